@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# tools/check_exports.sh LIBRARY HEADER... - the shared library exports the functions of its headers and nothing else.
+set -euo pipefail
+library=$1
+shift
+exported=$(nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u)
+# Function names of the headers: rn_name( outside of comments.
+declared=$(sed -e 's,//.*,,' -e ':a' -e 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' -e '/\/\*/{N;ba' -e '}' "$@" |
+    { grep -oE '\brn_[a-z0-9_]+ *\(' || true; } | tr -d ' (' | sort -u)
+
+status=0
+while read -r name; do
+    [[ -z $name ]] || { echo "${library##*/}: exports $name, which no public header declares"; status=1; }
+done < <(comm -23 <(echo "$exported") <(echo "$declared"))
+while read -r name; do
+    [[ -z $name ]] || { echo "${library##*/}: lacks $name, which a public header declares"; status=1; }
+done < <(comm -13 <(echo "$exported") <(echo "$declared"))
+exit $status
