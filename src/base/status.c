@@ -1,0 +1,62 @@
+// base/status.c - fills rn_error.
+#include "base/status.h"
+#include "base/one_line.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+// Formats into text[cap]; what does not fit is cut.
+__attribute__((format(printf, 3, 0))) static void format_line(char *text, size_t cap, const char *fmt, va_list ap) {
+    const int n = vsnprintf(text, cap, fmt, ap);
+    if (n < 0) text[0] = 0;
+    one_line(text, n >= 0 && (size_t)n >= cap);
+}
+
+rn_status fail(rn_error *err, rn_status code, const char *fmt, ...) {
+    if (!err) return code;
+    char text[sizeof err->text]; // fmt's arguments may point into err
+    va_list ap;
+    va_start(ap, fmt);
+    format_line(text, sizeof text, fmt, ap);
+    va_end(ap);
+    memcpy(err->text, text, sizeof text);
+    return err->code = code;
+}
+
+rn_status fail_in(rn_error *err, rn_status code, const char *fmt, ...) {
+    if (!err) return code;
+    char text[sizeof err->text];
+    va_list ap;
+    va_start(ap, fmt);
+    format_line(text, sizeof text, fmt, ap);
+    va_end(ap);
+    const size_t used = strlen(text);
+    const int n = snprintf(text + used, sizeof text - used, ": %s", err->text);
+    one_line(text + used, n >= 0 && (size_t)n >= sizeof text - used);
+    memcpy(err->text, text, sizeof text);
+    if (err->code == RN_OK) err->code = code; // nobody had filled it: a failure must not read as success
+    return err->code;
+}
+
+const char *status_name(rn_status code) {
+    static const struct {
+        rn_status code;
+        const char *name;
+    } names[] = {
+        {RN_OK, "RN_OK"},
+        {RN_E_AGAIN, "RN_E_AGAIN"},
+        {RN_E_END, "RN_E_END"},
+        {RN_E_ARG, "RN_E_ARG"},
+        {RN_E_STATE, "RN_E_STATE"},
+        {RN_E_UNSUPPORTED, "RN_E_UNSUPPORTED"},
+        {RN_E_IO, "RN_E_IO"},
+        {RN_E_FORMAT, "RN_E_FORMAT"},
+        {RN_E_NOMEM, "RN_E_NOMEM"},
+        {RN_E_LIMIT, "RN_E_LIMIT"},
+        {RN_E_CANCELLED, "RN_E_CANCELLED"},
+        {RN_E_INTERNAL, "RN_E_INTERNAL"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == code) return names[i].name;
+    return "RN_E_?";
+}

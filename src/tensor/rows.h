@@ -1,0 +1,23 @@
+// tensor/rows.h - the row conversions that the type table of types.c is made of; use tensor_type_info() to reach them.
+//
+// Threads: pure functions. Contract: as in struct tensor_type_info.
+#ifndef RN_TENSOR_ROWS_H
+#define RN_TENSOR_ROWS_H
+
+#include <stddef.h>
+
+void f32_dequantize_row(const void *src, float *dst, size_t n);
+void f32_quantize_row(const float *src, void *dst, size_t n);
+void f16_dequantize_row(const void *src, float *dst, size_t n);
+void f16_quantize_row(const float *src, void *dst, size_t n);
+void bf16_dequantize_row(const void *src, float *dst, size_t n);
+void bf16_quantize_row(const float *src, void *dst, size_t n);
+
+void q8_0_dequantize_row(const void *src, float *dst, size_t n);
+void q8_0_quantize_row(const float *src, void *dst, size_t n);
+void q4_0_dequantize_row(const void *src, float *dst, size_t n);
+void q4_0_quantize_row(const float *src, void *dst, size_t n);
+void q4_1_dequantize_row(const void *src, float *dst, size_t n);
+void q4_1_quantize_row(const float *src, void *dst, size_t n);
+
+#endif

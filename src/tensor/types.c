@@ -1,0 +1,49 @@
+// tensor/types.c - the table of element types, and the names of those that GGUF knows.
+#include "tensor/types.h"
+#include "base/checked.h"
+#include "tensor/blocks.h"
+#include "tensor/rows.h"
+#include <strings.h>
+
+static const struct tensor_type_info types[TENSOR_N_TYPES] = {
+    [TENSOR_F32] = {TENSOR_F32, "F32", 0, 1, 4, f32_dequantize_row, f32_quantize_row},
+    [TENSOR_F16] = {TENSOR_F16, "F16", 1, 1, 2, f16_dequantize_row, f16_quantize_row},
+    [TENSOR_BF16] = {TENSOR_BF16, "BF16", 30, 1, 2, bf16_dequantize_row, bf16_quantize_row},
+    [TENSOR_Q8_0] = {TENSOR_Q8_0, "Q8_0", 8, BLOCK_32, Q8_0_BYTES, q8_0_dequantize_row, q8_0_quantize_row},
+    [TENSOR_Q4_0] = {TENSOR_Q4_0, "Q4_0", 2, BLOCK_32, Q4_0_BYTES, q4_0_dequantize_row, q4_0_quantize_row},
+    [TENSOR_Q4_1] = {TENSOR_Q4_1, "Q4_1", 3, BLOCK_32, Q4_1_BYTES, q4_1_dequantize_row, q4_1_quantize_row},
+};
+
+// By number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) were types that files no longer hold.
+static const char *const gguf_names[] = {
+    [0] = "F32",      [1] = "F16",     [2] = "Q4_0",    [3] = "Q4_1",   [6] = "Q5_0",    [7] = "Q5_1",
+    [8] = "Q8_0",     [9] = "Q8_1",    [10] = "Q2_K",   [11] = "Q3_K",  [12] = "Q4_K",   [13] = "Q5_K",
+    [14] = "Q6_K",    [15] = "Q8_K",   [16] = "IQ2_XXS", [17] = "IQ2_XS", [18] = "IQ3_XXS", [19] = "IQ1_S",
+    [20] = "IQ4_NL",  [21] = "IQ3_S",  [22] = "IQ2_S",  [23] = "IQ4_XS", [24] = "I8",     [25] = "I16",
+    [26] = "I32",     [27] = "I64",    [28] = "F64",    [29] = "IQ1_M", [30] = "BF16",   [34] = "TQ1_0",
+    [35] = "TQ2_0",   [39] = "MXFP4",  [40] = "NVFP4",  [41] = "Q1_0",
+};
+
+const struct tensor_type_info *tensor_type_info(enum tensor_type type) { return &types[type]; }
+
+const struct tensor_type_info *tensor_type_by_gguf_id(uint32_t id) {
+    for (int t = 0; t < TENSOR_N_TYPES; t++)
+        if (types[t].gguf_id == id) return &types[t];
+    return NULL;
+}
+
+const struct tensor_type_info *tensor_type_by_name(const char *name) {
+    for (int t = 0; t < TENSOR_N_TYPES; t++)
+        if (strcasecmp(types[t].name, name) == 0) return &types[t];
+    return NULL;
+}
+
+const char *tensor_gguf_id_name(uint32_t id) {
+    return id < sizeof gguf_names / sizeof *gguf_names ? gguf_names[id] : NULL;
+}
+
+bool tensor_row_bytes(enum tensor_type type, uint64_t n, size_t *bytes) {
+    const struct tensor_type_info *t = &types[type];
+    if (n % t->block_len != 0 || n / t->block_len > SIZE_MAX) return false;
+    return size_mul((size_t)(n / t->block_len), t->block_bytes, bytes);
+}

@@ -1,0 +1,243 @@
+// tests/support/tiny_model.c - see tiny_model.h.
+#include "tests/support/tiny_model.h"
+#include "base/philox.h"
+#include "tests/check.h"
+#include "text/vocab.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tiny_model tiny_model_default(void) {
+    return (struct tiny_model){.n_layer = 2,
+                               .n_embd = 64,
+                               .n_head = 4,
+                               .n_head_kv = 2,
+                               .n_ff = 96,
+                               .n_vocab = 300,
+                               .n_ctx = 128,
+                               .type = TENSOR_F32,
+                               .vocab = TINY_BYTES,
+                               .seed = 1};
+}
+
+static void put_hparams(const struct tiny_model *m, struct gguf_builder *b) {
+    gb_str(b, "general.architecture", "llama");
+    gb_str(b, "general.name", "tiny");
+    gb_u32(b, "llama.block_count", (uint32_t)m->n_layer);
+    gb_u32(b, "llama.context_length", (uint32_t)m->n_ctx);
+    gb_u32(b, "llama.embedding_length", (uint32_t)m->n_embd);
+    gb_u32(b, "llama.feed_forward_length", (uint32_t)m->n_ff);
+    gb_u32(b, "llama.attention.head_count", (uint32_t)m->n_head);
+    gb_u32(b, "llama.attention.head_count_kv", (uint32_t)m->n_head_kv);
+    gb_f32(b, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+    gb_f32(b, "llama.rope.freq_base", 10000.0f);
+}
+
+// Random numbers: the tensor's number is the stream, the element's the position.
+struct drawer {
+    const struct tiny_model *m;
+    struct gguf_builder *b;
+    uint32_t n_drawn;
+};
+
+static void put_random(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_rows,
+                       float mean, float spread) {
+    const struct tensor_type_info *info = tensor_type_info(type);
+    const uint64_t dims[2] = {n_in, n_rows};
+    size_t row_bytes;
+    if (!tensor_row_bytes(type, n_in, &row_bytes)) abort(); // a block type, and n_in no multiple of its block
+    float *row = malloc(n_in * sizeof *row);
+    uint8_t *data = malloc(row_bytes * n_rows);
+    if (!row || !data) abort();
+    for (uint64_t r = 0; r < n_rows; r++) {
+        for (uint64_t i = 0; i < n_in; i++) {
+            const double u = philox_uniform(d->m->seed, d->n_drawn, (uint32_t)(r * n_in + i), PHILOX_TEST);
+            row[i] = mean + spread * (float)(2.0 * u - 1.0);
+        }
+        info->quantize_row(row, data + r * row_bytes, n_in);
+    }
+    d->n_drawn++;
+    gb_tensor(d->b, name, info->gguf_id, n_rows > 1 ? 2 : 1, dims, data, row_bytes * n_rows);
+    free(row);
+    free(data);
+}
+
+static const char *layer_name(char name[64], int layer, const char *what, const char *suffix) {
+    snprintf(name, 64, "blk.%d.%s.%s", layer, what, suffix);
+    return name;
+}
+
+static void put_matrix(struct drawer *d, int layer, const char *what, int n_in, int n_out) {
+    char name[64];
+    const float spread = sqrtf(3.0f / (float)n_in); // variance 1 / n_in
+    put_random(d, layer_name(name, layer, what, "weight"), d->m->type, (uint64_t)n_in, (uint64_t)n_out, 0, spread);
+    if (d->m->biases) put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, (uint64_t)n_out, 1, 0, 0.25f);
+}
+
+static void put_layer(struct drawer *d, int layer) {
+    const struct tiny_model *m = d->m;
+    const int n_kv = m->n_embd / m->n_head * m->n_head_kv;
+    char name[64];
+    put_random(d, layer_name(name, layer, "attn_norm", "weight"), TENSOR_F32, (uint64_t)m->n_embd, 1, 1, 0.5f);
+    put_matrix(d, layer, "attn_q", m->n_embd, m->n_embd);
+    put_matrix(d, layer, "attn_k", m->n_embd, n_kv);
+    put_matrix(d, layer, "attn_v", m->n_embd, n_kv);
+    put_matrix(d, layer, "attn_output", m->n_embd, m->n_embd);
+    put_random(d, layer_name(name, layer, "ffn_norm", "weight"), TENSOR_F32, (uint64_t)m->n_embd, 1, 1, 0.5f);
+    put_matrix(d, layer, "ffn_gate", m->n_embd, m->n_ff);
+    put_matrix(d, layer, "ffn_up", m->n_embd, m->n_ff);
+    put_matrix(d, layer, "ffn_down", m->n_ff, m->n_embd);
+}
+
+static void put_tensors(const struct tiny_model *m, struct gguf_builder *b) {
+    struct drawer d = {.m = m, .b = b};
+    const uint64_t n_embd = (uint64_t)m->n_embd, n_vocab = (uint64_t)m->n_vocab;
+    put_random(&d, "token_embd.weight", m->type, n_embd, n_vocab, 0, 1);
+    if (m->rope_freqs)
+        put_random(&d, "rope_freqs.weight", TENSOR_F32, n_embd / (uint64_t)m->n_head / 2, 1, 4.5f, 3.5f);
+    for (int layer = 0; layer < m->n_layer; layer++) put_layer(&d, layer);
+    put_random(&d, "output_norm.weight", TENSOR_F32, n_embd, 1, 1, 0.5f);
+    if (m->own_head) put_random(&d, "output.weight", m->type, n_embd, n_vocab, 0, sqrtf(3.0f / (float)m->n_embd));
+}
+
+// Tokens as they are gathered: text, kind and score side by side.
+enum { MAX_TEXT = 24 };
+struct token_list {
+    int n, cap;
+    char (*text)[MAX_TEXT];
+    int32_t *kind;
+    float *score;
+};
+
+static void add_token(struct token_list *l, const char *text, enum token_kind kind, float score) {
+    if (l->n == l->cap) return; // n_vocab is what fits
+    snprintf(l->text[l->n], MAX_TEXT, "%s", text);
+    l->kind[l->n] = (int32_t)kind;
+    l->score[l->n++] = score;
+}
+
+static void fill_unused(struct token_list *l) {
+    char text[MAX_TEXT];
+    while (l->n < l->cap) {
+        snprintf(text, sizeof text, "<unused_%d>", l->n);
+        add_token(l, text, TOKEN_UNUSED, 0);
+    }
+}
+
+// GPT-2's byte alphabet: printable bytes stand for themselves, the others for U+0100 and on, in order.
+static void byte_letter(int byte, char text[MAX_TEXT]) {
+    int n_before = 0; // bytes below this one that are not printable
+    bool printable = false;
+    for (int i = 0; i <= byte; i++) {
+        printable = (i >= '!' && i <= '~') || (i >= 0xa1 && i <= 0xac) || i >= 0xae;
+        if (i < byte) n_before += !printable;
+    }
+    const int code = printable ? byte : 256 + n_before;
+    if (code < 0x80)
+        snprintf(text, MAX_TEXT, "%c", code);
+    else
+        snprintf(text, MAX_TEXT, "%c%c", 0xc0 | code >> 6, 0x80 | (code & 63));
+}
+
+static const char *const merges[] = {"t h", "h e", "i n", "e r", "a n", "r e", "o n", "th e", "in g", "an d"};
+enum { N_MERGES = sizeof merges / sizeof *merges };
+
+static void merged(const char *merge, char text[MAX_TEXT]) { // "th e" -> "the"
+    const char *space = strchr(merge, ' ');
+    snprintf(text, MAX_TEXT, "%.*s%s", (int)(space - merge), merge, space + 1);
+}
+
+static void list_bytes(struct token_list *l) {
+    char text[MAX_TEXT];
+    for (int i = 0; i < 256; i++) {
+        byte_letter(i, text);
+        add_token(l, text, TOKEN_NORMAL, 0);
+    }
+    add_token(l, "<|begin|>", TOKEN_CONTROL, 0);
+    add_token(l, "<|im_end|>", TOKEN_CONTROL, 0);
+    add_token(l, "<|pad|>", TOKEN_CONTROL, 0);
+    for (int i = 0; i < N_MERGES; i++) {
+        merged(merges[i], text);
+        add_token(l, text, TOKEN_NORMAL, 0);
+    }
+}
+
+static void list_spm(struct token_list *l) {
+    static const char letters[] = "etaoinshrdlucmfwypvbgk";
+    char text[MAX_TEXT];
+    add_token(l, "<unk>", TOKEN_UNKNOWN, 0);
+    add_token(l, "<s>", TOKEN_CONTROL, 0);
+    add_token(l, "</s>", TOKEN_CONTROL, 0);
+    for (int i = 0; i < 256; i++) {
+        snprintf(text, sizeof text, "<0x%02X>", i);
+        add_token(l, text, TOKEN_BYTE, 0);
+    }
+    add_token(l, "\xe2\x96\x81", TOKEN_NORMAL, -1000);
+    for (size_t i = 0; letters[i]; i++) {
+        snprintf(text, sizeof text, "%c", letters[i]);
+        add_token(l, text, TOKEN_NORMAL, -1001.0f - (float)i);
+    }
+    for (int i = 0; i < N_MERGES; i++) {
+        merged(merges[i], text);
+        add_token(l, text, TOKEN_NORMAL, -(float)i);
+    }
+}
+
+static void put_token_list(struct gguf_builder *b, const struct token_list *l) {
+    const char **texts = calloc((size_t)l->n, sizeof *texts);
+    if (!texts) abort();
+    for (int i = 0; i < l->n; i++) texts[i] = l->text[i];
+    gb_str_array(b, "tokenizer.ggml.tokens", texts, (size_t)l->n);
+    gb_array(b, "tokenizer.ggml.token_type", GB_I32, l->kind, (size_t)l->n, sizeof *l->kind);
+    free(texts);
+}
+
+static void put_vocab(const struct tiny_model *m, struct gguf_builder *b) {
+    const bool spm = m->vocab == TINY_SPM;
+    struct token_list l = {.cap = m->n_vocab};
+    if (m->n_vocab < TINY_MIN_VOCAB) abort();
+    l.text = calloc((size_t)l.cap, sizeof *l.text);
+    l.kind = calloc((size_t)l.cap, sizeof *l.kind);
+    l.score = calloc((size_t)l.cap, sizeof *l.score);
+    if (!l.text || !l.kind || !l.score) abort();
+    (spm ? list_spm : list_bytes)(&l);
+    fill_unused(&l);
+
+    gb_str(b, "tokenizer.ggml.model", spm ? "llama" : "gpt2");
+    gb_str(b, "tokenizer.ggml.pre", spm ? "default" : "gpt-2");
+    put_token_list(b, &l);
+    if (spm) gb_array(b, "tokenizer.ggml.scores", GB_F32, l.score, (size_t)l.n, sizeof *l.score);
+    const int room = m->n_vocab - TINY_MIN_VOCAB; // only merges whose token found room
+    if (!spm) gb_str_array(b, "tokenizer.ggml.merges", merges, (size_t)(room < N_MERGES ? room : N_MERGES));
+    gb_u32(b, "tokenizer.ggml.bos_token_id", spm ? 1 : TINY_BYTES_BOS);
+    gb_u32(b, "tokenizer.ggml.eos_token_id", spm ? 2 : TINY_BYTES_EOS);
+    if (spm)
+        gb_u32(b, "tokenizer.ggml.unknown_token_id", 0);
+    else
+        gb_u32(b, "tokenizer.ggml.padding_token_id", TINY_BYTES_PAD);
+    gb_bool(b, "tokenizer.ggml.add_bos_token", true);
+    free(l.text);
+    free(l.kind);
+    free(l.score);
+}
+
+void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b) {
+    put_hparams(m, b);
+    if (m->vocab != TINY_NO_VOCAB) put_vocab(m, b);
+    put_tensors(m, b);
+}
+
+uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes) {
+    struct gguf_builder b;
+    gb_begin(&b, 3);
+    tiny_model_build(m, &b);
+    return gb_finish(&b, n_bytes);
+}
+
+bool tiny_model_write(const struct tiny_model *m, const char *path) {
+    size_t n;
+    uint8_t *bytes = tiny_model_bytes(m, &n);
+    const bool ok = write_file(path, bytes, n);
+    free(bytes);
+    return ok;
+}

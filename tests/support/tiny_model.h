@@ -1,0 +1,33 @@
+// tests/support/tiny_model.h - small Llama-architecture models with random weights: complete GGUF files for tests.
+//
+// The same description gives the same bytes on every machine. Weights are drawn so that activations and logits stay of order 1.
+#ifndef RN_TESTS_TINY_MODEL_H
+#define RN_TESTS_TINY_MODEL_H
+
+#include "tensor/types.h"
+#include "tests/support/gguf_builder.h"
+
+enum tiny_vocab {
+    TINY_NO_VOCAB,
+    TINY_BYTES, // byte-level BPE ("gpt2"): the 256 bytes, TINY_BOS.., some merges, then unused tokens. n_vocab >= 259
+    TINY_SPM // SentencePiece ("llama"): <unk> <s> </s>, the 256 bytes, some pieces, then unused ones. n_vocab >= 259
+};
+enum { TINY_MIN_VOCAB = 259, TINY_BYTES_BOS = 256, TINY_BYTES_EOS = 257, TINY_BYTES_PAD = 258 };
+
+struct tiny_model {
+    int n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx;
+    enum tensor_type type; // of matrices; norms and biases are F32. Block types: n_embd, n_ff multiples of 32
+    enum tiny_vocab vocab;
+    bool rope_freqs; // a rope_freqs.weight tensor of factors 1..8
+    bool biases;     // on every matrix of a layer
+    bool own_head;   // output.weight; else the embedding serves
+    uint64_t seed;
+};
+
+// 2 layers of 64, 4 heads over 2, n_ff 96, 300 byte-level tokens, n_ctx 128, F32, tied, seed 1.
+struct tiny_model tiny_model_default(void);
+void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b); // pairs and tensors into an open builder
+uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes);    // free() it
+bool tiny_model_write(const struct tiny_model *m, const char *path);
+
+#endif
