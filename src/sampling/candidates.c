@@ -1,0 +1,114 @@
+// sampling/candidates.c - taking an ordered list from a row of logits, and summing weights exactly.
+#include "sampling/candidates.h"
+#include "base/mem.h"
+#include "sampling/sort_keys.h"
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+// A weight e = exp_f32(l - max) in [0, 1] as fixed point. Integers make every sum exact, so that the order of summation, and with
+// it the way a list was found, cannot change what is drawn.
+static inline uint64_t fixed_point(float e) { return (uint64_t)(int64_t)((double)e * 0x1p38 + 0.5); }
+
+// row_top_k() is for few of many: it wants room for 8 * k numbers, and beyond that share ordering everything is as cheap.
+static bool is_short(int32_t k, int32_t n_vocab) { return k > 0 && k <= n_vocab / 8; }
+
+rn_status candidates_init(struct candidates *c, const struct rowmath *rm, int32_t n_vocab, int32_t k, rn_error *err) {
+    assert(n_vocab > 0 && n_vocab <= CANDIDATES_MAX_VOCAB && k >= 0 && k <= n_vocab);
+    const size_t n = (size_t)n_vocab;
+    *c = (struct candidates){.cap = is_short(k, n_vocab) ? (size_t)k : n, .rm = rm, .n_vocab = n};
+    if (!(c->ids = mem_alloc(c->cap * sizeof *c->ids))) goto nomem;
+    if (!(c->logits = mem_alloc(c->cap * sizeof *c->logits))) goto nomem;
+    if (!(c->weights = mem_alloc(c->cap * sizeof *c->weights))) goto nomem;
+    if (!(c->keys = mem_alloc(n * sizeof *c->keys))) goto nomem;
+    if (!is_short(k, n_vocab) && !(c->keys_out = mem_alloc(n * sizeof *c->keys_out))) goto nomem;
+    return RN_OK;
+nomem:
+    candidates_free(c);
+    return fail(err, RN_E_NOMEM, "sampler: out of memory for candidates of a vocabulary of %d", n_vocab);
+}
+
+void candidates_free(struct candidates *c) {
+    mem_free(c->ids);
+    mem_free(c->logits);
+    mem_free(c->weights);
+    mem_free(c->keys);
+    mem_free(c->keys_out);
+    *c = (struct candidates){0};
+}
+
+static void read_logits(struct candidates *c, const float *row) {
+    for (size_t i = 0; i < c->n; i++) c->logits[i] = row[c->ids[i]];
+}
+
+static void put_in_order(struct candidates *c, const float *row) {
+    for (size_t i = 0; i < c->n; i++) c->keys[i] = sort_key(c->logits[i], c->ids[i]);
+    const uint64_t *sorted = sort_keys(c->keys, c->keys_out, c->n);
+    for (size_t i = 0; i < c->n; i++) c->ids[i] = sort_key_id(sorted[i]);
+    read_logits(c, row);
+}
+
+void candidates_take_best(struct candidates *c, const float *row, int32_t k) {
+    if (!is_short(k, (int32_t)c->n_vocab)) {
+        candidates_take_from(c, row, -INFINITY);
+        if (c->n > (size_t)k) c->n = (size_t)k;
+        return;
+    }
+    assert((size_t)k <= c->cap);
+    c->n = row_top_k(c->rm, row, c->n_vocab, (size_t)k, c->ids, (int32_t *)c->keys); // 2 int32 for each token
+    read_logits(c, row);
+    while (c->n > 1 && c->logits[c->n - 1] == -INFINITY) c->n--;
+}
+
+void candidates_take_from(struct candidates *c, const float *row, float floor) {
+    // No candidate is -inf, so a floor below every finite number stands for none. Found by rising id, as the sorting wants it.
+    c->n = c->rm->select_ge(row, c->n_vocab, floor > -FLT_MAX ? floor : -FLT_MAX, c->ids, c->cap);
+    assert(c->n <= c->cap);
+    read_logits(c, row);
+    put_in_order(c, row);
+}
+
+// Fills the table of weights by depth below the largest, so that a list that reaches a weight is gathered at the first go.
+uint64_t candidates_row_weight(struct candidates *c, const float *row, float max) {
+    float e[512];
+    const size_t n_part = sizeof e / sizeof *e;
+    uint64_t *by_depth = c->weight_at_depth, sum = 0;
+    memset(by_depth, 0, sizeof c->weight_at_depth);
+    for (size_t at = 0; at < c->n_vocab; at += n_part) {
+        const size_t n = c->n_vocab - at < n_part ? c->n_vocab - at : n_part;
+        c->rm->exp(row + at, n, max, e);
+        for (size_t i = 0; i < n; i++) {
+            const float depth = (max - row[at + i]) * CANDIDATES_DEPTHS_PER_UNIT;
+            by_depth[depth < CANDIDATES_N_DEPTHS - 1 ? (int)depth : CANDIDATES_N_DEPTHS - 1] += fixed_point(e[i]);
+        }
+    }
+    for (int d = 0; d < CANDIDATES_N_DEPTHS; d++) sum += by_depth[d];
+    return sum;
+}
+
+void candidates_take_weight(struct candidates *c, const float *row, float max, uint64_t need) {
+    uint64_t sum = 0;
+    int n_depths = 0;
+    while (n_depths < CANDIDATES_N_DEPTHS && sum < need) sum += c->weight_at_depth[n_depths++];
+    // Rounding is monotonic: what was counted at one of these depths is not below this floor, however large the logits are.
+    candidates_take_from(c, row, max - (float)n_depths / CANDIDATES_DEPTHS_PER_UNIT);
+}
+
+uint64_t candidates_weigh(struct candidates *c) {
+    c->rm->exp(c->logits, c->n, c->logits[0], c->weights);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < c->n; i++) sum += fixed_point(c->weights[i]);
+    return sum;
+}
+
+uint64_t candidates_weight(const struct candidates *c, size_t i) { return fixed_point(c->weights[i]); }
+
+size_t candidates_find(const struct candidates *c, uint64_t target) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        sum += fixed_point(c->weights[i]);
+        if (sum > target) return i;
+    }
+    return c->n - 1;
+}

@@ -1,0 +1,16 @@
+// sampling/logprobs.c - log-probabilities of the model's own distribution: log-softmax of the row before any stage.
+#include "sampling/sampler.h"
+#include <assert.h>
+
+float token_logprobs(const struct rowmath *rm, const float *logits, int32_t n_vocab, int32_t token, int n_top,
+                     struct token_logprob *top, int32_t *scratch) {
+    assert(token >= 0 && token < n_vocab && n_top >= 0 && n_top <= LOGPROBS_MAX_TOP);
+    const double norm = row_log_sum_exp(rm, logits, (size_t)n_vocab);
+    if (n_top > 0) {
+        int32_t idx[LOGPROBS_MAX_TOP];
+        const size_t n = row_top_k(rm, logits, (size_t)n_vocab, (size_t)n_top, idx, scratch);
+        for (size_t i = 0; i < n; i++)
+            top[i] = (struct token_logprob){idx[i], (float)((double)logits[idx[i]] - norm)};
+    }
+    return (float)((double)logits[token] - norm);
+}

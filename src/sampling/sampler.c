@@ -1,0 +1,281 @@
+// sampling/sampler.c - the chain of stages that are on, and the draw from what they leave.
+#include "sampling/sampler.h"
+#include "base/mem.h"
+#include "base/philox.h"
+#include "sampling/stages.h"
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum stage_id {
+    STAGE_BIAS,
+    STAGE_PENALTIES,
+    STAGE_CALLER,
+    STAGE_TOP_K,
+    STAGE_TOP_P,
+    STAGE_MIN_P,
+    STAGE_TEMP,
+    N_STAGES
+};
+
+struct sampler {
+    struct sampling_params p; // p.bias is bias
+    struct logit_bias *bias;  // owned
+    const struct rowmath *rm;
+    int32_t n_vocab;
+    enum stage_id chain[N_STAGES]; // the stages that are on, in their order
+    size_t n_chain, first_cut;     // chain[0..first_cut) edit the row, chain[first_cut] takes the list
+    float *row;                    // [n_vocab] the edited logits; NULL when nothing edits them
+    struct history history;
+    struct candidates list; // all zero when greedy
+};
+
+// A stage may work on a row, or take a list from a row, or change a list; the functions below fill what applies.
+struct stage {
+    const char *name;
+    bool (*is_on)(const struct sampling_params *p);
+    bool (*edit_row)(sampler *s, float max); // false: the caller's function says stop
+    void (*take)(sampler *s, const float *row, float max);
+    void (*change_list)(sampler *s);
+};
+
+static bool bias_is_on(const struct sampling_params *p) { return p->n_bias > 0; }
+static bool bias_row(sampler *s, float max) {
+    (void)max;
+    stage_bias(s->row, s->bias, s->p.n_bias);
+    return true;
+}
+
+static bool penalties_are_on(const struct sampling_params *p) {
+    return p->penalty_last_n != 0 &&
+           (p->repeat_penalty != 1 || p->frequency_penalty != 0 || p->presence_penalty != 0);
+}
+static bool penalize_row(sampler *s, float max) {
+    (void)max;
+    stage_penalties(s->row, &s->history, s->p.repeat_penalty, s->p.frequency_penalty, s->p.presence_penalty);
+    return true;
+}
+
+static bool caller_is_on(const struct sampling_params *p) { return p->stage != NULL; }
+static bool call_caller(sampler *s, float max) {
+    (void)max;
+    return s->p.stage(s->p.stage_user, s->row, s->n_vocab, s->history.tokens, s->history.n);
+}
+
+// temp 0 takes the largest: nothing is cut, nothing is divided.
+static bool top_k_is_on(const struct sampling_params *p) { return p->temp > 0 && p->top_k > 0; }
+static void take_top_k(sampler *s, const float *row, float max) {
+    (void)max;
+    stage_take_top_k(&s->list, row, s->p.top_k, s->p.min_keep);
+}
+static void cut_top_k(sampler *s) { stage_cut_top_k(&s->list, s->p.top_k, s->p.min_keep); }
+
+static bool top_p_is_on(const struct sampling_params *p) { return p->temp > 0 && p->top_p < 1; }
+static void take_top_p(sampler *s, const float *row, float max) {
+    stage_take_top_p(&s->list, row, max, s->p.top_p, s->p.min_keep);
+}
+static void cut_top_p(sampler *s) { stage_cut_top_p(&s->list, s->p.top_p, s->p.min_keep); }
+
+static bool min_p_is_on(const struct sampling_params *p) { return p->temp > 0 && p->min_p > 0; }
+static void take_min_p(sampler *s, const float *row, float max) {
+    stage_take_min_p(&s->list, row, max, s->p.min_p, s->p.min_keep);
+}
+static void cut_min_p(sampler *s) { stage_cut_min_p(&s->list, s->p.min_p, s->p.min_keep); }
+
+static bool temp_is_on(const struct sampling_params *p) { return p->temp > 0 && p->temp != 1; }
+static bool temper_row(sampler *s, float max) {
+    stage_temperature(s->row, (size_t)s->n_vocab, max, s->p.temp);
+    return true;
+}
+static void temper_list(sampler *s) { stage_temperature(s->list.logits, s->list.n, s->list.logits[0], s->p.temp); }
+
+static const struct stage stages[N_STAGES] = {
+    [STAGE_BIAS] = {"logit bias", bias_is_on, bias_row, NULL, NULL},
+    [STAGE_PENALTIES] = {"penalties", penalties_are_on, penalize_row, NULL, NULL},
+    [STAGE_CALLER] = {"the caller's stage", caller_is_on, call_caller, NULL, NULL},
+    [STAGE_TOP_K] = {"top-k", top_k_is_on, NULL, take_top_k, cut_top_k},
+    [STAGE_TOP_P] = {"top-p", top_p_is_on, NULL, take_top_p, cut_top_p},
+    [STAGE_MIN_P] = {"min-p", min_p_is_on, NULL, take_min_p, cut_min_p},
+    [STAGE_TEMP] = {"temperature", temp_is_on, temper_row, NULL, temper_list},
+};
+
+static const enum stage_id orders[SAMPLING_N_ORDERS][N_STAGES] = {
+    [SAMPLING_ORDER_LLAMA_CPP] = {STAGE_BIAS, STAGE_PENALTIES, STAGE_CALLER, STAGE_TOP_K, STAGE_TOP_P, STAGE_MIN_P,
+                                  STAGE_TEMP},
+    [SAMPLING_ORDER_TRANSFORMERS] = {STAGE_BIAS, STAGE_PENALTIES, STAGE_CALLER, STAGE_TEMP, STAGE_TOP_K, STAGE_TOP_P,
+                                     STAGE_MIN_P},
+};
+
+static void build_chain(sampler *s) {
+    for (size_t i = 0; i < N_STAGES; i++) {
+        const enum stage_id id = orders[s->p.order][i];
+        if (stages[id].is_on(&s->p)) s->chain[s->n_chain++] = id;
+    }
+    while (s->first_cut < s->n_chain && stages[s->chain[s->first_cut]].edit_row) s->first_cut++;
+}
+
+// The parameters as the stages see them: what reaches over the vocabulary is cut to it, and a denormal temperature, which
+// computing threads read as 0, is 0.
+static void settle(struct sampling_params *p, int32_t n_vocab) {
+    if (p->temp < FLT_MIN) p->temp = 0;
+    if (p->min_keep > n_vocab) p->min_keep = n_vocab;
+    if (p->top_k >= n_vocab) p->top_k = 0;
+}
+
+static rn_status take_memory(sampler *s, int32_t n_ctx, rn_error *err) {
+    const struct sampling_params *p = &s->p;
+    if (p->n_bias > 0) {
+        if (!(s->bias = mem_alloc(p->n_bias * sizeof *s->bias))) goto nomem;
+        memcpy(s->bias, p->bias, p->n_bias * sizeof *s->bias);
+        s->p.bias = s->bias;
+    }
+    if (s->first_cut > 0 && !(s->row = mem_alloc((size_t)s->n_vocab * sizeof *s->row))) goto nomem;
+    if (penalties_are_on(p) || caller_is_on(p)) {
+        const size_t cap = (size_t)n_ctx + 1; // the last token drawn is seen, though never evaluated
+        const size_t window = !penalties_are_on(p) ? 0 : p->penalty_last_n < 0 ? cap : (size_t)p->penalty_last_n;
+        const rn_status st = history_init(&s->history, cap, window, p->penalty_prompt, s->n_vocab, err);
+        if (st) return st;
+    }
+    if (p->temp == 0) return RN_OK;
+    const bool short_list = s->first_cut < s->n_chain && s->chain[s->first_cut] == STAGE_TOP_K;
+    const int32_t k = p->top_k > p->min_keep ? p->top_k : p->min_keep;
+    return candidates_init(&s->list, s->rm, s->n_vocab, short_list ? k : 0, err);
+nomem:
+    return fail(err, RN_E_NOMEM, "sampler: out of memory for a vocabulary of %d", s->n_vocab);
+}
+
+rn_status sampler_create(const struct sampling_params *p, const struct rowmath *rm, int32_t n_vocab, int32_t n_ctx,
+                         sampler **out, rn_error *err) {
+    assert(n_vocab > 0 && n_ctx > 0);
+    *out = NULL;
+    rn_status st = sampling_validate(p, n_vocab, err);
+    if (st) return st;
+    if (n_vocab > CANDIDATES_MAX_VOCAB)
+        return fail(err, RN_E_LIMIT, "sampler: a vocabulary of %d, the limit is %d", n_vocab, CANDIDATES_MAX_VOCAB);
+    sampler *s = mem_alloc(sizeof *s);
+    if (!s) return fail(err, RN_E_NOMEM, "sampler: out of memory");
+    *s = (sampler){.p = *p, .rm = rm, .n_vocab = n_vocab};
+    settle(&s->p, n_vocab);
+    build_chain(s);
+    st = take_memory(s, n_ctx, err);
+    if (st) {
+        sampler_destroy(s);
+        return st;
+    }
+    *out = s;
+    return RN_OK;
+}
+
+void sampler_destroy(sampler *s) {
+    if (!s) return;
+    mem_free(s->bias);
+    mem_free(s->row);
+    history_free(&s->history);
+    candidates_free(&s->list);
+    mem_free(s);
+}
+
+void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n) { history_prompt(&s->history, tokens, n); }
+void sampler_accept(sampler *s, int32_t token) { history_accept(&s->history, token); }
+void sampler_rewind(sampler *s, size_t n) { history_rewind(&s->history, n); }
+
+// The largest logit, or the reason why the row cannot be drawn from. One pass: the maximum is NaN where anything is.
+// after: the stage that made the row so; NULL for the model's own.
+static rn_status check_row(const sampler *s, const float *row, const struct stage *after, float *max, rn_error *err) {
+    *max = s->rm->max(row, (size_t)s->n_vocab);
+    if (isfinite(*max)) return RN_OK;
+    const char *logits = after ? "logits after " : "logits", *name = after ? after->name : "";
+    if (*max == -INFINITY)
+        return fail(err, RN_E_FORMAT, "%s%s: none of %d tokens is left, all are -inf", logits, name, s->n_vocab);
+    int32_t bad = 0;
+    while (bad < s->n_vocab - 1 && !isnan(row[bad]) && row[bad] != INFINITY) bad++;
+    return fail(err, RN_E_FORMAT, "%s%s: token %d is %s", logits, name, bad,
+                isnan(row[bad]) ? "not a number" : "+inf");
+}
+
+// Runs the stages before the first cut. *row: the edited logits, or `logits` where nothing edits them.
+static rn_status edit_row(sampler *s, const float *logits, const float **row, float *max, rn_error *err) {
+    rn_status st = check_row(s, logits, NULL, max, err);
+    if (st) return st;
+    *row = logits;
+    if (s->first_cut == 0) return RN_OK;
+    memcpy(s->row, logits, (size_t)s->n_vocab * sizeof *s->row);
+    *row = s->row;
+    for (size_t i = 0; i < s->first_cut; i++) {
+        const struct stage *stage = &stages[s->chain[i]];
+        if (!stage->edit_row(s, *max)) return fail(err, RN_E_CANCELLED, "%s: asked to end the stream", stage->name);
+        st = check_row(s, s->row, stage, max, err);
+        if (st) return st;
+    }
+    return RN_OK;
+}
+
+static void run_cuts(sampler *s, const float *row, float max) {
+    stages[s->chain[s->first_cut]].take(s, row, max);
+    for (size_t i = s->first_cut + 1; i < s->n_chain; i++) stages[s->chain[i]].change_list(s);
+}
+
+// The weight at which the draw falls: below total, which a product rounded up could reach.
+static uint64_t draw_target(double u, uint64_t total) {
+    const uint64_t target = (uint64_t)(u * (double)total);
+    return target < total ? target : total - 1;
+}
+
+static int32_t first_equal(const float *row, float value) {
+    int32_t i = 0;
+    while (row[i] != value) i++;
+    return i;
+}
+
+rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32_t *token, rn_error *err) {
+    const float *row;
+    float max;
+    const rn_status st = edit_row(s, logits, &row, &max, err);
+    if (st) return fail_in(err, st, "position %u", position);
+    if (s->p.temp == 0) {
+        *token = first_equal(row, max);
+        return RN_OK;
+    }
+    const double u = philox_uniform(s->p.seed, s->p.choice, position, PHILOX_SAMPLE);
+    uint64_t target;
+    if (s->first_cut < s->n_chain) {
+        run_cuts(s, row, max);
+        target = draw_target(u, candidates_weigh(&s->list));
+    } else {
+        // Nothing is cut: only the head of the order up to the token drawn is needed.
+        target = draw_target(u, candidates_row_weight(&s->list, row, max));
+        candidates_take_weight(&s->list, row, max, target + 1);
+        candidates_weigh(&s->list);
+    }
+    *token = s->list.ids[candidates_find(&s->list, target)];
+    return RN_OK;
+}
+
+rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, float *probs, size_t max_n, size_t *n,
+                               rn_error *err) {
+    const float *row;
+    float max;
+    const rn_status st = edit_row(s, logits, &row, &max, err);
+    if (st) return st;
+    *n = 0;
+    if (max_n == 0) return RN_OK;
+    if (s->p.temp == 0) {
+        *n = 1;
+        ids[0] = first_equal(row, max);
+        probs[0] = 1;
+        return RN_OK;
+    }
+    struct candidates *list = &s->list;
+    if (s->first_cut < s->n_chain)
+        run_cuts(s, row, max);
+    else
+        candidates_take_from(list, row, -INFINITY);
+    const double total = (double)candidates_weigh(list);
+    *n = list->n < max_n ? list->n : max_n;
+    for (size_t i = 0; i < *n; i++) {
+        ids[i] = list->ids[i];
+        probs[i] = (float)((double)candidates_weight(list, i) / total);
+    }
+    return RN_OK;
+}

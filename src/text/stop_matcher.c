@@ -1,0 +1,176 @@
+// text/stop_matcher.c - Aho-Corasick over bytes: a trie of the stop strings in which every node also knows the longest
+// proper suffix of its path that is a path too.
+//
+// The depth of the current node is the length of the longest suffix of the text that begins some stop string: exactly
+// what must be held back. At most STOP_MAX_STRINGS children hang on a node, so a child is found by walking a list.
+#include "text/stop_matcher.h"
+#include "base/mem.h"
+#include <assert.h>
+#include <string.h>
+
+struct node {
+    uint16_t child;   // first of a list, 0: none (node 0 is the root, nobody's child)
+    uint16_t sibling; // next in the parent's list, 0: none
+    uint16_t suffix;  // node of the longest proper suffix
+    uint16_t depth;   // bytes from the root
+    int8_t match;     // the longest stop string that ends here, -1: none
+    uint8_t byte;     // that leads here from the parent
+};
+
+struct stop_set {
+    size_t n_strings;
+    size_t offset[STOP_MAX_STRINGS + 1]; // of each string in bytes
+    char *bytes;
+    size_t n_nodes;
+    struct node *nodes;
+};
+
+static uint16_t find_child(const struct node *nodes, uint16_t parent, uint8_t byte) {
+    uint16_t c = nodes[parent].child;
+    while (c && nodes[c].byte != byte) c = nodes[c].sibling;
+    return c;
+}
+
+static uint16_t step(const struct node *nodes, uint16_t at, uint8_t byte) {
+    for (;;) {
+        const uint16_t c = find_child(nodes, at, byte);
+        if (c || at == 0) return c;
+        at = nodes[at].suffix;
+    }
+}
+
+static void add_string(stop_set *s, size_t i) {
+    uint16_t at = 0;
+    for (size_t k = s->offset[i]; k < s->offset[i + 1]; k++) {
+        const uint8_t byte = (uint8_t)s->bytes[k];
+        uint16_t c = find_child(s->nodes, at, byte);
+        if (!c) {
+            c = (uint16_t)s->n_nodes++;
+            s->nodes[c] = (struct node){.sibling = s->nodes[at].child, .match = -1, .byte = byte};
+            s->nodes[c].depth = (uint16_t)(s->nodes[at].depth + 1);
+            s->nodes[at].child = c;
+        }
+        at = c;
+    }
+    if (s->nodes[at].match < 0) s->nodes[at].match = (int8_t)i; // the first of equal strings counts
+}
+
+// Suffixes in order of depth: a node's suffix is shorter than the node. `queue` has room for all nodes.
+static void link_suffixes(stop_set *s, uint16_t *queue) {
+    struct node *nodes = s->nodes;
+    size_t head = 0, tail = 0;
+    queue[tail++] = 0;
+    while (head < tail) {
+        const uint16_t at = queue[head++];
+        for (uint16_t c = nodes[at].child; c; c = nodes[c].sibling) {
+            nodes[c].suffix = at == 0 ? 0 : step(nodes, nodes[at].suffix, nodes[c].byte);
+            if (nodes[c].match < 0) nodes[c].match = nodes[nodes[c].suffix].match;
+            queue[tail++] = c;
+        }
+    }
+}
+
+static rn_status check_strings(const size_t *n_bytes, size_t n, rn_error *err) {
+    if (n > STOP_MAX_STRINGS)
+        return fail(err, RN_E_LIMIT, "stop: %zu strings, at most %d are allowed", n, STOP_MAX_STRINGS);
+    for (size_t i = 0; i < n; i++) {
+        if (n_bytes[i] == 0) return fail(err, RN_E_ARG, "stop[%zu]: empty: it would end every text at once", i);
+        if (n_bytes[i] > STOP_MAX_BYTES)
+            return fail(err, RN_E_LIMIT, "stop[%zu]: %zu bytes, at most %d are allowed", i, n_bytes[i],
+                        STOP_MAX_BYTES);
+    }
+    return RN_OK;
+}
+
+rn_status stop_set_create(const char *const *strings, const size_t *n_bytes, size_t n, stop_set **out,
+                          rn_error *err) {
+    assert(out && (n == 0 || (strings && n_bytes)));
+    *out = NULL;
+    rn_status st = check_strings(n_bytes, n, err);
+    if (st != RN_OK) return st;
+
+    uint16_t *queue = NULL;
+    stop_set *s = mem_calloc(1, sizeof *s);
+    if (!s) goto nomem;
+    s->n_strings = n;
+    for (size_t i = 0; i < n; i++) s->offset[i + 1] = s->offset[i] + n_bytes[i];
+    const size_t n_all = s->offset[n];
+    if (!(s->bytes = mem_alloc(n_all))) goto nomem;
+    if (!(s->nodes = mem_alloc((n_all + 1) * sizeof *s->nodes))) goto nomem;
+    if (!(queue = mem_alloc((n_all + 1) * sizeof *queue))) goto nomem;
+
+    s->nodes[s->n_nodes++] = (struct node){.match = -1};
+    for (size_t i = 0; i < n; i++) {
+        memcpy(s->bytes + s->offset[i], strings[i], n_bytes[i]);
+        add_string(s, i);
+    }
+    link_suffixes(s, queue);
+    *out = s;
+    s = NULL;
+    goto out;
+nomem:
+    st = fail(err, RN_E_NOMEM, "stop: out of memory for %zu strings", n);
+out:
+    mem_free(queue);
+    stop_set_destroy(s);
+    return st;
+}
+
+void stop_set_destroy(stop_set *s) {
+    if (!s) return;
+    mem_free(s->bytes);
+    mem_free(s->nodes);
+    mem_free(s);
+}
+
+const char *stop_set_string(const stop_set *s, int i, size_t *n_bytes) {
+    assert(i >= 0 && (size_t)i < s->n_strings);
+    *n_bytes = s->offset[i + 1] - s->offset[i];
+    return s->bytes + s->offset[i];
+}
+
+void stop_matcher_init(stop_matcher *m, const stop_set *set) { *m = (stop_matcher){.set = set, .matched = -1}; }
+
+// What waits is `held` followed by s[0..n): the first n_release bytes of it go to out, n_keep bytes stay held.
+static void shift(stop_matcher *m, const char *s, size_t n_release, size_t n_keep, char *out) {
+    const size_t from_held = n_release < m->n_held ? n_release : m->n_held;
+    memcpy(out, m->held, from_held);
+    memcpy(out + from_held, s, n_release - from_held);
+    const size_t rest_held = n_keep < m->n_held - from_held ? n_keep : m->n_held - from_held;
+    memmove(m->held, m->held + from_held, rest_held);
+    memcpy(m->held + rest_held, s + (n_release - from_held), n_keep - rest_held);
+    m->n_held = (uint16_t)n_keep;
+}
+
+size_t stop_matcher_push(stop_matcher *m, const char *s, size_t n, char *out) {
+    if (m->matched >= 0 || n == 0) return 0;
+    if (!m->set) {
+        memcpy(out, s, n);
+        return n;
+    }
+    const struct node *nodes = m->set->nodes;
+    uint16_t at = (uint16_t)m->state;
+    for (size_t i = 0; i < n; i++) {
+        at = step(nodes, at, (uint8_t)s[i]);
+        if (nodes[at].match < 0) continue;
+        m->matched = nodes[at].match;
+        size_t n_match = 0;
+        stop_set_string(m->set, m->matched, &n_match);
+        const size_t n_release = m->n_held + i + 1 - n_match;
+        shift(m, s, n_release, 0, out);
+        m->state = 0;
+        return n_release;
+    }
+    m->state = at;
+    const size_t n_keep = nodes[at].depth, n_release = m->n_held + n - n_keep;
+    shift(m, s, n_release, n_keep, out);
+    return n_release;
+}
+
+size_t stop_matcher_finish(stop_matcher *m, char *out) {
+    const size_t n = m->n_held;
+    memcpy(out, m->held, n);
+    m->n_held = 0;
+    m->state = 0;
+    return n;
+}

@@ -1,0 +1,321 @@
+// tests/sampling/goldens_test.c - the sampler against rows that transformers' logits processors made.
+//
+// Bias and penalties are read off by a caller's stage, which sees the row after them; cuts by the list that is left, in both
+// orders; temperature and log-softmax by their functions. Kinds and tolerances: goldens/README.md of the shared material.
+#include "kernels/kernels.h"
+#include "sampling/stages.h"
+#include "tests/check.h"
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_N = 256, MAX_IDS = 100 };
+
+struct golden {
+    const char *processor, *kind;
+    json_t *params;
+    bool ambiguous;
+    int32_t n;
+    float row[MAX_N], expect[MAX_N];
+    int32_t ids[MAX_IDS];
+    size_t n_ids;
+};
+
+// Eight hex digits for each value: the bits of a float, the highest first.
+static int32_t read_row(const char *hex, float *out) {
+    const int32_t n = (int32_t)(strlen(hex) / 8);
+    for (int32_t i = 0; i < n && i < MAX_N; i++) {
+        char digits[9] = {0};
+        memcpy(digits, hex + 8 * i, 8);
+        const uint32_t bits = (uint32_t)strtoul(digits, NULL, 16);
+        memcpy(&out[i], &bits, sizeof bits);
+    }
+    return n;
+}
+
+static double number(const struct golden *g, const char *name, double otherwise) {
+    const json_t *v = json_object_get(g->params, name);
+    return v ? json_number_value(v) : otherwise;
+}
+
+// |got - want| within the README's relative tolerance; minus infinity only where it is wanted.
+static bool close_rows(const float *got, const float *want, int32_t n, double relative) {
+    for (int32_t i = 0; i < n; i++) {
+        if (want[i] == -INFINITY || got[i] == -INFINITY) {
+            if (want[i] != got[i]) return false;
+        } else if (fabs((double)got[i] - (double)want[i]) > relative * fabs((double)want[i]) + 1e-5) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The same for values that are only defined up to a common amount: both are taken relative to their largest, so the tolerance is
+// that of the two numbers subtracted.
+static bool close_up_to_a_shift(const float *got, const float *want, int32_t n) {
+    double got_max = -INFINITY, want_max = -INFINITY;
+    for (int32_t i = 0; i < n; i++) {
+        got_max = fmax(got_max, (double)got[i]);
+        want_max = fmax(want_max, (double)want[i]);
+    }
+    for (int32_t i = 0; i < n; i++) {
+        if (want[i] == -INFINITY || got[i] == -INFINITY) {
+            if (want[i] != got[i]) return false;
+            continue;
+        }
+        const double difference = ((double)got[i] - got_max) - ((double)want[i] - want_max);
+        if (fabs(difference) > 1e-6 * (fabs((double)want[i]) + fabs(want_max)) + 1e-5) return false;
+    }
+    return true;
+}
+
+static void all_off(struct sampling_params *p) {
+    sampling_defaults(p);
+    p->temp = 1;
+    p->top_k = 0;
+    p->top_p = 1;
+    p->min_p = 0;
+    p->order = SAMPLING_ORDER_TRANSFORMERS;
+}
+
+struct capture {
+    float row[MAX_N];
+};
+static bool take_copy(void *user, float *logits, int32_t n_vocab, const int32_t *tokens, size_t n_tokens) {
+    struct capture *c = user;
+    (void)tokens;
+    (void)n_tokens;
+    memcpy(c->row, logits, (size_t)n_vocab * sizeof *logits);
+    return true;
+}
+
+// The row as it leaves bias and penalties; the first n_prompt ids are a prompt.
+static bool edited_row(struct sampling_params *p, const struct golden *g, size_t n_prompt, struct capture *c) {
+    rn_error err = {0};
+    sampler *s = NULL;
+    int32_t token;
+    p->stage = take_copy;
+    p->stage_user = c;
+    if (!CHECK_OK(sampler_create(p, &kernel_set_get(CPU_REF)->row, g->n, MAX_IDS, &s, &err), &err)) return false;
+    sampler_see_prompt(s, g->ids, n_prompt);
+    for (size_t i = n_prompt; i < g->n_ids; i++) sampler_accept(s, g->ids[i]);
+    const bool ok = CHECK_OK(sampler_draw(s, g->row, 0, &token, &err), &err);
+    sampler_destroy(s);
+    return ok;
+}
+
+static bool run_repetition_penalty(const struct golden *g) {
+    struct sampling_params p;
+    struct capture c;
+    all_off(&p);
+    p.repeat_penalty = (float)number(g, "repetition_penalty", 1);
+    p.penalty_last_n = -1;
+    p.penalty_prompt = false;
+    const size_t n_prompt = (size_t)number(g, "prompt_ignore_length", 0);
+    return edited_row(&p, g, n_prompt < g->n_ids ? n_prompt : g->n_ids, &c) &&
+           CHECK(close_rows(c.row, g->expect, g->n, 1e-6));
+}
+
+// Lists of single tokens only: longer sequences are another stage's. false: there is a longer one.
+static bool read_bias(const struct golden *g, struct logit_bias *bias, size_t *n) {
+    *n = 0;
+    size_t i;
+    json_t *v;
+    json_array_foreach(json_object_get(g->params, "sequence_bias"), i, v) {
+        const json_t *ids = json_array_get(v, 0), *amount = json_array_get(v, 1);
+        if (json_array_size(ids) != 1) return false;
+        const float b = json_is_string(amount) ? -INFINITY : (float)json_number_value(amount);
+        bias[(*n)++] = (struct logit_bias){(int32_t)json_integer_value(json_array_get(ids, 0)), b};
+    }
+    json_array_foreach(json_object_get(g->params, "suppress_tokens"), i, v) bias[(*n)++] =
+        (struct logit_bias){(int32_t)json_integer_value(v), -INFINITY};
+    json_array_foreach(json_object_get(g->params, "bad_words_ids"), i, v) {
+        if (json_array_size(v) != 1) return false;
+        const json_t *id = json_array_get(v, 0);
+        if (json_equal(id, json_array_get(json_object_get(g->params, "eos_token_id"), 0)))
+            continue; // never banned there
+        bias[(*n)++] = (struct logit_bias){(int32_t)json_integer_value(id), -INFINITY};
+    }
+    return true;
+}
+
+static bool run_bias(const struct golden *g) {
+    struct sampling_params p;
+    struct capture c;
+    struct logit_bias bias[16];
+    all_off(&p);
+    p.bias = bias;
+    if (!read_bias(g, bias, &p.n_bias)) return false;
+    if (!edited_row(&p, g, 0, &c)) return true;
+    if (strcmp(g->kind, "exact") == 0)
+        CHECK_MEM(c.row, g->expect, (size_t)g->n * sizeof(float));
+    else
+        CHECK(close_rows(c.row, g->expect, g->n, 1e-6));
+    return true;
+}
+
+static bool run_temperature(const struct golden *g) {
+    float row[MAX_N];
+    memcpy(row, g->row, sizeof row);
+    stage_temperature(row, (size_t)g->n, kernel_set_get(CPU_REF)->row.max(row, (size_t)g->n),
+                      (float)number(g, "temperature", 1));
+    return CHECK(close_up_to_a_shift(row, g->expect, g->n));
+}
+
+static bool run_renormalize(const struct golden *g) {
+    float row[MAX_N];
+    for (int32_t i = 0; i < g->n; i++)
+        row[i] = token_logprobs(&kernel_set_get(CPU_REF)->row, g->row, g->n, i, 0, NULL, NULL);
+    return CHECK(close_rows(row, g->expect, g->n, 1e-5));
+}
+
+// transformers' top-k keeps all that equal the k-th: of those the ones with the smallest ids belong to the k first.
+static void cut_ties(const struct golden *g, bool *kept, size_t k) {
+    size_t n = 0;
+    for (int32_t i = 0; i < g->n; i++) n += kept[i];
+    for (; n > k; n--) {
+        int32_t last = -1;
+        for (int32_t i = 0; i < g->n; i++)
+            if (kept[i] && (last < 0 || g->row[i] <= g->row[last])) last = i;
+        kept[last] = false;
+    }
+}
+
+static bool same_set(const struct golden *g, const int32_t *ids, size_t n_ids, const struct sampling_params *p) {
+    bool kept[MAX_N], got[MAX_N] = {0};
+    size_t n_kept = 0;
+    for (int32_t i = 0; i < g->n; i++) kept[i] = g->expect[i] != -INFINITY;
+    if (p->top_k > 0) cut_ties(g, kept, (size_t)(p->top_k > p->min_keep ? p->top_k : p->min_keep));
+    for (int32_t i = 0; i < g->n; i++) n_kept += kept[i];
+    if (g->ambiguous) return n_ids + 1 >= n_kept && n_ids <= n_kept + 1;
+    for (size_t i = 0; i < n_ids; i++) got[ids[i]] = true;
+    return n_ids == n_kept && memcmp(kept, got, (size_t)g->n) == 0;
+}
+
+// The list that is left, and log-probabilities up to a shift, -inf for what is not left.
+static bool cut_row(const struct sampling_params *p, const struct golden *g, int32_t *ids, size_t *n, float *values) {
+    rn_error err = {0};
+    sampler *s = NULL;
+    float probs[MAX_N];
+    if (!CHECK_OK(sampler_create(p, &kernel_set_get(CPU_REF)->row, g->n, MAX_IDS, &s, &err), &err)) return false;
+    const bool ok = CHECK_OK(sampler_distribution(s, g->row, ids, probs, MAX_N, n, &err), &err);
+    sampler_destroy(s);
+    for (int32_t i = 0; i < g->n; i++) values[i] = -INFINITY;
+    for (size_t i = 0; ok && i < *n; i++) values[ids[i]] = logf(probs[i]);
+    return ok;
+}
+
+static void read_cuts(const struct golden *g, struct sampling_params *p) {
+    all_off(p);
+    p->temp = (float)number(g, "temperature", 1);
+    p->top_k = (int32_t)number(g, "top_k", 0);
+    p->top_p = (float)number(g, "top_p", 1);
+    p->min_p = (float)number(g, "min_p", 0);
+    p->min_keep = (int32_t)number(g, "min_tokens_to_keep", 1);
+}
+
+static bool run_cut(const struct golden *g) {
+    struct sampling_params p;
+    int32_t ids[MAX_N];
+    float values[MAX_N];
+    size_t n = 0;
+    read_cuts(g, &p);
+    for (int order = 0; order < SAMPLING_N_ORDERS; order++) {
+        p.order = (enum sampling_order)order;
+        if (cut_row(&p, g, ids, &n, values)) CHECK(same_set(g, ids, n, &p));
+    }
+    return true;
+}
+
+// Chains of these stages alone.
+static bool run_chain(const struct golden *g) {
+    static const char *const known[] = {"temperature", "top_k", "top_p", "min_p", "min_tokens_to_keep"};
+    struct sampling_params p;
+    int32_t ids[MAX_N];
+    float values[MAX_N];
+    size_t n = 0, n_known = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) n_known += json_object_get(g->params, known[i]) != NULL;
+    if (n_known != json_object_size(g->params)) return false;
+    read_cuts(g, &p);
+    if (cut_row(&p, g, ids, &n, values) && CHECK(same_set(g, ids, n, &p)))
+        CHECK(close_up_to_a_shift(values, g->expect, g->n));
+    return true;
+}
+
+// run: false when the case asks for a stage that the sampler does not have. n_shared: cases of the shared file that are run.
+static const struct {
+    const char *processor;
+    bool (*run)(const struct golden *g);
+    int n_shared;
+} runs[] = {
+    {"temperature", run_temperature, 20},
+    {"top_k", run_cut, 72},
+    {"top_p", run_cut, 84},
+    {"min_p", run_cut, 60},
+    {"repetition_penalty", run_repetition_penalty, 54},
+    {"sequence_bias", run_bias, 16},
+    {"suppress_tokens", run_bias, 4},
+    {"bad_words", run_bias, 20},
+    {"renormalize", run_renormalize, 12},
+    {"chain", run_chain, 12},
+};
+enum { N_RUNS = sizeof runs / sizeof *runs };
+
+static bool read_golden(json_t *file, json_t *c, struct golden *g) {
+    const char *name = json_string_value(json_object_get(c, "row"));
+    const char *row = json_string_value(json_object_get(json_object_get(file, "rows"), name));
+    const char *expect = json_string_value(json_object_get(c, "expect"));
+    if (!CHECK(row && expect)) return false;
+    *g = (struct golden){.processor = json_string_value(json_object_get(c, "processor")),
+                         .kind = json_string_value(json_object_get(c, "kind")),
+                         .params = json_object_get(c, "params"),
+                         .ambiguous = json_is_true(json_object_get(c, "ambiguous"))};
+    g->n = read_row(row, g->row);
+    g->n_ids = json_array_size(json_object_get(c, "ids"));
+    if (!CHECK(g->n <= MAX_N && read_row(expect, g->expect) == g->n && g->n_ids <= MAX_IDS)) return false;
+    for (size_t i = 0; i < g->n_ids; i++)
+        g->ids[i] = (int32_t)json_integer_value(json_array_get(json_object_get(c, "ids"), i));
+    return true;
+}
+
+static bool run_file(const char *path, int n_run[N_RUNS]) {
+    json_error_t why;
+    json_t *file = json_load_file(path, 0, &why), *c;
+    size_t i;
+    if (!CHECK(file != NULL)) return false;
+    json_array_foreach(json_object_get(file, "cases"), i, c) {
+        struct golden g;
+        if (!read_golden(file, c, &g)) break;
+        for (int k = 0; k < N_RUNS; k++) {
+            if (strcmp(runs[k].processor, g.processor) != 0) continue;
+            check_note("case %zu: %s over %s", i, g.processor, json_string_value(json_object_get(c, "row")));
+            n_run[k] += runs[k].run(&g);
+        }
+    }
+    json_decref(file);
+    return true;
+}
+
+TEST(a_selection_of_rows_equals_that_of_transformers) {
+    int n_run[N_RUNS] = {0};
+    if (!run_file(tests_path("sampling/logits_processors_small.json"), n_run)) return;
+    for (int k = 0; k < N_RUNS; k++) {
+        check_note("%s", runs[k].processor);
+        CHECK(n_run[k] > 0);
+    }
+}
+
+TEST(all_shared_rows_of_these_stages_equal_those_of_transformers) {
+    const char *path = shared_path("goldens/logits_processors.json");
+    int n_run[N_RUNS] = {0};
+    if (!path) {
+        test_skip("no shared material: set RUNNEL_SHARED");
+        return;
+    }
+    if (!run_file(path, n_run)) return;
+    for (int k = 0; k < N_RUNS; k++) {
+        check_note("%s", runs[k].processor);
+        CHECK_INT(n_run[k], runs[k].n_shared);
+    }
+}
