@@ -67,8 +67,10 @@ static bool replay_folder(const char *dir) {
         char path[4096];
         struct stat st;
         snprintf(path, sizeof path, "%s/%s", dir, names[i]->d_name);
-        if (stat(path, &st) != 0) ok = trouble(path);
-        else if (S_ISREG(st.st_mode)) ok = replay_file(path) && ok; // folders inside are not entered
+        if (stat(path, &st) != 0)
+            ok = trouble(path);
+        else if (S_ISREG(st.st_mode))
+            ok = replay_file(path) && ok; // folders inside are not entered
         free(names[i]);
     }
     free(names);
@@ -81,9 +83,12 @@ int main(int argc, char **argv) {
     bool ok = true, skipped = false;
     for (int i = 1; i < argc; i++) {
         struct stat st;
-        if (stat(argv[i], &st) == 0) ok = (S_ISDIR(st.st_mode) ? replay_folder(argv[i]) : replay_file(argv[i])) && ok;
-        else if (errno != ENOENT) ok = trouble(argv[i]);
-        else skipped = printf("SKIP %s: %s is not there\n", program, argv[i]) > 0;
+        if (stat(argv[i], &st) == 0)
+            ok = (S_ISDIR(st.st_mode) ? replay_folder(argv[i]) : replay_file(argv[i])) && ok;
+        else if (errno != ENOENT)
+            ok = trouble(argv[i]);
+        else
+            skipped = printf("SKIP %s: %s is not there\n", program, argv[i]) > 0;
     }
     if (ok && (n_inputs || !skipped)) printf("ok %s (%ld inputs)\n", program, n_inputs);
     return ok ? 0 : 1;

@@ -3,6 +3,7 @@
 #include "base/cgroup.h"
 #include "base/cpus_judge.h"
 #include "base/pool.h"
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,8 @@ static int count_cores(const char *root, const cpu_set_t *allowed, size_t set_by
     for (int i = 0; i < MAX_CPUS && (size_t)i < set_bytes * 8; i++) {
         if (!CPU_ISSET_S((size_t)i, set_bytes, allowed)) continue;
         char siblings[1024];
-        if (!read_system_file(siblings, sizeof siblings, "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
-                              root, i))
+        if (!read_system_file(siblings, sizeof siblings,
+                              "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root, i))
             return 0;
         n_cores += first_allowed(siblings, allowed, set_bytes) == i;
     }
@@ -46,15 +47,17 @@ void cpus_judge(const char *root, const cpu_set_t *allowed, size_t set_bytes, cp
     };
     int n = out->n_affinity;
     if (out->n_physical && out->n_physical < n) n = out->n_physical;
-    if (out->quota != 0 && out->quota < n) n = (int)out->quota; // down: one thread too many is throttled with all others
-    if (n > POOL_MAX_THREADS) n = POOL_MAX_THREADS;
+    if (out->quota != 0 && out->quota < n)
+        n = (int)out->quota; // down: one thread too many is throttled with all others
+    const bool capped = n > POOL_MAX_THREADS;
+    if (capped) n = POOL_MAX_THREADS;
     out->n_threads = n < 1 ? 1 : n;
 
     char cores[32] = "unknown", quota[48] = "no cgroup quota";
     if (out->n_physical) snprintf(cores, sizeof cores, "%d", out->n_physical);
     if (out->quota != 0) snprintf(quota, sizeof quota, "cgroup quota %.2f", out->quota);
     snprintf(out->reason, sizeof out->reason, "%d: affinity %d, physical cores %s, %s%s", out->n_threads,
-             out->n_affinity, cores, quota, n == POOL_MAX_THREADS ? ", at most 64" : "");
+             out->n_affinity, cores, quota, capped ? ", at most 64" : "");
 }
 
 void cpus_detect(const char *root, cpus *out) {

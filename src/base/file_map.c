@@ -23,8 +23,7 @@ static rn_status open_regular(const char *path, int *fd, size_t *size, rn_error 
     if (*fd < 0) return file_sys_fail(path, "cannot be opened", errno, err);
     struct stat st;
     if (fstat(*fd, &st) != 0) return file_sys_fail(path, "cannot be examined", errno, err);
-    if (!S_ISREG(st.st_mode))
-        return fail(err, RN_E_IO, "%s: is %s, not a regular file", path, file_kind(st.st_mode));
+    if (!S_ISREG(st.st_mode)) return fail(err, RN_E_IO, "%s: is %s, not a regular file", path, file_kind(st.st_mode));
     *size = (size_t)st.st_size;
     return RN_OK;
 }
@@ -39,8 +38,7 @@ static rn_status read_whole(const char *path, int fd, file_progress progress, vo
         const ssize_t n = pread(fd, data + pos, left < READ_SLICE ? left : READ_SLICE, (off_t)pos);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return file_sys_fail(path, "cannot be read", errno, err);
-        if (n == 0)
-            return fail(err, RN_E_IO, "%s: ended at byte %zu of %zu while it was read", path, pos, m->size);
+        if (n == 0) return fail(err, RN_E_IO, "%s: ended at byte %zu of %zu while it was read", path, pos, m->size);
         pos += (size_t)n;
         if (progress && pos - shown >= READ_SLICE && pos < m->size) {
             shown = pos;
@@ -53,8 +51,9 @@ static rn_status read_whole(const char *path, int fd, file_progress progress, vo
 static rn_status lock_failed(const char *path, size_t size, int e, rn_error *err) {
     struct rlimit lim;
     if (getrlimit(RLIMIT_MEMLOCK, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY && lim.rlim_cur < size)
-        return fail(err, RN_E_IO, "%s: %zu bytes cannot be locked in memory: RLIMIT_MEMLOCK is %llu bytes (ulimit -l)",
-                    path, size, (unsigned long long)lim.rlim_cur);
+        return fail(err, RN_E_IO,
+                    "%s: %zu bytes cannot be locked in memory: RLIMIT_MEMLOCK is %llu bytes (ulimit -l)", path, size,
+                    (unsigned long long)lim.rlim_cur);
     return fail(err, RN_E_IO, "%s: %zu bytes cannot be locked in memory: %s", path, size, strerrordesc_np(e));
 }
 
@@ -74,9 +73,12 @@ rn_status file_map_open(const char *path, enum file_load how, file_progress prog
     *out = m;
     rn_status st = open_regular(path, &m.fd, &m.size, err);
     if (st == RN_OK) {
-        if (m.size == 0) m.data = no_bytes;
-        else if (how == FILE_LOAD_READ) st = read_whole(path, m.fd, progress, user, &m, err);
-        else st = map_whole(path, &m, err);
+        if (m.size == 0)
+            m.data = no_bytes;
+        else if (how == FILE_LOAD_READ)
+            st = read_whole(path, m.fd, progress, user, &m, err);
+        else
+            st = map_whole(path, &m, err);
     }
     if (m.fd >= 0 && (!m.data || how == FILE_LOAD_READ)) {
         close(m.fd);
@@ -114,7 +116,7 @@ size_t file_map_resident(const file_map *m, size_t off, size_t n) {
 }
 
 void file_map_close(file_map *m) {
-    if (!m->data) return; // closed: fd means nothing, be it 0 in an all-zero struct
+    if (!m->data) return;                       // closed: fd means nothing, be it 0 in an all-zero struct
     void *const p = (void *)(uintptr_t)m->data; // read-only for users, ours to give back
     if (p != no_bytes && m->how == FILE_LOAD_READ) mem_pages_free(p, m->size);
     if (p != no_bytes && m->how != FILE_LOAD_READ) munmap(p, m->size);

@@ -59,11 +59,14 @@ rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
     f->path = mem_strndup(path, n_path);
     f->temp_path = mem_alloc(temp_cap);
     rn_status status = RN_OK;
-    if (!f->path || !f->temp_path) status = fail(err, RN_E_NOMEM, "%s: no memory for its name", path);
+    if (!f->path || !f->temp_path)
+        status = fail(err, RN_E_NOMEM, "%s: no memory for its name", path);
     else if ((f->fd = open_temp(f, temp_cap)) < 0)
         status = file_sys_fail(path, "cannot be created", errno, err);
-    if (status == RN_OK) *out = f;
-    else file_out_free(f);
+    if (status == RN_OK)
+        *out = f;
+    else
+        file_out_free(f);
     return status;
 }
 

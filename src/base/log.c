@@ -13,5 +13,5 @@ void log_to(const log_sink *sink, enum log_level level, const char *fmt, ...) {
     va_end(ap);
     if (n < 0) return;
     one_line(text, (size_t)n >= sizeof text);
-    sink->fn(sink->user, level, text);
+    sink->fn(sink->user, (int)level, text);
 }

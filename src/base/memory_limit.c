@@ -31,11 +31,13 @@ static bool read_available(const char *root, uint64_t *out) {
 }
 
 // What one control group still grants: its limit less what it holds, page cache not subtracted (it can be reclaimed).
-static bool group_left(const char *root, const char *dir, const char *limit_name, const char *used_name, uint64_t *left) {
+static bool group_left(const char *root, const char *dir, const char *limit_name, const char *used_name,
+                       uint64_t *left) {
     char path[512];
     uint64_t limit = 0, used = 0;
     snprintf(path, sizeof path, "%s/%s", dir, limit_name);
-    if (!read_number(root, path, &limit) || limit >= (uint64_t)1 << 60) return false;   // v1 writes "no limit" as a huge number
+    if (!read_number(root, path, &limit) || limit >= (uint64_t)1 << 60)
+        return false; // v1 writes "no limit" as a huge number
     snprintf(path, sizeof path, "%s/%s", dir, used_name);
     read_number(root, path, &used);
     *left = used < limit ? limit - used : 0;
@@ -55,11 +57,14 @@ static bool cgroup_left(const char *root, uint64_t *left) {
         const char *memory = strstr(line, ":memory:");
         if (!v2 && !memory) continue;
         char dir[448];
-        snprintf(dir, sizeof dir, "%s%s", v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory", v2 ? line + 3 : memory + 8);
-        for (char *slash = dir + strlen(dir); slash && strlen(dir) >= strlen("/sys/fs/cgroup"); slash = strrchr(dir, '/')) {
+        snprintf(dir, sizeof dir, "%s%s", v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory",
+                 v2 ? line + 3 : memory + 8);
+        for (char *slash = dir + strlen(dir); slash && strlen(dir) >= strlen("/sys/fs/cgroup");
+             slash = strrchr(dir, '/')) {
             uint64_t n;
             *slash = 0;
-            if (group_left(root, dir, v2 ? "memory.max" : "memory.limit_in_bytes", v2 ? "memory.current" : "memory.usage_in_bytes", &n)) {
+            if (group_left(root, dir, v2 ? "memory.max" : "memory.limit_in_bytes",
+                           v2 ? "memory.current" : "memory.usage_in_bytes", &n)) {
                 *left = !found || n < *left ? n : *left;
                 found = true;
             }

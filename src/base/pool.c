@@ -41,8 +41,10 @@ struct pool {
 
 static void wait_patiently(wake_word *w, unsigned old, struct patience *p) {
     const bool trial = ++p->n_waits % WAITS_PER_TRIAL == 0;
-    if (wake_word_wait(w, old, trial ? p->full_ns : p->spin_ns)) p->spin_ns = p->full_ns;
-    else p->spin_ns = p->spin_ns / 2 >= SPIN_LEAST_NS ? p->spin_ns / 2 : 0;
+    if (wake_word_wait(w, old, trial ? p->full_ns : p->spin_ns))
+        p->spin_ns = p->full_ns;
+    else
+        p->spin_ns = p->spin_ns / 2 >= SPIN_LEAST_NS ? p->spin_ns / 2 : 0;
 }
 
 static void *worker_main(void *arg) {

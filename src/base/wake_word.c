@@ -13,7 +13,8 @@ static void cpu_pause(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); // `yield` does nothing on most cores; a pipeline flush waits about as long as x86's pause
+    __asm__ volatile(
+        "isb"); // `yield` does nothing on most cores; a pipeline flush waits about as long as x86's pause
 #endif
 }
 

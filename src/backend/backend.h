@@ -1,0 +1,80 @@
+// backend/backend.h - where bytes live and programs run: the door to a kind of machine.
+//
+// Ownership: made by a folder's create function (backend/cpu/cpu_backend.h), freed by backend_destroy().
+// Threads:   one at a time (the step thread); a backend may use many inside.
+#ifndef RN_BACKEND_BACKEND_H
+#define RN_BACKEND_BACKEND_H
+
+#include "backend/program.h"
+#include "base/status.h"
+#include "kv/kv.h"
+
+// One sequence as this step's rows see it: its committed pages, for each group.
+struct batch_seq {
+    const int32_t *pages[PROGRAM_MAX_GROUPS];   // page of each block of 64 positions; KV_NONE where it fell out of a window
+    int32_t n_committed;                        // positions in those pages, this step's appended rows included
+};
+struct batch_row {
+    int32_t token, pos;
+    int32_t seq;                                // index into seqs
+    struct kv_slot store[PROGRAM_MAX_GROUPS];   // where its keys and values go
+    // Scratch rows: slots of positions [n_committed, pos], the row itself last; NULL for appended rows.
+    const struct kv_slot *path[PROGRAM_MAX_GROUPS];
+};
+struct batch {
+    const struct batch_row *rows;
+    size_t n_rows;
+    const struct batch_seq *seqs;
+    const int32_t *wanted;                      // rows whose results are wanted, ascending
+    size_t n_wanted;
+};
+
+// Bytes a program takes, known before anything is allocated.
+struct backend_plan {
+    uint64_t mapped_bytes;                           // weights used where the file has them
+    uint64_t repacked_bytes;                         // copies in this backend's layout
+    uint64_t buffer_bytes;                           // row buffers for n_batch rows and n_wanted results
+    uint64_t page_bytes[PROGRAM_MAX_GROUPS];         // one page of each group
+};
+struct backend_sizes {
+    size_t n_batch, n_wanted;
+    int32_t n_pages[PROGRAM_MAX_GROUPS];
+};
+// done of total bytes laid out; true aborts with RN_E_CANCELLED.
+typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);
+
+typedef struct backend backend;
+struct backend_ops {
+    const char *name;
+    rn_status (*plan)(const backend *b, const struct program *p, const struct backend_sizes *s, struct backend_plan *out,
+                      rn_error *err);
+    // Lay the weights out and take all memory; run() allocates nothing.
+    rn_status (*load)(backend *b, const struct program *p, const struct backend_sizes *s, backend_progress progress, void *user,
+                      rn_error *err);
+    void (*copy)(backend *b, const struct kv_copy *c);
+    void (*run)(backend *b, const struct batch *batch);
+    const float *(*result)(backend *b, int32_t buffer, size_t wanted_row);   // row of a wanted-rows buffer after run()
+    void (*destroy)(backend *b);
+};
+struct backend {
+    const struct backend_ops *ops;
+};
+
+static inline rn_status backend_get_plan(const backend *b, const struct program *p, const struct backend_sizes *s,
+                                         struct backend_plan *out, rn_error *err) {
+    return b->ops->plan(b, p, s, out, err);
+}
+static inline rn_status backend_load(backend *b, const struct program *p, const struct backend_sizes *s,
+                                     backend_progress progress, void *user, rn_error *err) {
+    return b->ops->load(b, p, s, progress, user, err);
+}
+static inline void backend_copy(backend *b, const struct kv_copy *c) { b->ops->copy(b, c); }
+static inline void backend_run(backend *b, const struct batch *batch) { b->ops->run(b, batch); }
+static inline const float *backend_result(backend *b, int32_t buffer, size_t wanted_row) {
+    return b->ops->result(b, buffer, wanted_row);
+}
+static inline void backend_destroy(backend *b) {
+    if (b) b->ops->destroy(b);
+}
+
+#endif

@@ -1,0 +1,109 @@
+// backend/cpu/cpu_backend.c - the CPU's door: plan, load, run.
+#include "backend/cpu/cpu_private.h"
+#include "base/checked.h"
+#include "base/mem.h"
+
+static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
+
+static rn_status plan(const backend *base, const struct program *p, const struct backend_sizes *s, struct backend_plan *out,
+                      rn_error *err) {
+    (void)err;
+    const struct cpu_backend *b = (const struct cpu_backend *)base;
+    *out = (struct backend_plan){0};
+    cpu_weights_plan(b, p, out);
+    out->buffer_bytes = cpu_buffer_bytes(b, p, s);
+    for (int32_t g = 0; g < p->n_groups; g++) out->page_bytes[g] = cpu_page_bytes(b, p, g);
+    return RN_OK;
+}
+
+static rn_status load(backend *base, const struct program *p, const struct backend_sizes *s, backend_progress progress,
+                      void *user, rn_error *err) {
+    struct cpu_backend *b = self(base);
+    if (p->n_head / p->n_head_kv > ATTEND_MAX_QUERIES)
+        return fail(err, RN_E_UNSUPPORTED, "attention: %d heads share a key head, limit %d", p->n_head / p->n_head_kv,
+                    ATTEND_MAX_QUERIES);
+    b->p = p;
+    b->sizes = *s;
+    rn_status st = cpu_weights_load(b, progress, user, err);
+    if (st == RN_OK) st = cpu_pages_load(b, err);
+    if (st == RN_OK) st = cpu_lower(b, err);
+    if (st != RN_OK) return st;
+    const size_t n_threads = (size_t)pool_n_threads(b->threads);
+    b->thread_scratch_bytes = attend_scratch_bytes(p);
+    b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
+    b->cos_sin = mem_aligned(s->n_batch * (size_t)p->n_rot * sizeof(float));
+    b->tasks = mem_alloc(s->n_batch * sizeof *b->tasks);
+    if (!b->thread_scratch || !b->cos_sin || !b->tasks)
+        return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
+    return RN_OK;
+}
+
+// The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
+// positions lose nothing; rounded to float at the end.
+static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
+    const size_t n_pair = (size_t)b->p->n_rot / 2;
+    size_t begin, end;
+    pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
+    for (size_t r = begin; r < end; r++) {
+        float *cs = b->cos_sin + r * 2 * n_pair;
+        for (size_t i = 0; i < n_pair; i++) {
+            double s, c;
+            sincos_f64((double)b->batch->rows[r].pos * (double)b->p->inv_freq[i], &s, &c);
+            cs[2 * i] = (float)c;
+            cs[2 * i + 1] = (float)s;
+        }
+    }
+}
+
+static void run_thread(void *ctx, int i_thread, int n_threads) {
+    struct cpu_backend *b = ctx;
+    fill_cos_sin(b, i_thread, n_threads);   // read by SPLIT_ROWS ops alone: the same rows, the same thread
+    for (size_t i = 0; i < b->n_ops; i++) {
+        const struct cpu_op *o = &b->ops[i];
+        if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
+        if (o->barrier) pool_barrier(b->threads, i_thread);
+        cpu_op_run(b, o, i_thread, n_threads);
+    }
+}
+
+static void run(backend *base, const struct batch *batch) {
+    struct cpu_backend *b = self(base);
+    b->batch = batch;
+    attend_make_tasks(b);
+    for (size_t i = 0; i < b->n_ops; i++)
+        if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
+    pool_run(b->threads, run_thread, b);
+    b->batch = NULL;
+}
+
+static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
+    const struct cpu_backend *b = self(base);
+    return b->buffers[buffer] + wanted_row * b->stride[buffer];
+}
+
+static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(base), c); }
+
+static void destroy(backend *base) {
+    struct cpu_backend *b = self(base);
+    cpu_lower_free(b);
+    cpu_pages_free(b);
+    cpu_weights_free(b);
+    if (b->thread_scratch) mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
+    mem_free(b->cos_sin);
+    mem_free(b->tasks);
+    mem_free(b);
+}
+
+static const struct backend_ops cpu_ops = {"cpu", plan, load, copy, run, result, destroy};
+
+rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out, rn_error *err) {
+    struct cpu_backend *b = mem_calloc(1, sizeof *b);
+    *out = NULL;
+    if (!b) return fail(err, RN_E_NOMEM, "backend cpu: out of memory");
+    b->base.ops = &cpu_ops;
+    b->k = kernels;
+    b->threads = threads;
+    b->codec = codec;
+    *out = &b->base;
+    return RN_OK;
+}

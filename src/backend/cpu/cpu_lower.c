@@ -1,0 +1,152 @@
+// backend/cpu/cpu_lower.c - a program's ops made ready for the CPU: activations prepared once for all matrices that read them, barriers
+// only where one thread reads what another wrote, buffers taken.
+#include "backend/cpu/cpu_private.h"
+#include "base/checked.h"
+#include "base/mem.h"
+
+#define CLAIM_STRIDE (64 / sizeof(atomic_size_t))   // a cache line each: threads hammer them
+
+static enum op_split split_of(enum op_kind k) { return k == OP_LINEAR || k == OP_ATTEND ? SPLIT_CLAIM : SPLIT_ROWS; }
+
+// The activation buffers: which row buffer, in which format. act_find() makes the row when there is none yet; -1: all are taken.
+struct act_table {
+    int32_t n;
+    struct { int8_t src; enum act_format format; size_t k; } row[CPU_MAX_ACTS];
+};
+static int32_t act_find(struct act_table *t, int8_t src, enum act_format format, size_t k) {
+    for (int32_t i = 0; i < t->n; i++)
+        if (t->row[i].src == src && t->row[i].format == format && t->row[i].k == k) return i;
+    if (t->n == CPU_MAX_ACTS) return -1;
+    t->row[t->n].src = src;
+    t->row[t->n].format = format;
+    t->row[t->n].k = k;
+    return t->n++;
+}
+
+static enum act_format format_of(const struct kernel_set *k, const struct program *p, const struct op *o) {
+    return o->kind == OP_LINEAR ? k->matmul[p->matrices[o->matrix].type].act : ACT_F32;
+}
+
+static bool find_acts(const struct kernel_set *k, const struct program *p, struct act_table *t) {
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const enum act_format f = format_of(k, p, &p->ops[i]);
+        if (f != ACT_F32 && act_find(t, p->ops[i].src, f, p->matrices[p->ops[i].matrix].k) < 0) return false;
+    }
+    return true;
+}
+
+static size_t buffer_rows(const struct program *p, const struct backend_sizes *s, int32_t buffer) {
+    return p->wanted_rows[buffer] ? s->n_wanted : s->n_batch;
+}
+
+uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s) {
+    struct act_table t = {0};
+    uint64_t bytes = s->n_batch * (uint64_t)p->n_rot * sizeof(float);
+    find_acts(b->k, p, &t);
+    for (int32_t i = 0; i < p->n_buffers; i++)
+        bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
+    for (int32_t i = 0; i < t.n; i++)
+        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_bytes(t.row[i].format, t.row[i].k);
+    return bytes + attend_scratch_bytes(p) * (uint64_t)pool_n_threads(b->threads);
+}
+
+static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {
+    for (int32_t i = 0; i < b->p->n_buffers; i++) {
+        b->stride[i] = round_up(b->p->width[i], PANEL_ROWS);
+        b->buffers[i] = mem_pages(buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
+        if (!b->buffers[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for row buffer %d", i);
+    }
+    b->n_acts = (size_t)t->n;
+    for (int32_t i = 0; i < t->n; i++) {
+        b->act_stride[i] = act_bytes(t->row[i].format, t->row[i].k);
+        b->act_rows[i] = buffer_rows(b->p, &b->sizes, t->row[i].src);
+        b->acts[i] = mem_pages(b->act_rows[i] * b->act_stride[i]);
+        if (!b->acts[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for activation buffer %d", i);
+    }
+    return RN_OK;
+}
+
+// Which activation buffers hold what their source holds now.
+static void mark_stale(const struct act_table *t, bool *fresh, int8_t written) {
+    for (int32_t i = 0; i < t->n; i++)
+        if (t->row[i].src == written) fresh[i] = false;
+}
+
+static void push(struct cpu_backend *b, const struct cpu_op *o) {
+    struct cpu_op *dst = &b->ops[b->n_ops];
+    *dst = *o;
+    dst->claimed = o->split == SPLIT_CLAIM ? &b->claims[b->n_ops * CLAIM_STRIDE] : NULL;
+    b->n_ops++;
+}
+
+static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *err) {
+    const struct program *p = b->p;
+    bool fresh[CPU_MAX_ACTS] = {0};
+    b->ops = mem_calloc(2 * p->n_ops, sizeof *b->ops);
+    b->claims = mem_aligned(2 * p->n_ops * CLAIM_STRIDE * sizeof *b->claims);
+    if (!b->ops || !b->claims) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for %zu ops", p->n_ops);
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const struct op *o = &p->ops[i];
+        const enum act_format f = format_of(b->k, p, o);
+        int32_t act = -1;
+        if (f != ACT_F32) {
+            act = act_find(t, o->src, f, p->matrices[o->matrix].k);
+            if (!fresh[act])
+                push(b, &(struct cpu_op){.op = {.kind = OP_N_KINDS, .src = o->src, .src2 = -1, .dst = -1, .matrix = o->matrix,
+                                                .layer = o->layer, .wanted_rows = o->wanted_rows},
+                                         .prepare = true, .format = f, .act = act, .split = SPLIT_ROWS});
+            fresh[act] = true;
+        }
+        push(b, &(struct cpu_op){.op = *o, .format = f, .act = act, .split = split_of(o->kind)});
+        if (o->dst >= 0) mark_stale(t, fresh, o->dst);
+    }
+    return RN_OK;
+}
+
+// What an op touches, as bits: row buffers, then activation buffers, then the pages.
+static void touches(const struct cpu_op *o, uint64_t *reads, uint64_t *writes) {
+    const uint64_t act = o->act >= 0 ? (uint64_t)1 << (PROGRAM_MAX_BUFFERS + o->act) : 0, pages = (uint64_t)1 << 63;
+    const uint64_t src = o->op.src >= 0 ? (uint64_t)1 << o->op.src : 0, src2 = o->op.src2 >= 0 ? (uint64_t)1 << o->op.src2 : 0;
+    const uint64_t dst = o->op.dst >= 0 ? (uint64_t)1 << o->op.dst : 0;
+    *reads = (o->act >= 0 && !o->prepare ? act : src) | src2 | (o->op.kind == OP_ATTEND ? pages : 0);
+    *reads |= o->op.kind == OP_ADD || o->op.kind == OP_ROPE ? dst : 0;
+    *writes = dst | (o->prepare ? act : 0) | (o->op.kind == OP_STORE_KV ? pages : 0);
+}
+
+// A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
+// Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
+static void place_barriers(struct cpu_backend *b) {
+    uint64_t read_rows = 0, write_rows = 0, read_claim = 0, write_claim = 0;   // since the last barrier, by split
+    bool wanted = false;
+    for (size_t i = 0; i < b->n_ops; i++) {
+        struct cpu_op *o = &b->ops[i];
+        uint64_t r, w;
+        touches(o, &r, &w);
+        const uint64_t others_wrote = write_claim | (o->split == SPLIT_CLAIM ? write_rows : 0);
+        const uint64_t others_read = read_claim | (o->split == SPLIT_CLAIM ? read_rows : 0);
+        o->barrier = (r & others_wrote) || (w & (others_wrote | others_read)) || o->op.wanted_rows != wanted;
+        wanted = o->op.wanted_rows;
+        if (o->barrier) read_rows = write_rows = read_claim = write_claim = 0;
+        if (o->split == SPLIT_ROWS) read_rows |= r, write_rows |= w;
+        else read_claim |= r, write_claim |= w;
+    }
+}
+
+rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
+    struct act_table t = {0};
+    if (!find_acts(b->k, b->p, &t))
+        return fail(err, RN_E_LIMIT, "backend cpu: the program needs more than %d activation buffers", CPU_MAX_ACTS);
+    rn_status st = take_buffers(b, &t, err);
+    if (st == RN_OK) st = make_ops(b, &t, err);
+    if (st == RN_OK) place_barriers(b);
+    return st;
+}
+
+void cpu_lower_free(struct cpu_backend *b) {
+    for (int32_t i = 0; b->p && i < b->p->n_buffers; i++)
+        if (b->buffers[i]) mem_pages_free(b->buffers[i], buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
+    for (size_t i = 0; i < b->n_acts; i++)
+        if (b->acts[i]) mem_pages_free(b->acts[i], b->act_rows[i] * b->act_stride[i]);
+    mem_free(b->ops);
+    mem_free(b->claims);
+}

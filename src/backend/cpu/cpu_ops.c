@@ -1,0 +1,110 @@
+// backend/cpu/cpu_ops.c - what each kind of op does with its share of a batch.
+#include "backend/cpu/cpu_private.h"
+#include "base/checked.h"
+#include <string.h>
+
+// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel.
+#define ROWS_PASS_BYTES ((size_t)512 << 10)
+
+typedef void (*op_fn)(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end);
+
+static float *row(const struct cpu_backend *b, int8_t buffer, size_t r) { return b->buffers[buffer] + r * b->stride[buffer]; }
+
+static void op_embed(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const struct matrix *m = &b->p->matrices[o->op.matrix];
+    const struct tensor_type_info *type = tensor_type_info(m->type);
+    for (size_t r = begin; r < end; r++)
+        type->dequantize_row(m->data + (size_t)b->batch->rows[r].token * m->row_bytes, row(b, o->op.dst, r), m->k);
+}
+
+static void op_rms_norm(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++)
+        b->k->rms_norm(row(b, o->op.src, r), o->op.vec, b->p->width[o->op.src], b->p->norm_eps, row(b, o->op.dst, r));
+}
+
+static void op_prepare(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const size_t k = b->p->matrices[o->op.matrix].k, stride = b->act_stride[o->act];
+    for (size_t r = begin; r < end; r++)
+        b->k->prepare_act[o->format](row(b, o->op.src, r), k, (uint8_t *)b->acts[o->act] + r * stride);
+}
+
+static void op_rope(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const size_t n_rot = (size_t)b->p->n_rot;
+    for (size_t r = begin; r < end; r++)
+        b->k->rope(row(b, o->op.dst, r), (size_t)o->op.n_head, (size_t)b->p->head_dim, n_rot, b->cos_sin + r * n_rot);
+}
+
+static void op_store_kv(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const struct kv_codec_ops *codec = &b->k->kv[b->codec];
+    const size_t head_dim = (size_t)b->p->head_dim;
+    const int32_t group = b->p->layer_group[o->op.layer];
+    for (size_t r = begin; r < end; r++) {
+        const struct kv_slot at = b->batch->rows[r].store[group];
+        for (int32_t h = 0; h < b->p->n_head_kv; h++) {
+            uint8_t *block = cpu_key_block(b, o->op.layer, h, at.page);
+            codec->put_key(block, head_dim, at.slot, row(b, o->op.src, r) + (size_t)h * head_dim);
+            codec->put_value(block + b->key_bytes, head_dim, at.slot, row(b, o->op.src2, r) + (size_t)h * head_dim);
+        }
+    }
+}
+
+static void op_silu_mul(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++)
+        b->k->silu_mul(row(b, o->op.src, r), row(b, o->op.src2, r), b->p->width[o->op.dst], row(b, o->op.dst, r));
+}
+
+static void op_add(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) b->k->add(row(b, o->op.dst, r), row(b, o->op.src, r), b->p->width[o->op.dst]);
+}
+
+static void op_gather(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
+        memcpy(row(b, o->op.dst, i), row(b, o->op.src, (size_t)b->batch->wanted[i]), b->p->width[o->op.dst] * sizeof(float));
+}
+
+// Outputs [begin, end) of the matrix for all rows, in passes of rows that fit the cache.
+static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows) {
+    const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+    const bool plain = o->format == ACT_F32;
+    const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
+    const size_t x_stride = plain ? b->stride[o->op.src] * sizeof(float) : b->act_stride[o->act];
+    const uint8_t *w = cm->panels ? (const uint8_t *)cm->panels + begin / PANEL_ROWS * cm->panel_bytes
+                                  : cm->m->data + begin * cm->m->row_bytes;
+    const size_t pass = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
+    for (size_t r = 0; r < n_rows; r += pass) {
+        const size_t n = n_rows - r < pass ? n_rows - r : pass;
+        cm->ops->matmul(w, cm->m->row_bytes, end - begin, cm->m->k, x + r * x_stride, x_stride, n,
+                        row(b, o->op.dst, r) + begin, b->stride[o->op.dst]);
+    }
+    if (o->op.vec)
+        for (size_t r = 0; r < n_rows; r++) b->k->add(row(b, o->op.dst, r) + begin, o->op.vec + begin, end - begin);
+}
+
+// Panels are claimed a few at a time: a thread that the machine delays does not hold up the others.
+static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_rows, int n_threads) {
+    const size_t n_out = b->matrices[o->op.matrix].m->n_out, n_panels = ceil_div(n_out, PANEL_ROWS);
+    const size_t piece = n_threads == 1 ? n_panels : ceil_div(n_panels, (size_t)n_threads * 8);
+    for (;;) {
+        const size_t i = atomic_fetch_add_explicit(o->claimed, piece, memory_order_relaxed);
+        if (i >= n_panels) return;
+        const size_t end = (i + piece) * PANEL_ROWS;
+        linear_part(b, o, i * PANEL_ROWS, end < n_out ? end : n_out, n_rows);
+    }
+}
+
+void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads) {
+    static const op_fn by_rows[OP_N_KINDS + 1] = {
+        [OP_EMBED] = op_embed,       [OP_RMS_NORM] = op_rms_norm, [OP_ROPE] = op_rope,     [OP_STORE_KV] = op_store_kv,
+        [OP_SILU_MUL] = op_silu_mul, [OP_ADD] = op_add,           [OP_GATHER] = op_gather, [OP_N_KINDS] = op_prepare,
+    };
+    const size_t n_rows = o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
+    if (o->op.kind == OP_LINEAR) {
+        linear_run(b, o, n_rows, n_threads);
+    } else if (o->op.kind == OP_ATTEND) {
+        attend_run(b, o, i_thread);
+    } else {
+        size_t begin, end;
+        pool_share(n_rows, 1, i_thread, n_threads, &begin, &end);
+        by_rows[o->op.kind](b, o, begin, end);
+    }
+}

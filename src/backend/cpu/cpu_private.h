@@ -1,0 +1,98 @@
+// backend/cpu/cpu_private.h - what the files of this folder share.
+#ifndef RN_BACKEND_CPU_PRIVATE_H
+#define RN_BACKEND_CPU_PRIVATE_H
+
+#include "backend/cpu/cpu_backend.h"
+#include <stdatomic.h>
+
+#define ATTEND_TILE        64      // queries of one task: rows of a sequence times the heads that share a key head ...
+#define ATTEND_MAX_QUERIES 256     // ... but at least one row's heads
+#define CPU_MAX_ACTS       40      // activation buffers: (row buffer, format) pairs in use
+#define ATTEND_SPLIT       1024    // keys whose softmax states are merged in order (docs/design.md section 6)
+
+// A matrix as held for multiplying: packed panels, or the file's rows.
+struct cpu_matrix {
+    const struct matrix *m;
+    const struct matmul_ops *ops;
+    void *panels;                  // NULL: file rows
+    size_t panel_bytes, panels_bytes;
+};
+
+// How an op's work is divided among threads. Ops that divide alike need no barrier between them.
+enum op_split {
+    SPLIT_ROWS,                    // each thread has its rows: the same ones in every such op
+    SPLIT_CLAIM                    // threads claim pieces from a counter
+};
+
+// A program's op made ready: one more kind prepares activations for the matrices that share them.
+struct cpu_op {
+    struct op op;
+    bool prepare;                  // op.src -> activation buffer `act`, in `format`
+    enum act_format format;
+    int32_t act;                   // activation buffer read (OP_LINEAR) or written (prepare)
+    enum op_split split;
+    bool barrier;                  // wait for all threads before it
+    atomic_size_t *claimed;        // SPLIT_CLAIM: next piece
+};
+
+struct cpu_page_group {
+    uint8_t *pages;
+    size_t page_bytes, pool_bytes;
+};
+
+struct cpu_backend {
+    backend base;
+    const struct kernel_set *k;
+    pool *threads;
+    enum kv_codec codec;
+    const struct program *p;
+    struct backend_sizes sizes;
+    struct cpu_matrix *matrices;
+    struct cpu_op *ops;
+    size_t n_ops;
+    atomic_size_t *claims;                      // [n_ops], a cache line apart
+    float *buffers[PROGRAM_MAX_BUFFERS];
+    size_t stride[PROGRAM_MAX_BUFFERS];         // floats between rows
+    size_t n_acts;
+    void *acts[CPU_MAX_ACTS];
+    size_t act_stride[CPU_MAX_ACTS], act_rows[CPU_MAX_ACTS];
+    float *cos_sin;                             // [n_batch][n_rot]
+    struct cpu_page_group groups[PROGRAM_MAX_GROUPS];
+    size_t key_bytes, value_bytes;              // of one block
+    uint8_t *thread_scratch;                    // [n_threads] of thread_scratch_bytes
+    size_t thread_scratch_bytes;
+    struct attend_task *tasks;                  // of the running step
+    size_t n_tasks;
+    const struct batch *batch;                  // of the running step
+};
+
+// cpu_weights.c
+rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, void *user, rn_error *err);
+void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out);
+void cpu_weights_free(struct cpu_backend *b);
+
+// cpu_lower.c: ops with activations shared and barriers where they are needed; takes row and activation buffers.
+rn_status cpu_lower(struct cpu_backend *b, rn_error *err);
+uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s);
+void cpu_lower_free(struct cpu_backend *b);
+
+// cpu_ops.c
+void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads);
+
+// cpu_attend.c: rows of one sequence that are attended to together, for one key head each.
+struct attend_task {
+    int32_t first, n;              // rows of the batch
+};
+size_t attend_scratch_bytes(const struct program *p);
+void attend_make_tasks(struct cpu_backend *b);
+void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread);
+
+// cpu_pages.c
+rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err);
+size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group);
+void cpu_pages_free(struct cpu_backend *b);
+void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c);
+// The key block of a layer and head in a page; its value block follows it.
+uint8_t *cpu_key_block(const struct cpu_backend *b, int32_t layer, int32_t head, int32_t page);
+
+#endif

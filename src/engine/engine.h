@@ -1,0 +1,198 @@
+// engine/engine.h - what the files of this room share: models, lanes, streams, sessions and the step thread's state.
+//
+// Threads: API calls come from any thread. The step thread alone touches lanes' lm, strategies, samplers and a stream's `run` part.
+// The engine's lock guards the lists and flags named below; each stream's outbox has a lock of its own. No lock is held over a callback.
+#ifndef RN_ENGINE_ENGINE_H
+#define RN_ENGINE_ENGINE_H
+
+#include "backend/backend.h"
+#include "base/cpus.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "base/thread.h"
+#include "decoding/strategy.h"
+#include "engine/outbox.h"
+#include "formats/package.h"
+#include "kernels/kernels.h"
+#include "lm/lm_real.h"
+#include "model/model.h"
+#include "sampling/sampler.h"
+#include "text/stop_matcher.h"
+#include "text/tokenizer.h"
+#include "text/utf8.h"
+#include <runnel/runnel.h>
+#include <stdatomic.h>
+
+#define ARITHMETIC_NAME      "runnel-1"   // docs/arithmetic.md
+#define ENGINE_MAX_MODELS    8
+#define ENGINE_MAX_STREAMS   4096
+#define ENGINE_MAX_END       64           // end tokens of a model
+#define ENGINE_MAX_STOP_IDS  128
+#define ENGINE_MAX_BUFFER    65536        // tokens that wait for a reader
+#define ENGINE_MIXED_PREFILL 256          // prompt rows of a step in which streams decode as well
+
+struct rn_model {
+    package *pkg;
+    tokenizer *tok;                       // NULL: the file has none
+    rn_tensor_type_use types[TENSOR_N_TYPES];
+    int32_t n_types;
+    rn_end_token end[ENGINE_MAX_END];
+    char *end_text[ENGINE_MAX_END];       // their spellings, owned
+    int32_t end_ids[ENGINE_MAX_END], n_end;
+    char tokenizer_name[96];
+    char *chat_template;
+    uint64_t n_params;
+};
+
+// Rows of a step that belong to one stream.
+struct stream_rows {
+    rn_stream *s;
+    size_t first, n;
+    bool absorbs;                         // their results go to the strategy
+    bool from_prompt;
+};
+
+// One model in one engine.
+struct lane {
+    rn_model *m;
+    struct model *program;
+    backend *backend;
+    lm *lm;
+    int32_t n_ctx;
+    int64_t n_kv;
+    struct backend_plan plan;
+    struct lm_row *rows;                  // [n_batch] of the step being built
+    struct stream_rows *parts;            // [n_batch] whose rows they are
+    size_t n_rows, n_parts, n_wanted;
+    bool crowded;                         // a step could not hold every stream that decodes
+    uint64_t n_ended;                     // streams of this lane that ended: pages may have come free
+};
+
+enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
+
+struct rn_stream {
+    rn_engine *engine;
+    struct lane *lane;
+    rn_session *session;
+    rn_stream *next;                      // engine's list; its lock
+    _Atomic enum stream_state state;      // the step thread moves it on; ENDED only under the engine's lock
+    atomic_bool cancelled, paused;
+    const char *cancel_why;               // finish_detail of a cancel, step thread
+
+    // The request, copied.
+    bool ignore_eos, special, want_logits;
+    int32_t n_logprobs, stream_interval;
+    rn_overflow overflow;
+    int64_t token_gap_ns;                 // of max_tokens_per_second; 0: none
+    stop_set *stops;
+    int32_t stop_ids[ENGINE_MAX_STOP_IDS];
+    size_t n_stop_ids;
+    rn_progress_fn progress;
+    void *progress_user;
+    rn_score_fn on_row;                   // a score, not a generation
+    void *on_row_user;
+    rn_status score_status;
+    struct sampling_params sampling;
+
+    // The run: step thread.
+    int32_t *tokens;                      // [n_limit + 1] prompt, then generated
+    int32_t n_prompt, n_tokens, n_limit;  // n_limit: tokens at which the stream ends with `length`
+    bool context_binds;                   // n_limit is the context, not max_tokens
+    int32_t seq;                          // -1: none
+    int32_t n_cached;
+    sampler *sampler;
+    strategy *strategy;
+    utf8_assembler utf8;
+    stop_matcher matcher;
+    char *text_a, *text_b;                // between assembler, matcher and outbox
+    uint32_t room_text;                   // bytes that one token and the end after it may bring out
+    struct token_logprob top[LOGPROBS_MAX_TOP];
+    int32_t *top_scratch;
+    int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;
+    double *token_ms;
+    rn_finish finish;                     // set by emit, carried out after absorb
+    char detail[512];
+    bool was_preempted, parked;
+    uint64_t ended_when_preempted;        // lane->n_ended then: it comes back when that has changed
+
+    struct outbox out;
+};
+
+struct rn_session {
+    rn_engine *engine;
+    struct lane *lane;
+    rn_session *next;
+    rn_stream *stream;                    // the running one; engine's lock
+    int32_t *tokens;                      // [n_ctx]
+    int32_t n_tokens;
+    int32_t seq;                          // -1: its pages were given back; the prefix index may still have them
+    int64_t t_used;
+};
+
+// Work that another thread wants done on the step thread, between steps.
+struct engine_call {
+    void (*fn)(void *ctx);
+    void *ctx;
+    bool done;
+    struct engine_call *next;
+};
+
+struct rn_engine {
+    struct lane lanes[ENGINE_MAX_MODELS];
+    size_t n_lanes;
+    const struct kernel_set *kernels;
+    pool *threads;
+    rn_engine_options opt;
+    log_sink log;
+    cpus cpus;
+    char cpu_reason[128], threads_reason[160], plan_text[1024];
+    uint64_t limit_bytes;
+    thread step_thread;
+    bool thread_started;
+
+    mutex lock;                           // guards what follows, and stream.state for readers
+    condvar wake, changed;                // for the step thread; for threads that wait for it
+    bool lock_made, wake_made, changed_made;
+    bool stopping, work;                  // work: something happened since the step thread last looked
+    rn_stream *streams;                   // queued and running, in order of beginning
+    rn_session *sessions;
+    struct engine_call *calls, **calls_end;
+    int32_t n_queued, n_running;
+
+    rn_engine_stats stats;                // step thread writes under the lock
+};
+
+// plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
+rn_status engine_plan(rn_engine *e, rn_error *err);
+struct lm_config lane_config(const rn_engine *e, const struct lane *l);
+
+// scheduler.c
+void *engine_step_thread(void *arg);
+void engine_wake(rn_engine *e);                       // with the lock held
+void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
+
+// stream_run.c: the step thread's side of a stream
+rn_status stream_schedule(rn_stream *s, rn_error *err);          // gets its sequence; queued -> prefill
+bool stream_emit(void *user, const struct emission *e);
+void stream_end(rn_stream *s, rn_finish why, const char *detail);
+void stream_release_seq(rn_stream *s, bool keep_for_session);
+int32_t stream_evaluated(const rn_stream *s);                    // tokens whose keys and values are there
+int32_t stream_prefill_target(const rn_stream *s);
+
+// request.c: checks everything, then makes the stream
+rn_status stream_create(rn_engine *e, const rn_request *req, rn_stream **out, rn_error *err);
+rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user, rn_stream **out,
+                              rn_error *err);
+void stream_destroy(rn_stream *s);
+// stream.c
+rn_status stream_submit(rn_stream *s, rn_error *err);
+
+// session.c
+void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed);   // step thread: under memory pressure
+
+// model_api.c
+bool model_is_end_token(const rn_model *m, int32_t id);
+// The bytes of a token; none for a row of the head that the vocabulary does not name, and without a tokenizer.
+const char *model_piece(const rn_model *m, int32_t id, bool special, size_t *n);
+
+#endif

@@ -1,0 +1,170 @@
+// engine/engine_open.c - an engine made and unmade: kernel set, threads, plan, weights, keys and values, step thread.
+#include "backend/cpu/cpu_backend.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include <stdio.h>
+#include <string.h>
+
+static rn_status check_range(const char *name, int64_t v, int64_t min, int64_t max, rn_error *err) {
+    if (v >= min && v <= max) return RN_OK;
+    return fail(err, RN_E_ARG, "%s: %lld is outside %lld..%lld", name, (long long)v, (long long)min, (long long)max);
+}
+
+static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_error *err) {
+    rn_status st;
+    if (o->struct_size != sizeof *o)
+        return fail(err, RN_E_ARG, "engine options: struct_size is %zu, this library has %zu: call rn_engine_options_init()",
+                    o->struct_size, sizeof *o);
+    if ((st = check_range("models", (int64_t)n_models, 1, ENGINE_MAX_MODELS, err)) != RN_OK) return st;
+    if ((st = check_range("n_threads", o->n_threads, 0, POOL_MAX_THREADS, err)) != RN_OK) return st;
+    if ((st = check_range("kv_type", o->kv_type, RN_KV_F16, RN_KV_Q8, err)) != RN_OK) return st;
+    if ((st = check_range("n_ctx", o->n_ctx, 0, INT32_MAX / 2, err)) != RN_OK) return st;
+    if ((st = check_range("n_streams", o->n_streams, 1, ENGINE_MAX_STREAMS, err)) != RN_OK) return st;
+    if ((st = check_range("n_kv", o->n_kv, 0, INT32_MAX / 2, err)) != RN_OK) return st;
+    if ((st = check_range("n_batch", o->n_batch, 0, 65536, err)) != RN_OK) return st;
+    return check_range("n_queue", o->n_queue, 0, 1 << 20, err);
+}
+
+static rn_status choose_machine(rn_engine *e, rn_error *err) {
+    enum cpu_set set = cpu_set_detect(CPU_N_SETS);
+    rn_status st = RN_OK;
+    snprintf(e->cpu_reason, sizeof e->cpu_reason, "the best set of this build that this machine has");
+    if (e->opt.cpu) {
+        snprintf(e->cpu_reason, sizeof e->cpu_reason, "asked for; the best here is %s", cpu_set_name(set));
+        st = cpu_set_by_name(e->opt.cpu, &set, err);
+    }
+    if (st != RN_OK) return st;
+    e->kernels = kernel_set_get(set);
+    cpus_detect("", &e->cpus);
+    const int n = e->opt.n_threads ? e->opt.n_threads : e->cpus.n_threads;
+    snprintf(e->threads_reason, sizeof e->threads_reason, "%s%s", e->opt.n_threads ? "asked for; by itself " : "", e->cpus.reason);
+    return pool_create(n, &e->threads, err);
+}
+
+static rn_status prepare_lane(rn_engine *e, struct lane *l, rn_model *m, rn_error *err) {
+    static const enum kv_codec codecs[] = {[RN_KV_F16] = KV_F16, [RN_KV_F32] = KV_F32, [RN_KV_Q8] = KV_Q8};
+    l->m = m;
+    const rn_status st = model_build(m->pkg, &l->program, err);
+    return st == RN_OK ? cpu_backend_create(e->kernels, e->threads, codecs[e->opt.kv_type], &l->backend, err) : st;
+}
+
+static bool repack_progress(void *user, uint64_t done, uint64_t total) {
+    const rn_engine *e = user;
+    return e->opt.progress && e->opt.progress(e->opt.progress_user, RN_PHASE_REPACK, done, total);
+}
+
+static rn_status load_lane(rn_engine *e, struct lane *l, rn_error *err) {
+    const struct program *p = model_program(l->program);
+    const struct lm_config c = lane_config(e, l);
+    const struct backend_sizes sizes = lm_real_sizes(p, &c);
+    rn_status st = backend_load(l->backend, p, &sizes, repack_progress, e, err);
+    if (st == RN_OK) st = lm_real_create(p, l->backend, &c, &l->lm, err);
+    if (st != RN_OK) return st;
+    l->rows = mem_calloc((size_t)c.n_batch, sizeof *l->rows);
+    l->parts = mem_calloc((size_t)c.n_batch, sizeof *l->parts);
+    return l->rows && l->parts ? RN_OK : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", c.n_batch);
+}
+
+static rn_status start_thread(rn_engine *e, rn_error *err) {
+    rn_status st = mutex_init(&e->lock, err);
+    e->lock_made = st == RN_OK;
+    if (st == RN_OK) e->wake_made = (st = condvar_init(&e->wake, err)) == RN_OK;
+    if (st == RN_OK) e->changed_made = (st = condvar_init(&e->changed, err)) == RN_OK;
+    if (st == RN_OK) e->thread_started = (st = thread_start(&e->step_thread, engine_step_thread, e, err)) == RN_OK;
+    return st;
+}
+
+rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine, rn_error *err) {
+    rn_engine_options defaults;
+    if (engine) *engine = NULL;
+    if (!models || !engine) return fail(err, RN_E_ARG, "rn_engine_open: NULL argument");
+    rn_engine_options_init(&defaults);
+    if (!opt) opt = &defaults;
+    rn_status st = check_options(opt, n_models, err);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++)
+        if (!models[i]) st = fail(err, RN_E_ARG, "models[%zu]: NULL", i);
+    if (st != RN_OK) return st;
+    rn_engine *e = mem_calloc(1, sizeof *e);
+    if (!e) return fail(err, RN_E_NOMEM, "engine: out of memory");
+    e->opt = *opt;
+    e->log = (log_sink){NULL, NULL, LOG_DEBUG};
+    if (opt->log) e->log = (log_sink){(void (*)(void *, int, const char *))opt->log, opt->log_user, LOG_DEBUG};
+    e->calls_end = &e->calls;
+    e->n_lanes = n_models;
+    st = choose_machine(e, err);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++) st = prepare_lane(e, &e->lanes[i], models[i], err);
+    if (st == RN_OK) st = engine_plan(e, err);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++) st = load_lane(e, &e->lanes[i], err);
+    if (st == RN_OK) st = start_thread(e, err);
+    if (st == RN_OK) *engine = e;
+    else rn_engine_close(e);
+    return st;
+}
+
+void rn_engine_close(rn_engine *e) {
+    if (!e) return;
+    if (e->thread_started) {
+        mutex_lock(&e->lock);
+        e->stopping = true;
+        engine_wake(e);
+        mutex_unlock(&e->lock);
+        thread_join(e->step_thread);
+    }
+    for (size_t i = 0; i < e->n_lanes; i++) {
+        struct lane *l = &e->lanes[i];
+        lm_destroy(l->lm);
+        backend_destroy(l->backend);
+        model_destroy(l->program);
+        mem_free(l->rows);
+        mem_free(l->parts);
+    }
+    pool_destroy(e->threads);
+    if (e->changed_made) condvar_destroy(&e->changed);
+    if (e->wake_made) condvar_destroy(&e->wake);
+    if (e->lock_made) mutex_destroy(&e->lock);
+    mem_free(e);
+}
+
+rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *info, rn_error *err) {
+    if (!e || !info || info->struct_size != sizeof *info) return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument or struct_size not set");
+    if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
+    const struct lane *l = &e->lanes[model];
+    const struct lm_config c = lane_config(e, l);
+    uint64_t page_bytes = 0;
+    for (int32_t g = 0; g < model_program(l->program)->n_groups; g++) page_bytes += l->plan.page_bytes[g];
+    *info = (rn_engine_info){
+        .struct_size = sizeof *info,
+        .cpu = e->kernels->name, .cpu_reason = e->cpu_reason, .arithmetic = ARITHMETIC_NAME,
+        .n_threads = pool_n_threads(e->threads), .threads_reason = e->threads_reason,
+        .n_ctx = l->n_ctx, .n_kv = l->n_kv, .kv_type = e->kernels->kv[e->opt.kv_type == RN_KV_F16 ? KV_F16 : e->opt.kv_type == RN_KV_F32 ? KV_F32 : KV_Q8].name,
+        .mapped_bytes = l->plan.mapped_bytes, .repacked_bytes = l->plan.repacked_bytes, .buffer_bytes = l->plan.buffer_bytes,
+        .kv_bytes = page_bytes * (uint64_t)c.n_pages, .kv_bytes_per_token = page_bytes / KV_PAGE,
+        .limit_bytes = e->limit_bytes, .plan = e->plan_text,
+    };
+    return RN_OK;
+}
+
+struct stats_call {
+    rn_engine *e;
+    rn_engine_stats *out;
+};
+
+static void stats_on_step_thread(void *ctx) {
+    const struct stats_call *c = ctx;
+    *c->out = c->e->stats;
+    c->out->struct_size = sizeof *c->out;
+    c->out->n_running = c->e->n_running;
+    c->out->n_queued = c->e->n_queued;
+    for (size_t i = 0; i < c->e->n_lanes; i++) {
+        struct kv_stats k;
+        kv_stats_get(lm_real_kv(c->e->lanes[i].lm), &k);
+        c->out->kv_pages += k.n_pages;
+        c->out->kv_pages_free += k.n_free;
+        c->out->kv_pages_cached += k.n_cached;
+        c->out->n_evicted_pages += k.n_evicted;
+    }
+}
+
+void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats) {
+    if (engine && stats) engine_call_wait(engine, stats_on_step_thread, &(struct stats_call){engine, stats});
+}

@@ -1,0 +1,12 @@
+// engine/params.h - between the public sampling struct and the sampler's.
+#ifndef RN_ENGINE_PARAMS_H
+#define RN_ENGINE_PARAMS_H
+
+#include "sampling/sampler.h"
+#include <runnel/runnel.h>
+
+void sampling_to_public(const struct sampling_params *p, rn_sampling *s);
+// Everything but the logit bias, whose entries the caller copies.
+void sampling_from_public(const rn_sampling *s, struct sampling_params *p);
+
+#endif

@@ -1,0 +1,118 @@
+// engine/session.c - conversations that keep their keys and values between turns.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include <string.h>
+
+rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session, rn_error *err) {
+    if (session) *session = NULL;
+    if (!engine || !session) return fail(err, RN_E_ARG, "rn_session_open: NULL argument");
+    if (model >= engine->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    rn_session *s = mem_calloc(1, sizeof *s);
+    if (s) s->tokens = mem_calloc((size_t)engine->lanes[model].n_ctx + 1, sizeof *s->tokens);
+    if (!s || !s->tokens) {
+        mem_free(s);
+        return fail(err, RN_E_NOMEM, "session: out of memory for %d tokens", engine->lanes[model].n_ctx);
+    }
+    s->engine = engine;
+    s->lane = &engine->lanes[model];
+    s->seq = -1;
+    mutex_lock(&engine->lock);
+    s->next = engine->sessions;
+    engine->sessions = s;
+    mutex_unlock(&engine->lock);
+    *session = s;
+    return RN_OK;
+}
+
+// What a call on the step thread is asked, and its answer.
+struct session_call {
+    rn_session *session, *copy;
+    size_t n;
+    rn_status st;
+    rn_error err;
+};
+
+static bool is_busy(struct session_call *c) {
+    if (c->session->stream) c->st = fail(&c->err, RN_E_STATE, "session: has a running stream");
+    return c->session->stream != NULL;
+}
+
+// A fork shares the pages if a sequence is to be had; if not, the prefix index still may serve it.
+static void fork_on_step_thread(void *ctx) {
+    struct session_call *c = ctx;
+    if (is_busy(c)) return;
+    memcpy(c->copy->tokens, c->session->tokens, (size_t)c->session->n_tokens * sizeof *c->copy->tokens);
+    c->copy->n_tokens = c->session->n_tokens;
+    if (c->session->seq >= 0 && lm_seq_fork(c->session->lane->lm, c->session->seq, &c->copy->seq, NULL) != RN_OK) c->copy->seq = -1;
+}
+
+rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err) {
+    if (copy) *copy = NULL;
+    if (!session || !copy) return fail(err, RN_E_ARG, "rn_session_fork: NULL argument");
+    rn_engine *e = session->engine;
+    struct session_call c = {.session = session};
+    rn_status st = rn_session_open(e, (size_t)(session->lane - e->lanes), &c.copy, err);
+    if (st != RN_OK) return st;
+    engine_call_wait(e, fork_on_step_thread, &c);
+    if (c.st == RN_OK) *copy = c.copy;
+    else rn_session_close(c.copy);
+    return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
+}
+
+static void truncate_on_step_thread(void *ctx) {
+    struct session_call *c = ctx;
+    if (is_busy(c)) return;
+    if (c->n < (size_t)c->session->n_tokens) c->session->n_tokens = (int32_t)c->n;
+    if (c->session->seq >= 0 && lm_seq_len(c->session->lane->lm, c->session->seq) > c->session->n_tokens)
+        lm_truncate(c->session->lane->lm, c->session->seq, c->session->n_tokens);
+}
+
+rn_status rn_session_truncate(rn_session *session, size_t n_tokens, rn_error *err) {
+    if (!session) return fail(err, RN_E_ARG, "rn_session_truncate: NULL argument");
+    struct session_call c = {.session = session, .n = n_tokens};
+    engine_call_wait(session->engine, truncate_on_step_thread, &c);
+    return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
+}
+
+rn_status rn_session_tokens(rn_session *session, const int32_t **tokens, size_t *n_tokens, rn_error *err) {
+    if (!session || !tokens || !n_tokens) return fail(err, RN_E_ARG, "rn_session_tokens: NULL argument");
+    rn_engine *e = session->engine;
+    mutex_lock(&e->lock);
+    const bool busy = session->stream != NULL;
+    *tokens = session->tokens;
+    *n_tokens = (size_t)session->n_tokens;
+    mutex_unlock(&e->lock);
+    return busy ? fail(err, RN_E_STATE, "session: has a running stream") : RN_OK;
+}
+
+static void close_on_step_thread(void *ctx) {
+    rn_session *s = ((struct session_call *)ctx)->session;
+    if (s->seq >= 0) lm_seq_free(s->lane->lm, s->seq);
+    s->seq = -1;
+}
+
+void rn_session_close(rn_session *session) {
+    if (!session) return;
+    rn_engine *e = session->engine;
+    mutex_lock(&e->lock);
+    for (rn_session **at = &e->sessions; *at; at = &(*at)->next)
+        if (*at == session) {
+            *at = session->next;
+            break;
+        }
+    mutex_unlock(&e->lock);
+    engine_call_wait(e, close_on_step_thread, &(struct session_call){.session = session});
+    mem_free(session->tokens);
+    mem_free(session);
+}
+
+void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed) {
+    rn_session *oldest = NULL;
+    for (rn_session *s = e->sessions; s; s = s->next)
+        if (s->lane == lane && s->seq >= 0 && !s->stream && (!oldest || s->t_used < oldest->t_used)) oldest = s;
+    *freed = oldest != NULL;
+    if (!oldest) return;
+    lm_seq_free(lane->lm, oldest->seq);
+    oldest->seq = -1;
+}

@@ -1,0 +1,95 @@
+// engine/stream.c - the caller's side of a stream: submit, take chunks, cancel, pause, close.
+#include "engine/engine.h"
+
+rn_status stream_submit(rn_stream *s, rn_error *err) {
+    rn_engine *e = s->engine;
+    rn_status st = RN_OK;
+    mutex_lock(&e->lock);
+    if (e->stopping) st = fail(err, RN_E_STATE, "engine: closing");
+    else if (e->n_running + e->n_queued >= e->opt.n_streams + e->opt.n_queue)
+        st = fail(err, RN_E_LIMIT, "queue: full: %d streams run or wait, limits %d and %d", e->n_running + e->n_queued, e->opt.n_streams,
+                  e->opt.n_queue);
+    else {
+        rn_stream **at = &e->streams;
+        while (*at) at = &(*at)->next;
+        *at = s;
+        s->state = STREAM_QUEUED;
+        e->n_queued++;
+        engine_wake(e);
+    }
+    mutex_unlock(&e->lock);
+    return st;
+}
+
+rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_stream **stream, rn_error *err) {
+    if (stream) *stream = NULL;
+    if (!engine || !req || !stream) return fail(err, RN_E_ARG, "rn_stream_begin: NULL argument");
+    rn_stream *s;
+    rn_status st = stream_create(engine, req, &s, err);
+    if (st == RN_OK && (st = stream_submit(s, err)) != RN_OK) {
+        stream_destroy(s);
+        return st;
+    }
+    *stream = s;
+    return st;
+}
+
+rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk, rn_error *err) {
+    if (!stream || !chunk) return fail(err, RN_E_ARG, "rn_stream_next: NULL argument");
+    const rn_status st = outbox_take(&stream->out, timeout_ns, chunk);
+    if (st != RN_OK) return st;
+    mutex_lock(&stream->engine->lock);
+    if (stream->state != STREAM_ENDED) engine_wake(stream->engine);   // it may have been parked
+    mutex_unlock(&stream->engine->lock);
+    return RN_OK;
+}
+
+void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user) {
+    if (stream) outbox_on_ready(&stream->out, fn, user);
+}
+
+static void set_and_wake(rn_stream *s, atomic_bool *flag, bool value) {
+    mutex_lock(&s->engine->lock);
+    atomic_store(flag, value);
+    engine_wake(s->engine);
+    mutex_unlock(&s->engine->lock);
+}
+
+void rn_stream_cancel(rn_stream *stream) {
+    if (stream) set_and_wake(stream, &stream->cancelled, true);
+}
+void rn_stream_pause(rn_stream *stream) {
+    if (stream) set_and_wake(stream, &stream->paused, true);
+}
+void rn_stream_resume(rn_stream *stream) {
+    if (stream) set_and_wake(stream, &stream->paused, false);
+}
+
+void rn_stream_close(rn_stream *stream) {
+    if (!stream) return;
+    rn_engine *e = stream->engine;
+    mutex_lock(&e->lock);
+    atomic_store(&stream->cancelled, true);
+    engine_wake(e);
+    while (stream->state != STREAM_ENDED) condvar_wait(&e->changed, &e->lock, -1);
+    mutex_unlock(&e->lock);
+    stream_destroy(stream);
+}
+
+rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user, rn_error *err) {
+    rn_stream *s;
+    rn_chunk last = {0};
+    if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
+    rn_status st = stream_create_score(engine, model, ids, n_ids, on_row, user, &s, err);
+    if (st != RN_OK) return st;
+    if ((st = stream_submit(s, err)) != RN_OK) {
+        stream_destroy(s);
+        return st;
+    }
+    st = rn_stream_next(s, -1, &last, err);
+    if (st == RN_OK && last.finish_reason == RN_FINISH_ERROR)
+        st = fail(err, s->score_status != RN_OK ? s->score_status : RN_E_INTERNAL, "%s", last.finish_detail);
+    else if (st == RN_OK && last.finish_reason == RN_FINISH_CANCELLED) st = fail(err, RN_E_CANCELLED, "score: %s", last.finish_detail);
+    rn_stream_close(s);
+    return st;
+}

@@ -1,0 +1,154 @@
+// engine/stream_run.c - the step thread's side of a stream: its sequence, what becomes of a token, how it ends.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int32_t stream_evaluated(const rn_stream *s) { return s->seq < 0 ? 0 : lm_seq_len(s->lane->lm, s->seq); }
+
+// Tokens to evaluate before the strategy goes on: the prompt; after a preemption also what was generated, but for the last token,
+// which the strategy asks for itself.
+int32_t stream_prefill_target(const rn_stream *s) { return s->n_tokens > s->n_prompt ? s->n_tokens - 1 : s->n_prompt; }
+
+rn_status stream_schedule(rn_stream *s, rn_error *err) {
+    lm *m = s->lane->lm;
+    rn_status st = RN_OK;
+    if (s->seq < 0 && s->session && s->session->seq >= 0) {   // the session's pages become the stream's
+        s->seq = s->session->seq;
+        s->session->seq = -1;
+        s->n_cached = lm_seq_len(m, s->seq);
+        if (s->n_cached >= s->n_prompt) s->n_cached = lm_truncate(m, s->seq, s->n_prompt - 1);   // the last row's logits are wanted
+    } else if (s->seq < 0 && s->on_row) {
+        st = lm_seq_new(m, &s->seq, err);
+    } else if (s->seq < 0) {
+        // The last row is evaluated even where its keys are known: its logits are wanted.
+        struct lm_prefix found;
+        st = lm_match_prefix(m, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt), &found, err);
+        if (st == RN_OK) s->seq = found.seq;
+        if (st == RN_OK && !s->was_preempted) s->n_cached = found.n;
+    }
+    if (st != RN_OK) return st;
+    if (s->strategy) s->strategy->seq = s->seq;
+    if (!s->t_scheduled) s->t_scheduled = clock_now_ns();
+    // After a preemption everything may still be cached: then the strategy goes on at once.
+    s->state = stream_evaluated(s) < stream_prefill_target(s) ? STREAM_PREFILL : STREAM_DECODE;
+    return RN_OK;
+}
+
+void stream_release_seq(rn_stream *s, bool keep_for_session) {
+    if (s->seq < 0) return;
+    if (keep_for_session) s->session->seq = s->seq;
+    else lm_seq_free(s->lane->lm, s->seq);
+    s->seq = -1;
+}
+
+static void finish(rn_stream *s, rn_finish why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void finish(rn_stream *s, rn_finish why, const char *fmt, ...) {
+    va_list ap;
+    if (s->finish != RN_FINISH_NONE) return;
+    s->finish = why;
+    va_start(ap, fmt);
+    vsnprintf(s->detail, sizeof s->detail, fmt, ap);
+    va_end(ap);
+}
+
+// Text of a token on its way out: whole characters, then past the stop strings.
+static void push_text(rn_stream *s, const char *piece, size_t n) {
+    size_t n_text = utf8_assembler_push(&s->utf8, piece, n, s->text_a);
+    n_text = stop_matcher_push(&s->matcher, s->text_a, n_text, s->text_b);
+    outbox_push_text(&s->out, s->text_b, n_text);
+    if (s->matcher.matched >= 0) {
+        size_t n_stop;
+        const char *stop = stop_set_string(s->stops, s->matcher.matched, &n_stop);
+        finish(s, RN_FINISH_STOP, "stop string \"%.*s\"", (int)n_stop, stop);
+    }
+}
+
+static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
+    *what = "stop token";
+    for (size_t i = 0; i < s->n_stop_ids; i++)
+        if (s->stop_ids[i] == id) return true;
+    *what = "end token";
+    return !s->ignore_eos && model_is_end_token(s->lane->m, id);
+}
+
+static void push_token(rn_stream *s, const struct emission *e) {
+    struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted};
+    rn_top top[LOGPROBS_MAX_TOP];
+    if (s->n_logprobs >= 0 && e->logits) {
+        const int32_t n_vocab = s->lane->lm->n_vocab;
+        t.n_top = s->n_logprobs < n_vocab ? s->n_logprobs : n_vocab;
+        t.logprob = token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->top, s->top_scratch);
+        for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
+    }
+    outbox_push_token(&s->out, &t, top, e->logits);
+}
+
+// The emitter of every strategy: answers whether the stream goes on.
+bool stream_emit(void *user, const struct emission *e) {
+    rn_stream *s = user;
+    const int64_t now = clock_now_ns();
+    const char *what;
+    const int32_t n_made = s->n_tokens - s->n_prompt;
+    if (!s->t_first) s->t_first = now;
+    s->t_last = now;
+    if (s->token_gap_ns) s->t_next_token = (s->t_next_token > now ? s->t_next_token : now) + s->token_gap_ns;
+    if (s->token_ms) s->token_ms[n_made] = (double)(now - s->t_begin) / 1e6;
+    s->tokens[s->n_tokens++] = e->token;
+    push_token(s, e);
+    size_t n;
+    if (is_stop_id(s, e->token, &what)) {
+        const char *spelling = model_piece(s->lane->m, e->token, true, &n);
+        finish(s, RN_FINISH_STOP, "%s %d%s%.*s", what, e->token, n ? " " : "", (int)n, spelling);
+    } else {
+        const char *piece = model_piece(s->lane->m, e->token, s->special, &n);
+        push_text(s, piece, n);
+    }
+    if (s->n_tokens >= s->n_limit)
+        finish(s, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
+               s->context_binds ? s->lane->n_ctx : s->n_limit - s->n_prompt);
+    if (s->finish == RN_FINISH_NONE && outbox_open_tokens(&s->out) >= (uint32_t)s->stream_interval) outbox_close_chunk(&s->out);
+    return s->finish == RN_FINISH_NONE;
+}
+
+static double ms(int64_t from, int64_t to) { return from && to ? (double)(to - from) / 1e6 : 0.0; }
+
+// What the session knows afterwards: everything made, unless the stream failed. The last token is not evaluated yet: the next turn does it.
+static void settle_session(rn_stream *s, rn_finish why) {
+    rn_session *session = s->session;
+    if (why == RN_FINISH_ERROR) {
+        if (s->seq >= 0) lm_truncate(s->lane->lm, s->seq, session->n_tokens);
+    } else {
+        memcpy(session->tokens, s->tokens, (size_t)s->n_tokens * sizeof *s->tokens);
+        session->n_tokens = s->n_tokens;
+    }
+    session->t_used = clock_now_ns();
+    stream_release_seq(s, true);
+}
+
+void stream_end(rn_stream *s, rn_finish why, const char *detail) {
+    size_t n = s->matcher.matched >= 0 ? 0 : utf8_assembler_finish(&s->utf8, s->text_a);
+    if (n) {
+        n = stop_matcher_push(&s->matcher, s->text_a, n, s->text_b);
+        outbox_push_text(&s->out, s->text_b, n);
+    }
+    n = stop_matcher_finish(&s->matcher, s->text_b);
+    outbox_push_text(&s->out, s->text_b, n);
+    if (s->session) settle_session(s, why);
+    stream_release_seq(s, false);
+    if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
+    s->finish = why;
+    const int64_t n_made = s->n_tokens - s->n_prompt;
+    outbox_end(&s->out, &(rn_chunk){
+        .finish_reason = why,
+        .finish_detail = s->detail,
+        .seed = s->sampling.seed,
+        .usage = {.prompt_tokens = s->n_prompt, .cached_tokens = s->n_cached, .completion_tokens = n_made},
+        .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled), .prefill_ms = ms(s->t_scheduled, s->t_prompt),
+                   .first_token_ms = ms(s->t_begin, s->t_first), .decode_ms = ms(s->t_first, s->t_last),
+                   .token_ms = s->token_ms, .n_token_ms = s->token_ms ? (size_t)n_made : 0},
+    });
+}

@@ -1,0 +1,125 @@
+// kv/books.h - the inside of this room: pools of counted pages, the prefix index over them, the sequences.
+//
+// Three rules carry everything else:
+//  - A block of the index is named by its page of group 0; that page also holds the block's 64 keys. So a block needs
+//    no memory of its own, forks share keys as they share pages, and the first stored / 64 pages of a sequence *are* its
+//    chain of blocks.
+//  - Whoever holds a page of group 0 holds all pages before it, and lets them go last page first. So the list of cached
+//    pages (held by no one but the index), in the order of their release, is both least-recently-used order and
+//    leaves-first order: its oldest page never has a child.
+//  - A page that a block owns, or that two hold, is never written; pages_copy() makes a private one first.
+//
+// Ownership: everything lies in kv.mem. Threads: as kv.h.
+#ifndef RN_KV_BOOKS_H
+#define RN_KV_BOOKS_H
+
+#include "base/arena.h"
+#include "kv/kv.h"
+
+struct page {
+    int32_t refs;       // holders among sequences and scratch trees
+    int32_t block;      // the index block that owns it, or KV_NONE
+    int32_t prev, next; // in the list of cached pages; next alone in the free list
+};
+
+// The pages of one group. A page is free (no refs, no block), cached (no refs, a block) or used (refs).
+struct pool {
+    struct page *pages;
+    int32_t n_pages, window;
+    int32_t free, n_free;             // list head
+    int32_t oldest, newest, n_cached; // list ends, in the order of release
+};
+
+// What the index knows of a group-0 page it owns: blocks[page].
+struct block {
+    uint64_t hash;               // of the chain up to its end; full blocks only
+    int32_t n;                   // positions: KV_PAGE, or fewer in the last block of a freed sequence
+    int32_t parent;              // KV_NONE: the text begins here
+    int32_t child;               // first of the list that runs through `next`
+    int32_t prev, next;          // siblings
+    int32_t chain;               // next block of the same bucket; full blocks only
+    int32_t page[KV_MAX_GROUPS]; // page[0] is its name; KV_NONE: that group's page was evicted
+};
+
+struct node {
+    int32_t parent, depth;
+};
+
+struct seq {
+    bool used;
+    bool dirty;                         // listed in kv.dirty
+    int32_t len;                        // positions
+    int32_t stored;                     // of these, how many kv_commit() has seen
+    int32_t first[KV_MAX_GROUPS];       // first block held; those before fell out of the window and read KV_NONE
+    int32_t *pages[KV_MAX_GROUPS];      // [ceil(len / KV_PAGE)]
+    int32_t n_nodes;                    // of the scratch tree
+    struct node *nodes;                 // [max_scratch]
+    int32_t *node_pages[KV_MAX_GROUPS]; // [ceil(n_nodes / KV_PAGE)]: node i is slot i % KV_PAGE of page i / KV_PAGE
+};
+
+struct kv {
+    struct kv_config config;
+    kv_copy_fn copy;
+    void *user;
+    struct arena mem;
+
+    struct pool pool[KV_MAX_GROUPS];
+    uint64_t *keys;       // [n_pages[0]][KV_PAGE]
+    struct block *blocks; // [n_pages[0]]
+    int32_t first_text;   // list of the blocks without a parent
+    int32_t *buckets;     // [bucket_mask + 1]
+    uint64_t bucket_mask;
+    uint64_t (*hash)(const void *data, size_t n, uint64_t seed); // hash_bytes; tests put a bad one here
+
+    struct seq *seqs; // [max_seqs]
+    int32_t *spare;   // ids of unused sequences, a stack
+    int32_t n_spare;
+    int32_t *dirty; // ids of sequences with rows that kv_commit() has not seen, or had such
+    int32_t n_dirty;
+
+    uint64_t n_evicted, n_copied, n_hit_tokens;
+};
+
+static inline int32_t n_blocks(int32_t len) { return (len + KV_PAGE - 1) / KV_PAGE; }
+static inline uint64_t *page_keys(const kv *k, int32_t page) { return k->keys + (size_t)page * KV_PAGE; }
+
+// The next row of a sequence of len positions stands at position len and sees [len - window + 1, len]; rows after
+// it see no earlier ones. So this is the first block that is still needed, and all pages before it may go.
+static inline int32_t first_needed(const struct pool *g, int32_t len) {
+    return g->window == 0 || len < g->window ? 0 : (len - g->window + 1) / KV_PAGE;
+}
+
+// pages.c
+static inline int32_t pages_available(const struct pool *g) { return g->n_free + g->n_cached; }
+int32_t page_take(kv *k, int32_t group);               // refs = 1. There must be one available; may evict
+void page_hold(kv *k, int32_t group, int32_t page);    // one more ref
+void page_release(kv *k, int32_t group, int32_t page); // one less: used -> cached or free
+void page_own(kv *k, int32_t group, int32_t page, int32_t block);
+void page_disown(kv *k, int32_t group, int32_t page); // cached -> free; a used page stays with its holders
+void pages_evict(kv *k, int32_t group);               // the least recently used cached page; there must be one
+void pages_copy(kv *k, const struct kv_copy *c);      // keys and statistics included
+
+// prefix_index.c
+int32_t index_find(const kv *k, int32_t parent, const uint64_t *keys); // a full block, or KV_NONE
+// Enters block b of q, whose rows are stored. Where an equal one is known already, q changes over to its pages.
+void index_add_full(kv *k, struct seq *q, int32_t b);
+void index_add_partial(kv *k, const struct seq *q); // the last stored % KV_PAGE positions of q
+void index_drop(kv *k, int32_t block);              // a block without children
+struct index_child {
+    int32_t block, n; // the child with the longest beginning in common, and how long that is; KV_NONE and 0: none
+    bool any;         // does the parent have children at all?
+    bool goes_on;     // does one of the best have more keys than that?
+};
+struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n);
+
+// seqs.c
+struct seq *seq_at(const kv *k, kv_seq s);
+int32_t seq_page_or_cached(const kv *k, const struct seq *q, int32_t group, int32_t block); // KV_NONE: gone
+int32_t seq_restorable(const kv *k, const struct seq *q,
+                       int32_t n);               // the longest length <= n whose next row has what it needs
+void seq_cut(kv *k, struct seq *q, int32_t len); // to a restorable length
+void seq_settle(kv *k, struct seq *q);           // all rows are stored: index full blocks, let old pages go
+bool seq_tail_is_shared(const kv *k, const struct seq *q, int32_t group);
+void seq_own_tail(kv *k, struct seq *q); // a private last page in all groups; pages must be available
+
+#endif

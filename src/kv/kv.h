@@ -1,0 +1,121 @@
+// kv/kv.h - the books of keys and values: who holds which page of 64 positions. Pages are numbers here; their bytes are a
+// backend's (it carries out the copies this room asks for).
+//
+// A sequence is a length and, for each group of layers, a list of pages. Full pages are immutable and shared by count; a page
+// that must be written while somebody else holds it is copied first. Layers with the same needs form a group: group 0 keeps every
+// position, a windowed group keeps what its window still sees and lets older pages go.
+// A scratch tree hangs below a sequence's last position: rows in private pages, each with a parent, until kv_keep() commits
+// one path. The prefix index remembers finished blocks by a hash chain over row keys and compares them fully on a hit.
+//
+// Ownership: kv_create() / kv_destroy(); all memory is taken at create, so nothing here allocates afterwards.
+// Threads:   one at a time (the engine's step thread).
+// Invariant: a page is free, or counted: references by sequences + scratch trees + index blocks. kv_check() verifies it all.
+#ifndef RN_KV_KV_H
+#define RN_KV_KV_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KV_PAGE       64 // positions of a page
+#define KV_MAX_GROUPS 4
+#define KV_NONE       (-1)
+
+struct kv_config {
+    int32_t n_groups;               // 1..KV_MAX_GROUPS
+    int32_t n_pages[KV_MAX_GROUPS]; // pages of each group's pool
+    int32_t window[KV_MAX_GROUPS];  // positions a group's layers look back, itself included; 0: all. Group 0's is 0
+    int32_t max_seqs;
+    int32_t n_ctx;       // longest sequence
+    int32_t max_scratch; // nodes of one sequence's scratch tree
+    uint64_t identity;   // model, adapters and arithmetic: the root of every hash chain
+};
+
+typedef struct kv kv;
+typedef int32_t kv_seq; // 0..max_seqs-1
+
+struct kv_slot { // where a position's keys and values are, in one group
+    int32_t page, slot;
+};
+// Work for the backend, in order, before it stores new rows: copy slots [slot_src, +n) of page src to page dst at slot_dst.
+struct kv_copy {
+    int32_t group, src, slot_src, dst, slot_dst, n;
+};
+typedef void (*kv_copy_fn)(void *user, const struct kv_copy *c);
+
+// RN_E_ARG: a number out of its range. RN_E_LIMIT, RN_E_NOMEM: the books do not fit. copy: not NULL.
+rn_status kv_create(const struct kv_config *c, kv_copy_fn copy, void *user, kv **out, rn_error *err);
+void kv_destroy(kv *k); // NULL is fine
+
+// RN_E_LIMIT: max_seqs are in use.
+rn_status kv_seq_new(kv *k, kv_seq *out, rn_error *err);
+// What the sequence held becomes cached blocks of the prefix index (its last, partly filled page too), or free pages.
+void kv_seq_free(kv *k, kv_seq s);
+// Shares all pages; the scratch tree is not forked. RN_E_LIMIT: max_seqs are in use.
+rn_status kv_seq_fork(kv *k, kv_seq s, kv_seq *out, rn_error *err);
+int32_t kv_seq_len(const kv *k, kv_seq s); // -1: s is not in use
+
+// Make room for n more positions with these row keys (token id, or a content hash with the top bit set). All or nothing:
+// RN_E_LIMIT (not enough pages even after eviction, or n_ctx) leaves the sequence as it was. RN_E_STATE: a scratch tree hangs there.
+// Until kv_commit() the new positions are a promise only: no other sequence finds them, no page leaves the window because of them,
+// and truncating (or freeing) takes them back as if they had never been.
+rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *err);
+// The end of a step: the keys and values of every position so far are stored, and the step's rows have read what they see. From now
+// on full blocks can be matched while their sequence runs (equal blocks become one: a sequence's pages may change here), and a
+// windowed group lets pages go that lie wholly before position len - window + 1, the first that a row at position len sees.
+void kv_commit(kv *k);
+// One more scratch node below `parent` (a node, or KV_NONE: the sequence's last position); *node counts from 0 since the last
+// kv_keep(). Errors as for kv_append.
+rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t *node, rn_error *err);
+int32_t kv_scratch_len(const kv *k, kv_seq s);
+int32_t kv_scratch_parent(const kv *k, kv_seq s, int32_t node);
+// Depth from 1: the KV index of the node is kv_seq_len + depth - 1.
+int32_t kv_scratch_depth(const kv *k, kv_seq s, int32_t node);
+// Drops the nodes from n on (n <= kv_scratch_len): the newest ones, so nothing that stays has lost its parent.
+void kv_scratch_cut(kv *k, kv_seq s, int32_t n);
+struct kv_slot kv_scratch_slot(const kv *k, kv_seq s, int32_t node, int32_t group);
+// Commit path[0..n) (each the parent of the next, path[0] a child of the last position); drops the rest of the tree. n = 0 drops all.
+// The copies go through the copy function. RN_E_ARG: not such a path. RN_E_LIMIT: no page for the tail; nothing changed then. That
+// happens only where the last page is partly filled and shared: new blocks are made of the tree's own pages.
+rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err);
+
+// The longest restorable length L <= n: a row at position L must find positions L - window + 1 and later in each windowed group,
+// in pages the sequence still holds or in index blocks that were not evicted; so it may be shorter than n (down to 0). Back to the
+// length at the last kv_commit() or longer is always exact. Drops any scratch tree. Returns L; the caller evaluates the rest again.
+int32_t kv_truncate(kv *k, kv_seq s, int32_t n);
+
+// A block of a sequence: the page that holds positions [64 * block, 64 * block + 64) in a group; KV_NONE when it fell out of the window.
+int32_t kv_seq_page(const kv *k, kv_seq s, int32_t group, int32_t block);
+struct kv_slot kv_seq_slot(const kv *k, kv_seq s, int32_t group, int32_t pos);
+uint64_t kv_seq_key(const kv *k, kv_seq s, int32_t pos);
+// Nobody will read what stands in this page (tests fill it with garbage).
+bool kv_page_is_free(const kv *k, int32_t group, int32_t page);
+
+// Why a prefix ended where it did.
+enum kv_miss {
+    KV_MISS_NONE,    // all of it was there
+    KV_MISS_EMPTY,   // nothing with this identity begins with this key
+    KV_MISS_DIFFERS, // cached text goes on with another key at this position
+    KV_MISS_END,     // cached text ends here (or its continuation was evicted)
+    KV_MISS_WINDOW   // a windowed group no longer has what this position needs
+};
+const char *kv_miss_name(enum kv_miss m); // "differs"
+// A new sequence that begins with the longest cached prefix of keys[0..n). *matched <= n; *why speaks of position *matched.
+// Keys past n_ctx are not read. RN_E_LIMIT: max_seqs are in use.
+rn_status kv_match_prefix(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,
+                          rn_error *err);
+
+struct kv_stats {
+    int32_t n_pages, n_free, n_cached, n_used; // of all groups: cached = held by the index alone (can be evicted)
+    int32_t n_seqs;
+    uint64_t n_evicted, n_copied, n_hit_tokens; // evictions for want of a page; slots copied; positions matched
+};
+void kv_stats_get(const kv *k, struct kv_stats *out);
+// Could `n` more positions be appended to s now? True: kv_append() will not answer RN_E_LIMIT.
+bool kv_has_room(const kv *k, kv_seq s, int32_t n);
+void kv_forget(kv *k); // drop every cached page; blocks that running sequences hold stay known
+// Tests: recount everything (allocates for that); RN_E_INTERNAL names the first disagreement.
+rn_status kv_check(const kv *k, rn_error *err);
+
+#endif

@@ -1,0 +1,84 @@
+// lm/lm.h - the waist: rows in, logits out, and the operations on sequences that every decoding strategy is made of.
+//
+// Ownership: made by lm_real_create() or toy_lm_create(), freed by lm_destroy(). Threads: one at a time (the step thread).
+// Bits: what a row gives depends on its prefix alone, never on batch mates, on how the prefix was cut into steps, on forks,
+// truncations, scratch trees or cache hits (docs/design.md section 6).
+#ifndef RN_LM_LM_H
+#define RN_LM_LM_H
+
+#include "base/status.h"
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct lm lm;
+
+enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2 };
+enum { LM_APPEND = -2, LM_ROOT = -1 };   // parents that are no scratch node
+
+struct lm_row {
+    int32_t seq;
+    int32_t token;     // 0..n_vocab-1
+    int32_t parent;    // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position.
+                       // k >= 0: a scratch child of node k of this sequence (made in an earlier step or an earlier row of this one)
+    uint32_t want;     // LM_WANT_*
+};
+
+// Why a prefix was not found whole; speaks of position lm_prefix.n.
+struct lm_prefix {
+    int32_t seq, n;      // the new sequence, and how many rows it holds already
+    const char *miss;    // "none", "empty", "differs", "end", "window"
+};
+
+struct lm_ops {
+    const char *name;
+    void (*destroy)(lm *m);
+    rn_status (*step)(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err);
+    const float *(*logits)(lm *m, size_t row);
+    const float *(*hidden)(lm *m, size_t row);
+    rn_status (*seq_new)(lm *m, int32_t *seq, rn_error *err);
+    rn_status (*seq_fork)(lm *m, int32_t seq, int32_t *out, rn_error *err);
+    void (*seq_free)(lm *m, int32_t seq);
+    int32_t (*seq_len)(const lm *m, int32_t seq);
+    rn_status (*keep)(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
+    int32_t (*truncate)(lm *m, int32_t seq, int32_t n);
+    rn_status (*match_prefix)(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err);
+};
+struct lm {
+    const struct lm_ops *ops;
+    int32_t n_vocab, n_embd;
+    int32_t n_ctx;            // longest sequence
+    int32_t n_batch;          // most rows of a step
+    int32_t n_want;           // most rows of a step whose logits or hidden state are wanted
+};
+
+// Evaluates all rows in one batch and appends their keys and values. All or nothing: on failure no sequence has changed.
+// RN_E_LIMIT: no memory for the keys and values of rows[*failed_row], or its sequence is at n_ctx: the caller may free or park a
+// sequence and ask again. failed_row: NULL allowed.
+static inline rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
+    return m->ops->step(m, rows, n, failed_row, err);
+}
+// [n_vocab] logits / [n_embd] hidden state after the final norm of a row of the last step that wanted them; valid until the next step.
+static inline const float *lm_logits(lm *m, size_t row) { return m->ops->logits(m, row); }
+static inline const float *lm_hidden(lm *m, size_t row) { return m->ops->hidden(m, row); }
+static inline rn_status lm_seq_new(lm *m, int32_t *seq, rn_error *err) { return m->ops->seq_new(m, seq, err); }
+static inline rn_status lm_seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
+    return m->ops->seq_fork(m, seq, out, err);
+}
+static inline void lm_seq_free(lm *m, int32_t seq) { m->ops->seq_free(m, seq); }
+static inline int32_t lm_seq_len(const lm *m, int32_t seq) { return m->ops->seq_len(m, seq); }
+// Scratch nodes of a sequence are numbered from 0 in the order of their rows since the last lm_keep(). Commits path[0..n), root
+// first; drops the rest. n = 0 drops the whole tree.
+static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
+    return m->ops->keep(m, seq, path, n, err);
+}
+// Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again.
+static inline int32_t lm_truncate(lm *m, int32_t seq, int32_t n) { return m->ops->truncate(m, seq, n); }
+// A new sequence that begins with the longest cached prefix of tokens[0..n).
+static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+    return m->ops->match_prefix(m, tokens, n, out, err);
+}
+static inline void lm_destroy(lm *m) {
+    if (m) m->ops->destroy(m);
+}
+
+#endif

@@ -1,0 +1,232 @@
+// lm/lm_real.c - a step: room for all rows in the books, rows as the backend sees them, one run; all or nothing.
+#include "lm/lm_real.h"
+#include "base/checked.h"
+#include "base/mem.h"
+#include <string.h>
+
+struct lm_real {
+    lm base;
+    const struct program *p;
+    backend *b;
+    struct lm_config c;
+    kv *kv;
+    int32_t n_blocks;                     // of a sequence of n_ctx positions
+    // Of the running step:
+    struct batch_row *rows;               // [n_batch]
+    struct batch_seq *seqs;               // [n_batch]
+    int32_t *seq_of;                      // [max_seqs] index into seqs, -1: not in this step
+    int32_t *seq_ids;                     // [n_batch] the reverse
+    int32_t n_seqs;
+    int32_t *pages;                       // [n_batch][n_groups][n_blocks]
+    struct kv_slot *paths;                // [n_batch][n_groups][max_scratch]
+    int32_t *wanted, *wanted_of;          // [n_want] rows; [n_batch] place of a row among the wanted, -1
+    size_t n_rows, n_wanted;              // n_rows: 0 after a step that failed, so that it has no results
+    int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
+    uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
+};
+
+static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
+
+struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c) {
+    struct backend_sizes s = {.n_batch = (size_t)c->n_batch, .n_wanted = (size_t)c->n_want};
+    for (int32_t g = 0; g < p->n_groups; g++) s.n_pages[g] = c->n_pages;
+    return s;
+}
+
+static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_error *err) {
+    if (r->token < 0 || r->token >= m->base.n_vocab)
+        return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, m->base.n_vocab - 1);
+    if (kv_seq_len(m->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
+    if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
+    if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN))
+        return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
+    if (r->want && m->n_wanted == (size_t)m->c.n_want)
+        return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
+    return RN_OK;
+}
+
+static int32_t enter_seq(struct lm_real *m, int32_t seq) {
+    if (m->seq_of[seq] >= 0) return m->seq_of[seq];
+    const int32_t s = m->n_seqs++;
+    m->seq_of[seq] = s;
+    m->seq_ids[s] = seq;
+    m->len_before[s] = kv_seq_len(m->kv, seq);
+    m->scratch_before[s] = kv_scratch_len(m->kv, seq);
+    return s;
+}
+
+static void leave_seqs(struct lm_real *m) {
+    for (int32_t s = 0; s < m->n_seqs; s++) m->seq_of[m->seq_ids[s]] = -1;
+    m->n_seqs = 0;
+}
+
+// Books back to where they were before the step.
+static void undo(struct lm_real *m) {
+    for (int32_t s = 0; s < m->n_seqs; s++) {
+        const int32_t seq = m->seq_ids[s];
+        kv_scratch_cut(m->kv, seq, m->scratch_before[s]);
+        if (kv_seq_len(m->kv, seq) > m->len_before[s]) kv_truncate(m->kv, seq, m->len_before[s]);
+    }
+}
+
+static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
+    const uint64_t key = (uint64_t)r->token;
+    const int32_t len = kv_seq_len(m->kv, r->seq);
+    rn_status st;
+    *out = (struct batch_row){.token = r->token, .seq = enter_seq(m, r->seq), .pos = len};
+    if (r->parent == LM_APPEND) {
+        if ((st = kv_append(m->kv, r->seq, &key, 1, err)) != RN_OK) return st;
+        for (int32_t g = 0; g < m->p->n_groups; g++) out->store[g] = kv_seq_slot(m->kv, r->seq, g, len);
+        return RN_OK;
+    }
+    int32_t node;
+    if ((st = kv_scratch_add(m->kv, r->seq, r->parent, key, &node, err)) != RN_OK) return st;
+    const int32_t depth = kv_scratch_depth(m->kv, r->seq, node), row = (int32_t)(out - m->rows);
+    out->pos = len + depth - 1;
+    for (int32_t g = 0; g < m->p->n_groups; g++) {
+        struct kv_slot *path = m->paths + ((size_t)row * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->c.max_scratch;
+        for (int32_t n = node, d = depth; d > 0; d--, n = kv_scratch_parent(m->kv, r->seq, n))
+            path[d - 1] = kv_scratch_slot(m->kv, r->seq, n, g);
+        out->path[g] = path;
+        out->store[g] = path[depth - 1];
+    }
+    return RN_OK;
+}
+
+static void fill_seqs(struct lm_real *m) {
+    for (int32_t s = 0; s < m->n_seqs; s++) {
+        const int32_t len = kv_seq_len(m->kv, m->seq_ids[s]);
+        m->seqs[s].n_committed = len;
+        for (int32_t g = 0; g < m->p->n_groups; g++) {
+            int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
+            for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++) pages[b] = kv_seq_page(m->kv, m->seq_ids[s], g, b);
+            m->seqs[s].pages[g] = pages;
+        }
+    }
+}
+
+// Books all rows; *i is the row that could not be, on failure.
+static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t n, size_t *i, rn_error *err) {
+    for (*i = 0; *i < n; ++*i) {
+        const struct lm_row *r = &rows[*i];
+        rn_status st = check_row(m, r, err);
+        if (st == RN_OK) st = book_row(m, r, &m->rows[*i], err);
+        if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
+        m->wanted_of[*i] = r->want ? (int32_t)m->n_wanted : -1;
+        if (r->want) m->wanted[m->n_wanted++] = (int32_t)*i;
+    }
+    return RN_OK;
+}
+
+static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
+    struct lm_real *m = self(base);
+    size_t i;
+    m->n_rows = m->n_wanted = 0;
+    if (n == 0 || n > (size_t)m->c.n_batch)
+        return fail(err, RN_E_ARG, "step: %zu rows, 1..%d are possible", n, m->c.n_batch);
+    const rn_status st = book_rows(m, rows, n, &i, err);
+    if (st != RN_OK) {
+        if (failed_row) *failed_row = i;
+        undo(m);
+    } else {
+        fill_seqs(m);
+        backend_run(m->b, &(struct batch){m->rows, n, m->seqs, m->wanted, m->n_wanted});
+        kv_commit(m->kv);
+        m->n_rows = n;
+    }
+    leave_seqs(m);
+    return st;
+}
+
+static const float *result(const struct lm_real *m, int32_t buffer, size_t row) {
+    if (row >= m->n_rows || m->wanted_of[row] < 0) return NULL;
+    return backend_result(m->b, buffer, (size_t)m->wanted_of[row]);
+}
+static const float *logits(lm *base, size_t row) { return result(self(base), self(base)->p->logits, row); }
+static const float *hidden(lm *base, size_t row) { return result(self(base), self(base)->p->hidden, row); }
+
+static rn_status seq_new(lm *base, int32_t *seq, rn_error *err) { return kv_seq_new(self(base)->kv, seq, err); }
+static rn_status seq_fork(lm *base, int32_t seq, int32_t *out, rn_error *err) {
+    return kv_seq_fork(self(base)->kv, seq, out, err);
+}
+static void seq_free(lm *base, int32_t seq) { kv_seq_free(self(base)->kv, seq); }
+static int32_t seq_len(const lm *base, int32_t seq) { return kv_seq_len(((const struct lm_real *)base)->kv, seq); }
+static rn_status keep(lm *base, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
+    return kv_keep(self(base)->kv, seq, path, n, err);
+}
+static int32_t truncate_seq(lm *base, int32_t seq, int32_t n) { return kv_truncate(self(base)->kv, seq, n); }
+
+static rn_status match_prefix(lm *base, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+    struct lm_real *m = self(base);
+    enum kv_miss why;
+    const int32_t n_keys = n < m->c.n_ctx ? n : m->c.n_ctx;
+    for (int32_t i = 0; i < n_keys; i++) m->keys[i] = (uint64_t)tokens[i];
+    const rn_status st = kv_match_prefix(m->kv, m->keys, n_keys, &out->seq, &out->n, &why, err);
+    if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END;   // nothing cached is longer than n_ctx
+    if (st == RN_OK) out->miss = kv_miss_name(why);
+    return st;
+}
+
+static void copy_pages(void *user, const struct kv_copy *c) { backend_copy(user, c); }
+
+static void destroy(lm *base) {
+    struct lm_real *m = self(base);
+    kv_destroy(m->kv);
+    mem_free(m->rows);
+    mem_free(m->seqs);
+    mem_free(m->seq_of);
+    mem_free(m->seq_ids);
+    mem_free(m->pages);
+    mem_free(m->paths);
+    mem_free(m->wanted);
+    mem_free(m->wanted_of);
+    mem_free(m->len_before);
+    mem_free(m->scratch_before);
+    mem_free(m->keys);
+    mem_free(m);
+}
+
+static const struct lm_ops ops = {"real", destroy, step,    logits, hidden,       seq_new,
+                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix};
+
+static rn_status take_memory(struct lm_real *m, rn_error *err) {
+    const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;
+    m->n_blocks = (m->c.n_ctx + KV_PAGE - 1) / KV_PAGE;   // kv_create() has checked n_ctx
+    m->rows = mem_calloc(n_batch, sizeof *m->rows);
+    m->seqs = mem_calloc(n_batch, sizeof *m->seqs);
+    m->seq_of = mem_alloc((size_t)m->c.max_seqs * sizeof *m->seq_of);
+    m->seq_ids = mem_calloc(n_batch, sizeof *m->seq_ids);
+    m->pages = mem_calloc(n_batch * n_groups, (size_t)m->n_blocks * sizeof *m->pages);
+    m->paths = mem_calloc(n_batch * n_groups, ((size_t)m->c.max_scratch + 1) * sizeof *m->paths);
+    m->wanted = mem_calloc((size_t)m->c.n_want, sizeof *m->wanted);
+    m->wanted_of = mem_calloc(n_batch, sizeof *m->wanted_of);
+    m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
+    m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
+    m->keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->keys);
+    if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->wanted || !m->wanted_of ||
+        !m->len_before || !m->scratch_before || !m->keys)
+        return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
+    for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
+    return RN_OK;
+}
+
+rn_status lm_real_create(const struct program *p, backend *b, const struct lm_config *c, lm **out, rn_error *err) {
+    *out = NULL;
+    if (c->n_batch < 1 || c->n_want < 0)
+        return fail(err, RN_E_ARG, "lm: n_batch %d, n_want %d: at least 1 and 0", c->n_batch, c->n_want);
+    struct lm_real *m = mem_calloc(1, sizeof *m);
+    if (!m) return fail(err, RN_E_NOMEM, "lm: out of memory");
+    m->p = p, m->b = b, m->c = *c;
+    m->base = (lm){.ops = &ops, .n_vocab = (int32_t)p->width[p->logits], .n_embd = (int32_t)p->width[p->hidden], .n_ctx = c->n_ctx,
+                   .n_batch = c->n_batch, .n_want = c->n_want};
+    struct kv_config k = {.n_groups = p->n_groups, .max_seqs = c->max_seqs, .n_ctx = c->n_ctx, .max_scratch = c->max_scratch,
+                          .identity = c->identity};
+    for (int32_t g = 0; g < p->n_groups; g++) k.n_pages[g] = c->n_pages;
+    rn_status st = kv_create(&k, copy_pages, b, &m->kv, err);
+    if (st == RN_OK) st = take_memory(m, err);
+    if (st == RN_OK) *out = &m->base;
+    else destroy(&m->base);
+    return st;
+}
+
+kv *lm_real_kv(lm *m) { return self(m)->kv; }

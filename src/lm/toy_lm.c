@@ -1,0 +1,314 @@
+// lm/toy_lm.c - the toy model: values in pages of bytes, and logits folded from what is read back.
+#include "lm/toy_lm.h"
+#include "base/checked.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_GROUPS = 2, VALUE_BYTES = 4, PAGE_BYTES = KV_PAGE * VALUE_BYTES, N_HIDDEN = 2, GARBAGE = 0xa5 };
+
+struct toy_row {
+    int32_t node; // scratch node, or KV_NONE: a position of the sequence
+    int32_t pos;
+    int32_t result; // place among the wanted rows, KV_NONE: not wanted
+};
+
+struct toy {
+    lm base;
+    struct toy_config c;
+    kv *books;
+    uint8_t *pages[MAX_GROUPS]; // [n_pages][KV_PAGE][VALUE_BYTES]
+    bool *garbage[MAX_GROUPS];  // [n_pages] filled with garbage since it was last written
+    struct toy_row *rows;       // [n_batch] of the last step
+    size_t n_rows;              // 0 after a step that failed
+    float *logits, *hidden;     // [n_want][n_vocab], [n_want][N_HIDDEN]
+    int32_t *path;              // [max_scratch + 1] nodes from the root to a row's own
+    uint64_t *keys;             // [n_ctx] of a prefix that is looked for
+};
+
+static struct toy *toy_of(lm *m) { return (struct toy *)m; } // base is the first member
+
+// The published function.
+
+static uint32_t value_at(int32_t token, int32_t pos, int32_t group) {
+    return (uint32_t)hash_u64((uint64_t)(uint32_t)token << 32 | (uint32_t)pos, (uint64_t)group);
+}
+
+static uint32_t fold(uint32_t h, uint32_t value) { return h * 1000003u + value; }
+
+static bool in_window(const struct toy_config *c, int32_t j, int32_t pos) {
+    return c->n_groups == 2 && j > pos - c->window;
+}
+
+static void logits_of(const struct toy_config *c, uint32_t h, int32_t token, float *out) {
+    for (int32_t i = 0; i < c->n_vocab; i++)
+        out[i] = token == c->nan_token ? NAN : (float)(hash_u64(h, (uint64_t)i) >> 8 & 0xffff) / 4096.0f - 8.0f;
+}
+
+void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n, float *out) {
+    uint32_t h = 0;
+    for (int32_t j = 0; j < n; j++) {
+        h = fold(h, value_at(tokens[j], j, 0));
+        if (in_window(c, j, n - 1)) h = fold(h, value_at(tokens[j], j, 1));
+    }
+    logits_of(c, h, tokens[n - 1], out);
+}
+
+// Pages.
+
+static uint8_t *slot_bytes(struct toy *t, int32_t group, struct kv_slot at) {
+    assert(at.page != KV_NONE); // the books let something go that a row still sees
+    return t->pages[group] + (size_t)at.page * PAGE_BYTES + (size_t)at.slot * VALUE_BYTES;
+}
+
+static void store(struct toy *t, int32_t group, struct kv_slot at, uint32_t value) {
+    uint8_t *bytes = slot_bytes(t, group, at);
+    if (at.slot == 0) memset(bytes, GARBAGE, PAGE_BYTES); // a fresh page: what stood there before means nothing
+    for (int i = 0; i < VALUE_BYTES; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+    t->garbage[group][at.page] = false;
+}
+
+static uint32_t load(struct toy *t, int32_t group, struct kv_slot at) {
+    const uint8_t *bytes = slot_bytes(t, group, at);
+    uint32_t value = 0;
+    for (int i = 0; i < VALUE_BYTES; i++) value |= (uint32_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static void copy_slots(void *user, const struct kv_copy *c) {
+    struct toy *t = user;
+    memcpy(slot_bytes(t, c->group, (struct kv_slot){c->dst, c->slot_dst}),
+           slot_bytes(t, c->group, (struct kv_slot){c->src, c->slot_src}), (size_t)c->n * VALUE_BYTES);
+    t->garbage[c->group][c->dst] = false;
+}
+
+static void spoil_free_pages(struct toy *t) {
+    for (int32_t g = 0; g < t->c.n_groups; g++)
+        for (int32_t p = 0; p < t->c.n_pages; p++) {
+            if (t->garbage[g][p] || !kv_page_is_free(t->books, g, p)) continue;
+            memset(t->pages[g] + (size_t)p * PAGE_BYTES, GARBAGE, PAGE_BYTES);
+            t->garbage[g][p] = true;
+        }
+}
+
+// A step.
+
+static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error *err) {
+    if (kv_seq_len(t->books, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
+    if (r->token < 0 || r->token >= t->c.n_vocab)
+        return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, t->c.n_vocab - 1);
+    if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
+    if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN))
+        return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
+    return RN_OK;
+}
+
+static rn_status book_row(struct toy *t, const struct lm_row *r, struct toy_row *out, rn_error *err) {
+    const uint64_t key = (uint64_t)r->token;
+    rn_status st = check_row(t, r, err);
+    if (st != RN_OK) return st;
+    *out = (struct toy_row){.node = KV_NONE, .pos = kv_seq_len(t->books, r->seq), .result = KV_NONE};
+    if (r->parent == LM_APPEND) return kv_append(t->books, r->seq, &key, 1, err);
+    st = kv_scratch_add(t->books, r->seq, r->parent, key, &out->node, err);
+    if (st == RN_OK) out->pos += kv_scratch_depth(t->books, r->seq, out->node) - 1;
+    return st;
+}
+
+// Takes the first n rows back, the last one first.
+static void unbook_rows(struct toy *t, const struct lm_row *rows, size_t n) {
+    while (n-- > 0) {
+        const int32_t seq = rows[n].seq;
+        if (rows[n].parent == LM_APPEND)
+            kv_truncate(t->books, seq, kv_seq_len(t->books, seq) - 1);
+        else
+            kv_scratch_cut(t->books, seq, kv_scratch_len(t->books, seq) - 1);
+    }
+}
+
+static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
+    int32_t n_wanted = 0;
+    for (size_t i = 0; i < n; i++) {
+        rn_status st = RN_OK;
+        if (rows[i].want && n_wanted == t->c.n_want)
+            st = fail(err, RN_E_ARG, "more than %d rows want results", t->c.n_want);
+        if (st == RN_OK) st = book_row(t, &rows[i], &t->rows[i], err);
+        if (st != RN_OK) {
+            unbook_rows(t, rows, i);
+            if (failed_row) *failed_row = i;
+            return fail_in(err, st, "toy model: row %zu", i);
+        }
+        if (rows[i].want) t->rows[i].result = n_wanted++;
+    }
+    return RN_OK;
+}
+
+static struct kv_slot row_slot(const struct toy *t, int32_t seq, const struct toy_row *row, int32_t group) {
+    return row->node == KV_NONE ? kv_seq_slot(t->books, seq, group, row->pos)
+                                : kv_scratch_slot(t->books, seq, row->node, group);
+}
+
+// h of a row, from the pages.
+static uint32_t read_back(struct toy *t, int32_t seq, const struct toy_row *row) {
+    const int32_t len = row->node == KV_NONE ? row->pos + 1 : kv_seq_len(t->books, seq);
+    for (int32_t node = row->node, j = row->pos; j >= len; j--, node = kv_scratch_parent(t->books, seq, node))
+        t->path[j - len] = node;
+    uint32_t h = 0;
+    for (int32_t j = 0; j <= row->pos; j++)
+        for (int32_t g = 0; g < 1 + in_window(&t->c, j, row->pos); g++) {
+            const struct kv_slot at =
+                j < len ? kv_seq_slot(t->books, seq, g, j) : kv_scratch_slot(t->books, seq, t->path[j - len], g);
+            h = fold(h, load(t, g, at));
+        }
+    return h;
+}
+
+static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
+    struct toy *t = toy_of(m);
+    t->n_rows = 0;
+    if (n == 0 || n > (size_t)t->c.n_batch)
+        return fail(err, RN_E_ARG, "toy model: %zu rows, 1..%d are possible", n, t->c.n_batch);
+    spoil_free_pages(t);
+    const rn_status st = book_rows(t, rows, n, failed_row, err);
+    if (st != RN_OK) return st;
+    for (size_t i = 0; i < n; i++)
+        for (int32_t g = 0; g < t->c.n_groups; g++)
+            store(t, g, row_slot(t, rows[i].seq, &t->rows[i], g), value_at(rows[i].token, t->rows[i].pos, g));
+    for (size_t i = 0; i < n; i++) {
+        if (t->rows[i].result == KV_NONE) continue;
+        const size_t place = (size_t)t->rows[i].result;
+        const uint32_t h = read_back(t, rows[i].seq, &t->rows[i]);
+        logits_of(&t->c, h, rows[i].token, t->logits + place * (size_t)t->c.n_vocab);
+        t->hidden[place * N_HIDDEN] = (float)(h & 0xffff);
+        t->hidden[place * N_HIDDEN + 1] = (float)(h >> 16);
+    }
+    kv_commit(t->books);
+    t->n_rows = n;
+    return RN_OK;
+}
+
+static const float *result(const struct toy *t, const float *results, size_t row, size_t width) {
+    if (row >= t->n_rows || t->rows[row].result == KV_NONE) return NULL;
+    return results + (size_t)t->rows[row].result * width;
+}
+static const float *logits(lm *m, size_t row) {
+    const struct toy *t = toy_of(m);
+    return result(t, t->logits, row, (size_t)t->c.n_vocab);
+}
+static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(m)->hidden, row, N_HIDDEN); }
+
+// Sequences.
+
+static rn_status seq_new(lm *m, int32_t *seq, rn_error *err) { return kv_seq_new(toy_of(m)->books, seq, err); }
+static rn_status seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
+    return kv_seq_fork(toy_of(m)->books, seq, out, err);
+}
+static void seq_free(lm *m, int32_t seq) { kv_seq_free(toy_of(m)->books, seq); }
+static int32_t seq_len(const lm *m, int32_t seq) { return kv_seq_len(((const struct toy *)m)->books, seq); }
+static rn_status keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
+    return kv_keep(toy_of(m)->books, seq, path, n, err);
+}
+static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->books, seq, n); }
+
+static rn_status match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+    struct toy *t = toy_of(m);
+    enum kv_miss why;
+    for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];
+    const rn_status st = kv_match_prefix(t->books, t->keys, n, &out->seq, &out->n, &why, err);
+    if (st == RN_OK) out->miss = kv_miss_name(why);
+    return st;
+}
+
+// Making and freeing.
+
+static void destroy(lm *m) {
+    struct toy *t = toy_of(m);
+    for (int32_t g = 0; g < MAX_GROUPS; g++) {
+        mem_free(t->pages[g]);
+        mem_free(t->garbage[g]);
+    }
+    mem_free(t->rows);
+    mem_free(t->logits);
+    mem_free(t->hidden);
+    mem_free(t->path);
+    mem_free(t->keys);
+    kv_destroy(t->books);
+    mem_free(t);
+}
+
+static const struct lm_ops toy_ops = {
+    .name = "toy",
+    .destroy = destroy,
+    .step = step,
+    .logits = logits,
+    .hidden = hidden,
+    .seq_new = seq_new,
+    .seq_fork = seq_fork,
+    .seq_free = seq_free,
+    .seq_len = seq_len,
+    .keep = keep,
+    .truncate = truncate_seq,
+    .match_prefix = match_prefix,
+};
+
+static rn_status check_config(const struct toy_config *c, rn_error *err) {
+    if (c->n_vocab < 1 || c->n_batch < 1 || c->n_want < 1)
+        return fail(err, RN_E_ARG, "toy model: n_vocab %d, n_batch %d, n_want %d: each is at least 1", c->n_vocab,
+                    c->n_batch, c->n_want);
+    if (c->n_groups < 1 || c->n_groups > MAX_GROUPS)
+        return fail(err, RN_E_ARG, "toy model: n_groups: %d is outside 1..%d", c->n_groups, MAX_GROUPS);
+    if (c->n_groups == 2 && c->window < 1)
+        return fail(err, RN_E_ARG, "toy model: window: %d is less than 1", c->window);
+    return RN_OK;
+}
+
+static rn_status take_memory(struct toy *t, rn_error *err) {
+    const struct toy_config *c = &t->c;
+    const size_t n_want = (size_t)c->n_want;
+    size_t n_logits = 0;
+    bool ok = size_mul(n_want, (size_t)c->n_vocab, &n_logits);
+    for (int32_t g = 0; ok && g < c->n_groups; g++) {
+        t->pages[g] = mem_calloc((size_t)c->n_pages, PAGE_BYTES);
+        t->garbage[g] = mem_calloc((size_t)c->n_pages, sizeof *t->garbage[g]);
+        ok = t->pages[g] && t->garbage[g];
+    }
+    ok = ok && (t->rows = mem_calloc((size_t)c->n_batch, sizeof *t->rows));
+    ok = ok && (t->logits = mem_calloc(n_logits, sizeof *t->logits));
+    ok = ok && (t->hidden = mem_calloc(n_want, N_HIDDEN * sizeof *t->hidden));
+    ok = ok && (t->path = mem_calloc((size_t)c->max_scratch + 1, sizeof *t->path));
+    ok = ok && (t->keys = mem_calloc((size_t)c->n_ctx, sizeof *t->keys));
+    return ok ? RN_OK : fail(err, RN_E_NOMEM, "toy model: out of memory");
+}
+
+rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
+    *out = NULL;
+    rn_status st = check_config(c, err);
+    if (st != RN_OK) return st;
+    struct toy *t = mem_calloc(1, sizeof *t);
+    if (!t) return fail(err, RN_E_NOMEM, "toy model: out of memory");
+    t->c = *c;
+    t->base = (lm){.ops = &toy_ops,
+                   .n_vocab = c->n_vocab,
+                   .n_embd = N_HIDDEN,
+                   .n_ctx = c->n_ctx,
+                   .n_batch = c->n_batch,
+                   .n_want = c->n_want};
+    const struct kv_config books = {
+        .n_groups = c->n_groups,
+        .n_pages = {c->n_pages, c->n_pages},
+        .window = {0, c->n_groups == 2 ? c->window : 0},
+        .max_seqs = c->max_seqs,
+        .n_ctx = c->n_ctx,
+        .max_scratch = c->max_scratch,
+    };
+    st = kv_create(&books, copy_slots, t, &t->books, err); // checks the numbers that are its own
+    if (st == RN_OK) st = take_memory(t, err);
+    if (st == RN_OK)
+        *out = &t->base;
+    else
+        destroy(&t->base);
+    return st;
+}
+
+kv *toy_lm_kv(lm *m) { return toy_of(m)->books; }

@@ -1,0 +1,22 @@
+// model/model.h - a package's tensors bound to its architecture's operations: the program that a backend runs.
+//
+// Ownership: model_build() / model_destroy(); the package must outlive it. Threads: immutable once built.
+#ifndef RN_MODEL_MODEL_H
+#define RN_MODEL_MODEL_H
+
+#include "backend/program.h"
+#include "formats/package.h"
+
+// Errors: RN_E_UNSUPPORTED (architecture unknown: the one found, the file's type, the list), RN_E_FORMAT (a tensor is missing or
+// has another shape: its name, the shape wanted and found, the table's row; a tensor that nothing uses), RN_E_NOMEM.
+struct model;
+rn_status model_build(const package *p, struct model **out, rn_error *err);
+void model_destroy(struct model *m);   // NULL is fine
+const struct program *model_program(const struct model *m);
+const struct hparams *model_hparams(const struct model *m);
+
+// Angle of one position for each rotated pair: rope_theta^(-2i / n_rot), scaled as hparams say, divided by factors[i] where given.
+// out: [n_rot / 2]. Definitions: docs/algorithms section 11.1 of the shared material; llama3 factors come as a tensor in GGUF.
+void rope_inv_freq(const struct hparams *h, const float *factors, float *out);
+
+#endif

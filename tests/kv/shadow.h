@@ -1,0 +1,214 @@
+// tests/kv/shadow.h - a world for tests of the books: pages with contents, and a list of keys for each sequence.
+//
+// What a slot must hold is a hash of all keys up to its position, so that two slots agree only where equal bits are
+// promised. shadow_verify() compares every slot that a next row could read with that, recounts the books, and fills
+// free pages with garbage.
+#ifndef RN_TESTS_KV_SHADOW_H
+#define RN_TESTS_KV_SHADOW_H
+
+#include "base/hash.h"
+#include "kv/kv.h"
+#include "tests/check.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHADOW_SEQS = 8, SHADOW_CTX = 400, SHADOW_NODES = 200, SHADOW_PAGES = 64 };
+
+struct shadow_seq {
+    bool used;
+    int32_t len, n_nodes;
+    uint64_t keys[SHADOW_CTX];
+    uint64_t node_keys[SHADOW_NODES];
+    int32_t parents[SHADOW_NODES];
+};
+
+struct shadow {
+    kv *k;
+    struct kv_config config;
+    uint64_t slots[KV_MAX_GROUPS][SHADOW_PAGES][KV_PAGE];
+    struct shadow_seq seqs[SHADOW_SEQS];
+    int n_copies; // calls of the copy function
+};
+
+static inline void shadow_copy(void *user, const struct kv_copy *c) {
+    struct shadow *w = user;
+    w->n_copies++;
+    CHECK(c->n > 0 && c->slot_src + c->n <= KV_PAGE && c->slot_dst + c->n <= KV_PAGE);
+    CHECK(c->src != c->dst ||
+          abs(c->slot_src - c->slot_dst) >= c->n); // a backend may copy without looking for overlaps
+    memcpy(w->slots[c->group][c->dst] + c->slot_dst, w->slots[c->group][c->src] + c->slot_src,
+           (size_t)c->n * sizeof(uint64_t));
+}
+
+// n_pages of each group; window 0: one group, else a second one with that window.
+static inline struct shadow *shadow_new(int32_t n_pages, int32_t window) {
+    struct shadow *w = calloc(1, sizeof *w);
+    if (!w) abort();
+    w->config = (struct kv_config){
+        .n_groups = window ? 2 : 1,
+        .n_pages = {n_pages, n_pages},
+        .window = {0, window},
+        .max_seqs = SHADOW_SEQS,
+        .n_ctx = SHADOW_CTX,
+        .max_scratch = SHADOW_NODES,
+        .identity = 1,
+    };
+    rn_error err = {0};
+    CHECK_OK(kv_create(&w->config, shadow_copy, w, &w->k, &err), &err);
+    return w;
+}
+
+static inline void shadow_free(struct shadow *w) {
+    kv_destroy(w->k);
+    free(w);
+}
+
+static inline uint64_t *shadow_slot(struct shadow *w, int32_t group, struct kv_slot at) {
+    return &w->slots[group][at.page][at.slot];
+}
+
+static inline uint64_t shadow_value(uint64_t before, uint64_t key) { return hash_u64(key, before); }
+
+static inline uint64_t shadow_node_value(const struct shadow_seq *q, int32_t node, uint64_t root) {
+    const uint64_t before = q->parents[node] < 0 ? root : shadow_node_value(q, q->parents[node], root);
+    return shadow_value(before, q->node_keys[node]);
+}
+
+// Stores what an evaluated row would: positions from..len of s.
+static inline void shadow_store(struct shadow *w, kv_seq s, int32_t from) {
+    const struct shadow_seq *q = &w->seqs[s];
+    uint64_t value = 0;
+    for (int32_t p = 0; p < q->len; p++) {
+        value = shadow_value(value, q->keys[p]);
+        for (int32_t g = 0; p >= from && g < w->config.n_groups; g++)
+            *shadow_slot(w, g, kv_seq_slot(w->k, s, g, p)) = value + (uint64_t)g;
+    }
+}
+
+static inline uint64_t shadow_root(const struct shadow_seq *q) {
+    uint64_t value = 0;
+    for (int32_t p = 0; p < q->len; p++) value = shadow_value(value, q->keys[p]);
+    return value;
+}
+
+static inline bool shadow_verify_seq(struct shadow *w, kv_seq s) {
+    const struct shadow_seq *q = &w->seqs[s];
+    if (!CHECK_INT(kv_seq_len(w->k, s), q->used ? q->len : KV_NONE) || !q->used) return !q->used;
+    bool ok = CHECK_INT(kv_scratch_len(w->k, s), q->n_nodes);
+    uint64_t value = 0;
+    for (int32_t p = 0; ok && p < q->len; p++) {
+        value = shadow_value(value, q->keys[p]);
+        ok = CHECK(kv_seq_key(w->k, s, p) == q->keys[p]);
+        for (int32_t g = 0; ok && g < w->config.n_groups; g++) {
+            const bool seen = w->config.window[g] == 0 || p > q->len - w->config.window[g];
+            if (seen) ok = CHECK_INT(*shadow_slot(w, g, kv_seq_slot(w->k, s, g, p)), value + (uint64_t)g);
+        }
+    }
+    for (int32_t i = 0; ok && i < q->n_nodes; i++) {
+        ok = CHECK_INT(kv_scratch_parent(w->k, s, i), q->parents[i]);
+        for (int32_t g = 0; ok && g < w->config.n_groups; g++)
+            ok = CHECK_INT(*shadow_slot(w, g, kv_scratch_slot(w->k, s, i, g)),
+                           shadow_node_value(q, i, value) + (uint64_t)g);
+    }
+    return ok;
+}
+
+static inline bool shadow_verify(struct shadow *w) {
+    rn_error err = {0};
+    bool ok = CHECK_OK(kv_check(w->k, &err), &err);
+    for (kv_seq s = 0; ok && s < SHADOW_SEQS; s++) ok = shadow_verify_seq(w, s);
+    struct kv_stats stats;
+    kv_stats_get(w->k, &stats);
+    ok = ok && CHECK_INT(stats.n_free + stats.n_cached + stats.n_used, stats.n_pages);
+    for (int32_t g = 0; g < w->config.n_groups; g++)
+        for (int32_t p = 0; p < w->config.n_pages[g]; p++)
+            if (kv_page_is_free(w->k, g, p)) memset(w->slots[g][p], 0xa5, sizeof w->slots[g][p]);
+    return ok;
+}
+
+static inline kv_seq shadow_seq_new(struct shadow *w) {
+    kv_seq s;
+    rn_error err = {0};
+    if (!CHECK_OK(kv_seq_new(w->k, &s, &err), &err)) return KV_NONE;
+    w->seqs[s] = (struct shadow_seq){.used = true};
+    return s;
+}
+
+// A step of one sequence: append, store, commit. Anything but RN_OK leaves the shadow as it was.
+static inline rn_status shadow_append(struct shadow *w, kv_seq s, const uint64_t *keys, int32_t n) {
+    struct shadow_seq *q = &w->seqs[s];
+    const rn_status st = kv_append(w->k, s, keys, n, NULL);
+    if (st != RN_OK) return st;
+    memcpy(q->keys + q->len, keys, (size_t)n * sizeof *keys);
+    q->len += n;
+    shadow_store(w, s, q->len - n);
+    kv_commit(w->k);
+    return st;
+}
+
+// Keys first, first + 1, ...
+static inline rn_status shadow_append_run(struct shadow *w, kv_seq s, uint64_t first, int32_t n) {
+    uint64_t keys[SHADOW_CTX];
+    for (int32_t i = 0; i < n && i < SHADOW_CTX; i++) keys[i] = first + (uint64_t)i;
+    return shadow_append(w, s, keys, n);
+}
+
+static inline rn_status shadow_node(struct shadow *w, kv_seq s, int32_t parent, uint64_t key) {
+    struct shadow_seq *q = &w->seqs[s];
+    int32_t node;
+    const rn_status st = kv_scratch_add(w->k, s, parent, key, &node, NULL);
+    if (st != RN_OK) return st;
+    CHECK_INT(node, q->n_nodes);
+    q->parents[node] = parent;
+    q->node_keys[node] = key;
+    q->n_nodes++;
+    for (int32_t g = 0; g < w->config.n_groups; g++)
+        *shadow_slot(w, g, kv_scratch_slot(w->k, s, node, g)) =
+            shadow_node_value(q, node, shadow_root(q)) + (uint64_t)g;
+    kv_commit(w->k);
+    return st;
+}
+
+static inline rn_status shadow_keep(struct shadow *w, kv_seq s, const int32_t *path, int32_t n) {
+    struct shadow_seq *q = &w->seqs[s];
+    const rn_status st = kv_keep(w->k, s, path, n, NULL);
+    if (st != RN_OK) return st;
+    for (int32_t i = 0; i < n; i++) q->keys[q->len++] = q->node_keys[path[i]];
+    q->n_nodes = 0;
+    return st;
+}
+
+static inline int32_t shadow_truncate(struct shadow *w, kv_seq s, int32_t n) {
+    struct shadow_seq *q = &w->seqs[s];
+    const int32_t kept = kv_truncate(w->k, s, n);
+    CHECK(kept <= n && kept <= q->len);
+    q->len = kept;
+    q->n_nodes = 0;
+    return kept;
+}
+
+static inline kv_seq shadow_fork(struct shadow *w, kv_seq s) {
+    kv_seq out;
+    rn_error err = {0};
+    if (!CHECK_OK(kv_seq_fork(w->k, s, &out, &err), &err)) return KV_NONE;
+    w->seqs[out] = w->seqs[s];
+    w->seqs[out].n_nodes = 0;
+    return out;
+}
+
+static inline void shadow_seq_free(struct shadow *w, kv_seq s) {
+    kv_seq_free(w->k, s);
+    w->seqs[s].used = false;
+}
+
+static inline kv_seq shadow_match(struct shadow *w, const uint64_t *keys, int32_t n, int32_t *matched,
+                                  enum kv_miss *why) {
+    kv_seq s;
+    rn_error err = {0};
+    if (!CHECK_OK(kv_match_prefix(w->k, keys, n, &s, matched, why, &err), &err)) return KV_NONE;
+    w->seqs[s] = (struct shadow_seq){.used = true, .len = *matched};
+    memcpy(w->seqs[s].keys, keys, (size_t)*matched * sizeof *keys);
+    return s;
+}
+
+#endif
