@@ -36,6 +36,7 @@ typedef struct rn_sampling {
     int32_t top_k;              // default 40; 0: off
     float top_p;                // default 0.95; 1: off
     float min_p;                // default 0.05; 0: off
+    int32_t min_keep;           // candidates that top-k, top-p and min-p leave at least; default 1
     float repeat_penalty;       // 0.01..10, default 1: off
     float frequency_penalty;    // -2..2, default 0
     float presence_penalty;     // -2..2, default 0

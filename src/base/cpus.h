@@ -1,4 +1,4 @@
-// base/cpus.h - how many threads this process should use, and why (docs/field.md 2.15 in the shared material).
+// base/cpus.h - how many threads this process should use, and why: a container that grants four processors of 64 must not start 64.
 //
 // floor(min(affinity mask, cgroup v1/v2 quota, physical cores)), at least 1, at most POOL_MAX_THREADS.
 #ifndef RN_BASE_CPUS_H

@@ -25,6 +25,7 @@ void sampling_to_public(const struct sampling_params *p, rn_sampling *s) {
     s->top_k = p->top_k;
     s->top_p = p->top_p;
     s->min_p = p->min_p;
+    s->min_keep = p->min_keep;
     s->repeat_penalty = p->repeat_penalty;
     s->frequency_penalty = p->frequency_penalty;
     s->presence_penalty = p->presence_penalty;
@@ -38,6 +39,7 @@ void sampling_from_public(const rn_sampling *s, struct sampling_params *p) {
     p->top_k = s->top_k;
     p->top_p = s->top_p;
     p->min_p = s->min_p;
+    p->min_keep = s->min_keep;
     p->repeat_penalty = s->repeat_penalty;
     p->frequency_penalty = s->frequency_penalty;
     p->presence_penalty = s->presence_penalty;

@@ -46,17 +46,14 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED, "%s: architecture '%s' (general.type '%s') is not supported; supported: %s",
                     package_path(m->pkg), m->h->arch, m->h->file_type, arch_list());
     if (m->h->n_expert > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: %s.expert_count is %d: mixtures of experts are not supported", package_path(m->pkg),
+        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported", package_path(m->pkg),
                     m->h->arch, m->h->n_expert);
     if (m->h->n_swa > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: %s.attention.sliding_window is %d: sliding windows are not supported",
+        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.attention.sliding_window: %d: sliding windows are not supported",
                     package_path(m->pkg), m->h->arch, m->h->n_swa);
     if (m->h->rope_scaling != ROPE_SCALING_NONE && m->h->rope_scaling != ROPE_SCALING_LINEAR)
         return fail(err, RN_E_UNSUPPORTED, "%s: key %s.rope.scaling.type: %s is not supported; supported: none, linear",
                     package_path(m->pkg), m->h->arch, m->h->rope_scaling == ROPE_SCALING_YARN ? "yarn" : "llama3");
-    if (m->h->n_expert > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported",
-                    package_path(m->pkg), m->h->arch, m->h->n_expert);
     return RN_OK;
 }
 

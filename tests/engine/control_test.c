@@ -536,3 +536,22 @@ TEST(progress_callbacks_may_abort_loading_repacking_and_prefill) {
     }
     rn_model_close(m);
 }
+
+TEST(every_sampling_field_reaches_the_sampler) {
+    rn_request r;
+    rn_error err = {0};
+    for (size_t i = 0; i < rn_n_sampling_fields(); i++) {
+        rn_field f;
+        rn_sampling before;
+        rn_request_init(&r);
+        before = r.sampling;
+        CHECK(rn_sampling_field(i, &f));
+        check_note("%s", f.name);
+        const double other = f.def == f.max ? (f.is_int ? f.max - 1 : (f.min + f.max) / 2) : f.is_int ? f.def + 1 : (f.def + f.max) / 2;
+        CHECK_OK(rn_sampling_set(&r.sampling, f.name, other, &err), &err);
+        CHECK(memcmp(&before, &r.sampling, sizeof before) != 0);
+        CHECK_FAILS(rn_sampling_set(&r.sampling, f.name, NAN, &err), RN_E_ARG, &err);
+        CHECK_FAILS(rn_sampling_set(&r.sampling, f.name, f.max * 2 + 1, &err), RN_E_ARG, &err);
+    }
+    CHECK_FAILS(rn_sampling_set(&r.sampling, "top_q", 1, &err), RN_E_ARG, &err);
+}

@@ -56,8 +56,7 @@ void attend_make_tasks(struct cpu_backend *b) {
 static const uint8_t *find_block(struct cpu_backend *b, struct scratch *s, const struct batch_row *row, int32_t layer,
                                  int32_t head, int32_t block, const uint8_t **values) {
     const struct batch_seq *seq = &b->batch->seqs[row->seq];
-    const int32_t group = b->p->layer_group[layer], first = block * KV_BLOCK;
-    const int32_t committed = row->path[group] ? seq->n_committed : row->pos + 1;
+    const int32_t group = b->p->layer_group[layer], first = block * KV_BLOCK, committed = seq->n_committed;
     const uint8_t *page = first < committed ? cpu_key_block(b, layer, head, seq->pages[group][block]) : NULL;
     if (page && (committed >= first + KV_BLOCK || committed > row->pos)) {
         *values = page + b->key_bytes;

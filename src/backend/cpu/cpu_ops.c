@@ -68,7 +68,7 @@ static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t be
     const bool plain = o->format == ACT_F32;
     const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
     const size_t x_stride = plain ? b->stride[o->op.src] * sizeof(float) : b->act_stride[o->act];
-    const uint8_t *w = cm->panels ? (const uint8_t *)cm->panels + begin / PANEL_ROWS * cm->panel_bytes
+    const uint8_t *w = cm->panels ? cm->panels + begin / PANEL_ROWS * cm->panel_bytes
                                   : cm->m->data + begin * cm->m->row_bytes;
     const size_t pass = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
     for (size_t r = 0; r < n_rows; r += pass) {

@@ -14,8 +14,8 @@
 struct cpu_matrix {
     const struct matrix *m;
     const struct matmul_ops *ops;
-    void *panels;                  // NULL: file rows
-    size_t panel_bytes, panels_bytes;
+    uint8_t *panels;               // NULL: file rows
+    size_t panels_at, panel_bytes; // where in the backend's panels; bytes of one
 };
 
 // How an op's work is divided among threads. Ops that divide alike need no barrier between them.
@@ -48,6 +48,8 @@ struct cpu_backend {
     const struct program *p;
     struct backend_sizes sizes;
     struct cpu_matrix *matrices;
+    uint8_t *panels;                            // of all matrices
+    size_t panels_bytes;
     struct cpu_op *ops;
     size_t n_ops;
     atomic_size_t *claims;                      // [n_ops], a cache line apart
