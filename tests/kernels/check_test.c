@@ -1,6 +1,7 @@
 // tests/kernels/check_test.c - every slot of every CPU set against ref, bit by bit, on data and shapes that kernels get wrong.
 // A slot of the table that no check covers fails the last test.
 #include "tests/kernels/harness.h"
+#include "tests/support/any_blocks.h"
 
 static const struct kernel_set *ref;
 static bool only_covering; // mark what would be checked, and return
@@ -25,15 +26,6 @@ static bool op_wanted(const char *op) {
 
 // Matrix products --------------------------------------------------------------------------------------------------------
 
-// Where a block of each type has F16 numbers; MXFP4 has a byte of exponent instead.
-static const struct {
-    size_t n, at[2];
-} halves[TENSOR_N_TYPES] = {
-    [TENSOR_Q8_0] = {1, {0}},      [TENSOR_Q4_0] = {1, {0}},       [TENSOR_Q4_1] = {2, {0, 2}}, [TENSOR_Q5_0] = {1, {0}},
-    [TENSOR_Q5_1] = {2, {0, 2}},   [TENSOR_IQ4_NL] = {1, {0}},     [TENSOR_Q2_K] = {2, {80, 82}}, [TENSOR_Q3_K] = {1, {108}},
-    [TENSOR_Q4_K] = {2, {0, 2}},   [TENSOR_Q5_K] = {2, {0, 2}},    [TENSOR_Q6_K] = {1, {208}},  [TENSOR_IQ4_XS] = {1, {0}},
-};
-
 // Any bytes, or those that make the largest sums: all of one kind, or of two.
 static void fill_block(uint8_t *w, size_t n, enum data kind) {
     static const uint8_t extremes[] = {0x00, 0xff, 0x80, 0x7f, 0xf0, 0x0f};
@@ -48,6 +40,7 @@ static uint8_t any_exponent(enum data kind) {
 // n_out rows of k weights in the file's layout.
 static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t k, enum data kind) {
     const struct tensor_type_info *const info = tensor_type_info(type);
+    const struct block_halves halves = block_halves_of(type);
     for (size_t b = 0; b < n_out * k / info->block_len; b++, w += info->block_bytes) {
         const float x = any_float(kind);
         if (info->block_len == 1) {
@@ -56,9 +49,9 @@ static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t
         }
         fill_block(w, info->block_bytes, kind);
         if (type == TENSOR_MXFP4) w[0] = any_exponent(kind);
-        for (size_t i = 0; i < halves[type].n; i++) {
+        for (size_t i = 0; i < halves.n; i++) {
             const uint16_t half = any_half(kind);
-            memcpy(w + halves[type].at[i], &half, 2);
+            memcpy(w + halves.at[i], &half, 2);
         }
     }
 }
