@@ -11,7 +11,7 @@
 // has another shape: its name, the shape wanted and found, the table's row; a tensor that nothing uses), RN_E_NOMEM.
 struct model;
 rn_status model_build(const package *p, struct model **out, rn_error *err);
-void model_destroy(struct model *m);   // NULL is fine
+void model_destroy(struct model *m); // NULL is fine
 const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);
 
