@@ -129,14 +129,20 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
     if (!m || !info || info->struct_size != sizeof *info) return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument or struct_size not set");
     const struct hparams *h = package_hparams(m->pkg);
     const struct vocab *v = package_vocab(m->pkg);
-    const struct file_map *f = package_file(m->pkg);
+    uint64_t file_bytes = 0, mapped_bytes = 0, resident_bytes = 0;
+    for (size_t i = 0; i < package_n_files(m->pkg); i++) {
+        const struct file_map *f = package_file_at(m->pkg, i);
+        file_bytes += f->size;
+        mapped_bytes += f->how == FILE_LOAD_READ ? 0 : f->size;
+        resident_bytes += file_map_resident(f, 0, f->size);
+    }
     *info = (rn_model_info){
         .struct_size = sizeof *info,
         .path = package_path(m->pkg), .format = package_format(m->pkg), .architecture = h->arch, .name = h->name,
         .has_weights = !package_vocab_only(m->pkg), .has_tokenizer = m->tok != NULL, .tokenizer = m->tokenizer_name,
         .n_vocab = h->n_vocab ? h->n_vocab : v->n_tokens, .n_ctx_train = h->n_ctx_train, .n_embd = h->n_embd, .n_layer = h->n_layer,
         .n_head = h->n_head, .n_head_kv = h->n_head_kv, .head_dim = h->head_dim, .n_ff = h->n_ff, .n_params = m->n_params,
-        .file_bytes = f->size, .mapped_bytes = f->how == FILE_LOAD_READ ? 0 : f->size, .resident_bytes = file_map_resident(f, 0, f->size),
+        .file_bytes = file_bytes, .mapped_bytes = mapped_bytes, .resident_bytes = resident_bytes,
         .types = m->types, .n_types = m->n_types, .end_tokens = m->end, .n_end_tokens = m->n_end,
         .bos = v->n_tokens ? v->bos : -1, .add_bos = v->add_bos, .chat_template = m->chat_template,
     };

@@ -16,7 +16,9 @@ const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);
 
 // Angle of one position for each rotated pair: rope_theta^(-2i / n_rot), scaled as hparams say, divided by factors[i] where given.
-// out: [n_rot / 2]. Definitions: docs/algorithms section 11.1 of the shared material; llama3 factors come as a tensor in GGUF.
+// out: [n_rot / 2]. Definitions: docs/rope.md; Llama 3's factors come as a tensor.
 void rope_inv_freq(const struct hparams *h, const float *factors, float *out);
+// What cosines and sines are multiplied by: 1 but for yarn and for files that give a factor.
+float rope_magnitude(const struct hparams *h);
 
 #endif
