@@ -49,11 +49,9 @@ const char *temp_dir(void) {
 
 uint8_t *read_file(const char *path, size_t *n) {
     FILE *f = fopen(path, "rb");
-    if (!f) {
-        check_note("%s", path);
-        CHECK(!"can be opened");
-        return NULL;
-    }
+    check_note("%s", path);
+    if (!CHECK(f != NULL)) return NULL;
+    check_note("%s", "");
     fseek(f, 0, SEEK_END);
     const long size = ftell(f);
     rewind(f);

@@ -75,7 +75,8 @@ def programs_of(spec, first, text, timeout):
             if not name.endswith('_test'):
                 continue            # takes no names of tests
             command = [*command, text]
-        env = {**os.environ, **(SANITIZER_ENV if sanitize else {}), **settings}
+        given = dict(w.split('=', 1) for w in properties.get('ENVIRONMENT', []))
+        env = {**os.environ, **(SANITIZER_ENV if sanitize else {}), **given, **settings}
         yield Program(title, name, [*prefix, *command], properties.get('WORKING_DIRECTORY', folder), env, timeout)
 
 

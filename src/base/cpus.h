@@ -1,4 +1,4 @@
-// base/cpus.h - how many threads this process should use, and why (docs/field.md 2.15 in the shared material).
+// base/cpus.h - how many threads this process should use, and why: a container that grants four processors of 64 must not start 64.
 //
 // floor(min(affinity mask, cgroup v1/v2 quota, physical cores)), at least 1, at most POOL_MAX_THREADS.
 #ifndef RN_BASE_CPUS_H
@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 typedef struct cpus {
-    int n_threads;       // the default count
-    int n_affinity;      // processors this process may run on
-    int n_physical;      // physical cores among them (0: unknown)
-    double quota;        // processors' worth of time the cgroup grants (0: no limit)
-    char reason[128];    // "2: affinity 2, physical cores 2, no cgroup quota"
+    int n_threads;    // the default count
+    int n_affinity;   // processors this process may run on
+    int n_physical;   // physical cores among them (0: unknown)
+    double quota;     // processors' worth of time the cgroup grants (0: no limit)
+    char reason[128]; // "2: affinity 2, physical cores 2, no cgroup quota"
 } cpus;
 
 // root: where /proc and /sys are looked up; "" for the real system, a folder in tests.

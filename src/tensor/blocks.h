@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    BLOCK_32 = 32,   // elements of each of them
+    BLOCK_32 = 32, // elements of each of them
     Q8_0_BYTES = 34,
     Q4_0_BYTES = 18,
     Q4_1_BYTES = 20

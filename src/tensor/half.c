@@ -20,11 +20,11 @@ static uint32_t shift_rounded(uint32_t u, uint32_t n) {
 
 uint16_t f16_from_f32(float x) {
     const uint32_t u = f32_bits(x), sign = u >> 16 & 0x8000u, magnitude = u & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));   // NaN, quiet
-    if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);                               // >= 65536
+    if (magnitude > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu)); // NaN, quiet
+    if (magnitude >= 0x47800000u) return (uint16_t)(sign | 0x7c00u);                             // >= 65536
     // A carry out of the fraction raises the exponent, at 65520 up to infinity: as rounding should.
     if (magnitude >= 0x38800000u) return (uint16_t)(sign | (shift_rounded(magnitude, 13) - (112u << 10)));
-    if (magnitude < 0x33000000u) return (uint16_t)sign;   // below 2^-25, half of the smallest denormal
+    if (magnitude < 0x33000000u) return (uint16_t)sign; // below 2^-25, half of the smallest denormal
     const uint32_t exponent = magnitude >> 23, significand = (magnitude & 0x7fffffu) | 0x800000u;
-    return (uint16_t)(sign | shift_rounded(significand, 126 - exponent));   // in units of 2^-24
+    return (uint16_t)(sign | shift_rounded(significand, 126 - exponent)); // in units of 2^-24
 }

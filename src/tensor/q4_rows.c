@@ -25,7 +25,10 @@ static void quantize_nibbles(const float *x, float zero, float d, float half, ui
     const float inverse = isinf(1 / d) ? 0 : 1 / d;
     for (int i = 0; i < BLOCK_32; i++) {
         const int q = (int)((x[i] - zero) * inverse + half), clipped = q > 15 ? 15 : q < 0 ? 0 : q;
-        qs[i % 16] = i < 16 ? (uint8_t)clipped : (uint8_t)(qs[i % 16] | clipped << 4);
+        if (i < 16)
+            qs[i] = (uint8_t)clipped;
+        else
+            qs[i - 16] = (uint8_t)(qs[i - 16] | clipped << 4);
     }
 }
 

@@ -1,7 +1,7 @@
 // tensor/types.h - element types as rows of one table: how long a block is, how many bytes it takes, how rows convert.
 //
 // A row of a tensor is n elements, n a multiple of block_len, stored as n / block_len blocks of block_bytes.
-// Layouts: the published GGUF block types (../shared docs/algorithms.md section 8.1 has the formulas).
+// Layouts: the published GGUF block types, each with its formula above its code.
 // Threads: pure functions over a constant table.
 #ifndef RN_TENSOR_TYPES_H
 #define RN_TENSOR_TYPES_H
@@ -10,21 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum tensor_type {
-    TENSOR_F32,
-    TENSOR_F16,
-    TENSOR_BF16,
-    TENSOR_Q8_0,
-    TENSOR_Q4_0,
-    TENSOR_Q4_1,
-    TENSOR_N_TYPES
-};
+enum tensor_type { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_Q8_0, TENSOR_Q4_0, TENSOR_Q4_1, TENSOR_N_TYPES };
 
 struct tensor_type_info {
     enum tensor_type type;
-    const char *name;        // as people write it: "Q4_0"
-    uint32_t gguf_id;        // number in GGUF files
-    uint32_t block_len;      // elements
+    const char *name;   // as people write it: "Q4_0"
+    uint32_t gguf_id;   // number in GGUF files
+    uint32_t block_len; // elements
     uint32_t block_bytes;
     // n % block_len == 0. dequantize: exactly the published formula in float32. src may be unaligned; no overlap.
     void (*dequantize_row)(const void *src, float *dst, size_t n);
@@ -33,9 +25,10 @@ struct tensor_type_info {
 };
 
 const struct tensor_type_info *tensor_type_info(enum tensor_type type);
-const struct tensor_type_info *tensor_type_by_gguf_id(uint32_t id);      // NULL: not one that is read here
-const struct tensor_type_info *tensor_type_by_name(const char *name);    // without regard to case; NULL: unknown
-const char *tensor_gguf_id_name(uint32_t id);   // "Q4_K" also for types that are known but not read here; NULL: no such id
+const struct tensor_type_info *tensor_type_by_gguf_id(uint32_t id);   // NULL: not one that is read here
+const struct tensor_type_info *tensor_type_by_name(const char *name); // without regard to case; NULL: unknown
+const char *tensor_gguf_id_name(
+    uint32_t id); // "Q4_K" also for types that are known but not read here; NULL: no such id
 // Bytes of a row of n elements; false: n is no multiple of the block, or overflow.
 bool tensor_row_bytes(enum tensor_type type, uint64_t n, size_t *bytes);
 

@@ -45,8 +45,8 @@ struct vocab {
     bool add_space_prefix;                // SPM: a space before the text
 };
 
-// The tokens that end a text: the file's eos, eot, eom and end, and control tokens with a spelling known for it
-// (docs/field.md 2.20). ids: room for max; returns their number (at most max), ascending, each once.
+// The tokens that end a text: the file's eos, eot, eom and end, and control tokens with a spelling known for it (people report
+// models that never stop when one of them is missed). ids: room for max; returns their number (at most max), ascending, each once.
 int vocab_end_tokens(const struct vocab *v, int32_t *ids, int max);
 
 #endif

@@ -198,7 +198,7 @@ TEST(item_11_names_and_tensors_that_contradict_the_numbers_are_refused) {
 }
 
 // 2.24: a minimal file must be an answer, not a crash.
-TEST(complaint_2_24_minimal_files_are_answered) {
+TEST(field_2_24_minimal_files_are_answered) {
     struct gguf_builder b;
     static const struct {
         const char *arch;

@@ -1,0 +1,190 @@
+// bench/kernel_ladder.c - how fast each CPU set's kernels are, beside a plain read of the same memory.
+//
+//   kernel_ladder [SET]        all sets that this machine has, or one
+//
+// One thread, thread CPU time. Matrix-vector products run over copies of one matrix that no cache holds, in turn with the read
+// (64-byte loads, no prefetch); medians of 9. Matrices for products of many rows fit the cache. Figures of one run compare with
+// each other; a busy machine lowers them all.
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "kernels/kernels.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 1024, MOST_ROWS = 256 };
+static const size_t FROM_MEMORY = (size_t)256 << 20; // bytes of copies
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+static double median(double *x, size_t n) {
+    qsort(x, n, sizeof *x, by_value);
+    return x[n / 2];
+}
+static float noise(uint64_t i) { return (float)(hash_u64(i, 1) >> 40) * 0x1p-23f - 1; }
+static void *pages(size_t n) {
+    void *const p = mem_pages(n);
+    if (!p) {
+        fprintf(stderr, "kernel_ladder: out of memory for %zu bytes\n", n);
+        exit(1);
+    }
+    return p;
+}
+
+// The plain read: every byte once, as eight words of a line.
+static uint64_t read_all(const void *p, size_t n) {
+    const uint64_t *const w = p;
+    uint64_t x[8] = {0};
+    for (size_t i = 0; i < n / 8; i += 8)
+        for (size_t j = 0; j < 8; j++) x[j] ^= w[i + j];
+    return x[0] ^ x[1] ^ x[2] ^ x[3] ^ x[4] ^ x[5] ^ x[6] ^ x[7];
+}
+
+// Matrix products --------------------------------------------------------------------------------------------------------
+
+struct matrix {
+    const struct matmul_ops *ops;
+    uint8_t *file, *packed;            // rows as in a file; what the set multiplies with: panels, or the rows again
+    size_t row_bytes, bytes, n_copies; // bytes of one copy of `packed`
+};
+
+static struct matrix make_matrix(const struct kernel_set *set, enum tensor_type type, size_t n_out,
+                                 size_t n_copies_bytes) {
+    struct matrix m = {.ops = &set->matmul[type]};
+    float row[K];
+    if (!tensor_row_bytes(type, K, &m.row_bytes)) exit(1);
+    m.file = pages(m.row_bytes * n_out);
+    for (size_t o = 0; o < n_out; o++) {
+        for (size_t i = 0; i < K; i++) row[i] = noise(o * K + i);
+        tensor_type_info(type)->quantize_row(row, m.file + o * m.row_bytes, K);
+    }
+    const size_t panel_bytes = m.ops->pack ? m.ops->panel_bytes(K) : PANEL_ROWS * m.row_bytes;
+    m.bytes = panel_bytes * (n_out / PANEL_ROWS);
+    m.n_copies = n_copies_bytes / m.bytes + 1;
+    m.packed = pages(m.bytes * m.n_copies);
+    for (size_t p = 0; p < n_out / PANEL_ROWS && m.ops->pack; p++)
+        m.ops->pack(m.file + p * PANEL_ROWS * m.row_bytes, m.row_bytes, PANEL_ROWS, K, m.packed + p * panel_bytes);
+    for (size_t i = m.ops->pack ? 1 : 0; i < m.n_copies; i++)
+        memcpy(m.packed + i * m.bytes, m.ops->pack ? m.packed : m.file, m.bytes);
+    return m;
+}
+static void free_matrix(struct matrix *m, size_t n_out) {
+    mem_pages_free(m->file, m->row_bytes * n_out);
+    mem_pages_free(m->packed, m->bytes * m->n_copies);
+}
+
+static uint8_t act[MOST_ROWS * 4 * (K + 256)];
+static float out[MOST_ROWS * N_OUT_SMALL > N_OUT ? MOST_ROWS *N_OUT_SMALL : N_OUT];
+
+// Time of one product with n_rows rows over all copies.
+static double product_ns(const struct kernel_set *set, const struct matrix *m, size_t n_out, size_t n_rows) {
+    const size_t stride = act_bytes(m->ops->act, K);
+    float row[K];
+    for (size_t r = 0; r < n_rows; r++) {
+        for (size_t i = 0; i < K; i++) row[i] = noise(r * K + i + 7);
+        set->prepare_act[m->ops->act](row, K, act + r * stride);
+    }
+    const double start = now_ns();
+    for (size_t i = 0; i < m->n_copies; i++)
+        m->ops->matmul(m->packed + i * m->bytes, m->row_bytes, n_out, K, act, stride, n_rows, out, n_out);
+    return now_ns() - start;
+}
+
+static volatile uint64_t sink;
+
+static void ladder_type(const struct kernel_set *set, enum tensor_type type) {
+    const size_t n_copies_bytes = set->id == CPU_REF ? 0 : FROM_MEMORY, n_rows = set->id == CPU_REF ? 4 : MOST_ROWS;
+    struct matrix m = make_matrix(set, type, N_OUT, n_copies_bytes);
+    double read[N_RUNS], one[N_RUNS], four[N_RUNS], many[N_RUNS];
+    for (int i = 0; i < N_RUNS; i++) {
+        const double start = now_ns();
+        sink = read_all(m.packed, m.bytes * m.n_copies);
+        read[i] = now_ns() - start;
+        one[i] = product_ns(set, &m, N_OUT, 1);
+        four[i] = product_ns(set, &m, N_OUT, 4);
+    }
+    const double bytes = (double)(m.bytes * m.n_copies), r = median(read, N_RUNS), g = median(one, N_RUNS),
+                 f = median(four, N_RUNS);
+    free_matrix(&m, N_OUT);
+    m = make_matrix(set, type, N_OUT_SMALL, 0);
+    for (int i = 0; i < N_RUNS; i++) many[i] = product_ns(set, &m, N_OUT_SMALL, n_rows);
+    const double tops = 2.0 * K * N_OUT_SMALL * (double)n_rows * (double)m.n_copies / median(many, N_RUNS) / 1e3;
+    free_matrix(&m, N_OUT_SMALL);
+    printf("%-5s %-5s %7.2f %8.2f %6.0f %% %9.2f %9zu %9.4f\n", set->name, tensor_type_info(type)->name, bytes / r,
+           bytes / g, 100 * r / g, f / g, n_rows, tops);
+}
+
+// Attention --------------------------------------------------------------------------------------------------------------
+
+enum { HEAD_DIM = 64, N_BLOCKS = 128, MOST_Q = 64 }; // 8,192 keys
+
+// One pass of n_q queries over all keys of one head; decoding of the blocks included.
+static double attention_ns(const struct kernel_set *set, enum kv_codec c, const uint8_t *cache, size_t n_q) {
+    static float keys[KV_BLOCK * HEAD_DIM], values[KV_BLOCK * HEAD_DIM], q[MOST_Q * HEAD_DIM], m[MOST_Q], l[MOST_Q],
+        o[MOST_Q * HEAD_DIM];
+    const struct kv_codec_ops *const kv = &set->kv[c];
+    const size_t key_bytes = kv->key_bytes(HEAD_DIM), pair_bytes = key_bytes + kv->value_bytes(HEAD_DIM);
+    uint8_t lo[MOST_Q], hi[MOST_Q];
+    memset(lo, 0, sizeof lo);
+    memset(hi, KV_BLOCK, sizeof hi);
+    for (size_t i = 0; i < MOST_Q * HEAD_DIM; i++) q[i] = noise(i), o[i] = 0;
+    for (size_t i = 0; i < MOST_Q; i++) m[i] = -100, l[i] = 0;
+    const double start = now_ns();
+    for (size_t b = 0; b < N_BLOCKS; b++) {
+        kv->get_keys(cache + b * pair_bytes, HEAD_DIM, KV_BLOCK, keys);
+        kv->get_values(cache + b * pair_bytes + key_bytes, HEAD_DIM, KV_BLOCK, values);
+        set->attend_block(keys, values, HEAD_DIM, q, HEAD_DIM, n_q, lo, hi, 0.125f, m, l, o);
+    }
+    return now_ns() - start;
+}
+
+static void ladder_attention(const struct kernel_set *set, enum kv_codec c) {
+    const struct kv_codec_ops *const kv = &set->kv[c];
+    const size_t pair_bytes = kv->key_bytes(HEAD_DIM) + kv->value_bytes(HEAD_DIM);
+    uint8_t *const cache = pages(N_BLOCKS * pair_bytes);
+    float row[HEAD_DIM];
+    for (size_t j = 0; j < N_BLOCKS * KV_BLOCK; j++) {
+        uint8_t *const block = cache + j / KV_BLOCK * pair_bytes;
+        for (size_t d = 0; d < HEAD_DIM; d++) row[d] = noise(j * HEAD_DIM + d);
+        kv->put_key(block, HEAD_DIM, (int)(j % KV_BLOCK), row);
+        kv->put_value(block + kv->key_bytes(HEAD_DIM), HEAD_DIM, (int)(j % KV_BLOCK), row);
+    }
+    double four[N_RUNS], many[N_RUNS];
+    for (int i = 0; i < N_RUNS; i++)
+        four[i] = attention_ns(set, c, cache, 4), many[i] = attention_ns(set, c, cache, MOST_Q);
+    const double flops = 4.0 * N_BLOCKS * KV_BLOCK * HEAD_DIM * MOST_Q;
+    printf("%-5s %-5s %14.2f %20.4f\n", set->name, kv->name, (double)(N_BLOCKS * pair_bytes) / median(four, N_RUNS),
+           flops / median(many, N_RUNS) / 1e3);
+    mem_pages_free(cache, N_BLOCKS * pair_bytes);
+}
+
+int main(int argc, char **argv) {
+    enum cpu_set only = CPU_N_SETS;
+    rn_error err = {0};
+    if (argc > 2 || (argc == 2 && cpu_set_by_name(argv[1], &only, &err) != RN_OK)) {
+        fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : "usage: kernel_ladder [SET]");
+        return 2;
+    }
+    const fp_mode mode = fp_mode_enter();
+    printf("%d x %d weights       read  one row   share  4 rows/1   n_rows      TOPS\n", N_OUT, K);
+    for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
+        for (int t = 0; t < TENSOR_N_TYPES; t++)
+            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s))
+                ladder_type(kernel_set_get(s), (enum tensor_type)t);
+    printf("\n%d keys, head_dim %d   4 queries: GB/s of cache   %d queries: TFLOPS\n", N_BLOCKS * KV_BLOCK, HEAD_DIM,
+           MOST_Q);
+    for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
+        for (enum kv_codec c = 0; c < KV_N_CODECS; c++)
+            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s)) ladder_attention(kernel_set_get(s), c);
+    fp_mode_leave(mode);
+    return 0;
+}

@@ -1,0 +1,69 @@
+// kernels/kernels.c - which CPU sets there are, which of them this machine has, and their tables.
+#include "kernels/kernels.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "kernels/ref/ref.h"
+#include <assert.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include "kernels/x86/avx2.h"
+#endif
+
+// What a set needs and this machine lacks, by name; NULL: nothing.
+static const char *ref_lacks(void) { return NULL; }
+#if !defined(__x86_64__)
+static const char *x86_lacks(void) { return "an x86-64 processor"; }
+#endif
+
+// Rising: a later set is better wherever it is available.
+static const struct {
+    const char *name;
+    const char *(*lacks)(void);
+    const struct kernel_set *set;
+} sets[CPU_N_SETS] = {
+    [CPU_REF] = {"ref", ref_lacks, &kernel_set_ref},
+#if defined(__x86_64__)
+    [CPU_AVX2] = {"avx2", avx2_lacks, &kernel_set_avx2},
+#else
+    [CPU_AVX2] = {"avx2", x86_lacks, NULL},
+#endif
+};
+
+size_t act_bytes(enum act_format f, size_t k) {
+    const size_t n_block = ceil_div(k, 32);
+    if (f == ACT_F32) return act_q8_pad64(4 * k);
+    if (f == ACT_BF16) return act_q8_pad64(2 * 32 * n_block);
+    return act_q8_pad64(32 * n_block) + 3 * act_q8_pad64(4 * n_block);
+}
+
+bool cpu_set_available(enum cpu_set s) { return sets[s].lacks() == NULL; }
+
+const char *cpu_set_name(enum cpu_set s) { return sets[s].name; }
+
+enum cpu_set cpu_set_detect(enum cpu_set highest) {
+    enum cpu_set best = CPU_REF;
+    for (enum cpu_set s = CPU_REF; s < CPU_N_SETS && s <= highest; s++)
+        if (cpu_set_available(s)) best = s;
+    return best;
+}
+
+rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err) {
+    for (enum cpu_set s = CPU_REF; s < CPU_N_SETS; s++) {
+        if (strcmp(sets[s].name, name) != 0) continue;
+        const char *const lacks = sets[s].lacks();
+        if (lacks) return fail(err, RN_E_UNSUPPORTED, "CPU set %s: this machine lacks %s", name, lacks);
+        *out = s;
+        return RN_OK;
+    }
+    char list[128] = "";
+    for (enum cpu_set s = CPU_REF; s < CPU_N_SETS; s++) {
+        if (s != CPU_REF) strcat(list, ", ");
+        strcat(list, sets[s].name);
+    }
+    return fail(err, RN_E_ARG, "CPU set \"%s\": no such set; there are: %s", name, list);
+}
+
+const struct kernel_set *kernel_set_get(enum cpu_set s) {
+    assert(s < CPU_N_SETS && cpu_set_available(s));
+    return sets[s].set;
+}

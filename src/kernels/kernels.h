@@ -1,0 +1,114 @@
+// kernels/kernels.h - the CPU's arithmetic on rows and blocks, one table for each CPU set.
+//
+// `ref` is plain scalar C and *is* the definition: every other set gives its bits (docs/arithmetic.md; docs/design.md section 6).
+// A set starts as a copy of the one below it and overwrites what it does better; so a slot is never NULL unless said.
+//
+// Contract for all functions, unless stated: pointers need no alignment beyond their element's; n >= 0; inputs and outputs do
+// not overlap; memory beyond n is neither read nor written; NaN and infinity propagate to the outputs that depend on them;
+// the floating-point mode is that of base/pool.h. Threads: pure functions.
+#ifndef RN_KERNELS_KERNELS_H
+#define RN_KERNELS_KERNELS_H
+
+#include "base/status.h"
+#include "kernels/rowmath.h"
+#include "tensor/types.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#define PANEL_ROWS 16 // outputs that lie side by side in a packed weight matrix
+#define KV_BLOCK   64 // positions of a key or value block
+
+enum cpu_set { CPU_REF, CPU_AVX2, CPU_N_SETS };
+
+// What a matrix product takes as its right side. A row of activations is prepared once and shared by every matrix that reads it.
+enum act_format {
+    ACT_F32,   // float[k], as it is
+    ACT_BF16,  // uint16[round_up(k, 32)], rounded to nearest even, padded with zeros
+    ACT_Q8_32, // int8 with a scale for each 32: struct act_q8 below
+    ACT_N_FORMATS
+};
+
+// A prepared ACT_Q8_32 row, k_pad = round_up(k, 32), n_block = k_pad / 32, sections in this order, each padded to 64 bytes:
+//   int8 a[k_pad] in [-127, 127] | float d[n_block] | float s[n_block] = d * (float)b | int32 b[n_block] = sum of a
+// With amax the largest magnitude of the block: d = amax / 127; inv = 127 / amax; a = round-to-nearest-even(x * inv).
+// amax < 2^-100: d = 0, a = 0. A block that holds a NaN or an infinity: d = s = NaN, a = 0.
+struct act_q8 {
+    const int8_t *a;
+    const float *d, *s;
+    const int32_t *b;
+};
+static inline size_t act_q8_pad64(size_t n) { return (n + 63) & ~(size_t)63; }
+static inline struct act_q8 act_q8_view(const void *act, size_t k) {
+    const size_t n_block = (k + 31) / 32, f = act_q8_pad64(4 * n_block);
+    const uint8_t *p = (const uint8_t *)act + act_q8_pad64(32 * n_block);
+    return (struct act_q8){(const int8_t *)act, (const float *)p, (const float *)(p + f),
+                           (const int32_t *)(p + 2 * f)};
+}
+size_t act_bytes(enum act_format f, size_t k); // a multiple of 64
+
+// Matrix product for one tensor type. W is n_out rows of k elements, in the file's layout (pack == NULL) or in panels of
+// PANEL_ROWS rows made by pack; a panel never spans the end: the last one is padded with zero rows.
+struct matmul_ops {
+    enum act_format act;
+    size_t (*panel_bytes)(size_t k); // NULL with pack
+    // rows: n_rows (1..16) rows of the file, row_bytes apart; the panel is 64-byte aligned.
+    void (*pack)(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);
+    // out[r * out_stride + o] = W[o] . x[r] for o in [0, n_out), r in [0, n_rows); x rows are act_stride bytes apart, out_stride
+    // counts floats. w: panels (64-byte aligned), or file rows row_bytes apart. The sum is the one that docs/arithmetic.md
+    // defines for the type, whatever n_rows, n_out and the split of outputs over threads.
+    void (*matmul)(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                   size_t n_rows, float *out, size_t out_stride);
+};
+
+// Keys and values as pages hold them: for each head a key block [head_dim][64] and a value block [64][head_dim].
+enum kv_codec { KV_F16, KV_F32, KV_Q8, KV_N_CODECS };
+struct kv_codec_ops {
+    const char *name;                                                        // "f16"
+    size_t (*key_bytes)(size_t head_dim), (*value_bytes)(size_t head_dim);   // of one block, multiples of 64
+    void (*put_key)(void *block, size_t head_dim, int slot, const float *k); // slot 0..63
+    void (*put_value)(void *block, size_t head_dim, int slot, const float *v);
+    // Copy one position between blocks (copy on write, keep(), assembling a tree path): bits unchanged.
+    void (*copy_key)(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim);
+    void (*copy_value)(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim);
+    // The block in float, keys [head_dim][64], values [64][head_dim]: slots [0, n_slots) are defined.
+    void (*get_keys)(const void *block, size_t head_dim, int n_slots, float *out);
+    void (*get_values)(const void *block, size_t head_dim, int n_slots, float *out);
+};
+
+struct kernel_set {
+    enum cpu_set id;
+    const char *name; // "avx2"
+    struct matmul_ops matmul[TENSOR_N_TYPES];
+    const char *matmul_name[TENSOR_N_TYPES]; // which set each came from, for `info`
+    void (*prepare_act[ACT_N_FORMATS])(const float *x, size_t k, void *act);
+    struct kv_codec_ops kv[KV_N_CODECS];
+    struct rowmath row;
+
+    // y = x * (1 / sqrt(mean(x^2) + eps)) * w; sums as in rowmath.h. y may be x.
+    void (*rms_norm)(const float *x, const float *w, size_t n, float eps, float *y);
+    void (*add)(float *y, const float *x, size_t n); // y += x
+    void (*silu_mul)(const float *gate, const float *up, size_t n,
+                     float *y); // y = gate / (1 + exp(-gate)) * up; y may be gate
+    // Rotate n_head heads of head_dim (stride floats apart): the first n_rot values of each in interleaved pairs (2i, 2i+1),
+    // cos_sin[2i] and [2i+1] being the cosine and sine of pair i.  a' = fmaf(a, c, -(b * s)), b' = fmaf(a, s, b * c).
+    void (*rope)(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+    // One key/value block against n_q queries: online softmax, docs/arithmetic.md ("attention"). keys [head_dim][64], values
+    // [64][head_dim], q rows q_stride floats apart. Query i sees slots [lo[i], hi[i]), lo < hi. State of query i: m[i] (-inf at
+    // first), l[i] (0), o + i * head_dim (0).
+    void (*attend_block)(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
+                         size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o);
+    // Merge the state (m2, l2, o2) of a later split into (m, l, o); then finish: out = o / l.
+    void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
+    void (*attend_finish)(const float *o, float l, size_t head_dim, float *out);
+};
+
+// The best set that this machine has, not above `highest` (CPU_N_SETS: no bound).
+enum cpu_set cpu_set_detect(enum cpu_set highest);
+bool cpu_set_available(enum cpu_set s);
+const char *cpu_set_name(enum cpu_set s);
+// RN_E_ARG: no such name (the list is named); RN_E_UNSUPPORTED: this machine lacks it (which feature).
+rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err);
+// The filled table of an available set; constant, lives for ever.
+const struct kernel_set *kernel_set_get(enum cpu_set s);
+
+#endif

@@ -1,0 +1,35 @@
+// kernels/kv_layout.h - where a KV block keeps what; shared by all sets.
+//
+//   F32, F16   keys [head_dim][64]; values [64][head_dim]
+//   Q8         keys int8 [head_dim][64], then F16 scales [n_scale][64]
+//              values int8 [64][head_dim], then F16 scales [64][n_scale]      n_scale = ceil(head_dim / 32)
+//
+// A Q8 number is d * q, rounded once: d the F16 scale of its position and 32 of head_dim (the last 32 may be fewer).
+#ifndef RN_KERNELS_KV_LAYOUT_H
+#define RN_KERNELS_KV_LAYOUT_H
+
+#include "kernels/kernels.h"
+
+#define KV_Q8_GROUP 32
+
+static inline size_t kv_q8_n_scale(size_t head_dim) { return (head_dim + KV_Q8_GROUP - 1) / KV_Q8_GROUP; }
+static inline size_t kv_q8_bytes(size_t head_dim) { return KV_BLOCK * (head_dim + 2 * kv_q8_n_scale(head_dim)); }
+// Keys: scale of 32-group g and slot j at [g * 64 + j]. Values: at [j * n_scale + g].
+static inline uint16_t *kv_q8_scales(void *block, size_t head_dim) {
+    return (uint16_t *)((uint8_t *)block + KV_BLOCK * head_dim);
+}
+static inline const uint16_t *kv_q8_scales_of(const void *block, size_t head_dim) {
+    return (const uint16_t *)((const uint8_t *)block + KV_BLOCK * head_dim);
+}
+
+// The functions of a codec are named PREFIX_put_key and so on; keys and values take the same number of bytes.
+#define KV_CODEC_DECLARE(prefix)                                                                                     \
+    size_t prefix##_bytes(size_t head_dim);                                                                          \
+    void prefix##_put_key(void *block, size_t head_dim, int slot, const float *k);                                   \
+    void prefix##_put_value(void *block, size_t head_dim, int slot, const float *v);                                 \
+    void prefix##_copy_key(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim);                 \
+    void prefix##_copy_value(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim);               \
+    void prefix##_get_keys(const void *block, size_t head_dim, int n_slots, float *out);                             \
+    void prefix##_get_values(const void *block, size_t head_dim, int n_slots, float *out)
+
+#endif

@@ -1,0 +1,59 @@
+// kernels/ref/ref.h - the scalar reference: the definition of every operation, and what a set without a better one uses.
+//
+// Plain C compiled with the baseline's flags: short and obviously right before anything else. (With VNNI enabled GCC 12.2
+// compiles loops like the ones of matmul_ref.c wrongly, docs/kernels.md "traps"; the baseline has no such instructions.)
+// Contracts: kernels/kernels.h. Threads: pure functions.
+#ifndef RN_KERNELS_REF_REF_H
+#define RN_KERNELS_REF_REF_H
+
+#include "kernels/kv_layout.h"
+
+extern const struct kernel_set kernel_set_ref;
+
+// The tree over 16 partial sums, rowmath.h. s is used up.
+static inline float sum_tree_16(float s[16]) {
+    for (int h = 8; h > 0; h /= 2)
+        for (int j = 0; j < h; j++) s[j] += s[j + h];
+    return s[0];
+}
+// The larger; NaN if one of them is.
+static inline float max_or_nan(float a, float b) { return a != a || a > b ? a : b; }
+
+void ref_matmul_f32(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                    size_t n_rows, float *out, size_t out_stride);
+void ref_matmul_f16(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                    size_t n_rows, float *out, size_t out_stride);
+void ref_matmul_bf16(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                     size_t n_rows, float *out, size_t out_stride);
+void ref_matmul_q8_0(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                     size_t n_rows, float *out, size_t out_stride);
+void ref_matmul_q4_0(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                     size_t n_rows, float *out, size_t out_stride);
+void ref_matmul_q4_1(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
+                     size_t n_rows, float *out, size_t out_stride);
+
+void ref_prepare_f32(const float *x, size_t k, void *act);
+void ref_prepare_bf16(const float *x, size_t k, void *act);
+void ref_prepare_q8_32(const float *x, size_t k, void *act);
+
+KV_CODEC_DECLARE(ref_kv_f32);
+KV_CODEC_DECLARE(ref_kv_f16);
+KV_CODEC_DECLARE(ref_kv_q8);
+
+float ref_row_max(const float *x, size_t n);
+float ref_row_sum_squares(const float *x, size_t n);
+float ref_row_sum_exp(const float *x, size_t n, float m);
+void ref_row_exp(const float *x, size_t n, float m, float *y);
+size_t ref_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+
+void ref_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
+void ref_add(float *y, const float *x, size_t n);
+void ref_silu_mul(const float *gate, const float *up, size_t n, float *y);
+void ref_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+
+void ref_attend_block(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
+                      size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o);
+void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
+void ref_attend_finish(const float *o, float l, size_t head_dim, float *out);
+
+#endif

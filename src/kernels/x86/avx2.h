@@ -1,0 +1,46 @@
+// kernels/x86/avx2.h - the AVX2 set (with FMA and F16C): what it does better than ref. Contracts: kernels/kernels.h.
+#ifndef RN_KERNELS_X86_AVX2_H
+#define RN_KERNELS_X86_AVX2_H
+
+#include "kernels/kv_layout.h"
+
+extern const struct kernel_set kernel_set_avx2;
+const char *avx2_lacks(void); // the first thing that this machine lacks, or NULL
+
+// Weights in the panels of kernels/x86/panel.h.
+#define AVX2_DECLARE_MATMUL(type)                                                                                    \
+    void avx2_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                  \
+                            size_t act_stride, size_t n_rows, float *out, size_t out_stride)
+AVX2_DECLARE_MATMUL(f32);
+AVX2_DECLARE_MATMUL(f16);
+AVX2_DECLARE_MATMUL(bf16);
+AVX2_DECLARE_MATMUL(q8_0);
+AVX2_DECLARE_MATMUL(q4_0);
+AVX2_DECLARE_MATMUL(q4_1);
+
+void avx2_prepare_bf16(const float *x, size_t k, void *act);
+void avx2_prepare_q8_32(const float *x, size_t k, void *act);
+
+void avx2_kv_f16_put_value(void *block, size_t head_dim, int slot, const float *v);
+void avx2_kv_f16_get_keys(const void *block, size_t head_dim, int n_slots, float *out);
+void avx2_kv_f16_get_values(const void *block, size_t head_dim, int n_slots, float *out);
+void avx2_kv_q8_get_keys(const void *block, size_t head_dim, int n_slots, float *out);
+void avx2_kv_q8_get_values(const void *block, size_t head_dim, int n_slots, float *out);
+
+float avx2_row_max(const float *x, size_t n);
+float avx2_row_sum_squares(const float *x, size_t n);
+float avx2_row_sum_exp(const float *x, size_t n, float m);
+void avx2_row_exp(const float *x, size_t n, float m, float *y);
+size_t avx2_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+
+void avx2_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
+void avx2_add(float *y, const float *x, size_t n);
+void avx2_silu_mul(const float *gate, const float *up, size_t n, float *y);
+void avx2_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+
+void avx2_attend_block(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
+                       size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o);
+void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
+void avx2_attend_finish(const float *o, float l, size_t head_dim, float *out);
+
+#endif

@@ -1,0 +1,486 @@
+// tests/kernels/check_test.c - every slot of every CPU set against ref, bit by bit, on data and shapes that kernels get wrong.
+// A slot of the table that no check covers fails the last test.
+#include "tests/kernels/harness.h"
+
+static const struct kernel_set *ref;
+static bool only_covering; // mark what would be checked, and return
+static bool covered[sizeof(struct kernel_set) / sizeof(void *)];
+
+// Slots of the table [from, from + n_bytes) are compared by the running check (or are data that it uses).
+static void cover(const struct kernel_set *set, const void *from, size_t n_bytes) {
+    const size_t first = (size_t)((const char *)from - (const char *)set) / sizeof(void *);
+    for (size_t i = first; i < first + (n_bytes + sizeof(void *) - 1) / sizeof(void *); i++) covered[i] = true;
+}
+#define COVER(member) cover(set, &set->member, sizeof set->member)
+
+static bool op_wanted(const char *op) {
+    const char *const filter = getenv("RUNNEL_CHECK_OP");
+    return !only_covering && (!filter || strstr(op, filter));
+}
+
+// The line that a failure prints: enough to run it again.
+#define NOTE(set, op, fmt, ...)                                                                                      \
+    check_note("RUNNEL_CHECK_SEED=%llu op %s set %s " fmt, (unsigned long long)seed_of_run(), op, (set)->name,       \
+               __VA_ARGS__)
+
+// Matrix products --------------------------------------------------------------------------------------------------------
+
+// n_out rows of k weights in the file's layout.
+static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t k, enum data kind) {
+    const struct tensor_type_info *const info = tensor_type_info(type);
+    for (size_t b = 0; b < n_out * k / info->block_len; b++, w += info->block_bytes) {
+        float x = any_float(kind);
+        if (info->block_len == 1) {
+            info->quantize_row(&x, w, 1);
+            continue;
+        }
+        for (size_t i = 0; i < info->block_bytes; i++)
+            w[i] = kind == DATA_EXTREMES && below(3) == 0 ? 0x80 : (uint8_t)rng();
+        for (size_t i = 0; i < (type == TENSOR_Q4_1 ? 2 : 1); i++) {
+            const uint16_t half = any_half(kind);
+            memcpy(w + 2 * i, &half, 2);
+        }
+    }
+}
+
+// One prepared row. Extremes of bytes are made by hand: magnitudes of 127 throughout.
+static void fill_act(enum act_format format, uint8_t *act, size_t k, enum data kind) {
+    float *const x = malloc(4 * k + 4);
+    fill_floats(x, k, kind);
+    maybe_poison(x, k);
+    ref->prepare_act[format](x, k, act);
+    free(x);
+    if (format != ACT_Q8_32 || kind != DATA_EXTREMES || below(2)) return;
+    const struct act_q8 view = act_q8_view(act, k);
+    for (size_t b = 0; b < k / 32; b++) {
+        int32_t sum = 0;
+        for (size_t i = 32 * b; i < 32 * b + 32; i++) {
+            const int8_t a = b % 2 ? 127 : below(2) ? 127 : -127;
+            memcpy(act + (view.a - (const int8_t *)act) + i, &a, 1);
+            sum += a;
+        }
+        const float s = view.d[b] * (float)sum;
+        memcpy((uint8_t *)act + ((const uint8_t *)(view.b + b) - act), &sum, 4);
+        memcpy((uint8_t *)act + ((const uint8_t *)(view.s + b) - act), &s, 4);
+    }
+}
+
+struct shape {
+    size_t k, n_out, n_rows;
+};
+
+// Packs file rows into panels that end where memory does.
+static struct guarded pack_all(const struct matmul_ops *ops, const uint8_t *rows, size_t row_bytes, struct shape s) {
+    const size_t panel_bytes = ops->panel_bytes(s.k), n_panels = (s.n_out + PANEL_ROWS - 1) / PANEL_ROWS;
+    struct guarded g = guarded_new(panel_bytes * n_panels, 0);
+    CHECK(panel_bytes % 64 == 0);
+    for (size_t p = 0; p < n_panels; p++) {
+        const size_t left = s.n_out - p * PANEL_ROWS;
+        ops->pack(rows + p * PANEL_ROWS * row_bytes, row_bytes, (int)(left < PANEL_ROWS ? left : PANEL_ROWS), s.k,
+                  g.data + p * panel_bytes);
+    }
+    return g;
+}
+
+static bool matmul_case(const struct kernel_set *set, enum tensor_type type, struct shape s, enum data kind) {
+    const struct matmul_ops *const ops = &set->matmul[type];
+    size_t row_bytes = 0;
+    CHECK(tensor_row_bytes(type, s.k, &row_bytes));
+    const size_t act_stride = act_bytes(ops->act, s.k) + 4 * below(5), out_stride = s.n_out + below(4);
+    struct guarded rows = guarded_new(row_bytes * s.n_out, below(64));
+    struct guarded x = guarded_new(act_stride * s.n_rows, 4 * below(16));
+    struct output want = output_new(4 * out_stride * s.n_rows), got = output_new(4 * out_stride * s.n_rows);
+    fill_weights(type, rows.data, s.n_out, s.k, kind);
+    for (size_t r = 0; r < s.n_rows; r++) fill_act(ops->act, x.data + r * act_stride, s.k, kind);
+
+    ref->matmul[type].matmul(rows.data, row_bytes, s.n_out, s.k, x.data, act_stride, s.n_rows,
+                             (float *)(void *)want.data, out_stride);
+    if (ops->pack) {
+        struct guarded panels = pack_all(ops, rows.data, row_bytes, s);
+        ops->matmul(panels.data, 0, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data,
+                    out_stride);
+        guarded_free(&panels);
+    } else {
+        ops->matmul(rows.data, row_bytes, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data,
+                    out_stride);
+    }
+    const bool same = CHECK(same_floats(&got, &want));
+    guarded_free(&rows);
+    guarded_free(&x);
+    output_free(&want);
+    output_free(&got);
+    return same;
+}
+
+static void check_matmul_type(const struct kernel_set *set, enum tensor_type type) {
+    static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
+                        row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 33, 0};
+    static const size_t blocks[] = {0, 1, 2, 3, 8, 33}, plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
+    const struct tensor_type_info *const info = tensor_type_info(type);
+    const bool is_block = info->block_len > 1;
+    size_t i_case = 0;
+    for (size_t i = 0; i < (is_block ? COUNT(blocks) : COUNT(plain)); i++)
+        for (size_t j = 0; j < COUNT(n_outs); j++)
+            for (enum data kind = 0; kind < DATA_N; kind++, i_case++) {
+                rng_start(info->name, i_case);
+                const struct shape s = {is_block ? 32 * blocks[i] : plain[i], n_outs[j],
+                                        row_counts[i_case % COUNT(row_counts)]};
+                NOTE(set, info->name, "matmul %s k %zu n_out %zu n_rows %zu", data_names[kind], s.k, s.n_out,
+                     s.n_rows);
+                if (!matmul_case(set, type, s, kind)) return;
+            }
+}
+
+static void check_matmul(const struct kernel_set *set) {
+    COVER(matmul);
+    COVER(matmul_name);
+    for (int t = 0; t < TENSOR_N_TYPES; t++)
+        if (op_wanted(tensor_type_info((enum tensor_type)t)->name)) check_matmul_type(set, (enum tensor_type)t);
+}
+
+// Activations ------------------------------------------------------------------------------------------------------------
+
+// The sections of an ACT_Q8_32 row without the padding between them, one after the other.
+static struct output q8_sections(const void *act, size_t k) {
+    const struct act_q8 v = act_q8_view(act, k);
+    const size_t n_block = (k + 31) / 32;
+    struct output o = output_new(44 * n_block);
+    if (n_block == 0) return o;
+    memcpy(o.data, v.a, 32 * n_block);
+    memcpy(o.data + 32 * n_block, v.d, 4 * n_block);
+    memcpy(o.data + 36 * n_block, v.s, 4 * n_block);
+    memcpy(o.data + 40 * n_block, v.b, 4 * n_block);
+    return o;
+}
+
+static bool act_case(const struct kernel_set *set, enum act_format format, size_t k, enum data kind) {
+    struct guarded x = guarded_new(4 * k, 4 * below(16));
+    struct output want = output_new(act_bytes(format, k)), got = output_new(act_bytes(format, k));
+    fill_floats((float *)(void *)x.data, k, kind);
+    maybe_poison((float *)(void *)x.data, k);
+    ref->prepare_act[format]((const float *)(const void *)x.data, k, want.data);
+    set->prepare_act[format]((const float *)(const void *)x.data, k, got.data);
+    bool same;
+    if (format == ACT_Q8_32) {
+        struct output a = q8_sections(got.data, k), b = q8_sections(want.data, k);
+        same = same_floats(&a, &b);
+        output_free(&a);
+        output_free(&b);
+    } else {
+        same = same_bytes(&got, &want);
+    }
+    guarded_free(&x);
+    output_free(&want);
+    output_free(&got);
+    return CHECK(same);
+}
+
+static void check_prepare_act(const struct kernel_set *set) {
+    static const size_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 96, 1000, 2048};
+    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32"};
+    COVER(prepare_act);
+    for (enum act_format f = 0; f < ACT_N_FORMATS; f++)
+        for (size_t i = 0; i < 12 * COUNT(sizes) && op_wanted(names[f]); i++) {
+            const enum data kind = (enum data)(i % DATA_N);
+            const size_t k = sizes[i / 12];
+            rng_start(names[f], i);
+            NOTE(set, names[f], "%s k %zu", data_names[kind], k);
+            if (!act_case(set, f, k, kind)) break;
+        }
+}
+
+// Keys and values --------------------------------------------------------------------------------------------------------
+
+// Puts, copies and reads some slots of one codec with both sets; blocks and what is read must be equal.
+static bool kv_case(const struct kernel_set *set, enum kv_codec c, size_t head_dim, enum data kind) {
+    const struct kv_codec_ops *const a = &set->kv[c], *const b = &ref->kv[c];
+    const int n_slots = (int)below(KV_BLOCK) + 1;
+    const size_t key_bytes = a->key_bytes(head_dim), value_bytes = a->value_bytes(head_dim),
+                 out_bytes = 4 * KV_BLOCK * head_dim;
+    struct guarded x = guarded_new(4 * head_dim, 4 * below(16));
+    struct output got[4], want[4]; // key block, value block, keys, values
+    const size_t sizes[4] = {key_bytes, value_bytes, out_bytes, 4 * (size_t)n_slots * head_dim};
+    for (int i = 0; i < 4; i++) got[i] = output_new(sizes[i]), want[i] = output_new(sizes[i]);
+    CHECK(key_bytes == b->key_bytes(head_dim) && value_bytes == b->value_bytes(head_dim));
+    CHECK(key_bytes % 64 == 0 && value_bytes % 64 == 0);
+
+    for (int j = 0; j < n_slots; j++) {
+        float *const row = (float *)(void *)x.data;
+        fill_floats(row, head_dim, kind);
+        maybe_poison(row, head_dim);
+        a->put_key(got[0].data, head_dim, j, row), b->put_key(want[0].data, head_dim, j, row);
+        a->put_value(got[1].data, head_dim, j, row), b->put_value(want[1].data, head_dim, j, row);
+    }
+    const int from = (int)below((size_t)n_slots), to = (from + 1) % KV_BLOCK;
+    a->copy_key(got[0].data, to, want[0].data, from, head_dim),
+        b->copy_key(want[0].data, to, want[0].data, from, head_dim);
+    a->copy_value(got[1].data, to, want[1].data, from, head_dim),
+        b->copy_value(want[1].data, to, want[1].data, from, head_dim);
+
+    a->get_keys(want[0].data, head_dim, n_slots, (float *)(void *)got[2].data);
+    b->get_keys(want[0].data, head_dim, n_slots, (float *)(void *)want[2].data);
+    for (size_t d = 0; d < head_dim; d++) // slots from n_slots on are not defined
+        for (size_t j = (size_t)n_slots; j < KV_BLOCK; j++)
+            memcpy(got[2].data + 4 * (d * KV_BLOCK + j), want[2].data + 4 * (d * KV_BLOCK + j), 4);
+    a->get_values(want[1].data, head_dim, n_slots, (float *)(void *)got[3].data);
+    b->get_values(want[1].data, head_dim, n_slots, (float *)(void *)want[3].data);
+
+    bool same = same_bytes(&got[0], &want[0]) && same_bytes(&got[1], &want[1]);
+    same = same && same_floats(&got[2], &want[2]) && same_floats(&got[3], &want[3]);
+    for (int i = 0; i < 4; i++) output_free(&got[i]), output_free(&want[i]);
+    guarded_free(&x);
+    return CHECK(same);
+}
+
+static void check_kv(const struct kernel_set *set) {
+    static const size_t head_dims[] = {1, 7, 8, 31, 32, 33, 40, 64, 80, 128};
+    COVER(kv);
+    for (enum kv_codec c = 0; c < KV_N_CODECS; c++)
+        for (size_t i = 0; i < 6 * COUNT(head_dims) && op_wanted(ref->kv[c].name); i++) {
+            const enum data kind = (enum data)(i % DATA_N);
+            rng_start(ref->kv[c].name, i);
+            CHECK_STR(set->kv[c].name, ref->kv[c].name);
+            NOTE(set, ref->kv[c].name, "kv %s head_dim %zu", data_names[kind], head_dims[i / 6]);
+            if (!kv_case(set, c, head_dims[i / 6], kind)) break;
+        }
+}
+
+// Functions of rows ------------------------------------------------------------------------------------------------------
+
+enum row_op {
+    ROW_MAX,
+    ROW_SUM_SQUARES,
+    ROW_SUM_EXP,
+    ROW_EXP,
+    ROW_EXP_IN_PLACE,
+    ROW_SELECT,
+    ROW_NORM,
+    ROW_NORM_IN_PLACE,
+    ROW_ADD,
+    ROW_SILU,
+    ROW_SILU_IN_PLACE,
+    ROW_N
+};
+static const char *const row_op_names[ROW_N] = {
+    "row_max",  "row_sum_squares",   "row_sum_exp", "row_exp",  "row_exp_in_place", "row_select_ge",
+    "rms_norm", "rms_norm_in_place", "add",         "silu_mul", "silu_mul_in_place"};
+
+// One operation of one set on x (and w); out has n + 1 floats.
+static void apply_row_op(const struct kernel_set *set, enum row_op op, const float *x, const float *w, size_t n,
+                         float t, float *out) {
+    const bool in_place =
+        op == ROW_EXP_IN_PLACE || op == ROW_NORM_IN_PLACE || op == ROW_SILU_IN_PLACE || op == ROW_ADD;
+    if (in_place && n) memcpy(out, x, 4 * n);
+    const float *const from = in_place ? out : x;
+    switch (op) {
+    case ROW_MAX: out[0] = set->row.max(x, n); break;
+    case ROW_SUM_SQUARES: out[0] = set->row.sum_squares(x, n); break;
+    case ROW_SUM_EXP: out[0] = set->row.sum_exp(x, n, t); break;
+    case ROW_EXP:
+    case ROW_EXP_IN_PLACE: set->row.exp(from, n, t, out); break;
+    case ROW_SELECT: {
+        const size_t room = n / 2, count = set->row.select_ge(x, n, t, (int32_t *)(void *)out, room);
+        if (count > room) memset(out, 0, 4 * room); // then only the count is right
+        out[n] = (float)count;
+        break;
+    }
+    case ROW_NORM:
+    case ROW_NORM_IN_PLACE: set->rms_norm(from, w, n, 1e-5f, out); break;
+    case ROW_ADD: set->add(out, w, n); break;
+    default: set->silu_mul(from, w, n, out);
+    }
+}
+
+static bool row_case(const struct kernel_set *set, enum row_op op, size_t n, enum data kind) {
+    struct guarded x = guarded_new(4 * n, 4 * below(16)), w = guarded_new(4 * n, 4 * below(16));
+    struct output got = output_new(4 * n + 4), want = output_new(4 * n + 4);
+    float *const fx = (float *)(void *)x.data, *const fw = (float *)(void *)w.data;
+    fill_floats(fx, n, kind);
+    fill_floats(fw, n, kind);
+    maybe_poison(fx, n);
+    const float t = n && below(2) ? fx[below(n)] : any_float(kind);
+    apply_row_op(set, op, fx, fw, n, t, (float *)(void *)got.data);
+    apply_row_op(ref, op, fx, fw, n, t, (float *)(void *)want.data);
+    const bool same = CHECK(same_floats(&got, &want));
+    guarded_free(&x);
+    guarded_free(&w);
+    output_free(&got);
+    output_free(&want);
+    return same;
+}
+
+static void check_rows(const struct kernel_set *set) {
+    static const size_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 100, 576, 1027};
+    COVER(row);
+    COVER(rms_norm);
+    COVER(add);
+    COVER(silu_mul);
+    for (enum row_op op = 0; op < ROW_N; op++)
+        for (size_t i = 0; i < 9 * COUNT(sizes) && op_wanted(row_op_names[op]); i++) {
+            const enum data kind = (enum data)(i % DATA_N);
+            rng_start(row_op_names[op], i);
+            NOTE(set, row_op_names[op], "%s n %zu", data_names[kind], sizes[i / 9]);
+            if (!row_case(set, op, sizes[i / 9], kind)) break;
+        }
+}
+
+static void check_rope(const struct kernel_set *set) {
+    static const size_t n_rots[] = {0, 2, 4, 6, 8, 10, 16, 34, 64, 128};
+    COVER(rope);
+    for (size_t i = 0; i < 9 * COUNT(n_rots) && op_wanted("rope"); i++) {
+        const size_t n_rot = n_rots[i / 9], n_head = i % 4, stride = n_rot + below(20);
+        const enum data kind = (enum data)(i % DATA_N);
+        rng_start("rope", i);
+        NOTE(set, "rope", "%s n_rot %zu n_head %zu stride %zu", data_names[kind], n_rot, n_head, stride);
+        struct guarded cos_sin = guarded_new(4 * n_rot, 4 * below(16));
+        struct output got = output_new(4 * stride * n_head), want = output_new(4 * stride * n_head);
+        fill_floats((float *)(void *)cos_sin.data, n_rot, DATA_NOISE);
+        fill_floats((float *)(void *)got.data, stride * n_head, kind);
+        maybe_poison((float *)(void *)got.data, stride * n_head);
+        memcpy(want.data, got.data, got.n);
+        set->rope((float *)(void *)got.data, n_head, stride, n_rot, (const float *)(const void *)cos_sin.data);
+        ref->rope((float *)(void *)want.data, n_head, stride, n_rot, (const float *)(const void *)cos_sin.data);
+        CHECK(same_floats(&got, &want));
+        guarded_free(&cos_sin);
+        output_free(&got);
+        output_free(&want);
+    }
+}
+
+// Attention --------------------------------------------------------------------------------------------------------------
+
+struct attention {
+    size_t head_dim, n_q, q_stride;
+    struct guarded keys, values, q;
+    uint8_t lo[16], hi[16];
+};
+
+// Ranges of all kinds: the same for all queries, a causal staircase, or any; slots that nobody sees hold NaN.
+static void fill_attention(struct attention *a, enum data kind) {
+    float *const keys = (float *)(void *)a->keys.data, *const values = (float *)(void *)a->values.data;
+    fill_floats(keys, KV_BLOCK * a->head_dim, kind);
+    fill_floats(values, KV_BLOCK * a->head_dim, kind);
+    fill_floats((float *)(void *)a->q.data, a->q_stride * a->n_q, kind == DATA_EXTREMES ? DATA_NOISE : kind);
+    maybe_poison((float *)(void *)a->q.data, a->q_stride * a->n_q);
+    const size_t how = below(4), first = below(KV_BLOCK);
+    for (size_t i = 0; i < a->n_q; i++) {
+        const size_t lo = how < 2 ? 0 : how == 2 ? first : below(KV_BLOCK), width = KV_BLOCK - lo;
+        a->lo[i] = (uint8_t)lo;
+        a->hi[i] = (uint8_t)(how == 0   ? KV_BLOCK
+                             : how == 1 ? first + i < KV_BLOCK ? first + i + 1 : KV_BLOCK
+                                        : lo + 1 + below(width));
+    }
+    for (size_t j = 0; j < KV_BLOCK; j++) {
+        bool is_seen = false;
+        for (size_t i = 0; i < a->n_q; i++) is_seen |= j >= a->lo[i] && j < a->hi[i];
+        for (size_t d = 0; d < a->head_dim && !is_seen; d++)
+            keys[d * KV_BLOCK + j] = values[j * a->head_dim + d] = NAN;
+    }
+}
+
+// m, l and o of all queries in one output, brought through two blocks.
+static void attend_two(const struct kernel_set *set, struct attention *a, const struct attention *b,
+                       struct output *state) {
+    float *const m = (float *)(void *)state->data, *const l = m + a->n_q, *const o = l + a->n_q;
+    for (size_t i = 0; i < a->n_q; i++) m[i] = -INFINITY, l[i] = 0;
+    memset(o, 0, 4 * a->n_q * a->head_dim);
+    for (int i = 0; i < 2; i++, a = (struct attention *)(uintptr_t)b)
+        set->attend_block((const float *)(const void *)a->keys.data, (const float *)(const void *)a->values.data,
+                          a->head_dim, (const float *)(const void *)a->q.data, a->q_stride, a->n_q, a->lo, a->hi,
+                          0.125f, m, l, o);
+}
+
+static bool attend_case(const struct kernel_set *set, size_t head_dim, size_t n_q, enum data kind) {
+    struct attention part[2];
+    for (int i = 0; i < 2; i++) {
+        part[i] = (struct attention){.head_dim = head_dim, .n_q = n_q, .q_stride = head_dim + below(9)};
+        part[i].keys = guarded_new(4 * KV_BLOCK * head_dim, 4 * below(16));
+        part[i].values = guarded_new(4 * KV_BLOCK * head_dim, 4 * below(16));
+        part[i].q = guarded_new(4 * part[i].q_stride * n_q, 4 * below(16));
+        fill_attention(&part[i], kind);
+    }
+    struct output got = output_new(4 * n_q * (head_dim + 2)), want = output_new(4 * n_q * (head_dim + 2));
+    attend_two(set, &part[0], &part[1], &got);
+    attend_two(ref, &part[0], &part[1], &want);
+    const bool same = CHECK(same_floats(&got, &want));
+    for (int i = 0; i < 2; i++) guarded_free(&part[i].keys), guarded_free(&part[i].values), guarded_free(&part[i].q);
+    output_free(&got);
+    output_free(&want);
+    return same;
+}
+
+static void check_attend(const struct kernel_set *set) {
+    static const size_t head_dims[] = {1, 7, 8, 9, 15, 16, 17, 24, 64, 80, 100, 128};
+    COVER(attend_block);
+    for (size_t i = 0; i < 36 * COUNT(head_dims) && op_wanted("attend_block"); i++) {
+        const enum data kind = (enum data)(i % DATA_N);
+        const size_t head_dim = head_dims[i / 36], n_q = i % 36 / 3;
+        rng_start("attend_block", i);
+        NOTE(set, "attend_block", "%s head_dim %zu n_q %zu", data_names[kind], head_dim, n_q);
+        if (!attend_case(set, head_dim, n_q, kind)) break;
+    }
+}
+
+static void check_attend_ends(const struct kernel_set *set) {
+    static const size_t head_dims[] = {1, 7, 8, 9, 64, 100};
+    static const float maxima[] = {-INFINITY, -3, 0, 5, 90, NAN}, sums[] = {0, 1, 7, NAN};
+    COVER(attend_merge);
+    COVER(attend_finish);
+    for (size_t i = 0; i < 60 * COUNT(head_dims) && op_wanted("attend_merge attend_finish"); i++) {
+        const size_t n = head_dims[i / 60];
+        rng_start("attend_merge", i);
+        NOTE(set, "attend_merge", "head_dim %zu case %zu", n, i);
+        struct output got = output_new(8 * n + 8), want = output_new(8 * n + 8); // m, l, o, finished
+        struct guarded o2 = guarded_new(4 * n, 4 * below(16));
+        float *const g = (float *)(void *)got.data, *const w = (float *)(void *)want.data,
+                     *const second = (float *)(void *)o2.data;
+        fill_floats(g, n + 2, (enum data)(i % DATA_N));
+        g[0] = maxima[below(COUNT(maxima))];
+        g[1] = sums[below(COUNT(sums))];
+        memcpy(w, g, 4 * n + 8);
+        fill_floats(second, n, DATA_NOISE);
+        const float m2 = maxima[below(COUNT(maxima))], l2 = sums[below(COUNT(sums))];
+        set->attend_merge(g, g + 1, g + 2, m2, l2, second, n), ref->attend_merge(w, w + 1, w + 2, m2, l2, second, n);
+        set->attend_finish(g + 2, g[1], n, g + 2 + n), ref->attend_finish(w + 2, w[1], n, w + 2 + n);
+        CHECK(same_floats(&got, &want));
+        guarded_free(&o2);
+        output_free(&got);
+        output_free(&want);
+    }
+}
+
+// All of it --------------------------------------------------------------------------------------------------------------
+
+static void for_each_set(void (*check)(const struct kernel_set *)) {
+    ref = kernel_set_get(CPU_REF);
+    for (enum cpu_set s = CPU_REF + 1; s < CPU_N_SETS; s++)
+        if (cpu_set_available(s)) run_guarded(check, kernel_set_get(s));
+}
+
+TEST(matrix_products_of_every_set_have_the_bits_of_ref) { for_each_set(check_matmul); }
+TEST(prepared_activations_of_every_set_have_the_bits_of_ref) { for_each_set(check_prepare_act); }
+TEST(kv_codecs_of_every_set_have_the_bits_of_ref) { for_each_set(check_kv); }
+TEST(row_functions_of_every_set_have_the_bits_of_ref) { for_each_set(check_rows); }
+TEST(rotations_of_every_set_have_the_bits_of_ref) { for_each_set(check_rope); }
+TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
+TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }
+
+TEST(every_slot_of_the_table_is_filled_and_compared) {
+    static void (*const checks[])(const struct kernel_set *) = {
+        check_matmul, check_prepare_act, check_kv, check_rows, check_rope, check_attend, check_attend_ends};
+    for (enum cpu_set s = 0; s < CPU_N_SETS; s++) {
+        if (!cpu_set_available(s)) continue;
+        const struct kernel_set *const set = kernel_set_get(s);
+        memset(covered, 0, sizeof covered);
+        cover(set, &set->id, offsetof(struct kernel_set, matmul)); // id and name
+        ref = kernel_set_get(CPU_REF);
+        only_covering = true;
+        for (size_t i = 0; i < COUNT(checks); i++) checks[i](set);
+        only_covering = false;
+        for (size_t i = 0; i < COUNT(covered); i++) {
+            check_note("set %s, slot at byte %zu of struct kernel_set", set->name, i * sizeof(void *));
+            CHECK(covered[i]);
+        }
+        for (int t = 0; t < TENSOR_N_TYPES; t++) CHECK(set->matmul[t].matmul && set->matmul_name[t]);
+    }
+}

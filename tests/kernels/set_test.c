@@ -1,0 +1,70 @@
+// tests/kernels/set_test.c - choosing a CPU set by name or by detection, and the sizes of prepared rows.
+#include "kernels/kernels.h"
+#include "tests/check.h"
+
+TEST(the_detected_set_is_the_highest_available_and_never_above_the_bound) {
+    CHECK_INT(cpu_set_detect(CPU_REF), CPU_REF);
+    const enum cpu_set best = cpu_set_detect(CPU_N_SETS);
+    CHECK(cpu_set_available(best));
+    for (enum cpu_set s = best + 1; s < CPU_N_SETS; s++) CHECK(!cpu_set_available(s));
+    CHECK(cpu_set_available(CPU_REF));
+}
+
+TEST(sets_are_chosen_by_name_and_a_wish_that_cannot_be_met_is_refused) {
+    enum cpu_set got = CPU_N_SETS;
+    rn_error err = {0};
+    CHECK_OK(cpu_set_by_name("ref", &got, &err), &err);
+    CHECK_INT(got, CPU_REF);
+    static const char *const wrong[] = {"", "avx", "avx2 ", "AVX2", "avx512"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        got = CPU_N_SETS;
+        CHECK_FAILS(cpu_set_by_name(wrong[i], &got, &err), RN_E_ARG, &err);
+        CHECK_HAS(err.text, wrong[i]);
+        CHECK_HAS(err.text, "there are: ref, avx2");
+        CHECK_INT(got, CPU_N_SETS);
+    }
+    const rn_status st = cpu_set_by_name("avx2", &got, &err);
+    if (cpu_set_available(CPU_AVX2)) {
+        CHECK_OK(st, &err);
+        CHECK_INT(got, CPU_AVX2);
+    } else {
+        CHECK_FAILS(st, RN_E_UNSUPPORTED, &err);
+        CHECK_HAS(err.text, "CPU set avx2: this machine lacks ");
+    }
+}
+
+TEST(tables_carry_their_own_names) {
+    for (enum cpu_set s = 0; s < CPU_N_SETS; s++) {
+        if (!cpu_set_available(s)) continue;
+        CHECK_INT(kernel_set_get(s)->id, s);
+        CHECK_STR(kernel_set_get(s)->name, cpu_set_name(s));
+    }
+}
+
+TEST(prepared_rows_take_whole_lines) {
+    static const struct {
+        enum act_format f;
+        size_t k, bytes;
+    } rows[] = {
+        {ACT_F32, 0, 0},
+        {ACT_F32, 1, 64},
+        {ACT_F32, 16, 64},
+        {ACT_F32, 17, 128},
+        {ACT_BF16, 0, 0},
+        {ACT_BF16, 1, 64},
+        {ACT_BF16, 32, 64},
+        {ACT_BF16, 33, 128},
+        {ACT_Q8_32, 0, 0},
+        {ACT_Q8_32, 1, 256},
+        {ACT_Q8_32, 64, 256},
+        {ACT_Q8_32, 65, 320},
+        {ACT_Q8_32, 544, 544 + 32 + 3 * 128}, // 17 blocks: the scales of the 17th begin a second line
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_note("format %d k %zu", rows[i].f, rows[i].k);
+        CHECK_INT(act_bytes(rows[i].f, rows[i].k), rows[i].bytes);
+    }
+    uint8_t act[1]; // the last section ends where act_bytes says, to the line
+    const struct act_q8 v = act_q8_view(act, 544);
+    CHECK_INT((const uint8_t *)(v.b + 17) - act, 544 + 32 + 2 * 128 + 68);
+}
