@@ -82,8 +82,7 @@ static rn_status add_tensors(const struct gguf *g, const struct file_map *file, 
 
 static rn_status read_part(const struct file_map *file, struct gguf *g, rn_error *err) {
     const struct file_kind kind = file_kind_of(file->data, file->size);
-    if (!kind.is_gguf)
-        return fail(err, RN_E_FORMAT, "not a GGUF file: it is %s (%zu bytes)", kind.what, file->size);
+    if (!kind.is_gguf) return fail(err, RN_E_FORMAT, "not a GGUF file: it is %s (%zu bytes)", kind.what, file->size);
     return gguf_read(g, file->data, file->size, err);
 }
 
