@@ -48,7 +48,7 @@ static bool write_part(const char *path, const package *whole, int i, struct par
         const struct tensor_view *v = package_tensor_at(whole, t);
         gb_tensor(&b, v->name, 0, (uint32_t)v->n_dims, v->ne, v->data, v->n_bytes);
     }
-    if (also) gb_tensor(&b, also, 0, 1, (const uint64_t[]){8}, 32);
+    if (also) gb_tensor(&b, also, 0, 1, (const uint64_t[]){8}, NULL, 32);
     uint8_t *bytes = gb_finish(&b, &n);
     const bool ok = CHECK(write_file(path, bytes, n));
     free(bytes);
