@@ -55,10 +55,6 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: key %s.attention.sliding_window: %d: sliding windows are not supported",
                     package_path(m->pkg), m->h->arch, m->h->n_swa);
-    if (m->h->rope_scaling != ROPE_SCALING_NONE && m->h->rope_scaling != ROPE_SCALING_LINEAR)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "%s: key %s.rope.scaling.type: %s is not supported; supported: none, linear",
-                    package_path(m->pkg), m->h->arch, m->h->rope_scaling == ROPE_SCALING_YARN ? "yarn" : "llama3");
     return RN_OK;
 }
 
@@ -204,6 +200,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     p->norm_eps = m->h->norm_eps;
     p->n_rot = m->h->n_rot;
     p->inv_freq = inv_freq;
+    p->rope_magnitude = rope_magnitude(m->h);
     p->n_groups = 1, p->layer_group = group, p->layer_in_group = in_group;
     p->group_layers[0] = m->h->n_layer;
     return RN_OK;

@@ -42,7 +42,7 @@ TEST(a_tiny_model_reads_back_as_it_was_written) {
     CHECK_INT(hp->n_swa + hp->n_expert + hp->n_expert_used + hp->rope_n_ctx_orig, 0);
     CHECK_STR(package_format(p), "GGUF v3");
     CHECK_STR(package_path(p), "tiny.gguf");
-    CHECK(package_file(p)->data == file && package_file(p)->size == n);
+    CHECK(package_file_at(p, 0)->data == file && package_file_at(p, 0)->size == n);
     CHECK(!package_vocab_only(p));
     CHECK_INT(package_n_tensors(p), 1 + 1 + 2 * (2 + 7 * 2) + 2);
     package_close(p);
