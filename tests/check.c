@@ -6,10 +6,13 @@
 #include <string.h>
 
 enum { MAX_TESTS = 512, MAX_SHOWN = 20 };
-static struct { const char *name; test_fn fn; } tests[MAX_TESTS];
+static struct {
+    const char *name;
+    test_fn fn;
+} tests[MAX_TESTS];
 static int n_tests;
-static int failures;            // in the running test
-static char skip_why[256];      // of the running test; empty: not skipped
+static int failures;       // in the running test
+static char skip_why[256]; // of the running test; empty: not skipped
 static char note[1024];
 
 void test_register(const char *name, test_fn fn) {
@@ -100,9 +103,12 @@ int main(int argc, char **argv) {
         failures = 0;
         skip_why[0] = note[0] = 0;
         tests[i].fn();
-        if (failures) printf("FAIL %s (%d)\n", tests[i].name, failures);
-        else if (skip_why[0]) printf("SKIP %s: %s\n", tests[i].name, skip_why);
-        else printf("ok %s\n", tests[i].name);
+        if (failures)
+            printf("FAIL %s (%d)\n", tests[i].name, failures);
+        else if (skip_why[0])
+            printf("SKIP %s: %s\n", tests[i].name, skip_why);
+        else
+            printf("ok %s\n", tests[i].name);
         n_failed += failures != 0;
     }
     return n_failed != 0;

@@ -15,26 +15,27 @@
 
 typedef void (*test_fn)(void);
 void test_register(const char *name, test_fn fn);
-#define TEST(name)                                                                                                     \
-    static void name(void);                                                                                           \
-    __attribute__((constructor)) static void register_##name(void) { test_register(#name, name); }                    \
+#define TEST(name)                                                                                                   \
+    static void name(void);                                                                                          \
+    __attribute__((constructor)) static void register_##name(void) { test_register(#name, name); }                   \
     static void name(void)
 
 // Each returns whether it held, so that a test may stop: if (!CHECK(p)) return;
 bool check_that(bool ok, const char *file, int line, const char *text);
-bool check_str(const char *got, const char *want, const char *file, int line);   // exact
-bool check_has(const char *got, const char *part, const char *file, int line);   // substring
+bool check_str(const char *got, const char *want, const char *file, int line); // exact
+bool check_has(const char *got, const char *part, const char *file, int line); // substring
 bool check_int(long long got, long long want, const char *file, int line, const char *text);
 bool check_mem(const void *got, const void *want, size_t n, const char *file, int line);
 bool check_status(rn_status got, rn_status want, const rn_error *err, const char *file, int line);
-__attribute__((format(printf, 1, 2))) void check_note(const char *fmt, ...);     // printed with the next failure
-__attribute__((format(printf, 1, 2))) void test_skip(const char *fmt, ...);      // marks the running test skipped: then return
-#define CHECK(c) check_that((c), __FILE__, __LINE__, #c)
-#define CHECK_STR(got, want) check_str((got), (want), __FILE__, __LINE__)
-#define CHECK_HAS(got, part) check_has((got), (part), __FILE__, __LINE__)
-#define CHECK_INT(got, want) check_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got)
-#define CHECK_MEM(got, want, n) check_mem((got), (want), (n), __FILE__, __LINE__)
-#define CHECK_OK(call, err) check_status((call), RN_OK, (err), __FILE__, __LINE__)
+__attribute__((format(printf, 1, 2))) void check_note(const char *fmt, ...); // printed with the next failure
+__attribute__((format(printf, 1, 2))) void test_skip(const char *fmt,
+                                                     ...); // marks the running test skipped: then return
+#define CHECK(c)                     check_that((c), __FILE__, __LINE__, #c)
+#define CHECK_STR(got, want)         check_str((got), (want), __FILE__, __LINE__)
+#define CHECK_HAS(got, part)         check_has((got), (part), __FILE__, __LINE__)
+#define CHECK_INT(got, want)         check_int((long long)(got), (long long)(want), __FILE__, __LINE__, #got)
+#define CHECK_MEM(got, want, n)      check_mem((got), (want), (n), __FILE__, __LINE__)
+#define CHECK_OK(call, err)          check_status((call), RN_OK, (err), __FILE__, __LINE__)
 #define CHECK_FAILS(call, code, err) check_status((call), (code), (err), __FILE__, __LINE__)
 
 // Runs body once for each n: the n-th allocation fails. Body sets `st`; ends after the first run in which none failed.

@@ -2,7 +2,7 @@
 """tools/run_tests.py [--filter TEXT] [--jobs N] [--timeout S] PASS... - runs the test programs of build folders and counts their tests.
 
 PASS is BUILD_DIR[:quick][:VARIABLE=VALUE...]: all programs that ctest knows there, run with those variables; `quick`
-leaves out the programs of tests/slow.txt. Programs that test the source tree (ctest label `tree`) run in the first pass only.
+leaves out the programs of tests/slow.txt. Programs that test the source tree, or what is installed of it (ctest label `tree`), run in the first pass only.
 
 A program prints `ok NAME`, `FAIL NAME ...` or `SKIP NAME: why` for each of its tests (tests/check.h). One that prints none of
 these is itself one test. One that crashes, hangs or ends with a status that its lines do not explain is a failed test
@@ -75,7 +75,8 @@ def programs_of(spec, first, text, timeout):
             if not name.endswith('_test'):
                 continue            # takes no names of tests
             command = [*command, text]
-        env = {**os.environ, **(SANITIZER_ENV if sanitize else {}), **settings}
+        given = dict(w.split('=', 1) for w in properties.get('ENVIRONMENT', []))
+        env = {**os.environ, **(SANITIZER_ENV if sanitize else {}), **given, **settings}
         yield Program(title, name, [*prefix, *command], properties.get('WORKING_DIRECTORY', folder), env, timeout)
 
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-RN_API const char *rn_version(void);   // "0.1.0"
+RN_API const char *rn_version(void); // "0.1.0"
 
 // One line of text, no line break. Any thread; must not call back into runnel.
 typedef enum rn_log_level { RN_LOG_ERROR = 0, RN_LOG_WARN = 1, RN_LOG_INFO = 2, RN_LOG_DEBUG = 3 } rn_log_level;

@@ -8,25 +8,25 @@
 extern "C" {
 #endif
 
-typedef struct rn_engine rn_engine;     // internally locked: any thread may begin, read and cancel streams
+typedef struct rn_engine rn_engine; // internally locked: any thread may begin, read and cancel streams
 typedef struct rn_session rn_session;
 
 typedef enum rn_kv_type { RN_KV_F16 = 0, RN_KV_F32 = 1, RN_KV_Q8 = 2 } rn_kv_type;
 
 typedef struct rn_engine_options {
     size_t struct_size;
-    int32_t n_threads;          // 0: from affinity, cgroup quota and physical cores; 1..64
-    const char *cpu;            // kernel set by name ("ref", "avx2"); NULL: $RUNNEL_CPU is not read here, the best one is taken
-    rn_kv_type kv_type;         // default RN_KV_F16
-    int32_t n_ctx;              // positions of one stream; 0: the model's, or the most that fits. One that does not fit is refused
-    int32_t n_streams;          // streams that run at once; default 1. More wait in the queue
-    int64_t n_kv;               // positions kept in all; 0: n_ctx * n_streams, or what fits
-    int32_t n_batch;            // rows of a step at most; 0: 512
-    int32_t n_queue;            // streams that may wait; default 64
-    uint64_t memory_limit;      // bytes; 0: what the machine or its cgroup has available
+    int32_t n_threads; // 0: from affinity, cgroup quota and physical cores; 1..64
+    const char *cpu; // kernel set by name ("ref", "avx2"); NULL: $RUNNEL_CPU is not read here, the best one is taken
+    rn_kv_type kv_type; // default RN_KV_F16
+    int32_t n_ctx; // positions of one stream; 0: the model's, or the most that fits. One that does not fit is refused
+    int32_t n_streams;     // streams that run at once; default 1. More wait in the queue
+    int64_t n_kv;          // positions kept in all; 0: n_ctx * n_streams, or what fits
+    int32_t n_batch;       // rows of a step at most; 0: 512
+    int32_t n_queue;       // streams that may wait; default 64
+    uint64_t memory_limit; // bytes; 0: what the machine or its cgroup has available
     rn_log_fn log;
     void *log_user;
-    rn_progress_fn progress;    // repacking
+    rn_progress_fn progress; // repacking
     void *progress_user;
 } rn_engine_options;
 RN_API void rn_engine_options_init(rn_engine_options *o);
@@ -38,26 +38,26 @@ RN_API void rn_engine_options_init(rn_engine_options *o);
  * @return RN_OK; RN_E_ARG; RN_E_UNSUPPORTED (CPU set not on this machine; model without weights); RN_E_LIMIT (the plan does not
  *         fit: the text is the table of what was asked and what there is); RN_E_NOMEM; RN_E_CANCELLED.
  */
-RN_API rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine,
-                                rn_error *err);
+RN_API rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt,
+                                rn_engine **engine, rn_error *err);
 // Ends what still runs (finish reason cancelled) and frees everything; streams and sessions must have been closed before.
 RN_API void rn_engine_close(rn_engine *engine);
 
 // What the engine chose. Strings live as long as the engine.
 typedef struct rn_engine_info {
     size_t struct_size;
-    const char *cpu;                // "avx2"
-    const char *cpu_reason;         // why not a higher one
-    const char *arithmetic;         // name of the sums that define every bit, "runnel-1"
+    const char *cpu;        // "avx2"
+    const char *cpu_reason; // why not a higher one
+    const char *arithmetic; // name of the sums that define every bit, "runnel-1"
     int32_t n_threads;
     const char *threads_reason;
     int32_t n_ctx;
     int64_t n_kv;
     const char *kv_type;
-    uint64_t mapped_bytes;          // weights used as they lie in the file
-    uint64_t repacked_bytes;        // copies in the kernel set's layout
+    uint64_t mapped_bytes;   // weights used as they lie in the file
+    uint64_t repacked_bytes; // copies in the kernel set's layout
     uint64_t kv_bytes, kv_bytes_per_token, buffer_bytes, limit_bytes;
-    const char *plan;               // the table, lines separated by \n
+    const char *plan; // the table, lines separated by \n
 } rn_engine_info;
 RN_API rn_status rn_engine_get_info(const rn_engine *engine, size_t model, rn_engine_info *info, rn_error *err);
 
@@ -77,11 +77,12 @@ RN_API void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats);
  * One stream at a time: RN_E_STATE otherwise.
  */
 RN_API rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session, rn_error *err);
-RN_API rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err);    // shares all pages
-RN_API rn_status rn_session_truncate(rn_session *session, size_t n_tokens, rn_error *err);  // forget all after the first n
+RN_API rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err); // shares all pages
+RN_API rn_status rn_session_truncate(rn_session *session, size_t n_tokens,
+                                     rn_error *err); // forget all after the first n
 // The tokens held; valid until the next call on this session.
 RN_API rn_status rn_session_tokens(rn_session *session, const int32_t **tokens, size_t *n_tokens, rn_error *err);
-RN_API void rn_session_close(rn_session *session);   // NULL is fine; RN_E_STATE cannot be told: close its stream first
+RN_API void rn_session_close(rn_session *session); // NULL is fine; RN_E_STATE cannot be told: close its stream first
 
 /**
  * Evaluate a text and report how probable each of its tokens was.
@@ -92,8 +93,8 @@ RN_API void rn_session_close(rn_session *session);   // NULL is fine; RN_E_STATE
  *         are not finite: at which position); RN_E_NOMEM; RN_E_CANCELLED.
  */
 typedef bool (*rn_score_fn)(void *user, size_t i, const float *logits, int32_t n_vocab);
-RN_API rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user,
-                          rn_error *err);
+RN_API rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row,
+                          void *user, rn_error *err);
 
 #ifdef __cplusplus
 }

@@ -8,17 +8,17 @@
 extern "C" {
 #endif
 
-typedef struct rn_model rn_model;   // immutable: any number of threads and engines; must outlive its engines
+typedef struct rn_model rn_model; // immutable: any number of threads and engines; must outlive its engines
 
 // How the file's bytes get into memory: mapped (pages come as they are touched), read into memory, or mapped and locked there.
 typedef enum rn_load { RN_LOAD_MAP = 0, RN_LOAD_READ = 1, RN_LOAD_LOCK = 2 } rn_load;
 
 typedef struct rn_model_options {
     size_t struct_size;
-    rn_load load;               // default RN_LOAD_MAP. What cannot be honoured is an error
-    rn_log_fn log;              // NULL: none
+    rn_load load;  // default RN_LOAD_MAP. What cannot be honoured is an error
+    rn_log_fn log; // NULL: none
     void *log_user;
-    rn_progress_fn progress;    // NULL: none
+    rn_progress_fn progress; // NULL: none
     void *progress_user;
 } rn_model_options;
 RN_API void rn_model_options_init(rn_model_options *o);
@@ -26,14 +26,15 @@ RN_API void rn_model_options_init(rn_model_options *o);
 /**
  * Open a model file and check everything in it.
  *
- * @param path  a GGUF file. A file with only a vocabulary serves the text functions below and rn_model_info.
+ * @param path  a GGUF file (of a split one any part), or a Hugging Face folder: config.json with model.safetensors or its shards.
+ *              A file with only a vocabulary serves the text functions below and rn_model_info.
  * @param opt   NULL: defaults.
  * @param model filled on RN_OK, else NULL. Freed with rn_model_close().
  * @return RN_OK; RN_E_IO, RN_E_FORMAT (malformed: file, key or tensor, value and limit), RN_E_UNSUPPORTED (architecture or type
  *         unknown: what is supported), RN_E_LIMIT, RN_E_NOMEM, RN_E_CANCELLED (by progress).
  */
 RN_API rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model **model, rn_error *err);
-RN_API void rn_model_close(rn_model *model);   // NULL is fine
+RN_API void rn_model_close(rn_model *model); // NULL is fine
 
 /**
  * Text to token ids.
@@ -44,8 +45,8 @@ RN_API void rn_model_close(rn_model *model);   // NULL is fine
  * @param ids, n_ids    on RN_OK an array of the caller's, freed with rn_free(); NULL and 0 when there are none.
  * @return RN_OK; RN_E_UNSUPPORTED (the file has no tokenizer), RN_E_LIMIT (a pattern limit was hit: where), RN_E_NOMEM.
  */
-RN_API rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bool add_special, bool parse_special,
-                             int32_t **ids, size_t *n_ids, rn_error *err);
+RN_API rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bool add_special,
+                             bool parse_special, int32_t **ids, size_t *n_ids, rn_error *err);
 /**
  * Token ids to bytes.
  *
@@ -53,35 +54,35 @@ RN_API rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_t
  * @param text     on RN_OK n_text bytes and a terminator, freed with rn_free(). May be invalid UTF-8 where the ids say so.
  * @return RN_OK; RN_E_ARG (an id outside the vocabulary), RN_E_UNSUPPORTED, RN_E_NOMEM.
  */
-RN_API rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text, size_t *n_text,
-                               rn_error *err);
+RN_API rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text,
+                               size_t *n_text, rn_error *err);
 RN_API void rn_free(void *p);
 
 // Strings live as long as the model.
 typedef struct rn_tensor_type_use {
-    const char *type;           // "Q8_0"
+    const char *type; // "Q8_0"
     int32_t n_tensors;
     uint64_t bytes;
 } rn_tensor_type_use;
 typedef struct rn_end_token {
     int32_t id;
-    const char *text;           // its spelling, terminated
+    const char *text; // its spelling, terminated; "" where there is no tokenizer
 } rn_end_token;
 typedef struct rn_model_info {
-    size_t struct_size;         // in: sizeof(rn_model_info)
-    const char *path, *format, *architecture, *name;   // "models/stories.gguf", "GGUF v3", "llama", ""
+    size_t struct_size;                              // in: sizeof(rn_model_info)
+    const char *path, *format, *architecture, *name; // "models/stories.gguf", "GGUF v3", "llama", ""
     bool has_weights, has_tokenizer;
-    const char *tokenizer;      // "llama (SentencePiece BPE)", "gpt2 / smollm (byte-level BPE)", "none"
+    const char *tokenizer; // "llama (SentencePiece BPE)", "gpt2 / smollm (byte-level BPE)", "none"
     int32_t n_vocab, n_ctx_train, n_embd, n_layer, n_head, n_head_kv, head_dim, n_ff;
     uint64_t n_params;
-    uint64_t file_bytes, mapped_bytes, resident_bytes;   // resident: of the mapping, now
-    const rn_tensor_type_use *types;                     // by bytes, largest first
+    uint64_t file_bytes, mapped_bytes, resident_bytes; // resident: of the mapping, now
+    const rn_tensor_type_use *types;                   // by bytes, largest first
     int32_t n_types;
     const rn_end_token *end_tokens;
     int32_t n_end_tokens;
-    int32_t bos;                // -1: none
+    int32_t bos; // -1: none
     bool add_bos;
-    const char *chat_template;  // NULL: none
+    const char *chat_template; // NULL: none
 } rn_model_info;
 RN_API rn_status rn_model_get_info(const rn_model *model, rn_model_info *info, rn_error *err);
 

@@ -12,16 +12,16 @@ extern "C" {
 typedef enum rn_part_kind { RN_PART_TEXT = 0, RN_PART_IDS = 1 } rn_part_kind;
 typedef struct rn_part {
     rn_part_kind kind;
-    const char *text;       // RN_PART_TEXT: n_text bytes
+    const char *text; // RN_PART_TEXT: n_text bytes
     size_t n_text;
     bool parse_special;
-    const int32_t *ids;     // RN_PART_IDS
+    const int32_t *ids; // RN_PART_IDS
     size_t n_ids;
 } rn_part;
 
 typedef struct rn_logit_bias {
     int32_t token;
-    float bias;             // -100..100, or -INFINITY: never
+    float bias; // -100..100, or -INFINITY: never
 } rn_logit_bias;
 
 // The caller's own stage, after bias and penalties, before truncation: changes logits [n_vocab] in place. tokens: prompt and
@@ -32,60 +32,61 @@ typedef bool (*rn_logits_fn)(void *user, float *logits, int32_t n_vocab, const i
 typedef enum rn_sampler_order { RN_ORDER_LLAMA_CPP = 0, RN_ORDER_TRANSFORMERS = 1 } rn_sampler_order;
 
 typedef struct rn_sampling {
-    float temp;                 // 0..5, default 0.8; 0: the most probable token
-    int32_t top_k;              // default 40; 0: off
-    float top_p;                // default 0.95; 1: off
-    float min_p;                // default 0.05; 0: off
-    int32_t min_keep;           // candidates that top-k, top-p and min-p leave at least; default 1
-    float repeat_penalty;       // 0.01..10, default 1: off
-    float frequency_penalty;    // -2..2, default 0
-    float presence_penalty;     // -2..2, default 0
-    int32_t penalty_last_n;     // tokens the penalties look back, default 64; -1: all
-    bool penalty_prompt;        // does the prompt count? default true
+    float temp;              // 0..5, default 0.8; 0: the most probable token
+    int32_t top_k;           // default 40; 0: off
+    float top_p;             // default 0.95; 1: off
+    float min_p;             // default 0.05; 0: off
+    int32_t min_keep;        // candidates that top-k, top-p and min-p leave at least; default 1
+    float repeat_penalty;    // 0.01..10, default 1: off
+    float frequency_penalty; // -2..2, default 0
+    float presence_penalty;  // -2..2, default 0
+    int32_t penalty_last_n;  // tokens the penalties look back, default 64; -1: all
+    bool penalty_prompt;     // does the prompt count? default true
     rn_sampler_order order;
-    const rn_logit_bias *logit_bias;   // at most 1,024
+    const rn_logit_bias *logit_bias; // at most 1,024
     size_t n_logit_bias;
-    rn_logits_fn stage;         // NULL: none
+    rn_logits_fn stage; // NULL: none
     void *stage_user;
 } rn_sampling;
 
 // What happens when a reader is slower than the model and its buffer is full.
 typedef enum rn_overflow {
-    RN_OVERFLOW_PARK = 0,           // the stream waits, outside the batch; nothing is lost
-    RN_OVERFLOW_DROP_OLDEST = 1,    // the oldest chunks go; the next chunk says how many tokens
-    RN_OVERFLOW_CANCEL = 2          // the stream ends: RN_FINISH_CANCELLED, "slow reader"
+    RN_OVERFLOW_PARK = 0,        // the stream waits, outside the batch; nothing is lost
+    RN_OVERFLOW_DROP_OLDEST = 1, // the oldest chunks go; the next chunk says how many tokens
+    RN_OVERFLOW_CANCEL = 2       // the stream ends: RN_FINISH_CANCELLED, "slow reader"
 } rn_overflow;
 
 typedef struct rn_request {
     size_t struct_size;
-    size_t model;               // index among the engine's models
-    rn_session *session;        // NULL: none
+    size_t model;        // index among the engine's models
+    rn_session *session; // NULL: none
     const rn_part *parts;
     size_t n_parts;
-    bool add_special;           // begin token as the file says, before the first part unless it begins with that id; default true
-    int32_t max_tokens;         // -1: the rest of the context
+    bool
+        add_special; // begin token as the file says, before the first part unless it begins with that id; default true
+    int32_t max_tokens; // -1: the rest of the context
     rn_sampling sampling;
-    uint64_t seed;              // used when has_seed; else drawn once and reported in the last chunk
+    uint64_t seed; // used when has_seed; else drawn once and reported in the last chunk
     bool has_seed;
 
-    const char *const *stop;    // stop strings, at most 16 of 1..256 bytes; the text ends before the first of them
-    const size_t *stop_bytes;   // NULL: terminated strings
+    const char *const *stop;  // stop strings, at most 16 of 1..256 bytes; the text ends before the first of them
+    const size_t *stop_bytes; // NULL: terminated strings
     size_t n_stop;
     const int32_t *stop_tokens; // in addition to the model's end tokens; at most 128
     size_t n_stop_tokens;
-    bool ignore_eos;            // the model's end tokens do not end the stream
-    bool special;               // control tokens appear in the text
+    bool ignore_eos; // the model's end tokens do not end the stream
+    bool special;    // control tokens appear in the text
 
-    int32_t stream_interval;    // tokens of a chunk, 1..1024, default 1
-    bool echo;                  // the prompt's text comes first
-    int32_t logprobs;           // -1: none (default); K 0..20: each token's log-probability and the K best candidates
-    bool want_logits;           // each token's raw logits [n_vocab]; keeps the buffer short
-    bool raw_bytes;             // text may hold invalid UTF-8 as generated; default: each maximal invalid part becomes U+FFFD
-    bool token_times;           // the last chunk has each token's time
+    int32_t stream_interval; // tokens of a chunk, 1..1024, default 1
+    bool echo;               // the prompt's text comes first
+    int32_t logprobs;        // -1: none (default); K 0..20: each token's log-probability and the K best candidates
+    bool want_logits;        // each token's raw logits [n_vocab]; keeps the buffer short
+    bool raw_bytes;   // text may hold invalid UTF-8 as generated; default: each maximal invalid part becomes U+FFFD
+    bool token_times; // the last chunk has each token's time
     rn_overflow overflow;
-    int32_t buffer_tokens;      // tokens that wait for a slow reader, 1..65,536; default 1024
-    double max_tokens_per_second;   // 0: no limit
-    rn_progress_fn progress;    // prefill; called on the engine's thread
+    int32_t buffer_tokens;        // tokens that wait for a slow reader, 1..65,536; default 1024
+    double max_tokens_per_second; // 0: no limit
+    rn_progress_fn progress;      // prefill; called on the engine's thread
     void *progress_user;
 } rn_request;
 RN_API void rn_request_init(rn_request *r);

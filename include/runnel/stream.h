@@ -12,12 +12,12 @@ typedef struct rn_stream rn_stream;
 
 typedef enum rn_finish {
     RN_FINISH_NONE = 0,
-    RN_FINISH_STOP = 1,         // an end token, a stop token or a stop string: finish_detail says which
-    RN_FINISH_LENGTH = 2,       // max_tokens or the context: finish_detail says which limit
+    RN_FINISH_STOP = 1,   // an end token, a stop token or a stop string: finish_detail says which
+    RN_FINISH_LENGTH = 2, // max_tokens or the context: finish_detail says which limit
     RN_FINISH_CANCELLED = 3,
     RN_FINISH_ERROR = 4
 } rn_finish;
-RN_API const char *rn_finish_name(rn_finish f);   // "stop"; "" for RN_FINISH_NONE
+RN_API const char *rn_finish_name(rn_finish f); // "stop"; "" for RN_FINISH_NONE
 
 typedef struct rn_top {
     int32_t id;
@@ -25,33 +25,34 @@ typedef struct rn_top {
 } rn_top;
 typedef struct rn_token {
     int32_t id;
-    float logprob;              // of the model's own distribution; NaN when not asked for
-    const rn_top *top;          // the n_top most probable candidates, best first
+    float logprob;     // of the model's own distribution; NaN when not asked for
+    const rn_top *top; // the n_top most probable candidates, best first
     int32_t n_top;
-    const float *logits;        // [n_vocab] on request, else NULL
+    const float *logits; // [n_vocab] on request, else NULL
     bool drafted;
 } rn_token;
 
 typedef struct rn_usage {
-    int64_t prompt_tokens;      // the whole prompt as the model saw it, the session's part included
-    int64_t cached_tokens;      // of these, not evaluated again
-    int64_t completion_tokens;  // every generated token, the one that ended the stream included
+    int64_t prompt_tokens;     // the whole prompt as the model saw it, the session's part included
+    int64_t cached_tokens;     // of these, not evaluated again
+    int64_t completion_tokens; // every generated token, the one that ended the stream included
 } rn_usage;
-typedef struct rn_timing {      // milliseconds
-    double queue_ms;            // begun -> first scheduled
-    double prefill_ms;          // first scheduled -> prompt evaluated
-    double first_token_ms;      // begun -> first token
-    double decode_ms;           // first token -> last token
-    const double *token_ms;     // each token's time since the stream began, when asked for
+typedef struct rn_timing {  // milliseconds
+    double queue_ms;        // begun -> first scheduled
+    double prefill_ms;      // first scheduled -> prompt evaluated
+    double first_token_ms;  // begun -> first token
+    double decode_ms;       // first token -> last token
+    const double *token_ms; // each token's time since the stream began, when asked for
     size_t n_token_ms;
 } rn_timing;
 
 typedef struct rn_chunk {
-    int32_t choice;             // which of several answers; 0 here
-    const char *text;           // n_text bytes, no terminator; whole characters unless raw_bytes
+    int32_t choice;   // which of several answers; 0 here
+    const char *text; // n_text bytes, no terminator; whole characters unless raw_bytes
     size_t n_text;
-    const int32_t *tokens;      // every generated token since the last chunk. Text may lag behind while it could still become a
-    size_t n_tokens;            // stop string; a token that ended the stream is listed but has no text
+    const int32_t
+        *tokens;     // every generated token since the last chunk. Text may lag behind while it could still become a
+    size_t n_tokens; // stop string; a token that ended the stream is listed but has no text
     const rn_token *token_data; // [n_tokens]; NULL unless log-probabilities or logits were asked for
     size_t n_dropped;           // tokens lost before this chunk (RN_OVERFLOW_DROP_OLDEST)
     rn_finish finish_reason;    // RN_FINISH_NONE until the last chunk
@@ -92,7 +93,7 @@ RN_API void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user);
 
 // From any thread. Cancel takes effect within one step, also while queued or in prefill: the last chunk has RN_FINISH_CANCELLED.
 RN_API void rn_stream_cancel(rn_stream *stream);
-RN_API void rn_stream_pause(rn_stream *stream);    // leaves the batch, keeps its KV
+RN_API void rn_stream_pause(rn_stream *stream); // leaves the batch, keeps its KV
 RN_API void rn_stream_resume(rn_stream *stream);
 // Cancels if needed, waits for the step in progress, frees. NULL is fine.
 RN_API void rn_stream_close(rn_stream *stream);

@@ -11,13 +11,14 @@
 
 // One sequence as this step's rows see it: its committed pages, for each group.
 struct batch_seq {
-    const int32_t *pages[PROGRAM_MAX_GROUPS];   // page of each block of 64 positions; KV_NONE where it fell out of a window
-    int32_t n_committed;                        // positions in those pages, this step's appended rows included
+    const int32_t
+        *pages[PROGRAM_MAX_GROUPS]; // page of each block of 64 positions; KV_NONE where it fell out of a window
+    int32_t n_committed;            // positions in those pages, this step's appended rows included
 };
 struct batch_row {
     int32_t token, pos;
-    int32_t seq;                                // index into seqs
-    struct kv_slot store[PROGRAM_MAX_GROUPS];   // where its keys and values go
+    int32_t seq;                              // index into seqs
+    struct kv_slot store[PROGRAM_MAX_GROUPS]; // where its keys and values go
     // Scratch rows: slots of positions [n_committed, pos], the row itself last; NULL for appended rows.
     const struct kv_slot *path[PROGRAM_MAX_GROUPS];
 };
@@ -25,16 +26,16 @@ struct batch {
     const struct batch_row *rows;
     size_t n_rows;
     const struct batch_seq *seqs;
-    const int32_t *wanted;                      // rows whose results are wanted, ascending
+    const int32_t *wanted; // rows whose results are wanted, ascending
     size_t n_wanted;
 };
 
 // Bytes a program takes, known before anything is allocated.
 struct backend_plan {
-    uint64_t mapped_bytes;                           // weights used where the file has them
-    uint64_t repacked_bytes;                         // copies in this backend's layout
-    uint64_t buffer_bytes;                           // row buffers for n_batch rows and n_wanted results
-    uint64_t page_bytes[PROGRAM_MAX_GROUPS];         // one page of each group
+    uint64_t mapped_bytes;                   // weights used where the file has them
+    uint64_t repacked_bytes;                 // copies in this backend's layout
+    uint64_t buffer_bytes;                   // row buffers for n_batch rows and n_wanted results
+    uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
 };
 struct backend_sizes {
     size_t n_batch, n_wanted;
@@ -46,14 +47,14 @@ typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);
 typedef struct backend backend;
 struct backend_ops {
     const char *name;
-    rn_status (*plan)(const backend *b, const struct program *p, const struct backend_sizes *s, struct backend_plan *out,
-                      rn_error *err);
+    rn_status (*plan)(const backend *b, const struct program *p, const struct backend_sizes *s,
+                      struct backend_plan *out, rn_error *err);
     // Lay the weights out and take all memory; run() allocates nothing.
-    rn_status (*load)(backend *b, const struct program *p, const struct backend_sizes *s, backend_progress progress, void *user,
-                      rn_error *err);
+    rn_status (*load)(backend *b, const struct program *p, const struct backend_sizes *s, backend_progress progress,
+                      void *user, rn_error *err);
     void (*copy)(backend *b, const struct kv_copy *c);
     void (*run)(backend *b, const struct batch *batch);
-    const float *(*result)(backend *b, int32_t buffer, size_t wanted_row);   // row of a wanted-rows buffer after run()
+    const float *(*result)(backend *b, int32_t buffer, size_t wanted_row); // row of a wanted-rows buffer after run()
     void (*destroy)(backend *b);
 };
 struct backend {

@@ -23,26 +23,26 @@ struct matrix {
 };
 
 enum op_kind {
-    OP_EMBED,       // dst[r] = row token[r] of matrix
-    OP_RMS_NORM,    // dst = norm(src) * vec
-    OP_LINEAR,      // dst = matrix . src (+ vec)
-    OP_ROPE,        // dst, heads of head_dim, rotated in place by the row's position
-    OP_STORE_KV,    // keys src and values src2 of the row go to its slot of the layer's pages
-    OP_ATTEND,      // dst = attention of queries src over the layer's pages
-    OP_SILU_MUL,    // dst = silu(src) * src2
-    OP_ADD,         // dst += src
-    OP_GATHER,      // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_EMBED,    // dst[r] = row token[r] of matrix
+    OP_RMS_NORM, // dst = norm(src) * vec
+    OP_LINEAR,   // dst = matrix . src (+ vec)
+    OP_ROPE,     // dst, heads of head_dim, rotated in place by the row's position
+    OP_STORE_KV, // keys src and values src2 of the row go to its slot of the layer's pages
+    OP_ATTEND,   // dst = attention of queries src over the layer's pages
+    OP_SILU_MUL, // dst = silu(src) * src2
+    OP_ADD,      // dst += src
+    OP_GATHER,   // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 
 struct op {
     enum op_kind kind;
-    int32_t layer;          // -1: none
-    int8_t src, src2, dst;  // row buffers, -1: none
-    int32_t matrix;         // index into matrices, -1: none
-    const float *vec;       // norm weight or bias [width of dst], NULL: none
-    int32_t n_head;         // OP_ROPE
-    bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
+    int32_t layer;         // -1: none
+    int8_t src, src2, dst; // row buffers, -1: none
+    int32_t matrix;        // index into matrices, -1: none
+    const float *vec;      // norm weight or bias [width of dst], NULL: none
+    int32_t n_head;        // OP_ROPE
+    bool wanted_rows;      // runs over the wanted rows only: everything after OP_GATHER
 };
 
 struct program {
@@ -50,15 +50,16 @@ struct program {
     size_t n_ops;
     const struct matrix *matrices;
     size_t n_matrices;
-    size_t width[PROGRAM_MAX_BUFFERS];           // floats of a row in each buffer
-    bool wanted_rows[PROGRAM_MAX_BUFFERS];       // holds a row for each wanted row, not for each row
+    size_t width[PROGRAM_MAX_BUFFERS];     // floats of a row in each buffer
+    bool wanted_rows[PROGRAM_MAX_BUFFERS]; // holds a row for each wanted row, not for each row
     int32_t n_buffers;
-    int32_t hidden, logits;                      // buffers with the results: after the final norm, and the head's
+    int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
     int32_t n_layer, n_head, n_head_kv, head_dim;
     float attn_scale;
     float norm_eps;
     int32_t n_rot;
-    const float *inv_freq;                       // [n_rot / 2] angle of one position, scaling and factors included
+    const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
+    float rope_magnitude;  // cosines and sines are multiplied by it; 1 without yarn
     // Layers with their own kind of pages (kv/): group of each layer, and its number within the group.
     int32_t n_groups;
     const int8_t *layer_group;
@@ -66,6 +67,6 @@ struct program {
     int32_t group_layers[PROGRAM_MAX_GROUPS];
 };
 
-const char *op_kind_name(enum op_kind k);   // "linear"
+const char *op_kind_name(enum op_kind k); // "linear"
 
 #endif

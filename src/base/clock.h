@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-int64_t clock_now_ns(void);        // monotonic, arbitrary origin
-uint64_t clock_entropy(void);      // 64 bits from the system's generator (clock-mixed where that fails)
+int64_t clock_now_ns(void);   // monotonic, arbitrary origin
+uint64_t clock_entropy(void); // 64 bits from the system's generator (clock-mixed where that fails)
 
 #endif

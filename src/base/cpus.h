@@ -7,11 +7,11 @@
 #include <stddef.h>
 
 typedef struct cpus {
-    int n_threads;       // the default count
-    int n_affinity;      // processors this process may run on
-    int n_physical;      // physical cores among them (0: unknown)
-    double quota;        // processors' worth of time the cgroup grants (0: no limit)
-    char reason[128];    // "2: affinity 2, physical cores 2, no cgroup quota"
+    int n_threads;    // the default count
+    int n_affinity;   // processors this process may run on
+    int n_physical;   // physical cores among them (0: unknown)
+    double quota;     // processors' worth of time the cgroup grants (0: no limit)
+    char reason[128]; // "2: affinity 2, physical cores 2, no cgroup quota"
 } cpus;
 
 // root: where /proc and /sys are looked up; "" for the real system, a folder in tests.

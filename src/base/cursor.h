@@ -11,7 +11,7 @@
 
 typedef struct cursor {
     const uint8_t *data;
-    size_t size, pos;   // pos <= size always
+    size_t size, pos; // pos <= size always
     bool failed;
 } cursor;
 

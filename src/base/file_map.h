@@ -17,8 +17,8 @@ typedef struct file_map {
     const uint8_t *data;
     size_t size;
     enum file_load how;
-    int fd;             // kept open for file_map_check() when mapped, else -1; private
-} file_map;             // all zero + fd -1 = closed
+    int fd; // kept open for file_map_check() when mapped, else -1; private
+} file_map; // all zero + fd -1 = closed
 
 // progress: called with bytes done and bytes in all; a true answer stops with RN_E_CANCELLED. NULL: none.
 typedef bool (*file_progress)(void *user, uint64_t done, uint64_t total);
@@ -27,15 +27,15 @@ typedef bool (*file_progress)(void *user, uint64_t done, uint64_t total);
 // RN_E_CANCELLED. FILE_LOAD_MAP also asks the system to read ahead.
 rn_status file_map_open(const char *path, enum file_load how, file_progress progress, void *user, file_map *out,
                         rn_error *err);
-rn_status file_map_check(const file_map *m, const char *path, rn_error *err);   // RN_E_IO: it shrank
-size_t file_map_resident(const file_map *m, size_t off, size_t n);              // bytes of [off, off+n) in memory now
+rn_status file_map_check(const file_map *m, const char *path, rn_error *err); // RN_E_IO: it shrank
+size_t file_map_resident(const file_map *m, size_t off, size_t n);            // bytes of [off, off+n) in memory now
 void file_map_close(file_map *m);
 
 // A file written whole or not at all: bytes go to a temporary name beside path, commit does fsync and rename.
 typedef struct file_out file_out;
 rn_status file_out_begin(const char *path, file_out **out, rn_error *err);
 rn_status file_out_write(file_out *f, const void *data, size_t n, rn_error *err);
-rn_status file_out_commit(file_out *f, rn_error *err);   // frees f, also on failure
-void file_out_abandon(file_out *f);                      // removes the temporary file; NULL is fine
+rn_status file_out_commit(file_out *f, rn_error *err); // frees f, also on failure
+void file_out_abandon(file_out *f);                    // removes the temporary file; NULL is fine
 
 #endif

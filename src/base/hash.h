@@ -6,6 +6,6 @@
 #include <stdint.h>
 
 uint64_t hash_bytes(const void *data, size_t n, uint64_t seed);
-uint64_t hash_u64(uint64_t x, uint64_t seed);   // mixes one word (splitmix64 finalizer)
+uint64_t hash_u64(uint64_t x, uint64_t seed); // mixes one word (splitmix64 finalizer)
 
 #endif

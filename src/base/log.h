@@ -5,7 +5,7 @@
 enum log_level { LOG_ERROR = 0, LOG_WARN = 1, LOG_INFO = 2, LOG_DEBUG = 3 };
 
 typedef struct log_sink {
-    void (*fn)(void *user, int level, const char *text);   // NULL: dropped. Any thread; must not call back into runnel
+    void (*fn)(void *user, int level, const char *text); // NULL: dropped. Any thread; must not call back into runnel
     void *user;
     int max_level;
 } log_sink;

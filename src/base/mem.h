@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *mem_alloc(size_t n_bytes);                        // n_bytes 0 gives a unique pointer; NULL: out of memory
-void *mem_calloc(size_t n, size_t size);                // zeroed; NULL also when n * size overflows
-void *mem_realloc(void *p, size_t n_bytes);             // on NULL the old block is still the caller's
-void *mem_aligned(size_t n_bytes);                      // 64-byte aligned, contents undefined
-char *mem_strndup(const char *s, size_t n);             // n bytes and a terminator
-void mem_free(void *p);                                 // NULL is fine; for everything above
+void *mem_alloc(size_t n_bytes);            // n_bytes 0 gives a unique pointer; NULL: out of memory
+void *mem_calloc(size_t n, size_t size);    // zeroed; NULL also when n * size overflows
+void *mem_realloc(void *p, size_t n_bytes); // on NULL the old block is still the caller's
+void *mem_aligned(size_t n_bytes);          // 64-byte aligned, contents undefined
+char *mem_strndup(const char *s, size_t n); // n bytes and a terminator
+void mem_free(void *p);                     // NULL is fine; for everything above
 
 // Large zeroed memory straight from the system, page aligned (2 MiB where huge pages are advised); untouched parts
 // cost nothing. Freed with the same size.
@@ -24,8 +24,8 @@ void mem_pages_free(void *p, size_t n_bytes);
 // Tests: the n-th allocation from now fails (1 = the next one); 0 = never. Reads as 0 once it has fired.
 // Process-wide and atomic, for the fault tests only.
 void mem_fail_after(long n);
-bool mem_fail_fired(void);     // did it fire since the last mem_fail_after()?
-long mem_live(void);           // blocks allocated and not freed, mem_pages included: leak checks without a sanitizer
-long mem_count(void);          // allocations ever made: "no allocation in a step" is tested with it
+bool mem_fail_fired(void); // did it fire since the last mem_fail_after()?
+long mem_live(void);       // blocks allocated and not freed, mem_pages included: leak checks without a sanitizer
+long mem_count(void);      // allocations ever made: "no allocation in a step" is tested with it
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 struct memory_limit {
-    uint64_t bytes;      // the smaller of the two; 0: unknown
-    char reason[96];     // "22.5 GiB available" or "cgroup grants 3.9 GiB more"
+    uint64_t bytes;  // the smaller of the two; 0: unknown
+    char reason[96]; // "22.5 GiB available" or "cgroup grants 3.9 GiB more"
 };
 // root: where /proc and /sys are looked up; "" for the real system, a folder in tests.
 void memory_limit_detect(const char *root, struct memory_limit *out);

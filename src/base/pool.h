@@ -21,7 +21,7 @@ typedef void (*pool_fn)(void *ctx, int i_thread, int n_threads);
 
 // n_threads in 1..POOL_MAX_THREADS (RN_E_ARG), the caller included: n_threads - 1 workers are started.
 rn_status pool_create(int n_threads, pool **out, rn_error *err);
-void pool_destroy(pool *p);   // NULL is fine
+void pool_destroy(pool *p); // NULL is fine
 int pool_n_threads(const pool *p);
 
 // Call fn(ctx, i, n) on all n threads, the caller being i = 0; returns when all have returned. No allocation.
@@ -33,7 +33,9 @@ void pool_barrier(pool *p, int i_thread);
 void pool_share(size_t n, size_t grain, int i_thread, int n_threads, size_t *begin, size_t *end);
 
 // The floating-point mode of computing threads, for callers that compute outside a pool (tests, sampling).
-typedef struct fp_mode { uint64_t saved; } fp_mode;
+typedef struct fp_mode {
+    uint64_t saved;
+} fp_mode;
 fp_mode fp_mode_enter(void);
 void fp_mode_leave(fp_mode m);
 

@@ -9,9 +9,9 @@
 
 typedef pthread_t thread;
 typedef pthread_mutex_t mutex;
-typedef pthread_cond_t condvar;   // on the monotonic clock
+typedef pthread_cond_t condvar; // on the monotonic clock
 
-rn_status thread_start(thread *t, void *(*fn)(void *), void *arg, rn_error *err);   // signals blocked in the new thread
+rn_status thread_start(thread *t, void *(*fn)(void *), void *arg, rn_error *err); // signals blocked in the new thread
 void thread_join(thread t);
 rn_status mutex_init(mutex *m, rn_error *err);
 void mutex_destroy(mutex *m);

@@ -6,7 +6,9 @@
 
 const char *rn_version(void) { return RUNNEL_VERSION; }
 
-void rn_model_options_init(rn_model_options *o) { *o = (rn_model_options){.struct_size = sizeof *o, .load = RN_LOAD_MAP}; }
+void rn_model_options_init(rn_model_options *o) {
+    *o = (rn_model_options){.struct_size = sizeof *o, .load = RN_LOAD_MAP};
+}
 
 void rn_engine_options_init(rn_engine_options *o) {
     *o = (rn_engine_options){.struct_size = sizeof *o, .kv_type = RN_KV_F16, .n_streams = 1, .n_queue = 64};
@@ -14,8 +16,13 @@ void rn_engine_options_init(rn_engine_options *o) {
 
 void rn_request_init(rn_request *r) {
     struct sampling_params p;
-    *r = (rn_request){.struct_size = sizeof *r, .add_special = true, .max_tokens = -1, .stream_interval = 1, .logprobs = -1,
-                      .overflow = RN_OVERFLOW_PARK, .buffer_tokens = 1024};
+    *r = (rn_request){.struct_size = sizeof *r,
+                      .add_special = true,
+                      .max_tokens = -1,
+                      .stream_interval = 1,
+                      .logprobs = -1,
+                      .overflow = RN_OVERFLOW_PARK,
+                      .buffer_tokens = 1024};
     sampling_defaults(&p);
     sampling_to_public(&p, &r->sampling);
 }
@@ -80,13 +87,17 @@ rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_err
         const struct sampling_field *f = &sampling_fields[i];
         struct sampling_params p;
         if (strcmp(f->name, name) != 0) continue;
-        if (!(value >= f->min && value <= f->max)) return fail(err, RN_E_ARG, "%s: %g is outside %g..%g", name, value, f->min, f->max);
-        if (f->kind == SAMPLING_INT && value != floor(value)) return fail(err, RN_E_ARG, "%s: %g is not a whole number", name, value);
+        if (!(value >= f->min && value <= f->max))
+            return fail(err, RN_E_ARG, "%s: %g is outside %g..%g", name, value, f->min, f->max);
+        if (f->kind == SAMPLING_INT && value != floor(value))
+            return fail(err, RN_E_ARG, "%s: %g is not a whole number", name, value);
         sampling_from_public(s, &p);
-        if (f->kind == SAMPLING_INT) *(int32_t *)((char *)&p + f->offset) = (int32_t)value;
-        else *(float *)((char *)&p + f->offset) = (float)value;
+        if (f->kind == SAMPLING_INT)
+            *(int32_t *)((char *)&p + f->offset) = (int32_t)value;
+        else
+            *(float *)((char *)&p + f->offset) = (float)value;
         sampling_to_public(&p, s);
-        return sampling_validate(&p, INT32_MAX, err);   // a bound that is open at one end
+        return sampling_validate(&p, INT32_MAX, err); // a bound that is open at one end
     }
     return fail(err, RN_E_ARG, "%s: no such sampling field", name);
 }

@@ -23,21 +23,21 @@
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
-#define ARITHMETIC_NAME      "runnel-1"   // docs/arithmetic.md
+#define ARITHMETIC_NAME      "runnel-1" // docs/arithmetic.md
 #define ENGINE_MAX_MODELS    8
 #define ENGINE_MAX_STREAMS   4096
-#define ENGINE_MAX_END       64           // end tokens of a model
+#define ENGINE_MAX_END       64 // end tokens of a model
 #define ENGINE_MAX_STOP_IDS  128
-#define ENGINE_MAX_BUFFER    65536        // tokens that wait for a reader
-#define ENGINE_MIXED_PREFILL 256          // prompt rows of a step in which streams decode as well
+#define ENGINE_MAX_BUFFER    65536 // tokens that wait for a reader
+#define ENGINE_MIXED_PREFILL 256   // prompt rows of a step in which streams decode as well
 
 struct rn_model {
     package *pkg;
-    tokenizer *tok;                       // NULL: the file has none
+    tokenizer *tok; // NULL: the file has none
     rn_tensor_type_use types[TENSOR_N_TYPES];
     int32_t n_types;
     rn_end_token end[ENGINE_MAX_END];
-    char *end_text[ENGINE_MAX_END];       // their spellings, owned
+    char *end_text[ENGINE_MAX_END]; // their spellings, owned
     int32_t end_ids[ENGINE_MAX_END], n_end;
     char tokenizer_name[96];
     char *chat_template;
@@ -48,7 +48,7 @@ struct rn_model {
 struct stream_rows {
     rn_stream *s;
     size_t first, n;
-    bool absorbs;                         // their results go to the strategy
+    bool absorbs; // their results go to the strategy
     bool from_prompt;
 };
 
@@ -61,11 +61,11 @@ struct lane {
     int32_t n_ctx;
     int64_t n_kv;
     struct backend_plan plan;
-    struct lm_row *rows;                  // [n_batch] of the step being built
-    struct stream_rows *parts;            // [n_batch] whose rows they are
+    struct lm_row *rows;       // [n_batch] of the step being built
+    struct stream_rows *parts; // [n_batch] whose rows they are
     size_t n_rows, n_parts, n_wanted;
-    bool crowded;                         // a step could not hold every stream that decodes
-    uint64_t n_ended;                     // streams of this lane that ended: pages may have come free
+    bool crowded;     // a step could not hold every stream that decodes
+    uint64_t n_ended; // streams of this lane that ended: pages may have come free
 };
 
 enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
@@ -74,46 +74,46 @@ struct rn_stream {
     rn_engine *engine;
     struct lane *lane;
     rn_session *session;
-    rn_stream *next;                      // engine's list; its lock
-    _Atomic enum stream_state state;      // the step thread moves it on; ENDED only under the engine's lock
+    rn_stream *next;                 // engine's list; its lock
+    _Atomic enum stream_state state; // the step thread moves it on; ENDED only under the engine's lock
     atomic_bool cancelled, paused;
-    const char *cancel_why;               // finish_detail of a cancel, step thread
+    const char *cancel_why; // finish_detail of a cancel, step thread
 
     // The request, copied.
     bool ignore_eos, special, want_logits;
     int32_t n_logprobs, stream_interval;
     rn_overflow overflow;
-    int64_t token_gap_ns;                 // of max_tokens_per_second; 0: none
+    int64_t token_gap_ns; // of max_tokens_per_second; 0: none
     stop_set *stops;
     int32_t stop_ids[ENGINE_MAX_STOP_IDS];
     size_t n_stop_ids;
     rn_progress_fn progress;
     void *progress_user;
-    rn_score_fn on_row;                   // a score, not a generation
+    rn_score_fn on_row; // a score, not a generation
     void *on_row_user;
     rn_status score_status;
     struct sampling_params sampling;
 
     // The run: step thread.
-    int32_t *tokens;                      // [n_limit + 1] prompt, then generated
-    int32_t n_prompt, n_tokens, n_limit;  // n_limit: tokens at which the stream ends with `length`
-    bool context_binds;                   // n_limit is the context, not max_tokens
-    int32_t seq;                          // -1: none
+    int32_t *tokens;                     // [n_limit + 1] prompt, then generated
+    int32_t n_prompt, n_tokens, n_limit; // n_limit: tokens at which the stream ends with `length`
+    bool context_binds;                  // n_limit is the context, not max_tokens
+    int32_t seq;                         // -1: none
     int32_t n_cached;
     sampler *sampler;
     strategy *strategy;
     utf8_assembler utf8;
     stop_matcher matcher;
-    char *text_a, *text_b;                // between assembler, matcher and outbox
-    uint32_t room_text;                   // bytes that one token and the end after it may bring out
+    char *text_a, *text_b; // between assembler, matcher and outbox
+    uint32_t room_text;    // bytes that one token and the end after it may bring out
     struct token_logprob top[LOGPROBS_MAX_TOP];
     int32_t *top_scratch;
     int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;
     double *token_ms;
-    rn_finish finish;                     // set by emit, carried out after absorb
+    rn_finish finish; // set by emit, carried out after absorb
     char detail[512];
     bool was_preempted, parked;
-    uint64_t ended_when_preempted;        // lane->n_ended then: it comes back when that has changed
+    uint64_t ended_when_preempted; // lane->n_ended then: it comes back when that has changed
 
     struct outbox out;
 };
@@ -122,10 +122,10 @@ struct rn_session {
     rn_engine *engine;
     struct lane *lane;
     rn_session *next;
-    rn_stream *stream;                    // the running one; engine's lock
-    int32_t *tokens;                      // [n_ctx]
+    rn_stream *stream; // the running one; engine's lock
+    int32_t *tokens;   // [n_ctx]
     int32_t n_tokens;
-    int32_t seq;                          // -1: its pages were given back; the prefix index may still have them
+    int32_t seq; // -1: its pages were given back; the prefix index may still have them
     int64_t t_used;
 };
 
@@ -150,16 +150,16 @@ struct rn_engine {
     thread step_thread;
     bool thread_started;
 
-    mutex lock;                           // guards what follows, and stream.state for readers
-    condvar wake, changed;                // for the step thread; for threads that wait for it
+    mutex lock;            // guards what follows, and stream.state for readers
+    condvar wake, changed; // for the step thread; for threads that wait for it
     bool lock_made, wake_made, changed_made;
-    bool stopping, work;                  // work: something happened since the step thread last looked
-    rn_stream *streams;                   // queued and running, in order of beginning
+    bool stopping, work; // work: something happened since the step thread last looked
+    rn_stream *streams;  // queued and running, in order of beginning
     rn_session *sessions;
     struct engine_call *calls, **calls_end;
     int32_t n_queued, n_running;
 
-    rn_engine_stats stats;                // step thread writes under the lock
+    rn_engine_stats stats; // step thread writes under the lock
 };
 
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
@@ -168,27 +168,27 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l);
 
 // scheduler.c
 void *engine_step_thread(void *arg);
-void engine_wake(rn_engine *e);                       // with the lock held
+void engine_wake(rn_engine *e); // with the lock held
 void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
 
 // stream_run.c: the step thread's side of a stream
-rn_status stream_schedule(rn_stream *s, rn_error *err);          // gets its sequence; queued -> prefill
+rn_status stream_schedule(rn_stream *s, rn_error *err); // gets its sequence; queued -> prefill
 bool stream_emit(void *user, const struct emission *e);
 void stream_end(rn_stream *s, rn_finish why, const char *detail);
 void stream_release_seq(rn_stream *s, bool keep_for_session);
-int32_t stream_evaluated(const rn_stream *s);                    // tokens whose keys and values are there
+int32_t stream_evaluated(const rn_stream *s); // tokens whose keys and values are there
 int32_t stream_prefill_target(const rn_stream *s);
 
 // request.c: checks everything, then makes the stream
 rn_status stream_create(rn_engine *e, const rn_request *req, rn_stream **out, rn_error *err);
-rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user, rn_stream **out,
-                              rn_error *err);
+rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user,
+                              rn_stream **out, rn_error *err);
 void stream_destroy(rn_stream *s);
 // stream.c
 rn_status stream_submit(rn_stream *s, rn_error *err);
 
 // session.c
-void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed);   // step thread: under memory pressure
+void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed); // step thread: under memory pressure
 
 // model_api.c
 bool model_is_end_token(const rn_model *m, int32_t id);

@@ -13,7 +13,8 @@ static rn_status check_range(const char *name, int64_t v, int64_t min, int64_t m
 static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_error *err) {
     rn_status st;
     if (o->struct_size != sizeof *o)
-        return fail(err, RN_E_ARG, "engine options: struct_size is %zu, this library has %zu: call rn_engine_options_init()",
+        return fail(err, RN_E_ARG,
+                    "engine options: struct_size is %zu, this library has %zu: call rn_engine_options_init()",
                     o->struct_size, sizeof *o);
     if ((st = check_range("models", (int64_t)n_models, 1, ENGINE_MAX_MODELS, err)) != RN_OK) return st;
     if ((st = check_range("n_threads", o->n_threads, 0, POOL_MAX_THREADS, err)) != RN_OK) return st;
@@ -37,7 +38,8 @@ static rn_status choose_machine(rn_engine *e, rn_error *err) {
     e->kernels = kernel_set_get(set);
     cpus_detect("", &e->cpus);
     const int n = e->opt.n_threads ? e->opt.n_threads : e->cpus.n_threads;
-    snprintf(e->threads_reason, sizeof e->threads_reason, "%s%s", e->opt.n_threads ? "asked for; by itself " : "", e->cpus.reason);
+    snprintf(e->threads_reason, sizeof e->threads_reason, "%s%s", e->opt.n_threads ? "asked for; by itself " : "",
+             e->cpus.reason);
     return pool_create(n, &e->threads, err);
 }
 
@@ -62,7 +64,8 @@ static rn_status load_lane(rn_engine *e, struct lane *l, rn_error *err) {
     if (st != RN_OK) return st;
     l->rows = mem_calloc((size_t)c.n_batch, sizeof *l->rows);
     l->parts = mem_calloc((size_t)c.n_batch, sizeof *l->parts);
-    return l->rows && l->parts ? RN_OK : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", c.n_batch);
+    return l->rows && l->parts ? RN_OK
+                               : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", c.n_batch);
 }
 
 static rn_status start_thread(rn_engine *e, rn_error *err) {
@@ -74,7 +77,8 @@ static rn_status start_thread(rn_engine *e, rn_error *err) {
     return st;
 }
 
-rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine, rn_error *err) {
+rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine,
+                         rn_error *err) {
     rn_engine_options defaults;
     if (engine) *engine = NULL;
     if (!models || !engine) return fail(err, RN_E_ARG, "rn_engine_open: NULL argument");
@@ -96,8 +100,10 @@ rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engi
     if (st == RN_OK) st = engine_plan(e, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++) st = load_lane(e, &e->lanes[i], err);
     if (st == RN_OK) st = start_thread(e, err);
-    if (st == RN_OK) *engine = e;
-    else rn_engine_close(e);
+    if (st == RN_OK)
+        *engine = e;
+    else
+        rn_engine_close(e);
     return st;
 }
 
@@ -126,7 +132,8 @@ void rn_engine_close(rn_engine *e) {
 }
 
 rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *info, rn_error *err) {
-    if (!e || !info || info->struct_size != sizeof *info) return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument or struct_size not set");
+    if (!e || !info || info->struct_size != sizeof *info)
+        return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument or struct_size not set");
     if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
     const struct lane *l = &e->lanes[model];
     const struct lm_config c = lane_config(e, l);
@@ -134,12 +141,24 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
     for (int32_t g = 0; g < model_program(l->program)->n_groups; g++) page_bytes += l->plan.page_bytes[g];
     *info = (rn_engine_info){
         .struct_size = sizeof *info,
-        .cpu = e->kernels->name, .cpu_reason = e->cpu_reason, .arithmetic = ARITHMETIC_NAME,
-        .n_threads = pool_n_threads(e->threads), .threads_reason = e->threads_reason,
-        .n_ctx = l->n_ctx, .n_kv = l->n_kv, .kv_type = e->kernels->kv[e->opt.kv_type == RN_KV_F16 ? KV_F16 : e->opt.kv_type == RN_KV_F32 ? KV_F32 : KV_Q8].name,
-        .mapped_bytes = l->plan.mapped_bytes, .repacked_bytes = l->plan.repacked_bytes, .buffer_bytes = l->plan.buffer_bytes,
-        .kv_bytes = page_bytes * (uint64_t)c.n_pages, .kv_bytes_per_token = page_bytes / KV_PAGE,
-        .limit_bytes = e->limit_bytes, .plan = e->plan_text,
+        .cpu = e->kernels->name,
+        .cpu_reason = e->cpu_reason,
+        .arithmetic = ARITHMETIC_NAME,
+        .n_threads = pool_n_threads(e->threads),
+        .threads_reason = e->threads_reason,
+        .n_ctx = l->n_ctx,
+        .n_kv = l->n_kv,
+        .kv_type = e->kernels->kv[e->opt.kv_type == RN_KV_F16   ? KV_F16
+                                  : e->opt.kv_type == RN_KV_F32 ? KV_F32
+                                                                : KV_Q8]
+                       .name,
+        .mapped_bytes = l->plan.mapped_bytes,
+        .repacked_bytes = l->plan.repacked_bytes,
+        .buffer_bytes = l->plan.buffer_bytes,
+        .kv_bytes = page_bytes * (uint64_t)c.n_pages,
+        .kv_bytes_per_token = page_bytes / KV_PAGE,
+        .limit_bytes = e->limit_bytes,
+        .plan = e->plan_text,
     };
     return RN_OK;
 }

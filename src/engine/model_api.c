@@ -31,7 +31,7 @@ static void count_types(rn_model *m) {
         m->types[k].bytes += t->n_bytes;
         m->n_params += t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3];
     }
-    for (int32_t i = 1; i < m->n_types; i++)   // by bytes, largest first
+    for (int32_t i = 1; i < m->n_types; i++) // by bytes, largest first
         for (int32_t k = i; k > 0 && m->types[k].bytes > m->types[k - 1].bytes; k--) {
             const rn_tensor_type_use t = m->types[k];
             m->types[k] = m->types[k - 1], m->types[k - 1] = t;
@@ -39,21 +39,27 @@ static void count_types(rn_model *m) {
 }
 
 static rn_status name_end_tokens(rn_model *m, rn_error *err) {
-    m->n_end = vocab_end_tokens(package_vocab(m->pkg), m->end_ids, ENGINE_MAX_END);
+    const struct vocab *v = package_vocab(m->pkg);
+    m->n_end = vocab_end_tokens(v, m->end_ids, ENGINE_MAX_END);
     for (int32_t i = 0; i < m->n_end; i++) {
-        const struct vocab_str s = package_vocab(m->pkg)->tokens[m->end_ids[i]].text;
+        const int32_t id = m->end_ids[i]; // maybe of a folder that says what ends a text and has no tokens
+        const struct vocab_str s = id < v->n_tokens ? v->tokens[id].text : (struct vocab_str){"", 0};
         m->end_text[i] = mem_strndup(s.s, s.n);
         if (!m->end_text[i]) return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
-        m->end[i] = (rn_end_token){m->end_ids[i], m->end_text[i]};
+        m->end[i] = (rn_end_token){id, m->end_text[i]};
     }
     return RN_OK;
 }
 
 static void name_tokenizer(rn_model *m) {
     const struct vocab *v = package_vocab(m->pkg);
-    if (!m->tok) snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "none");
-    else if (v->model == VOCAB_SPM) snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "llama (SentencePiece BPE)");
-    else snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "gpt2 / %.*s (byte-level BPE)", (int)(v->pre.n < 48 ? v->pre.n : 48), v->pre.s);
+    if (!m->tok)
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "none");
+    else if (v->model == VOCAB_SPM)
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "llama (SentencePiece BPE)");
+    else
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "gpt2 / %.*s (byte-level BPE)",
+                 (int)(v->pre.n < 48 ? v->pre.n : 48), v->pre.s);
 }
 
 static rn_status fill_model(rn_model *m, rn_error *err) {
@@ -78,17 +84,22 @@ rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model 
     rn_model_options_init(&defaults);
     if (!opt) opt = &defaults;
     if (opt->struct_size != sizeof *opt)
-        return fail(err, RN_E_ARG, "model options: struct_size is %zu, this library has %zu: call rn_model_options_init()", opt->struct_size,
-                    sizeof *opt);
+        return fail(err, RN_E_ARG,
+                    "model options: struct_size is %zu, this library has %zu: call rn_model_options_init()",
+                    opt->struct_size, sizeof *opt);
     if ((unsigned)opt->load > RN_LOAD_LOCK) return fail(err, RN_E_ARG, "load: %d is unknown", (int)opt->load);
-    const struct package_options po = {.load = (enum file_load)opt->load, .progress = opt->progress ? load_progress : NULL,
+    const struct package_options po = {.load = (enum file_load)opt->load,
+                                       .progress = opt->progress ? load_progress : NULL,
                                        .progress_user = (void *)opt};
     rn_model *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "%s: out of memory", path);
     rn_status st = package_open(path, &po, &m->pkg, err);
     if (st == RN_OK) st = fill_model(m, err);
-    if (st == RN_OK) *model = m;
-    else rn_model_close(m);
+    if (st == RN_OK && opt->log && package_note(m->pkg)) opt->log(opt->log_user, RN_LOG_WARN, package_note(m->pkg));
+    if (st == RN_OK)
+        *model = m;
+    else
+        rn_model_close(m);
     return st;
 }
 
@@ -105,8 +116,8 @@ static rn_status need_tokenizer(const rn_model *m, rn_error *err) {
     return m->tok ? RN_OK : fail(err, RN_E_UNSUPPORTED, "%s: holds no tokenizer", package_path(m->pkg));
 }
 
-rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bool add_special, bool parse_special, int32_t **ids,
-                      size_t *n_ids, rn_error *err) {
+rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bool add_special, bool parse_special,
+                      int32_t **ids, size_t *n_ids, rn_error *err) {
     if (!model || (!text && n_text) || !ids || !n_ids) return fail(err, RN_E_ARG, "rn_tokenize: NULL argument");
     *ids = NULL;
     *n_ids = 0;
@@ -115,7 +126,8 @@ rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bo
     return tokenizer_encode(model->tok, text, n_text, add_special, parse_special, ids, n_ids, NULL, err);
 }
 
-rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text, size_t *n_text, rn_error *err) {
+rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text,
+                        size_t *n_text, rn_error *err) {
     if (!model || (!ids && n_ids) || !text || !n_text) return fail(err, RN_E_ARG, "rn_detokenize: NULL argument");
     *text = NULL;
     *n_text = 0;
@@ -126,19 +138,45 @@ rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids,
 void rn_free(void *p) { mem_free(p); }
 
 rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *err) {
-    if (!m || !info || info->struct_size != sizeof *info) return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument or struct_size not set");
+    if (!m || !info || info->struct_size != sizeof *info)
+        return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument or struct_size not set");
     const struct hparams *h = package_hparams(m->pkg);
     const struct vocab *v = package_vocab(m->pkg);
-    const struct file_map *f = package_file(m->pkg);
+    uint64_t file_bytes = 0, mapped_bytes = 0, resident_bytes = 0;
+    for (size_t i = 0; i < package_n_files(m->pkg); i++) {
+        const struct file_map *f = package_file_at(m->pkg, i);
+        file_bytes += f->size;
+        mapped_bytes += f->how == FILE_LOAD_READ ? 0 : f->size;
+        resident_bytes += file_map_resident(f, 0, f->size);
+    }
     *info = (rn_model_info){
         .struct_size = sizeof *info,
-        .path = package_path(m->pkg), .format = package_format(m->pkg), .architecture = h->arch, .name = h->name,
-        .has_weights = !package_vocab_only(m->pkg), .has_tokenizer = m->tok != NULL, .tokenizer = m->tokenizer_name,
-        .n_vocab = h->n_vocab ? h->n_vocab : v->n_tokens, .n_ctx_train = h->n_ctx_train, .n_embd = h->n_embd, .n_layer = h->n_layer,
-        .n_head = h->n_head, .n_head_kv = h->n_head_kv, .head_dim = h->head_dim, .n_ff = h->n_ff, .n_params = m->n_params,
-        .file_bytes = f->size, .mapped_bytes = f->how == FILE_LOAD_READ ? 0 : f->size, .resident_bytes = file_map_resident(f, 0, f->size),
-        .types = m->types, .n_types = m->n_types, .end_tokens = m->end, .n_end_tokens = m->n_end,
-        .bos = v->n_tokens ? v->bos : -1, .add_bos = v->add_bos, .chat_template = m->chat_template,
+        .path = package_path(m->pkg),
+        .format = package_format(m->pkg),
+        .architecture = h->arch,
+        .name = h->name,
+        .has_weights = !package_vocab_only(m->pkg),
+        .has_tokenizer = m->tok != NULL,
+        .tokenizer = m->tokenizer_name,
+        .n_vocab = h->n_vocab ? h->n_vocab : v->n_tokens,
+        .n_ctx_train = h->n_ctx_train,
+        .n_embd = h->n_embd,
+        .n_layer = h->n_layer,
+        .n_head = h->n_head,
+        .n_head_kv = h->n_head_kv,
+        .head_dim = h->head_dim,
+        .n_ff = h->n_ff,
+        .n_params = m->n_params,
+        .file_bytes = file_bytes,
+        .mapped_bytes = mapped_bytes,
+        .resident_bytes = resident_bytes,
+        .types = m->types,
+        .n_types = m->n_types,
+        .end_tokens = m->end,
+        .n_end_tokens = m->n_end,
+        .bos = v->n_tokens ? v->bos : -1,
+        .add_bos = v->add_bos,
+        .chat_template = m->chat_template,
     };
     return RN_OK;
 }

@@ -5,8 +5,12 @@
 #include <string.h>
 
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err) {
-    *o = (struct outbox){.cap_tokens = z->cap_tokens, .cap_text = z->cap_text, .cap_chunks = z->cap_tokens + 2,
-                         .max_chunk_tokens = z->max_chunk_tokens, .n_top = z->n_top, .n_logits = z->n_logits,
+    *o = (struct outbox){.cap_tokens = z->cap_tokens,
+                         .cap_text = z->cap_text,
+                         .cap_chunks = z->cap_tokens + 2,
+                         .max_chunk_tokens = z->max_chunk_tokens,
+                         .n_top = z->n_top,
+                         .n_logits = z->n_logits,
                          .has_data = z->has_data};
     rn_status st = mutex_init(&o->lock, err);
     if (st != RN_OK) return st;
@@ -14,7 +18,8 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
     if ((st = condvar_init(&o->filled, err)) != RN_OK) return st;
     o->filled_made = true;
     // A chunk holds at most max_chunk_tokens, but the last one may follow an open one that is just full: one more.
-    const size_t cap = z->cap_tokens, most = z->max_chunk_tokens + 1, n_top = (size_t)z->n_top, n_logits = (size_t)z->n_logits;
+    const size_t cap = z->cap_tokens, most = z->max_chunk_tokens + 1, n_top = (size_t)z->n_top,
+                 n_logits = (size_t)z->n_logits;
     o->tokens = mem_calloc(cap, sizeof *o->tokens);
     o->top = mem_calloc(cap, n_top * sizeof *o->top + 1);
     o->logits = mem_calloc(cap, n_logits * sizeof *o->logits + 1);
@@ -25,8 +30,8 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
     o->r_top = mem_calloc(most, n_top * sizeof *o->r_top + 1);
     o->r_logits = mem_calloc(most, n_logits * sizeof *o->r_logits + 1);
     o->r_text = mem_alloc(z->cap_text);
-    if (!o->tokens || !o->top || !o->logits || !o->text || !o->chunks || !o->r_ids || !o->r_data || !o->r_top || !o->r_logits ||
-        !o->r_text)
+    if (!o->tokens || !o->top || !o->logits || !o->text || !o->chunks || !o->r_ids || !o->r_data || !o->r_top ||
+        !o->r_logits || !o->r_text)
         return fail(err, RN_E_NOMEM, "stream: out of memory for a buffer of %u tokens", z->cap_tokens);
     return RN_OK;
 }
@@ -49,7 +54,8 @@ void outbox_free(struct outbox *o) {
 
 // With the lock held.
 static bool has_room(const struct outbox *o, uint32_t n_tokens, uint32_t n_text) {
-    return o->token_head - o->token_tail + n_tokens <= o->cap_tokens && o->text_head - o->text_tail + n_text <= o->cap_text &&
+    return o->token_head - o->token_tail + n_tokens <= o->cap_tokens &&
+           o->text_head - o->text_tail + n_text <= o->cap_text &&
            o->chunk_head - o->chunk_tail + n_tokens + 1 <= o->cap_chunks;
 }
 
@@ -88,7 +94,7 @@ void outbox_push_text(struct outbox *o, const char *text, size_t n) {
     mutex_unlock(&o->lock);
 }
 
-uint32_t outbox_open_tokens(const struct outbox *o) { return o->open.n_tokens; }   // the writer's own
+uint32_t outbox_open_tokens(const struct outbox *o) { return o->open.n_tokens; } // the writer's own
 
 static void publish(struct outbox *o) {
     condvar_signal(&o->filled);
@@ -123,8 +129,12 @@ static void copy_out(struct outbox *o, rn_chunk *chunk) {
         const size_t at = o->token_tail % o->cap_tokens, n_top = (size_t)o->n_top, n_logits = (size_t)o->n_logits;
         const struct outbox_token *t = &o->tokens[at];
         o->r_ids[i] = t->id;
-        o->r_data[i] = (rn_token){t->id, t->logprob, n_top ? o->r_top + i * n_top : NULL, t->n_top,
-                                  n_logits ? o->r_logits + i * n_logits : NULL, t->drafted};
+        o->r_data[i] = (rn_token){t->id,
+                                  t->logprob,
+                                  n_top ? o->r_top + i * n_top : NULL,
+                                  t->n_top,
+                                  n_logits ? o->r_logits + i * n_logits : NULL,
+                                  t->drafted};
         if (n_top) memcpy(o->r_top + i * n_top, o->top + at * n_top, n_top * sizeof *o->top);
         if (n_logits) memcpy(o->r_logits + i * n_logits, o->logits + at * n_logits, n_logits * sizeof *o->logits);
     }
@@ -143,7 +153,8 @@ rn_status outbox_take(struct outbox *o, int64_t timeout_ns, rn_chunk *chunk) {
     mutex_lock(&o->lock);
     while (o->chunk_tail == o->chunk_head && !o->end_taken)
         if (timeout_ns == 0 || !condvar_wait(&o->filled, &o->lock, deadline)) break;
-    if (o->end_taken) st = RN_E_END;
+    if (o->end_taken)
+        st = RN_E_END;
     else if (o->chunk_tail < o->chunk_head) {
         copy_out(o, chunk);
         st = RN_OK;

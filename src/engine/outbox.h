@@ -24,19 +24,19 @@ struct outbox {
     condvar filled;
     bool lock_made, filled_made;
     uint32_t cap_tokens, cap_text, cap_chunks, max_chunk_tokens;
-    int32_t n_top, n_logits;                       // per token; 0: none
-    bool has_data;                                 // chunks carry token_data
+    int32_t n_top, n_logits; // per token; 0: none
+    bool has_data;           // chunks carry token_data
     // Rings: position modulo capacity; head counts up for ever.
     struct outbox_token *tokens;
-    rn_top *top;                                   // [cap_tokens][n_top]
-    float *logits;                                 // [cap_tokens][n_logits]
+    rn_top *top;   // [cap_tokens][n_top]
+    float *logits; // [cap_tokens][n_logits]
     char *text;
     struct outbox_chunk *chunks;
     uint64_t token_head, token_tail, text_head, text_tail, chunk_head, chunk_tail;
-    struct outbox_chunk open;                      // being written
-    uint32_t dropped;                              // tokens lost, not yet reported
+    struct outbox_chunk open; // being written
+    uint32_t dropped;         // tokens lost, not yet reported
     bool ended, end_taken;
-    rn_chunk last;                                 // finish, usage, timing of the last chunk
+    rn_chunk last; // finish, usage, timing of the last chunk
     rn_ready_fn ready;
     void *ready_user;
     // The reader's copy of a chunk.
@@ -48,14 +48,14 @@ struct outbox {
 };
 
 struct outbox_sizes {
-    uint32_t cap_tokens;        // tokens that may wait
-    uint32_t cap_text;          // bytes that may wait
-    uint32_t max_chunk_tokens;  // stream_interval
+    uint32_t cap_tokens;       // tokens that may wait
+    uint32_t cap_text;         // bytes that may wait
+    uint32_t max_chunk_tokens; // stream_interval
     int32_t n_top, n_logits;
-    bool has_data;              // log-probabilities or logits were asked for
+    bool has_data; // log-probabilities or logits were asked for
 };
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err);
-void outbox_free(struct outbox *o);   // zeroed or half-made is fine
+void outbox_free(struct outbox *o); // zeroed or half-made is fine
 
 // Writer. Room for n_tokens more tokens and n_text more bytes, each in a chunk of its own?
 bool outbox_has_room(struct outbox *o, uint32_t n_tokens, uint32_t n_text);
@@ -64,11 +64,11 @@ void outbox_drop_oldest(struct outbox *o, uint32_t n_tokens, uint32_t n_text);
 void outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
 void outbox_push_text(struct outbox *o, const char *text, size_t n);
 uint32_t outbox_open_tokens(const struct outbox *o);
-void outbox_close_chunk(struct outbox *o);                      // what is open becomes a chunk the reader can take
-void outbox_end(struct outbox *o, const rn_chunk *last);        // the last chunk: what is open, and how it ended
+void outbox_close_chunk(struct outbox *o);               // what is open becomes a chunk the reader can take
+void outbox_end(struct outbox *o, const rn_chunk *last); // the last chunk: what is open, and how it ended
 
 // Reader.
-rn_status outbox_take(struct outbox *o, int64_t timeout_ns, rn_chunk *chunk);   // RN_OK, RN_E_AGAIN, RN_E_END
+rn_status outbox_take(struct outbox *o, int64_t timeout_ns, rn_chunk *chunk); // RN_OK, RN_E_AGAIN, RN_E_END
 void outbox_on_ready(struct outbox *o, rn_ready_fn fn, void *user);
 
 #endif

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_BATCH     512
-#define WANTED_BYTES      ((size_t)64 << 20)   // logits kept of one step
-#define LIMIT_SHARE_NUM   9                    // of what is available, so that the rest of the machine lives on
-#define LIMIT_SHARE_DEN   10
-#define MAX_SCRATCH       64
+#define DEFAULT_BATCH   512
+#define WANTED_BYTES    ((size_t)64 << 20) // logits kept of one step
+#define LIMIT_SHARE_NUM 9                  // of what is available, so that the rest of the machine lives on
+#define LIMIT_SHARE_DEN 10
+#define MAX_SCRATCH     64
 
 // Bytes in a form for people, in one of a few rotating buffers.
 static const char *human(uint64_t bytes) {
@@ -42,10 +42,11 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
         .n_ctx = l->n_ctx,
         .n_batch = (int32_t)n_batch,
         .n_want = (int32_t)(n_want < n_batch ? n_want : n_batch),
-        .max_seqs = 2 * e->opt.n_streams + 64,   // streams, and sessions between their turns
+        .max_seqs = 2 * e->opt.n_streams + 64, // streams, and sessions between their turns
         .max_scratch = MAX_SCRATCH,
         .n_pages = pages_for(e, l),
-        .identity = hash_bytes(ARITHMETIC_NAME, sizeof ARITHMETIC_NAME, hash_bytes(package_path(l->m->pkg), strlen(package_path(l->m->pkg)), 0)),
+        .identity = hash_bytes(ARITHMETIC_NAME, sizeof ARITHMETIC_NAME,
+                               hash_bytes(package_path(l->m->pkg), strlen(package_path(l->m->pkg)), 0)),
     };
 }
 
@@ -55,27 +56,44 @@ static uint64_t bytes_per_position(const struct lane *l) {
     return bytes;
 }
 
-// The plan as a table, lines separated by `sep`.
-static void write_table(const rn_engine *e, const struct lane *l, const char *sep, char *out, size_t size) {
+// The plan, a row for each part: in columns on lines of their own, or in one sentence.
+static void write_table(const rn_engine *e, const struct lane *l, bool in_lines, char *out, size_t size) {
     const uint64_t kv_bytes = (uint64_t)pages_for(e, l) * KV_PAGE * bytes_per_position(l);
-    snprintf(out, size,
-             "weights used in the file %s%sweights repacked %s%srow buffers %s%skeys and values %s (%" PRId64 " positions, %s each)%s"
-             "together %s%slimit %s",
-             human(l->plan.mapped_bytes), sep, human(l->plan.repacked_bytes), sep, human(l->plan.buffer_bytes), sep, human(kv_bytes), l->n_kv,
-             human(bytes_per_position(l)), sep, human(l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes + kv_bytes), sep,
-             human(e->limit_bytes));
+    char kv_name[64];
+    snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", l->n_kv);
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } rows[] = {
+        {"weights used in the file", l->plan.mapped_bytes},
+        {"weights repacked", l->plan.repacked_bytes},
+        {"row buffers", l->plan.buffer_bytes},
+        {kv_name, kv_bytes},
+        {"together", l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes + kv_bytes},
+        {"limit", e->limit_bytes},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, in_lines ? "%s%-42s %10s" : "%s%s %s",
+                              i == 0     ? ""
+                              : in_lines ? "\n"
+                                         : "; ",
+                              rows[i].name, human(rows[i].bytes));
 }
 
-static rn_status refuse(const rn_engine *e, const struct lane *l, const char *what, int64_t asked, int64_t fits, rn_error *err) {
+static rn_status refuse(const rn_engine *e, const struct lane *l, const char *what, int64_t asked, int64_t fits,
+                        rn_error *err) {
     char table[384];
-    write_table(e, l, "; ", table, sizeof table);
-    return fail(err, RN_E_LIMIT, "%s: %" PRId64 " positions do not fit, %" PRId64 " would: %s", what, asked, fits, table);
+    write_table(e, l, false, table, sizeof table);
+    return fail(err, RN_E_LIMIT, "%s: %" PRId64 " positions do not fit, %" PRId64 " would: %s", what, asked, fits,
+                table);
 }
 
 // How many positions fit beside all weights and buffers, if the lanes share what is left evenly.
 static int64_t positions_that_fit(const rn_engine *e, const struct lane *l, uint64_t fixed) {
     if (fixed >= e->limit_bytes) return 0;
-    const uint64_t pages = (e->limit_bytes - fixed) / e->n_lanes / (bytes_per_position(l) * KV_PAGE), spare = spare_pages(e);
+    const uint64_t pages = (e->limit_bytes - fixed) / e->n_lanes / (bytes_per_position(l) * KV_PAGE),
+                   spare = spare_pages(e);
     const uint64_t fit = pages > spare ? (pages - spare) * KV_PAGE : 0;
     return fit > INT32_MAX ? INT32_MAX / KV_PAGE * KV_PAGE : (int64_t)fit;
 }
@@ -89,15 +107,19 @@ static rn_status plan_lane(rn_engine *e, struct lane *l, uint64_t fixed, rn_erro
     l->n_kv = n_kv;
     if (e->opt.n_ctx && n_ctx > fits) return refuse(e, l, "n_ctx", n_ctx, fits, err);
     if (e->opt.n_kv && n_kv > fits) return refuse(e, l, "n_kv", n_kv, fits, err);
-    if (fits < (n_ctx < KV_PAGE ? n_ctx : KV_PAGE)) return refuse(e, l, "memory", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
+    if (fits < (n_ctx < KV_PAGE ? n_ctx : KV_PAGE))
+        return refuse(e, l, "memory", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
     if (n_ctx > fits) {
         l->n_ctx = (int32_t)fits;
-        log_to(&e->log, LOG_WARN, "context: %d positions, the most that fits (the model has %d)", l->n_ctx, n_ctx_train);
+        log_to(&e->log, LOG_WARN, "context: %d positions, the most that fits (the model has %d)", l->n_ctx,
+               n_ctx_train);
     }
     if (n_ctx > n_ctx_train)
-        log_to(&e->log, LOG_WARN, "context: %d positions are more than the model was trained for (%d)", l->n_ctx, n_ctx_train);
+        log_to(&e->log, LOG_WARN, "context: %d positions are more than the model was trained for (%d)", l->n_ctx,
+               n_ctx_train);
     if (l->n_kv > fits) l->n_kv = fits;
-    if (l->n_kv < l->n_ctx) return fail(err, RN_E_ARG, "n_kv: %" PRId64 " is less than one stream's context of %d", l->n_kv, l->n_ctx);
+    if (l->n_kv < l->n_ctx)
+        return fail(err, RN_E_ARG, "n_kv: %" PRId64 " is less than one stream's context of %d", l->n_kv, l->n_ctx);
     return RN_OK;
 }
 
@@ -107,15 +129,17 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
     rn_status st = RN_OK;
     memory_limit_detect("", &have);
     e->limit_bytes = e->opt.memory_limit ? e->opt.memory_limit : have.bytes / LIMIT_SHARE_DEN * LIMIT_SHARE_NUM;
-    if (e->limit_bytes == 0) e->limit_bytes = (uint64_t)1 << 40;   // the system does not say: allocation decides
+    if (e->limit_bytes == 0) e->limit_bytes = (uint64_t)1 << 40; // the system does not say: allocation decides
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) {
         struct lane *l = &e->lanes[i];
         const struct lm_config c = lane_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
+        l->plan.repacked_bytes +=
+            package_made_bytes(l->m->pkg); // a folder's rows in GGUF's order are kept beside the panels
         fixed += l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes;
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
-    if (st == RN_OK) write_table(e, &e->lanes[0], "\n", e->plan_text, sizeof e->plan_text);
+    if (st == RN_OK) write_table(e, &e->lanes[0], true, e->plan_text, sizeof e->plan_text);
     return st;
 }

@@ -7,15 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-#define TEXT_OUT_SLACK 64u   // an unfinished character and the like
+#define TEXT_OUT_SLACK 64u // an unfinished character and the like
 
 static rn_status check_struct(size_t got, size_t want, const char *name, rn_error *err) {
-    return got == want ? RN_OK : fail(err, RN_E_ARG, "%s: struct_size is %zu, this library has %zu: call rn_%s_init()", name, got, want, name);
+    return got == want ? RN_OK
+                       : fail(err, RN_E_ARG, "%s: struct_size is %zu, this library has %zu: call rn_%s_init()", name,
+                              got, want, name);
 }
 
 static rn_status check_int(const char *name, int64_t value, int64_t min, int64_t max, rn_error *err) {
     if (value >= min && value <= max) return RN_OK;
-    return fail(err, RN_E_ARG, "%s: %lld is outside %lld..%lld", name, (long long)value, (long long)min, (long long)max);
+    return fail(err, RN_E_ARG, "%s: %lld is outside %lld..%lld", name, (long long)value, (long long)min,
+                (long long)max);
 }
 
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
@@ -63,7 +66,8 @@ static rn_status append_text(const rn_model *m, const rn_part *p, struct id_vec 
     int32_t *ids = NULL;
     size_t n = 0;
     if (!m->tok)
-        return fail(err, RN_E_UNSUPPORTED, "prompt: %s has no tokenizer: give token ids instead of text", package_path(m->pkg));
+        return fail(err, RN_E_UNSUPPORTED, "prompt: %s has no tokenizer: give token ids instead of text",
+                    package_path(m->pkg));
     rn_status st = v->n ? tokenizer_encode_more(m->tok, p->text, p->n_text, p->parse_special, &ids, &n, err)
                         : tokenizer_encode(m->tok, p->text, p->n_text, false, p->parse_special, &ids, &n, NULL, err);
     if (st == RN_OK) st = ids_append(v, ids, n, err);
@@ -77,20 +81,27 @@ static rn_status make_prompt(const rn_request *r, const struct lane *l, struct i
     rn_status st = RN_OK;
     if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
     const size_t n_held = v->n;
-    const bool wants_bos = r->add_special && n_held == 0 && vocab->add_bos && vocab->bos >= 0 && r->n_parts && r->parts[0].kind == RN_PART_TEXT;
+    const bool wants_bos = r->add_special && n_held == 0 && vocab->add_bos && vocab->bos >= 0 && r->n_parts &&
+                           r->parts[0].kind == RN_PART_TEXT;
     for (size_t i = 0; i < r->n_parts && st == RN_OK; i++) {
         const rn_part *p = &r->parts[i];
-        if (p->kind == RN_PART_TEXT && p->n_text && !p->text) st = fail(err, RN_E_ARG, "parts[%zu].text: NULL with n_text %zu", i, p->n_text);
-        else if (p->kind == RN_PART_TEXT) st = append_text(l->m, p, v, err);
-        else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK) st = ids_append(v, p->ids, p->n_ids, err);
+        if (p->kind == RN_PART_TEXT && p->n_text && !p->text)
+            st = fail(err, RN_E_ARG, "parts[%zu].text: NULL with n_text %zu", i, p->n_text);
+        else if (p->kind == RN_PART_TEXT)
+            st = append_text(l->m, p, v, err);
+        else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
+            st = ids_append(v, p->ids, p->n_ids, err);
     }
     if (st == RN_OK && wants_bos && (v->n == 0 || v->ids[0] != vocab->bos)) {
         if ((st = ids_append(v, &vocab->bos, 1, err)) != RN_OK) return st;
         memmove(v->ids + 1, v->ids, (v->n - 1) * sizeof *v->ids);
         v->ids[0] = vocab->bos;
     }
-    if (st == RN_OK) st = check_ids("prompt", v->ids, v->n, l->lm->n_vocab, err);   // a vocabulary may name more than the head has rows
-    if (st == RN_OK && v->n == 0) st = fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
+    if (st == RN_OK)
+        st = check_ids("prompt", v->ids, v->n, l->lm->n_vocab,
+                       err); // a vocabulary may name more than the head has rows
+    if (st == RN_OK && v->n == 0)
+        st = fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
     return st;
 }
 
@@ -111,13 +122,17 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     s->n_stop_ids = r->n_stop_tokens;
     if (r->n_stop == 0) return RN_OK;
     if (!r->stop) return fail(err, RN_E_ARG, "stop: NULL with n_stop %zu", r->n_stop);
-    if (r->n_stop > STOP_MAX_STRINGS) return fail(err, RN_E_LIMIT, "stop: %zu strings, limit %d", r->n_stop, STOP_MAX_STRINGS);
-    if (!s->lane->m->tok) return fail(err, RN_E_UNSUPPORTED, "stop: %s has no tokenizer, so it makes no text", package_path(s->lane->m->pkg));
+    if (r->n_stop > STOP_MAX_STRINGS)
+        return fail(err, RN_E_LIMIT, "stop: %zu strings, limit %d", r->n_stop, STOP_MAX_STRINGS);
+    if (!s->lane->m->tok)
+        return fail(err, RN_E_UNSUPPORTED, "stop: %s has no tokenizer, so it makes no text",
+                    package_path(s->lane->m->pkg));
     for (size_t i = 0; i < r->n_stop; i++) {
         if (!r->stop[i]) return fail(err, RN_E_ARG, "stop[%zu]: NULL", i);
         n_bytes[i] = r->stop_bytes ? r->stop_bytes[i] : strlen(r->stop[i]);
         if (!r->raw_bytes && !utf8_valid(r->stop[i], n_bytes[i]))
-            return fail(err, RN_E_ARG, "stop[%zu]: not valid UTF-8, so it can match nothing unless raw_bytes is asked for", i);
+            return fail(err, RN_E_ARG,
+                        "stop[%zu]: not valid UTF-8, so it can match nothing unless raw_bytes is asked for", i);
     }
     return stop_set_create(r->stop, n_bytes, r->n_stop, &s->stops, err);
 }
@@ -126,18 +141,22 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     rn_status st = RN_OK;
     struct logit_bias *bias = NULL;
     sampling_from_public(&r->sampling, &s->sampling);
-    s->sampling.seed = r->has_seed ? r->seed : clock_entropy() >> 11;   // 53 bits: survives JSON readers that count in doubles
-    if (r->sampling.order > RN_ORDER_TRANSFORMERS) return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling.order);
+    s->sampling.seed =
+        r->has_seed ? r->seed : clock_entropy() >> 11; // 53 bits: survives JSON readers that count in doubles
+    if (r->sampling.order > RN_ORDER_TRANSFORMERS)
+        return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling.order);
     if (r->sampling.n_logit_bias > SAMPLING_MAX_BIAS)
-        return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, limit %d", r->sampling.n_logit_bias, SAMPLING_MAX_BIAS);
+        return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, limit %d", r->sampling.n_logit_bias,
+                    SAMPLING_MAX_BIAS);
     if (r->sampling.n_logit_bias && !r->sampling.logit_bias) return fail(err, RN_E_ARG, "logit_bias: NULL");
     if (r->sampling.n_logit_bias && !(bias = mem_calloc(r->sampling.n_logit_bias, sizeof *bias)))
         return fail(err, RN_E_NOMEM, "logit_bias: out of memory");
     for (size_t i = 0; i < r->sampling.n_logit_bias; i++)
         bias[i] = (struct logit_bias){r->sampling.logit_bias[i].token, r->sampling.logit_bias[i].bias};
     s->sampling.bias = bias, s->sampling.n_bias = r->sampling.n_logit_bias;
-    st = sampler_create(&s->sampling, &s->engine->kernels->row, s->lane->lm->n_vocab, s->lane->n_ctx, &s->sampler, err);
-    s->sampling.bias = NULL, s->sampling.n_bias = 0;   // the sampler has its own copy
+    st = sampler_create(&s->sampling, &s->engine->kernels->row, s->lane->lm->n_vocab, s->lane->n_ctx, &s->sampler,
+                        err);
+    s->sampling.bias = NULL, s->sampling.n_bias = 0; // the sampler has its own copy
     mem_free(bias);
     if (st == RN_OK) sampler_see_prompt(s->sampler, s->tokens, (size_t)s->n_prompt);
     if (st == RN_OK) st = sample_strategy_create(s->sampler, -1, &s->strategy, err);
@@ -148,18 +167,23 @@ static rn_status no_memory(rn_error *err) { return fail(err, RN_E_NOMEM, "stream
 
 // Text the prompt stands for, into the outbox as the first chunk.
 static rn_status decode_echo(const rn_stream *s, size_t n_held, char **text, size_t *n, rn_error *err) {
-    if (!s->lane->m->tok) return fail(err, RN_E_UNSUPPORTED, "echo: %s has no tokenizer", package_path(s->lane->m->pkg));
-    return tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->special, text, n, err);
+    if (!s->lane->m->tok)
+        return fail(err, RN_E_UNSUPPORTED, "echo: %s has no tokenizer", package_path(s->lane->m->pkg));
+    return tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->special, text, n,
+                            err);
 }
 
 static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
     char *echo = NULL;
     size_t n_echo = 0;
     const size_t piece = s->lane->m->tok ? tokenizer_max_piece(s->lane->m->tok) : 1;
-    const size_t one = UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES + TEXT_OUT_SLACK;   // the most one token brings out
+    const size_t one =
+        UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES + TEXT_OUT_SLACK; // the most one token brings out
     const uint32_t interval = (uint32_t)r->stream_interval, wanted = r->want_logits ? 16 : (uint32_t)r->buffer_tokens;
-    rn_status st = r->echo ? decode_echo(s, r->session ? (size_t)r->session->n_tokens : 0, &echo, &n_echo, err) : RN_OK;
-    if (st == RN_OK && (one > UINT32_MAX / 8 || n_echo > UINT32_MAX / 16)) st = fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
+    rn_status st =
+        r->echo ? decode_echo(s, r->session ? (size_t)r->session->n_tokens : 0, &echo, &n_echo, err) : RN_OK;
+    if (st == RN_OK && (one > UINT32_MAX / 8 || n_echo > UINT32_MAX / 16))
+        st = fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
     if (st != RN_OK) goto out;
     const struct outbox_sizes z = {
         .cap_tokens = (wanted > interval ? wanted : interval) + 1,
@@ -215,7 +239,8 @@ static rn_status claim_session(rn_stream *s, rn_session *session, rn_error *err)
     rn_status st = RN_OK;
     if (!session) return RN_OK;
     mutex_lock(&s->engine->lock);
-    if (session->stream) st = fail(err, RN_E_STATE, "session: has a running stream");
+    if (session->stream)
+        st = fail(err, RN_E_STATE, "session: has a running stream");
     else {
         session->stream = s;
         s->session = session;
@@ -249,19 +274,23 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
     if (st == RN_OK) st = make_sampler(s, r, err);
     if (st == RN_OK) st = make_outbox(s, r, err);
     stop_matcher_init(&s->matcher, s->stops);
-    if (st == RN_OK && r->token_times && !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
+    if (st == RN_OK && r->token_times &&
+        !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
         st = no_memory(err);
     if (st == RN_OK && r->logprobs >= 0 &&
-        !(s->top_scratch = mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
+        !(s->top_scratch =
+              mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
         st = no_memory(err);
     mem_free(v.ids);
-    if (st == RN_OK) *out = s;
-    else stream_destroy(s);
+    if (st == RN_OK)
+        *out = s;
+    else
+        stream_destroy(s);
     return st;
 }
 
-rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user, rn_stream **out,
-                              rn_error *err) {
+rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user,
+                              rn_stream **out, rn_error *err) {
     *out = NULL;
     rn_status st = check_int("model", (int64_t)model, 0, (int64_t)e->n_lanes - 1, err);
     if (st == RN_OK) st = check_ids("ids", ids, n, e->lanes[model].lm->n_vocab, err);
@@ -273,17 +302,21 @@ rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, si
     if (!s) return no_memory(err);
     s->on_row = fn, s->on_row_user = user;
     s->stream_interval = 1;
-    st = take_tokens(s, &(struct id_vec){(int32_t *)ids, n}, 0, err);   // only read
+    st = take_tokens(s, &(struct id_vec){(int32_t *)ids, n}, 0, err); // only read
     if (st == RN_OK && (!(s->text_a = mem_alloc(16)) || !(s->text_b = mem_alloc(16)))) st = no_memory(err);
-    if (st == RN_OK) st = outbox_init(&s->out, &(struct outbox_sizes){.cap_tokens = 1, .cap_text = 16, .max_chunk_tokens = 1}, err);
-    if (st == RN_OK) *out = s;
-    else stream_destroy(s);
+    if (st == RN_OK)
+        st =
+            outbox_init(&s->out, &(struct outbox_sizes){.cap_tokens = 1, .cap_text = 16, .max_chunk_tokens = 1}, err);
+    if (st == RN_OK)
+        *out = s;
+    else
+        stream_destroy(s);
     return st;
 }
 
 void stream_destroy(rn_stream *s) {
     if (!s) return;
-    if (s->session && s->state == STREAM_NEW) {   // never submitted: the session is free again
+    if (s->session && s->state == STREAM_NEW) { // never submitted: the session is free again
         mutex_lock(&s->engine->lock);
         s->session->stream = NULL;
         mutex_unlock(&s->engine->lock);

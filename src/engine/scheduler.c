@@ -41,8 +41,10 @@ static void run_calls(rn_engine *e) {
 // Takes a stream out of the list and tells its reader. With the lock held; it is let go while the outbox is written.
 static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
     rn_engine *e = s->engine;
-    if (s->state == STREAM_QUEUED) e->n_queued--;
-    else e->n_running--;
+    if (s->state == STREAM_QUEUED)
+        e->n_queued--;
+    else
+        e->n_running--;
     for (rn_stream **at = &e->streams; *at; at = &(*at)->next)
         if (*at == s) {
             *at = s->next;
@@ -60,7 +62,8 @@ static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
 static void end_cancelled(rn_engine *e) {
     for (rn_stream *s = e->streams, *next; s; s = next) {
         next = s->next;
-        if (atomic_load(&s->cancelled) || e->stopping) end_stream(s, RN_FINISH_CANCELLED, s->cancel_why ? s->cancel_why : "cancelled");
+        if (atomic_load(&s->cancelled) || e->stopping)
+            end_stream(s, RN_FINISH_CANCELLED, s->cancel_why ? s->cancel_why : "cancelled");
     }
 }
 
@@ -107,9 +110,11 @@ static bool may_run(rn_stream *s, int64_t now, int64_t *wait_until) {
     if (s->overflow == RN_OVERFLOW_CANCEL) {
         s->cancel_why = "slow reader";
         atomic_store(&s->cancelled, true);
+        s->engine->work = true; // the next round ends it, even when nothing else runs
         return false;
     }
-    if (outbox_open_tokens(&s->out)) outbox_close_chunk(&s->out);   // a long stream_interval must not keep text from its reader
+    if (outbox_open_tokens(&s->out))
+        outbox_close_chunk(&s->out); // a long stream_interval must not keep text from its reader
     s->parked = true;
     return false;
 }
@@ -133,12 +138,14 @@ static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
     if (n > budget - l->n_rows) n = budget - l->n_rows;
     if (s->on_row && n > room_want) n = room_want;
     const bool completes = done + (int32_t)n == target;
-    if (completes && first_run && !s->on_row && room_want == 0 && n > 0) n--;   // its last row waits for room among the wanted
+    if (completes && first_run && !s->on_row && room_want == 0 && n > 0)
+        n--; // its last row waits for room among the wanted
     if (n == 0) return;
     const bool absorbs = done + (int32_t)n == target && first_run && !s->on_row;
     for (size_t i = 0; i < n; i++) {
         const bool wanted = s->on_row || (absorbs && i + 1 == n);
-        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[done + (int32_t)i], LM_APPEND, wanted ? LM_WANT_LOGITS : 0};
+        l->rows[l->n_rows + i] =
+            (struct lm_row){s->seq, s->tokens[done + (int32_t)i], LM_APPEND, wanted ? LM_WANT_LOGITS : 0};
         l->n_wanted += wanted;
     }
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};
@@ -146,8 +153,8 @@ static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
 }
 
 // Streams decode first, in order of their age; then prompts, oldest first, up to the step's budget.
-static rn_status build_step(rn_engine *e, struct lane *l, int64_t now, int64_t *wait_until, int32_t *n_parked, rn_stream **culprit,
-                            rn_error *err) {
+static rn_status build_step(rn_engine *e, struct lane *l, int64_t now, int64_t *wait_until, int32_t *n_parked,
+                            rn_stream **culprit, rn_error *err) {
     rn_status st = RN_OK;
     l->n_rows = l->n_parts = l->n_wanted = 0;
     l->crowded = false;
@@ -161,8 +168,10 @@ static rn_status build_step(rn_engine *e, struct lane *l, int64_t now, int64_t *
                 continue;
             }
             *culprit = s;
-            if (phase == 0) add_decode_rows(l, s, err, &st);
-            else if (l->n_rows < budget) add_prefill_rows(l, s, budget);
+            if (phase == 0)
+                add_decode_rows(l, s, err, &st);
+            else if (l->n_rows < budget)
+                add_prefill_rows(l, s, budget);
         }
     }
     return st;
@@ -181,7 +190,9 @@ static bool make_room(rn_engine *e, struct lane *l) {
     for (rn_stream *s = e->streams; s; s = s->next) {
         if (s->lane != l || s->seq < 0 || s->state == STREAM_QUEUED) continue;
         n++;
-        if (!victim || is_idle(s) > is_idle(victim) || (is_idle(s) == is_idle(victim) && s->t_begin > victim->t_begin)) victim = s;
+        if (!victim || is_idle(s) > is_idle(victim) ||
+            (is_idle(s) == is_idle(victim) && s->t_begin > victim->t_begin))
+            victim = s;
     }
     if (n < 2) return false;
     stream_release_seq(victim, false);
@@ -191,7 +202,8 @@ static bool make_room(rn_engine *e, struct lane *l) {
     e->n_queued++;
     e->n_running--;
     e->stats.n_preempted++;
-    log_to(&e->log, LOG_DEBUG, "keys and values: full, a stream of %d tokens waits and evaluates them again later", victim->n_tokens);
+    log_to(&e->log, LOG_DEBUG, "keys and values: full, a stream of %d tokens waits and evaluates them again later",
+           victim->n_tokens);
     return true;
 }
 
@@ -205,9 +217,11 @@ static rn_status absorb_score(rn_engine *e, struct lane *l, const struct stream_
     for (size_t i = 0; i < p->n; i++) {
         const float *logits = lm_logits(l->lm, p->first + i);
         if (!finite_row(e, logits, l->lm->n_vocab))
-            return s->score_status = fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);
+            return s->score_status =
+                       fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);
         if (s->on_row(s->on_row_user, (size_t)first + i, logits, l->lm->n_vocab))
-            return s->score_status = fail(err, RN_E_CANCELLED, "stopped by the caller at position %d", first + (int32_t)i);
+            return s->score_status =
+                       fail(err, RN_E_CANCELLED, "stopped by the caller at position %d", first + (int32_t)i);
     }
     if (stream_evaluated(s) == s->n_prompt) s->finish = RN_FINISH_LENGTH;
     return RN_OK;
@@ -227,7 +241,7 @@ static rn_status absorb_part(rn_engine *e, struct lane *l, const struct stream_r
         s->state = STREAM_DECODE;
         if (!s->t_prompt) s->t_prompt = clock_now_ns();
         if (!p->absorbs) return RN_OK;
-        if (s->n_tokens >= s->n_limit) {   // max_tokens 0: the prompt is in the cache, nothing is generated
+        if (s->n_tokens >= s->n_limit) { // max_tokens 0: the prompt is in the cache, nothing is generated
             snprintf(s->detail, sizeof s->detail, "max_tokens 0");
             s->finish = RN_FINISH_LENGTH;
             return RN_OK;
@@ -244,7 +258,7 @@ static void run_step(rn_engine *e, struct lane *l) {
     rn_error err = {0};
     size_t failed_row = 0;
     mutex_unlock(&e->lock);
-    rn_status st = file_map_check(package_file(l->m->pkg), package_path(l->m->pkg), &err);
+    rn_status st = package_check_files(l->m->pkg, &err);
     const bool file_gone = st != RN_OK;
     if (st == RN_OK) st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
     if (st == RN_OK)
@@ -259,12 +273,16 @@ static void run_step(rn_engine *e, struct lane *l) {
     mutex_lock(&e->lock);
     e->stats.n_steps++;
     e->stats.n_rows += l->n_rows;
-    if (st == RN_E_LIMIT && make_room(e, l)) return;   // the step is built anew
+    if (st == RN_E_LIMIT && make_room(e, l)) return; // the step is built anew
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;
-        const bool hit = st != RN_OK && (file_gone || (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
-        if (hit) end_stream(s, RN_FINISH_ERROR, err.text);
-        else if (st == RN_OK && s->finish != RN_FINISH_NONE) end_stream(s, s->finish, s->detail);
+        const bool hit =
+            st != RN_OK &&
+            (file_gone || (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
+        if (hit)
+            end_stream(s, RN_FINISH_ERROR, err.text);
+        else if (st == RN_OK && s->finish != RN_FINISH_NONE)
+            end_stream(s, s->finish, s->detail);
     }
 }
 
@@ -304,7 +322,7 @@ static void rotate(rn_engine *e) {
 
 void *engine_step_thread(void *arg) {
     rn_engine *e = arg;
-    const fp_mode mode = fp_mode_enter();   // strategies compute on this thread
+    const fp_mode mode = fp_mode_enter(); // strategies compute on this thread
     mutex_lock(&e->lock);
     for (;;) {
         int64_t wait_until;

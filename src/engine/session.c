@@ -7,7 +7,8 @@
 rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session, rn_error *err) {
     if (session) *session = NULL;
     if (!engine || !session) return fail(err, RN_E_ARG, "rn_session_open: NULL argument");
-    if (model >= engine->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    if (model >= engine->n_lanes)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
     rn_session *s = mem_calloc(1, sizeof *s);
     if (s) s->tokens = mem_calloc((size_t)engine->lanes[model].n_ctx + 1, sizeof *s->tokens);
     if (!s || !s->tokens) {
@@ -44,7 +45,8 @@ static void fork_on_step_thread(void *ctx) {
     if (is_busy(c)) return;
     memcpy(c->copy->tokens, c->session->tokens, (size_t)c->session->n_tokens * sizeof *c->copy->tokens);
     c->copy->n_tokens = c->session->n_tokens;
-    if (c->session->seq >= 0 && lm_seq_fork(c->session->lane->lm, c->session->seq, &c->copy->seq, NULL) != RN_OK) c->copy->seq = -1;
+    if (c->session->seq >= 0 && lm_seq_fork(c->session->lane->lm, c->session->seq, &c->copy->seq, NULL) != RN_OK)
+        c->copy->seq = -1;
 }
 
 rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err) {
@@ -55,8 +57,10 @@ rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err)
     rn_status st = rn_session_open(e, (size_t)(session->lane - e->lanes), &c.copy, err);
     if (st != RN_OK) return st;
     engine_call_wait(e, fork_on_step_thread, &c);
-    if (c.st == RN_OK) *copy = c.copy;
-    else rn_session_close(c.copy);
+    if (c.st == RN_OK)
+        *copy = c.copy;
+    else
+        rn_session_close(c.copy);
     return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
 }
 

@@ -5,10 +5,11 @@ rn_status stream_submit(rn_stream *s, rn_error *err) {
     rn_engine *e = s->engine;
     rn_status st = RN_OK;
     mutex_lock(&e->lock);
-    if (e->stopping) st = fail(err, RN_E_STATE, "engine: closing");
+    if (e->stopping)
+        st = fail(err, RN_E_STATE, "engine: closing");
     else if (e->n_running + e->n_queued >= e->opt.n_streams + e->opt.n_queue)
-        st = fail(err, RN_E_LIMIT, "queue: full: %d streams run or wait, limits %d and %d", e->n_running + e->n_queued, e->opt.n_streams,
-                  e->opt.n_queue);
+        st = fail(err, RN_E_LIMIT, "queue: full: %d streams run or wait, limits %d and %d",
+                  e->n_running + e->n_queued, e->opt.n_streams, e->opt.n_queue);
     else {
         rn_stream **at = &e->streams;
         while (*at) at = &(*at)->next;
@@ -39,7 +40,7 @@ rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
     const rn_status st = outbox_take(&stream->out, timeout_ns, chunk);
     if (st != RN_OK) return st;
     mutex_lock(&stream->engine->lock);
-    if (stream->state != STREAM_ENDED) engine_wake(stream->engine);   // it may have been parked
+    if (stream->state != STREAM_ENDED) engine_wake(stream->engine); // it may have been parked
     mutex_unlock(&stream->engine->lock);
     return RN_OK;
 }
@@ -76,7 +77,8 @@ void rn_stream_close(rn_stream *stream) {
     stream_destroy(stream);
 }
 
-rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user, rn_error *err) {
+rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user,
+                   rn_error *err) {
     rn_stream *s;
     rn_chunk last = {0};
     if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
@@ -89,7 +91,8 @@ rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n
     st = rn_stream_next(s, -1, &last, err);
     if (st == RN_OK && last.finish_reason == RN_FINISH_ERROR)
         st = fail(err, s->score_status != RN_OK ? s->score_status : RN_E_INTERNAL, "%s", last.finish_detail);
-    else if (st == RN_OK && last.finish_reason == RN_FINISH_CANCELLED) st = fail(err, RN_E_CANCELLED, "score: %s", last.finish_detail);
+    else if (st == RN_OK && last.finish_reason == RN_FINISH_CANCELLED)
+        st = fail(err, RN_E_CANCELLED, "score: %s", last.finish_detail);
     rn_stream_close(s);
     return st;
 }

@@ -11,16 +11,19 @@ int32_t stream_evaluated(const rn_stream *s) { return s->seq < 0 ? 0 : lm_seq_le
 
 // Tokens to evaluate before the strategy goes on: the prompt; after a preemption also what was generated, but for the last token,
 // which the strategy asks for itself.
-int32_t stream_prefill_target(const rn_stream *s) { return s->n_tokens > s->n_prompt ? s->n_tokens - 1 : s->n_prompt; }
+int32_t stream_prefill_target(const rn_stream *s) {
+    return s->n_tokens > s->n_prompt ? s->n_tokens - 1 : s->n_prompt;
+}
 
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st = RN_OK;
-    if (s->seq < 0 && s->session && s->session->seq >= 0) {   // the session's pages become the stream's
+    if (s->seq < 0 && s->session && s->session->seq >= 0) { // the session's pages become the stream's
         s->seq = s->session->seq;
         s->session->seq = -1;
         s->n_cached = lm_seq_len(m, s->seq);
-        if (s->n_cached >= s->n_prompt) s->n_cached = lm_truncate(m, s->seq, s->n_prompt - 1);   // the last row's logits are wanted
+        if (s->n_cached >= s->n_prompt)
+            s->n_cached = lm_truncate(m, s->seq, s->n_prompt - 1); // the last row's logits are wanted
     } else if (s->seq < 0 && s->on_row) {
         st = lm_seq_new(m, &s->seq, err);
     } else if (s->seq < 0) {
@@ -40,8 +43,10 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
 
 void stream_release_seq(rn_stream *s, bool keep_for_session) {
     if (s->seq < 0) return;
-    if (keep_for_session) s->session->seq = s->seq;
-    else lm_seq_free(s->lane->lm, s->seq);
+    if (keep_for_session)
+        s->session->seq = s->seq;
+    else
+        lm_seq_free(s->lane->lm, s->seq);
     s->seq = -1;
 }
 
@@ -81,7 +86,8 @@ static void push_token(rn_stream *s, const struct emission *e) {
     if (s->n_logprobs >= 0 && e->logits) {
         const int32_t n_vocab = s->lane->lm->n_vocab;
         t.n_top = s->n_logprobs < n_vocab ? s->n_logprobs : n_vocab;
-        t.logprob = token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->top, s->top_scratch);
+        t.logprob =
+            token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->top, s->top_scratch);
         for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
     }
     outbox_push_token(&s->out, &t, top, e->logits);
@@ -110,7 +116,8 @@ bool stream_emit(void *user, const struct emission *e) {
     if (s->n_tokens >= s->n_limit)
         finish(s, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
                s->context_binds ? s->lane->n_ctx : s->n_limit - s->n_prompt);
-    if (s->finish == RN_FINISH_NONE && outbox_open_tokens(&s->out) >= (uint32_t)s->stream_interval) outbox_close_chunk(&s->out);
+    if (s->finish == RN_FINISH_NONE && outbox_open_tokens(&s->out) >= (uint32_t)s->stream_interval)
+        outbox_close_chunk(&s->out);
     return s->finish == RN_FINISH_NONE;
 }
 
@@ -142,13 +149,17 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
     s->finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;
-    outbox_end(&s->out, &(rn_chunk){
-        .finish_reason = why,
-        .finish_detail = s->detail,
-        .seed = s->sampling.seed,
-        .usage = {.prompt_tokens = s->n_prompt, .cached_tokens = s->n_cached, .completion_tokens = n_made},
-        .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled), .prefill_ms = ms(s->t_scheduled, s->t_prompt),
-                   .first_token_ms = ms(s->t_begin, s->t_first), .decode_ms = ms(s->t_first, s->t_last),
-                   .token_ms = s->token_ms, .n_token_ms = s->token_ms ? (size_t)n_made : 0},
-    });
+    outbox_end(&s->out,
+               &(rn_chunk){
+                   .finish_reason = why,
+                   .finish_detail = s->detail,
+                   .seed = s->sampling.seed,
+                   .usage = {.prompt_tokens = s->n_prompt, .cached_tokens = s->n_cached, .completion_tokens = n_made},
+                   .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled),
+                              .prefill_ms = ms(s->t_scheduled, s->t_prompt),
+                              .first_token_ms = ms(s->t_begin, s->t_first),
+                              .decode_ms = ms(s->t_first, s->t_last),
+                              .token_ms = s->token_ms,
+                              .n_token_ms = s->token_ms ? (size_t)n_made : 0},
+               });
 }

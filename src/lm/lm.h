@@ -13,20 +13,20 @@
 typedef struct lm lm;
 
 enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2 };
-enum { LM_APPEND = -2, LM_ROOT = -1 };   // parents that are no scratch node
+enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
 struct lm_row {
     int32_t seq;
-    int32_t token;     // 0..n_vocab-1
-    int32_t parent;    // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position.
-                       // k >= 0: a scratch child of node k of this sequence (made in an earlier step or an earlier row of this one)
-    uint32_t want;     // LM_WANT_*
+    int32_t token;  // 0..n_vocab-1
+    int32_t parent; // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position.
+        // k >= 0: a scratch child of node k of this sequence (made in an earlier step or an earlier row of this one)
+    uint32_t want; // LM_WANT_*
 };
 
 // Why a prefix was not found whole; speaks of position lm_prefix.n.
 struct lm_prefix {
-    int32_t seq, n;      // the new sequence, and how many rows it holds already
-    const char *miss;    // "none", "empty", "differs", "end", "window"
+    int32_t seq, n;   // the new sequence, and how many rows it holds already
+    const char *miss; // "none", "empty", "differs", "end", "window"
 };
 
 struct lm_ops {
@@ -46,9 +46,9 @@ struct lm_ops {
 struct lm {
     const struct lm_ops *ops;
     int32_t n_vocab, n_embd;
-    int32_t n_ctx;            // longest sequence
-    int32_t n_batch;          // most rows of a step
-    int32_t n_want;           // most rows of a step whose logits or hidden state are wanted
+    int32_t n_ctx;   // longest sequence
+    int32_t n_batch; // most rows of a step
+    int32_t n_want;  // most rows of a step whose logits or hidden state are wanted
 };
 
 // Evaluates all rows in one batch and appends their keys and values. All or nothing: on failure no sequence has changed.
@@ -74,7 +74,8 @@ static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t
 // Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again.
 static inline int32_t lm_truncate(lm *m, int32_t seq, int32_t n) { return m->ops->truncate(m, seq, n); }
 // A new sequence that begins with the longest cached prefix of tokens[0..n).
-static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out,
+                                        rn_error *err) {
     return m->ops->match_prefix(m, tokens, n, out, err);
 }
 static inline void lm_destroy(lm *m) {

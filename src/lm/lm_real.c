@@ -10,12 +10,12 @@ struct lm_real {
     backend *b;
     struct lm_config c;
     kv *kv;
-    int32_t n_blocks;                     // of a sequence of n_ctx positions
+    int32_t n_blocks; // of a sequence of n_ctx positions
     // Of the running step:
-    struct batch_row *rows;               // [n_batch]
-    struct batch_seq *seqs;               // [n_batch]
-    int32_t *seq_of;                      // [max_seqs] index into seqs, -1: not in this step
-    int32_t *seq_ids;                     // [n_batch] the reverse
+    struct batch_row *rows; // [n_batch]
+    struct batch_seq *seqs; // [n_batch]
+    int32_t *seq_of;        // [max_seqs] index into seqs, -1: not in this step
+    int32_t *seq_ids;       // [n_batch] the reverse
     int32_t n_seqs;
     int32_t *pages;                       // [n_batch][n_groups][n_blocks]
     struct kv_slot *paths;                // [n_batch][n_groups][max_scratch]
@@ -84,7 +84,8 @@ static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batc
     const int32_t depth = kv_scratch_depth(m->kv, r->seq, node), row = (int32_t)(out - m->rows);
     out->pos = len + depth - 1;
     for (int32_t g = 0; g < m->p->n_groups; g++) {
-        struct kv_slot *path = m->paths + ((size_t)row * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->c.max_scratch;
+        struct kv_slot *path =
+            m->paths + ((size_t)row * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->c.max_scratch;
         for (int32_t n = node, d = depth; d > 0; d--, n = kv_scratch_parent(m->kv, r->seq, n))
             path[d - 1] = kv_scratch_slot(m->kv, r->seq, n, g);
         out->path[g] = path;
@@ -99,7 +100,8 @@ static void fill_seqs(struct lm_real *m) {
         m->seqs[s].n_committed = len;
         for (int32_t g = 0; g < m->p->n_groups; g++) {
             int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
-            for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++) pages[b] = kv_seq_page(m->kv, m->seq_ids[s], g, b);
+            for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++)
+                pages[b] = kv_seq_page(m->kv, m->seq_ids[s], g, b);
             m->seqs[s].pages[g] = pages;
         }
     }
@@ -162,7 +164,7 @@ static rn_status match_prefix(lm *base, const int32_t *tokens, int32_t n, struct
     const int32_t n_keys = n < m->c.n_ctx ? n : m->c.n_ctx;
     for (int32_t i = 0; i < n_keys; i++) m->keys[i] = (uint64_t)tokens[i];
     const rn_status st = kv_match_prefix(m->kv, m->keys, n_keys, &out->seq, &out->n, &why, err);
-    if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END;   // nothing cached is longer than n_ctx
+    if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END; // nothing cached is longer than n_ctx
     if (st == RN_OK) out->miss = kv_miss_name(why);
     return st;
 }
@@ -186,12 +188,12 @@ static void destroy(lm *base) {
     mem_free(m);
 }
 
-static const struct lm_ops ops = {"real", destroy, step,    logits, hidden,       seq_new,
+static const struct lm_ops ops = {"real",   destroy,  step,    logits, hidden,       seq_new,
                                   seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;
-    m->n_blocks = (m->c.n_ctx + KV_PAGE - 1) / KV_PAGE;   // kv_create() has checked n_ctx
+    m->n_blocks = (m->c.n_ctx + KV_PAGE - 1) / KV_PAGE; // kv_create() has checked n_ctx
     m->rows = mem_calloc(n_batch, sizeof *m->rows);
     m->seqs = mem_calloc(n_batch, sizeof *m->seqs);
     m->seq_of = mem_alloc((size_t)m->c.max_seqs * sizeof *m->seq_of);
@@ -217,15 +219,24 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     struct lm_real *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "lm: out of memory");
     m->p = p, m->b = b, m->c = *c;
-    m->base = (lm){.ops = &ops, .n_vocab = (int32_t)p->width[p->logits], .n_embd = (int32_t)p->width[p->hidden], .n_ctx = c->n_ctx,
-                   .n_batch = c->n_batch, .n_want = c->n_want};
-    struct kv_config k = {.n_groups = p->n_groups, .max_seqs = c->max_seqs, .n_ctx = c->n_ctx, .max_scratch = c->max_scratch,
+    m->base = (lm){.ops = &ops,
+                   .n_vocab = (int32_t)p->width[p->logits],
+                   .n_embd = (int32_t)p->width[p->hidden],
+                   .n_ctx = c->n_ctx,
+                   .n_batch = c->n_batch,
+                   .n_want = c->n_want};
+    struct kv_config k = {.n_groups = p->n_groups,
+                          .max_seqs = c->max_seqs,
+                          .n_ctx = c->n_ctx,
+                          .max_scratch = c->max_scratch,
                           .identity = c->identity};
     for (int32_t g = 0; g < p->n_groups; g++) k.n_pages[g] = c->n_pages;
     rn_status st = kv_create(&k, copy_pages, b, &m->kv, err);
     if (st == RN_OK) st = take_memory(m, err);
-    if (st == RN_OK) *out = &m->base;
-    else destroy(&m->base);
+    if (st == RN_OK)
+        *out = &m->base;
+    else
+        destroy(&m->base);
     return st;
 }
 

@@ -9,19 +9,19 @@
 #include "lm/lm.h"
 
 struct lm_config {
-    int32_t n_ctx;          // longest sequence
-    int32_t n_batch;        // most rows of a step
-    int32_t n_want;         // most wanted rows of a step
+    int32_t n_ctx;   // longest sequence
+    int32_t n_batch; // most rows of a step
+    int32_t n_want;  // most wanted rows of a step
     int32_t max_seqs;
-    int32_t max_scratch;    // scratch nodes of a sequence
-    int32_t n_pages;        // of each group
-    uint64_t identity;      // of model and arithmetic, for the prefix index
+    int32_t max_scratch; // scratch nodes of a sequence
+    int32_t n_pages;     // of each group
+    uint64_t identity;   // of model and arithmetic, for the prefix index
 };
 
 // The sizes that a backend needs for a configuration, for its plan and its load.
 struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c);
 // backend must have loaded p with those sizes.
 rn_status lm_real_create(const struct program *p, backend *b, const struct lm_config *c, lm **out, rn_error *err);
-kv *lm_real_kv(lm *m);      // its books: statistics, and kv_check() in tests
+kv *lm_real_kv(lm *m); // its books: statistics, and kv_check() in tests
 
 #endif

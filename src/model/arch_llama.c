@@ -28,9 +28,18 @@ static const struct tensor_spec tensors[] = {
 };
 
 static const struct buf_spec bufs[N_BUFS] = {
-    [BUF_X] = {DIM_EMBD},      [BUF_NORMED] = {DIM_EMBD}, [BUF_Q] = {DIM_Q},           [BUF_K] = {DIM_KV},
-    [BUF_V] = {DIM_KV},        [BUF_ATTENDED] = {DIM_Q},  [BUF_GATE] = {DIM_FF},       [BUF_UP] = {DIM_FF},
-    [BUF_DELTA] = {DIM_EMBD},  [BUF_LAST] = {DIM_EMBD, true}, [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true},
+    [BUF_X] = {DIM_EMBD},
+    [BUF_NORMED] = {DIM_EMBD},
+    [BUF_Q] = {DIM_Q},
+    [BUF_K] = {DIM_KV},
+    [BUF_V] = {DIM_KV},
+    [BUF_ATTENDED] = {DIM_Q},
+    [BUF_GATE] = {DIM_FF},
+    [BUF_UP] = {DIM_FF},
+    [BUF_DELTA] = {DIM_EMBD},
+    [BUF_LAST] = {DIM_EMBD, true},
+    [BUF_HIDDEN] = {DIM_EMBD, true},
+    [BUF_LOGITS] = {DIM_VOCAB, true},
 };
 
 static const struct op_spec begin[] = {
@@ -62,9 +71,13 @@ static const struct op_spec end[] = {
 
 const struct arch arch_llama = {
     .name = "llama",
-    .tensors = tensors, .n_tensors = COUNT(tensors),
+    .tensors = tensors,
+    .n_tensors = COUNT(tensors),
     .bufs = bufs,
-    .begin = begin, .n_begin = COUNT(begin),
-    .layer = layer, .n_layer = COUNT(layer),
-    .end = end, .n_end = COUNT(end),
+    .begin = begin,
+    .n_begin = COUNT(begin),
+    .layer = layer,
+    .n_layer = COUNT(layer),
+    .end = end,
+    .n_end = COUNT(end),
 };

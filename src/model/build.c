@@ -14,15 +14,15 @@ struct model {
     arena mem;
     struct program p;
     size_t dims[N_DIMS];
-    struct binding *bindings;              // [1 + n_layer][N_ROLES]: row 0 is for tensors without a layer
+    struct binding *bindings; // [1 + n_layer][N_ROLES]: row 0 is for tensors without a layer
     struct op *ops;
     struct matrix *matrices;
 };
 
 // What a role is bound to: a matrix's number, or a vector in float.
 struct binding {
-    int32_t matrix;                        // -1: not a matrix
-    const float *vec;                      // NULL: not a vector, or absent
+    int32_t matrix;   // -1: not a matrix
+    const float *vec; // NULL: not a vector, or absent
     bool present;
 };
 
@@ -37,23 +37,24 @@ static rn_status no_memory(const struct model *m, rn_error *err) {
 
 static rn_status check_arch(const struct model *m, rn_error *err) {
     if (package_vocab_only(m->pkg))
-        return fail(err, RN_E_UNSUPPORTED, "%s: holds a vocabulary and no weights: it serves tokenize, detokenize and info",
+        return fail(err, RN_E_UNSUPPORTED,
+                    "%s: holds a vocabulary and no weights: it serves tokenize, detokenize and info",
                     package_path(m->pkg));
     if (strcmp(m->h->file_type, "model") != 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: general.type is '%s', not a model that generates text (architecture '%s')",
+        return fail(err, RN_E_UNSUPPORTED,
+                    "%s: general.type is '%s', not a model that generates text (architecture '%s')",
                     package_path(m->pkg), m->h->file_type, m->h->arch);
     if (!m->arch)
-        return fail(err, RN_E_UNSUPPORTED, "%s: architecture '%s' (general.type '%s') is not supported; supported: %s",
-                    package_path(m->pkg), m->h->arch, m->h->file_type, arch_list());
+        return fail(err, RN_E_UNSUPPORTED,
+                    "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
+                    m->h->arch, m->h->file_type, arch_list());
     if (m->h->n_expert > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported", package_path(m->pkg),
-                    m->h->arch, m->h->n_expert);
+        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported",
+                    package_path(m->pkg), m->h->arch, m->h->n_expert);
     if (m->h->n_swa > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.attention.sliding_window: %d: sliding windows are not supported",
+        return fail(err, RN_E_UNSUPPORTED,
+                    "%s: key %s.attention.sliding_window: %d: sliding windows are not supported",
                     package_path(m->pkg), m->h->arch, m->h->n_swa);
-    if (m->h->rope_scaling != ROPE_SCALING_NONE && m->h->rope_scaling != ROPE_SCALING_LINEAR)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.rope.scaling.type: %s is not supported; supported: none, linear",
-                    package_path(m->pkg), m->h->arch, m->h->rope_scaling == ROPE_SCALING_YARN ? "yarn" : "llama3");
     return RN_OK;
 }
 
@@ -69,8 +70,10 @@ static void fill_dims(struct model *m) {
 
 static void tensor_name(char *out, size_t size, const struct tensor_spec *t, int32_t layer) {
     const char *at = strstr(t->name, "%d");
-    if (at) snprintf(out, size, "%.*s%d%s", (int)(at - t->name), t->name, layer, at + 2);
-    else snprintf(out, size, "%s", t->name);
+    if (at)
+        snprintf(out, size, "%.*s%d%s", (int)(at - t->name), t->name, layer, at + 2);
+    else
+        snprintf(out, size, "%s", t->name);
 }
 
 // A one-dimensional tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
@@ -80,7 +83,8 @@ static const float *load_vector(struct model *m, const struct tensor_view *t) {
     return v;
 }
 
-static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used, rn_error *err) {
+static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
+                             rn_error *err) {
     char name[96];
     tensor_name(name, sizeof name, spec, layer);
     struct binding *b = &m->bindings[(size_t)(layer + 1) * N_ROLES + spec->role];
@@ -94,7 +98,8 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
                     package_path(m->pkg), name, m->arch->name, ne0, ne1);
     }
     if (t->ne[0] != ne0 || t->ne[1] != ne1 || t->ne[2] != 1 || t->ne[3] != 1)
-        return fail(err, RN_E_FORMAT, "%s: tensor %s has shape [%llu, %llu, %llu, %llu], architecture '%s' needs [%zu, %zu]",
+        return fail(err, RN_E_FORMAT,
+                    "%s: tensor %s has shape [%llu, %llu, %llu, %llu], architecture '%s' needs [%zu, %zu]",
                     package_path(m->pkg), name, (unsigned long long)t->ne[0], (unsigned long long)t->ne[1],
                     (unsigned long long)t->ne[2], (unsigned long long)t->ne[3], m->arch->name, ne0, ne1);
     used[t - package_tensor_at(m->pkg, 0)] = true;
@@ -126,8 +131,10 @@ static rn_status bind_all(struct model *m, rn_error *err) {
     for (size_t i = 0; st == RN_OK && i < n; i++) {
         const char *name = package_tensor_at(m->pkg, i)->name;
         if (!used[i] && !is_redundant(name))
-            st = fail(err, RN_E_FORMAT, "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",
-                      package_path(m->pkg), name, m->arch->name);
+            st = fail(
+                err, RN_E_FORMAT,
+                "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",
+                package_path(m->pkg), name, m->arch->name);
     }
     mem_free(used);
     return st;
@@ -138,8 +145,11 @@ static void write_ops(struct model *m, const struct op_spec *specs, size_t n, in
         const struct op_spec *s = &specs[i];
         const struct binding *matrix = binding_of(m, layer, s->matrix), *vec = binding_of(m, layer, s->vec);
         m->ops[m->p.n_ops++] = (struct op){
-            .kind = s->kind, .layer = layer,
-            .src = (int8_t)s->src, .src2 = (int8_t)s->src2, .dst = (int8_t)s->dst,
+            .kind = s->kind,
+            .layer = layer,
+            .src = (int8_t)s->src,
+            .src2 = (int8_t)s->src2,
+            .dst = (int8_t)s->dst,
             .matrix = s->matrix ? matrix->matrix : -1,
             .vec = s->vec ? vec->vec : NULL,
             .n_head = s->heads == DIM_KV ? m->h->n_head_kv : m->h->n_head,
@@ -152,7 +162,8 @@ static void write_ops(struct model *m, const struct op_spec *specs, size_t n, in
 static rn_status check_rope_factors(const struct model *m, const float *factors, rn_error *err) {
     for (size_t i = 0; factors && i < m->dims[DIM_ROT_PAIRS]; i++)
         if (!(factors[i] >= 1e-3f && isfinite(factors[i])))
-            return fail(err, RN_E_FORMAT, "%s: tensor rope_freqs.weight: factor %zu is %g, must be finite and at least 0.001",
+            return fail(err, RN_E_FORMAT,
+                        "%s: tensor rope_freqs.weight: factor %zu is %g, must be finite and at least 0.001",
                         package_path(m->pkg), i, (double)factors[i]);
     return RN_OK;
 }
@@ -173,7 +184,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     for (int32_t l = 0; l < m->h->n_layer; l++) write_ops(m, a->layer, a->n_layer, l);
     write_ops(m, a->end, a->n_end, -1);
     rope_inv_freq(m->h, factors, inv_freq);
-    for (int32_t l = 0; l < m->h->n_layer; l++) in_group[l] = l;   // one group: every layer keeps every position
+    for (int32_t l = 0; l < m->h->n_layer; l++) in_group[l] = l; // one group: every layer keeps every position
 
     struct program *p = &m->p;
     p->ops = m->ops, p->matrices = m->matrices;
@@ -183,11 +194,13 @@ static rn_status write_program(struct model *m, rn_error *err) {
         p->wanted_rows[i] = a->bufs[i].wanted_rows;
     }
     p->hidden = BUF_HIDDEN, p->logits = BUF_LOGITS;
-    p->n_layer = m->h->n_layer, p->n_head = m->h->n_head, p->n_head_kv = m->h->n_head_kv, p->head_dim = m->h->head_dim;
+    p->n_layer = m->h->n_layer, p->n_head = m->h->n_head, p->n_head_kv = m->h->n_head_kv,
+    p->head_dim = m->h->head_dim;
     p->attn_scale = 1.0f / sqrtf((float)m->h->head_dim);
     p->norm_eps = m->h->norm_eps;
     p->n_rot = m->h->n_rot;
     p->inv_freq = inv_freq;
+    p->rope_magnitude = rope_magnitude(m->h);
     p->n_groups = 1, p->layer_group = group, p->layer_in_group = in_group;
     p->group_layers[0] = m->h->n_layer;
     return RN_OK;
@@ -206,8 +219,10 @@ rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
         st = bind_all(m, err);
     }
     if (st == RN_OK) st = write_program(m, err);
-    if (st == RN_OK) *out = m;
-    else model_destroy(m);
+    if (st == RN_OK)
+        *out = m;
+    else
+        model_destroy(m);
     return st;
 }
 

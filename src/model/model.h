@@ -11,12 +11,14 @@
 // has another shape: its name, the shape wanted and found, the table's row; a tensor that nothing uses), RN_E_NOMEM.
 struct model;
 rn_status model_build(const package *p, struct model **out, rn_error *err);
-void model_destroy(struct model *m);   // NULL is fine
+void model_destroy(struct model *m); // NULL is fine
 const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);
 
 // Angle of one position for each rotated pair: rope_theta^(-2i / n_rot), scaled as hparams say, divided by factors[i] where given.
-// out: [n_rot / 2]. RoFormer (2104.09864), section 3.4.2; llama3 factors come as a tensor in GGUF.
+// out: [n_rot / 2]. RoFormer (2104.09864), section 3.4.2; scaling: docs/rope.md. Llama 3's factors come as a tensor.
 void rope_inv_freq(const struct hparams *h, const float *factors, float *out);
+// What cosines and sines are multiplied by: 1 but for yarn and for files that give a factor.
+float rope_magnitude(const struct hparams *h);
 
 #endif

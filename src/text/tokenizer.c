@@ -94,8 +94,8 @@ static rn_status add_all(struct encoder *e, const char *text, size_t n, bool par
     return st;
 }
 
-static rn_status encode(struct encoder e, const char *text, size_t n, bool add_special, bool parse_special, int32_t **ids,
-                        size_t *n_ids, size_t *n_dropped, rn_error *err) {
+static rn_status encode(struct encoder e, const char *text, size_t n, bool add_special, bool parse_special,
+                        int32_t **ids, size_t *n_ids, size_t *n_dropped, rn_error *err) {
     const tokenizer *const t = e.t;
     assert(t && ids && n_ids && (text || n == 0));
     *ids = NULL;
@@ -120,11 +120,12 @@ static rn_status encode(struct encoder e, const char *text, size_t n, bool add_s
 
 rn_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, bool add_special, bool parse_special,
                            int32_t **ids, size_t *n_ids, size_t *n_dropped, rn_error *err) {
-    return encode((struct encoder){.t = t, .at_start = true}, text, n, add_special, parse_special, ids, n_ids, n_dropped, err);
+    return encode((struct encoder){.t = t, .at_start = true}, text, n, add_special, parse_special, ids, n_ids,
+                  n_dropped, err);
 }
 
-rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids, size_t *n_ids,
-                                rn_error *err) {
+rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids,
+                                size_t *n_ids, rn_error *err) {
     return encode((struct encoder){.t = t}, text, n, false, parse_special, ids, n_ids, NULL, err);
 }
 

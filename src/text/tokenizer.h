@@ -27,8 +27,8 @@ rn_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, bool 
                            int32_t **ids, size_t *n_ids, size_t *n_dropped, rn_error *err);
 
 // ids of text that goes on from other text: as above, but no space is put before it and no special tokens are added.
-rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids, size_t *n_ids,
-                                rn_error *err);
+rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids,
+                                size_t *n_ids, rn_error *err);
 
 // The bytes of one token as they stand inside a text (SPM: its leading space kept). Control tokens have none unless
 // `special`; then their spelling. Pointers live as long as the tokenizer.

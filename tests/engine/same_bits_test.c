@@ -89,7 +89,7 @@ TEST(field_2_16_a_cached_prefix_does_not_change_the_text) {
     struct fixture f;
     struct outcome o;
     rn_engine_options opt = engine_options();
-    opt.n_streams = 4;   // room for what is cached
+    opt.n_streams = 4; // room for what is cached
     if (!fixture_open(&f, &opt)) return;
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < N_REQUESTS; i++) {
@@ -117,7 +117,7 @@ static void run_together(const rn_engine_options *opt, int n, const char *what, 
         for (int i = 0; i < n; i++) {
             if (i % 3 == 1) continue;
             rn_chunk c;
-            rn_stream_next(s[i], -1, &c, &err);   // something runs while others pause
+            rn_stream_next(s[i], -1, &c, &err); // something runs while others pause
             if (i % 3 == 0) rn_stream_pause(s[i]);
             struct outcome o = {0};
             outcome_add(&o, &c);
@@ -168,7 +168,7 @@ TEST(a_small_kv_budget_with_evictions_and_preemptions_does_not_change_the_text) 
     rn_engine_options o = engine_options();
     o.n_streams = 8;
     o.n_ctx = 192;
-    o.n_kv = 192;   // pages for the longest one, and two for each stream
+    o.n_kv = 192; // pages for the longest one, and two for each stream
     if (!fixture_open(&f, &o)) return;
     struct outcome alone[8];
     rn_request r[8];

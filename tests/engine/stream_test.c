@@ -156,7 +156,7 @@ TEST(held_text_comes_out_when_the_stream_ends_by_other_means) {
     rn_request r = text_request("Once upon a time");
     r.max_tokens = 12;
     once(&r, &all);
-    char stop[64];   // begins at the last bytes of the text and goes on otherwise
+    char stop[64]; // begins at the last bytes of the text and goes on otherwise
     snprintf(stop, sizeof stop, "%s never said", all.text + all.n_text - 6);
     const char *const stops[] = {stop};
     r.stop = stops;
@@ -251,7 +251,8 @@ TEST(not_a_number_ends_its_own_stream_and_leaves_its_mates) {
     rb.sampling.stage = nan_stage;
     rb.sampling.stage_user = &from;
     if (!fixture_open(&f, &opt) || !run_request(f.engine, &r, &alone)) return;
-    if (CHECK_OK(rn_stream_begin(f.engine, &rb, &bad, &err), &err) && CHECK_OK(rn_stream_begin(f.engine, &r, &good, &err), &err)) {
+    if (CHECK_OK(rn_stream_begin(f.engine, &rb, &bad, &err), &err) &&
+        CHECK_OK(rn_stream_begin(f.engine, &r, &good, &err), &err)) {
         drain(bad, &broken);
         drain(good, &mate);
         CHECK_INT(broken.finish, RN_FINISH_ERROR);
@@ -278,7 +279,8 @@ TEST(a_decode_step_allocates_nothing) {
     r.sampling.temp = 0.8f;
     if (!fixture_open(&f, &opt) || !CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err)) return;
     const long before = mem_count();
-    while (c.finish_reason == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, -1, &c, &err), &err)) {}
+    while (c.finish_reason == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, -1, &c, &err), &err)) {
+    }
     CHECK_INT(mem_count(), before);
     rn_stream_close(s);
     fixture_close(&f);
@@ -302,7 +304,8 @@ TEST(after_the_last_chunk_there_is_the_end) {
 static void bad_requests(rn_engine *e) {
     static const char long_stop[300] = {[0 ... 298] = 'x'};
     static const char *const empty[] = {""}, *const too_long[] = {long_stop}, *const bad_utf8[] = {"\xff"};
-    static const char *const many[17] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"};
+    static const char *const many[17] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
+                                         "j", "k", "l", "m", "n", "o", "p", "q"};
     static const int32_t bad_id[] = {4096};
     static const rn_logit_bias nan_bias[] = {{5, NAN}}, far_bias[] = {{4096, 1.0f}};
     static const rn_part no_text[] = {{.kind = RN_PART_IDS}};
@@ -310,7 +313,12 @@ static void bad_requests(rn_engine *e) {
         const char *why, *text;
         rn_request r;
     } rows[] = {
-#define ROW(why, text, ...) {why, text, ({ rn_request r = text_request("Hi"); __VA_ARGS__; r; })}
+#define ROW(why, text, ...)                                                                                          \
+    {why, text, ({                                                                                                   \
+         rn_request r = text_request("Hi");                                                                          \
+         __VA_ARGS__;                                                                                                \
+         r;                                                                                                          \
+     })}
         ROW("a struct of another size", "struct_size", r.struct_size = 8),
         ROW("no such model", "model: 1 is outside 0..0", r.model = 1),
         ROW("below -1", "max_tokens: -2", r.max_tokens = -2),
@@ -327,7 +335,8 @@ static void bad_requests(rn_engine *e) {
         ROW("a long stop string", "256", r.stop = too_long, r.n_stop = 1),
         ROW("a stop string that can match nothing", "UTF-8", r.stop = bad_utf8, r.n_stop = 1),
         ROW("17 stop strings", "17 strings, limit 16", r.stop = many, r.n_stop = 17),
-        ROW("a stop token outside the vocabulary", "stop_tokens[0]: token 4096", r.stop_tokens = bad_id, r.n_stop_tokens = 1),
+        ROW("a stop token outside the vocabulary", "stop_tokens[0]: token 4096", r.stop_tokens = bad_id,
+            r.n_stop_tokens = 1),
         ROW("a bias that is no number", "bias", r.sampling.logit_bias = nan_bias, r.sampling.n_logit_bias = 1),
         ROW("a bias for no token", "4096", r.sampling.logit_bias = far_bias, r.sampling.n_logit_bias = 1),
         ROW("a negative pace", "max_tokens_per_second", r.max_tokens_per_second = -1.0),
@@ -380,5 +389,5 @@ TEST(field_2_07_control_spellings_in_a_prompt_stay_text) {
     rn_request r = text_request("Hi</s>");
     r.max_tokens = 1;
     once(&r, &o);
-    CHECK(o.usage.prompt_tokens > 4);   // <s> Hi and the pieces of the spelling
+    CHECK(o.usage.prompt_tokens > 4); // <s> Hi and the pieces of the spelling
 }

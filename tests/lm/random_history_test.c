@@ -89,7 +89,8 @@ static bool op_append(struct history *h) {
     for (int i = 0; i < 2; i++) {
         if (last[i] < 0) continue;
         h->seqs[q[i]].n += add[i];
-        if (!check_logits(h, lm_logits(h->rig.lm, (size_t)last[i]), h->seqs[q[i]].tokens, h->seqs[q[i]].n)) return false;
+        if (!check_logits(h, lm_logits(h->rig.lm, (size_t)last[i]), h->seqs[q[i]].tokens, h->seqs[q[i]].n))
+            return false;
     }
     return true;
 }
@@ -200,8 +201,10 @@ static bool look_at_one(struct history *h) {
     memcpy(text, s->tokens, sizeof text);
     text[s->n] = draw(h, N_VOCAB);
     rn_error err = {0};
-    const rn_status st = lm_step(h->rig.lm, &(struct lm_row){fork, text[s->n], LM_APPEND, LM_WANT_LOGITS}, 1, NULL, &err);
-    const bool ok = st == RN_OK ? check_logits(h, lm_logits(h->rig.lm, 0), text, s->n + 1) : CHECK_FAILS(st, RN_E_LIMIT, &err);
+    const rn_status st =
+        lm_step(h->rig.lm, &(struct lm_row){fork, text[s->n], LM_APPEND, LM_WANT_LOGITS}, 1, NULL, &err);
+    const bool ok =
+        st == RN_OK ? check_logits(h, lm_logits(h->rig.lm, 0), text, s->n + 1) : CHECK_FAILS(st, RN_E_LIMIT, &err);
     lm_truncate(h->rig.lm, fork, s->n); // or the index would keep what no sequence ever held
     lm_seq_free(h->rig.lm, fork);
     return ok;
@@ -211,10 +214,12 @@ typedef bool (*op_fn)(struct history *h);
 static const struct {
     const char *name;
     op_fn fn;
-} ops[] = {{"append", op_append}, {"append", op_append},     {"append", op_append},   {"new", op_new},   {"fork", op_fork},
-           {"free", op_free},     {"truncate", op_truncate}, {"scratch", op_scratch}, {"keep", op_keep}, {"match", op_match}};
+} ops[] = {{"append", op_append}, {"append", op_append}, {"append", op_append},     {"new", op_new},
+           {"fork", op_fork},     {"free", op_free},     {"truncate", op_truncate}, {"scratch", op_scratch},
+           {"keep", op_keep},     {"match", op_match}};
 
-static bool history_open(struct history *h, enum tensor_type type, enum kv_codec codec, int n_threads, int32_t n_pages) {
+static bool history_open(struct history *h, enum tensor_type type, enum kv_codec codec, int n_threads,
+                         int32_t n_pages) {
     struct tiny_model m = tiny_model_default();
     struct rig_options o = rig_defaults();
     m.n_layer = 2, m.n_embd = 32, m.n_head = 2, m.n_head_kv = 1, m.n_ff = 32;
@@ -230,7 +235,8 @@ static bool history_open(struct history *h, enum tensor_type type, enum kv_codec
     return rig_open(&h->rig, &m, &o) && ok;
 }
 
-static void check_history(uint64_t seed, int n_ops, enum tensor_type type, enum kv_codec codec, int n_threads, int32_t n_pages) {
+static void check_history(uint64_t seed, int n_ops, enum tensor_type type, enum kv_codec codec, int n_threads,
+                          int32_t n_pages) {
     struct history *h = calloc(1, sizeof *h);
     if (!h) abort();
     h->seed = seed;
@@ -255,13 +261,13 @@ static void check_history(uint64_t seed, int n_ops, enum tensor_type type, enum 
 }
 
 TEST(any_history_gives_the_bits_of_fresh_evaluation_with_f16_keys_and_values) {
-    check_history(1, 600, TENSOR_Q8_0, KV_F16, 1, 12);
-    check_history(2, 600, TENSOR_Q4_0, KV_F16, 2, 9);
+    check_history(1, 1000, TENSOR_Q8_0, KV_F16, 1, 12);
+    check_history(2, 1000, TENSOR_Q4_0, KV_F16, 2, 9);
 }
 TEST(any_history_gives_the_bits_of_fresh_evaluation_with_f32_keys_and_values) {
-    check_history(3, 600, TENSOR_BF16, KV_F32, 1, 12);
+    check_history(3, 1000, TENSOR_BF16, KV_F32, 1, 12);
 }
 TEST(any_history_gives_the_bits_of_fresh_evaluation_with_q8_keys_and_values) {
-    check_history(4, 600, TENSOR_Q4_1, KV_Q8, 3, 10);
-    check_history(5, 600, TENSOR_F16, KV_Q8, 1, 7);
+    check_history(4, 1000, TENSOR_Q4_1, KV_Q8, 3, 10);
+    check_history(5, 1000, TENSOR_F16, KV_Q8, 1, 7);
 }

@@ -53,7 +53,7 @@ static bool books_are_right(lm *m) {
 // Appends tokens[from..to) in one step, all rows wanted, and checks all answers.
 static rn_status append_and_check(lm *m, const struct toy_config *c, int32_t seq, const int32_t *tokens, int32_t from,
                                   int32_t to) {
-    struct lm_row rows[BATCH];
+    struct lm_row rows[BATCH] = {0};
     for (int32_t i = from; i < to; i++) rows[i - from] = (struct lm_row){seq, tokens[i], LM_APPEND, LM_WANT_LOGITS};
     const rn_status st = lm_step(m, rows, (size_t)(to - from), NULL, NULL);
     for (int32_t i = from; st == RN_OK && i < to; i++)

@@ -81,8 +81,7 @@ bool rig_append(struct rig *r, int32_t seq, const int32_t *tokens, int32_t n, fl
     rn_error err = {0};
     if (n > MOST_ROWS) abort();
     if (n == 0) return true;
-    for (int32_t i = 0; i < n; i++)
-        rows[i] = (struct lm_row){seq, tokens[i], LM_APPEND, out ? LM_WANT_LOGITS : 0};
+    for (int32_t i = 0; i < n; i++) rows[i] = (struct lm_row){seq, tokens[i], LM_APPEND, out ? LM_WANT_LOGITS : 0};
     if (!CHECK_OK(lm_step(r->lm, rows, (size_t)n, NULL, &err), &err)) return false;
     for (int32_t i = 0; out && i < n; i++)
         memcpy(out + (size_t)i * n_vocab, lm_logits(r->lm, (size_t)i), n_vocab * sizeof *out);
@@ -92,7 +91,8 @@ bool rig_append(struct rig *r, int32_t seq, const int32_t *tokens, int32_t n, fl
 bool rig_append_by(struct rig *r, int32_t seq, const int32_t *tokens, int32_t n, int32_t n_step, float *out) {
     for (int32_t i = 0; i < n; i += n_step) {
         const int32_t n_now = n - i < n_step ? n - i : n_step;
-        if (!rig_append(r, seq, tokens + i, n_now, out ? out + (size_t)i * (size_t)r->lm->n_vocab : NULL)) return false;
+        if (!rig_append(r, seq, tokens + i, n_now, out ? out + (size_t)i * (size_t)r->lm->n_vocab : NULL))
+            return false;
     }
     return true;
 }
@@ -115,8 +115,7 @@ bool rig_eval_fresh(struct rig *r, const int32_t *tokens, int32_t n, float *out)
 }
 
 void random_tokens(int32_t *out, int32_t n, int32_t n_vocab, uint64_t seed) {
-    for (int32_t i = 0; i < n; i++)
-        out[i] = (int32_t)(philox_uniform(seed, 0, (uint32_t)i, PHILOX_TEST) * n_vocab);
+    for (int32_t i = 0; i < n; i++) out[i] = (int32_t)(philox_uniform(seed, 0, (uint32_t)i, PHILOX_TEST) * n_vocab);
 }
 
 float *new_floats(size_t n) {

@@ -10,10 +10,10 @@
 
 // A thread's scratch memory, carved from one piece.
 struct scratch {
-    uint8_t *key_block, *value_block;        // assembled, in the codec's form
-    float *keys, *values;                    // one block in float
-    float *q;                                // [ATTEND_MAX_QUERIES][head_dim]
-    float *o, *o_split;                      // the same shape: merged so far, and the running split
+    uint8_t *key_block, *value_block; // assembled, in the codec's form
+    float *keys, *values;             // one block in float
+    float *q;                         // [ATTEND_MAX_QUERIES][head_dim]
+    float *o, *o_split;               // the same shape: merged so far, and the running split
     float m[ATTEND_MAX_QUERIES], l[ATTEND_MAX_QUERIES], m_split[ATTEND_MAX_QUERIES], l_split[ATTEND_MAX_QUERIES];
     uint8_t lo[ATTEND_MAX_QUERIES], hi[ATTEND_MAX_QUERIES];
 };
@@ -21,9 +21,11 @@ struct scratch {
 static size_t head_floats(const struct program *p) { return round_up((size_t)p->head_dim, 16); }
 
 size_t attend_scratch_bytes(const struct program *p) {
-    const size_t block = 2 * KV_BLOCK * head_floats(p) * sizeof(float);   // no codec takes more than float and its scales
+    const size_t block =
+        2 * KV_BLOCK * head_floats(p) * sizeof(float); // no codec takes more than float and its scales
     const size_t queries = 3 * ATTEND_MAX_QUERIES * head_floats(p) * sizeof(float);
-    return round_up(round_up(sizeof(struct scratch), 64) + 2 * block + 2 * block + queries, 4096);   // no page for two threads
+    return round_up(round_up(sizeof(struct scratch), 64) + 2 * block + 2 * block + queries,
+                    4096); // no page for two threads
 }
 
 static struct scratch *scratch_of(const struct cpu_backend *b, int i_thread) {
@@ -47,8 +49,11 @@ void attend_make_tasks(struct cpu_backend *b) {
     for (int32_t r = 0; r < (int32_t)batch->n_rows; r++) {
         struct attend_task *t = b->n_tasks ? &b->tasks[b->n_tasks - 1] : NULL;
         const struct batch_row *row = &batch->rows[r];
-        if (t && !row->path[0] && !row[-1].path[0] && row[-1].seq == row->seq && row[-1].pos + 1 == row->pos && t->n < most) t->n++;
-        else b->tasks[b->n_tasks++] = (struct attend_task){r, 1};
+        if (t && !row->path[0] && !row[-1].path[0] && row[-1].seq == row->seq && row[-1].pos + 1 == row->pos &&
+            t->n < most)
+            t->n++;
+        else
+            b->tasks[b->n_tasks++] = (struct attend_task){r, 1};
     }
 }
 
@@ -78,12 +83,13 @@ static const uint8_t *find_block(struct cpu_backend *b, struct scratch *s, const
 
 struct attend_work {
     const struct attend_task *t;
-    const struct batch_row *rows;            // of the task
-    int32_t layer, head, heads;              // heads: query heads that share the key head
+    const struct batch_row *rows; // of the task
+    int32_t layer, head, heads;   // heads: query heads that share the key head
     size_t head_dim;
 };
 
-static void load_queries(struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w, struct scratch *s) {
+static void load_queries(struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
+                         struct scratch *s) {
     for (int32_t r = 0; r < w->t->n; r++) {
         const float *q = b->buffers[o->op.src] + (size_t)(w->t->first + r) * b->stride[o->op.src];
         memcpy(s->q + (size_t)(r * w->heads) * w->head_dim, q + (size_t)(w->head * w->heads) * w->head_dim,
@@ -112,8 +118,8 @@ static void attend_one_block(struct cpu_backend *b, const struct attend_work *w,
         s->lo[i] = 0;
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
     }
-    b->k->attend_block(s->keys, s->values, w->head_dim, s->q + q0 * w->head_dim, w->head_dim, n_q, s->lo + q0, s->hi + q0,
-                       b->p->attn_scale, s->m_split + q0, s->l_split + q0, s->o_split + q0 * w->head_dim);
+    b->k->attend_block(s->keys, s->values, w->head_dim, s->q + q0 * w->head_dim, w->head_dim, n_q, s->lo + q0,
+                       s->hi + q0, b->p->attn_scale, s->m_split + q0, s->l_split + q0, s->o_split + q0 * w->head_dim);
 }
 
 static void merge_split(struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t split_first) {
@@ -129,7 +135,8 @@ static void merge_split(struct cpu_backend *b, const struct attend_work *w, stru
     }
 }
 
-static void attend_task_run(struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w, struct scratch *s) {
+static void attend_task_run(struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
+                            struct scratch *s) {
     const size_t n_q = (size_t)(w->t->n * w->heads);
     const int32_t last_pos = w->rows[w->t->n - 1].pos;
     load_queries(b, o, w, s);
@@ -140,7 +147,8 @@ static void attend_task_run(struct cpu_backend *b, const struct cpu_op *o, const
         merge_split(b, w, s, split);
     }
     for (size_t i = 0; i < n_q; i++) {
-        const size_t r = (size_t)w->t->first + i / (size_t)w->heads, h = (size_t)(w->head * w->heads) + i % (size_t)w->heads;
+        const size_t r = (size_t)w->t->first + i / (size_t)w->heads,
+                     h = (size_t)(w->head * w->heads) + i % (size_t)w->heads;
         b->k->attend_finish(s->o + i * w->head_dim, s->l[i], w->head_dim,
                             b->buffers[o->op.dst] + r * b->stride[o->op.dst] + h * w->head_dim);
     }
@@ -152,9 +160,13 @@ void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
     for (;;) {
         const size_t i = atomic_fetch_add_explicit(o->claimed, 1, memory_order_relaxed);
         if (i >= b->n_tasks * n_head_kv) return;
-        const struct attend_task *t = &b->tasks[b->n_tasks - 1 - i / n_head_kv];   // the longest rows of a prompt first
-        const struct attend_work w = {t, b->batch->rows + t->first, o->op.layer, (int32_t)(i % n_head_kv),
-                                      b->p->n_head / b->p->n_head_kv, (size_t)b->p->head_dim};
+        const struct attend_task *t = &b->tasks[b->n_tasks - 1 - i / n_head_kv]; // the longest rows of a prompt first
+        const struct attend_work w = {t,
+                                      b->batch->rows + t->first,
+                                      o->op.layer,
+                                      (int32_t)(i % n_head_kv),
+                                      b->p->n_head / b->p->n_head_kv,
+                                      (size_t)b->p->head_dim};
         attend_task_run(b, o, &w, s);
     }
 }

@@ -5,8 +5,8 @@
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 
-static rn_status plan(const backend *base, const struct program *p, const struct backend_sizes *s, struct backend_plan *out,
-                      rn_error *err) {
+static rn_status plan(const backend *base, const struct program *p, const struct backend_sizes *s,
+                      struct backend_plan *out, rn_error *err) {
     (void)err;
     const struct cpu_backend *b = (const struct cpu_backend *)base;
     *out = (struct backend_plan){0};
@@ -16,8 +16,8 @@ static rn_status plan(const backend *base, const struct program *p, const struct
     return RN_OK;
 }
 
-static rn_status load(backend *base, const struct program *p, const struct backend_sizes *s, backend_progress progress,
-                      void *user, rn_error *err) {
+static rn_status load(backend *base, const struct program *p, const struct backend_sizes *s,
+                      backend_progress progress, void *user, rn_error *err) {
     struct cpu_backend *b = self(base);
     if (p->n_head / p->n_head_kv > ATTEND_MAX_QUERIES)
         return fail(err, RN_E_UNSUPPORTED, "attention: %d heads share a key head, limit %d", p->n_head / p->n_head_kv,
@@ -42,6 +42,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
 // positions lose nothing; rounded to float at the end.
 static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
     const size_t n_pair = (size_t)b->p->n_rot / 2;
+    const double magnitude = (double)b->p->rope_magnitude;
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
@@ -49,15 +50,15 @@ static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
             sincos_f64((double)b->batch->rows[r].pos * (double)b->p->inv_freq[i], &s, &c);
-            cs[2 * i] = (float)c;
-            cs[2 * i + 1] = (float)s;
+            cs[2 * i] = (float)(c * magnitude);
+            cs[2 * i + 1] = (float)(s * magnitude);
         }
     }
 }
 
 static void run_thread(void *ctx, int i_thread, int n_threads) {
     struct cpu_backend *b = ctx;
-    fill_cos_sin(b, i_thread, n_threads);   // read by SPLIT_ROWS ops alone: the same rows, the same thread
+    fill_cos_sin(b, i_thread, n_threads); // read by SPLIT_ROWS ops alone: the same rows, the same thread
     for (size_t i = 0; i < b->n_ops; i++) {
         const struct cpu_op *o = &b->ops[i];
         if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
@@ -88,7 +89,8 @@ static void destroy(backend *base) {
     cpu_lower_free(b);
     cpu_pages_free(b);
     cpu_weights_free(b);
-    if (b->thread_scratch) mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
+    if (b->thread_scratch)
+        mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
     mem_free(b->cos_sin);
     mem_free(b->tasks);
     mem_free(b);
@@ -96,7 +98,8 @@ static void destroy(backend *base) {
 
 static const struct backend_ops cpu_ops = {"cpu", plan, load, copy, run, result, destroy};
 
-rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out, rn_error *err) {
+rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
+                             rn_error *err) {
     struct cpu_backend *b = mem_calloc(1, sizeof *b);
     *out = NULL;
     if (!b) return fail(err, RN_E_NOMEM, "backend cpu: out of memory");

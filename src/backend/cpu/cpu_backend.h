@@ -9,6 +9,7 @@
 #include "kernels/kernels.h"
 
 // threads and kernels stay the caller's and must outlive the backend.
-rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out, rn_error *err);
+rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
+                             rn_error *err);
 
 #endif

@@ -4,14 +4,18 @@
 #include "base/checked.h"
 #include "base/mem.h"
 
-#define CLAIM_STRIDE (64 / sizeof(atomic_size_t))   // a cache line each: threads hammer them
+#define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
 
 static enum op_split split_of(enum op_kind k) { return k == OP_LINEAR || k == OP_ATTEND ? SPLIT_CLAIM : SPLIT_ROWS; }
 
 // The activation buffers: which row buffer, in which format. act_find() makes the row when there is none yet; -1: all are taken.
 struct act_table {
     int32_t n;
-    struct { int8_t src; enum act_format format; size_t k; } row[CPU_MAX_ACTS];
+    struct {
+        int8_t src;
+        enum act_format format;
+        size_t k;
+    } row[CPU_MAX_ACTS];
 };
 static int32_t act_find(struct act_table *t, int8_t src, enum act_format format, size_t k) {
     for (int32_t i = 0; i < t->n; i++)
@@ -92,9 +96,17 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
         if (f != ACT_F32) {
             act = act_find(t, o->src, f, p->matrices[o->matrix].k);
             if (!fresh[act])
-                push(b, &(struct cpu_op){.op = {.kind = OP_N_KINDS, .src = o->src, .src2 = -1, .dst = -1, .matrix = o->matrix,
-                                                .layer = o->layer, .wanted_rows = o->wanted_rows},
-                                         .prepare = true, .format = f, .act = act, .split = SPLIT_ROWS});
+                push(b, &(struct cpu_op){.op = {.kind = OP_N_KINDS,
+                                                .src = o->src,
+                                                .src2 = -1,
+                                                .dst = -1,
+                                                .matrix = o->matrix,
+                                                .layer = o->layer,
+                                                .wanted_rows = o->wanted_rows},
+                                         .prepare = true,
+                                         .format = f,
+                                         .act = act,
+                                         .split = SPLIT_ROWS});
             fresh[act] = true;
         }
         push(b, &(struct cpu_op){.op = *o, .format = f, .act = act, .split = split_of(o->kind)});
@@ -106,7 +118,8 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
 // What an op touches, as bits: row buffers, then activation buffers, then the pages.
 static void touches(const struct cpu_op *o, uint64_t *reads, uint64_t *writes) {
     const uint64_t act = o->act >= 0 ? (uint64_t)1 << (PROGRAM_MAX_BUFFERS + o->act) : 0, pages = (uint64_t)1 << 63;
-    const uint64_t src = o->op.src >= 0 ? (uint64_t)1 << o->op.src : 0, src2 = o->op.src2 >= 0 ? (uint64_t)1 << o->op.src2 : 0;
+    const uint64_t src = o->op.src >= 0 ? (uint64_t)1 << o->op.src : 0,
+                   src2 = o->op.src2 >= 0 ? (uint64_t)1 << o->op.src2 : 0;
     const uint64_t dst = o->op.dst >= 0 ? (uint64_t)1 << o->op.dst : 0;
     *reads = (o->act >= 0 && !o->prepare ? act : src) | src2 | (o->op.kind == OP_ATTEND ? pages : 0);
     *reads |= o->op.kind == OP_ADD || o->op.kind == OP_ROPE ? dst : 0;
@@ -116,7 +129,7 @@ static void touches(const struct cpu_op *o, uint64_t *reads, uint64_t *writes) {
 // A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
 // Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
 static void place_barriers(struct cpu_backend *b) {
-    uint64_t read_rows = 0, write_rows = 0, read_claim = 0, write_claim = 0;   // since the last barrier, by split
+    uint64_t read_rows = 0, write_rows = 0, read_claim = 0, write_claim = 0; // since the last barrier, by split
     bool wanted = false;
     for (size_t i = 0; i < b->n_ops; i++) {
         struct cpu_op *o = &b->ops[i];
@@ -127,8 +140,10 @@ static void place_barriers(struct cpu_backend *b) {
         o->barrier = (r & others_wrote) || (w & (others_wrote | others_read)) || o->op.wanted_rows != wanted;
         wanted = o->op.wanted_rows;
         if (o->barrier) read_rows = write_rows = read_claim = write_claim = 0;
-        if (o->split == SPLIT_ROWS) read_rows |= r, write_rows |= w;
-        else read_claim |= r, write_claim |= w;
+        if (o->split == SPLIT_ROWS)
+            read_rows |= r, write_rows |= w;
+        else
+            read_claim |= r, write_claim |= w;
     }
 }
 
@@ -144,7 +159,8 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
 
 void cpu_lower_free(struct cpu_backend *b) {
     for (int32_t i = 0; b->p && i < b->p->n_buffers; i++)
-        if (b->buffers[i]) mem_pages_free(b->buffers[i], buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
+        if (b->buffers[i])
+            mem_pages_free(b->buffers[i], buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
     for (size_t i = 0; i < b->n_acts; i++)
         if (b->acts[i]) mem_pages_free(b->acts[i], b->act_rows[i] * b->act_stride[i]);
     mem_free(b->ops);

@@ -8,7 +8,9 @@
 
 typedef void (*op_fn)(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end);
 
-static float *row(const struct cpu_backend *b, int8_t buffer, size_t r) { return b->buffers[buffer] + r * b->stride[buffer]; }
+static float *row(const struct cpu_backend *b, int8_t buffer, size_t r) {
+    return b->buffers[buffer] + r * b->stride[buffer];
+}
 
 static void op_embed(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     const struct matrix *m = &b->p->matrices[o->op.matrix];
@@ -54,12 +56,14 @@ static void op_silu_mul(struct cpu_backend *b, const struct cpu_op *o, size_t be
 }
 
 static void op_add(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
-    for (size_t r = begin; r < end; r++) b->k->add(row(b, o->op.dst, r), row(b, o->op.src, r), b->p->width[o->op.dst]);
+    for (size_t r = begin; r < end; r++)
+        b->k->add(row(b, o->op.dst, r), row(b, o->op.src, r), b->p->width[o->op.dst]);
 }
 
 static void op_gather(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++)
-        memcpy(row(b, o->op.dst, i), row(b, o->op.src, (size_t)b->batch->wanted[i]), b->p->width[o->op.dst] * sizeof(float));
+        memcpy(row(b, o->op.dst, i), row(b, o->op.src, (size_t)b->batch->wanted[i]),
+               b->p->width[o->op.dst] * sizeof(float));
 }
 
 // Outputs [begin, end) of the matrix for all rows, in passes of rows that fit the cache.
@@ -68,8 +72,8 @@ static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t be
     const bool plain = o->format == ACT_F32;
     const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
     const size_t x_stride = plain ? b->stride[o->op.src] * sizeof(float) : b->act_stride[o->act];
-    const uint8_t *w = cm->panels ? cm->panels + begin / PANEL_ROWS * cm->panel_bytes
-                                  : cm->m->data + begin * cm->m->row_bytes;
+    const uint8_t *w =
+        cm->panels ? cm->panels + begin / PANEL_ROWS * cm->panel_bytes : cm->m->data + begin * cm->m->row_bytes;
     const size_t pass = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
     for (size_t r = 0; r < n_rows; r += pass) {
         const size_t n = n_rows - r < pass ? n_rows - r : pass;
@@ -94,8 +98,9 @@ static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_r
 
 void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads) {
     static const op_fn by_rows[OP_N_KINDS + 1] = {
-        [OP_EMBED] = op_embed,       [OP_RMS_NORM] = op_rms_norm, [OP_ROPE] = op_rope,     [OP_STORE_KV] = op_store_kv,
-        [OP_SILU_MUL] = op_silu_mul, [OP_ADD] = op_add,           [OP_GATHER] = op_gather, [OP_N_KINDS] = op_prepare,
+        [OP_EMBED] = op_embed,       [OP_RMS_NORM] = op_rms_norm, [OP_ROPE] = op_rope,
+        [OP_STORE_KV] = op_store_kv, [OP_SILU_MUL] = op_silu_mul, [OP_ADD] = op_add,
+        [OP_GATHER] = op_gather,     [OP_N_KINDS] = op_prepare,
     };
     const size_t n_rows = o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
     if (o->op.kind == OP_LINEAR) {

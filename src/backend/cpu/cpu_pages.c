@@ -6,7 +6,8 @@
 size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group) {
     const struct kv_codec_ops *c = &b->k->kv[b->codec];
     const size_t head_dim = (size_t)p->head_dim;
-    return (size_t)p->group_layers[group] * (size_t)p->n_head_kv * (c->key_bytes(head_dim) + c->value_bytes(head_dim));
+    return (size_t)p->group_layers[group] * (size_t)p->n_head_kv *
+           (c->key_bytes(head_dim) + c->value_bytes(head_dim));
 }
 
 rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err) {
@@ -16,9 +17,10 @@ rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err) {
     for (int32_t g = 0; g < b->p->n_groups; g++) {
         struct cpu_page_group *pg = &b->groups[g];
         pg->page_bytes = cpu_page_bytes(b, b->p, g);
-        if (!size_mul(pg->page_bytes, (size_t)b->sizes.n_pages[g], &pg->pool_bytes) || !(pg->pages = mem_pages(pg->pool_bytes)))
-            return fail(err, RN_E_NOMEM, "keys and values: out of memory for %d pages of %zu bytes", b->sizes.n_pages[g],
-                        pg->page_bytes);
+        if (!size_mul(pg->page_bytes, (size_t)b->sizes.n_pages[g], &pg->pool_bytes) ||
+            !(pg->pages = mem_pages(pg->pool_bytes)))
+            return fail(err, RN_E_NOMEM, "keys and values: out of memory for %d pages of %zu bytes",
+                        b->sizes.n_pages[g], pg->page_bytes);
     }
     return RN_OK;
 }
@@ -43,6 +45,7 @@ void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c) {
     for (size_t off = 0; off < pg->page_bytes; off += block_bytes)
         for (int32_t i = 0; i < c->n; i++) {
             codec->copy_key(dst + off, c->slot_dst + i, src + off, c->slot_src + i, head_dim);
-            codec->copy_value(dst + off + b->key_bytes, c->slot_dst + i, src + off + b->key_bytes, c->slot_src + i, head_dim);
+            codec->copy_value(dst + off + b->key_bytes, c->slot_dst + i, src + off + b->key_bytes, c->slot_src + i,
+                              head_dim);
         }
 }

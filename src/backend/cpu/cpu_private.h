@@ -5,10 +5,10 @@
 #include "backend/cpu/cpu_backend.h"
 #include <stdatomic.h>
 
-#define ATTEND_TILE        64      // queries of one task: rows of a sequence times the heads that share a key head ...
-#define ATTEND_MAX_QUERIES 256     // ... but at least one row's heads
-#define CPU_MAX_ACTS       40      // activation buffers: (row buffer, format) pairs in use
-#define ATTEND_SPLIT       1024    // keys whose softmax states are merged in order (docs/design.md section 6)
+#define ATTEND_TILE        64   // queries of one task: rows of a sequence times the heads that share a key head ...
+#define ATTEND_MAX_QUERIES 256  // ... but at least one row's heads
+#define CPU_MAX_ACTS       40   // activation buffers: (row buffer, format) pairs in use
+#define ATTEND_SPLIT       1024 // keys whose softmax states are merged in order (docs/design.md section 6)
 
 // A matrix as held for multiplying: packed panels, or the file's rows.
 struct cpu_matrix {
@@ -20,19 +20,19 @@ struct cpu_matrix {
 
 // How an op's work is divided among threads. Ops that divide alike need no barrier between them.
 enum op_split {
-    SPLIT_ROWS,                    // each thread has its rows: the same ones in every such op
-    SPLIT_CLAIM                    // threads claim pieces from a counter
+    SPLIT_ROWS, // each thread has its rows: the same ones in every such op
+    SPLIT_CLAIM // threads claim pieces from a counter
 };
 
 // A program's op made ready: one more kind prepares activations for the matrices that share them.
 struct cpu_op {
     struct op op;
-    bool prepare;                  // op.src -> activation buffer `act`, in `format`
+    bool prepare; // op.src -> activation buffer `act`, in `format`
     enum act_format format;
-    int32_t act;                   // activation buffer read (OP_LINEAR) or written (prepare)
+    int32_t act; // activation buffer read (OP_LINEAR) or written (prepare)
     enum op_split split;
-    bool barrier;                  // wait for all threads before it
-    atomic_size_t *claimed;        // SPLIT_CLAIM: next piece
+    bool barrier;           // wait for all threads before it
+    atomic_size_t *claimed; // SPLIT_CLAIM: next piece
 };
 
 struct cpu_page_group {
@@ -48,24 +48,24 @@ struct cpu_backend {
     const struct program *p;
     struct backend_sizes sizes;
     struct cpu_matrix *matrices;
-    uint8_t *panels;                            // of all matrices
+    uint8_t *panels; // of all matrices
     size_t panels_bytes;
     struct cpu_op *ops;
     size_t n_ops;
-    atomic_size_t *claims;                      // [n_ops], a cache line apart
+    atomic_size_t *claims; // [n_ops], a cache line apart
     float *buffers[PROGRAM_MAX_BUFFERS];
-    size_t stride[PROGRAM_MAX_BUFFERS];         // floats between rows
+    size_t stride[PROGRAM_MAX_BUFFERS]; // floats between rows
     size_t n_acts;
     void *acts[CPU_MAX_ACTS];
     size_t act_stride[CPU_MAX_ACTS], act_rows[CPU_MAX_ACTS];
-    float *cos_sin;                             // [n_batch][n_rot]
+    float *cos_sin; // [n_batch][n_rot]
     struct cpu_page_group groups[PROGRAM_MAX_GROUPS];
-    size_t key_bytes, value_bytes;              // of one block
-    uint8_t *thread_scratch;                    // [n_threads] of thread_scratch_bytes
+    size_t key_bytes, value_bytes; // of one block
+    uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
-    struct attend_task *tasks;                  // of the running step
+    struct attend_task *tasks; // of the running step
     size_t n_tasks;
-    const struct batch *batch;                  // of the running step
+    const struct batch *batch; // of the running step
 };
 
 // cpu_weights.c
@@ -83,7 +83,7 @@ void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int
 
 // cpu_attend.c: rows of one sequence that are attended to together, for one key head each.
 struct attend_task {
-    int32_t first, n;              // rows of the batch
+    int32_t first, n; // rows of the batch
 };
 size_t attend_scratch_bytes(const struct program *p);
 void attend_make_tasks(struct cpu_backend *b);

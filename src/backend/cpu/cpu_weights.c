@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include <string.h>
 
-static const struct matmul_ops *ops_of(const struct cpu_backend *b, const struct matrix *m) { return &b->k->matmul[m->type]; }
+static const struct matmul_ops *ops_of(const struct cpu_backend *b, const struct matrix *m) {
+    return &b->k->matmul[m->type];
+}
 
 // Is the matrix multiplied by any op, and are its rows read by any?
 static bool used_by(const struct program *p, size_t matrix, enum op_kind kind) {
@@ -29,7 +31,7 @@ void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, stru
 
 struct pack_job {
     const struct cpu_matrix *cm;
-    atomic_size_t next;            // panel
+    atomic_size_t next; // panel
 };
 
 static void pack_thread(void *ctx, int i_thread, int n_threads) {
@@ -41,8 +43,9 @@ static void pack_thread(void *ctx, int i_thread, int n_threads) {
         const size_t i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
         if (i >= n_panels) return;
         const size_t left = m->n_out - i * PANEL_ROWS;
-        job->cm->ops->pack(m->data + i * PANEL_ROWS * m->row_bytes, m->row_bytes, left < PANEL_ROWS ? (int)left : PANEL_ROWS,
-                           m->k, job->cm->panels + i * job->cm->panel_bytes);
+        job->cm->ops->pack(m->data + i * PANEL_ROWS * m->row_bytes, m->row_bytes,
+                           left < PANEL_ROWS ? (int)left : PANEL_ROWS, m->k,
+                           job->cm->panels + i * job->cm->panel_bytes);
     }
 }
 
@@ -77,7 +80,8 @@ rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, voi
         pool_run(b->threads, pack_thread, &job);
         done += packed_bytes(b, cm->m);
         if (progress && progress(user, done, b->panels_bytes))
-            return fail(err, RN_E_CANCELLED, "repacking: stopped after %llu of %zu bytes", (unsigned long long)done, b->panels_bytes);
+            return fail(err, RN_E_CANCELLED, "repacking: stopped after %llu of %zu bytes", (unsigned long long)done,
+                        b->panels_bytes);
     }
     return st;
 }

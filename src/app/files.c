@@ -1,0 +1,112 @@
+// app/files.c - reading with a limit, writing under a temporary name, and the three ends of stdout.
+#include "app/files.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 65536 };
+
+static bool read_all(int fd, const char *name, size_t limit, bytes *to) {
+    const size_t n_before = to->n;
+    for (;;) {
+        const ssize_t n = read(fd, bytes_reserve(to, READ_STEP), READ_STEP);
+        if (n == 0) return true;
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            say("%s: %s", name, strerror(errno));
+            return false;
+        }
+        to->n += (size_t)n;
+        to->data[to->n] = '\0';
+        if (to->n - n_before > limit) {
+            say("%s: longer than %zu bytes, the most that is read", name, limit);
+            return false;
+        }
+    }
+}
+
+bool file_read(const char *path, size_t limit, bytes *to) {
+    const bool is_stdin = strcmp(path, "-") == 0;
+    const char *const name = is_stdin ? "stdin" : path;
+    const int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        say("%s: %s", name, strerror(errno));
+        return false;
+    }
+    const bool ok = read_all(fd, name, limit, to);
+    if (!is_stdin) close(fd);
+    return ok;
+}
+
+bool out_file_open(out_file *f, const char *path) {
+    struct stat there;
+    *f = (out_file){0};
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { // renaming over a device would replace it
+        say("%s: is there and is not a regular file", path);
+        return false;
+    }
+    *f = (out_file){.path = app_copy_text(path), .temp = app_text("%s.XXXXXX", path)};
+    const mode_t mask = umask(0);
+    umask(mask);
+    const int fd = mkstemp(f->temp);
+    // mkstemp makes a private file; the result has the mode that any new file has.
+    if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 && (f->to = fdopen(fd, "wb"))) return true;
+    say("%s: %s", path, strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        unlink(f->temp);
+    }
+    out_file_drop(f);
+    return false;
+}
+
+bool out_file_commit(out_file *f) {
+    bool ok = fflush(f->to) == 0 && !ferror(f->to) && fsync(fileno(f->to)) == 0;
+    int why = errno;
+    if (fclose(f->to) != 0 && ok) ok = false, why = errno;
+    f->to = NULL;
+    if (ok && rename(f->temp, f->path) != 0) ok = false, why = errno;
+    if (!ok) {
+        say("%s: %s", f->path, strerror(why));
+        unlink(f->temp);
+    }
+    out_file_drop(f);
+    return ok;
+}
+
+void out_file_drop(out_file *f) {
+    if (f->to) {
+        fclose(f->to);
+        unlink(f->temp);
+    }
+    free(f->path);
+    free(f->temp);
+    *f = (out_file){0};
+}
+
+bool output_write(output *o, const void *data, size_t n) {
+    const char *at = data;
+    while (n && o->state == OUT_OPEN) {
+        const ssize_t w = write(STDOUT_FILENO, at, n);
+        if (w >= 0) {
+            at += w, n -= (size_t)w;
+        } else if (errno == EAGAIN) { // a descriptor that somebody else made non-blocking
+            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (errno == EPIPE) {
+            o->state = OUT_CLOSED;
+        } else if (errno != EINTR) {
+            say("stdout: %s", strerror(errno));
+            o->state = OUT_FAILED;
+        }
+    }
+    return o->state == OUT_OPEN;
+}
+
+int output_exit(const output *o, int code) {
+    static const int codes[] = {[OUT_CLOSED] = EXIT_CODE_OK, [OUT_FAILED] = EXIT_CODE_FAILED};
+    return o->state == OUT_OPEN ? code : codes[o->state];
+}

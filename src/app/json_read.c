@@ -1,0 +1,203 @@
+// app/json_read.c - jansson's trees, read by tables.
+#include "app/json_read.h"
+#include "app/numbers.h"
+#include "app/say.h"
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The two handle types are jansson's under other names, so that callers need not know it.
+static const json_t *tree(const json_doc *doc) { return (const json_t *)doc; }
+static const json_t *node(const json_item *value) { return (const json_t *)value; }
+static const json_item *item_of(const json_t *j) { return (const json_item *)j; }
+
+static const char *type_name(const json_t *j) {
+    static const char *const names[] = {[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array",
+                                        [JSON_STRING] = "a string",  [JSON_INTEGER] = "a whole number",
+                                        [JSON_REAL] = "a number",    [JSON_TRUE] = "true",
+                                        [JSON_FALSE] = "false",      [JSON_NULL] = "null"};
+    return names[json_typeof(j)];
+}
+
+static bool wrong_type(const json_t *j, const char *due, char *why) {
+    snprintf(why, JSON_WHY / 2, "must be %s, not %s", due, type_name(j));
+    return false;
+}
+
+bool json_item_text(const json_item *value, json_span *text, char *why) {
+    const json_t *j = node(value);
+    if (!json_is_string(j)) return wrong_type(j, "a string", why);
+    *text = (json_span){json_string_value(j), json_string_length(j)};
+    return true;
+}
+
+bool json_item_bool(const json_item *value, bool *v, char *why) {
+    if (!json_is_boolean(node(value))) return wrong_type(node(value), "true or false", why);
+    *v = json_is_true(node(value));
+    return true;
+}
+
+bool json_item_is_text(const json_item *value) { return json_is_string(node(value)); }
+
+bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why) {
+    const json_t *j = node(value);
+    if (!json_is_integer(j)) return wrong_type(j, "a whole number", why);
+    const json_int_t got = json_integer_value(j);
+    if (got < min || got > max) {
+        snprintf(why, JSON_WHY / 2, "%" PRId64 " is outside %" PRId64 "..%" PRId64, (int64_t)got, min, max);
+        return false;
+    }
+    *v = got;
+    return true;
+}
+
+bool json_item_real(const json_item *value, double min, double max, double *v, char *why) {
+    const json_t *j = node(value);
+    if (!json_is_number(j)) return wrong_type(j, "a number", why);
+    *v = json_number_value(j);
+    return number_check(*v, min, max, false, why);
+}
+
+bool json_item_u64(const json_item *value, uint64_t *v, char *why) {
+    int64_t got = 0;
+    // Seeds above 2^63 - 1 do not fit a JSON integer of this parser: they are written as strings.
+    if (json_item_is_text(value)) return number_read_u64(json_string_value(node(value)), v, why);
+    if (!json_item_whole(value, 0, INT64_MAX, &got, why)) return false;
+    *v = (uint64_t)got;
+    return true;
+}
+
+bool json_doc_parse(const char *text, size_t n_text, json_doc **doc, char *why) {
+    json_error_t error;
+    json_t *j = json_loadb(text, n_text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    *doc = NULL;
+    if (!j) {
+        snprintf(why, JSON_WHY, "not JSON: %s (byte %d)", error.text, error.position);
+        return false;
+    }
+    if (!json_is_object(j)) {
+        snprintf(why, JSON_WHY, "must be an object, not %s", type_name(j));
+        json_decref(j);
+        return false;
+    }
+    *doc = (json_doc *)j;
+    return true;
+}
+
+void json_doc_free(json_doc *doc) { json_decref((json_t *)doc); }
+
+bool json_doc_has(const json_doc *doc, const char *name) { return json_object_get(tree(doc), name) != NULL; }
+
+char *json_doc_scalar(const json_doc *doc, const char *name) {
+    const json_t *j = json_object_get(tree(doc), name);
+    if (!j || !(json_is_string(j) || json_is_number(j))) return NULL;
+    char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
+    char *copy = text ? app_copy_text(text) : NULL;
+    free(text);
+    return copy;
+}
+
+static const member *find_member(const member_group *groups, size_t n_groups, const char *name, void **target) {
+    for (size_t g = 0; g < n_groups; g++)
+        for (size_t i = 0; i < groups[g].n_rows; i++)
+            if (strcmp(groups[g].rows[i].name, name) == 0) {
+                *target = groups[g].target;
+                return &groups[g].rows[i];
+            }
+    return NULL;
+}
+
+static bool read_each(const member *row, void *target, json_t *j, char *why) {
+    const char *key;
+    json_t *item;
+    size_t i = 0;
+    char item_why[JSON_WHY / 2] = "";
+    if (json_is_array(j) && (row->shape == SHAPE_ARRAY || row->shape == SHAPE_VALUE_OR_ARRAY)) {
+        json_array_foreach(j, i, item) {
+            if (row->each(target, i, NULL, item_of(item), item_why)) continue;
+            snprintf(why, JSON_WHY / 2, "[%zu]: %.200s", i, item_why);
+            return false;
+        }
+        return true;
+    }
+    if (json_is_object(j) && row->shape == SHAPE_OBJECT) {
+        json_object_foreach(j, key, item) {
+            if (row->each(target, i++, key, item_of(item), item_why)) continue;
+            snprintf(why, JSON_WHY / 2, "\"%.40s\": %.200s", key, item_why);
+            return false;
+        }
+        return true;
+    }
+    if (row->shape == SHAPE_ARRAY) return wrong_type(j, "an array", why);
+    if (row->shape == SHAPE_OBJECT) return wrong_type(j, "an object", why);
+    return row->each(target, 0, NULL, item_of(j), why);
+}
+
+static bool read_ids(json_t *j, id_list *list, char *why) {
+    if (!json_is_array(j)) return wrong_type(j, "an array", why);
+    const size_t n = json_array_size(j);
+    free(list->ids);
+    *list = (id_list){.ids = app_alloc(n * sizeof *list->ids)}; // n values were in memory a moment ago
+    for (; list->n < n; list->n++) {
+        char item_why[JSON_WHY / 2] = "";
+        int64_t id;
+        if (!json_item_whole(item_of(json_array_get(j, list->n)), 0, INT32_MAX, &id, item_why)) {
+            snprintf(why, JSON_WHY / 2, "[%zu]: %.200s", list->n, item_why);
+            return false;
+        }
+        list->ids[list->n] = (int32_t)id;
+    }
+    return true;
+}
+
+static bool read_member(const member *row, void *target, json_t *j, char *why) {
+    void *const field = (char *)target + row->offset;
+    json_span text = {0};
+    int64_t whole = 0;
+    switch (row->kind) {
+    case MEMBER_BOOL: return json_item_bool(item_of(j), field, why);
+    case MEMBER_TEXT: return json_item_text(item_of(j), field, why);
+    case MEMBER_NAME:
+        if (!json_item_text(item_of(j), &text, why)) return false;
+        if (strlen(text.data) != text.n) {
+            snprintf(why, JSON_WHY / 2, "U+0000 in a name");
+            return false;
+        }
+        *(const char **)field = text.data;
+        return true;
+    case MEMBER_INT:
+        if (!json_item_whole(item_of(j), (int64_t)row->min, (int64_t)row->max, &whole, why)) return false;
+        *(int32_t *)field = (int32_t)whole;
+        return true;
+    case MEMBER_WHOLE:
+        if (!json_item_whole(item_of(j), (int64_t)row->min, (int64_t)row->max, &whole, why)) return false;
+        *(double *)field = (double)whole;
+        return true;
+    case MEMBER_REAL: return json_item_real(item_of(j), row->min, row->max, field, why);
+    case MEMBER_IDS: return read_ids(j, field, why);
+    case MEMBER_EACH: return read_each(row, target, j, why);
+    }
+    return false;
+}
+
+bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_groups, char *why) {
+    const char *name;
+    json_t *j;
+    json_object_foreach((json_t *)doc, name, j) {
+        char member_why[JSON_WHY / 2] = "";
+        void *target = NULL;
+        const member *row = find_member(groups, n_groups, name, &target);
+        if (!row) {
+            snprintf(why, JSON_WHY, "%.60s: unknown member", name);
+            return false;
+        }
+        if (!read_member(row, target, j, member_why)) {
+            const char *gap = member_why[0] == '[' ? "" : ": "; // stop[2]: ...
+            snprintf(why, JSON_WHY, "%s%s%s", name, gap, member_why);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,76 @@
+// app/json_read.h - a JSON object read into a struct by a table of its members, strictly.
+//
+// Refused, by name: a member that no row names, a wrong type, a number out of range or not whole where that is
+// due, a member twice, NaN, what is not UTF-8, anything after the object. A string may hold U+0000 where the
+// row's kind keeps lengths.
+//
+// Ownership: a json_doc holds the strings that were read; json_doc_free() ends them.
+// Threads:   one at a time.
+#ifndef RN_APP_JSON_READ_H
+#define RN_APP_JSON_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define JSON_WHY 512
+
+typedef struct json_doc json_doc;
+typedef struct json_item json_item; // one value inside an object, for MEMBER_EACH
+
+typedef struct json_span { // n bytes and a terminator; NULL: the member was not there
+    const char *data;
+    size_t n;
+} json_span;
+
+typedef enum member_kind {
+    MEMBER_BOOL,  // bool
+    MEMBER_TEXT,  // json_span
+    MEMBER_NAME,  // const char *: a string without U+0000
+    MEMBER_INT,   // int32_t in min..max
+    MEMBER_REAL,  // double in min..max
+    MEMBER_WHOLE, // double in min..max without a fraction
+    MEMBER_IDS,   // id_list (app/numbers.h) of an array; its ids are freed by the caller, also after a failure
+    MEMBER_EACH   // what `each` makes of it: called for the value, or for each item of an array or object
+} member_kind;
+
+// key: the item's key in an object, else NULL. i: its index. On failure a reason of at most JSON_WHY / 2 bytes
+// in why.
+typedef bool (*member_each)(void *target, size_t i, const char *key, const json_item *value, char *why);
+// What may stand before `each` sees its items.
+typedef enum member_shape { SHAPE_VALUE = 0, SHAPE_ARRAY, SHAPE_OBJECT, SHAPE_VALUE_OR_ARRAY } member_shape;
+
+typedef struct member {
+    const char *name;
+    member_kind kind;
+    size_t offset;
+    double min, max;
+    member_shape shape;
+    member_each each;
+} member;
+
+typedef struct member_group {
+    const member *rows;
+    size_t n_rows;
+    void *target;
+} member_group;
+
+// Parse only: *doc is NULL on failure, with the reason in why.
+bool json_doc_parse(const char *text, size_t n_text, json_doc **doc, char *why);
+// A member's value as JSON text, for handing back what a request was called; NULL if absent or neither string
+// nor number. Freed with free().
+char *json_doc_scalar(const json_doc *doc, const char *name);
+// All members into the groups' targets. What is read points into the doc.
+bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_groups, char *why);
+bool json_doc_has(const json_doc *doc, const char *name);
+void json_doc_free(json_doc *doc); // NULL is fine
+
+// For MEMBER_EACH. Each says in why what was wrong.
+bool json_item_text(const json_item *value, json_span *text, char *why);
+bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why);
+bool json_item_real(const json_item *value, double min, double max, double *v, char *why);
+bool json_item_u64(const json_item *value, uint64_t *v, char *why);
+bool json_item_bool(const json_item *value, bool *v, char *why);
+bool json_item_is_text(const json_item *value);
+
+#endif

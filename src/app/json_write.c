@@ -1,0 +1,138 @@
+// app/json_write.c - escaping, and numbers by their shortest spelling.
+#include "app/json_write.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void separate(json_writer *w) {
+    if (w->needs_comma) bytes_add(w->out, ",", 1);
+    w->needs_comma = true;
+}
+
+void json_put_begin(json_writer *w, char bracket) {
+    separate(w);
+    bytes_add(w->out, &bracket, 1);
+    w->needs_comma = false;
+}
+
+void json_put_end(json_writer *w, char bracket) {
+    bytes_add(w->out, &bracket, 1);
+    w->needs_comma = true;
+}
+
+// Length of the character at s by the table of RFC 3629 (no overlong form, no surrogate, nothing above
+// U+10FFFF); 0: none.
+static size_t character_bytes(const unsigned char *s, size_t n) {
+    const unsigned char c = s[0];
+    unsigned char low = 0x80, high = 0xbf;
+    size_t n_more = 0;
+    if (c < 0x80) return 1;
+    if (c >= 0xc2 && c <= 0xdf)
+        n_more = 1;
+    else if (c >= 0xe0 && c <= 0xef)
+        n_more = 2, low = c == 0xe0 ? 0xa0 : 0x80, high = c == 0xed ? 0x9f : 0xbf;
+    else if (c >= 0xf0 && c <= 0xf4)
+        n_more = 3, low = c == 0xf0 ? 0x90 : 0x80, high = c == 0xf4 ? 0x8f : 0xbf;
+    if (n_more == 0 || n <= n_more || s[1] < low || s[1] > high) return 0;
+    for (size_t i = 2; i <= n_more; i++)
+        if (s[i] < 0x80 || s[i] > 0xbf) return 0;
+    return n_more + 1;
+}
+
+void json_put_text(json_writer *w, const char *text, size_t n_text) {
+    static const char escapes[32] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    const unsigned char *const s = (const unsigned char *)text;
+    size_t n_plain = 0; // bytes before i that go out as they are
+    separate(w);
+    bytes_add(w->out, "\"", 1);
+    for (size_t i = 0; i < n_text;) {
+        const unsigned char c = s[i];
+        const size_t n = character_bytes(s + i, n_text - i);
+        if (n && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
+            i += n, n_plain += n;
+            continue;
+        }
+        bytes_add(w->out, s + i - n_plain, n_plain);
+        n_plain = 0;
+        if (n == 0)
+            bytes_add_text(w->out, "\xef\xbf\xbd");
+        else if (c == '"' || c == '\\')
+            bytes_add_format(w->out, "\\%c", c);
+        else if (c < 0x20 && escapes[c])
+            bytes_add_format(w->out, "\\%c", escapes[c]);
+        else
+            bytes_add_format(w->out, "\\u%04x", c);
+        i++;
+    }
+    bytes_add(w->out, s + n_text - n_plain, n_plain);
+    bytes_add(w->out, "\"", 1);
+}
+
+void json_put_key(json_writer *w, const char *name) {
+    json_put_text(w, name, strlen(name));
+    bytes_add(w->out, ":", 1);
+    w->needs_comma = false;
+}
+
+void json_put_string(json_writer *w, const char *text) {
+    if (text)
+        json_put_text(w, text, strlen(text));
+    else
+        json_put_null(w);
+}
+
+void json_put_whole(json_writer *w, int64_t v) {
+    separate(w);
+    bytes_add_format(w->out, "%" PRId64, v);
+}
+
+void json_put_u64(json_writer *w, uint64_t v) {
+    separate(w);
+    bytes_add_format(w->out, "%" PRIu64, v);
+}
+
+void json_put_real(json_writer *w, double v) {
+    char text[40] = "null";
+    separate(w);
+    for (int n = 15; n <= 17 && isfinite(v); n++) {
+        snprintf(text, sizeof text, "%.*g", n, v);
+        if (strtod(text, NULL) == v) break;
+    }
+    bytes_add_text(w->out, text);
+}
+
+void json_put_float(json_writer *w, float v) {
+    char text[40] = "null";
+    separate(w);
+    for (int n = 6; n <= 9 && isfinite(v); n++) {
+        snprintf(text, sizeof text, "%.*g", n, (double)v);
+        if (strtof(text, NULL) == v) break;
+    }
+    bytes_add_text(w->out, text);
+}
+
+void json_put_rounded(json_writer *w, double v, int n_digits) {
+    if (!isfinite(v)) {
+        json_put_null(w);
+        return;
+    }
+    separate(w);
+    bytes_add_format(w->out, "%.*f", n_digits, v);
+}
+
+void json_put_bool(json_writer *w, bool v) { json_put_raw(w, v ? "true" : "false"); }
+
+void json_put_null(json_writer *w) { json_put_raw(w, "null"); }
+
+void json_put_raw(json_writer *w, const char *json) {
+    separate(w);
+    bytes_add_text(w->out, json);
+}
+
+void json_put_ids(json_writer *w, const int32_t *ids, size_t n) {
+    json_put_begin(w, '[');
+    for (size_t i = 0; i < n; i++) json_put_whole(w, ids[i]);
+    json_put_end(w, ']');
+}

@@ -1,0 +1,194 @@
+// app/options.c - the parser; its help page is in options_help.c.
+#include "app/options.h"
+#include "app/numbers.h"
+#include "app/say.h"
+#include <runnel/api.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAMES 128
+
+typedef struct found {
+    const option *row;
+    void *target;
+} found;
+
+static found find_option(const option_spec *spec, const char *name, size_t n_name, char letter) {
+    for (size_t g = 0; g < spec->n_groups; g++) {
+        const option_group *group = &spec->groups[g];
+        for (size_t i = 0; i < group->n_rows; i++) {
+            const option *row = &group->rows[i];
+            if (name ? strlen(row->name) == n_name && memcmp(row->name, name, n_name) == 0 : row->letter == letter)
+                return (found){row, group->target};
+        }
+    }
+    return (found){0};
+}
+
+// Edits (insert, remove, change, swap neighbours) that lead from a to b; 99 when a word is long.
+// Optimal string alignment: Damerau (1964), computed by rows as Wagner and Fischer (1974) do.
+static size_t edit_distance(const char *a, const char *b) {
+    enum { MAX = 40 };
+    const size_t n_a = strlen(a), n_b = strlen(b);
+    size_t rows[3][MAX + 1], *before = rows[0], *last = rows[1], *now = rows[2];
+    if (n_a > MAX || n_b > MAX) return 99;
+    for (size_t j = 0; j <= n_b; j++) last[j] = before[j] = j;
+    for (size_t i = 1; i <= n_a; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= n_b; j++) {
+            size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < best) best = last[j] + 1;
+            if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            now[j] = best;
+        }
+        size_t *const oldest = before;
+        before = last, last = now, now = oldest;
+    }
+    return last[n_b];
+}
+
+const char *nearest_word(const char *typed, const char *const *words, size_t n_words) {
+    const char *best = NULL;
+    size_t best_distance = strlen(typed) < 6 ? 2 : 3; // one slip in a short word, two in a longer one
+    for (size_t i = 0; i < n_words; i++) {
+        const size_t d = edit_distance(typed, words[i]);
+        if (d < best_distance) best = words[i], best_distance = d;
+    }
+    return best;
+}
+
+static option_outcome say_unknown(const option_spec *spec, const char *arg) {
+    const char *names[MAX_NAMES] = {"help", "version"}, *near = NULL;
+    size_t n_names = 2;
+    for (size_t g = 0; g < spec->n_groups; g++)
+        for (size_t i = 0; i < spec->groups[g].n_rows && n_names < MAX_NAMES; i++)
+            names[n_names++] = spec->groups[g].rows[i].name;
+    const int n_shown = (int)strcspn(arg, "=");
+    if (arg[1] == '-') {
+        char *typed = app_text("%.*s", n_shown - 2, arg + 2);
+        near = nearest_word(typed, names, n_names);
+        free(typed);
+    }
+    say("%.*s: unknown option%s%s%s (runnel %s --help lists them)", n_shown, arg, near ? ": did you mean --" : "",
+        near ? near : "", near ? "?" : "", spec->command);
+    return OPTIONS_WRONG;
+}
+
+static bool read_choice(const char *words, const char *value, int32_t *index, char *why) {
+    const size_t n_value = strlen(value);
+    int32_t i = 0;
+    for (const char *w = words;; w++, i++) {
+        const size_t n = strcspn(w, "|");
+        if (n == n_value && memcmp(w, value, n) == 0) {
+            *index = i;
+            return true;
+        }
+        w += n;
+        if (!*w) break;
+    }
+    snprintf(why, NUMBER_WHY, "'%.100s' is none of %s", value, words);
+    return false;
+}
+
+static bool take_value(const option *row, void *target, const char *value, char *why) {
+    void *const field = (char *)target + row->offset;
+    double real = 0;
+    int64_t whole = 0;
+    switch (row->kind) {
+    case OPTION_FLAG: *(bool *)field = true; return true;
+    case OPTION_TEXT: *(const char **)field = value; return true;
+    case OPTION_CHOICE: return read_choice(row->arg, value, field, why);
+    case OPTION_EACH: return row->each(target, value, why);
+    case OPTION_REAL: return number_read_real(value, row->min, row->max, field, why);
+    case OPTION_INT:
+        if (!number_read_whole(value, (int64_t)row->min, (int64_t)row->max, &whole, why)) return false;
+        *(int32_t *)field = (int32_t)whole;
+        return true;
+    case OPTION_WHOLE:
+        if (!number_read_whole(value, (int64_t)row->min, (int64_t)row->max, &whole, why)) return false;
+        real = (double)whole;
+        *(double *)field = real;
+        return true;
+    }
+    return false;
+}
+
+// One option at args[*i]; moves *i over a value that is an argument of its own.
+static option_outcome parse_option(const option_spec *spec, int n_args, char **args, int *i, options *parsed) {
+    const char *const arg = args[*i], *value = NULL;
+    const bool is_long = arg[1] == '-';
+    const size_t n_name = is_long ? strcspn(arg + 2, "=") : 1;
+    char why[NUMBER_WHY] = "";
+    if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+        options_print_help(spec, stdout);
+        return OPTIONS_SHOWN;
+    }
+    if (strcmp(arg, "--version") == 0) {
+        printf("runnel %s\n", rn_version());
+        return OPTIONS_SHOWN;
+    }
+    const found f = find_option(spec, is_long ? arg + 2 : NULL, n_name, arg[1]);
+    if (!f.row) return say_unknown(spec, arg);
+    const char *const after = arg + (is_long ? 2 : 1) + n_name;
+    const int n_shown = (int)(after - arg);
+    if (f.row->kind == OPTION_FLAG) {
+        if (*after) {
+            say("%.*s: takes no value", n_shown, arg);
+            return OPTIONS_WRONG;
+        }
+    } else if (*after) {
+        value = after + is_long; // behind the '='
+    } else if (*i + 1 < n_args) {
+        value = args[++*i];
+    } else {
+        say("%.*s: needs a value: %s", n_shown, arg, f.row->arg);
+        return OPTIONS_WRONG;
+    }
+    if (!take_value(f.row, f.target, value, why)) {
+        say("%.*s: %s", n_shown, arg, why);
+        return OPTIONS_WRONG;
+    }
+    parsed->given[parsed->n_given++] = f.row;
+    return OPTIONS_PARSED;
+}
+
+option_outcome options_parse(const option_spec *spec, int n_args, char **args, options *parsed) {
+    bool only_positional = false;
+    *parsed = (options){.positional = app_alloc(sizeof(char *) * ((size_t)n_args + 1)),
+                        .given = app_alloc(sizeof(option *) * ((size_t)n_args + 1))};
+    for (int i = 0; i < n_args; i++) {
+        if (!only_positional && strcmp(args[i], "--") == 0) {
+            only_positional = true;
+        } else if (only_positional || args[i][0] != '-' || !args[i][1]) {
+            if (parsed->n_positional == spec->max_positional) {
+                say("%s: unexpected argument (runnel %s --help shows the usage)", args[i], spec->command);
+                return OPTIONS_WRONG;
+            }
+            parsed->positional[parsed->n_positional++] = args[i];
+        } else {
+            const option_outcome outcome = parse_option(spec, n_args, args, &i, parsed);
+            if (outcome != OPTIONS_PARSED) return outcome;
+        }
+    }
+    return OPTIONS_PARSED;
+}
+
+bool options_given(const options *parsed, const char *name) {
+    for (size_t i = 0; i < parsed->n_given; i++)
+        if (strcmp(parsed->given[i]->name, name) == 0) return true;
+    return false;
+}
+
+bool options_refuse(const options *parsed, const char *name, const char *why) {
+    if (!options_given(parsed, name)) return false;
+    say("--%s: has no effect %s", name, why);
+    return true;
+}
+
+void options_free(options *parsed) {
+    free(parsed->positional);
+    free(parsed->given);
+    *parsed = (options){0};
+}

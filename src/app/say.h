@@ -1,0 +1,29 @@
+// app/say.h - what the program says on stderr, the codes it ends with, and its memory.
+//
+// Threads: any.
+#ifndef RN_APP_SAY_H
+#define RN_APP_SAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// The program's exit codes; docs/man/runnel.1 documents them.
+typedef enum exit_code {
+    EXIT_CODE_OK = 0,
+    EXIT_CODE_FAILED = 1,
+    EXIT_CODE_USAGE = 2,
+    EXIT_CODE_INTERRUPTED = 130 // 128 + SIGINT, as shells report it
+} exit_code;
+
+// `runnel: WHAT: WHY` and a line break, in one write. Control characters that came with a name or a value are
+// shown as `?`: an error text must not steer the terminal.
+__attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
+
+// Memory of the program itself: small blocks, never NULL. When there is none left, the program says so and ends
+// with 1. Freed with free().
+void *app_alloc(size_t n_bytes);
+void *app_realloc(void *p, size_t n_bytes);
+char *app_copy_text(const char *text);
+__attribute__((format(printf, 1, 2))) char *app_text(const char *fmt, ...);
+
+#endif

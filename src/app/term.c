@@ -1,0 +1,36 @@
+// app/term.c - terminals: asked by ioctl, never assumed.
+#include "app/term.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+bool term_is(int fd) { return isatty(fd) == 1; }
+
+int term_width(int fd) {
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+bool term_can_draw(int fd) {
+    const char *kind = getenv("TERM");
+    return term_is(fd) && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
+bool term_colour(int fd) {
+    const char *no = getenv("NO_COLOR");
+    return term_can_draw(fd) && !(no && *no);
+}
+
+void term_add_plain(bytes *to, const char *text, size_t n_text) {
+    const unsigned char *const s = (const unsigned char *)text;
+    for (size_t i = 0; i < n_text; i++) {
+        const bool is_c0 = (s[i] < 0x20 && s[i] != '\n' && s[i] != '\t') || s[i] == 0x7f;
+        const bool is_c1 = s[i] == 0xc2 && i + 1 < n_text && s[i + 1] >= 0x80 && s[i + 1] <= 0x9f; // U+0080..U+009F
+        if (is_c0 || is_c1)
+            bytes_add_text(to, "\xef\xbf\xbd");
+        else
+            bytes_add(to, text + i, 1);
+        i += is_c1;
+    }
+}

@@ -1,0 +1,20 @@
+// app/term.h - what is known of the terminal behind a file descriptor.
+//
+// Threads: any.
+#ifndef RN_APP_TERM_H
+#define RN_APP_TERM_H
+
+#include "app/bytes.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+bool term_is(int fd);
+int term_width(int fd);     // columns; 80 when nobody knows
+bool term_can_draw(int fd); // a terminal that understands "\r" and "erase line": not TERM=dumb
+bool term_colour(int fd);   // one that may be coloured: NO_COLOR is not set (no-color.org)
+
+// Adds text that a model made to `to` for showing at a terminal: control characters other than line break and
+// tab, and C1 controls, appear as U+FFFD, so that a text cannot steer the terminal.
+void term_add_plain(bytes *to, const char *text, size_t n_text);
+
+#endif

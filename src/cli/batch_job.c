@@ -1,0 +1,164 @@
+// cli/batch_job.c - a request line into a stream, its chunks into one answer.
+#include "cli/batch_job.h"
+#include "app/numbers.h"
+#include "app/say.h"
+#include "cli/stream_json.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The members of a line that are not a generation's.
+typedef struct batch_line {
+    json_span prompt;
+    bool has_ids;
+    id_list ids;
+} batch_line;
+
+static bool each_name(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)target, (void)i, (void)key;
+    json_span text;
+    int64_t number;
+    if (!json_item_is_text(value)) return json_item_whole(value, INT64_MIN, INT64_MAX, &number, why);
+    if (json_item_text(value, &text, why) && text.n <= 256 && strlen(text.data) == text.n) return true;
+    snprintf(why, NUMBER_WHY, "must have at most 256 bytes and no U+0000");
+    return false;
+}
+
+static const member line_rows[] = {
+    {"id", MEMBER_EACH, .each = each_name},
+    {"prompt", MEMBER_TEXT, .offset = offsetof(batch_line, prompt)},
+    {"ids", MEMBER_IDS, .offset = offsetof(batch_line, ids)},
+};
+
+static void begin_answer(batch_job *job, json_writer *w) {
+    *w = (json_writer){&job->answer, false};
+    json_put_begin(w, '{');
+    json_put_key(w, "id");
+    json_put_raw(w, job->id ? job->id : "null");
+    if (!job->id) { // so that the answer can still be told from others
+        json_put_key(w, "line");
+        json_put_u64(w, job->line);
+    }
+}
+
+static void end_answer(batch_job *job, json_writer *w) {
+    json_put_end(w, '}');
+    bytes_add(&job->answer, "\n", 1);
+    job->is_done = true;
+    rn_stream_close(job->stream);
+    job->stream = NULL;
+}
+
+static void answer_error(batch_job *job, const char *why) {
+    json_writer w;
+    char *text = app_text("line %" PRIu64 ": %s", job->line, why);
+    begin_answer(job, &w);
+    json_put_key(&w, "error");
+    json_put_string(&w, text);
+    end_answer(job, &w);
+    job->has_failed = true;
+    free(text);
+}
+
+static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *last) {
+    json_writer w;
+    begin_answer(job, &w);
+    json_put_key(&w, "text");
+    json_put_text(&w, job->text.data, job->text.n);
+    json_put_key(&w, "tokens");
+    json_put_begin(&w, '[');
+    if (job->ids.n) json_put_raw(&w, job->ids.data);
+    json_put_end(&w, ']');
+    if (job->has_logprobs) {
+        json_put_key(&w, "logprobs");
+        json_put_begin(&w, '[');
+        if (job->logprobs.n) json_put_raw(&w, job->logprobs.data);
+        json_put_end(&w, ']');
+    }
+    json_put_finish(&w, last, plan->has_token_times);
+    end_answer(job, &w);
+}
+
+static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, const generation *g,
+                         char *why) {
+    rn_request req;
+    rn_part part;
+    rn_error err = {0};
+    if ((line->prompt.data != NULL) == line->has_ids) {
+        snprintf(why, JSON_WHY, line->has_ids ? "prompt and ids exclude each other" : "prompt or ids is missing");
+        return false;
+    }
+    rn_request_init(&req);
+    bool ok = generation_apply(g, &req, &err);
+    if (line->has_ids)
+        generation_prompt_ids(&req, &part, line->ids.ids, line->ids.n);
+    else
+        generation_prompt(g, &req, &part, line->prompt.data, line->prompt.n);
+    req.stream_interval = 64; // answers are whole anyway: fewer wake-ups
+    req.token_times = plan->has_token_times;
+    ok = ok && rn_stream_begin(plan->engine, &req, &job->stream, &err) == RN_OK;
+    job->has_logprobs = g->logprobs >= 0;
+    if (!ok) snprintf(why, JSON_WHY, "%.*s", JSON_WHY - 1, err.text);
+    return ok;
+}
+
+static bool begin(const batch_plan *plan, batch_job *job, const char *text, size_t n_text, char *why) {
+    json_doc *doc;
+    batch_line line = {0};
+    if (!json_doc_parse(text, n_text, &doc, why)) return false;
+    generation g = plan->defaults;
+    job->id = json_doc_scalar(doc, "id");
+    line.has_ids = json_doc_has(doc, "ids");
+    const member_group more = {line_rows, sizeof line_rows / sizeof *line_rows, &line};
+    const bool ok = generation_read(&plan->members, doc, &more, &g, why) && begin_stream(plan, job, &line, &g, why);
+    free(line.ids.ids);
+    json_doc_free(doc);
+    return ok;
+}
+
+batch_job *batch_job_begin(const batch_plan *plan, uint64_t line, const char *text, size_t n_text, const char *why) {
+    char own_why[JSON_WHY] = "";
+    batch_job *job = app_alloc(sizeof *job);
+    job->line = line;
+    job->ids_writer.out = &job->ids;
+    job->logprobs_writer.out = &job->logprobs;
+    if (why)
+        answer_error(job, why);
+    else if (!begin(plan, job, text, n_text, own_why))
+        answer_error(job, own_why);
+    return job;
+}
+
+bool batch_job_read(const batch_plan *plan, batch_job *job) {
+    rn_chunk chunk = {0};
+    rn_error err = {0};
+    while (!job->is_done) {
+        const rn_status st = rn_stream_next(job->stream, 0, &chunk, &err);
+        if (st == RN_E_AGAIN) return false;
+        if (st != RN_OK) {
+            answer_error(job, err.text);
+            return true;
+        }
+        bytes_add(&job->text, chunk.text, chunk.n_text);
+        for (size_t i = 0; i < chunk.n_tokens; i++) json_put_whole(&job->ids_writer, chunk.tokens[i]);
+        if (chunk.token_data) json_put_logprobs(&job->logprobs_writer, chunk.token_data, chunk.n_tokens);
+        job->n_tokens += chunk.n_tokens;
+        if (chunk.finish_reason == RN_FINISH_ERROR)
+            answer_error(job, chunk.finish_detail);
+        else if (chunk.finish_reason != RN_FINISH_NONE)
+            answer_text(plan, job, &chunk);
+    }
+    return true;
+}
+
+void batch_job_free(batch_job *job) {
+    if (!job) return;
+    rn_stream_close(job->stream);
+    free(job->id);
+    bytes_free(&job->text);
+    bytes_free(&job->ids);
+    bytes_free(&job->logprobs);
+    bytes_free(&job->answer);
+    free(job);
+}

@@ -1,0 +1,41 @@
+// cli/batch_job.h - one line of a batch: its request, its stream, its answer.
+//
+// Ownership: batch_job_begin() makes one, batch_job_free() ends it, with its stream.
+// Threads:   one at a time.
+#ifndef RN_CLI_BATCH_JOB_H
+#define RN_CLI_BATCH_JOB_H
+
+#include "app/bytes.h"
+#include "app/json_write.h"
+#include "cli/generation.h"
+
+// What all lines have in common.
+typedef struct batch_plan {
+    rn_engine *engine;
+    bool has_token_times;
+    generation defaults;
+    generation_members members;
+} batch_plan;
+
+typedef struct batch_job {
+    uint64_t line;     // its number, from 1
+    char *id;          // as JSON; NULL: the line has none
+    rn_stream *stream; // NULL: never begun, or ended
+    bool has_failed;
+    bool is_done;              // answer is complete
+    bytes text, ids, logprobs; // gathered: text as it is, the others as JSON without brackets
+    bool has_logprobs;
+    json_writer ids_writer, logprobs_writer;
+    uint64_t n_tokens;
+    uint64_t n_source_bytes; // of the input that it stands for: set by the command
+    bytes answer;            // a line of JSON with its line break
+} batch_job;
+
+// Never NULL: a line that cannot be begun is a job that is done, with an error as its answer. why: NULL, or why
+// it was bad as a line.
+batch_job *batch_job_begin(const batch_plan *plan, uint64_t line, const char *text, size_t n_text, const char *why);
+// Takes all chunks there are now. Returns whether the job is done.
+bool batch_job_read(const batch_plan *plan, batch_job *job);
+void batch_job_free(batch_job *job);
+
+#endif

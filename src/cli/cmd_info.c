@@ -1,0 +1,83 @@
+// cli/cmd_info.c - `runnel info`: what a model file holds, and how this machine would run it.
+#include "app/files.h"
+#include "cli/command.h"
+#include "cli/info_print.h"
+#include "cli/interrupt.h"
+#include "cli/machine.h"
+
+typedef struct info {
+    machine on;
+    bool is_json;
+} info;
+
+static const option info_rows[] = {
+    {0, "json", NULL, OPTION_FLAG, offsetof(info, is_json), .help = "one JSON object"},
+};
+
+// What asks for an engine says nothing about a file that only has a vocabulary.
+static bool refuse_engine_options(const options *parsed) {
+    static const char *const names[] = {"ctx", "threads", "cpu", "kv-type"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (options_refuse(parsed, names[i], "on a file without weights")) return true;
+    return false;
+}
+
+static int print_info(info *n, const options *parsed) {
+    rn_model_info model = {.struct_size = sizeof model};
+    rn_engine_info engine = {.struct_size = sizeof engine};
+    rn_error err = {0};
+    bytes text = {0};
+    output out = {0};
+    int code = EXIT_CODE_OK;
+    if (rn_model_get_info(n->on.model, &model, &err) != RN_OK) return machine_failed(&err);
+    if (!model.has_weights && refuse_engine_options(parsed)) return EXIT_CODE_USAGE;
+    // A sound file that this machine cannot run is still described; the reason is said, and the exit code tells.
+    if (model.has_weights) code = machine_open_engine(&n->on);
+    if (n->on.engine && rn_engine_get_info(n->on.engine, 0, &engine, &err) != RN_OK) return machine_failed(&err);
+    if (rn_model_get_info(n->on.model, &model, &err) != RN_OK)
+        return machine_failed(&err); // resident bytes as they are now
+    (n->is_json ? info_add_json : info_add_text)(&text, &model, n->on.engine ? &engine : NULL);
+    output_write(&out, text.data, text.n);
+    bytes_free(&text);
+    return output_exit(&out, code);
+}
+
+static int run_info(info *n, const options *parsed) {
+    if (parsed->n_positional && n->on.wish) {
+        say("model: given twice, as %s and with -m", parsed->positional[0]);
+        return EXIT_CODE_USAGE;
+    }
+    if (parsed->n_positional) n->on.wish = parsed->positional[0];
+    interrupt_catch();
+    const int code = machine_open_model(&n->on);
+    return code == EXIT_CODE_OK ? print_info(n, parsed) : code;
+}
+
+int cmd_info(int n_args, char **args) {
+    info n = {0};
+    options parsed;
+    machine_init(&n.on);
+    const option_group groups[] = {
+        MACHINE_MODEL_GROUP(&n.on),
+        MACHINE_SIZE_GROUP(&n.on),
+        MACHINE_ENGINE_GROUP(&n.on),
+        {"Output", info_rows, 1, &n},
+    };
+    const option_spec spec = {
+        .command = "info",
+        .usage = "[MODEL] [options]",
+        .about =
+            "Describe a model file: architecture, types, bytes, tokenizer, end tokens; and, if it has weights, the kernel set, "
+            "threads and memory with which it would run here.",
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+        .max_positional = 1,
+    };
+    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
+    const int code = outcome == OPTIONS_PARSED  ? run_info(&n, &parsed)
+                     : outcome == OPTIONS_SHOWN ? EXIT_CODE_OK
+                                                : EXIT_CODE_USAGE;
+    options_free(&parsed);
+    machine_close(&n.on);
+    return code;
+}

@@ -1,0 +1,207 @@
+// cli/cmd_run.c - `runnel run`: one prompt, its continuation as it is made.
+#include "app/files.h"
+#include "app/json_write.h"
+#include "app/term.h"
+#include "app/wrap.h"
+#include "cli/command.h"
+#include "cli/generation.h"
+#include "cli/interrupt.h"
+#include "cli/machine.h"
+#include "cli/prompt.h"
+#include "cli/stream_json.h"
+#include <inttypes.h>
+#include <unistd.h>
+
+enum { LOOK_NS = 50000000 }; // how often Ctrl+C is looked for while no token comes
+
+typedef struct run {
+    machine on;
+    generation g;
+    prompt prompt;
+    bool is_json;
+    bool to_terminal; // text is shown, not piped
+    bool ends_line;   // the last byte written was a line break
+    output out;
+    bytes line; // of one chunk
+} run;
+
+static const option run_rows[] = {
+    {0, "stream-interval", "N", OPTION_INT, offsetof(generation, stream_interval), 1, 1024,
+     .help = "tokens of a chunk, 1..1024 (default 1)"},
+};
+static const option json_rows[] = {
+    {0, "json", NULL, OPTION_FLAG, offsetof(run, is_json),
+     .help = "a line of JSON for each chunk; the last one has finish_reason, seed, usage and timing"},
+};
+
+static const char *const notes = "Without a prompt, stdin is read when it is not a terminal. stdout gets the\n"
+                                 "text and nothing else; figures go to stderr, at a terminal only. Ctrl+C ends\n"
+                                 "with what was made so far (exit 130), a second one at once.\n\n"
+                                 "  runnel run \"Once upon a time\"\n"
+                                 "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
+                                 "  git log -1 | runnel run --temp 0 --json | jq -r .text";
+
+static bool check_together(const run *r, const options *parsed) {
+    const char *const with_ids = "with --ids: they are taken as they are";
+    if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
+    if (!r->is_json && options_refuse(parsed, "logprobs", "without --json")) return false;
+    return generation_check(&r->g, parsed);
+}
+
+static bool write_json(run *r, const rn_chunk *c) {
+    json_writer w = {&r->line, false};
+    r->line.n = 0;
+    json_put_begin(&w, '{');
+    json_put_key(&w, "choice");
+    json_put_whole(&w, c->choice);
+    json_put_key(&w, "text");
+    json_put_text(&w, c->text, c->n_text);
+    json_put_key(&w, "tokens");
+    json_put_ids(&w, c->tokens, c->n_tokens);
+    if (r->g.logprobs >= 0) {
+        json_put_key(&w, "logprobs");
+        json_put_begin(&w, '[');
+        if (c->token_data) json_put_logprobs(&w, c->token_data, c->n_tokens);
+        json_put_end(&w, ']');
+    }
+    if (c->finish_reason == RN_FINISH_NONE) {
+        json_put_key(&w, "finish_reason");
+        json_put_null(&w);
+    } else {
+        json_put_finish(&w, c, true);
+    }
+    json_put_end(&w, '}');
+    bytes_add(&r->line, "\n", 1);
+    return output_write(&r->out, r->line.data, r->line.n);
+}
+
+static bool write_text(run *r, const char *text, size_t n) {
+    if (n == 0) return true;
+    r->ends_line = text[n - 1] == '\n';
+    if (!r->to_terminal) return output_write(&r->out, text, n);
+    r->line.n = 0;
+    term_add_plain(&r->line, text, n);
+    return output_write(&r->out, r->line.data, r->line.n);
+}
+
+static void say_figures(const rn_chunk *last) {
+    char count[HUMAN_BYTES], first[HUMAN_BYTES];
+    if (!term_is(STDERR_FILENO)) return;
+    const double n_timed = (double)last->usage.completion_tokens - 1, ms = last->timing.decode_ms;
+    const bool has_colour = term_colour(STDERR_FILENO);
+    fprintf(stderr, "%s%s tokens", has_colour ? "\x1b[2m" : "",
+            human_count((uint64_t)last->usage.completion_tokens, count));
+    if (n_timed > 0 && ms > 0) fprintf(stderr, ", %.0f tok/s", n_timed * 1000 / ms);
+    fprintf(stderr, ", first after %s", human_time(last->timing.first_token_ms, first));
+    fprintf(stderr, "; prompt %" PRId64 " (%" PRId64 " cached)", last->usage.prompt_tokens,
+            last->usage.cached_tokens);
+    fprintf(stderr, "; seed %" PRIu64 "; %s: %s%s\n", last->seed, rn_finish_name(last->finish_reason),
+            last->finish_detail, has_colour ? "\x1b[0m" : "");
+}
+
+static int finish(run *r, const rn_chunk *last) {
+    if (r->to_terminal && !r->ends_line) output_write(&r->out, "\n", 1);
+    if (last->finish_reason == RN_FINISH_ERROR)
+        say("generation: %s", last->finish_detail);
+    else
+        say_figures(last);
+    if (last->finish_reason == RN_FINISH_ERROR) return EXIT_CODE_FAILED;
+    if (last->finish_reason == RN_FINISH_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
+    return EXIT_CODE_OK;
+}
+
+static int read_stream(run *r, rn_stream *stream) {
+    rn_chunk chunk = {0};
+    rn_error err = {0};
+    bool is_cancelled = false;
+    for (;;) {
+        const rn_status st = rn_stream_next(stream, LOOK_NS, &chunk, &err);
+        if (interrupt_came() && !is_cancelled) {
+            is_cancelled = true;
+            rn_stream_cancel(stream);
+        }
+        if (st == RN_E_AGAIN) continue;
+        progress_hide(&r->on.bar);
+        if (st != RN_OK) return machine_failed(&err);
+        const bool goes_on = r->is_json ? write_json(r, &chunk) : write_text(r, chunk.text, chunk.n_text);
+        if (!goes_on) return EXIT_CODE_OK; // output_exit() says what it comes to
+        if (chunk.finish_reason != RN_FINISH_NONE) return finish(r, &chunk);
+    }
+}
+
+static int generate(run *r) {
+    rn_request req;
+    rn_part part;
+    rn_error err = {0};
+    rn_stream *stream = NULL;
+    rn_request_init(&req);
+    if (!generation_apply(&r->g, &req, &err)) return machine_failed(&err);
+    if (r->prompt.is_ids)
+        generation_prompt_ids(&req, &part, r->prompt.ids.ids, r->prompt.ids.n);
+    else
+        generation_prompt(&r->g, &req, &part, r->prompt.text.data, r->prompt.text.n);
+    req.raw_bytes = !r->is_json && !r->to_terminal;
+    req.token_times = r->is_json;
+    req.progress = machine_progress;
+    req.progress_user = &r->on;
+    if (rn_stream_begin(r->on.engine, &req, &stream, &err) != RN_OK) return machine_failed(&err);
+    const int code = read_stream(r, stream);
+    rn_stream_close(stream);
+    return output_exit(&r->out, code);
+}
+
+static int check_model(run *r) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    if (rn_model_get_info(r->on.model, &info, &err) != RN_OK) return machine_failed(&err);
+    if (info.has_tokenizer || r->is_json) return EXIT_CODE_OK;
+    say("%s: has no tokenizer, so there is no text to print: --json gives the token ids", r->on.path);
+    return EXIT_CODE_FAILED;
+}
+
+static int run_prompt(run *r, const options *parsed) {
+    int code = prompt_read(&r->prompt, parsed);
+    if (code != EXIT_CODE_OK) return code;
+    interrupt_catch();
+    if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
+    if ((code = check_model(r)) != EXIT_CODE_OK) return code;
+    if ((code = machine_open_engine(&r->on)) != EXIT_CODE_OK) return code;
+    return generate(r);
+}
+
+int cmd_run(int n_args, char **args) {
+    run r = {.ends_line = true, .to_terminal = term_is(STDOUT_FILENO)};
+    generation_rows rows;
+    options parsed;
+    machine_init(&r.on);
+    generation_init(&r.g);
+    generation_rows_init(&rows);
+    const option_group groups[] = {
+        PROMPT_GROUP(&r.prompt),
+        MACHINE_MODEL_GROUP(&r.on),
+        MACHINE_SIZE_GROUP(&r.on),
+        MACHINE_ENGINE_GROUP(&r.on),
+        GENERATION_SAMPLING_GROUP(&rows, &r.g),
+        GENERATION_STOP_GROUP(&r.g),
+        GENERATION_TEXT_GROUP(&r.g),
+        {"Output", run_rows, 1, &r.g},
+        {NULL, json_rows, 1, &r},
+    };
+    const option_spec spec = {
+        .command = "run",
+        .usage = "[-m MODEL] [PROMPT | -p TEXT | -f FILE | --ids LIST] [options]",
+        .about = "Continue a prompt. The text appears on stdout as it is made.",
+        .notes = notes,
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+        .max_positional = 1,
+    };
+    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
+    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
+    if (outcome == OPTIONS_PARSED && check_together(&r, &parsed)) code = run_prompt(&r, &parsed);
+    options_free(&parsed);
+    prompt_free(&r.prompt);
+    bytes_free(&r.line);
+    machine_close(&r.on);
+    return code;
+}

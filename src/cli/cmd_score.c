@@ -1,0 +1,171 @@
+// cli/cmd_score.c - `runnel score`: how probable each token of a text was, and its perplexity.
+#include "app/files.h"
+#include "app/json_write.h"
+#include "app/npy.h"
+#include "app/numbers.h"
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/machine.h"
+#include "cli/score_rows.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct score {
+    machine on;
+    const char *ids_option, *text_file, *logits_path;
+    bool is_json;
+    const int32_t *ids;
+    size_t n_ids;
+    double *nll;     // [n_ids - 1]
+    int32_t *argmax; // [n_ids]
+    out_file logits;
+} score;
+
+static const option score_rows[] = {
+    {0, "ids", "LIST", OPTION_TEXT, offsetof(score, ids_option), .help = "these token ids, taken as they are: 1,2,3"},
+    {0, "text-file", "FILE", OPTION_TEXT, offsetof(score, text_file),
+     .help = "the file's text, with begin and end tokens as the model says; - is stdin"},
+    {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
+     .help = "write all logits, float32 [tokens][vocabulary]"},
+    {0, "json", NULL, OPTION_FLAG, offsetof(score, is_json),
+     .help = "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}"},
+};
+
+static const char *const notes = "nll[i] is -log p(token i+1 given tokens 0..i) in nats: one less than there are\n"
+                                 "tokens. argmax[i] is the most probable token after tokens 0..i. ppl is\n"
+                                 "exp(mean of nll); null when there is only one token.";
+
+// On the engine's thread.
+static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab) {
+    score *const s = user;
+    s->argmax[i] = row_argmax(logits, n_vocab);
+    if (i + 1 < s->n_ids) s->nll[i] = row_nll(logits, n_vocab, s->ids[i + 1]);
+    if (s->logits.to) {
+        if (i == 0) npy_write_head(s->logits.to, s->n_ids, (uint64_t)n_vocab);
+        fwrite(logits, sizeof *logits, (size_t)n_vocab, s->logits.to);
+    }
+    progress_update(&s->on.bar, "scoring", PROGRESS_COUNT, NULL, i + 1, s->n_ids);
+    // A disk that is full ends it here; out_file_commit() says so.
+    return interrupt_came() || (s->logits.to && ferror(s->logits.to));
+}
+
+static void print_result(const score *s, bytes *text) {
+    const size_t n = s->n_ids - 1;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += s->nll[i];
+    const double mean = n ? sum / (double)n : NAN;
+    if (!s->is_json) {
+        bytes_add_format(text, "tokens      %zu\n", s->n_ids);
+        if (n)
+            bytes_add_format(text, "nll         %.4f nats a token\nperplexity  %.4f\n", mean, exp(mean));
+        else
+            bytes_add_text(text, "nll         none: there is nothing before a single token\n");
+        return;
+    }
+    json_writer w = {text, false};
+    json_put_begin(&w, '{');
+    json_put_key(&w, "nll");
+    json_put_begin(&w, '[');
+    for (size_t i = 0; i < n; i++) json_put_real(&w, s->nll[i]);
+    json_put_end(&w, ']');
+    json_put_key(&w, "argmax");
+    json_put_ids(&w, s->argmax, s->n_ids);
+    json_put_key(&w, "ppl");
+    json_put_real(&w, exp(mean));
+    json_put_end(&w, '}');
+    bytes_add_text(text, "\n");
+}
+
+static int score_ids(score *s) {
+    rn_error err = {0};
+    bytes text = {0};
+    output out = {0};
+    if (s->n_ids == 0) {
+        say("%s: no tokens to score", s->ids_option ? "--ids" : s->text_file);
+        return EXIT_CODE_FAILED;
+    }
+    if (s->logits_path && !out_file_open(&s->logits, s->logits_path)) return EXIT_CODE_FAILED;
+    s->nll = app_alloc(s->n_ids * sizeof *s->nll);
+    s->argmax = app_alloc(s->n_ids * sizeof *s->argmax);
+    const rn_status st = rn_score(s->on.engine, 0, s->ids, s->n_ids, take_row, s, &err);
+    progress_hide(&s->on.bar);
+    const bool disk_failed = s->logits.to && ferror(s->logits.to);
+    if (st != RN_OK && !disk_failed) return machine_failed(&err);
+    if (s->logits.to && !out_file_commit(&s->logits)) return EXIT_CODE_FAILED;
+    print_result(s, &text);
+    output_write(&out, text.data, text.n);
+    bytes_free(&text);
+    return output_exit(&out, EXIT_CODE_OK);
+}
+
+// The ids to score, as *list (of the caller's) or from the tokenizer as *made (freed with rn_free()).
+static int find_ids(score *s, id_list *list, int32_t **made) {
+    char why[NUMBER_WHY];
+    rn_error err = {0};
+    bytes text = {0};
+    if (s->ids_option) {
+        if (!id_list_read(s->ids_option, strlen(s->ids_option), list, why)) {
+            say("--ids: %s", why);
+            return EXIT_CODE_USAGE;
+        }
+        s->ids = list->ids, s->n_ids = list->n;
+        return EXIT_CODE_OK;
+    }
+    int code = EXIT_CODE_FAILED;
+    if (file_read(s->text_file, TEXT_LIMIT, &text)) {
+        const rn_status st = rn_tokenize(s->on.model, text.data, text.n, true, false, made, &s->n_ids, &err);
+        code = st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+        s->ids = *made;
+    }
+    bytes_free(&text);
+    return code;
+}
+
+static int run_score(score *s) {
+    id_list list = {0};
+    int32_t *made = NULL;
+    int code = EXIT_CODE_USAGE;
+    if ((s->ids_option != NULL) == (s->text_file != NULL)) {
+        say("score: give one of --ids and --text-file");
+        return code;
+    }
+    interrupt_catch();
+    if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
+        (code = machine_open_engine(&s->on)) == EXIT_CODE_OK)
+        code = score_ids(s);
+    out_file_drop(&s->logits);
+    free(s->nll);
+    free(s->argmax);
+    free(list.ids);
+    rn_free(made);
+    return code;
+}
+
+int cmd_score(int n_args, char **args) {
+    score s = {0};
+    options parsed;
+    machine_init(&s.on);
+    const option_group groups[] = {
+        {"Text", score_rows, sizeof score_rows / sizeof *score_rows, &s},
+        MACHINE_MODEL_GROUP(&s.on),
+        MACHINE_SIZE_GROUP(&s.on),
+        MACHINE_ENGINE_GROUP(&s.on),
+    };
+    const option_spec spec = {
+        .command = "score",
+        .usage = "[-m MODEL] (--ids LIST | --text-file FILE) [options]",
+        .about = "Say how probable a text is to the model, token by token.",
+        .notes = notes,
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+    };
+    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
+    const int code = outcome == OPTIONS_PARSED  ? run_score(&s)
+                     : outcome == OPTIONS_SHOWN ? EXIT_CODE_OK
+                                                : EXIT_CODE_USAGE;
+    options_free(&parsed);
+    machine_close(&s.on);
+    return code;
+}

@@ -1,0 +1,22 @@
+// cli/command.h - the program's commands: one row, one function, one file each.
+#ifndef RN_CLI_COMMAND_H
+#define RN_CLI_COMMAND_H
+
+#include "app/say.h"
+
+// args: what follows the command's name. Returns the exit code (app/say.h); whatever went wrong was said.
+typedef int (*command_fn)(int n_args, char **args);
+typedef struct command {
+    const char *name, *summary;
+    command_fn run;
+} command;
+
+int cmd_run(int n_args, char **args);
+int cmd_batch(int n_args, char **args);
+int cmd_score(int n_args, char **args);
+int cmd_tokenize(int n_args, char **args);
+int cmd_detokenize(int n_args, char **args);
+int cmd_info(int n_args, char **args);
+int cmd_bench(int n_args, char **args);
+
+#endif

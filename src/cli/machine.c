@@ -1,0 +1,117 @@
+// cli/machine.c - opens model and engine, with a bar while it takes long and with Ctrl+C at any time.
+#include "cli/machine.h"
+#include "app/say.h"
+#include "app/wrap.h"
+#include "cli/interrupt.h"
+#include "cli/model_path.h"
+#include <stdlib.h>
+
+const option machine_model_rows[1] = {
+    {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, wish),
+     .help = "a GGUF file, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
+};
+const option machine_size_rows[2] = {
+    {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
+     .help = "positions of the context (default: the model's, or the most that fits in memory)"},
+    {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
+     .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
+};
+const option machine_engine_rows[4] = {
+    {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
+     .help = "kernel set: ref, avx2 (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
+    {0, "kv-type", "f16|f32|q8", OPTION_CHOICE, offsetof(machine, kv_type),
+     .help = "how keys and values are kept (default f16)"},
+    {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
+     .help = "map the file, read it into memory, or map and lock it there (default map)"},
+    {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
+     .help = "say on stderr what was chosen and why"},
+};
+
+void machine_init(machine *m) {
+    const char *cpu = getenv("RUNNEL_CPU");
+    *m = (machine){.cpu = cpu && *cpu ? cpu : NULL, .n_streams = 1};
+    progress_begin(&m->bar);
+}
+
+int machine_failed(const rn_error *err) {
+    if (err->code == RN_E_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
+    say("%s", err->text);
+    return err->code == RN_E_ARG ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
+}
+
+bool machine_progress(void *user, rn_phase phase, uint64_t done, uint64_t total) {
+    static const struct {
+        const char *label;
+        progress_unit unit;
+    } phases[] = {[RN_PHASE_LOAD] = {"loading", PROGRESS_BYTES},
+                  [RN_PHASE_REPACK] = {"preparing", PROGRESS_BYTES},
+                  [RN_PHASE_PREFILL] = {"reading the prompt", PROGRESS_COUNT}};
+    machine *const m = user;
+    progress_update(&m->bar, phases[phase].label, phases[phase].unit, NULL, done, total);
+    return interrupt_came();
+}
+
+static void print_log(void *user, rn_log_level level, const char *text) {
+    machine *const m = user;
+    if (level > RN_LOG_WARN && !m->is_verbose) return;
+    progress_hide(&m->bar);
+    say("%s%s", level == RN_LOG_WARN ? "warning: " : "", text);
+}
+
+int machine_open_model(machine *m) {
+    rn_model_options opt;
+    rn_error err = {0};
+    rn_model_options_init(&opt);
+    opt.load = (rn_load)m->load;
+    opt.log = print_log;
+    opt.progress = machine_progress;
+    opt.log_user = opt.progress_user = m;
+    m->path = model_path_find(m->wish);
+    if (!m->path) return EXIT_CODE_FAILED;
+    const rn_status st = rn_model_open(m->path, &opt, &m->model, &err);
+    progress_hide(&m->bar);
+    return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+}
+
+static void say_choices(const machine *m) {
+    rn_engine_info e = {.struct_size = sizeof e};
+    char kv[HUMAN_BYTES], all[HUMAN_BYTES];
+    if (rn_engine_get_info(m->engine, 0, &e, NULL) != RN_OK) return;
+    say("model: %s", m->path);
+    say("kernels: %s: %s", e.cpu, e.cpu_reason);
+    say("threads: %s", e.threads_reason);
+    say("context: %d positions, keys and values as %s, %s of %s", e.n_ctx, e.kv_type, human_size(e.kv_bytes, kv),
+        human_size(e.limit_bytes, all));
+}
+
+int machine_open_engine(machine *m) {
+    rn_engine_options opt;
+    rn_error err = {0};
+    rn_engine_options_init(&opt);
+    opt.cpu = m->cpu;
+    opt.n_ctx = m->n_ctx;
+    opt.n_threads = m->n_threads;
+    opt.kv_type = (rn_kv_type)m->kv_type;
+    opt.n_streams = m->n_streams;
+    opt.log = print_log;
+    opt.progress = machine_progress;
+    opt.log_user = opt.progress_user = m;
+    const rn_status st = rn_engine_open(&m->model, 1, &opt, &m->engine, &err);
+    progress_hide(&m->bar);
+    if (st != RN_OK) return machine_failed(&err);
+    if (m->is_verbose) say_choices(m);
+    return EXIT_CODE_OK;
+}
+
+void machine_close_engine(machine *m) {
+    if (m->engine) rn_engine_close(m->engine);
+    m->engine = NULL;
+}
+
+void machine_close(machine *m) {
+    progress_end(&m->bar);
+    machine_close_engine(m);
+    rn_model_close(m->model);
+    free(m->path);
+    m->model = NULL, m->path = NULL;
+}

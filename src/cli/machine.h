@@ -1,0 +1,44 @@
+// cli/machine.h - the options that choose a model and how this machine runs it, and the opening of both.
+//
+// Ownership: `struct machine` is the caller's; machine_init() first, machine_close() last.
+// Threads:   one at a time.
+#ifndef RN_CLI_MACHINE_H
+#define RN_CLI_MACHINE_H
+
+#include "app/options.h"
+#include "app/progress.h"
+#include <runnel/runnel.h>
+
+typedef struct machine {
+    const char *wish; // -m
+    const char *cpu;
+    int32_t n_ctx, n_threads; // 0: the engine's choice
+    int32_t kv_type, load;    // of rn_kv_type, rn_load
+    bool is_verbose;
+    int32_t n_streams; // set by the command
+    progress bar;
+    char *path;
+    rn_model *model;
+    rn_engine *engine;
+} machine;
+
+// -m alone, for what needs only the vocabulary; -c and -t; the rest of what an engine is told.
+extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[4];
+#define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
+#define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
+#define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, 4, (m)}
+
+void machine_init(machine *m);
+// Each returns EXIT_CODE_OK, or an exit code after saying why.
+int machine_open_model(machine *m);
+int machine_open_engine(machine *m); // after the model
+void machine_close_engine(machine *m);
+void machine_close(machine *m);
+
+// Says err's text, and the exit code that goes with the status: 2 for arguments, 130 where Ctrl+C was the
+// reason, else 1.
+int machine_failed(const rn_error *err);
+// For rn_request: prefill on the machine's bar; user is the machine.
+bool machine_progress(void *user, rn_phase phase, uint64_t done, uint64_t total);
+
+#endif

@@ -1,0 +1,83 @@
+// cli/main.c - finds the command. `runnel COMMAND --help` is answered by the command's own option table.
+#include "app/options.h"
+#include "app/wrap.h"
+#include "cli/command.h"
+#include <errno.h>
+#include <runnel/api.h>
+#include <signal.h>
+#include <string.h>
+
+static const command commands[] = {
+    {"run", "continue a prompt; the text appears as it is made", cmd_run},
+    {"batch", "many requests from a file of JSON lines, through one engine", cmd_batch},
+    {"score", "how probable a text is, token by token", cmd_score},
+    {"tokenize", "text to token ids", cmd_tokenize},
+    {"detokenize", "token ids to text", cmd_detokenize},
+    {"info", "what a model file holds and how this machine would run it", cmd_info},
+    {"bench", "measure prompt and generation speed", cmd_bench},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static const command *find_command(const char *name) {
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    return NULL;
+}
+
+static void print_help(FILE *to) {
+    fputs("usage: runnel COMMAND [options]\n\n", to);
+    for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-12s%s\n", commands[i].name, commands[i].summary);
+    fputs("  help        this page, or the page of a command: runnel help run\n"
+          "  version     the program's version\n\n"
+          "runnel COMMAND --help lists a command's options.\n"
+          "Without -m the model is $RUNNEL_MODEL, else the one that comes with the program.\n\n"
+          "  runnel run \"Once upon a time\"\n\n"
+          "Exit: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl+C.\n",
+          to);
+}
+
+static int unknown_command(const char *name) {
+    const char *names[N_COMMANDS];
+    for (size_t i = 0; i < N_COMMANDS; i++) names[i] = commands[i].name;
+    const char *near = nearest_word(name, names, N_COMMANDS);
+    say("%s: unknown %s%s%s%s (runnel --help lists them)", name, name[0] == '-' ? "option" : "command",
+        near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+    return EXIT_CODE_USAGE;
+}
+
+static int help(const char *about) {
+    if (!about) {
+        print_help(stdout);
+        return EXIT_CODE_OK;
+    }
+    const command *c = find_command(about);
+    char arg[] = "--help", *args[] = {arg, NULL};
+    return c ? c->run(1, args) : unknown_command(about);
+}
+
+static int dispatch(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_CODE_USAGE;
+    }
+    const char *const name = argv[1];
+    if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return help(argv[2]);
+    if (strcmp(name, "version") == 0 || strcmp(name, "--version") == 0) {
+        printf("runnel %s\n", rn_version());
+        return EXIT_CODE_OK;
+    }
+    const command *c = find_command(name);
+    return c ? c->run(argc - 2, argv + 2) : unknown_command(name);
+}
+
+// Pages go through stdio: did they arrive? As in app/files.h, a reader that went away is no error.
+static int check_stdout(int code) {
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return code;
+    say("stdout: %s", strerror(errno));
+    return code ? code : EXIT_CODE_FAILED;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(), seen where it happens
+    return check_stdout(dispatch(argc, argv));
+}

@@ -1,0 +1,309 @@
+// tests/backend/cpu_backend_test.c - the CPU's door: the plan says what load takes, load can be stopped and can fail, pages copy.
+#include "backend/cpu/cpu_private.h"
+#include "base/mem.h"
+#include "tests/check.h"
+#include "tests/support/lm_rig.h"
+#include <stdlib.h>
+#include <string.h>
+
+// A program and threads: what a backend is made from.
+struct bench {
+    uint8_t *bytes;
+    package *pkg;
+    struct model *model;
+    const struct program *p;
+    pool *threads;
+    const struct kernel_set *set;
+    enum kv_codec codec;
+};
+static const struct backend_sizes sizes = {.n_batch = 24, .n_wanted = 6, .n_pages = {5}};
+
+static bool bench_open(struct bench *b, enum tensor_type type, enum cpu_set set, enum kv_codec codec, int n_threads) {
+    struct tiny_model m = tiny_model_default();
+    rn_error err = {0};
+    size_t n;
+    m.n_embd = 96, m.n_head = 4, m.n_head_kv = 2, m.n_ff = 160, m.n_vocab = 50;
+    m.vocab = TINY_NO_VOCAB, m.type = type;
+    *b = (struct bench){.bytes = tiny_model_bytes(&m, &n), .set = kernel_set_get(set), .codec = codec};
+    if (!CHECK_OK(package_from_bytes("tiny", b->bytes, n, &b->pkg, &err), &err)) return false;
+    if (!CHECK_OK(model_build(b->pkg, &b->model, &err), &err)) return false;
+    b->p = model_program(b->model);
+    return CHECK_OK(pool_create(n_threads, &b->threads, &err), &err);
+}
+
+static void bench_close(struct bench *b) {
+    pool_destroy(b->threads);
+    model_destroy(b->model);
+    package_close(b->pkg);
+    free(b->bytes);
+}
+
+static backend *make(const struct bench *b) {
+    rn_error err = {0};
+    backend *out = NULL;
+    CHECK_OK(cpu_backend_create(b->set, b->threads, b->codec, &out, &err), &err);
+    return out;
+}
+
+// What load has taken of each kind, counted in the backend itself.
+static struct backend_plan taken(const struct cpu_backend *b) {
+    struct backend_plan t = {.repacked_bytes = b->panels_bytes};
+    for (int32_t i = 0; i < b->p->n_buffers; i++)
+        t.buffer_bytes +=
+            (b->p->wanted_rows[i] ? b->sizes.n_wanted : b->sizes.n_batch) * b->stride[i] * sizeof(float);
+    for (size_t i = 0; i < b->n_acts; i++) t.buffer_bytes += b->act_rows[i] * b->act_stride[i];
+    t.buffer_bytes += b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads);
+    t.buffer_bytes += b->sizes.n_batch * (size_t)b->p->n_rot * sizeof *b->cos_sin;
+    for (int32_t g = 0; g < b->p->n_groups; g++)
+        t.page_bytes[g] = b->groups[g].pool_bytes / (size_t)b->sizes.n_pages[g];
+    return t;
+}
+
+static void check_plan(enum tensor_type type, enum cpu_set set, enum kv_codec codec) {
+    struct bench b;
+    if (bench_open(&b, type, set, codec, 3)) {
+        backend *made = make(&b);
+        struct backend_plan plan;
+        rn_error err = {0};
+        check_note("%s on %s with %s", tensor_type_info(type)->name, b.set->name, b.set->kv[codec].name);
+        CHECK_OK(backend_get_plan(made, b.p, &sizes, &plan, &err), &err);
+        CHECK_OK(backend_load(made, b.p, &sizes, NULL, NULL, &err), &err);
+        const struct backend_plan have = taken((struct cpu_backend *)made);
+        CHECK_INT(plan.repacked_bytes, have.repacked_bytes);
+        CHECK_INT(plan.buffer_bytes, have.buffer_bytes);
+        for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) CHECK_INT(plan.page_bytes[g], have.page_bytes[g]);
+        // The embedding's rows are read in the file even where the head multiplies by a repacked copy of them.
+        uint64_t all = 0, embedding = 0;
+        for (size_t i = 0; i < b.p->n_matrices; i++) all += b.p->matrices[i].n_out * b.p->matrices[i].row_bytes;
+        embedding = b.p->matrices[b.p->ops[0].matrix].n_out * b.p->matrices[b.p->ops[0].matrix].row_bytes;
+        CHECK_INT(plan.mapped_bytes, b.set->matmul[type].pack ? embedding : all);
+        CHECK((plan.repacked_bytes > 0) == (b.set->matmul[type].pack != NULL));
+        backend_destroy(made);
+    }
+    bench_close(&b);
+}
+
+TEST(the_plan_is_what_load_takes) {
+    for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++) {
+        if (!cpu_set_available(set)) continue;
+        for (enum tensor_type type = 0; type < TENSOR_N_TYPES; type++)
+            check_plan(type, set, (enum kv_codec)(type % KV_N_CODECS));
+    }
+}
+
+// A set that repacks some type, or CPU_REF where no set here does.
+static enum cpu_set packing_set(enum tensor_type *type) {
+    for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++)
+        for (*type = 0; cpu_set_available(set) && *type < TENSOR_N_TYPES; ++*type)
+            if (kernel_set_get(set)->matmul[*type].pack) return set;
+    *type = TENSOR_F32;
+    return CPU_REF;
+}
+
+struct watch {
+    int n_calls, stop_at;
+    uint64_t done, total;
+    bool ordered;
+};
+
+static bool watch_progress(void *user, uint64_t done, uint64_t total) {
+    struct watch *w = user;
+    w->ordered = w->ordered && done > w->done && done <= total && (w->total == 0 || w->total == total);
+    w->done = done, w->total = total;
+    return ++w->n_calls == w->stop_at;
+}
+
+TEST(progress_of_repacking_ascends_to_the_planned_bytes) {
+    enum tensor_type type;
+    const enum cpu_set set = packing_set(&type);
+    struct bench b;
+    if (set == CPU_REF) {
+        test_skip("no CPU set here repacks");
+        return;
+    }
+    if (bench_open(&b, type, set, KV_F16, 2)) {
+        backend *made = make(&b);
+        struct watch w = {.ordered = true};
+        struct backend_plan plan;
+        rn_error err = {0};
+        CHECK_OK(backend_get_plan(made, b.p, &sizes, &plan, &err), &err);
+        CHECK_OK(backend_load(made, b.p, &sizes, watch_progress, &w, &err), &err);
+        CHECK(w.ordered && w.n_calls > 1);
+        CHECK_INT(w.done, plan.repacked_bytes);
+        CHECK_INT(w.total, plan.repacked_bytes);
+        backend_destroy(made);
+    }
+    bench_close(&b);
+}
+
+TEST(load_stops_wherever_the_progress_callback_says_so_and_leaks_nothing) {
+    enum tensor_type type;
+    const enum cpu_set set = packing_set(&type);
+    struct bench b;
+    if (set == CPU_REF) {
+        test_skip("no CPU set here repacks");
+        return;
+    }
+    if (bench_open(&b, type, set, KV_F16, 2)) {
+        rn_status st = RN_E_CANCELLED;
+        for (int stop_at = 1; st == RN_E_CANCELLED; stop_at++) {
+            const long live = mem_live();
+            backend *made = make(&b);
+            struct watch w = {.stop_at = stop_at, .ordered = true};
+            rn_error err = {0};
+            st = backend_load(made, b.p, &sizes, watch_progress, &w, &err);
+            check_note("stop at call %d", stop_at);
+            if (w.n_calls == stop_at) {
+                char text[128];
+                snprintf(text, sizeof text, "stopped after %llu of %llu bytes", (unsigned long long)w.done,
+                         (unsigned long long)w.total);
+                CHECK_INT(st, RN_E_CANCELLED);
+                CHECK_HAS(err.text, text);
+            } else {
+                CHECK_OK(st, &err);
+            }
+            backend_destroy(made);
+            CHECK_INT(mem_live(), live);
+        }
+    }
+    bench_close(&b);
+}
+
+TEST(a_backend_that_loaded_nothing_can_be_destroyed) {
+    struct bench b;
+    if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 1)) backend_destroy(make(&b));
+    backend_destroy(NULL);
+    bench_close(&b);
+}
+
+TEST(more_heads_on_a_key_head_than_a_task_holds_are_refused) {
+    struct bench b;
+    if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 1)) {
+        struct program p = *b.p;
+        backend *made = make(&b);
+        rn_error err = {0};
+        p.n_head = (ATTEND_MAX_QUERIES + 1) * p.n_head_kv;
+        CHECK_FAILS(backend_load(made, &p, &sizes, NULL, NULL, &err), RN_E_UNSUPPORTED, &err);
+        CHECK_HAS(err.text, "257 heads share a key head, limit 256");
+        backend_destroy(made);
+    }
+    bench_close(&b);
+}
+
+// Ops whose order matters to threads: rows are each thread's own, matrices and attention are claimed piece by piece.
+TEST(a_barrier_stands_wherever_one_thread_meets_what_another_writes_or_reads_and_nowhere_else) {
+    enum { X, NORMED, DELTA, LAST, LOGITS };
+    static const struct {
+        const char *why;
+        struct op op;
+        bool barrier;
+    } rows[] = {
+        {"the first op", {.kind = OP_EMBED, .src = -1, .src2 = -1, .dst = X, .matrix = 0}, false},
+        {"own rows after own rows", {.kind = OP_RMS_NORM, .src = X, .src2 = -1, .dst = NORMED, .matrix = -1}, false},
+        {"pieces of all rows after rows",
+         {.kind = OP_LINEAR, .src = NORMED, .src2 = -1, .dst = DELTA, .matrix = 1},
+         true},
+        {"rows that others still read", {.kind = OP_ADD, .src = X, .src2 = -1, .dst = NORMED, .matrix = -1}, true},
+        {"rows of whole pieces", {.kind = OP_LINEAR, .src = X, .src2 = -1, .dst = DELTA, .matrix = 1}, false},
+        {"rows written in pieces", {.kind = OP_ADD, .src = DELTA, .src2 = -1, .dst = X, .matrix = -1}, true},
+        {"other rows",
+         {.kind = OP_GATHER, .src = X, .src2 = -1, .dst = LAST, .matrix = -1, .wanted_rows = true},
+         true},
+        {"the head",
+         {.kind = OP_LINEAR, .src = LAST, .src2 = -1, .dst = LOGITS, .matrix = 0, .wanted_rows = true},
+         true},
+    };
+    enum { N = sizeof rows / sizeof *rows };
+    struct bench b;
+    if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 2)) {
+        const struct matrix matrices[] = {b.p->matrices[0],
+                                          {.name = "square", .k = 96, .n_out = 96, .row_bytes = 4 * 96}};
+        struct op ops[N];
+        struct program p = *b.p;
+        backend *made = make(&b);
+        rn_error err = {0};
+        for (size_t i = 0; i < N; i++) ops[i] = rows[i].op;
+        p.ops = ops, p.n_ops = N, p.matrices = matrices, p.n_matrices = 2, p.n_buffers = LOGITS + 1;
+        for (int i = 0; i <= LOGITS; i++) p.width[i] = i == LOGITS ? 50 : 96, p.wanted_rows[i] = i >= LAST;
+        CHECK_OK(backend_load(made, &p, &sizes, NULL, NULL, &err), &err);
+        const struct cpu_backend *cpu = (const struct cpu_backend *)made;
+        CHECK_INT(cpu->n_ops, N);
+        for (size_t i = 0; i < N; i++) {
+            check_note("%s", rows[i].why);
+            CHECK_INT(cpu->ops[i].barrier, rows[i].barrier);
+        }
+        backend_destroy(made);
+    }
+    bench_close(&b);
+}
+
+static rn_status create_and_load(void *user) {
+    const struct bench *b = user;
+    backend *made = NULL;
+    rn_status st = cpu_backend_create(b->set, b->threads, b->codec, &made, NULL);
+    if (st == RN_OK) st = backend_load(made, b->p, &sizes, NULL, NULL, NULL);
+    backend_destroy(made);
+    return st;
+}
+
+TEST(every_failed_allocation_of_create_and_load_is_reported_and_leaks_nothing) {
+    enum tensor_type type;
+    const enum cpu_set set = packing_set(&type);
+    struct bench b;
+    if (bench_open(&b, type, set, KV_Q8, 2))
+        CHECK(check_each_failed_allocation(create_and_load, &b, __FILE__, __LINE__));
+    bench_close(&b);
+}
+
+// Pages.
+
+static void check_copy(enum kv_codec codec) {
+    struct bench b;
+    if (bench_open(&b, TENSOR_F32, CPU_REF, codec, 1)) {
+        backend *made = make(&b);
+        struct cpu_backend *cpu = (struct cpu_backend *)made;
+        rn_error err = {0};
+        CHECK_OK(backend_load(made, b.p, &sizes, NULL, NULL, &err), &err);
+        const struct kv_codec_ops *ops = &b.set->kv[codec];
+        const size_t head_dim = (size_t)b.p->head_dim;
+        float in[24], out[24 * KV_BLOCK];
+        check_note("%s", ops->name);
+        for (int32_t layer = 0; layer < b.p->n_layer; layer++)
+            for (int32_t head = 0; head < b.p->n_head_kv; head++)
+                for (int slot = 0; slot < KV_BLOCK; slot++) {
+                    for (size_t d = 0; d < head_dim; d++) in[d] = (float)(layer * 64 + head * 32 + slot);
+                    ops->put_key(cpu_key_block(cpu, layer, head, 1), head_dim, slot, in);
+                    ops->put_value(cpu_key_block(cpu, layer, head, 1) + cpu->key_bytes, head_dim, slot, in);
+                }
+        backend_copy(made, &(struct kv_copy){.group = 0, .src = 1, .slot_src = 10, .dst = 3, .slot_dst = 20, .n = 5});
+        for (int32_t layer = 0; layer < b.p->n_layer; layer++)
+            for (int32_t head = 0; head < b.p->n_head_kv; head++) {
+                const uint8_t *block = cpu_key_block(cpu, layer, head, 3);
+                ops->get_values(block + cpu->key_bytes, head_dim, KV_BLOCK, out);
+                for (int slot = 0; slot < KV_BLOCK; slot++) { // F16 and Q8 are exact for such a row up to their scale
+                    const bool copied = slot >= 20 && slot < 25;
+                    const float want = copied ? (float)(layer * 64 + head * 32 + slot - 10) : 0.0f;
+                    CHECK(out[(size_t)slot * head_dim] > want * 0.999f - 0.001f &&
+                          out[(size_t)slot * head_dim] < want * 1.001f + 0.001f);
+                }
+                ops->get_keys(block, head_dim, KV_BLOCK, out);
+                CHECK(out[19] == 0 && out[20] != 0 && out[24] != 0 && out[25] == 0);
+            }
+        CHECK_INT(cpu_key_block(cpu, 1, 1, 4) + cpu->key_bytes + cpu->value_bytes - cpu->groups[0].pages,
+                  cpu->groups[0].pool_bytes);
+        backend_destroy(made);
+    }
+    bench_close(&b);
+}
+
+TEST(a_copy_moves_its_slots_in_every_layer_and_head_and_no_others) {
+    for (enum kv_codec codec = 0; codec < KV_N_CODECS; codec++) check_copy(codec);
+}
+
+TEST(every_kind_of_op_has_a_name) {
+    for (enum op_kind k = 0; k < OP_N_KINDS; k++) {
+        CHECK(op_kind_name(k) && op_kind_name(k)[0] != '?');
+        for (enum op_kind j = 0; j < k; j++) CHECK(strcmp(op_kind_name(j), op_kind_name(k)) != 0);
+    }
+    CHECK_STR(op_kind_name(OP_N_KINDS), "?");
+}

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""tests/cli/batch_test.py - `runnel batch`: request lines in, answer lines out."""
+import json
+import subprocess
+
+from harness import TIMEOUT_S, Folder, check, end, equal, interrupt, main, runnel, start, test
+
+PROMPTS = ['Once upon a time', 'Tom and his dog', 'One day, a bird', 'Lily', 'The sun', 'A cat']
+
+
+def lines_of(requests):
+    return ''.join(json.dumps(r) + '\n' for r in requests).encode()
+
+
+def batch(requests, *args):
+    return runnel('batch', *args, stdin=requests if isinstance(requests, bytes) else lines_of(requests))
+
+
+@test
+def each_answer_is_the_one_the_request_gets_alone():
+    requests = [{'id': f'r{i}', 'prompt': p, 'n': 5 + 7 * i, 'seed': i, 'temp': 0.9} for i, p in enumerate(PROMPTS)]
+    for parallel in (1, 3, 16):
+        answers = {a['id']: a for a in batch(requests, '--parallel', parallel).ok().lines}
+        equal(sorted(answers), [r['id'] for r in requests])
+        for r in requests:
+            alone = runnel('run', r['prompt'], '-n', r['n'], '--seed', r['seed'], '--temp', r['temp']).ok().text
+            equal(answers[r['id']]['text'], alone, r)
+
+
+@test
+def an_answer_has_these_members():
+    a, = batch([{'id': 7, 'prompt': 'Tom', 'n': 4, 'logprobs': 2, 'seed': 5}]).ok().lines
+    equal(list(a), ['id', 'text', 'tokens', 'logprobs', 'finish_reason', 'finish_detail', 'seed', 'usage', 'timing'])
+    equal((a['id'], len(a['tokens']), a['usage']['completion_tokens'], a['seed']), (7, 4, 4, 5))
+    equal([p['id'] for p in a['logprobs']], a['tokens'])
+    check('token_ms' not in a['timing'], a['timing'])
+    timed, = batch([{'prompt': 'Tom', 'n': 4}], '--token-times').ok().lines
+    equal(len(timed['timing']['token_ms']), 4)
+    equal((timed['id'], timed['line']), (None, 1))
+
+
+@test
+def in_order_means_the_order_of_the_lines():
+    requests = [{'id': i, 'prompt': PROMPTS[i % 6], 'n': 60 - i, 'ignore_eos': True} for i in range(40)]
+    equal([a['id'] for a in batch(requests, '--in-order', '--parallel', '4').ok().lines], list(range(40)))
+    shortest_last = [{'id': 'long', 'prompt': 'Tom', 'n': 200, 'ignore_eos': True}, {'id': 'short', 'prompt': 'Tom', 'n': 1}]
+    equal([a['id'] for a in batch(shortest_last).ok().lines], ['short', 'long'])
+
+
+BAD = [
+    # a line, part of the error
+    (b'{"id":1', 'not JSON'),
+    (b'[1]', 'must be an object, not an array'),
+    (b'{"id":1,"prompt":"a"} x', 'not JSON'),
+    (b'{"id":1,"prompt":"a","prompt":"b"}', 'not JSON'),
+    (b'{"id":1,"prompt":"\xff"}', 'not JSON'),
+    (b'{"id":1,"prompt":"a","temp":NaN}', 'not JSON'),
+    (b'{"id":1,"prompt":"a","temp":1e999}', 'not JSON'),
+    (b'{"id":1}', 'prompt or ids is missing'),
+    (b'{"id":1,"prompt":"a","ids":[1]}', 'exclude each other'),
+    (b'{"id":1,"prompt":5}', 'prompt: must be a string, not a whole number'),
+    (b'{"id":1,"ids":"1"}', 'ids: must be an array'),
+    (b'{"id":1,"ids":[1,"2"]}', 'ids[1]: must be a whole number, not a string'),
+    (b'{"id":1,"ids":[1,-2]}', 'ids[1]: -2 is outside'),
+    (b'{"id":1,"ids":[1,99999]}', '99999'),
+    (b'{"id":1,"prompt":"a","max_tokens":5}', 'max_tokens: unknown member'),
+    (b'{"id":1,"prompt":"a","temp":9}', 'temp: 9 is outside 0..5'),
+    (b'{"id":1,"prompt":"a","temp":"1"}', 'temp: must be a number, not a string'),
+    (b'{"id":1,"prompt":"a","top_k":1.5}', 'top_k: must be a whole number'),
+    (b'{"id":1,"prompt":"a","n":-2}', 'n: -2 is outside'),
+    (b'{"id":1,"prompt":"a","n":true}', 'n: must be a whole number, not true'),
+    (b'{"id":1,"prompt":"a","seed":-1}', 'seed: -1 is outside'),
+    (b'{"id":1,"prompt":"a","stop":["x",5]}', 'stop[1]: must be a string'),
+    (b'{"id":1,"prompt":"a","stop":[""]}', 'stop[0]: 0 bytes, must have 1..256'),
+    (b'{"id":1,"prompt":"a","stop":' + json.dumps(['s'] * 17).encode() + b'}', 'stop[16]: more than 16 items'),
+    (b'{"id":1,"prompt":"a","stop_tokens":5}', 'stop_tokens: must be an array'),
+    (b'{"id":1,"prompt":"a","logit_bias":{"x":1}}', "logit_bias: \"x\": 'x' is not a whole number"),
+    (b'{"id":1,"prompt":"a","logit_bias":{"5":101}}', '101 is outside -100..100'),
+    (b'{"id":1,"prompt":"a","logit_bias":[5]}', 'logit_bias: must be an object'),
+    (b'{"id":1,"prompt":"a","preset":"dull"}', "'dull' is none of"),
+    (b'{"id":1,"prompt":"a","logprobs":21}', 'logprobs: 21 is outside 0..20'),
+    (b'{"id":1,"prompt":"a","sampler_order":"best"}', "'best' is none of"),
+    (b'{"id":1,"prompt":"a","penalty_prompt":1}', 'penalty_prompt: must be true or false'),
+    (b'{"id":[],"prompt":"a"}', 'id: must be'),
+    (b'{"id":1,"prompt":"' + b'word ' * 3000 + b'"}', '512'),
+]
+
+
+@test
+def a_bad_line_gets_an_error_and_the_others_go_on():
+    good = lines_of([{'id': 'good', 'prompt': 'Tom', 'n': 2}])
+    for line, part in BAD:
+        done = batch(good + line + b'\n' + good, '--in-order')
+        equal(done.code, 1, line[:80])
+        first, bad, last = done.lines
+        equal([first['id'], last['id']], ['good', 'good'])
+        check(bad['error'].startswith('line 2: ') and part in bad['error'], bad, 'lacks', part)
+        equal(set(bad) - {'line'}, {'id', 'error'})
+        equal(bad['id'], 1 if 'not JSON' not in part and b'"id":1' in line else None, line[:80])
+        equal(done.err, '')
+
+
+@test
+def lines_end_in_lf_or_crlf_or_the_file_and_blank_ones_are_skipped():
+    one = json.dumps({'prompt': 'Tom', 'n': 2}).encode()
+    done = batch(b'\n' + one + b'\r\n  \n\r\n' + one, '--in-order').ok()
+    equal([a['line'] for a in done.lines], [2, 5])
+    equal(batch(b'').ok().out, b'')
+
+
+@test
+def a_line_may_have_16_mib_and_not_more():
+    limit = 16 << 20
+    pad = lambda n: b'{"id":"x","prompt":"Tom","n":1' + b' ' * (n - 31) + b'}'
+    equal(len(pad(limit)), limit)
+    done = batch(pad(limit) + b'\n' + pad(limit + 1) + b'\n' + pad(limit) + b'\n' + pad(limit + 70000), '--in-order')
+    equal([('error' in a, a['id']) for a in done.lines], [(False, 'x'), (True, None), (False, 'x'), (True, None)])
+    check('longer than 16 MiB' in done.lines[1]['error'], done.lines[1])
+
+
+@test
+def options_of_the_command_line_are_defaults_of_each_line():
+    requests = [{'id': 0, 'prompt': 'Tom'}, {'id': 1, 'prompt': 'Tom', 'n': 9}, {'id': 2, 'prompt': 'Tom', 'stop': ['never']},
+                {'id': 3, 'prompt': 'Tom', 'preset': 'wild', 'temp': 0}]
+    answers = batch(requests, '-n', '4', '--temp', '0', '--stop', ' a', '--in-order').ok().lines
+    want = runnel('run', 'Tom', '-n', '9', '--temp', '0').ok().text
+    cut = runnel('run', 'Tom', '-n', '4', '--temp', '0').ok().text
+    equal([a['text'] for a in answers], [cut.split(' a')[0], want.split(' a')[0], cut, cut.split(' a')[0]])
+
+
+@test
+def members_mean_what_the_options_mean():
+    rows = [
+        ({'temp': 0, 'repeat_penalty': 1.3, 'penalty_last_n': 20, 'penalty_prompt': False},
+         ['--temp', '0', '--repeat-penalty', '1.3', '--penalty-last-n', '20', '--penalty-prompt', 'off']),
+        ({'preset': 'creative', 'seed': 3, 'sampler_order': 'transformers'}, ['--preset', 'creative', '--seed', '3', '--sampler-order', 'transformers']),
+        ({'temp': 0, 'logit_bias': {'402': '-inf', '500': 2.5}}, ['--temp', '0', '--logit-bias', '402=-inf', '--logit-bias', '500=2.5']),
+        ({'temp': 0, 'echo': True, 'special': True, 'ignore_eos': True}, ['--temp', '0', '--echo', '--special', '--ignore-eos']),
+        ({'seed': '18446744073709551615', 'min_p': 0, 'top_p': 1, 'top_k': 0},
+         ['--seed', '18446744073709551615', '--min-p', '0', '--top-p', '1', '--top-k', '0']),
+    ]
+    answers = batch([{'prompt': PROMPTS[0], 'n': 20} | members for members, _ in rows], '--in-order').ok().lines
+    for (_, options), a in zip(rows, answers):
+        equal(a['text'], runnel('run', PROMPTS[0], '-n', '20', *options).ok().text, options)
+
+
+@test
+def answers_come_while_the_next_request_is_not_there_yet():
+    child = start('batch', '-n', '3', stdin=subprocess.PIPE)
+    for i in range(3):
+        child.stdin.write(lines_of([{'id': i, 'prompt': 'Tom'}]))
+        equal(json.loads(child.stdout.readline())['id'], i)
+    child.stdin.close()
+    equal((child.stdout.read(), child.wait(timeout=TIMEOUT_S)), (b'', 0))
+
+
+@test
+def requests_may_come_from_a_file():
+    with Folder() as folder:
+        (folder / 'requests').write_bytes(lines_of([{'id': 'a', 'prompt': 'Tom', 'n': 2}]))
+        equal(runnel('batch', folder / 'requests', stdin=None).ok().lines[0]['id'], 'a')
+        runnel('batch', folder / 'none').fails(1, 'none: No such file')
+        runnel('batch', folder).fails(1, 'Is a directory')
+
+
+@test
+def ctrl_c_answers_what_runs_and_reads_no_more():
+    requests = [{'id': i, 'prompt': 'Tom', 'n': 300, 'ignore_eos': True} for i in range(50)]
+    child = start('batch', '--parallel', '2', '--cpu', 'ref', stdin=subprocess.PIPE)
+    child.stdin.write(lines_of([{'id': 'first', 'prompt': 'Tom', 'n': 1}] + requests))
+    first = child.stdout.readline()
+    interrupt(child)
+    code, rest, err = end(child)
+    equal((code, err), (130, ''))
+    answers = [json.loads(line) for line in (first + rest).splitlines()]
+    check(1 <= len(answers) <= 4, len(answers))
+    check(all(a['finish_reason'] == 'cancelled' for a in answers[1:]), answers)
+
+
+@test
+def a_reader_that_goes_away_ends_the_batch_quietly():
+    child = start('batch', '--parallel', '2', stdin=subprocess.PIPE)
+    child.stdin.write(lines_of([{'prompt': 'Tom', 'n': 30}] * 300))
+    child.stdout.readline()
+    child.stdout.close()
+    child.stdin.close()
+    err = child.stderr.read()
+    equal((child.wait(timeout=TIMEOUT_S), err), (0, b''))
+
+
+@test
+def u0000_in_a_prompt_survives():
+    a, = batch([{'prompt': 'a\0b', 'n': 1, 'echo': True, 'temp': 0}]).ok().lines
+    check('a\0b' in a['text'], a)
+
+
+main()

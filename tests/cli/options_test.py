@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""tests/cli/options_test.py - the command line itself: what is refused, with which words, and the help pages."""
+import re
+
+from harness import MODEL, ROOT, Folder, check, environment, equal, main, runnel, test
+
+COMMANDS = ('run', 'batch', 'score', 'tokenize', 'detokenize', 'info', 'bench')
+
+WRONG = [
+    # arguments, part of the message
+    (['frobnicate'], 'frobnicate: unknown command'),
+    (['rum'], 'did you mean run?'),
+    (['--frobnicate'], '--frobnicate: unknown option'),
+    (['run', '--foo'], '--foo: unknown option (runnel run --help lists them)'),
+    (['run', '--foo=1'], '--foo: unknown option'),
+    (['run', '--tepm', '1', 'x'], 'did you mean --temp?'),
+    (['run', '-x', 'x'], '-x: unknown option'),
+    (['run', '--temp'], '--temp: needs a value'),
+    (['run', '-n'], '-n: needs a value'),
+    (['run', '--json=yes', 'x'], '--json: takes no value'),
+    (['run', '--temp', 'warm', 'x'], "--temp: 'warm' is not a number (0..5)"),
+    (['run', '--temp', '0.5x', 'x'], "'0.5x' is not a number"),
+    (['run', '--temp', 'nan', 'x'], "'nan' is not a number"),
+    (['run', '--temp', 'inf', 'x'], 'is not a number'),
+    (['run', '--temp', '1e400', 'x'], 'is not a number'),
+    (['run', '--temp', '0x1', 'x'], 'is not a number'),
+    (['run', '--temp', ' 1', 'x'], 'is not a number'),
+    (['run', '--temp', '', 'x'], 'is not a number'),
+    (['run', '--temp', '-0.1', 'x'], '--temp: -0.1 is outside 0..5'),
+    (['run', '--temp', '5.01', 'x'], '--temp: 5.01 is outside 0..5'),
+    (['run', '--top-p', '1.1', 'x'], '--top-p: 1.1 is outside 0..1'),
+    (['run', '--top-k', '1.5', 'x'], "--top-k: '1.5' is not a whole number"),
+    (['run', '--top-k', '-1', 'x'], '--top-k: -1 is outside 0..'),
+    (['run', '--repeat-penalty', '0', 'x'], '--repeat-penalty: 0 is outside 0.01..10'),
+    (['run', '--frequency-penalty', '2.5', 'x'], 'is outside -2..2'),
+    (['run', '--seed', '-1', 'x'], "--seed: '-1' is not a whole number (0..18446744073709551615)"),
+    (['run', '--seed', '18446744073709551616', 'x'], '--seed:'),
+    (['run', '-n', '99999999999999999999', 'x'], 'is outside'),
+    (['run', '-n', '-2', 'x'], '-n: -2 is outside -1..'),
+    (['run', '-c', '0', 'x'], '-c: 0 is outside 1..'),
+    (['run', '-t', '0', 'x'], '-t: 0 is outside 1..64'),
+    (['run', '-t', '65', 'x'], '-t: 65 is outside 1..64'),
+    (['run', '--kv-type', 'f8', 'x'], "--kv-type: 'f8' is none of f16|f32|q8"),
+    (['run', '--load', 'fast', 'x'], "--load: 'fast' is none of map|read|lock"),
+    (['run', '--preset', 'dull', 'x'], "--preset: 'dull' is none of greedy, focused, balanced"),
+    (['run', '--logit-bias', '5', 'x'], "--logit-bias: '5' is not ID=BIAS"),
+    (['run', '--logit-bias', 'a=1', 'x'], "'a' is not a whole number"),
+    (['run', '--logit-bias', '5=101', 'x'], '101 is outside -100..100'),
+    (['run', '--logit-bias', '5=inf', 'x'], "'inf' is not a number"),
+    (['run', '--stop', '', 'x'], '--stop: 0 bytes, must have 1..256'),
+    (['run', '--stop', 's' * 257, 'x'], '--stop: 257 bytes'),
+    (['run', *['--stop', 's'] * 17, 'x'], '--stop: given more than 16 times'),
+    (['run', '--stop-token', 'x', 'x'], '--stop-token:'),
+    (['run', '--logprobs', '21', '--json', 'x'], '--logprobs: 21 is outside 0..20'),
+    (['run', '--stream-interval', '0', 'x'], 'is outside 1..1024'),
+    (['run', '--ids', '1,x'], "--ids: 'x' is not a whole number"),
+    (['run', '--ids', '1,-2'], '--ids: -2 is outside'),
+    (['run', '--ids', '0' * 40 + '1'], '--ids:'),
+    (['run', '--ids', '1,999999'], '999999'),
+    (['run', '--cpu', 'z80', 'x'], 'z80'),
+    (['run', 'a', 'b'], 'b: unexpected argument'),
+    (['run', 'a', '-p', 'b'], 'prompt: given more than once'),
+    (['run', '-f', 'a', '--ids', '1'], 'prompt: given more than once'),
+    (['batch', '--parallel', '0'], '--parallel: 0 is outside 1..1024'),
+    (['score'], 'give one of --ids and --text-file'),
+    (['score', '--ids', '1', '--text-file', 'x'], 'give one of --ids and --text-file'),
+    (['score', '--ids', '1', '--temp', '0'], '--temp: unknown option (runnel score --help lists them)'),
+    (['tokenize', '-n', '5'], '-n: unknown option (runnel tokenize --help lists them)'),
+    (['bench', '-p', '1,,2'], "-p: '' is not a whole number"),
+    (['bench', '-p', '0', '-n', '0'], 'nothing to measure'),
+    (['bench', '-r', '0'], '-r: 0 is outside 1..100'),
+    (['info', 'a', '-m', 'b'], 'model: given twice'),
+]
+
+
+@test
+def wrong_options_end_with_2_and_say_what_and_why():
+    for args, part in WRONG:
+        done = runnel(*args)
+        done.fails(2, part)
+        equal(done.out, b'', args)
+
+
+@test
+def field_2_27_an_option_without_effect_is_refused():
+    rows = [
+        (['run', '--ids', '1,2', '--parse-special'], '--parse-special: has no effect with --ids'),
+        (['run', 'x', '--logprobs', '3'], '--logprobs: has no effect without --json'),
+        (['run', 'x', '--penalty-last-n', '9'], '--penalty-last-n: has no effect while no penalty is on'),
+        (['run', 'x', '--penalty-prompt', 'off'], '--penalty-prompt: has no effect while no penalty is on'),
+        (['batch', '--penalty-last-n', '9'], '--penalty-last-n: has no effect while no penalty is on'),
+    ]
+    for args, part in rows:
+        runnel(*args).fails(2, part)
+    runnel('run', 'x', '-n', '1', '--penalty-last-n', '9', '--repeat-penalty', '1.1').ok()
+    runnel('run', 'x', '-n', '1', '--penalty-last-n', '9', '--preset', 'story').ok()
+
+
+@test
+def values_may_be_apart_or_attached_and_begin_with_a_dash():
+    want = runnel('run', 'Tom', '--temp', '0', '-n', '3').ok().out
+    for args in (['Tom', '--temp=0', '-n3'], ['--temp', '0', '-n', '3', '--', 'Tom'], ['-n', '9', '-n', '3', '--temp=0', '-pTom']):
+        equal(runnel('run', *args).ok().out, want, args)
+    runnel('run', '--logit-bias', '5=-inf', '-n', '-1', '--stop', 'e', 'x').ok()
+    equal(runnel('run', '-n', '2', '--temp', '0', '--echo', '--', '-n').ok().text[:2], '-n')
+
+
+@test
+def every_command_has_a_help_page_that_fits_80_columns():
+    for args in ([], *([c] for c in COMMANDS)):
+        page = runnel(*args, '--help').ok()
+        equal(page.err, '', args)
+        for line in page.text.splitlines():
+            check(len(line) <= 80, f'{args}: {len(line)} columns: {line}')
+        check('usage: runnel' in page.text, args)
+        equal(runnel('help', *args).ok().out, page.out, args)
+    for command in COMMANDS:
+        check(re.search(rf'^  {command} ', runnel('--help').text, re.M), command)
+        equal(runnel(command, '-h').ok().out, runnel(command, '--help').out)
+    runnel('help', 'frobnicate').fails(2, 'unknown command')
+
+
+@test
+def ranges_and_defaults_in_help_are_those_that_are_enforced():
+    page = ' '.join(runnel('run', '--help').text.split())
+    for text in ('(0..5, default 0.8)', '(0..1, default 0.95)', '(0.01..10, default 1)', '1..64'):
+        check(text in page, f'{text} is not in the page')
+
+
+@test
+def the_manual_names_every_option_and_no_other():
+    manual = (ROOT / 'docs/man/runnel.1').read_text()
+    told = set(re.findall(r'(?:Fl|,) -([a-z][a-z-]+)', manual))
+    known = {name for c in COMMANDS for name in re.findall(r'^ .{5}--([a-z][a-z-]+)', runnel(c, '--help').text, re.M)}
+    equal(told, known)
+
+
+@test
+def version_is_told_everywhere():
+    want = runnel('--version').ok().text
+    check(re.fullmatch(r'runnel \d+\.\d+\.\d+\n', want), want)
+    for args in (['version'], *([c, '--version'] for c in COMMANDS)):
+        equal(runnel(*args).ok().text, want, args)
+
+
+@test
+def without_a_command_the_usage_goes_to_stderr():
+    done = runnel()
+    equal((done.code, done.out), (2, b''))
+    check('usage: runnel' in done.err, done.err)
+
+
+@test
+def control_characters_of_an_argument_do_not_reach_the_terminal():
+    done = runnel('run', '--temp', '\x1b[31m', 'x')
+    check(done.code == 2 and '\x1b' not in done.err, repr(done.err))
+
+
+@test
+def a_model_is_found_by_path_by_name_and_by_environment():
+    args = ['run', 'Tom', '-n', '2', '--temp', '0']
+    want = runnel(*args).ok().out
+    with Folder() as folder:
+        (folder / 'tiny.gguf').symlink_to(MODEL)
+        (folder / 'cache/runnel/models').mkdir(parents=True)
+        (folder / 'cache/runnel/models/small.gguf').symlink_to(MODEL)
+        rows = [
+            (['-m', str(folder / 'tiny.gguf')], {'RUNNEL_MODEL': None}),
+            (['-m', 'tiny.gguf'], {'RUNNEL_MODEL': None}),
+            (['-m', 'tiny'], {'RUNNEL_MODELS': str(folder)}),
+            ([], {'RUNNEL_MODELS': str(folder), 'RUNNEL_MODEL': 'tiny'}),
+            (['-m', 'small'], {'XDG_CACHE_HOME': str(folder / 'cache')}),
+        ]
+        for more, changes in rows:
+            equal(runnel(*args, *more, env=environment(**changes), cwd=folder).ok().out, want, more)
+        missing = runnel(*args, '-m', 'tiny', env=environment(RUNNEL_MODELS=str(folder / 'no'))).fails(1, 'tiny: there is no such file')
+        check(str(folder / 'no/tiny.gguf') in missing.err, missing.err)
+        runnel(*args, '-m', './tiny', cwd=folder).fails(1, 'tiny')
+
+
+@test
+def the_cpu_set_of_the_environment_is_a_default():
+    args = ['run', 'Tom', '-n', '2', '--temp', '0']
+    want = runnel(*args).ok().out
+    equal(runnel(*args, env=environment(RUNNEL_CPU='ref')).ok().out, want)
+    runnel(*args, env=environment(RUNNEL_CPU='z80')).fails(2, 'z80')
+    equal(runnel(*args, '--cpu', 'ref', env=environment(RUNNEL_CPU='z80')).ok().out, want)
+    runnel('tokenize', 'Tom', env=environment(RUNNEL_CPU='z80')).ok()
+
+
+main()

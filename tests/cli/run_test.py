@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""tests/cli/run_test.py - `runnel run` without a terminal: prompts, streams, JSON lines, ends."""
+import json
+import re
+import subprocess
+
+from harness import MODEL, PROGRAM, TIMEOUT_S, Folder, check, end, environment, equal, interrupt, main, runnel, start, test
+
+GREEDY = ('--temp', '0')
+PROMPT = 'Once upon a time'
+LONG = ('--temp', '0', '--ignore-eos', '-n', '400', '--cpu', 'ref')     # takes a while
+
+
+def text_of(lines):
+    return ''.join(line['text'] for line in lines)
+
+
+@test
+def field_2_23_stdout_is_text_only():
+    done = runnel('run', PROMPT, *GREEDY, '-n', '20').ok()
+    equal(done.err, '', 'stderr of a pipe')
+    check(b'\x1b' not in done.out and b'\r' not in done.out, done.out)
+    equal(done.text, text_of(runnel('run', PROMPT, *GREEDY, '-n', '20', '--json').ok().lines))
+    check(done.out[-1:] != b'\n', 'a line break was added')
+
+
+@test
+def field_2_22_a_prompt_gives_one_answer_and_the_program_ends():
+    for args, stdin in ((['run', PROMPT], None), (['run', PROMPT], b'ignored'), (['run'], b'Once'), (['run', '-p', PROMPT], None)):
+        runnel(*args, '-n', '3', stdin=stdin).ok()
+
+
+@test
+def every_way_to_give_a_prompt_gives_the_same_text():
+    args = ['run', *GREEDY, '-n', '12']
+    want = runnel(*args, PROMPT).ok().out
+    ids = runnel('tokenize', '--add-special', PROMPT).ok().text
+    with Folder() as folder:
+        (folder / 'plain').write_text(PROMPT)
+        (folder / 'line').write_text(PROMPT + '\n')
+        (folder / 'dos').write_bytes(PROMPT.encode() + b'\r\n')
+        for more in (['-p', PROMPT], *(['-f', folder / name] for name in ('plain', 'line', 'dos')), ['--ids', ids], ['--ids', ids.replace(' ', ',')]):
+            equal(runnel(*args, *more).ok().out, want, more)
+    for stdin in (PROMPT, PROMPT + '\n'):
+        equal(runnel(*args, stdin=stdin.encode()).ok().out, want)
+        equal(runnel(*args, '-f', '-', stdin=stdin.encode()).ok().out, want)
+    other = runnel('run', '--json', '-n', '1', '-p', PROMPT + '\n').ok().lines[-1]['usage']['prompt_tokens']
+    equal(other, len(ids.split()) + 1, 'a line break in an argument counts')
+
+
+@test
+def a_prompt_that_cannot_be_read_is_named():
+    runnel('run', '-f', '/nowhere/prompt').fails(1, '/nowhere/prompt: No such file or directory')
+    runnel('run', '-f', '/').fails(1, '/: Is a directory')
+
+
+@test
+def an_empty_prompt_begins_from_the_begin_token():
+    for args, stdin in ((['-p', ''], None), ([], b'')):
+        done = runnel('run', *args, '--json', '-n', '2', stdin=stdin).ok()
+        equal(done.lines[-1]['usage']['prompt_tokens'], 1)
+    runnel('run', '--ids', '', '-n', '2').fails(2, 'empty')
+
+
+@test
+def json_lines_are_whole_and_agree_with_usage():
+    done = runnel('run', PROMPT, '--json', '-n', '30', '--seed', '7', '--logprobs', '3').ok()
+    *chunks, last = done.lines
+    tokens = [t for line in done.lines for t in line['tokens']]
+    for line in done.lines:
+        equal([p['id'] for p in line['logprobs']], line['tokens'])
+        for p in line['logprobs']:
+            equal(len(p['top']), 3)
+            check(p['logprob'] <= 0 and sorted(p['top'], key=lambda t: -t['logprob']) == p['top'], p)
+    for line in chunks:
+        equal(list(line), ['choice', 'text', 'tokens', 'logprobs', 'finish_reason'])
+        equal((line['choice'], line['finish_reason']), (0, None))
+    equal(list(last)[4:], ['finish_reason', 'finish_detail', 'seed', 'usage', 'timing'])
+    equal(last['seed'], 7)
+    equal(last['usage'], {'prompt_tokens': 5, 'cached_tokens': 0, 'completion_tokens': len(tokens)})
+    timing = last['timing']
+    equal(list(timing), ['queue_ms', 'prefill_ms', 'first_token_ms', 'decode_ms', 'token_ms'])
+    equal(len(timing['token_ms']), len(tokens))
+    check(timing['token_ms'] == sorted(timing['token_ms']), 'token times go forward')
+    ids = ' '.join(map(str, tokens))
+    equal(text_of(done.lines).strip(), runnel('detokenize', stdin=ids.encode()).ok().text.strip())
+
+
+@test
+def without_logprobs_there_is_no_such_member():
+    check(all('logprobs' not in line for line in runnel('run', PROMPT, '--json', '-n', '3').ok().lines), 'logprobs are there')
+
+
+@test
+def stream_interval_makes_chunks_of_that_many_tokens():
+    args = ['run', PROMPT, *GREEDY, '-n', '20']
+    lines = runnel(*args, '--json', '--stream-interval', '8').ok().lines
+    equal([len(line['tokens']) for line in lines if line['tokens']], [8, 8, 4])
+    equal(text_of(lines), runnel(*args).ok().text)
+
+
+@test
+def a_run_can_be_repeated_from_the_seed_it_reports():
+    first = runnel('run', PROMPT, '--json', '-n', '40').ok().lines
+    again = runnel('run', PROMPT, '-n', '40', '--seed', first[-1]['seed']).ok()
+    equal(again.text, text_of(first))
+    other = runnel('run', PROMPT, '-n', '40', '--seed', first[-1]['seed'] + 1).ok()
+    check(other.text != again.text, 'another seed gives the same text')
+    check(first[-1]['seed'] != runnel('run', PROMPT, '--json', '-n', '1').ok().lines[-1]['seed'], 'seeds are drawn')
+
+
+@test
+def an_explicit_option_overrides_a_preset_wherever_it_stands():
+    want = runnel('run', PROMPT, '-n', '15', '--temp', '0').ok().out
+    for args in (['--preset', 'wild', '--temp', '0'], ['--temp', '0', '--preset', 'wild'], ['--preset', 'greedy']):
+        equal(runnel('run', PROMPT, '-n', '15', *args).ok().out, want, args)
+
+
+@test
+def stop_strings_and_stop_tokens_end_the_text_before_them():
+    text = runnel('run', PROMPT, *GREEDY, '-n', '30').ok().text
+    for stop in ('girl', 'e girl na', 'Lily. She', '.'):
+        done = runnel('run', PROMPT, *GREEDY, '-n', '30', '--stop', 'never there', '--stop', stop, '--json').ok()
+        equal(text_of(done.lines), text[:text.index(stop)], stop)
+        equal(done.lines[-1]['finish_reason'], 'stop')
+        check(stop in done.lines[-1]['finish_detail'], done.lines[-1])
+    tokens = [t for line in runnel('run', PROMPT, *GREEDY, '-n', '9', '--json').ok().lines for t in line['tokens']]
+    last = runnel('run', PROMPT, *GREEDY, '-n', '9', '--json', '--stop-token', tokens[4]).ok().lines[-1]
+    equal((last['finish_reason'], last['usage']['completion_tokens']), ('stop', 5))
+
+
+@test
+def a_banned_token_does_not_come():
+    first = runnel('run', PROMPT, *GREEDY, '-n', '1', '--json').ok().lines[-1]['tokens'][0]
+    for bias in ('-inf', '-100'):
+        other = runnel('run', PROMPT, *GREEDY, '-n', '1', '--json', '--logit-bias', f'{first}={bias}').ok().lines[-1]['tokens'][0]
+        check(other != first, bias)
+
+
+@test
+def echo_begins_with_the_prompt():
+    args = ['run', PROMPT, *GREEDY, '-n', '5']
+    equal(runnel(*args, '--echo').ok().text.lstrip(), PROMPT + runnel(*args).ok().text)
+
+
+@test
+def a_control_token_spelling_in_the_prompt_stays_text():
+    count = lambda *args: runnel('run', 'end</s>', '--json', '-n', '1', *args).ok().lines[-1]['usage']['prompt_tokens']
+    check(count('--parse-special') < count(), 'the spelling became a token')
+
+
+@test
+def field_2_11_a_full_context_ends_with_length_and_says_so():
+    last = runnel('run', PROMPT, '--json', '-c', '32', '--ignore-eos').ok().lines[-1]
+    equal(last['finish_reason'], 'length')
+    check('context' in last['finish_detail'] and '32' in last['finish_detail'], last['finish_detail'])
+    equal(last['usage']['prompt_tokens'] + last['usage']['completion_tokens'], 32)
+
+
+@test
+def field_2_12_a_prompt_longer_than_the_context_is_refused_with_both_figures():
+    done = runnel('run', '-c', '16', '--ids', ','.join(['5'] * 17)).fails(1, '17')
+    check('16' in done.err, done.err)
+    equal(done.out, b'')
+
+
+@test
+def field_2_13_a_context_that_does_not_fit_is_refused_with_figures():
+    done = runnel('run', 'x', '-c', '2000000000')
+    check(done.code in (1, 2) and re.search(r'\d{3}', done.err) and done.err.startswith('runnel: '), done.code, done.err)
+    equal(done.out, b'')
+
+
+@test
+def field_2_20_the_end_token_ends_the_text_and_ignore_eos_goes_on():
+    end_id = runnel('info', '--json').ok().lines[0]['end_tokens'][0]['id']
+    args = ['run', PROMPT, '--json', '-n', '5', '--logit-bias', f'{end_id}=100', *GREEDY]
+    last = runnel(*args).ok().lines[-1]
+    equal((last['finish_reason'], last['usage']['completion_tokens']), ('stop', 1))
+    check(str(end_id) in last['finish_detail'], last['finish_detail'])
+    last = runnel(*args, '--ignore-eos').ok().lines[-1]
+    equal((last['finish_reason'], last['usage']['completion_tokens']), ('length', 5))
+
+
+@test
+def field_2_21_the_default_length_is_the_rest_of_the_context():
+    usage = runnel('run', PROMPT, '--json', '-c', '80', '--ignore-eos').ok().lines[-1]['usage']
+    equal(usage['completion_tokens'], 80 - usage['prompt_tokens'])
+    for n in (0, 1, 2):
+        last = runnel('run', PROMPT, '--json', '-n', n).ok().lines[-1]
+        equal((last['usage']['completion_tokens'], last['finish_reason']), (n, 'length'))
+        check('max_tokens' in last['finish_detail'], last['finish_detail'])
+
+
+@test
+def a_reader_that_goes_away_ends_the_program_quietly():
+    for more in ((), ('--json',)):
+        child = start('run', PROMPT, *LONG, *more)
+        child.stdout.read(10)
+        child.stdout.close()
+        err = child.stderr.read().decode()
+        equal((child.wait(timeout=TIMEOUT_S), err), (0, ''), more)
+
+
+@test
+def a_full_disk_is_an_error():
+    for args in (['run', PROMPT, '-n', '3'], ['tokenize', 'x'], ['info'], ['run', '--help'], ['--version']):
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([PROGRAM, *args], env=environment(), stdout=full, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        equal((done.returncode, done.stderr), (1, b'runnel: stdout: No space left on device\n'), args)
+
+
+@test
+def ctrl_c_in_a_pipe_ends_with_what_was_made():
+    child = start('run', PROMPT, *LONG)
+    begin = child.stdout.read(64)
+    interrupt(child)
+    code, rest, err = end(child)
+    equal((code, err), (130, ''))
+    made = begin + rest
+    check(made and runnel('run', PROMPT, *LONG[:-2]).ok().out.startswith(made), made)
+
+
+@test
+def ctrl_c_gives_json_its_last_line():
+    child = start('run', PROMPT, *LONG, '--json')
+    first = child.stdout.readline()
+    interrupt(child)
+    code, rest, err = end(child)
+    lines = [json.loads(line) for line in (first + rest).splitlines()]
+    equal((code, err, lines[-1]['finish_reason']), (130, '', 'cancelled'))
+    equal(lines[-1]['usage']['completion_tokens'], sum(len(line['tokens']) for line in lines))
+
+
+@test
+def chunks_arrive_while_the_rest_is_still_made():
+    child = start('run', PROMPT, *LONG)
+    child.stdout.read(8)
+    check(child.poll() is None, 'the text came only at the end')
+    child.kill()
+    end(child)
+
+
+@test
+def text_does_not_depend_on_threads_cpu_set_or_load():
+    args = ['run', PROMPT, '-n', '25', '--seed', '3']
+    want = runnel(*args).ok().out
+    for more in (['-t', '1'], ['-t', '3'], ['--cpu', 'ref'], ['--load', 'read'], ['--stream-interval', '7']):
+        equal(runnel(*args, *more).ok().out, want, more)
+
+
+@test
+def verbose_speaks_on_stderr_only():
+    args = ['run', PROMPT, *GREEDY, '-n', '5']
+    done = runnel(*args, '-v').ok()
+    equal(done.out, runnel(*args).ok().out)
+    lines = done.err.splitlines()
+    check(lines and all(line.startswith('runnel: ') for line in lines), done.err)
+    for word in ('model: ', 'kernels: ', 'threads: ', 'context: '):
+        check(any(line.startswith('runnel: ' + word) for line in lines), word, done.err)
+
+
+@test
+def bad_model_files_are_errors_with_the_file_named():
+    with Folder() as folder:
+        for name, content in (('empty', b''), ('page', b'<!doctype html><p>404'), ('cut', MODEL.read_bytes()[:3000])):
+            path = folder / name
+            path.write_bytes(content)
+            for command in (['run', 'x'], ['tokenize', 'x']):
+                runnel(*command, '-m', path).fails(1, name)
+        runnel('run', 'x', '-m', folder).fails(1, str(folder))
+
+
+main()

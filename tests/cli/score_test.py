@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""tests/cli/score_test.py - `runnel score` and `runnel bench`."""
+import array
+import ast
+import math
+import os
+
+from harness import MODEL, Folder, check, end, equal, interrupt, main, runnel, start, test
+
+TEXT = 'Once upon a time, there was a little girl named Lily.'
+
+
+def read_npy(path):
+    """(shape, values) of a float32 array."""
+    data = path.read_bytes()
+    equal(data[:8], b'\x93NUMPY\x01\x00')
+    n_head = int.from_bytes(data[8:10], 'little')
+    equal((10 + n_head) % 64, 0)
+    head = ast.literal_eval(data[10:10 + n_head].decode())
+    equal((head['descr'], head['fortran_order']), ('<f4', False))
+    return head['shape'], array.array('f', data[10 + n_head:])
+
+
+def ids_of(text):
+    return runnel('tokenize', '--add-special', '--json', text).ok().lines[0]['ids']
+
+
+@test
+def nll_argmax_and_ppl_are_those_of_the_logits():
+    ids = ids_of(TEXT)
+    with Folder() as folder:
+        result, = runnel('score', '--ids', ','.join(map(str, ids)), '--logits', folder / 'out.npy', '--json').ok().lines
+        (n, n_vocab), logits = read_npy(folder / 'out.npy')
+        equal(os.listdir(folder), ['out.npy'])
+    equal((n, n_vocab, len(logits)), (len(ids), 4096, len(ids) * 4096))
+    rows = [logits[i * n_vocab:(i + 1) * n_vocab] for i in range(n)]
+    equal(result['argmax'], [row.index(max(row)) for row in rows])
+    equal(len(result['nll']), n - 1)
+    for i, got in enumerate(result['nll']):
+        top = max(rows[i])
+        want = top + math.log(math.fsum(math.exp(v - top) for v in rows[i])) - rows[i][ids[i + 1]]
+        check(abs(got - want) < 1e-9 * (1 + abs(want)), i, got, want)
+    check(abs(result['ppl'] - math.exp(math.fsum(result['nll']) / (n - 1))) < 1e-9 * result['ppl'], result['ppl'])
+
+
+@test
+def a_text_file_is_scored_with_its_begin_token():
+    ids = ids_of(TEXT)
+    want = runnel('score', '--ids', ','.join(map(str, ids)), '--json').ok().out
+    with Folder() as folder:
+        (folder / 'text').write_text(TEXT)
+        equal(runnel('score', '--text-file', folder / 'text', '--json').ok().out, want)
+        equal(runnel('score', '--text-file', '-', '--json', stdin=TEXT.encode()).ok().out, want)
+        page = runnel('score', '--text-file', folder / 'text').ok().text
+    check(f'tokens      {len(ids)}\n' in page and 'perplexity' in page, page)
+
+
+@test
+def scores_agree_with_what_run_reports():
+    lines = runnel('run', '--ids', '1', '--temp', '0', '-n', '6', '--json', '--logprobs', '0').ok().lines
+    made = [p for line in lines for p in line['logprobs']]
+    result, = runnel('score', '--ids', ','.join(['1', *(str(p['id']) for p in made)]), '--json').ok().lines
+    equal(result['argmax'][:-1], [p['id'] for p in made], 'greedy tokens are the largest logits')
+    for got, p in zip(result['nll'], made):
+        check(abs(got + p['logprob']) < 1e-4, got, p)
+
+
+@test
+def one_token_has_no_surprise():
+    result, = runnel('score', '--ids', '1', '--json').ok().lines
+    equal((result['nll'], len(result['argmax']), result['ppl']), ([], 1, None))
+    check('none' in runnel('score', '--ids', '1').ok().text, 'said for people')
+
+
+@test
+def what_cannot_be_scored_is_refused():
+    runnel('score', '--ids', ' ').fails(1, 'no tokens')
+    runnel('score', '--ids', '4096').fails(2, '4096')
+    runnel('score', '--ids', ','.join(['5'] * 513)).fails(1, '513')
+    runnel('score', '--ids', ','.join(['5'] * 9), '-c', '8').fails(1, '9')
+    runnel('score', '--text-file', '/nowhere').fails(1, '/nowhere: No such file')
+
+
+@test
+def logits_are_complete_or_absent():
+    ids = ','.join(map(str, ids_of(TEXT)))
+    with Folder() as folder:
+        runnel('score', '--ids', ids, '--logits', folder / 'no/out.npy').fails(1, 'no/out.npy: No such file')
+        runnel('score', '--ids', ids, '--logits', '/dev/null').fails(1, '/dev/null: is there and is not a regular file')
+        runnel('score', '--ids', ids, '-c', '8', '--logits', folder / 'out.npy').fails(1)
+        (folder / 'old.npy').write_bytes(b'old')
+        runnel('score', '--ids', '4096', '--logits', folder / 'old.npy').fails(2)
+        equal((sorted(os.listdir(folder)), (folder / 'old.npy').read_bytes()), (['old.npy'], b'old'))
+        runnel('score', '--ids', '1,2', '--logits', folder / 'old.npy').ok()
+        equal(read_npy(folder / 'old.npy')[0], (2, 4096))
+        child = start('score', '--ids', ','.join(['5'] * 500), '--cpu', 'ref', '-t', '1', '--logits', folder / 'cut.npy')
+        while child.poll() is None and len(os.listdir(folder)) < 2:
+            pass
+        interrupt(child)
+        code, out, err = end(child)
+        equal((code, out, err, os.listdir(folder)), (130, b'', '', ['old.npy']))
+
+
+@test
+def logits_into_an_unwritable_folder_leave_nothing():
+    runnel('score', '--ids', '1,2', '--logits', '/proc/out.npy').fails(1, '/proc/out.npy: ')     # not even root may
+    with Folder() as folder:
+        folder.chmod(0o500)
+        if os.geteuid() != 0:
+            runnel('score', '--ids', '1,2', '--logits', folder / 'out.npy').fails(1, 'out.npy: Permission denied')
+        equal(os.listdir(folder), [])
+
+
+@test
+def bench_gives_an_object_for_each_configuration():
+    done = runnel('bench', '-p', '8,16', '-n', '4', '-d', '0,20', '-t', '1,2', '-r', '1', '--json').ok()
+    results, = done.lines
+    equal([(r['threads'], r['depth'], r['n_prompt'], r['n_gen']) for r in results],
+          [(t, d, p, 4) for t in (1, 2) for d in (0, 20) for p in (8, 16)])
+    for r in results:
+        for key in ('prefill_tok_s', 'decode_tok_s', 'ttft_ms', 'read_gb_s', 'peak_rss_mb'):
+            check(r[key] > 0, key, r)
+        equal((r['model'], r['kv_type']), (str(MODEL), 'f16'))
+
+
+@test
+def bench_cuts_what_the_context_cannot_hold_and_says_so():
+    done = runnel('bench', '-p', '600', '-n', '600', '-r', '1', '-d', '500', '--json').ok()
+    r, = done.lines[0]
+    equal((r['n_prompt'], r['n_gen']), (11, 10))
+    check('prompt cut from 600 to 11' in done.err and 'generation cut from 600 to 10' in done.err, done.err)
+    runnel('bench', '-d', '511', '-r', '1').fails(1, '511 leaves no room in the context of 512')
+
+
+@test
+def bench_measures_only_what_was_asked_for():
+    r, = runnel('bench', '-p', '0', '-n', '4', '-r', '1', '--json').ok().lines[0]
+    equal((r['prefill_tok_s'], r['ttft_ms'], r['decode_tok_s'] > 0), (None, None, True))
+    r, = runnel('bench', '-p', '8', '-n', '0', '-r', '1', '--json').ok().lines[0]
+    equal((r['prefill_tok_s'] > 0, r['decode_tok_s'], r['read_gb_s']), (True, None, None))
+    page = runnel('bench', '-p', '8', '-n', '4', '-r', '1').ok().text.splitlines()
+    equal(len(page), 2)
+    check(page[0].split()[:3] == ['threads', 'depth', 'prompt'] and all(len(line) <= 80 for line in page), page)
+
+
+main()

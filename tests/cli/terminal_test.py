@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""tests/cli/terminal_test.py - what a person at a terminal sees: text, figures, bars, Ctrl+C."""
+import os
+import re
+import subprocess
+import time
+
+from harness import CTRL_C, TIMEOUT_S, Folder, Terminal, check, environment, equal, main, runnel, shorten, test
+
+PROMPT = 'Once upon a time'
+RUN = ('run', PROMPT, '--temp', '0')
+LONG = (*RUN, '--ignore-eos', '--cpu', 'ref', '-n', '400')
+
+
+def screen(shown, columns):
+    """The lines a terminal of that width holds after these bytes: text, CR, LF and erase-line are all that is sent."""
+    lines, at = [[]], 0
+    for part in re.findall(r'\x1b\[[0-9;]*[A-Za-z]|.|\n', shown, re.S):
+        if part == '\n':
+            lines.append([])
+        elif part == '\r':
+            at = 0
+        elif part == '\x1b[K':
+            lines[-1] = lines[-1][:at]
+        elif part[0] != '\x1b':
+            if at == columns:
+                lines.append([])
+                at = 0
+            lines[-1][at:at + 1] = part
+            at += 1
+    return [''.join(line) for line in lines]
+
+
+def seen(shown, columns=200):
+    """What is left on the screen, without colours, as lines."""
+    return screen(re.sub(r'\x1b\[[0-9;]*m', '', shown).replace('\r\n', '\n'), columns)
+
+
+FIGURES = r'8 tokens, \d+ tok/s, first after [\d.]+ m?s; prompt 5 \(0 cached\); seed \d+; length: max_tokens 8'
+
+
+@test
+def a_terminal_gets_a_last_line_break_and_figures_on_stderr():
+    code, shown = Terminal(*RUN, '-n', '8').end()
+    text, figures, rest = seen(shown)
+    equal((code, text, rest), (0, runnel(*RUN, '-n', '8').ok().text, ''))
+    check(re.fullmatch(FIGURES, figures), figures)
+
+
+@test
+def text_into_a_file_stays_text_while_the_terminal_gets_figures():
+    with Folder() as folder:
+        with open(folder / 'text', 'wb') as file:
+            code, shown = Terminal(*RUN, '-n', '8', stdout=file).end()
+        equal(((folder / 'text').read_text(), code), (runnel(*RUN, '-n', '8').ok().text, 0))
+        check(re.fullmatch(FIGURES, seen(shown)[0]), shown)
+
+
+@test
+def no_color_is_honoured():
+    colour = re.compile(r'\x1b\[[0-9;]*m')
+    check(not colour.search(Terminal(*RUN, '-n', '3', env=environment(NO_COLOR='1')).end()[1]), 'colour in spite of NO_COLOR')
+    check('\x1b' not in Terminal(*RUN, '-n', '3', env=environment(TERM='dumb')).end()[1], 'a dumb terminal got escapes')
+    check(colour.search(Terminal(*RUN, '-n', '3').end()[1]), 'no colour at all')
+
+
+@test
+def ctrl_c_at_the_terminal_ends_with_what_was_made():
+    terminal = Terminal(*LONG)
+    terminal.read(until=b'girl')
+    terminal.type(CTRL_C)
+    code, shown = terminal.end()
+    equal(code, 130)
+    check('cancelled' in shown, shown)
+
+
+@test
+def a_second_ctrl_c_ends_it_at_once():
+    with subprocess.Popen(['sleep', '60'], stdout=subprocess.PIPE) as reader:   # never reads nor closes: the pipe stays full
+        read_end, write_end = os.pipe()
+        terminal = Terminal(*LONG, '--json', '--logprobs', '20', stdout=write_end)
+        os.close(write_end)
+        reader.kill()
+    os.set_blocking(read_end, True)
+    while len(os.read(read_end, 1)) == 0:
+        pass
+    terminal.type(CTRL_C)
+    terminal.type(CTRL_C)
+    terminal.read()
+    check(terminal.child.wait(timeout=TIMEOUT_S) in (-2, 130), terminal.child.returncode)
+    os.close(read_end)
+
+
+@test
+def field_2_22_a_terminal_without_a_prompt_is_told_how_to_give_one():
+    for args, word in ((['run'], 'prompt'), (['batch'], 'requests'), (['tokenize'], 'text'), (['detokenize'], 'ids')):
+        code, shown = Terminal(*args).end()
+        equal(code, 2, args)
+        check(shown.startswith(f'runnel: {word}: none') and 'runnel ' + args[0] in shown, shown)
+
+
+def long_batch(folder):
+    """A file of requests that takes about a second, so that a bar is drawn, however fast the build is."""
+    line = '{"prompt": "Once", "n": 20, "ignore_eos": true}\n'
+    begin = time.monotonic()
+    runnel('batch', stdin=line.encode() * 8).ok()
+    n_lines = 8 / (time.monotonic() - begin)
+    requests = folder / 'requests'
+    requests.write_text(line * max(4, min(2000, int(2 * n_lines))))     # start-up is part of what was measured
+    return requests
+
+
+@test
+def at_40_columns_bars_never_wrap_and_are_erased():
+    with Folder() as folder:
+        requests = long_batch(folder)
+        for columns in (40, 132):
+            with open(folder / 'out', 'wb') as file:
+                code, shown = Terminal('batch', requests, '--parallel', '4', stdout=file, columns=columns).end()
+            equal(code, 0)
+            drawn = re.findall(r'\r\x1b\[K([^\r\x1b]+)', shown)
+            check(drawn, 'no bar was drawn')
+            check(all(len(line) < columns for line in drawn), max(drawn, key=len))
+            check(any(line.startswith('batch') and '%' in line for line in drawn), drawn[-1])
+            equal(screen(shown, columns), [''], 'left on the screen')
+
+
+@test
+def a_bar_is_drawn_at_most_ten_times_a_second():
+    with Folder() as folder:
+        requests = long_batch(folder)
+        begin = time.monotonic()
+        with open(folder / 'out', 'wb') as file:
+            _, shown = Terminal('batch', requests, stdout=file).end()
+        seconds = time.monotonic() - begin
+        check(len(re.findall(r'\x1b\[K[a-z]', shown)) <= 10 * seconds + 1, shorten(shown), 'in', seconds)
+
+
+@test
+def a_model_cannot_steer_the_terminal():
+    ids = runnel('tokenize', '--json', '\x1b\x07').ok().lines[0]['ids']
+    bias = [word for id in ids[-2:] for word in ('--logit-bias', f'{id}=100')]
+    code, shown = Terminal('run', 'x', '-n', '6', '--seed', '1', *bias, env=environment(NO_COLOR='1')).end()
+    text = seen(shown)[0]
+    equal((code, set(text)), (0, {'\ufffd'}))
+    check('\x07' not in shown and not re.search('\x1b(?!\\[K)', shown), repr(shown))
+
+
+main()

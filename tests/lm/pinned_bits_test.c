@@ -1,0 +1,54 @@
+// tests/lm/pinned_bits_test.c - the bits of the default arithmetic, written down: they are the same on every machine, and when they
+// change, the arithmetic's name must (docs/design.md section 6).
+//
+// Each number is a hash of all logits of one text on one random model. A change that is meant to move bits brings new numbers
+// (a failing run prints them) and a new name in the same commit; any other change that lands here is a bug.
+#include "base/hash.h"
+#include "tests/check.h"
+#include "tests/support/lm_rig.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { LONGEST = 1100 };
+
+static const struct pin {
+    const char *why;
+    enum tensor_type type;
+    enum kv_codec codec;
+    int n_embd, n_vocab, n_layer;
+    int32_t n;
+    uint64_t hash;
+} pins[] = {
+    {"F32 weights", TENSOR_F32, KV_F32, 96, 40, 2, 70, 0x877a03959b11a8c3u},
+    {"F16 weights", TENSOR_F16, KV_F16, 96, 40, 2, 70, 0x9df06e1c0225e655u},
+    {"BF16 weights", TENSOR_BF16, KV_Q8, 96, 40, 2, 70, 0x313d780f1dccb3ecu},
+    {"Q8_0 weights", TENSOR_Q8_0, KV_F16, 96, 40, 2, 70, 0xae2ccc6086c3bdcdu},
+    {"Q4_0 weights", TENSOR_Q4_0, KV_F32, 96, 40, 2, 70, 0x3357d3e2fd3e7225u},
+    {"Q4_1 weights", TENSOR_Q4_1, KV_Q8, 96, 40, 2, 70, 0x291198be1c99102bu},
+    {"more than 1,024 keys", TENSOR_Q8_0, KV_F16, 32, 4, 1, LONGEST, 0x6d66392054b5e8b4u},
+};
+
+TEST(the_bits_of_the_default_arithmetic_are_those_written_down) {
+    for (size_t i = 0; i < sizeof pins / sizeof *pins; i++) {
+        const struct pin *pin = &pins[i];
+        struct tiny_model m = tiny_model_default();
+        struct rig_options o = rig_defaults();
+        struct rig r;
+        int32_t text[LONGEST];
+        const size_t n_floats = (size_t)(pin->n * pin->n_vocab);
+        float *logits = new_floats(n_floats);
+        m.n_embd = pin->n_embd, m.n_ff = pin->n_embd, m.n_layer = pin->n_layer;
+        m.n_vocab = pin->n_vocab, m.vocab = TINY_NO_VOCAB, m.type = pin->type, m.n_ctx = LONGEST;
+        o.codec = pin->codec;
+        o.lm.n_ctx = o.lm.n_batch = o.lm.n_want = LONGEST;
+        random_tokens(text, pin->n, pin->n_vocab, 1);
+        if (rig_open(&r, &m, &o) && rig_eval_fresh(&r, text, pin->n, logits)) {
+            const uint64_t hash = hash_bytes(logits, n_floats * sizeof *logits, 0);
+            check_note("%s, keys and values %s: 0x%016" PRIx64, pin->why,
+                       kernel_set_get(CPU_REF)->kv[pin->codec].name, hash);
+            CHECK(hash == pin->hash);
+        }
+        rig_close(&r);
+        free(logits);
+    }
+}
