@@ -26,7 +26,8 @@ RN_API void rn_model_options_init(rn_model_options *o);
 /**
  * Open a model file and check everything in it.
  *
- * @param path  a GGUF file. A file with only a vocabulary serves the text functions below and rn_model_info.
+ * @param path  a GGUF file (of a split one any part), or a Hugging Face folder: config.json with model.safetensors or its shards.
+ *              A file with only a vocabulary serves the text functions below and rn_model_info.
  * @param opt   NULL: defaults.
  * @param model filled on RN_OK, else NULL. Freed with rn_model_close().
  * @return RN_OK; RN_E_IO, RN_E_FORMAT (malformed: file, key or tensor, value and limit), RN_E_UNSUPPORTED (architecture or type
@@ -65,7 +66,7 @@ typedef struct rn_tensor_type_use {
 } rn_tensor_type_use;
 typedef struct rn_end_token {
     int32_t id;
-    const char *text; // its spelling, terminated
+    const char *text; // its spelling, terminated; "" where there is no tokenizer
 } rn_end_token;
 typedef struct rn_model_info {
     size_t struct_size;                              // in: sizeof(rn_model_info)

@@ -59,6 +59,7 @@ struct program {
     float norm_eps;
     int32_t n_rot;
     const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
+    float rope_magnitude;  // cosines and sines are multiplied by it; 1 without yarn
     // Layers with their own kind of pages (kv/): group of each layer, and its number within the group.
     int32_t n_groups;
     const int8_t *layer_group;

@@ -39,12 +39,14 @@ static void count_types(rn_model *m) {
 }
 
 static rn_status name_end_tokens(rn_model *m, rn_error *err) {
-    m->n_end = vocab_end_tokens(package_vocab(m->pkg), m->end_ids, ENGINE_MAX_END);
+    const struct vocab *v = package_vocab(m->pkg);
+    m->n_end = vocab_end_tokens(v, m->end_ids, ENGINE_MAX_END);
     for (int32_t i = 0; i < m->n_end; i++) {
-        const struct vocab_str s = package_vocab(m->pkg)->tokens[m->end_ids[i]].text;
+        const int32_t id = m->end_ids[i]; // maybe of a folder that says what ends a text and has no tokens
+        const struct vocab_str s = id < v->n_tokens ? v->tokens[id].text : (struct vocab_str){"", 0};
         m->end_text[i] = mem_strndup(s.s, s.n);
         if (!m->end_text[i]) return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
-        m->end[i] = (rn_end_token){m->end_ids[i], m->end_text[i]};
+        m->end[i] = (rn_end_token){id, m->end_text[i]};
     }
     return RN_OK;
 }
@@ -93,6 +95,7 @@ rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model 
     if (!m) return fail(err, RN_E_NOMEM, "%s: out of memory", path);
     rn_status st = package_open(path, &po, &m->pkg, err);
     if (st == RN_OK) st = fill_model(m, err);
+    if (st == RN_OK && opt->log && package_note(m->pkg)) opt->log(opt->log_user, RN_LOG_WARN, package_note(m->pkg));
     if (st == RN_OK)
         *model = m;
     else
@@ -139,7 +142,13 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument or struct_size not set");
     const struct hparams *h = package_hparams(m->pkg);
     const struct vocab *v = package_vocab(m->pkg);
-    const struct file_map *f = package_file(m->pkg);
+    uint64_t file_bytes = 0, mapped_bytes = 0, resident_bytes = 0;
+    for (size_t i = 0; i < package_n_files(m->pkg); i++) {
+        const struct file_map *f = package_file_at(m->pkg, i);
+        file_bytes += f->size;
+        mapped_bytes += f->how == FILE_LOAD_READ ? 0 : f->size;
+        resident_bytes += file_map_resident(f, 0, f->size);
+    }
     *info = (rn_model_info){
         .struct_size = sizeof *info,
         .path = package_path(m->pkg),
@@ -158,9 +167,9 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .head_dim = h->head_dim,
         .n_ff = h->n_ff,
         .n_params = m->n_params,
-        .file_bytes = f->size,
-        .mapped_bytes = f->how == FILE_LOAD_READ ? 0 : f->size,
-        .resident_bytes = file_map_resident(f, 0, f->size),
+        .file_bytes = file_bytes,
+        .mapped_bytes = mapped_bytes,
+        .resident_bytes = resident_bytes,
         .types = m->types,
         .n_types = m->n_types,
         .end_tokens = m->end,

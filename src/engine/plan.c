@@ -123,6 +123,7 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
         const struct lm_config c = lane_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
+        l->plan.repacked_bytes += package_made_bytes(l->m->pkg); // a folder's rows in GGUF's order are kept beside the panels
         fixed += l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes;
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);

@@ -257,7 +257,7 @@ static void run_step(rn_engine *e, struct lane *l) {
     rn_error err = {0};
     size_t failed_row = 0;
     mutex_unlock(&e->lock);
-    rn_status st = file_map_check(package_file(l->m->pkg), package_path(l->m->pkg), &err);
+    rn_status st = package_check_files(l->m->pkg, &err);
     const bool file_gone = st != RN_OK;
     if (st == RN_OK) st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
     if (st == RN_OK)

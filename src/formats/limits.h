@@ -13,8 +13,27 @@ enum gguf_limits {
     GGUF_MAX_ARRAY_ITEMS = 16 << 20,
     GGUF_MIN_ALIGNMENT = 8, // both ends powers of two
     GGUF_MAX_ALIGNMENT = 65536,
-    GGUF_DEFAULT_ALIGNMENT = 32
+    GGUF_DEFAULT_ALIGNMENT = 32,
+    GGUF_MAX_PARTS = 1024 // files of a split model
 };
+
+enum safetensors_limits {
+    SAFETENSORS_MAX_HEADER_BYTES = 100000000, // as the reference library
+    SAFETENSORS_MAX_TENSORS = 65536,          // of all shards together
+    SAFETENSORS_MAX_NAME_BYTES = 256,
+    SAFETENSORS_MAX_SHARDS = 1024
+};
+
+enum folder_limits { // bytes of a folder's text files
+    FOLDER_MAX_CONFIG_BYTES = 1 << 20,
+    FOLDER_MAX_INDEX_BYTES = 16 << 20,
+    FOLDER_MAX_TOKENIZER_BYTES = 64 << 20,
+    FOLDER_MAX_TOKENIZER_CONFIG_BYTES = 16 << 20, // Gemma's has 1.2 MB: it repeats the added tokens
+    FOLDER_MAX_TEMPLATE_BYTES = 256 << 10,
+    FOLDER_MAX_END_IDS = 32
+};
+
+enum json_limits { JSON_MAX_DEPTH = 64, JSON_MAX_VALUES = 2097152 };
 
 enum vocab_limits {
     VOCAB_MAX_TOKEN_BYTES = 65535, // of one token; the longest known in use has 1,024

@@ -8,12 +8,24 @@
 #include "formats/name_index.h"
 #include "formats/package.h"
 
+enum { PACKAGE_MAX_TEXTS = 4 };
+
+struct package_file {
+    struct file_map map;
+    const char *path; // for messages
+    bool is_ours;     // opened here, not the caller's bytes
+};
+
 struct package {
     struct arena arena;
-    struct file_map file;
-    bool owns_file;   // opened here, not the caller's bytes
+    struct package_file *files; // those that tensors lie in; of GGUF parts the first has the keys
+    size_t n_files;
+    struct package_file texts[PACKAGE_MAX_TEXTS]; // a folder's other files that strings here point into
+    size_t n_texts;
+    uint8_t *made; // bytes of tensors that lie in no file
+    size_t n_made, max_made;
     const char *path; // in the arena
-    const char *format;
+    const char *format, *note;
     struct hparams hparams;
     struct vocab vocab;
     size_t n_tensors, max_tensors;
@@ -22,6 +34,22 @@ struct package {
     struct vocab_str chat_template; // s NULL: none
 };
 
+// ---- files (package_files.c) ------------------------------------------------------------------------------------------
+
+// Maps the files at these paths, in order, with one progress over all of them. The package closes them.
+rn_status package_open_files(struct package *p, const char *const *paths, size_t n, const struct package_options *o,
+                             rn_error *err);
+// The same for bytes that are the caller's.
+rn_status package_take_bytes(struct package *p, const struct package_bytes *files, size_t n, rn_error *err);
+void package_file_close(struct package_file *f);
+const char *package_shown_path(const char *path); // of a long one the end, so that an error has room for its sentence
+// Puts the file's path in front of an error; RN_OK stays.
+rn_status package_in_file(const char *path, rn_status st, rn_error *err);
+// Copies as many whole characters as fit, and a terminator.
+void package_copy_text(char *dst, size_t size, struct vocab_str s);
+
+// ---- tensors (tensors.c) ----------------------------------------------------------------------------------------------
+
 // What a file says of a tensor, not yet believed.
 struct tensor_claim {
     const char *name; // n_name bytes
@@ -29,16 +57,24 @@ struct tensor_claim {
     enum tensor_type type;
     int n_dims; // 1..PACKAGE_MAX_DIMS
     const uint64_t *dims;
-    uint64_t offset; // from the beginning of the file
+    const struct file_map *file; // that it lies in; NULL: in memory made here, see below
+    uint64_t offset;             // from the beginning of the file
 };
 
 rn_status package_reserve_tensors(struct package *p, size_t n, rn_error *err);
 // Errors: RN_E_FORMAT (`tensor NAME: WHY`), RN_E_NOMEM.
 rn_status package_add_tensor(struct package *p, const struct tensor_claim *claim, rn_error *err);
-// After the last one: no byte may belong to two tensors.
-rn_status package_check_overlap(struct package *p, rn_error *err);
+// After the last one of a file: no byte may belong to two of the tensors from number `first` on.
+rn_status package_check_overlap(struct package *p, size_t first, const struct file_map *file, rn_error *err);
 
-// Readers: fill p, whose file and path are set. What they leave behind on failure package_close() releases.
-rn_status gguf_load(struct package *p, rn_error *err);
+// Memory for tensors put together here: n_bytes for all of them, each taking package_made_size() of its bytes. Then
+// package_add_tensor() with file NULL places them one behind the other, and package_made_data() is where the last one lies.
+rn_status package_reserve_made(struct package *p, size_t n_bytes, rn_error *err);
+bool package_made_size(uint64_t n_bytes, size_t *out); // false: overflow
+uint8_t *package_made_data(struct package *p);
+
+// ---- readers: fill p, whose path is set. What they leave behind on failure package_close() releases -------------------------
+
+rn_status gguf_load(struct package *p, rn_error *err); // p's files are its parts
 
 #endif

@@ -1,8 +1,11 @@
 // formats/tensors.c - believes a tensor of a file only when its shape, size and place hold; see package_build.h.
 #include "base/checked.h"
+#include "base/mem.h"
 #include "formats/package_build.h"
 #include <inttypes.h>
 #include <stdlib.h>
+
+enum { MADE_ALIGNMENT = 64 };
 
 rn_status package_reserve_tensors(struct package *p, size_t n, rn_error *err) {
     size_t n_bytes = 0;
@@ -36,14 +39,39 @@ static rn_status check_shape(const struct tensor_claim *claim, struct tensor_vie
     return RN_OK;
 }
 
+bool package_made_size(uint64_t n_bytes, size_t *out) { return size_round_up((size_t)n_bytes, MADE_ALIGNMENT, out); }
+
+rn_status package_reserve_made(struct package *p, size_t n_bytes, rn_error *err) {
+    if (n_bytes == 0) return RN_OK;
+    p->made = mem_pages(n_bytes);
+    if (!p->made) return fail(err, RN_E_NOMEM, "tensors: out of memory for %zu bytes in another order", n_bytes);
+    p->max_made = n_bytes;
+    return RN_OK;
+}
+
+// Behind the made tensors so far. That it fits is the reader's own doing, so a shape alone cannot run past the end.
+static rn_status place_made(struct package *p, struct tensor_view *t, rn_error *err) {
+    size_t n;
+    if (!package_made_size(t->n_bytes, &n) || n > p->max_made - p->n_made)
+        return fail(err, RN_E_FORMAT, "%zu bytes, where %zu are left in memory", t->n_bytes, p->max_made - p->n_made);
+    t->data = p->made + p->n_made;
+    p->n_made += n;
+    return RN_OK;
+}
+
+uint8_t *package_made_data(struct package *p) {
+    return p->made + (p->tensors[p->n_tensors - 1].data - p->made);
+}
+
 static rn_status check_tensor(struct package *p, const struct tensor_claim *claim, struct tensor_view *t,
                               rn_error *err) {
     const rn_status st = check_shape(claim, t, err);
     if (st != RN_OK) return st;
-    if (!size_fits(claim->offset, t->n_bytes, p->file.size))
+    if (!claim->file) return place_made(p, t, err);
+    if (!size_fits(claim->offset, t->n_bytes, claim->file->size))
         return fail(err, RN_E_FORMAT, "%zu bytes at byte %" PRIu64 " run past the end of the file (%zu bytes)",
-                    t->n_bytes, claim->offset, p->file.size);
-    t->data = p->file.data + claim->offset;
+                    t->n_bytes, claim->offset, claim->file->size);
+    t->data = claim->file->data + claim->offset;
     return RN_OK;
 }
 
@@ -69,23 +97,23 @@ static int by_place(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-rn_status package_check_overlap(struct package *p, rn_error *err) {
+rn_status package_check_overlap(struct package *p, size_t first, const struct file_map *file, rn_error *err) {
+    const struct tensor_view *t = p->tensors + first;
+    const size_t n = p->n_tensors - first;
     size_t in_order = 1;
-    while (in_order < p->n_tensors &&
-           p->tensors[in_order].data >= p->tensors[in_order - 1].data + p->tensors[in_order - 1].n_bytes)
-        in_order++;
-    if (in_order >= p->n_tensors) return RN_OK; // as nearly every file is written
+    while (in_order < n && t[in_order].data >= t[in_order - 1].data + t[in_order - 1].n_bytes) in_order++;
+    if (in_order >= n) return RN_OK; // as nearly every file is written
 
-    const struct tensor_view **placed = arena_alloc(&p->arena, p->n_tensors * sizeof(const struct tensor_view *));
-    if (!placed) return fail(err, RN_E_NOMEM, "tensors: out of memory to sort %zu", p->n_tensors);
-    for (size_t i = 0; i < p->n_tensors; i++) placed[i] = &p->tensors[i];
-    qsort(placed, p->n_tensors, sizeof *placed, by_place);
-    for (size_t i = 1; i < p->n_tensors; i++) {
+    const struct tensor_view **placed = arena_alloc(&p->arena, n * sizeof(const struct tensor_view *));
+    if (!placed) return fail(err, RN_E_NOMEM, "tensors: out of memory to sort %zu", n);
+    for (size_t i = 0; i < n; i++) placed[i] = &t[i];
+    qsort(placed, n, sizeof *placed, by_place);
+    for (size_t i = 1; i < n; i++) {
         const struct tensor_view *a = placed[i - 1], *b = placed[i];
+        const size_t at = (size_t)(a->data - file->data);
         if (b->data < a->data + a->n_bytes)
             return fail(err, RN_E_FORMAT, "tensor %s: begins at byte %zu, inside tensor %s (bytes %zu..%zu)", b->name,
-                        (size_t)(b->data - p->file.data), a->name, (size_t)(a->data - p->file.data),
-                        (size_t)(a->data - p->file.data) + a->n_bytes - 1);
+                        (size_t)(b->data - file->data), a->name, at, at + a->n_bytes - 1);
     }
     return RN_OK;
 }

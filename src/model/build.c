@@ -204,6 +204,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     p->norm_eps = m->h->norm_eps;
     p->n_rot = m->h->n_rot;
     p->inv_freq = inv_freq;
+    p->rope_magnitude = rope_magnitude(m->h);
     p->n_groups = 1, p->layer_group = group, p->layer_in_group = in_group;
     p->group_layers[0] = m->h->n_layer;
     return RN_OK;

@@ -16,7 +16,9 @@ const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);
 
 // Angle of one position for each rotated pair: rope_theta^(-2i / n_rot), scaled as hparams say, divided by factors[i] where given.
-// out: [n_rot / 2]. RoFormer (2104.09864), section 3.4.2; llama3 factors come as a tensor in GGUF.
+// out: [n_rot / 2]. RoFormer (2104.09864), section 3.4.2; scaling: docs/rope.md. Llama 3's factors come as a tensor.
 void rope_inv_freq(const struct hparams *h, const float *factors, float *out);
+// What cosines and sines are multiplied by: 1 but for yarn and for files that give a factor.
+float rope_magnitude(const struct hparams *h);
 
 #endif

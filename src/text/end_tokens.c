@@ -39,9 +39,13 @@ static bool is_end_spelling(struct vocab_str s) {
 
 int vocab_end_tokens(const struct vocab *v, int32_t *ids, int max) {
     int n = 0;
+    int32_t k = 0; // v->end[0..k) are below id
     for (int32_t id = 0; id < v->n_tokens && n < max; id++) {
-        const bool named = id == v->eos || id == v->eot || id == v->eom;
+        const bool listed = k < v->n_end && v->end[k] == id;
+        const bool named = listed || id == v->eos || id == v->eot || id == v->eom;
+        k += listed;
         if (named || (v->tokens[id].kind == TOKEN_CONTROL && is_end_spelling(v->tokens[id].text))) ids[n++] = id;
     }
+    for (; k < v->n_end && n < max; k++) ids[n++] = v->end[k];
     return n;
 }

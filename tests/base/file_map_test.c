@@ -190,7 +190,7 @@ static bool set_lock_right(bool on) {
     return syscall(SYS_capset, &head, caps) == 0;
 }
 
-TEST(a_file_over_the_lock_limit_is_refused_with_the_limit) {
+TEST(field_2_14_a_lock_that_cannot_be_honoured_is_an_error_with_the_limit) {
     const char *path = make_file("lock", 65536);
     struct rlimit before;
     getrlimit(RLIMIT_MEMLOCK, &before);

@@ -31,10 +31,10 @@ static const struct number numbers[] = {
     {"heads over the limit", "llama.attention.head_count", GB_I64, 4097, "4097 is outside 1..4096"},
     {"no KV heads", "llama.attention.head_count_kv", GB_I64, 0, "0 is outside 1..4096"},
     {"heads not divisible by KV heads", "llama.attention.head_count_kv", GB_I64, 3,
-     "key llama.attention.head_count_kv: 3 does not divide head_count 4"},
-    {"more KV heads than heads", "llama.attention.head_count_kv", GB_I64, 8, "8 does not divide head_count 4"},
+     "key llama.attention.head_count_kv: 3 does not divide the number of heads, 4"},
+    {"more KV heads than heads", "llama.attention.head_count_kv", GB_I64, 8, "8 does not divide the number of heads, 4"},
     {"embedding not divisible by heads", "llama.attention.head_count", GB_I64, 6,
-     "key llama.attention.head_count: 6 does not divide embedding_length 32"},
+     "key llama.attention.head_count: 6 does not divide the embedding's width, 32"},
     {"embedding 0", "llama.embedding_length", GB_I64, 0, "key llama.embedding_length: 0 is outside 1..262144"},
     {"embedding unlike the tensor", "llama.embedding_length", GB_I64, 64,
      "tensor token_embd.weight: 2 dimensions, rows of 32; must be 2 and embedding_length 64"},
@@ -198,7 +198,7 @@ TEST(item_11_names_and_tensors_that_contradict_the_numbers_are_refused) {
 }
 
 // 2.24: a minimal file must be an answer, not a crash.
-TEST(complaint_2_24_minimal_files_are_answered) {
+TEST(field_2_24_minimal_files_are_answered) {
     struct gguf_builder b;
     static const struct {
         const char *arch;

@@ -65,9 +65,9 @@ TEST(item_13_a_file_that_shrinks_while_open_is_noticed) {
     rn_error err = {0};
     const struct package_options opt = {.load = FILE_LOAD_MAP};
     if (!CHECK_OK(package_open(path, &opt, &p, &err), &err)) return;
-    CHECK_OK(file_map_check(package_file(p), package_path(p), &err), &err);
+    CHECK_OK(package_check_files(p, &err), &err);
     CHECK(truncate(path, 100) == 0);
-    CHECK_FAILS(file_map_check(package_file(p), package_path(p), &err), RN_E_IO, &err);
+    CHECK_FAILS(package_check_files(p, &err), RN_E_IO, &err);
     CHECK_HAS(err.text, "shrinks.gguf");
     package_close(p);
 }
@@ -84,8 +84,8 @@ TEST(item_13_a_file_read_instead_of_mapped_may_shrink) {
     CHECK(truncate(path, 0) == 0);
     size_t n;
     uint8_t *whole = tiny_model_bytes(&m, &n);
-    CHECK_INT(package_file(p)->size, n);
-    CHECK_MEM(package_file(p)->data, whole, n);
+    CHECK_INT(package_file_at(p, 0)->size, n);
+    CHECK_MEM(package_file_at(p, 0)->data, whole, n);
     free(whole);
     package_close(p);
 }

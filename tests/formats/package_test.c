@@ -42,7 +42,7 @@ TEST(a_tiny_model_reads_back_as_it_was_written) {
     CHECK_INT(hp->n_swa + hp->n_expert + hp->n_expert_used + hp->rope_n_ctx_orig, 0);
     CHECK_STR(package_format(p), "GGUF v3");
     CHECK_STR(package_path(p), "tiny.gguf");
-    CHECK(package_file(p)->data == file && package_file(p)->size == n);
+    CHECK(package_file_at(p, 0)->data == file && package_file_at(p, 0)->size == n);
     CHECK(!package_vocab_only(p));
     CHECK_INT(package_n_tensors(p), 1 + 1 + 2 * (2 + 7 * 2) + 2);
     package_close(p);
@@ -214,7 +214,7 @@ TEST(a_number_may_have_any_integer_type) {
 
 // 2.10: the part that is missing, projectors and the like are not refused for keys they need not have; the model room names
 // what they are.
-TEST(complaint_2_10_other_kinds_of_files_open_and_say_what_they_are) {
+TEST(field_2_10_other_kinds_of_files_open_and_say_what_they_are) {
     static const struct {
         const char *arch, *type, *shown_type;
     } rows[] = {{"clip", "projector", "projector"}, {"clip", NULL, "model"}, {"llama", "adapter", "adapter"}};

@@ -42,6 +42,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
 // positions lose nothing; rounded to float at the end.
 static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
     const size_t n_pair = (size_t)b->p->n_rot / 2;
+    const double magnitude = (double)b->p->rope_magnitude;
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
@@ -49,8 +50,8 @@ static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
             sincos_f64((double)b->batch->rows[r].pos * (double)b->p->inv_freq[i], &s, &c);
-            cs[2 * i] = (float)c;
-            cs[2 * i + 1] = (float)s;
+            cs[2 * i] = (float)(c * magnitude);
+            cs[2 * i + 1] = (float)(s * magnitude);
         }
     }
 }

@@ -1,0 +1,27 @@
+// base/paths.h - what stands at a path: a folder or a file, how large, and whether a file of a folder really lies in it.
+//
+// Threads: any.
+#ifndef RN_BASE_PATHS_H
+#define RN_BASE_PATHS_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PATH_BYTES = 4096 }; // room for a path and its terminator: what the system takes at most
+
+bool path_is_folder(const char *path);
+uint64_t path_file_bytes(const char *path);   // 0 when there is none, or it cannot be examined
+const char *path_last_name(const char *path); // what stands behind the last slash: "model.gguf"
+
+// The path of the file `name` in a folder; *found says whether there is one. The name comes from a stranger: it must be
+// a plain file name, and the file must lie in the folder. A symbolic link may lead out of it in one case: from a snapshot
+// in a Hugging Face cache (REPO/snapshots/REVISION) to REPO/blobs, where the cache keeps every file's bytes.
+// Errors: RN_E_FORMAT (no plain name, a link that leaves the folder, a link to nothing), RN_E_LIMIT (path too long), RN_E_IO.
+rn_status path_in_folder(const char *folder, const char *name, char out[PATH_BYTES], bool *found, rn_error *err);
+
+// The folder's own name, links and dots resolved: "SmolLM2-135M" for "." too. "" when it cannot be told.
+void path_folder_name(const char *folder, char out[PATH_BYTES]);
+
+#endif

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""tests/cli/peer_test.py - greedy tokens are those of llama.cpp on the same file, as far as its margins allow.
+
+peer_greedy.json holds what llama.cpp gave (how: in the file). Both engines quantize activations, each in its own way, so a step
+whose two best logits lie closer than the noise decides nothing, and what follows it is another text. The noise: two of
+llama.cpp's own paths (with and without repacked weights) were seen 0.61 apart on SmolLM2's logits."""
+import json
+import pathlib
+
+from harness import MODEL, Skip, check, equal, main, runnel, test
+
+NOISE = 0.7
+PEER = json.loads((pathlib.Path(__file__).parent / 'peer_greedy.json').read_text())['files']
+
+
+def compare(model, rows):
+    decided = total = 0
+    for row in rows:
+        n = next((i for i, m in enumerate(row['margins']) if m < NOISE), len(row['ids']))
+        lines = runnel('run', '-m', model, '-p', row['prompt'], '-n', str(max(n, 1)), '--temp', '0', '--ignore-eos',
+                       '--kv-type', 'f32', '--json').ok().lines
+        got = [t for line in lines for t in line['tokens']]
+        equal(lines[-1]['usage']['prompt_tokens'], len(row['prompt_ids']))
+        equal((row['prompt'], got[:n]), (row['prompt'], row['ids'][:n]))
+        decided, total = decided + n, total + len(row['ids'])
+    return decided, total
+
+
+def teacher_forced(model, rows):
+    """Each step on the peer's own text: every argmax whose margin is above the noise agrees."""
+    compared = 0
+    for row in rows:
+        ids = row['prompt_ids'] + row['ids']
+        result, = runnel('score', '-m', model, '--ids', ','.join(map(str, ids)), '--kv-type', 'f32', '--json').ok().lines
+        first = len(row['prompt_ids']) - 1
+        for i, (want, margin) in enumerate(zip(row['ids'], row['margins'])):
+            if margin >= NOISE:
+                equal((row['prompt'], i, result['argmax'][first + i]), (row['prompt'], i, want))
+                compared += 1
+    check(compared >= 100, f'only {compared} steps are decided')
+
+
+def fetched():
+    info = runnel('info', 'smollm2-135m', '--json')
+    if info.code != 0:
+        raise Skip('smollm2-135m is not here: ./dev model smollm2-135m')
+    return 'smollm2-135m'
+
+
+@test
+def the_default_models_greedy_tokens_are_llama_cpps():
+    compare(MODEL, PEER['stories'])
+
+
+@test
+def the_default_models_argmax_is_llama_cpps_at_every_decided_step_of_its_text():
+    teacher_forced(MODEL, PEER['stories'])
+
+
+@test
+def smollm2s_greedy_tokens_are_llama_cpps():
+    compare(fetched(), PEER['smollm2-135m'])
+
+
+@test
+def smollm2s_argmax_is_llama_cpps_at_every_decided_step_of_its_text():
+    teacher_forced(fetched(), PEER['smollm2-135m'])
+
+
+main()
