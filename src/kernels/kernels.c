@@ -30,10 +30,15 @@ static const struct {
 };
 
 size_t act_bytes(enum act_format f, size_t k) {
-    const size_t n_block = ceil_div(k, 32);
-    if (f == ACT_F32) return act_q8_pad64(4 * k);
-    if (f == ACT_BF16) return act_q8_pad64(2 * 32 * n_block);
-    return act_q8_pad64(32 * n_block) + 3 * act_q8_pad64(4 * n_block);
+    const size_t n_block = ceil_div(k, 32), n_k_block = ceil_div(k, 256);
+    switch (f) {
+    case ACT_F32: return act_q8_pad64(4 * k);
+    case ACT_BF16: return act_q8_pad64(2 * 32 * n_block);
+    case ACT_Q8_32: return act_q8_pad64(32 * n_block) + 3 * act_q8_pad64(4 * n_block);
+    default: // ACT_Q8_256
+        return (256 + 64) * n_k_block + act_q8_pad64(4 * n_k_block) + act_q8_pad64(32 * n_k_block) +
+               act_q8_pad64(16 * n_k_block);
+    }
 }
 
 bool cpu_set_available(enum cpu_set s) { return sets[s].lacks() == NULL; }

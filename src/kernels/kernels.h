@@ -25,6 +25,7 @@ enum act_format {
     ACT_F32,   // float[k], as it is
     ACT_BF16,  // uint16[round_up(k, 32)], rounded to nearest even, padded with zeros
     ACT_Q8_32, // int8 with a scale for each 32: struct act_q8 below
+    ACT_Q8_256, // int8 with a scale for each 256: struct act_q8_k below
     ACT_N_FORMATS
 };
 
@@ -43,6 +44,25 @@ static inline struct act_q8 act_q8_view(const void *act, size_t k) {
     const uint8_t *p = (const uint8_t *)act + act_q8_pad64(32 * n_block);
     return (struct act_q8){(const int8_t *)act, (const float *)p, (const float *)(p + f),
                            (const int32_t *)(p + 2 * f)};
+}
+
+// A prepared ACT_Q8_256 row: the same with n_block = round_up(k, 256) / 256 blocks of 256, one scale each, and the sums that kernels
+// for parts of 16 and 32 want, ready for their multiplications:
+//   int8 a[256 n_block] | float d[n_block] | int16 pairs[16 n_block][2] | int8 b16[n_block][2][16] | int8 b32[n_block][2][8]
+// pairs: of each 16 numbers the sum of those at positions 0, 1 mod 4 and of those at 2, 3 mod 4. b16, b32: sums of each 16 and 32 as
+// 128 * high + low, low in [-64, 63]: in each block first the high parts, then the low ones.
+struct act_q8_k {
+    const int8_t *a;
+    const float *d;
+    const int16_t *pairs;
+    const int8_t *b16, *b32;
+};
+static inline struct act_q8_k act_q8_k_view(const void *act, size_t k) {
+    const size_t n_block = (k + 255) / 256;
+    const uint8_t *const d = (const uint8_t *)act + 256 * n_block, *const pairs = d + act_q8_pad64(4 * n_block);
+    const int8_t *const b16 = (const int8_t *)pairs + 64 * n_block;
+    return (struct act_q8_k){(const int8_t *)act, (const float *)(const void *)d, (const int16_t *)(const void *)pairs,
+                             b16, b16 + act_q8_pad64(32 * n_block)};
 }
 size_t act_bytes(enum act_format f, size_t k); // a multiple of 64
 

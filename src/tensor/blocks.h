@@ -1,29 +1,107 @@
-// tensor/blocks.h - the bytes of the block types as GGUF files hold them: 32 elements with an F16 scale in front.
+// tensor/blocks.h - the types with blocks of 32 as GGUF files hold them, and each of their blocks as numbers.
 //
-//   Q8_0  34 bytes  d | q[0] .. q[31] int8                             value n = d * q[n]
-//   Q4_0  18 bytes  d | 16 bytes: low nibble n, high nibble n + 16     value n = d * (q[n] - 8)
-//   Q4_1  20 bytes  d | m | 16 bytes as in Q4_0                        value n = d * q[n] + m
+//   Q8_0    34 bytes  d | q[0] .. q[31] int8                              value n = d * q[n]
+//   Q4_0    18 bytes  d | nibbles                                         value n = d * (nibble - 8)
+//   Q4_1    20 bytes  d | m | nibbles                                     value n = d * nibble + m
+//   Q5_0    22 bytes  d | 32 fifth bits, bit n for number n | nibbles     value n = d * (16 * bit + nibble - 16)
+//   Q5_1    24 bytes  d | m | fifth bits | nibbles                        value n = d * (16 * bit + nibble) + m
+//   IQ4_NL  18 bytes  d | nibbles                                         value n = d * iq4_values[nibble]
+//   MXFP4   17 bytes  e | nibbles                                         value n = 2^(e - 128) * mxfp4_values[nibble]
 //
-// Blocks lie at any address: fields are read byte by byte through load_u16().
+// d and m are F16, e one byte. Nibbles are 16 bytes: the low one of byte i is number i, the high one number i + 16.
+// Blocks lie at any address: fields are read byte by byte.
 #ifndef RN_TENSOR_BLOCKS_H
 #define RN_TENSOR_BLOCKS_H
 
-#include <stdint.h>
+#include "tensor/half.h"
+#include <stddef.h>
 
 enum {
     BLOCK_32 = 32, // elements of each of them
     Q8_0_BYTES = 34,
     Q4_0_BYTES = 18,
-    Q4_1_BYTES = 20
+    Q4_1_BYTES = 20,
+    Q5_0_BYTES = 22,
+    Q5_1_BYTES = 24,
+    IQ4_NL_BYTES = 18,
+    MXFP4_BYTES = 17
 };
 
+// The 16 numbers of IQ4_NL and IQ4_XS, and the E2M1 numbers of MXFP4, doubled.
+static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
 static inline uint16_t load_u16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+static inline uint32_t load_u32(const uint8_t *p) { return load_u16(p) | (uint32_t)load_u16(p + 2) << 16; }
+static inline float load_half(const uint8_t *p) { return f16_to_f32(load_u16(p)); }
 static inline void store_u16(uint8_t *p, uint16_t v) {
     p[0] = (uint8_t)v;
     p[1] = (uint8_t)(v >> 8);
 }
 
-// Number n of 32 in the 16 bytes of nibbles.
-static inline int nibble_32(const uint8_t *qs, int n) { return n < 16 ? qs[n] & 15 : qs[n - 16] >> 4; }
+// Writing. Number n of 32 in 16 bytes of nibbles, and bit n of 4 bytes; both begin as zeros.
+static inline void put_nibble_32(uint8_t *qs, int n, int v) {
+    qs[n % 16] = (uint8_t)(qs[n % 16] | v << (n < 16 ? 0 : 4));
+}
+static inline void put_bit_32(uint8_t *qh, int n, int v) { qh[n / 8] = (uint8_t)(qh[n / 8] | v << n % 8); }
+
+// A block as numbers: value n = d * q[n], and + m where the type has a minimum.
+struct block_32 {
+    float d, m;
+    int8_t q[BLOCK_32];
+};
+
+static inline void unpack_nibbles_32(const uint8_t *qs, int minus, int8_t *q) {
+    for (int i = 0; i < 16; i++) {
+        q[i] = (int8_t)((qs[i] & 15) - minus);
+        q[i + 16] = (int8_t)((qs[i] >> 4) - minus);
+    }
+}
+static inline void add_fifth_bits(const uint8_t *qh, int8_t *q) {
+    const uint32_t bits = load_u32(qh);
+    for (int i = 0; i < BLOCK_32; i++) q[i] = (int8_t)(q[i] + (int)(bits >> i & 1) * 16);
+}
+static inline void unpack_table_32(const uint8_t *qs, const int8_t *values, int8_t *q) {
+    for (int i = 0; i < 16; i++) {
+        q[i] = values[qs[i] & 15];
+        q[i + 16] = values[qs[i] >> 4];
+    }
+}
+
+static inline void q8_0_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = load_half(p);
+    memcpy(b->q, p + 2, BLOCK_32);
+}
+static inline void q4_0_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = load_half(p);
+    unpack_nibbles_32(p + 2, 8, b->q);
+}
+static inline void q4_1_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = load_half(p), b->m = load_half(p + 2);
+    unpack_nibbles_32(p + 4, 0, b->q);
+}
+static inline void q5_0_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = load_half(p);
+    unpack_nibbles_32(p + 6, 16, b->q);
+    add_fifth_bits(p + 2, b->q);
+}
+static inline void q5_1_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = load_half(p), b->m = load_half(p + 2);
+    unpack_nibbles_32(p + 8, 0, b->q);
+    add_fifth_bits(p + 4, b->q);
+}
+static inline void iq4_nl_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = load_half(p);
+    unpack_table_32(p + 2, iq4_values, b->q);
+}
+
+// From bits: 2^-128 and 2^-127 are denormal, and a product would lose them where denormals are flushed.
+static inline float mxfp4_scale(uint8_t e) {
+    return f32_from_bits(e < 2 ? (uint32_t)0x200000 << e : (uint32_t)(e - 1) << 23);
+}
+static inline void mxfp4_unpack(const uint8_t *p, struct block_32 *b) {
+    b->d = mxfp4_scale(p[0]);
+    unpack_table_32(p + 1, mxfp4_values, b->q);
+}
 
 #endif

@@ -7,17 +7,33 @@
 #include <stddef.h>
 
 void f32_dequantize_row(const void *src, float *dst, size_t n);
-void f32_quantize_row(const float *src, void *dst, size_t n);
 void f16_dequantize_row(const void *src, float *dst, size_t n);
-void f16_quantize_row(const float *src, void *dst, size_t n);
 void bf16_dequantize_row(const void *src, float *dst, size_t n);
-void bf16_quantize_row(const float *src, void *dst, size_t n);
-
 void q8_0_dequantize_row(const void *src, float *dst, size_t n);
-void q8_0_quantize_row(const float *src, void *dst, size_t n);
 void q4_0_dequantize_row(const void *src, float *dst, size_t n);
-void q4_0_quantize_row(const float *src, void *dst, size_t n);
 void q4_1_dequantize_row(const void *src, float *dst, size_t n);
-void q4_1_quantize_row(const float *src, void *dst, size_t n);
+void q5_0_dequantize_row(const void *src, float *dst, size_t n);
+void q5_1_dequantize_row(const void *src, float *dst, size_t n);
+void iq4_nl_dequantize_row(const void *src, float *dst, size_t n);
+void mxfp4_dequantize_row(const void *src, float *dst, size_t n);
+void q2_k_dequantize_row(const void *src, float *dst, size_t n);
+void q3_k_dequantize_row(const void *src, float *dst, size_t n);
+void q4_k_dequantize_row(const void *src, float *dst, size_t n);
+void q5_k_dequantize_row(const void *src, float *dst, size_t n);
+void q6_k_dequantize_row(const void *src, float *dst, size_t n);
+void iq4_xs_dequantize_row(const void *src, float *dst, size_t n);
+
+void f32_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void f16_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void bf16_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q8_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q4_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q4_1_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q5_0_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q5_1_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void iq4_nl_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q4_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q5_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
+void q6_k_quantize_row(const float *src, const float *importance, void *dst, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 // tensor/types.c - the table of element types, and the names of those that GGUF knows.
 #include "tensor/types.h"
 #include "base/checked.h"
-#include "tensor/blocks.h"
+#include "tensor/k_blocks.h"
 #include "tensor/rows.h"
 #include <strings.h>
 
@@ -12,6 +12,16 @@ static const struct tensor_type_info types[TENSOR_N_TYPES] = {
     [TENSOR_Q8_0] = {TENSOR_Q8_0, "Q8_0", 8, BLOCK_32, Q8_0_BYTES, q8_0_dequantize_row, q8_0_quantize_row},
     [TENSOR_Q4_0] = {TENSOR_Q4_0, "Q4_0", 2, BLOCK_32, Q4_0_BYTES, q4_0_dequantize_row, q4_0_quantize_row},
     [TENSOR_Q4_1] = {TENSOR_Q4_1, "Q4_1", 3, BLOCK_32, Q4_1_BYTES, q4_1_dequantize_row, q4_1_quantize_row},
+    [TENSOR_Q5_0] = {TENSOR_Q5_0, "Q5_0", 6, BLOCK_32, Q5_0_BYTES, q5_0_dequantize_row, q5_0_quantize_row},
+    [TENSOR_Q5_1] = {TENSOR_Q5_1, "Q5_1", 7, BLOCK_32, Q5_1_BYTES, q5_1_dequantize_row, q5_1_quantize_row},
+    [TENSOR_IQ4_NL] = {TENSOR_IQ4_NL, "IQ4_NL", 20, BLOCK_32, IQ4_NL_BYTES, iq4_nl_dequantize_row, iq4_nl_quantize_row},
+    [TENSOR_MXFP4] = {TENSOR_MXFP4, "MXFP4", 39, BLOCK_32, MXFP4_BYTES, mxfp4_dequantize_row, NULL},
+    [TENSOR_Q2_K] = {TENSOR_Q2_K, "Q2_K", 10, BLOCK_256, Q2_K_BYTES, q2_k_dequantize_row, NULL},
+    [TENSOR_Q3_K] = {TENSOR_Q3_K, "Q3_K", 11, BLOCK_256, Q3_K_BYTES, q3_k_dequantize_row, NULL},
+    [TENSOR_Q4_K] = {TENSOR_Q4_K, "Q4_K", 12, BLOCK_256, Q4_K_BYTES, q4_k_dequantize_row, q4_k_quantize_row},
+    [TENSOR_Q5_K] = {TENSOR_Q5_K, "Q5_K", 13, BLOCK_256, Q5_K_BYTES, q5_k_dequantize_row, q5_k_quantize_row},
+    [TENSOR_Q6_K] = {TENSOR_Q6_K, "Q6_K", 14, BLOCK_256, Q6_K_BYTES, q6_k_dequantize_row, q6_k_quantize_row},
+    [TENSOR_IQ4_XS] = {TENSOR_IQ4_XS, "IQ4_XS", 23, BLOCK_256, IQ4_XS_BYTES, iq4_xs_dequantize_row, NULL},
 };
 
 // By number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) were types that files no longer hold.

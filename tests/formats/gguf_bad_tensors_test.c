@@ -162,7 +162,7 @@ TEST(item_9_alignments_other_than_powers_of_two_from_8_to_65536_are_refused) {
 EXTRA(type_200, 200, 1, 32)
 EXTRA(type_removed, 4, 1, 32)
 EXTRA(type_minus_1, UINT32_MAX, 1, 32)
-EXTRA(type_q4_k, 12, 1, 256)
+EXTRA(type_iq2_xxs, 16, 1, 256)
 EXTRA(type_i64, 27, 1, 4)
 
 TEST(item_10_tensor_types_unknown_removed_or_not_read_are_refused_by_name) {
@@ -171,7 +171,7 @@ TEST(item_10_tensor_types_unknown_removed_or_not_read_are_refused_by_name) {
          "tensor extra: type 200 is not a GGUF tensor type; F32, F16, BF16, Q8_0, Q4_0, Q4_1 are read"},
         {"removed", NULL, type_removed, NULL, "tensor extra: type 4 is not a GGUF tensor type"},
         {"negative", NULL, type_minus_1, NULL, "tensor extra: type 4294967295 is not"},
-        {"known, not read", NULL, type_q4_k, NULL, "tensor extra: type Q4_K is not supported; F32, F16"},
+        {"known, not read", NULL, type_iq2_xxs, NULL, "tensor extra: type IQ2_XXS is not supported; F32, F16"},
         {"integers", NULL, type_i64, NULL, "tensor extra: type I64 is not supported"},
     };
     check_rows(rows, N(rows));

@@ -25,44 +25,67 @@ static bool op_wanted(const char *op) {
 
 // Matrix products --------------------------------------------------------------------------------------------------------
 
+// Where a block of each type has F16 numbers; MXFP4 has a byte of exponent instead.
+static const struct {
+    size_t n, at[2];
+} halves[TENSOR_N_TYPES] = {
+    [TENSOR_Q8_0] = {1, {0}},      [TENSOR_Q4_0] = {1, {0}},       [TENSOR_Q4_1] = {2, {0, 2}}, [TENSOR_Q5_0] = {1, {0}},
+    [TENSOR_Q5_1] = {2, {0, 2}},   [TENSOR_IQ4_NL] = {1, {0}},     [TENSOR_Q2_K] = {2, {80, 82}}, [TENSOR_Q3_K] = {1, {108}},
+    [TENSOR_Q4_K] = {2, {0, 2}},   [TENSOR_Q5_K] = {2, {0, 2}},    [TENSOR_Q6_K] = {1, {208}},  [TENSOR_IQ4_XS] = {1, {0}},
+};
+
+// Any bytes, or those that make the largest sums: all of one kind, or of two.
+static void fill_block(uint8_t *w, size_t n, enum data kind) {
+    static const uint8_t extremes[] = {0x00, 0xff, 0x80, 0x7f, 0xf0, 0x0f};
+    const size_t how = kind == DATA_EXTREMES ? below(3) : 0;
+    const uint8_t a = extremes[below(COUNT(extremes))], b = extremes[below(COUNT(extremes))];
+    for (size_t i = 0; i < n; i++) w[i] = how == 0 ? (uint8_t)rng() : how == 1 ? a : below(2) ? a : b;
+}
+static uint8_t any_exponent(enum data kind) {
+    return (uint8_t)(kind == DATA_NOISE ? 118 + below(8) : kind == DATA_TINY ? below(5) : below(240));
+}
+
 // n_out rows of k weights in the file's layout.
 static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t k, enum data kind) {
     const struct tensor_type_info *const info = tensor_type_info(type);
     for (size_t b = 0; b < n_out * k / info->block_len; b++, w += info->block_bytes) {
-        float x = any_float(kind);
+        const float x = any_float(kind);
         if (info->block_len == 1) {
-            info->quantize_row(&x, w, 1);
+            info->quantize_row(&x, NULL, w, 1);
             continue;
         }
-        for (size_t i = 0; i < info->block_bytes; i++)
-            w[i] = kind == DATA_EXTREMES && below(3) == 0 ? 0x80 : (uint8_t)rng();
-        for (size_t i = 0; i < (type == TENSOR_Q4_1 ? 2 : 1); i++) {
+        fill_block(w, info->block_bytes, kind);
+        if (type == TENSOR_MXFP4) w[0] = any_exponent(kind);
+        for (size_t i = 0; i < halves[type].n; i++) {
             const uint16_t half = any_half(kind);
-            memcpy(w + 2 * i, &half, 2);
+            memcpy(w + halves[type].at[i], &half, 2);
         }
     }
 }
 
-// One prepared row. Extremes of bytes are made by hand: magnitudes of 127 throughout.
+// Bytes of 127 and -127 throughout, by numbers of one magnitude in each block.
+static void prepare_extremes(enum act_format format, uint8_t *act, size_t k) {
+    const size_t block = format == ACT_Q8_32 ? 32 : 256;
+    float *const x = malloc(4 * k + 4), size = 1;
+    for (size_t i = 0; i < k; i++) {
+        if (i % block == 0) size = 0.01f + fabsf(uniform());
+        x[i] = i / block % 2 || below(2) ? size : -size;
+    }
+    ref->prepare_act[format](x, k, act);
+    free(x);
+}
+
+// One prepared row.
 static void fill_act(enum act_format format, uint8_t *act, size_t k, enum data kind) {
+    if ((format == ACT_Q8_32 || format == ACT_Q8_256) && kind == DATA_EXTREMES && below(2)) {
+        prepare_extremes(format, act, k);
+        return;
+    }
     float *const x = malloc(4 * k + 4);
     fill_floats(x, k, kind);
     maybe_poison(x, k);
     ref->prepare_act[format](x, k, act);
     free(x);
-    if (format != ACT_Q8_32 || kind != DATA_EXTREMES || below(2)) return;
-    const struct act_q8 view = act_q8_view(act, k);
-    for (size_t b = 0; b < k / 32; b++) {
-        int32_t sum = 0;
-        for (size_t i = 32 * b; i < 32 * b + 32; i++) {
-            const int8_t a = b % 2 ? 127 : below(2) ? 127 : -127;
-            memcpy(act + (view.a - (const int8_t *)act) + i, &a, 1);
-            sum += a;
-        }
-        const float s = view.d[b] * (float)sum;
-        memcpy((uint8_t *)act + ((const uint8_t *)(view.b + b) - act), &sum, 4);
-        memcpy((uint8_t *)act + ((const uint8_t *)(view.s + b) - act), &s, 4);
-    }
 }
 
 struct shape {
@@ -115,16 +138,16 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
 static void check_matmul_type(const struct kernel_set *set, enum tensor_type type) {
     static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
                         row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 33, 0};
-    static const size_t blocks[] = {0, 1, 2, 3, 8, 33}, plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
+    static const size_t blocks[] = {0, 1, 2, 3, 5, 8, 33}, few_blocks[] = {0, 1, 2, 3, 6}, plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
     const struct tensor_type_info *const info = tensor_type_info(type);
-    const bool is_block = info->block_len > 1;
+    const size_t *const counts = info->block_len == 1 ? plain : info->block_len == 32 ? blocks : few_blocks;
+    const size_t n = info->block_len == 1 ? COUNT(plain) : info->block_len == 32 ? COUNT(blocks) : COUNT(few_blocks);
     size_t i_case = 0;
-    for (size_t i = 0; i < (is_block ? COUNT(blocks) : COUNT(plain)); i++)
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < COUNT(n_outs); j++)
             for (enum data kind = 0; kind < DATA_N; kind++, i_case++) {
                 rng_start(info->name, i_case);
-                const struct shape s = {is_block ? 32 * blocks[i] : plain[i], n_outs[j],
-                                        row_counts[i_case % COUNT(row_counts)]};
+                const struct shape s = {info->block_len * counts[i], n_outs[j], row_counts[i_case % COUNT(row_counts)]};
                 NOTE(set, info->name, "matmul %s k %zu n_out %zu n_rows %zu", data_names[kind], s.k, s.n_out,
                      s.n_rows);
                 if (!matmul_case(set, type, s, kind)) return;
@@ -140,16 +163,24 @@ static void check_matmul(const struct kernel_set *set) {
 
 // Activations ------------------------------------------------------------------------------------------------------------
 
-// The sections of an ACT_Q8_32 row without the padding between them, one after the other.
-static struct output q8_sections(const void *act, size_t k) {
+// The sections of a row of bytes without the padding between them, one after the other.
+struct section {
+    const void *data;
+    size_t n;
+};
+static struct output sections_of(const void *act, enum act_format format, size_t k) {
     const struct act_q8 v = act_q8_view(act, k);
-    const size_t n_block = (k + 31) / 32;
-    struct output o = output_new(44 * n_block);
-    if (n_block == 0) return o;
-    memcpy(o.data, v.a, 32 * n_block);
-    memcpy(o.data + 32 * n_block, v.d, 4 * n_block);
-    memcpy(o.data + 36 * n_block, v.s, 4 * n_block);
-    memcpy(o.data + 40 * n_block, v.b, 4 * n_block);
+    const struct act_q8_k w = act_q8_k_view(act, k);
+    const size_t n = (k + 31) / 32, n_k = (k + 255) / 256;
+    const struct section q8[] = {{v.a, 32 * n}, {v.d, 4 * n}, {v.s, 4 * n}, {v.b, 4 * n}, {NULL, 0}};
+    const struct section q8_k[] = {{w.a, 256 * n_k}, {w.d, 4 * n_k}, {w.pairs, 64 * n_k}, {w.b16, 32 * n_k}, {w.b32, 16 * n_k}};
+    const struct section *const s = format == ACT_Q8_32 ? q8 : q8_k;
+    struct output o = output_new(format == ACT_Q8_32 ? 44 * n : (256 + 4 + 64 + 48) * n_k);
+    size_t at = 0;
+    for (size_t i = 0; i < COUNT(q8_k); i++) {
+        if (s[i].n) memcpy(o.data + at, s[i].data, s[i].n);
+        at += s[i].n;
+    }
     return o;
 }
 
@@ -161,8 +192,8 @@ static bool act_case(const struct kernel_set *set, enum act_format format, size_
     ref->prepare_act[format]((const float *)(const void *)x.data, k, want.data);
     set->prepare_act[format]((const float *)(const void *)x.data, k, got.data);
     bool same;
-    if (format == ACT_Q8_32) {
-        struct output a = q8_sections(got.data, k), b = q8_sections(want.data, k);
+    if (format == ACT_Q8_32 || format == ACT_Q8_256) {
+        struct output a = sections_of(got.data, format, k), b = sections_of(want.data, format, k);
         same = same_floats(&a, &b);
         output_free(&a);
         output_free(&b);
@@ -176,8 +207,8 @@ static bool act_case(const struct kernel_set *set, enum act_format format, size_
 }
 
 static void check_prepare_act(const struct kernel_set *set) {
-    static const size_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 96, 1000, 2048};
-    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32"};
+    static const size_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 1000, 2048};
+    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32", "prepare_q8_256"};
     COVER(prepare_act);
     for (enum act_format f = 0; f < ACT_N_FORMATS; f++)
         for (size_t i = 0; i < 12 * COUNT(sizes) && op_wanted(names[f]); i++) {

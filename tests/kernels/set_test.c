@@ -59,6 +59,11 @@ TEST(prepared_rows_take_whole_lines) {
         {ACT_Q8_32, 64, 256},
         {ACT_Q8_32, 65, 320},
         {ACT_Q8_32, 544, 544 + 32 + 3 * 128}, // 17 blocks: the scales of the 17th begin a second line
+        {ACT_Q8_256, 0, 0},
+        {ACT_Q8_256, 1, 256 + 4 * 64},
+        {ACT_Q8_256, 256, 256 + 4 * 64},
+        {ACT_Q8_256, 257, 2 * (256 + 64) + 3 * 64},
+        {ACT_Q8_256, 17 * 256, 17 * (256 + 64) + 128 + 576 + 320}, // d, b16 and b32 end in a line of their own
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         check_note("format %d k %zu", rows[i].f, rows[i].k);
@@ -67,4 +72,6 @@ TEST(prepared_rows_take_whole_lines) {
     uint8_t act[1]; // the last section ends where act_bytes says, to the line
     const struct act_q8 v = act_q8_view(act, 544);
     CHECK_INT((const uint8_t *)(v.b + 17) - act, 544 + 32 + 2 * 128 + 68);
+    const struct act_q8_k w = act_q8_k_view(act, 17 * 256);
+    CHECK_INT((const uint8_t *)(w.b32 + 17 * 16) - act, 17 * (256 + 64) + 128 + 576 + 272);
 }

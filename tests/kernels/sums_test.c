@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { K = 320, N_OUT = 7, N_ROWS = 3 };
+enum { K = 512, N_OUT = 7, N_ROWS = 3 };
 
 static double gamma_n(double n) { return n * 0x1p-24 / (1 - n * 0x1p-24); }
 static float noise(uint64_t i, uint64_t seed) { return (float)(hash_u64(i, seed) >> 40) * 0x1p-23f - 1; }
@@ -17,10 +17,31 @@ static float noise(uint64_t i, uint64_t seed) { return (float)(hash_u64(i, seed)
 // A prepared row as the numbers that it stands for.
 static void act_values(enum act_format f, const void *act, size_t k, double *x) {
     const struct act_q8 q8 = act_q8_view(act, k);
+    const struct act_q8_k q8_k = act_q8_k_view(act, k);
     for (size_t i = 0; i < k; i++)
-        x[i] = f == ACT_F32    ? (double)((const float *)act)[i]
-               : f == ACT_BF16 ? (double)bf16_to_f32(((const uint16_t *)act)[i])
-                               : (double)q8.d[i / 32] * q8.a[i];
+        x[i] = f == ACT_F32     ? (double)((const float *)act)[i]
+               : f == ACT_BF16  ? (double)bf16_to_f32(((const uint16_t *)act)[i])
+               : f == ACT_Q8_32 ? (double)q8.d[i / 32] * q8.a[i]
+                                : (double)q8_k.d[i / 256] * q8_k.a[i];
+}
+
+// Blocks of a type that is not written: any bytes, with scales that leave the values in [-1, 1].
+static void any_blocks(const struct tensor_type_info *t, uint8_t *w, size_t n_bytes) {
+    static const struct {
+        enum tensor_type type;
+        size_t at[2];
+        uint16_t half;
+    } scales[] = {{TENSOR_Q2_K, {80, 82}, 0x2400}, {TENSOR_Q3_K, {108, 108}, 0x1c00}, {TENSOR_IQ4_XS, {0, 0}, 0x0c00}}; // 2^-6 ..
+    for (size_t i = 0; i < n_bytes; i++) w[i] = (uint8_t)hash_u64(i, 5);
+    for (size_t b = 0; b < n_bytes; b += t->block_bytes) {
+        if (t->type == TENSOR_MXFP4) w[b] = (uint8_t)(118 + w[b] % 6);
+        for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
+            for (size_t j = 0; j < 2 && t->type == scales[i].type; j++) memcpy(w + b + scales[i].at[j], &scales[i].half, 2);
+    }
+}
+
+static bool has_min(enum tensor_type t) {
+    return t == TENSOR_Q4_1 || t == TENSOR_Q5_1 || t == TENSOR_Q2_K || t == TENSOR_Q4_K || t == TENSOR_Q5_K;
 }
 
 TEST(matrix_products_are_the_exact_ones_within_the_derived_bound) {
@@ -32,7 +53,10 @@ TEST(matrix_products_are_the_exact_ones_within_the_derived_bound) {
         static _Alignas(64) uint8_t w[N_OUT * K * 4], act[N_ROWS][K * 4 + 256];
         const size_t row_bytes = K / info->block_len * info->block_bytes;
         for (size_t i = 0; i < N_OUT * K; i++) rows[i] = noise(i, 1);
-        info->quantize_row(rows, w, N_OUT * K);
+        if (info->quantize_row)
+            info->quantize_row(rows, NULL, w, N_OUT * K);
+        else
+            any_blocks(info, w, N_OUT * row_bytes);
         info->dequantize_row(w, rows, N_OUT * K);
         for (size_t r = 0; r < N_ROWS; r++) {
             for (size_t i = 0; i < K; i++) x[i] = noise(i, 2 + r);
@@ -48,9 +72,9 @@ TEST(matrix_products_are_the_exact_ones_within_the_derived_bound) {
                     exact += (double)rows[o * K + i] * values[i];
                     magnitude += fabs((double)rows[o * K + i] * values[i]);
                 }
-                // No sum has a longer chain than K steps and the roundings of a scale, a minimum and a dequantized weight. In
-                // Q4_1 the parts d*q and m may be larger than their sum: |m| <= 1 and |q d| <= 2 for weights in [-1, 1].
-                if (t == TENSOR_Q4_1)
+                // No sum has a longer chain than K steps and the roundings of a scale, a minimum and a dequantized weight. With
+                // a minimum, the parts d*q and m may be larger than their sum: |m| <= 1 and |q d| <= 2 for weights in [-1, 1].
+                if (has_min((enum tensor_type)t))
                     for (size_t i = 0; i < K; i++) magnitude += 3 * fabs(values[i]);
                 check_note("%s row %zu output %zu: %g, exact %g", info->name, r, o, (double)out[r * N_OUT + o],
                            exact);
@@ -94,6 +118,48 @@ TEST(prepared_bytes_are_within_half_a_step_and_carry_their_sums) {
         CHECK_INT(q.b[b], sum);
         CHECK(q.s[b] == q.d[b] * (float)sum);
     }
+    fp_mode_leave(mode);
+}
+
+TEST(prepared_blocks_of_256_carry_the_sums_of_their_parts) {
+    const struct kernel_set *const ref = kernel_set_get(CPU_REF);
+    const fp_mode mode = fp_mode_enter();
+    enum { N = 600 }; // the last block holds 88
+    static float x[N];
+    static _Alignas(64) uint8_t act[3 * 512];
+    for (size_t i = 0; i < N; i++) x[i] = i < 256 ? (i < 64 ? 127 : i < 128 ? -127 : 1) : noise(i, 9);
+    ref->prepare_act[ACT_Q8_256](x, N, act);
+    const struct act_q8_k q = act_q8_k_view(act, N);
+    for (size_t part = 0; part < 768 / 16; part++) {
+        int pair[2] = {0}, next = 0;
+        for (size_t i = 16 * part; i < 16 * part + 16; i++) {
+            pair[i / 2 % 2] += q.a[i];
+            if (part % 2 == 0) next += q.a[i] + q.a[i + 16];
+            CHECK(q.a[i] >= -127 && (i < N || q.a[i] == 0));
+            if (i < N) CHECK(fabs((double)x[i] - (double)q.d[i / 256] * q.a[i]) <= (double)q.d[i / 256] * (0.5 + 127 * gamma_n(4)));
+        }
+        const size_t b = part / 16, i16 = 32 * b + part % 16, i32 = 16 * b + part % 16 / 2;
+        check_note("part %zu", part);
+        CHECK_INT(q.pairs[2 * part], pair[0]);
+        CHECK_INT(q.pairs[2 * part + 1], pair[1]);
+        CHECK_INT(128 * q.b16[i16] + q.b16[i16 + 16], pair[0] + pair[1]);
+        if (part % 2 == 0) CHECK_INT(128 * q.b32[i32] + q.b32[i32 + 8], next);
+        CHECK(q.b16[i16 + 16] >= -64 && q.b16[i16 + 16] < 64 && q.b32[i32 + 8] >= -64 && q.b32[i32 + 8] < 64);
+    }
+    fp_mode_leave(mode);
+}
+
+TEST(a_block_of_256_that_is_not_finite_or_too_small_has_no_numbers) {
+    const struct kernel_set *const ref = kernel_set_get(CPU_REF);
+    const fp_mode mode = fp_mode_enter();
+    static float x[768];
+    static _Alignas(64) uint8_t act[3 * 512];
+    x[5] = 0x1p-101f, x[256] = 1, x[300] = NAN, x[512] = 2, x[767] = INFINITY;
+    ref->prepare_act[ACT_Q8_256](x, 768, act);
+    const struct act_q8_k q = act_q8_k_view(act, 768);
+    CHECK(q.d[0] == 0 && isnan(q.d[1]) && isnan(q.d[2]));
+    for (size_t i = 0; i < 768; i++) CHECK_INT(q.a[i], 0);
+    for (size_t i = 0; i < 96; i++) CHECK_INT(q.pairs[i], 0);
     fp_mode_leave(mode);
 }
 

@@ -54,7 +54,7 @@ static void put_random(struct drawer *d, const char *name, enum tensor_type type
             const double u = philox_uniform(d->m->seed, d->n_drawn, (uint32_t)(r * n_in + i), PHILOX_TEST);
             row[i] = mean + spread * (float)(2.0 * u - 1.0);
         }
-        info->quantize_row(row, data + r * row_bytes, n_in);
+        info->quantize_row(row, NULL, data + r * row_bytes, n_in);
     }
     d->n_drawn++;
     gb_tensor(d->b, name, info->gguf_id, n_rows > 1 ? 2 : 1, dims, data, row_bytes * n_rows);

@@ -2,13 +2,21 @@
 # tests/tensor/make_quant_rows.py - writes quant_rows.bin: rows quantized and dequantized by the gguf package.
 # Made with gguf 0.19.0 and numpy 2.4.6, seed 11. Little endian. Records until the end of the file:
 #   u32 gguf id, u32 n, float x[n], block bytes quantize(x), u32 n_raw, n_raw arbitrary block bytes, float dequantized[n]
+# n is 0 where the package does not quantize, or by no rule that is published.
 import struct
 import sys
 
 import gguf
 import numpy as np
 
-TYPES = [gguf.GGMLQuantizationType[n] for n in ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1")]
+# Name: offsets of the halves in a block, and whether quantize() is compared.
+TYPES = {
+    "F16": ([0], True), "BF16": ([0], True),
+    "Q8_0": ([0], True), "Q4_0": ([0], True), "Q4_1": ([0, 2], True), "Q5_0": ([0], True), "Q5_1": ([0, 2], True),
+    "IQ4_NL": ([0], False), "MXFP4": ([], False),
+    "Q2_K": ([80, 82], False), "Q3_K": ([108], False), "Q4_K": ([0, 2], False), "Q5_K": ([0, 2], False),
+    "Q6_K": ([208], False), "IQ4_XS": ([0], False),
+}
 rng = np.random.default_rng(11)
 
 
@@ -22,28 +30,42 @@ def rows():
     yield np.concatenate([np.arange(31) - 15.5, [127.0]])             # halves: away from zero in Q8_0
     yield np.concatenate([[-8.0], np.arange(31) * 0.5 - 7.5])         # halves in Q4_0
     yield np.concatenate([np.arange(31) * 0.5, [15.0]])               # halves in Q4_1
+    yield np.concatenate([[-16.0], np.arange(31) - 14.5])             # halves in Q5_0
+    yield np.concatenate([np.arange(31) * 1.0 + 0.5, [0.0]])          # halves in Q5_1
     yield rng.normal(0, 1e-6, 32)                                     # scales that are denormal in F16
     yield rng.normal(0, 1, 32) * 10.0 ** rng.integers(-6, 3, 32)
 
 
+def raw_blocks(name, halves):
+    """Arbitrary bytes with any finite scales and minimums, denormals included."""
+    block, size = gguf.constants.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]]
+    raw = rng.integers(0, 256, ({1: 96, 32: 3, 256: 2}[block] + 5 * (name == "MXFP4"), size), dtype=np.uint8)
+    for at in halves:
+        raw[:, at + 1] &= 0xBF
+    if halves and block > 1:
+        raw[0, halves[0] + 1] &= 0x83
+    if name == "MXFP4":
+        raw[:6, 0] = [0, 1, 2, 3, 127, 252]                           # the two smallest scales are denormal
+        raw[0, 1:] = np.arange(16) * 17                               # every number, and with 252 the largest finite ones
+    return raw.ravel()
+
+
+def dequantize(name, raw):
+    if name == "F16":
+        return raw.view(np.float16).astype(np.float32)
+    return gguf.quants.dequantize(raw, gguf.GGMLQuantizationType[name]).astype(np.float32)
+
+
+def quantize(name, x):
+    if name == "F16":
+        return x.astype(np.float16).view(np.uint8)
+    return gguf.quants.quantize(x, gguf.GGMLQuantizationType[name])
+
+
 x = np.concatenate(list(rows())).astype(np.float32)
 with open(sys.argv[1], "wb") as f:
-    for t in TYPES:
-        if t in (gguf.GGMLQuantizationType.F16,):
-            packed = x.astype(np.float16).view(np.uint8)
-        else:
-            packed = gguf.quants.quantize(x, t)
-        block, size = gguf.constants.GGML_QUANT_SIZES[t]
-        n_block = max(96 // block, 1)
-        raw = rng.integers(0, 256, (n_block, size), dtype=np.uint8)
-        halves = 1 if t.name != "Q4_1" else 2
-        if block == 32:                                               # any finite scale and minimum, denormals included
-            raw[:, 1] &= 0xBF
-            raw[:, 2 * halves - 1] &= 0xBF
-            raw[0, 1] &= 0x83
-        else:
-            raw[:, 1] &= 0xBF
-        raw = raw.ravel()
-        back = gguf.quants.dequantize(raw, t) if t.name != "F16" else raw.view(np.float16).astype(np.float32)
-        f.write(struct.pack("<II", t.value, x.size) + x.tobytes() + packed.tobytes())
-        f.write(struct.pack("<I", raw.size) + raw.tobytes() + back.astype(np.float32).tobytes())
+    for name, (halves, is_quantized) in TYPES.items():
+        f.write(struct.pack("<I", gguf.GGMLQuantizationType[name].value))
+        f.write(struct.pack("<I", x.size) + x.tobytes() + quantize(name, x).tobytes() if is_quantized else struct.pack("<I", 0))
+        raw = raw_blocks(name, halves)
+        f.write(struct.pack("<I", raw.size) + raw.tobytes() + dequantize(name, raw).tobytes())

@@ -10,16 +10,24 @@ TEST(each_type_is_found_by_number_and_by_name_in_any_case) {
         CHECK(tensor_type_by_gguf_id(info->gguf_id) == info);
         CHECK(tensor_type_by_name(info->name) == info);
         CHECK_STR(tensor_gguf_id_name(info->gguf_id), info->name);
-        CHECK(info->block_bytes > 0 && info->block_len > 0 && info->dequantize_row && info->quantize_row);
+        CHECK(info->block_bytes > 0 && info->block_len > 0 && info->dequantize_row);
     }
     CHECK(tensor_type_by_name("q4_1") == tensor_type_info(TENSOR_Q4_1));
     CHECK(tensor_type_by_name("Q4_") == NULL);
     CHECK(tensor_type_by_name("") == NULL);
 }
 
+TEST(all_types_but_four_are_written) {
+    for (int t = 0; t < TENSOR_N_TYPES; t++) {
+        const bool read_only = t == TENSOR_Q2_K || t == TENSOR_Q3_K || t == TENSOR_IQ4_XS || t == TENSOR_MXFP4;
+        check_note("%s", tensor_type_info((enum tensor_type)t)->name);
+        CHECK(!tensor_type_info((enum tensor_type)t)->quantize_row == read_only);
+    }
+}
+
 TEST(types_that_are_not_read_still_have_a_name) {
-    CHECK_STR(tensor_gguf_id_name(12), "Q4_K");
-    CHECK(tensor_type_by_gguf_id(12) == NULL);
+    CHECK_STR(tensor_gguf_id_name(16), "IQ2_XXS");
+    CHECK(tensor_type_by_gguf_id(16) == NULL);
     CHECK(tensor_gguf_id_name(4) == NULL);
     CHECK(tensor_gguf_id_name(42) == NULL);
     CHECK(tensor_gguf_id_name(UINT32_MAX) == NULL);
@@ -40,6 +48,11 @@ TEST(row_bytes_are_whole_blocks_and_never_overflow) {
         {"one more than a block", TENSOR_Q8_0, 33, false, 0},
         {"two blocks", TENSOR_Q4_0, 64, true, 36},
         {"Q4_1 has two halves in front", TENSOR_Q4_1, 64, true, 40},
+        {"a fifth bit for each", TENSOR_Q5_0, 64, true, 44},
+        {"a byte of exponent", TENSOR_MXFP4, 64, true, 34},
+        {"one short of 256", TENSOR_Q4_K, 255, false, 0},
+        {"32 is no block of 256", TENSOR_Q6_K, 32, false, 0},
+        {"two blocks of 256", TENSOR_Q6_K, 512, true, 420},
         {"plain", TENSOR_F32, 7, true, 28},
         {"half", TENSOR_BF16, 7, true, 14},
         {"4 * n overflows", TENSOR_F32, UINT64_MAX / 2, false, 0},

@@ -1,9 +1,9 @@
 // kernels/ref/matmul_ref.c - the sum that defines each matrix product; weights as the file holds them.
 // Formulas: docs/arithmetic.md, "matrix products".
 #include "kernels/ref/ref.h"
-#include "tensor/blocks.h"
-#include "tensor/half.h"
+#include "tensor/k_blocks.h"
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 typedef float (*dot_fn)(const uint8_t *w, const void *x, size_t k);
@@ -42,39 +42,61 @@ static float dot_bf16(const uint8_t *w, const void *x, size_t k) {
     return acc;
 }
 
-static float dot_q8_0(const uint8_t *w, const void *x, size_t k) {
+// Blocks of 32, by what a block unpacks to.
+static inline float dot_32(void (*unpack)(const uint8_t *, struct block_32 *), size_t block_bytes, bool has_min,
+                           const uint8_t *w, const void *x, size_t k) {
     const struct act_q8 act = act_q8_view(x, k);
+    struct block_32 block;
     float acc = 0;
-    for (size_t b = 0; b < k / 32; b++, w += Q8_0_BYTES) {
+    for (size_t b = 0; b < k / 32; b++, w += block_bytes) {
         int isum = 0;
-        for (int i = 0; i < 32; i++) isum += (int8_t)w[2 + i] * act.a[32 * b + (size_t)i];
-        acc = fmaf(f16_to_f32(load_u16(w)) * act.d[b], (float)isum, acc);
+        unpack(w, &block);
+        for (int i = 0; i < 32; i++) isum += block.q[i] * act.a[32 * b + (size_t)i];
+        acc = fmaf(block.d * act.d[b], (float)isum, acc);
+        if (has_min) acc = fmaf(block.m, act.s[b], acc);
     }
     return acc;
 }
 
-static float dot_q4_0(const uint8_t *w, const void *x, size_t k) {
-    const struct act_q8 act = act_q8_view(x, k);
+// Blocks of 256: the integer scales and minimums of the parts go into the integer sums.
+static inline float dot_256(void (*unpack)(const uint8_t *, struct block_256 *), size_t block_bytes, bool has_min,
+                            const uint8_t *w, const void *x, size_t k) {
+    const struct act_q8_k act = act_q8_k_view(x, k);
+    struct block_256 block = {0};
     float acc = 0;
-    for (size_t b = 0; b < k / 32; b++, w += Q4_0_BYTES) {
-        int isum = 0;
-        for (int i = 0; i < 32; i++) isum += (nibble_32(w + 2, i) - 8) * act.a[32 * b + (size_t)i];
-        acc = fmaf(f16_to_f32(load_u16(w)) * act.d[b], (float)isum, acc);
+    for (size_t b = 0; b < k / 256; b++, w += block_bytes) {
+        int isum = 0, isum_min = 0;
+        unpack(w, &block);
+        for (int p = 0; p < 256 / block.part; p++) {
+            const int8_t *const a = act.a + 256 * b + (size_t)(p * block.part), *const q = block.q + p * block.part;
+            int sum = 0, sum_a = 0;
+            for (int i = 0; i < block.part; i++) sum += q[i] * a[i], sum_a += a[i];
+            isum += block.scale[p] * sum;
+            isum_min += block.min[p] * sum_a;
+        }
+        acc = fmaf(block.d * act.d[b], (float)isum, acc);
+        if (has_min) acc = fmaf(-(block.dmin * act.d[b]), (float)isum_min, acc);
     }
     return acc;
 }
 
-static float dot_q4_1(const uint8_t *w, const void *x, size_t k) {
-    const struct act_q8 act = act_q8_view(x, k);
-    float acc = 0;
-    for (size_t b = 0; b < k / 32; b++, w += Q4_1_BYTES) {
-        int isum = 0;
-        for (int i = 0; i < 32; i++) isum += nibble_32(w + 4, i) * act.a[32 * b + (size_t)i];
-        acc = fmaf(f16_to_f32(load_u16(w)) * act.d[b], (float)isum, acc);
-        acc = fmaf(f16_to_f32(load_u16(w + 2)), act.s[b], acc);
+#define DEFINE_DOT(length, type, block_bytes, has_min)                                                               \
+    static float dot_##type(const uint8_t *w, const void *x, size_t k) {                                             \
+        return dot_##length(type##_unpack, block_bytes, has_min, w, x, k);                                           \
     }
-    return acc;
-}
+DEFINE_DOT(32, q8_0, Q8_0_BYTES, false)
+DEFINE_DOT(32, q4_0, Q4_0_BYTES, false)
+DEFINE_DOT(32, q4_1, Q4_1_BYTES, true)
+DEFINE_DOT(32, q5_0, Q5_0_BYTES, false)
+DEFINE_DOT(32, q5_1, Q5_1_BYTES, true)
+DEFINE_DOT(32, iq4_nl, IQ4_NL_BYTES, false)
+DEFINE_DOT(32, mxfp4, MXFP4_BYTES, false)
+DEFINE_DOT(256, q2_k, Q2_K_BYTES, true)
+DEFINE_DOT(256, q3_k, Q3_K_BYTES, false)
+DEFINE_DOT(256, q4_k, Q4_K_BYTES, true)
+DEFINE_DOT(256, q5_k, Q5_K_BYTES, true)
+DEFINE_DOT(256, q6_k, Q6_K_BYTES, false)
+DEFINE_DOT(256, iq4_xs, IQ4_XS_BYTES, false)
 
 static inline void matmul(dot_fn dot, const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,
                           size_t act_stride, size_t n_rows, float *out, size_t out_stride) {
@@ -94,3 +116,13 @@ DEFINE_MATMUL(bf16)
 DEFINE_MATMUL(q8_0)
 DEFINE_MATMUL(q4_0)
 DEFINE_MATMUL(q4_1)
+DEFINE_MATMUL(q5_0)
+DEFINE_MATMUL(q5_1)
+DEFINE_MATMUL(iq4_nl)
+DEFINE_MATMUL(mxfp4)
+DEFINE_MATMUL(q2_k)
+DEFINE_MATMUL(q3_k)
+DEFINE_MATMUL(q4_k)
+DEFINE_MATMUL(q5_k)
+DEFINE_MATMUL(q6_k)
+DEFINE_MATMUL(iq4_xs)

@@ -19,22 +19,30 @@ static inline float sum_tree_16(float s[16]) {
 // The larger; NaN if one of them is.
 static inline float max_or_nan(float a, float b) { return a != a || a > b ? a : b; }
 
-void ref_matmul_f32(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
-                    size_t n_rows, float *out, size_t out_stride);
-void ref_matmul_f16(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
-                    size_t n_rows, float *out, size_t out_stride);
-void ref_matmul_bf16(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
-                     size_t n_rows, float *out, size_t out_stride);
-void ref_matmul_q8_0(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
-                     size_t n_rows, float *out, size_t out_stride);
-void ref_matmul_q4_0(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
-                     size_t n_rows, float *out, size_t out_stride);
-void ref_matmul_q4_1(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
-                     size_t n_rows, float *out, size_t out_stride);
+#define REF_DECLARE_MATMUL(type)                                                                                     \
+    void ref_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                   \
+                           size_t act_stride, size_t n_rows, float *out, size_t out_stride)
+REF_DECLARE_MATMUL(f32);
+REF_DECLARE_MATMUL(f16);
+REF_DECLARE_MATMUL(bf16);
+REF_DECLARE_MATMUL(q8_0);
+REF_DECLARE_MATMUL(q4_0);
+REF_DECLARE_MATMUL(q4_1);
+REF_DECLARE_MATMUL(q5_0);
+REF_DECLARE_MATMUL(q5_1);
+REF_DECLARE_MATMUL(iq4_nl);
+REF_DECLARE_MATMUL(mxfp4);
+REF_DECLARE_MATMUL(q2_k);
+REF_DECLARE_MATMUL(q3_k);
+REF_DECLARE_MATMUL(q4_k);
+REF_DECLARE_MATMUL(q5_k);
+REF_DECLARE_MATMUL(q6_k);
+REF_DECLARE_MATMUL(iq4_xs);
 
 void ref_prepare_f32(const float *x, size_t k, void *act);
 void ref_prepare_bf16(const float *x, size_t k, void *act);
 void ref_prepare_q8_32(const float *x, size_t k, void *act);
+void ref_prepare_q8_256(const float *x, size_t k, void *act);
 
 KV_CODEC_DECLARE(ref_kv_f32);
 KV_CODEC_DECLARE(ref_kv_f16);
