@@ -39,7 +39,8 @@ static bool is_cache_blob(const char *file, const char *root) {
     static const char snapshots[] = "/snapshots", blobs[] = "/blobs/";
     const size_t n_root = (size_t)(path_last_name(root) - root);
     const size_t n_snapshots = sizeof snapshots - 1, n_blobs = sizeof blobs - 1;
-    if (n_root < n_snapshots + 1 || memcmp(root + n_root - 1 - n_snapshots, snapshots, n_snapshots) != 0) return false;
+    if (n_root < n_snapshots + 1 || memcmp(root + n_root - 1 - n_snapshots, snapshots, n_snapshots) != 0)
+        return false;
     const size_t n_repo = n_root - 1 - n_snapshots;
     return strncmp(file, root, n_repo) == 0 && strncmp(file + n_repo, blobs, n_blobs) == 0 &&
            !strchr(file + n_repo + n_blobs, '/');

@@ -46,13 +46,15 @@ static rn_status refuse_unknown_ways(const struct json_node *root, rn_error *err
     if (quantized) {
         const struct json_node *method = json_member(quantized, "quant_method");
         const bool named = method && method->kind == JSON_STRING;
-        return fail(err, RN_E_UNSUPPORTED, "member quantization_config: %.*s is not supported; plain F32, F16 and BF16 are",
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member quantization_config: %.*s is not supported; plain F32, F16 and BF16 are",
                     named ? shown(method) : 16, named ? method->text : "its quantization");
     }
     rn_status st = get_string(root, "hidden_act", &act, err);
     if (st != RN_OK) return st;
     if (act && !json_is(act, "silu") && !json_is(act, "swish"))
-        return fail(err, RN_E_UNSUPPORTED, "member hidden_act: \"%.*s\" is not supported; silu is", shown(act), act->text);
+        return fail(err, RN_E_UNSUPPORTED, "member hidden_act: \"%.*s\" is not supported; silu is", shown(act),
+                    act->text);
     layers = json_member(root, "layer_types");
     if (!layers) return RN_OK;
     if (layers->kind != JSON_ARRAY)
@@ -68,10 +70,10 @@ static rn_status read_flags(struct hf_config *c, const struct json_node *root, r
     const struct {
         const char *name;
         bool *out;
-    } flags[] = {{"tie_word_embeddings", &c->tied},
-                 {"attention_bias", &c->attention_bias},
-                 {"mlp_bias", &c->mlp_bias}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) { // absent: false, as the classes of transformers have it
+    } flags[] = {
+        {"tie_word_embeddings", &c->tied}, {"attention_bias", &c->attention_bias}, {"mlp_bias", &c->mlp_bias}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags;
+         i++) { // absent: false, as the classes of transformers have it
         const struct json_node *v = json_member(root, flags[i].name);
         const rn_status st = v ? json_bool(v, flags[i].out, err) : RN_OK;
         if (st != RN_OK) return fail_in(err, st, "member %s", flags[i].name);
@@ -98,7 +100,8 @@ static rn_status find_rope(struct hf_config *c, const struct json_node *root, co
         const struct json_node *m = json_first(v);
         for (uint32_t k = 0; k < v->n_items; k++, m = json_next(m))
             if (m->kind == JSON_OBJECT)
-                return fail(err, RN_E_UNSUPPORTED, "member %s: rope that differs from layer to layer is not supported", names[i]);
+                return fail(err, RN_E_UNSUPPORTED,
+                            "member %s: rope that differs from layer to layer is not supported", names[i]);
         if (v->n_items == 0) continue;
         *out = v;
         return RN_OK;
@@ -141,7 +144,8 @@ static rn_status read_row(struct hf_config *c, const struct json_node *root, con
 static rn_status read_llama3(struct hf_config *c, rn_error *err) {
     const struct raw_hparams *raw = &c->raw;
     if (raw->low_freq == 0 || raw->high_freq == 0)
-        return fail(err, RN_E_FORMAT, "member %s: llama3 needs low_freq_factor and high_freq_factor", raw->rope_object);
+        return fail(err, RN_E_FORMAT, "member %s: llama3 needs low_freq_factor and high_freq_factor",
+                    raw->rope_object);
     if (raw->high_freq <= raw->low_freq)
         return fail(err, RN_E_FORMAT, "%s: %g is not above low_freq_factor, %g",
                     hparam_name_of(raw, "rope.high_freq_factor").text, (double)raw->high_freq, (double)raw->low_freq);

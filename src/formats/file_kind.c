@@ -47,7 +47,8 @@ struct file_kind file_kind_of(const uint8_t *data, size_t n) {
                               : memcmp(first, kinds[i].bytes, kinds[i].n) == 0)
             return (struct file_kind){kinds[i].what, false};
     }
-    if (looks_like_safetensors(data, n)) return (struct file_kind){"a safetensors file: give the folder that it lies in, with its config.json", false};
+    if (looks_like_safetensors(data, n))
+        return (struct file_kind){"a safetensors file: give the folder that it lies in, with its config.json", false};
     if (n < 4) return (struct file_kind){"a file of less than 4 bytes", false};
     return (struct file_kind){"of no known kind", false};
 }

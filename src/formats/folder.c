@@ -45,8 +45,8 @@ rn_status folder_open_text(const struct folder *f, const char *name, size_t max_
     const struct package_bytes *given = find_given(f, name);
     const uint64_t n = given ? given->n : path_file_bytes(out->path);
     if (n > max_bytes)
-        return fail(err, RN_E_LIMIT, "%s: %llu bytes, limit %zu", package_shown_path(out->path), (unsigned long long)n,
-                    max_bytes);
+        return fail(err, RN_E_LIMIT, "%s: %llu bytes, limit %zu", package_shown_path(out->path),
+                    (unsigned long long)n, max_bytes);
     if (given) {
         out->map = (struct file_map){.data = given->data, .size = given->n, .how = FILE_LOAD_READ, .fd = -1};
         return RN_OK;
@@ -91,8 +91,8 @@ static rn_status read_end_ids(const struct folder *f, const struct hf_config *c,
         bool found;
         st = folder_open_json(f, names[i], FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
         if (st == RN_OK && found)
-            st = package_in_file(file.path,
-                                 config_read_end_ids(&tree, c->raw.hp.n_vocab, ids, &f->p->vocab, err), err);
+            st = package_in_file(file.path, config_read_end_ids(&tree, c->raw.hp.n_vocab, ids, &f->p->vocab, err),
+                                 err);
         json_free(&tree);
         package_file_close(&file);
     }
@@ -103,8 +103,7 @@ static rn_status read_end_ids(const struct folder *f, const struct hf_config *c,
 
 // What else a folder without safetensors may hold.
 static rn_status no_weights(const struct folder *f, rn_error *err) {
-    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
-                                          "consolidated.00.pth"};
+    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth"};
     for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
         const char *path;
         bool found;
@@ -133,8 +132,8 @@ static rn_status list_weights(const struct folder *f, struct shard_index *x, rn_
     if (st == RN_OK && !found)
         st = no_weights(f, err);
     else if (st == RN_OK)
-        st = package_in_file(
-            file.path, shard_index_read(x, (const char *)file.map.data, file.map.size, &f->p->arena, err), err);
+        st = package_in_file(file.path,
+                             shard_index_read(x, (const char *)file.map.data, file.map.size, &f->p->arena, err), err);
     package_file_close(&file);
     return st;
 }
@@ -159,7 +158,8 @@ static rn_status open_weights(const struct folder *f, const struct shard_index *
                     : package_open_files(f->p, paths, x->n_shards, o, err);
 }
 
-static rn_status read_headers(const struct folder *f, struct shard_index *x, struct safetensors *shards, rn_error *err) {
+static rn_status read_headers(const struct folder *f, struct shard_index *x, struct safetensors *shards,
+                              rn_error *err) {
     struct package *p = f->p;
     size_t n_tensors = 0;
     for (size_t s = 0; s < p->n_files; s++) {

@@ -62,14 +62,16 @@ rn_status gguf_check_part(const struct gguf *g, const struct package *p, size_t 
     if (p->n_files == 1 && count <= 1) return RN_OK;
     if (p->n_files == 1)
         return fail(err, RN_E_UNSUPPORTED,
-                    "key split.count: the file is part %" PRId64 " of %" PRId64 ", but its name does not end in -%05" PRId64
-                    "-of-%05" PRId64 ".gguf, by which the others are found",
+                    "key split.count: the file is part %" PRId64 " of %" PRId64
+                    ", but its name does not end in -%05" PRId64 "-of-%05" PRId64
+                    ".gguf, by which the others are found",
                     no + 1, count, no + 1, count);
     if (!has_count || count != (int64_t)p->n_files)
         return fail(err, RN_E_FORMAT, "key split.count: %" PRId64 ", where its name says %zu", has_count ? count : 0,
                     p->n_files);
     if (!has_no || no != (int64_t)i)
-        return fail(err, RN_E_FORMAT, "key split.no: %" PRId64 " (from 0), where its name says %zu", has_no ? no : -1, i);
+        return fail(err, RN_E_FORMAT, "key split.no: %" PRId64 " (from 0), where its name says %zu", has_no ? no : -1,
+                    i);
     st = gguf_get_int(g, "split.tensors.count", 0, GGUF_MAX_TENSORS, &total, NULL, err);
     *n_tensors = (size_t)total;
     return st;

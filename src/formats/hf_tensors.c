@@ -7,14 +7,18 @@
 static const char rope_name[] = "rope_freqs.weight";
 
 static bool is_wanted(const struct hf_config *c, enum hf_when when) {
-    const bool holds[] = {
-        [HF_ALWAYS] = true, [HF_UNTIED] = !c->tied, [HF_ATTENTION_BIAS] = c->attention_bias, [HF_MLP_BIAS] = c->mlp_bias};
+    const bool holds[] = {[HF_ALWAYS] = true,
+                          [HF_UNTIED] = !c->tied,
+                          [HF_ATTENTION_BIAS] = c->attention_bias,
+                          [HF_MLP_BIAS] = c->mlp_bias};
     return holds[when];
 }
 
 static const char *member_of(enum hf_when when) {
-    static const char *const names[] = {
-        [HF_ALWAYS] = "", [HF_UNTIED] = "tie_word_embeddings", [HF_ATTENTION_BIAS] = "attention_bias", [HF_MLP_BIAS] = "mlp_bias"};
+    static const char *const names[] = {[HF_ALWAYS] = "",
+                                        [HF_UNTIED] = "tie_word_embeddings",
+                                        [HF_ATTENTION_BIAS] = "attention_bias",
+                                        [HF_MLP_BIAS] = "mlp_bias"};
     return names[when];
 }
 
@@ -25,7 +29,8 @@ static rn_status find_row(const struct hf_config *c, const struct safetensors_re
     const struct hf_tensor_row *row = hf_find_tensor(c->arch, t->name, layer);
     *out = NULL;
     if (!row || *layer >= c->raw.hp.n_layer)
-        return fail(err, RN_E_FORMAT, "%s of %" PRId32 " layers has no use for it, so the folder holds a model that would run wrongly",
+        return fail(err, RN_E_FORMAT,
+                    "%s of %" PRId32 " layers has no use for it, so the folder holds a model that would run wrongly",
                     c->arch->class_name, c->raw.hp.n_layer);
     if (!row->gguf || (row->when == HF_UNTIED && c->tied)) return RN_OK;
     if (!is_wanted(c, row->when))
@@ -97,7 +102,8 @@ static rn_status add_rope_factors(struct package *p, const struct hf_config *c, 
 }
 
 // Bytes of all tensors that will not stay in the file.
-static bool made_bytes(const struct package *p, const struct hf_config *c, const struct safetensors *shards, size_t *out) {
+static bool made_bytes(const struct package *p, const struct hf_config *c, const struct safetensors *shards,
+                       size_t *out) {
     const uint64_t rope_bytes = c->llama3.is_set ? (uint64_t)c->raw.hp.n_rot / 2 * sizeof(float) : 0;
     int32_t layer;
     size_t n;
@@ -121,13 +127,17 @@ static rn_status check_complete(const struct package *p, const struct hf_config 
             if (!package_tensor(p, hf_name_of(row->gguf, layer).text))
                 return fail(err, RN_E_FORMAT, "tensor %s: missing, where config.json says %" PRId32 " layers%s%s%s",
                             hf_name_of(row->name, layer).text, c->raw.hp.n_layer, row->when ? " and " : "",
-                            member_of(row->when), row->when == HF_UNTIED ? " false" : row->when ? " true" : "");
+                            member_of(row->when),
+                            row->when == HF_UNTIED ? " false"
+                            : row->when            ? " true"
+                                                   : "");
     }
     return RN_OK;
 }
 
-rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards, rn_error *err) {
-    size_t n_tensors = 1, n_made = 0; // one may be added: rope's factors
+rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards,
+                         rn_error *err) {
+    size_t n_tensors = 1, n_made = 0;                                         // one may be added: rope's factors
     for (size_t s = 0; s < p->n_files; s++) n_tensors += shards[s].n_records; // each is bounded, and so are shards
     if (!made_bytes(p, c, shards, &n_made)) return fail(err, RN_E_FORMAT, "tensors: the size of all overflows");
     rn_status st = package_reserve_tensors(p, n_tensors, err);

@@ -13,7 +13,8 @@
 
 // The shards of p's files, in the same order. Fills p's tensors. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM;
 // they name the tensor as the folder does.
-rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards, rn_error *err);
+rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards,
+                         rn_error *err);
 
 // What the frequency of each pair is divided by. out: [n_rot / 2].
 void llama3_rope_factors(const struct llama3_rope *r, float theta, int32_t n_rot, float *out);

@@ -94,7 +94,8 @@ static rn_status check_heads(struct raw_hparams *raw, rn_error *err) {
     if (hp->head_dim == 0) {
         if (hp->n_embd % hp->n_head != 0)
             return fail(err, RN_E_FORMAT,
-                        "%s: %" PRId32 " does not divide the embedding's width, %" PRId32 ", and no head's width is given",
+                        "%s: %" PRId32 " does not divide the embedding's width, %" PRId32
+                        ", and no head's width is given",
                         name_at(raw, AT(hp.n_head)).text, hp->n_head, hp->n_embd);
         hp->head_dim = hp->n_embd / hp->n_head;
     }

@@ -14,9 +14,9 @@ struct raw_hparams {
     const char *rope_object; // "rope_scaling" or "rope_parameters": what config.json calls it
     int32_t value_length;
     int32_t vocab_size;
-    float scale_linear;            // GGUF's older key of the factor
-    float low_freq, high_freq;     // config.json: of llama3 scaling, which GGUF files hold as a tensor instead
-    float attention_factor;        // config.json: of yarn; 0: none, then it follows from the factor
+    float scale_linear;             // GGUF's older key of the factor
+    float low_freq, high_freq;      // config.json: of llama3 scaling, which GGUF files hold as a tensor instead
+    float attention_factor;         // config.json: of yarn; 0: none, then it follows from the factor
     float partial_rotary, yarn_ext; // both must be 1
 };
 

@@ -52,7 +52,8 @@ static rn_status read_float(const struct gguf *g, const char *key, const struct 
     return st;
 }
 
-static rn_status read_row(const struct gguf *g, const struct hparam_row *row, struct raw_hparams *raw, rn_error *err) {
+static rn_status read_row(const struct gguf *g, const struct hparam_row *row, struct raw_hparams *raw,
+                          rn_error *err) {
     const struct hparam_spelling *spelling = &row->in[HPARAMS_GGUF];
     const char *const names[] = {spelling->name, spelling->alt};
     if (spelling->rule == HPARAM_NOT_THERE) return RN_OK;

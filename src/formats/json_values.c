@@ -76,8 +76,7 @@ rn_status json_float(const struct json_node *v, double min, double max, float *o
         return fail(err, RN_E_FORMAT, "%.*s...: a number of %" PRIu32 " characters, limit %d", shown(v), v->text,
                     v->n_text, NUMBER_BYTES);
     const double x = parse_float(v->text, v->n_text);
-    if (!(x >= min && x <= max))
-        return fail(err, RN_E_FORMAT, "%.*s is outside %g..%g", shown(v), v->text, min, max);
+    if (!(x >= min && x <= max)) return fail(err, RN_E_FORMAT, "%.*s is outside %g..%g", shown(v), v->text, min, max);
     *out = (float)x;
     return RN_OK;
 }

@@ -53,8 +53,8 @@ rn_status package_from_bytes(const char *name, const uint8_t *data, size_t n, pa
     return hand_over(p, st, out);
 }
 
-rn_status package_from_folder_bytes(const char *name, const struct package_bytes *files, size_t n_files, package **out,
-                                    rn_error *err) {
+rn_status package_from_folder_bytes(const char *name, const struct package_bytes *files, size_t n_files,
+                                    package **out, rn_error *err) {
     struct package *p = NULL;
     *out = NULL;
     rn_status st = create(name, &p, err);

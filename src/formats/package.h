@@ -43,8 +43,8 @@ struct hparams {
     float norm_eps;
     float rope_theta;
     enum rope_scaling rope_scaling;
-    float rope_factor;               // of linear and yarn scaling; 1: none
-    int32_t rope_n_ctx_orig;         // of yarn; 0: none
+    float rope_factor;       // of linear and yarn scaling; 1: none
+    int32_t rope_n_ctx_orig; // of yarn; 0: none
     // Of yarn, else 0. The ramp from unscaled to scaled pairs lies between those that turn beta_fast and beta_slow times in
     // rope_n_ctx_orig positions; its ends are whole pairs unless rope_exact_ramp.
     float rope_beta_fast, rope_beta_slow;
@@ -78,8 +78,8 @@ struct package_bytes {
     const uint8_t *data;
     size_t n;
 };
-rn_status package_from_folder_bytes(const char *name, const struct package_bytes *files, size_t n_files, package **out,
-                                    rn_error *err);
+rn_status package_from_folder_bytes(const char *name, const struct package_bytes *files, size_t n_files,
+                                    package **out, rn_error *err);
 void package_close(package *p); // NULL is fine
 
 const char *package_path(const package *p);   // of a split file the first part's, whichever was named
@@ -89,7 +89,8 @@ const char *package_note(const package *p);   // what was left aside and should 
 size_t package_n_files(const package *p);
 const struct file_map *package_file_at(const package *p, size_t i);
 rn_status package_check_files(const package *p, rn_error *err); // RN_E_IO: a mapped file shrank
-size_t package_made_bytes(const package *p); // memory of tensors put together here rather than in a file; see formats/hf_tensors.h
+size_t package_made_bytes(
+    const package *p); // memory of tensors put together here rather than in a file; see formats/hf_tensors.h
 // No tensors, only a vocabulary: then hparams has arch, name and file_type alone.
 bool package_vocab_only(const package *p);
 const struct hparams *package_hparams(const package *p);

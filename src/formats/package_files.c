@@ -62,8 +62,9 @@ rn_status package_open_files(struct package *p, const char *const *paths, size_t
 rn_status package_take_bytes(struct package *p, const struct package_bytes *files, size_t n, rn_error *err) {
     const rn_status st = reserve(p, n, err);
     for (size_t i = 0; st == RN_OK && i < n; i++)
-        p->files[p->n_files++] = (struct package_file){
-            .map = {.data = files[i].data, .size = files[i].n, .how = FILE_LOAD_READ, .fd = -1}, .path = files[i].name};
+        p->files[p->n_files++] =
+            (struct package_file){.map = {.data = files[i].data, .size = files[i].n, .how = FILE_LOAD_READ, .fd = -1},
+                                  .path = files[i].name};
     return st;
 }
 

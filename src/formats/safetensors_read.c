@@ -11,10 +11,27 @@
 enum { LENGTH_BYTES = 8, SHOWN_NAME_BYTES = 80 };
 
 static const struct safetensors_type types[] = {
-    {"F32", 32, true, TENSOR_F32}, {"F16", 16, true, TENSOR_F16}, {"BF16", 16, true, TENSOR_BF16},
-    {"F64", 64},     {"I64", 64},     {"I32", 32},    {"I16", 16},       {"I8", 8},       {"U64", 64},
-    {"U32", 32},     {"U16", 16},     {"U8", 8},      {"BOOL", 8},       {"F8_E4M3", 8},  {"F8_E5M2", 8},
-    {"F8_E8M0", 8},  {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"F4", 4},
+    {"F32", 32, true, TENSOR_F32},
+    {"F16", 16, true, TENSOR_F16},
+    {"BF16", 16, true, TENSOR_BF16},
+    {"F64", 64},
+    {"I64", 64},
+    {"I32", 32},
+    {"I16", 16},
+    {"I8", 8},
+    {"U64", 64},
+    {"U32", 32},
+    {"U16", 16},
+    {"U8", 8},
+    {"BOOL", 8},
+    {"F8_E4M3", 8},
+    {"F8_E5M2", 8},
+    {"F8_E8M0", 8},
+    {"F8_E4M3FNUZ", 8},
+    {"F8_E5M2FNUZ", 8},
+    {"F6_E2M3", 6},
+    {"F6_E3M2", 6},
+    {"F4", 4},
     {"C64", 64},
 };
 
@@ -24,7 +41,8 @@ static rn_status read_type(const struct json_node *v, const struct safetensors_t
     if (!v || v->kind != JSON_STRING) return fail(err, RN_E_FORMAT, "member dtype: missing, or no string");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (json_is(v, types[i].name)) return *out = &types[i], RN_OK;
-    return fail(err, RN_E_FORMAT, "member dtype: \"%.*s\" is not known", v->n_text < 40 ? (int)v->n_text : 40, v->text);
+    return fail(err, RN_E_FORMAT, "member dtype: \"%.*s\" is not known", v->n_text < 40 ? (int)v->n_text : 40,
+                v->text);
 }
 
 static rn_status read_shape(const struct json_node *v, struct safetensors_record *t, rn_error *err) {
@@ -105,9 +123,7 @@ static rn_status check_metadata(const struct json_node *v, rn_error *err) {
 
 static rn_status read_records(const struct json_node *header, struct arena *mem, struct safetensors *s,
                               rn_error *err) {
-    if (header->n_items > SAFETENSORS_MAX_TENSORS + 1) // one may be the metadata
-        return fail(err, RN_E_LIMIT, "%" PRIu32 " tensors, limit %d", header->n_items, SAFETENSORS_MAX_TENSORS);
-    s->records = arena_alloc(mem, header->n_items * sizeof *s->records);
+    s->records = arena_alloc(mem, header->n_items * sizeof *s->records); // JSON_MAX_VALUES bounds it
     if (!s->records) return fail(err, RN_E_NOMEM, "out of memory for %" PRIu32 " tensors", header->n_items);
     const struct json_node *v = json_first(header);
     for (uint32_t i = 0; i < header->n_items; i++, v = json_next(v)) {
@@ -116,6 +132,8 @@ static rn_status read_records(const struct json_node *header, struct arena *mem,
             if ((st = check_metadata(v, err)) != RN_OK) return st;
             continue;
         }
+        if (s->n_records == SAFETENSORS_MAX_TENSORS)
+            return fail(err, RN_E_LIMIT, "more than %d tensors", SAFETENSORS_MAX_TENSORS);
         st = read_record(v, mem, &s->records[s->n_records], err);
         if (st != RN_OK) {
             const int shown = v->n_name < SHOWN_NAME_BYTES ? (int)v->n_name : SHOWN_NAME_BYTES;
@@ -139,12 +157,13 @@ static rn_status place(struct safetensors *s, size_t start, size_t n, rn_error *
     for (size_t i = 0; i < s->n_records; i++) {
         struct safetensors_record *t = &s->records[i];
         if (t->begin != at)
-            return fail(err, RN_E_FORMAT, "tensor %s: begins at byte %" PRIu64 " of the data, where byte %" PRIu64 " is due: %s",
+            return fail(err, RN_E_FORMAT,
+                        "tensor %s: begins at byte %" PRIu64 " of the data, where byte %" PRIu64 " is due: %s",
                         t->name, t->begin, at, t->begin < at ? "it overlaps another" : "there is a hole");
         at = t->end;
         if (at > n - start)
-            return fail(err, RN_E_FORMAT, "tensor %s: ends at byte %" PRIu64 " of the data, which has %zu bytes", t->name,
-                        at, n - start);
+            return fail(err, RN_E_FORMAT, "tensor %s: ends at byte %" PRIu64 " of the data, which has %zu bytes",
+                        t->name, at, n - start);
         t->begin += start;
         t->end += start;
     }

@@ -59,9 +59,7 @@ static rn_status place_made(struct package *p, struct tensor_view *t, rn_error *
     return RN_OK;
 }
 
-uint8_t *package_made_data(struct package *p) {
-    return p->made + (p->tensors[p->n_tensors - 1].data - p->made);
-}
+uint8_t *package_made_data(struct package *p) { return p->made + (p->tensors[p->n_tensors - 1].data - p->made); }
 
 static rn_status check_tensor(struct package *p, const struct tensor_claim *claim, struct tensor_view *t,
                               rn_error *err) {

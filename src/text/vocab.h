@@ -40,9 +40,10 @@ struct vocab {
     const struct vocab_str *merges;       // [n_merges] "left right", best first; BPE only
     int32_t bos, eos, eot, eom, unk, pad; // -1: none. All < n_tokens
     int32_t n_end;
-    const int32_t *end; // [n_end] tokens that end a text beside those, ascending. Rows of the embedding beyond n_tokens count
-    bool add_bos, add_eos;                // what add_special does
-    bool add_space_prefix;                // SPM: a space before the text
+    const int32_t
+        *end; // [n_end] tokens that end a text beside those, ascending. Rows of the embedding beyond n_tokens count
+    bool add_bos, add_eos; // what add_special does
+    bool add_space_prefix; // SPM: a space before the text
 };
 
 // The tokens that end a text: the file's eos, eot, eom and end, and control tokens with a spelling known for it (people report
