@@ -1,6 +1,6 @@
 // bench/kernel_ladder.c - how fast each CPU set's kernels are, beside a plain read of the same memory.
 //
-//   kernel_ladder [SET]        all sets that this machine has, or one
+//   kernel_ladder [SET [TYPE]]     all sets that this machine has, or one; all types and key/value codecs, or one type
 //
 // One thread, thread CPU time. Matrix-vector products run over copies of one matrix that no cache holds, in turn with the read
 // (64-byte loads, no prefetch); medians of 9. Matrices for products of many rows fit the cache. Figures of one run compare with
@@ -57,16 +57,23 @@ struct matrix {
     size_t row_bytes, bytes, n_copies; // bytes of one copy of `packed`
 };
 
+// Row o of random weights. Of a type that is not written any bytes, but without the bit by which an F16 scale is no number.
+static void fill_row(enum tensor_type type, size_t o, uint8_t *w, size_t row_bytes) {
+    const struct tensor_type_info *const t = tensor_type_info(type);
+    float row[K];
+    for (size_t i = 0; i < K; i++) row[i] = noise(o * K + i);
+    if (t->quantize_row)
+        t->quantize_row(row, NULL, w, K);
+    else
+        for (size_t i = 0; i < row_bytes; i++) w[i] = (uint8_t)(hash_u64(o * row_bytes + i, 2) & 0xbf);
+}
+
 static struct matrix make_matrix(const struct kernel_set *set, enum tensor_type type, size_t n_out,
                                  size_t n_copies_bytes) {
     struct matrix m = {.ops = &set->matmul[type]};
-    float row[K];
     if (!tensor_row_bytes(type, K, &m.row_bytes)) exit(1);
     m.file = pages(m.row_bytes * n_out);
-    for (size_t o = 0; o < n_out; o++) {
-        for (size_t i = 0; i < K; i++) row[i] = noise(o * K + i);
-        tensor_type_info(type)->quantize_row(row, m.file + o * m.row_bytes, K);
-    }
+    for (size_t o = 0; o < n_out; o++) fill_row(type, o, m.file + o * m.row_bytes, m.row_bytes);
     const size_t panel_bytes = m.ops->pack ? m.ops->panel_bytes(K) : PANEL_ROWS * m.row_bytes;
     m.bytes = panel_bytes * (n_out / PANEL_ROWS);
     m.n_copies = n_copies_bytes / m.bytes + 1;
@@ -119,7 +126,7 @@ static void ladder_type(const struct kernel_set *set, enum tensor_type type) {
     for (int i = 0; i < N_RUNS; i++) many[i] = product_ns(set, &m, N_OUT_SMALL, n_rows);
     const double tops = 2.0 * K * N_OUT_SMALL * (double)n_rows * (double)m.n_copies / median(many, N_RUNS) / 1e3;
     free_matrix(&m, N_OUT_SMALL);
-    printf("%-5s %-5s %7.2f %8.2f %6.0f %% %9.2f %9zu %9.4f\n", set->name, tensor_type_info(type)->name, bytes / r,
+    printf("%-5s %-6s %7.2f %8.2f %6.0f %% %9.2f %9zu %9.4f\n", set->name, tensor_type_info(type)->name, bytes / r,
            bytes / g, 100 * r / g, f / g, n_rows, tops);
 }
 
@@ -170,21 +177,24 @@ static void ladder_attention(const struct kernel_set *set, enum kv_codec c) {
 int main(int argc, char **argv) {
     enum cpu_set only = CPU_N_SETS;
     rn_error err = {0};
-    if (argc > 2 || (argc == 2 && cpu_set_by_name(argv[1], &only, &err) != RN_OK)) {
-        fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : "usage: kernel_ladder [SET]");
+    const struct tensor_type_info *const only_type = argc == 3 ? tensor_type_by_name(argv[2]) : NULL;
+    if (argc > 3 || (argc > 1 && cpu_set_by_name(argv[1], &only, &err) != RN_OK) || (argc == 3 && !only_type)) {
+        fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : "usage: kernel_ladder [SET [TYPE]]");
         return 2;
     }
     const fp_mode mode = fp_mode_enter();
-    printf("%d x %d weights       read  one row   share  4 rows/1   n_rows      TOPS\n", N_OUT, K);
+    printf("%d x %d weights         read  one row   share  4 rows/1   n_rows      TOPS\n", N_OUT, K);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (int t = 0; t < TENSOR_N_TYPES; t++)
-            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s))
+            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) && (!only_type || (int)only_type->type == t))
                 ladder_type(kernel_set_get(s), (enum tensor_type)t);
-    printf("\n%d keys, head_dim %d   4 queries: GB/s of cache   %d queries: TFLOPS\n", N_BLOCKS * KV_BLOCK, HEAD_DIM,
-           MOST_Q);
+    if (!only_type)
+        printf("\n%d keys, head_dim %d   4 queries: GB/s of cache   %d queries: TFLOPS\n", N_BLOCKS * KV_BLOCK,
+               HEAD_DIM, MOST_Q);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (enum kv_codec c = 0; c < KV_N_CODECS; c++)
-            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s)) ladder_attention(kernel_set_get(s), c);
+            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) && !only_type)
+                ladder_attention(kernel_set_get(s), c);
     fp_mode_leave(mode);
     return 0;
 }
