@@ -23,7 +23,7 @@ static rn_status evaluate(struct observe_call *c, int32_t seq) {
     struct lane *l = c->lane;
     for (size_t done = 0, n; done < c->n_ids; done += n) {
         n = c->n_ids - done < (size_t)l->lm->n_batch ? c->n_ids - done : (size_t)l->lm->n_batch;
-        rn_status st = file_map_check(package_file(l->m->pkg), package_path(l->m->pkg), &c->err);
+        rn_status st = package_check_files(l->m->pkg, &c->err);
         for (size_t i = 0; i < n; i++) l->rows[i] = (struct lm_row){seq, c->ids[done + i], LM_APPEND, 0};
         if (st == RN_OK) st = lm_step(l->lm, l->rows, n, NULL, &c->err);
         if (st != RN_OK) return st;
