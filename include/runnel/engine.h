@@ -97,6 +97,19 @@ RN_API rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, s
                           void *user, rn_error *err);
 
 /**
+ * Evaluate a text with two models of one engine, in step: how far apart their distributions are.
+ *
+ * The text is a sequence of its own in each; other streams wait meanwhile.
+ *
+ * @param on_row  as in rn_score(), with the rows of both models; n_vocab is that of both.
+ * @return as rn_score(); RN_E_ARG also when the vocabularies are not of one size; RN_E_LIMIT also when there is no room beside what
+ *         streams and sessions hold.
+ */
+typedef bool (*rn_compare_fn)(void *user, size_t i, const float *logits, const float *reference, int32_t n_vocab);
+RN_API rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const int32_t *ids, size_t n_ids,
+                            rn_compare_fn on_row, void *user, rn_error *err);
+
+/**
  * Evaluate a text and look at what the model's matrices are multiplied with.
  *
  * The text is a sequence of its own; other streams wait meanwhile. The matrix of the head is left out.
