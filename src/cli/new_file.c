@@ -155,8 +155,8 @@ char *new_file_types_text(void) {
     rn_quantization q;
     bytes_add_text(&text, "Types:\n");
     for (size_t i = 0; rn_quantization_at(i, &q); i++) bytes_add_format(&text, "  %-8s%s\n", q.name, q.help);
-    bytes_add_text(&text, "Rows that a type's blocks do not fit get the next larger type that they fit; the\n"
-                          "line of the tensor says so. error is the root of the mean squared rounding error,\n"
-                          "as a share of the root mean square of the weights.");
+    bytes_add_text(&text, "Rows that are no whole blocks of a type get the next larger type that they\n"
+                          "are; the tensor's line says so. error is the root of the sum of squared\n"
+                          "differences over the sum of squares.");
     return text.data;
 }
