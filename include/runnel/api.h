@@ -19,9 +19,9 @@ RN_API const char *rn_version(void); // "0.1.0"
 typedef enum rn_log_level { RN_LOG_ERROR = 0, RN_LOG_WARN = 1, RN_LOG_INFO = 2, RN_LOG_DEBUG = 3 } rn_log_level;
 typedef void (*rn_log_fn)(void *user, rn_log_level level, const char *text);
 
-// How far a long piece of work is: done of total units (bytes when loading and repacking, tokens when a prompt is evaluated).
+// How far a long piece of work is: done of total units (bytes when loading, repacking and writing, tokens when a prompt is evaluated).
 // Return true to abort: the call or stream then ends with RN_E_CANCELLED / RN_FINISH_CANCELLED.
-typedef enum rn_phase { RN_PHASE_LOAD = 0, RN_PHASE_REPACK = 1, RN_PHASE_PREFILL = 2 } rn_phase;
+typedef enum rn_phase { RN_PHASE_LOAD = 0, RN_PHASE_REPACK = 1, RN_PHASE_PREFILL = 2, RN_PHASE_WRITE = 3 } rn_phase;
 typedef bool (*rn_progress_fn)(void *user, rn_phase phase, uint64_t done, uint64_t total);
 
 #ifdef __cplusplus

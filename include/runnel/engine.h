@@ -96,6 +96,36 @@ typedef bool (*rn_score_fn)(void *user, size_t i, const float *logits, int32_t n
 RN_API rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row,
                           void *user, rn_error *err);
 
+/**
+ * Evaluate a text with two models of one engine, in step: how far apart their distributions are.
+ *
+ * The text is a sequence of its own in each; other streams wait meanwhile.
+ *
+ * @param on_row  as in rn_score(), with the rows of both models; n_vocab is that of both.
+ * @return as rn_score(); RN_E_ARG also when the vocabularies are not of one size; RN_E_LIMIT also when there is no room beside what
+ *         streams and sessions hold.
+ */
+typedef bool (*rn_compare_fn)(void *user, size_t i, const float *logits, const float *reference, int32_t n_vocab);
+RN_API rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const int32_t *ids, size_t n_ids,
+                            rn_compare_fn on_row, void *user, rn_error *err);
+
+/**
+ * Evaluate a text and look at what the model's matrices are multiplied with.
+ *
+ * The text is a sequence of its own; other streams wait meanwhile. The matrix of the head is left out.
+ *
+ * @param on_input called for each matrix and row: number and name of the matrix (the same in every call on this engine), the row it
+ *                 is multiplied with [k]. Matrices come in the model's order for each batch of rows, rows in order, all from one
+ *                 thread: sums over them do not depend on the number of threads. Runs on an engine's thread: do not call back.
+ *                 true aborts (RN_E_CANCELLED).
+ * @return RN_OK; RN_E_ARG (an id outside the vocabulary, none at all); RN_E_LIMIT (longer than the context; no room beside what
+ *         streams and sessions hold); RN_E_IO (the model's file shrank); RN_E_CANCELLED.
+ */
+typedef bool (*rn_input_fn)(void *user, int32_t matrix, const char *name, const float *x, size_t k);
+RN_API rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_input_fn on_input,
+                            void *user, rn_error *err);
+
+
 #ifdef __cplusplus
 }
 #endif

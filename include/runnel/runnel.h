@@ -12,5 +12,6 @@
 #include <runnel/request.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>
+#include <runnel/tools.h>
 
 #endif

@@ -44,6 +44,9 @@ struct backend_sizes {
 // done of total bytes laid out; true aborts with RN_E_CANCELLED.
 typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);
 
+// Sees row x of what matrix number `matrix` of the program is multiplied with: [k].
+typedef void (*backend_collect_fn)(void *user, int32_t matrix, const float *x, size_t k);
+
 typedef struct backend backend;
 struct backend_ops {
     const char *name;
@@ -54,6 +57,7 @@ struct backend_ops {
                       void *user, rn_error *err);
     void (*copy)(backend *b, const struct kv_copy *c);
     void (*run)(backend *b, const struct batch *batch);
+    void (*collect)(backend *b, backend_collect_fn fn, void *user);
     const float *(*result)(backend *b, int32_t buffer, size_t wanted_row); // row of a wanted-rows buffer after run()
     void (*destroy)(backend *b);
 };
@@ -71,6 +75,9 @@ static inline rn_status backend_load(backend *b, const struct program *p, const 
 }
 static inline void backend_copy(backend *b, const struct kv_copy *c) { b->ops->copy(b, c); }
 static inline void backend_run(backend *b, const struct batch *batch) { b->ops->run(b, batch); }
+// Until it is called again, run() shows fn every linear op's input before the op: op by op, row by row, from one thread, so that sums
+// over them do not depend on the number of threads. It slows every step down; bits stay. fn NULL: no more.
+static inline void backend_collect(backend *b, backend_collect_fn fn, void *user) { b->ops->collect(b, fn, user); }
 static inline const float *backend_result(backend *b, int32_t buffer, size_t wanted_row) {
     return b->ops->result(b, buffer, wanted_row);
 }

@@ -5,6 +5,7 @@
 #include "app/numbers.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/kl_rows.h"
 #include "cli/machine.h"
 #include "cli/score_rows.h"
 #include <errno.h>
@@ -14,13 +15,14 @@
 
 typedef struct score {
     machine on;
-    const char *ids_option, *text_file, *logits_path;
+    const char *ids_option, *text_file, *logits_path, *reference;
     bool is_json;
     const int32_t *ids;
     size_t n_ids;
     double *nll;     // [n_ids - 1]
     int32_t *argmax; // [n_ids]
     out_file logits;
+    kl_rows kl;
 } score;
 
 static const option score_rows[] = {
@@ -29,13 +31,17 @@ static const option score_rows[] = {
      .help = "the file's text, with begin and end tokens as the model says; - is stdin"},
     {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
      .help = "write all logits, float32 [tokens][vocabulary]"},
+    {0, "kl", "REFERENCE", OPTION_TEXT, offsetof(score, reference),
+     .help = "a second model, such as the one that MODEL was quantized from: how far the distributions are from its own"},
     {0, "json", NULL, OPTION_FLAG, offsetof(score, is_json),
-     .help = "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}"},
+     .help = "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}, with --kl also {\"kl\": {\"mean\": .., \"p99\": .., \"top1\": ..}}"},
 };
 
 static const char *const notes = "nll[i] is -log p(token i+1 given tokens 0..i) in nats: one less than there are\n"
                                  "tokens. argmax[i] is the most probable token after tokens 0..i. ppl is\n"
-                                 "exp(mean of nll); null when there is only one token.";
+                                 "exp(mean of nll); null when there is only one token. kl is the divergence\n"
+                                 "KL(reference || model) of the distributions after each token, in nats: its mean,\n"
+                                 "its 99th percentile; top1 is the share of positions with the same argmax.";
 
 // On the engine's thread.
 static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab) {
@@ -51,17 +57,27 @@ static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab)
     return interrupt_came() || (s->logits.to && ferror(s->logits.to));
 }
 
-static void print_result(const score *s, bytes *text) {
+static bool take_rows(void *user, size_t i, const float *logits, const float *reference, int32_t n_vocab) {
+    score *const s = user;
+    kl_rows_add(&s->kl, logits, reference, n_vocab);
+    return take_row(s, i, logits, n_vocab);
+}
+
+static void print_result(score *s, bytes *text) {
     const size_t n = s->n_ids - 1;
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += s->nll[i];
     const double mean = n ? sum / (double)n : NAN;
+    const kl_result kl = s->reference ? kl_rows_result(&s->kl) : (kl_result){0};
     if (!s->is_json) {
         bytes_add_format(text, "tokens      %zu\n", s->n_ids);
         if (n)
             bytes_add_format(text, "nll         %.4f nats a token\nperplexity  %.4f\n", mean, exp(mean));
         else
             bytes_add_text(text, "nll         none: there is nothing before a single token\n");
+        if (s->reference)
+            bytes_add_format(text, "divergence  %.6f nats a token, 99%% of them at most %.6f\nsame top    %.2f%%\n", kl.mean,
+                             kl.p99, 100 * kl.top1);
         return;
     }
     json_writer w = {text, false};
@@ -74,6 +90,17 @@ static void print_result(const score *s, bytes *text) {
     json_put_ids(&w, s->argmax, s->n_ids);
     json_put_key(&w, "ppl");
     json_put_real(&w, exp(mean));
+    if (s->reference) {
+        json_put_key(&w, "kl");
+        json_put_begin(&w, '{');
+        json_put_key(&w, "mean");
+        json_put_real(&w, kl.mean);
+        json_put_key(&w, "p99");
+        json_put_real(&w, kl.p99);
+        json_put_key(&w, "top1");
+        json_put_real(&w, kl.top1);
+        json_put_end(&w, '}');
+    }
     json_put_end(&w, '}');
     bytes_add_text(text, "\n");
 }
@@ -89,7 +116,9 @@ static int score_ids(score *s) {
     if (s->logits_path && !out_file_open(&s->logits, s->logits_path)) return EXIT_CODE_FAILED;
     s->nll = app_alloc(s->n_ids * sizeof *s->nll);
     s->argmax = app_alloc(s->n_ids * sizeof *s->argmax);
-    const rn_status st = rn_score(s->on.engine, 0, s->ids, s->n_ids, take_row, s, &err);
+    if (s->reference) kl_rows_reserve(&s->kl, s->n_ids);
+    const rn_status st = s->reference ? rn_compare(s->on.engine, 0, 1, s->ids, s->n_ids, take_rows, s, &err)
+                                      : rn_score(s->on.engine, 0, s->ids, s->n_ids, take_row, s, &err);
     progress_hide(&s->on.bar);
     const bool disk_failed = s->logits.to && ferror(s->logits.to);
     if (st != RN_OK && !disk_failed) return machine_failed(&err);
@@ -133,8 +162,10 @@ static int run_score(score *s) {
     }
     interrupt_catch();
     if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
+        (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&
         (code = machine_open_engine(&s->on)) == EXIT_CODE_OK)
         code = score_ids(s);
+    kl_rows_free(&s->kl);
     out_file_drop(&s->logits);
     free(s->nll);
     free(s->argmax);

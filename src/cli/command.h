@@ -16,6 +16,9 @@ int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
 int cmd_tokenize(int n_args, char **args);
 int cmd_detokenize(int n_args, char **args);
+int cmd_convert(int n_args, char **args);
+int cmd_quantize(int n_args, char **args);
+int cmd_imatrix(int n_args, char **args);
 int cmd_info(int n_args, char **args);
 int cmd_bench(int n_args, char **args);
 

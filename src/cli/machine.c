@@ -45,7 +45,8 @@ bool machine_progress(void *user, rn_phase phase, uint64_t done, uint64_t total)
         progress_unit unit;
     } phases[] = {[RN_PHASE_LOAD] = {"loading", PROGRESS_BYTES},
                   [RN_PHASE_REPACK] = {"preparing", PROGRESS_BYTES},
-                  [RN_PHASE_PREFILL] = {"reading the prompt", PROGRESS_COUNT}};
+                  [RN_PHASE_PREFILL] = {"reading the prompt", PROGRESS_COUNT},
+                  [RN_PHASE_WRITE] = {"writing", PROGRESS_BYTES}};
     machine *const m = user;
     progress_update(&m->bar, phases[phase].label, phases[phase].unit, NULL, done, total);
     return interrupt_came();
@@ -58,7 +59,7 @@ static void print_log(void *user, rn_log_level level, const char *text) {
     say("%s%s", level == RN_LOG_WARN ? "warning: " : "", text);
 }
 
-int machine_open_model(machine *m) {
+static int open_model(machine *m, const char *wish, char **path, rn_model **model) {
     rn_model_options opt;
     rn_error err = {0};
     rn_model_options_init(&opt);
@@ -66,11 +67,16 @@ int machine_open_model(machine *m) {
     opt.log = print_log;
     opt.progress = machine_progress;
     opt.log_user = opt.progress_user = m;
-    m->path = model_path_find(m->wish);
-    if (!m->path) return EXIT_CODE_FAILED;
-    const rn_status st = rn_model_open(m->path, &opt, &m->model, &err);
+    *path = model_path_find(wish);
+    if (!*path) return EXIT_CODE_FAILED;
+    const rn_status st = rn_model_open(*path, &opt, model, &err);
     progress_hide(&m->bar);
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+}
+
+int machine_open_model(machine *m) { return open_model(m, m->wish, &m->path, &m->model); }
+int machine_open_reference(machine *m, const char *wish) {
+    return open_model(m, wish, &m->reference_path, &m->reference);
 }
 
 static void say_choices(const machine *m) {
@@ -96,7 +102,8 @@ int machine_open_engine(machine *m) {
     opt.log = print_log;
     opt.progress = machine_progress;
     opt.log_user = opt.progress_user = m;
-    const rn_status st = rn_engine_open(&m->model, 1, &opt, &m->engine, &err);
+    rn_model *const models[] = {m->model, m->reference};
+    const rn_status st = rn_engine_open(models, m->reference ? 2 : 1, &opt, &m->engine, &err);
     progress_hide(&m->bar);
     if (st != RN_OK) return machine_failed(&err);
     if (m->is_verbose) say_choices(m);
@@ -112,6 +119,9 @@ void machine_close(machine *m) {
     progress_end(&m->bar);
     machine_close_engine(m);
     rn_model_close(m->model);
+    rn_model_close(m->reference);
     free(m->path);
-    m->model = NULL, m->path = NULL;
+    free(m->reference_path);
+    m->model = m->reference = NULL;
+    m->path = m->reference_path = NULL;
 }

@@ -17,8 +17,9 @@ typedef struct machine {
     bool is_verbose;
     int32_t n_streams; // set by the command
     progress bar;
-    char *path;
-    rn_model *model;
+    char *path, *reference_path;
+    rn_model *model;     // the engine's model 0
+    rn_model *reference; // its model 1; NULL: none
     rn_engine *engine;
 } machine;
 
@@ -31,7 +32,8 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
 int machine_open_model(machine *m);
-int machine_open_engine(machine *m); // after the model
+int machine_open_reference(machine *m, const char *wish); // a second model for the engine, after the first
+int machine_open_engine(machine *m);                      // after the models
 void machine_close_engine(machine *m);
 void machine_close(machine *m);
 

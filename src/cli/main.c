@@ -15,6 +15,9 @@ static const command commands[] = {
     {"detokenize", "token ids to text", cmd_detokenize},
     {"info", "what a model file holds and how this machine would run it", cmd_info},
     {"bench", "measure prompt and generation speed", cmd_bench},
+    {"convert", "a GGUF file out of a Hugging Face folder", cmd_convert},
+    {"quantize", "a GGUF file with fewer bits for each weight", cmd_quantize},
+    {"imatrix", "measure which weights matter, for quantize", cmd_imatrix},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
@@ -79,5 +82,6 @@ static int check_stdout(int code) {
 
 int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(), seen where it happens
+    signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow further
     return check_stdout(dispatch(argc, argv));
 }

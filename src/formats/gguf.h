@@ -90,6 +90,10 @@ static inline struct vocab_str gguf_next_string(const uint8_t **at) {
     return s;
 }
 
+// Bytes of a pair's value as they lie behind its type (of a string or an array: behind its length). With g->pairs in hand, this is how
+// a file is copied without knowing what its keys mean.
+size_t gguf_value_bytes(const struct gguf_pair *pair);
+
 // How many bytes of a foreign name a message shows: all, or as many whole characters as fit.
 int gguf_shown(const char *s, size_t n);
 

@@ -253,3 +253,12 @@ const struct gguf_pair *gguf_find(const struct gguf *g, const char *key) {
     const int64_t i = name_index_find(&g->keys, key, strlen(key));
     return i < 0 ? NULL : &g->pairs[i];
 }
+
+size_t gguf_value_bytes(const struct gguf_pair *pair) {
+    const enum gguf_type type = pair->type == GGUF_ARRAY ? pair->item_type : pair->type;
+    if (pair->type == GGUF_STRING) return pair->n;
+    if (type != GGUF_STRING) return pair->n * gguf_types[type].n_bytes;
+    const uint8_t *end = pair->value;
+    for (uint64_t i = 0; i < pair->n; i++) gguf_next_string(&end);
+    return (size_t)(end - pair->value);
+}

@@ -5,6 +5,7 @@ import ast
 import math
 import os
 
+from gguf import without_tokenizer
 from harness import MODEL, Folder, check, end, equal, interrupt, main, runnel, start, test
 
 TEXT = 'Once upon a time, there was a little girl named Lily.'
@@ -70,6 +71,47 @@ def one_token_has_no_surprise():
     result, = runnel('score', '--ids', '1', '--json').ok().lines
     equal((result['nll'], len(result['argmax']), result['ppl']), ([], 1, None))
     check('none' in runnel('score', '--ids', '1').ok().text, 'said for people')
+
+
+@test
+def kl_is_the_divergence_from_the_references_logits():
+    ids = ids_of(TEXT)
+    listed = ','.join(map(str, ids))
+    with Folder() as folder:
+        runnel('quantize', MODEL, folder / 'q4.gguf', 'Q4_0', '--allow-requantize').ok()
+        runnel('score', '--ids', listed, '--logits', folder / 'ref.npy').ok()
+        result, = runnel('score', '-m', folder / 'q4.gguf', '--ids', listed, '--kl', MODEL, '--logits', folder / 'q4.npy',
+                         '--json').ok().lines
+        alone, = runnel('score', '-m', folder / 'q4.gguf', '--ids', listed, '--json').ok().lines
+        page = runnel('score', '-m', folder / 'q4.gguf', '--ids', listed, '--kl', MODEL).ok().text
+        (_, n_vocab), model = read_npy(folder / 'q4.npy')
+        reference = read_npy(folder / 'ref.npy')[1]
+    equal({k: result[k] for k in ('nll', 'argmax', 'ppl')}, alone, 'the rest is as without a reference')
+    rows = [[v[i * n_vocab:(i + 1) * n_vocab] for v in (reference, model)] for i in range(len(ids))]
+    want, n_same = [], 0
+    for pair in rows:
+        logs = []
+        for row in pair:
+            top = max(row)
+            norm = top + math.log(math.fsum(math.exp(v - top) for v in row))
+            logs.append([v - norm for v in row])
+        want.append(math.fsum(math.exp(a) * (a - b) for a, b in zip(*logs)))
+        n_same += pair[0].index(max(pair[0])) == pair[1].index(max(pair[1]))
+    want.sort()
+    kl = result['kl']
+    check(abs(kl['mean'] - math.fsum(want) / len(want)) < 1e-9, kl, want)
+    check(abs(kl['p99'] - want[math.ceil(0.99 * len(want)) - 1]) < 1e-9, kl, want)
+    equal(kl['top1'], n_same / len(ids))
+    check('divergence' in page and 'same top' in page, page)
+
+
+@test
+def kl_needs_a_reference_of_the_same_vocabulary():
+    runnel('score', '--ids', '1,2', '--kl', '/nowhere/m.gguf').fails(1, '/nowhere/m.gguf: cannot be opened')
+    with Folder() as folder:
+        (folder / 'm.gguf').write_bytes(without_tokenizer(MODEL.read_bytes()))
+        result, = runnel('score', '--ids', '1,2', '--kl', folder / 'm.gguf', '--json').ok().lines
+        equal(result['kl'], {'mean': 0, 'p99': 0, 'top1': 1}, 'the reference needs no tokenizer')
 
 
 @test

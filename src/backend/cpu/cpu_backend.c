@@ -56,13 +56,23 @@ static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
     }
 }
 
+// Barriers of place_barriers() do not know that the collector reads the op's source: everyone waits before it and after it.
+static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
+    pool_barrier(b->threads, i_thread);
+    if (i_thread == 0) cpu_op_collect(b, o);
+    pool_barrier(b->threads, i_thread);
+}
+
 static void run_thread(void *ctx, int i_thread, int n_threads) {
     struct cpu_backend *b = ctx;
     fill_cos_sin(b, i_thread, n_threads); // read by SPLIT_ROWS ops alone: the same rows, the same thread
     for (size_t i = 0; i < b->n_ops; i++) {
         const struct cpu_op *o = &b->ops[i];
         if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
-        if (o->barrier) pool_barrier(b->threads, i_thread);
+        if (b->collect && o->op.kind == OP_LINEAR)
+            collect_input(b, o, i_thread);
+        else if (o->barrier)
+            pool_barrier(b->threads, i_thread);
         cpu_op_run(b, o, i_thread, n_threads);
     }
 }
@@ -75,6 +85,11 @@ static void run(backend *base, const struct batch *batch) {
         if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
     b->batch = NULL;
+}
+
+static void collect(backend *base, backend_collect_fn fn, void *user) {
+    self(base)->collect = fn;
+    self(base)->collect_user = user;
 }
 
 static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
@@ -96,7 +111,7 @@ static void destroy(backend *base) {
     mem_free(b);
 }
 
-static const struct backend_ops cpu_ops = {"cpu", plan, load, copy, run, result, destroy};
+static const struct backend_ops cpu_ops = {"cpu", plan, load, copy, run, collect, result, destroy};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {

@@ -96,13 +96,22 @@ static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_r
     }
 }
 
+static size_t n_rows_of(const struct cpu_backend *b, const struct cpu_op *o) {
+    return o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
+}
+
+void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o) {
+    const size_t n_rows = n_rows_of(b, o), k = b->p->matrices[o->op.matrix].k;
+    for (size_t r = 0; r < n_rows; r++) b->collect(b->collect_user, o->op.matrix, row(b, o->op.src, r), k);
+}
+
 void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads) {
     static const op_fn by_rows[OP_N_KINDS + 1] = {
         [OP_EMBED] = op_embed,       [OP_RMS_NORM] = op_rms_norm, [OP_ROPE] = op_rope,
         [OP_STORE_KV] = op_store_kv, [OP_SILU_MUL] = op_silu_mul, [OP_ADD] = op_add,
         [OP_GATHER] = op_gather,     [OP_N_KINDS] = op_prepare,
     };
-    const size_t n_rows = o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
+    const size_t n_rows = n_rows_of(b, o);
     if (o->op.kind == OP_LINEAR) {
         linear_run(b, o, n_rows, n_threads);
     } else if (o->op.kind == OP_ATTEND) {

@@ -66,6 +66,8 @@ struct cpu_backend {
     struct attend_task *tasks; // of the running step
     size_t n_tasks;
     const struct batch *batch; // of the running step
+    backend_collect_fn collect; // NULL: none
+    void *collect_user;
 };
 
 // cpu_weights.c
@@ -80,6 +82,8 @@ void cpu_lower_free(struct cpu_backend *b);
 
 // cpu_ops.c
 void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads);
+// Shows a linear op's input to the collector; no other thread may run meanwhile.
+void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o);
 
 // cpu_attend.c: rows of one sequence that are attended to together, for one key head each.
 struct attend_task {

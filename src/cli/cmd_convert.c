@@ -1,0 +1,40 @@
+// cli/cmd_convert.c - `runnel convert`: a GGUF file out of a Hugging Face folder.
+#include "cli/command.h"
+#include "cli/new_file.h"
+#include <stdlib.h>
+
+static const option convert_rows[] = {
+    {0, "type", "TYPE", OPTION_TEXT, offsetof(new_file, opt.type),
+     .help = "of the matrices, see below (default: as they are in the folder)"},
+};
+
+int cmd_convert(int n_args, char **args) {
+    new_file f;
+    options parsed;
+    new_file_init(&f);
+    char *const types = new_file_types_text();
+    const option_group groups[] = {
+        {"Weights", convert_rows, sizeof convert_rows / sizeof *convert_rows, &f},
+        {NULL, new_file_rows, NEW_FILE_ROWS, &f},
+    };
+    const option_spec spec = {
+        .command = "convert",
+        .usage = "FOLDER OUT.gguf [options]",
+        .about = "Make one GGUF file of a Hugging Face folder: weights, hyper-parameters, tokenizer, chat template. The file is "
+                 "complete or absent.",
+        .notes = types,
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+        .max_positional = 2,
+    };
+    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
+    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
+    if (outcome == OPTIONS_PARSED && parsed.n_positional != 2)
+        say("convert: a folder and the file to write are needed: runnel convert FOLDER OUT.gguf");
+    else if (outcome == OPTIONS_PARSED)
+        code = new_file_make(&f, rn_convert, parsed.positional[0], parsed.positional[1]);
+    options_free(&parsed);
+    new_file_close(&f);
+    free(types);
+    return code;
+}

@@ -1,0 +1,36 @@
+// cli/cmd_quantize.c - `runnel quantize`: a GGUF file with fewer bits for each weight.
+#include "cli/command.h"
+#include "cli/new_file.h"
+#include <stdlib.h>
+
+int cmd_quantize(int n_args, char **args) {
+    new_file f;
+    options parsed;
+    new_file_init(&f);
+    char *const types = new_file_types_text();
+    const option_group groups[] = {
+        {"Weights", new_file_rows, NEW_FILE_ROWS, &f},
+    };
+    const option_spec spec = {
+        .command = "quantize",
+        .usage = "IN.gguf OUT.gguf TYPE [options]",
+        .about = "Write a GGUF file's matrices as another type. Everything else in the file is carried over. The new file is "
+                 "complete or absent.",
+        .notes = types,
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+        .max_positional = 3,
+    };
+    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
+    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
+    if (outcome == OPTIONS_PARSED && parsed.n_positional != 3) {
+        say("quantize: a file, the file to write and a type are needed: runnel quantize IN.gguf OUT.gguf Q4_K_M");
+    } else if (outcome == OPTIONS_PARSED) {
+        f.opt.type = parsed.positional[2];
+        code = new_file_make(&f, rn_quantize, parsed.positional[0], parsed.positional[1]);
+    }
+    options_free(&parsed);
+    new_file_close(&f);
+    free(types);
+    return code;
+}

@@ -1,0 +1,12 @@
+// convert/copy_pairs.h - the pairs of a quantized file: those of its source as they stand there, with what is no longer true replaced.
+#ifndef RN_CONVERT_COPY_PAIRS_H
+#define RN_CONVERT_COPY_PAIRS_H
+
+#include "formats/gguf_write.h"
+
+enum { GGUF_QUANTIZATION_VERSION = 2 }; // of the block layouts: general.quantization_version
+
+// source: the bytes of the GGUF file, or of its first part. Errors: those of gguf_read().
+rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, uint32_t file_type, gguf_writer **w, rn_error *err);
+
+#endif

@@ -1,0 +1,49 @@
+// convert/imatrix_file.h - importance matrices on disk: the GGUF form that llama.cpp reads and writes too.
+//
+//   general.type "imatrix", imatrix.datasets [string], imatrix.chunk_count u32, imatrix.chunk_size u32
+//   for each matrix NAME of k columns:
+//     NAME.in_sum2  F32 [k, n]   sums of squared inputs, for each of n matrices (of experts) side by side
+//     NAME.counts   F32 [1, n]   rows that were summed; [1, 1] stands for all n
+//
+// Ownership: imatrix_load() fills, imatrix_free() releases. Threads: immutable once loaded.
+#ifndef RN_CONVERT_IMATRIX_FILE_H
+#define RN_CONVERT_IMATRIX_FILE_H
+
+#include "base/arena.h"
+#include "formats/gguf_write.h"
+
+struct imatrix_entry {
+    const char *name; // n_name bytes, of the file: "blk.0.attn_q.weight"
+    uint32_t n_name;
+    uint64_t k, n;
+    const float *mean; // [n][k] of squared inputs; 1 where nothing was counted
+};
+struct imatrix {
+    struct arena arena;
+    struct file_map file;
+    size_t n_entries;
+    struct imatrix_entry *entries;
+    struct name_index names;
+};
+
+// m: zeroed; released whatever comes back. Errors: RN_E_IO, RN_E_FORMAT (what is wrong with which tensor), RN_E_LIMIT, RN_E_NOMEM.
+rn_status imatrix_load(struct imatrix *m, const char *path, rn_error *err);
+void imatrix_free(struct imatrix *m);
+const struct imatrix_entry *imatrix_find(const struct imatrix *m, const char *name); // NULL: none
+
+// What was summed for one matrix.
+struct imatrix_sum {
+    const char *name; // NULL: of no use here
+    size_t k;
+    double *sum2; // [k]
+    uint64_t n_rows;
+};
+struct imatrix_origin {
+    const char *dataset; // NULL: none
+    uint32_t n_chunks, chunk_size;
+};
+// Puts everything into a writer just made, writes it and commits. Frees w, also on failure.
+rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums, const struct imatrix_origin *from,
+                       rn_error *err);
+
+#endif

@@ -1,0 +1,146 @@
+// convert/mixes.c - see mixes.h.
+#include "convert/mixes.h"
+#include <string.h>
+#include <strings.h>
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
+// file_type: the numbers of enum llama_ftype in llama.cpp's include/llama.h.
+static const struct mix mixes[] = {
+    {"F32", "32-bit floats", 0, TENSOR_F32},
+    {"F16", "16-bit floats, IEEE", 1, TENSOR_F16},
+    {"BF16", "16-bit floats with the range of 32-bit ones", 32, TENSOR_BF16},
+    {"Q8_0", "8.5 bits a weight: hardly to be told from the original", 7, TENSOR_Q8_0},
+    {"Q6_K", "6.6 bits", 18, TENSOR_Q6_K},
+    {"Q5_K_M", "5.5 bits, more where it matters", 17, TENSOR_Q5_K},
+    {"Q5_K_S", "5.5 bits", 16, TENSOR_Q5_K},
+    {"Q5_K", "another name of Q5_K_M", 17, TENSOR_Q5_K},
+    {"Q5_1", "6 bits, older", 9, TENSOR_Q5_1},
+    {"Q5_0", "5.5 bits, older", 8, TENSOR_Q5_0},
+    {"Q4_K_M", "4.5 bits, more where it matters: the usual choice", 15, TENSOR_Q4_K},
+    {"Q4_K_S", "4.5 bits", 14, TENSOR_Q4_K},
+    {"Q4_K", "another name of Q4_K_M", 15, TENSOR_Q4_K},
+    {"IQ4_NL", "4.5 bits on a curve", 25, TENSOR_IQ4_NL},
+    {"Q4_1", "5 bits, older", 3, TENSOR_Q4_1},
+    {"Q4_0", "4.5 bits, older: the fastest", 2, TENSOR_Q4_0},
+};
+enum { FT_Q4_0 = 2, FT_Q5_0 = 8, FT_Q4_K_S = 14, FT_Q4_K_M = 15, FT_Q5_K_M = 17, FT_IQ4_NL = 25 };
+
+size_t mix_count(void) { return COUNT(mixes); }
+const struct mix *mix_at(size_t i) { return &mixes[i]; }
+const struct mix *mix_find(const char *name) {
+    for (size_t i = 0; i < COUNT(mixes); i++)
+        if (strcasecmp(mixes[i].name, name) == 0) return &mixes[i];
+    return NULL;
+}
+
+bool type_is_plain(enum tensor_type type) { return tensor_type_info(type)->block_len == 1; }
+
+enum part matrix_part(const char *name) {
+    static const struct {
+        const char *text;
+        enum part part;
+        bool is_whole;
+    } names[] = {
+        {"output.weight", PART_OUTPUT, true},   {"token_embd.weight", PART_EMBD, true},
+        {"attn_v.weight", PART_V, false},       {"attn_qkv.weight", PART_V, false},
+        {"attn_kv_b.weight", PART_V, false},    {"attn_k.weight", PART_K, false},
+        {"ffn_down", PART_DOWN, false},         {"attn_output.weight", PART_ATTN_OUT, false},
+    };
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (names[i].is_whole ? strcmp(name, names[i].text) == 0 : strstr(name, names[i].text) != NULL)
+            return names[i].part;
+    return PART_OTHER;
+}
+
+bool matrix_is_quantized(const char *name) {
+    // Router of experts, positions, short convolutions, mixing vectors kept as matrices: little is won there, much is lost.
+    static const char *const kept[] = {
+        "_norm.weight",   "ffn_gate_inp.weight", "position_embd",    "token_types.weight", "ssm_conv1d",
+        "shortconv.conv", "time_mix_",           "attn_rel_b.weight", "patch_embd",         "altup",
+        "laurel",         "per_layer_model_proj",
+    };
+    const size_t n = strlen(name), n_end = sizeof "weight" - 1;
+    if (n < n_end || strcmp(name + n - n_end, "weight") != 0) return false;
+    for (size_t i = 0; i < COUNT(kept); i++)
+        if (strstr(name, kept[i])) return false;
+    return true;
+}
+
+// Conditions of rules. An eighth at each end and every third layer between get more bits.
+typedef bool (*rule_fn)(const struct model_facts *model, const struct matrix_facts *f);
+static bool ends_and_thirds(int32_t i, int32_t n) { return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2; }
+static bool more_bits_v(const struct model_facts *m, const struct matrix_facts *f) {
+    return ends_and_thirds(f->layer, m->n_v);
+}
+static bool more_bits(const struct model_facts *m, const struct matrix_facts *f) {
+    return ends_and_thirds(f->layer, m->n_layer);
+}
+static bool first_four(const struct model_facts *m, const struct matrix_facts *f) {
+    (void)m;
+    return f->layer < 4;
+}
+static bool first_eighth(const struct model_facts *m, const struct matrix_facts *f) {
+    return f->layer < m->n_layer / 8;
+}
+static bool first_eighth_guided(const struct model_facts *m, const struct matrix_facts *f) {
+    return m->has_imatrix && first_eighth(m, f);
+}
+static bool first_eighth_unguided(const struct model_facts *m, const struct matrix_facts *f) {
+    return !m->has_imatrix && first_eighth(m, f);
+}
+static bool shared_by_four(const struct model_facts *m, const struct matrix_facts *f) {
+    (void)f;
+    return m->n_gqa >= 4;
+}
+
+static const struct rule {
+    uint32_t file_type;
+    enum part part;
+    rule_fn holds;
+    enum tensor_type type;
+} rules[] = {
+    {FT_Q4_K_M, PART_V, more_bits_v, TENSOR_Q6_K},
+    {FT_Q4_K_M, PART_DOWN, more_bits, TENSOR_Q6_K},
+    {FT_Q5_K_M, PART_V, more_bits_v, TENSOR_Q6_K},
+    {FT_Q5_K_M, PART_DOWN, more_bits, TENSOR_Q6_K},
+    {FT_Q4_K_S, PART_V, first_four, TENSOR_Q5_K},
+    {FT_Q4_K_S, PART_DOWN, first_eighth, TENSOR_Q5_K},
+    {FT_IQ4_NL, PART_V, shared_by_four, TENSOR_Q5_K},
+    {FT_IQ4_NL, PART_DOWN, first_eighth_unguided, TENSOR_Q5_K},
+    {FT_Q4_0, PART_DOWN, first_eighth_guided, TENSOR_Q4_1},
+    {FT_Q5_0, PART_DOWN, first_eighth_guided, TENSOR_Q5_1},
+};
+
+// With eight experts the attention is a small part of the file.
+static enum tensor_type beside_experts(const struct mix *m, enum part part, enum tensor_type type) {
+    if (part == PART_V || part == PART_K) return TENSOR_Q8_0;
+    const bool is_small = m->base == TENSOR_Q4_K || m->base == TENSOR_IQ4_NL;
+    return part == PART_ATTN_OUT && is_small ? TENSOR_Q5_K : type;
+}
+
+enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, const struct matrix_facts *f) {
+    enum { LAYERS_OF_70B = 80, EIGHT_EXPERTS = 8 };
+    enum tensor_type type = m->base;
+    if (type_is_plain(type)) return type;
+    if (f->part == PART_OUTPUT || (f->part == PART_EMBD && model->is_tied)) {
+        const bool fits = f->row_len % tensor_type_info(type)->block_len == 0;
+        return type == TENSOR_Q8_0 || !fits ? TENSOR_Q8_0 : TENSOR_Q6_K;
+    }
+    for (size_t i = 0; i < COUNT(rules); i++)
+        if (rules[i].file_type == m->file_type && rules[i].part == f->part && rules[i].holds(model, f))
+            type = rules[i].type;
+    // Llama's 70B shares each value matrix among eight heads.
+    if (f->part == PART_V && model->n_layer == LAYERS_OF_70B && model->n_gqa > 1 && type == TENSOR_Q4_K)
+        type = TENSOR_Q5_K;
+    return model->n_expert == EIGHT_EXPERTS ? beside_experts(m, f->part, type) : type;
+}
+
+enum tensor_type mix_fallback(enum tensor_type type) {
+    switch (type) {
+    case TENSOR_Q4_K: return TENSOR_Q5_0;
+    case TENSOR_Q5_K: return TENSOR_Q5_1;
+    case TENSOR_Q6_K: return TENSOR_Q8_0;
+    default: return TENSOR_F16;
+    }
+}

@@ -1,0 +1,49 @@
+// convert/mixes.h - the types that files are quantized to, as people know them: a base type, and matrices that get more bits.
+//
+// Which matrix gets which type follows llama.cpp (src/llama-quant.cpp), so that a name means the same file everywhere.
+// Threads: pure functions over constant tables.
+#ifndef RN_CONVERT_MIXES_H
+#define RN_CONVERT_MIXES_H
+
+#include "tensor/types.h"
+
+// What a matrix is for, told by its name.
+enum part { PART_OTHER, PART_EMBD, PART_OUTPUT, PART_V, PART_K, PART_ATTN_OUT, PART_DOWN, N_PARTS };
+
+// What rules ask about a model.
+struct model_facts {
+    int32_t n_layer;
+    int32_t n_gqa;    // query heads that share a key head
+    int32_t n_expert; // 0: none
+    int32_t n_v;      // layers with a matrix of PART_V
+    bool is_tied;     // the embedding is the output matrix too
+    bool has_imatrix;
+};
+// What rules ask about a matrix.
+struct matrix_facts {
+    enum part part;
+    int32_t layer; // -1: none. Of PART_V: its place among the layers that have one
+    uint64_t row_len;
+};
+
+struct mix {
+    const char *name, *help;
+    uint32_t file_type; // number of general.file_type in GGUF
+    enum tensor_type base;
+};
+
+size_t mix_count(void);
+const struct mix *mix_at(size_t i);
+const struct mix *mix_find(const char *name); // without regard to case; NULL: unknown
+
+bool type_is_plain(enum tensor_type type); // F32, F16, BF16: numbers, not blocks
+enum part matrix_part(const char *name);
+// false: matrices of this name are small or delicate, and stay as they are.
+bool matrix_is_quantized(const char *name);
+
+// The type of a matrix that is quantized. Its rows may not fit it: then mix_fallback() says what to take, and whether these fit is
+// again to be asked; F16 takes any.
+enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, const struct matrix_facts *f);
+enum tensor_type mix_fallback(enum tensor_type type);
+
+#endif

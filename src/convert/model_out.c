@@ -1,0 +1,98 @@
+// convert/model_out.c - see model_out.h.
+#include "convert/model_out.h"
+#include "base/cpus.h"
+#include "convert/requantize.h"
+#include <math.h>
+
+enum { COPY_BYTES = 4 << 20 }; // of one write of a tensor that stays as it is
+
+struct model_out {
+    gguf_writer *w;
+    const package *p;
+    const rn_quantize_options *opt;
+    requantizer *q;
+    uint64_t done, total;
+    rn_error *err;
+};
+
+static rn_status write_bytes(struct model_out *m, const uint8_t *bytes, size_t n) {
+    rn_status st = package_check_files(m->p, m->err); // before the bytes of a mapped file are touched
+    if (st == RN_OK) st = gguf_write_data(m->w, bytes, n, m->err);
+    if (st != RN_OK) return st;
+    m->done += n;
+    const rn_quantize_options *o = m->opt;
+    if (o->progress && o->progress(o->progress_user, RN_PHASE_WRITE, m->done, m->total))
+        return fail(m->err, RN_E_CANCELLED, "writing was stopped");
+    return RN_OK;
+}
+
+static rn_status copy_tensor(struct model_out *m, const struct tensor_view *t) {
+    rn_status st = RN_OK;
+    for (size_t at = 0, n; st == RN_OK && at < t->n_bytes; at += n) {
+        n = t->n_bytes - at < COPY_BYTES ? t->n_bytes - at : COPY_BYTES;
+        st = write_bytes(m, t->data + at, n);
+    }
+    return st;
+}
+
+static rn_status convert_tensor(struct model_out *m, const struct tensor_plan *plan, uint64_t *n_bytes, double *error) {
+    const size_t n_rows = plan->t->n_bytes / plan->t->row_bytes, step = requantizer_rows(m->q, plan);
+    struct row_errors sums = {0};
+    for (size_t row = 0, n; row < n_rows; row += n) {
+        const uint8_t *bytes;
+        size_t row_bytes;
+        n = n_rows - row < step ? n_rows - row : step;
+        rn_status st = package_check_files(m->p, m->err);
+        if (st == RN_OK) st = requantize_rows(m->q, plan, row, n, &sums, &bytes, m->err);
+        if (st != RN_OK) return st;
+        tensor_row_bytes(plan->type, plan->t->ne[0], &row_bytes);
+        *n_bytes += n * row_bytes;
+        if ((st = write_bytes(m, bytes, n * row_bytes)) != RN_OK) return st;
+    }
+    *error = sums.square > 0 ? sqrt(sums.difference / sums.square) : 0;
+    return RN_OK;
+}
+
+static rn_status write_tensor(struct model_out *m, const struct tensor_plan *plan, size_t i, size_t n) {
+    const struct tensor_view *t = plan->t;
+    rn_tensor_report r = {.index = i,
+                          .n_tensors = n,
+                          .name = t->name,
+                          .type_before = tensor_type_info(t->type)->name,
+                          .type_after = tensor_type_info(plan->type)->name,
+                          .n_elements = t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3],
+                          .bytes_before = t->n_bytes,
+                          .note = plan->note};
+    rn_status st;
+    if (plan->type == t->type) {
+        st = copy_tensor(m, t);
+        r.bytes_after = t->n_bytes;
+    } else {
+        st = convert_tensor(m, plan, &r.bytes_after, &r.error);
+    }
+    if (st == RN_OK && m->opt->report) m->opt->report(m->opt->report_user, &r);
+    return st;
+}
+
+static rn_status start_pool(const rn_quantize_options *opt, pool **threads, rn_error *err) {
+    cpus c;
+    cpus_detect("", &c);
+    return pool_create(opt->n_threads ? opt->n_threads : c.n_threads, threads, err);
+}
+
+rn_status model_write(gguf_writer *w, const package *p, const struct tensor_plan *plans, size_t n,
+                      const rn_quantize_options *opt, rn_error *err) {
+    struct model_out m = {.w = w, .p = p, .opt = opt, .err = err};
+    pool *threads = NULL;
+    for (size_t i = 0; i < n; i++) gguf_put_record(w, plans[i].t->name, plans[i].type, plans[i].t->n_dims, plans[i].t->ne);
+    m.total = gguf_writer_data_bytes(w);
+    rn_status st = gguf_write_head(w, err);
+    if (st == RN_OK) st = start_pool(opt, &threads, err);
+    if (st == RN_OK) st = requantizer_create(plans, n, threads, &m.q, err);
+    for (size_t i = 0; st == RN_OK && i < n; i++) st = write_tensor(&m, &plans[i], i, n);
+    requantizer_destroy(m.q);
+    pool_destroy(threads);
+    if (st == RN_OK) return gguf_writer_commit(w, err);
+    gguf_writer_abandon(w);
+    return st;
+}

@@ -1,0 +1,155 @@
+// convert/remake.c - rn_convert() and rn_quantize(): a model opened, its tensors' types planned, a new file written.
+//
+// The two differ in what they take and in where the pairs come from: a folder's are made from what was read of it, a GGUF file's are
+// copied.
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/pool.h"
+#include "convert/copy_pairs.h"
+#include "convert/metadata.h"
+#include "convert/model_out.h"
+#include "convert/tensor_order.h"
+#include "formats/limits.h"
+#include <stdio.h>
+#include <string.h>
+
+struct remake {
+    const char *in, *out;
+    const rn_quantize_options *opt;
+    bool is_convert;
+    const struct mix *mix; // NULL: matrices stay as they are
+    package *p;
+    struct imatrix imatrix;
+    struct arena arena;
+    struct tensor_plan *plans;
+    rn_error *err;
+};
+
+static rn_status check_options(struct remake *r) {
+    const rn_quantize_options *o = r->opt;
+    char known[256];
+    size_t n = 0;
+    if (o->struct_size != sizeof *o)
+        return fail(r->err, RN_E_ARG,
+                    "quantize options: struct_size is %zu, this library has %zu: call rn_quantize_options_init()",
+                    o->struct_size, sizeof *o);
+    if (o->n_threads < 0 || o->n_threads > POOL_MAX_THREADS)
+        return fail(r->err, RN_E_ARG, "n_threads: %d is outside 0..%d", o->n_threads, POOL_MAX_THREADS);
+    if (o->n_keep && !o->keep) return fail(r->err, RN_E_ARG, "keep: NULL argument");
+    if (!o->type && !r->is_convert) return fail(r->err, RN_E_ARG, "type: none was given");
+    if (!o->type || (r->mix = mix_find(o->type))) return RN_OK;
+    for (size_t i = 0; i < mix_count() && n < sizeof known; i++)
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mix_at(i)->name);
+    return fail(r->err, RN_E_ARG, "type: %s is unknown; %s are written", o->type, known);
+}
+
+static bool load_progress(void *user, uint64_t done, uint64_t total) {
+    const struct remake *r = user;
+    return r->opt->progress(r->opt->progress_user, RN_PHASE_LOAD, done, total);
+}
+
+static rn_status open_source(struct remake *r) {
+    const rn_quantize_options *o = r->opt;
+    const struct package_options po = {
+        .load = FILE_LOAD_MAP, .progress = o->progress ? load_progress : NULL, .progress_user = r};
+    if (path_is_folder(r->in) != r->is_convert)
+        return fail(r->err, RN_E_ARG, "%s: is %s folder: %s", r->in, r->is_convert ? "no" : "a",
+                    r->is_convert ? "quantize takes GGUF files" : "convert makes a GGUF file of it first");
+    rn_status st = package_open(r->in, &po, &r->p, r->err);
+    if (st != RN_OK) return st;
+    if (package_vocab_only(r->p))
+        return fail(r->err, RN_E_UNSUPPORTED, "%s: holds only a vocabulary, no weights", r->in);
+    for (size_t i = 0; i < package_n_files(r->p); i++)
+        if (file_map_is_at(package_file_at(r->p, i), r->out))
+            return fail(r->err, RN_E_ARG, "%s: is a file that is read: give the output another name", r->out);
+    if (o->log && package_note(r->p)) {
+        const log_sink sink = {(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
+        log_to(&sink, LOG_WARN, "%s", package_note(r->p));
+    }
+    return RN_OK;
+}
+
+static rn_status plan(struct remake *r) {
+    const rn_quantize_options *o = r->opt;
+    const struct plan_request request = {.mix = r->mix,
+                                         .rules = o->keep,
+                                         .n_rules = o->n_keep,
+                                         .is_convert = r->is_convert,
+                                         .allow_requantize = o->allow_requantize,
+                                         .imatrix = o->imatrix ? &r->imatrix : NULL};
+    rn_status st = o->imatrix ? imatrix_load(&r->imatrix, o->imatrix, r->err) : RN_OK;
+    if (st == RN_OK) st = plan_types(r->p, &request, &r->arena, &r->plans, r->err);
+    return st;
+}
+
+// What a folder's matrices are when nothing is asked for: the type that most of their bytes have.
+static uint32_t file_type_of(const package *p) {
+    static const char *const names[] = {"F32", "F16", "BF16"};
+    uint64_t most = 0;
+    const struct mix *found = mix_find(names[0]);
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < package_n_tensors(p); i++) {
+            const struct tensor_view *t = package_tensor_at(p, i);
+            if (t->type == mix_find(names[k])->base && t->n_dims >= 2) bytes += t->n_bytes;
+        }
+        if (bytes > most) found = mix_find(names[k]);
+        most = bytes > most ? bytes : most;
+    }
+    return found->file_type;
+}
+
+// A writer with the new file's pairs.
+static rn_status begin_output(struct remake *r, gguf_writer **w) {
+    if (!r->is_convert) {
+        const struct file_map *first = package_file_at(r->p, 0);
+        return pairs_copy(first->data, first->size, r->out, r->mix->file_type, w, r->err);
+    }
+    rn_status st = gguf_writer_create(r->out, GGUF_DEFAULT_ALIGNMENT, w, r->err);
+    if (st != RN_OK) return st;
+    st = metadata_put(*w, r->p, r->mix ? r->mix->file_type : file_type_of(r->p), r->err);
+    if (st == RN_OK) return RN_OK;
+    gguf_writer_abandon(*w);
+    return fail_in(r->err, st, "%s", r->in);
+}
+
+static rn_status remake(struct remake *r) {
+    gguf_writer *w;
+    rn_status st = check_options(r);
+    if (st == RN_OK) st = open_source(r);
+    if (st == RN_OK) st = plan(r);
+    if (st == RN_OK) st = begin_output(r, &w);
+    if (st == RN_OK) {
+        if (r->is_convert) tensor_order(r->plans, package_n_tensors(r->p));
+        st = model_write(w, r->p, r->plans, package_n_tensors(r->p), r->opt, r->err);
+    }
+    package_close(r->p);
+    imatrix_free(&r->imatrix);
+    arena_free(&r->arena);
+    return st;
+}
+
+static rn_status start(const char *in, const char *out, const rn_quantize_options *opt, bool is_convert, rn_error *err) {
+    rn_quantize_options defaults;
+    if (!in || !out) return fail(err, RN_E_ARG, "%s: NULL argument", is_convert ? "rn_convert" : "rn_quantize");
+    rn_quantize_options_init(&defaults);
+    struct remake r = {.in = in, .out = out, .opt = opt ? opt : &defaults, .is_convert = is_convert, .err = err};
+    return remake(&r);
+}
+
+rn_status rn_convert(const char *dir, const char *out, const rn_quantize_options *opt, rn_error *err) {
+    return start(dir, out, opt, true, err);
+}
+
+rn_status rn_quantize(const char *in, const char *out, const rn_quantize_options *opt, rn_error *err) {
+    return start(in, out, opt, false, err);
+}
+
+void rn_quantize_options_init(rn_quantize_options *o) { *o = (rn_quantize_options){.struct_size = sizeof *o}; }
+
+size_t rn_n_quantizations(void) { return mix_count(); }
+bool rn_quantization_at(size_t i, rn_quantization *q) {
+    if (i >= mix_count() || !q) return false;
+    *q = (rn_quantization){mix_at(i)->name, mix_at(i)->help};
+    return true;
+}

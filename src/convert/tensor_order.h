@@ -1,0 +1,10 @@
+// convert/tensor_order.h - the order that GGUF files usually have their tensors in: embedding, layer after layer, head.
+#ifndef RN_CONVERT_TENSOR_ORDER_H
+#define RN_CONVERT_TENSOR_ORDER_H
+
+#include "convert/type_plan.h"
+
+// Sorts the plans of a model; names that have no place of their own come last, by name.
+void tensor_order(struct tensor_plan *plans, size_t n);
+
+#endif

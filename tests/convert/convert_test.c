@@ -1,0 +1,327 @@
+// tests/convert/convert_test.c - rn_convert(): what a GGUF file made of a folder says and holds, and the text it gives.
+#include "formats/gguf.h"
+#include "tests/check.h"
+#include "tests/support/folder_builder.h"
+#include "tests/support/golden.h"
+#include "tests/support/left_behind.h"
+#include <math.h>
+#include <runnel/tools.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+static const char *at(const char *name) {
+    static char paths[8][512];
+    static unsigned turn;
+    char *path = paths[turn++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", temp_dir(), name);
+    return path;
+}
+
+static rn_quantize_options options_of(const char *type) {
+    rn_quantize_options o;
+    rn_quantize_options_init(&o);
+    o.type = type;
+    o.n_threads = 1;
+    return o;
+}
+
+// The folder of folder_builder.h on the disk. config: NULL for the sound one.
+static void write_folder(const char *path, const char *dtype, const char *config) {
+    char file[600];
+    struct st_builder b;
+    size_t n;
+    mkdir(path, 0700);
+    snprintf(file, sizeof file, "%s/config.json", path);
+    write_file(file, config ? config : folder_config, strlen(config ? config : folder_config));
+    st_begin(&b);
+    b.dtype = dtype;
+    st_model(&b);
+    uint8_t *weights = st_finish(&b, &n);
+    snprintf(file, sizeof file, "%s/model.safetensors", path);
+    write_file(file, weights, n);
+    free(weights);
+}
+
+static package *open_package(const char *path) {
+    package *p = NULL;
+    rn_error err = {0};
+    CHECK_OK(package_open(path, NULL, &p, &err), &err);
+    return p;
+}
+
+static void check_equal_hparams(const struct hparams *a, const struct hparams *b) {
+    CHECK_STR(a->arch, b->arch);
+    CHECK_STR(a->name, b->name);
+    CHECK_STR(a->file_type, b->file_type);
+    CHECK(a->is_checked && b->is_checked);
+    CHECK(a->n_vocab == b->n_vocab && a->n_ctx_train == b->n_ctx_train && a->n_embd == b->n_embd);
+    CHECK(a->n_layer == b->n_layer && a->n_head == b->n_head && a->n_head_kv == b->n_head_kv);
+    CHECK(a->head_dim == b->head_dim && a->n_ff == b->n_ff && a->n_rot == b->n_rot && a->n_swa == b->n_swa);
+    CHECK(a->norm_eps == b->norm_eps && a->rope_theta == b->rope_theta);
+    CHECK(a->rope_scaling == b->rope_scaling && a->rope_factor == b->rope_factor);
+    CHECK(a->rope_n_ctx_orig == b->rope_n_ctx_orig && a->rope_beta_fast == b->rope_beta_fast);
+    CHECK(a->rope_beta_slow == b->rope_beta_slow && a->rope_exact_ramp == b->rope_exact_ramp);
+}
+
+static bool same_str(struct vocab_str a, struct vocab_str b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
+
+static void check_equal_vocab(const struct vocab *a, const struct vocab *b) {
+    CHECK(a->model == b->model && a->n_tokens == b->n_tokens && a->n_merges == b->n_merges);
+    CHECK(same_str(a->model_name, b->model_name) && same_str(a->pre, b->pre));
+    CHECK(a->bos == b->bos && a->eos == b->eos && a->unk == b->unk && a->pad == b->pad);
+    if (a->n_tokens) CHECK(a->add_bos == b->add_bos && a->add_eos == b->add_eos);
+    if (a->n_tokens != b->n_tokens || a->n_merges != b->n_merges) return;
+    for (int32_t i = 0; i < a->n_tokens; i++) {
+        check_note("token %d", i);
+        CHECK(same_str(a->tokens[i].text, b->tokens[i].text) && a->tokens[i].kind == b->tokens[i].kind);
+        if (a->model == VOCAB_SPM) CHECK(a->tokens[i].score == b->tokens[i].score);
+    }
+    for (int32_t i = 0; i < a->n_merges; i++) CHECK(same_str(a->merges[i], b->merges[i]));
+}
+
+// Matrices of the folder's type as they are, vectors as F32.
+static void check_equal_tensors(const package *folder, const package *file) {
+    CHECK_INT(package_n_tensors(file), package_n_tensors(folder));
+    for (size_t i = 0; i < package_n_tensors(folder); i++) {
+        const struct tensor_view *x = package_tensor_at(folder, i), *y = package_tensor(file, x->name);
+        check_note("%s", x->name);
+        if (!CHECK(y != NULL) || !CHECK_INT(y->type, x->n_dims < 2 ? TENSOR_F32 : x->type)) continue;
+        CHECK(memcmp(x->ne, y->ne, sizeof x->ne) == 0);
+        if (x->n_dims >= 2) {
+            CHECK_MEM(y->data, x->data, x->n_bytes);
+            continue;
+        }
+        float *want = new_floats(x->ne[0]);
+        tensor_type_info(x->type)->dequantize_row(x->data, want, x->ne[0]);
+        CHECK_MEM(y->data, want, 4 * x->ne[0]);
+        free(want);
+    }
+}
+
+static void check_round_trip(const char *folder) {
+    const rn_quantize_options opt = options_of(NULL);
+    rn_error err = {0};
+    if (!CHECK_OK(rn_convert(folder, at("made.gguf"), &opt, &err), &err)) return;
+    package *a = open_package(folder), *b = open_package(at("made.gguf"));
+    if (a && b) {
+        size_t n_a = 0, n_b = 0;
+        const char *t_a = package_chat_template(a, &n_a), *t_b = package_chat_template(b, &n_b);
+        check_equal_hparams(package_hparams(a), package_hparams(b));
+        check_equal_vocab(package_vocab(a), package_vocab(b));
+        check_equal_tensors(a, b);
+        CHECK((t_a == NULL) == (t_b == NULL) && n_a == n_b && (!t_a || memcmp(t_a, t_b, n_a) == 0));
+    }
+    package_close(a);
+    package_close(b);
+}
+
+TEST(a_converted_folder_says_what_the_folder_says) {
+    static const char *const dtypes[] = {"F32", "F16", "BF16"};
+    for (size_t i = 0; i < 3; i++) {
+        check_note("%s", dtypes[i]);
+        write_folder(at("folder"), dtypes[i], NULL);
+        check_round_trip(at("folder"));
+    }
+}
+
+TEST(every_rope_scaling_reads_back_as_it_was) {
+    static const char *const scalings[] = {
+        "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4.0}",
+        "\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+        "\"original_max_position_embeddings\": 32}",
+        "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0}",
+        "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 2.5, \"beta_fast\": 16, \"beta_slow\": 2, "
+        "\"original_max_position_embeddings\": 16}",
+    };
+    for (size_t i = 0; i < sizeof scalings / sizeof *scalings; i++) {
+        char *config = folder_config_with("\"rope_scaling\": null", scalings[i]);
+        check_note("%s", scalings[i]);
+        write_folder(at("scaled"), "F32", config);
+        check_round_trip(at("scaled"));
+        free(config);
+    }
+}
+
+// Whatever config.json calls it, cosines and sines are multiplied by the same number.
+TEST(yarn_keeps_its_magnitude) {
+    static const char *const more[] = {"\"attention_factor\": 1.25", "\"mscale\": 0.707, \"mscale_all_dim\": 0.5", "\"mscale\": 2.0"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        char to[512];
+        const rn_quantize_options opt = options_of(NULL);
+        rn_error err = {0};
+        snprintf(to, sizeof to, "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, %s}", more[i]);
+        char *config = folder_config_with("\"rope_scaling\": null", to);
+        check_note("%s", more[i]);
+        write_folder(at("yarn"), "F32", config);
+        free(config);
+        if (!CHECK_OK(rn_convert(at("yarn"), at("yarn.gguf"), &opt, &err), &err)) return;
+        package *a = open_package(at("yarn")), *b = open_package(at("yarn.gguf"));
+        if (a && b) {
+            const double want = (double)rope_magnitude(package_hparams(a)), got = (double)rope_magnitude(package_hparams(b));
+            CHECK(fabs(got - want) <= 2e-7 * want); // one rounding more
+        }
+        package_close(a);
+        package_close(b);
+    }
+}
+
+TEST(what_gguf_cannot_say_is_refused) {
+    const rn_quantize_options opt = options_of(NULL);
+    rn_error err = {0};
+    char *config = folder_config_with(
+        "\"rope_scaling\": null", "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"truncate\": false}");
+    write_folder(at("exact"), "F32", config);
+    free(config);
+    CHECK_FAILS(rn_convert(at("exact"), at("exact.gguf"), &opt, &err), RN_E_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, "exact: rope_scaling.truncate: false is nothing that a GGUF file can say");
+    CHECK_INT(n_files_in(temp_dir(), "exact.gguf"), 0);
+}
+
+TEST(the_file_type_is_what_was_asked_for_or_what_the_folder_has) {
+    static const struct {
+        const char *dtype, *type;
+        uint32_t want;
+    } rows[] = {{"F32", NULL, 0}, {"F16", NULL, 1}, {"BF16", NULL, 32}, {"BF16", "f32", 0}, {"F32", "q8_0", 7}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const rn_quantize_options opt = options_of(rows[i].type);
+        rn_error err = {0};
+        struct gguf g = {0};
+        size_t n;
+        write_folder(at("typed"), rows[i].dtype, NULL);
+        check_note("%s as %s", rows[i].dtype, rows[i].type ? rows[i].type : "it is");
+        if (!CHECK_OK(rn_convert(at("typed"), at("typed.gguf"), &opt, &err), &err)) continue;
+        uint8_t *bytes = read_file(at("typed.gguf"), &n);
+        if (CHECK_OK(gguf_read(&g, bytes, n, &err), &err))
+            CHECK_INT(gguf_load_u32(gguf_find(&g, "general.file_type")->value), rows[i].want);
+        gguf_free(&g);
+        free(bytes);
+    }
+}
+
+static void check_same_tensor_bytes(const package *a, const package *b) {
+    CHECK_INT(package_n_tensors(a), package_n_tensors(b));
+    for (size_t i = 0; i < package_n_tensors(a); i++) {
+        const struct tensor_view *x = package_tensor_at(a, i), *y = package_tensor_at(b, i);
+        check_note("%s", x->name);
+        CHECK_STR(y->name, x->name);
+        CHECK(x->type == y->type && x->n_bytes == y->n_bytes && memcmp(x->data, y->data, x->n_bytes) == 0);
+    }
+}
+
+TEST(the_default_models_folder_becomes_the_very_tensors_of_the_shipped_file) {
+    const char *folder = shared_path("models/stories/hf");
+    const rn_quantize_options f32 = options_of("f32"), q8 = options_of("Q8_0");
+    rn_error err = {0};
+    if (!folder) {
+        test_skip("no shared material: set RUNNEL_SHARED");
+        return;
+    }
+    package *want = open_package(RUNNEL_SOURCE_DIR "/models/stories.gguf");
+    if (!want || !CHECK_OK(rn_convert(folder, at("at_once.gguf"), &q8, &err), &err) ||
+        !CHECK_OK(rn_convert(folder, at("plain.gguf"), &f32, &err), &err) ||
+        !CHECK_OK(rn_quantize(at("plain.gguf"), at("in_two.gguf"), &q8, &err), &err))
+        return;
+    static const char *const made[] = {"at_once.gguf", "in_two.gguf"};
+    for (int i = 0; i < 2; i++) {
+        package *got = open_package(at(made[i]));
+        if (got) check_same_tensor_bytes(want, got);
+        package_close(got);
+    }
+    package_close(want);
+}
+
+// ---- goldens --------------------------------------------------------------------------------------------------------
+
+static void check_golden(const char *dir, const char *sub, int n_cases) {
+    const rn_quantize_options opt = options_of("f32");
+    char folder[600];
+    rn_error err = {0};
+    struct golden g;
+    struct rig_options o = rig_defaults();
+    o.codec = KV_F32;
+    snprintf(folder, sizeof folder, "%s%s", dir, sub);
+    if (!shared_path(folder)) {
+        test_skip("no shared material: set RUNNEL_SHARED");
+        return;
+    }
+    char out[512];
+    snprintf(out, sizeof out, "%s", at("golden.gguf"));
+    if (!CHECK_OK(rn_convert(shared_path(folder), out, &opt, &err), &err)) return;
+    if (golden_open(&g, true, dir, out, &o)) golden_compare(&g, 0, n_cases);
+    golden_close(&g);
+}
+
+TEST(a_converted_llama_gives_the_logits_and_greedy_text_of_transformers) { check_golden("goldens/llama", "", 6); }
+TEST(a_converted_model_with_a_tied_head_does) { check_golden("goldens/small-llama", "", 5); }
+TEST(a_model_with_biases_does) { check_golden("goldens/llama-bias", "", 5); }
+TEST(a_model_with_llama3_rope_scaling_does) { check_golden("goldens/llama3-rope", "", 6); }
+TEST(a_model_with_yarn_rope_scaling_does) { check_golden("goldens/llama-yarn", "", 6); }
+TEST(a_model_with_linear_rope_scaling_does) { check_golden("goldens/llama-linear", "", 6); }
+TEST(a_bf16_folder_does_once_it_is_f32) { check_golden("goldens/small-llama", "/bf16", 5); }
+TEST(an_f16_folder_does) { check_golden("goldens/small-llama", "/f16", 5); }
+TEST(a_folder_in_shards_does) { check_golden("goldens/small-llama", "/sharded", 5); }
+
+// ---- faults ---------------------------------------------------------------------------------------------------------
+
+TEST(the_same_bytes_come_out_for_every_number_of_threads) {
+    uint8_t *first = NULL;
+    size_t n_first = 0;
+    write_folder(at("threads"), "BF16", NULL);
+    for (int n_threads = 1; n_threads <= 3; n_threads++) {
+        rn_quantize_options opt = options_of("f16");
+        rn_error err = {0};
+        size_t n;
+        opt.n_threads = n_threads;
+        if (!CHECK_OK(rn_convert(at("threads"), at("threads.gguf"), &opt, &err), &err)) break;
+        uint8_t *bytes = read_file(at("threads.gguf"), &n);
+        if (!first) {
+            first = bytes, n_first = n;
+            continue;
+        }
+        CHECK_INT(n, n_first);
+        CHECK_MEM(bytes, first, n);
+        free(bytes);
+    }
+    free(first);
+}
+
+TEST(a_weight_file_of_the_folder_is_not_overwritten) {
+    const rn_quantize_options opt = options_of(NULL);
+    rn_error err = {0};
+    write_folder(at("own"), "F32", NULL);
+    CHECK_FAILS(rn_convert(at("own"), at("own/model.safetensors"), &opt, &err), RN_E_ARG, &err);
+    CHECK_HAS(err.text, "model.safetensors: is a file that is read");
+}
+
+TEST(a_full_disk_leaves_nothing) {
+    const rn_quantize_options opt = options_of(NULL);
+    struct rlimit before;
+    write_folder(at("full"), "F32", NULL);
+    getrlimit(RLIMIT_FSIZE, &before);
+    void (*const handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    for (size_t room = 0; room < 4000; room += 371) {
+        rn_error err = {0};
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){room, before.rlim_max});
+        const rn_status st = rn_convert(at("full"), at("full.gguf"), &opt, &err);
+        setrlimit(RLIMIT_FSIZE, &before);
+        check_note("room for %zu bytes", room);
+        CHECK_FAILS(st, RN_E_IO, &err);
+        CHECK_INT(n_files_in(temp_dir(), "full.gguf"), 0);
+    }
+    signal(SIGXFSZ, handler);
+}
+
+static rn_status convert_once(void *user) {
+    const rn_quantize_options opt = options_of("f16");
+    return rn_convert(user, at("nomem.gguf"), &opt, NULL);
+}
+TEST(each_failed_allocation_is_reported_and_leaves_nothing) {
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s", at("nomem"));
+    write_folder(folder, "F32", NULL);
+    CHECK(check_each_failed_allocation(convert_once, folder, __FILE__, __LINE__));
+    CHECK_INT(n_files_in(temp_dir(), "nomem.gguf"), 1); // of the last run, in which none failed
+}
