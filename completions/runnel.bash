@@ -34,7 +34,7 @@ _runnel() {
     batch:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     batch:--penalty-prompt) words='on off' ;;
     batch:--sampler-order) words='llama.cpp transformers' ;;
-    score:--ids | score:-c | score:--ctx | score:-t | score:--threads) : ;;
+    score:--ids | score:--kl | score:-c | score:--ctx | score:-t | score:--threads) : ;;
     score:--text-file | score:--logits) files=1 ;;
     score:-m | score:--model) files=1 models=1 ;;
     score:--cpu) words='ref avx2' ;;
@@ -52,18 +52,31 @@ _runnel() {
     bench:--cpu) words='ref avx2' ;;
     bench:--kv-type) words='f16 f32 q8' ;;
     bench:--load) words='map read lock' ;;
+    convert:--type | convert:--keep | convert:-t | convert:--threads) : ;;
+    convert:--imatrix) files=1 ;;
+    quantize:--imatrix) files=1 ;;
+    quantize:--keep | quantize:-t | quantize:--threads) : ;;
+    imatrix:-f | imatrix:--file | imatrix:-o | imatrix:--out) files=1 ;;
+    imatrix:--chunk | imatrix:-c | imatrix:--ctx | imatrix:-t | imatrix:--threads) : ;;
+    imatrix:-m | imatrix:--model) files=1 models=1 ;;
+    imatrix:--cpu) words='ref avx2' ;;
+    imatrix:--kv-type) words='f16 f32 q8' ;;
+    imatrix:--load) words='map read lock' ;;
     *)
         case $command in
         run) options='-p --prompt -f --file --ids -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
         batch) options='-m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose --parallel --in-order --token-times --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
-        score) options='--ids --text-file --logits --json -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose -h --help --version' ;;
+        score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose -h --help --version' ;;
         tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
         detokenize) options='-m --model --special -h --help --version' ;;
         info) options='-m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose --json -h --help --version' files=1 models=1 ;;
         bench) options='-p --n-prompt -n --n-gen -d --depth -t --threads -r --repeats --json -m --model --cpu --kv-type --load -v --verbose -h --help --version' ;;
-        help) words='run batch score tokenize detokenize info bench' ;;
+        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose -h --help --version' ;;
+        help) words='run batch score tokenize detokenize info bench convert quantize imatrix' ;;
         version) : ;;
-        '') words='run batch score tokenize detokenize info bench help version --help --version' ;;
+        '') words='run batch score tokenize detokenize info bench convert quantize imatrix help version --help --version' ;;
         esac
         ;;
     esac

@@ -15,6 +15,9 @@ _runnel() {
     'detokenize:token ids to text'
     'info:what a model file holds and how this machine would run it'
     'bench:measure prompt and generation speed'
+    'convert:a GGUF file out of a Hugging Face folder'
+    'quantize:a GGUF file with fewer bits for each weight'
+    'imatrix:measure which weights matter, for quantize'
     'help:this page, or the page of a command'
     'version:the program'\''s version'
   )
@@ -123,7 +126,8 @@ _runnel() {
       '--ids=[these token ids, taken as they are\: 1,2,3]:LIST: ' \
       '--text-file=[the file'\''s text, with begin and end tokens as the model says]:FILE:_files' \
       '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
-      '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}]' \
+      '--kl=[a second model, such as the one that MODEL was quantized from]:REFERENCE: ' \
+      '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
       '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
@@ -206,9 +210,59 @@ _runnel() {
       '--version[show the program'\''s version]' \
       '*:argument: '
     ;;
+  convert)
+    _arguments -s -S \
+      '--type=[of the matrices, see below]:TYPE: ' \
+      '--imatrix=[what matters more is rounded more finely]:FILE:_files' \
+      '*--keep=[matrices whose name matches get this type\: *ffn_down*=Q6_K]:PATTERN=TYPE: ' \
+      '--allow-requantize[also matrices that are quantized already]' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--json[a JSON line for each tensor, and one for the file]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_files'
+    ;;
+  quantize)
+    _arguments -s -S \
+      '--imatrix=[what matters more is rounded more finely]:FILE:_files' \
+      '*--keep=[matrices whose name matches get this type\: *ffn_down*=Q6_K]:PATTERN=TYPE: ' \
+      '--allow-requantize[also matrices that are quantized already]' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--json[a JSON line for each tensor, and one for the file]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_files'
+    ;;
+  imatrix)
+    _arguments -s -S \
+      '(-f --file)-f+[the text]:FILE:_files' \
+      '(-f --file)--file=[the text]:FILE:_files' \
+      '(-o --out)-o+[the file to write]:OUT.gguf:_files' \
+      '(-o --out)--out=[the file to write]:OUT.gguf:_files' \
+      '--chunk=[tokens evaluated as one text]:N: ' \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
   help)
     _arguments -s -S \
-      '*:argument:(run batch score tokenize detokenize info bench)'
+      '*:argument:(run batch score tokenize detokenize info bench convert quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

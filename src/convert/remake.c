@@ -129,7 +129,8 @@ static rn_status remake(struct remake *r) {
     return st;
 }
 
-static rn_status start(const char *in, const char *out, const rn_quantize_options *opt, bool is_convert, rn_error *err) {
+static rn_status start(const char *in, const char *out, const rn_quantize_options *opt, bool is_convert,
+                       rn_error *err) {
     rn_quantize_options defaults;
     if (!in || !out) return fail(err, RN_E_ARG, "%s: NULL argument", is_convert ? "rn_convert" : "rn_quantize");
     rn_quantize_options_init(&defaults);
