@@ -131,7 +131,8 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
 static void check_matmul_type(const struct kernel_set *set, enum tensor_type type) {
     static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
                         row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 33, 0};
-    static const size_t blocks[] = {0, 1, 2, 3, 5, 8, 33}, few_blocks[] = {0, 1, 2, 3, 6}, plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
+    static const size_t blocks[] = {0, 1, 2, 3, 5, 8, 33}, few_blocks[] = {0, 1, 2, 3, 6},
+                        plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
     const struct tensor_type_info *const info = tensor_type_info(type);
     const size_t *const counts = info->block_len == 1 ? plain : info->block_len == 32 ? blocks : few_blocks;
     const size_t n = info->block_len == 1 ? COUNT(plain) : info->block_len == 32 ? COUNT(blocks) : COUNT(few_blocks);
@@ -140,7 +141,8 @@ static void check_matmul_type(const struct kernel_set *set, enum tensor_type typ
         for (size_t j = 0; j < COUNT(n_outs); j++)
             for (enum data kind = 0; kind < DATA_N; kind++, i_case++) {
                 rng_start(info->name, i_case);
-                const struct shape s = {info->block_len * counts[i], n_outs[j], row_counts[i_case % COUNT(row_counts)]};
+                const struct shape s = {info->block_len * counts[i], n_outs[j],
+                                        row_counts[i_case % COUNT(row_counts)]};
                 NOTE(set, info->name, "matmul %s k %zu n_out %zu n_rows %zu", data_names[kind], s.k, s.n_out,
                      s.n_rows);
                 if (!matmul_case(set, type, s, kind)) return;
@@ -166,7 +168,8 @@ static struct output sections_of(const void *act, enum act_format format, size_t
     const struct act_q8_k w = act_q8_k_view(act, k);
     const size_t n = (k + 31) / 32, n_k = (k + 255) / 256;
     const struct section q8[] = {{v.a, 32 * n}, {v.d, 4 * n}, {v.s, 4 * n}, {v.b, 4 * n}, {NULL, 0}};
-    const struct section q8_k[] = {{w.a, 256 * n_k}, {w.d, 4 * n_k}, {w.pairs, 64 * n_k}, {w.b16, 32 * n_k}, {w.b32, 16 * n_k}};
+    const struct section q8_k[] = {
+        {w.a, 256 * n_k}, {w.d, 4 * n_k}, {w.pairs, 64 * n_k}, {w.b16, 32 * n_k}, {w.b32, 16 * n_k}};
     const struct section *const s = format == ACT_Q8_32 ? q8 : q8_k;
     struct output o = output_new(format == ACT_Q8_32 ? 44 * n : (256 + 4 + 64 + 48) * n_k);
     size_t at = 0;
@@ -201,7 +204,8 @@ static bool act_case(const struct kernel_set *set, enum act_format format, size_
 
 static void check_prepare_act(const struct kernel_set *set) {
     static const size_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 1000, 2048};
-    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32", "prepare_q8_256"};
+    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32",
+                                                     "prepare_q8_256"};
     COVER(prepare_act);
     for (enum act_format f = 0; f < ACT_N_FORMATS; f++)
         for (size_t i = 0; i < 12 * COUNT(sizes) && op_wanted(names[f]); i++) {

@@ -122,7 +122,9 @@ TEST(prepared_blocks_of_256_carry_the_sums_of_their_parts) {
             pair[i / 2 % 2] += q.a[i];
             if (part % 2 == 0) next += q.a[i] + q.a[i + 16];
             CHECK(q.a[i] >= -127 && (i < N || q.a[i] == 0));
-            if (i < N) CHECK(fabs((double)x[i] - (double)q.d[i / 256] * q.a[i]) <= (double)q.d[i / 256] * (0.5 + 127 * gamma_n(4)));
+            if (i < N)
+                CHECK(fabs((double)x[i] - (double)q.d[i / 256] * q.a[i]) <=
+                      (double)q.d[i / 256] * (0.5 + 127 * gamma_n(4)));
         }
         const size_t b = part / 16, i16 = 32 * b + part % 16, i32 = 16 * b + part % 16 / 2;
         check_note("part %zu", part);

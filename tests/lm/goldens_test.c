@@ -67,7 +67,7 @@ static void put_tensor(struct gguf_builder *b, const struct hparams *h, const st
     if (!data) abort();
     for (uint64_t i = 0; i < t->ne[1]; i++) {
         memcpy(row, t->data + i * t->row_bytes, t->row_bytes); // the file is F32
-        rounds->quantize_row(row, rounded, ne[0]);
+        rounds->quantize_row(row, NULL, rounded, ne[0]);
         if (as_f32)
             rounds->dequantize_row(rounded, (float *)(void *)(data + i * row_bytes), ne[0]);
         else

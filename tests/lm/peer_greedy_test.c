@@ -25,7 +25,8 @@ static int32_t read_ids(const json_t *list, int32_t out[MOST_IDS]) {
 
 // The peer's tokens are evaluated behind the prompt; wherever its two best logits are at least `least` apart, ours must have the same
 // best one. Gives the number of such steps.
-static int32_t check_tokens(struct rig *r, const char *type, const int32_t *prompt, int32_t n_prompt, const json_t *want, double least) {
+static int32_t check_tokens(struct rig *r, const char *type, const int32_t *prompt, int32_t n_prompt,
+                            const json_t *want, double least) {
     const json_t *margins = json_object_get(want, "margins");
     const size_t n_vocab = (size_t)r->lm->n_vocab;
     int32_t ids[2 * MOST_IDS], n_compared = 0;
@@ -72,7 +73,8 @@ TEST(greedy_tokens_of_every_type_are_those_of_llama_cpp_where_its_margin_decides
         check_note("%s", tensor_type_info(t)->name);
         if (CHECK(want) && rig_open(&r, &m, &o)) {
             const int32_t n_compared = check_tokens(&r, tensor_type_info(t)->name, prompt, n, want, least);
-            check_note("%s: %d steps of %zu compared", tensor_type_info(t)->name, n_compared, json_array_size(json_object_get(want, "ids")));
+            check_note("%s: %d steps of %zu compared", tensor_type_info(t)->name, n_compared,
+                       json_array_size(json_object_get(want, "ids")));
             CHECK(n_compared >= 16);
         }
         rig_close(&r);

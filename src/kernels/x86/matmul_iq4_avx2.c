@@ -16,9 +16,12 @@ struct sums {
 };
 
 // 4 groups of nibbles, the half panel h, times 32 numbers of R rows, a being those of row 0.
-ALWAYS_INLINE void sum_32(const int R, const uint8_t *groups, int h, const int8_t *a, size_t act_stride, struct sums *sum) {
-    const __m256i high = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13, 15));
-    const __m256i low = _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 8, 13, 15, 15, 13, 10, 6, 1, 13, 9, 6, 5, 5, 9, 1));
+ALWAYS_INLINE void sum_32(const int R, const uint8_t *groups, int h, const int8_t *a, size_t act_stride,
+                          struct sums *sum) {
+    const __m256i high =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13, 15));
+    const __m256i low =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 8, 13, 15, 15, 13, 10, 6, 1, 13, 9, 6, 5, 5, 9, 1));
     const __m256i mask = _mm256_set1_epi8(15);
 #pragma GCC unroll 8
     for (int g = 0; g < 8; g++) {
@@ -38,8 +41,8 @@ ALWAYS_INLINE __m256 scaled(__m256 acc, __m256i isum, const uint8_t *scales, con
     return _mm256_fmadd_ps(_mm256_mul_ps(load_f16(scales), splat_f32(d_a)), _mm256_cvtepi32_ps(isum), acc);
 }
 
-ALWAYS_INLINE void tile_iq4_nl(const struct panel_blocks t, const int R, const uint8_t *panel, size_t k, const void *x,
-                               size_t act_stride, float *out, size_t out_stride) {
+ALWAYS_INLINE void tile_iq4_nl(const struct panel_blocks t, const int R, const uint8_t *panel, size_t k,
+                               const void *x, size_t act_stride, float *out, size_t out_stride) {
     const struct act_q8 act = act_q8_view(x, k); // of row 0
     __m256 acc[2][MOST_ROWS];
     for (int r = 0; r < R; r++) acc[0][r] = acc[1][r] = _mm256_setzero_ps();
@@ -53,7 +56,8 @@ ALWAYS_INLINE void tile_iq4_nl(const struct panel_blocks t, const int R, const u
             for (int r = 0; r < R; r++) {
                 const __m256i high = _mm256_madd_epi16(sum[r].high, _mm256_set1_epi16(16));
                 const __m256i both = _mm256_add_epi32(high, _mm256_madd_epi16(sum[r].low, _mm256_set1_epi16(1)));
-                const __m256i isum = _mm256_sub_epi32(both, _mm256_slli_epi32(splat_i32(act_at(act.b, 4 * b, r, act_stride)), 7));
+                const __m256i isum =
+                    _mm256_sub_epi32(both, _mm256_slli_epi32(splat_i32(act_at(act.b, 4 * b, r, act_stride)), 7));
                 acc[h][r] = scaled(acc[h][r], isum, scales + 16 * h, act_at(act.d, 4 * b, r, act_stride));
             }
         }

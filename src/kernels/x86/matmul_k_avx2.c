@@ -47,7 +47,8 @@ ALWAYS_INLINE const uint8_t *q3_k_scales(const uint8_t *unit, uint8_t *room, uin
     const __m256i thirty_two = _mm256_set1_epi8(32);
     (void)mins;
     for (int i = 0; i < 256; i += 32) {
-        const __m256i low = load_line(unit + panel_q3_k.low_at + i % 128), high = load_line(unit + panel_q3_k.high_at + i % 64);
+        const __m256i low = load_line(unit + panel_q3_k.low_at + i % 128),
+                      high = load_line(unit + panel_q3_k.high_at + i % 64);
         const __m256i v = _mm256_or_si256(field(low, i / 128 * 4, 0, 15), field(high, i / 64 * 2, 4, 0x30));
         store_line(room + i, _mm256_sub_epi8(v, thirty_two));
     }
@@ -56,7 +57,8 @@ ALWAYS_INLINE const uint8_t *q3_k_scales(const uint8_t *unit, uint8_t *room, uin
 
 ALWAYS_INLINE const uint8_t *q4_k_scales(const uint8_t *unit, uint8_t *room, uint8_t *mins) {
     for (int i = 0; i < 128; i += 32) {
-        const __m256i low = load_line(unit + panel_q4_k.low_at + i), high = load_line(unit + panel_q4_k.high_at + i % 64);
+        const __m256i low = load_line(unit + panel_q4_k.low_at + i),
+                      high = load_line(unit + panel_q4_k.high_at + i % 64);
         store_line(room + i, _mm256_or_si256(bits(low, 15), field(high, i / 64 * 2, 4, 0x30)));
         store_line(mins + i, _mm256_or_si256(field(low, 4, 0, 15), field(high, 4 + i / 64 * 2, 4, 0x30)));
     }
@@ -82,7 +84,8 @@ ALWAYS_INLINE __m256i q2_k_weights(const uint8_t *unit, int part, int g, int h) 
 
 ALWAYS_INLINE __m256i q3_k_weights(const uint8_t *unit, int part, int g, int h) {
     const __m256i third = load_line(unit + panel_q3_k.groups[0].at + PANEL_LINE * (part % 2 * 4 + g) + 32 * h);
-    return _mm256_or_si256(two_bits(unit + panel_q3_k.groups[1].at, part, g, h, 0), field(_mm256_srli_epi16(third, part / 8 * 4), part % 8 / 2, 2, 4));
+    return _mm256_or_si256(two_bits(unit + panel_q3_k.groups[1].at, part, g, h, 0),
+                           field(_mm256_srli_epi16(third, part / 8 * 4), part % 8 / 2, 2, 4));
 }
 
 ALWAYS_INLINE __m256i q4_k_weights(const uint8_t *unit, int part, int g, int h) {
@@ -93,7 +96,8 @@ ALWAYS_INLINE __m256i q4_k_weights(const uint8_t *unit, int part, int g, int h) 
 ALWAYS_INLINE __m256i q5_k_weights(const uint8_t *unit, int part, int g, int h) {
     const __m256i v = load_line(unit + panel_q5_k.groups[1].at + PANEL_LINE * (part / 2 * 8 + g) + 32 * h);
     const __m256i fifth = load_line(unit + panel_q5_k.groups[0].at + PANEL_LINE * g + 32 * h);
-    return _mm256_or_si256(field(v, part % 2 * 4, 0, 15), field(_mm256_srli_epi16(fifth, part / 4 * 4), part % 4, 4, 16));
+    return _mm256_or_si256(field(v, part % 2 * 4, 0, 15),
+                           field(_mm256_srli_epi16(fifth, part / 4 * 4), part % 4, 4, 16));
 }
 
 ALWAYS_INLINE __m256i q6_k_weights(const uint8_t *unit, int part, int g, int h) {
@@ -112,14 +116,15 @@ ALWAYS_INLINE __m256i min_sum(const uint8_t *mins, const int8_t *b, int n, int h
         high = _mm256_add_epi16(high, _mm256_maddubs_epi16(m, splat_i32(b + i)));
         low = _mm256_add_epi16(low, _mm256_maddubs_epi16(m, splat_i32(b + n + i)));
     }
-    return _mm256_add_epi32(_mm256_madd_epi16(high, _mm256_set1_epi16(128)), _mm256_madd_epi16(low, _mm256_set1_epi16(1)));
+    return _mm256_add_epi32(_mm256_madd_epi16(high, _mm256_set1_epi16(128)),
+                            _mm256_madd_epi16(low, _mm256_set1_epi16(1)));
 }
 
 // A part's products with R rows, multiplied by its scales and added to isum: H halves of the panel from `first` on, a and pairs being
 // those of row 0.
-ALWAYS_INLINE void add_part(const struct k_type t, const int R, const int H, const uint8_t *unit, const uint8_t *scales,
-                            int part, int first, const int8_t *a, const int16_t *pairs, size_t act_stride,
-                            __m256i (*isum)[2]) {
+ALWAYS_INLINE void add_part(const struct k_type t, const int R, const int H, const uint8_t *unit,
+                            const uint8_t *scales, int part, int first, const int8_t *a, const int16_t *pairs,
+                            size_t act_stride, __m256i (*isum)[2]) {
     __m256i sum[MOST_ROWS][2];
 #pragma GCC unroll 8
     for (int g = 0; g < t.part / 4; g++) {
@@ -152,7 +157,8 @@ ALWAYS_INLINE void tile_k(const struct k_type t, const int R, const uint8_t *pan
     __m256 acc[MOST_ROWS][2];
     for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm256_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
-        const uint8_t *const unit = panel + panel_k_unit_at(t.panel, k, b), *const d = panel + panel_k_d_at(t.panel, k, b);
+        const uint8_t *const unit = panel + panel_k_unit_at(t.panel, k, b), *const d =
+                                                                                panel + panel_k_d_at(t.panel, k, b);
         const uint8_t *const scales = t.scales(unit, room, mins);
         if (t.panel.d_in_front && b % 2 == 0) prefetch(d);
         for (int first = 0; first < 2; first += H) {

@@ -18,7 +18,8 @@ struct q5_type {
 // Numbers 16 * part + 4 * g .. + 3 of eight rows, rows 8 * h on.
 ALWAYS_INLINE __m256i weights(const struct q5_type t, const uint8_t *groups, int part, int g, int h) {
     const __m256i low = _mm256_set1_epi8(15), sixteen = _mm256_set1_epi8(16);
-    const __m256i bytes = _mm256_loadu_si256((const void *)(groups + PANEL_LINE * (g + (t.panel.fifth ? 1 : 0)) + 32 * h));
+    const __m256i bytes =
+        _mm256_loadu_si256((const void *)(groups + PANEL_LINE * (g + (t.panel.fifth ? 1 : 0)) + 32 * h));
     const __m256i nibbles = _mm256_and_si256(part ? _mm256_srli_epi16(bytes, 4) : bytes, low);
     if (t.is_mxfp4) {
         const __m256i numbers = _mm256_broadcastsi128_si256(
@@ -26,14 +27,16 @@ ALWAYS_INLINE __m256i weights(const struct q5_type t, const uint8_t *groups, int
         return _mm256_shuffle_epi8(numbers, nibbles);
     }
     const __m256i bits = _mm256_loadu_si256((const void *)(groups + 32 * h)); // bit 4 * part + g to bit 4
-    const __m256i fifth = _mm256_and_si256(part ? _mm256_srli_epi16(bits, g) : _mm256_slli_epi16(bits, 4 - g), sixteen);
+    const __m256i fifth =
+        _mm256_and_si256(part ? _mm256_srli_epi16(bits, g) : _mm256_slli_epi16(bits, 4 - g), sixteen);
     return _mm256_or_si256(nibbles, fifth);
 }
 
 ALWAYS_INLINE __m256 scale_of(const struct q5_type t, const uint8_t *scales, int h) {
     if (!t.is_mxfp4) return load_f16(scales + 16 * h);
     // 2^(e - 128) by its bits; 0 for the two smallest, which are denormal.
-    const __m256i e = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(scales + 8 * h))), one = _mm256_set1_epi32(1);
+    const __m256i e = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(scales + 8 * h))),
+                  one = _mm256_set1_epi32(1);
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_sub_epi32(_mm256_max_epi32(e, one), one), 23));
 }
 

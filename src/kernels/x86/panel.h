@@ -26,9 +26,9 @@
 
 // How a type with blocks of 32 fills a panel: `per_unit` blocks share one line of scales, then come the groups of each.
 struct panel_blocks {
-    size_t file_bytes;                               // of a block in the file: the scales, then 4 * n_groups bytes
+    size_t file_bytes; // of a block in the file: the scales, then 4 * n_groups bytes
     size_t n_scales, scale_bytes, n_groups, per_unit;
-    bool fifth;                                      // the first group holds fifth bits
+    bool fifth; // the first group holds fifth bits
 };
 static const struct panel_blocks panel_q8_0 = {34, 1, 2, 8, 2, false}, panel_q4_0 = {18, 1, 2, 4, 2, false},
                                  panel_q4_1 = {20, 2, 2, 4, 1, false}, panel_q5_0 = {22, 1, 2, 5, 2, true},

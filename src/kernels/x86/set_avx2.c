@@ -25,8 +25,12 @@ const struct kernel_set kernel_set_avx2 = {
             [TENSOR_Q6_K] = {ACT_Q8_256, panel_q6_k_bytes, panel_q6_k_pack, avx2_matmul_q6_k},
             [TENSOR_IQ4_XS] = {ACT_Q8_256, panel_iq4_xs_bytes, panel_iq4_xs_pack, avx2_matmul_iq4_xs},
         },
-    .matmul_name = {"avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2"},
-    .prepare_act = {[ACT_F32] = ref_prepare_f32, [ACT_BF16] = avx2_prepare_bf16, [ACT_Q8_32] = avx2_prepare_q8_32, [ACT_Q8_256] = avx2_prepare_q8_256},
+    .matmul_name = {"avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2",
+                    "avx2", "avx2", "avx2", "avx2"},
+    .prepare_act = {[ACT_F32] = ref_prepare_f32,
+                    [ACT_BF16] = avx2_prepare_bf16,
+                    [ACT_Q8_32] = avx2_prepare_q8_32,
+                    [ACT_Q8_256] = avx2_prepare_q8_256},
     .kv =
         {
             [KV_F16] = {"f16", ref_kv_f16_bytes, ref_kv_f16_bytes, ref_kv_f16_put_key, avx2_kv_f16_put_value,
