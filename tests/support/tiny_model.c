@@ -62,7 +62,7 @@ static void put_random(struct drawer *d, const char *name, enum tensor_type type
             const double u = philox_uniform(d->m->seed, d->n_drawn, (uint32_t)(r * n_in + i), PHILOX_TEST);
             row[i] = mean + spread * (float)(2.0 * u - 1.0);
         }
-        if (info->quantize_row)
+        if (info->quantize_row && !(d->m->any_bytes && info->block_len > 1))
             info->quantize_row(row, NULL, data + r * row_bytes, n_in);
         else
             any_blocks(type, spread * 0.577f, hash_u64(d->n_drawn, r), data + r * row_bytes, n_in / info->block_len);

@@ -21,6 +21,8 @@ struct tiny_model {
     bool rope_freqs; // a rope_freqs.weight tensor of factors 1..8
     bool biases;     // on every matrix of a layer
     bool own_head;   // output.weight; else the embedding serves
+    bool
+        any_bytes; // matrices of a block type are made of any bytes, as those of types that are not written always are
     uint64_t seed;
 };
 
