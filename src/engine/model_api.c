@@ -57,6 +57,10 @@ static void name_tokenizer(rn_model *m) {
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "none");
     else if (v->model == VOCAB_SPM)
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "llama (SentencePiece BPE)");
+    else if (v->model == VOCAB_CHAR_BPE)
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "BPE over characters");
+    else if (v->model == VOCAB_UNIGRAM)
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "unigram");
     else
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "gpt2 / %.*s (byte-level BPE)",
                  (int)(v->pre.n < 48 ? v->pre.n : 48), v->pre.s);

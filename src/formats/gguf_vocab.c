@@ -16,7 +16,7 @@ static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err
     static const struct {
         const char *name;
         enum vocab_model model;
-    } models[] = {{"llama", VOCAB_SPM}, {"gpt2", VOCAB_BPE}};
+    } models[] = {{"llama", VOCAB_SPM}, {"gpt2", VOCAB_BPE}, {"gemma4", VOCAB_CHAR_BPE}};
     bool found;
     rn_status st = gguf_get_string(g, KEY("model"), &v->model_name, &found, err);
     if (st != RN_OK || !found) return st;
@@ -128,16 +128,29 @@ static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_erro
 
 // Pre-tokenizers whose published tokenizers put BOS before a text; their files often leave add_bos_token out.
 static bool pre_adds_bos(struct vocab_str pre) {
-    static const char *const names[] = {"llama-bpe", "llama3", "llama-v3", "tekken"};
+    static const char *const names[] = {"llama-bpe", "llama3",   "llama-v3", "falcon3",      "falcon-h1",
+                                        "pixtral",   "midm-2.0", "lfm2",     "jina-v5-nano", "tekken"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (is_str(pre, names[i])) return true;
     return false;
+}
+
+// Gemma 4's published tokenizer as text/ describes it: spaces are U+2581, nothing is cut, bytes for what no token covers.
+static void describe_gemma4(struct vocab *v) {
+    static const struct norm_step to_block = {
+        .kind = NORM_REPLACE, .pattern = {" ", 1}, .content = {"\xe2\x96\x81", 3}};
+    static const struct vocab_replace to_space = {{"\xe2\x96\x81", 3}, {" ", 1}};
+    v->n_norms = v->n_replaces = 1;
+    v->norms = &to_block;
+    v->replaces = &to_space;
 }
 
 static rn_status read_flags(const struct gguf *g, struct vocab *v, rn_error *err) {
     bool found;
     v->add_bos = v->model == VOCAB_SPM || (v->model == VOCAB_BPE && pre_adds_bos(v->pre));
     v->add_space_prefix = v->model == VOCAB_SPM;
+    v->has_byte_tokens = v->model == VOCAB_SPM || v->model == VOCAB_CHAR_BPE;
+    if (v->model == VOCAB_CHAR_BPE) describe_gemma4(v);
     rn_status st = gguf_get_bool(g, KEY("add_bos_token"), &v->add_bos, &found, err);
     if (st == RN_OK) st = gguf_get_bool(g, KEY("add_eos_token"), &v->add_eos, &found, err);
     if (st == RN_OK) st = gguf_get_bool(g, KEY("add_space_prefix"), &v->add_space_prefix, &found, err);
@@ -149,7 +162,7 @@ rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab
     rn_status st = read_model(g, v, err);
     if (st != RN_OK || v->model_name.n == 0) return st;
     st = read_tokens(g, into, v, err);
-    if (st == RN_OK && v->model == VOCAB_BPE) st = read_merges(g, into, v, err);
+    if (st == RN_OK && (v->model == VOCAB_BPE || v->model == VOCAB_CHAR_BPE)) st = read_merges(g, into, v, err);
     if (st == RN_OK) st = read_special_ids(g, v, err);
     if (st == RN_OK) st = read_flags(g, v, err);
     return st;

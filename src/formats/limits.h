@@ -37,7 +37,9 @@ enum json_limits { JSON_MAX_DEPTH = 64, JSON_MAX_VALUES = 2097152 };
 
 enum vocab_limits {
     VOCAB_MAX_TOKEN_BYTES = 65535, // of one token; the longest known in use has 1,024
-    VOCAB_MAX_MERGE_BYTES = 2 * VOCAB_MAX_TOKEN_BYTES + 1
+    VOCAB_MAX_MERGE_BYTES = 2 * VOCAB_MAX_TOKEN_BYTES + 1,
+    VOCAB_MAX_HOLES = 65536, // ids below the highest that no token has: padding of an embedding comes to thousands
+    VOCAB_MAX_STEPS = 64     // of a normalizer, pre-tokenizer or decoder
 };
 
 // Ranges of hyper-parameters: the table in formats/hparams.c.

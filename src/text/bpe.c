@@ -8,7 +8,7 @@ rn_status bpe_init(struct bpe *b, const struct vocab *v, const struct token_tabl
         const char byte = (char)i;
         b->byte_id[i] = token_table_find(tokens, &byte, 1);
     }
-    rn_status st = pre_tokenizer_create(v->pre, &b->pre, err);
+    rn_status st = pre_tokenizer_create(v, &b->pre, err);
     if (st == RN_OK) st = merge_table_init(&b->merges, v, tokens, err);
     if (st != RN_OK) bpe_free(b);
     return st;

@@ -26,6 +26,11 @@ bool merge_table_find(const struct merge_table *t, int32_t left, int32_t right, 
     return true;
 }
 
+static size_t as_stored(const char *s, size_t n, char *out) {
+    memcpy(out, s, n);
+    return n;
+}
+
 static rn_status bad_merge(int32_t i, struct vocab_str m, const char *why, rn_error *err) {
     return fail(err, RN_E_FORMAT, "vocabulary: merge %d \"%.*s\": %s", i, m.n < 80 ? (int)m.n : 80, m.s, why);
 }
@@ -38,8 +43,8 @@ static rn_status add_merge(struct merge_table *t, const struct token_table *toke
     const char *const space = m.n > 1 ? memchr(m.s + 1, ' ', m.n - 1) : NULL;
     if (!space) return bad_merge(i, m, "no space between two tokens", err);
     const size_t n_left_text = (size_t)(space - m.s);
-    const size_t n_left = byte_level_decode(m.s, n_left_text, bytes);
-    const size_t n_right = byte_level_decode(space + 1, m.n - n_left_text - 1, bytes + n_left);
+    const size_t n_left = t->decode(m.s, n_left_text, bytes);
+    const size_t n_right = t->decode(space + 1, m.n - n_left_text - 1, bytes + n_left);
     const int32_t left = token_table_find(tokens, bytes, n_left);
     const int32_t right = token_table_find(tokens, bytes + n_left, n_right);
     const int32_t id = token_table_find(tokens, bytes, n_left + n_right);
@@ -64,6 +69,7 @@ rn_status merge_table_init(struct merge_table *t, const struct vocab *v, const s
     size_t n_slots = 16;
     while (n_slots < (size_t)v->n_merges + (size_t)v->n_merges / 2) n_slots *= 2; // at most two thirds full
     *t = (struct merge_table){.mask = n_slots - 1};
+    t->decode = v->model == VOCAB_BPE ? byte_level_decode : as_stored;
     const size_t longest = 2 * longest_text(v) + 1; // a text's length is 32 bits wide: cannot overflow
     char *const bytes = mem_alloc(longest);
     t->slots = mem_calloc(n_slots, sizeof *t->slots);

@@ -1,4 +1,4 @@
-// text/merge_table.h - byte-level BPE's merges as numbers: (left token, right token) -> rank and joined token.
+// text/merge_table.h - ranked merges as numbers: (left token, right token) -> rank and joined token.
 //
 // Ownership: merge_table_init() fills, merge_table_free() releases. Threads: immutable once filled.
 #ifndef RN_TEXT_MERGE_TABLE_H
@@ -9,6 +9,7 @@
 struct merge_table {
     struct merge_slot *slots;
     size_t mask;
+    size_t (*decode)(const char *s, size_t n, char *out); // a half of a merge to what the token table has
 }; // zero = nothing to free
 
 // Errors: RN_E_FORMAT (a merge without a space, or of or into bytes that no token has; a merge given twice), naming the

@@ -2,6 +2,7 @@
 #include "text/pieces.h"
 #include "base/checked.h"
 #include "base/mem.h"
+#include "text/byte_tokens.h"
 #include "text/utf8.h"
 #include <string.h>
 
@@ -37,6 +38,15 @@ size_t byte_level_decode(const char *s, size_t n, char *out) {
     return n_out;
 }
 
+bool byte_level_covers(const char *s, size_t n) {
+    for (size_t i = 0; i < n;) {
+        int len = utf8_char_len(s + i, n - i);
+        if (len <= 0 || byte_of_character(utf8_decode(s + i, n - i, &len)) < 0) return false;
+        i += (size_t)len;
+    }
+    return true;
+}
+
 static size_t spaces_decode(const char *s, size_t n, char *out) {
     size_t n_out = 0;
     for (size_t i = 0; i < n;) {
@@ -48,47 +58,70 @@ static size_t spaces_decode(const char *s, size_t n, char *out) {
     return n_out;
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return -1;
+// No replacement is longer than what it stands for (pieces_init() checks that), so `out` has room. In place from the second on.
+static size_t replace_all(const struct vocab *v, const char *s, size_t n, char *out) {
+    if (n) memcpy(out, s, n);
+    for (int32_t k = 0; k < v->n_replaces; k++) {
+        const struct vocab_str from = v->replaces[k].from, to = v->replaces[k].to;
+        size_t n_out = 0;
+        for (size_t i = 0; i < n;) {
+            if (n - i >= from.n && memcmp(out + i, from.s, from.n) == 0) {
+                if (to.n) memcpy(out + n_out, to.s, to.n);
+                n_out += to.n, i += from.n;
+            } else {
+                out[n_out++] = out[i++];
+            }
+        }
+        n = n_out;
+    }
+    return n;
 }
 
-// <0xNN>, nothing else: -1.
-static int byte_spelled(struct vocab_str t) {
-    if (t.n != 6 || memcmp(t.s, "<0x", 3) != 0 || t.s[5] != '>') return -1;
-    const int high = hex_digit(t.s[3]), low = hex_digit(t.s[4]);
-    return high < 0 || low < 0 ? -1 : high * 16 + low;
-}
+static bool is_control(enum token_kind kind) { return kind == TOKEN_CONTROL || kind == TOKEN_UNKNOWN; }
 
 // The bytes of one token to out, which has room for its text. Returns their number, -1: a malformed byte token.
 static long decode_token(const struct vocab *v, const struct vocab_token *t, char *out) {
     const bool is_text = t->kind == TOKEN_NORMAL || t->kind == TOKEN_UNUSED;
-    if (t->kind == TOKEN_BYTE && v->model == VOCAB_SPM) {
-        const int byte = byte_spelled(t->text);
+    if (t->kind == TOKEN_BYTE && v->model != VOCAB_BPE) {
+        const int byte = byte_token_value(t->text);
         if (byte >= 0) out[0] = (char)byte;
         return byte >= 0 ? 1 : -1;
     }
-    if (is_text && v->model == VOCAB_SPM) return (long)spaces_decode(t->text.s, t->text.n, out);
-    if (is_text || t->kind == TOKEN_BYTE) return (long)byte_level_decode(t->text.s, t->text.n, out);
+    if (v->model == VOCAB_SPM) return (long)spaces_decode(t->text.s, t->text.n, out);
+    if (v->model == VOCAB_BPE && (is_text || t->kind == TOKEN_BYTE))
+        return (long)byte_level_decode(t->text.s, t->text.n, out);
+    if (v->model != VOCAB_BPE && !is_control(t->kind)) return (long)replace_all(v, t->text.s, t->text.n, out);
     if (t->text.n) memcpy(out, t->text.s, t->text.n);
     return (long)t->text.n;
 }
 
-rn_status pieces_init(struct pieces *p, const struct vocab *v, rn_error *err) {
+static rn_status begin(struct pieces *p, const struct vocab *v, rn_error *err) {
     *p = (struct pieces){0};
     size_t n_all = 0;
     for (int32_t i = 0; i < v->n_tokens; i++)
         if (!size_add(n_all, v->tokens[i].text.n, &n_all) || n_all > UINT32_MAX)
             return fail(err, RN_E_LIMIT, "vocabulary: %d tokens: more than 4 GiB of text", v->n_tokens);
+    for (int32_t k = 0; k < v->n_replaces; k++)
+        if (v->replaces[k].from.n == 0 || v->replaces[k].to.n > v->replaces[k].from.n)
+            return fail(err, RN_E_UNSUPPORTED, "decoder: \"%.*s\" is replaced by a longer text",
+                        v->replaces[k].from.n < 64 ? (int)v->replaces[k].from.n : 64, v->replaces[k].from.s);
     p->bytes = mem_alloc(n_all);
     p->offset = mem_alloc(((size_t)v->n_tokens + 1) * sizeof *p->offset);
-    if (!p->bytes || !p->offset) {
-        pieces_free(p);
-        return fail(err, RN_E_NOMEM, "vocabulary: out of memory for %d tokens", v->n_tokens);
-    }
-    uint32_t at = 0;
+    if (p->bytes && p->offset) return RN_OK;
+    pieces_free(p);
+    return fail(err, RN_E_NOMEM, "vocabulary: out of memory for %d tokens", v->n_tokens);
+}
+
+static void add(struct pieces *p, int32_t i, uint32_t at, uint32_t n) {
+    p->offset[i] = at;
+    p->offset[i + 1] = at + n;
+    if (n > p->longest) p->longest = n;
+}
+
+rn_status pieces_init(struct pieces *p, const struct vocab *v, rn_error *err) {
+    const rn_status st = begin(p, v, err);
+    if (st != RN_OK) return st;
+    uint32_t at = p->offset[0] = 0;
     for (int32_t i = 0; i < v->n_tokens; i++) {
         const struct vocab_token *t = &v->tokens[i];
         const long n = decode_token(v, t, p->bytes + at);
@@ -97,11 +130,22 @@ rn_status pieces_init(struct pieces *p, const struct vocab *v, rn_error *err) {
             return fail(err, RN_E_FORMAT, "vocabulary: token %d: byte token \"%.*s\" is not of the form <0xNN>", i,
                         t->text.n < 40 ? (int)t->text.n : 40, t->text.s);
         }
-        p->offset[i] = at;
+        add(p, i, at, (uint32_t)n);
         at += (uint32_t)n;
-        if ((uint32_t)n > p->longest) p->longest = (uint32_t)n;
     }
-    p->offset[v->n_tokens] = at;
+    return RN_OK;
+}
+
+rn_status pieces_init_as_stored(struct pieces *p, const struct vocab *v, rn_error *err) {
+    const rn_status st = begin(p, v, err);
+    if (st != RN_OK) return st;
+    uint32_t at = p->offset[0] = 0;
+    for (int32_t i = 0; i < v->n_tokens; i++) {
+        const struct vocab_str text = v->tokens[i].text;
+        if (text.n) memcpy(p->bytes + at, text.s, text.n);
+        add(p, i, at, text.n);
+        at += text.n;
+    }
     return RN_OK;
 }
 

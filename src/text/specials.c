@@ -1,15 +1,9 @@
-// text/specials.c - a sorted list of spellings read as a trie: each byte of the text narrows a range of the list.
+// text/specials.c - two tries of spellings, walked from each position of the text.
 #include "text/specials.h"
 #include "base/mem.h"
-#include <stdlib.h>
+#include "text/unicode_forms.h"
+#include "text/utf8.h"
 #include <string.h>
-
-struct special {
-    struct vocab_str text;
-    int32_t id;
-    bool is_user_defined;
-    bool takes_space; // white space behind it belongs to it
-};
 
 static bool is_spelled(struct vocab_str s, const char *text) {
     return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
@@ -28,88 +22,112 @@ static bool is_phi3_marker(struct vocab_str s) {
     return !is_spelled(s, "<unk>") && !is_spelled(s, "<s>") && !is_spelled(s, "<|endoftext|>");
 }
 
-static int by_spelling(const void *pa, const void *pb) {
-    const struct special *a = pa, *b = pb;
-    const int order = memcmp(a->text.s, b->text.s, a->text.n < b->text.n ? a->text.n : b->text.n);
-    if (order != 0) return order;
-    if (a->text.n != b->text.n) return a->text.n < b->text.n ? -1 : 1;
-    return a->id < b->id ? -1 : 1; // of equal spellings the first token counts
-}
-
 static bool is_special(const struct vocab_token *t) {
-    return t->text.n > 0 && (t->kind == TOKEN_CONTROL || t->kind == TOKEN_UNKNOWN || t->kind == TOKEN_USER_DEFINED);
+    return t->kind == TOKEN_CONTROL || t->kind == TOKEN_UNKNOWN || t->kind == TOKEN_USER_DEFINED;
 }
 
-rn_status specials_init(struct specials *s, const struct vocab *v, rn_error *err) {
-    *s = (struct specials){0};
-    size_t n = 0;
+// list: room for all. Returns how many there are; -1: one is too long, which `err` tells.
+static int32_t gather(const struct vocab *v, const struct vocab_str *texts, bool only_user_defined,
+                      struct spelling *list, rn_error *err) {
+    int32_t n = 0;
     for (int32_t i = 0; i < v->n_tokens; i++) {
-        if (!is_special(&v->tokens[i])) continue;
-        if (v->tokens[i].text.n > SPECIALS_MAX_BYTES)
-            return fail(err, RN_E_LIMIT,
-                        "vocabulary: token %d: a control or user-defined token of %u bytes, at most %d", i,
-                        v->tokens[i].text.n, SPECIALS_MAX_BYTES);
+        const struct vocab_str s = texts[i];
+        if (s.n == 0 || !is_special(&v->tokens[i]) || (only_user_defined && v->tokens[i].kind != TOKEN_USER_DEFINED))
+            continue;
+        if (s.n > SPECIALS_MAX_BYTES) {
+            fail(err, RN_E_LIMIT, "vocabulary: token %d: a control or user-defined token of %u bytes, at most %d", i,
+                 s.n, SPECIALS_MAX_BYTES);
+            return -1;
+        }
+        if (list) list[n] = (struct spelling){s, i};
         n++;
     }
-    if (n == 0) return RN_OK;
-    s->list = mem_alloc(n * sizeof *s->list);
-    if (!s->list) return fail(err, RN_E_NOMEM, "vocabulary: out of memory for %zu control tokens", n);
+    return n;
+}
 
-    const bool phi3 = is_phi3(v);
-    n = 0;
-    for (int32_t i = 0; i < v->n_tokens; i++) {
-        const struct vocab_token *t = &v->tokens[i];
-        if (!is_special(t)) continue;
-        s->list[n++] = (struct special){t->text, i, t->kind == TOKEN_USER_DEFINED, phi3 && is_phi3_marker(t->text)};
-    }
-    qsort(s->list, n, sizeof *s->list, by_spelling);
-    for (size_t i = 0; i < n; i++) s->first[(uint8_t)s->list[i].text.s[0] + 1]++;
-    for (size_t b = 0; b < 256; b++) s->first[b + 1] += s->first[b];
-    return RN_OK;
+rn_status specials_init(struct specials *s, const struct vocab *v, const struct vocab_str *texts, rn_error *err) {
+    *s = (struct specials){0};
+    const int32_t n = gather(v, texts, false, NULL, err);
+    if (n < 0) return RN_E_LIMIT;
+    if (n == 0) return RN_OK;
+    struct spelling *const list = mem_alloc((size_t)n * sizeof *list);
+    *s = (struct specials){.v = v, .is_phi3 = is_phi3(v)};
+    bool ok = list && trie_init(&s->all, list, (uint32_t)gather(v, texts, false, list, NULL));
+    ok = ok && trie_init(&s->user_defined, list, (uint32_t)gather(v, texts, true, list, NULL));
+    mem_free(list);
+    if (ok) return RN_OK;
+    specials_free(s);
+    return fail(err, RN_E_NOMEM, "vocabulary: out of memory for %d control tokens", n);
 }
 
 void specials_free(struct specials *s) {
-    mem_free(s->list);
+    trie_free(&s->all);
+    trie_free(&s->user_defined);
     *s = (struct specials){0};
 }
 
-// First index in list[lo..hi) whose byte at `depth` is >= byte; all spellings there are longer than depth.
-static uint32_t lower_bound(const struct special *list, uint32_t lo, uint32_t hi, size_t depth, int byte) {
-    while (lo < hi) {
-        const uint32_t mid = lo + (hi - lo) / 2;
-        if ((uint8_t)list[mid].text.s[depth] < byte)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+// The longest spelling that text[0..n) begins with: its length, 0: none.
+static size_t longest_at(const struct trie *t, const char *text, size_t n, int32_t *id) {
+    size_t longest = 0;
+    uint32_t node = TRIE_ROOT;
+    for (size_t i = 0; i < n && (node = trie_step(t, node, (uint8_t)text[i])) != TRIE_NONE; i++)
+        if (trie_id(t, node) >= 0) longest = i + 1, *id = trie_id(t, node);
+    return longest;
 }
 
-// The longest spelling that text[0..n) begins with and that counts here, NULL: none.
-static const struct special *longest_at(const struct specials *s, const char *text, size_t n, bool controls) {
-    const struct special *best = NULL;
-    uint32_t lo = s->first[(uint8_t)text[0]], hi = s->first[(uint8_t)text[0] + 1];
-    for (size_t depth = 1; lo < hi; depth++) {
-        for (; lo < hi && s->list[lo].text.n == depth; lo++) // the shortest of a range come first
-            if ((controls || s->list[lo].is_user_defined) && (!best || best->text.n < depth)) best = &s->list[lo];
-        if (depth == n) break;
-        const int byte = (uint8_t)text[depth];
-        lo = lower_bound(s->list, lo, hi, depth, byte);
-        hi = lower_bound(s->list, lo, hi, depth, byte + 1);
-    }
-    return best;
+static bool is_space_at(const char *s, size_t n, size_t *len) {
+    int n_char = utf8_char_len(s, n);
+    *len = n_char > 0 ? (size_t)n_char : 1;
+    return n_char > 0 && unicode_is_space(utf8_decode(s, n, &n_char));
 }
 
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static size_t char_before(const char *text, size_t from, size_t end) {
+    size_t at = end - 1;
+    while (at > from && end - at < 4 && ((uint8_t)text[at] & 0xC0) == 0x80) at--;
+    return at;
+}
+
+static bool is_word_at(const char *s, size_t n) {
+    int len = n > 0 ? utf8_char_len(s, n) : 0;
+    return len > 0 && unicode_is_word(utf8_decode(s, n, &len));
+}
+
+static bool takes_space_behind(const struct specials *s, int32_t id, bool controls) {
+    const struct vocab_token *t = &s->v->tokens[id];
+    return t->flags & TOKEN_TAKES_SPACE_BEHIND || (controls && s->is_phi3 && is_phi3_marker(t->text));
+}
+
+static void widen(const struct specials *s, const char *text, size_t n, size_t from, bool controls,
+                  struct special_match *m) {
+    size_t len;
+    while (takes_space_behind(s, m->id, controls) && m->end < n && is_space_at(text + m->end, n - m->end, &len))
+        m->end += len;
+    while (s->v->tokens[m->id].flags & TOKEN_TAKES_SPACE_BEFORE && m->pos > from) {
+        const size_t before = char_before(text, from, m->pos);
+        if (!is_space_at(text + before, m->pos - before, &len) || len != m->pos - before) break;
+        m->pos = before;
+    }
+}
+
+static bool is_whole_word(const char *text, size_t n, size_t pos, size_t end) {
+    const size_t before = pos > 0 ? char_before(text, 0, pos) : 0;
+    return !(pos > 0 && is_word_at(text + before, pos - before)) && !is_word_at(text + end, n - end);
+}
 
 bool specials_find(const struct specials *s, const char *text, size_t n, size_t from, bool controls,
                    struct special_match *out) {
-    for (size_t i = from; i < n && s->list; i++) {
-        const struct special *const hit = longest_at(s, text + i, n - i, controls);
-        if (!hit) continue;
-        size_t end = i + hit->text.n;
-        while (controls && hit->takes_space && end < n && is_space(text[end])) end++;
-        *out = (struct special_match){i, hit->text.n, end, hit->id, hit->is_user_defined};
+    const struct trie *const t = controls ? &s->all : &s->user_defined;
+    for (size_t i = from; i < n && t->n_nodes > 0; i++) {
+        int32_t id = -1;
+        const size_t len = longest_at(t, text + i, n - i, &id);
+        if (len == 0) continue;
+        const struct vocab_token *token = &s->v->tokens[id];
+        if (token->flags & TOKEN_ONLY_WHOLE_WORD && !is_whole_word(text, n, i, i + len)) {
+            i += len - 1;
+            continue;
+        }
+        *out = (struct special_match){i, i + len, id, token->kind == TOKEN_USER_DEFINED};
+        widen(s, text, n, from, controls, out);
         return true;
     }
     return false;

@@ -5,24 +5,27 @@
 #define RN_TEXT_SPECIALS_H
 
 #include "base/status.h"
+#include "text/trie.h"
 #include "text/vocab.h"
 
 #define SPECIALS_MAX_BYTES 512 // of one spelling: bounds the work at each position of a text
 
 struct specials {
-    struct special *list; // sorted by spelling
-    uint32_t first[257];  // list[first[b] .. first[b + 1]) begin with byte b
+    const struct vocab *v;
+    struct trie all, user_defined; // the second: what is looked for where control tokens are not
+    bool is_phi3;
 }; // zero = none, nothing to free
 
 struct special_match {
-    size_t pos, n; // where the spelling stands
-    size_t end;    // where the text goes on: behind the white space that belongs to the token, if any
+    size_t pos; // where the token begins, with the white space that belongs to it
+    size_t end; // where the text goes on
     int32_t id;
     bool is_user_defined; // else control or unknown
 };
 
+// texts: [n_tokens] the spellings to look for; of tokens that are no special ones, and empty ones, none.
 // Errors: RN_E_LIMIT (a spelling over SPECIALS_MAX_BYTES), RN_E_NOMEM. On failure *s is zero.
-rn_status specials_init(struct specials *s, const struct vocab *v, rn_error *err);
+rn_status specials_init(struct specials *s, const struct vocab *v, const struct vocab_str *texts, rn_error *err);
 void specials_free(struct specials *s);
 // The first match at or after `from`; user-defined tokens always, others only with `controls`. false: none.
 bool specials_find(const struct specials *s, const char *text, size_t n, size_t from, bool controls,

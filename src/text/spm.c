@@ -1,5 +1,6 @@
 // text/spm.c - SentencePiece's BPE over the shared merger.
 #include "text/spm.h"
+#include "text/byte_tokens.h"
 #include <math.h>
 #include <string.h>
 
@@ -21,16 +22,18 @@ static bool has_inner_space(const char *piece, uint32_t n) {
 rn_status spm_init(struct spm *s, const struct vocab *v, const struct pieces *p, const struct token_table *tokens,
                    rn_error *err) {
     *s = (struct spm){.v = v, .tokens = tokens, .words_are_apart = true};
-    memset(s->byte_id, 0xFF, sizeof s->byte_id); // -1
+    byte_tokens_find(v, s->byte_id);
     for (int32_t id = 0; id < v->n_tokens; id++) {
         const struct vocab_token *t = &v->tokens[id];
         uint32_t n = 0;
         const char *piece = piece_of(p, id, &n);
-        if (t->kind == TOKEN_BYTE && s->byte_id[(uint8_t)piece[0]] < 0) s->byte_id[(uint8_t)piece[0]] = id;
         if (t->kind != TOKEN_NORMAL) continue;
         if (isnan(t->score)) return fail(err, RN_E_FORMAT, "vocabulary: token %d: its score is not a number", id);
         if (has_inner_space(piece, n)) s->words_are_apart = false;
     }
+    if (!v->has_byte_tokens)
+        return v->unk >= 0 ? RN_OK
+                           : fail(err, RN_E_FORMAT, "vocabulary: there is neither an unknown token nor bytes");
     for (int byte = 0; byte < 256; byte++)
         if (s->byte_id[byte] < 0) return fail(err, RN_E_FORMAT, "vocabulary: there is no byte token <0x%02X>", byte);
     return RN_OK;
@@ -52,7 +55,9 @@ static size_t char_len(const char *s, size_t n) {
     return len < n ? len : n;
 }
 
-static bool add_bytes(const struct spm *s, const char *bytes, size_t n, struct id_list *ids) {
+// Without byte tokens neighbouring unknown characters are one unknown token, within a word.
+static bool add_unknown(const struct spm *s, const char *bytes, size_t n, bool is_run, struct id_list *ids) {
+    if (!s->v->has_byte_tokens) return is_run || id_list_add(ids, s->v->unk);
     for (size_t i = 0; i < n; i++)
         if (!id_list_add(ids, s->byte_id[(uint8_t)bytes[i]])) return false;
     return true;
@@ -66,10 +71,13 @@ static bool encode_word(const struct spm *s, const char *word, size_t n, struct 
         merger_add(m, (uint32_t)i, (uint32_t)len, -1);
     }
     merger_run(m, word, joins, s);
+    bool after_unknown = false;
     for (int32_t i = 0; i >= 0; i = m->symbols[i].next) {
         const struct merge_symbol *const sym = &m->symbols[i];
         const int32_t id = sym->id >= 0 ? sym->id : token_table_find(s->tokens, word + sym->pos, sym->n);
-        if (!(id >= 0 ? id_list_add(ids, id) : add_bytes(s, word + sym->pos, sym->n, ids))) return false;
+        if (!(id >= 0 ? id_list_add(ids, id) : add_unknown(s, word + sym->pos, sym->n, after_unknown, ids)))
+            return false;
+        after_unknown = id < 0;
     }
     return true;
 }

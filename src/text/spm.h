@@ -17,7 +17,7 @@ struct spm {
     bool words_are_apart; // no token has a space behind another character: words can be merged one by one
 };
 
-// Errors: RN_E_FORMAT (a byte without a token, a score that is not a number).
+// Errors: RN_E_FORMAT (a byte without a token where there are byte tokens, else no unknown token; a score that is not a number).
 rn_status spm_init(struct spm *s, const struct vocab *v, const struct pieces *p, const struct token_table *tokens,
                    rn_error *err);
 // Appends the tokens of text[0..n), n at most TOKENIZER_MAX_TEXT. Errors: RN_E_NOMEM.

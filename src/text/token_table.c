@@ -24,6 +24,12 @@ static struct token_slot *slot_of(const struct token_table *t, const char *bytes
     }
 }
 
+// A byte-level token with a character outside the alphabet is never made, and must not hide the one that is.
+static bool is_found(const struct vocab *v, const struct vocab_token *t) {
+    if (v->model == VOCAB_CHAR_BPE && t->kind == TOKEN_USER_DEFINED) return !(t->flags & TOKEN_IS_ADDED);
+    return t->kind == TOKEN_NORMAL && (v->model != VOCAB_BPE || byte_level_covers(t->text.s, t->text.n));
+}
+
 rn_status token_table_init(struct token_table *t, const struct vocab *v, const struct pieces *p, rn_error *err) {
     size_t n_slots = 16;
     while (n_slots < (size_t)v->n_tokens + (size_t)v->n_tokens / 2) n_slots *= 2; // at most two thirds full
@@ -33,7 +39,7 @@ rn_status token_table_init(struct token_table *t, const struct vocab *v, const s
     for (int32_t id = 0; id < v->n_tokens; id++) {
         uint32_t n = 0, tag = 0;
         const char *piece = piece_of(p, id, &n);
-        if (n == 0 || v->tokens[id].kind != TOKEN_NORMAL) continue;
+        if (n == 0 || !is_found(v, &v->tokens[id])) continue;
         struct token_slot *const s = slot_of(t, piece, n, &tag);
         if (s->id_plus1 == 0) *s = (struct token_slot){tag, id + 1};
     }

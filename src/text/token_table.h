@@ -1,6 +1,7 @@
-// text/token_table.h - finds the normal token that stands for given bytes.
+// text/token_table.h - finds the token that stands for given bytes.
 //
-// Only tokens of kind TOKEN_NORMAL are in it: text never becomes a control, unknown, byte or unused token by merging.
+// Only tokens of kind TOKEN_NORMAL are in it: text never becomes a control, unknown, byte or unused token by merging. User-defined
+// ones, which text becomes anyway, are in it for BPE over characters: published merges go through some of them.
 // Of tokens with equal bytes the first counts.
 // Ownership: token_table_init() fills, token_table_free() releases; points into `pieces`. Threads: immutable once filled.
 #ifndef RN_TEXT_TOKEN_TABLE_H

@@ -1,6 +1,7 @@
 // tests/text/pre_tokenizer_test.c - the words that each row of the pattern table cuts.
 #include "base/mem.h"
 #include "tests/check.h"
+#include "text/pattern.h"
 #include "text/pre_tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,13 @@ static rn_status note_word(void *user, size_t pos, size_t n, rn_error *err) {
     return RN_OK;
 }
 
+static struct vocab named(const char *name) { return (struct vocab){.pre = {name, (uint32_t)strlen(name)}}; }
+
 static pre_tokenizer *make(const char *name) {
     pre_tokenizer *p = NULL;
     rn_error err = {0};
-    CHECK_OK(pre_tokenizer_create((struct vocab_str){name, (uint32_t)strlen(name)}, &p, &err), &err);
+    const struct vocab v = named(name);
+    CHECK_OK(pre_tokenizer_create(&v, &p, &err), &err);
     return p;
 }
 
@@ -82,13 +86,14 @@ TEST(words_are_cut_as_the_published_patterns_do) {
 
 TEST(every_known_name_can_be_made_and_no_other) {
     for (const char *const *name = pre_tokenizer_known(); *name; name++) pre_tokenizer_destroy(make(*name));
-    static const char *const unknown[] = {"", "gpt-", "gpt-22", "GPT-2", "default"};
+    static const char *const unknown[] = {"", "gpt-", "gpt-22", "GPT-2", "kimi-k2"};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         pre_tokenizer *p = NULL;
         rn_error err = {0};
-        const struct vocab_str name = {unknown[i], (uint32_t)strlen(unknown[i])};
-        CHECK_FAILS(pre_tokenizer_create(name, &p, &err), RN_E_UNSUPPORTED, &err);
-        CHECK_HAS(err.text, "known ones are gpt-2, smollm, llama-bpe, llama3, llama-v3");
+        const struct vocab v = named(unknown[i]);
+        CHECK_FAILS(pre_tokenizer_create(&v, &p, &err), RN_E_UNSUPPORTED, &err);
+        CHECK_HAS(err.text, "known ones are gpt-2, smollm, llama-bpe, dbrx, ");
+        CHECK_HAS(err.text, "bloom, viking, and 52 other names for these");
         CHECK(p == NULL);
     }
 }
@@ -103,12 +108,13 @@ static char *many_breaks(size_t n) {
 
 TEST(field_2_25_a_limit_of_the_patterns_is_an_error_with_the_position) {
     pre_tokenizer *p = make("llama-bpe");
-    char *text = many_breaks(PRE_MATCH_LIMIT);
+    char *text = many_breaks(PATTERN_MATCH_LIMIT);
     const struct {
         const char *why;
         size_t n_breaks;
         rn_status code;
-    } sizes[] = {{"half the limit", PRE_MATCH_LIMIT / 2, RN_OK}, {"the limit and more", PRE_MATCH_LIMIT, RN_E_LIMIT}};
+    } sizes[] = {{"half the limit", PATTERN_MATCH_LIMIT / 2, RN_OK},
+                 {"the limit and more", PATTERN_MATCH_LIMIT, RN_E_LIMIT}};
     for (size_t i = 0; i < 2 && text; i++) {
         struct words w = {.text = text};
         rn_error err = {0};
@@ -117,7 +123,7 @@ TEST(field_2_25_a_limit_of_the_patterns_is_an_error_with_the_position) {
                     &err);
         if (sizes[i].code != RN_OK)
             CHECK_STR(err.text,
-                      "text: byte 0: the limit of 1,000,000 match steps of pre-tokenizer llama-bpe is reached");
+                      "text: byte 0: pre-tokenizer llama-bpe: the limit of 1,000,000 match steps is reached");
         else
             CHECK_INT(w.n_words, 2);
     }

@@ -135,7 +135,7 @@ static inline void small_spm(struct small_vocab *sv) {
     small_add(sv, "<tag>s", 0, TOKEN_USER_DEFINED);
     small_add(sv, "<unused>", -3, TOKEN_UNUSED);
     sv->v.bos = SPM_BOS, sv->v.eos = SPM_EOS, sv->v.unk = SPM_UNK;
-    sv->v.add_bos = sv->v.add_space_prefix = true;
+    sv->v.add_bos = sv->v.add_space_prefix = sv->v.has_byte_tokens = true;
 }
 
 #endif
