@@ -1,6 +1,6 @@
 // tests/shared.c - where tests find reference material and put temporary files; see check.h.
 #include "tests/check.h"
-#include <dirent.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,14 +29,11 @@ const char *shared_path(const char *rel) {
 const char *tests_path(const char *rel) { return join(RUNNEL_SOURCE_DIR "/tests", rel); }
 
 static char temp[256];
-static void remove_temp(void) {
-    DIR *d = opendir(temp);
-    if (!d) return;
-    for (struct dirent *e; (e = readdir(d));)
-        if (e->d_name[0] != '.') unlink(join(temp, e->d_name));
-    closedir(d);
-    rmdir(temp);
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at) {
+    (void)st, (void)type, (void)at;
+    return remove(path);
 }
+static void remove_temp(void) { nftw(temp, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
 const char *temp_dir(void) {
     if (temp[0]) return temp;

@@ -48,14 +48,14 @@ void table_add(bytes *to, const char *const *cells, size_t n_rows, size_t n_colu
 }
 
 const char *human_size(uint64_t n_bytes, char *text) {
-    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
-    if (n_bytes < 1000) {
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (n_bytes < 1024) {
         snprintf(text, HUMAN_BYTES, "%" PRIu64 " bytes", n_bytes);
         return text;
     }
-    double v = (double)n_bytes / 1000;
+    double v = (double)n_bytes / 1024;
     size_t u = 0;
-    while (v >= 999.5 && u + 1 < sizeof units / sizeof *units) v /= 1000, u++;
+    while (v >= 1023.5 && u + 1 < sizeof units / sizeof *units) v /= 1024, u++;
     snprintf(text, HUMAN_BYTES, v < 9.95 ? "%.1f %s" : "%.0f %s", v, units[u]);
     return text;
 }

@@ -16,7 +16,7 @@ void print_wrapped(const char *text, int indent, int width, FILE *to);
 // whose last cell begins with a digit is set to the right.
 void table_add(bytes *to, const char *const *cells, size_t n_rows, size_t n_columns);
 
-// "6.2 MB", "512 bytes": powers of 1000, as file managers and disks count. In `text`, which has HUMAN_BYTES bytes.
+// "5.9 MiB", "512 bytes": powers of 1024, as memory is counted and the engine's plan is written. In `text`, which has HUMAN_BYTES bytes.
 #define HUMAN_BYTES 32
 const char *human_size(uint64_t n_bytes, char *text);
 // "1,234,567".

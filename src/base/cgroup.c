@@ -1,4 +1,4 @@
-// base/cgroup.c - how much processor time the control group of this process grants.
+// base/cgroup.c - how much processor time and memory the control group of this process grants.
 #include "base/cgroup.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -55,30 +55,61 @@ static double quota_v1(const char *root, const char *dir, const char *group) {
 
 static double smaller_limit(double a, double b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
-typedef double (*quota_fn)(const char *root, const char *dir, const char *group);
+// What a group may still take of its bytes: at least 1, since 0 says that there is no limit. Version 1 writes "no limit" as a huge number.
+static double bytes_left(const char *limit_text, const char *used_text) {
+    const double limit = strtod(limit_text, NULL), used = strtod(used_text, NULL);
+    if (limit <= 0 || limit >= 0x1p60) return 0;
+    return limit > used ? limit - used : 1;
+}
+
+static double memory_v2(const char *root, const char *dir, const char *group) {
+    char limit[64], used[64] = "";
+    if (!read_system_file(limit, sizeof limit, "%s/sys/fs/cgroup/%s%s/memory.max", root, dir, group)) return 0;
+    read_system_file(used, sizeof used, "%s/sys/fs/cgroup/%s%s/memory.current", root, dir, group);
+    return bytes_left(limit, used);
+}
+
+static double memory_v1(const char *root, const char *dir, const char *group) {
+    char limit[64], used[64] = "";
+    if (!read_system_file(limit, sizeof limit, "%s/sys/fs/cgroup/%s%s/memory.limit_in_bytes", root, dir, group))
+        return 0;
+    read_system_file(used, sizeof used, "%s/sys/fs/cgroup/%s%s/memory.usage_in_bytes", root, dir, group);
+    return bytes_left(limit, used);
+}
+
+typedef double (*grant_fn)(const char *root, const char *dir, const char *group);
+
+// A kind of grant: its controller, where version 1 mounts it, and how one group's limit is read. 0: no limit.
+struct grant {
+    const char *controller, *v1_dirs[3];
+    grant_fn v2, v1;
+};
+static const struct grant cpu_grant = {"cpu", {"cpu", "cpu,cpuacct", "cpuacct,cpu"}, quota_v2, quota_v1};
+static const struct grant memory_grant = {"memory", {"memory"}, memory_v2, memory_v1};
 
 // The least of group's own limit and those of the groups above, up to the mount's root. A container often sees the
 // host's name of its group while the mount begins at the group itself: names that are not there are passed over.
-static double least_quota(const char *root, const char *dir, const char *group, quota_fn quota) {
+static double least_above(const char *root, const char *dir, const char *group, grant_fn of_group) {
     char path[MAX_PATH_BYTES];
     snprintf(path, sizeof path, "%s", strstr(group, "/..") ? "" : group); // "/..": outside what is mounted here
     double least = 0;
     for (;;) {
-        least = smaller_limit(least, quota(root, dir, path));
+        least = smaller_limit(least, of_group(root, dir, path));
         char *slash = strrchr(path, '/');
         if (!slash) return least;
         *slash = 0;
     }
 }
 
-static bool lists_cpu(const char *controllers) {
-    char list[256];
+static bool lists(const char *controllers, const char *name) {
+    char list[256], item[32];
     snprintf(list, sizeof list, ",%s,", controllers);
-    return strstr(list, ",cpu,") != NULL;
+    snprintf(item, sizeof item, ",%s,", name);
+    return strstr(list, item) != NULL;
 }
 
-double cgroup_cpu_quota(const char *root) {
-    static const char *const v2_dirs[] = {"", "unified"}, *const v1_dirs[] = {"cpu", "cpu,cpuacct", "cpuacct,cpu"};
+static double least_grant(const char *root, const struct grant *g) {
+    static const char *const v2_dirs[] = {"", "unified"};
     char groups[4 * MAX_PATH_BYTES];
     double least = 0;
     if (!read_system_file(groups, sizeof groups, "%s/proc/self/cgroup", root)) return 0;
@@ -91,9 +122,13 @@ double cgroup_cpu_quota(const char *root) {
         *group++ = 0;
         controllers++;
         for (size_t i = 0; i < 2 && !*controllers; i++)
-            least = smaller_limit(least, least_quota(root, v2_dirs[i], group, quota_v2));
-        for (size_t i = 0; i < 3 && lists_cpu(controllers); i++)
-            least = smaller_limit(least, least_quota(root, v1_dirs[i], group, quota_v1));
+            least = smaller_limit(least, least_above(root, v2_dirs[i], group, g->v2));
+        for (size_t i = 0; i < 3 && g->v1_dirs[i] && lists(controllers, g->controller); i++)
+            least = smaller_limit(least, least_above(root, g->v1_dirs[i], group, g->v1));
     }
     return least;
 }
+
+double cgroup_cpu_quota(const char *root) { return least_grant(root, &cpu_grant); }
+
+uint64_t cgroup_memory_left(const char *root) { return (uint64_t)least_grant(root, &memory_grant); }

@@ -56,23 +56,35 @@ static uint64_t bytes_per_position(const struct lane *l) {
     return bytes;
 }
 
-// The plan as a table, lines separated by `sep`.
-static void write_table(const rn_engine *e, const struct lane *l, const char *sep, char *out, size_t size) {
+// The plan, a row for each part: in columns on lines of their own, or in one sentence.
+static void write_table(const rn_engine *e, const struct lane *l, bool in_lines, char *out, size_t size) {
     const uint64_t kv_bytes = (uint64_t)pages_for(e, l) * KV_PAGE * bytes_per_position(l);
-    snprintf(out, size,
-             "weights used in the file %s%sweights repacked %s%srow buffers %s%skeys and values %s (%" PRId64
-             " positions, %s each)%s"
-             "together %s%slimit %s",
-             human(l->plan.mapped_bytes), sep, human(l->plan.repacked_bytes), sep, human(l->plan.buffer_bytes), sep,
-             human(kv_bytes), l->n_kv, human(bytes_per_position(l)), sep,
-             human(l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes + kv_bytes), sep,
-             human(e->limit_bytes));
+    char kv_name[64];
+    snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", l->n_kv);
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } rows[] = {
+        {"weights used in the file", l->plan.mapped_bytes},
+        {"weights repacked", l->plan.repacked_bytes},
+        {"row buffers", l->plan.buffer_bytes},
+        {kv_name, kv_bytes},
+        {"together", l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes + kv_bytes},
+        {"limit", e->limit_bytes},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, in_lines ? "%s%-42s %10s" : "%s%s %s",
+                              i == 0     ? ""
+                              : in_lines ? "\n"
+                                         : "; ",
+                              rows[i].name, human(rows[i].bytes));
 }
 
 static rn_status refuse(const rn_engine *e, const struct lane *l, const char *what, int64_t asked, int64_t fits,
                         rn_error *err) {
     char table[384];
-    write_table(e, l, "; ", table, sizeof table);
+    write_table(e, l, false, table, sizeof table);
     return fail(err, RN_E_LIMIT, "%s: %" PRId64 " positions do not fit, %" PRId64 " would: %s", what, asked, fits,
                 table);
 }
@@ -128,6 +140,6 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
         fixed += l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes;
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
-    if (st == RN_OK) write_table(e, &e->lanes[0], "\n", e->plan_text, sizeof e->plan_text);
+    if (st == RN_OK) write_table(e, &e->lanes[0], true, e->plan_text, sizeof e->plan_text);
     return st;
 }

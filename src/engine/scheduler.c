@@ -110,6 +110,7 @@ static bool may_run(rn_stream *s, int64_t now, int64_t *wait_until) {
     if (s->overflow == RN_OVERFLOW_CANCEL) {
         s->cancel_why = "slow reader";
         atomic_store(&s->cancelled, true);
+        s->engine->work = true; // the next round ends it, even when nothing else runs
         return false;
     }
     if (outbox_open_tokens(&s->out))

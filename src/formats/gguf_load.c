@@ -92,8 +92,8 @@ static rn_status load_first(struct package *p, struct gguf *g, rn_error *err) {
     size_t n_tensors = 0;
     bool found;
     rn_status st = read_part(file, g, err);
-    if (st == RN_OK) st = read_general(g, &p->hparams, err);
     if (st == RN_OK) st = gguf_check_part(g, p, 0, &n_tensors, err);
+    if (st == RN_OK) st = read_general(g, &p->hparams, err);
     if (st == RN_OK) st = gguf_read_vocab(g, &p->arena, &p->vocab, err);
     if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template", &p->chat_template, &found, err);
     if (st == RN_OK) st = package_reserve_tensors(p, n_tensors, err);

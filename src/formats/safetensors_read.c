@@ -123,9 +123,7 @@ static rn_status check_metadata(const struct json_node *v, rn_error *err) {
 
 static rn_status read_records(const struct json_node *header, struct arena *mem, struct safetensors *s,
                               rn_error *err) {
-    if (header->n_items > SAFETENSORS_MAX_TENSORS + 1) // one may be the metadata
-        return fail(err, RN_E_LIMIT, "%" PRIu32 " tensors, limit %d", header->n_items, SAFETENSORS_MAX_TENSORS);
-    s->records = arena_alloc(mem, header->n_items * sizeof *s->records);
+    s->records = arena_alloc(mem, header->n_items * sizeof *s->records); // JSON_MAX_VALUES bounds it
     if (!s->records) return fail(err, RN_E_NOMEM, "out of memory for %" PRIu32 " tensors", header->n_items);
     const struct json_node *v = json_first(header);
     for (uint32_t i = 0; i < header->n_items; i++, v = json_next(v)) {
@@ -134,6 +132,8 @@ static rn_status read_records(const struct json_node *header, struct arena *mem,
             if ((st = check_metadata(v, err)) != RN_OK) return st;
             continue;
         }
+        if (s->n_records == SAFETENSORS_MAX_TENSORS)
+            return fail(err, RN_E_LIMIT, "more than %d tensors", SAFETENSORS_MAX_TENSORS);
         st = read_record(v, mem, &s->records[s->n_records], err);
         if (st != RN_OK) {
             const int shown = v->n_name < SHOWN_NAME_BYTES ? (int)v->n_name : SHOWN_NAME_BYTES;

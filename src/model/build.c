@@ -55,10 +55,6 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: key %s.attention.sliding_window: %d: sliding windows are not supported",
                     package_path(m->pkg), m->h->arch, m->h->n_swa);
-    if (m->h->rope_scaling != ROPE_SCALING_NONE && m->h->rope_scaling != ROPE_SCALING_LINEAR)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "%s: key %s.rope.scaling.type: %s is not supported; supported: none, linear",
-                    package_path(m->pkg), m->h->arch, m->h->rope_scaling == ROPE_SCALING_YARN ? "yarn" : "llama3");
     return RN_OK;
 }
 

@@ -129,7 +129,10 @@ class Terminal:
     """The program with stdin, stdout and stderr, or some of them, on a terminal of its own."""
 
     def __init__(self, *args, columns=80, stdin=None, stdout=None, env=None):
-        self.master, slave = pty.openpty()
+        try:
+            self.master, slave = pty.openpty()
+        except OSError as e:
+            raise Skip(f'no pseudo-terminal here: {e}') from e
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
         self.child = subprocess.Popen([PROGRAM, *map(str, args)], env=env or environment(), start_new_session=True,
                                       stdin=slave if stdin is None else stdin, stdout=slave if stdout is None else stdout,

@@ -53,10 +53,6 @@ static struct tiny_model tiny(void) {
 
 static void keys_unknown_arch(struct gguf_builder *b) { gb_str(b, "general.architecture", "mamba9"); }
 static void keys_projector(struct gguf_builder *b) { gb_str(b, "general.type", "mmproj"); }
-static void keys_yarn(struct gguf_builder *b) {
-    gb_str(b, "llama.rope.scaling.type", "yarn");
-    gb_f32(b, "llama.rope.scaling.factor", 4);
-}
 static void keys_experts(struct gguf_builder *b) {
     gb_u32(b, "llama.expert_count", 8);
     gb_u32(b, "llama.expert_used_count", 2);
@@ -130,10 +126,6 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
          {.keys = keys_projector},
          RN_E_UNSUPPORTED,
          "tiny.gguf: general.type is 'mmproj', not a model that generates text (architecture 'llama')"},
-        {"yarn",
-         {.keys = keys_yarn},
-         RN_E_UNSUPPORTED,
-         "tiny.gguf: key llama.rope.scaling.type: yarn is not supported; supported: none, linear"},
         {"experts",
          {.keys = keys_experts},
          RN_E_UNSUPPORTED,

@@ -50,3 +50,87 @@ TEST(frequencies_are_theta_to_the_minus_2i_over_n_rot_scaled_and_divided_by_fact
         CHECK(got[h->n_rot / 2] == -1);
     }
 }
+
+// YaRN as transformers writes it out (modeling_rope_utils), in libm's double arithmetic.
+static double yarn_want(const struct hparams *h, int i) {
+    const double d = h->n_rot, base = (double)h->rope_theta, n = h->rope_n_ctx_orig, two_pi = 2 * acos(-1.0);
+    double low = d * log(n / ((double)h->rope_beta_fast * two_pi)) / (2 * log(base));
+    double high = d * log(n / ((double)h->rope_beta_slow * two_pi)) / (2 * log(base));
+    if (!h->rope_exact_ramp) low = floor(low), high = ceil(high);
+    low = fmax(low, 0), high = fmin(high, d - 1);
+    if (low == high) high += 0.001;
+    const double keep = 1 - fmin(fmax((i - low) / (high - low), 0), 1), freq = pow(base, -2.0 * i / d);
+    return freq / (double)h->rope_factor * (1 - keep) + freq * keep;
+}
+
+#define YARN(d, theta, factor, n_ctx, fast, slow, exact)                                                             \
+    {.n_rot = d,                                                                                                     \
+     .rope_theta = theta,                                                                                            \
+     .rope_scaling = ROPE_SCALING_YARN,                                                                              \
+     .rope_factor = factor,                                                                                          \
+     .rope_n_ctx_orig = n_ctx,                                                                                       \
+     .rope_beta_fast = fast,                                                                                         \
+     .rope_beta_slow = slow,                                                                                         \
+     .rope_exact_ramp = exact}
+
+TEST(yarn_keeps_fast_pairs_divides_slow_ones_and_mixes_those_between) {
+    static const struct {
+        const char *why;
+        struct hparams h;
+    } rows[] = {
+        {"qwen's values", YARN(128, 1e6f, 4, 32768, 32, 1, false)},
+        {"a small head", YARN(16, 1e4f, 4, 64, 32, 1, false)},
+        {"ends that are no whole pairs", YARN(64, 150000, 32, 4096, 32, 1, true)},
+        {"one pair", YARN(2, 1e4f, 8, 2048, 32, 1, false)},
+        {"a short original context", YARN(64, 1e4f, 2, 4, 32, 1, false)},
+        {"both ends alike", YARN(32, 1e4f, 2, 4096, 8, 8, true)},
+        {"a factor below 1", YARN(32, 1e4f, 0.5f, 4096, 32, 1, false)},
+        {"theta near 1", YARN(32, 1.001f, 3, 4096, 32, 1, false)},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        float got[MAX_PAIRS];
+        rope_inv_freq(&rows[r].h, NULL, got);
+        for (int i = 0; i < rows[r].h.n_rot / 2; i++) {
+            const double want = yarn_want(&rows[r].h, i);
+            check_note("%s: pair %d: %.9g, want %.9g", rows[r].why, i, (double)got[i], want);
+            CHECK(next_to(got[i], want));
+        }
+    }
+    // The worked value: a ramp from pair 23 to pair 40.
+    float got[MAX_PAIRS];
+    rope_inv_freq(&rows[0].h, NULL, got);
+    CHECK(next_to(got[23], pow(1e6, -2.0 * 23 / 128)) && got[24] < (float)pow(1e6, -2.0 * 24 / 128));
+    CHECK(got[39] > (float)(pow(1e6, -2.0 * 39 / 128) / 4) && next_to(got[40], pow(1e6, -2.0 * 40 / 128) / 4));
+}
+
+TEST(yarn_multiplies_cosines_and_sines_by_its_attention_factor) {
+    static const struct {
+        const char *why;
+        struct hparams h;
+        double want;
+    } rows[] = {
+        {"no scaling", {.rope_attn_factor = 1}, 1},
+        {"a factor of the file's own", {.rope_attn_factor = 1.5f}, 1.5},
+        {"linear", {.rope_attn_factor = 1, .rope_scaling = ROPE_SCALING_LINEAR, .rope_factor = 4}, 1},
+        {"yarn by 4",
+         {.rope_attn_factor = 1, .rope_scaling = ROPE_SCALING_YARN, .rope_factor = 4, .rope_mscale = 1},
+         1.1386294361119891},
+        {"yarn by less than 1",
+         {.rope_attn_factor = 1, .rope_scaling = ROPE_SCALING_YARN, .rope_factor = 0.5f, .rope_mscale = 1},
+         1},
+        {"deepseek's pair of weights",
+         {.rope_attn_factor = 1,
+          .rope_scaling = ROPE_SCALING_YARN,
+          .rope_factor = 40,
+          .rope_mscale = 1,
+          .rope_mscale_all = 0.5f},
+         1.3688879454113937 / 1.1844439727056968},
+        {"the whole factor given",
+         {.rope_attn_factor = 1.25f, .rope_scaling = ROPE_SCALING_YARN, .rope_factor = 40},
+         1.25},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        check_note("%s: %.9g, want %.9g", rows[r].why, (double)rope_magnitude(&rows[r].h), rows[r].want);
+        CHECK(next_to(rope_magnitude(&rows[r].h), rows[r].want));
+    }
+}
