@@ -141,7 +141,7 @@ def without_what_a_static_link_needs_there_is_the_shared_library_and_a_reason(fo
     write(folder, {'CMakeLists.txt': POOR_USER})
     said = run('cmake', '-S', folder, '-B', folder / 'build', '-G', cached('CMAKE_GENERATOR'), f'-DCMAKE_PREFIX_PATH={prefix()}',
                fails=True, env={'PKG_CONFIG_LIBDIR': str(folder)})
-    has(' '.join(said.split()), 'runnel::static needs threads, and by pkg-config: libpcre2-8 >= 10.30, jansson >= 2.12')
+    has(' '.join(said.split()), 'runnel::static needs threads, and by pkg-config: libpcre2-8 >= 10.30, libutf8proc >= 2.5, jansson >= 2.12')
     assert 'alone' not in said, said
 
 
@@ -178,10 +178,11 @@ def a_static_user_may_have_functions_named_as_the_inner_ones(folder):
 def a_missing_library_is_named_with_its_package_when_configuring(folder):
     need('cmake', 'cc', 'c++', 'pkg-config')
     pcre2 = 'libpcre2-8 10.30 or newer (Debian, Ubuntu: libpcre2-dev)'
+    utf8proc = 'libutf8proc 2.5 or newer (Debian, Ubuntu: libutf8proc-dev)'
     jansson = 'jansson 2.12 or newer (Debian, Ubuntu: libjansson-dev)'
-    for why, versions, missing in [('neither is there', {}, [pcre2, jansson]),
-                                   ('one is too old', {'libpcre2-8': '10.29', 'jansson': '2.12'}, [pcre2]),
-                                   ('the other is', {'libpcre2-8': '10.30', 'jansson': '2.11'}, [jansson])]:
+    for why, versions, missing in [('none is there', {}, [pcre2, utf8proc, jansson]),
+                                   ('one is too old', {'libpcre2-8': '10.29', 'libutf8proc': '2.5', 'jansson': '2.12'}, [pcre2]),
+                                   ('another is', {'libpcre2-8': '10.30', 'libutf8proc': '2.5', 'jansson': '2.11'}, [jansson])]:
         place = folder / why
         write(place, {'empty': '', **{f'{n}.pc': f'Name: {n}\nDescription: -\nVersion: {v}\n' for n, v in versions.items()}})
         said = run('cmake', '-S', ROOT, '-B', place / 'build', '-G', cached('CMAKE_GENERATOR'), fails=True,
@@ -197,8 +198,8 @@ def the_debian_packages_say_what_they_need_and_hold_the_same_files(folder):
     debs = {deb.name.partition('_')[0]: deb for deb in folder.glob('*.deb')}
     assert set(debs) == {'runnel', 'librunnel-dev'}, debs
     held = set()
-    for name, section, needs in [('runnel', 'science', ['libc6', 'libpcre2-8-0', 'libjansson4']),
-                                 ('librunnel-dev', 'libdevel', [f'runnel (= {VERSION})', 'libpcre2-dev', 'libjansson-dev'])]:
+    for name, section, needs in [('runnel', 'science', ['libc6', 'libpcre2-8-0', 'libutf8proc2', 'libjansson4']),
+                                 ('librunnel-dev', 'libdevel', [f'runnel (= {VERSION})', 'libpcre2-dev', 'libutf8proc-dev', 'libjansson-dev'])]:
         control = run('dpkg-deb', '-f', debs[name])
         has(control, f'Package: {name}\n', f'Version: {VERSION}\n', f'Section: {section}\n', 'Description: streams of text',
             'Maintainer: ', *needs)

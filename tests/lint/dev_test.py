@@ -57,7 +57,7 @@ def a_package_that_cannot_be_had_is_named_with_the_reason(folder):
     machine = bare_machine(folder, 'echo "E: Unable to locate package ${@: -1}"; [[ $* == *update* ]]\n')
     status, out, err = dev('run', 'Once upon a time', **machine)
     assert (status, out) == (1, ''), err
-    has(err, 'dev: setup: installing gcc g++ cmake ninja-build pkg-config libpcre2-dev libjansson-dev',
+    has(err, 'dev: setup: installing gcc g++ cmake ninja-build pkg-config libpcre2-dev libutf8proc-dev libjansson-dev',
         'dev: setup: cannot install gcc: E: Unable to locate package gcc')
 
 
