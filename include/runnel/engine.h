@@ -125,7 +125,6 @@ typedef bool (*rn_input_fn)(void *user, int32_t matrix, const char *name, const 
 RN_API rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_input_fn on_input,
                             void *user, rn_error *err);
 
-
 #ifdef __cplusplus
 }
 #endif

@@ -38,13 +38,15 @@ typedef struct rn_type_rule {
 
 typedef struct rn_quantize_options {
     size_t struct_size;
-    const char *type;         // a name of rn_quantization_at(), without regard to case. NULL: rn_convert() keeps matrices as they are
+    const char *
+        type; // a name of rn_quantization_at(), without regard to case. NULL: rn_convert() keeps matrices as they are
     const rn_type_rule *keep; // n_keep rules that go before `type`
     size_t n_keep;
-    const char *imatrix;   // a file of rn_imatrix() or of llama.cpp (GGUF); NULL: all columns matter alike
-    bool allow_requantize; // also matrices that are quantized already, which loses more than starting from the original
-    int32_t n_threads;     // 0: as in rn_engine_options; 1..64
-    rn_log_fn log;         // warnings; NULL: none
+    const char *imatrix; // a file of rn_imatrix() or of llama.cpp (GGUF); NULL: all columns matter alike
+    bool
+        allow_requantize; // also matrices that are quantized already, which loses more than starting from the original
+    int32_t n_threads;    // 0: as in rn_engine_options; 1..64
+    rn_log_fn log;        // warnings; NULL: none
     void *log_user;
     rn_progress_fn progress; // RN_PHASE_LOAD, then RN_PHASE_WRITE: bytes of tensors written
     void *progress_user;
@@ -82,9 +84,9 @@ RN_API rn_status rn_quantize(const char *in, const char *out, const rn_quantize_
 
 typedef struct rn_imatrix_options {
     size_t struct_size;
-    int32_t n_chunk;         // tokens evaluated as one text, 2 to the context; 0: 512, or the context where it is less
-    int32_t begin_token;     // that each chunk begins with (rn_model_info); -1, the default: none
-    const char *dataset;     // name of the text, noted in the file; NULL: none
+    int32_t n_chunk;     // tokens evaluated as one text, 2 to the context; 0: 512, or the context where it is less
+    int32_t begin_token; // that each chunk begins with (rn_model_info); -1, the default: none
+    const char *dataset; // name of the text, noted in the file; NULL: none
     rn_progress_fn progress; // RN_PHASE_PREFILL: tokens
     void *progress_user;
 } rn_imatrix_options;

@@ -20,8 +20,9 @@ int cmd_convert(int n_args, char **args) {
     const option_spec spec = {
         .command = "convert",
         .usage = "FOLDER OUT.gguf [options]",
-        .about = "Make one GGUF file of a Hugging Face folder: weights, hyper-parameters, tokenizer, chat template. The file is "
-                 "complete or absent.",
+        .about =
+            "Make one GGUF file of a Hugging Face folder: weights, hyper-parameters, tokenizer, chat template. The file is "
+            "complete or absent.",
         .notes = types,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -81,8 +81,9 @@ int cmd_imatrix(int n_args, char **args) {
     const option_spec spec = {
         .command = "imatrix",
         .usage = "[-m MODEL] -f FILE -o OUT.gguf [options]",
-        .about = "Measure which columns of a model's matrices matter: the mean of their squared inputs over a text. `quantize "
-                 "--imatrix` rounds those more finely. A few hundred thousand characters of the kind that the model is for do.",
+        .about =
+            "Measure which columns of a model's matrices matter: the mean of their squared inputs over a text. `quantize "
+            "--imatrix` rounds those more finely. A few hundred thousand characters of the kind that the model is for do.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };

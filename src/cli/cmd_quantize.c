@@ -14,8 +14,9 @@ int cmd_quantize(int n_args, char **args) {
     const option_spec spec = {
         .command = "quantize",
         .usage = "IN.gguf OUT.gguf TYPE [options]",
-        .about = "Write a GGUF file's matrices as another type. Everything else in the file is carried over. The new file is "
-                 "complete or absent.",
+        .about =
+            "Write a GGUF file's matrices as another type. Everything else in the file is carried over. The new file is "
+            "complete or absent.",
         .notes = types,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

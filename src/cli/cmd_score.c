@@ -32,9 +32,11 @@ static const option score_rows[] = {
     {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
      .help = "write all logits, float32 [tokens][vocabulary]"},
     {0, "kl", "REFERENCE", OPTION_TEXT, offsetof(score, reference),
-     .help = "a second model, such as the one that MODEL was quantized from: how far the distributions are from its own"},
+     .help =
+         "a second model, such as the one that MODEL was quantized from: how far the distributions are from its own"},
     {0, "json", NULL, OPTION_FLAG, offsetof(score, is_json),
-     .help = "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}, with --kl also {\"kl\": {\"mean\": .., \"p99\": .., \"top1\": ..}}"},
+     .help =
+         "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}, with --kl also {\"kl\": {\"mean\": .., \"p99\": .., \"top1\": ..}}"},
 };
 
 static const char *const notes = "nll[i] is -log p(token i+1 given tokens 0..i) in nats: one less than there are\n"
@@ -76,8 +78,8 @@ static void print_result(score *s, bytes *text) {
         else
             bytes_add_text(text, "nll         none: there is nothing before a single token\n");
         if (s->reference)
-            bytes_add_format(text, "divergence  %.6f nats a token, 99%% of them at most %.6f\nsame top    %.2f%%\n", kl.mean,
-                             kl.p99, 100 * kl.top1);
+            bytes_add_format(text, "divergence  %.6f nats a token, 99%% of them at most %.6f\nsame top    %.2f%%\n",
+                             kl.mean, kl.p99, 100 * kl.top1);
         return;
     }
     json_writer w = {text, false};

@@ -31,13 +31,15 @@ const option new_file_rows[NEW_FILE_ROWS] = {
     {0, "imatrix", "FILE", OPTION_TEXT, offsetof(new_file, opt.imatrix),
      .help = "what matters more is rounded more finely: a file of `runnel imatrix`, or of llama.cpp in GGUF form"},
     {0, "keep", "PATTERN=TYPE", OPTION_EACH, .each = take_rule,
-     .help = "matrices whose name matches get this type: *ffn_down*=Q6_K (* any text, ? one character); repeatable, up to 64, "
-             "the last one that matches counts"},
+     .help =
+         "matrices whose name matches get this type: *ffn_down*=Q6_K (* any text, ? one character); repeatable, up to 64, "
+         "the last one that matches counts"},
     {0, "allow-requantize", NULL, OPTION_FLAG, offsetof(new_file, opt.allow_requantize),
      .help = "also matrices that are quantized already; more is lost than from the original"},
     {'t', "threads", "N", OPTION_INT, offsetof(new_file, opt.n_threads), 1, 64,
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
-    {0, "json", NULL, OPTION_FLAG, offsetof(new_file, is_json), .help = "a JSON line for each tensor, and one for the file"},
+    {0, "json", NULL, OPTION_FLAG, offsetof(new_file, is_json),
+     .help = "a JSON line for each tensor, and one for the file"},
 };
 
 static bool show_progress(void *user, rn_phase phase, uint64_t done, uint64_t total) {

@@ -30,7 +30,8 @@ static void put_pairs(gguf_writer *w, const struct gguf *g, uint32_t file_type) 
         if (!was_put[k]) gguf_put_u32(w, ours[k].key, ours[k].value);
 }
 
-rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, uint32_t file_type, gguf_writer **w, rn_error *err) {
+rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, uint32_t file_type, gguf_writer **w,
+                     rn_error *err) {
     struct gguf g = {0};
     *w = NULL;
     rn_status st = gguf_read(&g, source, n, err);

@@ -7,6 +7,7 @@
 enum { GGUF_QUANTIZATION_VERSION = 2 }; // of the block layouts: general.quantization_version
 
 // source: the bytes of the GGUF file, or of its first part. Errors: those of gguf_read().
-rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, uint32_t file_type, gguf_writer **w, rn_error *err);
+rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, uint32_t file_type, gguf_writer **w,
+                     rn_error *err);
 
 #endif

@@ -50,8 +50,8 @@ static const struct gguf_record *counts_of(const struct gguf *g, const struct na
 }
 
 // Means out of sums and counts.
-static rn_status fill_means(const uint8_t *sums, const uint8_t *counts, size_t n_counts, size_t k, size_t n, float *mean,
-                            rn_error *err) {
+static rn_status fill_means(const uint8_t *sums, const uint8_t *counts, size_t n_counts, size_t k, size_t n,
+                            float *mean, rn_error *err) {
     for (size_t j = 0; j < n; j++) {
         const float count = number_at(counts, n_counts == 1 ? 0 : j);
         if (!isfinite(count) || count < 0)
@@ -73,7 +73,8 @@ static rn_status add_entry(struct imatrix *m, const struct gguf *g, const struct
     if (!c)
         return fail(err, RN_E_FORMAT, "tensor %.*s: its %s is missing", gguf_shown(t->name, t->n_name), t->name,
                     counts_end + 1);
-    const uint8_t *sums = numbers_of(g, t, &k, &n, err), *counts = sums ? numbers_of(g, c, &one, &n_counts, err) : NULL;
+    const uint8_t *sums = numbers_of(g, t, &k, &n, err),
+                  *counts = sums ? numbers_of(g, c, &one, &n_counts, err) : NULL;
     if (!counts) return RN_E_FORMAT;
     if (one != 1 || (n_counts != 1 && n_counts != n))
         return fail(err, RN_E_FORMAT, "tensor %.*s: %zu x %zu counts for %zu matrices",
@@ -139,7 +140,8 @@ static void put_records(gguf_writer *w, const struct imatrix_sum *s) {
 
 static rn_status write_number(gguf_writer *w, float v, rn_error *err) {
     const uint32_t u = f32_bits(v);
-    return gguf_write_data(w, (uint8_t[]){(uint8_t)u, (uint8_t)(u >> 8), (uint8_t)(u >> 16), (uint8_t)(u >> 24)}, 4, err);
+    return gguf_write_data(w, (uint8_t[]){(uint8_t)u, (uint8_t)(u >> 8), (uint8_t)(u >> 16), (uint8_t)(u >> 24)}, 4,
+                           err);
 }
 
 static rn_status write_sums(gguf_writer *w, const struct imatrix_sum *s, rn_error *err) {
@@ -148,8 +150,8 @@ static rn_status write_sums(gguf_writer *w, const struct imatrix_sum *s, rn_erro
     return st == RN_OK ? write_number(w, (float)s->n_rows, err) : st;
 }
 
-rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums, const struct imatrix_origin *from,
-                       rn_error *err) {
+rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums,
+                       const struct imatrix_origin *from, rn_error *err) {
     gguf_put_string(w, "general.type", (struct vocab_str){"imatrix", 7});
     gguf_put_array(w, "imatrix.datasets", GGUF_STRING, from->dataset ? 1 : 0);
     if (from->dataset) gguf_put_item_string(w, (struct vocab_str){from->dataset, (uint32_t)strlen(from->dataset)});

@@ -43,7 +43,7 @@ struct imatrix_origin {
     uint32_t n_chunks, chunk_size;
 };
 // Puts everything into a writer just made, writes it and commits. Frees w, also on failure.
-rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums, const struct imatrix_origin *from,
-                       rn_error *err);
+rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums,
+                       const struct imatrix_origin *from, rn_error *err);
 
 #endif

@@ -78,7 +78,8 @@ static rn_status observe_all(rn_engine *engine, size_t model, const struct chunk
     for (size_t at = 0; at < c->n_ids; ++*n_chunks) {
         const size_t n = fill_chunk(c, &at);
         const rn_status st = rn_observe(engine, model, c->chunk, n, take_input, m, err);
-        if (m->no_memory) return fail(err, RN_E_NOMEM, "imatrix: out of memory for the sums of %zu matrices", m->n_sums);
+        if (m->no_memory)
+            return fail(err, RN_E_NOMEM, "imatrix: out of memory for the sums of %zu matrices", m->n_sums);
         if (m->bad) return fail(err, RN_E_FORMAT, "imatrix: an input of %s is not finite", m->bad);
         if (st != RN_OK) return st;
         if (opt->progress && opt->progress(opt->progress_user, RN_PHASE_PREFILL, at, c->n_ids))

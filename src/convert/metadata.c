@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
-
 static struct vocab_str str(const char *s) { return (struct vocab_str){s, (uint32_t)strlen(s)}; }
 
 // {arch}.NAME

@@ -42,10 +42,10 @@ enum part matrix_part(const char *name) {
         enum part part;
         bool is_whole;
     } names[] = {
-        {"output.weight", PART_OUTPUT, true},   {"token_embd.weight", PART_EMBD, true},
-        {"attn_v.weight", PART_V, false},       {"attn_qkv.weight", PART_V, false},
-        {"attn_kv_b.weight", PART_V, false},    {"attn_k.weight", PART_K, false},
-        {"ffn_down", PART_DOWN, false},         {"attn_output.weight", PART_ATTN_OUT, false},
+        {"output.weight", PART_OUTPUT, true}, {"token_embd.weight", PART_EMBD, true},
+        {"attn_v.weight", PART_V, false},     {"attn_qkv.weight", PART_V, false},
+        {"attn_kv_b.weight", PART_V, false},  {"attn_k.weight", PART_K, false},
+        {"ffn_down", PART_DOWN, false},       {"attn_output.weight", PART_ATTN_OUT, false},
     };
     for (size_t i = 0; i < COUNT(names); i++)
         if (names[i].is_whole ? strcmp(name, names[i].text) == 0 : strstr(name, names[i].text) != NULL)
@@ -56,9 +56,12 @@ enum part matrix_part(const char *name) {
 bool matrix_is_quantized(const char *name) {
     // Router of experts, positions, short convolutions, mixing vectors kept as matrices: little is won there, much is lost.
     static const char *const kept[] = {
-        "_norm.weight",   "ffn_gate_inp.weight", "position_embd",    "token_types.weight", "ssm_conv1d",
-        "shortconv.conv", "time_mix_",           "attn_rel_b.weight", "patch_embd",         "altup",
-        "laurel",         "per_layer_model_proj",
+        "_norm.weight",  "ffn_gate_inp.weight",
+        "position_embd", "token_types.weight",
+        "ssm_conv1d",    "shortconv.conv",
+        "time_mix_",     "attn_rel_b.weight",
+        "patch_embd",    "altup",
+        "laurel",        "per_layer_model_proj",
     };
     const size_t n = strlen(name), n_end = sizeof "weight" - 1;
     if (n < n_end || strcmp(name + n - n_end, "weight") != 0) return false;

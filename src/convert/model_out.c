@@ -35,7 +35,8 @@ static rn_status copy_tensor(struct model_out *m, const struct tensor_view *t) {
     return st;
 }
 
-static rn_status convert_tensor(struct model_out *m, const struct tensor_plan *plan, uint64_t *n_bytes, double *error) {
+static rn_status convert_tensor(struct model_out *m, const struct tensor_plan *plan, uint64_t *n_bytes,
+                                double *error) {
     const size_t n_rows = plan->t->n_bytes / plan->t->row_bytes, step = requantizer_rows(m->q, plan);
     struct row_errors sums = {0};
     for (size_t row = 0, n; row < n_rows; row += n) {
@@ -84,7 +85,8 @@ rn_status model_write(gguf_writer *w, const package *p, const struct tensor_plan
                       const rn_quantize_options *opt, rn_error *err) {
     struct model_out m = {.w = w, .p = p, .opt = opt, .err = err};
     pool *threads = NULL;
-    for (size_t i = 0; i < n; i++) gguf_put_record(w, plans[i].t->name, plans[i].type, plans[i].t->n_dims, plans[i].t->ne);
+    for (size_t i = 0; i < n; i++)
+        gguf_put_record(w, plans[i].t->name, plans[i].type, plans[i].t->n_dims, plans[i].t->ne);
     m.total = gguf_writer_data_bytes(w);
     rn_status st = gguf_write_head(w, err);
     if (st == RN_OK) st = start_pool(opt, &threads, err);

@@ -40,7 +40,8 @@ size_t requantizer_rows(const requantizer *q, const struct tensor_plan *plan) {
 
 static bool is_converted(const struct tensor_plan *plan) { return plan->type != plan->t->type; }
 
-rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *threads, requantizer **out, rn_error *err) {
+rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *threads, requantizer **out,
+                             rn_error *err) {
     size_t n_scratch = 0, n_bytes = 0;
     *out = NULL;
     requantizer *q = mem_calloc(1, sizeof *q);
@@ -90,7 +91,8 @@ static const float *importance_of(const struct tensor_plan *plan, size_t row) {
     return plan->importance + (plan->n_importance == 1 ? 0 : matrix) * plan->t->ne[0];
 }
 
-static struct row_result do_row(const struct tensor_plan *plan, size_t row, float *before, float *after, uint8_t *out) {
+static struct row_result do_row(const struct tensor_plan *plan, size_t row, float *before, float *after,
+                                uint8_t *out) {
     const struct tensor_type_info *type = tensor_type_info(plan->type);
     const size_t k = plan->t->ne[0];
     struct row_result r = {0};
@@ -117,8 +119,8 @@ static void rows_of_thread(void *ctx, int i_thread, int n_threads) {
         q->results[i] = do_row(q->plan, q->first + i, before, after, q->bytes + i * q->row_bytes);
 }
 
-rn_status requantize_rows(requantizer *q, const struct tensor_plan *plan, size_t first, size_t n, struct row_errors *sums,
-                          const uint8_t **bytes, rn_error *err) {
+rn_status requantize_rows(requantizer *q, const struct tensor_plan *plan, size_t first, size_t n,
+                          struct row_errors *sums, const uint8_t **bytes, rn_error *err) {
     q->plan = plan;
     q->first = first;
     q->n = n;
@@ -126,10 +128,11 @@ rn_status requantize_rows(requantizer *q, const struct tensor_plan *plan, size_t
     pool_run(q->threads, rows_of_thread, q);
     for (size_t i = 0; i < n; i++) {
         if (q->results[i].bad_source)
-            return fail(err, RN_E_FORMAT, "tensor %s: row %zu has a number that is not finite", plan->t->name, first + i);
+            return fail(err, RN_E_FORMAT, "tensor %s: row %zu has a number that is not finite", plan->t->name,
+                        first + i);
         if (q->results[i].bad_target)
-            return fail(err, RN_E_FORMAT, "tensor %s: row %zu has a number too large for %s", plan->t->name, first + i,
-                        tensor_type_info(plan->type)->name);
+            return fail(err, RN_E_FORMAT, "tensor %s: row %zu has a number too large for %s", plan->t->name,
+                        first + i, tensor_type_info(plan->type)->name);
         sums->difference += q->results[i].difference;
         sums->square += q->results[i].square;
     }

@@ -10,7 +10,8 @@
 
 typedef struct requantizer requantizer;
 // For all tensors of a plan; threads stays the caller's. Errors: RN_E_NOMEM.
-rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *threads, requantizer **out, rn_error *err);
+rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *threads, requantizer **out,
+                             rn_error *err);
 void requantizer_destroy(requantizer *q); // NULL is fine
 
 // Squared differences and squares, summed over the rows so far.
@@ -22,7 +23,7 @@ struct row_errors {
 size_t requantizer_rows(const requantizer *q, const struct tensor_plan *plan);
 // Rows [first, first + n) of the plan's tensor, n <= requantizer_rows(): their bytes in the new type, valid until the next call.
 // Errors: RN_E_FORMAT (a number that is not finite, or that the type cannot hold: in which row).
-rn_status requantize_rows(requantizer *q, const struct tensor_plan *plan, size_t first, size_t n, struct row_errors *sums,
-                          const uint8_t **bytes, rn_error *err);
+rn_status requantize_rows(requantizer *q, const struct tensor_plan *plan, size_t first, size_t n,
+                          struct row_errors *sums, const uint8_t **bytes, rn_error *err);
 
 #endif

@@ -5,8 +5,8 @@
 
 // Before the layers, in a layer ("blk.N." left out), behind the layers.
 static const char *const names[] = {
-    "token_embd.",  "rope_freqs.", "attn_norm.", "attn_q.",   "attn_k.",   "attn_v.",      "attn_output.",
-    "ffn_norm.",    "ffn_gate.",   "ffn_up.",    "ffn_down.", "output_norm.", "output.",
+    "token_embd.", "rope_freqs.", "attn_norm.", "attn_q.",   "attn_k.",      "attn_v.", "attn_output.",
+    "ffn_norm.",   "ffn_gate.",   "ffn_up.",    "ffn_down.", "output_norm.", "output.",
 };
 enum { N_NAMES = sizeof names / sizeof *names, N_BEFORE = 2 };
 

@@ -14,7 +14,7 @@ struct planner {
     const struct plan_request *r;
     struct arena *into;
     struct model_facts facts;
-    int32_t *n_v_before; // [facts.n_layer] layers before this one that have a matrix of PART_V
+    int32_t *n_v_before; // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
     bool *rule_used;     // [r->n_rules]
     size_t n_guided;     // tensors that the importance matrix knows
     rn_error *err;
@@ -94,7 +94,7 @@ static bool row_fits(const struct tensor_view *t, enum tensor_type type) {
 }
 
 __attribute__((format(printf, 3, 4))) static rn_status set_note(struct planner *l, struct tensor_plan *plan,
-                                                               const char *fmt, ...) {
+                                                                const char *fmt, ...) {
     char text[NOTE_BYTES];
     va_list ap;
     va_start(ap, fmt);
@@ -193,8 +193,7 @@ static rn_status check_all_used(const struct planner *l) {
     for (size_t i = 0; i < l->r->n_rules; i++)
         if (!l->rule_used[i])
             return fail(l->err, RN_E_ARG, "keep: no matrix of the model is named %s", l->r->rules[i].pattern);
-    if (l->r->imatrix && l->n_guided == 0)
-        return fail(l->err, RN_E_ARG, "imatrix: it knows no matrix of this model");
+    if (l->r->imatrix && l->n_guided == 0) return fail(l->err, RN_E_ARG, "imatrix: it knows no matrix of this model");
     return RN_OK;
 }
 

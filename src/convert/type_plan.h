@@ -22,7 +22,7 @@ struct plan_request {
     const struct mix *mix; // NULL: matrices stay as they are
     const rn_type_rule *rules;
     size_t n_rules;
-    bool is_convert;       // what is not quantized becomes F32; else it stays as it is
+    bool is_convert; // what is not quantized becomes F32; else it stays as it is
     bool allow_requantize;
     const struct imatrix *imatrix; // NULL: none
 };

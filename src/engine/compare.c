@@ -73,7 +73,8 @@ rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const in
                      rn_compare_fn on_row, void *user, rn_error *err) {
     if (!engine || !on_row || (!ids && n_ids)) return fail(err, RN_E_ARG, "rn_compare: NULL argument");
     if (model >= engine->n_lanes || reference >= engine->n_lanes || model == reference)
-        return fail(err, RN_E_ARG, "models: %zu and %zu must be two of 0..%zu", model, reference, engine->n_lanes - 1);
+        return fail(err, RN_E_ARG, "models: %zu and %zu must be two of 0..%zu", model, reference,
+                    engine->n_lanes - 1);
     struct lane *a = &engine->lanes[model], *b = &engine->lanes[reference];
     const int32_t n_ctx = a->n_ctx < b->n_ctx ? a->n_ctx : b->n_ctx;
     if (a->lm->n_vocab != b->lm->n_vocab)

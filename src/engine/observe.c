@@ -28,7 +28,8 @@ static rn_status evaluate(struct observe_call *c, int32_t seq) {
         if (st == RN_OK) st = lm_step(l->lm, l->rows, n, NULL, &c->err);
         if (st != RN_OK) return st;
         if (c->stopped)
-            return fail(&c->err, RN_E_CANCELLED, "stopped by the caller within positions %zu..%zu", done, done + n - 1);
+            return fail(&c->err, RN_E_CANCELLED, "stopped by the caller within positions %zu..%zu", done,
+                        done + n - 1);
     }
     return RN_OK;
 }

@@ -86,8 +86,8 @@ static void add_string(gguf_writer *w, struct growing *to, const char *s, size_t
 static bool within(gguf_writer *w, const char *what, const char *name, size_t n_name, uint64_t n, uint64_t limit) {
     if (w->failed.code != RN_OK) return false;
     if (n <= limit) return true;
-    fail(&w->failed, RN_E_LIMIT, "%.*s: %s: %" PRIu64 " is over the limit of %" PRIu64, gguf_shown(name, n_name), name,
-         what, n, limit);
+    fail(&w->failed, RN_E_LIMIT, "%.*s: %s: %" PRIu64 " is over the limit of %" PRIu64, gguf_shown(name, n_name),
+         name, what, n, limit);
     return false;
 }
 
@@ -238,8 +238,8 @@ rn_status gguf_write_data(gguf_writer *w, const void *data, size_t n, rn_error *
 rn_status gguf_writer_commit(gguf_writer *w, rn_error *err) {
     rn_status st;
     if (w->i_tensor < w->n_records) {
-        st = fail(err, RN_E_INTERNAL, "writing: tensor %" PRIu64 " of %" PRIu64 " lacks %" PRIu64 " bytes", w->i_tensor,
-                  w->n_records, w->n_left);
+        st = fail(err, RN_E_INTERNAL, "writing: tensor %" PRIu64 " of %" PRIu64 " lacks %" PRIu64 " bytes",
+                  w->i_tensor, w->n_records, w->n_left);
     } else {
         st = file_out_commit(w->out, err);
         w->out = NULL;

@@ -147,7 +147,8 @@ TEST(every_rope_scaling_reads_back_as_it_was) {
 
 // Whatever config.json calls it, cosines and sines are multiplied by the same number.
 TEST(yarn_keeps_its_magnitude) {
-    static const char *const more[] = {"\"attention_factor\": 1.25", "\"mscale\": 0.707, \"mscale_all_dim\": 0.5", "\"mscale\": 2.0"};
+    static const char *const more[] = {"\"attention_factor\": 1.25", "\"mscale\": 0.707, \"mscale_all_dim\": 0.5",
+                                       "\"mscale\": 2.0"};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         char to[512];
         const rn_quantize_options opt = options_of(NULL);
@@ -160,7 +161,8 @@ TEST(yarn_keeps_its_magnitude) {
         if (!CHECK_OK(rn_convert(at("yarn"), at("yarn.gguf"), &opt, &err), &err)) return;
         package *a = open_package(at("yarn")), *b = open_package(at("yarn.gguf"));
         if (a && b) {
-            const double want = (double)rope_magnitude(package_hparams(a)), got = (double)rope_magnitude(package_hparams(b));
+            const double want = (double)rope_magnitude(package_hparams(a)),
+                         got = (double)rope_magnitude(package_hparams(b));
             CHECK(fabs(got - want) <= 2e-7 * want); // one rounding more
         }
         package_close(a);
@@ -171,8 +173,9 @@ TEST(yarn_keeps_its_magnitude) {
 TEST(what_gguf_cannot_say_is_refused) {
     const rn_quantize_options opt = options_of(NULL);
     rn_error err = {0};
-    char *config = folder_config_with(
-        "\"rope_scaling\": null", "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"truncate\": false}");
+    char *config =
+        folder_config_with("\"rope_scaling\": null",
+                           "\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4.0, \"truncate\": false}");
     write_folder(at("exact"), "F32", config);
     free(config);
     CHECK_FAILS(rn_convert(at("exact"), at("exact.gguf"), &opt, &err), RN_E_UNSUPPORTED, &err);

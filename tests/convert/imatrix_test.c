@@ -1,6 +1,6 @@
 // tests/convert/imatrix_test.c - rn_observe() and rn_imatrix(): what matrices are multiplied with, summed, written, read and used.
-#include "convert/imatrix_file.h"
 #include "base/mem.h"
+#include "convert/imatrix_file.h"
 #include "formats/gguf.h"
 #include "formats/package.h"
 #include "tests/check.h"
@@ -43,7 +43,8 @@ static void machine_free(struct machine *m) {
     rn_model_close(m->model);
 }
 
-static const int32_t ids[] = {116, 104, 101, 32, 99, 97, 116, 44, 32, 97, 110, 100, 10, 104, 105, 115, 32, 104, 97, 116, 7};
+static const int32_t ids[] = {116, 104, 101, 32,  99,  97, 116, 44, 32,  97, 110,
+                              100, 10,  104, 105, 115, 32, 104, 97, 116, 7};
 enum { N_IDS = sizeof ids / sizeof *ids };
 
 // ---- rn_observe() ---------------------------------------------------------------------------------------------------
@@ -70,7 +71,8 @@ static bool take(void *user, int32_t matrix, const char *name, const float *x, s
 }
 
 TEST(every_matrix_of_every_layer_is_shown_row_by_row) {
-    static const char *const order[] = {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"};
+    static const char *const order[] = {"attn_q",   "attn_k", "attn_v",  "attn_output",
+                                        "ffn_gate", "ffn_up", "ffn_down"};
     struct machine m;
     rn_error err = {0};
     struct shown *s = calloc(1, sizeof *s);
@@ -198,7 +200,8 @@ TEST(the_file_holds_the_sums_of_squares_and_the_rows_that_were_counted) {
     package *p = NULL;
     size_t n;
     const rn_imatrix_options o = measure_options(0, -1);
-    if (!machine_open(&m, 1, 0) || !CHECK_OK(rn_imatrix(m.engine, 0, ids, N_IDS, at("im.gguf"), &o, &err), &err)) return;
+    if (!machine_open(&m, 1, 0) || !CHECK_OK(rn_imatrix(m.engine, 0, ids, N_IDS, at("im.gguf"), &o, &err), &err))
+        return;
     uint8_t *bytes = read_file(at("im.gguf"), &n);
     if (!CHECK_OK(gguf_read(&g, bytes, n, &err), &err) || !CHECK_OK(imatrix_load(&im, at("im.gguf"), &err), &err) ||
         !CHECK_OK(package_open(at("tiny.gguf"), NULL, &p, &err), &err))
@@ -266,9 +269,9 @@ TEST(chunks_begin_with_the_begin_token_which_is_not_doubled) {
         int32_t n_chunk, begin, first;
         float want;
     } rows[] = {
-        {0, -1, 116, N_IDS},     {8, -1, 116, N_IDS}, // 21 tokens, in chunks of 8, 8 and 5
+        {0, -1, 116, N_IDS},      {8, -1, 116, N_IDS},      // 21 tokens, in chunks of 8, 8 and 5
         {0, 256, 116, N_IDS + 1}, {8, 256, 116, N_IDS + 3}, // 7, 7 and 7 of them
-        {8, 256, 256, N_IDS + 2}, // 8, 7 and 6: the first chunk has its own
+        {8, 256, 256, N_IDS + 2},                           // 8, 7 and 6: the first chunk has its own
         {2, 256, 116, 2 * N_IDS}, {N_IDS, -1, 116, N_IDS},
     };
     struct machine m;
@@ -334,7 +337,8 @@ TEST(each_failed_allocation_of_a_measurement_is_reported) {
 static const float one_count[] = {2}, two_counts[] = {2, 4}, sums[] = {2, 4, 6, 8}, bad_sum[] = {2, -1, 6, 8},
                    nan_sum[] = {2, 4, NAN, 8}, zero_count[] = {0}, bad_count[] = {-1};
 
-static void put_pair_of(struct gguf_builder *b, const char *name, uint64_t n, const float *s, uint64_t n_counts, const float *c) {
+static void put_pair_of(struct gguf_builder *b, const char *name, uint64_t n, const float *s, uint64_t n_counts,
+                        const float *c) {
     char full[64];
     snprintf(full, sizeof full, "%s.in_sum2", name);
     gb_tensor(b, full, 0, 2, (uint64_t[]){4 / n, n}, s, 16);
@@ -462,7 +466,8 @@ static rn_status quantize(const char *in, const char *out, const char *imatrix, 
 }
 
 // Sum over the columns of importance * squared error.
-static double weighted_error(const package *p, const package *original, const char *name, const struct imatrix_entry *e) {
+static double weighted_error(const package *p, const package *original, const char *name,
+                             const struct imatrix_entry *e) {
     const struct tensor_view *x = package_tensor(original, name), *y = package_tensor(p, name);
     double sum = 0;
     float a[96], b[96];
@@ -492,7 +497,8 @@ TEST(with_an_importance_matrix_the_columns_that_matter_are_nearer) {
         char name[64] = "";
         memcpy(name, im.entries[i].name, im.entries[i].n_name);
         check_note("%s", name);
-        CHECK(weighted_error(guided, original, name, &im.entries[i]) < weighted_error(blind, original, name, &im.entries[i]));
+        CHECK(weighted_error(guided, original, name, &im.entries[i]) <
+              weighted_error(blind, original, name, &im.entries[i]));
     }
     package_close(original);
     package_close(blind);

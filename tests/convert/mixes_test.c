@@ -15,7 +15,7 @@ struct shape {
     int n_expert;
 };
 static const struct shape shapes[] = {
-    {"few", 6, 4, 2, 256, false, 0},    {"shared", 32, 8, 2, 256, true, 0}, {"alone", 25, 8, 8, 512, false, 0},
+    {"few", 6, 4, 2, 256, false, 0},     {"shared", 32, 8, 2, 256, true, 0}, {"alone", 25, 8, 8, 512, false, 0},
     {"narrow", 30, 6, 2, 288, false, 0}, {"big", 80, 16, 2, 256, true, 0},   {"experts", 9, 8, 2, 256, true, 8},
 };
 enum { N_ROWS = 8 };
@@ -86,7 +86,8 @@ static const char *type_of(const struct planned *o, const char *name) {
 }
 
 static const char *type_by_letter(char letter) {
-    static const char *const names[] = {"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "F16"};
+    static const char *const names[] = {"Q4_0", "Q4_1", "Q5_0", "Q5_1",   "Q8_0",
+                                        "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "F16"};
     return letter >= 'a' && letter < 'a' + 10 ? names[letter - 'a'] : "?";
 }
 
@@ -157,8 +158,8 @@ TEST(rows_that_no_block_fits_become_f16) {
     static const struct {
         int row;
         const char *mix, *want;
-    } rows[] = {{256, "Q4_K", "Q4_K"}, {224, "Q4_K", "Q5_0"}, {224, "Q5_K", "Q5_1"}, {224, "Q6_K", "Q8_0"}, {48, "Q4_K", "F16"},
-                {48, "Q8_0", "F16"},   {32, "Q8_0", "Q8_0"}};
+    } rows[] = {{256, "Q4_K", "Q4_K"}, {224, "Q4_K", "Q5_0"}, {224, "Q5_K", "Q5_1"}, {224, "Q6_K", "Q8_0"},
+                {48, "Q4_K", "F16"},   {48, "Q8_0", "F16"},   {32, "Q8_0", "Q8_0"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct planned o;
         rn_error err = {0};
@@ -168,7 +169,9 @@ TEST(rows_that_no_block_fits_become_f16) {
             CHECK_STR(type_of(&o, "blk.1.attn_q.weight"), rows[i].want);
             const char *note = plan_of(&o, "blk.1.attn_q.weight")->note;
             CHECK((note != NULL) == (strncmp(rows[i].want, rows[i].mix, 4) != 0));
-            if (note) CHECK_HAS(note, rows[i].row == 48 && rows[i].mix[3] == '0' ? "of 48 are no multiple of 32" : "no multiple of");
+            if (note)
+                CHECK_HAS(note, rows[i].row == 48 && rows[i].mix[3] == '0' ? "of 48 are no multiple of 32"
+                                                                           : "no multiple of");
         }
         planned_free(&o);
     }
@@ -179,9 +182,15 @@ TEST(a_name_says_whether_a_matrix_is_quantized) {
         const char *name;
         bool want;
     } rows[] = {
-        {"blk.0.attn_q.weight", true},      {"token_embd.weight", true},      {"output.weight", true},
-        {"blk.0.ffn_down_exps.weight", true}, {"blk.0.attn_norm.weight", false}, {"blk.0.attn_q.bias", false},
-        {"blk.0.ffn_gate_inp.weight", false}, {"weight", true},                 {"eight", false},
+        {"blk.0.attn_q.weight", true},
+        {"token_embd.weight", true},
+        {"output.weight", true},
+        {"blk.0.ffn_down_exps.weight", true},
+        {"blk.0.attn_norm.weight", false},
+        {"blk.0.attn_q.bias", false},
+        {"blk.0.ffn_gate_inp.weight", false},
+        {"weight", true},
+        {"eight", false},
         {"position_embd.weight", false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -195,13 +204,22 @@ TEST(a_pattern_is_the_whole_name_with_stars_and_marks) {
         const char *pattern, *name;
         bool want;
     } rows[] = {
-        {"output.weight", "output.weight", true}, {"output", "output.weight", false},  {"*", "", true},
-        {"*", "x", true},                         {"", "", true},                      {"", "x", false},
-        {"?", "x", true},                         {"?", "", false},                    {"*down*", "blk.0.ffn_down.weight", true},
-        {"*.weight", "a.bias", false},            {"a*b*c", "aXbXbYc", true},          {"a*b*c", "aXbXbYcd", false},
+        {"output.weight", "output.weight", true},
+        {"output", "output.weight", false},
+        {"*", "", true},
+        {"*", "x", true},
+        {"", "", true},
+        {"", "x", false},
+        {"?", "x", true},
+        {"?", "", false},
+        {"*down*", "blk.0.ffn_down.weight", true},
+        {"*.weight", "a.bias", false},
+        {"a*b*c", "aXbXbYc", true},
+        {"a*b*c", "aXbXbYcd", false},
         {"blk.?.attn_q.*", "blk.10.attn_q.weight", false},
         {"blk.1*.attn_q.weight", "blk.10.attn_q.weight", true},
-        {"**a", "bca", true},                     {"*ab", "aab", true},
+        {"**a", "bca", true},
+        {"*ab", "aab", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         check_note("%s against %s", rows[i].pattern, rows[i].name);
@@ -239,7 +257,8 @@ TEST(rules_that_cannot_be_honoured_are_refused) {
         {"a mix is no type", {"*", "Q4_K_M"}, "keep: *: Q4_K_M is not a type of weights"},
         {"not written", {"*", "IQ4_XS"}, "keep: *: IQ4_XS is read, but not written"},
         {"nothing matches", {"*.bias", "F16"}, "keep: no matrix of the model is named *.bias"},
-        {"rows do not fit", {"blk.3.attn_q.weight", "Q4_K"},
+        {"rows do not fit",
+         {"blk.3.attn_q.weight", "Q4_K"},
          "keep: blk.3.attn_q.weight cannot be Q4_K: its rows of 288 are no multiple of 256"},
         {"no pattern", {NULL, "F16"}, "keep[0]: a pattern and a type are needed"},
     };
@@ -256,9 +275,10 @@ TEST(rules_that_cannot_be_honoured_are_refused) {
 
 TEST(tensors_are_put_in_the_usual_order) {
     static const char *const want[] = {
-        "token_embd.weight",  "rope_freqs.weight",   "blk.0.attn_norm.weight", "blk.0.attn_q.weight", "blk.0.attn_q.bias",
-        "blk.0.attn_v.weight", "blk.0.ffn_down.weight", "blk.0.unknown.weight", "blk.2.attn_q.weight", "blk.10.attn_q.weight",
-        "output_norm.weight", "output.weight",       "other.weight",
+        "token_embd.weight",   "rope_freqs.weight",    "blk.0.attn_norm.weight", "blk.0.attn_q.weight",
+        "blk.0.attn_q.bias",   "blk.0.attn_v.weight",  "blk.0.ffn_down.weight",  "blk.0.unknown.weight",
+        "blk.2.attn_q.weight", "blk.10.attn_q.weight", "output_norm.weight",     "output.weight",
+        "other.weight",
     };
     enum { N = sizeof want / sizeof *want };
     struct tensor_view views[N];

@@ -104,7 +104,8 @@ TEST(every_pair_is_carried_over_but_for_those_that_are_no_longer_true) {
 }
 
 // What a matrix should hold: each row through the table's own functions.
-static void check_tensor(const struct tensor_view *x, const struct tensor_view *y, const struct tensor_type_info *want) {
+static void check_tensor(const struct tensor_view *x, const struct tensor_view *y,
+                         const struct tensor_type_info *want) {
     check_note("%s as %s", x->name, want->name);
     CHECK_STR(tensor_type_info(y->type)->name, want->name);
     CHECK(memcmp(x->ne, y->ne, sizeof x->ne) == 0 && x->n_dims == y->n_dims);
@@ -136,7 +137,8 @@ TEST(every_matrix_is_what_the_types_own_rounding_gives_and_vectors_stay) {
                 const struct tensor_type_info *want = tensor_type_by_name(types[i]);
                 CHECK_STR(y->name, x->name);
                 // The head is protected; rows of 64 and 96 have no Q6_K, so by Q8_0.
-                if (strcmp(x->name, "output.weight") == 0 && want->block_len > 1) want = tensor_type_info(TENSOR_Q8_0);
+                if (strcmp(x->name, "output.weight") == 0 && want->block_len > 1)
+                    want = tensor_type_info(TENSOR_Q8_0);
                 if (x->n_dims < 2) want = tensor_type_info(x->type);
                 check_tensor(x, y, want);
             }
@@ -247,7 +249,10 @@ TEST(a_quantized_matrix_is_quantized_again_only_where_that_is_asked_for) {
         const char *type;
         bool allow;
         rn_status want;
-    } rows[] = {{"Q4_0", false, RN_E_ARG}, {"Q4_0", true, RN_OK}, {"F16", false, RN_E_ARG}, {"F32", false, RN_OK},
+    } rows[] = {{"Q4_0", false, RN_E_ARG},
+                {"Q4_0", true, RN_OK},
+                {"F16", false, RN_E_ARG},
+                {"F32", false, RN_OK},
                 {"Q8_0", false, RN_OK}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rn_quantize_options opt = options_of(rows[i].type);
@@ -293,6 +298,12 @@ TEST(the_input_is_not_overwritten_whatever_it_is_called) {
         CHECK_FAILS(rn_quantize(direct, outs[i], &opt, &err), RN_E_ARG, &err);
         CHECK_HAS(err.text, "is a file that is read");
     }
+    write_file(at("im.gguf"), "guide", 5);
+    rn_quantize_options guided = opt;
+    rn_error err = {0};
+    guided.imatrix = at("im.gguf");
+    CHECK_FAILS(rn_quantize(direct, at("im.gguf"), &guided, &err), RN_E_ARG, &err);
+    CHECK_HAS(err.text, "im.gguf: is a file that is read");
     uint8_t *after = read_file(direct, &n_after);
     CHECK(n_before == n_after && memcmp(before, after, n_after) == 0);
     free(before);

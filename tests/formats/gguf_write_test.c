@@ -1,6 +1,6 @@
 // tests/formats/gguf_write_test.c - what is written reads back the same; what fails leaves nothing behind.
-#include "formats/gguf_write.h"
 #include "base/file_map.h"
+#include "formats/gguf_write.h"
 #include "formats/limits.h"
 #include "tests/check.h"
 #include "tests/support/left_behind.h"
@@ -33,7 +33,8 @@ static rn_status copy_file(const uint8_t *file, size_t n, const char *path, size
     for (size_t i = 0; st == RN_OK && i < g.n_tensors; i++) {
         char name[GGUF_MAX_TENSOR_NAME_BYTES + 1] = "";
         memcpy(name, g.records[i].name, g.records[i].n_name);
-        gguf_put_record(w, name, tensor_type_by_gguf_id(g.records[i].type)->type, (int)g.records[i].n_dims, g.records[i].dims);
+        gguf_put_record(w, name, tensor_type_by_gguf_id(g.records[i].type)->type, (int)g.records[i].n_dims,
+                        g.records[i].dims);
     }
     if (st == RN_OK) st = gguf_write_head(w, err);
     for (size_t i = 0; st == RN_OK && i < g.n_tensors; i++) {

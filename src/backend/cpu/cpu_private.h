@@ -65,7 +65,7 @@ struct cpu_backend {
     size_t thread_scratch_bytes;
     struct attend_task *tasks; // of the running step
     size_t n_tasks;
-    const struct batch *batch; // of the running step
+    const struct batch *batch;  // of the running step
     backend_collect_fn collect; // NULL: none
     void *collect_user;
 };
