@@ -186,7 +186,8 @@ int main(int argc, char **argv) {
     printf("%d x %d weights         read  one row   share  4 rows/1   n_rows      TOPS\n", N_OUT, K);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (int t = 0; t < TENSOR_N_TYPES; t++)
-            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) && (!only_type || (int)only_type->type == t))
+            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) &&
+                (!only_type || (int)only_type->type == t))
                 ladder_type(kernel_set_get(s), (enum tensor_type)t);
     if (!only_type)
         printf("\n%d keys, head_dim %d   4 queries: GB/s of cache   %d queries: TFLOPS\n", N_BLOCKS * KV_BLOCK,

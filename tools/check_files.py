@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ('include', 'src', 'tests', 'fuzz', 'bench', 'tools', 'cmake')
+FOLDERS = ('include', 'src', 'tests', 'fuzz', 'bench', 'tools', 'cmake', 'docs')
 MARK = re.compile(r'\b(' + '|'.join(('TO' 'DO', 'FIX' 'ME', 'X' 'XX')) + r')\b')
 
 

@@ -2,7 +2,7 @@
 """tools/run_tests.py [--filter TEXT] [--jobs N] [--timeout S] PASS... - runs the test programs of build folders and counts their tests.
 
 PASS is BUILD_DIR[:quick][:VARIABLE=VALUE...]: all programs that ctest knows there, run with those variables; `quick`
-leaves out the programs of tests/slow.txt. Programs that test the source tree (ctest label `tree`) run in the first pass only.
+leaves out the programs of tests/slow.txt. Programs that test the source tree, or what is installed of it (ctest label `tree`), run in the first pass only.
 
 A program prints `ok NAME`, `FAIL NAME ...` or `SKIP NAME: why` for each of its tests (tests/check.h). One that prints none of
 these is itself one test. One that crashes, hangs or ends with a status that its lines do not explain is a failed test

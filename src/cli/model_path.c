@@ -1,9 +1,9 @@
 // cli/model_path.c - the places where a model may be.
 #include "cli/model_path.h"
 #include "app/say.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static const char *non_empty(const char *variable) {
@@ -32,20 +32,19 @@ static char *find_wish(const char *wish) {
 }
 
 static char *find_default(void) {
-    static const char *const beside[] = {"../../models/stories.gguf", "../share/runnel/models/stories.gguf"};
-    char program[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n > 0) {
-        program[n] = '\0';
-        char *const slash = strrchr(program, '/');
-        if (slash) *slash = '\0';
-        for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-            char *path = app_text("%s/%s", program, beside[i]);
-            char *real = access(path, R_OK) == 0 ? realpath(path, NULL) : NULL;
-            free(path);
-            if (real) return real;
-        }
+    // Installed; else in a build folder of the source tree. The first cannot be anything else, the second could.
+    static const char *const beside[] = {"../share/runnel/models/stories.gguf", "../../models/stories.gguf"};
+    // By the kernel's word rather than /proc/self/exe: a bare chroot has no /proc.
+    char *const program = realpath((const char *)getauxval(AT_EXECFN), NULL), *found = NULL;
+    char *const slash = program ? strrchr(program, '/') : NULL;
+    if (slash) *slash = '\0';
+    for (size_t i = 0; slash && !found && i < sizeof beside / sizeof *beside; i++) {
+        char *path = app_text("%s/%s", program, beside[i]);
+        if (access(path, R_OK) == 0) found = realpath(path, NULL);
+        free(path);
     }
+    free(program);
+    if (found) return found;
     say("no model: give one with -m FILE or in $RUNNEL_MODEL; the one that comes with the program is not beside it");
     return NULL;
 }

@@ -43,14 +43,6 @@ static bool read_hex4(const struct reader *r, size_t at, uint32_t *out) {
     return true;
 }
 
-static size_t put_utf8(char *to, uint32_t c) {
-    const int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    if (n == 1) return to[0] = (char)c, 1;
-    for (int i = n - 1; i > 0; i--, c >>= 6) to[i] = (char)(0x80 | (c & 0x3f));
-    to[0] = (char)((0xf00 >> n & 0xff) | c); // n leading ones
-    return (size_t)n;
-}
-
 // The escape at r->pos, behind its backslash: decoded to `to` (room for 4 bytes).
 static rn_status read_escape(struct reader *r, char *to, size_t *n_to) {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -73,7 +65,7 @@ static rn_status read_escape(struct reader *r, char *to, size_t *n_to) {
         high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
         r->pos += 6;
     }
-    *n_to = put_utf8(to, high);
+    *n_to = (size_t)utf8_encode(high, to);
     return RN_OK;
 }
 
@@ -118,8 +110,10 @@ static rn_status read_string(struct reader *r, const char **text, uint32_t *n_te
 
 // ---- values ---------------------------------------------------------------------------------------------------------
 
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
 static void skip_space(struct reader *r) {
-    while (r->pos < r->n && r->text[r->pos] && strchr(" \t\n\r", r->text[r->pos])) r->pos++;
+    while (r->pos < r->n && is_space(r->text[r->pos])) r->pos++;
 }
 
 static bool next_is(struct reader *r, char c) {

@@ -67,7 +67,6 @@ rn_status package_from_folder_bytes(const char *name, const struct package_bytes
 void package_close(package *p) {
     if (!p) return;
     for (size_t i = 0; i < p->n_files; i++) package_file_close(&p->files[i]);
-    for (size_t i = 0; i < p->n_texts; i++) package_file_close(&p->texts[i]);
     if (p->made) mem_pages_free(p->made, p->max_made);
     arena_free(&p->arena);
     mem_free(p);

@@ -8,8 +8,6 @@
 #include "formats/name_index.h"
 #include "formats/package.h"
 
-enum { PACKAGE_MAX_TEXTS = 4 };
-
 struct package_file {
     struct file_map map;
     const char *path; // for messages
@@ -20,8 +18,6 @@ struct package {
     struct arena arena;
     struct package_file *files; // those that tensors lie in; of GGUF parts the first has the keys
     size_t n_files;
-    struct package_file texts[PACKAGE_MAX_TEXTS]; // a folder's other files that strings here point into
-    size_t n_texts;
     uint8_t *made; // bytes of tensors that lie in no file
     size_t n_made, max_made;
     const char *path; // in the arena

@@ -22,9 +22,9 @@ enum cpu_set { CPU_REF, CPU_AVX2, CPU_N_SETS };
 
 // What a matrix product takes as its right side. A row of activations is prepared once and shared by every matrix that reads it.
 enum act_format {
-    ACT_F32,   // float[k], as it is
-    ACT_BF16,  // uint16[round_up(k, 32)], rounded to nearest even, padded with zeros
-    ACT_Q8_32, // int8 with a scale for each 32: struct act_q8 below
+    ACT_F32,    // float[k], as it is
+    ACT_BF16,   // uint16[round_up(k, 32)], rounded to nearest even, padded with zeros
+    ACT_Q8_32,  // int8 with a scale for each 32: struct act_q8 below
     ACT_Q8_256, // int8 with a scale for each 256: struct act_q8_k below
     ACT_N_FORMATS
 };
@@ -61,8 +61,8 @@ static inline struct act_q8_k act_q8_k_view(const void *act, size_t k) {
     const size_t n_block = (k + 255) / 256;
     const uint8_t *const d = (const uint8_t *)act + 256 * n_block, *const pairs = d + act_q8_pad64(4 * n_block);
     const int8_t *const b16 = (const int8_t *)pairs + 64 * n_block;
-    return (struct act_q8_k){(const int8_t *)act, (const float *)(const void *)d, (const int16_t *)(const void *)pairs,
-                             b16, b16 + act_q8_pad64(32 * n_block)};
+    return (struct act_q8_k){(const int8_t *)act, (const float *)(const void *)d,
+                             (const int16_t *)(const void *)pairs, b16, b16 + act_q8_pad64(32 * n_block)};
 }
 size_t act_bytes(enum act_format f, size_t k); // a multiple of 64
 

@@ -19,9 +19,7 @@ static inline float rounded(float v, float lo, float hi) {
     return above < hi ? above : hi;
 }
 
-int nearest_code(float x, float d, int lo, int hi) {
-    return (int)rounded(x * inverse_of(d), (float)lo, (float)hi);
-}
+int nearest_code(float x, float d, int lo, int hi) { return (int)rounded(x * inverse_of(d), (float)lo, (float)hi); }
 
 // The value of iq4_values nearest to v: each middle of two that v passes adds their distance.
 static inline float iq4_rounded(float v) {

@@ -1,6 +1,7 @@
 // tests/formats/folder_test.c - what sound Hugging Face folders give: the same tensors as a GGUF file, parameters, end tokens.
 #include "base/mem.h"
 #include "formats/hf_tensors.h"
+#include "formats/limits.h"
 #include "tests/check.h"
 #include "tests/support/folder_builder.h"
 #include <math.h>
@@ -343,9 +344,12 @@ TEST(the_chat_template_is_found_in_each_place_it_may_stand) {
 }
 
 TEST(a_chat_template_of_a_wrong_kind_or_size_is_refused) {
-    char *large = malloc((256 << 10) + 1);
-    if (!large) abort();
-    memset(large, 'x', (256 << 10) + 1);
+    enum { TEMPLATE = FOLDER_MAX_TEMPLATE_BYTES, CONFIG = FOLDER_MAX_TOKENIZER_CONFIG_BYTES };
+    char *large = malloc(TEMPLATE + 1), *config = malloc(CONFIG + 1);
+    if (!large || !config) abort();
+    memset(large, 'x', TEMPLATE + 1);
+    memset(config, ' ', CONFIG + 1);
+    memcpy(config, "{}", 2);
     const struct {
         const char *name, *text;
         size_t n;
@@ -354,8 +358,10 @@ TEST(a_chat_template_of_a_wrong_kind_or_size_is_refused) {
         {"tokenizer_config.json", "{\"chat_template\": 1}", 20,
          "folder/tokenizer_config.json: member chat_template: is a number"},
         {"tokenizer_config.json", "[", 1, "folder/tokenizer_config.json: not JSON"},
-        {"chat_template.jinja", large, 256 << 10, NULL},
-        {"chat_template.jinja", large, (256 << 10) + 1, "folder/chat_template.jinja: 262145 bytes, limit 262144"},
+        {"tokenizer_config.json", config, CONFIG, NULL},
+        {"tokenizer_config.json", config, CONFIG + 1, "folder/tokenizer_config.json: 16777217 bytes, limit 16777216"},
+        {"chat_template.jinja", large, TEMPLATE, NULL},
+        {"chat_template.jinja", large, TEMPLATE + 1, "folder/chat_template.jinja: 262145 bytes, limit 262144"},
     };
     for (size_t i = 0; i < N(rows); i++) {
         struct st_builder b;
@@ -374,6 +380,7 @@ TEST(a_chat_template_of_a_wrong_kind_or_size_is_refused) {
         free_files(&f);
     }
     free(large);
+    free(config);
 }
 
 TEST(item_17_members_that_ask_for_foreign_code_are_left_aside_and_named) {

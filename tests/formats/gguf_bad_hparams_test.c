@@ -32,7 +32,8 @@ static const struct number numbers[] = {
     {"no KV heads", "llama.attention.head_count_kv", GB_I64, 0, "0 is outside 1..4096"},
     {"heads not divisible by KV heads", "llama.attention.head_count_kv", GB_I64, 3,
      "key llama.attention.head_count_kv: 3 does not divide the number of heads, 4"},
-    {"more KV heads than heads", "llama.attention.head_count_kv", GB_I64, 8, "8 does not divide the number of heads, 4"},
+    {"more KV heads than heads", "llama.attention.head_count_kv", GB_I64, 8,
+     "8 does not divide the number of heads, 4"},
     {"embedding not divisible by heads", "llama.attention.head_count", GB_I64, 6,
      "key llama.attention.head_count: 6 does not divide the embedding's width, 32"},
     {"embedding 0", "llama.embedding_length", GB_I64, 0, "key llama.embedding_length: 0 is outside 1..262144"},
@@ -161,6 +162,20 @@ static void arch_64(struct gguf_builder *b) {
 }
 static void scaling_unknown(struct gguf_builder *b) { gb_str(b, "llama.rope.scaling.type", "longrope"); }
 static void scaling_yarn(struct gguf_builder *b) { gb_str(b, "llama.rope.scaling.type", "yarn"); }
+static void yarn_slow_before_fast(struct gguf_builder *b) {
+    scaling_yarn(b);
+    gb_f32(b, "llama.rope.scaling.yarn_beta_fast", 1);
+    gb_f32(b, "llama.rope.scaling.yarn_beta_slow", 2);
+}
+static void yarn_over_theta_1(struct gguf_builder *b) {
+    scaling_yarn(b);
+    gb_f32(b, BASE, 1);
+}
+static void yarn_half_extrapolated(struct gguf_builder *b) {
+    scaling_yarn(b);
+    gb_f32(b, "llama.rope.scaling.yarn_ext_factor", 0.5f);
+}
+static void attn_factor_0(struct gguf_builder *b) { gb_f32(b, "llama.rope.scaling.attn_factor", 0); }
 static void experts(struct gguf_builder *b, uint32_t n, uint32_t n_used) {
     gb_u32(b, "llama.expert_count", n);
     gb_u32(b, "llama.expert_used_count", n_used);
@@ -185,6 +200,13 @@ TEST(item_11_names_and_tensors_that_contradict_the_numbers_are_refused) {
         {"rope scaling unknown", NULL, scaling_unknown, NULL,
          "key llama.rope.scaling.type: \"longrope\" is not known; none, linear and yarn are"},
         {"rope scaling known", NULL, scaling_yarn, NULL, NULL},
+        {"yarn: slow before fast", NULL, yarn_slow_before_fast, NULL,
+         "key llama.rope.scaling.yarn_beta_fast: 1 is below beta_slow, 2"},
+        {"yarn over a base of 1", BASE, yarn_over_theta_1, NULL, "key " BASE ": 1, where yarn needs more than 1"},
+        {"yarn in part", NULL, yarn_half_extrapolated, NULL,
+         "key llama.rope.scaling.yarn_ext_factor: 0.5 is outside 1..1"},
+        {"attention times 0", NULL, attn_factor_0, NULL,
+         "key llama.rope.scaling.attn_factor: 0 is outside 0.001..1000"},
         {"more experts used than there are", NULL, experts_9_of_8, NULL,
          "key llama.expert_used_count: 9 of 8 experts"},
         {"all experts used", NULL, experts_8_of_8, NULL, NULL},

@@ -154,6 +154,49 @@ static void yarn_without_context(struct gguf_builder *b) {
     gb_f32(b, "llama.rope.scaling.factor", 16);
 }
 
+static void yarn_whole(struct gguf_builder *b) {
+    yarn(b);
+    gb_f32(b, "llama.rope.scaling.attn_factor", 0.5f);
+    gb_f32(b, "llama.rope.scaling.yarn_beta_fast", 24);
+    gb_f32(b, "llama.rope.scaling.yarn_beta_slow", 2);
+    gb_f32(b, "llama.rope.scaling.yarn_log_multiplier", 0.1f);
+    gb_f32(b, "llama.rope.scaling.yarn_ext_factor", 1);
+}
+static void attn_factor_alone(struct gguf_builder *b) { gb_f32(b, "llama.rope.scaling.attn_factor", 1.25f); }
+
+// What llama.cpp makes of them: docs/rope.md.
+TEST(yarns_numbers_are_read_and_have_defaults) {
+    static const struct {
+        const char *why;
+        void (*add)(struct gguf_builder *b);
+        float fast, slow, attn, mscale, mscale_all;
+    } rows[] = {
+        {"nothing said", yarn, 32, 1, 1, 1, 0},
+        {"all said", yarn_whole, 24, 2, 0.5f, 1, 0.1f},
+        {"no yarn", linear_4, 0, 0, 1, 0, 0},
+        {"a factor of attention without yarn", attn_factor_alone, 0, 0, 1.25f, 0, 0},
+    };
+    const struct tiny_model m = tiny_model_default();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct gguf_builder b;
+        size_t n;
+        gb_begin(&b, 3);
+        tiny_model_build(&m, &b);
+        rows[i].add(&b);
+        uint8_t *file = gb_finish(&b, &n);
+        package *p = open_bytes(file, n);
+        check_note("%s", rows[i].why);
+        if (p) {
+            const struct hparams *h = package_hparams(p);
+            CHECK(h->rope_beta_fast == rows[i].fast && h->rope_beta_slow == rows[i].slow && !h->rope_exact_ramp);
+            CHECK(h->rope_attn_factor == rows[i].attn && h->rope_mscale == rows[i].mscale);
+            CHECK(h->rope_mscale_all == rows[i].mscale_all);
+        }
+        package_close(p);
+        free(file);
+    }
+}
+
 TEST(rope_scaling_is_read_in_every_way_that_files_say_it) {
     static const struct extra rows[] = {
         {"linear", linear_4, ROPE_SCALING_LINEAR, 4, 0},

@@ -153,6 +153,29 @@ TEST(shards_and_tensors_of_an_index_are_read_up_to_their_limits) {
     CHECK_HAS(err.text, "member weight_map: 65537 tensors, limit 65536");
 }
 
+TEST(an_index_is_read_up_to_its_limit_of_bytes) {
+    char *index = index_with(NULL, NULL), *padded = malloc(FOLDER_MAX_INDEX_BYTES + 1);
+    size_t n_a, n_b;
+    uint8_t *a = shard_a(&n_a), *b = shard_b(&n_b);
+    if (!padded) abort();
+    memset(padded, ' ', FOLDER_MAX_INDEX_BYTES + 1);
+    memcpy(padded, index, strlen(index));
+    for (size_t n = FOLDER_MAX_INDEX_BYTES - 1; n <= FOLDER_MAX_INDEX_BYTES + 1; n++) {
+        const struct package_bytes files[] = {{"config.json", (const uint8_t *)folder_config, strlen(folder_config)},
+                                              {INDEX, (const uint8_t *)padded, n},
+                                              {"a.safetensors", a, n_a},
+                                              {"b.safetensors", b, n_b}};
+        package *p = NULL;
+        rn_error err = {0};
+        check_note("%zu bytes", n);
+        CHECK_INT(package_from_folder_bytes("dir", files, N(files), &p, &err),
+                  n <= FOLDER_MAX_INDEX_BYTES ? RN_OK : RN_E_LIMIT);
+        if (!p) CHECK_STR(err.text, "dir/" INDEX ": 16777217 bytes, limit 16777216");
+        package_close(p);
+    }
+    free(a), free(b), free(index), free(padded);
+}
+
 // ---- on disk --------------------------------------------------------------------------------------------------------
 
 static void path_at(char out[600], const char *folder, const char *name) {

@@ -1,6 +1,7 @@
 // tests/kernels/check_test.c - every slot of every CPU set against ref, bit by bit, on data and shapes that kernels get wrong.
 // A slot of the table that no check covers fails the last test.
 #include "tests/kernels/harness.h"
+#include "tests/support/any_blocks.h"
 
 static const struct kernel_set *ref;
 static bool only_covering; // mark what would be checked, and return
@@ -25,15 +26,6 @@ static bool op_wanted(const char *op) {
 
 // Matrix products --------------------------------------------------------------------------------------------------------
 
-// Where a block of each type has F16 numbers; MXFP4 has a byte of exponent instead.
-static const struct {
-    size_t n, at[2];
-} halves[TENSOR_N_TYPES] = {
-    [TENSOR_Q8_0] = {1, {0}},      [TENSOR_Q4_0] = {1, {0}},       [TENSOR_Q4_1] = {2, {0, 2}}, [TENSOR_Q5_0] = {1, {0}},
-    [TENSOR_Q5_1] = {2, {0, 2}},   [TENSOR_IQ4_NL] = {1, {0}},     [TENSOR_Q2_K] = {2, {80, 82}}, [TENSOR_Q3_K] = {1, {108}},
-    [TENSOR_Q4_K] = {2, {0, 2}},   [TENSOR_Q5_K] = {2, {0, 2}},    [TENSOR_Q6_K] = {1, {208}},  [TENSOR_IQ4_XS] = {1, {0}},
-};
-
 // Any bytes, or those that make the largest sums: all of one kind, or of two.
 static void fill_block(uint8_t *w, size_t n, enum data kind) {
     static const uint8_t extremes[] = {0x00, 0xff, 0x80, 0x7f, 0xf0, 0x0f};
@@ -48,6 +40,7 @@ static uint8_t any_exponent(enum data kind) {
 // n_out rows of k weights in the file's layout.
 static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t k, enum data kind) {
     const struct tensor_type_info *const info = tensor_type_info(type);
+    const struct block_halves halves = block_halves_of(type);
     for (size_t b = 0; b < n_out * k / info->block_len; b++, w += info->block_bytes) {
         const float x = any_float(kind);
         if (info->block_len == 1) {
@@ -56,9 +49,9 @@ static void fill_weights(enum tensor_type type, uint8_t *w, size_t n_out, size_t
         }
         fill_block(w, info->block_bytes, kind);
         if (type == TENSOR_MXFP4) w[0] = any_exponent(kind);
-        for (size_t i = 0; i < halves[type].n; i++) {
+        for (size_t i = 0; i < halves.n; i++) {
             const uint16_t half = any_half(kind);
-            memcpy(w + halves[type].at[i], &half, 2);
+            memcpy(w + halves.at[i], &half, 2);
         }
     }
 }
@@ -138,7 +131,8 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
 static void check_matmul_type(const struct kernel_set *set, enum tensor_type type) {
     static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
                         row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 33, 0};
-    static const size_t blocks[] = {0, 1, 2, 3, 5, 8, 33}, few_blocks[] = {0, 1, 2, 3, 6}, plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
+    static const size_t blocks[] = {0, 1, 2, 3, 5, 8, 33}, few_blocks[] = {0, 1, 2, 3, 6},
+                        plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
     const struct tensor_type_info *const info = tensor_type_info(type);
     const size_t *const counts = info->block_len == 1 ? plain : info->block_len == 32 ? blocks : few_blocks;
     const size_t n = info->block_len == 1 ? COUNT(plain) : info->block_len == 32 ? COUNT(blocks) : COUNT(few_blocks);
@@ -147,7 +141,8 @@ static void check_matmul_type(const struct kernel_set *set, enum tensor_type typ
         for (size_t j = 0; j < COUNT(n_outs); j++)
             for (enum data kind = 0; kind < DATA_N; kind++, i_case++) {
                 rng_start(info->name, i_case);
-                const struct shape s = {info->block_len * counts[i], n_outs[j], row_counts[i_case % COUNT(row_counts)]};
+                const struct shape s = {info->block_len * counts[i], n_outs[j],
+                                        row_counts[i_case % COUNT(row_counts)]};
                 NOTE(set, info->name, "matmul %s k %zu n_out %zu n_rows %zu", data_names[kind], s.k, s.n_out,
                      s.n_rows);
                 if (!matmul_case(set, type, s, kind)) return;
@@ -173,7 +168,8 @@ static struct output sections_of(const void *act, enum act_format format, size_t
     const struct act_q8_k w = act_q8_k_view(act, k);
     const size_t n = (k + 31) / 32, n_k = (k + 255) / 256;
     const struct section q8[] = {{v.a, 32 * n}, {v.d, 4 * n}, {v.s, 4 * n}, {v.b, 4 * n}, {NULL, 0}};
-    const struct section q8_k[] = {{w.a, 256 * n_k}, {w.d, 4 * n_k}, {w.pairs, 64 * n_k}, {w.b16, 32 * n_k}, {w.b32, 16 * n_k}};
+    const struct section q8_k[] = {
+        {w.a, 256 * n_k}, {w.d, 4 * n_k}, {w.pairs, 64 * n_k}, {w.b16, 32 * n_k}, {w.b32, 16 * n_k}};
     const struct section *const s = format == ACT_Q8_32 ? q8 : q8_k;
     struct output o = output_new(format == ACT_Q8_32 ? 44 * n : (256 + 4 + 64 + 48) * n_k);
     size_t at = 0;
@@ -208,7 +204,8 @@ static bool act_case(const struct kernel_set *set, enum act_format format, size_
 
 static void check_prepare_act(const struct kernel_set *set) {
     static const size_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 1000, 2048};
-    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32", "prepare_q8_256"};
+    static const char *const names[ACT_N_FORMATS] = {"prepare_f32", "prepare_bf16", "prepare_q8_32",
+                                                     "prepare_q8_256"};
     COVER(prepare_act);
     for (enum act_format f = 0; f < ACT_N_FORMATS; f++)
         for (size_t i = 0; i < 12 * COUNT(sizes) && op_wanted(names[f]); i++) {

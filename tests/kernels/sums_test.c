@@ -6,6 +6,7 @@
 #include "kernels/kernels.h"
 #include "tensor/half.h"
 #include "tests/check.h"
+#include "tests/support/any_blocks.h"
 #include <math.h>
 #include <string.h>
 
@@ -25,21 +26,6 @@ static void act_values(enum act_format f, const void *act, size_t k, double *x) 
                                 : (double)q8_k.d[i / 256] * q8_k.a[i];
 }
 
-// Blocks of a type that is not written: any bytes, with scales that leave the values in [-1, 1].
-static void any_blocks(const struct tensor_type_info *t, uint8_t *w, size_t n_bytes) {
-    static const struct {
-        enum tensor_type type;
-        size_t at[2];
-        uint16_t half;
-    } scales[] = {{TENSOR_Q2_K, {80, 82}, 0x2400}, {TENSOR_Q3_K, {108, 108}, 0x1c00}, {TENSOR_IQ4_XS, {0, 0}, 0x0c00}}; // 2^-6 ..
-    for (size_t i = 0; i < n_bytes; i++) w[i] = (uint8_t)hash_u64(i, 5);
-    for (size_t b = 0; b < n_bytes; b += t->block_bytes) {
-        if (t->type == TENSOR_MXFP4) w[b] = (uint8_t)(118 + w[b] % 6);
-        for (size_t i = 0; i < sizeof scales / sizeof *scales; i++)
-            for (size_t j = 0; j < 2 && t->type == scales[i].type; j++) memcpy(w + b + scales[i].at[j], &scales[i].half, 2);
-    }
-}
-
 static bool has_min(enum tensor_type t) {
     return t == TENSOR_Q4_1 || t == TENSOR_Q5_1 || t == TENSOR_Q2_K || t == TENSOR_Q4_K || t == TENSOR_Q5_K;
 }
@@ -56,7 +42,7 @@ TEST(matrix_products_are_the_exact_ones_within_the_derived_bound) {
         if (info->quantize_row)
             info->quantize_row(rows, NULL, w, N_OUT * K);
         else
-            any_blocks(info, w, N_OUT * row_bytes);
+            any_blocks(info->type, 0.3f, 5, w, N_OUT * K / info->block_len);
         info->dequantize_row(w, rows, N_OUT * K);
         for (size_t r = 0; r < N_ROWS; r++) {
             for (size_t i = 0; i < K; i++) x[i] = noise(i, 2 + r);
@@ -136,7 +122,9 @@ TEST(prepared_blocks_of_256_carry_the_sums_of_their_parts) {
             pair[i / 2 % 2] += q.a[i];
             if (part % 2 == 0) next += q.a[i] + q.a[i + 16];
             CHECK(q.a[i] >= -127 && (i < N || q.a[i] == 0));
-            if (i < N) CHECK(fabs((double)x[i] - (double)q.d[i / 256] * q.a[i]) <= (double)q.d[i / 256] * (0.5 + 127 * gamma_n(4)));
+            if (i < N)
+                CHECK(fabs((double)x[i] - (double)q.d[i / 256] * q.a[i]) <=
+                      (double)q.d[i / 256] * (0.5 + 127 * gamma_n(4)));
         }
         const size_t b = part / 16, i16 = 32 * b + part % 16, i32 = 16 * b + part % 16 / 2;
         check_note("part %zu", part);

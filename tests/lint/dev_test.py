@@ -20,6 +20,8 @@ def wrong_usage_ends_with_2_and_says_what_and_why(folder):
                        (['build', 'fast'], "dev: build: no preset 'fast'"), (['build', 'asan', 'tsan'], 'dev: build: '),
                        (['setup', 'x'], "dev: setup: takes no arguments, got 'x'"), (['model'], 'dev: model: give one NAME: '),
                        (['test', '--fast'], "dev: test: no option '--fast'"), (['test', 'a', 'b'], 'dev: test: one FILTER'),
+                       (['install', '/usr'], "dev: install: no argument '/usr'"), (['install', '--prefix'], '--prefix needs'),
+                       (['install', '--prefix', 'a', 'b'], "got 'b' too"), (['package', 'x'], 'dev: package: '),
                        (['lint', 'x'], 'dev: lint: '), (['fmt', 'x'], 'dev: fmt: ')]:
         status, out, err = dev(*args, program=folder / 'dev')
         assert (status, out) == (2, ''), (args, status, out)
@@ -31,7 +33,7 @@ def wrong_usage_ends_with_2_and_says_what_and_why(folder):
 def help_is_on_stdout_and_names_every_command(folder):
     status, out, err = dev('help')
     assert (status, err) == (0, '')
-    for command in 'run exec model setup build test bench lint fmt help'.split():
+    for command in 'run exec model setup build install package test bench lint fmt help'.split():
         has(out, f'\n  {command} ')
 
 
@@ -96,6 +98,25 @@ chmod +x {folder}/bin/$t; done ;; esac
     assert (status, out) == (0, 'info\n'), err
     assert [t.rsplit('/')[-1] for t in tools.read_text().splitlines()] == ['ninja']
     assert len(calls.read_text().splitlines()) == 1
+
+
+@test
+def install_goes_to_the_prefix_and_refuses_one_it_cannot_write(folder):
+    machine = bare_machine(folder, 'exit 0\n')
+    os.symlink(shutil.which('realpath'), folder / 'bin/realpath')
+    for tool in ('cc', 'c++', 'pkg-config', 'ninja', 'cmake'):
+        write(folder, {f'bin/{tool}': f'#!/bin/bash\necho "{tool} $*" >>{folder}/calls\n'})
+        (folder / 'bin' / tool).chmod(0o755)
+    write(folder, {'src/a': '', 'include/a': '', 'CMakeLists.txt': '', 'CMakePresets.json': ''})
+    status, out, err = dev('install', '--prefix', '/dev/null/there', **machine)
+    assert (status, out) == (1, ''), err
+    has(err, 'dev: install: cannot write to /dev/null/there')
+    assert not (folder / 'calls').exists()
+    status, out, err = dev('install', '--prefix=mine', cwd=folder, **machine)
+    assert (status, out) == (0, ''), err
+    build = folder / 'build/release'
+    has((folder / 'calls').read_text(), f'ninja -C {build} installed\ncmake --install {build} --prefix {folder}/mine\n')
+    has(err, f'dev: install: {folder}/mine/bin is not in PATH')
 
 
 main()

@@ -139,6 +139,23 @@ TEST(a_q8_0_model_gives_the_same_bits_every_way) { check_type(TENSOR_Q8_0); }
 TEST(a_q4_0_model_gives_the_same_bits_every_way) { check_type(TENSOR_Q4_0); }
 TEST(a_q4_1_model_gives_the_same_bits_every_way) { check_type(TENSOR_Q4_1); }
 
+// The other types have products of their own, and nothing else: one codec will do.
+static void check_weights(enum tensor_type type) {
+    static const struct shape wide = {"rows of 256 and 512", 256, 4, 2, 512, false, false, true};
+    check_ways(tensor_type_info(type)->block_len == 256 ? &wide : &shapes[0], type, KV_F16);
+}
+
+TEST(a_q5_0_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q5_0); }
+TEST(a_q5_1_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q5_1); }
+TEST(an_iq4_nl_model_gives_the_same_bits_every_way) { check_weights(TENSOR_IQ4_NL); }
+TEST(an_mxfp4_model_gives_the_same_bits_every_way) { check_weights(TENSOR_MXFP4); }
+TEST(a_q2_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q2_K); }
+TEST(a_q3_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q3_K); }
+TEST(a_q4_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q4_K); }
+TEST(a_q5_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q5_K); }
+TEST(a_q6_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q6_K); }
+TEST(an_iq4_xs_model_gives_the_same_bits_every_way) { check_weights(TENSOR_IQ4_XS); }
+
 TEST(the_best_set_of_this_machine_is_above_the_reference) { // what "best set" stood for in the tests above
     if (cpu_set_detect(CPU_N_SETS) == CPU_REF) test_skip("no set above the reference: it was compared with itself");
 }

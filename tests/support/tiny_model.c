@@ -1,7 +1,9 @@
 // tests/support/tiny_model.c - see tiny_model.h.
 #include "tests/support/tiny_model.h"
+#include "base/hash.h"
 #include "base/philox.h"
 #include "tests/check.h"
+#include "tests/support/any_blocks.h"
 #include "text/vocab.h"
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +20,12 @@ struct tiny_model tiny_model_default(void) {
                                .type = TENSOR_F32,
                                .vocab = TINY_BYTES,
                                .seed = 1};
+}
+
+struct tiny_model tiny_model_four_layers(enum tensor_type type) {
+    struct tiny_model m = tiny_model_default();
+    m.n_layer = 4, m.n_embd = 256, m.n_ff = 512, m.own_head = true, m.type = type, m.seed = 4;
+    return m;
 }
 
 static void put_hparams(const struct tiny_model *m, struct gguf_builder *b) {
@@ -54,7 +62,10 @@ static void put_random(struct drawer *d, const char *name, enum tensor_type type
             const double u = philox_uniform(d->m->seed, d->n_drawn, (uint32_t)(r * n_in + i), PHILOX_TEST);
             row[i] = mean + spread * (float)(2.0 * u - 1.0);
         }
-        info->quantize_row(row, NULL, data + r * row_bytes, n_in);
+        if (info->quantize_row && !(d->m->any_bytes && info->block_len > 1))
+            info->quantize_row(row, NULL, data + r * row_bytes, n_in);
+        else
+            any_blocks(type, spread * 0.577f, hash_u64(d->n_drawn, r), data + r * row_bytes, n_in / info->block_len);
     }
     d->n_drawn++;
     gb_tensor(d->b, name, info->gguf_id, n_rows > 1 ? 2 : 1, dims, data, row_bytes * n_rows);

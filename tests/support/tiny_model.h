@@ -16,16 +16,20 @@ enum { TINY_MIN_VOCAB = 259, TINY_BYTES_BOS = 256, TINY_BYTES_EOS = 257, TINY_BY
 
 struct tiny_model {
     int n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx;
-    enum tensor_type type; // of matrices; norms and biases are F32. Block types: n_embd, n_ff multiples of 32
+    enum tensor_type type; // of matrices; norms and biases are F32. Block types: n_embd, n_ff multiples of the block
     enum tiny_vocab vocab;
     bool rope_freqs; // a rope_freqs.weight tensor of factors 1..8
     bool biases;     // on every matrix of a layer
     bool own_head;   // output.weight; else the embedding serves
+    bool
+        any_bytes; // matrices of a block type are made of any bytes, as those of types that are not written always are
     uint64_t seed;
 };
 
 // 2 layers of 64, 4 heads over 2, n_ff 96, 300 byte-level tokens, n_ctx 128, F32, tied, seed 1.
 struct tiny_model tiny_model_default(void);
+// 4 layers of 256, 4 heads over 2, n_ff 512, a head of its own: every type fits.
+struct tiny_model tiny_model_four_layers(enum tensor_type type);
 void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b); // pairs and tensors into an open builder
 uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes);    // free() it
 bool tiny_model_write(const struct tiny_model *m, const char *path);

@@ -9,7 +9,7 @@
 
 enum { N_ROWS = 64, K = 256, N = N_ROWS * K };
 
-static const enum tensor_type written[] = {TENSOR_Q8_0, TENSOR_Q4_0,   TENSOR_Q4_1, TENSOR_Q5_0, TENSOR_Q5_1,
+static const enum tensor_type written[] = {TENSOR_Q8_0,   TENSOR_Q4_0, TENSOR_Q4_1, TENSOR_Q5_0, TENSOR_Q5_1,
                                            TENSOR_IQ4_NL, TENSOR_Q4_K, TENSOR_Q5_K, TENSOR_Q6_K};
 enum { N_WRITTEN = sizeof written / sizeof *written };
 
@@ -51,42 +51,24 @@ static const struct {
     bool weighted;
     double error;
 } reference[] = {
-    {TENSOR_Q8_0, NORMAL, false, 2.79913e-05},
-    {TENSOR_Q8_0, NORMAL, true, 2.76715e-05},
-    {TENSOR_Q8_0, HEAVY, false, 7.35183e-05},
-    {TENSOR_Q8_0, HEAVY, true, 7.21189e-05},
-    {TENSOR_Q4_0, NORMAL, false, 7.13605e-03},
-    {TENSOR_Q4_0, NORMAL, true, 6.10085e-03},
-    {TENSOR_Q4_0, HEAVY, false, 1.83358e-02},
-    {TENSOR_Q4_0, HEAVY, true, 1.68896e-02},
-    {TENSOR_Q4_1, NORMAL, false, 5.95100e-03},
-    {TENSOR_Q4_1, NORMAL, true, 4.40010e-03},
-    {TENSOR_Q4_1, HEAVY, false, 1.13355e-02},
-    {TENSOR_Q4_1, HEAVY, true, 8.57499e-03},
-    {TENSOR_Q5_0, NORMAL, false, 1.75915e-03},
-    {TENSOR_Q5_0, NORMAL, true, 1.50715e-03},
-    {TENSOR_Q5_0, HEAVY, false, 4.69357e-03},
-    {TENSOR_Q5_0, HEAVY, true, 4.37804e-03},
-    {TENSOR_Q5_1, NORMAL, false, 1.40546e-03},
-    {TENSOR_Q5_1, NORMAL, true, 1.01900e-03},
-    {TENSOR_Q5_1, HEAVY, false, 2.66913e-03},
-    {TENSOR_Q5_1, HEAVY, true, 2.01230e-03},
-    {TENSOR_IQ4_NL, NORMAL, false, 5.66621e-03},
-    {TENSOR_IQ4_NL, NORMAL, true, 5.21705e-03},
-    {TENSOR_IQ4_NL, HEAVY, false, 1.12787e-02},
-    {TENSOR_IQ4_NL, HEAVY, true, 1.03216e-02},
-    {TENSOR_Q4_K, NORMAL, false, 4.88981e-03},
-    {TENSOR_Q4_K, NORMAL, true, 4.51736e-03},
-    {TENSOR_Q4_K, HEAVY, false, 9.84361e-03},
-    {TENSOR_Q4_K, HEAVY, true, 8.99523e-03},
-    {TENSOR_Q5_K, NORMAL, false, 1.25435e-03},
-    {TENSOR_Q5_K, NORMAL, true, 1.14297e-03},
-    {TENSOR_Q5_K, HEAVY, false, 2.51602e-03},
-    {TENSOR_Q5_K, HEAVY, true, 2.33254e-03},
-    {TENSOR_Q6_K, NORMAL, false, 3.07290e-04},
-    {TENSOR_Q6_K, NORMAL, true, 2.76708e-04},
-    {TENSOR_Q6_K, HEAVY, false, 7.15545e-04},
-    {TENSOR_Q6_K, HEAVY, true, 6.50109e-04},
+    {TENSOR_Q8_0, NORMAL, false, 2.79913e-05},   {TENSOR_Q8_0, NORMAL, true, 2.76715e-05},
+    {TENSOR_Q8_0, HEAVY, false, 7.35183e-05},    {TENSOR_Q8_0, HEAVY, true, 7.21189e-05},
+    {TENSOR_Q4_0, NORMAL, false, 7.13605e-03},   {TENSOR_Q4_0, NORMAL, true, 6.10085e-03},
+    {TENSOR_Q4_0, HEAVY, false, 1.83358e-02},    {TENSOR_Q4_0, HEAVY, true, 1.68896e-02},
+    {TENSOR_Q4_1, NORMAL, false, 5.95100e-03},   {TENSOR_Q4_1, NORMAL, true, 4.40010e-03},
+    {TENSOR_Q4_1, HEAVY, false, 1.13355e-02},    {TENSOR_Q4_1, HEAVY, true, 8.57499e-03},
+    {TENSOR_Q5_0, NORMAL, false, 1.75915e-03},   {TENSOR_Q5_0, NORMAL, true, 1.50715e-03},
+    {TENSOR_Q5_0, HEAVY, false, 4.69357e-03},    {TENSOR_Q5_0, HEAVY, true, 4.37804e-03},
+    {TENSOR_Q5_1, NORMAL, false, 1.40546e-03},   {TENSOR_Q5_1, NORMAL, true, 1.01900e-03},
+    {TENSOR_Q5_1, HEAVY, false, 2.66913e-03},    {TENSOR_Q5_1, HEAVY, true, 2.01230e-03},
+    {TENSOR_IQ4_NL, NORMAL, false, 5.66621e-03}, {TENSOR_IQ4_NL, NORMAL, true, 5.21705e-03},
+    {TENSOR_IQ4_NL, HEAVY, false, 1.12787e-02},  {TENSOR_IQ4_NL, HEAVY, true, 1.03216e-02},
+    {TENSOR_Q4_K, NORMAL, false, 4.88981e-03},   {TENSOR_Q4_K, NORMAL, true, 4.51736e-03},
+    {TENSOR_Q4_K, HEAVY, false, 9.84361e-03},    {TENSOR_Q4_K, HEAVY, true, 8.99523e-03},
+    {TENSOR_Q5_K, NORMAL, false, 1.25435e-03},   {TENSOR_Q5_K, NORMAL, true, 1.14297e-03},
+    {TENSOR_Q5_K, HEAVY, false, 2.51602e-03},    {TENSOR_Q5_K, HEAVY, true, 2.33254e-03},
+    {TENSOR_Q6_K, NORMAL, false, 3.07290e-04},   {TENSOR_Q6_K, NORMAL, true, 2.76708e-04},
+    {TENSOR_Q6_K, HEAVY, false, 7.15545e-04},    {TENSOR_Q6_K, HEAVY, true, 6.50109e-04},
 };
 
 TEST(quantizers_err_no_more_than_the_reference_implementation_on_the_same_rows) {
@@ -132,7 +114,8 @@ TEST(degenerate_rows_come_back_finite_and_near) {
         const char *why;
         float even, odd, fifth;
         bool zero_parts;
-        double error; // the largest allowed, as a part of the largest number: Q4_0 reaches 7/8 of a largest number's opposite
+        double
+            error; // the largest allowed, as a part of the largest number: Q4_0 reaches 7/8 of a largest number's opposite
     } rows[] = {
         {"all zeros", 0, 0, 0, false, 0},
         {"a constant", 0.3f, 0.3f, 0.3f, false, 0.13},
@@ -150,13 +133,18 @@ TEST(degenerate_rows_come_back_finite_and_near) {
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
             double largest = 0, worst = 0;
             for (size_t n = 0; n < K; n++) {
-                x[n] = rows[j].zero_parts && n / 32 % 3 == 1 ? 0 : n == 5 ? rows[j].fifth : n % 2 ? rows[j].odd : rows[j].even;
+                x[n] = rows[j].zero_parts && n / 32 % 3 == 1 ? 0
+                       : n == 5                              ? rows[j].fifth
+                       : n % 2                               ? rows[j].odd
+                                                             : rows[j].even;
                 importance[n] = importance_of(n);
                 largest = fmax(largest, fabs((double)x[n]));
             }
             round_trip(written[i / 2], x, i % 2 ? importance : NULL, back, K);
-            for (size_t n = 0; n < K; n++) worst = fmax(worst, isfinite(back[n]) ? fabs((double)back[n] - (double)x[n]) : INFINITY);
-            check_note("%s, %s: %s", tensor_type_info(written[i / 2])->name, i % 2 ? "weighted" : "all alike", rows[j].why);
+            for (size_t n = 0; n < K; n++)
+                worst = fmax(worst, isfinite(back[n]) ? fabs((double)back[n] - (double)x[n]) : INFINITY);
+            check_note("%s, %s: %s", tensor_type_info(written[i / 2])->name, i % 2 ? "weighted" : "all alike",
+                       rows[j].why);
             CHECK(worst <= rows[j].error * largest);
         }
 }

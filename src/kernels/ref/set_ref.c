@@ -23,8 +23,12 @@ const struct kernel_set kernel_set_ref = {
             [TENSOR_Q6_K] = {ACT_Q8_256, NULL, NULL, ref_matmul_q6_k},
             [TENSOR_IQ4_XS] = {ACT_Q8_256, NULL, NULL, ref_matmul_iq4_xs},
         },
-    .matmul_name = {"ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref"},
-    .prepare_act = {[ACT_F32] = ref_prepare_f32, [ACT_BF16] = ref_prepare_bf16, [ACT_Q8_32] = ref_prepare_q8_32, [ACT_Q8_256] = ref_prepare_q8_256},
+    .matmul_name = {"ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref",
+                    "ref", "ref"},
+    .prepare_act = {[ACT_F32] = ref_prepare_f32,
+                    [ACT_BF16] = ref_prepare_bf16,
+                    [ACT_Q8_32] = ref_prepare_q8_32,
+                    [ACT_Q8_256] = ref_prepare_q8_256},
     .kv =
         {
             [KV_F16] = {"f16", ref_kv_f16_bytes, ref_kv_f16_bytes, ref_kv_f16_put_key, ref_kv_f16_put_value,

@@ -17,9 +17,20 @@ AVX2_DECLARE_MATMUL(bf16);
 AVX2_DECLARE_MATMUL(q8_0);
 AVX2_DECLARE_MATMUL(q4_0);
 AVX2_DECLARE_MATMUL(q4_1);
+AVX2_DECLARE_MATMUL(q5_0);
+AVX2_DECLARE_MATMUL(q5_1);
+AVX2_DECLARE_MATMUL(iq4_nl);
+AVX2_DECLARE_MATMUL(mxfp4);
+AVX2_DECLARE_MATMUL(q2_k);
+AVX2_DECLARE_MATMUL(q3_k);
+AVX2_DECLARE_MATMUL(q4_k);
+AVX2_DECLARE_MATMUL(q5_k);
+AVX2_DECLARE_MATMUL(q6_k);
+AVX2_DECLARE_MATMUL(iq4_xs);
 
 void avx2_prepare_bf16(const float *x, size_t k, void *act);
 void avx2_prepare_q8_32(const float *x, size_t k, void *act);
+void avx2_prepare_q8_256(const float *x, size_t k, void *act);
 
 void avx2_kv_f16_put_value(void *block, size_t head_dim, int slot, const float *v);
 void avx2_kv_f16_get_keys(const void *block, size_t head_dim, int n_slots, float *out);

@@ -40,6 +40,12 @@ ALWAYS_INLINE void prefetch(const void *p) { _mm_prefetch((const char *)p + 2048
 // 8 F16 to float: exact for denormal halves in any floating-point mode.
 ALWAYS_INLINE __m256 load_f16(const void *p) { return _mm256_cvtph_ps(_mm_loadu_si128(p)); }
 
+// Eight signed bytes, each in both halves of 32 bits: what vpmaddwd multiplies both sums of a row by.
+ALWAYS_INLINE __m256i pairs_of_bytes(const uint8_t *p) {
+    const __m256i v = _mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)p));
+    return _mm256_blend_epi16(v, _mm256_slli_epi32(v, 16), 0xaa);
+}
+
 // Sums 0..7 in lo, 8..15 in hi, by the tree of rowmath.h: distances 8, 4, 2, 1.
 ALWAYS_INLINE float sum_tree(__m256 lo, __m256 hi) {
     const __m256 s8 = _mm256_add_ps(lo, hi);

@@ -58,21 +58,5 @@ ALWAYS_INLINE void tile_q4(const struct panel_blocks t, const int R, const uint8
         for (int h = 0; h < 2; h++) _mm256_storeu_ps(out + (size_t)r * out_stride + 8 * h, acc[r][h]);
 }
 
-#define DEFINE_TILE(type, R)                                                                                         \
-    static void type##_tile_##R(const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,        \
-                                size_t out_stride) {                                                                 \
-        tile_q4(panel_##type, R, panel, k, x, act_stride, out, out_stride);                                          \
-    }
-#define DEFINE_MATMUL(type)                                                                                          \
-    DEFINE_TILE(type, 1)                                                                                             \
-    DEFINE_TILE(type, 2)                                                                                             \
-    DEFINE_TILE(type, 3)                                                                                             \
-    DEFINE_TILE(type, 4)                                                                                             \
-    void avx2_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                  \
-                            size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                       \
-        static const struct tiles tiles = {MOST_ROWS, {type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4}}; \
-        (void)row_bytes;                                                                                             \
-        avx2_run_tiles(&tiles, w, panel_##type##_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride);        \
-    }
-DEFINE_MATMUL(q4_0)
-DEFINE_MATMUL(q4_1)
+DEFINE_TILED_MATMUL(q4_0, tile_q4, panel_q4_0)
+DEFINE_TILED_MATMUL(q4_1, tile_q4, panel_q4_1)

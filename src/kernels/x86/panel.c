@@ -11,6 +11,11 @@ static size_t blocks_bytes(struct panel_blocks t, size_t k) {
     return n_block / t.per_unit * panel_unit_bytes(t) + (odd ? PANEL_LINE * (1 + odd * t.n_groups) : 0);
 }
 
+// 32 bits in the order of numbers to bytes of the numbers 4 t + i.
+static void spread_fifth_bits(const uint8_t *in, uint8_t *out) {
+    for (int n = 0; n < 32; n++) out[n % 4] = (uint8_t)(out[n % 4] | (in[n / 8] >> n % 8 & 1) << n / 4);
+}
+
 static void pack_blocks(struct panel_blocks t, const uint8_t *rows, size_t row_bytes, int n_rows, size_t k,
                         uint8_t *panel) {
     memset(panel, 0, blocks_bytes(t, k));
@@ -18,26 +23,28 @@ static void pack_blocks(struct panel_blocks t, const uint8_t *rows, size_t row_b
         uint8_t *const scales = panel + panel_scales_at(t, b), *const groups = panel + panel_groups_at(t, b);
         for (size_t r = 0; r < (size_t)n_rows; r++) {
             const uint8_t *const block = rows + r * row_bytes + b * t.file_bytes;
-            for (size_t i = 0; i < t.n_scales; i++) memcpy(scales + 2 * (PANEL_ROWS * i + r), block + 2 * i, 2);
-            for (size_t g = 0; g < t.n_groups; g++)
-                memcpy(groups + PANEL_LINE * g + 4 * r, block + 2 * t.n_scales + 4 * g, 4);
+            const uint8_t *const bytes = block + t.scale_bytes * t.n_scales;
+            for (size_t i = 0; i < t.n_scales; i++)
+                memcpy(scales + t.scale_bytes * (PANEL_ROWS * i + r), block + t.scale_bytes * i, t.scale_bytes);
+            if (t.fifth) spread_fifth_bits(bytes, groups + 4 * r);
+            for (size_t g = t.fifth ? 1 : 0; g < t.n_groups; g++)
+                memcpy(groups + PANEL_LINE * g + 4 * r, bytes + 4 * g, 4);
         }
     }
 }
 
-size_t panel_q8_0_bytes(size_t k) { return blocks_bytes(panel_q8_0, k); }
-size_t panel_q4_0_bytes(size_t k) { return blocks_bytes(panel_q4_0, k); }
-size_t panel_q4_1_bytes(size_t k) { return blocks_bytes(panel_q4_1, k); }
-
-void panel_q8_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {
-    pack_blocks(panel_q8_0, rows, row_bytes, n_rows, k, panel);
-}
-void panel_q4_0_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {
-    pack_blocks(panel_q4_0, rows, row_bytes, n_rows, k, panel);
-}
-void panel_q4_1_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {
-    pack_blocks(panel_q4_1, rows, row_bytes, n_rows, k, panel);
-}
+#define DEFINE_BLOCKS(type)                                                                                          \
+    size_t panel_##type##_bytes(size_t k) { return blocks_bytes(panel_##type, k); }                                  \
+    void panel_##type##_pack(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel) {             \
+        pack_blocks(panel_##type, rows, row_bytes, n_rows, k, panel);                                                \
+    }
+DEFINE_BLOCKS(q8_0)
+DEFINE_BLOCKS(q4_0)
+DEFINE_BLOCKS(q4_1)
+DEFINE_BLOCKS(q5_0)
+DEFINE_BLOCKS(q5_1)
+DEFINE_BLOCKS(iq4_nl)
+DEFINE_BLOCKS(mxfp4)
 
 // Plain numbers: `together` consecutive k of a row lie side by side -------------------------------------------------------
 

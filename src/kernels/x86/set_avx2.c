@@ -1,7 +1,7 @@
 // kernels/x86/set_avx2.c - the table of the AVX2 set; a slot that names a ref function is borrowed.
 #include "kernels/ref/ref.h"
 #include "kernels/x86/avx2.h"
-#include "kernels/x86/panel.h"
+#include "kernels/x86/panel_k.h"
 
 const struct kernel_set kernel_set_avx2 = {
     .id = CPU_AVX2,
@@ -14,19 +14,23 @@ const struct kernel_set kernel_set_avx2 = {
             [TENSOR_Q8_0] = {ACT_Q8_32, panel_q8_0_bytes, panel_q8_0_pack, avx2_matmul_q8_0},
             [TENSOR_Q4_0] = {ACT_Q8_32, panel_q4_0_bytes, panel_q4_0_pack, avx2_matmul_q4_0},
             [TENSOR_Q4_1] = {ACT_Q8_32, panel_q4_1_bytes, panel_q4_1_pack, avx2_matmul_q4_1},
-            [TENSOR_Q5_0] = {ACT_Q8_32, NULL, NULL, ref_matmul_q5_0},
-            [TENSOR_Q5_1] = {ACT_Q8_32, NULL, NULL, ref_matmul_q5_1},
-            [TENSOR_IQ4_NL] = {ACT_Q8_32, NULL, NULL, ref_matmul_iq4_nl},
-            [TENSOR_MXFP4] = {ACT_Q8_32, NULL, NULL, ref_matmul_mxfp4},
-            [TENSOR_Q2_K] = {ACT_Q8_256, NULL, NULL, ref_matmul_q2_k},
-            [TENSOR_Q3_K] = {ACT_Q8_256, NULL, NULL, ref_matmul_q3_k},
-            [TENSOR_Q4_K] = {ACT_Q8_256, NULL, NULL, ref_matmul_q4_k},
-            [TENSOR_Q5_K] = {ACT_Q8_256, NULL, NULL, ref_matmul_q5_k},
-            [TENSOR_Q6_K] = {ACT_Q8_256, NULL, NULL, ref_matmul_q6_k},
-            [TENSOR_IQ4_XS] = {ACT_Q8_256, NULL, NULL, ref_matmul_iq4_xs},
+            [TENSOR_Q5_0] = {ACT_Q8_32, panel_q5_0_bytes, panel_q5_0_pack, avx2_matmul_q5_0},
+            [TENSOR_Q5_1] = {ACT_Q8_32, panel_q5_1_bytes, panel_q5_1_pack, avx2_matmul_q5_1},
+            [TENSOR_IQ4_NL] = {ACT_Q8_32, panel_iq4_nl_bytes, panel_iq4_nl_pack, avx2_matmul_iq4_nl},
+            [TENSOR_MXFP4] = {ACT_Q8_32, panel_mxfp4_bytes, panel_mxfp4_pack, avx2_matmul_mxfp4},
+            [TENSOR_Q2_K] = {ACT_Q8_256, panel_q2_k_bytes, panel_q2_k_pack, avx2_matmul_q2_k},
+            [TENSOR_Q3_K] = {ACT_Q8_256, panel_q3_k_bytes, panel_q3_k_pack, avx2_matmul_q3_k},
+            [TENSOR_Q4_K] = {ACT_Q8_256, panel_q4_k_bytes, panel_q4_k_pack, avx2_matmul_q4_k},
+            [TENSOR_Q5_K] = {ACT_Q8_256, panel_q5_k_bytes, panel_q5_k_pack, avx2_matmul_q5_k},
+            [TENSOR_Q6_K] = {ACT_Q8_256, panel_q6_k_bytes, panel_q6_k_pack, avx2_matmul_q6_k},
+            [TENSOR_IQ4_XS] = {ACT_Q8_256, panel_iq4_xs_bytes, panel_iq4_xs_pack, avx2_matmul_iq4_xs},
         },
-    .matmul_name = {"avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref", "ref"},
-    .prepare_act = {[ACT_F32] = ref_prepare_f32, [ACT_BF16] = avx2_prepare_bf16, [ACT_Q8_32] = avx2_prepare_q8_32, [ACT_Q8_256] = ref_prepare_q8_256},
+    .matmul_name = {"avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2", "avx2",
+                    "avx2", "avx2", "avx2", "avx2"},
+    .prepare_act = {[ACT_F32] = ref_prepare_f32,
+                    [ACT_BF16] = avx2_prepare_bf16,
+                    [ACT_Q8_32] = avx2_prepare_q8_32,
+                    [ACT_Q8_256] = avx2_prepare_q8_256},
     .kv =
         {
             [KV_F16] = {"f16", ref_kv_f16_bytes, ref_kv_f16_bytes, ref_kv_f16_put_key, avx2_kv_f16_put_value,

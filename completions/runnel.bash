@@ -1,0 +1,91 @@
+# runnel.bash - completion for bash; tools/make_completions.py makes it of the help pages.
+
+_runnel_models() {
+    local folder=${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models} file
+    for file in "$folder"/*.gguf; do
+        [[ ! -e $file ]] || basename "$file" .gguf
+    done
+}
+
+_runnel() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
+    local options='' words='' files='' models=''
+    if [[ $word == = ]]; then # --name=value comes as three words
+        word=''
+    elif [[ $before == = ]]; then
+        before=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    ((COMP_CWORD > 1)) || command=''
+    case $command:$before in
+    run:-p | run:--prompt | run:--ids | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--logit-bias | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--stream-interval) : ;;
+    run:-f | run:--file) files=1 ;;
+    run:-m | run:--model) files=1 models=1 ;;
+    run:--cpu) words='ref avx2' ;;
+    run:--kv-type) words='f16 f32 q8' ;;
+    run:--load) words='map read lock' ;;
+    run:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
+    run:--penalty-prompt) words='on off' ;;
+    run:--sampler-order) words='llama.cpp transformers' ;;
+    batch:-m | batch:--model) files=1 models=1 ;;
+    batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--logit-bias | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs) : ;;
+    batch:--cpu) words='ref avx2' ;;
+    batch:--kv-type) words='f16 f32 q8' ;;
+    batch:--load) words='map read lock' ;;
+    batch:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
+    batch:--penalty-prompt) words='on off' ;;
+    batch:--sampler-order) words='llama.cpp transformers' ;;
+    score:--ids | score:--kl | score:-c | score:--ctx | score:-t | score:--threads) : ;;
+    score:--text-file | score:--logits) files=1 ;;
+    score:-m | score:--model) files=1 models=1 ;;
+    score:--cpu) words='ref avx2' ;;
+    score:--kv-type) words='f16 f32 q8' ;;
+    score:--load) words='map read lock' ;;
+    tokenize:-m | tokenize:--model) files=1 models=1 ;;
+    detokenize:-m | detokenize:--model) files=1 models=1 ;;
+    info:-m | info:--model) files=1 models=1 ;;
+    info:-c | info:--ctx | info:-t | info:--threads) : ;;
+    info:--cpu) words='ref avx2' ;;
+    info:--kv-type) words='f16 f32 q8' ;;
+    info:--load) words='map read lock' ;;
+    bench:-p | bench:--n-prompt | bench:-n | bench:--n-gen | bench:-d | bench:--depth | bench:-t | bench:--threads | bench:-r | bench:--repeats) : ;;
+    bench:-m | bench:--model) files=1 models=1 ;;
+    bench:--cpu) words='ref avx2' ;;
+    bench:--kv-type) words='f16 f32 q8' ;;
+    bench:--load) words='map read lock' ;;
+    convert:--type | convert:--keep | convert:-t | convert:--threads) : ;;
+    convert:--imatrix) files=1 ;;
+    quantize:--imatrix) files=1 ;;
+    quantize:--keep | quantize:-t | quantize:--threads) : ;;
+    imatrix:-f | imatrix:--file | imatrix:-o | imatrix:--out) files=1 ;;
+    imatrix:--chunk | imatrix:-c | imatrix:--ctx | imatrix:-t | imatrix:--threads) : ;;
+    imatrix:-m | imatrix:--model) files=1 models=1 ;;
+    imatrix:--cpu) words='ref avx2' ;;
+    imatrix:--kv-type) words='f16 f32 q8' ;;
+    imatrix:--load) words='map read lock' ;;
+    *)
+        case $command in
+        run) options='-p --prompt -f --file --ids -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
+        batch) options='-m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose --parallel --in-order --token-times --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
+        score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose -h --help --version' ;;
+        tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
+        detokenize) options='-m --model --special -h --help --version' ;;
+        info) options='-m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose --json -h --help --version' files=1 models=1 ;;
+        bench) options='-p --n-prompt -n --n-gen -d --depth -t --threads -r --repeats --json -m --model --cpu --kv-type --load -v --verbose -h --help --version' ;;
+        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --cpu --kv-type --load -v --verbose -h --help --version' ;;
+        help) words='run batch score tokenize detokenize info bench convert quantize imatrix' ;;
+        version) : ;;
+        '') words='run batch score tokenize detokenize info bench convert quantize imatrix help version --help --version' ;;
+        esac
+        ;;
+    esac
+    [[ $word != -* || ! $options ]] || words=$options files='' models=''
+    [[ ! $models ]] || words+=" $(_runnel_models)"
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+    if [[ $files ]]; then
+        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$word")
+        compopt -o filenames 2>/dev/null
+    fi
+}
+complete -F _runnel runnel

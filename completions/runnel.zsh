@@ -1,0 +1,274 @@
+#compdef runnel
+# _runnel - completion for zsh; tools/make_completions.py makes it of the help pages.
+
+_runnel_models() {
+  local -a names=( ${RUNNEL_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/runnel/models}/*.gguf(N:t:r) )
+  _alternative 'models:fetched model:compadd -a names' 'files:file:_files'
+}
+
+_runnel() {
+  local -a commands=(
+    'run:continue a prompt'
+    'batch:many requests from a file of JSON lines, through one engine'
+    'score:how probable a text is, token by token'
+    'tokenize:text to token ids'
+    'detokenize:token ids to text'
+    'info:what a model file holds and how this machine would run it'
+    'bench:measure prompt and generation speed'
+    'convert:a GGUF file out of a Hugging Face folder'
+    'quantize:a GGUF file with fewer bits for each weight'
+    'imatrix:measure which weights matter, for quantize'
+    'help:this page, or the page of a command'
+    'version:the program'\''s version'
+  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+  run)
+    _arguments -s -S \
+      '(-p --prompt)-p+[the prompt, like PROMPT]:TEXT: ' \
+      '(-p --prompt)--prompt=[the prompt, like PROMPT]:TEXT: ' \
+      '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
+      '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
+      '--ids=[the prompt is these token ids, taken as they are\: 1,2,3]:LIST: ' \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens that together reach this probability]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely one]:X: ' \
+      '--min-keep=[tokens that top-k, top-p and min-p leave at least]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[tokens that penalties look back]:N: ' \
+      '--penalty-prompt=[whether penalties look at the prompt too]:on|off:(on off)' \
+      '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '(-n --max-tokens)-n+[tokens to generate at most]:N: ' \
+      '(-n --max-tokens)--max-tokens=[tokens to generate at most]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[go on past the model'\''s end tokens]' \
+      '--special[show control tokens in the text]' \
+      '--parse-special[control-token spellings in the prompt become those tokens]' \
+      '--echo[the prompt'\''s text comes first]' \
+      '--logprobs=[in JSON, each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
+      '--stream-interval=[tokens of a chunk, 1..1024]:N: ' \
+      '--json[a line of JSON for each chunk]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  batch)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '--parallel=[requests that run at once, 1..1024]:N: ' \
+      '--in-order[answers in the order of their lines]' \
+      '--token-times[timing gets token_ms, each token'\''s time]' \
+      '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens that together reach this probability]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely one]:X: ' \
+      '--min-keep=[tokens that top-k, top-p and min-p leave at least]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[tokens that penalties look back]:N: ' \
+      '--penalty-prompt=[whether penalties look at the prompt too]:on|off:(on off)' \
+      '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '(-n --max-tokens)-n+[tokens to generate at most]:N: ' \
+      '(-n --max-tokens)--max-tokens=[tokens to generate at most]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[go on past the model'\''s end tokens]' \
+      '--special[show control tokens in the text]' \
+      '--parse-special[control-token spellings in the prompt become those tokens]' \
+      '--echo[the prompt'\''s text comes first]' \
+      '--logprobs=[in JSON, each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_files'
+    ;;
+  score)
+    _arguments -s -S \
+      '--ids=[these token ids, taken as they are\: 1,2,3]:LIST: ' \
+      '--text-file=[the file'\''s text, with begin and end tokens as the model says]:FILE:_files' \
+      '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
+      '--kl=[a second model, such as the one that MODEL was quantized from]:REFERENCE: ' \
+      '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  tokenize)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--add-special[begin and end tokens as the model says]' \
+      '--parse-special[control-token spellings become those tokens]' \
+      '--json[{"ids"\: \[..\]}]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  detokenize)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--special[show control tokens]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  info)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '--json[one JSON object]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_runnel_models'
+    ;;
+  bench)
+    _arguments -s -S \
+      '(-p --n-prompt)-p+[tokens of the prompt]:N,...: ' \
+      '(-p --n-prompt)--n-prompt=[tokens of the prompt]:N,...: ' \
+      '(-n --n-gen)-n+[tokens generated]:N,...: ' \
+      '(-n --n-gen)--n-gen=[tokens generated]:N,...: ' \
+      '(-d --depth)-d+[tokens in the context before either]:N,...: ' \
+      '(-d --depth)--depth=[tokens in the context before either]:N,...: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N,...: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N,...: ' \
+      '(-r --repeats)-r+[runs of each, 1..100]:N: ' \
+      '(-r --repeats)--repeats=[runs of each, 1..100]:N: ' \
+      '--json[an array with an object for each configuration]' \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  convert)
+    _arguments -s -S \
+      '--type=[of the matrices, see below]:TYPE: ' \
+      '--imatrix=[what matters more is rounded more finely]:FILE:_files' \
+      '*--keep=[matrices whose name matches get this type\: *ffn_down*=Q6_K]:PATTERN=TYPE: ' \
+      '--allow-requantize[also matrices that are quantized already]' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--json[a JSON line for each tensor, and one for the file]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_files'
+    ;;
+  quantize)
+    _arguments -s -S \
+      '--imatrix=[what matters more is rounded more finely]:FILE:_files' \
+      '*--keep=[matrices whose name matches get this type\: *ffn_down*=Q6_K]:PATTERN=TYPE: ' \
+      '--allow-requantize[also matrices that are quantized already]' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--json[a JSON line for each tensor, and one for the file]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_files'
+    ;;
+  imatrix)
+    _arguments -s -S \
+      '(-f --file)-f+[the text]:FILE:_files' \
+      '(-f --file)--file=[the text]:FILE:_files' \
+      '(-o --out)-o+[the file to write]:OUT.gguf:_files' \
+      '(-o --out)--out=[the file to write]:OUT.gguf:_files' \
+      '--chunk=[tokens evaluated as one text]:N: ' \
+      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  help)
+    _arguments -s -S \
+      '*:argument:(run batch score tokenize detokenize info bench convert quantize imatrix)'
+    ;;
+  version)
+    _arguments -s -S \
+      '*:argument: '
+    ;;
+  esac
+}
+
+_runnel "$@"

@@ -1,0 +1,100 @@
+// kernels/x86/matmul_q5_avx2.c - Q5_0, Q5_1 and MXFP4 panels times rows of bytes: what unpacks to five bits.
+//
+// Weights are made unsigned: the five bits as they are, or MXFP4's number + 12. Four sums of two products then fit 16 bits
+// (4 * 2 * 31 * 127 = 31,496), half a block, then one vpmaddwd. What was added is taken from the sum with the block's `b`.
+#include "kernels/x86/avx2.h"
+#include "kernels/x86/lanes_avx2.h"
+#include "kernels/x86/tiles_avx2.h"
+
+enum { MOST_ROWS = 4 };
+
+// What distinguishes the types; `above`: what the weights as multiplied are above the weights meant.
+struct q5_type {
+    struct panel_blocks panel;
+    int above;
+    bool is_mxfp4;
+};
+
+// Numbers 16 * part + 4 * g .. + 3 of eight rows, rows 8 * h on.
+ALWAYS_INLINE __m256i weights(const struct q5_type t, const uint8_t *groups, int part, int g, int h) {
+    const __m256i low = _mm256_set1_epi8(15), sixteen = _mm256_set1_epi8(16);
+    const __m256i bytes =
+        _mm256_loadu_si256((const void *)(groups + PANEL_LINE * (g + (t.panel.fifth ? 1 : 0)) + 32 * h));
+    const __m256i nibbles = _mm256_and_si256(part ? _mm256_srli_epi16(bytes, 4) : bytes, low);
+    if (t.is_mxfp4) {
+        const __m256i numbers = _mm256_broadcastsi128_si256(
+            _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0)); // mxfp4_values + 12
+        return _mm256_shuffle_epi8(numbers, nibbles);
+    }
+    const __m256i bits = _mm256_loadu_si256((const void *)(groups + 32 * h)); // bit 4 * part + g to bit 4
+    const __m256i fifth =
+        _mm256_and_si256(part ? _mm256_srli_epi16(bits, g) : _mm256_slli_epi16(bits, 4 - g), sixteen);
+    return _mm256_or_si256(nibbles, fifth);
+}
+
+ALWAYS_INLINE __m256 scale_of(const struct q5_type t, const uint8_t *scales, int h) {
+    if (!t.is_mxfp4) return load_f16(scales + 16 * h);
+    // 2^(e - 128) by its bits; 0 for the two smallest, which are denormal.
+    const __m256i e = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(scales + 8 * h))),
+                  one = _mm256_set1_epi32(1);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_sub_epi32(_mm256_max_epi32(e, one), one), 23));
+}
+
+// R rows times one panel.
+ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *panel, size_t k, const void *x,
+                           size_t act_stride, float *out, size_t out_stride) {
+    const bool has_min = t.panel.n_scales == 2;
+    const int H = R <= 2 ? 2 : 1; // halves of a panel that are done together: as many sums as registers hold
+    const __m256i ones = _mm256_set1_epi16(1), above = _mm256_set1_epi32(t.above);
+    const struct act_q8 act = act_q8_view(x, k); // of row 0
+    __m256 acc[MOST_ROWS][2];
+    for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm256_setzero_ps();
+    for (size_t b = 0; b < k / 32; b++) {
+        const uint8_t *const scales = panel + panel_scales_at(t.panel, b);
+        const uint8_t *const groups = panel + panel_groups_at(t.panel, b);
+        if (b % t.panel.per_unit == 0) prefetch(scales);
+        for (size_t g = 0; g < t.panel.n_groups; g++) prefetch(groups + PANEL_LINE * g);
+        for (int first = 0; first < 2; first += H) {
+            __m256i sum[MOST_ROWS][2], isum[MOST_ROWS][2];
+#pragma GCC unroll 2
+            for (int part = 0; part < 2; part++) {
+#pragma GCC unroll 4
+                for (int g = 0; g < 4; g++)
+                    for (int h = 0; h < H; h++) {
+                        const __m256i w = weights(t, groups, part, g, first + h);
+                        for (int r = 0; r < R; r++) {
+                            const size_t at = 32 * b + 16 * (size_t)part + 4 * (size_t)g;
+                            const __m256i p = _mm256_maddubs_epi16(w, splat_i32(act_at(act.a, at, r, act_stride)));
+                            sum[r][h] = computed(g == 0 ? p : _mm256_add_epi16(sum[r][h], p));
+                        }
+                    }
+                for (int r = 0; r < R; r++)
+                    for (int h = 0; h < H; h++) {
+                        const __m256i p = _mm256_madd_epi16(sum[r][h], ones);
+                        isum[r][h] = part == 0 ? p : _mm256_add_epi32(isum[r][h], p);
+                    }
+            }
+            for (int h = 0; h < H; h++) {
+                const __m256 d = scale_of(t, scales, first + h);
+                for (int r = 0; r < R; r++) {
+                    __m256 *const to = &acc[r][first + h];
+                    if (!has_min)
+                        isum[r][h] = _mm256_sub_epi32(
+                            isum[r][h], _mm256_mullo_epi32(above, splat_i32(act_at(act.b, 4 * b, r, act_stride))));
+                    const __m256 scale = _mm256_mul_ps(d, splat_f32(act_at(act.d, 4 * b, r, act_stride)));
+                    *to = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(isum[r][h]), *to);
+                    if (has_min)
+                        *to = _mm256_fmadd_ps(load_f16(scales + 32 + 16 * (first + h)),
+                                              splat_f32(act_at(act.s, 4 * b, r, act_stride)), *to);
+                }
+            }
+        }
+    }
+    for (int r = 0; r < R; r++)
+        for (int h = 0; h < 2; h++) _mm256_storeu_ps(out + (size_t)r * out_stride + 8 * h, acc[r][h]);
+}
+
+#define Q5_TYPE(...) ((struct q5_type){__VA_ARGS__})
+DEFINE_TILED_MATMUL(q5_0, tile_q5, Q5_TYPE(panel_q5_0, 16, false))
+DEFINE_TILED_MATMUL(q5_1, tile_q5, Q5_TYPE(panel_q5_1, 0, false))
+DEFINE_TILED_MATMUL(mxfp4, tile_q5, Q5_TYPE(panel_mxfp4, 12, true))

@@ -1,0 +1,17 @@
+// tests/support/any_blocks.h - weights of block types made of any bytes, for types that are not written and for what quantizers never give.
+#ifndef RN_TESTS_ANY_BLOCKS_H
+#define RN_TESTS_ANY_BLOCKS_H
+
+#include "tensor/types.h"
+
+// Where a block holds F16 numbers: its scale, then its minimum. MXFP4 has none, but an exponent in its first byte.
+struct block_halves {
+    size_t n, at[2];
+};
+struct block_halves block_halves_of(enum tensor_type type);
+
+// n_blocks blocks of bytes that follow from the seed, with scales that make the root mean square of each block's values `size` (of
+// MXFP4: at most that, more than half of it).
+void any_blocks(enum tensor_type type, float size, uint64_t seed, uint8_t *out, size_t n_blocks);
+
+#endif
