@@ -20,6 +20,11 @@ uint64_t path_file_bytes(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }
 
+bool path_is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 const char *path_last_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;

@@ -12,8 +12,9 @@
 enum { PATH_BYTES = 4096 }; // room for a path and its terminator: what the system takes at most
 
 bool path_is_folder(const char *path);
-uint64_t path_file_bytes(const char *path);   // 0 when there is none, or it cannot be examined
-const char *path_last_name(const char *path); // what stands behind the last slash: "model.gguf"
+uint64_t path_file_bytes(const char *path);           // 0 when there is none, or it cannot be examined
+bool path_is_same_file(const char *a, const char *b); // do both lead to one file that is there?
+const char *path_last_name(const char *path);         // what stands behind the last slash: "model.gguf"
 
 // The path of the file `name` in a folder; *found says whether there is one. The name comes from a stranger: it must be
 // a plain file name, and the file must lie in the folder. A symbolic link may lead out of it in one case: from a snapshot

@@ -48,6 +48,15 @@ static bool load_progress(void *user, uint64_t done, uint64_t total) {
     return r->opt->progress(r->opt->progress_user, RN_PHASE_LOAD, done, total);
 }
 
+// Whatever the output is called, it is none of the inputs.
+static rn_status check_output(struct remake *r) {
+    bool is_input = r->opt->imatrix && path_is_same_file(r->opt->imatrix, r->out);
+    for (size_t i = 0; i < package_n_files(r->p); i++)
+        is_input |= path_is_same_file(package_file_path(r->p, i), r->out);
+    if (!is_input) return RN_OK;
+    return fail(r->err, RN_E_ARG, "%s: is a file that is read: give the output another name", r->out);
+}
+
 static rn_status open_source(struct remake *r) {
     const rn_quantize_options *o = r->opt;
     const struct package_options po = {
@@ -59,9 +68,7 @@ static rn_status open_source(struct remake *r) {
     if (st != RN_OK) return st;
     if (package_vocab_only(r->p))
         return fail(r->err, RN_E_UNSUPPORTED, "%s: holds only a vocabulary, no weights", r->in);
-    for (size_t i = 0; i < package_n_files(r->p); i++)
-        if (file_map_is_at(package_file_at(r->p, i), r->out))
-            return fail(r->err, RN_E_ARG, "%s: is a file that is read: give the output another name", r->out);
+    if ((st = check_output(r)) != RN_OK) return st;
     if (o->log && package_note(r->p)) {
         const log_sink sink = {(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
         log_to(&sink, LOG_WARN, "%s", package_note(r->p));

@@ -14,7 +14,7 @@ struct planner {
     const struct plan_request *r;
     struct arena *into;
     struct model_facts facts;
-    int32_t *n_v_before; // [facts.n_layer] layers before this one that have a matrix of PART_V
+    int32_t *n_v_before; // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
     bool *rule_used;     // [r->n_rules]
     size_t n_guided;     // tensors that the importance matrix knows
     rn_error *err;

@@ -85,6 +85,7 @@ const char *package_format(const package *p) { return p->format; }
 const char *package_note(const package *p) { return p->note; }
 size_t package_n_files(const package *p) { return p->n_files; }
 const struct file_map *package_file_at(const package *p, size_t i) { return &p->files[i].map; }
+const char *package_file_path(const package *p, size_t i) { return p->files[i].path; }
 size_t package_made_bytes(const package *p) { return p->n_made; }
 bool package_vocab_only(const package *p) { return p->n_tensors == 0; }
 const struct hparams *package_hparams(const package *p) { return &p->hparams; }

@@ -137,3 +137,18 @@ TEST(a_path_up_to_the_systems_limit_is_taken) {
     CHECK_FAILS(path_in_folder(folder, name, path, &found, &err), RN_E_LIMIT, &err);
     CHECK_HAS(err.text, "its path has 4096 bytes, limit 4095");
 }
+
+TEST(one_file_by_two_names_is_one_file) {
+    char a[512], b[512], c[512], gone[512];
+    snprintf(a, sizeof a, "%s/same-a", temp_dir());
+    snprintf(b, sizeof b, "%s/same-b", temp_dir());
+    snprintf(c, sizeof c, "%s/same-c", temp_dir());
+    snprintf(gone, sizeof gone, "%s/same-gone", temp_dir());
+    write_file(a, "x", 1);
+    write_file(c, "x", 1);
+    CHECK(symlink(a, b) == 0);
+    CHECK(path_is_same_file(a, a) && path_is_same_file(a, b) && path_is_same_file(b, a));
+    CHECK(!path_is_same_file(a, c) && !path_is_same_file(a, gone) && !path_is_same_file(gone, gone));
+    unlink(a);
+    CHECK(!path_is_same_file(a, b));
+}

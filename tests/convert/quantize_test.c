@@ -298,6 +298,12 @@ TEST(the_input_is_not_overwritten_whatever_it_is_called) {
         CHECK_FAILS(rn_quantize(direct, outs[i], &opt, &err), RN_E_ARG, &err);
         CHECK_HAS(err.text, "is a file that is read");
     }
+    write_file(at("im.gguf"), "guide", 5);
+    rn_quantize_options guided = opt;
+    rn_error err = {0};
+    guided.imatrix = at("im.gguf");
+    CHECK_FAILS(rn_quantize(direct, at("im.gguf"), &guided, &err), RN_E_ARG, &err);
+    CHECK_HAS(err.text, "im.gguf: is a file that is read");
     uint8_t *after = read_file(direct, &n_after);
     CHECK(n_before == n_after && memcmp(before, after, n_after) == 0);
     free(before);
