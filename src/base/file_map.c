@@ -100,12 +100,6 @@ rn_status file_map_check(const file_map *m, const char *path, rn_error *err) {
     return RN_OK;
 }
 
-bool file_map_is_at(const file_map *m, const char *path) {
-    struct stat here, there;
-    return m->fd >= 0 && fstat(m->fd, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
-           here.st_ino == there.st_ino;
-}
-
 size_t file_map_resident(const file_map *m, size_t off, size_t n) {
     if (off >= m->size || n == 0) return 0;
     const size_t end = n < m->size - off ? off + n : m->size;

@@ -28,7 +28,6 @@ typedef bool (*file_progress)(void *user, uint64_t done, uint64_t total);
 rn_status file_map_open(const char *path, enum file_load how, file_progress progress, void *user, file_map *out,
                         rn_error *err);
 rn_status file_map_check(const file_map *m, const char *path, rn_error *err); // RN_E_IO: it shrank
-bool file_map_is_at(const file_map *m, const char *path); // does the path lead to this file? Asked of a mapped one
 size_t file_map_resident(const file_map *m, size_t off, size_t n); // bytes of [off, off+n) in memory now
 void file_map_close(file_map *m);
 

@@ -108,15 +108,20 @@ static rn_status read_entries(struct imatrix *m, const struct gguf *g, rn_error 
     return RN_OK;
 }
 
-rn_status imatrix_load(struct imatrix *m, const char *path, rn_error *err) {
+rn_status imatrix_read(struct imatrix *m, const uint8_t *data, size_t n, rn_error *err) {
     struct gguf g = {0};
-    rn_status st = file_map_open(path, FILE_LOAD_READ, NULL, NULL, &m->file, err);
-    if (st != RN_OK) return st;
-    const struct file_kind kind = file_kind_of(m->file.data, m->file.size);
-    st = kind.is_gguf ? gguf_read(&g, m->file.data, m->file.size, err)
-                      : fail(err, RN_E_FORMAT, "is %s, not an importance matrix in GGUF form", kind.what);
+    const struct file_kind kind = file_kind_of(data, n);
+    rn_status st = kind.is_gguf ? gguf_read(&g, data, n, err)
+                                : fail(err, RN_E_FORMAT, "is %s, not an importance matrix in GGUF form", kind.what);
     if (st == RN_OK) st = read_entries(m, &g, err);
     gguf_free(&g);
+    return st;
+}
+
+rn_status imatrix_load(struct imatrix *m, const char *path, rn_error *err) {
+    rn_status st = file_map_open(path, FILE_LOAD_READ, NULL, NULL, &m->file, err);
+    if (st != RN_OK) return st;
+    st = imatrix_read(m, m->file.data, m->file.size, err);
     return st == RN_OK ? RN_OK : fail_in(err, st, "%s", path);
 }
 

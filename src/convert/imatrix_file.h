@@ -5,7 +5,7 @@
 //     NAME.in_sum2  F32 [k, n]   sums of squared inputs, for each of n matrices (of experts) side by side
 //     NAME.counts   F32 [1, n]   rows that were summed; [1, 1] stands for all n
 //
-// Ownership: imatrix_load() fills, imatrix_free() releases. Threads: immutable once loaded.
+// Ownership: imatrix_load() or imatrix_read() fills, imatrix_free() releases. Threads: immutable once filled.
 #ifndef RN_CONVERT_IMATRIX_FILE_H
 #define RN_CONVERT_IMATRIX_FILE_H
 
@@ -28,6 +28,8 @@ struct imatrix {
 
 // m: zeroed; released whatever comes back. Errors: RN_E_IO, RN_E_FORMAT (what is wrong with which tensor), RN_E_LIMIT, RN_E_NOMEM.
 rn_status imatrix_load(struct imatrix *m, const char *path, rn_error *err);
+// The same of bytes that are the caller's and outlive m.
+rn_status imatrix_read(struct imatrix *m, const uint8_t *data, size_t n, rn_error *err);
 void imatrix_free(struct imatrix *m);
 const struct imatrix_entry *imatrix_find(const struct imatrix *m, const char *name); // NULL: none
 

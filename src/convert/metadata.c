@@ -95,15 +95,30 @@ static void put_special_ids(gguf_writer *w, const struct vocab *v) {
         if (ids[i].id >= 0) gguf_put_u32(w, ids[i].key, (uint32_t)ids[i].id);
 }
 
-static void put_vocab(gguf_writer *w, const struct vocab *v) {
-    if (v->n_tokens == 0) return;
-    gguf_put_string(w, "tokenizer.ggml.model", v->model_name);
+// The vocabulary's kind as GGUF names it: a kind or a way to split text that GGUF has no name for is refused, not bent.
+static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *err) {
+    static const char gemma[] = "gemma4";
+    const bool is_gemma = v->model_name.n == sizeof gemma - 1 && memcmp(v->model_name.s, gemma, sizeof gemma - 1) == 0;
+    *kind = v->model == VOCAB_SPM ? "llama" : v->model == VOCAB_BPE && v->pre.n ? "gpt2" : is_gemma ? gemma : NULL;
+    if (*kind) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "tokenizer: GGUF has no name for this %s: %s",
+                v->model == VOCAB_BPE ? "way to split text" : "kind",
+                v->model == VOCAB_CHAR_BPE ? "give tokenizer.model beside tokenizer.json, it has the scores" : "the folder itself runs");
+}
+
+static rn_status put_vocab(gguf_writer *w, const struct vocab *v, rn_error *err) {
+    const char *kind;
+    if (v->n_tokens == 0) return RN_OK;
+    const rn_status st = gguf_kind(v, &kind, err);
+    if (st != RN_OK) return st;
+    gguf_put_string(w, "tokenizer.ggml.model", str(kind));
     if (v->pre.n) gguf_put_string(w, "tokenizer.ggml.pre", v->pre);
     put_tokens(w, v);
     put_special_ids(w, v);
     gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
     gguf_put_bool(w, "tokenizer.ggml.add_eos_token", v->add_eos);
     if (v->model != VOCAB_BPE) gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->add_space_prefix);
+    return RN_OK;
 }
 
 rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, rn_error *err) {
@@ -113,10 +128,10 @@ rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, rn_
     gguf_put_string(w, "general.architecture", str(h->arch));
     gguf_put_string(w, "general.type", str(h->file_type));
     gguf_put_string(w, "general.name", str(h->name));
-    const rn_status st = put_hparams(w, h, err);
+    rn_status st = put_hparams(w, h, err);
     gguf_put_u32(w, "general.file_type", file_type);
     gguf_put_u32(w, "general.quantization_version", GGUF_QUANTIZATION_VERSION);
-    put_vocab(w, package_vocab(p));
+    if (st == RN_OK) st = put_vocab(w, package_vocab(p), err);
     if (chat_template)
         gguf_put_string(w, "tokenizer.chat_template", (struct vocab_str){chat_template, (uint32_t)n_template});
     return st;
