@@ -28,7 +28,7 @@ typedef bool (*file_progress)(void *user, uint64_t done, uint64_t total);
 rn_status file_map_open(const char *path, enum file_load how, file_progress progress, void *user, file_map *out,
                         rn_error *err);
 rn_status file_map_check(const file_map *m, const char *path, rn_error *err); // RN_E_IO: it shrank
-size_t file_map_resident(const file_map *m, size_t off, size_t n); // bytes of [off, off+n) in memory now
+size_t file_map_resident(const file_map *m, size_t off, size_t n);            // bytes of [off, off+n) in memory now
 void file_map_close(file_map *m);
 
 // A file written whole or not at all: bytes go to a temporary name beside path, commit does fsync and rename.

@@ -98,12 +98,14 @@ static void put_special_ids(gguf_writer *w, const struct vocab *v) {
 // The vocabulary's kind as GGUF names it: a kind or a way to split text that GGUF has no name for is refused, not bent.
 static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *err) {
     static const char gemma[] = "gemma4";
-    const bool is_gemma = v->model_name.n == sizeof gemma - 1 && memcmp(v->model_name.s, gemma, sizeof gemma - 1) == 0;
+    const bool is_gemma =
+        v->model_name.n == sizeof gemma - 1 && memcmp(v->model_name.s, gemma, sizeof gemma - 1) == 0;
     *kind = v->model == VOCAB_SPM ? "llama" : v->model == VOCAB_BPE && v->pre.n ? "gpt2" : is_gemma ? gemma : NULL;
     if (*kind) return RN_OK;
     return fail(err, RN_E_UNSUPPORTED, "tokenizer: GGUF has no name for this %s: %s",
                 v->model == VOCAB_BPE ? "way to split text" : "kind",
-                v->model == VOCAB_CHAR_BPE ? "give tokenizer.model beside tokenizer.json, it has the scores" : "the folder itself runs");
+                v->model == VOCAB_CHAR_BPE ? "give tokenizer.model beside tokenizer.json, it has the scores"
+                                           : "the folder itself runs");
 }
 
 static rn_status put_vocab(gguf_writer *w, const struct vocab *v, rn_error *err) {
