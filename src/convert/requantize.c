@@ -63,8 +63,9 @@ rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *th
     q->bytes = fits ? mem_aligned(n_bytes) : NULL;
     q->results = mem_calloc(q->max_rows, sizeof *q->results);
     if (!q->scratch || !q->bytes || !q->results) {
+        fail(err, RN_E_NOMEM, "quantizing: out of memory for rows of %zu", q->row_floats);
         requantizer_destroy(q);
-        return fail(err, RN_E_NOMEM, "quantizing: out of memory for rows of %zu", q->row_floats);
+        return RN_E_NOMEM;
     }
     *out = q;
     return RN_OK;

@@ -66,7 +66,9 @@ static void check_equal_hparams(const struct hparams *a, const struct hparams *b
     CHECK(a->rope_beta_slow == b->rope_beta_slow && a->rope_exact_ramp == b->rope_exact_ramp);
 }
 
-static bool same_str(struct vocab_str a, struct vocab_str b) { return a.n == b.n && memcmp(a.s, b.s, a.n) == 0; }
+static bool same_str(struct vocab_str a, struct vocab_str b) {
+    return a.n == b.n && (a.n == 0 || memcmp(a.s, b.s, a.n) == 0);
+}
 
 static void check_equal_vocab(const struct vocab *a, const struct vocab *b) {
     CHECK(a->model == b->model && a->n_tokens == b->n_tokens && a->n_merges == b->n_merges);
