@@ -1,6 +1,7 @@
 // convert/metadata.c - see metadata.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #include "convert/metadata.h"
 #include "convert/copy_pairs.h"
+#include "convert/vocab_meta.h"
 #include "kernels/rowmath.h"
 #include <stdio.h>
 #include <string.h>
@@ -67,63 +68,7 @@ static rn_status put_hparams(gguf_writer *w, const struct hparams *h, rn_error *
     return put_scaling(w, h, err);
 }
 
-static void put_tokens(gguf_writer *w, const struct vocab *v) {
-    const uint64_t n = (uint64_t)v->n_tokens;
-    gguf_put_array(w, "tokenizer.ggml.tokens", GGUF_STRING, n);
-    for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_string(w, v->tokens[i].text);
-    if (v->model != VOCAB_BPE) {
-        gguf_put_array(w, "tokenizer.ggml.scores", GGUF_F32, n);
-        for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_f32(w, v->tokens[i].score);
-    }
-    gguf_put_array(w, "tokenizer.ggml.token_type", GGUF_I32, n);
-    for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_i32(w, (int32_t)v->tokens[i].kind);
-    if (v->n_merges == 0) return;
-    gguf_put_array(w, "tokenizer.ggml.merges", GGUF_STRING, (uint64_t)v->n_merges);
-    for (int32_t i = 0; i < v->n_merges; i++) gguf_put_item_string(w, v->merges[i]);
-}
-
-static void put_special_ids(gguf_writer *w, const struct vocab *v) {
-    const struct {
-        const char *key;
-        int32_t id;
-    } ids[] = {
-        {"tokenizer.ggml.bos_token_id", v->bos},     {"tokenizer.ggml.eos_token_id", v->eos},
-        {"tokenizer.ggml.eot_token_id", v->eot},     {"tokenizer.ggml.eom_token_id", v->eom},
-        {"tokenizer.ggml.unknown_token_id", v->unk}, {"tokenizer.ggml.padding_token_id", v->pad},
-    };
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-        if (ids[i].id >= 0) gguf_put_u32(w, ids[i].key, (uint32_t)ids[i].id);
-}
-
-// The vocabulary's kind as GGUF names it: a kind or a way to split text that GGUF has no name for is refused, not bent.
-static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *err) {
-    static const char gemma[] = "gemma4";
-    const bool is_gemma =
-        v->model_name.n == sizeof gemma - 1 && memcmp(v->model_name.s, gemma, sizeof gemma - 1) == 0;
-    *kind = v->model == VOCAB_SPM ? "llama" : v->model == VOCAB_BPE && v->pre.n ? "gpt2" : is_gemma ? gemma : NULL;
-    if (*kind) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "tokenizer: GGUF has no name for this %s: %s",
-                v->model == VOCAB_BPE ? "way to split text" : "kind",
-                v->model == VOCAB_CHAR_BPE ? "give tokenizer.model beside tokenizer.json, it has the scores"
-                                           : "the folder itself runs");
-}
-
-static rn_status put_vocab(gguf_writer *w, const struct vocab *v, rn_error *err) {
-    const char *kind;
-    if (v->n_tokens == 0) return RN_OK;
-    const rn_status st = gguf_kind(v, &kind, err);
-    if (st != RN_OK) return st;
-    gguf_put_string(w, "tokenizer.ggml.model", str(kind));
-    if (v->pre.n) gguf_put_string(w, "tokenizer.ggml.pre", v->pre);
-    put_tokens(w, v);
-    put_special_ids(w, v);
-    gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
-    gguf_put_bool(w, "tokenizer.ggml.add_eos_token", v->add_eos);
-    if (v->model != VOCAB_BPE) gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->add_space_prefix);
-    return RN_OK;
-}
-
-rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, rn_error *err) {
+rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, const log_sink *log, rn_error *err) {
     const struct hparams *h = package_hparams(p);
     size_t n_template;
     const char *chat_template = package_chat_template(p, &n_template);
@@ -133,7 +78,7 @@ rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, rn_
     rn_status st = put_hparams(w, h, err);
     gguf_put_u32(w, "general.file_type", file_type);
     gguf_put_u32(w, "general.quantization_version", GGUF_QUANTIZATION_VERSION);
-    if (st == RN_OK) st = put_vocab(w, package_vocab(p), err);
+    if (st == RN_OK) st = vocab_put(w, package_vocab(p), log, err);
     if (chat_template)
         gguf_put_string(w, "tokenizer.chat_template", (struct vocab_str){chat_template, (uint32_t)n_template});
     return st;

@@ -22,10 +22,11 @@ struct remake {
     struct imatrix imatrix;
     struct arena arena;
     struct tensor_plan *plans;
+    log_sink log;
     rn_error *err;
 };
 
-static rn_status check_options(struct remake *r) {
+static rn_status take_options(struct remake *r) {
     const rn_quantize_options *o = r->opt;
     char known[256];
     size_t n = 0;
@@ -33,6 +34,7 @@ static rn_status check_options(struct remake *r) {
         return fail(r->err, RN_E_ARG,
                     "quantize options: struct_size is %zu, this library has %zu: call rn_quantize_options_init()",
                     o->struct_size, sizeof *o);
+    if (o->log) r->log = (log_sink){(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
     if (o->n_threads < 0 || o->n_threads > POOL_MAX_THREADS)
         return fail(r->err, RN_E_ARG, "n_threads: %d is outside 0..%d", o->n_threads, POOL_MAX_THREADS);
     if (o->n_keep && !o->keep) return fail(r->err, RN_E_ARG, "keep: NULL argument");
@@ -69,10 +71,7 @@ static rn_status open_source(struct remake *r) {
     if (package_vocab_only(r->p))
         return fail(r->err, RN_E_UNSUPPORTED, "%s: holds only a vocabulary, no weights", r->in);
     if ((st = check_output(r)) != RN_OK) return st;
-    if (o->log && package_note(r->p)) {
-        const log_sink sink = {(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
-        log_to(&sink, LOG_WARN, "%s", package_note(r->p));
-    }
+    if (package_note(r->p)) log_to(&r->log, LOG_WARN, "%s", package_note(r->p));
     return RN_OK;
 }
 
@@ -114,7 +113,7 @@ static rn_status begin_output(struct remake *r, gguf_writer **w) {
     }
     rn_status st = gguf_writer_create(r->out, GGUF_DEFAULT_ALIGNMENT, w, r->err);
     if (st != RN_OK) return st;
-    st = metadata_put(*w, r->p, r->mix ? r->mix->file_type : file_type_of(r->p), r->err);
+    st = metadata_put(*w, r->p, r->mix ? r->mix->file_type : file_type_of(r->p), &r->log, r->err);
     if (st == RN_OK) return RN_OK;
     gguf_writer_abandon(*w);
     return fail_in(r->err, st, "%s", r->in);
@@ -122,7 +121,7 @@ static rn_status begin_output(struct remake *r, gguf_writer **w) {
 
 static rn_status remake(struct remake *r) {
     gguf_writer *w;
-    rn_status st = check_options(r);
+    rn_status st = take_options(r);
     if (st == RN_OK) st = open_source(r);
     if (st == RN_OK) st = plan(r);
     if (st == RN_OK) st = begin_output(r, &w);

@@ -1,0 +1,132 @@
+// convert/vocab_meta.c - see vocab_meta.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+#include "convert/vocab_meta.h"
+#include <string.h>
+
+enum { MAX_END = 64 };
+
+static bool is_str(struct vocab_str s, const char *text) {
+    return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
+}
+
+// The kind as GGUF names it: one that it has no name for is refused, not bent.
+static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *err) {
+    static const char gemma[] = "gemma4";
+    *kind = v->model == VOCAB_SPM               ? "llama"
+            : v->model == VOCAB_BPE && v->pre.n ? "gpt2"
+            : is_str(v->model_name, gemma)      ? gemma
+                                                : NULL;
+    if (*kind) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "tokenizer: GGUF has no name for this %s: %s",
+                v->model == VOCAB_BPE ? "way to split text" : "kind",
+                v->model == VOCAB_CHAR_BPE ? "give tokenizer.model beside tokenizer.json, it has the scores"
+                                           : "the folder itself runs");
+}
+
+static void put_tokens(gguf_writer *w, const struct vocab *v) {
+    const uint64_t n = (uint64_t)v->n_tokens;
+    gguf_put_array(w, "tokenizer.ggml.tokens", GGUF_STRING, n);
+    for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_string(w, v->tokens[i].text);
+    if (v->model != VOCAB_BPE) {
+        gguf_put_array(w, "tokenizer.ggml.scores", GGUF_F32, n);
+        for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_f32(w, v->tokens[i].score);
+    }
+    gguf_put_array(w, "tokenizer.ggml.token_type", GGUF_I32, n);
+    for (int32_t i = 0; i < v->n_tokens; i++) gguf_put_item_i32(w, (int32_t)v->tokens[i].kind);
+    if (v->n_merges == 0) return;
+    gguf_put_array(w, "tokenizer.ggml.merges", GGUF_STRING, (uint64_t)v->n_merges);
+    for (int32_t i = 0; i < v->n_merges; i++) gguf_put_item_string(w, v->merges[i]);
+}
+
+// ---- what begins and ends a text ------------------------------------------------------------------------------------
+
+static bool ends_text(const struct vocab *v, int32_t id) {
+    int32_t ids[MAX_END];
+    const int n = vocab_end_tokens(v, ids, MAX_END);
+    for (int i = 0; i < n; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+// A folder may list any number of tokens that end a text, GGUF has keys for three. Those that no spelling tells take what is free.
+static struct vocab with_ends_in_keys(const struct vocab *v, const log_sink *log) {
+    struct vocab o = *v;
+    o.end = NULL, o.n_end = 0;
+    for (int32_t i = 0; i < v->n_end; i++) {
+        int32_t *const keys[] = {&o.eos, &o.eot, &o.eom};
+        size_t k = 0;
+        if (v->end[i] < o.n_tokens && ends_text(&o, v->end[i])) continue;
+        while (k < 3 && *keys[k] >= 0) k++;
+        if (k < 3 && v->end[i] < o.n_tokens)
+            *keys[k] = v->end[i];
+        else
+            log_to(log, LOG_WARN, "tokenizer: no key is left to say that token %d ends a text", v->end[i]);
+    }
+    return o;
+}
+
+static void put_special_ids(gguf_writer *w, const struct vocab *v) {
+    const struct {
+        const char *key;
+        int32_t id;
+    } ids[] = {
+        {"tokenizer.ggml.bos_token_id", v->bos},     {"tokenizer.ggml.eos_token_id", v->eos},
+        {"tokenizer.ggml.eot_token_id", v->eot},     {"tokenizer.ggml.eom_token_id", v->eom},
+        {"tokenizer.ggml.unknown_token_id", v->unk}, {"tokenizer.ggml.padding_token_id", v->pad},
+    };
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        if (ids[i].id >= 0) gguf_put_u32(w, ids[i].key, (uint32_t)ids[i].id);
+}
+
+// ---- what is left out -----------------------------------------------------------------------------------------------
+
+// Steps that tokenizers of GGUF files take all the same: SentencePiece's mark for spaces, and the one before the text.
+static bool is_implied(const struct norm_step *s) {
+    static const char mark[] = "\xe2\x96\x81";
+    if (s->kind == NORM_PREPEND) return is_str(s->content, mark);
+    return s->kind == NORM_REPLACE && !s->is_regex && is_str(s->pattern, " ") && is_str(s->content, mark);
+}
+
+static void warn_of_losses(const struct vocab *v, const log_sink *log) {
+    static const char *const names[] = {
+        [NORM_NFC] = "NFC",
+        [NORM_NFD] = "NFD",
+        [NORM_NFKC] = "NFKC",
+        [NORM_NFKD] = "NFKD",
+        [NORM_LOWERCASE] = "lower case",
+        [NORM_STRIP_ACCENTS] = "no accents",
+        [NORM_STRIP] = "no white space at the ends",
+        [NORM_PREPEND] = "text put before it",
+        [NORM_REPLACE] = "replaced text",
+        [NORM_CHARSMAP] = "SentencePiece's map of characters",
+    };
+    int32_t n_flagged = 0;
+    for (int32_t i = 0; i < v->n_norms; i++)
+        if (!is_implied(&v->norms[i]))
+            log_to(log, LOG_WARN, "tokenizer: a step of its normalizer (%s) is left out: no key says it",
+                   names[v->norms[i].kind]);
+    for (int32_t i = 0; i < v->n_tokens; i++)
+        n_flagged +=
+            (v->tokens[i].flags & (TOKEN_TAKES_SPACE_BEFORE | TOKEN_TAKES_SPACE_BEHIND | TOKEN_ONLY_WHOLE_WORD)) != 0;
+    if (n_flagged)
+        log_to(log, LOG_WARN,
+               "tokenizer: %d tokens that take the white space beside them, or only whole words, become plain ones",
+               n_flagged);
+}
+
+rn_status vocab_put(gguf_writer *w, const struct vocab *v, const log_sink *log, rn_error *err) {
+    const char *kind;
+    if (v->n_tokens == 0) return RN_OK;
+    const rn_status st = gguf_kind(v, &kind, err);
+    if (st != RN_OK) return st;
+    const struct vocab keyed = with_ends_in_keys(v, log);
+    warn_of_losses(v, log);
+    gguf_put_string(w, "tokenizer.ggml.model", (struct vocab_str){kind, (uint32_t)strlen(kind)});
+    gguf_put_string(w, "tokenizer.ggml.pre",
+                    v->pre.n ? v->pre : (struct vocab_str){"default", 7}); // SPM splits nothing
+    put_tokens(w, v);
+    put_special_ids(w, &keyed);
+    gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
+    gguf_put_bool(w, "tokenizer.ggml.add_eos_token", v->add_eos);
+    if (v->model != VOCAB_BPE) gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", v->add_space_prefix);
+    return RN_OK;
+}
