@@ -2,6 +2,7 @@
 #ifndef RN_KERNELS_X86_SLOTS_AMX_H
 #define RN_KERNELS_X86_SLOTS_AMX_H
 
+#include "kernels/x86/amx.h"
 #include "kernels/x86/slots_avx512vnni.h"
 
 #define SLOTS_AMX SLOTS_AVX512VNNI
