@@ -2,9 +2,10 @@
 //
 //   kernel_ladder [SET [TYPE]]     all sets that this machine has, or one; all types and key/value codecs, or one type
 //
-// One thread, thread CPU time. Matrix-vector products run over copies of one matrix that no cache holds, in turn with the read
-// (64-byte loads, no prefetch); medians of 9. Matrices for products of many rows fit the cache. Figures of one run compare with
-// each other; a busy machine lowers them all.
+// One thread, thread CPU time. Products of few rows run over copies of one matrix that no cache holds, in turn with the read (64-byte
+// loads, each line prefetched 4 KiB ahead: the better of the plain reads); medians of 9. "k rows / 1": time against one row, and of the
+// set's second way for many rows (gemm) against one row of the first: where it is the shorter, gemm_rows in the set's slots belongs.
+// Matrices for products of many rows fit the cache. Figures of one run compare with each other; a busy machine lowers them all.
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -14,7 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 1024, MOST_ROWS = 256 };
+enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 1024, MOST_ROWS = 512 };
+static const size_t few_rows[] = {2, 4, 8, 16};
+enum { N_FEW = sizeof few_rows / sizeof *few_rows };
 static const size_t FROM_MEMORY = (size_t)256 << 20; // bytes of copies
 
 static double now_ns(void) {
@@ -44,8 +47,10 @@ static void *pages(size_t n) {
 static uint64_t read_all(const void *p, size_t n) {
     const uint64_t *const w = p;
     uint64_t x[8] = {0};
-    for (size_t i = 0; i < n / 8; i += 8)
+    for (size_t i = 0; i < n / 8; i += 8) {
+        __builtin_prefetch((const char *)(w + i) + 4096, 0, 2);
         for (size_t j = 0; j < 8; j++) x[j] ^= w[i + j];
+    }
     return x[0] ^ x[1] ^ x[2] ^ x[3] ^ x[4] ^ x[5] ^ x[6] ^ x[7];
 }
 
@@ -90,10 +95,14 @@ static void free_matrix(struct matrix *m, size_t n_out) {
 }
 
 static uint8_t act[MOST_ROWS * 4 * (K + 256)];
-static float out[MOST_ROWS * N_OUT_SMALL > N_OUT ? MOST_ROWS *N_OUT_SMALL : N_OUT];
+static float out[MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS *N_OUT_SMALL : 16 * N_OUT];
+static void *scratch;
+
+enum way { WAY_MATMUL, WAY_GEMM, N_WAYS };
 
 // Time of one product with n_rows rows over all copies.
-static double product_ns(const struct kernel_set *set, const struct matrix *m, size_t n_out, size_t n_rows) {
+static double product_ns(const struct kernel_set *set, const struct matrix *m, size_t n_out, size_t n_rows,
+                         enum way way) {
     const size_t stride = act_bytes(m->ops->act, K);
     float row[K];
     for (size_t r = 0; r < n_rows; r++) {
@@ -102,32 +111,50 @@ static double product_ns(const struct kernel_set *set, const struct matrix *m, s
     }
     const double start = now_ns();
     for (size_t i = 0; i < m->n_copies; i++)
-        m->ops->matmul(m->packed + i * m->bytes, m->row_bytes, n_out, K, act, stride, n_rows, out, n_out);
+        if (way == WAY_GEMM)
+            m->ops->gemm(m->packed + i * m->bytes, n_out, K, act, stride, n_rows, out, n_out, scratch);
+        else
+            m->ops->matmul(m->packed + i * m->bytes, m->row_bytes, n_out, K, act, stride, n_rows, out, n_out);
     return now_ns() - start;
 }
 
 static volatile uint64_t sink;
 
+// Trillions of operations a second in a matrix that fits the cache.
+static double many_rows(const struct kernel_set *set, enum tensor_type type, size_t n_rows, enum way way) {
+    struct matrix m = make_matrix(set, type, N_OUT_SMALL, 0);
+    double many[N_RUNS];
+    for (int i = 0; i < N_RUNS; i++) many[i] = product_ns(set, &m, N_OUT_SMALL, n_rows, way);
+    const double operations = 2.0 * K * N_OUT_SMALL * (double)n_rows * (double)m.n_copies;
+    free_matrix(&m, N_OUT_SMALL);
+    return operations / median(many, N_RUNS) / 1e3;
+}
+
 static void ladder_type(const struct kernel_set *set, enum tensor_type type) {
-    const size_t n_copies_bytes = set->id == CPU_REF ? 0 : FROM_MEMORY, n_rows = set->id == CPU_REF ? 4 : MOST_ROWS;
-    struct matrix m = make_matrix(set, type, N_OUT, n_copies_bytes);
-    double read[N_RUNS], one[N_RUNS], four[N_RUNS], many[N_RUNS];
+    struct matrix m = make_matrix(set, type, N_OUT, set->id == CPU_REF ? 0 : FROM_MEMORY);
+    const enum way n_ways = m.ops->gemm ? N_WAYS : WAY_GEMM;
+    double read[N_RUNS], one[N_RUNS], few[N_WAYS][N_FEW][N_RUNS];
+    scratch = m.ops->gemm ? pages(m.ops->gemm_scratch(K)) : NULL;
     for (int i = 0; i < N_RUNS; i++) {
         const double start = now_ns();
         sink = read_all(m.packed, m.bytes * m.n_copies);
         read[i] = now_ns() - start;
-        one[i] = product_ns(set, &m, N_OUT, 1);
-        four[i] = product_ns(set, &m, N_OUT, 4);
+        one[i] = product_ns(set, &m, N_OUT, 1, WAY_MATMUL);
+        for (enum way way = 0; way < n_ways; way++)
+            for (int j = 0; j < N_FEW; j++) few[way][j][i] = product_ns(set, &m, N_OUT, few_rows[j], way);
     }
-    const double bytes = (double)(m.bytes * m.n_copies), r = median(read, N_RUNS), g = median(one, N_RUNS),
-                 f = median(four, N_RUNS);
+    const double bytes = (double)(m.bytes * m.n_copies), r = median(read, N_RUNS), g = median(one, N_RUNS);
+    for (enum way way = 0; way < n_ways; way++) {
+        printf("%-10s %-6s", way == WAY_GEMM ? "    gemm" : set->name, tensor_type_info(type)->name);
+        if (way == WAY_MATMUL)
+            printf(" %6.2f %8.2f %6.0f %%", bytes / r, bytes / g, 100 * r / g);
+        else
+            printf(" %6s %8s %8s", "", "", "");
+        for (int j = 0; j < N_FEW; j++) printf(" %5.2f", median(few[way][j], N_RUNS) / g);
+        printf(" %8.4f\n", many_rows(set, type, set->id == CPU_REF ? 4 : MOST_ROWS, way));
+    }
     free_matrix(&m, N_OUT);
-    m = make_matrix(set, type, N_OUT_SMALL, 0);
-    for (int i = 0; i < N_RUNS; i++) many[i] = product_ns(set, &m, N_OUT_SMALL, n_rows);
-    const double tops = 2.0 * K * N_OUT_SMALL * (double)n_rows * (double)m.n_copies / median(many, N_RUNS) / 1e3;
-    free_matrix(&m, N_OUT_SMALL);
-    printf("%-5s %-6s %7.2f %8.2f %6.0f %% %9.2f %9zu %9.4f\n", set->name, tensor_type_info(type)->name, bytes / r,
-           bytes / g, 100 * r / g, f / g, n_rows, tops);
+    if (scratch) mem_pages_free(scratch, m.ops->gemm_scratch(K));
 }
 
 // Attention --------------------------------------------------------------------------------------------------------------
@@ -169,7 +196,7 @@ static void ladder_attention(const struct kernel_set *set, enum kv_codec c) {
     for (int i = 0; i < N_RUNS; i++)
         four[i] = attention_ns(set, c, cache, 4), many[i] = attention_ns(set, c, cache, MOST_Q);
     const double flops = 4.0 * N_BLOCKS * KV_BLOCK * HEAD_DIM * MOST_Q;
-    printf("%-5s %-5s %14.2f %20.4f\n", set->name, kv->name, (double)(N_BLOCKS * pair_bytes) / median(four, N_RUNS),
+    printf("%-10s %-5s %14.2f %20.4f\n", set->name, kv->name, (double)(N_BLOCKS * pair_bytes) / median(four, N_RUNS),
            flops / median(many, N_RUNS) / 1e3);
     mem_pages_free(cache, N_BLOCKS * pair_bytes);
 }
@@ -183,7 +210,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     const fp_mode mode = fp_mode_enter();
-    printf("%d x %d weights         read  one row   share  4 rows/1   n_rows      TOPS\n", N_OUT, K);
+    printf("%d x %d weights    read  one row   share   2, 4, 8, 16 rows / 1      TOPS\n", N_OUT, K);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (int t = 0; t < TENSOR_N_TYPES; t++)
             if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) &&

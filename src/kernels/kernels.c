@@ -6,13 +6,18 @@
 #include <assert.h>
 #include <string.h>
 #if defined(__x86_64__)
-#include "kernels/x86/avx2.h"
+#include "kernels/x86/sets_x86.h"
+#elif defined(__aarch64__)
+#include "kernels/arm/sets_arm.h"
 #endif
 
 // What a set needs and this machine lacks, by name; NULL: nothing.
 static const char *ref_lacks(void) { return NULL; }
 #if !defined(__x86_64__)
 static const char *x86_lacks(void) { return "an x86-64 processor"; }
+#endif
+#if !defined(__aarch64__)
+static const char *arm_lacks(void) { return "a 64-bit Arm processor"; }
 #endif
 
 // Rising: a later set is better wherever it is available.
@@ -24,8 +29,23 @@ static const struct {
     [CPU_REF] = {"ref", ref_lacks, &kernel_set_ref},
 #if defined(__x86_64__)
     [CPU_AVX2] = {"avx2", avx2_lacks, &kernel_set_avx2},
+    [CPU_AVX512] = {"avx512", avx512_lacks, &kernel_set_avx512},
+    [CPU_AVX512VNNI] = {"avx512vnni", avx512vnni_lacks, &kernel_set_avx512vnni},
+    [CPU_AMX] = {"amx", amx_lacks, &kernel_set_amx},
 #else
     [CPU_AVX2] = {"avx2", x86_lacks, NULL},
+    [CPU_AVX512] = {"avx512", x86_lacks, NULL},
+    [CPU_AVX512VNNI] = {"avx512vnni", x86_lacks, NULL},
+    [CPU_AMX] = {"amx", x86_lacks, NULL},
+#endif
+#if defined(__aarch64__)
+    [CPU_NEON] = {"neon", neon_lacks, &kernel_set_neon},
+    [CPU_NEONDOT] = {"neondot", neondot_lacks, &kernel_set_neondot},
+    [CPU_NEONI8MM] = {"neoni8mm", neoni8mm_lacks, &kernel_set_neoni8mm},
+#else
+    [CPU_NEON] = {"neon", arm_lacks, NULL},
+    [CPU_NEONDOT] = {"neondot", arm_lacks, NULL},
+    [CPU_NEONI8MM] = {"neoni8mm", arm_lacks, NULL},
 #endif
 };
 

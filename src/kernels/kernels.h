@@ -18,7 +18,17 @@
 #define PANEL_ROWS 16 // outputs that lie side by side in a packed weight matrix
 #define KV_BLOCK   64 // positions of a key or value block
 
-enum cpu_set { CPU_REF, CPU_AVX2, CPU_N_SETS };
+enum cpu_set {
+    CPU_REF,
+    CPU_AVX2,
+    CPU_AVX512,
+    CPU_AVX512VNNI,
+    CPU_AMX,
+    CPU_NEON,
+    CPU_NEONDOT,
+    CPU_NEONI8MM,
+    CPU_N_SETS
+};
 
 // What a matrix product takes as its right side. A row of activations is prepared once and shared by every matrix that reads it.
 enum act_format {
@@ -69,6 +79,7 @@ size_t act_bytes(enum act_format f, size_t k); // a multiple of 64
 // Matrix product for one tensor type. W is n_out rows of k elements, in the file's layout (pack == NULL) or in panels of
 // PANEL_ROWS rows made by pack; a panel never spans the end: the last one is padded with zero rows.
 struct matmul_ops {
+    const char *set; // which set it is from, for `info`
     enum act_format act;
     size_t (*panel_bytes)(size_t k); // NULL with pack
     // rows: n_rows (1..16) rows of the file, row_bytes apart; the panel is 64-byte aligned.
@@ -78,7 +89,22 @@ struct matmul_ops {
     // defines for the type, whatever n_rows, n_out and the split of outputs over threads.
     void (*matmul)(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x, size_t act_stride,
                    size_t n_rows, float *out, size_t out_stride);
+    // The same for many rows, where a set has something better: from gemm_rows rows on (0: never; the crossovers are measured by
+    // bench/kernel_ladder.c). scratch: gemm_scratch(k) bytes of this thread's own, 64-byte aligned.
+    size_t gemm_rows;
+    size_t (*gemm_scratch)(size_t k);
+    void (*gemm)(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride, size_t n_rows, float *out,
+                 size_t out_stride, void *scratch);
 };
+// By whichever of the two is the better for n_rows.
+static inline void matmul_run(const struct matmul_ops *ops, const void *w, size_t row_bytes, size_t n_out, size_t k,
+                              const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride,
+                              void *scratch) {
+    if (ops->gemm_rows && n_rows >= ops->gemm_rows)
+        ops->gemm(w, n_out, k, x, act_stride, n_rows, out, out_stride, scratch);
+    else
+        ops->matmul(w, row_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);
+}
 
 // Keys and values as pages hold them: for each head a key block [head_dim][64] and a value block [64][head_dim].
 enum kv_codec { KV_F16, KV_F32, KV_Q8, KV_N_CODECS };
@@ -99,7 +125,6 @@ struct kernel_set {
     enum cpu_set id;
     const char *name; // "avx2"
     struct matmul_ops matmul[TENSOR_N_TYPES];
-    const char *matmul_name[TENSOR_N_TYPES]; // which set each came from, for `info`
     void (*prepare_act[ACT_N_FORMATS])(const float *x, size_t k, void *act);
     struct kv_codec_ops kv[KV_N_CODECS];
     struct rowmath row;

@@ -98,7 +98,8 @@ static struct guarded pack_all(const struct matmul_ops *ops, const uint8_t *rows
     return g;
 }
 
-static bool matmul_case(const struct kernel_set *set, enum tensor_type type, struct shape s, enum data kind) {
+static bool matmul_case(const struct kernel_set *set, enum tensor_type type, struct shape s, enum data kind,
+                        bool gemm) {
     const struct matmul_ops *const ops = &set->matmul[type];
     size_t row_bytes = 0;
     CHECK(tensor_row_bytes(type, s.k, &row_bytes));
@@ -113,8 +114,14 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
                              (float *)(void *)want.data, out_stride);
     if (ops->pack) {
         struct guarded panels = pack_all(ops, rows.data, row_bytes, s);
-        ops->matmul(panels.data, 0, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data,
-                    out_stride);
+        struct guarded scratch = guarded_new(gemm ? ops->gemm_scratch(s.k) : 0, 0);
+        if (gemm)
+            ops->gemm(panels.data, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data, out_stride,
+                      scratch.data);
+        else
+            ops->matmul(panels.data, 0, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data,
+                        out_stride);
+        guarded_free(&scratch);
         guarded_free(&panels);
     } else {
         ops->matmul(rows.data, row_bytes, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data,
@@ -128,9 +135,9 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     return same;
 }
 
-static void check_matmul_type(const struct kernel_set *set, enum tensor_type type) {
+static void check_matmul_type(const struct kernel_set *set, enum tensor_type type, bool gemm) {
     static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
-                        row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 33, 0};
+                        row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 0};
     static const size_t blocks[] = {0, 1, 2, 3, 5, 8, 33}, few_blocks[] = {0, 1, 2, 3, 6},
                         plain[] = {0, 1, 31, 32, 33, 64, 95, 257, 1000};
     const struct tensor_type_info *const info = tensor_type_info(type);
@@ -143,17 +150,20 @@ static void check_matmul_type(const struct kernel_set *set, enum tensor_type typ
                 rng_start(info->name, i_case);
                 const struct shape s = {info->block_len * counts[i], n_outs[j],
                                         row_counts[i_case % COUNT(row_counts)]};
-                NOTE(set, info->name, "matmul %s k %zu n_out %zu n_rows %zu", data_names[kind], s.k, s.n_out,
-                     s.n_rows);
-                if (!matmul_case(set, type, s, kind)) return;
+                NOTE(set, info->name, "%s %s k %zu n_out %zu n_rows %zu", gemm ? "gemm" : "matmul", data_names[kind],
+                     s.k, s.n_out, s.n_rows);
+                if (!matmul_case(set, type, s, kind, gemm)) return;
             }
 }
 
 static void check_matmul(const struct kernel_set *set) {
     COVER(matmul);
-    COVER(matmul_name);
-    for (int t = 0; t < TENSOR_N_TYPES; t++)
-        if (op_wanted(tensor_type_info((enum tensor_type)t)->name)) check_matmul_type(set, (enum tensor_type)t);
+    for (int t = 0; t < TENSOR_N_TYPES; t++) {
+        if (!op_wanted(tensor_type_info((enum tensor_type)t)->name)) continue;
+        check_matmul_type(set, (enum tensor_type)t, false);
+        CHECK(!set->matmul[t].gemm_rows == !set->matmul[t].gemm);
+        if (set->matmul[t].gemm) check_matmul_type(set, (enum tensor_type)t, true);
+    }
 }
 
 // Activations ------------------------------------------------------------------------------------------------------------
@@ -509,6 +519,6 @@ TEST(every_slot_of_the_table_is_filled_and_compared) {
             check_note("set %s, slot at byte %zu of struct kernel_set", set->name, i * sizeof(void *));
             CHECK(covered[i]);
         }
-        for (int t = 0; t < TENSOR_N_TYPES; t++) CHECK(set->matmul[t].matmul && set->matmul_name[t]);
+        for (int t = 0; t < TENSOR_N_TYPES; t++) CHECK(set->matmul[t].matmul && set->matmul[t].set);
     }
 }

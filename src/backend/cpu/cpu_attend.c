@@ -24,12 +24,11 @@ size_t attend_scratch_bytes(const struct program *p) {
     const size_t block =
         2 * KV_BLOCK * head_floats(p) * sizeof(float); // no codec takes more than float and its scales
     const size_t queries = 3 * ATTEND_MAX_QUERIES * head_floats(p) * sizeof(float);
-    return round_up(round_up(sizeof(struct scratch), 64) + 2 * block + 2 * block + queries,
-                    4096); // no page for two threads
+    return round_up(sizeof(struct scratch), 64) + 2 * block + 2 * block + queries;
 }
 
 static struct scratch *scratch_of(const struct cpu_backend *b, int i_thread) {
-    uint8_t *at = b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
+    uint8_t *at = cpu_scratch(b, i_thread);
     struct scratch *s = (struct scratch *)at;
     const size_t hd = head_floats(b->p), block = 2 * KV_BLOCK * hd * sizeof(float);
     at += round_up(sizeof *s, 64);

@@ -29,7 +29,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     if (st == RN_OK) st = cpu_lower(b, err);
     if (st != RN_OK) return st;
     const size_t n_threads = (size_t)pool_n_threads(b->threads);
-    b->thread_scratch_bytes = attend_scratch_bytes(p);
+    b->thread_scratch_bytes = cpu_scratch_bytes(b, p);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
     b->cos_sin = mem_aligned(s->n_batch * (size_t)p->n_rot * sizeof(float));
     b->tasks = mem_alloc(s->n_batch * sizeof *b->tasks);

@@ -43,6 +43,18 @@ static size_t buffer_rows(const struct program *p, const struct backend_sizes *s
     return p->wanted_rows[buffer] ? s->n_wanted : s->n_batch;
 }
 
+size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
+    size_t most = attend_scratch_bytes(p);
+    for (size_t i = 0; i < p->n_ops; i++) {
+        if (p->ops[i].kind != OP_LINEAR) continue;
+        const struct matrix *m = &p->matrices[p->ops[i].matrix];
+        const struct matmul_ops *ops = &b->k->matmul[m->type];
+        const size_t bytes = ops->gemm ? ops->gemm_scratch(m->k) : 0;
+        if (bytes > most) most = bytes;
+    }
+    return round_up(most, 4096); // no page for two threads
+}
+
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s) {
     struct act_table t = {0};
     uint64_t bytes = s->n_batch * (uint64_t)p->n_rot * sizeof(float);
@@ -51,7 +63,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < t.n; i++)
         bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_bytes(t.row[i].format, t.row[i].k);
-    return bytes + attend_scratch_bytes(p) * (uint64_t)pool_n_threads(b->threads);
+    return bytes + cpu_scratch_bytes(b, p) * (uint64_t)pool_n_threads(b->threads);
 }
 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {

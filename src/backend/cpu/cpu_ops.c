@@ -67,7 +67,8 @@ static void op_gather(struct cpu_backend *b, const struct cpu_op *o, size_t begi
 }
 
 // Outputs [begin, end) of the matrix for all rows, in passes of rows that fit the cache.
-static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows) {
+static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
+                        void *scratch) {
     const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
     const bool plain = o->format == ACT_F32;
     const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
@@ -77,22 +78,22 @@ static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t be
     const size_t pass = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
     for (size_t r = 0; r < n_rows; r += pass) {
         const size_t n = n_rows - r < pass ? n_rows - r : pass;
-        cm->ops->matmul(w, cm->m->row_bytes, end - begin, cm->m->k, x + r * x_stride, x_stride, n,
-                        row(b, o->op.dst, r) + begin, b->stride[o->op.dst]);
+        matmul_run(cm->ops, w, cm->m->row_bytes, end - begin, cm->m->k, x + r * x_stride, x_stride, n,
+                   row(b, o->op.dst, r) + begin, b->stride[o->op.dst], scratch);
     }
     if (o->op.vec)
         for (size_t r = 0; r < n_rows; r++) b->k->add(row(b, o->op.dst, r) + begin, o->op.vec + begin, end - begin);
 }
 
 // Panels are claimed a few at a time: a thread that the machine delays does not hold up the others.
-static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_rows, int n_threads) {
+static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_rows, int i_thread, int n_threads) {
     const size_t n_out = b->matrices[o->op.matrix].m->n_out, n_panels = ceil_div(n_out, PANEL_ROWS);
     const size_t piece = n_threads == 1 ? n_panels : ceil_div(n_panels, (size_t)n_threads * 8);
     for (;;) {
         const size_t i = atomic_fetch_add_explicit(o->claimed, piece, memory_order_relaxed);
         if (i >= n_panels) return;
         const size_t end = (i + piece) * PANEL_ROWS;
-        linear_part(b, o, i * PANEL_ROWS, end < n_out ? end : n_out, n_rows);
+        linear_part(b, o, i * PANEL_ROWS, end < n_out ? end : n_out, n_rows, cpu_scratch(b, i_thread));
     }
 }
 
@@ -113,7 +114,7 @@ void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int
     };
     const size_t n_rows = n_rows_of(b, o);
     if (o->op.kind == OP_LINEAR) {
-        linear_run(b, o, n_rows, n_threads);
+        linear_run(b, o, n_rows, i_thread, n_threads);
     } else if (o->op.kind == OP_ATTEND) {
         attend_run(b, o, i_thread);
     } else {

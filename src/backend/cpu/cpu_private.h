@@ -80,6 +80,12 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err);
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s);
 void cpu_lower_free(struct cpu_backend *b);
 
+// Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops.
+size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p);
+static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
+    return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
+}
+
 // cpu_ops.c
 void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads);
 // Shows a linear op's input to the collector; no other thread may run meanwhile.

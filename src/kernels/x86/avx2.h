@@ -4,10 +4,7 @@
 
 #include "kernels/kv_layout.h"
 
-extern const struct kernel_set kernel_set_avx2;
-const char *avx2_lacks(void); // the first thing that this machine lacks, or NULL
-
-// Weights in the panels of kernels/x86/panel.h.
+// Weights in the panels of kernels/panels/panel.h.
 #define AVX2_DECLARE_MATMUL(type)                                                                                    \
     void avx2_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                  \
                             size_t act_stride, size_t n_rows, float *out, size_t out_stride)

@@ -3,9 +3,9 @@
 //
 // A 32-bit lane of a panel holds the pair (even, odd) of one output: shifted left it is the even number as a float, with its low
 // half cleared the odd one. The activations are broadcast pair by pair and split the same way.
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_PANELS = 2, MOST_ROWS = 2, PAIRS = 16 }; // pairs of one chain
 
@@ -66,5 +66,5 @@ void avx2_matmul_bf16(const void *w, size_t row_bytes, size_t n_out, size_t k, c
     (void)row_bytes;
     for (; n_rows == 1 && n_out >= outputs; n_out -= outputs, out += outputs, panels += MOST_PANELS * panel_bytes)
         tile(MOST_PANELS, 1, panels, panel_bytes, k, x, act_stride, out, out_stride);
-    avx2_run_tiles(&tiles, panels, panel_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);
+    run_tiles(&tiles, panels, panel_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);
 }

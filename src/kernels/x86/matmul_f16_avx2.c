@@ -2,9 +2,9 @@
 //
 // A chain's steps wait for each other (4 cycles), so several chains run side by side: those of six rows, or for a single row
 // those of four panels.
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_PANELS = 4, MOST_ROWS = 6 };
 
@@ -56,7 +56,7 @@ ALWAYS_INLINE void tile(const bool is_f16, const int P, const int R, const uint8
         for (; n_rows == 1 && n_out >= outputs;                                                                      \
              n_out -= outputs, out += outputs, panels += MOST_PANELS * panel_bytes)                                  \
             tile(is_f16, MOST_PANELS, 1, panels, panel_bytes, k, x, act_stride, out, out_stride);                    \
-        avx2_run_tiles(&tiles, panels, panel_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);               \
+        run_tiles(&tiles, panels, panel_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);                    \
     }
 DEFINE_MATMUL(f32, false)
 DEFINE_MATMUL(f16, true)

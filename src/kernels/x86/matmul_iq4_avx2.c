@@ -3,10 +3,10 @@
 // A nibble stands for a number of a table, -127 to 113. As in matmul_q8_0_avx2.c it is multiplied as 16 * (high - 8) + low, two
 // nibbles in [0, 15], each looked up in a table of its own; the sums of eight vpmaddubsw of either fit 16 bits (30,480), which are 32
 // numbers: isum = 16 * sum high*a + sum low*a - 128 * sum a.
+#include "kernels/panels/panel_k.h"
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/panel_k.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -119,5 +119,5 @@ ALWAYS_INLINE void tile_iq4_xs(const struct panel_k t, const int R, const uint8_
         for (int h = 0; h < 2; h++) _mm256_storeu_ps(out + (size_t)r * out_stride + 8 * h, acc[h][r]);
 }
 
-DEFINE_TILED_MATMUL(iq4_nl, tile_iq4_nl, panel_iq4_nl)
-DEFINE_TILED_MATMUL(iq4_xs, tile_iq4_xs, panel_iq4_xs)
+DEFINE_TILED_MATMUL(avx2, iq4_nl, tile_iq4_nl, panel_iq4_nl)
+DEFINE_TILED_MATMUL(avx2, iq4_xs, tile_iq4_xs, panel_iq4_xs)

@@ -7,10 +7,10 @@
 //   Q6_K   (q - 32): 8 * 32 * 127 = 32,512
 // What Q3_K and Q6_K have too much, 4 or 32 times the sum of a, is taken off inside the 16 bits, each lane's share from the lane
 // (act_q8_k.pairs): additions wrap around, and only the end must fit.
+#include "kernels/panels/panel_k.h"
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/panel_k.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -192,8 +192,8 @@ ALWAYS_INLINE void tile_k(const struct k_type t, const int R, const uint8_t *pan
 }
 
 #define K_TYPE(...) ((struct k_type){__VA_ARGS__})
-DEFINE_TILED_MATMUL(q2_k, tile_k, K_TYPE(panel_q2_k, 16, 8, 4, 0, true, q2_k_scales, q2_k_weights))
-DEFINE_TILED_MATMUL(q3_k, tile_k, K_TYPE(panel_q3_k, 16, 8, 4, 2, false, q3_k_scales, q3_k_weights))
-DEFINE_TILED_MATMUL(q4_k, tile_k, K_TYPE(panel_q4_k, 32, 2, 8, 0, true, q4_k_scales, q4_k_weights))
-DEFINE_TILED_MATMUL(q5_k, tile_k, K_TYPE(panel_q5_k, 32, 4, 4, 0, true, q4_k_scales, q5_k_weights))
-DEFINE_TILED_MATMUL(q6_k, tile_k, K_TYPE(panel_q6_k, 16, 8, 4, 5, false, q6_k_scales, q6_k_weights))
+DEFINE_TILED_MATMUL(avx2, q2_k, tile_k, K_TYPE(panel_q2_k, 16, 8, 4, 0, true, q2_k_scales, q2_k_weights))
+DEFINE_TILED_MATMUL(avx2, q3_k, tile_k, K_TYPE(panel_q3_k, 16, 8, 4, 2, false, q3_k_scales, q3_k_weights))
+DEFINE_TILED_MATMUL(avx2, q4_k, tile_k, K_TYPE(panel_q4_k, 32, 2, 8, 0, true, q4_k_scales, q4_k_weights))
+DEFINE_TILED_MATMUL(avx2, q5_k, tile_k, K_TYPE(panel_q5_k, 32, 4, 4, 0, true, q4_k_scales, q5_k_weights))
+DEFINE_TILED_MATMUL(avx2, q6_k, tile_k, K_TYPE(panel_q6_k, 16, 8, 4, 5, false, q6_k_scales, q6_k_weights))

@@ -2,9 +2,9 @@
 //
 // Nibbles are unsigned, activations signed: vpmaddubsw gives sums of two in 16 bits, and eight of those fit (8 * 2 * 15 * 127 =
 // 30,480), which are a whole block. Q4_0's -8 is taken from the integer sum: isum = sum q*a - 8 * sum a.
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -58,5 +58,5 @@ ALWAYS_INLINE void tile_q4(const struct panel_blocks t, const int R, const uint8
         for (int h = 0; h < 2; h++) _mm256_storeu_ps(out + (size_t)r * out_stride + 8 * h, acc[r][h]);
 }
 
-DEFINE_TILED_MATMUL(q4_0, tile_q4, panel_q4_0)
-DEFINE_TILED_MATMUL(q4_1, tile_q4, panel_q4_1)
+DEFINE_TILED_MATMUL(avx2, q4_0, tile_q4, panel_q4_0)
+DEFINE_TILED_MATMUL(avx2, q4_1, tile_q4, panel_q4_1)

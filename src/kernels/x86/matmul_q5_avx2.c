@@ -2,9 +2,9 @@
 //
 // Weights are made unsigned: the five bits as they are, or MXFP4's number + 12. Four sums of two products then fit 16 bits
 // (4 * 2 * 31 * 127 = 31,496), half a block, then one vpmaddwd. What was added is taken from the sum with the block's `b`.
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -95,6 +95,6 @@ ALWAYS_INLINE void tile_q5(const struct q5_type t, const int R, const uint8_t *p
 }
 
 #define Q5_TYPE(...) ((struct q5_type){__VA_ARGS__})
-DEFINE_TILED_MATMUL(q5_0, tile_q5, Q5_TYPE(panel_q5_0, 16, false))
-DEFINE_TILED_MATMUL(q5_1, tile_q5, Q5_TYPE(panel_q5_1, 0, false))
-DEFINE_TILED_MATMUL(mxfp4, tile_q5, Q5_TYPE(panel_mxfp4, 12, true))
+DEFINE_TILED_MATMUL(avx2, q5_0, tile_q5, Q5_TYPE(panel_q5_0, 16, false))
+DEFINE_TILED_MATMUL(avx2, q5_1, tile_q5, Q5_TYPE(panel_q5_1, 0, false))
+DEFINE_TILED_MATMUL(avx2, mxfp4, tile_q5, Q5_TYPE(panel_mxfp4, 12, true))

@@ -4,9 +4,9 @@
 //   one row:       |w| times (a with w's sign): 2 * 128 * 127 = 32,512 fits 16 bits, once; -128 stands for 128 as a byte.
 //   several rows:  w = 16 * (high - 8) + low, two nibbles in [0, 15], split once for all rows; eight products of each fit 16
 //                  bits (30,480), which are a whole block: isum = 16 * sum high*a + sum low*a - 128 * sum a.
+#include "kernels/panels/tiles.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/tiles_avx2.h"
 
 enum { MOST_ROWS = 4 };
 
@@ -90,5 +90,5 @@ void avx2_matmul_q8_0(const void *w, size_t row_bytes, size_t n_out, size_t k, c
                       size_t n_rows, float *out, size_t out_stride) {
     static const struct tiles tiles = {MOST_ROWS, {tile_1, tile_2, tile_3, tile_4}};
     (void)row_bytes;
-    avx2_run_tiles(&tiles, w, panel_q8_0_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride);
+    run_tiles(&tiles, w, panel_q8_0_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride);
 }

@@ -1,5 +1,5 @@
-// kernels/x86/panel_k.c - packs file rows of the types with blocks of 256 into panels. Plain C: done once, when a model opens.
-#include "kernels/x86/panel_k.h"
+// kernels/panels/panel_k.c - packs file rows of the types with blocks of 256 into panels. Plain C: done once, when a model opens.
+#include "kernels/panels/panel_k.h"
 #include "tensor/k_blocks.h"
 
 // Where the entry of a row lies among those of its kind: scales by part, minimums four parts together.

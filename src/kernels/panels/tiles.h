@@ -1,8 +1,8 @@
-// kernels/x86/tiles_avx2.h - the loop over panels and rows that all matrix products share.
-#ifndef RN_KERNELS_X86_TILES_AVX2_H
-#define RN_KERNELS_X86_TILES_AVX2_H
+// kernels/panels/tiles.h - the loop over panels and rows that all matrix products share.
+#ifndef RN_KERNELS_PANELS_TILES_H
+#define RN_KERNELS_PANELS_TILES_H
 
-#include "kernels/x86/panel.h"
+#include "kernels/panels/panel.h"
 
 #define TILE_MOST_ROWS 6
 
@@ -16,26 +16,26 @@ struct tiles {
     tile_fn rows[TILE_MOST_ROWS];
 };
 
-void avx2_run_tiles(const struct tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
-                    const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride);
+void run_tiles(const struct tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
+               const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride);
 
-// avx2_matmul_TYPE over tiles of 1 to 4 rows; tile is inlined, kind (what distinguishes the type) and the rows being constants:
+// SET_matmul_TYPE over tiles of 1 to 4 rows; tile is inlined, kind (what distinguishes the type) and the rows being constants:
 // tile(kind, R, panel, k, x, act_stride, out, out_stride).
 #define DEFINE_ROW_TILE(type, R, tile, kind)                                                                         \
     static void type##_tile_##R(const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,        \
                                 size_t out_stride) {                                                                 \
         tile(kind, R, panel, k, x, act_stride, out, out_stride);                                                     \
     }
-#define DEFINE_TILED_MATMUL(type, tile, kind)                                                                        \
+#define DEFINE_TILED_MATMUL(set, type, tile, kind)                                                                   \
     DEFINE_ROW_TILE(type, 1, tile, kind)                                                                             \
     DEFINE_ROW_TILE(type, 2, tile, kind)                                                                             \
     DEFINE_ROW_TILE(type, 3, tile, kind)                                                                             \
     DEFINE_ROW_TILE(type, 4, tile, kind)                                                                             \
-    void avx2_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                  \
-                            size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                       \
+    void set##_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                 \
+                             size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                      \
         static const struct tiles tiles = {4, {type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4}};         \
         (void)row_bytes;                                                                                             \
-        avx2_run_tiles(&tiles, w, panel_##type##_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride);        \
+        run_tiles(&tiles, w, panel_##type##_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride);             \
     }
 
 // A byte of a section of row r, given the section of row 0: one pointer serves all rows.

@@ -1,4 +1,4 @@
-// kernels/x86/panel.h - packed weights: PANEL_ROWS output rows side by side, all of k, one forward stream of 64-byte lines.
+// kernels/panels/panel.h - packed weights: PANEL_ROWS output rows side by side, all of k, one forward stream of 64-byte lines.
 //
 // A group is one line: 4 consecutive k of row 0, the same 4 k of row 1, ... row 15. It is one operand of a byte product and one
 // row of a tile, so that wider sets can share the layout. q0 and d0 belong to an even block, q1 and d1 to the odd one after it.
@@ -16,8 +16,8 @@
 //
 // As large as the file's rows, but for the end of the last line of scales and the filling of BF16. Panels are 64-byte aligned.
 // Types with blocks of 256: panel_k.h.
-#ifndef RN_KERNELS_X86_PANEL_H
-#define RN_KERNELS_X86_PANEL_H
+#ifndef RN_KERNELS_PANELS_PANEL_H
+#define RN_KERNELS_PANELS_PANEL_H
 
 #include "kernels/kernels.h"
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-// kernels/x86/tiles_avx2.c - goes through panels, and for each through the rows, so that a panel comes from memory once.
-#include "kernels/x86/tiles_avx2.h"
+// kernels/panels/tiles.c - goes through panels, and for each through the rows, so that a panel comes from memory once.
+#include "kernels/panels/tiles.h"
 #include <string.h>
 
 // The last panel may hold fewer outputs than a tile writes.
@@ -10,8 +10,8 @@ static void partial_tile(tile_fn tile, size_t rows, size_t n_valid, const uint8_
     for (size_t r = 0; r < rows; r++) memcpy(out + r * out_stride, whole + r * PANEL_ROWS, n_valid * sizeof *out);
 }
 
-void avx2_run_tiles(const struct tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
-                    const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride) {
+void run_tiles(const struct tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
+               const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride) {
     for (size_t o = 0; o < n_out; o += PANEL_ROWS, panels += panel_bytes) {
         for (size_t r = 0, rows; r < n_rows; r += rows) {
             rows = n_rows - r < t->most_rows ? n_rows - r : t->most_rows;

@@ -1,5 +1,5 @@
-// kernels/x86/panel.c - packs file rows into panels. Plain C: done once, when a model opens.
-#include "kernels/x86/panel.h"
+// kernels/panels/panel.c - packs file rows into panels. Plain C: done once, when a model opens.
+#include "kernels/panels/panel.h"
 #include <string.h>
 
 static size_t whole_lines(size_t n_bytes) { return (n_bytes + PANEL_LINE - 1) / PANEL_LINE * PANEL_LINE; }

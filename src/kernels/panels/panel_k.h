@@ -1,4 +1,4 @@
-// kernels/x86/panel_k.h - packed weights of the types with blocks of 256: as in panel.h, a unit of whole lines for each block.
+// kernels/panels/panel_k.h - packed weights of the types with blocks of 256: as in panel.h, a unit of whole lines for each block.
 //
 //   Q4_K    2304 bytes:  16 d | 16 dmin | L 128 | H 64 | 32 groups
 //   Q5_K    2816 bytes:  16 d | 16 dmin | L 128 | H 64 | 8 groups of fifth bits | 32 groups
@@ -17,10 +17,10 @@
 //   entry p in the low nibble of byte p, entry 128 + p in the high one; IQ4_XS: the same with 64) and its upper two in H, where byte b
 //   holds those of entries b, b + n, b + 2 n, b + 3 n from its lowest bits up, n being the bytes of H; in Q4_K and Q5_K the entries
 //   of the minimums follow those of the scales.
-#ifndef RN_KERNELS_X86_PANEL_K_H
-#define RN_KERNELS_X86_PANEL_K_H
+#ifndef RN_KERNELS_PANELS_PANEL_K_H
+#define RN_KERNELS_PANELS_PANEL_K_H
 
-#include "kernels/x86/panel.h"
+#include "kernels/panels/panel.h"
 
 // Where things lie in a unit, and where its bytes come from in a block of the file.
 struct panel_k {

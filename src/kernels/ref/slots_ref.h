@@ -1,0 +1,44 @@
+// kernels/ref/slots_ref.h - what the reference fills in the table: everything. The other sets begin with these slots.
+#ifndef RN_KERNELS_REF_SLOTS_REF_H
+#define RN_KERNELS_REF_SLOTS_REF_H
+
+#include "kernels/ref/ref.h"
+
+#define REF_MATMUL(format, type) {"ref", .act = format, .matmul = ref_matmul_##type}
+#define REF_KV(name, codec)                                                                                          \
+    {name,                                                                                                           \
+     ref_kv_##codec##_bytes,                                                                                         \
+     ref_kv_##codec##_bytes,                                                                                         \
+     ref_kv_##codec##_put_key,                                                                                       \
+     ref_kv_##codec##_put_value,                                                                                     \
+     ref_kv_##codec##_copy_key,                                                                                      \
+     ref_kv_##codec##_copy_value,                                                                                    \
+     ref_kv_##codec##_get_keys,                                                                                      \
+     ref_kv_##codec##_get_values}
+
+// clang-format off
+#define SLOTS_REF                                                                                          \
+    .matmul[TENSOR_F32] = REF_MATMUL(ACT_F32, f32),                                                        \
+    .matmul[TENSOR_F16] = REF_MATMUL(ACT_F32, f16),                                                        \
+    .matmul[TENSOR_BF16] = REF_MATMUL(ACT_BF16, bf16),                                                     \
+    .matmul[TENSOR_Q8_0] = REF_MATMUL(ACT_Q8_32, q8_0),                                                    \
+    .matmul[TENSOR_Q4_0] = REF_MATMUL(ACT_Q8_32, q4_0),                                                    \
+    .matmul[TENSOR_Q4_1] = REF_MATMUL(ACT_Q8_32, q4_1),                                                    \
+    .matmul[TENSOR_Q5_0] = REF_MATMUL(ACT_Q8_32, q5_0),                                                    \
+    .matmul[TENSOR_Q5_1] = REF_MATMUL(ACT_Q8_32, q5_1),                                                    \
+    .matmul[TENSOR_IQ4_NL] = REF_MATMUL(ACT_Q8_32, iq4_nl),                                                \
+    .matmul[TENSOR_MXFP4] = REF_MATMUL(ACT_Q8_32, mxfp4),                                                  \
+    .matmul[TENSOR_Q2_K] = REF_MATMUL(ACT_Q8_256, q2_k),                                                   \
+    .matmul[TENSOR_Q3_K] = REF_MATMUL(ACT_Q8_256, q3_k),                                                   \
+    .matmul[TENSOR_Q4_K] = REF_MATMUL(ACT_Q8_256, q4_k),                                                   \
+    .matmul[TENSOR_Q5_K] = REF_MATMUL(ACT_Q8_256, q5_k),                                                   \
+    .matmul[TENSOR_Q6_K] = REF_MATMUL(ACT_Q8_256, q6_k),                                                   \
+    .matmul[TENSOR_IQ4_XS] = REF_MATMUL(ACT_Q8_256, iq4_xs),                                               \
+    .prepare_act = {ref_prepare_f32, ref_prepare_bf16, ref_prepare_q8_32, ref_prepare_q8_256},             \
+    .kv = {REF_KV("f16", f16), REF_KV("f32", f32), REF_KV("q8", q8)},                                      \
+    .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge},            \
+    .rms_norm = ref_rms_norm, .add = ref_add, .silu_mul = ref_silu_mul, .rope = ref_rope,                  \
+    .attend_block = ref_attend_block, .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish
+// clang-format on
+
+#endif

@@ -1,0 +1,43 @@
+// kernels/x86/slots_avx2.h - what the AVX2 set fills in the table; the sets above it begin with these slots.
+#ifndef RN_KERNELS_X86_SLOTS_AVX2_H
+#define RN_KERNELS_X86_SLOTS_AVX2_H
+
+#include "kernels/panels/panel_k.h"
+#include "kernels/ref/slots_ref.h"
+#include "kernels/x86/avx2.h"
+
+#define AVX2_MATMUL(act, type) {"avx2", act, panel_##type##_bytes, panel_##type##_pack, avx2_matmul_##type}
+
+// clang-format off
+#define SLOTS_AVX2                                                                                            \
+    SLOTS_REF,                                                                                                \
+    .matmul[TENSOR_F32] = AVX2_MATMUL(ACT_F32, f32),                                                          \
+    .matmul[TENSOR_F16] = AVX2_MATMUL(ACT_F32, f16),                                                          \
+    .matmul[TENSOR_BF16] = AVX2_MATMUL(ACT_BF16, bf16),                                                       \
+    .matmul[TENSOR_Q8_0] = AVX2_MATMUL(ACT_Q8_32, q8_0),                                                      \
+    .matmul[TENSOR_Q4_0] = AVX2_MATMUL(ACT_Q8_32, q4_0),                                                      \
+    .matmul[TENSOR_Q4_1] = AVX2_MATMUL(ACT_Q8_32, q4_1),                                                      \
+    .matmul[TENSOR_Q5_0] = AVX2_MATMUL(ACT_Q8_32, q5_0),                                                      \
+    .matmul[TENSOR_Q5_1] = AVX2_MATMUL(ACT_Q8_32, q5_1),                                                      \
+    .matmul[TENSOR_IQ4_NL] = AVX2_MATMUL(ACT_Q8_32, iq4_nl),                                                  \
+    .matmul[TENSOR_MXFP4] = AVX2_MATMUL(ACT_Q8_32, mxfp4),                                                    \
+    .matmul[TENSOR_Q2_K] = AVX2_MATMUL(ACT_Q8_256, q2_k),                                                     \
+    .matmul[TENSOR_Q3_K] = AVX2_MATMUL(ACT_Q8_256, q3_k),                                                     \
+    .matmul[TENSOR_Q4_K] = AVX2_MATMUL(ACT_Q8_256, q4_k),                                                     \
+    .matmul[TENSOR_Q5_K] = AVX2_MATMUL(ACT_Q8_256, q5_k),                                                     \
+    .matmul[TENSOR_Q6_K] = AVX2_MATMUL(ACT_Q8_256, q6_k),                                                     \
+    .matmul[TENSOR_IQ4_XS] = AVX2_MATMUL(ACT_Q8_256, iq4_xs),                                                 \
+    .prepare_act[ACT_BF16] = avx2_prepare_bf16,                                                               \
+    .prepare_act[ACT_Q8_32] = avx2_prepare_q8_32,                                                             \
+    .prepare_act[ACT_Q8_256] = avx2_prepare_q8_256,                                                           \
+    .kv[KV_F16].put_value = avx2_kv_f16_put_value,                                                            \
+    .kv[KV_F16].get_keys = avx2_kv_f16_get_keys,                                                              \
+    .kv[KV_F16].get_values = avx2_kv_f16_get_values,                                                          \
+    .kv[KV_Q8].get_keys = avx2_kv_q8_get_keys,                                                                \
+    .kv[KV_Q8].get_values = avx2_kv_q8_get_values,                                                            \
+    .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge},          \
+    .rms_norm = avx2_rms_norm, .add = avx2_add, .silu_mul = avx2_silu_mul, .rope = avx2_rope,                 \
+    .attend_block = avx2_attend_block, .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish
+// clang-format on
+
+#endif
