@@ -37,6 +37,10 @@ struct backend_plan {
     uint64_t buffer_bytes;                   // row buffers for n_batch rows and n_wanted results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
 };
+// What of it is in memory now: pages count once they were touched.
+struct backend_use {
+    uint64_t repacked_bytes, buffer_bytes, page_bytes;
+};
 struct backend_sizes {
     size_t n_batch, n_wanted;
     int32_t n_pages[PROGRAM_MAX_GROUPS];
@@ -58,6 +62,7 @@ struct backend_ops {
     void (*copy)(backend *b, const struct kv_copy *c);
     void (*run)(backend *b, const struct batch *batch);
     void (*collect)(backend *b, backend_collect_fn fn, void *user);
+    void (*use)(const backend *b, struct backend_use *out);
     const float *(*result)(backend *b, int32_t buffer, size_t wanted_row); // row of a wanted-rows buffer after run()
     void (*destroy)(backend *b);
 };
@@ -78,6 +83,7 @@ static inline void backend_run(backend *b, const struct batch *batch) { b->ops->
 // Until it is called again, run() shows fn every linear op's input before the op: op by op, row by row, from one thread, so that sums
 // over them do not depend on the number of threads. It slows every step down; bits stay. fn NULL: no more.
 static inline void backend_collect(backend *b, backend_collect_fn fn, void *user) { b->ops->collect(b, fn, user); }
+static inline void backend_get_use(const backend *b, struct backend_use *out) { b->ops->use(b, out); }
 static inline const float *backend_result(backend *b, int32_t buffer, size_t wanted_row) {
     return b->ops->result(b, buffer, wanted_row);
 }
