@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
+#include "cli/memory_print.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ typedef struct bench {
     json_writer json;
     char *cells; // the answer as a table: COLUMNS texts of HUMAN_BYTES a row
     size_t n_rows;
+    bytes memory_text; // of the last engine, after its last case
 } bench;
 
 static bool take_values(value_list *list, int32_t min, int32_t max, const char *text, char *why) {
@@ -107,8 +109,8 @@ static void put_whole(json_writer *w, const char *name, int64_t v) {
     json_put_whole(w, v);
 }
 
-static void add_json(bench *b, const rn_engine_info *e, const bench_case *c, const bench_result *r, double read_gb_s,
-                     double peak) {
+static void add_json(bench *b, const rn_engine_info *e, const rn_memory *memory, const bench_case *c,
+                     const bench_result *r, double read_gb_s, double peak) {
     json_writer *const w = &b->json;
     json_put_begin(w, '{');
     json_put_key(w, "model");
@@ -127,6 +129,7 @@ static void add_json(bench *b, const rn_engine_info *e, const bench_case *c, con
     put_real(w, "ttft_ms", r->ttft_ms);
     put_real(w, "read_gb_s", read_gb_s);
     put_real(w, "peak_rss_mb", peak);
+    memory_put(w, memory);
     json_put_end(w, '}');
 }
 
@@ -163,6 +166,7 @@ static void add_table(const bench *b, bytes *to) {
 
 static int measure(bench *b, bench_case c) {
     rn_engine_info engine = {.struct_size = sizeof engine};
+    rn_memory memory = {.struct_size = sizeof memory};
     rn_error err = {0};
     bench_result result;
     if (rn_engine_get_info(b->on.engine, 0, &engine, &err) != RN_OK) return machine_failed(&err);
@@ -179,9 +183,12 @@ static int measure(bench *b, bench_case c) {
     reset_peak();
     if (bench_case_run(b->on.engine, b->model.n_vocab, &c, &result, &err) != RN_OK) return machine_failed(&err);
     const double peak = peak_mb();
+    if (rn_engine_get_memory(b->on.engine, &memory, &err) != RN_OK) return machine_failed(&err);
     // A generated token needs every weight once.
     const double read_gb_s = (double)(engine.mapped_bytes + engine.repacked_bytes) * result.decode_tok_s / 1e9;
-    add_json(b, &engine, &c, &result, read_gb_s, peak);
+    add_json(b, &engine, &memory, &c, &result, read_gb_s, peak);
+    b->memory_text.n = 0;
+    memory_add_table(&b->memory_text, &engine, &memory);
     add_row(b, &engine, &c, &result, read_gb_s, peak);
     return EXIT_CODE_OK;
 }
@@ -228,6 +235,8 @@ static int run_bench(bench *b) {
     if (!b->is_json) {
         b->text.n = 0;
         add_table(b, &b->text);
+        bytes_add_text(&b->text, "\n");
+        bytes_add(&b->text, b->memory_text.data, b->memory_text.n);
     }
     output_write(&out, b->text.data, b->text.n);
     return output_exit(&out, EXIT_CODE_OK);
@@ -267,6 +276,7 @@ int cmd_bench(int n_args, char **args) {
     }
     options_free(&parsed);
     bytes_free(&b.text);
+    bytes_free(&b.memory_text);
     free(b.cells);
     machine_close(&b.on);
     return code;
