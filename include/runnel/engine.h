@@ -67,7 +67,7 @@ RN_API rn_status rn_engine_get_info(const rn_engine *engine, size_t model, rn_en
 
 // Where an engine's memory is, all its models together.
 typedef enum rn_memory_kind {
-    RN_MEMORY_FILE = 0,   // weights used where the file is mapped; with RN_LOAD_READ and RN_LOAD_LOCK the whole file
+    RN_MEMORY_FILE = 0,   // what is used where the file is mapped; with RN_LOAD_READ and RN_LOAD_LOCK the whole file
     RN_MEMORY_COPIED = 1, // rows of a folder put into another order when it was opened
     RN_MEMORY_REPACKED = 2, // copies in the kernel set's layout. Of what is mapped, the originals leave the process
     RN_MEMORY_KV = 3,

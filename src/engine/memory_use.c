@@ -14,16 +14,22 @@ static void add(rn_memory *m, rn_memory_kind kind, uint64_t planned, uint64_t re
     m->part[kind].resident += resident;
 }
 
-// The file's bytes of a model. Mapped ones come and go; of those that were read or locked all stay.
+// The file's bytes of a model. Of those that were read or locked all stay. Mapped ones come and go: weights that are used there may all
+// come, and so may what is no weight, such as the vocabulary's texts.
 static void add_files(rn_memory *m, const struct lane *l) {
-    bool all = false;
-    for (size_t i = 0; i < package_n_files(l->m->pkg); i++) {
-        const struct file_map *f = package_file_at(l->m->pkg, i);
-        all = all || f->how != FILE_LOAD_MAP;
-        add(m, RN_MEMORY_FILE, f->how == FILE_LOAD_MAP ? 0 : f->size, mem_resident(f->data, f->size));
+    const package *p = l->m->pkg;
+    uint64_t file_bytes = 0, tensor_bytes = 0;
+    bool is_mapped = true;
+    for (size_t i = 0; i < package_n_files(p); i++) {
+        const struct file_map *f = package_file_at(p, i);
+        is_mapped = is_mapped && f->how == FILE_LOAD_MAP;
+        file_bytes += f->size;
+        add(m, RN_MEMORY_FILE, 0, mem_resident(f->data, f->size));
     }
-    if (!all) add(m, RN_MEMORY_FILE, l->plan.mapped_bytes, 0);
-    add(m, RN_MEMORY_COPIED, package_made_bytes(l->m->pkg), package_made_resident(l->m->pkg));
+    for (size_t i = 0; i < package_n_tensors(p); i++)
+        if (package_file_of(p, package_tensor_at(p, i)->data)) tensor_bytes += package_tensor_at(p, i)->n_bytes;
+    add(m, RN_MEMORY_FILE, is_mapped ? file_bytes - tensor_bytes + l->plan.mapped_bytes : file_bytes, 0);
+    add(m, RN_MEMORY_COPIED, package_made_bytes(p), package_made_resident(p));
 }
 
 rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *err) {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-    ROUND_BYTES = 32 << 20,    // packed between two looks at progress; what was read for it is then given back
-    PIECE_BYTES = 512 << 10,   // packed by one thread at a time
+    ROUND_BYTES = 8 << 20,     // packed between two looks at progress; what was read for it is then given back
+    PIECE_BYTES = 256 << 10,   // packed by one thread at a time
     MOST_PIECES = 256,         // of a round: most are smaller, being the ends of matrices
     PANELS_AT_ONCE = 4,        // made where they are not kept: as many as a kernel takes at once ...
     AT_ONCE_BYTES = 512 << 10, // ... but no more than the second-level cache holds beside the rows
