@@ -45,6 +45,7 @@ _runnel() {
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
@@ -88,6 +89,7 @@ _runnel() {
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--parallel=[requests that run at once, 1..1024]:N: ' \
@@ -137,6 +139,7 @@ _runnel() {
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -177,6 +180,7 @@ _runnel() {
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--json[one JSON object]' \
@@ -203,6 +207,7 @@ _runnel() {
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -253,6 +258,7 @@ _runnel() {
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
