@@ -114,6 +114,14 @@ def runnel(*args, stdin=b'', env=None, cwd=None):
     return Result(args, done.returncode, done.stdout, done.stderr.decode())
 
 
+def synth_model(*args):
+    """bench/synth_model of the program's own build."""
+    program = pathlib.Path(PROGRAM).parent / 'bench/synth_model'
+    if not program.exists():
+        raise Skip(f'{program}: there is no such program')
+    subprocess.run([program, *map(str, args)], check=True, timeout=TIMEOUT_S, capture_output=True)
+
+
 def start(*args, stdin=subprocess.DEVNULL):
     return subprocess.Popen([PROGRAM, *map(str, args)], env=environment(), bufsize=0, stdin=stdin,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
