@@ -3,8 +3,8 @@
 Weights in blocks are multiplied with activations that each engine rounds in its own way, so near ties may fall either way. How much
 rounding moves things is measured on the peer alone, with the peer's own text behind a prompt: once the file itself, once the same
 numbers as F32 weights, where nothing is rounded to blocks. `moved` is the most that this changes the distance between the peer's two
-best tokens at any step. Rounding here is as fine as there, so where the peer's margin is at least twice that, ours must choose its token.
-(Of F16 and F32 files nothing is rounded: then FLOOR, for the order of sums.)
+best tokens at any step. Where the peer's margin is at least twice that, ours must choose its token: rounding here is as fine as there,
+which ours_moved() shows. (Of F16 and F32 files nothing is rounded to blocks: then FLOOR, for the order of sums.)
 
 The peer is a driver of llama.cpp, named by RUNNEL_PEER, a command without a shell:
   DRIVER greedy MODEL --ids 1,2,3 -n N ...    prints JSON with ids and top2: [best token, its logit, the second, its logit] by step
@@ -68,6 +68,14 @@ def measure(model, as_f32, prompt, n, folder):
     moved = max(abs(x - y) for x, y in zip(margins, exact))
     return {'prompt': prompt, 'ids': found['ids'], 'margins': [round(m, 4) for m in margins], 'moved': round(moved, 4),
             'pairs': pairs, 'exact': exact}
+
+
+def ours_moved(model, row, folder):
+    """The same of runnel: how far its distances are from those without rounding, at most."""
+    ids = listed(row['prompt'] + row['ids'])
+    runnel('score', '-m', model, '--ids', ids, '--kv-type', 'f32', '--logits', folder / 'ours.npy').ok()
+    ours = distances(folder / 'ours.npy', row['prompt'], row['ids'], row['pairs'])
+    return max(abs(x - y) for x, y in zip(ours, row['exact']))
 
 
 def least_margin(row):

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 
 from harness import MODEL, ROOT, Folder, Skip, check, equal, main, runnel, test
-from peer_rule import Outcome, command, measure
+from peer_rule import FLOOR, Outcome, command, measure, ours_moved
 
 HERE = pathlib.Path(__file__).parent
 TYPES = json.loads((HERE / 'peer_types.json').read_text())['types']
@@ -45,7 +45,10 @@ def ask_the_peer(quantize):
         for kind in TYPES:
             quantize(source, model, kind)
             runnel('quantize', model, exact, 'F32').ok()
-            judge(kind, model, measure(model, exact, PROMPT, 32, folder))
+            row = measure(model, exact, PROMPT, 32, folder)
+            judge(kind, model, row)
+            ours = ours_moved(model, row, folder)
+            check(ours <= 2 * row['moved'] + FLOOR, f'{kind}: rounding moves {ours} here, {row["moved"]} there')
 
 
 @test
