@@ -14,8 +14,8 @@ struct planner {
     const struct plan_request *r;
     struct arena *into;
     struct model_facts facts;
-    int32_t *n_v_before; // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
-    bool *rule_used;     // [r->n_rules]
+    int32_t *n_v_before;      // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
+    bool *rule_used;          // [r->n_rules]
     size_t n_known, n_guided; // tensors that the importance matrix knows; that are rounded by it
     rn_error *err;
 };

@@ -7,7 +7,8 @@
 
 enum { LANES = 8, N_TURNS = 4 };
 static const float TINY = 0x1p-60f; // numbers below this are zeros in every type: their scale would be 0 in F16
-static const float HUGE_NUMBER = 0x1p36f; // above this no type has a scale in F16, while the sums of squares still have room
+static const float HUGE_NUMBER =
+    0x1p36f; // above this no type has a scale in F16, while the sums of squares still have room
 
 typedef float lanes[LANES];
 
