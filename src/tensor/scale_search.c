@@ -6,9 +6,9 @@
 #include <stdbool.h>
 
 enum { LANES = 8, N_TURNS = 4 };
-static const float TINY = 0x1p-60f; // numbers below this are zeros in every type: their scale would be 0 in F16
-static const float HUGE_NUMBER =
-    0x1p36f; // above this no type has a scale in F16, while the sums of squares still have room
+// Below TINY numbers are zeros in every type: their scale would be 0 in F16. Above MOST it would be infinite in every type, while sums of
+// squares still have room.
+static const float TINY = 0x1p-60f, MOST = 0x1p36f;
 
 typedef float lanes[LANES];
 
@@ -92,7 +92,7 @@ static inline float search(const float *x, const float *w, int n, struct codes c
     const float extreme = largest(x, n), step = (c.hi - c.lo) / 160;
     float best = 0, best_explained = 0, explained;
     if (!(fabsf(extreme) > TINY)) return 0;
-    if (fabsf(extreme) > HUGE_NUMBER) return INFINITY;
+    if (fabsf(extreme) > MOST) return INFINITY;
     for (int i = -12; i <= 12; i++)
         for (int end = 0; end < 2; end++) {
             const float inverse = (end ? c.hi + (float)i * step : c.lo - (float)i * step) / extreme;
@@ -174,7 +174,7 @@ static struct line search_lines(const float *x, const float *w, int n, int hi, b
     float min = x[0], max = x[0], y[SEARCH_MOST], error;
     for (int i = 1; i < n; i++) min = x[i] < min ? x[i] : min, max = x[i] > max ? x[i] : max;
     if (below_zero && min > 0) min = 0;
-    if (max > HUGE_NUMBER || min < -HUGE_NUMBER) return (struct line){INFINITY, min};
+    if (max > MOST || min < -MOST) return (struct line){INFINITY, min};
     for (int i = 0; i < n; i++) y[i] = x[i] - min;
     const float range = max - min, most = below_zero ? -min : range;
     struct line best = {0, 0};

@@ -28,7 +28,7 @@ def quantize(a, kind, out):
 
 def line(kind, row, ours, outcome):
     parted = ', '.join(f'step {i} (margin {m:.4f})' for i, m in outcome.parted) or 'none'
-    return (f'{kind:7} moved {row["moved"]:.4f} (ours {ours:.4f})  least {least_margin(row):.4f}  decided {outcome.n_decided}/{len(row["ids"])}  '
+    return (f'{kind:7} moved {row["moved"]:.4f}, rms {row["rms"]:.4f} (ours {ours[1]:.4f}, {ours[0]:.4f})  least {least_margin(row):.4f}  decided {outcome.n_decided}/{len(row["ids"])}  '
             f'alone equal for {outcome.n_free}  parted: {parted}' + (f'  WRONG: {outcome.wrong}' if outcome.wrong else ''))
 
 

@@ -12,6 +12,7 @@ The peer is a driver of llama.cpp, named by RUNNEL_PEER, a command without a she
 """
 import array
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -58,6 +59,12 @@ def distances(path, prompt, ids, pairs):
     return [rows[len(prompt) - 1 + i, a] - rows[len(prompt) - 1 + i, b] for i, (a, b) in enumerate(pairs)]
 
 
+def spread(some, others):
+    """Of the differences: root mean square and largest."""
+    d = [abs(x - y) for x, y in zip(some, others)]
+    return math.sqrt(sum(x * x for x in d) / len(d)), max(d)
+
+
 def measure(model, as_f32, prompt, n, folder):
     """What the peer does behind a prompt: its tokens, its margins, and how much its rounding moved these."""
     found = peer('greedy', model, '--ids', listed(prompt), '-n', n, *PLAIN)
@@ -65,17 +72,17 @@ def measure(model, as_f32, prompt, n, folder):
     margins = [x - y for _, x, _, y in found['top2']]
     peer('logits', as_f32, '--ids', listed(prompt + found['ids']), '--out', folder / 'exact.npy', *PLAIN)
     exact = distances(folder / 'exact.npy', prompt, found['ids'], pairs)
-    moved = max(abs(x - y) for x, y in zip(margins, exact))
+    rms, moved = spread(margins, exact)
     return {'prompt': prompt, 'ids': found['ids'], 'margins': [round(m, 4) for m in margins], 'moved': round(moved, 4),
-            'pairs': pairs, 'exact': exact}
+            'pairs': pairs, 'exact': exact, 'rms': rms}
 
 
 def ours_moved(model, row, folder):
-    """The same of runnel: how far its distances are from those without rounding, at most."""
+    """The same of runnel: how far its distances are from those without rounding; rms and largest."""
     ids = listed(row['prompt'] + row['ids'])
     runnel('score', '-m', model, '--ids', ids, '--kv-type', 'f32', '--logits', folder / 'ours.npy').ok()
     ours = distances(folder / 'ours.npy', row['prompt'], row['ids'], row['pairs'])
-    return max(abs(x - y) for x, y in zip(ours, row['exact']))
+    return spread(ours, row['exact'])
 
 
 def least_margin(row):
