@@ -2,14 +2,11 @@
 """llama.cpp's quantizer without its program: bench/llama_quantize.py LIBRARIES IN OUT TYPE [--imatrix FILE]
 
 LIBRARIES is the folder of libllama and libggml, version 0.5.0. It quantizes quantized matrices too. FILE is an importance matrix in GGUF
-form, of `runnel imatrix` or of llama-imatrix; needs the packages gguf and numpy."""
+form, of `runnel imatrix` or of llama-imatrix; reading it needs the packages gguf and numpy."""
 import argparse
 import ctypes as c
 import pathlib
 import sys
-
-import gguf
-import numpy
 
 FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q5_0": 8, "Q5_1": 9, "Q4_K_S": 14, "Q4_K_M": 15, "Q5_K_S": 16,
               "Q5_K_M": 17, "Q6_K": 18, "IQ4_NL": 25, "BF16": 32}
@@ -42,6 +39,9 @@ def load(folder):
 
 def importance(path):
     """The array, and what its pointers lie in."""
+    import gguf
+    import numpy
+
     tensors = {t.name: t for t in gguf.GGUFReader(path).tensors}
     means = {}
     for name, sums in tensors.items():

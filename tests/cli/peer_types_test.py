@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 from harness import MODEL, ROOT, Folder, Skip, check, equal, main, runnel, test
 from peer_rule import FLOOR, Outcome, command, measure, ours_moved
@@ -65,7 +66,7 @@ def files_that_llama_cpp_writes_give_its_tokens():
         raise Skip('RUNNEL_PEER_LIBRARIES names no folder of libllama')
 
     def quantize(source, out, kind):
-        done = subprocess.run([command()[0], ROOT / 'bench/llama_quantize.py', libraries, source, out, kind],
+        done = subprocess.run([sys.executable, ROOT / 'bench/llama_quantize.py', libraries, source, out, kind],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         equal(done.returncode, 0, done.stderr[-300:])
     ask_the_peer(quantize)
