@@ -78,7 +78,7 @@ RN_API rn_status rn_convert(const char *dir, const char *out, const rn_quantize_
  * @param out  the file to write; not `in`.
  * @param opt  `type` must be given.
  * @return as rn_convert(); RN_E_ARG also when a matrix is quantized already and opt does not allow it, or when the importance matrix is of
- *         another model.
+ *         another model or guides nothing.
  */
 RN_API rn_status rn_quantize(const char *in, const char *out, const rn_quantize_options *opt, rn_error *err);
 

@@ -157,6 +157,9 @@ def an_importance_matrix_is_measured_and_used():
                              '--json').ok().lines
             means.append(result['kl']['mean'])
         check(means[1] < means[0], 'guided by the same text, the divergence is smaller', means)
+        nothing = runnel('quantize', source, folder / 'never.gguf', 'F16', '--imatrix', folder / 'im.gguf')
+        nothing.fails(2, 'imatrix: no matrix that it knows is rounded to blocks')
+        check(not (folder / 'never.gguf').exists(), 'nothing is written')
 
 
 @test
