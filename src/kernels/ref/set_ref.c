@@ -46,4 +46,5 @@ const struct kernel_set kernel_set_ref = {
     .attend_block = ref_attend_block,
     .attend_merge = ref_attend_merge,
     .attend_finish = ref_attend_finish,
+    .int8_probe = ref_int8_probe,
 };

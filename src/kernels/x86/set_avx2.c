@@ -48,4 +48,5 @@ const struct kernel_set kernel_set_avx2 = {
     .attend_block = avx2_attend_block,
     .attend_merge = avx2_attend_merge,
     .attend_finish = avx2_attend_finish,
+    .int8_probe = avx2_int8_probe,
 };
