@@ -70,7 +70,7 @@ typedef struct rn_limits {
  * Each thread reads its part of one buffer, 64 bytes after 64 bytes in order, with the prefetch of the matrix kernels (into the first
  * cache, 2 KiB ahead) and in the pages that repacked weights have (huge ones are advised). The buffer is twice the largest cache, 256
  * MiB to 1 GiB, but at most an eighth of the engine's memory limit. Then each multiplies with the fastest integer instructions of the set.
- * Medians of 5. Takes about a second; streams wait meanwhile.
+ * The best of 5 runs of each. Takes about a second; streams wait meanwhile.
  *
  * @param limits  struct_size set; filled on RN_OK.
  * @return RN_OK; RN_E_ARG; RN_E_NOMEM (no room for the buffer).

@@ -7,14 +7,20 @@
 
 enum { CHAINS = 4, DEPTH = 8, BYTES = 32 };
 
+// v, which may have changed: no product of it can be taken from an earlier round.
+ALWAYS_INLINE __m256i anew(__m256i v) {
+    __asm__ volatile("" : "+x"(v));
+    return v;
+}
+
 uint64_t avx2_int8_probe(uint64_t n_rounds, int32_t *sum) {
     const __m256i w = _mm256_set1_epi8(15), a = _mm256_set1_epi8(-127), ones = _mm256_set1_epi16(1);
     __m256i acc[CHAINS];
     for (int c = 0; c < CHAINS; c++) acc[c] = _mm256_setzero_si256();
     for (uint64_t i = 0; i < n_rounds; i++) {
         for (int c = 0; c < CHAINS; c++) {
-            __m256i part = _mm256_maddubs_epi16(computed(w), a);
-            for (int d = 1; d < DEPTH; d++) part = _mm256_add_epi16(part, _mm256_maddubs_epi16(computed(w), a));
+            __m256i part = _mm256_maddubs_epi16(anew(w), a);
+            for (int d = 1; d < DEPTH; d++) part = _mm256_add_epi16(part, _mm256_maddubs_epi16(anew(w), a));
             acc[c] = _mm256_add_epi32(acc[c], _mm256_madd_epi16(part, ones));
         }
     }
