@@ -220,7 +220,8 @@ static bool read_row(json_t *row, const member_group *group, char *why) {
     return true;
 }
 
-bool json_read_rows(const char *text, size_t n_text, const member_group *group, json_take take, void *user, char *why) {
+bool json_read_rows(const char *text, size_t n_text, const member_group *group, json_take take, void *user,
+                    char *why) {
     json_t *const all = parse(text, n_text, why), *row;
     size_t i;
     char row_why[JSON_WHY / 2] = "";

@@ -182,7 +182,8 @@ static rn_status run_once(bench_ground *g, const bench_case *c, bench_kind kind,
                     ? (double)(u->prompt_tokens - u->cached_tokens) * 1000 / runners[0].timing.prefill_ms
                     : side_by_side(runners, n, c->n_gen);
         if (isnan(*rate)) {
-            snprintf(err->text, sizeof err->text, "bench: %d streams were never all at work: is there memory for them?", n);
+            snprintf(err->text, sizeof err->text,
+                     "bench: %d streams were never all at work: is there memory for them?", n);
             st = err->code = RN_E_LIMIT;
         }
     }

@@ -35,7 +35,7 @@ void bench_ground_clear(bench_ground *g);
 
 // One kind of a case, measured. All rates are those of the median run.
 typedef struct bench_figure {
-    int32_t n_values; // 0: not measured
+    int32_t n_values;                  // 0: not measured
     double values[BENCH_MOST_REPEATS]; // tokens a second, of all streams together, in the order of the runs
     double median, spread;             // spread: (largest - smallest) / median
     double read_bytes_s;               // weights, keys and values

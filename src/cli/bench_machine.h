@@ -5,7 +5,8 @@
 #include "app/bytes.h"
 #include "app/json_write.h"
 
-extern const char runnel_commit[]; // of the source tree when this was built, "" where there is none (cmake/commit.cmake)
+extern const char
+    runnel_commit[]; // of the source tree when this was built, "" where there is none (cmake/commit.cmake)
 
 typedef struct bench_machine {
     char processor[128];   // as the system names it

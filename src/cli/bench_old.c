@@ -53,9 +53,9 @@ static const member old_members[] = {
 
 static char *key_of(bench_kind kind, const old_row *r) {
     const bool is_prompt = kind == BENCH_PROMPT;
-    char *text = app_text("%s %d, %s, cpu %s, threads %d, keys and values %s, depth %d, batch %d", bench_kind_name(kind),
-                          is_prompt ? r->n_prompt : r->n_gen, bench_base_name(r->model), r->cpu, r->n_threads,
-                          r->kv_type, r->depth, is_prompt ? 1 : r->n_batch);
+    char *text = app_text("%s %d, %s, cpu %s, threads %d, keys and values %s, depth %d, batch %d",
+                          bench_kind_name(kind), is_prompt ? r->n_prompt : r->n_gen, bench_base_name(r->model),
+                          r->cpu, r->n_threads, r->kv_type, r->depth, is_prompt ? 1 : r->n_batch);
     return text;
 }
 

@@ -103,7 +103,7 @@ const option bench_measured_rows[BENCH_MEASURED_ROWS] = {
 const option bench_answer_rows[BENCH_ANSWER_ROWS] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(bench_wishes, is_json),
      .help = "an array with an object for each configuration"},
-    {0, "vs", "OLD.json", OPTION_TEXT, offsetof(bench_wishes, vs_path),
+    {0, "vs", "FILE", OPTION_TEXT, offsetof(bench_wishes, vs_path),
      .help = "compare with a file that --json wrote; changes over 3 % are flagged"},
     {0, "fail-on-regression", NULL, OPTION_FLAG, offsetof(bench_wishes, fails_when_slower),
      .help = "with --vs: end with 1 when a figure is over 3 % slower"},

@@ -15,8 +15,8 @@ typedef struct bench_row {
     uint64_t model_bytes, n_params;
     char cpu[16], arithmetic[32], kv_type[16];
     int32_t n_threads;
-    bench_case c;      // as measured
-    rn_limits limits;  // of this engine; struct_size 0: not measured
+    bench_case c;     // as measured
+    rn_limits limits; // of this engine; struct_size 0: not measured
     bench_figure figures[BENCH_N_KINDS];
     bench_sums sums[BENCH_N_KINDS]; // of the figures' profiles; n_steps 0: none
     double old[BENCH_N_KINDS];      // tokens a second in the file compared with; 0: it has none

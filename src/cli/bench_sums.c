@@ -73,7 +73,8 @@ static void fill_cells(const bench_sum *s, const bench_sums *all, char *cells) {
 }
 
 // Where the terminal is narrow, only the first columns.
-static void print_sums(const bench_sum *sums, size_t n, const char *first, const bench_sums *all, int width, bytes *to) {
+static void print_sums(const bench_sum *sums, size_t n, const char *first, const bench_sums *all, int width,
+                       bytes *to) {
     const char *const heads[COLUMNS] = {first, "us", "share", "wait us", "MB", "GB/s"};
     const size_t n_columns = width < 70 ? NARROW : COLUMNS;
     char *text = app_alloc(n * COLUMNS * HUMAN_BYTES);

@@ -72,26 +72,16 @@ typedef struct column {
     const char *silent; // left out where all rows have this, "": the same as each other; NULL: never
 } column;
 static const column columns[] = {
-    {"model", BENCH_PROMPT, cell_model, ""},
-    {"kv", BENCH_PROMPT, cell_kv, ""},
-    {"threads", BENCH_PROMPT, cell_threads, NULL},
-    {"depth", BENCH_PROMPT, cell_depth, "0"},
-    {"prompt", BENCH_PROMPT, cell_tokens, "0"},
-    {"tok/s", BENCH_PROMPT, cell_rate, "-"},
-    {"+-%", BENCH_PROMPT, cell_spread, "-"},
-    {"of limit", BENCH_PROMPT, cell_share, "-"},
-    {"vs old", BENCH_PROMPT, cell_old, "-"},
-    {"first ms", BENCH_PROMPT, cell_first, "-"},
-    {"gen", BENCH_GENERATION, cell_tokens, "0"},
-    {"batch", BENCH_GENERATION, cell_batch, "1"},
-    {"tok/s", BENCH_GENERATION, cell_rate, "-"},
-    {"+-%", BENCH_GENERATION, cell_spread, "-"},
-    {"each", BENCH_GENERATION, cell_each, "-"},
-    {"x batch 1", BENCH_GENERATION, cell_ratio, "-"},
-    {"read GB/s", BENCH_GENERATION, cell_read, "-"},
-    {"of limit", BENCH_GENERATION, cell_share, "-"},
-    {"vs old", BENCH_GENERATION, cell_old, "-"},
-    {"peak MB", BENCH_GENERATION, cell_peak, NULL},
+    {"model", BENCH_PROMPT, cell_model, ""},         {"kv", BENCH_PROMPT, cell_kv, ""},
+    {"threads", BENCH_PROMPT, cell_threads, NULL},   {"depth", BENCH_PROMPT, cell_depth, "0"},
+    {"prompt", BENCH_PROMPT, cell_tokens, "0"},      {"tok/s", BENCH_PROMPT, cell_rate, "-"},
+    {"+-%", BENCH_PROMPT, cell_spread, "-"},         {"of limit", BENCH_PROMPT, cell_share, "-"},
+    {"vs old", BENCH_PROMPT, cell_old, "-"},         {"first ms", BENCH_PROMPT, cell_first, "-"},
+    {"gen", BENCH_GENERATION, cell_tokens, "0"},     {"batch", BENCH_GENERATION, cell_batch, "1"},
+    {"tok/s", BENCH_GENERATION, cell_rate, "-"},     {"+-%", BENCH_GENERATION, cell_spread, "-"},
+    {"each", BENCH_GENERATION, cell_each, "-"},      {"x batch 1", BENCH_GENERATION, cell_ratio, "-"},
+    {"read GB/s", BENCH_GENERATION, cell_read, "-"}, {"of limit", BENCH_GENERATION, cell_share, "-"},
+    {"vs old", BENCH_GENERATION, cell_old, "-"},     {"peak MB", BENCH_GENERATION, cell_peak, NULL},
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 

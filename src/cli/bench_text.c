@@ -29,8 +29,9 @@ static void add_head(const bench_row *rows, size_t n, const bench_machine *m, in
         const rn_limits *l = &r->limits;
         if (!l->struct_size || (r > rows && l->read_bytes_s == r[-1].limits.read_bytes_s)) continue;
         line.n = 0;
-        bytes_add_format(&line, "%d thread%s: memory read at %.2f GB/s, int8 products at %.3f TOPS (%s)", r->n_threads,
-                         r->n_threads == 1 ? "" : "s", l->read_bytes_s / 1e9, 2 * l->int8_products_s / 1e12, r->cpu);
+        bytes_add_format(&line, "%d thread%s: memory read at %.2f GB/s, int8 products at %.3f TOPS (%s)",
+                         r->n_threads, r->n_threads == 1 ? "" : "s", l->read_bytes_s / 1e9,
+                         2 * l->int8_products_s / 1e12, r->cpu);
         add_wrapped(to, line.data, 0, width);
     }
     bytes_free(&line);

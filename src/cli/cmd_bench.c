@@ -133,8 +133,8 @@ static int for_each_case(bench *b, int (*visit)(bench *, bench_case)) {
         for (size_t p = 0; p < b->wish.prompts.n; p++)
             for (size_t g = 0; g < b->wish.gens.n; g++)
                 for (size_t s = 0; s < b->wish.batches.n && code == EXIT_CODE_OK; s++) {
-                    const bench_case c = {b->wish.depths.v[d], s == 0 ? b->wish.prompts.v[p] : 0, b->wish.gens.v[g], b->wish.batches.v[s],
-                                          b->wish.n_repeats};
+                    const bench_case c = {b->wish.depths.v[d], s == 0 ? b->wish.prompts.v[p] : 0, b->wish.gens.v[g],
+                                          b->wish.batches.v[s], b->wish.n_repeats};
                     if (s == 0 || c.n_gen) code = visit(b, c);
                 }
     return code;
@@ -224,8 +224,10 @@ static int check_all(bench *b) {
         if (code == EXIT_CODE_OK) code = for_each_case(b, widen);
         machine_close_models(&b->on);
     }
-    if (code == EXIT_CODE_OK && b->wish.vs_path && !(b->old = bench_old_read(b->wish.vs_path))) code = EXIT_CODE_FAILED;
-    if (code == EXIT_CODE_OK && b->wish.trace_path && !bench_trace_open(&b->trace, b->wish.trace_path)) code = EXIT_CODE_FAILED;
+    if (code == EXIT_CODE_OK && b->wish.vs_path && !(b->old = bench_old_read(b->wish.vs_path)))
+        code = EXIT_CODE_FAILED;
+    if (code == EXIT_CODE_OK && b->wish.trace_path && !bench_trace_open(&b->trace, b->wish.trace_path))
+        code = EXIT_CODE_FAILED;
     return code;
 }
 
