@@ -53,7 +53,7 @@ def main():
     a = ap.parse_args(argv[:cut])
     fill = {"{model}": a.model, "{t}": a.t, "{p}": a.p, "{n}": a.n, "{d}": a.d}
     peer = [fill.get(w, w) for w in argv[cut + 1:]]
-    ours = [a.runnel, "bench", "-m", a.model, "-t", a.t, "-p", a.p, "-n", a.n, "-d", a.d, "-r", "1", "--no-limits", "--json", *a.extra.split()]
+    ours = [a.runnel, "bench", "-m", a.model, "-t", a.t, "-p", a.p, "-n", a.n, "-d", a.d, "-r", "1", "--json", *a.extra.split()]
     pairs = [(run(ours), run(peer)) for _ in range(a.rounds)]
     for k in RATES:
         us, them = [x[k] for x, _ in pairs], [y[k] for _, y in pairs]

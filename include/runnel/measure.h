@@ -43,7 +43,8 @@ typedef struct rn_profile {
  * Count, from the next step on, what a model's operations take. Nothing that is computed changes; while no profile runs it costs
  * nothing. Steps that evaluate rows of several streams count once.
  *
- * @param n_events  room for events, shared evenly by the threads; 0: none are kept. An event takes 40 bytes until the profile is freed.
+ * @param n_events  room for events, shared evenly by the threads; 0: none are kept. An event takes 32 bytes in the engine, until the
+ *                  next profile begins, and 32 in the profile.
  * @return RN_OK; RN_E_ARG; RN_E_STATE (one is running); RN_E_NOMEM.
  */
 RN_API rn_status rn_profile_begin(rn_engine *engine, size_t model, size_t n_events, rn_error *err);

@@ -49,9 +49,11 @@ def the_members_of_a_row_are_those_that_are_documented():
 
 @test
 def lists_give_every_combination_and_a_prompt_stands_beside_the_first_number_of_streams():
-    rows = rows_of('bench', '-p', '4,8', '-n', '3,5', '-b', '1,3', '-d', '0,70', '--kv-type', 'q8,f32', '-r', '1', '-t', '1,2', '--no-limits')
-    want = [(t, kv, d, p if b == 1 else 0, n, b) for t in (1, 2) for kv in ('q8', 'f32') for d in (0, 70) for p in (4, 8) for n in (3, 5)
-            for b in (1, 3)]
+    many = rows_of('bench', '-p', '4,8', '-n', '3,5', '-b', '1,3', '-d', '0,70', '-r', '1', '-t', '2', '--no-limits')
+    few = rows_of('bench', '-p', '4', '-n', '3', '-b', '1,3', '--kv-type', 'q8,f32', '-r', '1', '-t', '1,2', '--no-limits')
+    want = [(2, 'f16', d, p if b == 1 else 0, n, b) for d in (0, 70) for p in (4, 8) for n in (3, 5) for b in (1, 3)]
+    want += [(t, kv, 0, 4 if b == 1 else 0, 3, b) for t in (1, 2) for kv in ('q8', 'f32') for b in (1, 3)]
+    rows = many + few
     equal([(r['threads'], r['kv_type'], r['depth'], r['n_prompt'], r['n_gen'], r['batch']) for r in rows], want)
     for r in rows:
         equal([f['kind'] for f in r['results']], ['prompt', 'generation'] if r['n_prompt'] else ['generation'])
