@@ -42,8 +42,8 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -85,8 +85,8 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -134,8 +134,8 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -174,8 +174,8 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -191,17 +191,24 @@ _runnel() {
       '(-p --n-prompt)--n-prompt=[tokens of the prompt]:N,...: ' \
       '(-n --n-gen)-n+[tokens generated]:N,...: ' \
       '(-n --n-gen)--n-gen=[tokens generated]:N,...: ' \
-      '(-d --depth)-d+[tokens in the context before either]:N,...: ' \
-      '(-d --depth)--depth=[tokens in the context before either]:N,...: ' \
+      '(-b --batch)-b+[streams that generate side by side, 1..64]:N,...: ' \
+      '(-b --batch)--batch=[streams that generate side by side, 1..64]:N,...: ' \
+      '(-d --depth)-d+[tokens in each context before either]:N,...: ' \
+      '(-d --depth)--depth=[tokens in each context before either]:N,...: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N,...: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N,...: ' \
+      '--kv-type=[how keys and values are kept]:TYPE,...: ' \
       '(-r --repeats)-r+[runs of each, 1..100]:N: ' \
       '(-r --repeats)--repeats=[runs of each, 1..100]:N: ' \
+      '--no-limits[do not measure what the machine can read and multiply]' \
       '--json[an array with an object for each configuration]' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--vs=[compare with a file that --json wrote]:FILE:_files' \
+      '--fail-on-regression[with --vs]' \
+      '--profile[one more run of each, and where its time went]' \
+      '--trace=[one more run of each as a timeline, in Chrome'\''s trace format]:FILE:_files' \
+      '*-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '*--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -250,8 +257,8 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \

@@ -17,10 +17,10 @@ const option machine_size_rows[2] = {
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };
 const option machine_engine_rows[4] = {
-    {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
-     .help = "kernel set: ref, avx2 (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
     {0, "kv-type", "f16|f32|q8", OPTION_CHOICE, offsetof(machine, kv_type),
      .help = "how keys and values are kept (default f16)"},
+    {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
+     .help = "kernel set: ref, avx2 (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
     {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
      .help = "map the file, read it into memory, or map and lock it there (default map)"},
     {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
@@ -115,8 +115,7 @@ void machine_close_engine(machine *m) {
     m->engine = NULL;
 }
 
-void machine_close(machine *m) {
-    progress_end(&m->bar);
+void machine_close_models(machine *m) {
     machine_close_engine(m);
     rn_model_close(m->model);
     rn_model_close(m->reference);
@@ -124,4 +123,9 @@ void machine_close(machine *m) {
     free(m->reference_path);
     m->model = m->reference = NULL;
     m->path = m->reference_path = NULL;
+}
+
+void machine_close(machine *m) {
+    progress_end(&m->bar);
+    machine_close_models(m);
 }

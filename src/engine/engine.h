@@ -64,6 +64,7 @@ struct lane {
     struct lm_row *rows;       // [n_batch] of the step being built
     struct stream_rows *parts; // [n_batch] whose rows they are
     size_t n_rows, n_parts, n_wanted;
+    bool profiled;    // a profile is running; step thread
     bool crowded;     // a step could not hold every stream that decodes
     uint64_t n_ended; // streams of this lane that ended: pages may have come free
 };
