@@ -7,6 +7,9 @@
 
 #include "kernels/panels/panel.h"
 #include "kernels/x86/lanes_avx512.h"
+#include "tensor/blocks.h"
+
+enum { IQ4_ABOVE = 127, MXFP4_ABOVE = 12 }; // their tables begin with -127 and end with -12
 
 // weights: numbers 4 g .. 4 g + 3 of a block, of 16 rows; scale: of 16 rows. Both read what panel_groups_at, panel_scales_at point to.
 struct block_type {
@@ -33,21 +36,21 @@ ALWAYS_INLINE_512 __m512i fifth_and_nibbles(const uint8_t *groups, int g) {
     return _mm512_ternarylogic_epi32(nibbles(groups + PANEL_LINE, g), fifth, sixteen, 0xf8); // a | (b & c)
 }
 
-// The tables of the formats (tensor/blocks.h) with `above` added.
+// A format's table of 16 numbers with `above` added, looked up by nibbles.
+ALWAYS_INLINE_512 __m512i looked_up(const int8_t *numbers, int above, __m512i indices) {
+    const __m128i table = _mm_add_epi8(_mm_loadu_si128((const void *)numbers), _mm_set1_epi8((char)above));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), indices);
+}
 ALWAYS_INLINE_512 __m512i iq4_nl_weights(const uint8_t *groups, int g) {
-    const __m512i numbers = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 23, 44, 62, 78, 92, 105, 117, -128, -116, -103,
-                                                                 -91, -74, -58, -38, -16)); // as bytes 128 .. 240
-    return _mm512_shuffle_epi8(numbers, nibbles(groups, g));
+    return looked_up(iq4_values, IQ4_ABOVE, nibbles(groups, g));
 }
 ALWAYS_INLINE_512 __m512i mxfp4_weights(const uint8_t *groups, int g) {
-    const __m512i numbers =
-        _mm512_broadcast_i32x4(_mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0));
-    return _mm512_shuffle_epi8(numbers, nibbles(groups, g));
+    return looked_up(mxfp4_values, MXFP4_ABOVE, nibbles(groups, g));
 }
 
 ALWAYS_INLINE_512 __m512 f16_scale(const uint8_t *scales) { return load_16_f16(scales); }
 // 2^(e - 128) by its bits; 0 for the two smallest, which are denormal.
-ALWAYS_INLINE_512 __m512 mxfp4_scale(const uint8_t *scales) {
+ALWAYS_INLINE_512 __m512 power_scale(const uint8_t *scales) {
     const __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)scales)), one = _mm512_set1_epi32(1);
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(_mm512_max_epi32(e, one), one), 23));
 }
@@ -58,8 +61,8 @@ ALWAYS_INLINE_512 __m512 mxfp4_scale(const uint8_t *scales) {
 #define BLOCKS_Q4_1     BLOCK_TYPE(panel_q4_1, 0, nibbles, f16_scale)
 #define BLOCKS_Q5_0     BLOCK_TYPE(panel_q5_0, 16, fifth_and_nibbles, f16_scale)
 #define BLOCKS_Q5_1     BLOCK_TYPE(panel_q5_1, 0, fifth_and_nibbles, f16_scale)
-#define BLOCKS_IQ4_NL   BLOCK_TYPE(panel_iq4_nl, 127, iq4_nl_weights, f16_scale)
-#define BLOCKS_MXFP4    BLOCK_TYPE(panel_mxfp4, 12, mxfp4_weights, mxfp4_scale)
+#define BLOCKS_IQ4_NL   BLOCK_TYPE(panel_iq4_nl, IQ4_ABOVE, iq4_nl_weights, f16_scale)
+#define BLOCKS_MXFP4    BLOCK_TYPE(panel_mxfp4, MXFP4_ABOVE, mxfp4_weights, power_scale)
 
 // What has minimums, which lie after the 16 scales, has nothing above.
 ALWAYS_INLINE_512 bool has_minimums(struct panel_blocks panel) { return panel.n_scales == 2; }

@@ -6,7 +6,8 @@
 #include "kernels/x86/slots_avx512.h"
 
 #define AVX512VNNI_MATMUL(act, type)                                                                                 \
-    {"avx512vnni", act, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type}
+    {"avx512vnni", act, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type, 17,                     \
+     avx512vnni_gemm_scratch, avx512vnni_gemm_##type}
 
 // clang-format off
 #define SLOTS_AVX512VNNI                                                                                      \
