@@ -5,6 +5,20 @@
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/slots_avx512.h"
 
-#define SLOTS_AVX512VNNI SLOTS_AVX512
+#define AVX512VNNI_MATMUL(act, type)                                                                                 \
+    {"avx512vnni", act, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type, 17,                     \
+     avx512vnni_gemm_scratch, avx512vnni_gemm_##type}
+
+// clang-format off
+#define SLOTS_AVX512VNNI                                                                                      \
+    SLOTS_AVX512,                                                                                             \
+    .matmul[TENSOR_Q8_0] = AVX512VNNI_MATMUL(ACT_Q8_32, q8_0),                                                \
+    .matmul[TENSOR_Q4_0] = AVX512VNNI_MATMUL(ACT_Q8_32, q4_0),                                                \
+    .matmul[TENSOR_Q4_1] = AVX512VNNI_MATMUL(ACT_Q8_32, q4_1),                                                \
+    .matmul[TENSOR_Q5_0] = AVX512VNNI_MATMUL(ACT_Q8_32, q5_0),                                                \
+    .matmul[TENSOR_Q5_1] = AVX512VNNI_MATMUL(ACT_Q8_32, q5_1),                                                \
+    .matmul[TENSOR_IQ4_NL] = AVX512VNNI_MATMUL(ACT_Q8_32, iq4_nl),                                            \
+    .matmul[TENSOR_MXFP4] = AVX512VNNI_MATMUL(ACT_Q8_32, mxfp4)
+// clang-format on
 
 #endif
