@@ -5,6 +5,18 @@
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/slots_avx512.h"
 
-#define SLOTS_AVX512VNNI SLOTS_AVX512
+#define AVX512VNNI_MATMUL(act, type)                                                                                 \
+    {"avx512vnni", act, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type}
+
+// clang-format off
+#define SLOTS_AVX512VNNI                                                                                      \
+    SLOTS_AVX512,                                                                                             \
+    .matmul[TENSOR_Q2_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q2_k),                                               \
+    .matmul[TENSOR_Q3_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q3_k),                                               \
+    .matmul[TENSOR_Q4_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q4_k),                                               \
+    .matmul[TENSOR_Q5_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q5_k),                                               \
+    .matmul[TENSOR_Q6_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q6_k),                                               \
+    .matmul[TENSOR_IQ4_XS] = AVX512VNNI_MATMUL(ACT_Q8_256, iq4_xs)
+// clang-format on
 
 #endif
