@@ -17,6 +17,15 @@ struct tile_config {
     uint8_t rows[16];
 };
 
+#define TILES_WHOLE                                                                                                  \
+    {                                                                                                                \
+        .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}        \
+    }
+// Products of 32 bytes: the right side in tiles 6 and 7, of half the rows, the left one in 4 and 5, of half the row.
+#define TILES_32                                                                                                     \
+    {                                                                                                                \
+        .palette = 1, .row_bytes = {64, 64, 64, 64, 32, 32, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 8, 8}          \
+    }
 static inline void tiles_configure(const struct tile_config *c) {
     __asm__ volatile("ldtilecfg %0" : : "m"(*c));
 }
