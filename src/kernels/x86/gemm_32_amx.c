@@ -106,7 +106,7 @@ struct step {
     bool begins, ends;
 };
 struct sums {
-    _Alignas(64) int32_t tile[2][TOGETHER][TILE_ROWS][PANEL_ROWS];
+    _Alignas(64) int32_t tile[TOGETHER][TILE_ROWS][PANEL_ROWS];
 };
 
 #define MULTIPLY(c, rows, columns)                                                                                   \
@@ -115,25 +115,33 @@ struct sums {
         TILE_LOAD(columns, s->weights + c * BLOCK_LINES * TILE_LINE, TILE_LINE);                                     \
         TILE_ZERO(c);                                                                                                \
         TILE_ADD_BYTES(c, rows, columns);                                                                            \
-        TILE_STORE(c, to[c], TILE_LINE);                                                                             \
     } while (0)
 
-// Block i of the step into its tile, and the tile to memory.
-ALWAYS_INLINE_512 void multiply_block(int i, const struct step *s, int32_t (*to)[TILE_ROWS][PANEL_ROWS]) {
+// Block i of the step into its tile.
+ALWAYS_INLINE_512 void multiply_block(int i, const struct step *s) {
+    if ((size_t)i >= s->n) return;
     if (i == 0) MULTIPLY(0, 4, 6);
     if (i == 1) MULTIPLY(1, 5, 7);
     if (i == 2) MULTIPLY(2, 4, 6);
     if (i == 3) MULTIPLY(3, 5, 7);
 }
+ALWAYS_INLINE_512 void store_block(int i, const struct step *s, struct sums *to) {
+    if ((size_t)i >= s->n) return;
+    if (i == 0) TILE_STORE(0, to->tile[0], TILE_LINE);
+    if (i == 1) TILE_STORE(1, to->tile[1], TILE_LINE);
+    if (i == 2) TILE_STORE(2, to->tile[2], TILE_LINE);
+    if (i == 3) TILE_STORE(3, to->tile[3], TILE_LINE);
+}
 
 ALWAYS_INLINE_512 void add_block(const struct type_32 t, int i, const struct step *s,
-                                 const int32_t (*tile)[TILE_ROWS][PANEL_ROWS], __m512 *acc) {
+                                 const struct sums *sums, __m512 *acc) {
+    if ((size_t)i >= s->n) return;
     const __m512 d = _mm512_load_ps(s->d + PANEL_ROWS * i);
     const float *const d_a = s->d_a + (size_t)i * floats_of_block(t);
 #pragma GCC unroll 16
     for (int r = 0; r < TILE_ROWS; r++) {
         acc[r] = _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_set1_ps(d_a[r])),
-                                 _mm512_cvtepi32_ps(_mm512_load_si512(tile[i][r])), acc[r]);
+                                 _mm512_cvtepi32_ps(_mm512_load_si512(sums->tile[i][r])), acc[r]);
         if (t.panel.n_scales == 2)
             acc[r] = _mm512_fmadd_ps(_mm512_load_ps(s->m + PANEL_ROWS * i), _mm512_set1_ps(d_a[TILE_ROWS + r]), acc[r]);
     }
@@ -158,14 +166,26 @@ ALWAYS_INLINE_512 struct step step_at(const struct type_32 t, const struct gemm_
     return s;
 }
 
+// A step's share of the lines of the 16 rows after those of w, which no hardware guesses.
+ALWAYS_INLINE_512 void fetch_after(const struct gemm_pass *p, size_t from, struct walk w) {
+    const uint8_t *const row = p->x + ((w.u + 1) * TILE_ROWS + 8 * w.p + w.i / 2) * p->stride + from;
+    for (size_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < CHUNK; i += TILE_LINE) _mm_prefetch((const char *)row + r * p->stride + i, _MM_HINT_T0);
+}
+
 ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *p, size_t from,
                                 const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
     const size_t n_blocks = (p->k - from < CHUNK ? p->k - from : CHUNK) / 32;
     struct walk w = {0, 0, 0};
     struct step now = step_at(t, p, from, n_blocks, c, w, acc, out, out_stride), next = now;
     __m512 sum[TILE_ROWS] = {0};
-    for (int i = 0; i < TOGETHER && (size_t)i < now.n; i++) multiply_block(i, &now, s->tile[0]);
-    for (int odd = 0; w.u < p->n_units; odd = 1 - odd, now = next) {
+#pragma GCC unroll 4
+    for (int i = 0; i < TOGETHER; i++) {
+        multiply_block(i, &now);
+        if (i > 0) store_block(i - 1, &now, s);
+    }
+    for (; w.u < p->n_units; now = next) {
+        fetch_after(p, from, w);
         w.i += TOGETHER;
         if (w.i >= n_blocks) w.i = 0, w.p++;
         if (w.p == 2) w.p = 0, w.u++;
@@ -178,8 +198,9 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
             for (size_t r = 0; r < TILE_ROWS; r++) sum[r] = _mm512_loadu_ps(now.at.from + r * now.at.from_stride);
 #pragma GCC unroll 4
         for (int i = 0; i < TOGETHER; i++) {
-            if ((size_t)i < next.n) multiply_block(i, &next, s->tile[1 - odd]);
-            if ((size_t)i < now.n) add_block(t, i, &now, s->tile[odd], sum);
+            add_block(t, i, &now, s, sum);
+            multiply_block(i, &next);
+            store_block((i + 3) % 4, i == 0 ? &now : &next, s);
         }
         if (now.ends)
 #pragma GCC unroll 16
