@@ -66,6 +66,13 @@ static inline struct gemm_place gemm_place(const struct gemm_pass *p, size_t u, 
                                .to_stride = direct ? out_stride : COLUMNS};
 }
 
+// Fetches the place of row r into the second-level cache: rows of the output often lie so far apart that the first level holds them in
+// one set of lines.
+static inline void gemm_fetch_place(const struct gemm_place *at, size_t r) {
+    __builtin_prefetch(at->to + r * at->to_stride, 1, 2);
+    __builtin_prefetch(at->to + r * at->to_stride + PANEL_ROWS, 1, 2);
+}
+
 // amx_gemm_TYPE and amx_gemm_TYPE_scratch by `kind`, a constant.
 #define DEFINE_GEMM(type, kind)                                                                                      \
     size_t amx_gemm_##type##_scratch(size_t k) { return gemm_scratch_bytes(&(kind), k); }                            \

@@ -209,9 +209,10 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
 #pragma GCC unroll 4
     for (size_t i = 0; i < K_TILES; i++) {
         multiply_64(t, u->a + 64 * i, u->a_stride, c->planes + i * (size_t)(2 * t.n_planes * TILE_BYTES));
-        for (size_t r = 4 * i; r < 4 * i + 4; r++)
-            for (size_t j = 0; j < K_TILES; j++)
-                _mm_prefetch((const char *)u->a + (TILE_ROWS + r) * u->a_stride + 64 * j, _MM_HINT_T0);
+        for (size_t r = TILE_ROWS + 4 * i; r < TILE_ROWS + 4 * i + 4; r++) {
+            for (size_t j = 0; j < K_TILES; j++) _mm_prefetch((const char *)u->a + r * u->a_stride + 64 * j, _MM_HINT_T0);
+            gemm_fetch_place(&u->at, r);
+        }
         if (before) add_rows(t, s, c, &before->at, before->d, 4 * (int)i, 4);
     }
     store_sums(t, s);
