@@ -2,8 +2,11 @@
 # `./dev package` makes them of the preset `package`; tools/try_package.sh installs them on a bare system.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME runnel)
-if(NOT CPACK_PACKAGE_CONTACT)
-    set(CPACK_PACKAGE_CONTACT "the runnel authors <runnel@localhost>")
+# Who answers for the packages: -DCPACK_PACKAGE_CONTACT, else what Debian's tools take from the environment, else nobody's address.
+if(NOT CPACK_PACKAGE_CONTACT AND DEFINED ENV{DEBEMAIL})
+    set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+elseif(NOT CPACK_PACKAGE_CONTACT)
+    set(CPACK_PACKAGE_CONTACT "the runnel authors")
 endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)

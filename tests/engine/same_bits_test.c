@@ -5,11 +5,11 @@
 enum { N_REQUESTS = 4 };
 
 static rn_request request_at(int i) {
-    static const char *const prompts[] = {
-        "Once upon a time", "One day, a little bird found a shiny key",
+    static const char long_one[] =
         "Tom and his dog went to the park. They saw a big tree. In the tree was a cat. The cat was sad, because it could not come "
-        "down. Tom said to the cat: wait, I will help you! He looked for a ladder and found one behind the house. Then he climbed",
-        "Lily"};
+        "down. Tom said to the cat: wait, I will help you! He looked for a ladder and found one behind the house. Then he climbed";
+    static const char *const prompts[] = {"Once upon a time", "One day, a little bird found a shiny key", long_one,
+                                          "Lily"};
     rn_request r = text_request(prompts[i]);
     r.sampling.temp = i % 2 ? 0.8f : 0.0f;
     r.logprobs = 0;
