@@ -64,14 +64,22 @@ bool out_file_open(out_file *f, const char *path) {
     return false;
 }
 
+static bool note(out_file *f, bool ok) {
+    if (!ok && f->why == 0) f->why = errno;
+    return f->why == 0;
+}
+
+bool out_file_write(out_file *f, const void *data, size_t n) {
+    return f->why == 0 && note(f, fwrite(data, 1, n, f->to) == n);
+}
+
 bool out_file_commit(out_file *f) {
-    bool ok = fflush(f->to) == 0 && !ferror(f->to) && fsync(fileno(f->to)) == 0;
-    int why = errno;
-    if (fclose(f->to) != 0 && ok) ok = false, why = errno;
+    bool ok = f->why == 0 && note(f, fflush(f->to) == 0) && note(f, fsync(fileno(f->to)) == 0);
+    ok = note(f, fclose(f->to) == 0) && ok;
     f->to = NULL;
-    if (ok && rename(f->temp, f->path) != 0) ok = false, why = errno;
+    ok = ok && note(f, rename(f->temp, f->path) == 0);
     if (!ok) {
-        say("%s: %s", f->path, strerror(why));
+        say("%s: %s", f->path, strerror(f->why));
         unlink(f->temp);
     }
     out_file_drop(f);
