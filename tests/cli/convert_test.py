@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """tests/cli/convert_test.py - `runnel convert`, `runnel quantize`, `runnel imatrix`: what they print, refuse, and leave behind."""
-import json
 import os
 import pathlib
 import resource
@@ -9,7 +8,7 @@ import struct
 import subprocess
 import time
 
-from gguf import parts
+from gguf import join, parts, with_string
 from harness import (MODEL, PROGRAM, ROOT, Folder, Skip, Terminal, check, end, environment, equal, interrupt, main, runnel,
                      start, test)
 from hf_folder import write_folder
@@ -266,6 +265,21 @@ def a_terminal_shows_a_bar_and_whole_lines():
         equal(code, 0)
         lines = [line.split('\x1b[K')[-1] for line in shown.replace('\r\n', '\n').splitlines()]
         equal(len([line for line in lines if line.startswith(('blk.', 'token_', 'output_'))]), 56)
+
+
+@test
+def names_in_a_file_cannot_steer_the_terminal():
+    name = b'\x1b]0;x\x07\nb\xc2\x9b31m'
+    front, pairs, infos, tensors = parts(with_string(MODEL.read_bytes(), 'general.architecture', 'other'))
+    infos[0] = struct.pack('<Q', len(name)) + name + infos[0][8 + struct.unpack_from('<Q', infos[0])[0]:]
+    with Folder() as folder:
+        (folder / 'odd.gguf').write_bytes(join(front, pairs, infos, tensors))
+        done = runnel('quantize', folder / 'odd.gguf', folder / 'out\x1b[m.gguf', 'F32').ok()
+        check(not any(c in done.text for c in '\x1b\x07\x9b') and '\ufffd]0;x\ufffd b\ufffd31m' in done.text, done.text)
+        equal(len(done.text.splitlines()), len(infos) + 1)
+        done = runnel('quantize', folder / 'odd.gguf', folder / 'out', 'F32', '--keep', '\x9b=Q8_0').fails(2, 'is named ??')
+        lines = runnel('quantize', folder / 'odd.gguf', folder / 'out', 'F32', '--json').ok().lines
+        equal(lines[0]['name'], name.decode())
 
 
 @test
