@@ -86,6 +86,8 @@ typedef struct rn_model_info {
     bool add_bos;
     const char *chat_template; // NULL: none
 } rn_model_info;
+// Is `path`, by whatever name, one of the files that the model was read from? What a program writes had better be none of them.
+RN_API bool rn_model_reads(const rn_model *model, const char *path);
 RN_API rn_status rn_model_get_info(const rn_model *model, rn_model_info *info, rn_error *err);
 
 #ifdef __cplusplus

@@ -42,6 +42,11 @@ bool file_read(const char *path, size_t limit, bytes *to) {
     return ok;
 }
 
+bool file_is_same(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 bool out_file_open(out_file *f, const char *path) {
     struct stat there;
     *f = (out_file){0};

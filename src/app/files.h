@@ -13,6 +13,8 @@
 // Adds a file's bytes ("-": stdin) to `to`. On failure says `runnel: FILE: WHY` and returns false.
 bool file_read(const char *path, size_t limit, bytes *to);
 
+bool file_is_same(const char *a, const char *b); // do both names lead to one file?
+
 // A file that is complete or absent: written under a temporary name beside it, renamed when everything is on
 // the disk.
 typedef struct out_file {

@@ -165,6 +165,7 @@ static int run_score(score *s) {
     interrupt_catch();
     if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
         (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&
+        (!s->logits_path || (code = machine_check_output(&s->on, s->text_file, s->logits_path)) == EXIT_CODE_OK) &&
         (code = machine_open_engine(&s->on)) == EXIT_CODE_OK)
         code = score_ids(s);
     kl_rows_free(&s->kl);

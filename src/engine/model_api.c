@@ -167,6 +167,10 @@ rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids,
 
 void rn_free(void *p) { mem_free(p); }
 
+bool rn_model_reads(const rn_model *model, const char *path) {
+    return model && path && package_reads(model->pkg, path);
+}
+
 rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *err) {
     if (!m || !info || info->struct_size != sizeof *info)
         return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument or struct_size not set");

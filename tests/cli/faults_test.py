@@ -69,6 +69,27 @@ def a_limit_on_file_sizes_leaves_the_old_file_of_every_command():
 
 
 @test
+def no_command_writes_over_a_file_that_it_reads():
+    with Folder() as folder:
+        writers(folder, folder / 'out')
+        model, text, hf = folder / 'm.gguf', folder / 'text', folder / 'hf'
+        (folder / 'soft').symlink_to('m.gguf')
+        model.write_bytes(MODEL.read_bytes())
+        os.link(model, folder / 'hard')
+        for name in ('tokenizer_config.json', 'chat_template.jinja'):
+            (hf / name).write_text('{}')
+        before = {p: p.read_bytes() for p in (model, text, *hf.iterdir())}
+        for args in (*(('quantize', model, folder / name, 'F32') for name in ('m.gguf', 'soft', 'hard')),
+                     *(('convert', hf, path) for path in hf.iterdir() if path.name != 'tokenizer_config.json'),
+                     ('imatrix', '-m', model, '-f', text, '-o', model), ('imatrix', '-m', model, '-f', text, '-o', text),
+                     ('score', '-m', model, '--ids', '1,2', '--logits', folder / 'hard'),
+                     ('score', '-m', model, '--text-file', text, '--logits', text),
+                     ('score', '--ids', '1,2', '--kl', model, '--logits', folder / 'soft')):
+            runnel(*args).fails(2, 'is a file that is read: give the output another name')
+        equal({p: p.read_bytes() for p in before}, before)
+
+
+@test
 def a_stdout_that_cannot_be_written_is_told_and_the_file_is_complete():
     with Folder() as folder:
         for args in writers(folder, folder / 'out'):
