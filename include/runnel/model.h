@@ -73,7 +73,8 @@ typedef struct rn_model_info {
     size_t struct_size;                              // in: sizeof(rn_model_info)
     const char *path, *format, *architecture, *name; // "models/stories.gguf", "GGUF v3", "llama", ""
     bool has_weights, has_tokenizer;
-    const char *tokenizer; // "llama (SentencePiece BPE)", "gpt2 / smollm (byte-level BPE)", "gpt2 / x (not known)", "none"
+    const char
+        *tokenizer; // "llama (SentencePiece BPE)", "gpt2 / smollm (byte-level BPE)", "gpt2 / x (not known)", "none"
     const char *tokenizer_error; // why the file's tokenizer cannot be used, so that has_tokenizer is false; else NULL
     int32_t n_vocab, n_ctx_train, n_embd, n_layer, n_head, n_head_kv, head_dim, n_ff;
     uint64_t n_params;

@@ -9,7 +9,8 @@
 
 const option machine_model_rows[1] = {
     {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, wish),
-     .help = "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
+     .help =
+         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
 };
 const option machine_size_rows[2] = {
     {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,

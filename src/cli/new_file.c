@@ -91,8 +91,8 @@ static void add_tensor_text(bytes *line, const rn_tensor_report *r) {
     char size[HUMAN_BYTES];
     const bool changes = strcmp(r->type_before, r->type_after) != 0;
     add_name(line, r->name, 30);
-    bytes_add_format(line, "  %-4s %s %-6s  %9s", r->type_before, changes ? "->" : "  ",
-                     changes ? r->type_after : "", human_size(r->bytes_after, size));
+    bytes_add_format(line, "  %-4s %s %-6s  %9s", r->type_before, changes ? "->" : "  ", changes ? r->type_after : "",
+                     human_size(r->bytes_after, size));
     if (r->error > 0) bytes_add_format(line, "  error %.4f", r->error);
     if (r->note) bytes_add_format(line, "  (%s)", r->note);
 }

@@ -195,6 +195,7 @@ void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed); // ste
 bool model_is_end_token(const rn_model *m, int32_t id);
 // The bytes of a token; none for a row of the head that the vocabulary does not name, and without a tokenizer.
 const char *model_piece(const rn_model *m, int32_t id, bool special, size_t *n);
-rn_status model_need_tokenizer(const rn_model *m, rn_error *err); // RN_E_UNSUPPORTED: there is none, or why it is not known
+rn_status model_need_tokenizer(const rn_model *m,
+                               rn_error *err); // RN_E_UNSUPPORTED: there is none, or why it is not known
 
 #endif

@@ -68,7 +68,7 @@ static rn_status append_text(const rn_model *m, const rn_part *p, struct id_vec 
     rn_status st = model_need_tokenizer(m, err);
     if (st != RN_OK) return fail_in(err, st, "prompt: only token ids can be given");
     st = v->n ? tokenizer_encode_more(m->tok, p->text, p->n_text, p->parse_special, &ids, &n, err)
-                        : tokenizer_encode(m->tok, p->text, p->n_text, false, p->parse_special, &ids, &n, NULL, err);
+              : tokenizer_encode(m->tok, p->text, p->n_text, false, p->parse_special, &ids, &n, NULL, err);
     if (st == RN_OK) st = ids_append(v, ids, n, err);
     mem_free(ids);
     return st;

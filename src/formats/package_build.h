@@ -25,7 +25,7 @@ struct package {
     struct package_file *files; // those that tensors lie in; of GGUF parts the first has the keys
     size_t n_files;
     const struct package_text *last_text; // NULL: none was read
-    uint8_t *made; // bytes of tensors that lie in no file
+    uint8_t *made;                        // bytes of tensors that lie in no file
     size_t n_made, max_made;
     const char *path; // in the arena
     const char *format, *note;

@@ -121,7 +121,8 @@ TEST(item_16_two_shards_with_one_tensor_are_refused_whichever_the_index_names) {
         rn_error err = {0};
         CHECK_FAILS(package_from_folder_bytes("dir", files, N(files), &p, &err), RN_E_FORMAT, &err);
         CHECK_STR(err.text, named ? "dir/b.safetensors: tensor " NORM ": the index says that it lies in a.safetensors"
-                                  : "dir/a.safetensors: tensor " NORM ": the index says that it lies in b.safetensors");
+                                  : "dir/a.safetensors: tensor " NORM
+                                    ": the index says that it lies in b.safetensors");
         free(a), free(b), free(index);
     }
 }

@@ -297,7 +297,8 @@ static rn_status encode_with(const char *normalizer, const char *added, const ch
     tokenizer *t;
     int32_t *ids = NULL;
     size_t n_ids;
-    char *normalizing = spoilt(bpe, NORM_NULL, normalizer), *text = spoilt(normalizing, "\"normalized\":false", added);
+    char *normalizing = spoilt(bpe, NORM_NULL, normalizer),
+         *text = spoilt(normalizing, "\"normalized\":false", added);
     rn_status st = load(text, NULL, &mem, &v, &t, err);
     if (st == RN_OK) st = tokenizer_encode(t, s, n, false, false, &ids, &n_ids, NULL, err);
     mem_free(ids);
@@ -320,10 +321,12 @@ TEST(a_normalizer_makes_a_text_at_most_64_times_as_long_and_1024_bytes) {
         {"16 * 128, limit 2,048", wide, plain, 16, RN_OK, ""},
         {"17 * 128, limit 2,112", wide, plain, 17, RN_E_LIMIT,
          "text: normalizer: a text of 17 bytes grows beyond 2112"},
-        {"doubled 64 times", "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}" DOUBLE_64 "]}",
-         plain, 1, RN_E_LIMIT, "more than 64 steps"},
-        {"doubled 11 times", "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}" TWICE(
-                                TWICE(DOUBLE DOUBLE)) DOUBLE DOUBLE DOUBLE "]}",
+        {"doubled 64 times",
+         "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}" DOUBLE_64 "]}", plain, 1,
+         RN_E_LIMIT, "more than 64 steps"},
+        {"doubled 11 times",
+         "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}" TWICE(TWICE(DOUBLE DOUBLE))
+             DOUBLE DOUBLE DOUBLE "]}",
          plain, 1, RN_E_LIMIT, "a text of 1 bytes grows beyond 1088"},
         {"an added token", "\"normalizer\":" REPLACE("s", B128 B128 B128 B128), "\"normalized\":true", 1, RN_E_LIMIT,
          "tokenizer: token 11 has 514 bytes when normalized, limit 512"},

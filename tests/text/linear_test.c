@@ -12,7 +12,10 @@
 #include <time.h>
 
 #ifdef __SANITIZE_ADDRESS__
-enum { MIB = 1 << 17, LONG = 1 << 15 }; // the sanitizers look for faults of memory here: how time grows is seen without them
+enum {
+    MIB = 1 << 17,
+    LONG = 1 << 15
+}; // the sanitizers look for faults of memory here: how time grows is seen without them
 #else
 enum { MIB = 1 << 20, LONG = 1 << 17 };
 #endif
@@ -59,16 +62,31 @@ static void check_factor(const tokenizer *t, const char *name, const char *unit,
 
 // A sixteenth of the text must not take less than a sixtieth of the time: quadratic work would make that 256.
 static void check_short_and_long(const tokenizer *t, const char *name) {
-    static const char *const units[] = {
-        "a", " ", "A", "\n", " \n", "1", "'", ".", "aB", "\t x", "\xF0\x9F\x98\x80", "\xCC\x81\xCC\xA3",
-        "\xE4\xBD\xA0", "Ab1 ", "\xE2\x96\x81", "<", "\xFF"};
+    static const char *const units[] = {"a",
+                                        " ",
+                                        "A",
+                                        "\n",
+                                        " \n",
+                                        "1",
+                                        "'",
+                                        ".",
+                                        "aB",
+                                        "\t x",
+                                        "\xF0\x9F\x98\x80",
+                                        "\xCC\x81\xCC\xA3",
+                                        "\xE4\xBD\xA0",
+                                        "Ab1 ",
+                                        "\xE2\x96\x81",
+                                        "<",
+                                        "\xFF"};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) check_factor(t, name, units[i], LONG, LONG / 16, 60);
 }
 
 // A mebibyte and half of it: 2 times as long where the time is linear, 4 times where it is quadratic.
 static void check_mebibyte(const tokenizer *t, const char *name) {
-    static const char *const units[] = {"a", " ", "\xF0\x9F\x98\x80",
-                                        "It's 12 o'clock, \xC3\xA9t\xC3\xA9 \xE4\xBD\xA0\xE5\xA5\xBD \xF0\x9F\x98\x80!\r\n\t "};
+    static const char *const units[] = {
+        "a", " ", "\xF0\x9F\x98\x80",
+        "It's 12 o'clock, \xC3\xA9t\xC3\xA9 \xE4\xBD\xA0\xE5\xA5\xBD \xF0\x9F\x98\x80!\r\n\t "};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) check_factor(t, name, units[i], MIB, MIB / 2, 3);
 }
 
