@@ -54,6 +54,10 @@ bool out_file_open(out_file *f, const char *path) {
         say("%s: is there and is not a regular file", path);
         return false;
     }
+    if (!*path) {
+        say("the file to write has no name");
+        return false;
+    }
     *f = (out_file){.path = app_copy_text(path), .temp = app_text("%s.XXXXXX", path)};
     const mode_t mask = umask(0);
     umask(mask);

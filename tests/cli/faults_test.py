@@ -90,6 +90,17 @@ def no_command_writes_over_a_file_that_it_reads():
 
 
 @test
+def a_name_that_no_file_can_have_is_refused_before_the_work():
+    with Folder() as folder:
+        for args in writers(folder, 'OUT'):
+            for name, why in (('', 'the file to write has no name'), ('x' * 256, 'File name too long'),
+                              (folder / 'text/x', 'Not a directory'), (folder / 'no/x', 'No such file'), (folder, 'regular file')):
+                done = runnel(*(name if a == 'OUT' else a for a in args)).fails(1, why)
+                check('in place' not in done.err and done.out == b'', done.err)
+        equal(sorted(os.listdir(folder)), ['hf', 'text'])
+
+
+@test
 def a_stdout_that_cannot_be_written_is_told_and_the_file_is_complete():
     with Folder() as folder:
         for args in writers(folder, folder / 'out'):
