@@ -149,7 +149,7 @@ TEST(field_2_16_batch_mates_do_not_change_the_text) {
 
 // Under TSan a step takes some fifty times as long. What it looks for is there in every step of a few streams; that the bits are the
 // same is seen without it.
-#ifdef __SANITIZE_THREAD__
+#ifdef TESTS_UNDER_TSAN
 enum { CROWD = 12 };
 #else
 enum { CROWD = 200 };

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TESTS_SANITIZED
 enum {
     MIB = 1 << 17,
     LONG = 1 << 15
-}; // the sanitizers look for faults of memory here: how time grows is seen without them
+}; // how time grows is seen without sanitizers
 #else
 enum { MIB = 1 << 20, LONG = 1 << 17 };
 #endif
