@@ -134,7 +134,7 @@ TEST(overflow_cancel_ends_a_slow_readers_stream) {
     r.overflow = RN_OVERFLOW_CANCEL;
     if (!fixture_open(&f, &opt)) return;
     CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err);
-    usleep(200000); // long enough to fill the buffer; nothing wakes the engine meanwhile
+    wait_until_ended(f.engine); // nothing is read before
     drain(s, &got);
     CHECK_INT(got.finish, RN_FINISH_CANCELLED);
     CHECK_STR(got.detail, "slow reader");
