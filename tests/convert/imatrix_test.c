@@ -372,6 +372,11 @@ static void never_seen(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 1,
 static void negative_sum(struct gguf_builder *b) { put_pair_of(b, "m", 1, bad_sum, 1, one_count); }
 static void not_finite(struct gguf_builder *b) { put_pair_of(b, "m", 1, nan_sum, 1, one_count); }
 static void negative_count(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 1, bad_count); }
+static void tiny_count(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 1, (float[]){1e-40f}); }
+static void mean_at_limit(struct gguf_builder *b) { put_pair_of(b, "m", 1, (float[]){1, 2, 3, 2e20f}, 1, one_count); }
+static void mean_over_limit(struct gguf_builder *b) {
+    put_pair_of(b, "m", 1, (float[]){1, 2, 3, 2.1e20f}, 1, one_count);
+}
 static void too_many_counts(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 2, two_counts); }
 static void no_counts(struct gguf_builder *b) { gb_tensor(b, "m.in_sum2", 0, 1, (uint64_t[]){4}, sums, 16); }
 static void only_counts(struct gguf_builder *b) { gb_tensor(b, "m.counts", 0, 1, (uint64_t[]){1}, one_count, 4); }
@@ -410,6 +415,9 @@ TEST(importance_matrices_are_read_or_refused_by_what_is_wrong) {
         {"a negative sum", negative_sum, "tensor m.in_sum2: sum 1 is -1, must be 0 or more", 0, 0},
         {"a sum that is not finite", not_finite, "tensor m.in_sum2: sum 2 is nan", 0, 0},
         {"a negative count", negative_count, "tensor m.in_sum2: count 0 is -1", 0, 0},
+        {"a count so small that the mean is none", tiny_count, "tensor m.in_sum2: mean 0 is inf, limit 1e+20", 0, 0},
+        {"a mean at the limit", mean_at_limit, NULL, 0.5f, 1e20f},
+        {"a mean over the limit", mean_over_limit, "tensor m.in_sum2: mean 3 is 1.05e+20, limit 1e+20", 0, 0},
         {"more counts than matrices", too_many_counts, "tensor m.counts: 1 x 2 counts for 1 matrices", 0, 0},
         {"no counts", no_counts, "tensor m.in_sum2: its counts is missing", 0, 0},
         {"no sums", only_counts, "is no importance matrix: it has no tensor whose name ends in .in_sum2", 0, 0},
