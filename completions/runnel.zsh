@@ -36,8 +36,8 @@ _runnel() {
       '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '--ids=[the prompt is these token ids, taken as they are\: 1,2,3]:LIST: ' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
@@ -79,8 +79,8 @@ _runnel() {
     ;;
   batch)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
@@ -128,8 +128,8 @@ _runnel() {
       '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
       '--kl=[a second model, such as the one that MODEL was quantized from]:REFERENCE: ' \
       '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
@@ -146,8 +146,8 @@ _runnel() {
     ;;
   tokenize)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--add-special[begin and end tokens as the model says]' \
       '--parse-special[control-token spellings become those tokens]' \
       '--json[{"ids"\: \[..\]}]' \
@@ -158,8 +158,8 @@ _runnel() {
     ;;
   detokenize)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--special[show control tokens]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
@@ -168,8 +168,8 @@ _runnel() {
     ;;
   info)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
@@ -208,6 +208,8 @@ _runnel() {
       '--trace=[one more run of each as a timeline, in Chrome'\''s trace format]:FILE:_files' \
       '*-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '*--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
@@ -251,8 +253,8 @@ _runnel() {
       '(-o --out)-o+[the file to write]:OUT.gguf:_files' \
       '(-o --out)--out=[the file to write]:OUT.gguf:_files' \
       '--chunk=[tokens evaluated as one text]:N: ' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \

@@ -98,6 +98,7 @@ RN_API void rn_imatrix_options_init(rn_imatrix_options *o);
  * The text is cut into chunks, each evaluated by itself.
  *
  * @param out  a GGUF file with a pair of tensors for each matrix, NAME.in_sum2 and NAME.counts, as llama.cpp reads and writes it.
+ *             Whatever has that name is replaced: rn_model_reads() tells whether it belongs to the model.
  * @return RN_OK; RN_E_ARG (no ids; an id outside the vocabulary), RN_E_LIMIT, RN_E_FORMAT (an input is not finite: of which matrix),
  *         RN_E_IO, RN_E_NOMEM, RN_E_CANCELLED.
  */

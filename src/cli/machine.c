@@ -1,5 +1,6 @@
 // cli/machine.c - opens model and engine, with a bar while it takes long and with Ctrl+C at any time.
 #include "cli/machine.h"
+#include "app/files.h"
 #include "app/say.h"
 #include "app/wrap.h"
 #include "cli/interrupt.h"
@@ -8,7 +9,8 @@
 
 const option machine_model_rows[1] = {
     {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, wish),
-     .help = "a GGUF file, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
+     .help =
+         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
 };
 const option machine_size_rows[2] = {
     {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
@@ -77,6 +79,14 @@ static int open_model(machine *m, const char *wish, char **path, rn_model **mode
 int machine_open_model(machine *m) { return open_model(m, m->wish, &m->path, &m->model); }
 int machine_open_reference(machine *m, const char *wish) {
     return open_model(m, wish, &m->reference_path, &m->reference);
+}
+
+int machine_check_output(const machine *m, const char *text_file, const char *out) {
+    if (!rn_model_reads(m->model, out) && !rn_model_reads(m->reference, out) &&
+        !(text_file && file_is_same(text_file, out)))
+        return EXIT_CODE_OK;
+    say("%s: is a file that is read: give the output another name", out);
+    return EXIT_CODE_USAGE;
 }
 
 static void say_choices(const machine *m) {

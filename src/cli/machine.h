@@ -35,6 +35,8 @@ void machine_init(machine *m);
 int machine_open_model(machine *m);
 int machine_open_reference(machine *m, const char *wish); // a second model for the engine, after the first
 int machine_open_engine(machine *m);                      // after the models
+// After the models: what is written must be none of the files that are read. text_file: NULL for none.
+int machine_check_output(const machine *m, const char *text_file, const char *out);
 void machine_close_engine(machine *m);
 void machine_close_models(machine *m); // and the engine; others may be opened then
 void machine_close(machine *m);
