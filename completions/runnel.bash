@@ -74,6 +74,16 @@ _runnel() {
         convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load -v --verbose -h --help --version' ;;
+        run) options='-p --prompt -f --file --ids -m --model -c --ctx -t --threads --cpu --kv-type --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
+        batch) options='-m --model -c --ctx -t --threads --cpu --kv-type --load --no-repack -v --verbose --parallel --in-order --token-times --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
+        score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --cpu --kv-type --load --no-repack -v --verbose -h --help --version' ;;
+        tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
+        detokenize) options='-m --model --special -h --help --version' ;;
+        info) options='-m --model -c --ctx -t --threads --cpu --kv-type --load --no-repack -v --verbose --json -h --help --version' files=1 models=1 ;;
+        bench) options='-p --n-prompt -n --n-gen -d --depth -t --threads -r --repeats --json -m --model --cpu --kv-type --load --no-repack -v --verbose -h --help --version' ;;
+        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --cpu --kv-type --load --no-repack -v --verbose -h --help --version' ;;
         help) words='run batch score tokenize detokenize info bench convert quantize imatrix' ;;
         version) : ;;
         '') words='run batch score tokenize detokenize info bench convert quantize imatrix help version --help --version' ;;

@@ -45,6 +45,7 @@ _runnel() {
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
@@ -88,6 +89,7 @@ _runnel() {
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--parallel=[requests that run at once, 1..1024]:N: ' \
@@ -137,6 +139,7 @@ _runnel() {
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -177,6 +180,7 @@ _runnel() {
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--json[one JSON object]' \
@@ -212,6 +216,7 @@ _runnel() {
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -262,6 +267,7 @@ _runnel() {
       '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \

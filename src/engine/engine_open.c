@@ -46,8 +46,10 @@ static rn_status choose_machine(rn_engine *e, rn_error *err) {
 static rn_status prepare_lane(rn_engine *e, struct lane *l, rn_model *m, rn_error *err) {
     static const enum kv_codec codecs[] = {[RN_KV_F16] = KV_F16, [RN_KV_F32] = KV_F32, [RN_KV_Q8] = KV_Q8};
     l->m = m;
-    const rn_status st = model_build(m->pkg, &l->program, err);
-    return st == RN_OK ? cpu_backend_create(e->kernels, e->threads, codecs[e->opt.kv_type], &l->backend, err) : st;
+    rn_status st = model_build(m->pkg, &l->program, err);
+    if (st == RN_OK) st = cpu_backend_create(e->kernels, e->threads, codecs[e->opt.kv_type], &l->backend, err);
+    if (st == RN_OK && e->opt.no_repack) cpu_backend_keep_rows(l->backend);
+    return st;
 }
 
 static bool repack_progress(void *user, uint64_t done, uint64_t total) {
@@ -153,12 +155,14 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
                                                                 : KV_Q8]
                        .name,
         .mapped_bytes = l->plan.mapped_bytes,
+        .copied_bytes = package_made_bytes(l->m->pkg),
         .repacked_bytes = l->plan.repacked_bytes,
         .buffer_bytes = l->plan.buffer_bytes,
         .kv_bytes = page_bytes * (uint64_t)c.n_pages,
         .kv_bytes_per_token = page_bytes / KV_PAGE,
         .limit_bytes = e->limit_bytes,
         .plan = e->plan_text,
+        .no_repack = e->opt.no_repack,
     };
     return RN_OK;
 }

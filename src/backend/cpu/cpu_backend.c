@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mem_use.h"
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 
@@ -109,6 +110,16 @@ static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
     return b->buffers[buffer] + wanted_row * b->stride[buffer];
 }
 
+static void use(const backend *base, struct backend_use *out) {
+    const struct cpu_backend *b = (const struct cpu_backend *)base;
+    *out = (struct backend_use){.repacked_bytes = mem_resident(b->panels, b->panels_bytes),
+                                .buffer_bytes = cpu_buffers_resident(b)};
+    for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
+        out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
+    out->buffer_bytes +=
+        mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
+}
+
 static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(base), c); }
 
 static void destroy(backend *base) {
@@ -125,7 +136,7 @@ static void destroy(backend *base) {
 }
 
 static const struct backend_ops cpu_ops = {"cpu",   plan,          load,        copy,   run,
-                                           collect, profile_begin, profile_end, result, destroy};
+                                           collect, profile_begin, profile_end, use, result, destroy};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {
@@ -139,3 +150,5 @@ rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, en
     *out = &b->base;
     return RN_OK;
 }
+
+void cpu_backend_keep_rows(backend *b) { self(b)->keeps_rows = true; }

@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/mem.h"
+#include "base/mem_use.h"
 
 #define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
 
@@ -49,7 +50,9 @@ size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
         if (p->ops[i].kind != OP_LINEAR) continue;
         const struct matrix *m = &p->matrices[p->ops[i].matrix];
         const struct matmul_ops *ops = &b->k->matmul[m->type];
-        const size_t bytes = ops->gemm ? ops->gemm_scratch(m->k) : 0;
+        const size_t panels = b->keeps_rows ? cpu_panels_at_once(ops, m->k) : 0;
+        const size_t bytes =
+            (ops->gemm ? ops->gemm_scratch(m->k) : 0) + (panels ? panels * ops->panel_bytes(m->k) : 0);
         if (bytes > most) most = bytes;
     }
     return round_up(most, 4096); // no page for two threads
@@ -169,10 +172,20 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
     return st;
 }
 
+static size_t buffer_bytes(const struct cpu_backend *b, int32_t i) {
+    return buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float);
+}
+
+uint64_t cpu_buffers_resident(const struct cpu_backend *b) {
+    uint64_t n = 0;
+    for (int32_t i = 0; i < b->p->n_buffers; i++) n += mem_resident(b->buffers[i], buffer_bytes(b, i));
+    for (size_t i = 0; i < b->n_acts; i++) n += mem_resident(b->acts[i], b->act_rows[i] * b->act_stride[i]);
+    return n;
+}
+
 void cpu_lower_free(struct cpu_backend *b) {
     for (int32_t i = 0; b->p && i < b->p->n_buffers; i++)
-        if (b->buffers[i])
-            mem_pages_free(b->buffers[i], buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
+        if (b->buffers[i]) mem_pages_free(b->buffers[i], buffer_bytes(b, i));
     for (size_t i = 0; i < b->n_acts; i++)
         if (b->acts[i]) mem_pages_free(b->acts[i], b->act_rows[i] * b->act_stride[i]);
     mem_free(b->ops);

@@ -10,12 +10,13 @@
 #define CPU_MAX_ACTS       40   // activation buffers: (row buffer, format) pairs in use
 #define ATTEND_SPLIT       1024 // keys whose softmax states are merged in order (docs/design.md section 6)
 
-// A matrix as held for multiplying: packed panels, or the file's rows.
+// A matrix as held for multiplying: packed panels, or the file's rows, which a set that packs turns into panels just before it
+// multiplies.
 struct cpu_matrix {
     const struct matrix *m;
     const struct matmul_ops *ops;
     uint8_t *panels;               // NULL: file rows
-    size_t panels_at, panel_bytes; // where in the backend's panels; bytes of one
+    size_t panels_at, panel_bytes; // where in the backend's panels; bytes of one, 0: the set multiplies with rows
 };
 
 // How an op's work is divided among threads. Ops that divide alike need no barrier between them.
@@ -45,6 +46,7 @@ struct cpu_backend {
     const struct kernel_set *k;
     pool *threads;
     enum kv_codec codec;
+    bool keeps_rows; // no panels
     const struct program *p;
     struct backend_sizes sizes;
     struct cpu_matrix *matrices;
@@ -75,13 +77,17 @@ struct cpu_backend {
 rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, void *user, rn_error *err);
 void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out);
 void cpu_weights_free(struct cpu_backend *b);
+// How many panels are made at a time where they are not kept, and the memory that takes; 0: the set multiplies with rows.
+size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k);
 
 // cpu_lower.c: ops with activations shared and barriers where they are needed; takes row and activation buffers.
 rn_status cpu_lower(struct cpu_backend *b, rn_error *err);
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s);
+uint64_t cpu_buffers_resident(const struct cpu_backend *b); // of the row and activation buffers
 void cpu_lower_free(struct cpu_backend *b);
 
-// Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops.
+// Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops. A linear op has panels made
+// there first, then what gemm wants.
 size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p);
 static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
     return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;

@@ -4,8 +4,9 @@
 
 #include "kernels/kv_layout.h"
 
-// Weights in the panels of kernels/panels/panel.h.
+// Weights in the panels of kernels/panels/panel.h; avx2_pack_TYPE gives the bytes of panel_TYPE_pack, faster.
 #define AVX2_DECLARE_MATMUL(type)                                                                                    \
+    void avx2_pack_##type(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);                 \
     void avx2_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                  \
                             size_t act_stride, size_t n_rows, float *out, size_t out_stride)
 AVX2_DECLARE_MATMUL(f32);

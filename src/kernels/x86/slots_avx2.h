@@ -6,7 +6,7 @@
 #include "kernels/ref/slots_ref.h"
 #include "kernels/x86/avx2.h"
 
-#define AVX2_MATMUL(act, type) {"avx2", act, panel_##type##_bytes, panel_##type##_pack, avx2_matmul_##type}
+#define AVX2_MATMUL(act, type) {"avx2", act, panel_##type##_bytes, avx2_pack_##type, avx2_matmul_##type}
 
 // clang-format off
 #define SLOTS_AVX2                                                                                            \
