@@ -1,0 +1,81 @@
+// kernels/x86/attend_avx2.h - what the attention kernels of the AVX2 set share: which slots a group of queries sees, and the step
+// from scores to probabilities.
+#ifndef RN_KERNELS_X86_ATTEND_AVX2_H
+#define RN_KERNELS_X86_ATTEND_AVX2_H
+
+#include "kernels/ref/ref.h"
+#include "kernels/x86/avx2.h"
+#include "kernels/x86/lanes_avx2.h"
+#include <math.h>
+
+enum { GROUP = 4 }; // queries that are done together: a key or value is loaded once for all of them
+
+ALWAYS_INLINE size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+ALWAYS_INLINE size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+// n queries of the block from the first on, as a block of their own.
+ALWAYS_INLINE struct attend_block queries_from(const struct attend_block *a, size_t first, size_t n) {
+    struct attend_block b = *a;
+    b.q = (const uint8_t *)a->q + first * a->q_stride;
+    b.n_q = n;
+    b.lo += first, b.hi += first, b.m += first, b.l += first;
+    b.o += first * a->head_dim;
+    if (first) b.next_keys = a->keys, b.next_values = a->values; // fetched ahead once
+    return b;
+}
+
+struct slots {
+    size_t begin, end;
+};
+// Whole vectors of 16 keys that hold everything a query of the group sees.
+ALWAYS_INLINE struct slots seen_by_any(const struct attend_block *a) {
+    struct slots any = {KV_BLOCK, 0};
+    for (size_t r = 0; r < a->n_q; r++)
+        any = (struct slots){smaller(any.begin, a->lo[r] & ~(size_t)15), larger(any.end, (a->hi[r] + (size_t)15) & ~(size_t)15)};
+    return any;
+}
+// What all of them see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
+ALWAYS_INLINE struct slots seen_by_all(const struct attend_block *a, size_t grain) {
+    struct slots all = {0, KV_BLOCK};
+    for (size_t r = 0; r < a->n_q; r++)
+        all = (struct slots){larger(all.begin, (a->lo[r] + grain - 1) & ~(grain - 1)),
+                             smaller(all.end, a->hi[r] & ~(grain - 1))};
+    return all.begin < all.end ? all : (struct slots){KV_BLOCK, KV_BLOCK};
+}
+
+// The lanes of slots j..j+7 that lie in [lo, hi).
+ALWAYS_INLINE __m256 seen(size_t j, int lo, int hi) {
+    const __m256i slot = _mm256_add_epi32(_mm256_set1_epi32((int)j), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    const __m256i from = _mm256_cmpgt_epi32(slot, _mm256_set1_epi32(lo - 1)),
+                  to = _mm256_cmpgt_epi32(_mm256_set1_epi32(hi), slot);
+    return _mm256_castsi256_ps(_mm256_and_si256(from, to));
+}
+
+// Scores of one query to probabilities, m and l brought up to date; returns what the old sums are to be multiplied with.
+ALWAYS_INLINE float softmax(float *p, struct slots s, int lo, int hi, float *m, float *l) {
+    const __m256 none = _mm256_set1_ps(-INFINITY);
+    __m256 largest = none, nan = _mm256_setzero_ps();
+    for (size_t j = s.begin; j < s.end; j += 8) {
+        const __m256 x = _mm256_blendv_ps(none, _mm256_loadu_ps(p + j), seen(j, lo, hi));
+        largest = _mm256_max_ps(x, largest);
+        nan = _mm256_or_ps(nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    }
+    const float m_new = max_or_nan(*m, _mm256_movemask_ps(nan) ? NAN : max_lane(largest)) + 0.0f;
+
+    __m256 partial[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    for (size_t j = s.begin; j < s.end; j += 16)
+        for (size_t h = 0; h < 2; h++) {
+            const __m256 e = exp_lanes(_mm256_sub_ps(_mm256_loadu_ps(p + j + 8 * h), _mm256_set1_ps(m_new)));
+            const __m256 v = _mm256_and_ps(e, seen(j + 8 * h, lo, hi));
+            _mm256_storeu_ps(p + j + 8 * h, v);
+            partial[h] = _mm256_add_ps(partial[h], v);
+        }
+    const float corr = exp_f32(*m - m_new);
+    *m = m_new;
+    *l = fmaf(*l, corr, sum_tree(partial[0], partial[1]));
+    return corr;
+}
+
+ALWAYS_INLINE void fetch(const void *p, size_t at) { _mm_prefetch((const char *)p + at, _MM_HINT_T1); }
+
+#endif
