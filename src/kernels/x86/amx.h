@@ -4,4 +4,6 @@
 
 #include "kernels/kv_layout.h"
 
+void amx_kv_bf16_attend(const struct attend_block *a);
+
 #endif

@@ -5,6 +5,10 @@
 #include "kernels/x86/amx.h"
 #include "kernels/x86/slots_avx512vnni.h"
 
-#define SLOTS_AMX SLOTS_AVX512VNNI
+// clang-format off
+#define SLOTS_AMX                                                                                             \
+    SLOTS_AVX512VNNI,                                                                                         \
+    .kv[KV_BF16].attend = amx_kv_bf16_attend
+// clang-format on
 
 #endif
