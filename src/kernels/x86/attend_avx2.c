@@ -21,32 +21,41 @@ ALWAYS_INLINE __m256 numbers_first(const enum form f, const void *base, size_t i
     return numbers_at(f, some, 0);
 }
 
-// Scores of R queries: 16 keys at a time. Slots that a query does not see get some number.
+// Vectors that R queries take at a time: enough sums for the latency of one, no more than there are registers.
+ALWAYS_INLINE int vectors_for(const int R) { return R <= 2 ? 4 : 2; }
+
+// Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get some number.
 ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_block *a, struct slots s,
                          float p[GROUP][KV_BLOCK]) {
+    const int V = vectors_for(R);
     const size_t bytes = bytes_of[f];
-    for (size_t j = s.begin; j < s.end; j += 16) {
-        __m256 acc[GROUP][2], scale[2];
-        for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm256_setzero_ps();
+    for (size_t j = s.begin; j < s.end; j += 8 * (size_t)V) {
+        __m256 acc[GROUP][4], scale[4];
+        UNROLLED for (int r = 0; r < R; r++) {
+            UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_setzero_ps();
+        }
         for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
-            const size_t last = smaller(a->head_dim, first + KV_Q8_GROUP);
-            for (size_t h = 0; h < 2 && f == FORM_Q8; h++)
-                scale[h] = load_f16(kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK + j + 8 * h);
-            for (size_t d = first; d < last; d++) {
+            const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK + j;
+            UNROLLED for (int i = 0; i < V && f == FORM_Q8; i++) scale[i] = load_f16(scales + 8 * i);
+            for (size_t d = first; d < smaller(a->head_dim, first + KV_Q8_GROUP); d++) {
                 const size_t at = d * KV_BLOCK + j;
-                if (bytes * j % 64 == 0) fetch(a->next_keys, bytes * at);
-                __m256 k[2] = {numbers_at(f, a->keys, at), numbers_at(f, a->keys, at + 8)};
-                for (int h = 0; h < 2 && f == FORM_Q8; h++) k[h] = _mm256_mul_ps(scale[h], k[h]);
-                for (int r = 0; r < R; r++) {
+                __m256 k[4];
+                for (size_t i = 0; i < 8 * (size_t)V; i += 16)
+                    if (bytes * (j + i) % 64 == 0) fetch(a->next_keys, bytes * (at + i));
+                UNROLLED for (int i = 0; i < V; i++) {
+                    k[i] = numbers_at(f, a->keys, at + 8 * (size_t)i);
+                    if (f == FORM_Q8) k[i] = _mm256_mul_ps(scale[i], k[i]);
+                }
+                UNROLLED for (int r = 0; r < R; r++) {
                     const __m256 q = splat_f32((const uint8_t *)a->q + (size_t)r * a->q_stride + 4 * d);
-                    acc[r][0] = _mm256_fmadd_ps(q, k[0], acc[r][0]);
-                    acc[r][1] = _mm256_fmadd_ps(q, k[1], acc[r][1]);
+                    UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(q, k[i], acc[r][i]);
                 }
             }
         }
-        for (int r = 0; r < R; r++)
-            for (int h = 0; h < 2; h++)
-                _mm256_storeu_ps(p[r] + j + 8 * h, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r][h]));
+        UNROLLED for (int r = 0; r < R; r++) {
+            UNROLLED for (int i = 0; i < V; i++)
+                _mm256_storeu_ps(p[r] + j + 8 * i, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r][i]));
+        }
     }
 }
 
@@ -56,48 +65,48 @@ struct channels {
 };
 
 ALWAYS_INLINE void load_values(const enum form f, const int V, const struct attend_block *a, size_t j,
-                               struct channels c, __m256 v[2]) {
+                               struct channels c, __m256 v[4]) {
     const size_t at = j * a->head_dim + c.d;
-    for (int i = 0; i < V; i++)
+    UNROLLED for (int i = 0; i < V; i++)
         v[i] = i < V - 1 || c.width == 8 ? numbers_at(f, a->values, at + 8 * (size_t)i)
                                          : numbers_first(f, a->values, at + 8 * (size_t)i, c.width);
     if (f != FORM_Q8) return;
     const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->head_dim);
     const __m256 scale = splat_f32(scales + c.d / KV_Q8_GROUP); // a tile lies inside one group
-    for (int i = 0; i < V; i++) v[i] = _mm256_mul_ps(scale, v[i]);
+    UNROLLED for (int i = 0; i < V; i++) v[i] = _mm256_mul_ps(scale, v[i]);
 }
 
 // Slots [begin, end) for R queries: acc += p v, slot by slot.
 ALWAYS_INLINE void add_values(const enum form f, const int R, const int V, const struct attend_block *a,
                               struct channels c, size_t begin, size_t end, const float (*p)[KV_BLOCK],
-                              __m256 (*acc)[2]) {
+                              __m256 (*acc)[4]) {
     for (size_t j = begin; j < end; j++) {
-        __m256 v[2];
-        if (bytes_of[f] * c.d % 64 == 0) fetch(a->next_values, bytes_of[f] * (j * a->head_dim + c.d));
+        __m256 v[4];
+        for (size_t d = c.d; d < c.d + 8 * (size_t)V; d += 16)
+            if (bytes_of[f] * d % 64 == 0) fetch(a->next_values, bytes_of[f] * (j * a->head_dim + d));
         load_values(f, V, a, j, c, v);
-        for (int r = 0; r < R; r++)
-            for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j]), v[i], acc[r][i]);
+        UNROLLED for (int r = 0; r < R; r++)
+            UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j]), v[i], acc[r][i]);
     }
 }
 
 // o = o * corr + sum p v for some channels of R queries. Slots that all see are done together, the others for each query alone.
 ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
-                              struct channels c, const float (*p)[KV_BLOCK], const float *corr) {
-    const struct slots all = seen_by_all(a, 1);
-    __m256 acc[GROUP][2];
-    for (int r = 0; r < R; r++) {
+                              struct channels c, struct slots all, const float (*p)[KV_BLOCK], const float *corr) {
+    __m256 acc[GROUP][4];
+    UNROLLED for (int r = 0; r < R; r++) {
         const float *const o = a->o + (size_t)r * a->head_dim + c.d;
-        for (int i = 0; i < V - 1; i++) acc[r][i] = _mm256_loadu_ps(o + 8 * i);
+        UNROLLED for (int i = 0; i < V - 1; i++) acc[r][i] = _mm256_loadu_ps(o + 8 * i);
         acc[r][V - 1] = load_first(o + 8 * (V - 1), c.width);
-        for (int i = 0; i < V; i++) acc[r][i] = _mm256_mul_ps(acc[r][i], _mm256_set1_ps(corr[r]));
+        UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_mul_ps(acc[r][i], _mm256_set1_ps(corr[r]));
     }
-    for (int r = 0; r < R; r++)
+    UNROLLED for (int r = 0; r < R; r++)
         add_values(f, 1, V, a, c, a->lo[r], smaller(a->hi[r], all.begin), p + r, acc + r);
     add_values(f, R, V, a, c, all.begin, all.end, p, acc);
-    for (int r = 0; r < R; r++) add_values(f, 1, V, a, c, all.end, a->hi[r], p + r, acc + r);
-    for (int r = 0; r < R; r++) {
+    UNROLLED for (int r = 0; r < R; r++) add_values(f, 1, V, a, c, all.end, a->hi[r], p + r, acc + r);
+    UNROLLED for (int r = 0; r < R; r++) {
         float *const o = a->o + (size_t)r * a->head_dim + c.d;
-        for (int i = 0; i < V - 1; i++) _mm256_storeu_ps(o + 8 * i, acc[r][i]);
+        UNROLLED for (int i = 0; i < V - 1; i++) _mm256_storeu_ps(o + 8 * i, acc[r][i]);
         store_first(o + 8 * (V - 1), c.width, acc[r][V - 1]);
     }
 }
@@ -106,13 +115,16 @@ ALWAYS_INLINE void attend_group(const enum form f, const int R, const struct att
     float p[GROUP][KV_BLOCK], corr[GROUP];
     const struct slots s = seen_by_any(a);
     score(f, R, a, s, p);
-    for (int r = 0; r < R; r++) corr[r] = softmax(p[r], s, a->lo[r], a->hi[r], &a->m[r], &a->l[r]);
+    UNROLLED for (int r = 0; r < R; r++) corr[r] = softmax(p[r], s, a->lo[r], a->hi[r], &a->m[r], &a->l[r]);
 
+    const struct slots all = seen_by_all(a, 1);
+    const size_t step = 8 * (size_t)vectors_for(R);
     struct channels c = {0, 8};
-    for (; c.d + 16 <= a->head_dim; c.d += 16) sum_values(f, R, 2, a, c, (const float(*)[KV_BLOCK])p, corr);
+    for (; c.d + step <= a->head_dim; c.d += step)
+        sum_values(f, R, vectors_for(R), a, c, all, (const float(*)[KV_BLOCK])p, corr);
     for (; c.d < a->head_dim; c.d += 8) {
         c.width = smaller(a->head_dim - c.d, 8);
-        sum_values(f, R, 1, a, c, (const float(*)[KV_BLOCK])p, corr);
+        sum_values(f, R, 1, a, c, all, (const float(*)[KV_BLOCK])p, corr);
     }
 }
 

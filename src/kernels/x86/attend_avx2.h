@@ -6,6 +6,7 @@
 #include "kernels/ref/ref.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
+#include "kernels/x86/unrolled.h"
 #include <math.h>
 
 enum { GROUP = 4 }; // queries that are done together: a key or value is loaded once for all of them
@@ -27,20 +28,24 @@ ALWAYS_INLINE struct attend_block queries_from(const struct attend_block *a, siz
 struct slots {
     size_t begin, end;
 };
-// Whole vectors of 16 keys that hold everything a query of the group sees.
-ALWAYS_INLINE struct slots seen_by_any(const struct attend_block *a) {
-    struct slots any = {KV_BLOCK, 0};
-    for (size_t r = 0; r < a->n_q; r++)
-        any = (struct slots){smaller(any.begin, a->lo[r] & ~(size_t)15), larger(any.end, (a->hi[r] + (size_t)15) & ~(size_t)15)};
-    return any;
+// What any of them sees, in whole steps of 32 keys.
+static inline struct slots seen_by_any(const struct attend_block *a) {
+    unsigned begin = KV_BLOCK, end = 0;
+    for (size_t r = 0; r < a->n_q; r++) {
+        if (a->lo[r] < begin) begin = a->lo[r];
+        if (a->hi[r] > end) end = a->hi[r];
+    }
+    return (struct slots){begin & ~31u, (end + 31) & ~31u};
 }
-// What all of them see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
-ALWAYS_INLINE struct slots seen_by_all(const struct attend_block *a, size_t grain) {
-    struct slots all = {0, KV_BLOCK};
-    for (size_t r = 0; r < a->n_q; r++)
-        all = (struct slots){larger(all.begin, (a->lo[r] + grain - 1) & ~(grain - 1)),
-                             smaller(all.end, a->hi[r] & ~(grain - 1))};
-    return all.begin < all.end ? all : (struct slots){KV_BLOCK, KV_BLOCK};
+// What all queries see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
+static inline struct slots seen_by_all(const struct attend_block *a, unsigned grain) {
+    unsigned begin = 0, end = KV_BLOCK;
+    for (size_t r = 0; r < a->n_q; r++) {
+        if (a->lo[r] > begin) begin = a->lo[r];
+        if (a->hi[r] < end) end = a->hi[r];
+    }
+    begin = (begin + grain - 1) & ~(grain - 1), end &= ~(grain - 1);
+    return begin < end ? (struct slots){begin, end} : (struct slots){KV_BLOCK, KV_BLOCK};
 }
 
 // The lanes of slots j..j+7 that lie in [lo, hi).

@@ -22,27 +22,27 @@ enum { ALL = 0xffff };
 ALWAYS_INLINE_512 void score(const enum form f, const int R, const struct attend_block *a, float (*p)[KV_BLOCK]) {
     const size_t line = 64 / bytes_of[f];
     __m512 acc[GROUP][4], scale[4];
-    for (int r = 0; r < R; r++)
-        for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();
+    UNROLLED for (int r = 0; r < R; r++)
+        UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();
     for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
         const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK;
-        for (int i = 0; i < 4 && f == FORM_Q8; i++) scale[i] = load_16_f16(scales + 16 * i);
+        UNROLLED for (int i = 0; i < 4 && f == FORM_Q8; i++) scale[i] = load_16_f16(scales + 16 * i);
         for (size_t d = first; d < smaller(a->head_dim, first + KV_Q8_GROUP); d++) {
             const size_t at = d * KV_BLOCK;
             __m512 k[4];
-            for (size_t i = 0; i < KV_BLOCK; i += line) fetch(a->next_keys, bytes_of[f] * (at + i));
-            for (size_t i = 0; i < 4; i++) {
+            UNROLLED for (size_t i = 0; i < KV_BLOCK; i += line) fetch(a->next_keys, bytes_of[f] * (at + i));
+            UNROLLED for (size_t i = 0; i < 4; i++) {
                 k[i] = numbers_at(f, a->keys, at + 16 * i, ALL);
                 if (f == FORM_Q8) k[i] = _mm512_mul_ps(scale[i], k[i]);
             }
-            for (int r = 0; r < R; r++) {
+            UNROLLED for (int r = 0; r < R; r++) {
                 const __m512 q = splat_float((const uint8_t *)a->q + (size_t)r * a->q_stride + 4 * d);
-                for (int i = 0; i < 4; i++) acc[r][i] = _mm512_fmadd_ps(q, k[i], acc[r][i]);
+                UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_fmadd_ps(q, k[i], acc[r][i]);
             }
         }
     }
-    for (int r = 0; r < R; r++)
-        for (int i = 0; i < 4; i++)
+    UNROLLED for (int r = 0; r < R; r++)
+        UNROLLED for (int i = 0; i < 4; i++)
             _mm512_storeu_ps(p[r] + 16 * i, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][i]));
 }
 
@@ -60,46 +60,47 @@ ALWAYS_INLINE_512 void add_values(const enum form f, const int R, const int V, c
     for (size_t j = begin; j < end; j++) {
         const size_t at = j * a->head_dim + c.d;
         __m512 v[4];
-        for (size_t i = 0; i < 16 * (size_t)V; i += line) fetch(a->next_values, bytes_of[f] * (at + i));
-        for (size_t i = 0; i < (size_t)V; i++) {
+        UNROLLED for (size_t i = 0; i < 16 * (size_t)V; i += line) fetch(a->next_values, bytes_of[f] * (at + i));
+        UNROLLED for (size_t i = 0; i < (size_t)V; i++) {
             v[i] = numbers_at(f, a->values, at + 16 * i, i + 1 == (size_t)V ? c.mask : ALL);
             if (f == FORM_Q8) {
                 const float *const scales = (const float *)a->scratch + j * n_scale;
                 v[i] = _mm512_mul_ps(splat_float(scales + (c.d + 16 * i) / KV_Q8_GROUP), v[i]);
             }
         }
-        for (int r = 0; r < R; r++)
-            for (int i = 0; i < V; i++) acc[r][i] = _mm512_fmadd_ps(_mm512_set1_ps(p[r][j]), v[i], acc[r][i]);
+        UNROLLED for (int r = 0; r < R; r++)
+            UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm512_fmadd_ps(_mm512_set1_ps(p[r][j]), v[i], acc[r][i]);
     }
 }
 
 // o = o * corr + sum p v for some channels of R queries. Slots that all see are done together, the others for each query alone.
 ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
-                                  struct channels c, const float (*p)[KV_BLOCK], const float *corr) {
-    const struct slots all = seen_by_all(a, 1);
+                                  struct channels c, struct slots all, const float (*p)[KV_BLOCK],
+                                  const float *corr) {
     __m512 acc[GROUP][4];
-    for (int r = 0; r < R; r++)
-        for (int i = 0; i < V; i++) {
+    UNROLLED for (int r = 0; r < R; r++)
+        UNROLLED for (int i = 0; i < V; i++) {
             const float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
             acc[r][i] = _mm512_mul_ps(_mm512_maskz_loadu_ps(i == V - 1 ? c.mask : ALL, o), _mm512_set1_ps(corr[r]));
         }
-    for (int r = 0; r < R; r++)
+    UNROLLED for (int r = 0; r < R; r++)
         add_values(f, 1, V, a, c, a->lo[r], smaller(a->hi[r], all.begin), p + r, acc + r);
     add_values(f, R, V, a, c, all.begin, all.end, p, acc);
-    for (int r = 0; r < R; r++) add_values(f, 1, V, a, c, all.end, a->hi[r], p + r, acc + r);
-    for (int r = 0; r < R; r++)
-        for (int i = 0; i < V; i++)
+    UNROLLED for (int r = 0; r < R; r++) add_values(f, 1, V, a, c, all.end, a->hi[r], p + r, acc + r);
+    UNROLLED for (int r = 0; r < R; r++)
+        UNROLLED for (int i = 0; i < V; i++)
             _mm512_mask_storeu_ps(a->o + (size_t)r * a->head_dim + c.d + 16 * i, i == V - 1 ? c.mask : ALL, acc[r][i]);
 }
 
 ALWAYS_INLINE_512 void sum_all_values(const enum form f, const int R, const struct attend_block *a,
                                       const float (*p)[KV_BLOCK], const float *corr) {
+    const struct slots all = seen_by_all(a, 1);
     struct channels c = {0, ALL};
-    for (; c.d + 64 <= a->head_dim; c.d += 64) sum_values(f, R, 4, a, c, p, corr);
-    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_values(f, R, 2, a, c, p, corr);
+    for (; c.d + 64 <= a->head_dim; c.d += 64) sum_values(f, R, 4, a, c, all, p, corr);
+    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_values(f, R, 2, a, c, all, p, corr);
     for (; c.d < a->head_dim; c.d += 16) {
         c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
-        sum_values(f, R, 1, a, c, p, corr);
+        sum_values(f, R, 1, a, c, all, p, corr);
     }
 }
 

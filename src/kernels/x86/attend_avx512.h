@@ -6,6 +6,7 @@
 #include "kernels/exp_constants.h"
 #include "kernels/kv_layout.h"
 #include "kernels/x86/lanes_avx512.h"
+#include "kernels/x86/unrolled.h"
 #include <math.h>
 #include <stdbool.h>
 
@@ -32,12 +33,14 @@ struct slots {
     size_t begin, end;
 };
 // What all queries see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
-ALWAYS_INLINE_512 struct slots seen_by_all(const struct attend_block *a, size_t grain) {
-    struct slots all = {0, KV_BLOCK};
-    for (size_t r = 0; r < a->n_q; r++)
-        all = (struct slots){larger(all.begin, (a->lo[r] + grain - 1) & ~(grain - 1)),
-                             smaller(all.end, a->hi[r] & ~(grain - 1))};
-    return all.begin < all.end ? all : (struct slots){KV_BLOCK, KV_BLOCK};
+static inline struct slots seen_by_all(const struct attend_block *a, unsigned grain) {
+    unsigned begin = 0, end = KV_BLOCK;
+    for (size_t r = 0; r < a->n_q; r++) {
+        if (a->lo[r] > begin) begin = a->lo[r];
+        if (a->hi[r] < end) end = a->hi[r];
+    }
+    begin = (begin + grain - 1) & ~(grain - 1), end &= ~(grain - 1);
+    return begin < end ? (struct slots){begin, end} : (struct slots){KV_BLOCK, KV_BLOCK};
 }
 // The slots that query r sees, a bit each.
 ALWAYS_INLINE_512 uint64_t seen(const struct attend_block *a, size_t r) {

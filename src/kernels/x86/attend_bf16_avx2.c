@@ -26,23 +26,23 @@ ALWAYS_INLINE void score(const int R, const struct attend_block *a, const float 
     const size_t pad = chains_pad(a->head_dim), n_pairs = (a->head_dim + 1) / 2;
     for (size_t j = s.begin; j < s.end; j += 8) {
         __m256 acc[GROUP];
-        for (int r = 0; r < R; r++) acc[r] = _mm256_setzero_ps();
+        UNROLLED for (int r = 0; r < R; r++) acc[r] = _mm256_setzero_ps();
         for (size_t first = 0; first < n_pairs; first += 16) {
             __m256 even[GROUP], odd[GROUP];
-            for (int r = 0; r < R; r++) even[r] = odd[r] = _mm256_setzero_ps();
+            UNROLLED for (int r = 0; r < R; r++) even[r] = odd[r] = _mm256_setzero_ps();
             for (size_t i = first; i < smaller(n_pairs, first + 16); i++) {
                 const size_t at = 4 * (i * KV_BLOCK + j);
                 __m256 k0, k1;
                 if (j % 16 == 0) fetch(a->next_keys, at);
                 pairs_at((const uint8_t *)a->keys + at, &k0, &k1);
-                for (int r = 0; r < R; r++) {
+                UNROLLED for (int r = 0; r < R; r++) {
                     even[r] = _mm256_fmadd_ps(splat_f32(q + (size_t)r * pad + 2 * i), k0, even[r]);
                     odd[r] = _mm256_fmadd_ps(splat_f32(q + (size_t)r * pad + 2 * i + 1), k1, odd[r]);
                 }
             }
-            for (int r = 0; r < R; r++) acc[r] = _mm256_add_ps(acc[r], _mm256_add_ps(even[r], odd[r]));
+            UNROLLED for (int r = 0; r < R; r++) acc[r] = _mm256_add_ps(acc[r], _mm256_add_ps(even[r], odd[r]));
         }
-        for (int r = 0; r < R; r++) _mm256_storeu_ps(p[r] + j, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r]));
+        UNROLLED for (int r = 0; r < R; r++) _mm256_storeu_ps(p[r] + j, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r]));
     }
 }
 
@@ -81,13 +81,12 @@ ALWAYS_INLINE void add_slots(const struct attend_block *a, struct channels c, si
 }
 
 // o = o * corr, then for each half of the block the two chains; 8 channels of R queries.
-ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct channels c,
-                              const float p[GROUP][KV_BLOCK], const float *corr) {
-    const struct slots all = seen_by_all(a, 2);
+ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct channels c, struct slots all,
+                              const float (*p)[KV_BLOCK], const float *corr) {
     for (size_t half = 0; half < KV_BLOCK; half += 32) {
         __m256 chain[GROUP][2];
         const size_t begin = smaller(larger(all.begin, half), half + 32), end = larger(smaller(all.end, half + 32), begin);
-        for (int r = 0; r < R; r++) {
+        UNROLLED for (int r = 0; r < R; r++) {
             chain[r][0] = chain[r][1] = _mm256_setzero_ps();
             add_slots(a, c, larger(a->lo[r], half), smaller(a->hi[r], begin), p[r], chain[r]);
         }
@@ -95,10 +94,10 @@ ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct 
             __m256 v[2];
             if (c.d % 16 == 0) fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d));
             values_at(a, j, c, &v[0], &v[1]);
-            for (int r = 0; r < R; r++)
-                for (int i = 0; i < 2; i++) chain[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j + (size_t)i]), v[i], chain[r][i]);
+            UNROLLED for (int r = 0; r < R; r++)
+                UNROLLED for (int i = 0; i < 2; i++) chain[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j + (size_t)i]), v[i], chain[r][i]);
         }
-        for (int r = 0; r < R; r++) {
+        UNROLLED for (int r = 0; r < R; r++) {
             float *const o = a->o + (size_t)r * a->head_dim + c.d;
             add_slots(a, c, larger(a->lo[r], end), smaller(a->hi[r], half + 32), p[r], chain[r]);
             __m256 acc = load_first(o, c.width);
@@ -113,13 +112,14 @@ ALWAYS_INLINE void attend_group(const int R, const struct attend_block *a) {
     const struct slots s = seen_by_any(a);
     queries_to_floats(a, a->scratch);
     score(R, a, a->scratch, s, p);
-    for (int r = 0; r < R; r++) {
+    UNROLLED for (int r = 0; r < R; r++) {
         corr[r] = softmax(p[r], s, a->lo[r], a->hi[r], &a->m[r], &a->l[r]);
         round_to_bf16(p[r], s);
     }
+    const struct slots all = seen_by_all(a, 2);
     for (struct channels c = {0, 8}; c.d < a->head_dim; c.d += 8) {
         c.width = smaller(a->head_dim - c.d, 8);
-        sum_values(R, a, c, (const float(*)[KV_BLOCK])p, corr);
+        sum_values(R, a, c, all, (const float(*)[KV_BLOCK])p, corr);
     }
 }
 

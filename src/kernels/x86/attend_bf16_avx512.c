@@ -26,30 +26,30 @@ ALWAYS_INLINE_512 void score(const int R, const struct attend_block *a, const fl
     const size_t pad = chains_pad(a->head_dim), n_pairs = (a->head_dim + 1) / 2;
     for (size_t j = 0; j < KV_BLOCK; j += 32) {
         __m512 acc[GROUP][2];
-        for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm512_setzero_ps();
+        UNROLLED for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm512_setzero_ps();
         for (size_t first = 0; first < n_pairs; first += 16) {
             __m512 chain[GROUP][2][2]; // [query][vector][even, odd]
-            for (int r = 0; r < R; r++)
-                for (int i = 0; i < 4; i++) chain[r][i / 2][i % 2] = _mm512_setzero_ps();
+            UNROLLED for (int r = 0; r < R; r++)
+                UNROLLED for (int i = 0; i < 4; i++) chain[r][i / 2][i % 2] = _mm512_setzero_ps();
             for (size_t i = first; i < smaller(n_pairs, first + 16); i++) {
                 const size_t at = 4 * (i * KV_BLOCK + j);
                 __m512 k[2][2];
-                for (size_t v = 0; v < 2; v++) {
+                UNROLLED for (size_t v = 0; v < 2; v++) {
                     fetch(a->next_keys, at + 64 * v);
                     pairs_at((const uint8_t *)a->keys + at + 64 * v, 0xffff, &k[v][0], &k[v][1]);
                 }
-                for (int r = 0; r < R; r++)
-                    for (size_t h = 0; h < 2; h++) {
+                UNROLLED for (int r = 0; r < R; r++)
+                    UNROLLED for (size_t h = 0; h < 2; h++) {
                         const __m512 qd = splat_float(q + (size_t)r * pad + 2 * i + h);
-                        for (int v = 0; v < 2; v++) chain[r][v][h] = _mm512_fmadd_ps(qd, k[v][h], chain[r][v][h]);
+                        UNROLLED for (int v = 0; v < 2; v++) chain[r][v][h] = _mm512_fmadd_ps(qd, k[v][h], chain[r][v][h]);
                     }
             }
-            for (int r = 0; r < R; r++)
-                for (int v = 0; v < 2; v++)
+            UNROLLED for (int r = 0; r < R; r++)
+                UNROLLED for (int v = 0; v < 2; v++)
                     acc[r][v] = _mm512_add_ps(acc[r][v], _mm512_add_ps(chain[r][v][0], chain[r][v][1]));
         }
-        for (int r = 0; r < R; r++)
-            for (int v = 0; v < 2; v++)
+        UNROLLED for (int r = 0; r < R; r++)
+            UNROLLED for (int v = 0; v < 2; v++)
                 _mm512_storeu_ps(p[r] + j + 16 * (size_t)v, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][v]));
     }
 }
@@ -64,7 +64,7 @@ ALWAYS_INLINE_512 __mmask16 lanes_of(struct channels c, const int V, int i) { re
 ALWAYS_INLINE_512 void values_at(const int V, const struct attend_block *a, size_t j, struct channels c,
                                  __m512 v[2][2]) {
     const uint8_t *const at = (const uint8_t *)a->values + 4 * (j / 2 * a->head_dim + c.d);
-    for (int i = 0; i < V; i++) pairs_at(at + 64 * i, lanes_of(c, V, i), &v[i][0], &v[i][1]);
+    UNROLLED for (int i = 0; i < V; i++) pairs_at(at + 64 * i, lanes_of(c, V, i), &v[i][0], &v[i][1]);
 }
 
 // Slots [begin, end) of one query, at either end perhaps only one of a pair.
@@ -73,7 +73,7 @@ ALWAYS_INLINE_512 void add_slots(const int V, const struct attend_block *a, stru
     for (size_t j = begin; j < end; j++) {
         __m512 v[2][2];
         values_at(V, a, j, c, v);
-        for (int i = 0; i < V; i++) {
+        UNROLLED for (int i = 0; i < V; i++) {
             const __m512 x = _mm512_set1_ps(p[j]);
             if (j % 2)
                 chain[i][1] = _mm512_fmadd_ps(x, v[i][1], chain[i][1]);
@@ -84,29 +84,28 @@ ALWAYS_INLINE_512 void add_slots(const int V, const struct attend_block *a, stru
 }
 
 // o = o + (even + odd) over the 32 slots from `half` on, for some channels of R queries.
-ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_block *a, struct channels c, size_t half,
-                                const float (*p)[KV_BLOCK]) {
-    const struct slots all = seen_by_all(a, 2);
+ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_block *a, struct channels c, struct slots all,
+                                size_t half, const float (*p)[KV_BLOCK]) {
     const size_t begin = smaller(larger(all.begin, half), half + 32),
                  end = larger(smaller(all.end, half + 32), begin);
     __m512 chain[GROUP][2][2];
-    for (int r = 0; r < R; r++) {
-        for (int i = 0; i < 4; i++) chain[r][i / 2][i % 2] = _mm512_setzero_ps();
+    UNROLLED for (int r = 0; r < R; r++) {
+        UNROLLED for (int i = 0; i < 4; i++) chain[r][i / 2][i % 2] = _mm512_setzero_ps();
         add_slots(V, a, c, larger(a->lo[r], half), smaller(a->hi[r], begin), p[r], chain[r]);
     }
     for (size_t j = begin; j < end; j += 2) {
         __m512 v[2][2];
-        for (size_t i = 0; i < (size_t)V; i++) fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d + 16 * i));
+        UNROLLED for (size_t i = 0; i < (size_t)V; i++) fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d + 16 * i));
         values_at(V, a, j, c, v);
-        for (int r = 0; r < R; r++)
-            for (size_t h = 0; h < 2; h++) {
+        UNROLLED for (int r = 0; r < R; r++)
+            UNROLLED for (size_t h = 0; h < 2; h++) {
                 const __m512 x = _mm512_set1_ps(p[r][j + h]);
-                for (int i = 0; i < V; i++) chain[r][i][h] = _mm512_fmadd_ps(x, v[i][h], chain[r][i][h]);
+                UNROLLED for (int i = 0; i < V; i++) chain[r][i][h] = _mm512_fmadd_ps(x, v[i][h], chain[r][i][h]);
             }
     }
-    for (int r = 0; r < R; r++) {
+    UNROLLED for (int r = 0; r < R; r++) {
         add_slots(V, a, c, larger(a->lo[r], end), smaller(a->hi[r], half + 32), p[r], chain[r]);
-        for (int i = 0; i < V; i++) {
+        UNROLLED for (int i = 0; i < V; i++) {
             float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
             const __mmask16 lanes = lanes_of(c, V, i);
             const __m512 sum = _mm512_add_ps(chain[r][i][0], chain[r][i][1]);
@@ -116,11 +115,12 @@ ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_bl
 }
 
 ALWAYS_INLINE_512 void sum_all(const int R, const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]) {
+    const struct slots all = seen_by_all(a, 2);
     struct channels c = {0, 0xffff};
-    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_half(R, 2, a, c, half, p);
+    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_half(R, 2, a, c, all, half, p);
     for (; c.d < a->head_dim; c.d += 16) {
         c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
-        sum_half(R, 1, a, c, half, p);
+        sum_half(R, 1, a, c, all, half, p);
     }
 }
 
@@ -156,7 +156,7 @@ static void attend_rows(const struct attend_block *a) {
     softmax(a, p, corr);
     rescale(a, corr);
     for (size_t r = 0; r < a->n_q; r++)
-        for (int i = 0; i < 4; i++) _mm512_store_ps(p[r] + 16 * i, rounded_to_bf16(_mm512_load_ps(p[r] + 16 * i)));
+        UNROLLED for (int i = 0; i < 4; i++) _mm512_store_ps(p[r] + 16 * i, rounded_to_bf16(_mm512_load_ps(p[r] + 16 * i)));
     for (size_t half = 0; half < KV_BLOCK; half += 32) avx512_bf16_sum_half(a, half, (const float(*)[KV_BLOCK])p);
 }
 
