@@ -60,3 +60,4 @@ static void check_long(enum kv_codec codec) {
 TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_f16_keys_and_values) { check_long(KV_F16); }
 TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_f32_keys_and_values) { check_long(KV_F32); }
 TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_q8_keys_and_values) { check_long(KV_Q8); }
+TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_bf16_keys_and_values) { check_long(KV_BF16); }

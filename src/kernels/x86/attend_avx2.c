@@ -26,7 +26,7 @@ ALWAYS_INLINE int vectors_for(const int R) { return R <= 2 ? 4 : 2; }
 
 // Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get some number.
 ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_block *a, struct slots s,
-                         float p[GROUP][KV_BLOCK]) {
+                         float (*p)[KV_BLOCK]) {
     const int V = vectors_for(R);
     const size_t bytes = bytes_of[f];
     for (size_t j = s.begin; j < s.end; j += 8 * (size_t)V) {
@@ -76,34 +76,26 @@ ALWAYS_INLINE void load_values(const enum form f, const int V, const struct atte
     UNROLLED for (int i = 0; i < V; i++) v[i] = _mm256_mul_ps(scale, v[i]);
 }
 
-// Slots [begin, end) for R queries: acc += p v, slot by slot.
-ALWAYS_INLINE void add_values(const enum form f, const int R, const int V, const struct attend_block *a,
-                              struct channels c, size_t begin, size_t end, const float (*p)[KV_BLOCK],
-                              __m256 (*acc)[4]) {
-    for (size_t j = begin; j < end; j++) {
+// o = o * corr + sum p v over the slots of `s`, slot by slot, for some channels of R queries.
+ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
+                              struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
+    __m256 acc[GROUP][4];
+    UNROLLED for (int r = 0; r < R; r++) {
+        const float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        UNROLLED for (int i = 0; i < V; i++) {
+            const __m256 old = i < V - 1 ? _mm256_loadu_ps(o + 8 * i) : load_first(o + 8 * i, c.width);
+            acc[r][i] = _mm256_mul_ps(old, _mm256_set1_ps(corr[r]));
+        }
+    }
+    for (size_t j = s.begin; j < s.end; j++) {
         __m256 v[4];
         for (size_t d = c.d; d < c.d + 8 * (size_t)V; d += 16)
             if (bytes_of[f] * d % 64 == 0) fetch(a->next_values, bytes_of[f] * (j * a->head_dim + d));
         load_values(f, V, a, j, c, v);
-        UNROLLED for (int r = 0; r < R; r++)
+        UNROLLED for (int r = 0; r < R; r++) {
             UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j]), v[i], acc[r][i]);
+        }
     }
-}
-
-// o = o * corr + sum p v for some channels of R queries. Slots that all see are done together, the others for each query alone.
-ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
-                              struct channels c, struct slots all, const float (*p)[KV_BLOCK], const float *corr) {
-    __m256 acc[GROUP][4];
-    UNROLLED for (int r = 0; r < R; r++) {
-        const float *const o = a->o + (size_t)r * a->head_dim + c.d;
-        UNROLLED for (int i = 0; i < V - 1; i++) acc[r][i] = _mm256_loadu_ps(o + 8 * i);
-        acc[r][V - 1] = load_first(o + 8 * (V - 1), c.width);
-        UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_mul_ps(acc[r][i], _mm256_set1_ps(corr[r]));
-    }
-    UNROLLED for (int r = 0; r < R; r++)
-        add_values(f, 1, V, a, c, a->lo[r], smaller(a->hi[r], all.begin), p + r, acc + r);
-    add_values(f, R, V, a, c, all.begin, all.end, p, acc);
-    UNROLLED for (int r = 0; r < R; r++) add_values(f, 1, V, a, c, all.end, a->hi[r], p + r, acc + r);
     UNROLLED for (int r = 0; r < R; r++) {
         float *const o = a->o + (size_t)r * a->head_dim + c.d;
         UNROLLED for (int i = 0; i < V - 1; i++) _mm256_storeu_ps(o + 8 * i, acc[r][i]);
@@ -111,41 +103,45 @@ ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const
     }
 }
 
-ALWAYS_INLINE void attend_group(const enum form f, const int R, const struct attend_block *a) {
-    float p[GROUP][KV_BLOCK], corr[GROUP];
-    const struct slots s = seen_by_any(a);
-    score(f, R, a, s, p);
-    UNROLLED for (int r = 0; r < R; r++) corr[r] = softmax(p[r], s, a->lo[r], a->hi[r], &a->m[r], &a->l[r]);
-
-    const struct slots all = seen_by_all(a, 1);
+ALWAYS_INLINE void sum_channels(const enum form f, const int R, const struct attend_block *a, struct slots s,
+                                const float (*p)[KV_BLOCK], const float *corr) {
     const size_t step = 8 * (size_t)vectors_for(R);
     struct channels c = {0, 8};
-    for (; c.d + step <= a->head_dim; c.d += step)
-        sum_values(f, R, vectors_for(R), a, c, all, (const float(*)[KV_BLOCK])p, corr);
+    for (; c.d + step <= a->head_dim; c.d += step) sum_values(f, R, vectors_for(R), a, c, s, p, corr);
     for (; c.d < a->head_dim; c.d += 8) {
         c.width = smaller(a->head_dim - c.d, 8);
-        sum_values(f, R, 1, a, c, all, (const float(*)[KV_BLOCK])p, corr);
+        sum_values(f, R, 1, a, c, s, p, corr);
     }
 }
 
+#define DEFINE_GROUP(name, form, R)                                                                                  \
+    static void score_##name##_##R(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]) {             \
+        score(form, R, a, s, p);                                                                                     \
+    }                                                                                                                \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float (*p)[KV_BLOCK],           \
+                                 const float *corr) {                                                                \
+        sum_channels(form, R, a, s, p, corr);                                                                        \
+    }
 #define DEFINE_GROUPS(name, form)                                                                                    \
-    static void name##_1(const struct attend_block *a) { attend_group(form, 1, a); }                                 \
-    static void name##_2(const struct attend_block *a) { attend_group(form, 2, a); }                                 \
-    static void name##_3(const struct attend_block *a) { attend_group(form, 3, a); }                                 \
-    static void name##_4(const struct attend_block *a) { attend_group(form, 4, a); }
+    DEFINE_GROUP(name, form, 1) DEFINE_GROUP(name, form, 2) DEFINE_GROUP(name, form, 3) DEFINE_GROUP(name, form, 4)
 DEFINE_GROUPS(f32, FORM_F32)
 DEFINE_GROUPS(f16, FORM_F16)
 DEFINE_GROUPS(q8, FORM_Q8)
 
+#define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
+static void (*const scores[][GROUP])(const struct attend_block *, struct slots, float (*)[KV_BLOCK]) = {
+    GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
+static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
+
 static void attend_groups(enum form f, const struct attend_block *a) {
-    static void (*const groups[][GROUP])(const struct attend_block *) = {
-        [FORM_F32] = {f32_1, f32_2, f32_3, f32_4},
-        [FORM_F16] = {f16_1, f16_2, f16_3, f16_4},
-        [FORM_Q8] = {q8_1, q8_2, q8_3, q8_4},
-    };
     for (size_t i = 0; i < a->n_q; i += GROUP) {
-        const struct attend_block some = queries_from(a, i, smaller(a->n_q - i, GROUP));
-        groups[f][some.n_q - 1](&some);
+        const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
+        const struct slots s = seen_by_any(&group);
+        float p[GROUP][KV_BLOCK], corr[GROUP];
+        scores[f][group.n_q - 1](&group, s, p);
+        for (size_t r = 0; r < group.n_q; r++)
+            corr[r] = softmax(p[r], s, group.lo[r], group.hi[r], &group.m[r], &group.l[r]);
+        sum_group(sums[f], &group, p, corr);
     }
 }
 

@@ -1,34 +1,14 @@
-// kernels/x86/attend_avx2.h - what the attention kernels of the AVX2 set share: which slots a group of queries sees, and the step
-// from scores to probabilities.
+// kernels/x86/attend_avx2.h - what the attention kernels of the AVX2 set share: the step from scores to probabilities.
 #ifndef RN_KERNELS_X86_ATTEND_AVX2_H
 #define RN_KERNELS_X86_ATTEND_AVX2_H
 
 #include "kernels/ref/ref.h"
+#include "kernels/x86/attend_groups.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
-#include "kernels/x86/unrolled.h"
 #include <math.h>
 
-enum { GROUP = 4 }; // queries that are done together: a key or value is loaded once for all of them
-
-ALWAYS_INLINE size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-ALWAYS_INLINE size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// n queries of the block from the first on, as a block of their own.
-ALWAYS_INLINE struct attend_block queries_from(const struct attend_block *a, size_t first, size_t n) {
-    struct attend_block b = *a;
-    b.q = (const uint8_t *)a->q + first * a->q_stride;
-    b.n_q = n;
-    b.lo += first, b.hi += first, b.m += first, b.l += first;
-    b.o += first * a->head_dim;
-    if (first) b.next_keys = a->keys, b.next_values = a->values; // fetched ahead once
-    return b;
-}
-
-struct slots {
-    size_t begin, end;
-};
-// What any of them sees, in whole steps of 32 keys.
+// What any query sees, in whole steps of 32 keys.
 static inline struct slots seen_by_any(const struct attend_block *a) {
     unsigned begin = KV_BLOCK, end = 0;
     for (size_t r = 0; r < a->n_q; r++) {
@@ -36,16 +16,6 @@ static inline struct slots seen_by_any(const struct attend_block *a) {
         if (a->hi[r] > end) end = a->hi[r];
     }
     return (struct slots){begin & ~31u, (end + 31) & ~31u};
-}
-// What all queries see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
-static inline struct slots seen_by_all(const struct attend_block *a, unsigned grain) {
-    unsigned begin = 0, end = KV_BLOCK;
-    for (size_t r = 0; r < a->n_q; r++) {
-        if (a->lo[r] > begin) begin = a->lo[r];
-        if (a->hi[r] < end) end = a->hi[r];
-    }
-    begin = (begin + grain - 1) & ~(grain - 1), end &= ~(grain - 1);
-    return begin < end ? (struct slots){begin, end} : (struct slots){KV_BLOCK, KV_BLOCK};
 }
 
 // The lanes of slots j..j+7 that lie in [lo, hi).
@@ -80,7 +50,5 @@ ALWAYS_INLINE float softmax(float *p, struct slots s, int lo, int hi, float *m, 
     *l = fmaf(*l, corr, sum_tree(partial[0], partial[1]));
     return corr;
 }
-
-ALWAYS_INLINE void fetch(const void *p, size_t at) { _mm_prefetch((const char *)p + at, _MM_HINT_T1); }
 
 #endif

@@ -52,12 +52,18 @@ struct channels {
     __mmask16 mask;
 };
 
-// Slots [begin, end) for R queries: acc += p v, slot by slot.
-ALWAYS_INLINE_512 void add_values(const enum form f, const int R, const int V, const struct attend_block *a,
-                                  struct channels c, size_t begin, size_t end, const float (*p)[KV_BLOCK],
-                                  __m512 (*acc)[4]) {
+// o = o * corr + sum p v over the slots of `s`, slot by slot, for some channels of R queries.
+ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
+                                  struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
     const size_t line = 64 / bytes_of[f], n_scale = kv_q8_n_scale(a->head_dim);
-    for (size_t j = begin; j < end; j++) {
+    __m512 acc[GROUP][4];
+    UNROLLED for (int r = 0; r < R; r++) {
+        UNROLLED for (int i = 0; i < V; i++) {
+            const float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
+            acc[r][i] = _mm512_mul_ps(_mm512_maskz_loadu_ps(i == V - 1 ? c.mask : ALL, o), _mm512_set1_ps(corr[r]));
+        }
+    }
+    for (size_t j = s.begin; j < s.end; j++) {
         const size_t at = j * a->head_dim + c.d;
         __m512 v[4];
         UNROLLED for (size_t i = 0; i < 16 * (size_t)V; i += line) fetch(a->next_values, bytes_of[f] * (at + i));
@@ -68,48 +74,32 @@ ALWAYS_INLINE_512 void add_values(const enum form f, const int R, const int V, c
                 v[i] = _mm512_mul_ps(splat_float(scales + (c.d + 16 * i) / KV_Q8_GROUP), v[i]);
             }
         }
-        UNROLLED for (int r = 0; r < R; r++)
+        UNROLLED for (int r = 0; r < R; r++) {
             UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm512_fmadd_ps(_mm512_set1_ps(p[r][j]), v[i], acc[r][i]);
-    }
-}
-
-// o = o * corr + sum p v for some channels of R queries. Slots that all see are done together, the others for each query alone.
-ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
-                                  struct channels c, struct slots all, const float (*p)[KV_BLOCK],
-                                  const float *corr) {
-    __m512 acc[GROUP][4];
-    UNROLLED for (int r = 0; r < R; r++)
-        UNROLLED for (int i = 0; i < V; i++) {
-            const float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
-            acc[r][i] = _mm512_mul_ps(_mm512_maskz_loadu_ps(i == V - 1 ? c.mask : ALL, o), _mm512_set1_ps(corr[r]));
         }
-    UNROLLED for (int r = 0; r < R; r++)
-        add_values(f, 1, V, a, c, a->lo[r], smaller(a->hi[r], all.begin), p + r, acc + r);
-    add_values(f, R, V, a, c, all.begin, all.end, p, acc);
-    UNROLLED for (int r = 0; r < R; r++) add_values(f, 1, V, a, c, all.end, a->hi[r], p + r, acc + r);
-    UNROLLED for (int r = 0; r < R; r++)
+    }
+    UNROLLED for (int r = 0; r < R; r++) {
         UNROLLED for (int i = 0; i < V; i++)
             _mm512_mask_storeu_ps(a->o + (size_t)r * a->head_dim + c.d + 16 * i, i == V - 1 ? c.mask : ALL, acc[r][i]);
-}
-
-ALWAYS_INLINE_512 void sum_all_values(const enum form f, const int R, const struct attend_block *a,
-                                      const float (*p)[KV_BLOCK], const float *corr) {
-    const struct slots all = seen_by_all(a, 1);
-    struct channels c = {0, ALL};
-    for (; c.d + 64 <= a->head_dim; c.d += 64) sum_values(f, R, 4, a, c, all, p, corr);
-    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_values(f, R, 2, a, c, all, p, corr);
-    for (; c.d < a->head_dim; c.d += 16) {
-        c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
-        sum_values(f, R, 1, a, c, all, p, corr);
     }
 }
 
-typedef void (*score_fn)(const struct attend_block *a, float (*p)[KV_BLOCK]);
-typedef void (*sum_fn)(const struct attend_block *a, const float (*p)[KV_BLOCK], const float *corr);
+ALWAYS_INLINE_512 void sum_channels(const enum form f, const int R, const struct attend_block *a, struct slots s,
+                                    const float (*p)[KV_BLOCK], const float *corr) {
+    struct channels c = {0, ALL};
+    for (; c.d + 64 <= a->head_dim; c.d += 64) sum_values(f, R, 4, a, c, s, p, corr);
+    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_values(f, R, 2, a, c, s, p, corr);
+    for (; c.d < a->head_dim; c.d += 16) {
+        c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
+        sum_values(f, R, 1, a, c, s, p, corr);
+    }
+}
+
 #define DEFINE_GROUP(name, form, R)                                                                                  \
     static void score_##name##_##R(const struct attend_block *a, float (*p)[KV_BLOCK]) { score(form, R, a, p); }     \
-    static void sum_##name##_##R(const struct attend_block *a, const float (*p)[KV_BLOCK], const float *corr) {      \
-        sum_all_values(form, R, a, p, corr);                                                                         \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float (*p)[KV_BLOCK],           \
+                                 const float *corr) {                                                                \
+        sum_channels(form, R, a, s, p, corr);                                                                        \
     }
 #define DEFINE_GROUPS(name, form)                                                                                    \
     DEFINE_GROUP(name, form, 1) DEFINE_GROUP(name, form, 2) DEFINE_GROUP(name, form, 3) DEFINE_GROUP(name, form, 4)
@@ -117,11 +107,12 @@ DEFINE_GROUPS(f32, FORM_F32)
 DEFINE_GROUPS(f16, FORM_F16)
 DEFINE_GROUPS(q8, FORM_Q8)
 
-static void attend_groups(enum form f, const struct attend_block *a) {
 #define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
-    static const score_fn scores[][GROUP] = {GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
-    static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
-#undef GROUPS
+static void (*const scores[][GROUP])(const struct attend_block *, float (*)[KV_BLOCK]) = {
+    GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
+static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
+
+static void attend_groups(enum form f, const struct attend_block *a) {
     for (size_t first = 0; first < a->n_q; first += ROWS) {
         const struct attend_block rows = queries_from(a, first, smaller(a->n_q - first, ROWS));
         _Alignas(64) float p[ROWS][KV_BLOCK], corr[ROWS];
@@ -132,7 +123,7 @@ static void attend_groups(enum form f, const struct attend_block *a) {
         softmax(&rows, p, corr);
         for (size_t i = 0; i < rows.n_q; i += GROUP) {
             const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
-            sums[f][group.n_q - 1](&group, (const float(*)[KV_BLOCK])(p + i), corr + i);
+            sum_group(sums[f], &group, p + i, corr + i);
         }
     }
 }

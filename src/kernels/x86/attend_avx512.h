@@ -1,47 +1,15 @@
 // kernels/x86/attend_avx512.h - what the attention kernels of the sets from AVX-512 on share: the step from scores to probabilities, for
-// up to 16 queries at once, and which slots they see.
+// up to 16 queries at once.
 #ifndef RN_KERNELS_X86_ATTEND_AVX512_H
 #define RN_KERNELS_X86_ATTEND_AVX512_H
 
 #include "kernels/exp_constants.h"
-#include "kernels/kv_layout.h"
+#include "kernels/x86/attend_groups.h"
 #include "kernels/x86/lanes_avx512.h"
-#include "kernels/x86/unrolled.h"
 #include <math.h>
-#include <stdbool.h>
 
-enum {
-    GROUP = 4, // queries that are done together: a key or value is loaded once for all of them
-    ROWS = 16  // queries whose maxima and sums are found together: a lane each
-};
+enum { ROWS = 16 }; // queries whose maxima and sums are found together: a lane each
 
-ALWAYS_INLINE_512 size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-ALWAYS_INLINE_512 size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// n queries of the block from the first on, as a block of their own.
-ALWAYS_INLINE_512 struct attend_block queries_from(const struct attend_block *a, size_t first, size_t n) {
-    struct attend_block b = *a;
-    b.q = (const uint8_t *)a->q + first * a->q_stride;
-    b.n_q = n;
-    b.lo += first, b.hi += first, b.m += first, b.l += first;
-    b.o += first * a->head_dim;
-    if (first) b.next_keys = a->keys, b.next_values = a->values; // fetched ahead once
-    return b;
-}
-
-struct slots {
-    size_t begin, end;
-};
-// What all queries see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
-static inline struct slots seen_by_all(const struct attend_block *a, unsigned grain) {
-    unsigned begin = 0, end = KV_BLOCK;
-    for (size_t r = 0; r < a->n_q; r++) {
-        if (a->lo[r] > begin) begin = a->lo[r];
-        if (a->hi[r] < end) end = a->hi[r];
-    }
-    begin = (begin + grain - 1) & ~(grain - 1), end &= ~(grain - 1);
-    return begin < end ? (struct slots){begin, end} : (struct slots){KV_BLOCK, KV_BLOCK};
-}
 // The slots that query r sees, a bit each.
 ALWAYS_INLINE_512 uint64_t seen(const struct attend_block *a, size_t r) {
     return ~(uint64_t)0 << a->lo[r] & ~(uint64_t)0 >> (KV_BLOCK - a->hi[r]);
@@ -136,7 +104,5 @@ ALWAYS_INLINE_512 void softmax(const struct attend_block *a, float p[ROWS][KV_BL
     }
     _mm512_mask_storeu_ps(a->l, rows, _mm512_fmadd_ps(l, scale_old, tree_sum_of_rows(v)));
 }
-
-ALWAYS_INLINE_512 void fetch(const void *p, size_t at) { _mm_prefetch((const char *)p + at, _MM_HINT_T1); }
 
 #endif

@@ -125,7 +125,7 @@ ALWAYS_INLINE_512 void sum_all(const int R, const struct attend_block *a, size_t
 }
 
 typedef void (*score_fn)(const struct attend_block *a, const float *q, float (*p)[KV_BLOCK]);
-typedef void (*sum_fn)(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]);
+typedef void (*half_fn)(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]);
 #define DEFINE_GROUP(R)                                                                                              \
     static void score_##R(const struct attend_block *a, const float *q, float (*p)[KV_BLOCK]) { score(R, a, q, p); } \
     static void sum_##R(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]) {                     \
@@ -137,7 +137,7 @@ DEFINE_GROUP(3)
 DEFINE_GROUP(4)
 
 void avx512_bf16_sum_half(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]) {
-    static const sum_fn sums[GROUP] = {sum_1, sum_2, sum_3, sum_4};
+    static const half_fn sums[GROUP] = {sum_1, sum_2, sum_3, sum_4};
     for (size_t i = 0; i < a->n_q; i += GROUP) {
         const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
         sums[group.n_q - 1](&group, half, p + i);
