@@ -185,8 +185,8 @@ static double attention_ns(const struct kernel_set *set, enum kv_codec c, const 
     const double start = now_ns();
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *const now = cache + b * pair_bytes, *const next = b + 1 < n_blocks ? now + pair_bytes : now;
-        kv->attend(&(struct attend_block){now, now + key_bytes, next, next + key_bytes, HEAD_DIM, q, q_stride, n_q, lo,
-                                          hi, 0.125f, m, l, o, scratch});
+        kv->attend(&(struct attend_block){now, now + key_bytes, next, next + key_bytes, HEAD_DIM, q, q_stride, n_q,
+                                          lo, hi, 0.125f, m, l, o, scratch});
     }
     return now_ns() - start;
 }
@@ -217,7 +217,8 @@ static void ladder_attention(const struct kernel_set *set, enum kv_codec c) {
     const double bytes = (double)(n_blocks * pair_bytes), flops = 4.0 * N_BLOCKS * KV_BLOCK * HEAD_DIM * MOST_Q;
     const double r = median(read, N_RUNS);
     printf("%-10s %-5s %6.2f", set->name, kv->name, bytes / r);
-    for (size_t j = 0; j < N_FEW_Q; j++) printf("  %6.2f %4.0f %%", bytes / median(few[j], N_RUNS), 100 * r / few[j][N_RUNS / 2]);
+    for (size_t j = 0; j < N_FEW_Q; j++)
+        printf("  %6.2f %4.0f %%", bytes / median(few[j], N_RUNS), 100 * r / few[j][N_RUNS / 2]);
     printf("  %8.4f\n", flops / median(many, N_RUNS) / 1e3);
     mem_pages_free(cache, n_blocks * pair_bytes);
     mem_pages_free(scratch, attend_scratch(HEAD_DIM));
@@ -230,7 +231,8 @@ int main(int argc, char **argv) {
     rn_error err = {0};
     const bool attention = argc < 3 || strcmp(argv[2], "attention") == 0, products = argc < 3 || !attention;
     const struct tensor_type_info *const only_type = argc == 3 && !attention ? tensor_type_by_name(argv[2]) : NULL;
-    if (argc > 3 || (argc > 1 && cpu_set_by_name(argv[1], &only, &err) != RN_OK) || (argc == 3 && products && !only_type)) {
+    if (argc > 3 || (argc > 1 && cpu_set_by_name(argv[1], &only, &err) != RN_OK) ||
+        (argc == 3 && products && !only_type)) {
         fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : usage);
         return 2;
     }
@@ -242,8 +244,8 @@ int main(int argc, char **argv) {
                 (!only_type || (int)only_type->type == t))
                 ladder_type(kernel_set_get(s), (enum tensor_type)t);
     if (attention)
-        printf("\nhead_dim %d        read  1, 4, 8 queries: GB/s of cache, share  %d queries, %d keys: TFLOPS\n", HEAD_DIM,
-               MOST_Q, N_BLOCKS * KV_BLOCK);
+        printf("\nhead_dim %d        read  1, 4, 8 queries: GB/s of cache, share  %d queries, %d keys: TFLOPS\n",
+               HEAD_DIM, MOST_Q, N_BLOCKS * KV_BLOCK);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (enum kv_codec c = 0; c < KV_N_CODECS; c++)
             if (attention && cpu_set_available(s) && (only == CPU_N_SETS || only == s))

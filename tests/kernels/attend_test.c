@@ -34,7 +34,8 @@ static void attend_one(const struct kernel_set *set, size_t b, size_t n_q, const
     _Alignas(64) static uint8_t scratch[1 << 16];
     CHECK(attend_scratch(HEAD_DIM) <= sizeof scratch);
     set->kv[KV_F32].attend(&(struct attend_block){keys[b], values[b], keys[b], values[b], HEAD_DIM, q,
-                                                  HEAD_DIM * sizeof *q, n_q, lo, hi, scale, s->m, s->l, s->o, scratch});
+                                                  HEAD_DIM * sizeof *q, n_q, lo, hi, scale, s->m, s->l, s->o,
+                                                  scratch});
 }
 
 // Keys [begin, end) of the sequence for n_q queries.

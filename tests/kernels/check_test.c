@@ -402,7 +402,9 @@ static void fill_ranges(struct attention *a) {
         const size_t lo = how < 2 ? 0 : how == 2 ? first : below(KV_BLOCK), width = KV_BLOCK - lo;
         const size_t reach = first + i / step + 1;
         a->lo[i] = (uint8_t)lo;
-        a->hi[i] = (uint8_t)(how == 0 ? KV_BLOCK : how == 1 ? reach < KV_BLOCK ? reach : KV_BLOCK : lo + 1 + below(width));
+        a->hi[i] = (uint8_t)(how == 0   ? KV_BLOCK
+                             : how == 1 ? reach < KV_BLOCK ? reach : KV_BLOCK
+                                        : lo + 1 + below(width));
     }
 }
 

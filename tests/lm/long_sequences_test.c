@@ -82,7 +82,8 @@ TEST(any_number_of_threads_gives_the_same_bits_to_rows_and_trees_beyond_1024_key
         check_note("%d threads", n_threads);
         bool ok = long_open(&r, best, n_threads, KV_F16);
         const int32_t seq = ok ? rig_seq(&r) : -1;
-        if (n_threads == 1) ok = ok && rig_append(&r, seq, text, LONG, want) && CHECK_INT(lm_truncate(r.lm, seq, 0), 0);
+        if (n_threads == 1)
+            ok = ok && rig_append(&r, seq, text, LONG, want) && CHECK_INT(lm_truncate(r.lm, seq, 0), 0);
         ok = ok && rig_append(&r, seq, text, 1050, NULL) && rig_append_by(&r, seq, text + 1050, 10, 1, got);
         if (ok) CHECK_MEM(got, want + 1050 * LONG_VOCAB, 10 * row);
         if (ok && grow_tree(&r, seq, text, got)) {

@@ -177,7 +177,8 @@ static void run_apart(const struct cpu_backend *b, const struct cpu_op *o, const
     attend_split(b, w, s, split, &to);
     // acq_rel: the last one sees the states that the others wrote before they counted.
     if (atomic_fetch_sub_explicit(left, 1, memory_order_acq_rel) > 1) return;
-    atomic_store_explicit(left, w->t->n_apart, memory_order_relaxed); // for the next layer, which comes after a barrier
+    atomic_store_explicit(left, w->t->n_apart,
+                          memory_order_relaxed); // for the next layer, which comes after a barrier
     for (int32_t i = 1; i < w->t->n_apart; i++) {
         const struct states later = shared_states(b, w, i);
         merge(b, w, &first, &later);

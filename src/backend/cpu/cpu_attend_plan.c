@@ -40,7 +40,8 @@ rn_status attend_plan_load(struct cpu_backend *b, rn_error *err) {
     plan->o = mem_alloc(n * (size_t)p->head_dim * sizeof(float));
     plan->left = mem_alloc(n / 2 * sizeof *plan->left); // a task taken apart has two splits or more
     if (plan->tasks && plan->units && plan->m && plan->l && plan->o && plan->left) return RN_OK;
-    return fail(err, RN_E_NOMEM, "attention: out of memory for %zu rows and %zu states of splits", b->sizes.n_batch, n);
+    return fail(err, RN_E_NOMEM, "attention: out of memory for %zu rows and %zu states of splits", b->sizes.n_batch,
+                n);
 }
 
 void attend_plan_free(struct cpu_backend *b) {

@@ -37,9 +37,9 @@ struct cpu_op {
 
 // Rows of one sequence that are attended to together, for one key head at a time.
 struct attend_task {
-    int32_t first, n; // rows of the batch
-    int32_t end;      // positions they reach, the furthest of them
-    int32_t n_apart;  // 1, or the splits of 1,024 keys that threads take apart ..
+    int32_t first, n;    // rows of the batch
+    int32_t end;         // positions they reach, the furthest of them
+    int32_t n_apart;     // 1, or the splits of 1,024 keys that threads take apart ..
     size_t states, left; // .. then, of the first head: states [head][split][query], and splits not yet done [head]
 };
 // What a thread claims, times a key head: a whole task, or one of its splits.

@@ -14,8 +14,7 @@ void ref_kv_bf16_put_key(void *block, size_t head_dim, int slot, const float *k)
 
 void ref_kv_bf16_put_value(void *block, size_t head_dim, int slot, const float *v) {
     uint16_t *const values = block;
-    for (size_t d = 0; d < head_dim; d++)
-        values[kv_bf16_value_at(head_dim, (size_t)slot, d)] = bf16_from_f32(v[d]);
+    for (size_t d = 0; d < head_dim; d++) values[kv_bf16_value_at(head_dim, (size_t)slot, d)] = bf16_from_f32(v[d]);
 }
 
 void ref_kv_bf16_copy_key(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim) {
@@ -29,8 +28,7 @@ void ref_kv_bf16_copy_value(void *dst, int dst_slot, const void *src, int src_sl
     uint16_t *const to = dst;
     const uint16_t *const from = src;
     for (size_t d = 0; d < head_dim; d++)
-        to[kv_bf16_value_at(head_dim, (size_t)dst_slot, d)] =
-            from[kv_bf16_value_at(head_dim, (size_t)src_slot, d)];
+        to[kv_bf16_value_at(head_dim, (size_t)dst_slot, d)] = from[kv_bf16_value_at(head_dim, (size_t)src_slot, d)];
 }
 
 void ref_kv_bf16_get_keys(const void *block, size_t head_dim, int n_slots, float *out) {

@@ -31,9 +31,7 @@ ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_blo
     const size_t bytes = bytes_of[f];
     for (size_t j = s.begin; j < s.end; j += 8 * (size_t)V) {
         __m256 acc[GROUP][4], scale[4];
-        UNROLLED for (int r = 0; r < R; r++) {
-            UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_setzero_ps();
-        }
+        UNROLLED for (int r = 0; r < R; r++) { UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_setzero_ps(); }
         for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
             const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK + j;
             UNROLLED for (int i = 0; i < V && f == FORM_Q8; i++) scale[i] = load_f16(scales + 8 * i);
@@ -67,9 +65,9 @@ struct channels {
 ALWAYS_INLINE void load_values(const enum form f, const int V, const struct attend_block *a, size_t j,
                                struct channels c, __m256 v[4]) {
     const size_t at = j * a->head_dim + c.d;
-    UNROLLED for (int i = 0; i < V; i++)
-        v[i] = i < V - 1 || c.width == 8 ? numbers_at(f, a->values, at + 8 * (size_t)i)
-                                         : numbers_first(f, a->values, at + 8 * (size_t)i, c.width);
+    UNROLLED for (int i = 0; i < V; i++) v[i] = i < V - 1 || c.width == 8
+                                                    ? numbers_at(f, a->values, at + 8 * (size_t)i)
+                                                    : numbers_first(f, a->values, at + 8 * (size_t)i, c.width);
     if (f != FORM_Q8) return;
     const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->head_dim);
     const __m256 scale = splat_f32(scales + c.d / KV_Q8_GROUP); // a tile lies inside one group
@@ -115,10 +113,10 @@ ALWAYS_INLINE void sum_channels(const enum form f, const int R, const struct att
 }
 
 #define DEFINE_GROUP(name, form, R)                                                                                  \
-    static void score_##name##_##R(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]) {             \
+    static void score_##name##_##R(const struct attend_block *a, struct slots s, float(*p)[KV_BLOCK]) {              \
         score(form, R, a, s, p);                                                                                     \
     }                                                                                                                \
-    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float (*p)[KV_BLOCK],           \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
                                  const float *corr) {                                                                \
         sum_channels(form, R, a, s, p, corr);                                                                        \
     }

@@ -22,8 +22,7 @@ enum { ALL = 0xffff };
 ALWAYS_INLINE_512 void score(const enum form f, const int R, const struct attend_block *a, float (*p)[KV_BLOCK]) {
     const size_t line = 64 / bytes_of[f];
     __m512 acc[GROUP][4], scale[4];
-    UNROLLED for (int r = 0; r < R; r++)
-        UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();
+    UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();
     for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
         const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK;
         UNROLLED for (int i = 0; i < 4 && f == FORM_Q8; i++) scale[i] = load_16_f16(scales + 16 * i);
@@ -41,9 +40,8 @@ ALWAYS_INLINE_512 void score(const enum form f, const int R, const struct attend
             }
         }
     }
-    UNROLLED for (int r = 0; r < R; r++)
-        UNROLLED for (int i = 0; i < 4; i++)
-            _mm512_storeu_ps(p[r] + 16 * i, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][i]));
+    UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++)
+        _mm512_storeu_ps(p[r] + 16 * i, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][i]));
 }
 
 // Where the channels of a tile lie: V vectors from d on, the last one with the lanes of `mask`.
@@ -75,12 +73,13 @@ ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, c
             }
         }
         UNROLLED for (int r = 0; r < R; r++) {
-            UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm512_fmadd_ps(_mm512_set1_ps(p[r][j]), v[i], acc[r][i]);
+            UNROLLED for (int i = 0; i < V; i++) acc[r][i] =
+                _mm512_fmadd_ps(_mm512_set1_ps(p[r][j]), v[i], acc[r][i]);
         }
     }
     UNROLLED for (int r = 0; r < R; r++) {
-        UNROLLED for (int i = 0; i < V; i++)
-            _mm512_mask_storeu_ps(a->o + (size_t)r * a->head_dim + c.d + 16 * i, i == V - 1 ? c.mask : ALL, acc[r][i]);
+        UNROLLED for (int i = 0; i < V; i++) _mm512_mask_storeu_ps(a->o + (size_t)r * a->head_dim + c.d + 16 * i,
+                                                                   i == V - 1 ? c.mask : ALL, acc[r][i]);
     }
 }
 
@@ -96,8 +95,8 @@ ALWAYS_INLINE_512 void sum_channels(const enum form f, const int R, const struct
 }
 
 #define DEFINE_GROUP(name, form, R)                                                                                  \
-    static void score_##name##_##R(const struct attend_block *a, float (*p)[KV_BLOCK]) { score(form, R, a, p); }     \
-    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float (*p)[KV_BLOCK],           \
+    static void score_##name##_##R(const struct attend_block *a, float(*p)[KV_BLOCK]) { score(form, R, a, p); }      \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
                                  const float *corr) {                                                                \
         sum_channels(form, R, a, s, p, corr);                                                                        \
     }

@@ -37,7 +37,7 @@ ALWAYS_INLINE_512 __m512 exp_lanes(__m512 x) {
 }
 
 // One step of a tree over the lanes of two vectors: the halves, quarters, .. that are to be combined side by side.
-#define DEFINE_TREE(name, op)                                                                                          \
+#define DEFINE_TREE(name, op)                                                                                        \
     ALWAYS_INLINE_512 __m512 name##_8(__m512 a, __m512 b) {                                                          \
         return op(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));                               \
     }                                                                                                                \

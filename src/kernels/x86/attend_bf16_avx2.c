@@ -42,7 +42,8 @@ ALWAYS_INLINE void score(const int R, const struct attend_block *a, const float 
             }
             UNROLLED for (int r = 0; r < R; r++) acc[r] = _mm256_add_ps(acc[r], _mm256_add_ps(even[r], odd[r]));
         }
-        UNROLLED for (int r = 0; r < R; r++) _mm256_storeu_ps(p[r] + j, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r]));
+        UNROLLED for (int r = 0; r < R; r++)
+            _mm256_storeu_ps(p[r] + j, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r]));
     }
 }
 
@@ -50,7 +51,8 @@ ALWAYS_INLINE void score(const int R, const struct attend_block *a, const float 
 ALWAYS_INLINE void round_to_bf16(float *p, struct slots s) {
     for (size_t j = s.begin; j < s.end; j += 8) {
         const __m256 x = _mm256_loadu_ps(p + j);
-        const __m256i u = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+        const __m256i u = _mm256_castps_si256(x),
+                      odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
         const __m256i up = _mm256_add_epi32(_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff)), odd);
         const __m256 cut = _mm256_castsi256_ps(_mm256_and_si256(up, _mm256_set1_epi32((int)0xffff0000)));
         _mm256_storeu_ps(p + j, _mm256_blendv_ps(cut, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
@@ -71,8 +73,8 @@ ALWAYS_INLINE void values_at(const struct attend_block *a, size_t j, struct chan
 }
 
 // Slots [begin, end) of one query, at either end perhaps only one of a pair.
-ALWAYS_INLINE void add_slots(const struct attend_block *a, struct channels c, size_t begin, size_t end, const float *p,
-                             __m256 chain[2]) {
+ALWAYS_INLINE void add_slots(const struct attend_block *a, struct channels c, size_t begin, size_t end,
+                             const float *p, __m256 chain[2]) {
     for (size_t j = begin; j < end; j++) {
         __m256 v[2];
         values_at(a, j, c, &v[0], &v[1]);
@@ -85,7 +87,8 @@ ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct 
                               const float (*p)[KV_BLOCK], const float *corr) {
     for (size_t half = 0; half < KV_BLOCK; half += 32) {
         __m256 chain[GROUP][2];
-        const size_t begin = smaller(larger(all.begin, half), half + 32), end = larger(smaller(all.end, half + 32), begin);
+        const size_t begin = smaller(larger(all.begin, half), half + 32),
+                     end = larger(smaller(all.end, half + 32), begin);
         UNROLLED for (int r = 0; r < R; r++) {
             chain[r][0] = chain[r][1] = _mm256_setzero_ps();
             add_slots(a, c, larger(a->lo[r], half), smaller(a->hi[r], begin), p[r], chain[r]);
@@ -94,8 +97,8 @@ ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct 
             __m256 v[2];
             if (c.d % 16 == 0) fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d));
             values_at(a, j, c, &v[0], &v[1]);
-            UNROLLED for (int r = 0; r < R; r++)
-                UNROLLED for (int i = 0; i < 2; i++) chain[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j + (size_t)i]), v[i], chain[r][i]);
+            UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 2; i++) chain[r][i] =
+                _mm256_fmadd_ps(splat_f32(&p[r][j + (size_t)i]), v[i], chain[r][i]);
         }
         UNROLLED for (int r = 0; r < R; r++) {
             float *const o = a->o + (size_t)r * a->head_dim + c.d;

@@ -29,8 +29,8 @@ ALWAYS_INLINE_512 void score(const int R, const struct attend_block *a, const fl
         UNROLLED for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm512_setzero_ps();
         for (size_t first = 0; first < n_pairs; first += 16) {
             __m512 chain[GROUP][2][2]; // [query][vector][even, odd]
-            UNROLLED for (int r = 0; r < R; r++)
-                UNROLLED for (int i = 0; i < 4; i++) chain[r][i / 2][i % 2] = _mm512_setzero_ps();
+            UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++) chain[r][i / 2][i % 2] =
+                _mm512_setzero_ps();
             for (size_t i = first; i < smaller(n_pairs, first + 16); i++) {
                 const size_t at = 4 * (i * KV_BLOCK + j);
                 __m512 k[2][2];
@@ -38,19 +38,17 @@ ALWAYS_INLINE_512 void score(const int R, const struct attend_block *a, const fl
                     fetch(a->next_keys, at + 64 * v);
                     pairs_at((const uint8_t *)a->keys + at + 64 * v, 0xffff, &k[v][0], &k[v][1]);
                 }
-                UNROLLED for (int r = 0; r < R; r++)
-                    UNROLLED for (size_t h = 0; h < 2; h++) {
-                        const __m512 qd = splat_float(q + (size_t)r * pad + 2 * i + h);
-                        UNROLLED for (int v = 0; v < 2; v++) chain[r][v][h] = _mm512_fmadd_ps(qd, k[v][h], chain[r][v][h]);
-                    }
+                UNROLLED for (int r = 0; r < R; r++) UNROLLED for (size_t h = 0; h < 2; h++) {
+                    const __m512 qd = splat_float(q + (size_t)r * pad + 2 * i + h);
+                    UNROLLED for (int v = 0; v < 2; v++) chain[r][v][h] =
+                        _mm512_fmadd_ps(qd, k[v][h], chain[r][v][h]);
+                }
             }
-            UNROLLED for (int r = 0; r < R; r++)
-                UNROLLED for (int v = 0; v < 2; v++)
-                    acc[r][v] = _mm512_add_ps(acc[r][v], _mm512_add_ps(chain[r][v][0], chain[r][v][1]));
+            UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int v = 0; v < 2; v++) acc[r][v] =
+                _mm512_add_ps(acc[r][v], _mm512_add_ps(chain[r][v][0], chain[r][v][1]));
         }
-        UNROLLED for (int r = 0; r < R; r++)
-            UNROLLED for (int v = 0; v < 2; v++)
-                _mm512_storeu_ps(p[r] + j + 16 * (size_t)v, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][v]));
+        UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int v = 0; v < 2; v++)
+            _mm512_storeu_ps(p[r] + j + 16 * (size_t)v, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][v]));
     }
 }
 
@@ -68,8 +66,8 @@ ALWAYS_INLINE_512 void values_at(const int V, const struct attend_block *a, size
 }
 
 // Slots [begin, end) of one query, at either end perhaps only one of a pair.
-ALWAYS_INLINE_512 void add_slots(const int V, const struct attend_block *a, struct channels c, size_t begin, size_t end,
-                                 const float *p, __m512 chain[2][2]) {
+ALWAYS_INLINE_512 void add_slots(const int V, const struct attend_block *a, struct channels c, size_t begin,
+                                 size_t end, const float *p, __m512 chain[2][2]) {
     for (size_t j = begin; j < end; j++) {
         __m512 v[2][2];
         values_at(V, a, j, c, v);
@@ -84,8 +82,8 @@ ALWAYS_INLINE_512 void add_slots(const int V, const struct attend_block *a, stru
 }
 
 // o = o + (even + odd) over the 32 slots from `half` on, for some channels of R queries.
-ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_block *a, struct channels c, struct slots all,
-                                size_t half, const float (*p)[KV_BLOCK]) {
+ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_block *a, struct channels c,
+                                struct slots all, size_t half, const float (*p)[KV_BLOCK]) {
     const size_t begin = smaller(larger(all.begin, half), half + 32),
                  end = larger(smaller(all.end, half + 32), begin);
     __m512 chain[GROUP][2][2];
@@ -95,13 +93,13 @@ ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_bl
     }
     for (size_t j = begin; j < end; j += 2) {
         __m512 v[2][2];
-        UNROLLED for (size_t i = 0; i < (size_t)V; i++) fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d + 16 * i));
+        UNROLLED for (size_t i = 0; i < (size_t)V; i++)
+            fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d + 16 * i));
         values_at(V, a, j, c, v);
-        UNROLLED for (int r = 0; r < R; r++)
-            UNROLLED for (size_t h = 0; h < 2; h++) {
-                const __m512 x = _mm512_set1_ps(p[r][j + h]);
-                UNROLLED for (int i = 0; i < V; i++) chain[r][i][h] = _mm512_fmadd_ps(x, v[i][h], chain[r][i][h]);
-            }
+        UNROLLED for (int r = 0; r < R; r++) UNROLLED for (size_t h = 0; h < 2; h++) {
+            const __m512 x = _mm512_set1_ps(p[r][j + h]);
+            UNROLLED for (int i = 0; i < V; i++) chain[r][i][h] = _mm512_fmadd_ps(x, v[i][h], chain[r][i][h]);
+        }
     }
     UNROLLED for (int r = 0; r < R; r++) {
         add_slots(V, a, c, larger(a->lo[r], end), smaller(a->hi[r], half + 32), p[r], chain[r]);
@@ -127,8 +125,8 @@ ALWAYS_INLINE_512 void sum_all(const int R, const struct attend_block *a, size_t
 typedef void (*score_fn)(const struct attend_block *a, const float *q, float (*p)[KV_BLOCK]);
 typedef void (*half_fn)(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]);
 #define DEFINE_GROUP(R)                                                                                              \
-    static void score_##R(const struct attend_block *a, const float *q, float (*p)[KV_BLOCK]) { score(R, a, q, p); } \
-    static void sum_##R(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]) {                     \
+    static void score_##R(const struct attend_block *a, const float *q, float(*p)[KV_BLOCK]) { score(R, a, q, p); }  \
+    static void sum_##R(const struct attend_block *a, size_t half, const float(*p)[KV_BLOCK]) {                      \
         sum_all(R, a, half, p);                                                                                      \
     }
 DEFINE_GROUP(1)
@@ -156,7 +154,8 @@ static void attend_rows(const struct attend_block *a) {
     softmax(a, p, corr);
     rescale(a, corr);
     for (size_t r = 0; r < a->n_q; r++)
-        UNROLLED for (int i = 0; i < 4; i++) _mm512_store_ps(p[r] + 16 * i, rounded_to_bf16(_mm512_load_ps(p[r] + 16 * i)));
+        UNROLLED for (int i = 0; i < 4; i++)
+            _mm512_store_ps(p[r] + 16 * i, rounded_to_bf16(_mm512_load_ps(p[r] + 16 * i)));
     for (size_t half = 0; half < KV_BLOCK; half += 32) avx512_bf16_sum_half(a, half, (const float(*)[KV_BLOCK])p);
 }
 
