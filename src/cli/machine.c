@@ -19,10 +19,11 @@ const option machine_size_rows[2] = {
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };
 const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
-    {0, "kv-type", "f16|f32|q8", OPTION_CHOICE, offsetof(machine, kv_type),
+    {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
      .help = "how keys and values are kept (default f16)"},
     {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
-     .help = "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
+     .help =
+         "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
     {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
      .help = "map the file, read it into memory, or map and lock it there (default map)"},
     {0, "no-repack", NULL, OPTION_FLAG, offsetof(machine, no_repack),

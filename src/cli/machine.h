@@ -29,7 +29,8 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
 #define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
 #define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, MACHINE_ENGINE_ROWS, (m)}
-#define MACHINE_REST_GROUP(m)   {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
+#define MACHINE_REST_GROUP(m)                                                                                        \
+    {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
 
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.

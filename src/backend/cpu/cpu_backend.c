@@ -35,10 +35,9 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     b->thread_scratch_bytes = cpu_scratch_bytes(b, p);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
     b->cos_sin = mem_aligned(s->n_batch * (size_t)p->n_rot * sizeof(float));
-    b->tasks = mem_alloc(s->n_batch * sizeof *b->tasks);
-    if (!b->thread_scratch || !b->cos_sin || !b->tasks)
+    if (!b->thread_scratch || !b->cos_sin)
         return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
-    return RN_OK;
+    return attend_plan_load(b, err);
 }
 
 // The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
@@ -86,7 +85,7 @@ static void run(backend *base, const struct batch *batch) {
     struct cpu_backend *b = self(base);
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
-    attend_make_tasks(b);
+    attend_plan_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
@@ -131,12 +130,12 @@ static void destroy(backend *base) {
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
     mem_free(b->cos_sin);
-    mem_free(b->tasks);
+    attend_plan_free(b);
     mem_free(b);
 }
 
-static const struct backend_ops cpu_ops = {"cpu",   plan,          load,        copy,   run,
-                                           collect, profile_begin, profile_end, use, result, destroy};
+static const struct backend_ops cpu_ops = {"cpu",         plan,        load, copy,   run,    collect,
+                                           profile_begin, profile_end, use,  result, destroy};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {
