@@ -11,7 +11,8 @@ extern "C" {
 typedef struct rn_engine rn_engine; // internally locked: any thread may begin, read and cancel streams
 typedef struct rn_session rn_session;
 
-typedef enum rn_kv_type { RN_KV_F16 = 0, RN_KV_F32 = 1, RN_KV_Q8 = 2 } rn_kv_type;
+// BF16: the fastest for long prompts where the processor has tiles for it; coarser than F16, which it is as large as.
+typedef enum rn_kv_type { RN_KV_F16 = 0, RN_KV_F32 = 1, RN_KV_Q8 = 2, RN_KV_BF16 = 3 } rn_kv_type;
 
 typedef struct rn_engine_options {
     size_t struct_size;

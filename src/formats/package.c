@@ -73,6 +73,14 @@ void package_close(package *p) {
     mem_free(p);
 }
 
+bool package_reads(const package *p, const char *path) {
+    for (size_t i = 0; i < p->n_files; i++)
+        if (path_is_same_file(p->files[i].path, path)) return true;
+    for (const struct package_text *t = p->last_text; t; t = t->before)
+        if (path_is_same_file(t->path, path)) return true;
+    return false;
+}
+
 const struct file_map *package_file_of(const package *p, const uint8_t *data) {
     for (size_t i = 0; i < p->n_files; i++) {
         const struct file_map *const f = &p->files[i].map;

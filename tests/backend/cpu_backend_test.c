@@ -65,6 +65,9 @@ static struct backend_plan taken(const struct cpu_backend *b) {
     for (size_t i = 0; i < b->n_acts; i++) t.buffer_bytes += b->act_rows[i] * b->act_stride[i];
     t.buffer_bytes += b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads);
     t.buffer_bytes += b->sizes.n_batch * (size_t)b->p->n_rot * sizeof *b->cos_sin;
+    t.buffer_bytes += b->sizes.n_batch * sizeof *b->attend.tasks + b->attend.most_units * sizeof *b->attend.units;
+    t.buffer_bytes += b->attend.most_states * ((size_t)b->p->head_dim + 2) * sizeof(float) +
+                      b->attend.most_states / 2 * sizeof *b->attend.left;
     for (int32_t g = 0; g < b->p->n_groups; g++)
         t.page_bytes[g] = b->groups[g].pool_bytes / (size_t)b->sizes.n_pages[g];
     return t;

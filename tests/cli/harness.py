@@ -26,6 +26,7 @@ MODEL = ROOT / 'models/stories.gguf'
 TIMEOUT_S = 110        # builds with sanitizers are slow
 CTRL_C = b'\x03'
 
+signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's background job ignores it, and would hand that on
 tests = []
 
 

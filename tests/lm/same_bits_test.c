@@ -204,3 +204,4 @@ static void check_splits(enum tensor_type type, enum kv_codec codec) {
 TEST(every_split_of_a_prompt_gives_the_same_bits_with_f16_keys_and_values) { check_splits(TENSOR_Q8_0, KV_F16); }
 TEST(every_split_of_a_prompt_gives_the_same_bits_with_f32_keys_and_values) { check_splits(TENSOR_Q4_1, KV_F32); }
 TEST(every_split_of_a_prompt_gives_the_same_bits_with_q8_keys_and_values) { check_splits(TENSOR_BF16, KV_Q8); }
+TEST(every_split_of_a_prompt_gives_the_same_bits_with_bf16_keys_and_values) { check_splits(TENSOR_Q8_0, KV_BF16); }

@@ -45,7 +45,7 @@ static size_t buffer_rows(const struct program *p, const struct backend_sizes *s
 }
 
 size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
-    size_t most = attend_scratch_bytes(p);
+    size_t most = attend_scratch_bytes(b, p);
     for (size_t i = 0; i < p->n_ops; i++) {
         if (p->ops[i].kind != OP_LINEAR) continue;
         const struct matrix *m = &p->matrices[p->ops[i].matrix];
@@ -66,7 +66,8 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < t.n; i++)
         bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_bytes(t.row[i].format, t.row[i].k);
-    return bytes + cpu_scratch_bytes(b, p) * (uint64_t)pool_n_threads(b->threads);
+    const int n_threads = pool_n_threads(b->threads);
+    return bytes + cpu_scratch_bytes(b, p) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {

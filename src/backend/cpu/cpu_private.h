@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #define ATTEND_TILE        64   // queries of one task: rows of a sequence times the heads that share a key head ...
-#define ATTEND_MAX_QUERIES 256  // ... but at least one row's heads
+#define ATTEND_MAX_QUERIES 256  // ... but at least one row's heads, and those are no more than this
 #define CPU_MAX_ACTS       40   // activation buffers: (row buffer, format) pairs in use
 #define ATTEND_SPLIT       1024 // keys whose softmax states are merged in order (docs/design.md section 6)
 
@@ -34,6 +34,27 @@ struct cpu_op {
     enum op_split split;
     bool barrier;           // wait for all threads before it
     atomic_size_t *claimed; // SPLIT_CLAIM: next piece
+};
+
+// Rows of one sequence that are attended to together, for one key head at a time.
+struct attend_task {
+    int32_t first, n;    // rows of the batch
+    int32_t end;         // positions they reach, the furthest of them
+    int32_t n_apart;     // 1, or the splits of 1,024 keys that threads take apart ..
+    size_t states, left; // .. then, of the first head: states [head][split][query], and splits not yet done [head]
+};
+// What a thread claims, times a key head: a whole task, or one of its splits.
+struct attend_unit {
+    int32_t task, split;
+};
+// The attention of the running step.
+struct attend_plan {
+    struct attend_task *tasks;
+    struct attend_unit *units; // the longest first
+    size_t n_tasks, n_units, most_units;
+    float *m, *l, *o; // [most_states], o with head_dim floats each
+    size_t most_states;
+    atomic_int *left;
 };
 
 struct cpu_page_group {
@@ -65,11 +86,11 @@ struct cpu_backend {
     size_t key_bytes, value_bytes; // of one block
     uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
-    struct attend_task *tasks; // of the running step
-    size_t n_tasks;
+    struct attend_plan attend;
     const struct batch *batch;  // of the running step
     backend_collect_fn collect; // NULL: none
     void *collect_user;
+    struct cpu_profile *profile, *profiled; // running; ended and told. NULL: none
 };
 
 // cpu_weights.c
@@ -97,12 +118,12 @@ void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int
 // Shows a linear op's input to the collector; no other thread may run meanwhile.
 void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o);
 
-// cpu_attend.c: rows of one sequence that are attended to together, for one key head each.
-struct attend_task {
-    int32_t first, n; // rows of the batch
-};
-size_t attend_scratch_bytes(const struct program *p);
-void attend_make_tasks(struct cpu_backend *b);
+// cpu_attend.c, cpu_attend_plan.c
+size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p); // of one thread
+uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads);
+rn_status attend_plan_load(struct cpu_backend *b, rn_error *err);
+void attend_plan_free(struct cpu_backend *b);
+void attend_plan_step(struct cpu_backend *b); // of b->batch, before its ops run
 void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread);
 
 // cpu_pages.c
