@@ -160,6 +160,10 @@ struct kernel_set {
 enum cpu_set cpu_set_detect(enum cpu_set highest);
 bool cpu_set_available(enum cpu_set s);
 const char *cpu_set_name(enum cpu_set s);
+// What a set needs and this machine lacks: "AVX2"; NULL: nothing.
+const char *cpu_set_lacks(enum cpu_set s);
+// Why `best` is the best set here, in words: what the next higher one of this build lacks. lacks: cpu_set_lacks.
+void cpu_set_reason(enum cpu_set best, const char *(*lacks)(enum cpu_set), char *out, size_t out_bytes);
 // RN_E_ARG: no such name (the list is named); RN_E_UNSUPPORTED: this machine lacks it (which feature).
 rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err);
 // The filled table of an available set; constant, lives for ever.
