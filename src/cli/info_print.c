@@ -128,6 +128,7 @@ static void put_model(json_writer *w, const rn_model_info *m) {
     if (m->has_weights) put_shape(w, m);
     put_bool(w, "has_tokenizer", m->has_tokenizer);
     put_text(w, "tokenizer", m->tokenizer);
+    put_text(w, "tokenizer_error", m->tokenizer_error);
     put_whole(w, "n_vocab", m->n_vocab);
     json_put_key(w, "bos");
     if (m->bos >= 0)

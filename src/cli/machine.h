@@ -28,13 +28,17 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
 #define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
 #define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, 4, (m)}
+#define MACHINE_REST_GROUP(m)   {NULL, machine_engine_rows + 1, 3, (m)} // without --kv-type, which comes first
 
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
 int machine_open_model(machine *m);
 int machine_open_reference(machine *m, const char *wish); // a second model for the engine, after the first
 int machine_open_engine(machine *m);                      // after the models
+// After the models: what is written must be none of the files that are read. text_file: NULL for none.
+int machine_check_output(const machine *m, const char *text_file, const char *out);
 void machine_close_engine(machine *m);
+void machine_close_models(machine *m); // and the engine; others may be opened then
 void machine_close(machine *m);
 
 // Says err's text, and the exit code that goes with the status: 2 for arguments, 130 where Ctrl+C was the

@@ -72,6 +72,14 @@ void package_close(package *p) {
     mem_free(p);
 }
 
+bool package_reads(const package *p, const char *path) {
+    for (size_t i = 0; i < p->n_files; i++)
+        if (path_is_same_file(p->files[i].path, path)) return true;
+    for (const struct package_text *t = p->last_text; t; t = t->before)
+        if (path_is_same_file(t->path, path)) return true;
+    return false;
+}
+
 rn_status package_check_files(const package *p, rn_error *err) {
     for (size_t i = 0; i < p->n_files; i++) {
         const rn_status st = file_map_check(&p->files[i].map, p->files[i].path, err);

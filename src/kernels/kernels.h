@@ -121,6 +121,10 @@ struct kv_codec_ops {
     void (*get_values)(const void *block, size_t head_dim, int n_slots, float *out);
 };
 
+// Makes at least n_rounds * 1,024 products of bytes, added up in 32 bits, by the fastest instructions that the set's matrix kernels
+// use, and out of registers; returns how many. *sum: any number, so that nothing is left out.
+typedef uint64_t (*int8_probe_fn)(uint64_t n_rounds, int32_t *sum);
+
 struct kernel_set {
     enum cpu_set id;
     const char *name; // "avx2"
@@ -145,6 +149,8 @@ struct kernel_set {
     // Merge the state (m2, l2, o2) of a later split into (m, l, o); then finish: out = o / l.
     void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
     void (*attend_finish)(const float *o, float l, size_t head_dim, float *out);
+
+    int8_probe_fn int8_probe; // NULL: that of the set below serves (kernels/probe.h)
 };
 
 // The best set that this machine has, not above `highest` (CPU_N_SETS: no bound).

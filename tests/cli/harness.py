@@ -26,6 +26,7 @@ MODEL = ROOT / 'models/stories.gguf'
 TIMEOUT_S = 110        # builds with sanitizers are slow
 CTRL_C = b'\x03'
 
+signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's background job ignores it, and would hand that on
 tests = []
 
 
@@ -112,6 +113,14 @@ def runnel(*args, stdin=b'', env=None, cwd=None):
     done = subprocess.run([PROGRAM, *map(str, args)], env=env or environment(), cwd=cwd, timeout=TIMEOUT_S,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
     return Result(args, done.returncode, done.stdout, done.stderr.decode())
+
+
+def synth_model(*args):
+    """bench/synth_model of the program's own build."""
+    program = pathlib.Path(PROGRAM).parent / 'bench/synth_model'
+    if not program.exists():
+        raise Skip(f'{program}: there is no such program')
+    subprocess.run([program, *map(str, args)], check=True, timeout=TIMEOUT_S, capture_output=True)
 
 
 def start(*args, stdin=subprocess.DEVNULL):

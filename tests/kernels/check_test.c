@@ -1,5 +1,6 @@
 // tests/kernels/check_test.c - every slot of every CPU set against ref, bit by bit, on data and shapes that kernels get wrong.
 // A slot of the table that no check covers fails the last test.
+#include "kernels/probe.h"
 #include "tests/kernels/harness.h"
 #include "tests/support/any_blocks.h"
 
@@ -487,6 +488,17 @@ static void check_attend_ends(const struct kernel_set *set) {
     }
 }
 
+// The integer probe has no result to compare: what it counts must be what it was asked for.
+static void check_probe(const struct kernel_set *set) {
+    COVER(int8_probe);
+    for (uint64_t n = 0; n < 4 && op_wanted("int8_probe"); n++) {
+        int32_t sum = 0;
+        NOTE(set, "int8_probe", "%llu rounds", (unsigned long long)n);
+        const uint64_t n_products = probe_int8_of(set->id)(n, &sum);
+        CHECK(n_products >= n * 1024 && n_products == n * probe_int8_of(set->id)(1, &sum));
+    }
+}
+
 // All of it --------------------------------------------------------------------------------------------------------------
 
 static void for_each_set(void (*check)(const struct kernel_set *)) {
@@ -503,9 +515,12 @@ TEST(rotations_of_every_set_have_the_bits_of_ref) { for_each_set(check_rope); }
 TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
 TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }
 
+TEST(integer_probes_count_what_they_multiply) { for_each_set(check_probe); }
+
 TEST(every_slot_of_the_table_is_filled_and_compared) {
-    static void (*const checks[])(const struct kernel_set *) = {
-        check_matmul, check_prepare_act, check_kv, check_rows, check_rope, check_attend, check_attend_ends};
+    static void (*const checks[])(const struct kernel_set *) = {check_matmul,      check_prepare_act, check_kv,
+                                                                check_rows,        check_rope,        check_attend,
+                                                                check_attend_ends, check_probe};
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++) {
         if (!cpu_set_available(s)) continue;
         const struct kernel_set *const set = kernel_set_get(s);

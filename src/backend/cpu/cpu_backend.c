@@ -1,6 +1,8 @@
 // backend/cpu/cpu_backend.c - the CPU's door: plan, load, run.
 #include "backend/cpu/cpu_private.h"
+#include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
@@ -73,17 +75,21 @@ static void run_thread(void *ctx, int i_thread, int n_threads) {
             collect_input(b, o, i_thread);
         else if (o->barrier)
             pool_barrier(b->threads, i_thread);
+        const int64_t begin_ns = b->profile ? clock_now_ns() : 0;
         cpu_op_run(b, o, i_thread, n_threads);
+        if (b->profile) cpu_profile_op(b, o, i_thread, begin_ns);
     }
 }
 
 static void run(backend *base, const struct batch *batch) {
     struct cpu_backend *b = self(base);
     b->batch = batch;
+    if (b->profile) cpu_profile_step_begin(b);
     attend_make_tasks(b);
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
+    if (b->profile) cpu_profile_step_end(b);
     b->batch = NULL;
 }
 
@@ -91,6 +97,12 @@ static void collect(backend *base, backend_collect_fn fn, void *user) {
     self(base)->collect = fn;
     self(base)->collect_user = user;
 }
+
+static rn_status profile_begin(backend *base, size_t n_events, rn_error *err) {
+    return cpu_profile_begin(self(base), n_events, err);
+}
+
+static const struct backend_profile *profile_end(backend *base) { return cpu_profile_end(self(base)); }
 
 static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
     const struct cpu_backend *b = self(base);
@@ -101,6 +113,7 @@ static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(b
 
 static void destroy(backend *base) {
     struct cpu_backend *b = self(base);
+    cpu_profile_free(b);
     cpu_lower_free(b);
     cpu_pages_free(b);
     cpu_weights_free(b);
@@ -111,7 +124,8 @@ static void destroy(backend *base) {
     mem_free(b);
 }
 
-static const struct backend_ops cpu_ops = {"cpu", plan, load, copy, run, collect, result, destroy};
+static const struct backend_ops cpu_ops = {"cpu",   plan,          load,        copy,   run,
+                                           collect, profile_begin, profile_end, result, destroy};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {

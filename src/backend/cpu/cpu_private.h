@@ -68,6 +68,7 @@ struct cpu_backend {
     const struct batch *batch;  // of the running step
     backend_collect_fn collect; // NULL: none
     void *collect_user;
+    struct cpu_profile *profile, *profiled; // running; ended and told. NULL: none
 };
 
 // cpu_weights.c

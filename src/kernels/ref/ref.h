@@ -64,4 +64,6 @@ void ref_attend_block(const float *keys, const float *values, size_t head_dim, c
 void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
 void ref_attend_finish(const float *o, float l, size_t head_dim, float *out);
 
+uint64_t ref_int8_probe(uint64_t n_rounds, int32_t *sum);
+
 #endif

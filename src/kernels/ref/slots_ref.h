@@ -38,7 +38,7 @@
     .kv = {REF_KV("f16", f16), REF_KV("f32", f32), REF_KV("q8", q8)},                                      \
     .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge},            \
     .rms_norm = ref_rms_norm, .add = ref_add, .silu_mul = ref_silu_mul, .rope = ref_rope,                  \
-    .attend_block = ref_attend_block, .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish
+    .attend_block = ref_attend_block, .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish, .int8_probe = ref_int8_probe
 // clang-format on
 
 #endif

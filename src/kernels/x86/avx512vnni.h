@@ -4,7 +4,7 @@
 
 #include "kernels/kv_layout.h"
 
-// Weights in the panels of kernels/panels/panel.h.
+// Weights in the panels of kernels/panels/panel.h and panel_k.h.
 #define AVX512VNNI_DECLARE_MATMUL(type)                                                                              \
     void avx512vnni_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,            \
                                   size_t act_stride, size_t n_rows, float *out, size_t out_stride)
@@ -20,6 +20,12 @@ AVX512VNNI_DECLARE_MATMUL(q5_0);
 AVX512VNNI_DECLARE_MATMUL(q5_1);
 AVX512VNNI_DECLARE_MATMUL(iq4_nl);
 AVX512VNNI_DECLARE_MATMUL(mxfp4);
+AVX512VNNI_DECLARE_MATMUL(q2_k);
+AVX512VNNI_DECLARE_MATMUL(q3_k);
+AVX512VNNI_DECLARE_MATMUL(q4_k);
+AVX512VNNI_DECLARE_MATMUL(q5_k);
+AVX512VNNI_DECLARE_MATMUL(q6_k);
+AVX512VNNI_DECLARE_MATMUL(iq4_xs);
 AVX512VNNI_DECLARE_GEMM(q8_0);
 AVX512VNNI_DECLARE_GEMM(q4_0);
 AVX512VNNI_DECLARE_GEMM(q4_1);

@@ -37,7 +37,7 @@
     .kv[KV_Q8].get_values = avx2_kv_q8_get_values,                                                            \
     .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge},          \
     .rms_norm = avx2_rms_norm, .add = avx2_add, .silu_mul = avx2_silu_mul, .rope = avx2_rope,                 \
-    .attend_block = avx2_attend_block, .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish
+    .attend_block = avx2_attend_block, .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish, .int8_probe = avx2_int8_probe
 // clang-format on
 
 #endif

@@ -1,0 +1,104 @@
+// kernels/x86/k_blocks_avx512.h - blocks of 256 out of panels: groups of weights, scales and minimums as bytes, in AVX-512 lanes.
+//
+// Group n (0..63) of a block holds numbers 4 n .. 4 n + 3 of 16 rows, as unsigned bytes: what the type takes off afterwards (Q3_K 4,
+// Q6_K 32; in IQ4_XS 128 were added to the table's numbers) is still in them. Where the bits lie: panels/panel_k.h.
+#ifndef RN_KERNELS_X86_K_BLOCKS_AVX512_H
+#define RN_KERNELS_X86_K_BLOCKS_AVX512_H
+
+#include "kernels/panels/panel_k.h"
+#include "kernels/x86/lanes_avx512.h"
+#include "tensor/blocks.h"
+
+ALWAYS_INLINE_512 __m512i only(__m512i v, int mask) { return _mm512_and_si512(v, _mm512_set1_epi8((char)mask)); }
+// Bits from `at` on brought to bit `to`: what lies beside them, and what comes over from the neighbouring byte, stays.
+ALWAYS_INLINE_512 __m512i moved(__m512i v, int at, int to) {
+    return at > to ? _mm512_srli_epi16(v, (uint8_t)(at - to)) : at < to ? _mm512_slli_epi16(v, (uint8_t)(to - at)) : v;
+}
+ALWAYS_INLINE_512 __m512i nibble(__m512i v, int high) { return only(moved(v, 4 * high, 0), 15); }
+// v | (more & mask)
+ALWAYS_INLINE_512 __m512i or_only(__m512i v, __m512i more, int mask) {
+    return _mm512_ternarylogic_epi64(v, more, _mm512_set1_epi8((char)mask), 0xf8);
+}
+
+// Weights -------------------------------------------------------------------------------------------------------------------
+
+ALWAYS_INLINE_512 __m512i panel_line(const uint8_t *groups, int i) { return line_at(groups + PANEL_LINE * i); }
+
+ALWAYS_INLINE_512 __m512i q2_k_group(const uint8_t *unit, int n) {
+    return only(moved(panel_line(unit + panel_q2_k.groups[0].at, n / 32 * 8 + n % 8), n % 32 / 8 * 2, 0), 3);
+}
+ALWAYS_INLINE_512 __m512i q3_k_group(const uint8_t *unit, int n) {
+    const __m512i low = panel_line(unit + panel_q3_k.groups[1].at, n / 32 * 8 + n % 8),
+                  third = panel_line(unit + panel_q3_k.groups[0].at, n % 8);
+    return or_only(only(moved(low, n % 32 / 8 * 2, 0), 3), moved(third, n / 8, 2), 4);
+}
+ALWAYS_INLINE_512 __m512i q4_k_group(const uint8_t *unit, int n) {
+    return nibble(panel_line(unit + panel_q4_k.groups[0].at, n / 16 * 8 + n % 8), n / 8 % 2);
+}
+ALWAYS_INLINE_512 __m512i q5_k_group(const uint8_t *unit, int n) {
+    const __m512i low = panel_line(unit + panel_q5_k.groups[1].at, n / 16 * 8 + n % 8),
+                  fifth = panel_line(unit + panel_q5_k.groups[0].at, n % 8);
+    return or_only(nibble(low, n / 8 % 2), moved(fifth, n / 8, 4), 16);
+}
+ALWAYS_INLINE_512 __m512i q6_k_group(const uint8_t *unit, int n) {
+    const int h = n / 32, j = n % 32 / 8, g = n % 8;
+    const __m512i low = panel_line(unit + panel_q6_k.groups[0].at, 16 * h + j % 2 * 8 + g),
+                  high = panel_line(unit + panel_q6_k.groups[1].at, 8 * h + g);
+    return or_only(nibble(low, j / 2), moved(high, 2 * j, 4), 0x30);
+}
+ALWAYS_INLINE_512 __m512i iq4_xs_group(const uint8_t *unit, int n) {
+    const __m128i signed_numbers = _mm_loadu_si128((const void *)iq4_values);
+    const __m512i numbers = _mm512_broadcast_i32x4(_mm_xor_si128(signed_numbers, _mm_set1_epi8(-128)));
+    const __m512i line = panel_line(unit + panel_iq4_xs.groups[0].at, n / 8 * 4 + n % 4);
+    return _mm512_shuffle_epi8(numbers, nibble(line, n / 4 % 2));
+}
+
+// Scales [part][16 rows], minimums [part / 4][16 rows][4]; a pointer to the scales -------------------------------------------
+
+ALWAYS_INLINE_512 void put_line(uint8_t *p, __m512i v) { _mm512_store_si512(p, v); }
+
+ALWAYS_INLINE_512 const uint8_t *q2_k_scales(const uint8_t *unit, uint8_t *scales, uint8_t *mins) {
+    for (int i = 0; i < 256; i += PANEL_LINE) {
+        const __m512i v = line_at(unit + panel_q2_k.low_at + i);
+        put_line(scales + i, nibble(v, 0));
+        put_line(mins + i, nibble(v, 1));
+    }
+    return scales;
+}
+ALWAYS_INLINE_512 const uint8_t *q3_k_scales(const uint8_t *unit, uint8_t *scales, uint8_t *mins) {
+    const __m512i high = line_at(unit + panel_q3_k.high_at);
+    (void)mins;
+    for (int i = 0; i < 4; i++) {
+        const __m512i low = nibble(panel_line(unit + panel_q3_k.low_at, i % 2), i / 2);
+        const __m512i v = or_only(low, moved(high, 2 * i, 4), 0x30);
+        put_line(scales + PANEL_LINE * i, _mm512_sub_epi8(v, _mm512_set1_epi8(32)));
+    }
+    return scales;
+}
+ALWAYS_INLINE_512 const uint8_t *q4_k_scales(const uint8_t *unit, uint8_t *scales, uint8_t *mins) {
+    const __m512i high = line_at(unit + panel_q4_k.high_at);
+    for (int i = 0; i < 2; i++) {
+        const __m512i low = panel_line(unit + panel_q4_k.low_at, i);
+        put_line(scales + PANEL_LINE * i, or_only(nibble(low, 0), moved(high, 2 * i, 4), 0x30));
+        put_line(mins + PANEL_LINE * i, or_only(nibble(low, 1), moved(high, 2 * i + 4, 4), 0x30));
+    }
+    return scales;
+}
+ALWAYS_INLINE_512 const uint8_t *q6_k_scales(const uint8_t *unit, uint8_t *scales, uint8_t *mins) {
+    (void)scales, (void)mins;
+    return unit + panel_q6_k.low_at;
+}
+ALWAYS_INLINE_512 const uint8_t *iq4_xs_scales(const uint8_t *unit, uint8_t *scales, uint8_t *mins) {
+    const __m256i high = _mm256_loadu_si256((const void *)(unit + panel_iq4_xs.high_at));
+    const __m512i low = line_at(unit + panel_iq4_xs.low_at);
+    (void)mins;
+    for (int i = 0; i < 2; i++) { // a line is two runs of 32 entries, whose upper bits lie in the same bytes
+        const __m512i two = _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_srli_epi16(high, 4 * i)),
+                                               _mm256_srli_epi16(high, 4 * i + 2), 1);
+        const __m512i v = or_only(nibble(low, i), moved(two, 0, 4), 0x30);
+        put_line(scales + PANEL_LINE * i, _mm512_sub_epi8(v, _mm512_set1_epi8(32)));
+    }
+    return scales;
+}
+
+#endif
