@@ -9,7 +9,7 @@
 #define BETWEEN_TILES_AND_VECTORS() __asm__ volatile("" ::: "memory")
 
 // n lines of what comes next, a few for each product: the first 16 queries alone ask for them.
-static inline void fetch_lines(const void *next, const void *now, size_t at, size_t n) {
+ALWAYS_INLINE_512 void fetch_lines(const void *next, const void *now, size_t at, size_t n) {
     if (next == now) return;
     for (size_t i = 0; i < n; i++) fetch(next, at + 64 * i);
 }
