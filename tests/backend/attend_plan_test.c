@@ -14,7 +14,8 @@ struct group {
     int32_t seq, pos, n;
     bool scratch;
 };
-static bool plan_open(struct cpu_backend *b, struct batch *batch, int n_threads, const struct group *groups, size_t n) {
+static bool plan_open(struct cpu_backend *b, struct batch *batch, int n_threads, const struct group *groups,
+                      size_t n) {
     rn_error err = {0};
     *batch = (struct batch){.rows = rows};
     memset(rows, 0, sizeof rows);
