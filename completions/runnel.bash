@@ -21,7 +21,7 @@ _runnel() {
     run:-f | run:--file) files=1 ;;
     run:-m | run:--model) files=1 models=1 ;;
     run:--cpu) words='ref avx2' ;;
-    run:--kv-type) words='f16 f32 q8' ;;
+    run:--kv-type) words='f16 f32 q8 bf16' ;;
     run:--load) words='map read lock' ;;
     run:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     run:--penalty-prompt) words='on off' ;;
@@ -29,7 +29,7 @@ _runnel() {
     batch:-m | batch:--model) files=1 models=1 ;;
     batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--logit-bias | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs) : ;;
     batch:--cpu) words='ref avx2' ;;
-    batch:--kv-type) words='f16 f32 q8' ;;
+    batch:--kv-type) words='f16 f32 q8 bf16' ;;
     batch:--load) words='map read lock' ;;
     batch:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     batch:--penalty-prompt) words='on off' ;;
@@ -38,19 +38,19 @@ _runnel() {
     score:--text-file | score:--logits) files=1 ;;
     score:-m | score:--model) files=1 models=1 ;;
     score:--cpu) words='ref avx2' ;;
-    score:--kv-type) words='f16 f32 q8' ;;
+    score:--kv-type) words='f16 f32 q8 bf16' ;;
     score:--load) words='map read lock' ;;
     tokenize:-m | tokenize:--model) files=1 models=1 ;;
     detokenize:-m | detokenize:--model) files=1 models=1 ;;
     info:-m | info:--model) files=1 models=1 ;;
     info:-c | info:--ctx | info:-t | info:--threads) : ;;
     info:--cpu) words='ref avx2' ;;
-    info:--kv-type) words='f16 f32 q8' ;;
+    info:--kv-type) words='f16 f32 q8 bf16' ;;
     info:--load) words='map read lock' ;;
     bench:-p | bench:--n-prompt | bench:-n | bench:--n-gen | bench:-d | bench:--depth | bench:-t | bench:--threads | bench:-r | bench:--repeats) : ;;
     bench:-m | bench:--model) files=1 models=1 ;;
     bench:--cpu) words='ref avx2' ;;
-    bench:--kv-type) words='f16 f32 q8' ;;
+    bench:--kv-type) words='f16 f32 q8 bf16' ;;
     bench:--load) words='map read lock' ;;
     convert:--type | convert:--keep | convert:-t | convert:--threads) : ;;
     convert:--imatrix) files=1 ;;
@@ -60,7 +60,7 @@ _runnel() {
     imatrix:--chunk | imatrix:-c | imatrix:--ctx | imatrix:-t | imatrix:--threads) : ;;
     imatrix:-m | imatrix:--model) files=1 models=1 ;;
     imatrix:--cpu) words='ref avx2' ;;
-    imatrix:--kv-type) words='f16 f32 q8' ;;
+    imatrix:--kv-type) words='f16 f32 q8 bf16' ;;
     imatrix:--load) words='map read lock' ;;
     *)
         case $command in

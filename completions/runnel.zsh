@@ -43,7 +43,7 @@ _runnel() {
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -86,7 +86,7 @@ _runnel() {
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -135,7 +135,7 @@ _runnel() {
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -175,7 +175,7 @@ _runnel() {
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -201,7 +201,7 @@ _runnel() {
       '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
@@ -251,7 +251,7 @@ _runnel() {
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
