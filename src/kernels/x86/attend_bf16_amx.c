@@ -1,5 +1,5 @@
 // kernels/x86/attend_bf16_amx.c - attention over a block of BF16 pairs: 16 queries at a time, both products in tiles straight from the
-// page. `tdpbf16ps` sums as attend_ref.c does: two chains over each 32 positions. Measured, it is the faster from one query on.
+// page. `tdpbf16ps` sums as attend_ref.c does: two chains over each 32 positions.
 #include "kernels/x86/amx.h"
 #include "kernels/x86/attend_bf16.h"
 #include "kernels/x86/avx512.h"
@@ -8,45 +8,42 @@
 // Tiles are written to and read from memory that vectors are, too: the compiler may not move either past the other.
 #define BETWEEN_TILES_AND_VECTORS() __asm__ volatile("" ::: "memory")
 
-// n lines of what comes next, a few for each product: the first 16 queries alone ask for them.
-static inline void fetch_lines(const void *next, const void *now, size_t at, size_t n) {
+enum { FEW = 3 }; // up to so many queries AVX-512 is the faster
+
+// 16 lines of what comes next, after each product: more at a time would wait for each other. The first 16 queries alone ask for them.
+ALWAYS_INLINE_512 void fetch_lines(const void *next, const void *now, size_t at) {
     if (next == now) return;
-    for (size_t i = 0; i < n; i++) fetch(next, at + 64 * i);
+    for (size_t i = 0; i < 16; i++) fetch(next, at + 64 * i);
 }
 
 // p = q . k for all 64 keys, unscaled: four tiles of sums, for each 32 channels one tile of queries.
 static void score_tiles(const struct attend_block *a, float p[ROWS][KV_BLOCK]) {
     enum { PAIR_ROW = 4 * KV_BLOCK };
     const uint8_t *q = a->q, *keys = a->keys;
-    size_t d = 0;
+    size_t at = 0;
+#define PRODUCT(sum, queries, some_keys)                                                                             \
+    _tile_loadd(some_keys, keys + at + 64 * (sum), PAIR_ROW);                                                        \
+    _tile_dpbf16ps(sum, queries, some_keys);                                                                         \
+    fetch_lines(a->next_keys, keys, at + 1024 * (sum))
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
     _tile_zero(3);
-    for (; d + 32 <= a->head_dim; d += 32, q += 64, keys += 16 * PAIR_ROW) {
-        _tile_loadd(4, q, a->q_stride);
-        _tile_loadd(5, keys, PAIR_ROW);
-        _tile_dpbf16ps(0, 4, 5);
-        fetch_lines(a->next_keys, a->keys, d / 2 * PAIR_ROW, PAIR_ROW / 4);
-        _tile_loadd(5, keys + 64, PAIR_ROW);
-        _tile_dpbf16ps(1, 4, 5);
-        _tile_loadd(5, keys + 128, PAIR_ROW);
-        _tile_dpbf16ps(2, 4, 5);
-        _tile_loadd(5, keys + 192, PAIR_ROW);
-        _tile_dpbf16ps(3, 4, 5);
+    for (size_t d = 0; d + 32 <= a->head_dim; d += 32, at += 16 * PAIR_ROW) {
+        _tile_loadd(4, q + 2 * d, a->q_stride);
+        PRODUCT(0, 4, 5);
+        PRODUCT(1, 4, 5);
+        PRODUCT(2, 4, 5);
+        PRODUCT(3, 4, 5);
     }
-    if (d < a->head_dim) {
-        _tile_loadd(6, q, a->q_stride);
-        _tile_loadd(7, keys, PAIR_ROW);
-        _tile_dpbf16ps(0, 6, 7);
-        fetch_lines(a->next_keys, a->keys, d / 2 * PAIR_ROW, PAIR_ROW / 8);
-        _tile_loadd(7, keys + 64, PAIR_ROW);
-        _tile_dpbf16ps(1, 6, 7);
-        _tile_loadd(7, keys + 128, PAIR_ROW);
-        _tile_dpbf16ps(2, 6, 7);
-        _tile_loadd(7, keys + 192, PAIR_ROW);
-        _tile_dpbf16ps(3, 6, 7);
+    if (a->head_dim % 32) {
+        _tile_loadd(6, q + 2 * (a->head_dim & ~(size_t)31), a->q_stride);
+        PRODUCT(0, 6, 7);
+        PRODUCT(1, 6, 7);
+        PRODUCT(2, 6, 7);
+        PRODUCT(3, 6, 7);
     }
+#undef PRODUCT
     _tile_stored(0, p[0], sizeof p[0]);
     _tile_stored(1, p[0] + 16, sizeof p[0]);
     _tile_stored(2, p[0] + 32, sizeof p[0]);
@@ -80,8 +77,8 @@ static void sum_tiles(const struct attend_block *a, const uint16_t *p, const uin
             _tile_loadd(4, p + 32 * half, 2 * KV_BLOCK);
             _tile_loadd(5, v + 16 * stride * (size_t)half + 4 * d, stride);
             _tile_dpbf16ps(0, 4, 5);
+            fetch_lines(a->next_values, a->values, 2 * KV_BLOCK * d + 1024 * (size_t)half);
         }
-        fetch_lines(a->next_values, a->values, 2 * KV_BLOCK * d, 2 * KV_BLOCK * 16 / 64);
         _tile_stored(0, a->o + d, stride);
     }
 }
@@ -163,7 +160,7 @@ static void attend_rows(const struct attend_block *a) {
 }
 
 void amx_kv_bf16_attend(const struct attend_block *a) {
-    if (a->head_dim % 16 != 0) {
+    if (a->n_q <= FEW || a->head_dim % 16 != 0) {
         avx512_kv_bf16_attend(a);
         return;
     }

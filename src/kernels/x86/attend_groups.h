@@ -60,6 +60,9 @@ static inline void sum_group(const sum_fn *sums, const struct attend_block *a, f
 }
 
 // A line of the block that comes next. It is fetched while the line at the same place of this one is used.
-static inline void fetch(const void *p, size_t at) { _mm_prefetch((const char *)p + at, _MM_HINT_T1); }
+// Always inline: GCC 12 takes a function that only fetches for one without effect and drops the call.
+static inline __attribute__((always_inline)) void fetch(const void *p, size_t at) {
+    _mm_prefetch((const char *)p + at, _MM_HINT_T1);
+}
 
 #endif
