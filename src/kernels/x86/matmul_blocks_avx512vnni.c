@@ -41,7 +41,8 @@ ALWAYS_INLINE_512 void tile_blocks(const struct block_type t, const int R, const
             const __m512 scale = _mm512_mul_ps(d, splat_float(act_at(act.d, 4 * b, r, act_stride)));
             acc[r] = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(isum[r]), acc[r]);
             if (has_minimums(t.panel))
-                acc[r] = _mm512_fmadd_ps(minimum_of(scales), splat_float(act_at(act.s, 4 * b, r, act_stride)), acc[r]);
+                acc[r] =
+                    _mm512_fmadd_ps(minimum_of(scales), splat_float(act_at(act.s, 4 * b, r, act_stride)), acc[r]);
         }
     }
 #pragma GCC unroll 8
