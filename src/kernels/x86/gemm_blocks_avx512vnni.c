@@ -20,8 +20,8 @@ ALWAYS_INLINE_512 void unpack_panels(const struct block_type t, const uint8_t *p
                                      struct unpacked_block *to) {
     for (size_t b = 0; b < k / 32; b++, to++)
         for (size_t p = 0; p < N_PANELS; p++) {
-            const uint8_t *const panel = panels + p * panel_bytes, *const scales =
-                                                                       panel + panel_scales_at(t.panel, b);
+            const uint8_t *const panel = panels + p * panel_bytes;
+            const uint8_t *const scales = panel + panel_scales_at(t.panel, b);
 #pragma GCC unroll 8
             for (int g = 0; g < N_GROUPS; g++)
                 _mm512_storeu_si512(to->groups[g][p], t.weights(panel + panel_groups_at(t.panel, b), g));
