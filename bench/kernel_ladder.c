@@ -104,7 +104,7 @@ enum way { WAY_MATMUL, WAY_GEMM, N_WAYS };
 // Time of one product with n_rows rows over all copies.
 static double product_ns(const struct kernel_set *set, const struct matrix *m, size_t n_out, size_t n_rows,
                          enum way way) {
-    const size_t stride = act_bytes(m->ops->act, K);
+    const size_t stride = act_row_stride(m->ops->act, K);
     float row[K];
     for (size_t r = 0; r < n_rows; r++) {
         for (size_t i = 0; i < K; i++) row[i] = noise(r * K + i + 7);

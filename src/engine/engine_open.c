@@ -29,7 +29,7 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
 static rn_status choose_machine(rn_engine *e, rn_error *err) {
     enum cpu_set set = cpu_set_detect(CPU_N_SETS);
     rn_status st = RN_OK;
-    snprintf(e->cpu_reason, sizeof e->cpu_reason, "the best set of this build that this machine has");
+    cpu_set_reason(set, cpu_set_lacks, e->cpu_reason, sizeof e->cpu_reason);
     if (e->opt.cpu) {
         snprintf(e->cpu_reason, sizeof e->cpu_reason, "asked for; the best here is %s", cpu_set_name(set));
         st = cpu_set_by_name(e->opt.cpu, &set, err);

@@ -75,6 +75,9 @@ static inline struct act_q8_k act_q8_k_view(const void *act, size_t k) {
                              (const int16_t *)(const void *)pairs, b16, b16 + act_q8_pad64(32 * n_block)};
 }
 size_t act_bytes(enum act_format f, size_t k); // a multiple of 64
+// How far apart prepared rows are best kept: an odd number of lines, so that 16 rows read side by side do not lie in the same few sets
+// of the first-level cache (BF16 rows of 2048 numbers, 4096 bytes apart, would all lie in one).
+static inline size_t act_row_stride(enum act_format f, size_t k) { return act_bytes(f, k) | 64; }
 
 // Matrix product for one tensor type. W is n_out rows of k elements, in the file's layout (pack == NULL) or in panels of
 // PANEL_ROWS rows made by pack; a panel never spans the end: the last one is padded with zero rows.
@@ -173,6 +176,10 @@ struct kernel_set {
 enum cpu_set cpu_set_detect(enum cpu_set highest);
 bool cpu_set_available(enum cpu_set s);
 const char *cpu_set_name(enum cpu_set s);
+// What a set needs and this machine lacks: "AVX2"; NULL: nothing.
+const char *cpu_set_lacks(enum cpu_set s);
+// Why `best` is the best set here, in words: what the next higher one of this build lacks. lacks: cpu_set_lacks.
+void cpu_set_reason(enum cpu_set best, const char *(*lacks)(enum cpu_set), char *out, size_t out_bytes);
 // RN_E_ARG: no such name (the list is named); RN_E_UNSUPPORTED: this machine lacks it (which feature).
 rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err);
 // The filled table of an available set; constant, lives for ever.

@@ -65,7 +65,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     for (int32_t i = 0; i < p->n_buffers; i++)
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < t.n; i++)
-        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_bytes(t.row[i].format, t.row[i].k);
+        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_row_stride(t.row[i].format, t.row[i].k);
     const int n_threads = pool_n_threads(b->threads);
     return bytes + cpu_scratch_bytes(b, p) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
@@ -78,7 +78,7 @@ static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, 
     }
     b->n_acts = (size_t)t->n;
     for (int32_t i = 0; i < t->n; i++) {
-        b->act_stride[i] = act_bytes(t->row[i].format, t->row[i].k);
+        b->act_stride[i] = act_row_stride(t->row[i].format, t->row[i].k);
         b->act_rows[i] = buffer_rows(b->p, &b->sizes, t->row[i].src);
         b->acts[i] = mem_pages(b->act_rows[i] * b->act_stride[i]);
         if (!b->acts[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for activation buffer %d", i);

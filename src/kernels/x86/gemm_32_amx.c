@@ -211,25 +211,12 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
     }
 }
 
-#define DEFINE_GEMM_32(type, ...)                                                                                    \
-    static const struct type_32 t_##type = {__VA_ARGS__};                                                            \
-    static size_t side_##type(size_t k) { return side_bytes(t_##type, k); }                                          \
-    static void start_##type(const struct gemm_pass *p) { start(t_##type, p); }                                      \
-    static void unpack_##type(const uint8_t *const panels[2], size_t k, size_t from, void *columns) {                \
-        unpack_columns(t_##type, panels, k, from, columns);                                                          \
-    }                                                                                                                \
-    static void multiply_##type(const struct gemm_pass *p, size_t from, const void *columns, void *sums, float *acc, \
-                                float *out, size_t out_stride) {                                                     \
-        multiply(t_##type, p, from, columns, sums, acc, out, out_stride);                                            \
-    }                                                                                                                \
-    static const struct gemm_kind gemm_##type = {ACT_Q8_32,           CHUNK,           sizeof(struct columns),       \
-                                                 sizeof(struct sums), side_##type,     start_##type,                 \
-                                                 unpack_##type,       multiply_##type, TILES_32};                    \
-    DEFINE_GEMM(type, gemm_##type)
-DEFINE_GEMM_32(q8_0, panel_q8_0, NULL, 0, false)
-DEFINE_GEMM_32(q4_0, panel_q4_0, NULL, 8, false)
-DEFINE_GEMM_32(q4_1, panel_q4_1, NULL, 0, false)
-DEFINE_GEMM_32(q5_0, panel_q5_0, NULL, 16, false)
-DEFINE_GEMM_32(q5_1, panel_q5_1, NULL, 0, false)
-DEFINE_GEMM_32(iq4_nl, panel_iq4_nl, iq4_values, 0, false)
-DEFINE_GEMM_32(mxfp4, panel_mxfp4, mxfp4_values, 0, true)
+#define TYPE_32(...)             ((struct type_32){__VA_ARGS__})
+#define DEFINE_GEMM_32(type, t32) DEFINE_TYPED_GEMM(type, ACT_Q8_32, CHUNK, TILES_32, t32)
+DEFINE_GEMM_32(q8_0, TYPE_32(panel_q8_0, NULL, 0, false))
+DEFINE_GEMM_32(q4_0, TYPE_32(panel_q4_0, NULL, 8, false))
+DEFINE_GEMM_32(q4_1, TYPE_32(panel_q4_1, NULL, 0, false))
+DEFINE_GEMM_32(q5_0, TYPE_32(panel_q5_0, NULL, 16, false))
+DEFINE_GEMM_32(q5_1, TYPE_32(panel_q5_1, NULL, 0, false))
+DEFINE_GEMM_32(iq4_nl, TYPE_32(panel_iq4_nl, iq4_values, 0, false))
+DEFINE_GEMM_32(mxfp4, TYPE_32(panel_mxfp4, mxfp4_values, 0, true))

@@ -11,8 +11,9 @@
     .matmul[slot].gemm = amx_gemm_##type
 
 // clang-format off
-#define SLOTS_AMX                                                                                             \
+#define SLOTS_AMX                                                                   \
     SLOTS_AVX512VNNI,                                                               \
+    AMX_GEMM(TENSOR_BF16, bf16, 16),                                                \
     AMX_GEMM(TENSOR_Q8_0, q8_0, 16),                                                \
     AMX_GEMM(TENSOR_Q4_0, q4_0, 16),                                                \
     AMX_GEMM(TENSOR_Q4_1, q4_1, 16),                                                \
