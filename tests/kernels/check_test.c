@@ -116,6 +116,7 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     if (ops->pack) {
         struct guarded panels = pack_all(ops, rows.data, row_bytes, s);
         struct guarded scratch = guarded_new(gemm ? ops->gemm_scratch(s.k) : 0, 0);
+        memset(scratch.data, 0xff, scratch.n); // what an op before has left: no number, whatever it is read as
         if (gemm)
             ops->gemm(panels.data, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data, out_stride,
                       scratch.data);

@@ -6,13 +6,13 @@
 #include "kernels/x86/slots_avx512.h"
 
 #define AVX512VNNI_MATMUL(act, type)                                                                                 \
-    {"avx512vnni", act, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type}
+    {"avx512vnni", act, panel_##type##_bytes, avx2_pack_##type, avx512vnni_matmul_##type}
 // The types with blocks of 32 have a second way, for more rows than fit two passes of the first.
 #define AVX512VNNI_MATMUL_32(type)                                                                                   \
     {"avx512vnni",                                                                                                   \
      ACT_Q8_32,                                                                                                      \
      panel_##type##_bytes,                                                                                           \
-     panel_##type##_pack,                                                                                            \
+     avx2_pack_##type,                                                                                               \
      avx512vnni_matmul_##type,                                                                                       \
      17,                                                                                                             \
      avx512vnni_gemm_scratch,                                                                                        \
