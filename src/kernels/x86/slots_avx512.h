@@ -7,8 +7,8 @@
 
 #define AVX512_MATMUL(act, type) {"avx512", act, panel_##type##_bytes, panel_##type##_pack, avx512_matmul_##type}
 #define AVX512_MATMUL_BF16                                                                                           \
-    {"avx512", ACT_BF16, panel_bf16_bytes, panel_bf16_pack, avx512_matmul_bf16, 3, avx512_gemm_bf16_scratch,         \
-     avx512_gemm_bf16}
+    {"avx512",           ACT_BF16, panel_bf16_bytes,         panel_bf16_pack,                                        \
+     avx512_matmul_bf16, 3,        avx512_gemm_bf16_scratch, avx512_gemm_bf16}
 
 // clang-format off
 #define SLOTS_AVX512                                                                                          \
