@@ -70,8 +70,9 @@ ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to
 }
 
 ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *const panels[2], size_t k, size_t from,
-                                      struct columns *to) {
+                                      size_t n, struct columns *to) {
     const size_t b = from / 256;
+    (void)n; // a block
     _Alignas(64) uint8_t room[256], mins[256];
     for (int p = 0; p < 2; p++) {
         const uint8_t *const unit = panels[p] + panel_k_unit_at(t.panel, k, b),
@@ -223,7 +224,7 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
     MULTIPLY_MINS(6, c->mins[1], s->min[1]);
 }
 
-ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p, size_t from,
+ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p, size_t from, size_t n,
                                   const struct columns *c, struct sums *s, float *acc, float *out,
                                   size_t out_stride) {
     const size_t b = from / 256;
@@ -232,7 +233,7 @@ ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p
         unit.a = gemm_unit(p, u, &unit.a_stride) + from;
         unit.sums = pass_sums(p, b, u * TILE_ROWS);
         unit.d = pass_d(p, b) + u * TILE_ROWS;
-        unit.at = gemm_place(p, u, b == 0, from + 256 == p->k, acc, out, out_stride);
+        unit.at = gemm_place(p, u, b == 0, from + n == p->k, acc, out, out_stride);
         if (u == 0)
             multiply_16(t, &unit, c, s, NULL);
         else
@@ -243,7 +244,7 @@ ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p
 }
 
 #define K_TYPE(...)             ((struct k_type){__VA_ARGS__})
-#define DEFINE_GEMM_K(type, kt) DEFINE_TYPED_GEMM(type, ACT_Q8_256, 256, TILES_WHOLE, kt)
+#define DEFINE_GEMM_K(type, kt) DEFINE_TYPED_GEMM(type, ACT_Q8_256, 256, 256, TILES_WHOLE, kt)
 DEFINE_GEMM_K(q2_k, K_TYPE(panel_q2_k, 16, 1, 0, true, q2_k_scales, q2_k_weights))
 DEFINE_GEMM_K(q3_k, K_TYPE(panel_q3_k, 16, 1, 2, false, q3_k_scales, q3_k_weights))
 DEFINE_GEMM_K(q4_k, K_TYPE(panel_q4_k, 32, 2, 0, true, q4_k_scales, q4_k_weights))
