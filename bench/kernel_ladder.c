@@ -16,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 1024, MOST_ROWS = 512 };
+enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 2048, MOST_ROWS = 512 };
 static const size_t few_rows[] = {2, 4, 8, 16};
 enum { N_FEW = sizeof few_rows / sizeof *few_rows };
 static const size_t FROM_MEMORY = (size_t)256 << 20; // bytes of copies
@@ -95,8 +95,11 @@ static void free_matrix(struct matrix *m, size_t n_out) {
     mem_pages_free(m->packed, m->bytes * m->n_copies);
 }
 
-static uint8_t act[MOST_ROWS * 4 * (K + 256)];
-static float out[MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS *N_OUT_SMALL : 16 * N_OUT];
+// Of large pages, as the engine's buffers are: rows of the output lie pages apart.
+static const size_t ACT_BYTES = MOST_ROWS * 4 * (K + 256);
+static const size_t OUT_BYTES = sizeof(float) * (MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS * N_OUT_SMALL : 16 * N_OUT);
+static uint8_t *act;
+static float *out;
 static void *scratch;
 
 enum way { WAY_MATMUL, WAY_GEMM, N_WAYS };
@@ -236,6 +239,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : usage);
         return 2;
     }
+    act = pages(ACT_BYTES);
+    out = pages(OUT_BYTES);
     const fp_mode mode = fp_mode_enter();
     if (products) printf("%d x %d weights    read  one row   share   2, 4, 8, 16 rows / 1      TOPS\n", N_OUT, K);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
@@ -251,5 +256,7 @@ int main(int argc, char **argv) {
             if (attention && cpu_set_available(s) && (only == CPU_N_SETS || only == s))
                 ladder_attention(kernel_set_get(s), c);
     fp_mode_leave(mode);
+    mem_pages_free(act, ACT_BYTES);
+    mem_pages_free(out, OUT_BYTES);
     return 0;
 }

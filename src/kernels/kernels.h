@@ -99,11 +99,14 @@ struct matmul_ops {
     void (*gemm)(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride, size_t n_rows, float *out,
                  size_t out_stride, void *scratch);
 };
+static inline bool matmul_by_gemm(const struct matmul_ops *ops, size_t n_rows) {
+    return ops->gemm_rows && n_rows >= ops->gemm_rows;
+}
 // By whichever of the two is the better for n_rows.
 static inline void matmul_run(const struct matmul_ops *ops, const void *w, size_t row_bytes, size_t n_out, size_t k,
                               const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride,
                               void *scratch) {
-    if (ops->gemm_rows && n_rows >= ops->gemm_rows)
+    if (matmul_by_gemm(ops, n_rows))
         ops->gemm(w, n_out, k, x, act_stride, n_rows, out, out_stride, scratch);
     else
         ops->matmul(w, row_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);

@@ -3,8 +3,10 @@
 #include "base/checked.h"
 #include <string.h>
 
-// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel.
+// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel. A way for many
+// rows unpacks panels once for each pass: it takes as many rows as its figures were measured with.
 #define ROWS_PASS_BYTES ((size_t)512 << 10)
+#define GEMM_PASS_ROWS  512
 
 typedef void (*op_fn)(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end);
 
@@ -73,7 +75,8 @@ static void multiply(struct cpu_backend *b, const struct cpu_op *o, const uint8_
     const bool plain = o->format == ACT_F32;
     const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
     const size_t x_stride = plain ? b->stride[o->op.src] * sizeof(float) : b->act_stride[o->act];
-    const size_t pass = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
+    const size_t few = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
+    const size_t pass = matmul_by_gemm(cm->ops, n_rows) ? GEMM_PASS_ROWS : few;
     for (size_t r = 0; r < n_rows; r += pass) {
         const size_t n = n_rows - r < pass ? n_rows - r : pass;
         matmul_run(cm->ops, w, cm->m->row_bytes, end - begin, cm->m->k, x + r * x_stride, x_stride, n,
@@ -109,10 +112,18 @@ static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t be
         multiply(b, o, cm->m->data + begin * cm->m->row_bytes, begin, end, n_rows, scratch);
 }
 
-// Panels are claimed a few at a time: a thread that the machine delays does not hold up the others.
+// Panels are claimed a few at a time: a thread that the machine delays does not hold up the others. A way for many rows makes something
+// of the rows for each piece, and takes panels in pairs: fewer and even pieces.
+static size_t panels_of_piece(size_t n_panels, bool by_gemm, int n_threads) {
+    if (n_threads == 1) return n_panels;
+    const size_t n = ceil_div(n_panels, (size_t)n_threads * (by_gemm ? 4 : 8));
+    return by_gemm ? round_up(n, 2) : n;
+}
+
 static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_rows, int i_thread, int n_threads) {
-    const size_t n_out = b->matrices[o->op.matrix].m->n_out, n_panels = ceil_div(n_out, PANEL_ROWS);
-    const size_t piece = n_threads == 1 ? n_panels : ceil_div(n_panels, (size_t)n_threads * 8);
+    const struct cpu_matrix *const cm = &b->matrices[o->op.matrix];
+    const size_t n_out = cm->m->n_out, n_panels = ceil_div(n_out, PANEL_ROWS);
+    const size_t piece = panels_of_piece(n_panels, matmul_by_gemm(cm->ops, n_rows), n_threads);
     for (;;) {
         const size_t i = atomic_fetch_add_explicit(o->claimed, piece, memory_order_relaxed);
         if (i >= n_panels) return;

@@ -7,14 +7,12 @@
 #include "kernels/x86/amx.h"
 #include "kernels/x86/gemm_amx.h"
 
-enum { CHUNK = 256 };
-
 struct columns {
     _Alignas(64) const uint8_t *panel[2]; // from the chunk on
 };
 
-static void unpack(const uint8_t *const panels[2], size_t k, size_t from, void *columns) {
-    (void)k;
+static void unpack(const uint8_t *const panels[2], size_t k, size_t from, size_t n, void *columns) {
+    (void)k, (void)n;
     for (int p = 0; p < 2; p++) ((struct columns *)columns)->panel[p] = panels[p] + 2 * PANEL_ROWS * from;
 }
 
@@ -64,25 +62,25 @@ static inline __attribute__((always_inline)) void multiply_units(const int n_uni
     }
 }
 
-static void multiply(const struct gemm_pass *p, size_t from, const void *columns, void *sums, float *acc, float *out,
-                     size_t out_stride) {
-    const bool is_first = from == 0, is_last = from + CHUNK >= p->k;
-    const size_t n_steps = ceil_div(is_last ? p->k - from : CHUNK, 32);
+static void multiply(const struct gemm_pass *p, size_t from, size_t n, const void *columns, void *sums, float *acc,
+                     float *out, size_t out_stride) {
+    const bool is_first = from == 0, is_last = from + n == p->k;
+    const size_t n_steps = ceil_div(n, 32);
     (void)sums;
     for (size_t u = 0; u < p->n_units; u += 2) {
         struct units r;
-        const size_t n = p->n_units - u < 2 ? 1 : 2;
-        for (size_t i = 0; i < n; i++) {
+        const size_t n_units = p->n_units - u < 2 ? 1 : 2;
+        for (size_t i = 0; i < n_units; i++) {
             r.a[i] = gemm_unit(p, u + i, &r.a_stride[i]) + 2 * from;
             r.at[i] = gemm_place(p, u + i, is_first, is_last, acc, out, out_stride);
         }
-        if (n == 2)
+        if (n_units == 2)
             multiply_units(2, &r, columns, n_steps, is_first);
         else
             multiply_units(1, &r, columns, n_steps, is_first);
     }
 }
 
-static const struct gemm_kind gemm_bf16 = {ACT_BF16, CHUNK,      sizeof(struct columns), 0, NULL, NULL, unpack,
-                                           multiply, TILES_WHOLE};
+static const struct gemm_kind gemm_bf16 = {
+    ACT_BF16, 256, 32, sizeof(struct columns), 0, NULL, NULL, unpack, multiply, TILES_WHOLE};
 DEFINE_GEMM(bf16, gemm_bf16)

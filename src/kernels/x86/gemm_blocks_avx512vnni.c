@@ -91,7 +91,7 @@ static void run_gemm(const struct gemm_type *t, const uint8_t *panels, size_t pa
     size_t o = 0;
     for (; n_out - o > PANEL_ROWS; o += N_PANELS * PANEL_ROWS, panels += N_PANELS * panel_bytes) {
         const size_t n_second = n_out - o - PANEL_ROWS;
-        const __mmask16 valid = n_second < PANEL_ROWS ? (__mmask16)((1u << n_second) - 1) : 0xffff;
+        const __mmask16 valid = (__mmask16)(n_second < PANEL_ROWS ? (1u << n_second) - 1 : 0xffff);
         t->unpack(panels, panel_bytes, k, scratch);
         for (size_t r = 0, rows; r < n_rows; r += rows) {
             rows = n_rows - r < MOST_ROWS ? n_rows - r : MOST_ROWS;
