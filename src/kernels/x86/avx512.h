@@ -20,7 +20,6 @@ void avx512_gemm_bf16(const void *w, size_t n_out, size_t k, const void *x, size
                       float *out, size_t out_stride, void *scratch);
 
 void avx512_prepare_bf16(const float *x, size_t k, void *act);
-void avx512_prepare_q8_32(const float *x, size_t k, void *act);
 void avx512_prepare_q8_256(const float *x, size_t k, void *act);
 
 float avx512_row_max(const float *x, size_t n);

@@ -23,14 +23,14 @@ struct group_tiles {
 void run_groups(const struct group_tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
                 const void *x, size_t x_stride, size_t n_rows, float *out, size_t out_stride);
 
-enum { GROUP_AHEAD = 8192 }; // bytes; measured, docs/kernels.md
+enum { GROUP_AHEAD = 2048 }; // bytes; measured, docs/kernels.md
 
 // Prefetches the lines that P panels, of which byte `at` is read now, need GROUP_AHEAD bytes later: near their ends those of the next
 // group's. Once for each line.
 ALWAYS_INLINE_512 void prefetch_group(const int P, const uint8_t *panels, size_t panel_bytes, size_t at) {
     const size_t ahead = at + GROUP_AHEAD, next = (size_t)(P - 1) * panel_bytes;
     const uint8_t *const line = panels + (ahead < panel_bytes ? ahead : ahead + next);
-    for (int p = 0; p < P; p++) _mm_prefetch((const char *)line + (size_t)p * panel_bytes, _MM_HINT_T1);
+    for (int p = 0; p < P; p++) _mm_prefetch((const char *)line + (size_t)p * panel_bytes, _MM_HINT_T0);
 }
 
 // Panel p's 16 outputs of row r.

@@ -31,11 +31,13 @@ float avx512_row_max(const float *x, size_t n) {
 
 float avx512_row_sum_squares(const float *x, size_t n) {
     __m512 s = _mm512_setzero_ps();
-    for (size_t i = 0; i < n; i += LANES) {
-        const __m512 v = _mm512_maskz_loadu_ps(lanes_left(n - i), x + i);
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        const __m512 v = _mm512_loadu_ps(x + i);
         s = _mm512_fmadd_ps(v, v, s);
     }
-    return sum_of_lanes(s);
+    const __m512 v = _mm512_maskz_loadu_ps(first_lanes(n - i), x + i);
+    return sum_of_lanes(_mm512_fmadd_ps(v, v, s));
 }
 
 float avx512_row_sum_exp(const float *x, size_t n, float m) {
