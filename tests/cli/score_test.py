@@ -180,8 +180,9 @@ def bench_measures_only_what_was_asked_for():
     equal((r['prefill_tok_s'], r['ttft_ms'], r['decode_tok_s'] > 0), (None, None, True))
     r, = runnel('bench', '-p', '8', '-n', '0', '-r', '1', '--json').ok().lines[0]
     equal((r['prefill_tok_s'] > 0, r['decode_tok_s'], r['read_gb_s']), (True, None, None))
-    page = runnel('bench', '-p', '8', '-n', '4', '-r', '1').ok().text.splitlines()
-    equal(len(page), 2)
+    page, memory = runnel('bench', '-p', '8', '-n', '4', '-r', '1').ok().text.split('\n\n')
+    page = page.splitlines()
+    equal((len(page), memory.split()[0]), (2, 'memory'))
     check(page[0].split()[:3] == ['threads', 'depth', 'prompt'] and all(len(line) <= 80 for line in page), page)
 
 

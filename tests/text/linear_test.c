@@ -12,10 +12,7 @@
 #include <time.h>
 
 #ifdef TESTS_SANITIZED
-enum {
-    MIB = 1 << 17,
-    LONG = 1 << 15
-}; // how time grows is seen without sanitizers
+enum { MIB = 1 << 17, LONG = 1 << 15 }; // how time grows is seen without sanitizers
 #else
 enum { MIB = 1 << 20, LONG = 1 << 17 };
 #endif

@@ -4,4 +4,9 @@
 
 #include "kernels/kv_layout.h"
 
+void avx512_kv_f32_attend(const struct attend_block *a);
+void avx512_kv_f16_attend(const struct attend_block *a);
+void avx512_kv_q8_attend(const struct attend_block *a);
+void avx512_kv_bf16_attend(const struct attend_block *a);
+
 #endif
