@@ -60,6 +60,11 @@ def main():
     sys.exit(failed > 0)
 
 
+def skip_under_tsan(why):
+    if b'__tsan_init' in pathlib.Path(PROGRAM).read_bytes():
+        raise Skip(why)
+
+
 def check(holds, *why):
     if not holds:
         raise AssertionError(' '.join(map(str, why)))
