@@ -211,7 +211,7 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
     }
 }
 
-#define TYPE_32(...)             ((struct type_32){__VA_ARGS__})
+#define TYPE_32(...)              ((struct type_32){__VA_ARGS__})
 #define DEFINE_GEMM_32(type, t32) DEFINE_TYPED_GEMM(type, ACT_Q8_32, CHUNK, TILES_32, t32)
 DEFINE_GEMM_32(q8_0, TYPE_32(panel_q8_0, NULL, 0, false))
 DEFINE_GEMM_32(q4_0, TYPE_32(panel_q4_0, NULL, 8, false))

@@ -94,8 +94,9 @@ static inline void gemm_fetch_place(const struct gemm_place *at, size_t r) {
         multiply(t, p, from, columns, sums, acc, out, out_stride);                                                   \
     }                                                                                                                \
     static const struct gemm_kind gemm_##type = {                                                                    \
-        act,          chunk,         sizeof(struct columns), sizeof(struct sums), side_##type,                       \
-        start_##type, unpack_##type, multiply_##type,        tiles};                                                 \
+        act,         chunk,        sizeof(struct columns), sizeof(struct sums),                                      \
+        side_##type, start_##type, unpack_##type,          multiply_##type,                                          \
+        tiles};                                                                                                      \
     DEFINE_GEMM(type, gemm_##type)
 
 #endif

@@ -230,8 +230,7 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
 }
 
 ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p, size_t from,
-                                  const struct columns *c, struct sums *s, float *acc, float *out,
-                                  size_t out_stride) {
+                                const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
     const size_t b = from / 256;
     struct unit unit, before = {0};
     for (size_t u = 0; u < p->n_units; u++) {
