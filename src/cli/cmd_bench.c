@@ -7,7 +7,6 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
-#include "cli/memory_print.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -23,7 +22,6 @@ typedef struct bench {
     bench_ground ground;
     bench_row *rows;
     size_t n_rows;
-    bytes memory_text; // of the last engine, after its last case
 } bench;
 
 // From now on the peak counts anew, where the kernel lets us (proc(5), /proc/PID/clear_refs).
@@ -124,8 +122,6 @@ static int measure(bench *b, bench_case c) {
     if (st != RN_OK) return machine_failed(&err);
     row->peak_mb = peak_mb();
     if (rn_engine_get_memory(b->on.engine, &row->memory, &err) != RN_OK) return machine_failed(&err);
-    b->memory_text.n = 0;
-    memory_add_table(&b->memory_text, &engine, &row->memory);
     find_batch_1(b, row);
     progress_hide(&b->on.bar);
     if (b->old) bench_old_find(b->old, row);
@@ -208,13 +204,10 @@ static int answer(bench *b) {
     progress_hide(&b->on.bar);
     if (b->old) bench_old_say_rest(b->old, b->here.processor);
     if (b->wish.trace_path && !bench_trace_commit(&b->trace)) code = EXIT_CODE_FAILED;
-    if (b->wish.is_json) {
+    if (b->wish.is_json)
         bench_print_json(b->rows, b->n_rows, &b->here, &text);
-    } else {
+    else
         bench_print_text(b->rows, b->n_rows, &b->here, &text);
-        bytes_add_text(&text, "\n");
-        bytes_add(&text, b->memory_text.data, b->memory_text.n);
-    }
     output_write(&out, text.data, text.n);
     bytes_free(&text);
     for (size_t i = 0; i < b->n_rows && b->wish.fails_when_slower; i++)
@@ -282,7 +275,6 @@ int cmd_bench(int n_args, char **args) {
     free(b.rows);
     bench_trace_drop(&b.trace);
     bench_old_free(b.old);
-    bytes_free(&b.memory_text);
     machine_close(&b.on);
     return code;
 }

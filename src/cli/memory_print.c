@@ -42,6 +42,18 @@ void memory_add_table(bytes *to, const rn_engine_info *e, const rn_memory *m) {
     add_line(to, "in huge pages", "", human_size(m->huge_bytes, text));
 }
 
+void memory_add_sentence(bytes *to, const rn_memory *m) {
+    char text[HUMAN_BYTES];
+    uint64_t now = 0;
+    for (size_t i = 0; i < RN_N_MEMORY_KINDS; i++) now += m->part[i].resident;
+    const uint64_t rest = m->process_bytes > now ? m->process_bytes - now : 0;
+    bytes_add_format(to, "memory %s: ", human_size(now + rest, text));
+    for (size_t i = 0; i < RN_N_MEMORY_KINDS; i++)
+        if (m->part[i].resident)
+            bytes_add_format(to, "%s %s, ", kinds[i].label, human_size(m->part[i].resident, text));
+    bytes_add_format(to, "program and libraries %s", human_size(rest, text));
+}
+
 static void put_size(json_writer *w, const char *name, uint64_t v) {
     json_put_key(w, name);
     json_put_u64(w, v);
