@@ -96,7 +96,8 @@ static void free_matrix(struct matrix *m, size_t n_out) {
 
 // Of large pages, as the engine's buffers are: rows of the output lie pages apart.
 static const size_t ACT_BYTES = MOST_ROWS * 4 * (K + 256);
-static const size_t OUT_BYTES = sizeof(float) * (MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS * N_OUT_SMALL : 16 * N_OUT);
+static const size_t OUT_BYTES =
+    sizeof(float) * (MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS * N_OUT_SMALL : 16 * N_OUT);
 static uint8_t *act;
 static float *out;
 static void *scratch;

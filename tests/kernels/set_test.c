@@ -47,8 +47,9 @@ TEST(the_reason_for_a_set_names_what_the_next_one_lacks) {
     char text[160];
 #if defined(__x86_64__)
     cpu_set_reason(CPU_AVX512VNNI, tiles_refused, text, sizeof text);
-    CHECK_STR(text, "the best set of this build that this machine has; amx needs the operating system's permission to "
-                    "use AMX tiles");
+    CHECK_STR(text,
+              "the best set of this build that this machine has; amx needs the operating system's permission to "
+              "use AMX tiles");
     cpu_set_reason(CPU_AMX, tiles_refused, text, sizeof text); // what follows is of other processors
     CHECK_STR(text, best);
     cpu_set_reason(CPU_AVX512VNNI, tiles_refused, text, 60); // cut, with a terminator

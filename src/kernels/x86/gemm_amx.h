@@ -83,19 +83,19 @@ static inline void gemm_fetch_place(const struct gemm_place *at, size_t r) {
 
 // The same for a file whose inlined side_bytes(), start(), unpack_columns() and multiply() take what distinguishes the type, a
 // constant, before the arguments of struct gemm_kind's functions.
-#define DEFINE_TYPED_GEMM(type, act, most, step, tiles, t)                                                                \
+#define DEFINE_TYPED_GEMM(type, act, most, step, tiles, t)                                                           \
     static size_t side_##type(size_t k) { return side_bytes(t, k); }                                                 \
     static void start_##type(const struct gemm_pass *p) { start(t, p); }                                             \
-    static void unpack_##type(const uint8_t *const panels[2], size_t k, size_t from, size_t n, void *columns) {                \
-        unpack_columns(t, panels, k, from, n, columns);                                                                 \
+    static void unpack_##type(const uint8_t *const panels[2], size_t k, size_t from, size_t n, void *columns) {      \
+        unpack_columns(t, panels, k, from, n, columns);                                                              \
     }                                                                                                                \
-    static void multiply_##type(const struct gemm_pass *p, size_t from, size_t n, const void *columns, void *sums, float *acc, \
-                                float *out, size_t out_stride) {                                                     \
-        multiply(t, p, from, n, columns, sums, acc, out, out_stride);                                                   \
+    static void multiply_##type(const struct gemm_pass *p, size_t from, size_t n, const void *columns, void *sums,   \
+                                float *acc, float *out, size_t out_stride) {                                         \
+        multiply(t, p, from, n, columns, sums, acc, out, out_stride);                                                \
     }                                                                                                                \
     static const struct gemm_kind gemm_##type = {                                                                    \
-        act, most, step, sizeof(struct columns), sizeof(struct sums), side_##type,                       \
-        start_##type, unpack_##type, multiply_##type,        tiles};                                                 \
+        act,         most,         step,          sizeof(struct columns), sizeof(struct sums),                       \
+        side_##type, start_##type, unpack_##type, multiply_##type,        tiles};                                    \
     DEFINE_GEMM(type, gemm_##type)
 
 #endif

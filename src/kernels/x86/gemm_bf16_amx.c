@@ -81,6 +81,6 @@ static void multiply(const struct gemm_pass *p, size_t from, size_t n, const voi
     }
 }
 
-static const struct gemm_kind gemm_bf16 = {
-    ACT_BF16, 256, 32, sizeof(struct columns), 0, NULL, NULL, unpack, multiply, TILES_WHOLE};
+static const struct gemm_kind gemm_bf16 = {ACT_BF16, 256,      32,         sizeof(struct columns), 0, NULL, NULL,
+                                           unpack,   multiply, TILES_WHOLE};
 DEFINE_GEMM(bf16, gemm_bf16)

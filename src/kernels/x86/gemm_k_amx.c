@@ -40,7 +40,8 @@ ALWAYS_INLINE_512 void unpack_part(const struct k_type t, const uint8_t *unit, c
     const __m512i low_byte = _mm512_and_si512(sc, _mm512_set1_epi32(0xff));
     const __m512i sc_even = _mm512_or_si512(low_byte, _mm512_slli_epi32(low_byte, 16)),
                   sc_odd = _mm512_slli_epi16(sc_even, 8);
-    const __m512i above = words_left(_mm512_mask_blend_epi16(0xaaaaaaaa, sc, _mm512_slli_epi32(sc, 16)), t.above_shift);
+    const __m512i above =
+        words_left(_mm512_mask_blend_epi16(0xaaaaaaaa, sc, _mm512_slli_epi32(sc, 16)), t.above_shift);
 #pragma GCC unroll 8
     for (int g = 0; g < t.part / 4; g++) {
         const int group = part * t.part / 4 + g;
@@ -63,7 +64,8 @@ ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to
 #pragma GCC unroll 16
     for (int part = 0; part < n_parts; part++) {
         const __m512i line = line_at(mins + part / 4 * PANEL_LINE);
-        const __m512i m = _mm512_and_si512(_mm512_srli_epi32(line, (unsigned)(part % 4 * 8)), _mm512_set1_epi32(0xff));
+        const __m512i m =
+            _mm512_and_si512(_mm512_srli_epi32(line, (unsigned)(part % 4 * 8)), _mm512_set1_epi32(0xff));
         const __m512i f = as_bits(_mm512_cvtepi32_ps(m));
         _mm512_store_si512(to + part * TILE_LINE, _mm512_or_si512(f, _mm512_srli_epi32(f, 16)));
     }
@@ -75,8 +77,9 @@ ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *cons
     (void)n; // a block
     _Alignas(64) uint8_t room[256], mins[256];
     for (int p = 0; p < 2; p++) {
-        const uint8_t *const unit = panels[p] + panel_k_unit_at(t.panel, k, b),
-                             *const d = panels[p] + panel_k_d_at(t.panel, k, b);
+        const uint8_t *const unit = panels[p] + panel_k_unit_at(t.panel, k, b), *const d =
+                                                                                    panels[p] +
+                                                                                    panel_k_d_at(t.panel, k, b);
         for (size_t i = 0; i < t.panel.unit_bytes; i += PANEL_LINE)
             _mm_prefetch((const char *)unit + t.panel.unit_bytes + i, _MM_HINT_T1);
         const uint8_t *const scales = t.scales(unit, room, mins);
@@ -118,7 +121,8 @@ ALWAYS_INLINE_512 void start(const struct k_type t, const struct gemm_pass *p) {
         const struct act_q8_k act = act_q8_k_view(unit + r % TILE_ROWS * stride, p->k);
         for (size_t b = 0; b < p->k / 256; b++) {
             pass_d(p, b)[r] = act.d[b];
-            if (t.has_min) put_sums(t.part == 16 ? act.b16 + 32 * b : act.b32 + 16 * b, 256 / t.part, pass_sums(p, b, r));
+            if (t.has_min)
+                put_sums(t.part == 16 ? act.b16 + 32 * b : act.b32 + 16 * b, 256 / t.part, pass_sums(p, b, r));
         }
     }
 }
@@ -212,7 +216,8 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
     for (size_t i = 0; i < K_TILES; i++) {
         multiply_64(t, u->a + 64 * i, u->a_stride, c->planes + i * (size_t)(2 * t.n_planes * TILE_BYTES));
         for (size_t r = TILE_ROWS + 4 * i; r < TILE_ROWS + 4 * i + 4; r++) {
-            for (size_t j = 0; j < K_TILES; j++) _mm_prefetch((const char *)u->a + r * u->a_stride + 64 * j, _MM_HINT_T0);
+            for (size_t j = 0; j < K_TILES; j++)
+                _mm_prefetch((const char *)u->a + r * u->a_stride + 64 * j, _MM_HINT_T0);
             gemm_fetch_place(&u->at, r);
         }
         if (before) add_rows(t, s, c, &before->at, before->d, 4 * (int)i, 4);
@@ -225,8 +230,7 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
 }
 
 ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p, size_t from, size_t n,
-                                  const struct columns *c, struct sums *s, float *acc, float *out,
-                                  size_t out_stride) {
+                                const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
     const size_t b = from / 256;
     struct unit unit, before = {0};
     for (size_t u = 0; u < p->n_units; u++) {
