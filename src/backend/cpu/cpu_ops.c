@@ -68,15 +68,13 @@ static void op_gather(struct cpu_backend *b, const struct cpu_op *o, size_t begi
                b->p->width[o->op.dst] * sizeof(float));
 }
 
-// Outputs [begin, end) of the matrix for all rows, in passes of rows that fit the cache.
-static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
-                        void *scratch) {
+// Outputs [begin, end) of the matrix, whose weights are w, for all rows, in passes of rows that fit the cache.
+static void multiply(struct cpu_backend *b, const struct cpu_op *o, const uint8_t *w, size_t begin, size_t end,
+                     size_t n_rows, void *scratch) {
     const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
     const bool plain = o->format == ACT_F32;
     const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
     const size_t x_stride = plain ? b->stride[o->op.src] * sizeof(float) : b->act_stride[o->act];
-    const uint8_t *w =
-        cm->panels ? cm->panels + begin / PANEL_ROWS * cm->panel_bytes : cm->m->data + begin * cm->m->row_bytes;
     const size_t few = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
     const size_t pass = matmul_by_gemm(cm->ops, n_rows) ? GEMM_PASS_ROWS : few;
     for (size_t r = 0; r < n_rows; r += pass) {
@@ -86,6 +84,32 @@ static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t be
     }
     if (o->op.vec)
         for (size_t r = 0; r < n_rows; r++) b->k->add(row(b, o->op.dst, r) + begin, o->op.vec + begin, end - begin);
+}
+
+// The same where the set wants panels and none are kept: a few are made, multiplied with, and overwritten by the next.
+static void multiply_rows(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
+                          uint8_t *scratch) {
+    const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+    const size_t at_once = cpu_panels_at_once(cm->ops, cm->m->k);
+    for (size_t from = begin, to; from < end; from = to) {
+        to = end - from < at_once * PANEL_ROWS ? end : from + at_once * PANEL_ROWS;
+        for (size_t row = from; row < to; row += PANEL_ROWS)
+            cm->ops->pack(cm->m->data + row * cm->m->row_bytes, cm->m->row_bytes,
+                          to - row < PANEL_ROWS ? (int)(to - row) : PANEL_ROWS, cm->m->k,
+                          scratch + (row - from) / PANEL_ROWS * cm->panel_bytes);
+        multiply(b, o, scratch, from, to, n_rows, scratch + at_once * cm->panel_bytes);
+    }
+}
+
+static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
+                        void *scratch) {
+    const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+    if (cm->panels)
+        multiply(b, o, cm->panels + begin / PANEL_ROWS * cm->panel_bytes, begin, end, n_rows, scratch);
+    else if (cm->panel_bytes)
+        multiply_rows(b, o, begin, end, n_rows, scratch);
+    else
+        multiply(b, o, cm->m->data + begin * cm->m->row_bytes, begin, end, n_rows, scratch);
 }
 
 // Panels are claimed a few at a time: a thread that the machine delays does not hold up the others. A way for many rows makes something

@@ -23,5 +23,6 @@ AMX_GEMM_DECLARE(q4_k);
 AMX_GEMM_DECLARE(q5_k);
 AMX_GEMM_DECLARE(q6_k);
 AMX_GEMM_DECLARE(iq4_xs);
+void amx_kv_bf16_attend(const struct attend_block *a);
 
 #endif
