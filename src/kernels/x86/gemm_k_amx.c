@@ -59,7 +59,7 @@ ALWAYS_INLINE_512 void unpack_part(const struct k_type t, const uint8_t *unit, c
     }
 }
 
-// Minimums as BF16 numbers, each twice.
+// Minimums as BF16 numbers, each twice; zeros for the parts that a type with fewer than 16 does not have: a tile multiplies all 16.
 ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to) {
 #pragma GCC unroll 16
     for (int part = 0; part < n_parts; part++) {
@@ -69,6 +69,7 @@ ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to
         const __m512i f = as_bits(_mm512_cvtepi32_ps(m));
         _mm512_store_si512(to + part * TILE_LINE, _mm512_or_si512(f, _mm512_srli_epi32(f, 16)));
     }
+    for (int part = n_parts; part < 16; part++) _mm512_store_si512(to + part * TILE_LINE, _mm512_setzero_si512());
 }
 
 ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *const panels[2], size_t k, size_t from,

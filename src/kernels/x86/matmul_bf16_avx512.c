@@ -101,10 +101,11 @@ void avx512_matmul_bf16(const void *w, size_t row_bytes, size_t n_out, size_t k,
 // Rows are widened so many at a time, a line further apart than they are long: else their lines would fall into the same few places of
 // the cache.
 enum { WIDE_ROWS = 8 * MOST_ROWS };
-static size_t wide_stride(size_t k) { return 4 * ((k + BLOCK - 1) / BLOCK * BLOCK) + PANEL_LINE; }
+static size_t filled_up(size_t k) { return (k + BLOCK - 1) / BLOCK * BLOCK; }
+static size_t wide_stride(size_t k) { return 4 * filled_up(k) + PANEL_LINE; }
 
 static void widen(const uint16_t *row, size_t k, float *to) {
-    for (size_t i = 0; i < k; i += 16) { // rows are filled up to a multiple of 32
+    for (size_t i = 0; i < filled_up(k); i += 16) { // as the rows are
         const __m512i v = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(row + i)));
         _mm512_storeu_ps(to + i, even(v));
     }
