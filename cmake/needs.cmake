@@ -7,7 +7,7 @@ endif()
 
 set(RUNNEL_NEEDS_STATIC "") # the same for whoever links the static library
 set(missing "")
-foreach(need "PCRE2 libpcre2-8 10.30 libpcre2-dev" "UTF8PROC libutf8proc 2.5 libutf8proc-dev"
+foreach(need "PCRE2 libpcre2-8 10.40 libpcre2-dev" "UTF8PROC libutf8proc 2.5 libutf8proc-dev"
         "JANSSON jansson 2.12 libjansson-dev")
     separate_arguments(need)
     list(GET need 0 name)

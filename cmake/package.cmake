@@ -2,8 +2,11 @@
 # `./dev package` makes them of the preset `package`; tools/try_package.sh installs them on a bare system.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME runnel)
-if(NOT CPACK_PACKAGE_CONTACT)
-    set(CPACK_PACKAGE_CONTACT "the runnel authors <runnel@localhost>")
+# Who answers for the packages: -DCPACK_PACKAGE_CONTACT, else what Debian's tools take from the environment, else nobody's address.
+if(NOT CPACK_PACKAGE_CONTACT AND DEFINED ENV{DEBEMAIL})
+    set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+elseif(NOT CPACK_PACKAGE_CONTACT)
+    set(CPACK_PACKAGE_CONTACT "the runnel authors")
 endif()
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
@@ -33,7 +36,7 @@ This package has the program, a small story model, and the shared library.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME librunnel-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "runnel (= ${PROJECT_VERSION}), libpcre2-dev (>= 10.30), libutf8proc-dev (>= 2.5), libjansson-dev (>= 2.12)")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "runnel (= ${PROJECT_VERSION}), libpcre2-dev (>= 10.40), libutf8proc-dev (>= 2.5), libjansson-dev (>= 2.12)")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "streams of text out of language-model files - development files
 Headers, the static library, and what pkg-config and CMake need to build with
 runnel's library.")

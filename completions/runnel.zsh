@@ -36,15 +36,16 @@ _runnel() {
       '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '--ids=[the prompt is these token ids, taken as they are\: 1,2,3]:LIST: ' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
@@ -79,15 +80,16 @@ _runnel() {
     ;;
   batch)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--parallel=[requests that run at once, 1..1024]:N: ' \
@@ -128,15 +130,16 @@ _runnel() {
       '--logits=[write all logits, float32 \[tokens\]\[vocabulary\]]:OUT.npy:_files' \
       '--kl=[a second model, such as the one that MODEL was quantized from]:REFERENCE: ' \
       '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -146,8 +149,8 @@ _runnel() {
     ;;
   tokenize)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--add-special[begin and end tokens as the model says]' \
       '--parse-special[control-token spellings become those tokens]' \
       '--json[{"ids"\: \[..\]}]' \
@@ -158,8 +161,8 @@ _runnel() {
     ;;
   detokenize)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--special[show control tokens]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
@@ -168,15 +171,16 @@ _runnel() {
     ;;
   info)
     _arguments -s -S \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--json[one JSON object]' \
@@ -191,18 +195,26 @@ _runnel() {
       '(-p --n-prompt)--n-prompt=[tokens of the prompt]:N,...: ' \
       '(-n --n-gen)-n+[tokens generated]:N,...: ' \
       '(-n --n-gen)--n-gen=[tokens generated]:N,...: ' \
-      '(-d --depth)-d+[tokens in the context before either]:N,...: ' \
-      '(-d --depth)--depth=[tokens in the context before either]:N,...: ' \
+      '(-b --batch)-b+[streams that generate side by side, 1..64]:N,...: ' \
+      '(-b --batch)--batch=[streams that generate side by side, 1..64]:N,...: ' \
+      '(-d --depth)-d+[tokens in each context before either]:N,...: ' \
+      '(-d --depth)--depth=[tokens in each context before either]:N,...: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N,...: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N,...: ' \
+      '--kv-type=[how keys and values are kept]:TYPE,...: ' \
       '(-r --repeats)-r+[runs of each, 1..100]:N: ' \
       '(-r --repeats)--repeats=[runs of each, 1..100]:N: ' \
+      '--no-limits[do not measure what the machine can read and multiply]' \
       '--json[an array with an object for each configuration]' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--vs=[compare with a file that --json wrote]:FILE:_files' \
+      '--fail-on-regression[with --vs]' \
+      '--profile[one more run of each, and where its time went]' \
+      '--trace=[one more run of each as a timeline, in Chrome'\''s trace format]:FILE:_files' \
+      '*-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '*--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -244,15 +256,16 @@ _runnel() {
       '(-o --out)-o+[the file to write]:OUT.gguf:_files' \
       '(-o --out)--out=[the file to write]:OUT.gguf:_files' \
       '--chunk=[tokens evaluated as one text]:N: ' \
-      '(-m --model)-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \

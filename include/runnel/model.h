@@ -27,7 +27,8 @@ RN_API void rn_model_options_init(rn_model_options *o);
  * Open a model file and check everything in it.
  *
  * @param path  a GGUF file (of a split one any part), or a Hugging Face folder: config.json with model.safetensors or its shards.
- *              A file with only a vocabulary serves the text functions below and rn_model_info.
+ *              A file with only a vocabulary serves the text functions below and rn_model_info; one whose tokenizer is not known
+ *              serves token ids, with a warning to the log.
  * @param opt   NULL: defaults.
  * @param model filled on RN_OK, else NULL. Freed with rn_model_close().
  * @return RN_OK; RN_E_IO, RN_E_FORMAT (malformed: file, key or tensor, value and limit), RN_E_UNSUPPORTED (architecture or type
@@ -43,7 +44,7 @@ RN_API void rn_model_close(rn_model *model); // NULL is fine
  * @param add_special   begin and end tokens as the model file says.
  * @param parse_special spellings of control tokens in the text become those tokens. Never set it for text of strangers.
  * @param ids, n_ids    on RN_OK an array of the caller's, freed with rn_free(); NULL and 0 when there are none.
- * @return RN_OK; RN_E_UNSUPPORTED (the file has no tokenizer), RN_E_LIMIT (a pattern limit was hit: where), RN_E_NOMEM.
+ * @return RN_OK; RN_E_UNSUPPORTED (the file has no tokenizer, or one that is not known), RN_E_LIMIT (a pattern limit was hit: where), RN_E_NOMEM.
  */
 RN_API rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bool add_special,
                              bool parse_special, int32_t **ids, size_t *n_ids, rn_error *err);
@@ -72,7 +73,9 @@ typedef struct rn_model_info {
     size_t struct_size;                              // in: sizeof(rn_model_info)
     const char *path, *format, *architecture, *name; // "models/stories.gguf", "GGUF v3", "llama", ""
     bool has_weights, has_tokenizer;
-    const char *tokenizer; // "llama (SentencePiece BPE)", "gpt2 / smollm (byte-level BPE)", "none"
+    const char
+        *tokenizer; // "llama (SentencePiece BPE)", "gpt2 / smollm (byte-level BPE)", "gpt2 / x (not known)", "none"
+    const char *tokenizer_error; // why the file's tokenizer cannot be used, so that has_tokenizer is false; else NULL
     int32_t n_vocab, n_ctx_train, n_embd, n_layer, n_head, n_head_kv, head_dim, n_ff;
     uint64_t n_params;
     uint64_t file_bytes, mapped_bytes, resident_bytes; // resident: of the mapping, now
@@ -84,6 +87,8 @@ typedef struct rn_model_info {
     bool add_bos;
     const char *chat_template; // NULL: none
 } rn_model_info;
+// Is `path`, by whatever name, one of the files that the model was read from? What a program writes had better be none of them.
+RN_API bool rn_model_reads(const rn_model *model, const char *path);
 RN_API rn_status rn_model_get_info(const rn_model *model, rn_model_info *info, rn_error *err);
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 
 #include <runnel/api.h>
 #include <runnel/engine.h>
+#include <runnel/measure.h>
 #include <runnel/model.h>
 #include <runnel/request.h>
 #include <runnel/status.h>

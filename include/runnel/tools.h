@@ -78,7 +78,7 @@ RN_API rn_status rn_convert(const char *dir, const char *out, const rn_quantize_
  * @param out  the file to write; not `in`.
  * @param opt  `type` must be given.
  * @return as rn_convert(); RN_E_ARG also when a matrix is quantized already and opt does not allow it, or when the importance matrix is of
- *         another model.
+ *         another model or guides nothing.
  */
 RN_API rn_status rn_quantize(const char *in, const char *out, const rn_quantize_options *opt, rn_error *err);
 
@@ -98,6 +98,7 @@ RN_API void rn_imatrix_options_init(rn_imatrix_options *o);
  * The text is cut into chunks, each evaluated by itself.
  *
  * @param out  a GGUF file with a pair of tensors for each matrix, NAME.in_sum2 and NAME.counts, as llama.cpp reads and writes it.
+ *             Whatever has that name is replaced: rn_model_reads() tells whether it belongs to the model.
  * @return RN_OK; RN_E_ARG (no ids; an id outside the vocabulary), RN_E_LIMIT, RN_E_FORMAT (an input is not finite: of which matrix),
  *         RN_E_IO, RN_E_NOMEM, RN_E_CANCELLED.
  */

@@ -42,11 +42,20 @@ bool file_read(const char *path, size_t limit, bytes *to) {
     return ok;
 }
 
+bool file_is_same(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 bool out_file_open(out_file *f, const char *path) {
     struct stat there;
     *f = (out_file){0};
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { // renaming over a device would replace it
         say("%s: is there and is not a regular file", path);
+        return false;
+    }
+    if (!*path) {
+        say("the file to write has no name");
         return false;
     }
     *f = (out_file){.path = app_copy_text(path), .temp = app_text("%s.XXXXXX", path)};
@@ -64,14 +73,22 @@ bool out_file_open(out_file *f, const char *path) {
     return false;
 }
 
+static bool note(out_file *f, bool ok) {
+    if (!ok && f->why == 0) f->why = errno;
+    return f->why == 0;
+}
+
+bool out_file_write(out_file *f, const void *data, size_t n) {
+    return f->why == 0 && note(f, fwrite(data, 1, n, f->to) == n);
+}
+
 bool out_file_commit(out_file *f) {
-    bool ok = fflush(f->to) == 0 && !ferror(f->to) && fsync(fileno(f->to)) == 0;
-    int why = errno;
-    if (fclose(f->to) != 0 && ok) ok = false, why = errno;
+    bool ok = f->why == 0 && note(f, fflush(f->to) == 0) && note(f, fsync(fileno(f->to)) == 0);
+    ok = note(f, fclose(f->to) == 0) && ok;
     f->to = NULL;
-    if (ok && rename(f->temp, f->path) != 0) ok = false, why = errno;
+    ok = ok && note(f, rename(f->temp, f->path) == 0);
     if (!ok) {
-        say("%s: %s", f->path, strerror(why));
+        say("%s: %s", f->path, strerror(f->why));
         unlink(f->temp);
     }
     out_file_drop(f);

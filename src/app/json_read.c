@@ -69,14 +69,17 @@ bool json_item_u64(const json_item *value, uint64_t *v, char *why) {
     return true;
 }
 
-bool json_doc_parse(const char *text, size_t n_text, json_doc **doc, char *why) {
+static json_t *parse(const char *text, size_t n_text, char *why) {
     json_error_t error;
     json_t *j = json_loadb(text, n_text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    if (!j) snprintf(why, JSON_WHY, "not JSON: %s (byte %d)", error.text, error.position);
+    return j;
+}
+
+bool json_doc_parse(const char *text, size_t n_text, json_doc **doc, char *why) {
+    json_t *j = parse(text, n_text, why);
     *doc = NULL;
-    if (!j) {
-        snprintf(why, JSON_WHY, "not JSON: %s (byte %d)", error.text, error.position);
-        return false;
-    }
+    if (!j) return false;
     if (!json_is_object(j)) {
         snprintf(why, JSON_WHY, "must be an object, not %s", type_name(j));
         json_decref(j);
@@ -200,4 +203,35 @@ bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_gro
         }
     }
     return true;
+}
+
+static bool read_row(json_t *row, const member_group *group, char *why) {
+    const char *name;
+    json_t *j;
+    char member_why[JSON_WHY / 2] = "";
+    if (!json_is_object(row)) return wrong_type(row, "an object", why);
+    json_object_foreach(row, name, j) {
+        void *target;
+        const member *m = json_is_null(j) ? NULL : find_member(group, 1, name, &target);
+        if (!m || read_member(m, target, j, member_why)) continue;
+        snprintf(why, JSON_WHY / 2, "%.60s: %.180s", name, member_why);
+        return false;
+    }
+    return true;
+}
+
+bool json_read_rows(const char *text, size_t n_text, const member_group *group, json_take take, void *user,
+                    char *why) {
+    json_t *const all = parse(text, n_text, why), *row;
+    size_t i;
+    char row_why[JSON_WHY / 2] = "";
+    bool ok = all && (json_is_array(all) || wrong_type(all, "an array", why));
+    if (ok) json_array_foreach(all, i, row) {
+            ok = read_row(row, group, row_why) && take(user, row_why);
+            if (ok) continue;
+            snprintf(why, JSON_WHY, "[%zu]: %.250s", i, row_why);
+            break;
+        }
+    json_decref(all);
+    return ok;
 }

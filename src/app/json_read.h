@@ -65,6 +65,12 @@ bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_gro
 bool json_doc_has(const json_doc *doc, const char *name);
 void json_doc_free(json_doc *doc); // NULL is fine
 
+// An array of objects, each read by the rows into `target`, then handed to take(). For files of other versions of the program: members
+// that no row names, and those that are null, are passed over. What was read ends with the call. take: false, and a reason in why, ends it.
+typedef bool (*json_take)(void *user, char *why);
+bool json_read_rows(const char *text, size_t n_text, const member_group *group, json_take take, void *user,
+                    char *why);
+
 // For MEMBER_EACH. Each says in why what was wrong.
 bool json_item_text(const json_item *value, json_span *text, char *why);
 bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why);

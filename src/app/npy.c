@@ -1,11 +1,12 @@
 // app/npy.c - the head of a .npy file.
 #include "app/npy.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 // Magic, version 1.0, a 16-bit length, then a Python literal padded with blanks so that the data begins at a
 // multiple of 64.
-bool npy_write_head(FILE *to, uint64_t n_rows, uint64_t n_columns) {
+bool npy_write_head(out_file *to, uint64_t n_rows, uint64_t n_columns) {
     enum { HEAD = 128, FRONT = 10 };
     char head[HEAD];
     memset(head, ' ', sizeof head);
@@ -15,5 +16,5 @@ bool npy_write_head(FILE *to, uint64_t n_rows, uint64_t n_columns) {
                            n_columns);
     head[FRONT + n] = ' ';
     head[HEAD - 1] = '\n';
-    return fwrite(head, 1, HEAD, to) == HEAD;
+    return out_file_write(to, head, HEAD);
 }

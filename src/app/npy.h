@@ -9,6 +9,6 @@
 
 // The head of a float32 array [n_rows][n_columns] in C order; the rows follow as they are in memory
 // (little-endian).
-bool npy_write_head(FILE *to, uint64_t n_rows, uint64_t n_columns);
+bool npy_write_head(out_file *to, uint64_t n_rows, uint64_t n_columns);
 
 #endif

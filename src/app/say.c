@@ -12,8 +12,10 @@ void say(const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(line + n_front, sizeof line - n_front - 1, fmt, args);
     va_end(args);
-    for (char *c = line; *c; c++)
-        if (((unsigned char)*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+    for (unsigned char *c = (unsigned char *)line; *c; c++) {
+        if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) c[0] = c[1] = '?'; // U+0080..U+009F: controls as well
+    }
     strcat(line, "\n");
     fputs(line, stderr);
     fflush(stderr);

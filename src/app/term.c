@@ -22,6 +22,15 @@ bool term_colour(int fd) {
     return term_can_draw(fd) && !(no && *no);
 }
 
+bool term_utf8(void) {
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *v = getenv(variables[i]);
+        if (v && *v) return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+    }
+    return false;
+}
+
 void term_add_plain(bytes *to, const char *text, size_t n_text) {
     const unsigned char *const s = (const unsigned char *)text;
     for (size_t i = 0; i < n_text; i++) {

@@ -11,6 +11,7 @@
 bool term_is(int fd);
 int term_width(int fd);     // columns; 80 when nobody knows
 bool term_can_draw(int fd); // a terminal that understands "\r" and "erase line": not TERM=dumb
+bool term_utf8(void);       // the locale's characters are UTF-8: LC_ALL, else LC_CTYPE, else LANG says so (locale(7))
 bool term_colour(int fd);   // one that may be coloured: NO_COLOR is not set (no-color.org)
 
 // Adds text that a model made to `to` for showing at a terminal: control characters other than line break and

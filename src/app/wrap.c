@@ -4,29 +4,43 @@
 #include <inttypes.h>
 #include <string.h>
 
-void print_wrapped(const char *text, int indent, int width, FILE *to) {
+void add_wrapped(bytes *to, const char *text, int indent, int width) {
     int column = indent;
     bool is_first = true;
     while (*text) {
         const int n = (int)strcspn(text, " ");
         if (!is_first && column + 1 + n > width) {
-            fprintf(to, "\n%*s", indent, "");
+            bytes_add_format(to, "\n%*s", indent, "");
             column = indent;
         } else if (!is_first) {
-            fputc(' ', to);
+            bytes_add_text(to, " ");
             column++;
         }
-        fwrite(text, 1, (size_t)n, to);
+        bytes_add(to, text, (size_t)n);
         column += n;
         is_first = false;
         text += n;
         text += strspn(text, " ");
     }
-    fputc('\n', to);
+    bytes_add_text(to, "\n");
 }
 
+void print_wrapped(const char *text, int indent, int width, FILE *to) {
+    bytes lines = {0};
+    add_wrapped(&lines, text, indent, width);
+    fwrite(lines.data, 1, lines.n, to);
+    bytes_free(&lines);
+}
+
+// Figures below the head, and `-` where there is none.
 static bool is_figure(const char *const *cells, size_t n_rows, size_t n_columns, size_t column) {
-    return n_rows > 1 && isdigit((unsigned char)cells[(n_rows - 1) * n_columns + column][0]);
+    bool has_digit = false;
+    for (size_t r = 1; r < n_rows; r++) {
+        const char *cell = cells[r * n_columns + column];
+        if (!isdigit((unsigned char)cell[0]) && strcmp(cell, "-") != 0) return false;
+        has_digit |= cell[0] != '-';
+    }
+    return has_digit;
 }
 
 void table_add(bytes *to, const char *const *cells, size_t n_rows, size_t n_columns) {

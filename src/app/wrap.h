@@ -8,12 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-// Prints text, broken between words so that no line passes `width`; lines after the first begin at column
+// Adds or prints text, broken between words so that no line passes `width`; lines after the first begin at column
 // `indent`, where the first one is already. Ends with a line break.
+void add_wrapped(bytes *to, const char *text, int indent, int width);
 void print_wrapped(const char *text, int indent, int width, FILE *to);
 
 // A table: cells row by row, n_columns each. Columns are as wide as their widest cell and two blanks apart; one
-// whose last cell begins with a digit is set to the right.
+// whose cells below the head begin with a digit, or are `-`, is set to the right.
 void table_add(bytes *to, const char *const *cells, size_t n_rows, size_t n_columns);
 
 // "5.9 MiB", "512 bytes": powers of 1024, as memory is counted and the engine's plan is written. In `text`, which has HUMAN_BYTES bytes.

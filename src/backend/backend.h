@@ -5,6 +5,7 @@
 #ifndef RN_BACKEND_BACKEND_H
 #define RN_BACKEND_BACKEND_H
 
+#include "backend/profile.h"
 #include "backend/program.h"
 #include "base/status.h"
 #include "kv/kv.h"
@@ -37,6 +38,10 @@ struct backend_plan {
     uint64_t buffer_bytes;                   // row buffers for n_batch rows and n_wanted results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
 };
+// What of it is in memory now: pages count once they were touched.
+struct backend_use {
+    uint64_t repacked_bytes, buffer_bytes, page_bytes;
+};
 struct backend_sizes {
     size_t n_batch, n_wanted;
     int32_t n_pages[PROGRAM_MAX_GROUPS];
@@ -58,6 +63,9 @@ struct backend_ops {
     void (*copy)(backend *b, const struct kv_copy *c);
     void (*run)(backend *b, const struct batch *batch);
     void (*collect)(backend *b, backend_collect_fn fn, void *user);
+    rn_status (*profile_begin)(backend *b, size_t n_events, rn_error *err);
+    const struct backend_profile *(*profile_end)(backend *b);
+    void (*use)(const backend *b, struct backend_use *out);
     const float *(*result)(backend *b, int32_t buffer, size_t wanted_row); // row of a wanted-rows buffer after run()
     void (*destroy)(backend *b);
 };
@@ -78,6 +86,14 @@ static inline void backend_run(backend *b, const struct batch *batch) { b->ops->
 // Until it is called again, run() shows fn every linear op's input before the op: op by op, row by row, from one thread, so that sums
 // over them do not depend on the number of threads. It slows every step down; bits stay. fn NULL: no more.
 static inline void backend_collect(backend *b, backend_collect_fn fn, void *user) { b->ops->collect(b, fn, user); }
+// From now on run() counts, and keeps the first n_events events; begins anew where a count was running. Bits stay, and steps take two
+// looks at the clock an op longer. RN_E_NOMEM: no count is running.
+static inline rn_status backend_profile_begin(backend *b, size_t n_events, rn_error *err) {
+    return b->ops->profile_begin(b, n_events, err);
+}
+// Stops, and tells what was counted; NULL: no count was running.
+static inline const struct backend_profile *backend_profile_end(backend *b) { return b->ops->profile_end(b); }
+static inline void backend_get_use(const backend *b, struct backend_use *out) { b->ops->use(b, out); }
 static inline const float *backend_result(backend *b, int32_t buffer, size_t wanted_row) {
     return b->ops->result(b, buffer, wanted_row);
 }

@@ -48,11 +48,16 @@ static int open_temp(file_out *f, size_t cap) {
 rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
     *out = NULL;
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) // rename() would put a file in its place
+    const bool is_there = stat(path, &st) == 0;
+    if (is_there && !S_ISREG(st.st_mode)) // rename() would put a file in its place
         return fail(err, RN_E_IO, "%s: is %s, not a regular file", path, file_kind(st.st_mode));
+    if (!is_there &&
+        errno != ENOENT) // a name too long, say: the temporary one may be fine, and only rename() would tell
+        return file_sys_fail(path, "cannot be created", errno, err);
 
     const size_t n_path = strlen(path), temp_cap = n_path + sizeof "..xxxxxx";
     const char *slash = strrchr(path, '/');
+    if (n_path == 0) return fail(err, RN_E_IO, "the file to write has no name");
     file_out *f = mem_alloc(sizeof *f + BUFFER);
     if (!f) return fail(err, RN_E_NOMEM, "%s: no memory for a write buffer", path);
     *f = (file_out){.fd = -1, .n_dir = slash ? (size_t)(slash - path) + 1 : 0};

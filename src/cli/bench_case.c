@@ -1,26 +1,35 @@
-// cli/bench_case.c - prompts by arithmetic, times from the stream's last chunk.
+// cli/bench_case.c - prompts by arithmetic, streams side by side, times from their last chunks, bytes from a profile.
 #include "cli/bench_case.h"
+#include "app/progress.h"
 #include "app/say.h"
 #include "cli/interrupt.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
-enum { LOOK_NS = 50000000, MAX_REPEATS = 100 };
+enum { LOOK_NS = 50000000, GATE_NS = 20000, MOST_BUFFERED = 65536 };
+
+const char *bench_kind_name(bench_kind k) { return k == BENCH_PROMPT ? "prompt" : "generation"; }
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-// A prompt and the one token it gives. A generation begins with one prompt token; its first token is not timed,
-// nor is the last one evaluated.
+// Tokens that each stream of a generation makes: one that is not timed, the measured ones, and where there are several streams those of
+// the steps that the first is ahead of the others: one, by the gate.
+static int32_t made_tokens(const bench_case *c) { return 1 + c->n_gen + (c->n_batch > 1 ? 2 : 0); }
+
+// A prompt and the one token it gives. A generation begins with one prompt token; the last one made is not evaluated.
 int32_t bench_case_positions(const bench_case *c) {
-    return c->depth + larger(c->n_prompt ? c->n_prompt + 1 : 0, c->n_gen ? c->n_gen + 2 : 0);
+    return c->depth + larger(c->n_prompt ? c->n_prompt + 1 : 0, c->n_gen ? made_tokens(c) + 1 : 0);
 }
 
 bool bench_case_cut(bench_case *c, int32_t n_ctx) {
-    const int32_t room = n_ctx - c->depth;
+    const int32_t room = n_ctx - c->depth, not_timed = made_tokens(c) - c->n_gen + 1;
     if (c->n_prompt > room - 1) c->n_prompt = room - 1;
-    if (c->n_gen > room - 2) c->n_gen = room - 2;
-    return room > 2;
+    if (c->n_gen > room - not_timed) c->n_gen = room - not_timed;
+    return room > not_timed;
 }
 
 // Ids that look like text to nobody and are the same on every machine; those of another run differ from the
@@ -33,53 +42,179 @@ static void fill_ids(int32_t *ids, int32_t n, int32_t n_vocab, uint64_t run) {
     }
 }
 
-static rn_status run_stream(rn_engine *engine, rn_session *session, const int32_t *ids, int32_t n_ids, int32_t n_gen,
-                            rn_chunk *last, rn_error *err) {
+// One stream of a run.
+typedef struct runner {
+    rn_stream *stream;
+    double begin_ms;
+    rn_usage usage; // of its last chunk
+    rn_timing timing;
+    bool has_ended;
+} runner;
+
+// The engine goes on from the first stream's prompt only when all have begun: else it could be far ahead of the last, or at its end.
+// Runs on the engine's thread.
+static bool wait_at_gate(void *user, rn_phase phase, uint64_t done, uint64_t total) {
+    (void)phase, (void)done, (void)total;
+    const atomic_bool *is_open = user;
+    while (!atomic_load_explicit(is_open, memory_order_relaxed) && !interrupt_came())
+        nanosleep(&(struct timespec){.tv_nsec = GATE_NS}, NULL);
+    return interrupt_came();
+}
+
+// gate: NULL, or what the stream waits for when its prompt has been evaluated.
+static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_ids, int32_t n_made, atomic_bool *gate,
+                              runner *r, rn_error *err) {
+    int32_t *ids = app_alloc((size_t)n_ids * sizeof *ids);
     const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = (size_t)n_ids};
-    rn_stream *stream = NULL;
     rn_request req;
+    fill_ids(ids, n_ids, g->n_vocab, g->n_runs++);
     rn_request_init(&req);
     req.session = session;
     req.parts = &part;
     req.n_parts = 1;
     req.add_special = false;
-    req.max_tokens = n_gen;
+    req.max_tokens = n_made;
     req.sampling.temp = 0;
     req.ignore_eos = true;
     req.has_seed = true;
-    rn_status st = rn_stream_begin(engine, &req, &stream, err);
-    while (st == RN_OK) {
-        st = rn_stream_next(stream, LOOK_NS, last, err);
-        if (st == RN_E_AGAIN)
-            st = RN_OK;
-        else if (st == RN_OK && last->finish_reason != RN_FINISH_NONE)
-            break;
-        if (interrupt_came()) rn_stream_cancel(stream);
-    }
-    if (st == RN_OK && (last->finish_reason == RN_FINISH_ERROR || last->finish_reason == RN_FINISH_CANCELLED)) {
-        st = last->finish_reason == RN_FINISH_ERROR ? RN_E_INTERNAL : RN_E_CANCELLED;
-        err->code = st;
-        snprintf(err->text, sizeof err->text, "bench: %s", last->finish_detail);
-    }
-    last->finish_detail = NULL, last->text = NULL, last->tokens = NULL; // end with the stream
-    rn_stream_close(stream);
+    req.token_times = true;
+    req.buffer_tokens = n_made < MOST_BUFFERED ? n_made : MOST_BUFFERED; // nobody waits for a reader of many streams
+    if (gate) req.progress = wait_at_gate, req.progress_user = gate;
+    r->begin_ms = (double)now_ns() / 1e6;
+    const rn_status st = rn_stream_begin(g->engine, &req, &r->stream, err);
+    free(ids);
     return st;
 }
 
-// One measured stream behind `depth` tokens.
-static rn_status run_at_depth(rn_engine *engine, int32_t *ids, int32_t n_vocab, const bench_case *c, int32_t n_ids,
-                              int32_t n_gen, uint64_t run, rn_chunk *last, rn_error *err) {
-    rn_session *session = NULL;
+// The next chunk of a stream, if one comes in time.
+static rn_status look(runner *r, int64_t timeout_ns, rn_error *err) {
+    rn_chunk c;
+    if (interrupt_came()) rn_stream_cancel(r->stream);
+    const rn_status st = rn_stream_next(r->stream, timeout_ns, &c, err);
+    if (st == RN_E_AGAIN) return RN_OK;
+    if (st != RN_OK || c.finish_reason == RN_FINISH_NONE) return st;
+    r->has_ended = true;
+    r->usage = c.usage;
+    r->timing = c.timing; // token times are the stream's, until it is closed
+    if (c.finish_reason != RN_FINISH_ERROR && c.finish_reason != RN_FINISH_CANCELLED) return RN_OK;
+    err->code = c.finish_reason == RN_FINISH_ERROR ? RN_E_INTERNAL : RN_E_CANCELLED;
+    snprintf(err->text, sizeof err->text, "bench: %s", c.finish_detail);
+    return err->code;
+}
+
+// Reads all streams to their ends: waits for the first that runs, and takes what the others have.
+static rn_status read_all(runner *runners, int32_t n, rn_error *err) {
     rn_status st = RN_OK;
-    fill_ids(ids, c->depth + n_ids, n_vocab, run);
-    if (c->depth) {
-        st = rn_session_open(engine, 0, &session, err);
-        if (st == RN_OK) st = run_stream(engine, session, ids, c->depth, 1, last, err);
-        if (st == RN_OK) st = rn_session_truncate(session, (size_t)c->depth, err);
+    for (bool is_running = true; is_running && st == RN_OK;) {
+        is_running = false;
+        for (int32_t i = 0; i < n && st == RN_OK; i++) {
+            if (runners[i].has_ended) continue;
+            st = look(&runners[i], is_running ? 0 : LOOK_NS, err);
+            is_running = true;
+        }
     }
-    if (st == RN_OK) st = run_stream(engine, session, ids + c->depth, n_ids, n_gen, last, err);
-    rn_session_close(session);
     return st;
+}
+
+static void close_all(runner *runners, int32_t n) {
+    for (int32_t i = 0; i < n; i++) rn_stream_close(runners[i].stream);
+}
+
+static rn_session *session_of(const bench_ground *g, int32_t i) { return g->depth ? g->sessions[i] : NULL; }
+
+void bench_ground_clear(bench_ground *g) {
+    for (int32_t i = 0; i < g->n_sessions; i++) rn_session_close(g->sessions[i]);
+    g->n_sessions = 0;
+    g->depth = 0;
+}
+
+// Sessions of `depth` tokens, at least n of them; those that are there stay.
+static rn_status dig(bench_ground *g, int32_t depth, int32_t n, rn_error *err) {
+    rn_status st = RN_OK;
+    if (g->depth != depth) bench_ground_clear(g);
+    g->depth = depth;
+    while (depth && g->n_sessions < n && st == RN_OK) {
+        runner r = {0};
+        st = rn_session_open(g->engine, 0, &g->sessions[g->n_sessions], err);
+        if (st != RN_OK) break;
+        rn_session *const s = g->sessions[g->n_sessions++];
+        st = begin_runner(g, s, depth, 1, NULL, &r, err);
+        if (st == RN_OK) st = read_all(&r, 1, err);
+        close_all(&r, 1);
+        if (st == RN_OK) st = rn_session_truncate(s, (size_t)depth, err);
+    }
+    return st;
+}
+
+// The rate is that of the steps from the last stream's first token on while nobody has ended: in each
+// of them every stream gets a token.
+static double side_by_side(const runner *runners, int32_t n, int32_t n_gen) {
+    const runner *late = &runners[0];
+    double first_end = INFINITY;
+    for (int32_t i = 0; i < n; i++) {
+        const runner *r = &runners[i];
+        const double end = r->begin_ms + r->timing.token_ms[r->timing.n_token_ms - 1];
+        if (r->begin_ms + r->timing.token_ms[0] > late->begin_ms + late->timing.token_ms[0]) late = r;
+        if (end < first_end) first_end = end;
+    }
+    int32_t k = 0;
+    while (k < n_gen && late->begin_ms + late->timing.token_ms[k + 1] <= first_end) k++;
+    return k ? n * k * 1000.0 / (late->timing.token_ms[k] - late->timing.token_ms[0]) : NAN;
+}
+
+// One run: tokens a second, and the milliseconds to the first.
+static rn_status run_once(bench_ground *g, const bench_case *c, bench_kind kind, double *rate, double *first_ms,
+                          rn_error *err) {
+    const int32_t n = kind == BENCH_PROMPT ? 1 : c->n_batch;
+    runner runners[BENCH_MOST_BATCH] = {0};
+    atomic_bool gate = false;
+    rn_status st = RN_OK;
+    for (int32_t i = 0; i < n && st == RN_OK; i++)
+        st = kind == BENCH_PROMPT
+                 ? begin_runner(g, session_of(g, i), c->n_prompt, 1, NULL, &runners[i], err)
+                 : begin_runner(g, session_of(g, i), 1, made_tokens(c), n > 1 ? &gate : NULL, &runners[i], err);
+    atomic_store_explicit(&gate, true, memory_order_relaxed);
+    if (st == RN_OK) st = read_all(runners, n, err);
+    if (st == RN_OK) {
+        const rn_usage *u = &runners[0].usage;
+        *first_ms = runners[0].timing.first_token_ms;
+        *rate = kind == BENCH_PROMPT
+                    ? (double)(u->prompt_tokens - u->cached_tokens) * 1000 / runners[0].timing.prefill_ms
+                    : side_by_side(runners, n, c->n_gen);
+        if (isnan(*rate)) {
+            snprintf(err->text, sizeof err->text,
+                     "bench: %d streams were never all at work: is there memory for them?", n);
+            st = err->code = RN_E_LIMIT;
+        }
+    }
+    close_all(runners, n);
+    for (int32_t i = 0; i < n && st == RN_OK && c->depth; i++)
+        st = rn_session_truncate(g->sessions[i], (size_t)c->depth, err);
+    return st;
+}
+
+// Bytes and integer products of a token. A generation reads a matrix once for the n_batch tokens of a step, and the profile has steps
+// in which not all streams were there yet; a prompt (n_batch 0) reads what it reads.
+static void weigh(const rn_profile *p, int32_t n_batch, double *bytes, double *products) {
+    *bytes = *products = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const rn_profile_op *o = &p->ops[i];
+        if (o->calls == 0) continue;
+        const bool is_matrix = o->matrix && o->products;
+        *bytes += (double)o->bytes / (is_matrix && n_batch ? (double)o->calls * n_batch : (double)p->n_rows);
+        if (o->is_int8) *products += (double)o->products / (double)p->n_rows;
+    }
+}
+
+static rn_status run_profiled(bench_ground *g, const bench_case *c, bench_kind kind, size_t n_events, rn_profile **p,
+                              rn_error *err) {
+    double rate, first_ms;
+    rn_error late;
+    rn_status st = rn_profile_begin(g->engine, 0, n_events, err);
+    if (st != RN_OK) return st;
+    st = run_once(g, c, kind, &rate, &first_ms, err);
+    const rn_status ended = rn_profile_end(g->engine, 0, p, st == RN_OK ? err : &late);
+    return st == RN_OK ? ended : st;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -92,32 +227,32 @@ static double median(double *v, int32_t n) {
     return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-rn_status bench_case_run(rn_engine *engine, int32_t n_vocab, const bench_case *c, bench_result *result,
-                         rn_error *err) {
-    double prefill[MAX_REPEATS], first[MAX_REPEATS], decode[MAX_REPEATS];
-    int32_t *ids = app_alloc((size_t)(c->depth + c->n_prompt + 1) * sizeof *ids);
-    rn_status st = RN_OK;
-    *result = (bench_result){NAN, NAN, NAN};
-    for (int32_t r = -1; r < c->n_repeats && st == RN_OK;
-         r++) { // run -1 touches pages and caches, and is not counted
-        rn_chunk last = {0};
-        const int32_t at = r < 0 ? 0 : r;
-        if (c->n_prompt) {
-            st = run_at_depth(engine, ids, n_vocab, c, c->n_prompt, 1, 2 * (uint64_t)(r + 1), &last, err);
-            prefill[at] =
-                (double)(last.usage.prompt_tokens - last.usage.cached_tokens) * 1000 / last.timing.prefill_ms;
-            first[at] = last.timing.first_token_ms;
-        }
-        if (c->n_gen && st == RN_OK) {
-            st = run_at_depth(engine, ids, n_vocab, c, 1, c->n_gen + 1, 2 * (uint64_t)(r + 1) + 1, &last, err);
-            decode[at] = (double)(last.usage.completion_tokens - 1) * 1000 / last.timing.decode_ms;
-        }
-    }
-    if (st == RN_OK && c->n_prompt) {
-        result->prefill_tok_s = median(prefill, c->n_repeats);
-        result->ttft_ms = median(first, c->n_repeats);
-    }
-    if (st == RN_OK && c->n_gen) result->decode_tok_s = median(decode, c->n_repeats);
-    free(ids);
-    return st;
+static void sum_up(bench_figure *f, double *first, double bytes, double products) {
+    double sorted[BENCH_MOST_REPEATS];
+    const int32_t n = f->n_values;
+    memcpy(sorted, f->values, (size_t)n * sizeof *sorted);
+    f->median = median(sorted, n);
+    f->spread = (sorted[n - 1] - sorted[0]) / f->median;
+    f->first_ms = median(first, n);
+    f->read_bytes_s = bytes * f->median;
+    f->int8_products_s = products * f->median;
+}
+
+rn_status bench_case_run(bench_ground *g, const bench_case *c, bench_kind kind, bool want_profile, size_t n_events,
+                         bench_figure *figure, rn_error *err) {
+    double first[BENCH_MOST_REPEATS], bytes = 0, products = 0;
+    rn_profile *warm = NULL;
+    *figure = (bench_figure){0};
+    rn_status st = dig(g, c->depth, kind == BENCH_PROMPT ? 1 : c->n_batch, err);
+    // The run that is not counted touches pages and caches, and tells what a token reads.
+    if (st == RN_OK) st = run_profiled(g, c, kind, 0, &warm, err);
+    if (st == RN_OK) weigh(warm, kind == BENCH_PROMPT ? 0 : c->n_batch, &bytes, &products);
+    rn_profile_free(warm);
+    for (int32_t r = 0; r < c->n_repeats && st == RN_OK; r++)
+        st = run_once(g, c, kind, &figure->values[r], &first[r], err);
+    if (st == RN_OK && want_profile) st = run_profiled(g, c, kind, n_events, &figure->profile, err);
+    if (st != RN_OK) return st;
+    figure->n_values = c->n_repeats;
+    sum_up(figure, first, bytes, products);
+    return RN_OK;
 }

@@ -1,81 +1,28 @@
-// cli/cmd_bench.c - `runnel bench`: prompt and generation speed of every combination asked for.
+// cli/cmd_bench.c - `runnel bench`: prompt and generation speed of every combination asked for, beside what the machine can do.
 #include "app/files.h"
-#include "app/json_write.h"
-#include "app/numbers.h"
-#include "app/wrap.h"
-#include "cli/bench_case.h"
+#include "cli/bench_old.h"
+#include "cli/bench_options.h"
+#include "cli/bench_print.h"
+#include "cli/bench_trace.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-enum { MAX_VALUES = 16, COLUMNS = 9 };
-
-typedef struct value_list {
-    int32_t v[MAX_VALUES];
-    size_t n;
-} value_list;
-
 typedef struct bench {
     machine on;
-    value_list prompts, gens, depths, threads;
-    int32_t n_repeats;
-    bool is_json;
-    rn_model_info model;
-    bytes text; // the answer as JSON
-    json_writer json;
-    char *cells; // the answer as a table: COLUMNS texts of HUMAN_BYTES a row
+    bench_wishes wish;
+    bench_old *old; // NULL: none
+    bench_trace trace;
+    bench_machine here;
+    rn_model_info model; // the one that is open
+    rn_limits limits;    // of the engine that is open
+    bench_ground ground;
+    bench_row *rows;
     size_t n_rows;
 } bench;
-
-static bool take_values(value_list *list, int32_t min, int32_t max, const char *text, char *why) {
-    for (;; text++) { // past the comma
-        char word[32];
-        int64_t v;
-        const size_t n = strcspn(text, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), text);
-        if (!number_read_whole(word, min, max, &v, why)) return false;
-        if (list->n == MAX_VALUES) {
-            snprintf(why, NUMBER_WHY, "more than %d values", MAX_VALUES);
-            return false;
-        }
-        list->v[list->n++] = (int32_t)v;
-        text += n;
-        if (!*text) return true;
-    }
-}
-
-enum { MOST_TOKENS = 1 << 24 };
-static bool take_prompts(void *target, const char *text, char *why) {
-    return take_values(&((bench *)target)->prompts, 0, MOST_TOKENS, text, why);
-}
-static bool take_gens(void *target, const char *text, char *why) {
-    return take_values(&((bench *)target)->gens, 0, MOST_TOKENS, text, why);
-}
-static bool take_depths(void *target, const char *text, char *why) {
-    return take_values(&((bench *)target)->depths, 0, MOST_TOKENS, text, why);
-}
-static bool take_threads(void *target, const char *text, char *why) {
-    return take_values(&((bench *)target)->threads, 1, 64, text, why);
-}
-
-static const option bench_rows[] = {
-    {'p', "n-prompt", "N,...", OPTION_EACH, .each = take_prompts,
-     .help = "tokens of the prompt (default 512); 0: do not measure it"},
-    {'n', "n-gen", "N,...", OPTION_EACH, .each = take_gens,
-     .help = "tokens generated (default 64); 0: do not measure it"},
-    {'d', "depth", "N,...", OPTION_EACH, .each = take_depths,
-     .help = "tokens in the context before either (default 0)"},
-    {'t', "threads", "N,...", OPTION_EACH, .each = take_threads,
-     .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
-    {'r', "repeats", "N", OPTION_INT, offsetof(bench, n_repeats), 1, 100,
-     .help = "runs of each, 1..100 (default 3); the median counts"},
-    {0, "json", NULL, OPTION_FLAG, offsetof(bench, is_json),
-     .help = "an array with an object for each configuration"},
-};
 
 // From now on the peak counts anew, where the kernel lets us (proc(5), /proc/PID/clear_refs).
 static void reset_peak(void) {
@@ -97,102 +44,101 @@ static double peak_mb(void) {
     return (double)kb * 1024 / 1e6;
 }
 
-static void put_real(json_writer *w, const char *name, double v) {
-    json_put_key(w, name);
-    json_put_rounded(w, v, 3);
+static bench_row *add_row(bench *b, const rn_engine_info *e, const bench_case *c) {
+    b->rows = app_realloc(b->rows, (b->n_rows + 1) * sizeof *b->rows);
+    bench_row *r = &b->rows[b->n_rows++];
+    *r = (bench_row){
+        .model = app_copy_text(b->model.path),
+        .architecture = app_copy_text(b->model.architecture),
+        .type = app_copy_text(b->model.n_types ? b->model.types[0].type : ""),
+        .model_bytes = b->model.file_bytes,
+        .n_params = b->model.n_params,
+        .n_threads = e->n_threads,
+        .c = *c,
+        .limits = b->limits,
+        .memory = {.struct_size = sizeof(rn_memory)},
+    };
+    snprintf(r->cpu, sizeof r->cpu, "%s", e->cpu);
+    snprintf(r->arithmetic, sizeof r->arithmetic, "%s", e->arithmetic);
+    snprintf(r->kv_type, sizeof r->kv_type, "%s", e->kv_type);
+    return r;
 }
 
-static void put_whole(json_writer *w, const char *name, int64_t v) {
-    json_put_key(w, name);
-    json_put_whole(w, v);
+// The generation of one stream that this row's is to be compared with.
+static void find_batch_1(bench *b, bench_row *row) {
+    for (const bench_row *r = b->rows; r <= row; r++)
+        if (r->c.n_batch == 1 && r->c.depth == row->c.depth && r->c.n_gen == row->c.n_gen &&
+            r->n_threads == row->n_threads && strcmp(r->model, row->model) == 0 &&
+            strcmp(r->kv_type, row->kv_type) == 0 && r->figures[BENCH_GENERATION].n_values)
+            row->batch_ratio = row->figures[BENCH_GENERATION].median / r->figures[BENCH_GENERATION].median;
 }
 
-static void add_json(bench *b, const rn_engine_info *e, const bench_case *c, const bench_result *r, double read_gb_s,
-                     double peak) {
-    json_writer *const w = &b->json;
-    json_put_begin(w, '{');
-    json_put_key(w, "model");
-    json_put_string(w, b->model.path);
-    json_put_key(w, "cpu");
-    json_put_string(w, e->cpu);
-    put_whole(w, "threads", e->n_threads);
-    json_put_key(w, "kv_type");
-    json_put_string(w, e->kv_type);
-    put_whole(w, "depth", c->depth);
-    put_whole(w, "n_prompt", c->n_prompt);
-    put_whole(w, "n_gen", c->n_gen);
-    put_whole(w, "repeats", c->n_repeats);
-    put_real(w, "prefill_tok_s", r->prefill_tok_s);
-    put_real(w, "decode_tok_s", r->decode_tok_s);
-    put_real(w, "ttft_ms", r->ttft_ms);
-    put_real(w, "read_gb_s", read_gb_s);
-    put_real(w, "peak_rss_mb", peak);
-    json_put_end(w, '}');
+static void keep_profile(bench *b, bench_row *row, bench_kind kind) {
+    rn_profile *const p = row->figures[kind].profile;
+    if (!p) return;
+    char label[BENCH_LABEL_BYTES];
+    bench_row_label(row, kind, label);
+    char *name = app_text("%s, %s, %d threads, %s", bench_base_name(row->model), label, row->n_threads, row->kv_type);
+    progress_hide(&b->on.bar);
+    if (b->wish.wants_profile) bench_sums_make(&row->sums[kind], p);
+    if (b->wish.trace_path) bench_trace_add(&b->trace, name, p);
+    free(name);
+    rn_profile_free(p);
+    row->figures[kind].profile = NULL;
 }
 
-static void add_cell(bench *b, size_t column, double v, int n_digits) {
-    char *cell = b->cells + ((b->n_rows - 1) * COLUMNS + column) * HUMAN_BYTES;
-    if (isnan(v))
-        snprintf(cell, HUMAN_BYTES, "-");
-    else
-        snprintf(cell, HUMAN_BYTES, "%.*f", n_digits, v);
+static int say_no_room(const bench_case *c, int32_t n_ctx) {
+    say("--depth: %d leaves no room in the context of %d", c->depth, n_ctx);
+    return EXIT_CODE_FAILED;
 }
 
-static void add_row(bench *b, const rn_engine_info *e, const bench_case *c, const bench_result *r, double read_gb_s,
-                    double peak) {
-    b->n_rows++;
-    b->cells = app_realloc(b->cells, b->n_rows * COLUMNS * HUMAN_BYTES);
-    const struct {
-        double v;
-        int n_digits;
-    } cells[COLUMNS] = {{e->n_threads, 0},     {c->depth, 0},   {c->n_prompt, 0},
-                        {r->prefill_tok_s, 1}, {r->ttft_ms, 1}, {c->n_gen, 0},
-                        {r->decode_tok_s, 1},  {read_gb_s, 2},  {peak, 0}};
-    for (size_t i = 0; i < COLUMNS; i++) add_cell(b, i, cells[i].v, cells[i].n_digits);
-}
-
-static void add_table(const bench *b, bytes *to) {
-    static const char *const heads[COLUMNS] = {"threads", "depth", "prompt",    "tok/s",  "first ms",
-                                               "gen",     "tok/s", "read GB/s", "peak MB"};
-    const char **cells = app_alloc((b->n_rows + 1) * COLUMNS * sizeof *cells);
-    memcpy(cells, heads, sizeof heads);
-    for (size_t i = 0; i < b->n_rows * COLUMNS; i++) cells[COLUMNS + i] = b->cells + i * HUMAN_BYTES;
-    table_add(to, cells, b->n_rows + 1, COLUMNS);
-    free(cells);
+static int cut_case(bench *b, bench_case *c, int32_t n_ctx) {
+    const bench_case wish = *c;
+    if (!bench_case_cut(c, n_ctx)) return say_no_room(c, n_ctx);
+    progress_hide(&b->on.bar);
+    if (c->n_prompt != wish.n_prompt)
+        say("prompt cut from %d to %d tokens: the context holds %d", wish.n_prompt, c->n_prompt, n_ctx);
+    if (c->n_gen != wish.n_gen)
+        say("generation cut from %d to %d tokens: the context holds %d", wish.n_gen, c->n_gen, n_ctx);
+    return EXIT_CODE_OK;
 }
 
 static int measure(bench *b, bench_case c) {
     rn_engine_info engine = {.struct_size = sizeof engine};
     rn_error err = {0};
-    bench_result result;
+    rn_status st = RN_OK;
     if (rn_engine_get_info(b->on.engine, 0, &engine, &err) != RN_OK) return machine_failed(&err);
-    const bench_case wish = c;
-    if (!bench_case_cut(&c, engine.n_ctx)) {
-        say("--depth: %d leaves no room in the context of %d", c.depth, engine.n_ctx);
-        return EXIT_CODE_FAILED;
-    }
-    if (c.n_prompt != wish.n_prompt)
-        say("prompt cut from %d to %d tokens: the context holds %d", wish.n_prompt, c.n_prompt, engine.n_ctx);
-    if (c.n_gen != wish.n_gen)
-        say("generation cut from %d to %d tokens: the context holds %d", wish.n_gen, c.n_gen, engine.n_ctx);
+    const int code = cut_case(b, &c, engine.n_ctx);
+    if (code != EXIT_CODE_OK) return code;
     progress_update(&b->on.bar, "measuring", PROGRESS_COUNT, NULL, b->n_rows, 0);
     reset_peak();
-    if (bench_case_run(b->on.engine, b->model.n_vocab, &c, &result, &err) != RN_OK) return machine_failed(&err);
-    const double peak = peak_mb();
-    // A generated token needs every weight once.
-    const double read_gb_s = (double)(engine.mapped_bytes + engine.repacked_bytes) * result.decode_tok_s / 1e9;
-    add_json(b, &engine, &c, &result, read_gb_s, peak);
-    add_row(b, &engine, &c, &result, read_gb_s, peak);
+    bench_row *row = add_row(b, &engine, &c);
+    for (bench_kind k = 0; k < BENCH_N_KINDS && st == RN_OK; k++) {
+        if (!bench_row_tokens(row, k)) continue;
+        st = bench_case_run(&b->ground, &c, k, b->wish.wants_profile || b->wish.trace_path,
+                            b->wish.trace_path ? BENCH_TRACE_EVENTS : 0, &row->figures[k], &err);
+        if (st == RN_OK) keep_profile(b, row, k);
+    }
+    if (st != RN_OK) return machine_failed(&err);
+    row->peak_mb = peak_mb();
+    if (rn_engine_get_memory(b->on.engine, &row->memory, &err) != RN_OK) return machine_failed(&err);
+    find_batch_1(b, row);
+    progress_hide(&b->on.bar);
+    if (b->old) bench_old_find(b->old, row);
     return EXIT_CODE_OK;
 }
 
-// Every combination, for the engine that is open.
+// Every combination, for the engine that is open. A prompt is one stream's: it is measured beside the first number of streams only.
 static int for_each_case(bench *b, int (*visit)(bench *, bench_case)) {
     int code = EXIT_CODE_OK;
-    for (size_t d = 0; d < b->depths.n; d++)
-        for (size_t p = 0; p < b->prompts.n; p++)
-            for (size_t g = 0; g < b->gens.n && code == EXIT_CODE_OK; g++)
-                code = visit(b, (bench_case){b->depths.v[d], b->prompts.v[p], b->gens.v[g], b->n_repeats});
+    for (size_t d = 0; d < b->wish.depths.n; d++)
+        for (size_t p = 0; p < b->wish.prompts.n; p++)
+            for (size_t g = 0; g < b->wish.gens.n; g++)
+                for (size_t s = 0; s < b->wish.batches.n && code == EXIT_CODE_OK; s++) {
+                    const bench_case c = {b->wish.depths.v[d], s == 0 ? b->wish.prompts.v[p] : 0, b->wish.gens.v[g],
+                                          b->wish.batches.v[s], b->wish.n_repeats};
+                    if (s == 0 || c.n_gen) code = visit(b, c);
+                }
     return code;
 }
 
@@ -201,73 +147,134 @@ static int widen(bench *b, bench_case c) {
     const int32_t n = bench_case_positions(&c);
     if (n > b->on.n_ctx) b->on.n_ctx = n;
     if (b->model.n_ctx_train > 0 && b->on.n_ctx > b->model.n_ctx_train) b->on.n_ctx = b->model.n_ctx_train;
-    if (c.n_prompt || c.n_gen) return EXIT_CODE_OK;
-    say("bench: nothing to measure with -p 0 and -n 0");
-    return EXIT_CODE_USAGE;
+    if (c.n_batch > b->on.n_streams) b->on.n_streams = c.n_batch;
+    if (c.n_prompt == 0 && c.n_gen == 0) {
+        say("bench: nothing to measure with -p 0 and -n 0");
+        return EXIT_CODE_USAGE;
+    }
+    const int32_t n_ctx = b->model.n_ctx_train;
+    return n_ctx <= 0 || bench_case_cut(&c, n_ctx) ? EXIT_CODE_OK : say_no_room(&c, n_ctx);
+}
+
+static int measure_limits(bench *b) {
+    rn_error err = {0};
+    b->limits = (rn_limits){0};
+    if (b->wish.wants_no_limits) return EXIT_CODE_OK;
+    b->limits.struct_size = sizeof b->limits;
+    progress_update(&b->on.bar, "measuring the machine", PROGRESS_COUNT, NULL, 0, 0);
+    return rn_measure_limits(b->on.engine, &b->limits, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+}
+
+static int open_model(bench *b, size_t i) {
+    rn_error err = {0};
+    b->on.wish = b->wish.models[i];
+    const int code = machine_open_model(&b->on);
+    if (code != EXIT_CODE_OK) return code;
+    return rn_model_get_info(b->on.model, &b->model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+}
+
+static int run_engine(bench *b) {
+    int code = machine_open_engine(&b->on);
+    if (code == EXIT_CODE_OK) code = measure_limits(b);
+    b->ground = (bench_ground){.engine = b->on.engine, .n_vocab = b->model.n_vocab};
+    if (code == EXIT_CODE_OK) code = for_each_case(b, measure);
+    bench_ground_clear(&b->ground);
+    machine_close_engine(&b->on);
+    return code;
+}
+
+static int run_model(bench *b, size_t i) {
+    int code = open_model(b, i);
+    b->on.n_ctx = 0;
+    if (code == EXIT_CODE_OK) code = for_each_case(b, widen);
+    for (size_t t = 0; t < b->wish.threads.n; t++)
+        for (size_t k = 0; k < b->wish.kv_types.n && code == EXIT_CODE_OK; k++) {
+            b->on.n_threads = b->wish.threads.v[t];
+            b->on.kv_type = b->wish.kv_types.v[k];
+            code = run_engine(b);
+        }
+    machine_close_models(&b->on);
+    return code;
+}
+
+static int answer(bench *b) {
+    bytes text = {0};
+    output out = {0};
+    int code = EXIT_CODE_OK;
+    progress_hide(&b->on.bar);
+    if (b->old) bench_old_say_rest(b->old, b->here.processor);
+    if (b->wish.trace_path && !bench_trace_commit(&b->trace)) code = EXIT_CODE_FAILED;
+    if (b->wish.is_json)
+        bench_print_json(b->rows, b->n_rows, &b->here, &text);
+    else
+        bench_print_text(b->rows, b->n_rows, &b->here, &text);
+    output_write(&out, text.data, text.n);
+    bytes_free(&text);
+    for (size_t i = 0; i < b->n_rows && b->wish.fails_when_slower; i++)
+        for (bench_kind k = 0; k < BENCH_N_KINDS; k++) {
+            const char *verdict = bench_row_verdict(&b->rows[i], k);
+            if (verdict && strcmp(verdict, "slower") == 0) code = EXIT_CODE_FAILED;
+        }
+    return output_exit(&out, code);
+}
+
+// What can be wrong is found before anything is measured: models, the old file, the place of the trace.
+static int check_all(bench *b) {
+    int code = EXIT_CODE_OK;
+    for (size_t i = 0; i < b->wish.n_models && code == EXIT_CODE_OK; i++) {
+        code = open_model(b, i);
+        if (code == EXIT_CODE_OK) code = for_each_case(b, widen);
+        machine_close_models(&b->on);
+    }
+    if (code == EXIT_CODE_OK && b->wish.vs_path && !(b->old = bench_old_read(b->wish.vs_path)))
+        code = EXIT_CODE_FAILED;
+    if (code == EXIT_CODE_OK && b->wish.trace_path && !bench_trace_open(&b->trace, b->wish.trace_path))
+        code = EXIT_CODE_FAILED;
+    return code;
 }
 
 static int run_bench(bench *b) {
-    rn_error err = {0};
-    output out = {0};
     interrupt_catch();
-    int code = machine_open_model(&b->on);
-    if (code != EXIT_CODE_OK) return code;
-    if (rn_model_get_info(b->on.model, &b->model, &err) != RN_OK) return machine_failed(&err);
-    code = for_each_case(b, widen);
-    json_put_begin(&b->json, '[');
-    for (size_t t = 0; t < b->threads.n && code == EXIT_CODE_OK; t++) {
-        b->on.n_threads = b->threads.v[t];
-        code = machine_open_engine(&b->on);
-        if (code == EXIT_CODE_OK) code = for_each_case(b, measure);
-        machine_close_engine(&b->on);
-    }
-    if (code != EXIT_CODE_OK) return code;
-    progress_hide(&b->on.bar);
-    json_put_end(&b->json, ']');
-    bytes_add_text(&b->text, "\n");
-    if (!b->is_json) {
-        b->text.n = 0;
-        add_table(b, &b->text);
-    }
-    output_write(&out, b->text.data, b->text.n);
-    return output_exit(&out, EXIT_CODE_OK);
+    bench_machine_read(&b->here);
+    int code = check_all(b);
+    for (size_t i = 0; i < b->wish.n_models && code == EXIT_CODE_OK; i++) code = run_model(b, i);
+    return code == EXIT_CODE_OK ? answer(b) : code;
 }
 
-static void use_default(value_list *list, int32_t v) {
-    if (list->n == 0) *list = (value_list){{v}, 1};
+static int start(bench *b, const options *parsed) {
+    if (!b->wish.vs_path && options_refuse(parsed, "fail-on-regression", "without --vs")) return EXIT_CODE_USAGE;
+    bench_wishes_complete(&b->wish);
+    return run_bench(b);
 }
 
 int cmd_bench(int n_args, char **args) {
-    bench b = {.n_repeats = 3, .model = {.struct_size = sizeof b.model}};
+    bench b = {.model = {.struct_size = sizeof b.model}};
     options parsed;
     machine_init(&b.on);
-    b.json.out = &b.text;
     const option_group groups[] = {
-        {"Measured", bench_rows, sizeof bench_rows / sizeof *bench_rows, &b},
-        MACHINE_MODEL_GROUP(&b.on),
-        MACHINE_ENGINE_GROUP(&b.on),
+        {"Measured", bench_measured_rows, BENCH_MEASURED_ROWS, &b.wish},
+        {"Told", bench_answer_rows, BENCH_ANSWER_ROWS, &b.wish},
+        {"Model", bench_model_rows, BENCH_MODEL_ROWS, &b.wish},
+        MACHINE_REST_GROUP(&b.on),
     };
     const option_spec spec = {
         .command = "bench",
-        .usage = "[-m MODEL] [-p N] [-n N] [-d N] [-t N] [options]",
+        .usage = "[-m MODEL]... [-p N] [-n N] [-b N] [-d N] [-t N] [options]",
         .about =
-            "Measure how fast a prompt is read and text is made, each in a context of its own. Lists of values give every "
-            "combination. What the model's context cannot hold is cut, and said.",
+            "Measure how fast a prompt is read and text is made, each in a context of its own, beside what the machine can "
+            "read and multiply at most. Lists of values give every combination. What the model's context cannot hold is cut, "
+            "and said.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };
     const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
     int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED) {
-        use_default(&b.prompts, 512);
-        use_default(&b.gens, 64);
-        use_default(&b.depths, 0);
-        use_default(&b.threads, 0);
-        code = run_bench(&b);
-    }
+    if (outcome == OPTIONS_PARSED) code = start(&b, &parsed);
     options_free(&parsed);
-    bytes_free(&b.text);
-    free(b.cells);
+    for (size_t i = 0; i < b.n_rows; i++) bench_row_free(&b.rows[i]);
+    free(b.rows);
+    bench_trace_drop(&b.trace);
+    bench_old_free(b.old);
     machine_close(&b.on);
     return code;
 }

@@ -58,7 +58,8 @@ static int run_imatrix(imatrix_job *j) {
         return EXIT_CODE_USAGE;
     }
     interrupt_catch();
-    if (file_read(j->text_file, TEXT_LIMIT, &text) && (code = machine_open_model(&j->on)) == EXIT_CODE_OK) {
+    if (file_read(j->text_file, TEXT_LIMIT, &text) && (code = machine_open_model(&j->on)) == EXIT_CODE_OK &&
+        (code = machine_check_output(&j->on, j->text_file, j->out)) == EXIT_CODE_OK) {
         const rn_status st = rn_tokenize(j->on.model, text.data, text.n, true, false, &ids, &n_ids, &err);
         code = st == RN_OK ? machine_open_engine(&j->on) : machine_failed(&err);
     }

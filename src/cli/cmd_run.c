@@ -155,7 +155,8 @@ static int check_model(run *r) {
     rn_error err = {0};
     if (rn_model_get_info(r->on.model, &info, &err) != RN_OK) return machine_failed(&err);
     if (info.has_tokenizer || r->is_json) return EXIT_CODE_OK;
-    say("%s: has no tokenizer, so there is no text to print: --json gives the token ids", r->on.path);
+    say("%s: %s, so there is no text to print: --json gives the token ids", r->on.path,
+        info.tokenizer_error ? "its tokenizer is not known" : "has no tokenizer");
     return EXIT_CODE_FAILED;
 }
 

@@ -51,12 +51,12 @@ static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab)
     s->argmax[i] = row_argmax(logits, n_vocab);
     if (i + 1 < s->n_ids) s->nll[i] = row_nll(logits, n_vocab, s->ids[i + 1]);
     if (s->logits.to) {
-        if (i == 0) npy_write_head(s->logits.to, s->n_ids, (uint64_t)n_vocab);
-        fwrite(logits, sizeof *logits, (size_t)n_vocab, s->logits.to);
+        if (i == 0) npy_write_head(&s->logits, s->n_ids, (uint64_t)n_vocab);
+        out_file_write(&s->logits, logits, sizeof *logits * (size_t)n_vocab);
     }
     progress_update(&s->on.bar, "scoring", PROGRESS_COUNT, NULL, i + 1, s->n_ids);
     // A disk that is full ends it here; out_file_commit() says so.
-    return interrupt_came() || (s->logits.to && ferror(s->logits.to));
+    return interrupt_came() || s->logits.why != 0;
 }
 
 static bool take_rows(void *user, size_t i, const float *logits, const float *reference, int32_t n_vocab) {
@@ -122,7 +122,7 @@ static int score_ids(score *s) {
     const rn_status st = s->reference ? rn_compare(s->on.engine, 0, 1, s->ids, s->n_ids, take_rows, s, &err)
                                       : rn_score(s->on.engine, 0, s->ids, s->n_ids, take_row, s, &err);
     progress_hide(&s->on.bar);
-    const bool disk_failed = s->logits.to && ferror(s->logits.to);
+    const bool disk_failed = s->logits.why != 0;
     if (st != RN_OK && !disk_failed) return machine_failed(&err);
     if (s->logits.to && !out_file_commit(&s->logits)) return EXIT_CODE_FAILED;
     print_result(s, &text);
@@ -165,6 +165,7 @@ static int run_score(score *s) {
     interrupt_catch();
     if ((code = machine_open_model(&s->on)) == EXIT_CODE_OK && (code = find_ids(s, &list, &made)) == EXIT_CODE_OK &&
         (!s->reference || (code = machine_open_reference(&s->on, s->reference)) == EXIT_CODE_OK) &&
+        (!s->logits_path || (code = machine_check_output(&s->on, s->text_file, s->logits_path)) == EXIT_CODE_OK) &&
         (code = machine_open_engine(&s->on)) == EXIT_CODE_OK)
         code = score_ids(s);
     kl_rows_free(&s->kl);

@@ -1,5 +1,6 @@
 // cli/machine.c - opens model and engine, with a bar while it takes long and with Ctrl+C at any time.
 #include "cli/machine.h"
+#include "app/files.h"
 #include "app/say.h"
 #include "app/wrap.h"
 #include "cli/interrupt.h"
@@ -8,7 +9,8 @@
 
 const option machine_model_rows[1] = {
     {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, wish),
-     .help = "a GGUF file, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
+     .help =
+         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
 };
 const option machine_size_rows[2] = {
     {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
@@ -16,13 +18,17 @@ const option machine_size_rows[2] = {
     {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };
-const option machine_engine_rows[4] = {
-    {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
-     .help = "kernel set: ref, avx2 (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
-    {0, "kv-type", "f16|f32|q8", OPTION_CHOICE, offsetof(machine, kv_type),
+const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
+    {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
      .help = "how keys and values are kept (default f16)"},
+    {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
+     .help =
+         "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
     {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
      .help = "map the file, read it into memory, or map and lock it there (default map)"},
+    {0, "no-repack", NULL, OPTION_FLAG, offsetof(machine, no_repack),
+     .help =
+         "use weights as the file has them: starts at once and holds no copies, but is slower; the text is the same"},
     {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
      .help = "say on stderr what was chosen and why"},
 };
@@ -79,6 +85,14 @@ int machine_open_reference(machine *m, const char *wish) {
     return open_model(m, wish, &m->reference_path, &m->reference);
 }
 
+int machine_check_output(const machine *m, const char *text_file, const char *out) {
+    if (!rn_model_reads(m->model, out) && !rn_model_reads(m->reference, out) &&
+        !(text_file && file_is_same(text_file, out)))
+        return EXIT_CODE_OK;
+    say("%s: is a file that is read: give the output another name", out);
+    return EXIT_CODE_USAGE;
+}
+
 static void say_choices(const machine *m) {
     rn_engine_info e = {.struct_size = sizeof e};
     char kv[HUMAN_BYTES], all[HUMAN_BYTES];
@@ -99,6 +113,7 @@ int machine_open_engine(machine *m) {
     opt.n_threads = m->n_threads;
     opt.kv_type = (rn_kv_type)m->kv_type;
     opt.n_streams = m->n_streams;
+    opt.no_repack = m->no_repack;
     opt.log = print_log;
     opt.progress = machine_progress;
     opt.log_user = opt.progress_user = m;
@@ -115,8 +130,7 @@ void machine_close_engine(machine *m) {
     m->engine = NULL;
 }
 
-void machine_close(machine *m) {
-    progress_end(&m->bar);
+void machine_close_models(machine *m) {
     machine_close_engine(m);
     rn_model_close(m->model);
     rn_model_close(m->reference);
@@ -124,4 +138,9 @@ void machine_close(machine *m) {
     free(m->reference_path);
     m->model = m->reference = NULL;
     m->path = m->reference_path = NULL;
+}
+
+void machine_close(machine *m) {
+    progress_end(&m->bar);
+    machine_close_models(m);
 }

@@ -2,6 +2,7 @@
 #include "cli/new_file.h"
 #include "app/json_write.h"
 #include "app/numbers.h"
+#include "app/term.h"
 #include "app/wrap.h"
 #include "cli/interrupt.h"
 #include "cli/machine.h"
@@ -75,12 +76,23 @@ static void add_tensor_json(bytes *line, const rn_tensor_report *r) {
     json_put_end(&w, '}');
 }
 
+// A name of a stranger's file: on one line, and without what would steer a terminal.
+static void add_name(bytes *line, const char *name, int width) {
+    bytes shown = {0};
+    term_add_plain(&shown, name, strlen(name));
+    for (size_t i = 0; i < shown.n; i++)
+        if (shown.data[i] == '\n' || shown.data[i] == '\t') shown.data[i] = ' ';
+    bytes_add_format(line, "%-*s", width, shown.n ? shown.data : "");
+    bytes_free(&shown);
+}
+
 // "blk.0.ffn_down.weight          BF16 -> Q4_K   110.6 kB  error 0.0712  (why)"
 static void add_tensor_text(bytes *line, const rn_tensor_report *r) {
     char size[HUMAN_BYTES];
     const bool changes = strcmp(r->type_before, r->type_after) != 0;
-    bytes_add_format(line, "%-30s  %-4s %s %-6s  %9s", r->name, r->type_before, changes ? "->" : "  ",
-                     changes ? r->type_after : "", human_size(r->bytes_after, size));
+    add_name(line, r->name, 30);
+    bytes_add_format(line, "  %-4s %s %-6s  %9s", r->type_before, changes ? "->" : "  ", changes ? r->type_after : "",
+                     human_size(r->bytes_after, size));
     if (r->error > 0) bytes_add_format(line, "  error %.4f", r->error);
     if (r->note) bytes_add_format(line, "  (%s)", r->note);
 }
@@ -119,7 +131,8 @@ static void print_total(new_file *f, const char *path) {
         bytes_add_text(&line, "\n");
     } else {
         char before[HUMAN_BYTES], after[HUMAN_BYTES];
-        bytes_add_format(&line, "%s: %zu tensors, %s -> %s, %.2f bits a weight\n", path, f->n_tensors,
+        add_name(&line, path, 0);
+        bytes_add_format(&line, ": %zu tensors, %s -> %s, %.2f bits a weight\n", f->n_tensors,
                          human_size(f->bytes_before, before), human_size(f->bytes_after, after), bits);
     }
     output_write(&f->out, line.data, line.n);

@@ -60,7 +60,11 @@ static rn_status fill_means(const uint8_t *sums, const uint8_t *counts, size_t n
             const float sum = number_at(sums, j * k + i);
             if (!isfinite(sum) || sum < 0)
                 return fail(err, RN_E_FORMAT, "sum %zu is %g, must be 0 or more", j * k + i, (double)sum);
-            mean[j * k + i] = count > 0 ? sum / count : 1;
+            const float m = count > 0 ? sum / count : 1;
+            if (!(m <= IMATRIX_MAX_MEAN))
+                return fail(err, RN_E_FORMAT, "mean %zu is %g, limit %g", j * k + i, (double)m,
+                            (double)IMATRIX_MAX_MEAN);
+            mean[j * k + i] = m;
         }
     }
     return RN_OK;
@@ -151,7 +155,12 @@ static rn_status write_number(gguf_writer *w, float v, rn_error *err) {
 
 static rn_status write_sums(gguf_writer *w, const struct imatrix_sum *s, rn_error *err) {
     rn_status st = RN_OK;
-    for (size_t i = 0; st == RN_OK && i < s->k; i++) st = write_number(w, (float)s->sum2[i], err);
+    for (size_t i = 0; st == RN_OK && i < s->k; i++) {
+        if (s->sum2[i] / (double)s->n_rows > (double)IMATRIX_MAX_MEAN || !isfinite((float)s->sum2[i]))
+            return fail(err, RN_E_FORMAT, "imatrix: the squared inputs of %s are %g in the mean, limit %g", s->name,
+                        s->sum2[i] / (double)s->n_rows, (double)IMATRIX_MAX_MEAN);
+        st = write_number(w, (float)s->sum2[i], err);
+    }
     return st == RN_OK ? write_number(w, (float)s->n_rows, err) : st;
 }
 

@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "formats/gguf_write.h"
 
+#define IMATRIX_MAX_MEAN 1e20f // times weights and their squares, summed over a block, it still fits a float
+
 struct imatrix_entry {
     const char *name; // n_name bytes, of the file: "blk.0.attn_q.weight"
     uint32_t n_name;

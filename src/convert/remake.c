@@ -52,10 +52,8 @@ static bool load_progress(void *user, uint64_t done, uint64_t total) {
 
 // Whatever the output is called, it is none of the inputs.
 static rn_status check_output(struct remake *r) {
-    bool is_input = r->opt->imatrix && path_is_same_file(r->opt->imatrix, r->out);
-    for (size_t i = 0; i < package_n_files(r->p); i++)
-        is_input |= path_is_same_file(package_file_path(r->p, i), r->out);
-    if (!is_input) return RN_OK;
+    const bool is_guide = r->opt->imatrix && path_is_same_file(r->opt->imatrix, r->out);
+    if (!is_guide && !package_reads(r->p, r->out)) return RN_OK;
     return fail(r->err, RN_E_ARG, "%s: is a file that is read: give the output another name", r->out);
 }
 

@@ -14,9 +14,9 @@ struct planner {
     const struct plan_request *r;
     struct arena *into;
     struct model_facts facts;
-    int32_t *n_v_before; // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
-    bool *rule_used;     // [r->n_rules]
-    size_t n_guided;     // tensors that the importance matrix knows
+    int32_t *n_v_before;      // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
+    bool *rule_used;          // [r->n_rules]
+    size_t n_known, n_guided; // tensors that the importance matrix knows; that are rounded by it
     rn_error *err;
 };
 
@@ -162,14 +162,15 @@ static rn_status find_importance(struct planner *l, struct tensor_plan *plan) {
         const bool expected = layer_of(t->name) >= 0 && !type_is_plain(plan->type) && plan->type != t->type;
         return expected && !plan->note ? set_note(l, plan, "the importance matrix does not have it") : RN_OK;
     }
-    l->n_guided++;
+    l->n_known++;
     const uint64_t n_mats = t->ne[2] * t->ne[3];
     if (e->k != t->ne[0] || (e->n != 1 && e->n != n_mats))
         return fail(l->err, RN_E_ARG,
                     "imatrix: %s has %" PRIu64 " x %" PRIu64 " columns there and %" PRIu64 " x %" PRIu64
                     " in the model: it is of another model",
                     t->name, e->k, e->n, t->ne[0], n_mats);
-    if (type_is_plain(plan->type)) return RN_OK;
+    if (type_is_plain(plan->type) || plan->type == t->type) return RN_OK;
+    l->n_guided++;
     plan->importance = e->mean;
     plan->n_importance = e->n;
     return RN_OK;
@@ -193,8 +194,9 @@ static rn_status check_all_used(const struct planner *l) {
     for (size_t i = 0; i < l->r->n_rules; i++)
         if (!l->rule_used[i])
             return fail(l->err, RN_E_ARG, "keep: no matrix of the model is named %s", l->r->rules[i].pattern);
-    if (l->r->imatrix && l->n_guided == 0) return fail(l->err, RN_E_ARG, "imatrix: it knows no matrix of this model");
-    return RN_OK;
+    if (!l->r->imatrix || l->n_guided) return RN_OK;
+    return fail(l->err, RN_E_ARG, "imatrix: %s",
+                l->n_known ? "no matrix that it knows is rounded to blocks" : "it knows no matrix of this model");
 }
 
 rn_status plan_types(const package *p, const struct plan_request *r, struct arena *into, struct tensor_plan **plans,

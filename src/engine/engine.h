@@ -33,7 +33,8 @@
 
 struct rn_model {
     package *pkg;
-    tokenizer *tok; // NULL: the file has none
+    tokenizer *tok;        // NULL: the file has none, or one that is not known
+    char *tokenizer_error; // why the file's cannot be used; NULL where it can, or there is none
     rn_tensor_type_use types[TENSOR_N_TYPES];
     int32_t n_types;
     rn_end_token end[ENGINE_MAX_END];
@@ -64,6 +65,7 @@ struct lane {
     struct lm_row *rows;       // [n_batch] of the step being built
     struct stream_rows *parts; // [n_batch] whose rows they are
     size_t n_rows, n_parts, n_wanted;
+    bool profiled;    // a profile is running; step thread
     bool crowded;     // a step could not hold every stream that decodes
     uint64_t n_ended; // streams of this lane that ended: pages may have come free
 };
@@ -194,5 +196,7 @@ void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed); // ste
 bool model_is_end_token(const rn_model *m, int32_t id);
 // The bytes of a token; none for a row of the head that the vocabulary does not name, and without a tokenizer.
 const char *model_piece(const rn_model *m, int32_t id, bool special, size_t *n);
+rn_status model_need_tokenizer(const rn_model *m,
+                               rn_error *err); // RN_E_UNSUPPORTED: there is none, or why it is not known
 
 #endif

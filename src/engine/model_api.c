@@ -51,9 +51,15 @@ static rn_status name_end_tokens(rn_model *m, rn_error *err) {
     return RN_OK;
 }
 
+enum { SHOWN_NAME_BYTES = 36 }; // two of them fit rn_model's tokenizer_name
+static int shown(struct vocab_str s) { return s.n < SHOWN_NAME_BYTES ? (int)s.n : SHOWN_NAME_BYTES; }
+
 static void name_tokenizer(rn_model *m) {
     const struct vocab *v = package_vocab(m->pkg);
-    if (!m->tok)
+    if (m->tokenizer_error)
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "%.*s%s%.*s (not known)", shown(v->model_name),
+                 v->model_name.s, v->pre.n ? " / " : "", shown(v->pre), v->pre.n ? v->pre.s : "");
+    else if (!m->tok)
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "none");
     else if (v->model == VOCAB_SPM)
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "llama (SentencePiece BPE)");
@@ -62,15 +68,25 @@ static void name_tokenizer(rn_model *m) {
     else if (v->model == VOCAB_UNIGRAM)
         snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "unigram");
     else
-        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "gpt2 / %.*s (byte-level BPE)",
-                 (int)(v->pre.n < 48 ? v->pre.n : 48), v->pre.s);
+        snprintf(m->tokenizer_name, sizeof m->tokenizer_name, "gpt2 / %.*s (byte-level BPE)", shown(v->pre),
+                 v->pre.s);
+}
+
+// A tokenizer that is not known is refused by what needs text; everything else can do without one.
+static rn_status make_tokenizer(rn_model *m, rn_error *err) {
+    const struct vocab *v = package_vocab(m->pkg);
+    rn_error why = {0};
+    if (v->n_tokens == 0 && v->model_name.n == 0) return RN_OK;
+    const rn_status st = tokenizer_create(v, &m->tok, &why);
+    if (st == RN_OK) return RN_OK;
+    if (st != RN_E_UNSUPPORTED) return fail(err, st, "%s", why.text);
+    m->tokenizer_error = mem_strndup(why.text, strlen(why.text));
+    return m->tokenizer_error ? RN_OK : fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
 }
 
 static rn_status fill_model(rn_model *m, rn_error *err) {
-    const struct vocab *v = package_vocab(m->pkg);
-    rn_status st = RN_OK;
+    rn_status st = make_tokenizer(m, err);
     size_t n_template;
-    if (v->n_tokens > 0) st = tokenizer_create(v, &m->tok, err);
     if (st == RN_OK) st = name_end_tokens(m, err);
     if (st != RN_OK) return st == RN_E_NOMEM ? st : fail_in(err, st, "%s", package_path(m->pkg));
     count_types(m);
@@ -79,6 +95,13 @@ static rn_status fill_model(rn_model *m, rn_error *err) {
     if (chat_template && !(m->chat_template = mem_strndup(chat_template, n_template)))
         return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
     return RN_OK;
+}
+
+static void log_notes(const rn_model *m, const rn_model_options *o) {
+    const log_sink log = {(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
+    if (o->log && package_note(m->pkg)) log_to(&log, LOG_WARN, "%s", package_note(m->pkg));
+    if (o->log && m->tokenizer_error)
+        log_to(&log, LOG_WARN, "%s: %s: only token ids can be used", package_path(m->pkg), m->tokenizer_error);
 }
 
 rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model **model, rn_error *err) {
@@ -99,7 +122,7 @@ rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model 
     if (!m) return fail(err, RN_E_NOMEM, "%s: out of memory", path);
     rn_status st = package_open(path, &po, &m->pkg, err);
     if (st == RN_OK) st = fill_model(m, err);
-    if (st == RN_OK && opt->log && package_note(m->pkg)) opt->log(opt->log_user, RN_LOG_WARN, package_note(m->pkg));
+    if (st == RN_OK) log_notes(m, opt);
     if (st == RN_OK)
         *model = m;
     else
@@ -112,12 +135,15 @@ void rn_model_close(rn_model *m) {
     tokenizer_destroy(m->tok);
     for (int32_t i = 0; i < m->n_end; i++) mem_free(m->end_text[i]);
     mem_free(m->chat_template);
+    mem_free(m->tokenizer_error);
     package_close(m->pkg);
     mem_free(m);
 }
 
-static rn_status need_tokenizer(const rn_model *m, rn_error *err) {
-    return m->tok ? RN_OK : fail(err, RN_E_UNSUPPORTED, "%s: holds no tokenizer", package_path(m->pkg));
+rn_status model_need_tokenizer(const rn_model *m, rn_error *err) {
+    if (m->tok) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "%s: %s", package_path(m->pkg),
+                m->tokenizer_error ? m->tokenizer_error : "holds no tokenizer");
 }
 
 rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bool add_special, bool parse_special,
@@ -125,7 +151,7 @@ rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bo
     if (!model || (!text && n_text) || !ids || !n_ids) return fail(err, RN_E_ARG, "rn_tokenize: NULL argument");
     *ids = NULL;
     *n_ids = 0;
-    const rn_status st = need_tokenizer(model, err);
+    const rn_status st = model_need_tokenizer(model, err);
     if (st != RN_OK) return st;
     return tokenizer_encode(model->tok, text, n_text, add_special, parse_special, ids, n_ids, NULL, err);
 }
@@ -135,11 +161,15 @@ rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids,
     if (!model || (!ids && n_ids) || !text || !n_text) return fail(err, RN_E_ARG, "rn_detokenize: NULL argument");
     *text = NULL;
     *n_text = 0;
-    const rn_status st = need_tokenizer(model, err);
+    const rn_status st = model_need_tokenizer(model, err);
     return st == RN_OK ? tokenizer_decode(model->tok, ids, n_ids, special, text, n_text, err) : st;
 }
 
 void rn_free(void *p) { mem_free(p); }
+
+bool rn_model_reads(const rn_model *model, const char *path) {
+    return model && path && package_reads(model->pkg, path);
+}
 
 rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *err) {
     if (!m || !info || info->struct_size != sizeof *info)
@@ -162,6 +192,7 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .has_weights = !package_vocab_only(m->pkg),
         .has_tokenizer = m->tok != NULL,
         .tokenizer = m->tokenizer_name,
+        .tokenizer_error = m->tokenizer_error,
         .n_vocab = h->n_vocab ? h->n_vocab : v->n_tokens,
         .n_ctx_train = h->n_ctx_train,
         .n_embd = h->n_embd,

@@ -65,11 +65,10 @@ static rn_status ids_append(struct id_vec *v, const int32_t *ids, size_t n, rn_e
 static rn_status append_text(const rn_model *m, const rn_part *p, struct id_vec *v, rn_error *err) {
     int32_t *ids = NULL;
     size_t n = 0;
-    if (!m->tok)
-        return fail(err, RN_E_UNSUPPORTED, "prompt: %s has no tokenizer: give token ids instead of text",
-                    package_path(m->pkg));
-    rn_status st = v->n ? tokenizer_encode_more(m->tok, p->text, p->n_text, p->parse_special, &ids, &n, err)
-                        : tokenizer_encode(m->tok, p->text, p->n_text, false, p->parse_special, &ids, &n, NULL, err);
+    rn_status st = model_need_tokenizer(m, err);
+    if (st != RN_OK) return fail_in(err, st, "prompt: only token ids can be given");
+    st = v->n ? tokenizer_encode_more(m->tok, p->text, p->n_text, p->parse_special, &ids, &n, err)
+              : tokenizer_encode(m->tok, p->text, p->n_text, false, p->parse_special, &ids, &n, NULL, err);
     if (st == RN_OK) st = ids_append(v, ids, n, err);
     mem_free(ids);
     return st;
@@ -124,9 +123,7 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     if (!r->stop) return fail(err, RN_E_ARG, "stop: NULL with n_stop %zu", r->n_stop);
     if (r->n_stop > STOP_MAX_STRINGS)
         return fail(err, RN_E_LIMIT, "stop: %zu strings, limit %d", r->n_stop, STOP_MAX_STRINGS);
-    if (!s->lane->m->tok)
-        return fail(err, RN_E_UNSUPPORTED, "stop: %s has no tokenizer, so it makes no text",
-                    package_path(s->lane->m->pkg));
+    if ((st = model_need_tokenizer(s->lane->m, err)) != RN_OK) return fail_in(err, st, "stop");
     for (size_t i = 0; i < r->n_stop; i++) {
         if (!r->stop[i]) return fail(err, RN_E_ARG, "stop[%zu]: NULL", i);
         n_bytes[i] = r->stop_bytes ? r->stop_bytes[i] : strlen(r->stop[i]);
@@ -167,8 +164,8 @@ static rn_status no_memory(rn_error *err) { return fail(err, RN_E_NOMEM, "stream
 
 // Text the prompt stands for, into the outbox as the first chunk.
 static rn_status decode_echo(const rn_stream *s, size_t n_held, char **text, size_t *n, rn_error *err) {
-    if (!s->lane->m->tok)
-        return fail(err, RN_E_UNSUPPORTED, "echo: %s has no tokenizer", package_path(s->lane->m->pkg));
+    const rn_status st = model_need_tokenizer(s->lane->m, err);
+    if (st != RN_OK) return fail_in(err, st, "echo");
     return tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->special, text, n,
                             err);
 }

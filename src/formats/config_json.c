@@ -217,7 +217,8 @@ static rn_status add_end_id(const struct json_node *v, int32_t n_vocab, int32_t 
 
 rn_status config_read_end_ids(const struct json_tree *text, int32_t n_vocab, int32_t *ids, struct vocab *v,
                               rn_error *err) {
-    const struct json_node *member = json_member(&text->nodes[0], "eos_token_id");
+    const struct json_node *root = &text->nodes[0], *member = json_member(root, "eos_token_id");
+    if (root->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
     if (!member) return RN_OK;
     const bool list = member->kind == JSON_ARRAY;
     const struct json_node *id = list ? json_first(member) : member;

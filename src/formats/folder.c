@@ -51,6 +51,10 @@ rn_status folder_open_text(const struct folder *f, const char *name, size_t max_
         out->map = (struct file_map){.data = given->data, .size = given->n, .how = FILE_LOAD_READ, .fd = -1};
         return RN_OK;
     }
+    struct package_text *t = arena_alloc(&f->p->arena, sizeof *t);
+    if (!t) return no_memory(f, err);
+    *t = (struct package_text){out->path, f->p->last_text};
+    f->p->last_text = t;
     out->is_ours = true;
     return file_map_open(out->path, FILE_LOAD_READ, NULL, NULL, &out->map, err);
 }

@@ -14,11 +14,18 @@ struct package_file {
     bool is_ours;     // opened here, not the caller's bytes
 };
 
+// A text file of a folder that was read and closed again.
+struct package_text {
+    const char *path;
+    const struct package_text *before;
+};
+
 struct package {
     struct arena arena;
     struct package_file *files; // those that tensors lie in; of GGUF parts the first has the keys
     size_t n_files;
-    uint8_t *made; // bytes of tensors that lie in no file
+    const struct package_text *last_text; // NULL: none was read
+    uint8_t *made;                        // bytes of tensors that lie in no file
     size_t n_made, max_made;
     const char *path; // in the arena
     const char *format, *note;

@@ -1,11 +1,14 @@
 // tensor/scale_search.c - see scale_search.h. Sums run over 8 lanes, added up in one order at the end.
 #include "tensor/scale_search.h"
 #include "tensor/blocks.h"
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
 enum { LANES = 8, N_TURNS = 4 };
-static const float TINY = 0x1p-60f; // numbers below this are zeros in every type: their scale would be 0 in F16
+// Below TINY numbers are zeros in every type: their scale would be 0 in F16. Above MOST it would be infinite in every type, while sums of
+// squares still have room.
+static const float TINY = 0x1p-60f, MOST = 0x1p36f;
 
 typedef float lanes[LANES];
 
@@ -44,9 +47,12 @@ float mean_square_of(const float *x, int n) {
 }
 
 void search_weights(const float *x, const float *importance, int n, float mean_square, float *w) {
-    float total = 0;
-    for (int i = 0; importance && i < n; i++) total += importance[i];
-    for (int i = 0; i < n; i++) w[i] = (total > 0 ? importance[i] : 1) * sqrtf(mean_square + x[i] * x[i]);
+    float most = 0;
+    for (int i = 0; importance && i < n; i++) most = importance[i] > most ? importance[i] : most;
+    // Only ratios count: the largest comes to [2, 4), so that no sum overflows. A power of two takes no bits away.
+    const bool matters = most >= FLT_MIN;
+    const float unit = matters ? ldexpf(1, 1 - ilogbf(most)) : 0;
+    for (int i = 0; i < n; i++) w[i] = (matters ? importance[i] * unit : 1) * sqrtf(mean_square + x[i] * x[i]);
 }
 
 static float largest(const float *x, int n) { // the first number of largest magnitude
@@ -86,6 +92,7 @@ static inline float search(const float *x, const float *w, int n, struct codes c
     const float extreme = largest(x, n), step = (c.hi - c.lo) / 160;
     float best = 0, best_explained = 0, explained;
     if (!(fabsf(extreme) > TINY)) return 0;
+    if (fabsf(extreme) > MOST) return INFINITY;
     for (int i = -12; i <= 12; i++)
         for (int end = 0; end < 2; end++) {
             const float inverse = (end ? c.hi + (float)i * step : c.lo - (float)i * step) / extreme;
@@ -167,6 +174,7 @@ static struct line search_lines(const float *x, const float *w, int n, int hi, b
     float min = x[0], max = x[0], y[SEARCH_MOST], error;
     for (int i = 1; i < n; i++) min = x[i] < min ? x[i] : min, max = x[i] > max ? x[i] : max;
     if (below_zero && min > 0) min = 0;
+    if (max > MOST || min < -MOST) return (struct line){INFINITY, min};
     for (int i = 0; i < n; i++) y[i] = x[i] - min;
     const float range = max - min, most = below_zero ? -min : range;
     struct line best = {0, 0};

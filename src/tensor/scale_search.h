@@ -1,7 +1,8 @@
 // tensor/scale_search.h - scales (and minimums) for a few numbers that are to become small integers: the least weighted square error
 // over a range of starts, each improved in turns: nearest integers for the scale, best scale for the integers.
 //
-// n is a multiple of 8, SEARCH_MOST at most where numbers are fitted. Finite inputs give finite results. Plain float32 in one order: the same bits on every machine.
+// n is a multiple of 8, SEARCH_MOST at most where numbers are fitted. Finite inputs give finite results, but for numbers beyond 2^36, which
+// no type can hold: their scale is infinite, as it would be in F16. Plain float32 in one order: the same bits on every machine.
 // Threads: pure functions.
 #ifndef RN_TENSOR_SCALE_SEARCH_H
 #define RN_TENSOR_SCALE_SEARCH_H

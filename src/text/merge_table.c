@@ -1,4 +1,4 @@
-// text/merge_table.c - open addressing keyed by the two token ids.
+// text/merge_table.c - open addressing keyed by the two token ids; seeded like the table of tokens.
 #include "text/merge_table.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -12,7 +12,7 @@ struct merge_slot {
 
 static struct merge_slot *slot_of(const struct merge_table *t, int32_t left, int32_t right) {
     const uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    for (size_t i = hash_u64(key, 0) & t->mask;; i = (i + 1) & t->mask) {
+    for (size_t i = hash_u64(key, (uintptr_t)t->slots) & t->mask;; i = (i + 1) & t->mask) {
         struct merge_slot *const s = &t->slots[i];
         if (s->rank_plus1 == 0 || (s->left == left && s->right == right)) return s;
     }

@@ -240,20 +240,25 @@ void normalizer_free(struct normalizer *z) {
     *z = (struct normalizer){0};
 }
 
+static size_t longest_result(size_t n) {
+    const size_t most = (TOKENIZER_MAX_TEXT - NORMALIZER_MAX_EXTRA) / NORMALIZER_MAX_GROWTH;
+    return n < most ? n * NORMALIZER_MAX_GROWTH + NORMALIZER_MAX_EXTRA : TOKENIZER_MAX_TEXT;
+}
+
 // Two buffers take turns; the last result is swapped into `out`.
 rn_status normalizer_run(const struct normalizer *z, int32_t from, int32_t to, const char *text, size_t n,
                          struct norm_place place, struct text_buf *out, rn_error *err) {
-    struct text_buf other = {.max = TOKENIZER_MAX_TEXT};
+    struct text_buf other = {.max = longest_result(n)};
     struct job j = {.place = place, .s = n ? text : "", .n = n};
     rn_status st = RN_OK;
-    out->max = TOKENIZER_MAX_TEXT;
+    out->max = other.max;
     for (int32_t i = from; st == RN_OK && i < to; i++) {
         j.step = &z->steps[i], j.tool = &z->tools[i];
         j.out = (i - from) % 2 == 0 ? out : &other;
         j.out->n = 0;
         st = runs[j.step->kind](&j, err);
         if (st == RN_OK && j.out->is_full)
-            st = fail(err, RN_E_LIMIT, "the text grows beyond %d bytes", TOKENIZER_MAX_TEXT);
+            st = fail(err, RN_E_LIMIT, "a text of %zu bytes grows beyond %zu", n, longest_result(n));
         else if (st == RN_OK && j.out->failed)
             st = fail(err, RN_E_NOMEM, "out of memory for %zu bytes", j.n);
         j.s = j.out->n ? j.out->s : "", j.n = j.out->n;

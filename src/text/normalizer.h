@@ -8,6 +8,10 @@
 #include "text/text_buf.h"
 #include "text/vocab.h"
 
+// A text becomes at most this many times as long, and so many bytes more. Published ones stay below 20 times (U+FDFA in NFKC is
+// 11); steps of a stranger's file could double it again and again.
+enum { NORMALIZER_MAX_GROWTH = 64, NORMALIZER_MAX_EXTRA = 1024 };
+
 struct normalizer {
     const struct norm_step *steps; // the vocabulary's
     struct norm_tool *tools;       // [n_steps] what a step needs
@@ -25,7 +29,7 @@ struct norm_place {
 rn_status normalizer_init(struct normalizer *z, const struct vocab *v, rn_error *err);
 void normalizer_free(struct normalizer *z);
 // Runs the steps from..to-1, at least one. Fills *out, which is text_buf_free()d by the caller whatever comes back.
-// Errors: RN_E_LIMIT (more than TOKENIZER_MAX_TEXT, a limit of a pattern), RN_E_NOMEM.
+// Errors: RN_E_LIMIT (a result beyond the bounds above or TOKENIZER_MAX_TEXT, a limit of a pattern), RN_E_NOMEM.
 rn_status normalizer_run(const struct normalizer *z, int32_t from, int32_t to, const char *text, size_t n,
                          struct norm_place place, struct text_buf *out, rn_error *err);
 

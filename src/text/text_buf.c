@@ -3,7 +3,7 @@
 
 void text_buf_replace(struct text_buf *b, const char *s, size_t n, struct vocab_str from, struct vocab_str to) {
     size_t done = 0;
-    while (n - done >= from.n) {
+    while (n - done >= from.n && !b->failed) {
         const char *const hit = memmem(s + done, n - done, from.s, from.n);
         if (!hit) break;
         const size_t at = (size_t)(hit - s);

@@ -12,7 +12,7 @@ struct token_slot {
 
 // Where the bytes are, or the empty slot where they would go.
 static struct token_slot *slot_of(const struct token_table *t, const char *bytes, size_t n, uint32_t *tag) {
-    const uint64_t h = hash_bytes(bytes, n, 0);
+    const uint64_t h = hash_bytes(bytes, n, (uintptr_t)t->slots);
     *tag = (uint32_t)(h >> 32);
     for (size_t i = h & t->mask;; i = (i + 1) & t->mask) {
         struct token_slot *const s = &t->slots[i];

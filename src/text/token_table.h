@@ -2,7 +2,8 @@
 //
 // Only tokens of kind TOKEN_NORMAL are in it: text never becomes a control, unknown, byte or unused token by merging. User-defined
 // ones, which text becomes anyway, are in it for BPE over characters: published merges go through some of them.
-// Of tokens with equal bytes the first counts.
+// Of tokens with equal bytes the first counts. Hashes are seeded with the table's address, so that nobody who writes a vocabulary
+// knows which tokens collide; no answer depends on it.
 // Ownership: token_table_init() fills, token_table_free() releases; points into `pieces`. Threads: immutable once filled.
 #ifndef RN_TEXT_TOKEN_TABLE_H
 #define RN_TEXT_TOKEN_TABLE_H

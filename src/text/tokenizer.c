@@ -45,7 +45,10 @@ static rn_status spell_normalized(const tokenizer *t, struct vocab_str *texts, s
         texts[i] = is_in_normalized(t, i) ? v->tokens[i].text : (struct vocab_str){0};
         if (texts[i].n == 0 || v->n_norms_before == 0 || v->as_sentencepiece) continue;
         st = normalizer_run(&t->normalizer, 0, v->n_norms_before, texts[i].s, texts[i].n, place, bufs, err);
-        texts[i] = (struct vocab_str){bufs->s, bufs->n < UINT32_MAX ? (uint32_t)bufs->n : UINT32_MAX};
+        if (st == RN_OK && bufs->n > SPECIALS_MAX_BYTES) // here already: all of them may be long
+            st = fail(err, RN_E_LIMIT, "tokenizer: token %d has %zu bytes when normalized, limit %d", i, bufs->n,
+                      SPECIALS_MAX_BYTES);
+        texts[i] = (struct vocab_str){bufs->s, (uint32_t)bufs->n};
         bufs++;
     }
     return st;

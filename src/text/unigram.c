@@ -27,6 +27,9 @@ static rn_status gather(struct unigram *u, struct spelling *list, uint32_t *n, r
         if (!is_piece(t)) continue;
         if (!isfinite(t->score))
             return fail(err, RN_E_FORMAT, "vocabulary: token %d: its score is %g", i, (double)t->score);
+        if (t->text.n > UNIGRAM_MAX_PIECE)
+            return fail(err, RN_E_LIMIT, "vocabulary: token %d: a piece of %u bytes, at most %d", i, t->text.n,
+                        UNIGRAM_MAX_PIECE);
         if (t->score < least) least = t->score;
         list[(*n)++] = (struct spelling){t->text, i};
     }

@@ -11,6 +11,8 @@
 #include "text/trie.h"
 #include "text/vocab.h"
 
+enum { UNIGRAM_MAX_PIECE = 1024 }; // bytes: bounds the work at each position of a text
+
 struct unigram {
     const struct vocab *v;
     struct trie pieces;
@@ -18,7 +20,7 @@ struct unigram {
     int32_t byte_id[256]; // -1: none
 }; // zero = nothing to free
 
-// Errors: RN_E_FORMAT (a score that is not finite; no unknown token and no byte tokens), RN_E_NOMEM.
+// Errors: RN_E_FORMAT (a score that is not finite; no unknown token and no byte tokens), RN_E_LIMIT, RN_E_NOMEM.
 rn_status unigram_init(struct unigram *u, const struct vocab *v, rn_error *err);
 void unigram_free(struct unigram *u);
 // Appends the tokens of text[0..n), in which spaces are written as the pieces have them. Errors: RN_E_NOMEM.

@@ -111,9 +111,15 @@ TEST(the_longest_name_that_the_system_takes_can_be_written) {
 }
 
 TEST(what_cannot_be_written_is_refused_at_the_beginning) {
+    char long_name[257];
+    memset(long_name, 'n', 256);
+    long_name[256] = 0;
     const struct {
         const char *path, *text;
     } rows[] = {
+        {"", "the file to write has no name"},
+        {out_path(long_name), ": cannot be created: File name too long"},
+        {"/dev/null/x", "/dev/null/x: cannot be created: Not a directory"},
         {temp_dir(), "is a directory, not a regular file"},
         {"/dev/null", "/dev/null: is a device, not a regular file"},
         {"/nowhere/out.npy", "/nowhere/out.npy: cannot be created: No such file or directory"},

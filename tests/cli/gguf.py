@@ -66,6 +66,21 @@ def without_tokenizer(data):
     return join(front, [p for p in pairs if not p[0].startswith('tokenizer.')], infos, tensors)
 
 
+def with_string(data, key, text):
+    """The string of a key in place of the one it has, if any."""
+    front, pairs, infos, tensors = parts(data)
+    raw = struct.pack('<Q', len(key)) + key.encode() + struct.pack('<IQ', STRING, len(text)) + text.encode()
+    return join(front, [p for p in pairs if p[0] != key] + [(key, raw)], infos, tensors)
+
+
+def with_strings(data, key, texts):
+    """A list of strings under a key that is not there yet."""
+    front, pairs, infos, tensors = parts(data)
+    raw = struct.pack('<Q', len(key)) + key.encode() + struct.pack('<IIQ', ARRAY, STRING, len(texts))
+    raw += b''.join(struct.pack('<Q', len(text)) + text.encode() for text in texts)
+    return join(front, [*pairs, (key, raw)], infos, tensors)
+
+
 def without_weights(data):
     front, pairs, _, _ = parts(data)
     return join(front, pairs, [], b'')

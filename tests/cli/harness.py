@@ -23,9 +23,10 @@ import traceback
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get('RUNNEL_PROGRAM') or str(ROOT / 'build/release/runnel')
 MODEL = ROOT / 'models/stories.gguf'
-TIMEOUT_S = 110        # builds with sanitizers are slow
+TIMEOUT_S = 600 if os.environ.get('RUNNEL_TEST_FULL') else 110        # builds with sanitizers are slow, TSan's most of all
 CTRL_C = b'\x03'
 
+signal.signal(signal.SIGINT, signal.default_int_handler)    # a shell's background job ignores it, and would hand that on
 tests = []
 
 
@@ -57,6 +58,11 @@ def main():
                 traceback.print_exc()
             print(f'FAIL {fn.__name__}: ' + ' '.join(str(e).split()), flush=True)
     sys.exit(failed > 0)
+
+
+def skip_under_tsan(why):
+    if b'__tsan_init' in pathlib.Path(PROGRAM).read_bytes():
+        raise Skip(why)
 
 
 def check(holds, *why):
@@ -112,6 +118,14 @@ def runnel(*args, stdin=b'', env=None, cwd=None):
     done = subprocess.run([PROGRAM, *map(str, args)], env=env or environment(), cwd=cwd, timeout=TIMEOUT_S,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, **given)
     return Result(args, done.returncode, done.stdout, done.stderr.decode())
+
+
+def synth_model(*args):
+    """bench/synth_model of the program's own build."""
+    program = pathlib.Path(PROGRAM).parent / 'bench/synth_model'
+    if not program.exists():
+        raise Skip(f'{program}: there is no such program')
+    subprocess.run([program, *map(str, args)], check=True, timeout=TIMEOUT_S, capture_output=True)
 
 
 def start(*args, stdin=subprocess.DEVNULL):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """tests/cli/partial_test.py - files with only a vocabulary, and models without one."""
-from gguf import without_tokenizer, without_weights
+from gguf import with_string, with_strings, without_tokenizer, without_weights
 from harness import MODEL, Folder, check, equal, main, runnel, test
 
 IDS = '1,427,438,261,399'
@@ -48,6 +48,37 @@ def a_model_without_tokenizer_serves_ids_score_and_bench():
         equal(runnel('info', path, '--json').ok().lines[0]['has_tokenizer'], False)
         answers = runnel('batch', '-m', path, '--in-order', stdin=b'{"ids":[1,427],"n":2}\n{"prompt":"x"}').lines
         equal([('tokens' in a, 'error' in a) for a in answers], [(True, False), (False, True)])
+
+
+@test
+def field_2_09_info_describes_a_model_whose_tokenizer_is_not_known_and_names_it():
+    known, = runnel('info', '--json').ok().lines
+    with Folder() as folder:
+        for name, changes, shown, why in (
+                ('splitter', {'model': 'gpt2', 'pre': 'my-splitter'}, 'gpt2 / my-splitter (not known)',
+                 'pre-tokenizer: "my-splitter" is not known to runnel'),
+                ('nameless', {'model': 'gpt2', 'pre': ''}, 'gpt2 (not known)', 'pre-tokenizer: tokenizer.ggml.pre is absent; known ones are'),
+                ('bert', {'model': 'bert'}, 'bert / default (not known)', 'tokenizer: model "bert" is not known')):
+            path, data = folder / name, MODEL.read_bytes()
+            for key, text in changes.items():
+                data = with_string(data, f'tokenizer.ggml.{key}', text)
+            if name != 'bert':
+                data = with_strings(data, 'tokenizer.ggml.merges', [])
+            path.write_bytes(data)
+            done = runnel('info', path, '--json').ok()
+            info, = done.lines
+            equal((info['tokenizer'], info['has_tokenizer']), (shown, False))
+            check(info['tokenizer_error'].startswith(why) and f'warning: {path}: {why}' in done.err, info, done.err)
+            for member in ('n_vocab', 'end_tokens', 'types', 'n_params', 'bos'):
+                equal(info[member], known[member])
+            check(info['engine']['n_ctx'] == 512 and shown in runnel('info', path).ok().text)
+            for args in (['run', 'x', '--json'], ['tokenize', 'x'], ['score', '--text-file', path], ['detokenize', '1']):
+                done = runnel(*args, '-m', path)
+                check(done.code == 1 and why in done.err.splitlines()[-1], args, done.err)
+            runnel('run', '--ids', IDS, '-m', path).fails(1, 'its tokenizer is not known')
+            got, = runnel('score', '--ids', IDS, '--json', '-m', path).ok().lines
+            equal(got, runnel('score', '--ids', IDS, '--json').ok().lines[0])
+    equal((known['tokenizer_error'], known['has_tokenizer']), (None, True))
 
 
 main()

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *at(const char *name) {
     static char paths[8][512];
@@ -372,6 +373,75 @@ TEST(a_full_disk_leaves_nothing) {
     signal(SIGXFSZ, handler);
 }
 
+static bool shrink_at_half(void *user, rn_phase phase, uint64_t done, uint64_t total) {
+    if (phase == RN_PHASE_WRITE && done > total / 2) CHECK(truncate(user, 100) == 0);
+    return false;
+}
+TEST(a_folder_whose_weights_shrink_is_noticed_and_leaves_the_old_file) {
+    static const char *const types[] = {NULL, "f16"}; // copied, converted
+    for (size_t i = 0; i < 2; i++) {
+        rn_quantize_options opt = options_of(types[i]);
+        rn_error err = {0};
+        size_t n;
+        char weights[512];
+        write_folder(at("shrinks"), "F32", NULL);
+        write_file(at("shrunk.gguf"), "old", 3);
+        snprintf(weights, sizeof weights, "%s", at("shrinks/model.safetensors"));
+        opt.progress = shrink_at_half, opt.progress_user = weights;
+        check_note("%s", types[i] ? types[i] : "as it is");
+        CHECK_FAILS(rn_convert(at("shrinks"), at("shrunk.gguf"), &opt, &err), RN_E_IO, &err);
+        CHECK_HAS(err.text, "model.safetensors: shrank from ");
+        char *old = (char *)read_file(at("shrunk.gguf"), &n);
+        CHECK_STR(old, "old");
+        CHECK_INT(n_files_in(temp_dir(), "shrunk"), 1);
+        free(old);
+    }
+}
+
+// Two shards, 16 tokens, a template: everything that a folder may hold.
+static void write_full_folder(const char *path) {
+    static const char tokens[] =
+        "{\"added_tokens\":[{\"id\":2,\"content\":\"</s>\",\"special\":true}],\"pre_tokenizer\":{\"type\":\"ByteLevel\","
+        "\"add_prefix_space\":false},\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,"
+        "\"b\":1,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9,\"j\":10,\"k\":11,\"l\":12,\"m\":13,\"he\":14,"
+        "\"hel\":15},\"merges\":[\"h e\",\"he l\"]}}";
+    static const char config[] = "{\"eos_token\":\"</s>\",\"chat_template\":\"{{ messages }}\"}";
+    static const char norm[] = "model.norm.weight", embedding[] = "model.embed_tokens.weight";
+    static const char *const layer[] = {"input_layernorm",  "self_attn.q_proj", "self_attn.k_proj",
+                                        "self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm",
+                                        "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj"};
+    char file[600], index[2048];
+    struct st_builder b;
+    size_t n;
+    write_folder(path, "F32", NULL);
+    snprintf(file, sizeof file, "%s/model.safetensors", path);
+    CHECK(remove(file) == 0);
+    for (int shard = 0; shard < 2; shard++) {
+        st_begin(&b);
+        b.omit = shard == 0 ? norm : NULL;
+        if (shard == 0)
+            st_model(&b);
+        else
+            st_tensor(&b, norm, 1, 8, 0);
+        uint8_t *weights = st_finish(&b, &n);
+        snprintf(file, sizeof file, "%s/%d.safetensors", path, shard);
+        write_file(file, weights, n);
+        free(weights);
+    }
+    int n_index = snprintf(index, sizeof index, "{\"weight_map\":{\"%s\":\"1.safetensors\",\"%s\":\"0.safetensors\"",
+                           norm, embedding);
+    for (size_t i = 0; i < sizeof layer / sizeof *layer; i++)
+        n_index += snprintf(index + n_index, sizeof index - (size_t)n_index,
+                            ",\"model.layers.0.%s.weight\":\"0.safetensors\"", layer[i]);
+    n_index += snprintf(index + n_index, sizeof index - (size_t)n_index, "}}");
+    snprintf(file, sizeof file, "%s/model.safetensors.index.json", path);
+    write_file(file, index, (size_t)n_index);
+    snprintf(file, sizeof file, "%s/tokenizer.json", path);
+    write_file(file, tokens, sizeof tokens - 1);
+    snprintf(file, sizeof file, "%s/tokenizer_config.json", path);
+    write_file(file, config, sizeof config - 1);
+}
+
 static rn_status convert_once(void *user) {
     const rn_quantize_options opt = options_of("f16");
     return rn_convert(user, at("nomem.gguf"), &opt, NULL);
@@ -382,4 +452,9 @@ TEST(each_failed_allocation_is_reported_and_leaves_nothing) {
     write_folder(folder, "F32", NULL);
     CHECK(check_each_failed_allocation(convert_once, folder, __FILE__, __LINE__));
     CHECK_INT(n_files_in(temp_dir(), "nomem.gguf"), 1); // of the last run, in which none failed
+    remove(at("nomem.gguf"));
+    snprintf(folder, sizeof folder, "%s", at("full-nomem"));
+    write_full_folder(folder);
+    CHECK(check_each_failed_allocation(convert_once, folder, __FILE__, __LINE__));
+    CHECK_INT(n_files_in(temp_dir(), "nomem.gguf"), 1);
 }

@@ -11,6 +11,7 @@
 #include <runnel/runnel.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *at(const char *name) {
     static char paths[8][512];
@@ -332,6 +333,25 @@ TEST(each_failed_allocation_of_a_measurement_is_reported) {
     machine_free(&m);
 }
 
+static bool shrink_model(void *user, rn_phase phase, uint64_t done, uint64_t total) {
+    (void)phase, (void)done, (void)total;
+    CHECK(truncate(user, 4096) == 0);
+    return false;
+}
+TEST(a_model_that_shrinks_while_it_is_measured_is_noticed_and_leaves_nothing) {
+    struct machine m;
+    rn_error err = {0};
+    char path[512];
+    rn_imatrix_options o = measure_options(4, -1);
+    if (!machine_open(&m, 1, 0)) return;
+    snprintf(path, sizeof path, "%s", at("tiny.gguf"));
+    o.progress = shrink_model, o.progress_user = path;
+    CHECK_FAILS(rn_imatrix(m.engine, 0, ids, N_IDS, at("shrunk.gguf"), &o, &err), RN_E_IO, &err);
+    CHECK_HAS(err.text, "tiny.gguf: shrank from ");
+    CHECK_INT(n_files_in(temp_dir(), "shrunk"), 0);
+    machine_free(&m);
+}
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 static const float one_count[] = {2}, two_counts[] = {2, 4}, sums[] = {2, 4, 6, 8}, bad_sum[] = {2, -1, 6, 8},
@@ -352,6 +372,11 @@ static void never_seen(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 1,
 static void negative_sum(struct gguf_builder *b) { put_pair_of(b, "m", 1, bad_sum, 1, one_count); }
 static void not_finite(struct gguf_builder *b) { put_pair_of(b, "m", 1, nan_sum, 1, one_count); }
 static void negative_count(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 1, bad_count); }
+static void tiny_count(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 1, (float[]){1e-40f}); }
+static void mean_at_limit(struct gguf_builder *b) { put_pair_of(b, "m", 1, (float[]){1, 2, 3, 2e20f}, 1, one_count); }
+static void mean_over_limit(struct gguf_builder *b) {
+    put_pair_of(b, "m", 1, (float[]){1, 2, 3, 2.1e20f}, 1, one_count);
+}
 static void too_many_counts(struct gguf_builder *b) { put_pair_of(b, "m", 1, sums, 2, two_counts); }
 static void no_counts(struct gguf_builder *b) { gb_tensor(b, "m.in_sum2", 0, 1, (uint64_t[]){4}, sums, 16); }
 static void only_counts(struct gguf_builder *b) { gb_tensor(b, "m.counts", 0, 1, (uint64_t[]){1}, one_count, 4); }
@@ -390,6 +415,9 @@ TEST(importance_matrices_are_read_or_refused_by_what_is_wrong) {
         {"a negative sum", negative_sum, "tensor m.in_sum2: sum 1 is -1, must be 0 or more", 0, 0},
         {"a sum that is not finite", not_finite, "tensor m.in_sum2: sum 2 is nan", 0, 0},
         {"a negative count", negative_count, "tensor m.in_sum2: count 0 is -1", 0, 0},
+        {"a count so small that the mean is none", tiny_count, "tensor m.in_sum2: mean 0 is inf, limit 1e+20", 0, 0},
+        {"a mean at the limit", mean_at_limit, NULL, 0.5f, 1e20f},
+        {"a mean over the limit", mean_over_limit, "tensor m.in_sum2: mean 3 is 1.05e+20, limit 1e+20", 0, 0},
         {"more counts than matrices", too_many_counts, "tensor m.counts: 1 x 2 counts for 1 matrices", 0, 0},
         {"no counts", no_counts, "tensor m.in_sum2: its counts is missing", 0, 0},
         {"no sums", only_counts, "is no importance matrix: it has no tensor whose name ends in .in_sum2", 0, 0},
@@ -504,6 +532,28 @@ TEST(with_an_importance_matrix_the_columns_that_matter_are_nearer) {
     package_close(blind);
     package_close(guided);
     imatrix_free(&im);
+    machine_free(&m);
+}
+
+static rn_status quantize_guided(void *user) {
+    static const rn_type_rule keep = {"*ffn_down*", "Q8_0"};
+    rn_quantize_options o;
+    rn_quantize_options_init(&o);
+    o.type = "Q4_0";
+    o.imatrix = user;
+    o.keep = &keep, o.n_keep = 1;
+    o.n_threads = 1;
+    return rn_quantize(at("tiny.gguf"), at("guided-nomem.gguf"), &o, NULL);
+}
+TEST(each_failed_allocation_of_quantizing_by_an_importance_matrix_is_reported) {
+    struct machine m;
+    rn_error err = {0};
+    char imatrix[512];
+    const rn_imatrix_options o = measure_options(0, -1);
+    snprintf(imatrix, sizeof imatrix, "%s", at("nomem-im.gguf"));
+    if (!machine_open(&m, 1, 0) || !CHECK_OK(rn_imatrix(m.engine, 0, ids, N_IDS, imatrix, &o, &err), &err)) return;
+    CHECK(check_each_failed_allocation(quantize_guided, imatrix, __FILE__, __LINE__));
+    CHECK_INT(n_files_in(temp_dir(), "guided-nomem"), 1);
     machine_free(&m);
 }
 

@@ -77,8 +77,8 @@ static void planned_free(struct planned *o) {
 static const struct tensor_plan *plan_of(const struct planned *o, const char *name) {
     for (size_t i = 0; i < package_n_tensors(o->p); i++)
         if (strcmp(o->plans[i].t->name, name) == 0) return &o->plans[i];
-    check_note("%s", name);
-    CHECK(!"the model has no such tensor");
+    check_note("the model has no tensor %s", name);
+    CHECK(false);
     return o->plans;
 }
 static const char *type_of(const struct planned *o, const char *name) {

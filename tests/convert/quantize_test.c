@@ -365,6 +365,7 @@ TEST(weights_that_a_type_cannot_hold_are_refused_by_their_row) {
         {70000.0f, "F16", "tensor blk.0.attn_q.weight: row 3 has a number too large for F16"},
         {65504.0f, "F16", NULL},
         {1e30f, "Q4_0", "tensor blk.0.attn_q.weight: row 3 has a number too large for Q4_0"},
+        {1e20f, "IQ4_NL", "tensor blk.0.attn_q.weight: row 3 has a number too large for IQ4_NL"},
         {1e30f, "BF16", NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "fixture.h"
+#include "tests/support/tiny_model.h"
 #include <math.h>
 #include <unistd.h>
 
@@ -133,7 +134,7 @@ TEST(overflow_cancel_ends_a_slow_readers_stream) {
     r.overflow = RN_OVERFLOW_CANCEL;
     if (!fixture_open(&f, &opt)) return;
     CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err);
-    usleep(200000); // long enough to fill the buffer; nothing wakes the engine meanwhile
+    wait_until_ended(f.engine); // nothing is read before
     drain(s, &got);
     CHECK_INT(got.finish, RN_FINISH_CANCELLED);
     CHECK_STR(got.detail, "slow reader");
@@ -438,6 +439,35 @@ static rn_status open_and_close_model(void *user) {
 }
 TEST(every_failed_allocation_while_a_model_opens_is_reported_and_leaks_nothing) {
     check_each_failed_allocation(open_and_close_model, (void *)stories(), __FILE__, __LINE__);
+}
+
+TEST(field_2_09_a_model_whose_tokenizer_is_not_known_serves_ids_and_every_failed_allocation_is_reported) {
+    const struct tiny_model tiny = tiny_model_default();
+    struct gguf_builder b;
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_model *m = NULL;
+    rn_error err = {0};
+    int32_t *ids;
+    size_t n, n_ids;
+    char path[512];
+    snprintf(path, sizeof path, "%s/unknown.gguf", temp_dir());
+    gb_begin(&b, 3);
+    b.omit = "tokenizer.ggml.pre";
+    tiny_model_build(&tiny, &b);
+    b.omit = NULL;
+    gb_str(&b, "tokenizer.ggml.pre", "my-splitter");
+    uint8_t *bytes = gb_finish(&b, &n);
+    CHECK(write_file(path, bytes, n));
+    free(bytes);
+    if (!CHECK_OK(rn_model_open(path, NULL, &m, &err), &err)) return;
+    CHECK_OK(rn_model_get_info(m, &info, &err), &err);
+    CHECK(!info.has_tokenizer && info.n_end_tokens > 0);
+    CHECK_STR(info.tokenizer, "gpt2 / my-splitter (not known)");
+    CHECK_HAS(info.tokenizer_error, "pre-tokenizer: \"my-splitter\" is not known to runnel");
+    CHECK_FAILS(rn_tokenize(m, "a", 1, false, false, &ids, &n_ids, &err), RN_E_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, "unknown.gguf: pre-tokenizer: \"my-splitter\"");
+    rn_model_close(m);
+    check_each_failed_allocation(open_and_close_model, path, __FILE__, __LINE__);
 }
 
 static rn_status open_and_close_engine(void *user) {

@@ -5,11 +5,11 @@
 enum { N_REQUESTS = 4 };
 
 static rn_request request_at(int i) {
-    static const char *const prompts[] = {
-        "Once upon a time", "One day, a little bird found a shiny key",
+    static const char long_one[] =
         "Tom and his dog went to the park. They saw a big tree. In the tree was a cat. The cat was sad, because it could not come "
-        "down. Tom said to the cat: wait, I will help you! He looked for a ladder and found one behind the house. Then he climbed",
-        "Lily"};
+        "down. Tom said to the cat: wait, I will help you! He looked for a ladder and found one behind the house. Then he climbed";
+    static const char *const prompts[] = {"Once upon a time", "One day, a little bird found a shiny key", long_one,
+                                          "Lily"};
     rn_request r = text_request(prompts[i]);
     r.sampling.temp = i % 2 ? 0.8f : 0.0f;
     r.logprobs = 0;
@@ -147,12 +147,20 @@ TEST(field_2_16_batch_mates_do_not_change_the_text) {
     run_together(&o, 24, "8 at a time", false);
 }
 
-TEST(two_hundred_streams_each_equal_themselves_alone) {
+// Under TSan a step takes some fifty times as long. What it looks for is there in every step of a few streams; that the bits are the
+// same is seen without it.
+#ifdef TESTS_UNDER_TSAN
+enum { CROWD = 12 };
+#else
+enum { CROWD = 200 };
+#endif
+
+TEST(a_crowd_of_streams_each_equals_itself_alone) {
     rn_engine_options o = engine_options();
-    o.n_streams = 200;
+    o.n_streams = CROWD;
     o.n_queue = 10;
     o.n_threads = 2;
-    run_together(&o, 200, "200 at a time", false);
+    run_together(&o, CROWD, "all at a time", false);
 }
 
 TEST(field_2_16_pausing_and_resuming_does_not_change_the_text) {

@@ -314,7 +314,9 @@ TEST(item_17_end_tokens_outside_the_vocabulary_are_refused) {
         EOS("of the other file", "2", "{\"eos_token_id\": [2, 16]}",
             "generation_config.json: member eos_token_id: 16 is outside 0..15"),
         EOS("the other file is no JSON", "2", "{", "generation_config.json: not JSON: a member's name is missing"),
-        EOS("the other file is a list", "2", "[]", NULL),
+        EOS("the other file is a list", "2", "[]", "generation_config.json: is an array, must be an object"),
+        EOS("the other file is null", "2", "null", "generation_config.json: is null, must be an object"),
+        EOS("the other file says nothing", "2", "{}", NULL),
     };
     check_bad_folders(rows, N(rows));
 }

@@ -104,6 +104,29 @@ TEST(item_16_an_index_and_its_files_must_agree) {
     }
 }
 
+TEST(item_16_two_shards_with_one_tensor_are_refused_whichever_the_index_names) {
+    for (int named = 0; named < 2; named++) {
+        struct st_builder whole;
+        size_t n_a, n_b;
+        st_begin(&whole);
+        st_model(&whole);
+        uint8_t *a = st_finish(&whole, &n_a), *b = shard_b(&n_b);
+        char *index = index_with(NORM, named ? "\"" NORM "\":\"a.safetensors\",\"x\":\"b.safetensors\","
+                                             : "\"" NORM "\":\"b.safetensors\",");
+        const struct package_bytes files[] = {{"config.json", (const uint8_t *)folder_config, strlen(folder_config)},
+                                              {INDEX, (const uint8_t *)index, strlen(index)},
+                                              {"a.safetensors", a, n_a},
+                                              {"b.safetensors", b, n_b}};
+        package *p = NULL;
+        rn_error err = {0};
+        CHECK_FAILS(package_from_folder_bytes("dir", files, N(files), &p, &err), RN_E_FORMAT, &err);
+        CHECK_STR(err.text, named ? "dir/b.safetensors: tensor " NORM ": the index says that it lies in a.safetensors"
+                                  : "dir/a.safetensors: tensor " NORM
+                                    ": the index says that it lies in b.safetensors");
+        free(a), free(b), free(index);
+    }
+}
+
 TEST(item_16_an_index_that_is_none_is_refused) {
     static const struct {
         const char *text, *want;

@@ -285,6 +285,63 @@ TEST(item_18_an_expression_that_goes_back_for_ever_reaches_a_limit) {
     free(text);
 }
 
+#define REPLACE(from, to) "{\"type\":\"Replace\",\"pattern\":{\"String\":\"" from "\"},\"content\":\"" to "\"}"
+#define TWICE(x)          x x
+#define B128              TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(TWICE("b")))))))
+#define DOUBLE            "," REPLACE("a", "aa")
+#define DOUBLE_64         TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(DOUBLE))))))
+
+static rn_status encode_with(const char *normalizer, const char *added, const char *s, size_t n, rn_error *err) {
+    struct arena mem = {0};
+    struct vocab v;
+    tokenizer *t;
+    int32_t *ids = NULL;
+    size_t n_ids;
+    char *normalizing = spoilt(bpe, NORM_NULL, normalizer),
+         *text = spoilt(normalizing, "\"normalized\":false", added);
+    rn_status st = load(text, NULL, &mem, &v, &t, err);
+    if (st == RN_OK) st = tokenizer_encode(t, s, n, false, false, &ids, &n_ids, NULL, err);
+    mem_free(ids);
+    tokenizer_destroy(t);
+    arena_free(&mem);
+    free(normalizing);
+    free(text);
+    return st;
+}
+
+TEST(a_normalizer_makes_a_text_at_most_64_times_as_long_and_1024_bytes) {
+    static const char wide[] = "\"normalizer\":" REPLACE("a", B128), plain[] = "\"normalized\":false";
+    static const struct {
+        const char *why, *normalizer, *added;
+        size_t n; // letters
+        rn_status code;
+        const char *text;
+    } rows[] = {
+        {"15 * 128, limit 1,984", wide, plain, 15, RN_OK, ""},
+        {"16 * 128, limit 2,048", wide, plain, 16, RN_OK, ""},
+        {"17 * 128, limit 2,112", wide, plain, 17, RN_E_LIMIT,
+         "text: normalizer: a text of 17 bytes grows beyond 2112"},
+        {"doubled 64 times",
+         "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}" DOUBLE_64 "]}", plain, 1,
+         RN_E_LIMIT, "more than 64 steps"},
+        {"doubled 11 times",
+         "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"}" TWICE(TWICE(DOUBLE DOUBLE))
+             DOUBLE DOUBLE DOUBLE "]}",
+         plain, 1, RN_E_LIMIT, "a text of 1 bytes grows beyond 1088"},
+        {"an added token", "\"normalizer\":" REPLACE("s", B128 B128 B128 B128), "\"normalized\":true", 1, RN_E_LIMIT,
+         "tokenizer: token 11 has 514 bytes when normalized, limit 512"},
+    };
+    for (size_t i = 0; i < N(rows); i++) {
+        rn_error err = {0};
+        char letters[32];
+        memset(letters, 'a', sizeof letters);
+        check_note("%s", rows[i].why);
+        CHECK_FAILS(encode_with(rows[i].normalizer, rows[i].added, letters, rows[i].n, &err), rows[i].code, &err);
+        check_note("%s", rows[i].why);
+        CHECK_HAS(err.text, rows[i].text);
+    }
+}
+
 TEST(ids_without_a_token_have_a_limit) {
     static const struct {
         const char *id;

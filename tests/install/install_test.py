@@ -141,7 +141,7 @@ def without_what_a_static_link_needs_there_is_the_shared_library_and_a_reason(fo
     write(folder, {'CMakeLists.txt': POOR_USER})
     said = run('cmake', '-S', folder, '-B', folder / 'build', '-G', cached('CMAKE_GENERATOR'), f'-DCMAKE_PREFIX_PATH={prefix()}',
                fails=True, env={'PKG_CONFIG_LIBDIR': str(folder)})
-    has(' '.join(said.split()), 'runnel::static needs threads, and by pkg-config: libpcre2-8 >= 10.30, libutf8proc >= 2.5, jansson >= 2.12')
+    has(' '.join(said.split()), 'runnel::static needs threads, and by pkg-config: libpcre2-8 >= 10.40, libutf8proc >= 2.5, jansson >= 2.12')
     assert 'alone' not in said, said
 
 
@@ -177,12 +177,12 @@ def a_static_user_may_have_functions_named_as_the_inner_ones(folder):
 @test
 def a_missing_library_is_named_with_its_package_when_configuring(folder):
     need('cmake', 'cc', 'c++', 'pkg-config')
-    pcre2 = 'libpcre2-8 10.30 or newer (Debian, Ubuntu: libpcre2-dev)'
+    pcre2 = 'libpcre2-8 10.40 or newer (Debian, Ubuntu: libpcre2-dev)'
     utf8proc = 'libutf8proc 2.5 or newer (Debian, Ubuntu: libutf8proc-dev)'
     jansson = 'jansson 2.12 or newer (Debian, Ubuntu: libjansson-dev)'
     for why, versions, missing in [('none is there', {}, [pcre2, utf8proc, jansson]),
-                                   ('one is too old', {'libpcre2-8': '10.29', 'libutf8proc': '2.5', 'jansson': '2.12'}, [pcre2]),
-                                   ('another is', {'libpcre2-8': '10.30', 'libutf8proc': '2.5', 'jansson': '2.11'}, [jansson])]:
+                                   ('one is too old', {'libpcre2-8': '10.39', 'libutf8proc': '2.5', 'jansson': '2.12'}, [pcre2]),
+                                   ('another is', {'libpcre2-8': '10.40', 'libutf8proc': '2.5', 'jansson': '2.11'}, [jansson])]:
         place = folder / why
         write(place, {'empty': '', **{f'{n}.pc': f'Name: {n}\nDescription: -\nVersion: {v}\n' for n, v in versions.items()}})
         said = run('cmake', '-S', ROOT, '-B', place / 'build', '-G', cached('CMAKE_GENERATOR'), fails=True,

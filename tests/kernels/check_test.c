@@ -1,5 +1,6 @@
 // tests/kernels/check_test.c - every slot of every CPU set against ref, bit by bit, on data and shapes that kernels get wrong.
 // A slot of the table that no check covers fails the last test.
+#include "kernels/probe.h"
 #include "tests/kernels/harness.h"
 #include "tests/support/any_blocks.h"
 
@@ -115,6 +116,7 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     if (ops->pack) {
         struct guarded panels = pack_all(ops, rows.data, row_bytes, s);
         struct guarded scratch = guarded_new(gemm ? ops->gemm_scratch(s.k) : 0, 0);
+        memset(scratch.data, 0xff, scratch.n); // what an op before has left: no number, whatever it is read as
         if (gemm)
             ops->gemm(panels.data, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data, out_stride,
                       scratch.data);
@@ -135,6 +137,13 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     return same;
 }
 
+// Instrumented, ref takes its time, and each set asks it again: a part of the cases, which goes round all row counts and data.
+#ifdef TESTS_SANITIZED
+enum { MATMUL_EVERY = 5 };
+#else
+enum { MATMUL_EVERY = 1 };
+#endif
+
 static void check_matmul_type(const struct kernel_set *set, enum tensor_type type, bool gemm) {
     static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
                         row_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 0};
@@ -147,6 +156,7 @@ static void check_matmul_type(const struct kernel_set *set, enum tensor_type typ
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < COUNT(n_outs); j++)
             for (enum data kind = 0; kind < DATA_N; kind++, i_case++) {
+                if (i_case % MATMUL_EVERY != 0) continue;
                 rng_start(info->name, i_case);
                 const struct shape s = {info->block_len * counts[i], n_outs[j],
                                         row_counts[i_case % COUNT(row_counts)]};
@@ -154,6 +164,11 @@ static void check_matmul_type(const struct kernel_set *set, enum tensor_type typ
                      s.k, s.n_out, s.n_rows);
                 if (!matmul_case(set, type, s, kind, gemm)) return;
             }
+    if (!gemm) return;
+    const struct shape passes = {info->block_len == 1 ? 95 : 3 * info->block_len, 40,
+                                 529}; // more rows than a pass has
+    NOTE(set, info->name, "gemm k %zu n_out %zu n_rows %zu", passes.k, passes.n_out, passes.n_rows);
+    matmul_case(set, type, passes, DATA_NOISE, gemm);
 }
 
 static void check_matmul(const struct kernel_set *set) {
@@ -387,59 +402,82 @@ static void check_rope(const struct kernel_set *set) {
 
 // Attention --------------------------------------------------------------------------------------------------------------
 
+enum { MOST_Q = 40 };
 struct attention {
-    size_t head_dim, n_q, q_stride;
+    size_t head_dim, n_q;
     struct guarded keys, values, q;
-    uint8_t lo[16], hi[16];
+    size_t q_stride;
+    uint8_t lo[MOST_Q], hi[MOST_Q];
 };
 
-// Ranges of all kinds: the same for all queries, a causal staircase, or any; slots that nobody sees hold NaN.
-static void fill_attention(struct attention *a, enum data kind) {
-    float *const keys = (float *)(void *)a->keys.data, *const values = (float *)(void *)a->values.data;
-    fill_floats(keys, KV_BLOCK * a->head_dim, kind);
-    fill_floats(values, KV_BLOCK * a->head_dim, kind);
-    fill_floats((float *)(void *)a->q.data, a->q_stride * a->n_q, kind == DATA_EXTREMES ? DATA_NOISE : kind);
-    maybe_poison((float *)(void *)a->q.data, a->q_stride * a->n_q);
-    const size_t how = below(4), first = below(KV_BLOCK);
+// Ranges of all kinds: the same for all queries, a causal staircase (each step several queries wide), or any.
+static void fill_ranges(struct attention *a) {
+    const size_t how = below(4), first = below(KV_BLOCK), step = 1 + below(4);
     for (size_t i = 0; i < a->n_q; i++) {
         const size_t lo = how < 2 ? 0 : how == 2 ? first : below(KV_BLOCK), width = KV_BLOCK - lo;
+        const size_t reach = first + i / step + 1;
         a->lo[i] = (uint8_t)lo;
         a->hi[i] = (uint8_t)(how == 0   ? KV_BLOCK
-                             : how == 1 ? first + i < KV_BLOCK ? first + i + 1 : KV_BLOCK
+                             : how == 1 ? reach < KV_BLOCK ? reach : KV_BLOCK
                                         : lo + 1 + below(width));
     }
+}
+
+// Slots that nobody sees hold NaN; now and then a number in others is none either.
+static void fill_attention(const struct kv_codec_ops *codec, struct attention *a, enum data kind) {
+    const size_t n = a->head_dim;
+    float *const row = malloc(4 * n);
+    memset(a->keys.data, 0xff, a->keys.n);
+    memset(a->values.data, 0xff, a->values.n);
     for (size_t j = 0; j < KV_BLOCK; j++) {
         bool is_seen = false;
         for (size_t i = 0; i < a->n_q; i++) is_seen |= j >= a->lo[i] && j < a->hi[i];
-        for (size_t d = 0; d < a->head_dim && !is_seen; d++)
-            keys[d * KV_BLOCK + j] = values[j * a->head_dim + d] = NAN;
+        if (!is_seen) continue;
+        fill_floats(row, n, kind);
+        if (below(32) == 0) maybe_poison(row, n);
+        codec->put_key(a->keys.data, n, (int)j, row);
+        fill_floats(row, n, kind);
+        if (below(32) == 0) maybe_poison(row, n);
+        codec->put_value(a->values.data, n, (int)j, row);
     }
+    const bool poisoned = below(4) == 0;
+    for (size_t i = 0; i < a->n_q; i++) {
+        fill_floats(row, n, kind == DATA_EXTREMES ? DATA_NOISE : kind);
+        if (poisoned) maybe_poison(row, n);
+        ref->prepare_act[codec->act](row, n, a->q.data + i * a->q_stride);
+    }
+    free(row);
 }
 
 // m, l and o of all queries in one output, brought through two blocks.
-static void attend_two(const struct kernel_set *set, struct attention *a, const struct attention *b,
-                       struct output *state) {
-    float *const m = (float *)(void *)state->data, *const l = m + a->n_q, *const o = l + a->n_q;
-    for (size_t i = 0; i < a->n_q; i++) m[i] = -INFINITY, l[i] = 0;
-    memset(o, 0, 4 * a->n_q * a->head_dim);
-    for (int i = 0; i < 2; i++, a = (struct attention *)(uintptr_t)b)
-        set->attend_block((const float *)(const void *)a->keys.data, (const float *)(const void *)a->values.data,
-                          a->head_dim, (const float *)(const void *)a->q.data, a->q_stride, a->n_q, a->lo, a->hi,
-                          0.125f, m, l, o);
+static void attend_two(const struct kv_codec_ops *codec, const struct attention *parts, struct output *state) {
+    const size_t n_q = parts[0].n_q;
+    float *const m = (float *)(void *)state->data, *const l = m + n_q, *const o = l + n_q;
+    struct guarded scratch = guarded_new(attend_scratch(parts[0].head_dim), 0);
+    for (size_t i = 0; i < n_q; i++) m[i] = -INFINITY, l[i] = 0;
+    memset(o, 0, 4 * n_q * parts[0].head_dim);
+    for (const struct attention *a = parts; a < parts + 2; a++)
+        codec->attend(&(struct attend_block){a->keys.data, a->values.data, parts[1].keys.data, parts[1].values.data,
+                                             a->head_dim, a->q.data, a->q_stride, n_q, a->lo, a->hi, 0.125f, m, l, o,
+                                             scratch.data});
+    guarded_free(&scratch);
 }
 
-static bool attend_case(const struct kernel_set *set, size_t head_dim, size_t n_q, enum data kind) {
+static bool attend_case(const struct kernel_set *set, enum kv_codec c, size_t head_dim, size_t n_q, enum data kind) {
+    const struct kv_codec_ops *const codec = &ref->kv[c];
     struct attention part[2];
     for (int i = 0; i < 2; i++) {
-        part[i] = (struct attention){.head_dim = head_dim, .n_q = n_q, .q_stride = head_dim + below(9)};
-        part[i].keys = guarded_new(4 * KV_BLOCK * head_dim, 4 * below(16));
-        part[i].values = guarded_new(4 * KV_BLOCK * head_dim, 4 * below(16));
-        part[i].q = guarded_new(4 * part[i].q_stride * n_q, 4 * below(16));
-        fill_attention(&part[i], kind);
+        part[i] = (struct attention){.head_dim = head_dim, .n_q = n_q};
+        part[i].q_stride = act_bytes(codec->act, head_dim) + 4 * below(9);
+        part[i].keys = guarded_new(codec->key_bytes(head_dim), 0);
+        part[i].values = guarded_new(codec->value_bytes(head_dim), 0);
+        part[i].q = guarded_new(part[i].q_stride * n_q, 4 * below(16));
+        fill_ranges(&part[i]);
+        fill_attention(codec, &part[i], kind);
     }
     struct output got = output_new(4 * n_q * (head_dim + 2)), want = output_new(4 * n_q * (head_dim + 2));
-    attend_two(set, &part[0], &part[1], &got);
-    attend_two(ref, &part[0], &part[1], &want);
+    attend_two(&set->kv[c], part, &got);
+    attend_two(codec, part, &want);
     const bool same = CHECK(same_floats(&got, &want));
     for (int i = 0; i < 2; i++) guarded_free(&part[i].keys), guarded_free(&part[i].values), guarded_free(&part[i].q);
     output_free(&got);
@@ -448,14 +486,18 @@ static bool attend_case(const struct kernel_set *set, size_t head_dim, size_t n_
 }
 
 static void check_attend(const struct kernel_set *set) {
-    static const size_t head_dims[] = {1, 7, 8, 9, 15, 16, 17, 24, 64, 80, 100, 128};
-    COVER(attend_block);
-    for (size_t i = 0; i < 36 * COUNT(head_dims) && op_wanted("attend_block"); i++) {
-        const enum data kind = (enum data)(i % DATA_N);
-        const size_t head_dim = head_dims[i / 36], n_q = i % 36 / 3;
-        rng_start("attend_block", i);
-        NOTE(set, "attend_block", "%s head_dim %zu n_q %zu", data_names[kind], head_dim, n_q);
-        if (!attend_case(set, head_dim, n_q, kind)) break;
+    static const size_t head_dims[] = {1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 64, 80, 96, 100, 128, 256};
+    static const size_t n_qs[] = {0, 1, 2, 3, 4, 5, 8, 9, 13, 15, 16, 17, 31, 32, 33, 40};
+    for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
+        char op[32];
+        snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
+        for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i++) {
+            const enum data kind = (enum data)(i % DATA_N);
+            const size_t head_dim = head_dims[i / 3 / COUNT(n_qs)], n_q = n_qs[i / 3 % COUNT(n_qs)];
+            rng_start(op, i);
+            NOTE(set, op, "%s head_dim %zu n_q %zu", data_names[kind], head_dim, n_q);
+            if (!attend_case(set, c, head_dim, n_q, kind)) break;
+        }
     }
 }
 
@@ -487,6 +529,17 @@ static void check_attend_ends(const struct kernel_set *set) {
     }
 }
 
+// The integer probe has no result to compare: what it counts must be what it was asked for.
+static void check_probe(const struct kernel_set *set) {
+    COVER(int8_probe);
+    for (uint64_t n = 0; n < 4 && op_wanted("int8_probe"); n++) {
+        int32_t sum = 0;
+        NOTE(set, "int8_probe", "%llu rounds", (unsigned long long)n);
+        const uint64_t n_products = probe_int8_of(set->id)(n, &sum);
+        CHECK(n_products >= n * 1024 && n_products == n * probe_int8_of(set->id)(1, &sum));
+    }
+}
+
 // All of it --------------------------------------------------------------------------------------------------------------
 
 static void for_each_set(void (*check)(const struct kernel_set *)) {
@@ -503,9 +556,12 @@ TEST(rotations_of_every_set_have_the_bits_of_ref) { for_each_set(check_rope); }
 TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
 TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }
 
+TEST(integer_probes_count_what_they_multiply) { for_each_set(check_probe); }
+
 TEST(every_slot_of_the_table_is_filled_and_compared) {
-    static void (*const checks[])(const struct kernel_set *) = {
-        check_matmul, check_prepare_act, check_kv, check_rows, check_rope, check_attend, check_attend_ends};
+    static void (*const checks[])(const struct kernel_set *) = {check_matmul,      check_prepare_act, check_kv,
+                                                                check_rows,        check_rope,        check_attend,
+                                                                check_attend_ends, check_probe};
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++) {
         if (!cpu_set_available(s)) continue;
         const struct kernel_set *const set = kernel_set_get(s);

@@ -108,6 +108,37 @@ TEST(importance_of_zero_throughout_is_importance_alike) {
     }
 }
 
+TEST(importance_counts_by_its_ratios_however_large_or_small_it_is) {
+    static const float units[] = {0x1p-120f, 0x1p-20f, 0x1p120f};
+    static float x[K], alike[K], scaled[K], a[K], b[K];
+    for (uint64_t j = 0; j < K; j++) x[j] = number(HEAVY, j), alike[j] = importance_of(j);
+    for (int i = 0; i < N_WRITTEN; i++)
+        for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+            for (size_t j = 0; j < K; j++) scaled[j] = alike[j] * units[u];
+            round_trip(written[i], x, alike, a, K);
+            round_trip(written[i], x, scaled, b, K);
+            check_note("%s, times %g", tensor_type_info(written[i])->name, (double)units[u]);
+            CHECK_MEM(a, b, sizeof a);
+        }
+}
+
+// Who quantizes sees by the numbers that come back that the type could not hold them: they must not become zeros.
+TEST(a_number_too_large_for_every_type_comes_back_as_no_number) {
+    static const float large[] = {1e10f, 0x1p36f, 0x1p37f, 1e18f, 2e19f, 3.4e38f};
+    float x[K], importance[K], back[K];
+    for (int i = 0; i < 4 * N_WRITTEN; i++)
+        for (size_t j = 0; j < sizeof large / sizeof *large; j++) {
+            bool all_finite = true;
+            for (size_t n = 0; n < K; n++) x[n] = number(NORMAL, n), importance[n] = importance_of(n);
+            x[77] = i % 2 ? large[j] : -large[j];
+            round_trip(written[i / 4], x, i / 2 % 2 ? importance : NULL, back, K);
+            for (size_t n = 0; n < K; n++) all_finite = all_finite && isfinite(back[n]);
+            check_note("%s, %s: %g", tensor_type_info(written[i / 4])->name, i / 2 % 2 ? "weighted" : "all alike",
+                       (double)x[77]);
+            CHECK(!all_finite);
+        }
+}
+
 // Rows that leave a search without a range, a denominator or a scale: even and odd numbers, and number 5.
 TEST(degenerate_rows_come_back_finite_and_near) {
     static const struct {

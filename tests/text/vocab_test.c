@@ -39,6 +39,20 @@ static void long_special(void) {
     sv.tokens[272].text = (struct vocab_str){long_spelling, sizeof long_spelling};
 }
 
+static char long_piece[1025];
+static void unigram_with(uint32_t n) {
+    memset(long_piece, 'a', sizeof long_piece);
+    sv.v.model = VOCAB_UNIGRAM;
+    sv.tokens[SPM_SPACE + 1].text = (struct vocab_str){long_piece, n};
+}
+static void piece_too_long(void) { unigram_with(1025); }
+
+TEST(a_piece_of_a_unigram_model_may_have_1024_bytes) {
+    small_spm(&sv);
+    unigram_with(1024);
+    tokenizer_destroy(make());
+}
+
 static const struct {
     const char *why;
     bool spm;
@@ -51,6 +65,8 @@ static const struct {
     {"letters for digits", true, bad_byte_digits, RN_E_FORMAT, "token 3: byte token \"<0xZZ>\""},
     {"three digits", true, bad_byte_long, RN_E_FORMAT, "token 3: byte token \"<0x000>\""},
     {"a score that is no number", true, bad_score, RN_E_FORMAT, "token 259: its score is not a number"},
+    {"a unigram piece of 1,025 bytes", true, piece_too_long, RN_E_LIMIT,
+     "token 260: a piece of 1025 bytes, at most 1024"},
     {"no vocabulary", true, no_model, RN_E_UNSUPPORTED, "tokenizer: the model has no vocabulary"},
     {"another kind of vocabulary", true, model_not_known, RN_E_UNSUPPORTED, "tokenizer: model \"bert\" is not known"},
     {"field 2.9: no pre-tokenizer", false, no_pre, RN_E_UNSUPPORTED,

@@ -1,7 +1,10 @@
 // backend/cpu/cpu_backend.c - the CPU's door: plan, load, run.
 #include "backend/cpu/cpu_private.h"
+#include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/mem_use.h"
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 
@@ -32,10 +35,9 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     b->thread_scratch_bytes = cpu_scratch_bytes(b, p);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
     b->cos_sin = mem_aligned(s->n_batch * (size_t)p->n_rot * sizeof(float));
-    b->tasks = mem_alloc(s->n_batch * sizeof *b->tasks);
-    if (!b->thread_scratch || !b->cos_sin || !b->tasks)
+    if (!b->thread_scratch || !b->cos_sin)
         return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
-    return RN_OK;
+    return attend_plan_load(b, err);
 }
 
 // The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
@@ -73,17 +75,21 @@ static void run_thread(void *ctx, int i_thread, int n_threads) {
             collect_input(b, o, i_thread);
         else if (o->barrier)
             pool_barrier(b->threads, i_thread);
+        const int64_t begin_ns = b->profile ? clock_now_ns() : 0;
         cpu_op_run(b, o, i_thread, n_threads);
+        if (b->profile) cpu_profile_op(b, o, i_thread, begin_ns);
     }
 }
 
 static void run(backend *base, const struct batch *batch) {
     struct cpu_backend *b = self(base);
     b->batch = batch;
-    attend_make_tasks(b);
+    if (b->profile) cpu_profile_step_begin(b);
+    attend_plan_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
+    if (b->profile) cpu_profile_step_end(b);
     b->batch = NULL;
 }
 
@@ -92,26 +98,44 @@ static void collect(backend *base, backend_collect_fn fn, void *user) {
     self(base)->collect_user = user;
 }
 
+static rn_status profile_begin(backend *base, size_t n_events, rn_error *err) {
+    return cpu_profile_begin(self(base), n_events, err);
+}
+
+static const struct backend_profile *profile_end(backend *base) { return cpu_profile_end(self(base)); }
+
 static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
     const struct cpu_backend *b = self(base);
     return b->buffers[buffer] + wanted_row * b->stride[buffer];
+}
+
+static void use(const backend *base, struct backend_use *out) {
+    const struct cpu_backend *b = (const struct cpu_backend *)base;
+    *out = (struct backend_use){.repacked_bytes = mem_resident(b->panels, b->panels_bytes),
+                                .buffer_bytes = cpu_buffers_resident(b)};
+    for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
+        out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
+    out->buffer_bytes +=
+        mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
 }
 
 static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(base), c); }
 
 static void destroy(backend *base) {
     struct cpu_backend *b = self(base);
+    cpu_profile_free(b);
     cpu_lower_free(b);
     cpu_pages_free(b);
     cpu_weights_free(b);
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
     mem_free(b->cos_sin);
-    mem_free(b->tasks);
+    attend_plan_free(b);
     mem_free(b);
 }
 
-static const struct backend_ops cpu_ops = {"cpu", plan, load, copy, run, collect, result, destroy};
+static const struct backend_ops cpu_ops = {"cpu",         plan,        load, copy,   run,    collect,
+                                           profile_begin, profile_end, use,  result, destroy};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {
@@ -125,3 +149,5 @@ rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, en
     *out = &b->base;
     return RN_OK;
 }
+
+void cpu_backend_keep_rows(backend *b) { self(b)->keeps_rows = true; }

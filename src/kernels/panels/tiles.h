@@ -4,7 +4,7 @@
 
 #include "kernels/panels/panel.h"
 
-#define TILE_MOST_ROWS 6
+#define TILE_MOST_ROWS 8
 
 // Some rows (x, act_stride bytes apart) times one panel: 16 floats for each at out + r * out_stride.
 typedef void (*tile_fn)(const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,
@@ -19,7 +19,7 @@ struct tiles {
 void run_tiles(const struct tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
                const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride);
 
-// SET_matmul_TYPE over tiles of 1 to 4 rows; tile is inlined, kind (what distinguishes the type) and the rows being constants:
+// SET_matmul_TYPE over tiles of 1 to 4 (.._8: to 8) rows; tile is inlined, kind (what distinguishes the type) and the rows being constants:
 // tile(kind, R, panel, k, x, act_stride, out, out_stride).
 #define DEFINE_ROW_TILE(type, R, tile, kind)                                                                         \
     static void type##_tile_##R(const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,        \
@@ -31,9 +31,22 @@ void run_tiles(const struct tiles *t, const uint8_t *panels, size_t panel_bytes,
     DEFINE_ROW_TILE(type, 2, tile, kind)                                                                             \
     DEFINE_ROW_TILE(type, 3, tile, kind)                                                                             \
     DEFINE_ROW_TILE(type, 4, tile, kind)                                                                             \
+    DEFINE_MATMUL_OF_TILES(set, type, 4, type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4)
+#define DEFINE_TILED_MATMUL_8(set, type, tile, kind)                                                                 \
+    DEFINE_ROW_TILE(type, 1, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 2, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 3, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 4, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 5, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 6, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 7, tile, kind)                                                                             \
+    DEFINE_ROW_TILE(type, 8, tile, kind)                                                                             \
+    DEFINE_MATMUL_OF_TILES(set, type, 8, type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4, type##_tile_5,  \
+                           type##_tile_6, type##_tile_7, type##_tile_8)
+#define DEFINE_MATMUL_OF_TILES(set, type, most_rows, ...)                                                            \
     void set##_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                 \
                              size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                      \
-        static const struct tiles tiles = {4, {type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4}};         \
+        static const struct tiles tiles = {most_rows, {__VA_ARGS__}};                                                \
         (void)row_bytes;                                                                                             \
         run_tiles(&tiles, w, panel_##type##_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride);             \
     }

@@ -1,8 +1,10 @@
-// kernels/x86/lanes_avx512.h - what the AVX-512 kernels share: loads of a panel's lines, numbers spread over lanes.
+// kernels/x86/lanes_avx512.h - what the AVX-512 kernels share: loads of a panel's lines and of tails, numbers spread over lanes, the
+// tree of 16 sums.
 #ifndef RN_KERNELS_X86_LANES_AVX512_H
 #define RN_KERNELS_X86_LANES_AVX512_H
 
 #include <immintrin.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -22,7 +24,23 @@ ALWAYS_INLINE_512 __m512 splat_float(const void *p) {
 }
 // 16 F16 to float: exact for denormal halves in any floating-point mode.
 ALWAYS_INLINE_512 __m512 load_16_f16(const void *p) { return _mm512_cvtph_ps(_mm256_loadu_si256(p)); }
-// A line of weights that comes from memory, each once, far enough ahead (docs/kernels.md, "prefetch").
-ALWAYS_INLINE_512 void prefetch_far(const void *p) { _mm_prefetch((const char *)p + 8192, _MM_HINT_T1); }
+// A line of weights that comes from memory, each once (docs/kernels.md, "prefetch"): into L2, and later from there into L1.
+ALWAYS_INLINE_512 void prefetch_twice(const void *p) {
+    _mm_prefetch((const char *)p + 3072, _MM_HINT_T1);
+    _mm_prefetch((const char *)p + 1024, _MM_HINT_T0);
+}
+
+// The first n (0..16) lanes. Loads and stores by it touch no memory of the others, which read as 0.
+ALWAYS_INLINE_512 __mmask16 first_lanes(size_t n) { return (__mmask16)((1u << n) - 1); }
+// n numbers from x on, at most a vector of them.
+ALWAYS_INLINE_512 __mmask16 lanes_left(size_t n) { return first_lanes(n < 16 ? n : 16); }
+
+// Sums 0 .. 15 by the tree of rowmath.h: distances 8, 4, 2, 1.
+ALWAYS_INLINE_512 float sum_of_lanes(__m512 s) {
+    const __m256 s8 = _mm256_add_ps(_mm512_castps512_ps256(s), _mm512_extractf32x8_ps(s, 1));
+    const __m128 s4 = _mm_add_ps(_mm256_castps256_ps128(s8), _mm256_extractf128_ps(s8, 1));
+    const __m128 s2 = _mm_add_ps(s4, _mm_movehl_ps(s4, s4));
+    return _mm_cvtss_f32(_mm_add_ss(s2, _mm_movehdup_ps(s2)));
+}
 
 #endif

@@ -37,13 +37,13 @@ ALWAYS_INLINE_512 struct block block_at(const struct k_type t, const uint8_t *pa
                                         uint8_t *scales, uint8_t *mins) {
     const uint8_t *const unit = panel + panel_k_unit_at(t.panel, k, b), *const d =
                                                                             panel + panel_k_d_at(t.panel, k, b);
-    if (t.panel.d_in_front && b % 2 == 0) prefetch_ahead(d);
+    if (t.panel.d_in_front && b % 2 == 0) prefetch_twice(d);
     return (struct block){.unit = unit, .d = d, .scales = t.scales(unit, scales, mins), .mins = mins};
 }
 // The lines of a unit that belong to groups [from, to), long before they are needed.
 ALWAYS_INLINE_512 void prefetch_groups(const struct k_type t, const uint8_t *unit, int from, int to) {
     const int n_lines = (int)t.panel.unit_bytes / PANEL_LINE;
-    for (int l = from * n_lines / N_GROUPS; l < to * n_lines / N_GROUPS; l++) prefetch_ahead(unit + PANEL_LINE * l);
+    for (int l = from * n_lines / N_GROUPS; l < to * n_lines / N_GROUPS; l++) prefetch_twice(unit + PANEL_LINE * l);
 }
 
 // Activations of row r at block b, given those of row 0; `sums` are those for the minimums.

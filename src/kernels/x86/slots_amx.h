@@ -5,6 +5,29 @@
 #include "kernels/x86/amx.h"
 #include "kernels/x86/slots_avx512vnni.h"
 
-#define SLOTS_AMX SLOTS_AVX512VNNI
+// From so many rows on tiles are the faster (docs/kernels.md section 6).
+#define AMX_GEMM(slot, type, from_rows)                                                                              \
+    .matmul[slot].gemm_rows = from_rows, .matmul[slot].gemm_scratch = amx_gemm_##type##_scratch,                     \
+    .matmul[slot].gemm = amx_gemm_##type
+
+// clang-format off
+#define SLOTS_AMX                                                                   \
+    SLOTS_AVX512VNNI,                                                               \
+    AMX_GEMM(TENSOR_BF16, bf16, 3),                                                 \
+    AMX_GEMM(TENSOR_Q8_0, q8_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q4_0, q4_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q4_1, q4_1, 17),                                                \
+    AMX_GEMM(TENSOR_Q5_0, q5_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q5_1, q5_1, 17),                                                \
+    AMX_GEMM(TENSOR_IQ4_NL, iq4_nl, 17),                                            \
+    AMX_GEMM(TENSOR_MXFP4, mxfp4, 17),                                              \
+    AMX_GEMM(TENSOR_Q2_K, q2_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q3_K, q3_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q4_K, q4_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q5_K, q5_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q6_K, q6_k, 9),                                                 \
+    AMX_GEMM(TENSOR_IQ4_XS, iq4_xs, 9),                                             \
+    .kv[KV_BF16].attend = amx_kv_bf16_attend
+// clang-format on
 
 #endif

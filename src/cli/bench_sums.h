@@ -1,0 +1,29 @@
+// cli/bench_sums.h - a profile added up: by what an operation does, and by layer.
+//
+// Ownership: bench_sums_free() takes what bench_sums_make() made; {0} is empty.
+#ifndef RN_CLI_BENCH_SUMS_H
+#define RN_CLI_BENCH_SUMS_H
+
+#include "app/bytes.h"
+#include "app/json_write.h"
+#include <runnel/runnel.h>
+
+typedef struct bench_sum {
+    char name[80]; // "linear ffn_down", "attend"
+    int32_t layer; // of sums by layer; -1: what is outside of them
+    uint64_t calls, ns, wait_ns, bytes, products;
+} bench_sum;
+
+typedef struct bench_sums {
+    uint64_t n_steps, n_rows, ns;
+    bench_sum *kinds, *layers; // in the order of a step
+    size_t n_kinds, n_layers;
+} bench_sums;
+
+void bench_sums_make(bench_sums *s, const rn_profile *p);
+void bench_sums_free(bench_sums *s);
+// Two tables for people, no line longer than `width` where that is possible.
+void bench_sums_print(const bench_sums *s, int width, bytes *to);
+void bench_sums_put(const bench_sums *s, json_writer *w);
+
+#endif

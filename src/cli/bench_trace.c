@@ -1,0 +1,97 @@
+// cli/bench_trace.c - events as JSON: "Trace Event Format" (Chrome), sections "JSON Object Format", "Complete Events", "Metadata Events".
+#include "cli/bench_trace.h"
+#include "app/json_write.h"
+
+static const double gap_us = 1000; // between figures
+
+bool bench_trace_open(bench_trace *t, const char *path) {
+    *t = (bench_trace){0};
+    if (!out_file_open(&t->file, path)) return false;
+    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", t->file.to);
+    return true;
+}
+
+static void put_place(json_writer *w, const char *phase, const char *name, int32_t pid, int32_t tid) {
+    json_put_begin(w, '{');
+    json_put_key(w, "ph");
+    json_put_string(w, phase);
+    json_put_key(w, "name");
+    json_put_string(w, name);
+    json_put_key(w, "pid");
+    json_put_whole(w, pid);
+    json_put_key(w, "tid");
+    json_put_whole(w, tid);
+}
+
+// A metadata event: how a process or thread is called.
+static void put_name(json_writer *w, const char *what, int32_t pid, int32_t tid, const char *name) {
+    put_place(w, "M", what, pid, tid);
+    json_put_key(w, "args");
+    json_put_begin(w, '{');
+    json_put_key(w, "name");
+    json_put_string(w, name);
+    json_put_end(w, '}');
+    json_put_end(w, '}');
+}
+
+static void put_event(json_writer *w, const rn_profile *p, const rn_profile_event *e, int32_t pid, double from_us) {
+    const rn_profile_op *o = &p->ops[e->op];
+    put_place(w, "X", o->matrix ? o->matrix : o->kind, pid, e->thread);
+    json_put_key(w, "cat");
+    json_put_string(w, o->kind);
+    json_put_key(w, "ts");
+    json_put_rounded(w, from_us + (double)e->begin_ns / 1e3, 3);
+    json_put_key(w, "dur");
+    json_put_rounded(w, (double)e->ns / 1e3, 3);
+    json_put_key(w, "args");
+    json_put_begin(w, '{');
+    json_put_key(w, "step");
+    json_put_u64(w, e->step);
+    json_put_key(w, "layer");
+    json_put_whole(w, o->layer);
+    json_put_key(w, "bytes_a_call");
+    json_put_u64(w, o->calls ? o->bytes / o->calls : 0);
+    json_put_end(w, '}');
+    json_put_end(w, '}');
+}
+
+// What was put together goes to the file, a line at a time.
+static void put_out(bench_trace *t, bytes *line) {
+    bytes_add_text(line, "\n");
+    fwrite(line->data, 1, line->n, t->file.to);
+    line->n = 0;
+}
+
+void bench_trace_add(bench_trace *t, const char *name, const rn_profile *p) {
+    const int32_t pid = ++t->n_figures;
+    const double from_us = t->end_us;
+    bytes line = {0};
+    json_writer w = {&line, pid > 1};
+    int32_t n_threads = 0;
+    put_name(&w, "process_name", pid, 0, name);
+    for (size_t i = 0; i < p->n_events; i++) {
+        const rn_profile_event *e = &p->events[i];
+        const double end_us = from_us + (double)(e->begin_ns + e->ns) / 1e3;
+        if (e->thread >= n_threads) {
+            char thread[32];
+            snprintf(thread, sizeof thread, "thread %d", e->thread);
+            put_name(&w, "thread_name", pid, e->thread, thread);
+            n_threads = e->thread + 1;
+        }
+        put_event(&w, p, e, pid, from_us);
+        put_out(t, &line);
+        if (end_us + gap_us > t->end_us) t->end_us = end_us + gap_us;
+    }
+    put_out(t, &line);
+    bytes_free(&line);
+    if (p->n_events_dropped)
+        say("trace: %s: the first %zu events; %llu more had no room", name, p->n_events,
+            (unsigned long long)p->n_events_dropped);
+}
+
+bool bench_trace_commit(bench_trace *t) {
+    fputs("]}\n", t->file.to);
+    return out_file_commit(&t->file);
+}
+
+void bench_trace_drop(bench_trace *t) { out_file_drop(&t->file); }
