@@ -1,37 +1,107 @@
 // kernels/x86/matmul_k_avx512vnni.c - panels of the types with blocks of 256 times rows of bytes, by vpdpbusd.
+//
+// Weights are unsigned bytes; what they have too much, 4 (Q3_K), 32 (Q6_K) or 128 (IQ4_XS), comes off by where a sum begins. A run is
+// as many groups as share a scale, and in some types fewer: so few that their sum fits 16 bits, because then one vpdpwssd multiplies by
+// the scale and adds, in place of three operations (vpmulld is two):
+//   Q2_K   16 * 3 * 127 = 6,096      Q3_K   16 * 7 * 127 = 14,224      Q4_K   16 * 15 * 127 = 30,480
+//
+// Up to MOST_DIRECT rows: weights are unpacked in registers and used at once. More: a block is unpacked to bytes in the first-level
+// cache and all rows go over it. A broadcast of activations costs as much as a product, so two panels share it when memory
+// no longer counts; with fewer rows one panel, which is one stream, is the better.
 #include "kernels/panels/panel_k.h"
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/k_blocks_avx512.h"
 
-enum { MOST_DIRECT = 4, MOST_ROWS = 8, CHUNK_ROWS = 64, N_GROUPS = 64 };
+enum { MOST_DIRECT = 4, MOST_ROWS = 8, MOST_PANELS = 2, PAIRS_FROM = 17, CHUNK_ROWS = 64, N_GROUPS = 64 };
 
 struct k_type {
     struct panel_k panel;
-    int part, n_add; // numbers of a part; groups whose products add up before they are multiplied by the scale
-    bool words;      // their sum fits 16 bits
+    int part, n_run; // numbers of a part; groups of a run
+    bool words;      // a run's sum fits 16 bits
     int above;       // what weights have too much
     bool has_min, signed_scales;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *scales, uint8_t *mins);
     __m512i (*group)(const uint8_t *unit, int n);
 };
 
-// A block of a panel: as it is packed, or its groups as bytes; its scales and minimums as bytes.
+// A block of a panel: as it is packed, and as bytes its scales, minimums and, if they are not unpacked on the way, groups.
 struct block {
-    const uint8_t *unit, *groups, *scales, *mins, *d;
+    const uint8_t *unit, *d, *scales, *mins, *groups;
+};
+struct bytes {
+    _Alignas(64) uint8_t groups[N_GROUPS * PANEL_LINE], scales[256], mins[256];
 };
 
-// The sections of row 0's activations at a block.
+ALWAYS_INLINE_512 struct block block_at(const struct k_type t, const uint8_t *panel, size_t k, size_t b,
+                                        uint8_t *scales, uint8_t *mins) {
+    const uint8_t *const unit = panel + panel_k_unit_at(t.panel, k, b), *const d =
+                                                                            panel + panel_k_d_at(t.panel, k, b);
+    if (t.panel.d_in_front && b % 2 == 0) prefetch_twice(d);
+    return (struct block){.unit = unit, .d = d, .scales = t.scales(unit, scales, mins), .mins = mins};
+}
+// The lines of a unit that belong to groups [from, to), long before they are needed.
+ALWAYS_INLINE_512 void prefetch_groups(const struct k_type t, const uint8_t *unit, int from, int to) {
+    const int n_lines = (int)t.panel.unit_bytes / PANEL_LINE;
+    for (int l = from * n_lines / N_GROUPS; l < to * n_lines / N_GROUPS; l++) prefetch_twice(unit + PANEL_LINE * l);
+}
+
+// Activations of row r at block b, given those of row 0; `sums` are those for the minimums.
 struct act_block {
-    const int8_t *a;
+    const int8_t *a, *sums;
     const float *d;
     const int16_t *pairs;
-    const int8_t *sums;
 };
+ALWAYS_INLINE_512 struct act_block act_block_at(const struct k_type t, struct act_q8_k act, size_t b, int r,
+                                                size_t act_stride) {
+    return (struct act_block){
+        .a = act_at(act.a, 256 * b, r, act_stride),
+        .sums = t.part == 16 ? act_at(act.b16, 32 * b, r, act_stride) : act_at(act.b32, 16 * b, r, act_stride),
+        .d = act_at(act.d, 4 * b, r, act_stride),
+        .pairs = act_at(act.pairs, 64 * b, r, act_stride),
+    };
+}
 
-ALWAYS_INLINE_512 struct act_block act_block_at(const struct k_type t, struct act_q8_k act, size_t b) {
-    return (struct act_block){act.a + 256 * b, act.d + b, act.pairs + 32 * b,
-                              t.part == 16 ? act.b16 + 32 * b : act.b32 + 16 * b};
+// Where the sums of each part begin so that they end without what the weights have too much: for a part of 32 in each even lane.
+ALWAYS_INLINE_512 void put_starts(const struct k_type t, const int16_t *pairs, int32_t *starts) {
+    const __m512i of_16 = _mm512_madd_epi16(line_at(pairs), _mm512_set1_epi16((int16_t)-t.above));
+    _mm512_store_si512(starts, t.part == 16 ? of_16 : _mm512_add_epi32(of_16, _mm512_srli_epi64(of_16, 32)));
+}
+
+// 16 scales, one a lane; for vpdpwssd with zeros beside them.
+ALWAYS_INLINE_512 __m512i part_scales(const struct k_type t, const uint8_t *scales, int part) {
+    const __m512i v = _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(scales + PANEL_ROWS * part)));
+    return t.words && t.signed_scales ? _mm512_and_si512(v, _mm512_set1_epi32(0xffff)) : v;
+}
+
+// v in the register of the sum that it replaces. GCC 12 else moves all sums of a loop around at its end.
+ALWAYS_INLINE_512 __m512i in_place(__m512i v) {
+    __asm__("" : "+v"(v));
+    return v;
+}
+
+// The run from group n on of P panels times R rows, multiplied by its scales and added to isum; act: of row 0.
+ALWAYS_INLINE_512 void add_run(const struct k_type t, const int P, const int R, const bool direct,
+                               const struct block *w, int n, const int8_t *a, size_t act_stride,
+                               int32_t (*starts)[16], __m512i (*isum)[MOST_ROWS]) {
+    __m512i sum[MOST_PANELS][MOST_ROWS];
+    for (int r = 0; r < R; r++)
+        for (int p = 0; p < P; p++) sum[p][r] = t.above ? splat_4_bytes(&starts[r][n / 4]) : _mm512_setzero_si512();
+#pragma GCC unroll 8
+    for (int g = n; g < n + t.n_run; g++) {
+        __m512i v[MOST_PANELS];
+        for (int p = 0; p < P; p++) v[p] = direct ? t.group(w[p].unit, g) : panel_line(w[p].groups, g);
+        for (int r = 0; r < R; r++) {
+            const __m512i ar = splat_4_bytes(act_at(a, 4 * (size_t)g, r, act_stride));
+            for (int p = 0; p < P; p++) sum[p][r] = _mm512_dpbusd_epi32(sum[p][r], v[p], ar);
+        }
+    }
+    for (int p = 0; p < P; p++) {
+        const __m512i scale = part_scales(t, w[p].scales, 4 * n / t.part);
+        for (int r = 0; r < R; r++)
+            isum[p][r] = in_place(t.words ? _mm512_dpwssd_epi32(isum[p][r], sum[p][r], scale)
+                                          : _mm512_add_epi32(isum[p][r], _mm512_mullo_epi32(sum[p][r], scale)));
+    }
 }
 
 // Sum over the parts of min * (sum of a), the latter as 128 * high + low: n parts, whose high and low bytes lie n apart.
@@ -45,128 +115,114 @@ ALWAYS_INLINE_512 __m512i min_sum(const uint8_t *mins, const int8_t *sums, int n
     return _mm512_add_epi32(_mm512_slli_epi32(high, 7), low);
 }
 
-// Where the sums of each part begin so that they end without what the weights have too much.
-ALWAYS_INLINE_512 void put_starts(const struct k_type t, const int16_t *pairs, int32_t *starts) {
-    const __m512i b16 = _mm512_madd_epi16(line_at(pairs), _mm512_set1_epi16((int16_t)-t.above));
-    _mm512_store_si512(starts, t.part == 16 ? b16 : _mm512_add_epi32(b16, _mm512_srli_epi64(b16, 32)));
+ALWAYS_INLINE_512 __m512 add_scaled(const struct k_type t, const struct block w, __m512i isum, const int8_t *sums,
+                                    __m512 d_a, __m512 acc) {
+    acc = _mm512_fmadd_ps(_mm512_mul_ps(load_16_f16(w.d), d_a), _mm512_cvtepi32_ps(isum), acc);
+    if (!t.has_min) return acc;
+    const __m512 min = _mm512_mul_ps(load_16_f16(w.d + 32), d_a);
+    return _mm512_fnmadd_ps(min, _mm512_cvtepi32_ps(min_sum(w.mins, sums, 256 / t.part)), acc);
 }
 
-// n_add groups from number n on times R rows, multiplied by their scale and added to isum.
-ALWAYS_INLINE_512 void add_run(const struct k_type t, const int R, const bool direct, const struct block w, int n,
-                               const int8_t *a, size_t act_stride, int32_t (*starts)[16], __m512i *isum) {
-    __m512i sum[MOST_ROWS];
-    for (int r = 0; r < R; r++) sum[r] = t.above ? splat_4_bytes(&starts[r][n / 4]) : _mm512_setzero_si512();
-#pragma GCC unroll 8
-    for (int g = 0; g < t.n_add; g++) {
-        const __m512i v = direct ? t.group(w.unit, n + g) : line_at(w.groups + PANEL_LINE * (n + g));
-        for (int r = 0; r < R; r++)
-            sum[r] = _mm512_dpbusd_epi32(sum[r], v, splat_4_bytes(act_at(a, 4 * (size_t)(n + g), r, act_stride)));
-    }
-    const __m512i bytes =
-        _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(w.scales + PANEL_ROWS * (4 * n / t.part))));
-    const __m512i scale = t.words && t.signed_scales ? _mm512_and_si512(bytes, _mm512_set1_epi32(0xffff)) : bytes;
-    for (int r = 0; r < R; r++)
-        isum[r] = t.words ? _mm512_dpwssd_epi32(isum[r], sum[r], scale)
-                          : _mm512_add_epi32(isum[r], _mm512_mullo_epi32(sum[r], scale));
-}
-
-// A block times R rows, added to acc.
-ALWAYS_INLINE_512 void add_block(const struct k_type t, const int R, const bool direct, const struct block w,
-                                 const struct act_block act, size_t act_stride, __m512 *acc) {
+// A block of P panels times R rows, added to acc[p * CHUNK_ROWS + r]. Direct: unrolled whole, so that shifts are constants.
+ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R, const bool direct,
+                                 const struct block *w, const struct act_block act, size_t act_stride, __m512 *acc) {
     _Alignas(64) int32_t starts[MOST_ROWS][16];
-    __m512i isum[MOST_ROWS];
+    __m512i isum[MOST_PANELS][MOST_ROWS];
     for (int r = 0; r < R; r++) {
-        isum[r] = _mm512_setzero_si512();
+        for (int p = 0; p < P; p++) isum[p][r] = _mm512_setzero_si512();
         if (t.above) put_starts(t, act_at(act.pairs, 0, r, act_stride), starts[r]);
     }
     if (direct) {
-        const int n_lines = (int)t.panel.unit_bytes / PANEL_LINE;
 #pragma GCC unroll 16
-        for (int n = 0; n < N_GROUPS; n += t.n_add) {
-            for (int l = n * n_lines / N_GROUPS; l < (n + t.n_add) * n_lines / N_GROUPS; l++)
-                prefetch_far(w.unit + PANEL_LINE * l);
-            add_run(t, R, true, w, n, act.a, act_stride, starts, isum);
+        for (int n = 0; n < N_GROUPS; n += t.n_run) {
+            prefetch_groups(t, w->unit, n, n + t.n_run);
+            add_run(t, P, R, true, w, n, act.a, act_stride, starts, isum);
         }
     } else {
-        for (int n = 0; n < N_GROUPS; n += t.n_add) add_run(t, R, false, w, n, act.a, act_stride, starts, isum);
+        for (int n = 0; n < N_GROUPS; n += t.n_run) add_run(t, P, R, false, w, n, act.a, act_stride, starts, isum);
     }
     for (int r = 0; r < R; r++) {
         const __m512 d_a = splat_float(act_at(act.d, 0, r, act_stride));
-        acc[r] = _mm512_fmadd_ps(_mm512_mul_ps(load_16_f16(w.d), d_a), _mm512_cvtepi32_ps(isum[r]), acc[r]);
-        if (!t.has_min) continue;
-        const __m512i mins = min_sum(w.mins, act_at(act.sums, 0, r, act_stride), 256 / t.part);
-        acc[r] = _mm512_fnmadd_ps(_mm512_mul_ps(load_16_f16(w.d + 32), d_a), _mm512_cvtepi32_ps(mins), acc[r]);
+        const int8_t *const sums = act_at(act.sums, 0, r, act_stride);
+        for (int p = 0; p < P; p++) {
+            __m512 *const to = &acc[p * CHUNK_ROWS + r];
+            *to = add_scaled(t, w[p], isum[p][r], sums, d_a, *to);
+        }
     }
 }
 
-// Few rows times one panel, out of its packed form.
+// R rows times one panel, unpacked on the way.
 ALWAYS_INLINE_512 void direct_tile(const struct k_type t, const int R, const uint8_t *panel, size_t k, const void *x,
                                    size_t act_stride, float *out, size_t out_stride, __mmask16 valid) {
     const struct act_q8_k act = act_q8_k_view(x, k);
     _Alignas(64) uint8_t scales[256], mins[256];
-    __m512 acc[MOST_ROWS];
+    __m512 acc[MOST_DIRECT];
     for (int r = 0; r < R; r++) acc[r] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
-        struct block w = {.unit = panel + panel_k_unit_at(t.panel, k, b), .d = panel + panel_k_d_at(t.panel, k, b)};
-        w.scales = t.scales(w.unit, scales, mins);
-        w.mins = mins;
-        if (t.panel.d_in_front && b % 2 == 0) prefetch_far(w.d);
-        add_block(t, R, true, w, act_block_at(t, act, b), act_stride, acc);
+        const struct block w = block_at(t, panel, k, b, scales, mins);
+        add_block(t, 1, R, true, &w, act_block_at(t, act, b, 0, 0), act_stride, acc);
     }
     for (int r = 0; r < R; r++) _mm512_mask_storeu_ps(out + (size_t)r * out_stride, valid, acc[r]);
 }
 
 typedef void (*direct_fn)(const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,
                           size_t out_stride, __mmask16 valid);
-typedef void (*bytes_fn)(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc);
+typedef void (*rows_fn)(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc);
 
-// Any number of rows times one panel: each block is unpacked to bytes once for up to CHUNK_ROWS rows, whose sums wait in the cache.
-ALWAYS_INLINE_512 void bytes_panel(const struct k_type t, const bytes_fn *rows_fn, const uint8_t *panel, size_t k,
-                                   const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride,
-                                   __mmask16 valid) {
+// What a type has: direct tiles for 1 to MOST_DIRECT rows; for blocks of bytes of one panel and of two as many rows as steps[] says:
+// of two 6, since sums of 8 would not fit the registers.
+static const size_t steps[MOST_PANELS][4] = {{8, 4, 2, 1}, {6, 4, 2, 1}};
+struct k_tiles {
+    direct_fn direct[MOST_DIRECT];
+    rows_fn one[4], pair[4];
+};
+
+// Up to CHUNK_ROWS rows times P panels; `valid` are the outputs of the last panel.
+ALWAYS_INLINE_512 void bytes_tile(const struct k_type t, const int P, const rows_fn *rows_fns, const uint8_t *panel,
+                                  size_t panel_bytes, size_t k, const void *x, size_t act_stride, size_t n_rows,
+                                  float *out, size_t out_stride, __mmask16 valid) {
     const struct act_q8_k act = act_q8_k_view(x, k);
-    const int n_lines = (int)t.panel.unit_bytes / PANEL_LINE;
-    _Alignas(64) uint8_t scales[256], mins[256], groups[N_GROUPS * PANEL_LINE];
-    __m512 acc[CHUNK_ROWS];
-    for (size_t r = 0; r < n_rows; r++) acc[r] = _mm512_setzero_ps();
+    struct bytes bytes[MOST_PANELS];
+    struct block w[MOST_PANELS];
+    __m512 acc[MOST_PANELS * CHUNK_ROWS];
+    for (size_t i = 0; i < MOST_PANELS * CHUNK_ROWS; i++) acc[i] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
-        struct block w = {.unit = panel + panel_k_unit_at(t.panel, k, b),
-                          .d = panel + panel_k_d_at(t.panel, k, b),
-                          .groups = groups,
-                          .mins = mins};
-        w.scales = t.scales(w.unit, scales, mins);
-        if (t.panel.d_in_front && b % 2 == 0) prefetch_far(w.d);
+        for (int p = 0; p < P; p++) {
+            w[p] = block_at(t, panel + (size_t)p * panel_bytes, k, b, bytes[p].scales, bytes[p].mins);
+            w[p].groups = bytes[p].groups;
 #pragma GCC unroll 64
-        for (int n = 0; n < N_GROUPS; n++) {
-            for (int l = n * n_lines / N_GROUPS; l < (n + 1) * n_lines / N_GROUPS; l++)
-                prefetch_far(w.unit + PANEL_LINE * l);
-            put_line(groups + PANEL_LINE * n, t.group(w.unit, n));
+            for (int n = 0; n < N_GROUPS; n++) {
+                prefetch_groups(t, w[p].unit, n, n + 1);
+                put_line(bytes[p].groups + PANEL_LINE * n, t.group(w[p].unit, n));
+            }
         }
-        struct act_block act_b = act_block_at(t, act, b);
-        for (size_t r = 0, R; r < n_rows; r += R) {
-            R = n_rows - r < MOST_ROWS ? n_rows - r : MOST_ROWS;
-            struct act_block act_r = {act_at(act_b.a, r * act_stride, 0, 0), act_at(act_b.d, r * act_stride, 0, 0),
-                                      act_at(act_b.pairs, r * act_stride, 0, 0),
-                                      act_at(act_b.sums, r * act_stride, 0, 0)};
-            rows_fn[R - 1](&w, act_r, act_stride, acc + r);
-        }
+        size_t r = 0;
+        for (size_t i = 0; i < 4; i++)
+            for (; n_rows - r >= steps[P - 1][i]; r += steps[P - 1][i])
+                rows_fns[i](w, act_block_at(t, act, b, (int)r, act_stride), act_stride, acc + r);
     }
-    for (size_t r = 0; r < n_rows; r++) _mm512_mask_storeu_ps(out + r * out_stride, valid, acc[r]);
+    for (size_t r = 0; r < n_rows; r++)
+        for (int p = 0; p < P; p++)
+            _mm512_mask_storeu_ps(out + r * out_stride + PANEL_ROWS * p, p == P - 1 ? valid : 0xffff,
+                                  acc[p * CHUNK_ROWS + (int)r]);
 }
 
-ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const direct_fn *direct, const bytes_fn *bytes,
-                                size_t panel_bytes, const uint8_t *w, size_t n_out, size_t k, const uint8_t *x,
-                                size_t act_stride, size_t n_rows, float *out, size_t out_stride) {
-    for (size_t r = 0, rows; r < n_rows; r += rows) {
+ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *tiles, size_t panel_bytes,
+                                const uint8_t *panels, size_t n_out, size_t k, const uint8_t *x, size_t act_stride,
+                                size_t n_rows, float *out, size_t out_stride) {
+    for (size_t r = 0, rows; r < n_rows; r += rows, x += rows * act_stride, out += rows * out_stride) {
         rows = n_rows - r < CHUNK_ROWS ? n_rows - r : CHUNK_ROWS;
-        const uint8_t *panel = w;
-        for (size_t o = 0; o < n_out; o += PANEL_ROWS, panel += panel_bytes) {
-            const __mmask16 valid = (__mmask16)(n_out - o < PANEL_ROWS ? (1u << (n_out - o)) - 1 : 0xffff);
-            float *const to = out + r * out_stride + o;
+        for (size_t o = 0, n; o < n_out; o += n) {
+            n = rows >= PAIRS_FROM && n_out - o > PANEL_ROWS ? 2 * PANEL_ROWS : PANEL_ROWS;
+            const size_t beyond = o + n > n_out ? o + n - n_out : 0;
+            const __mmask16 valid = (__mmask16)(0xffff >> beyond);
+            const uint8_t *const panel = panels + o / PANEL_ROWS * panel_bytes;
             if (rows <= MOST_DIRECT)
-                direct[rows - 1](panel, k, x + r * act_stride, act_stride, to, out_stride, valid);
+                tiles->direct[rows - 1](panel, k, x, act_stride, out + o, out_stride, valid);
+            else if (n == PANEL_ROWS)
+                bytes_tile(t, 1, tiles->one, panel, panel_bytes, k, x, act_stride, rows, out + o, out_stride, valid);
             else
-                bytes_panel(t, bytes, panel, k, x + r * act_stride, act_stride, rows, to, out_stride, valid);
+                bytes_tile(t, 2, tiles->pair, panel, panel_bytes, k, x, act_stride, rows, out + o, out_stride, valid);
         }
     }
 }
@@ -176,12 +232,9 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const direct_fn *direct, 
                                   size_t out_stride, __mmask16 valid) {                                              \
         direct_tile(type##_kind, R, panel, k, x, act_stride, out, out_stride, valid);                                \
     }
-#define DEFINE_BYTES(type, R)                                                                                        \
-    static void type##_bytes_##R(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc) {      \
-        __m512 sums[MOST_ROWS];                                                                                      \
-        for (int r = 0; r < R; r++) sums[r] = acc[r];                                                                \
-        add_block(type##_kind, R, false, *w, act, act_stride, sums);                                                 \
-        for (int r = 0; r < R; r++) acc[r] = sums[r];                                                                \
+#define DEFINE_ROWS(type, name, P, R)                                                                                \
+    static void type##_##name##_##R(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc) {   \
+        add_block(type##_kind, P, R, false, w, act, act_stride, acc);                                                \
     }
 #define DEFINE_MATMUL_K(type, ...)                                                                                   \
     static const struct k_type type##_kind = {__VA_ARGS__};                                                          \
@@ -189,22 +242,21 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const direct_fn *direct, 
     DEFINE_DIRECT(type, 2)                                                                                           \
     DEFINE_DIRECT(type, 3)                                                                                           \
     DEFINE_DIRECT(type, 4)                                                                                           \
-    DEFINE_BYTES(type, 1)                                                                                            \
-    DEFINE_BYTES(type, 2)                                                                                            \
-    DEFINE_BYTES(type, 3)                                                                                            \
-    DEFINE_BYTES(type, 4)                                                                                            \
-    DEFINE_BYTES(type, 5)                                                                                            \
-    DEFINE_BYTES(type, 6)                                                                                            \
-    DEFINE_BYTES(type, 7)                                                                                            \
-    DEFINE_BYTES(type, 8)                                                                                            \
+    DEFINE_ROWS(type, one, 1, 1)                                                                                     \
+    DEFINE_ROWS(type, one, 1, 2)                                                                                     \
+    DEFINE_ROWS(type, one, 1, 4)                                                                                     \
+    DEFINE_ROWS(type, one, 1, 8)                                                                                     \
+    DEFINE_ROWS(type, pair, 2, 1)                                                                                    \
+    DEFINE_ROWS(type, pair, 2, 2)                                                                                    \
+    DEFINE_ROWS(type, pair, 2, 4)                                                                                    \
+    DEFINE_ROWS(type, pair, 2, 6)                                                                                    \
     void avx512vnni_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,            \
                                   size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                 \
-        static const direct_fn direct[] = {type##_direct_1, type##_direct_2, type##_direct_3, type##_direct_4};      \
-        static const bytes_fn bytes[] = {type##_bytes_1, type##_bytes_2, type##_bytes_3, type##_bytes_4,             \
-                                         type##_bytes_5, type##_bytes_6, type##_bytes_7, type##_bytes_8};            \
+        static const struct k_tiles tiles = {{type##_direct_1, type##_direct_2, type##_direct_3, type##_direct_4},   \
+                                             {type##_one_8, type##_one_4, type##_one_2, type##_one_1},               \
+                                             {type##_pair_6, type##_pair_4, type##_pair_2, type##_pair_1}};          \
         (void)row_bytes;                                                                                             \
-        matmul_k(type##_kind, direct, bytes, panel_##type##_bytes(k), w, n_out, k, x, act_stride, n_rows, out,       \
-                 out_stride);                                                                                        \
+        matmul_k(type##_kind, &tiles, panel_##type##_bytes(k), w, n_out, k, x, act_stride, n_rows, out, out_stride); \
     }
 DEFINE_MATMUL_K(q2_k, panel_q2_k, 16, 4, true, 0, true, false, q2_k_scales, q2_k_group)
 DEFINE_MATMUL_K(q3_k, panel_q3_k, 16, 4, true, 4, false, true, q3_k_scales, q3_k_group)
