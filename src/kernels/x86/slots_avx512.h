@@ -18,7 +18,8 @@
     .matmul[TENSOR_BF16] = AVX512_MATMUL_BF16,                                                                \
     .prepare_act[ACT_BF16] = avx512_prepare_bf16,                                                             \
     .prepare_act[ACT_Q8_256] = avx512_prepare_q8_256,                                                         \
-    .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge},\
+    .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge, \
+            avx512_row_weigh, avx512_row_select_bin}, \
     .rms_norm = avx512_rms_norm, .add = avx512_add, .silu_mul = avx512_silu_mul, .rope = avx512_rope
 // clang-format on
 
