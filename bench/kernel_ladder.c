@@ -1,6 +1,7 @@
 // bench/kernel_ladder.c - how fast each CPU set's kernels are, beside a plain read of the same memory.
 //
 //   kernel_ladder [SET [TYPE]]     all sets that this machine has, or one; all types and key/value codecs, or one type
+//   kernel_ladder SET attention    key/value codecs only
 //
 // One thread, thread CPU time. Products of few rows run over copies of one matrix that no cache holds, in turn with the read (64-byte
 // loads, each line prefetched 4 KiB ahead: the better of the plain reads); medians of 9. "k rows / 1": time against one row, and of the
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 1024, MOST_ROWS = 512 };
+enum { N_RUNS = 9, K = 2048, N_OUT = 8192, N_OUT_SMALL = 2048, MOST_ROWS = 512 };
 static const size_t few_rows[] = {2, 4, 8, 16};
 enum { N_FEW = sizeof few_rows / sizeof *few_rows };
 static const size_t FROM_MEMORY = (size_t)256 << 20; // bytes of copies
@@ -94,8 +95,12 @@ static void free_matrix(struct matrix *m, size_t n_out) {
     mem_pages_free(m->packed, m->bytes * m->n_copies);
 }
 
-static uint8_t act[MOST_ROWS * 4 * (K + 256)];
-static float out[MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS *N_OUT_SMALL : 16 * N_OUT];
+// Of large pages, as the engine's buffers are: rows of the output lie pages apart.
+static const size_t ACT_BYTES = MOST_ROWS * 4 * (K + 256);
+static const size_t OUT_BYTES =
+    sizeof(float) * (MOST_ROWS * N_OUT_SMALL > 16 * N_OUT ? MOST_ROWS * N_OUT_SMALL : 16 * N_OUT);
+static uint8_t *act;
+static float *out;
 static void *scratch;
 
 enum way { WAY_MATMUL, WAY_GEMM, N_WAYS };
@@ -103,7 +108,7 @@ enum way { WAY_MATMUL, WAY_GEMM, N_WAYS };
 // Time of one product with n_rows rows over all copies.
 static double product_ns(const struct kernel_set *set, const struct matrix *m, size_t n_out, size_t n_rows,
                          enum way way) {
-    const size_t stride = act_bytes(m->ops->act, K);
+    const size_t stride = act_row_stride(m->ops->act, K);
     float row[K];
     for (size_t r = 0; r < n_rows; r++) {
         for (size_t i = 0; i < K; i++) row[i] = noise(r * K + i + 7);
@@ -160,69 +165,99 @@ static void ladder_type(const struct kernel_set *set, enum tensor_type type) {
 // Attention --------------------------------------------------------------------------------------------------------------
 
 enum { HEAD_DIM = 64, N_BLOCKS = 128, MOST_Q = 64 }; // 8,192 keys
+static const size_t few_queries[] = {1, 4, 8};
+enum { N_FEW_Q = sizeof few_queries / sizeof *few_queries };
 
-// One pass of n_q queries over all keys of one head; decoding of the blocks included.
-static double attention_ns(const struct kernel_set *set, enum kv_codec c, const uint8_t *cache, size_t n_q) {
-    static float keys[KV_BLOCK * HEAD_DIM], values[KV_BLOCK * HEAD_DIM], q[MOST_Q * HEAD_DIM], m[MOST_Q], l[MOST_Q],
-        o[MOST_Q * HEAD_DIM];
+// One pass of n_q queries over all pages of the cache, 8,192 keys of one head after another: softmax states go on.
+static double attention_ns(const struct kernel_set *set, enum kv_codec c, const uint8_t *cache, size_t n_blocks,
+                           size_t n_q) {
+    static _Alignas(64) uint8_t q[MOST_Q * 4 * HEAD_DIM];
+    static float m[MOST_Q], l[MOST_Q], o[MOST_Q * HEAD_DIM];
     const struct kv_codec_ops *const kv = &set->kv[c];
-    const size_t key_bytes = kv->key_bytes(HEAD_DIM), pair_bytes = key_bytes + kv->value_bytes(HEAD_DIM);
+    const size_t key_bytes = kv->key_bytes(HEAD_DIM), pair_bytes = key_bytes + kv->value_bytes(HEAD_DIM),
+                 q_stride = act_bytes(kv->act, HEAD_DIM);
     uint8_t lo[MOST_Q], hi[MOST_Q];
     memset(lo, 0, sizeof lo);
     memset(hi, KV_BLOCK, sizeof hi);
-    for (size_t i = 0; i < MOST_Q * HEAD_DIM; i++) q[i] = noise(i), o[i] = 0;
-    for (size_t i = 0; i < MOST_Q; i++) m[i] = -100, l[i] = 0;
+    memset(o, 0, sizeof o);
+    for (size_t i = 0; i < n_q; i++) {
+        float row[HEAD_DIM];
+        for (size_t d = 0; d < HEAD_DIM; d++) row[d] = noise(i * HEAD_DIM + d);
+        set->prepare_act[kv->act](row, HEAD_DIM, q + i * q_stride);
+        m[i] = -100, l[i] = 0;
+    }
     const double start = now_ns();
-    for (size_t b = 0; b < N_BLOCKS; b++) {
-        kv->get_keys(cache + b * pair_bytes, HEAD_DIM, KV_BLOCK, keys);
-        kv->get_values(cache + b * pair_bytes + key_bytes, HEAD_DIM, KV_BLOCK, values);
-        set->attend_block(keys, values, HEAD_DIM, q, HEAD_DIM, n_q, lo, hi, 0.125f, m, l, o);
+    for (size_t b = 0; b < n_blocks; b++) {
+        const uint8_t *const now = cache + b * pair_bytes, *const next = b + 1 < n_blocks ? now + pair_bytes : now;
+        kv->attend(&(struct attend_block){now, now + key_bytes, next, next + key_bytes, HEAD_DIM, q, q_stride, n_q,
+                                          lo, hi, 0.125f, m, l, o, scratch});
     }
     return now_ns() - start;
 }
 
 static void ladder_attention(const struct kernel_set *set, enum kv_codec c) {
     const struct kv_codec_ops *const kv = &set->kv[c];
-    const size_t pair_bytes = kv->key_bytes(HEAD_DIM) + kv->value_bytes(HEAD_DIM);
-    uint8_t *const cache = pages(N_BLOCKS * pair_bytes);
+    const size_t key_bytes = kv->key_bytes(HEAD_DIM), pair_bytes = key_bytes + kv->value_bytes(HEAD_DIM);
+    const size_t n_copies = set->id == CPU_REF ? 1 : FROM_MEMORY / (N_BLOCKS * pair_bytes) + 1,
+                 n_blocks = n_copies * N_BLOCKS;
+    uint8_t *const cache = pages(n_blocks * pair_bytes);
     float row[HEAD_DIM];
     for (size_t j = 0; j < N_BLOCKS * KV_BLOCK; j++) {
         uint8_t *const block = cache + j / KV_BLOCK * pair_bytes;
         for (size_t d = 0; d < HEAD_DIM; d++) row[d] = noise(j * HEAD_DIM + d);
         kv->put_key(block, HEAD_DIM, (int)(j % KV_BLOCK), row);
-        kv->put_value(block + kv->key_bytes(HEAD_DIM), HEAD_DIM, (int)(j % KV_BLOCK), row);
+        kv->put_value(block + key_bytes, HEAD_DIM, (int)(j % KV_BLOCK), row);
     }
-    double four[N_RUNS], many[N_RUNS];
-    for (int i = 0; i < N_RUNS; i++)
-        four[i] = attention_ns(set, c, cache, 4), many[i] = attention_ns(set, c, cache, MOST_Q);
-    const double flops = 4.0 * N_BLOCKS * KV_BLOCK * HEAD_DIM * MOST_Q;
-    printf("%-10s %-5s %14.2f %20.4f\n", set->name, kv->name, (double)(N_BLOCKS * pair_bytes) / median(four, N_RUNS),
-           flops / median(many, N_RUNS) / 1e3);
-    mem_pages_free(cache, N_BLOCKS * pair_bytes);
+    for (size_t i = 1; i < n_copies; i++) memcpy(cache + i * N_BLOCKS * pair_bytes, cache, N_BLOCKS * pair_bytes);
+    scratch = pages(attend_scratch(HEAD_DIM));
+    double read[N_RUNS], few[N_FEW_Q][N_RUNS], many[N_RUNS];
+    for (int i = 0; i < N_RUNS; i++) {
+        const double start = now_ns();
+        sink = read_all(cache, n_blocks * pair_bytes);
+        read[i] = now_ns() - start;
+        for (size_t j = 0; j < N_FEW_Q; j++) few[j][i] = attention_ns(set, c, cache, n_blocks, few_queries[j]);
+        many[i] = attention_ns(set, c, cache, N_BLOCKS, MOST_Q);
+    }
+    const double bytes = (double)(n_blocks * pair_bytes), flops = 4.0 * N_BLOCKS * KV_BLOCK * HEAD_DIM * MOST_Q;
+    const double r = median(read, N_RUNS);
+    printf("%-10s %-5s %6.2f", set->name, kv->name, bytes / r);
+    for (size_t j = 0; j < N_FEW_Q; j++)
+        printf("  %6.2f %4.0f %%", bytes / median(few[j], N_RUNS), 100 * r / few[j][N_RUNS / 2]);
+    printf("  %8.4f\n", flops / median(many, N_RUNS) / 1e3);
+    mem_pages_free(cache, n_blocks * pair_bytes);
+    mem_pages_free(scratch, attend_scratch(HEAD_DIM));
 }
+
+static const char usage[] = "usage: kernel_ladder [SET [TYPE|attention]]";
 
 int main(int argc, char **argv) {
     enum cpu_set only = CPU_N_SETS;
     rn_error err = {0};
-    const struct tensor_type_info *const only_type = argc == 3 ? tensor_type_by_name(argv[2]) : NULL;
-    if (argc > 3 || (argc > 1 && cpu_set_by_name(argv[1], &only, &err) != RN_OK) || (argc == 3 && !only_type)) {
-        fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : "usage: kernel_ladder [SET [TYPE]]");
+    const bool attention = argc < 3 || strcmp(argv[2], "attention") == 0, products = argc < 3 || !attention;
+    const struct tensor_type_info *const only_type = argc == 3 && !attention ? tensor_type_by_name(argv[2]) : NULL;
+    if (argc > 3 || (argc > 1 && cpu_set_by_name(argv[1], &only, &err) != RN_OK) ||
+        (argc == 3 && products && !only_type)) {
+        fprintf(stderr, "kernel_ladder: %s\n", err.text[0] ? err.text : usage);
         return 2;
     }
+    act = pages(ACT_BYTES);
+    out = pages(OUT_BYTES);
     const fp_mode mode = fp_mode_enter();
-    printf("%d x %d weights    read  one row   share   2, 4, 8, 16 rows / 1      TOPS\n", N_OUT, K);
+    if (products) printf("%d x %d weights    read  one row   share   2, 4, 8, 16 rows / 1      TOPS\n", N_OUT, K);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (int t = 0; t < TENSOR_N_TYPES; t++)
-            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) &&
+            if (products && cpu_set_available(s) && (only == CPU_N_SETS || only == s) &&
                 (!only_type || (int)only_type->type == t))
                 ladder_type(kernel_set_get(s), (enum tensor_type)t);
-    if (!only_type)
-        printf("\n%d keys, head_dim %d   4 queries: GB/s of cache   %d queries: TFLOPS\n", N_BLOCKS * KV_BLOCK,
-               HEAD_DIM, MOST_Q);
+    if (attention)
+        printf("\nhead_dim %d        read  1, 4, 8 queries: GB/s of cache, share  %d queries, %d keys: TFLOPS\n",
+               HEAD_DIM, MOST_Q, N_BLOCKS * KV_BLOCK);
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++)
         for (enum kv_codec c = 0; c < KV_N_CODECS; c++)
-            if (cpu_set_available(s) && (only == CPU_N_SETS || only == s) && !only_type)
+            if (attention && cpu_set_available(s) && (only == CPU_N_SETS || only == s))
                 ladder_attention(kernel_set_get(s), c);
     fp_mode_leave(mode);
+    mem_pages_free(act, ACT_BYTES);
+    mem_pages_free(out, OUT_BYTES);
     return 0;
 }

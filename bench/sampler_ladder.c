@@ -38,7 +38,9 @@ static float normal(uint64_t i, uint64_t seed) {
     const double pi = 3.14159265358979323846;
     return (float)(sqrt(-2 * log(uniform(i, seed) + 0x1p-60)) * cos(2 * pi * uniform(i, seed + 1)));
 }
-static float peaked(uint64_t i, uint64_t seed) { return i % 9973 == 17 ? 25 - (float)(i / 9973) : 2 * normal(i, seed); }
+static float peaked(uint64_t i, uint64_t seed) {
+    return i % 9973 == 17 ? 25 - (float)(i / 9973) : 2 * normal(i, seed);
+}
 static float spread(uint64_t i, uint64_t seed) { return 3 * normal(i, seed); }
 static float flat(uint64_t i, uint64_t seed) { return 0.1f * normal(i, seed); }
 static const struct {

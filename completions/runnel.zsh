@@ -42,9 +42,10 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
@@ -85,9 +86,10 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--parallel=[requests that run at once, 1..1024]:N: ' \
@@ -134,9 +136,10 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -174,9 +177,10 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '--json[one JSON object]' \
@@ -208,10 +212,9 @@ _runnel() {
       '--trace=[one more run of each as a timeline, in Chrome'\''s trace format]:FILE:_files' \
       '*-m+[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
       '*--model=[a GGUF file, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \
@@ -259,9 +262,10 @@ _runnel() {
       '(-c --ctx)--ctx=[positions of the context]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
-      '--kv-type=[how keys and values are kept]:f16|f32|q8:(f16 f32 q8)' \
-      '--cpu=[kernel set]:SET:(ref avx2)' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
       '(-v --verbose)-v[say on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
       '(-h --help)-h[show this page]' \

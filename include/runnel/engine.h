@@ -11,7 +11,8 @@ extern "C" {
 typedef struct rn_engine rn_engine; // internally locked: any thread may begin, read and cancel streams
 typedef struct rn_session rn_session;
 
-typedef enum rn_kv_type { RN_KV_F16 = 0, RN_KV_F32 = 1, RN_KV_Q8 = 2 } rn_kv_type;
+// BF16: the fastest for long prompts where the processor has tiles for it; coarser than F16, which it is as large as.
+typedef enum rn_kv_type { RN_KV_F16 = 0, RN_KV_F32 = 1, RN_KV_Q8 = 2, RN_KV_BF16 = 3 } rn_kv_type;
 
 typedef struct rn_engine_options {
     size_t struct_size;
@@ -24,6 +25,8 @@ typedef struct rn_engine_options {
     int32_t n_batch;       // rows of a step at most; 0: 512
     int32_t n_queue;       // streams that may wait; default 64
     uint64_t memory_limit; // bytes; 0: what the machine or its cgroup has available
+    bool
+        no_repack; // weights are used as the file has them: opens at once and holds no copies, computes slower. Same text
     rn_log_fn log;
     void *log_user;
     rn_progress_fn progress; // repacking
@@ -55,11 +58,37 @@ typedef struct rn_engine_info {
     int64_t n_kv;
     const char *kv_type;
     uint64_t mapped_bytes;   // weights used as they lie in the file
+    uint64_t copied_bytes;   // rows of a folder put into another order when it was opened
     uint64_t repacked_bytes; // copies in the kernel set's layout
     uint64_t kv_bytes, kv_bytes_per_token, buffer_bytes, limit_bytes;
     const char *plan; // the table, lines separated by \n
+    bool no_repack;
 } rn_engine_info;
 RN_API rn_status rn_engine_get_info(const rn_engine *engine, size_t model, rn_engine_info *info, rn_error *err);
+
+// Where an engine's memory is, all its models together.
+typedef enum rn_memory_kind {
+    RN_MEMORY_FILE = 0,   // what is used where the file is mapped; with RN_LOAD_READ and RN_LOAD_LOCK the whole file
+    RN_MEMORY_COPIED = 1, // rows of a folder put into another order when it was opened
+    RN_MEMORY_REPACKED = 2, // copies in the kernel set's layout. Of what is mapped, the originals leave the process
+    RN_MEMORY_KV = 3,
+    RN_MEMORY_BUFFERS = 4,
+    RN_MEMORY_HEAP =
+        5 // vocabularies, tables, streams: whatever else this library holds in the process. It has no plan
+} rn_memory_kind;
+#define RN_N_MEMORY_KINDS 6
+typedef struct rn_memory {
+    size_t struct_size;
+    struct {
+        uint64_t planned;  // bytes at most
+        uint64_t resident; // in memory now: pages count once they were touched
+    } part[RN_N_MEMORY_KINDS];
+    uint64_t
+        process_bytes; // what the system counts for the whole process now, program and libraries included; 0: unknown
+    uint64_t huge_bytes; // of these, in huge pages
+} rn_memory;
+RN_API rn_status rn_engine_get_memory(const rn_engine *engine, rn_memory *memory,
+                                      rn_error *err); // takes milliseconds
 
 typedef struct rn_engine_stats {
     size_t struct_size;

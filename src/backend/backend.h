@@ -38,6 +38,10 @@ struct backend_plan {
     uint64_t buffer_bytes;                   // row buffers for n_batch rows and n_wanted results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
 };
+// What of it is in memory now: pages count once they were touched.
+struct backend_use {
+    uint64_t repacked_bytes, buffer_bytes, page_bytes;
+};
 struct backend_sizes {
     size_t n_batch, n_wanted;
     int32_t n_pages[PROGRAM_MAX_GROUPS];
@@ -61,6 +65,7 @@ struct backend_ops {
     void (*collect)(backend *b, backend_collect_fn fn, void *user);
     rn_status (*profile_begin)(backend *b, size_t n_events, rn_error *err);
     const struct backend_profile *(*profile_end)(backend *b);
+    void (*use)(const backend *b, struct backend_use *out);
     const float *(*result)(backend *b, int32_t buffer, size_t wanted_row); // row of a wanted-rows buffer after run()
     void (*destroy)(backend *b);
 };
@@ -88,6 +93,7 @@ static inline rn_status backend_profile_begin(backend *b, size_t n_events, rn_er
 }
 // Stops, and tells what was counted; NULL: no count was running.
 static inline const struct backend_profile *backend_profile_end(backend *b) { return b->ops->profile_end(b); }
+static inline void backend_get_use(const backend *b, struct backend_use *out) { b->ops->use(b, out); }
 static inline const float *backend_result(backend *b, int32_t buffer, size_t wanted_row) {
     return b->ops->result(b, buffer, wanted_row);
 }

@@ -14,12 +14,15 @@
 #define PROGRAM_MAX_BUFFERS 16
 #define PROGRAM_MAX_GROUPS  4
 
+struct file_map;
+
 // A weight matrix as the file holds it: n_out rows of k elements.
 struct matrix {
     const char *name;
     enum tensor_type type;
     size_t k, n_out, row_bytes;
     const uint8_t *data;
+    const struct file_map *file; // that data lies in; NULL: in no file
 };
 
 enum op_kind {

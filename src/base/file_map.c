@@ -115,6 +115,13 @@ size_t file_map_resident(const file_map *m, size_t off, size_t n) {
     return total;
 }
 
+void file_map_forget(const file_map *m, size_t off, size_t n) {
+    if (m->how != FILE_LOAD_MAP || m->fd < 0 || off >= m->size || n == 0) return;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), begin = off / page * page;
+    const size_t end = n < m->size - off ? off + n : m->size;
+    madvise((void *)(uintptr_t)(m->data + begin), end - begin, MADV_DONTNEED); // only advice
+}
+
 void file_map_close(file_map *m) {
     if (!m->data) return;                       // closed: fd means nothing, be it 0 in an all-zero struct
     void *const p = (void *)(uintptr_t)m->data; // read-only for users, ours to give back

@@ -29,6 +29,9 @@ rn_status file_map_open(const char *path, enum file_load how, file_progress prog
                         rn_error *err);
 rn_status file_map_check(const file_map *m, const char *path, rn_error *err); // RN_E_IO: it shrank
 size_t file_map_resident(const file_map *m, size_t off, size_t n);            // bytes of [off, off+n) in memory now
+// [off, off+n) was read and will not be soon: of a mapped file, the pages it touches leave this process's memory and come back
+// when they are read. Nothing is lost; bytes that were read into memory, or locked there, stay.
+void file_map_forget(const file_map *m, size_t off, size_t n);
 void file_map_close(file_map *m);
 
 // A file written whole or not at all: bytes go to a temporary name beside path, commit does fsync and rename.

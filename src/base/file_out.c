@@ -51,7 +51,8 @@ rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
     const bool is_there = stat(path, &st) == 0;
     if (is_there && !S_ISREG(st.st_mode)) // rename() would put a file in its place
         return fail(err, RN_E_IO, "%s: is %s, not a regular file", path, file_kind(st.st_mode));
-    if (!is_there && errno != ENOENT) // a name too long, say: the temporary one may be fine, and only rename() would tell
+    if (!is_there &&
+        errno != ENOENT) // a name too long, say: the temporary one may be fine, and only rename() would tell
         return file_sys_fail(path, "cannot be created", errno, err);
 
     const size_t n_path = strlen(path), temp_cap = n_path + sizeof "..xxxxxx";

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/checked.h"
 #include "base/fault.h"
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,9 @@
 
 enum { HUGE_PAGE = 2 << 20, HUGE_FROM = 4 << 20, ALIGN = 64 };
 
-// Counters of the process, for tests only: nothing is decided by them, so relaxed order is enough.
+// Counters of the process, for tests and reports: nothing is decided by them, so relaxed order is enough.
 static atomic_long n_live, n_made;
+static atomic_size_t n_heap_bytes;
 static atomic_long n_until_fault;
 static atomic_bool fault_fired;
 
@@ -36,26 +38,34 @@ static void *made(void *p) {
     return p;
 }
 
-void *mem_alloc(size_t n_bytes) { return refused(n_bytes) ? NULL : made(malloc(n_bytes ? n_bytes : 1)); }
+static void *made_on_heap(void *p) {
+    if (p) atomic_fetch_add_explicit(&n_heap_bytes, malloc_usable_size(p), memory_order_relaxed);
+    return made(p);
+}
+
+void *mem_alloc(size_t n_bytes) { return refused(n_bytes) ? NULL : made_on_heap(malloc(n_bytes ? n_bytes : 1)); }
 
 void *mem_calloc(size_t n, size_t size) {
     size_t n_bytes;
     if (!size_mul(n, size, &n_bytes) || refused(n_bytes)) return NULL;
-    return made(calloc(1, n_bytes ? n_bytes : 1));
+    return made_on_heap(calloc(1, n_bytes ? n_bytes : 1));
 }
 
 void *mem_realloc(void *p, size_t n_bytes) {
     if (!p) return mem_alloc(n_bytes);
     if (refused(n_bytes)) return NULL;
+    const size_t before = malloc_usable_size(p);
     void *q = realloc(p, n_bytes ? n_bytes : 1);
-    if (q) atomic_fetch_add_explicit(&n_made, 1, memory_order_relaxed);
+    if (!q) return NULL;
+    atomic_fetch_add_explicit(&n_made, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&n_heap_bytes, malloc_usable_size(q) - before, memory_order_relaxed); // wraps around
     return q;
 }
 
 void *mem_aligned(size_t n_bytes) {
     size_t n;
     if (refused(n_bytes) || !size_round_up(n_bytes ? n_bytes : 1, ALIGN, &n)) return NULL;
-    return made(aligned_alloc(ALIGN, n));
+    return made_on_heap(aligned_alloc(ALIGN, n));
 }
 
 char *mem_strndup(const char *s, size_t n) {
@@ -70,6 +80,7 @@ char *mem_strndup(const char *s, size_t n) {
 void mem_free(void *p) {
     if (!p) return;
     atomic_fetch_sub_explicit(&n_live, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&n_heap_bytes, malloc_usable_size(p), memory_order_relaxed);
     free(p);
 }
 
@@ -111,5 +122,6 @@ void mem_fail_after(long n) {
     atomic_store_explicit(&n_until_fault, n, memory_order_relaxed);
 }
 bool mem_fail_fired(void) { return atomic_load_explicit(&fault_fired, memory_order_relaxed); }
+size_t mem_heap_bytes(void) { return atomic_load_explicit(&n_heap_bytes, memory_order_relaxed); }
 long mem_live(void) { return atomic_load_explicit(&n_live, memory_order_relaxed); }
 long mem_count(void) { return atomic_load_explicit(&n_made, memory_order_relaxed); }

@@ -15,6 +15,7 @@ void *mem_realloc(void *p, size_t n_bytes); // on NULL the old block is still th
 void *mem_aligned(size_t n_bytes);          // 64-byte aligned, contents undefined
 char *mem_strndup(const char *s, size_t n); // n bytes and a terminator
 void mem_free(void *p);                     // NULL is fine; for everything above
+size_t mem_heap_bytes(void);                // what all these hold in this process now, for reports
 
 // Large zeroed memory straight from the system, page aligned (2 MiB where huge pages are advised); untouched parts
 // cost nothing. Freed with the same size.

@@ -1,6 +1,7 @@
 // cli/bench_json.c - rows as JSON, each with all that one needs to know of it.
 #include "app/json_write.h"
 #include "cli/bench_print.h"
+#include "cli/memory_print.h"
 #include <math.h>
 #include <runnel/api.h>
 
@@ -106,6 +107,7 @@ static void put_row(json_writer *w, const bench_row *row, const bench_machine *m
     put_real(w, "ttft_ms", measured(prompt, prompt->first_ms));
     put_real(w, "read_gb_s", measured(generation, generation->read_bytes_s / 1e9));
     put_real(w, "peak_rss_mb", row->peak_mb);
+    memory_put(w, &row->memory);
     put_limits(w, &row->limits);
     json_put_key(w, "results");
     json_put_begin(w, '[');

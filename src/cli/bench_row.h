@@ -22,6 +22,7 @@ typedef struct bench_row {
     double old[BENCH_N_KINDS];      // tokens a second in the file compared with; 0: it has none
     double batch_ratio;             // generation, beside that of one stream; 0: that was not measured
     double peak_mb;
+    rn_memory memory; // after the measurement
 } bench_row;
 
 void bench_row_free(bench_row *row);

@@ -2,6 +2,7 @@
 #include "app/term.h"
 #include "app/wrap.h"
 #include "cli/bench_print.h"
+#include "cli/memory_print.h"
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,6 +38,15 @@ static void add_head(const bench_row *rows, size_t n, const bench_machine *m, in
     bytes_free(&line);
 }
 
+// Of the last engine, after its last runs.
+static void add_memory(const rn_memory *m, int width, bytes *to) {
+    bytes line = {0};
+    memory_add_sentence(&line, m);
+    bytes_add_text(to, "\n");
+    add_wrapped(to, line.data, 0, width);
+    bytes_free(&line);
+}
+
 // Lines longer than the terminal is wide would break a table: then the bars tell alone.
 static bool fits(const bytes *table, int width) {
     size_t longest = 0, n;
@@ -60,5 +70,6 @@ void bench_print_text(const bench_row *rows, size_t n, const bench_machine *m, b
     if (has_table && is_drawn) bytes_add_text(to, "\n");
     if (is_drawn) bench_print_bars(rows, n, &canvas, to);
     add_profiles(rows, n, width, to);
+    if (n) add_memory(&rows[n - 1].memory, width, to);
     bytes_free(&table);
 }

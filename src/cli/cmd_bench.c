@@ -56,6 +56,7 @@ static bench_row *add_row(bench *b, const rn_engine_info *e, const bench_case *c
         .n_threads = e->n_threads,
         .c = *c,
         .limits = b->limits,
+        .memory = {.struct_size = sizeof(rn_memory)},
     };
     snprintf(r->cpu, sizeof r->cpu, "%s", e->cpu);
     snprintf(r->arithmetic, sizeof r->arithmetic, "%s", e->arithmetic);
@@ -120,6 +121,7 @@ static int measure(bench *b, bench_case c) {
     }
     if (st != RN_OK) return machine_failed(&err);
     row->peak_mb = peak_mb();
+    if (rn_engine_get_memory(b->on.engine, &row->memory, &err) != RN_OK) return machine_failed(&err);
     find_batch_1(b, row);
     progress_hide(&b->on.bar);
     if (b->old) bench_old_find(b->old, row);

@@ -16,7 +16,7 @@ static const option info_rows[] = {
 
 // What asks for an engine says nothing about a file that only has a vocabulary.
 static bool refuse_engine_options(const options *parsed) {
-    static const char *const names[] = {"ctx", "threads", "cpu", "kv-type"};
+    static const char *const names[] = {"ctx", "threads", "cpu", "kv-type", "no-repack"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (options_refuse(parsed, names[i], "on a file without weights")) return true;
     return false;
@@ -25,6 +25,7 @@ static bool refuse_engine_options(const options *parsed) {
 static int print_info(info *n, const options *parsed) {
     rn_model_info model = {.struct_size = sizeof model};
     rn_engine_info engine = {.struct_size = sizeof engine};
+    rn_memory memory = {.struct_size = sizeof memory};
     rn_error err = {0};
     bytes text = {0};
     output out = {0};
@@ -33,10 +34,12 @@ static int print_info(info *n, const options *parsed) {
     if (!model.has_weights && refuse_engine_options(parsed)) return EXIT_CODE_USAGE;
     // A sound file that this machine cannot run is still described; the reason is said, and the exit code tells.
     if (model.has_weights) code = machine_open_engine(&n->on);
-    if (n->on.engine && rn_engine_get_info(n->on.engine, 0, &engine, &err) != RN_OK) return machine_failed(&err);
+    if (n->on.engine && (rn_engine_get_info(n->on.engine, 0, &engine, &err) != RN_OK ||
+                         rn_engine_get_memory(n->on.engine, &memory, &err) != RN_OK))
+        return machine_failed(&err);
     if (rn_model_get_info(n->on.model, &model, &err) != RN_OK)
         return machine_failed(&err); // resident bytes as they are now
-    (n->is_json ? info_add_json : info_add_text)(&text, &model, n->on.engine ? &engine : NULL);
+    (n->is_json ? info_add_json : info_add_text)(&text, &model, n->on.engine ? &engine : NULL, &memory);
     output_write(&out, text.data, text.n);
     bytes_free(&text);
     return output_exit(&out, code);

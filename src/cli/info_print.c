@@ -3,6 +3,7 @@
 #include "app/json_write.h"
 #include "app/term.h"
 #include "app/wrap.h"
+#include "cli/memory_print.h"
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -56,7 +57,20 @@ static void add_model(bytes *to, const rn_model_info *m) {
         m->chat_template ? strlen(m->chat_template) : (size_t)0);
 }
 
-static void add_engine(bytes *to, const rn_engine_info *e) {
+// What is copied, and what stays where the file is.
+static void add_weights(bytes *to, const rn_engine_info *e) {
+    char repacked[HUMAN_BYTES], mapped[HUMAN_BYTES], copied[HUMAN_BYTES];
+    if (e->repacked_bytes)
+        row(to, "weights", "%s copied into the layout of %s, %s used in the file",
+            human_size(e->repacked_bytes, repacked), e->cpu, human_size(e->mapped_bytes, mapped));
+    else
+        row(to, "weights", "%s used in the file, none repacked%s", human_size(e->mapped_bytes, mapped),
+            e->no_repack ? ": --no-repack" : "");
+    if (e->copied_bytes)
+        row(to, "", "%s copied when the folder was opened: rows put in order", human_size(e->copied_bytes, copied));
+}
+
+static void add_engine(bytes *to, const rn_engine_info *e, const rn_memory *memory) {
     char per_token[HUMAN_BYTES], per_1000[HUMAN_BYTES], n[HUMAN_BYTES];
     bytes_add_text(to, "\n");
     row(to, "kernels", "%s: %s", e->cpu, e->cpu_reason);
@@ -65,14 +79,14 @@ static void add_engine(bytes *to, const rn_engine_info *e) {
     row(to, "context", "%s positions", human_count((uint64_t)e->n_ctx, n));
     row(to, "keys, values", "%s, %s a token, %s for 1,000 tokens of context", e->kv_type,
         human_size(e->kv_bytes_per_token, per_token), human_size(e->kv_bytes_per_token * 1000, per_1000));
+    add_weights(to, e);
     bytes_add_text(to, "\n");
-    bytes_add_text(to, e->plan);
-    if (to->data[to->n - 1] != '\n') bytes_add_text(to, "\n");
+    memory_add_table(to, e, memory);
 }
 
-void info_add_text(bytes *to, const rn_model_info *model, const rn_engine_info *engine) {
+void info_add_text(bytes *to, const rn_model_info *model, const rn_engine_info *engine, const rn_memory *memory) {
     add_model(to, model);
-    if (engine) add_engine(to, engine);
+    if (engine) add_engine(to, engine, memory);
 }
 
 static void put_text(json_writer *w, const char *name, const char *text) {
@@ -148,7 +162,7 @@ static void put_model(json_writer *w, const rn_model_info *m) {
     put_text(w, "chat_template", m->chat_template);
 }
 
-static void put_engine(json_writer *w, const rn_engine_info *e) {
+static void put_engine(json_writer *w, const rn_engine_info *e, const rn_memory *memory) {
     json_put_begin(w, '{');
     put_text(w, "cpu", e->cpu);
     put_text(w, "cpu_reason", e->cpu_reason);
@@ -159,22 +173,24 @@ static void put_engine(json_writer *w, const rn_engine_info *e) {
     put_whole(w, "n_kv", e->n_kv);
     put_text(w, "kv_type", e->kv_type);
     put_size(w, "mapped_bytes", e->mapped_bytes);
+    put_size(w, "copied_bytes", e->copied_bytes);
     put_size(w, "repacked_bytes", e->repacked_bytes);
     put_size(w, "kv_bytes", e->kv_bytes);
     put_size(w, "kv_bytes_per_token", e->kv_bytes_per_token);
     put_size(w, "kv_bytes_per_1000_tokens", e->kv_bytes_per_token * 1000);
     put_size(w, "buffer_bytes", e->buffer_bytes);
     put_size(w, "limit_bytes", e->limit_bytes);
+    memory_put(w, memory);
     json_put_end(w, '}');
 }
 
-void info_add_json(bytes *to, const rn_model_info *model, const rn_engine_info *engine) {
+void info_add_json(bytes *to, const rn_model_info *model, const rn_engine_info *engine, const rn_memory *memory) {
     json_writer w = {to, false};
     json_put_begin(&w, '{');
     put_model(&w, model);
     json_put_key(&w, "engine");
     if (engine)
-        put_engine(&w, engine);
+        put_engine(&w, engine, memory);
     else
         json_put_null(&w);
     json_put_end(&w, '}');

@@ -6,7 +6,7 @@
 #include <runnel/engine.h>
 
 // engine: NULL when there is none.
-void info_add_text(bytes *to, const rn_model_info *model, const rn_engine_info *engine);
-void info_add_json(bytes *to, const rn_model_info *model, const rn_engine_info *engine);
+void info_add_text(bytes *to, const rn_model_info *model, const rn_engine_info *engine, const rn_memory *memory);
+void info_add_json(bytes *to, const rn_model_info *model, const rn_engine_info *engine, const rn_memory *memory);
 
 #endif

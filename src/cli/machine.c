@@ -18,13 +18,17 @@ const option machine_size_rows[2] = {
     {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };
-const option machine_engine_rows[4] = {
-    {0, "kv-type", "f16|f32|q8", OPTION_CHOICE, offsetof(machine, kv_type),
+const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
+    {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
      .help = "how keys and values are kept (default f16)"},
     {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
-     .help = "kernel set: ref, avx2 (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
+     .help =
+         "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
     {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
      .help = "map the file, read it into memory, or map and lock it there (default map)"},
+    {0, "no-repack", NULL, OPTION_FLAG, offsetof(machine, no_repack),
+     .help =
+         "use weights as the file has them: starts at once and holds no copies, but is slower; the text is the same"},
     {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
      .help = "say on stderr what was chosen and why"},
 };
@@ -109,6 +113,7 @@ int machine_open_engine(machine *m) {
     opt.n_threads = m->n_threads;
     opt.kv_type = (rn_kv_type)m->kv_type;
     opt.n_streams = m->n_streams;
+    opt.no_repack = m->no_repack;
     opt.log = print_log;
     opt.progress = machine_progress;
     opt.log_user = opt.progress_user = m;

@@ -14,7 +14,7 @@ typedef struct machine {
     const char *cpu;
     int32_t n_ctx, n_threads; // 0: the engine's choice
     int32_t kv_type, load;    // of rn_kv_type, rn_load
-    bool is_verbose;
+    bool no_repack, is_verbose;
     int32_t n_streams; // set by the command
     progress bar;
     char *path, *reference_path;
@@ -24,11 +24,13 @@ typedef struct machine {
 } machine;
 
 // -m alone, for what needs only the vocabulary; -c and -t; the rest of what an engine is told.
-extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[4];
+enum { MACHINE_ENGINE_ROWS = 5 };
+extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[MACHINE_ENGINE_ROWS];
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
 #define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
-#define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, 4, (m)}
-#define MACHINE_REST_GROUP(m)   {NULL, machine_engine_rows + 1, 3, (m)} // without --kv-type, which comes first
+#define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, MACHINE_ENGINE_ROWS, (m)}
+#define MACHINE_REST_GROUP(m)                                                                                        \
+    {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
 
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.

@@ -18,7 +18,7 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
                     o->struct_size, sizeof *o);
     if ((st = check_range("models", (int64_t)n_models, 1, ENGINE_MAX_MODELS, err)) != RN_OK) return st;
     if ((st = check_range("n_threads", o->n_threads, 0, POOL_MAX_THREADS, err)) != RN_OK) return st;
-    if ((st = check_range("kv_type", o->kv_type, RN_KV_F16, RN_KV_Q8, err)) != RN_OK) return st;
+    if ((st = check_range("kv_type", o->kv_type, RN_KV_F16, RN_KV_BF16, err)) != RN_OK) return st;
     if ((st = check_range("n_ctx", o->n_ctx, 0, INT32_MAX / 2, err)) != RN_OK) return st;
     if ((st = check_range("n_streams", o->n_streams, 1, ENGINE_MAX_STREAMS, err)) != RN_OK) return st;
     if ((st = check_range("n_kv", o->n_kv, 0, INT32_MAX / 2, err)) != RN_OK) return st;
@@ -29,7 +29,7 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
 static rn_status choose_machine(rn_engine *e, rn_error *err) {
     enum cpu_set set = cpu_set_detect(CPU_N_SETS);
     rn_status st = RN_OK;
-    snprintf(e->cpu_reason, sizeof e->cpu_reason, "the best set of this build that this machine has");
+    cpu_set_reason(set, cpu_set_lacks, e->cpu_reason, sizeof e->cpu_reason);
     if (e->opt.cpu) {
         snprintf(e->cpu_reason, sizeof e->cpu_reason, "asked for; the best here is %s", cpu_set_name(set));
         st = cpu_set_by_name(e->opt.cpu, &set, err);
@@ -43,11 +43,18 @@ static rn_status choose_machine(rn_engine *e, rn_error *err) {
     return pool_create(n, &e->threads, err);
 }
 
+static enum kv_codec codec_of(rn_kv_type t) {
+    static const enum kv_codec codecs[] = {
+        [RN_KV_F16] = KV_F16, [RN_KV_F32] = KV_F32, [RN_KV_Q8] = KV_Q8, [RN_KV_BF16] = KV_BF16};
+    return codecs[t];
+}
+
 static rn_status prepare_lane(rn_engine *e, struct lane *l, rn_model *m, rn_error *err) {
-    static const enum kv_codec codecs[] = {[RN_KV_F16] = KV_F16, [RN_KV_F32] = KV_F32, [RN_KV_Q8] = KV_Q8};
     l->m = m;
-    const rn_status st = model_build(m->pkg, &l->program, err);
-    return st == RN_OK ? cpu_backend_create(e->kernels, e->threads, codecs[e->opt.kv_type], &l->backend, err) : st;
+    rn_status st = model_build(m->pkg, &l->program, err);
+    if (st == RN_OK) st = cpu_backend_create(e->kernels, e->threads, codec_of(e->opt.kv_type), &l->backend, err);
+    if (st == RN_OK && e->opt.no_repack) cpu_backend_keep_rows(l->backend);
+    return st;
 }
 
 static bool repack_progress(void *user, uint64_t done, uint64_t total) {
@@ -148,17 +155,16 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .threads_reason = e->threads_reason,
         .n_ctx = l->n_ctx,
         .n_kv = l->n_kv,
-        .kv_type = e->kernels->kv[e->opt.kv_type == RN_KV_F16   ? KV_F16
-                                  : e->opt.kv_type == RN_KV_F32 ? KV_F32
-                                                                : KV_Q8]
-                       .name,
+        .kv_type = e->kernels->kv[codec_of(e->opt.kv_type)].name,
         .mapped_bytes = l->plan.mapped_bytes,
+        .copied_bytes = package_made_bytes(l->m->pkg),
         .repacked_bytes = l->plan.repacked_bytes,
         .buffer_bytes = l->plan.buffer_bytes,
         .kv_bytes = page_bytes * (uint64_t)c.n_pages,
         .kv_bytes_per_token = page_bytes / KV_PAGE,
         .limit_bytes = e->limit_bytes,
         .plan = e->plan_text,
+        .no_repack = e->opt.no_repack,
     };
     return RN_OK;
 }

@@ -56,6 +56,11 @@ static uint64_t bytes_per_position(const struct lane *l) {
     return bytes;
 }
 
+// What a lane takes besides keys and values.
+static uint64_t fixed_bytes(const struct lane *l) {
+    return l->plan.mapped_bytes + package_made_bytes(l->m->pkg) + l->plan.repacked_bytes + l->plan.buffer_bytes;
+}
+
 // The plan, a row for each part: in columns on lines of their own, or in one sentence.
 static void write_table(const rn_engine *e, const struct lane *l, bool in_lines, char *out, size_t size) {
     const uint64_t kv_bytes = (uint64_t)pages_for(e, l) * KV_PAGE * bytes_per_position(l);
@@ -66,10 +71,11 @@ static void write_table(const rn_engine *e, const struct lane *l, bool in_lines,
         uint64_t bytes;
     } rows[] = {
         {"weights used in the file", l->plan.mapped_bytes},
+        {"rows put in order", package_made_bytes(l->m->pkg)},
         {"weights repacked", l->plan.repacked_bytes},
         {"row buffers", l->plan.buffer_bytes},
         {kv_name, kv_bytes},
-        {"together", l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes + kv_bytes},
+        {"together", fixed_bytes(l) + kv_bytes},
         {"limit", e->limit_bytes},
     };
     size_t n = 0;
@@ -135,9 +141,7 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
         const struct lm_config c = lane_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
-        l->plan.repacked_bytes +=
-            package_made_bytes(l->m->pkg); // a folder's rows in GGUF's order are kept beside the panels
-        fixed += l->plan.mapped_bytes + l->plan.repacked_bytes + l->plan.buffer_bytes;
+        fixed += fixed_bytes(l);
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
     if (st == RN_OK) write_table(e, &e->lanes[0], true, e->plan_text, sizeof e->plan_text);

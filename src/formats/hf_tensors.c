@@ -85,10 +85,11 @@ static rn_status add_tensor(struct package *p, const struct hf_config *c, const 
                                        .file = made ? NULL : file,
                                        .offset = t->begin};
     st = package_add_tensor(p, &claim, err);
-    if (st == RN_OK && made)
-        interleave_rows(file->data + t->begin, package_made_data(p), (size_t)n_heads_of(c, row->rows),
-                        (size_t)c->raw.hp.head_dim, (size_t)(t->end - t->begin) / (size_t)t->dims[0]);
-    return st;
+    if (st != RN_OK || !made) return st;
+    interleave_rows(file->data + t->begin, package_made_data(p), (size_t)n_heads_of(c, row->rows),
+                    (size_t)c->raw.hp.head_dim, (size_t)(t->end - t->begin) / (size_t)t->dims[0]);
+    file_map_forget(file, (size_t)t->begin, (size_t)(t->end - t->begin)); // the copy is what will be used
+    return RN_OK;
 }
 
 static rn_status add_rope_factors(struct package *p, const struct hf_config *c, rn_error *err) {

@@ -1,6 +1,7 @@
 // formats/package.c - opens and closes packages, and answers questions about them; readers fill them (package_build.h).
 #include "formats/package.h"
 #include "base/mem.h"
+#include "base/mem_use.h"
 #include "base/paths.h"
 #include "formats/folder.h"
 #include "formats/gguf_split.h"
@@ -80,6 +81,14 @@ bool package_reads(const package *p, const char *path) {
     return false;
 }
 
+const struct file_map *package_file_of(const package *p, const uint8_t *data) {
+    for (size_t i = 0; i < p->n_files; i++) {
+        const struct file_map *const f = &p->files[i].map;
+        if ((uintptr_t)data >= (uintptr_t)f->data && (uintptr_t)data - (uintptr_t)f->data < f->size) return f;
+    }
+    return NULL;
+}
+
 rn_status package_check_files(const package *p, rn_error *err) {
     for (size_t i = 0; i < p->n_files; i++) {
         const rn_status st = file_map_check(&p->files[i].map, p->files[i].path, err);
@@ -95,6 +104,7 @@ size_t package_n_files(const package *p) { return p->n_files; }
 const struct file_map *package_file_at(const package *p, size_t i) { return &p->files[i].map; }
 const char *package_file_path(const package *p, size_t i) { return p->files[i].path; }
 size_t package_made_bytes(const package *p) { return p->n_made; }
+size_t package_made_resident(const package *p) { return mem_resident(p->made, p->n_made); }
 bool package_vocab_only(const package *p) { return p->n_tensors == 0; }
 const struct hparams *package_hparams(const package *p) { return &p->hparams; }
 const struct vocab *package_vocab(const package *p) { return &p->vocab; }

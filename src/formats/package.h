@@ -91,9 +91,11 @@ const struct file_map *package_file_at(const package *p, size_t i);
 const char *package_file_path(const package *p, size_t i);
 bool package_reads(const package *p,
                    const char *path); // is it, by whatever name, one of these, or another that was read?
-rn_status package_check_files(const package *p, rn_error *err); // RN_E_IO: a mapped file shrank
+const struct file_map *package_file_of(const package *p, const uint8_t *data); // NULL: data lies in none of them
+rn_status package_check_files(const package *p, rn_error *err);                // RN_E_IO: a mapped file shrank
 size_t package_made_bytes(
     const package *p); // memory of tensors put together here rather than in a file; see formats/hf_tensors.h
+size_t package_made_resident(const package *p); // of these, in memory now
 // No tensors, only a vocabulary: then hparams has arch, name and file_type alone.
 bool package_vocab_only(const package *p);
 const struct hparams *package_hparams(const package *p);

@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "kernels/ref/ref.h"
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include "kernels/x86/sets_x86.h"
@@ -61,7 +62,9 @@ size_t act_bytes(enum act_format f, size_t k) {
     }
 }
 
-bool cpu_set_available(enum cpu_set s) { return sets[s].lacks() == NULL; }
+const char *cpu_set_lacks(enum cpu_set s) { return sets[s].lacks(); }
+
+bool cpu_set_available(enum cpu_set s) { return cpu_set_lacks(s) == NULL; }
 
 const char *cpu_set_name(enum cpu_set s) { return sets[s].name; }
 
@@ -70,6 +73,14 @@ enum cpu_set cpu_set_detect(enum cpu_set highest) {
     for (enum cpu_set s = CPU_REF; s < CPU_N_SETS && s <= highest; s++)
         if (cpu_set_available(s)) best = s;
     return best;
+}
+
+void cpu_set_reason(enum cpu_set best, const char *(*lacks)(enum cpu_set), char *out, size_t out_bytes) {
+    const int n = snprintf(out, out_bytes, "the best set of this build that this machine has");
+    enum cpu_set next = best + 1;
+    while (next < CPU_N_SETS && !sets[next].set) next++; // of another kind of processor
+    if (next < CPU_N_SETS && lacks(next) && n >= 0 && (size_t)n < out_bytes)
+        snprintf(out + n, out_bytes - (size_t)n, "; %s needs %s", sets[next].name, lacks(next));
 }
 
 rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err) {

@@ -75,6 +75,9 @@ static inline struct act_q8_k act_q8_k_view(const void *act, size_t k) {
                              (const int16_t *)(const void *)pairs, b16, b16 + act_q8_pad64(32 * n_block)};
 }
 size_t act_bytes(enum act_format f, size_t k); // a multiple of 64
+// How far apart prepared rows are best kept: an odd number of lines, so that 16 rows read side by side do not lie in the same few sets
+// of the first-level cache (BF16 rows of 2048 numbers, 4096 bytes apart, would all lie in one).
+static inline size_t act_row_stride(enum act_format f, size_t k) { return act_bytes(f, k) | 64; }
 
 // Matrix product for one tensor type. W is n_out rows of k elements, in the file's layout (pack == NULL) or in panels of
 // PANEL_ROWS rows made by pack; a panel never spans the end: the last one is padded with zero rows.
@@ -96,20 +99,43 @@ struct matmul_ops {
     void (*gemm)(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride, size_t n_rows, float *out,
                  size_t out_stride, void *scratch);
 };
+static inline bool matmul_by_gemm(const struct matmul_ops *ops, size_t n_rows) {
+    return ops->gemm_rows && n_rows >= ops->gemm_rows;
+}
 // By whichever of the two is the better for n_rows.
 static inline void matmul_run(const struct matmul_ops *ops, const void *w, size_t row_bytes, size_t n_out, size_t k,
                               const void *x, size_t act_stride, size_t n_rows, float *out, size_t out_stride,
                               void *scratch) {
-    if (ops->gemm_rows && n_rows >= ops->gemm_rows)
+    if (matmul_by_gemm(ops, n_rows))
         ops->gemm(w, n_out, k, x, act_stride, n_rows, out, out_stride, scratch);
     else
         ops->matmul(w, row_bytes, n_out, k, x, act_stride, n_rows, out, out_stride);
 }
 
-// Keys and values as pages hold them: for each head a key block [head_dim][64] and a value block [64][head_dim].
-enum kv_codec { KV_F16, KV_F32, KV_Q8, KV_N_CODECS };
+// One block of keys and values against n_q queries: online softmax, docs/arithmetic.md section 6. Query i sees slots [lo[i], hi[i]),
+// lo < hi; what the other slots hold does not matter.
+struct attend_block {
+    const void *keys, *values; // in the codec's form
+    // What will be read after this block: fetched ahead from memory. The block itself where nothing follows.
+    const void *next_keys, *next_values;
+    size_t head_dim;
+    const void *q; // rows prepared in the codec's `act`, q_stride bytes apart
+    size_t q_stride, n_q;
+    const uint8_t *lo, *hi;
+    float scale;
+    float *m, *l, *o; // state of query i: m[i] (-inf at first), l[i] (0), o + i * head_dim (0)
+    void *scratch;    // attend_scratch(head_dim) bytes of this thread's own, 64-byte aligned
+};
+// A block in float, and 32 floats a channel beside it: no codec's attend wants more.
+static inline size_t attend_scratch(size_t head_dim) {
+    return sizeof(float) * (2 * KV_BLOCK + 32) * ((head_dim + 31) & ~(size_t)31);
+}
+
+// Keys and values as pages hold them: for each head a key block and a value block (kv_layout.h).
+enum kv_codec { KV_F16, KV_F32, KV_Q8, KV_BF16, KV_N_CODECS };
 struct kv_codec_ops {
     const char *name;                                                        // "f16"
+    enum act_format act;                                                     // what queries are prepared as
     size_t (*key_bytes)(size_t head_dim), (*value_bytes)(size_t head_dim);   // of one block, multiples of 64
     void (*put_key)(void *block, size_t head_dim, int slot, const float *k); // slot 0..63
     void (*put_value)(void *block, size_t head_dim, int slot, const float *v);
@@ -119,6 +145,7 @@ struct kv_codec_ops {
     // The block in float, keys [head_dim][64], values [64][head_dim]: slots [0, n_slots) are defined.
     void (*get_keys)(const void *block, size_t head_dim, int n_slots, float *out);
     void (*get_values)(const void *block, size_t head_dim, int n_slots, float *out);
+    void (*attend)(const struct attend_block *a);
 };
 
 // Makes at least n_rounds * 1,024 products of bytes, added up in 32 bits, by the fastest instructions that the set's matrix kernels
@@ -141,11 +168,6 @@ struct kernel_set {
     // Rotate n_head heads of head_dim (stride floats apart): the first n_rot values of each in interleaved pairs (2i, 2i+1),
     // cos_sin[2i] and [2i+1] being the cosine and sine of pair i.  a' = fmaf(a, c, -(b * s)), b' = fmaf(a, s, b * c).
     void (*rope)(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
-    // One key/value block against n_q queries: online softmax, docs/arithmetic.md ("attention"). keys [head_dim][64], values
-    // [64][head_dim], q rows q_stride floats apart. Query i sees slots [lo[i], hi[i]), lo < hi. State of query i: m[i] (-inf at
-    // first), l[i] (0), o + i * head_dim (0).
-    void (*attend_block)(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
-                         size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o);
     // Merge the state (m2, l2, o2) of a later split into (m, l, o); then finish: out = o / l.
     void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
     void (*attend_finish)(const float *o, float l, size_t head_dim, float *out);
@@ -157,6 +179,10 @@ struct kernel_set {
 enum cpu_set cpu_set_detect(enum cpu_set highest);
 bool cpu_set_available(enum cpu_set s);
 const char *cpu_set_name(enum cpu_set s);
+// What a set needs and this machine lacks: "AVX2"; NULL: nothing.
+const char *cpu_set_lacks(enum cpu_set s);
+// Why `best` is the best set here, in words: what the next higher one of this build lacks. lacks: cpu_set_lacks.
+void cpu_set_reason(enum cpu_set best, const char *(*lacks)(enum cpu_set), char *out, size_t out_bytes);
 // RN_E_ARG: no such name (the list is named); RN_E_UNSUPPORTED: this machine lacks it (which feature).
 rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err);
 // The filled table of an available set; constant, lives for ever.

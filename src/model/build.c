@@ -106,7 +106,8 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     b->present = true;
     if (spec->ne1 == DIM_NONE) return (b->vec = load_vector(m, t)) ? RN_OK : no_memory(m, err);
     b->matrix = (int32_t)m->p.n_matrices;
-    m->matrices[m->p.n_matrices++] = (struct matrix){t->name, t->type, ne0, ne1, t->row_bytes, t->data};
+    m->matrices[m->p.n_matrices++] =
+        (struct matrix){t->name, t->type, ne0, ne1, t->row_bytes, t->data, package_file_of(m->pkg, t->data)};
     return RN_OK;
 }
 

@@ -20,8 +20,8 @@ struct candidates {
     float *weights; // [cap] of the last candidates_weigh(), before rounding to fixed point
     const struct rowmath *rm;
     size_t n_vocab;
-    uint64_t *keys;     // private: [n_vocab] scratch of ordering
-    uint64_t *keys_out; // private: [n_vocab]; NULL where the list is short: row_top_k takes it
+    uint64_t *keys;                     // private: [n_vocab] scratch of ordering
+    uint64_t *keys_out;                 // private: [n_vocab]; NULL where the list is short: row_top_k takes it
     uint64_t weight_in_bin[ROW_N_BINS]; // private: of the row last weighed
 };
 

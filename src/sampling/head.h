@@ -15,8 +15,8 @@ struct head {
     const float *row;        // [n]
     const int32_t *ids;      // [n] whose numbers they are; NULL: of token i is row[i]
     size_t n;
-    struct row_depth depth;  // by which weights were summed up last
-    float order_temp;        // the order is that of the row divided by it; 0: of the row itself
+    struct row_depth depth; // by which weights were summed up last
+    float order_temp;       // the order is that of the row divided by it; 0: of the row itself
     bool is_weighed, is_cut;
     uint64_t last; // sort_key of the last candidate that is kept, if is_cut
     float last_logit;

@@ -11,7 +11,7 @@ QUICK = ('bench', '-p', '8', '-n', '4', '-r', '2', '--no-limits', '-t', '1')
 
 ROW = {'schema', 'runnel', 'commit', 'machine', 'model', 'architecture', 'type', 'model_bytes', 'parameters', 'cpu', 'arithmetic',
        'threads', 'kv_type', 'depth', 'batch', 'n_prompt', 'n_gen', 'repeats', 'prefill_tok_s', 'decode_tok_s', 'ttft_ms',
-       'read_gb_s', 'peak_rss_mb', 'limits', 'results'}
+       'read_gb_s', 'peak_rss_mb', 'memory', 'limits', 'results'}
 MACHINE = {'processor', 'features', 'processors', 'memory_bytes', 'system', 'compiler', 'load'}
 FIGURE = {'kind', 'unit', 'streams', 'tokens', 'values', 'median', 'spread', 'read_gb_s', 'int8_tops', 'read_share', 'int8_share',
           'limit', 'vs'}

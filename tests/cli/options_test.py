@@ -40,7 +40,7 @@ WRONG = [
     (['run', '-c', '0', 'x'], '-c: 0 is outside 1..'),
     (['run', '-t', '0', 'x'], '-t: 0 is outside 1..64'),
     (['run', '-t', '65', 'x'], '-t: 65 is outside 1..64'),
-    (['run', '--kv-type', 'f8', 'x'], "--kv-type: 'f8' is none of f16|f32|q8"),
+    (['run', '--kv-type', 'f8', 'x'], "--kv-type: 'f8' is none of f16|f32|q8|bf16"),
     (['run', '--load', 'fast', 'x'], "--load: 'fast' is none of map|read|lock"),
     (['run', '--preset', 'dull', 'x'], "--preset: 'dull' is none of greedy, focused, balanced"),
     (['run', '--logit-bias', '5', 'x'], "--logit-bias: '5' is not ID=BIAS"),

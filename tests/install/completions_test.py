@@ -11,7 +11,7 @@ FOLDER = ROOT / 'completions'
 
 # What is typed (the last word is the one to complete), and what must be offered, no more.
 ANSWERS = [
-    (['run', '--kv-type', ''], {'f16', 'f32', 'q8'}),
+    (['run', '--kv-type', ''], {'f16', 'f32', 'q8', 'bf16'}),
     (['run', '--kv-type', 'f'], {'f16', 'f32'}),
     (['run', '--sampler-order', ''], {'llama.cpp', 'transformers'}),
     (['run', 'a prompt', '--preset', 'c'], {'creative', 'code', 'chat'}),
@@ -93,7 +93,7 @@ def bash_offers_every_command_option_and_value(folder):
     need('bash')
     check_shell(in_bash, folder)
     assert in_bash(['run', '--kv-type', '=', 'f']) == {'f16', 'f32'}      # --kv-type=f, as bash cuts it
-    assert in_bash(['run', '--kv-type', '=']) == {'f16', 'f32', 'q8'}
+    assert in_bash(['run', '--kv-type', '=']) == {'f16', 'f32', 'q8', 'bf16'}
     assert {'--help', '--version'} <= in_bash([''])
 
 

@@ -116,6 +116,7 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     if (ops->pack) {
         struct guarded panels = pack_all(ops, rows.data, row_bytes, s);
         struct guarded scratch = guarded_new(gemm ? ops->gemm_scratch(s.k) : 0, 0);
+        memset(scratch.data, 0xff, scratch.n); // what an op before has left: no number, whatever it is read as
         if (gemm)
             ops->gemm(panels.data, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data, out_stride,
                       scratch.data);
@@ -392,7 +393,8 @@ static bool bins_case(const struct kernel_set *set, size_t n, struct row_depth d
 
 static void check_bins(const struct kernel_set *set) {
     static const size_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 33, 100, 1027};
-    static const struct row_depth depths[] = {{0, 1, 32}, {0, 0.7f, 32}, {0, 1, 65536}, {0, 1e-30f, 64}, {0, 90, 256}};
+    static const struct row_depth depths[] = {
+        {0, 1, 32}, {0, 0.7f, 32}, {0, 1, 65536}, {0, 1e-30f, 64}, {0, 90, 256}};
     for (size_t i = 0; i < 30 * COUNT(sizes) && op_wanted("row_weigh row_select_bin"); i++) {
         const enum data kind = (enum data)(i % DATA_N);
         const struct row_depth d = depths[i % COUNT(depths)];
@@ -428,59 +430,82 @@ static void check_rope(const struct kernel_set *set) {
 
 // Attention --------------------------------------------------------------------------------------------------------------
 
+enum { MOST_Q = 40 };
 struct attention {
-    size_t head_dim, n_q, q_stride;
+    size_t head_dim, n_q;
     struct guarded keys, values, q;
-    uint8_t lo[16], hi[16];
+    size_t q_stride;
+    uint8_t lo[MOST_Q], hi[MOST_Q];
 };
 
-// Ranges of all kinds: the same for all queries, a causal staircase, or any; slots that nobody sees hold NaN.
-static void fill_attention(struct attention *a, enum data kind) {
-    float *const keys = (float *)(void *)a->keys.data, *const values = (float *)(void *)a->values.data;
-    fill_floats(keys, KV_BLOCK * a->head_dim, kind);
-    fill_floats(values, KV_BLOCK * a->head_dim, kind);
-    fill_floats((float *)(void *)a->q.data, a->q_stride * a->n_q, kind == DATA_EXTREMES ? DATA_NOISE : kind);
-    maybe_poison((float *)(void *)a->q.data, a->q_stride * a->n_q);
-    const size_t how = below(4), first = below(KV_BLOCK);
+// Ranges of all kinds: the same for all queries, a causal staircase (each step several queries wide), or any.
+static void fill_ranges(struct attention *a) {
+    const size_t how = below(4), first = below(KV_BLOCK), step = 1 + below(4);
     for (size_t i = 0; i < a->n_q; i++) {
         const size_t lo = how < 2 ? 0 : how == 2 ? first : below(KV_BLOCK), width = KV_BLOCK - lo;
+        const size_t reach = first + i / step + 1;
         a->lo[i] = (uint8_t)lo;
         a->hi[i] = (uint8_t)(how == 0   ? KV_BLOCK
-                             : how == 1 ? first + i < KV_BLOCK ? first + i + 1 : KV_BLOCK
+                             : how == 1 ? reach < KV_BLOCK ? reach : KV_BLOCK
                                         : lo + 1 + below(width));
     }
+}
+
+// Slots that nobody sees hold NaN; now and then a number in others is none either.
+static void fill_attention(const struct kv_codec_ops *codec, struct attention *a, enum data kind) {
+    const size_t n = a->head_dim;
+    float *const row = malloc(4 * n);
+    memset(a->keys.data, 0xff, a->keys.n);
+    memset(a->values.data, 0xff, a->values.n);
     for (size_t j = 0; j < KV_BLOCK; j++) {
         bool is_seen = false;
         for (size_t i = 0; i < a->n_q; i++) is_seen |= j >= a->lo[i] && j < a->hi[i];
-        for (size_t d = 0; d < a->head_dim && !is_seen; d++)
-            keys[d * KV_BLOCK + j] = values[j * a->head_dim + d] = NAN;
+        if (!is_seen) continue;
+        fill_floats(row, n, kind);
+        if (below(32) == 0) maybe_poison(row, n);
+        codec->put_key(a->keys.data, n, (int)j, row);
+        fill_floats(row, n, kind);
+        if (below(32) == 0) maybe_poison(row, n);
+        codec->put_value(a->values.data, n, (int)j, row);
     }
+    const bool poisoned = below(4) == 0;
+    for (size_t i = 0; i < a->n_q; i++) {
+        fill_floats(row, n, kind == DATA_EXTREMES ? DATA_NOISE : kind);
+        if (poisoned) maybe_poison(row, n);
+        ref->prepare_act[codec->act](row, n, a->q.data + i * a->q_stride);
+    }
+    free(row);
 }
 
 // m, l and o of all queries in one output, brought through two blocks.
-static void attend_two(const struct kernel_set *set, struct attention *a, const struct attention *b,
-                       struct output *state) {
-    float *const m = (float *)(void *)state->data, *const l = m + a->n_q, *const o = l + a->n_q;
-    for (size_t i = 0; i < a->n_q; i++) m[i] = -INFINITY, l[i] = 0;
-    memset(o, 0, 4 * a->n_q * a->head_dim);
-    for (int i = 0; i < 2; i++, a = (struct attention *)(uintptr_t)b)
-        set->attend_block((const float *)(const void *)a->keys.data, (const float *)(const void *)a->values.data,
-                          a->head_dim, (const float *)(const void *)a->q.data, a->q_stride, a->n_q, a->lo, a->hi,
-                          0.125f, m, l, o);
+static void attend_two(const struct kv_codec_ops *codec, const struct attention *parts, struct output *state) {
+    const size_t n_q = parts[0].n_q;
+    float *const m = (float *)(void *)state->data, *const l = m + n_q, *const o = l + n_q;
+    struct guarded scratch = guarded_new(attend_scratch(parts[0].head_dim), 0);
+    for (size_t i = 0; i < n_q; i++) m[i] = -INFINITY, l[i] = 0;
+    memset(o, 0, 4 * n_q * parts[0].head_dim);
+    for (const struct attention *a = parts; a < parts + 2; a++)
+        codec->attend(&(struct attend_block){a->keys.data, a->values.data, parts[1].keys.data, parts[1].values.data,
+                                             a->head_dim, a->q.data, a->q_stride, n_q, a->lo, a->hi, 0.125f, m, l, o,
+                                             scratch.data});
+    guarded_free(&scratch);
 }
 
-static bool attend_case(const struct kernel_set *set, size_t head_dim, size_t n_q, enum data kind) {
+static bool attend_case(const struct kernel_set *set, enum kv_codec c, size_t head_dim, size_t n_q, enum data kind) {
+    const struct kv_codec_ops *const codec = &ref->kv[c];
     struct attention part[2];
     for (int i = 0; i < 2; i++) {
-        part[i] = (struct attention){.head_dim = head_dim, .n_q = n_q, .q_stride = head_dim + below(9)};
-        part[i].keys = guarded_new(4 * KV_BLOCK * head_dim, 4 * below(16));
-        part[i].values = guarded_new(4 * KV_BLOCK * head_dim, 4 * below(16));
-        part[i].q = guarded_new(4 * part[i].q_stride * n_q, 4 * below(16));
-        fill_attention(&part[i], kind);
+        part[i] = (struct attention){.head_dim = head_dim, .n_q = n_q};
+        part[i].q_stride = act_bytes(codec->act, head_dim) + 4 * below(9);
+        part[i].keys = guarded_new(codec->key_bytes(head_dim), 0);
+        part[i].values = guarded_new(codec->value_bytes(head_dim), 0);
+        part[i].q = guarded_new(part[i].q_stride * n_q, 4 * below(16));
+        fill_ranges(&part[i]);
+        fill_attention(codec, &part[i], kind);
     }
     struct output got = output_new(4 * n_q * (head_dim + 2)), want = output_new(4 * n_q * (head_dim + 2));
-    attend_two(set, &part[0], &part[1], &got);
-    attend_two(ref, &part[0], &part[1], &want);
+    attend_two(&set->kv[c], part, &got);
+    attend_two(codec, part, &want);
     const bool same = CHECK(same_floats(&got, &want));
     for (int i = 0; i < 2; i++) guarded_free(&part[i].keys), guarded_free(&part[i].values), guarded_free(&part[i].q);
     output_free(&got);
@@ -489,14 +514,18 @@ static bool attend_case(const struct kernel_set *set, size_t head_dim, size_t n_
 }
 
 static void check_attend(const struct kernel_set *set) {
-    static const size_t head_dims[] = {1, 7, 8, 9, 15, 16, 17, 24, 64, 80, 100, 128};
-    COVER(attend_block);
-    for (size_t i = 0; i < 36 * COUNT(head_dims) && op_wanted("attend_block"); i++) {
-        const enum data kind = (enum data)(i % DATA_N);
-        const size_t head_dim = head_dims[i / 36], n_q = i % 36 / 3;
-        rng_start("attend_block", i);
-        NOTE(set, "attend_block", "%s head_dim %zu n_q %zu", data_names[kind], head_dim, n_q);
-        if (!attend_case(set, head_dim, n_q, kind)) break;
+    static const size_t head_dims[] = {1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 64, 80, 96, 100, 128, 256};
+    static const size_t n_qs[] = {0, 1, 2, 3, 4, 5, 8, 9, 13, 15, 16, 17, 31, 32, 33, 40};
+    for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
+        char op[32];
+        snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
+        for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i++) {
+            const enum data kind = (enum data)(i % DATA_N);
+            const size_t head_dim = head_dims[i / 3 / COUNT(n_qs)], n_q = n_qs[i / 3 % COUNT(n_qs)];
+            rng_start(op, i);
+            NOTE(set, op, "%s head_dim %zu n_q %zu", data_names[kind], head_dim, n_q);
+            if (!attend_case(set, c, head_dim, n_q, kind)) break;
+        }
     }
 }
 

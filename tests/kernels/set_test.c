@@ -1,6 +1,7 @@
 // tests/kernels/set_test.c - choosing a CPU set by name or by detection, and the sizes of prepared rows.
 #include "kernels/kernels.h"
 #include "tests/check.h"
+#include <string.h>
 
 TEST(the_detected_set_is_the_highest_available_and_never_above_the_bound) {
     CHECK_INT(cpu_set_detect(CPU_REF), CPU_REF);
@@ -15,7 +16,7 @@ TEST(sets_are_chosen_by_name_and_a_wish_that_cannot_be_met_is_refused) {
     rn_error err = {0};
     CHECK_OK(cpu_set_by_name("ref", &got, &err), &err);
     CHECK_INT(got, CPU_REF);
-    static const char *const wrong[] = {"", "avx", "avx2 ", "AVX2", "avx512"};
+    static const char *const wrong[] = {"", "avx", "avx2 ", "AVX2", "avx512f"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         got = CPU_N_SETS;
         CHECK_FAILS(cpu_set_by_name(wrong[i], &got, &err), RN_E_ARG, &err);
@@ -31,6 +32,35 @@ TEST(sets_are_chosen_by_name_and_a_wish_that_cannot_be_met_is_refused) {
         CHECK_FAILS(st, RN_E_UNSUPPORTED, &err);
         CHECK_HAS(err.text, "CPU set avx2: this machine lacks ");
     }
+}
+
+static const char *tiles_refused(enum cpu_set s) {
+    return s == CPU_AMX ? "the operating system's permission to use AMX tiles" : NULL;
+}
+static const char *nothing_lacks(enum cpu_set s) {
+    (void)s;
+    return NULL;
+}
+
+TEST(the_reason_for_a_set_names_what_the_next_one_lacks) {
+    static const char best[] = "the best set of this build that this machine has";
+    char text[160];
+#if defined(__x86_64__)
+    cpu_set_reason(CPU_AVX512VNNI, tiles_refused, text, sizeof text);
+    CHECK_STR(text,
+              "the best set of this build that this machine has; amx needs the operating system's permission to "
+              "use AMX tiles");
+    cpu_set_reason(CPU_AMX, tiles_refused, text, sizeof text); // what follows is of other processors
+    CHECK_STR(text, best);
+    cpu_set_reason(CPU_AVX512VNNI, tiles_refused, text, 60); // cut, with a terminator
+    CHECK_INT(strlen(text), 59);
+#endif
+    cpu_set_reason(CPU_REF, nothing_lacks, text, sizeof text);
+    CHECK_STR(text, best);
+    const enum cpu_set detected = cpu_set_detect(CPU_N_SETS);
+    CHECK(!cpu_set_lacks(detected));
+    cpu_set_reason(detected, cpu_set_lacks, text, sizeof text);
+    CHECK_HAS(text, best);
 }
 
 TEST(tables_carry_their_own_names) {

@@ -2,6 +2,7 @@
 // border.
 #include "tests/check.h"
 #include "tests/support/lm_rig.h"
+#include <string.h>
 
 // A model as small as can be.
 enum { LONG = 1090, LONG_VOCAB = 8 };
@@ -57,6 +58,43 @@ static void check_long(enum kv_codec codec) {
     rig_close(&rig);
 }
 
+// Position 1060, then scratch rows at 1061, 1062 and, on a branch of its own, 1061 again, in one step.
+static bool grow_tree(struct rig *r, int32_t seq, const int32_t *text, float *out) {
+    const struct lm_row rows[] = {{seq, text[1060], LM_APPEND, 0},
+                                  {seq, text[1061], -1, LM_WANT_LOGITS},
+                                  {seq, text[1062], 0, LM_WANT_LOGITS},
+                                  {seq, text[1061], -1, LM_WANT_LOGITS}};
+    rn_error err = {0};
+    if (!CHECK_OK(lm_step(r->lm, rows, 1, NULL, &err), &err)) return false;
+    if (!CHECK_OK(lm_step(r->lm, rows + 1, 3, NULL, &err), &err)) return false;
+    for (size_t i = 0; i < 3; i++) memcpy(out + i * LONG_VOCAB, lm_logits(r->lm, i), LONG_VOCAB * sizeof *out);
+    return true;
+}
+
+TEST(any_number_of_threads_gives_the_same_bits_to_rows_and_trees_beyond_1024_keys) {
+    static float want[LONG * LONG_VOCAB], got[LONG * LONG_VOCAB];
+    const size_t row = LONG_VOCAB * sizeof(float);
+    const enum cpu_set best = cpu_set_detect(CPU_N_SETS);
+    int32_t text[LONG];
+    random_tokens(text, LONG, LONG_VOCAB, 13);
+    for (int n_threads = 1; n_threads <= 8; n_threads++) {
+        struct rig r;
+        check_note("%d threads", n_threads);
+        bool ok = long_open(&r, best, n_threads, KV_F16);
+        const int32_t seq = ok ? rig_seq(&r) : -1;
+        if (n_threads == 1)
+            ok = ok && rig_append(&r, seq, text, LONG, want) && CHECK_INT(lm_truncate(r.lm, seq, 0), 0);
+        ok = ok && rig_append(&r, seq, text, 1050, NULL) && rig_append_by(&r, seq, text + 1050, 10, 1, got);
+        if (ok) CHECK_MEM(got, want + 1050 * LONG_VOCAB, 10 * row);
+        if (ok && grow_tree(&r, seq, text, got)) {
+            CHECK_MEM(got, want + 1061 * LONG_VOCAB, 2 * row);
+            CHECK_MEM(got + 2 * LONG_VOCAB, want + 1061 * LONG_VOCAB, row);
+        }
+        rig_close(&r);
+    }
+}
+
 TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_f16_keys_and_values) { check_long(KV_F16); }
 TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_f32_keys_and_values) { check_long(KV_F32); }
 TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_q8_keys_and_values) { check_long(KV_Q8); }
+TEST(sequences_of_more_than_1024_keys_give_the_same_bits_with_bf16_keys_and_values) { check_long(KV_BF16); }

@@ -37,6 +37,7 @@ static const struct pin {
     {"Q5_K weights", TENSOR_Q5_K, KV_F16, 256, 40, 2, 70, 0xee6f949afca6cb5cu, true},
     {"Q6_K weights", TENSOR_Q6_K, KV_F16, 256, 40, 2, 70, 0x89c2eb67bed7c38du, true},
     {"IQ4_XS weights", TENSOR_IQ4_XS, KV_F16, 256, 40, 2, 70, 0x2d76a669185c191du, true},
+    {"BF16 keys and values", TENSOR_Q8_0, KV_BF16, 96, 40, 2, 70, 0xc55ea37afcbc1479u},
     {"more than 1,024 keys", TENSOR_Q8_0, KV_F16, 32, 4, 1, LONGEST, 0x6d66392054b5e8b4u},
 };
 

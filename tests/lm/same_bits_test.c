@@ -86,6 +86,7 @@ static const struct way {
     int n_threads;
     bool best_set;     // else the reference
     int32_t first_row; // of those that it gives
+    bool keeps_rows;   // weights as the file has them
 } ways[] = {
     {"ref, 1 thread, in one step", in_one_step, 1, false},
     {"ref, 3 threads, in threes", in_threes, 3, false},
@@ -97,6 +98,9 @@ static const struct way {
     {"best set, 1 thread, among mates", among_mates, 1, true},
     {"best set, 2 threads, woven with another prompt", woven_with_another, 2, true},
     {"best set, 1 thread, logits of the last row only", last_row_only, 1, true, N - 1},
+    {"best set, 3 threads, in one step, not repacked", in_one_step, 3, true, 0, true},
+    {"best set, 2 threads, row by row, not repacked", row_by_row, 2, true, 0, true},
+    {"ref, 2 threads, in threes, not repacked", in_threes, 2, false, 0, true},
 };
 
 static bool evaluate(const struct tiny_model *m, enum kv_codec codec, const struct way *w, const int32_t *tokens,
@@ -105,6 +109,7 @@ static bool evaluate(const struct tiny_model *m, enum kv_codec codec, const stru
     struct rig r;
     o.codec = codec;
     o.n_threads = w->n_threads;
+    o.keeps_rows = w->keeps_rows;
     if (!w->best_set) o.set = CPU_REF;
     const bool ok = rig_open(&r, m, &o) && w->fn(&r, tokens, out);
     rig_close(&r);
@@ -199,3 +204,4 @@ static void check_splits(enum tensor_type type, enum kv_codec codec) {
 TEST(every_split_of_a_prompt_gives_the_same_bits_with_f16_keys_and_values) { check_splits(TENSOR_Q8_0, KV_F16); }
 TEST(every_split_of_a_prompt_gives_the_same_bits_with_f32_keys_and_values) { check_splits(TENSOR_Q4_1, KV_F32); }
 TEST(every_split_of_a_prompt_gives_the_same_bits_with_q8_keys_and_values) { check_splits(TENSOR_BF16, KV_Q8); }
+TEST(every_split_of_a_prompt_gives_the_same_bits_with_bf16_keys_and_values) { check_splits(TENSOR_Q8_0, KV_BF16); }

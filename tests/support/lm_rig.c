@@ -27,6 +27,7 @@ static bool stand_up(struct rig *r, const struct rig_options *o) {
     if (!CHECK_OK(pool_create(o->n_threads, &r->threads, &err), &err)) return false;
     const struct kernel_set *kernels = kernel_set_get(o->set);
     if (!CHECK_OK(cpu_backend_create(kernels, r->threads, o->codec, &r->backend, &err), &err)) return false;
+    if (o->keeps_rows) cpu_backend_keep_rows(r->backend);
     const struct program *p = model_program(r->model);
     const struct backend_sizes sizes = lm_real_sizes(p, &o->lm);
     if (!CHECK_OK(backend_load(r->backend, p, &sizes, NULL, NULL, &err), &err)) return false;

@@ -12,6 +12,7 @@ struct rig_options {
     enum cpu_set set;
     int n_threads;
     enum kv_codec codec;
+    bool keeps_rows; // weights are not repacked
     struct lm_config lm;
 };
 // One thread of the best set, F16; steps of 256 rows, 8 sequences of at most 256 positions, 64 pages.

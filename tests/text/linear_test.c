@@ -11,12 +11,11 @@
 #include <string.h>
 #include <time.h>
 
-#ifdef TESTS_SANITIZED
-enum {
-    MIB = 1 << 17,
-    LONG = 1 << 15
-}; // how time grows is seen without sanitizers
+#ifdef TESTS_SANITIZED // 60 may stand for 16, but no ratio of instrumented code tells 2 from 4
+static const bool is_sanitized = true;
+enum { MIB = 1 << 17, LONG = 1 << 15 };
 #else
+static const bool is_sanitized = false;
 enum { MIB = 1 << 20, LONG = 1 << 17 };
 #endif
 
@@ -40,19 +39,21 @@ static char *run_of(const char *unit, size_t n) {
     return text;
 }
 
-// Does the text take at most `factor` times as long as the first n_part bytes of it? Three tries: a busy machine's caches make
-// single measurements differ.
+static double least(double a, double b) { return a < b ? a : b; }
+
+// Does the text take at most `factor` times as long as the first n_part bytes of it? By the least of some tries: what else runs on the
+// machine, and the state of its caches, only ever adds.
 static void check_factor(const tokenizer *t, const char *name, const char *unit, size_t n, size_t n_part,
                          double factor) {
     const size_t n_unit = strlen(unit);
-    double whole = 0, part = 0;
+    double whole = 1e9, part = 1e9;
     bool holds = false;
     n -= n % n_unit, n_part -= n_part % n_unit;
     char *text = run_of(unit, n);
     text[n - 1] = n_unit == 1 ? 'b' : text[n - 1]; // white space whose end is not the text's
-    for (int i = 0; i < 3 && !holds; i++) {
-        part = seconds_of(t, text, n_part);
-        whole = seconds_of(t, text, n);
+    for (int i = 0; i < 8 && !holds; i++) {
+        part = least(part, seconds_of(t, text, n_part));
+        whole = least(whole, seconds_of(t, text, n));
         holds = whole < 0.01 || whole < factor * part;
     }
     check_note("%s, %zu bytes of \"%s\": %.4f s, %zu of them: %.4f s", name, n, unit, whole, n_part, part);
@@ -142,9 +143,17 @@ static void check_other_models(check_fn check) {
 TEST(the_time_of_every_pre_tokenizer_is_linear) { check_pre_tokenizers(check_short_and_long); }
 TEST(the_time_of_the_other_models_and_of_normalizers_is_linear) { check_other_models(check_short_and_long); }
 TEST(field_2_25_a_mebibyte_takes_every_pre_tokenizer_twice_as_long_as_half_of_it) {
-    check_pre_tokenizers(check_mebibyte);
+    if (is_sanitized)
+        test_skip("instrumented code: times are no measure");
+    else
+        check_pre_tokenizers(check_mebibyte);
 }
-TEST(field_2_25_a_mebibyte_takes_the_other_models_twice_as_long_as_half_of_it) { check_other_models(check_mebibyte); }
+TEST(field_2_25_a_mebibyte_takes_the_other_models_twice_as_long_as_half_of_it) {
+    if (is_sanitized)
+        test_skip("instrumented code: times are no measure");
+    else
+        check_other_models(check_mebibyte);
+}
 
 // ---- tokens that collide --------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/mem_use.h"
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 
@@ -34,10 +35,9 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     b->thread_scratch_bytes = cpu_scratch_bytes(b, p);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
     b->cos_sin = mem_aligned(s->n_batch * (size_t)p->n_rot * sizeof(float));
-    b->tasks = mem_alloc(s->n_batch * sizeof *b->tasks);
-    if (!b->thread_scratch || !b->cos_sin || !b->tasks)
+    if (!b->thread_scratch || !b->cos_sin)
         return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
-    return RN_OK;
+    return attend_plan_load(b, err);
 }
 
 // The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
@@ -85,7 +85,7 @@ static void run(backend *base, const struct batch *batch) {
     struct cpu_backend *b = self(base);
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
-    attend_make_tasks(b);
+    attend_plan_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
@@ -109,6 +109,16 @@ static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
     return b->buffers[buffer] + wanted_row * b->stride[buffer];
 }
 
+static void use(const backend *base, struct backend_use *out) {
+    const struct cpu_backend *b = (const struct cpu_backend *)base;
+    *out = (struct backend_use){.repacked_bytes = mem_resident(b->panels, b->panels_bytes),
+                                .buffer_bytes = cpu_buffers_resident(b)};
+    for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
+        out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
+    out->buffer_bytes +=
+        mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
+}
+
 static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(base), c); }
 
 static void destroy(backend *base) {
@@ -120,12 +130,12 @@ static void destroy(backend *base) {
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
     mem_free(b->cos_sin);
-    mem_free(b->tasks);
+    attend_plan_free(b);
     mem_free(b);
 }
 
-static const struct backend_ops cpu_ops = {"cpu",   plan,          load,        copy,   run,
-                                           collect, profile_begin, profile_end, result, destroy};
+static const struct backend_ops cpu_ops = {"cpu",         plan,        load, copy,   run,    collect,
+                                           profile_begin, profile_end, use,  result, destroy};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {
@@ -139,3 +149,5 @@ rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, en
     *out = &b->base;
     return RN_OK;
 }
+
+void cpu_backend_keep_rows(backend *b) { self(b)->keeps_rows = true; }

@@ -12,4 +12,8 @@
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err);
 
+// Weights are used as the file has them: before plan and load. Nothing is copied; panels are made a few at a time, each time they are
+// multiplied with. Same bits.
+void cpu_backend_keep_rows(backend *b);
+
 #endif

@@ -3,6 +3,7 @@
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/mem.h"
+#include "base/mem_use.h"
 
 #define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
 
@@ -44,12 +45,14 @@ static size_t buffer_rows(const struct program *p, const struct backend_sizes *s
 }
 
 size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
-    size_t most = attend_scratch_bytes(p);
+    size_t most = attend_scratch_bytes(b, p);
     for (size_t i = 0; i < p->n_ops; i++) {
         if (p->ops[i].kind != OP_LINEAR) continue;
         const struct matrix *m = &p->matrices[p->ops[i].matrix];
         const struct matmul_ops *ops = &b->k->matmul[m->type];
-        const size_t bytes = ops->gemm ? ops->gemm_scratch(m->k) : 0;
+        const size_t panels = b->keeps_rows ? cpu_panels_at_once(ops, m->k) : 0;
+        const size_t bytes =
+            (ops->gemm ? ops->gemm_scratch(m->k) : 0) + (panels ? panels * ops->panel_bytes(m->k) : 0);
         if (bytes > most) most = bytes;
     }
     return round_up(most, 4096); // no page for two threads
@@ -62,8 +65,9 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     for (int32_t i = 0; i < p->n_buffers; i++)
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < t.n; i++)
-        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_bytes(t.row[i].format, t.row[i].k);
-    return bytes + cpu_scratch_bytes(b, p) * (uint64_t)pool_n_threads(b->threads);
+        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_row_stride(t.row[i].format, t.row[i].k);
+    const int n_threads = pool_n_threads(b->threads);
+    return bytes + cpu_scratch_bytes(b, p) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {
@@ -74,7 +78,7 @@ static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, 
     }
     b->n_acts = (size_t)t->n;
     for (int32_t i = 0; i < t->n; i++) {
-        b->act_stride[i] = act_bytes(t->row[i].format, t->row[i].k);
+        b->act_stride[i] = act_row_stride(t->row[i].format, t->row[i].k);
         b->act_rows[i] = buffer_rows(b->p, &b->sizes, t->row[i].src);
         b->acts[i] = mem_pages(b->act_rows[i] * b->act_stride[i]);
         if (!b->acts[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for activation buffer %d", i);
@@ -169,10 +173,20 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
     return st;
 }
 
+static size_t buffer_bytes(const struct cpu_backend *b, int32_t i) {
+    return buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float);
+}
+
+uint64_t cpu_buffers_resident(const struct cpu_backend *b) {
+    uint64_t n = 0;
+    for (int32_t i = 0; i < b->p->n_buffers; i++) n += mem_resident(b->buffers[i], buffer_bytes(b, i));
+    for (size_t i = 0; i < b->n_acts; i++) n += mem_resident(b->acts[i], b->act_rows[i] * b->act_stride[i]);
+    return n;
+}
+
 void cpu_lower_free(struct cpu_backend *b) {
     for (int32_t i = 0; b->p && i < b->p->n_buffers; i++)
-        if (b->buffers[i])
-            mem_pages_free(b->buffers[i], buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
+        if (b->buffers[i]) mem_pages_free(b->buffers[i], buffer_bytes(b, i));
     for (size_t i = 0; i < b->n_acts; i++)
         if (b->acts[i]) mem_pages_free(b->acts[i], b->act_rows[i] * b->act_stride[i]);
     mem_free(b->ops);

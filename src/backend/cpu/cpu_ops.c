@@ -3,8 +3,10 @@
 #include "base/checked.h"
 #include <string.h>
 
-// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel.
+// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel. A way for many
+// rows unpacks panels once for each pass: it takes as many rows as its figures were measured with.
 #define ROWS_PASS_BYTES ((size_t)512 << 10)
+#define GEMM_PASS_ROWS  512
 
 typedef void (*op_fn)(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end);
 
@@ -66,16 +68,15 @@ static void op_gather(struct cpu_backend *b, const struct cpu_op *o, size_t begi
                b->p->width[o->op.dst] * sizeof(float));
 }
 
-// Outputs [begin, end) of the matrix for all rows, in passes of rows that fit the cache.
-static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
-                        void *scratch) {
+// Outputs [begin, end) of the matrix, whose weights are w, for all rows, in passes of rows that fit the cache.
+static void multiply(struct cpu_backend *b, const struct cpu_op *o, const uint8_t *w, size_t begin, size_t end,
+                     size_t n_rows, void *scratch) {
     const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
     const bool plain = o->format == ACT_F32;
     const uint8_t *x = plain ? (const uint8_t *)b->buffers[o->op.src] : b->acts[o->act];
     const size_t x_stride = plain ? b->stride[o->op.src] * sizeof(float) : b->act_stride[o->act];
-    const uint8_t *w =
-        cm->panels ? cm->panels + begin / PANEL_ROWS * cm->panel_bytes : cm->m->data + begin * cm->m->row_bytes;
-    const size_t pass = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
+    const size_t few = ROWS_PASS_BYTES / x_stride > 16 ? ROWS_PASS_BYTES / x_stride & ~(size_t)15 : 16;
+    const size_t pass = matmul_by_gemm(cm->ops, n_rows) ? GEMM_PASS_ROWS : few;
     for (size_t r = 0; r < n_rows; r += pass) {
         const size_t n = n_rows - r < pass ? n_rows - r : pass;
         matmul_run(cm->ops, w, cm->m->row_bytes, end - begin, cm->m->k, x + r * x_stride, x_stride, n,
@@ -85,10 +86,44 @@ static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t be
         for (size_t r = 0; r < n_rows; r++) b->k->add(row(b, o->op.dst, r) + begin, o->op.vec + begin, end - begin);
 }
 
-// Panels are claimed a few at a time: a thread that the machine delays does not hold up the others.
+// The same where the set wants panels and none are kept: a few are made, multiplied with, and overwritten by the next.
+static void multiply_rows(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
+                          uint8_t *scratch) {
+    const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+    const size_t at_once = cpu_panels_at_once(cm->ops, cm->m->k);
+    for (size_t from = begin, to; from < end; from = to) {
+        to = end - from < at_once * PANEL_ROWS ? end : from + at_once * PANEL_ROWS;
+        for (size_t row = from; row < to; row += PANEL_ROWS)
+            cm->ops->pack(cm->m->data + row * cm->m->row_bytes, cm->m->row_bytes,
+                          to - row < PANEL_ROWS ? (int)(to - row) : PANEL_ROWS, cm->m->k,
+                          scratch + (row - from) / PANEL_ROWS * cm->panel_bytes);
+        multiply(b, o, scratch, from, to, n_rows, scratch + at_once * cm->panel_bytes);
+    }
+}
+
+static void linear_part(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end, size_t n_rows,
+                        void *scratch) {
+    const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+    if (cm->panels)
+        multiply(b, o, cm->panels + begin / PANEL_ROWS * cm->panel_bytes, begin, end, n_rows, scratch);
+    else if (cm->panel_bytes)
+        multiply_rows(b, o, begin, end, n_rows, scratch);
+    else
+        multiply(b, o, cm->m->data + begin * cm->m->row_bytes, begin, end, n_rows, scratch);
+}
+
+// Panels are claimed a few at a time: a thread that the machine delays does not hold up the others. A way for many rows makes something
+// of the rows for each piece, and takes panels in pairs: fewer and even pieces.
+static size_t panels_of_piece(size_t n_panels, bool by_gemm, int n_threads) {
+    if (n_threads == 1) return n_panels;
+    const size_t n = ceil_div(n_panels, (size_t)n_threads * (by_gemm ? 4 : 8));
+    return by_gemm ? round_up(n, 2) : n;
+}
+
 static void linear_run(struct cpu_backend *b, const struct cpu_op *o, size_t n_rows, int i_thread, int n_threads) {
-    const size_t n_out = b->matrices[o->op.matrix].m->n_out, n_panels = ceil_div(n_out, PANEL_ROWS);
-    const size_t piece = n_threads == 1 ? n_panels : ceil_div(n_panels, (size_t)n_threads * 8);
+    const struct cpu_matrix *const cm = &b->matrices[o->op.matrix];
+    const size_t n_out = cm->m->n_out, n_panels = ceil_div(n_out, PANEL_ROWS);
+    const size_t piece = panels_of_piece(n_panels, matmul_by_gemm(cm->ops, n_rows), n_threads);
     for (;;) {
         const size_t i = atomic_fetch_add_explicit(o->claimed, piece, memory_order_relaxed);
         if (i >= n_panels) return;

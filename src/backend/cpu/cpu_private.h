@@ -6,16 +6,17 @@
 #include <stdatomic.h>
 
 #define ATTEND_TILE        64   // queries of one task: rows of a sequence times the heads that share a key head ...
-#define ATTEND_MAX_QUERIES 256  // ... but at least one row's heads
+#define ATTEND_MAX_QUERIES 256  // ... but at least one row's heads, and those are no more than this
 #define CPU_MAX_ACTS       40   // activation buffers: (row buffer, format) pairs in use
 #define ATTEND_SPLIT       1024 // keys whose softmax states are merged in order (docs/design.md section 6)
 
-// A matrix as held for multiplying: packed panels, or the file's rows.
+// A matrix as held for multiplying: packed panels, or the file's rows, which a set that packs turns into panels just before it
+// multiplies.
 struct cpu_matrix {
     const struct matrix *m;
     const struct matmul_ops *ops;
     uint8_t *panels;               // NULL: file rows
-    size_t panels_at, panel_bytes; // where in the backend's panels; bytes of one
+    size_t panels_at, panel_bytes; // where in the backend's panels; bytes of one, 0: the set multiplies with rows
 };
 
 // How an op's work is divided among threads. Ops that divide alike need no barrier between them.
@@ -35,6 +36,27 @@ struct cpu_op {
     atomic_size_t *claimed; // SPLIT_CLAIM: next piece
 };
 
+// Rows of one sequence that are attended to together, for one key head at a time.
+struct attend_task {
+    int32_t first, n;    // rows of the batch
+    int32_t end;         // positions they reach, the furthest of them
+    int32_t n_apart;     // 1, or the splits of 1,024 keys that threads take apart ..
+    size_t states, left; // .. then, of the first head: states [head][split][query], and splits not yet done [head]
+};
+// What a thread claims, times a key head: a whole task, or one of its splits.
+struct attend_unit {
+    int32_t task, split;
+};
+// The attention of the running step.
+struct attend_plan {
+    struct attend_task *tasks;
+    struct attend_unit *units; // the longest first
+    size_t n_tasks, n_units, most_units;
+    float *m, *l, *o; // [most_states], o with head_dim floats each
+    size_t most_states;
+    atomic_int *left;
+};
+
 struct cpu_page_group {
     uint8_t *pages;
     size_t page_bytes, pool_bytes;
@@ -45,6 +67,7 @@ struct cpu_backend {
     const struct kernel_set *k;
     pool *threads;
     enum kv_codec codec;
+    bool keeps_rows; // no panels
     const struct program *p;
     struct backend_sizes sizes;
     struct cpu_matrix *matrices;
@@ -63,8 +86,7 @@ struct cpu_backend {
     size_t key_bytes, value_bytes; // of one block
     uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
-    struct attend_task *tasks; // of the running step
-    size_t n_tasks;
+    struct attend_plan attend;
     const struct batch *batch;  // of the running step
     backend_collect_fn collect; // NULL: none
     void *collect_user;
@@ -75,13 +97,17 @@ struct cpu_backend {
 rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, void *user, rn_error *err);
 void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out);
 void cpu_weights_free(struct cpu_backend *b);
+// How many panels are made at a time where they are not kept, and the memory that takes; 0: the set multiplies with rows.
+size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k);
 
 // cpu_lower.c: ops with activations shared and barriers where they are needed; takes row and activation buffers.
 rn_status cpu_lower(struct cpu_backend *b, rn_error *err);
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s);
+uint64_t cpu_buffers_resident(const struct cpu_backend *b); // of the row and activation buffers
 void cpu_lower_free(struct cpu_backend *b);
 
-// Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops.
+// Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops. A linear op has panels made
+// there first, then what gemm wants.
 size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p);
 static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
     return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
@@ -92,12 +118,12 @@ void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int
 // Shows a linear op's input to the collector; no other thread may run meanwhile.
 void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o);
 
-// cpu_attend.c: rows of one sequence that are attended to together, for one key head each.
-struct attend_task {
-    int32_t first, n; // rows of the batch
-};
-size_t attend_scratch_bytes(const struct program *p);
-void attend_make_tasks(struct cpu_backend *b);
+// cpu_attend.c, cpu_attend_plan.c
+size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p); // of one thread
+uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads);
+rn_status attend_plan_load(struct cpu_backend *b, rn_error *err);
+void attend_plan_free(struct cpu_backend *b);
+void attend_plan_step(struct cpu_backend *b); // of b->batch, before its ops run
 void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread);
 
 // cpu_pages.c

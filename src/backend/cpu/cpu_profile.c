@@ -116,8 +116,8 @@ void cpu_profile_op(struct cpu_backend *b, const struct cpu_op *o, int i_thread,
 // Blocks of keys and values that the step's attention goes through, for each key head; and pairs of a query's row and a key.
 static void count_attention(const struct cpu_backend *b, uint64_t *n_blocks, uint64_t *n_pairs) {
     *n_blocks = *n_pairs = 0;
-    for (size_t t = 0; t < b->n_tasks; t++) {
-        const struct attend_task *task = &b->tasks[t];
+    for (size_t t = 0; t < b->attend.n_tasks; t++) {
+        const struct attend_task *task = &b->attend.tasks[t];
         *n_blocks += (uint64_t)b->batch->rows[task->first + task->n - 1].pos / KV_BLOCK + 1;
     }
     for (size_t r = 0; r < b->batch->n_rows; r++) *n_pairs += (uint64_t)b->batch->rows[r].pos + 1;

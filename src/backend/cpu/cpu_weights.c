@@ -1,8 +1,17 @@
 // backend/cpu/cpu_weights.c - weight matrices in the kernel set's layout: packed in parallel, or used as the file has them.
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
+#include "base/file_map.h"
 #include "base/mem.h"
 #include <string.h>
+
+enum {
+    ROUND_BYTES = 8 << 20,     // packed between two looks at progress; what was read for it is then given back
+    PIECE_BYTES = 256 << 10,   // packed by one thread at a time
+    MOST_PIECES = 256,         // of a round: most are smaller, being the ends of matrices
+    PANELS_AT_ONCE = 4,        // made where they are not kept: as many as a kernel takes at once ...
+    AT_ONCE_BYTES = 512 << 10, // ... but no more than the second-level cache holds beside the rows
+};
 
 static const struct matmul_ops *ops_of(const struct cpu_backend *b, const struct matrix *m) {
     return &b->k->matmul[m->type];
@@ -17,7 +26,13 @@ static bool used_by(const struct program *p, size_t matrix, enum op_kind kind) {
 
 static size_t packed_bytes(const struct cpu_backend *b, const struct matrix *m) {
     const struct matmul_ops *ops = ops_of(b, m);
-    return ops->pack ? ceil_div(m->n_out, PANEL_ROWS) * ops->panel_bytes(m->k) : 0;
+    return ops->pack && !b->keeps_rows ? ceil_div(m->n_out, PANEL_ROWS) * ops->panel_bytes(m->k) : 0;
+}
+
+size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
+    if (!ops->pack) return 0;
+    const size_t fit = AT_ONCE_BYTES / ops->panel_bytes(k);
+    return fit < 1 ? 1 : fit < PANELS_AT_ONCE ? fit : PANELS_AT_ONCE;
 }
 
 void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out) {
@@ -25,27 +40,7 @@ void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, stru
         const struct matrix *m = &p->matrices[i];
         const size_t packed = used_by(p, i, OP_LINEAR) ? packed_bytes(b, m) : 0;
         out->repacked_bytes += packed;
-        if (!packed || used_by(p, i, OP_EMBED)) out->mapped_bytes += m->n_out * m->row_bytes;
-    }
-}
-
-struct pack_job {
-    const struct cpu_matrix *cm;
-    atomic_size_t next; // panel
-};
-
-static void pack_thread(void *ctx, int i_thread, int n_threads) {
-    (void)i_thread, (void)n_threads;
-    struct pack_job *job = ctx;
-    const struct matrix *m = job->cm->m;
-    const size_t n_panels = ceil_div(m->n_out, PANEL_ROWS);
-    for (;;) {
-        const size_t i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
-        if (i >= n_panels) return;
-        const size_t left = m->n_out - i * PANEL_ROWS;
-        job->cm->ops->pack(m->data + i * PANEL_ROWS * m->row_bytes, m->row_bytes,
-                           left < PANEL_ROWS ? (int)left : PANEL_ROWS, m->k,
-                           job->cm->panels + i * job->cm->panel_bytes);
+        if (m->file && (!packed || used_by(p, i, OP_EMBED))) out->mapped_bytes += m->n_out * m->row_bytes;
     }
 }
 
@@ -65,25 +60,110 @@ static rn_status lay_out(struct cpu_backend *b, rn_error *err) {
     }
     if (b->panels_bytes && !(b->panels = mem_pages(b->panels_bytes)))
         return fail(err, RN_E_NOMEM, "backend cpu: out of memory for %zu bytes of repacked weights", b->panels_bytes);
-    for (size_t i = 0; i < p->n_matrices; i++)
+    for (size_t i = 0; b->panels && i < p->n_matrices; i++)
         if (b->matrices[i].panel_bytes) b->matrices[i].panels = b->panels + b->matrices[i].panels_at;
     return RN_OK;
 }
 
+// Panels of all matrices in their order, as one line of work: a place in it.
+struct place {
+    size_t matrix, panel;
+};
+
+static size_t n_panels(const struct cpu_matrix *cm) { return cm->panels ? ceil_div(cm->m->n_out, PANEL_ROWS) : 0; }
+
+// As many panels from `at` on as make up n_bytes, and at least one, but none of the next matrix; moves `at` behind them.
+static size_t take_panels(const struct cpu_backend *b, struct place *at, size_t n_bytes) {
+    const struct cpu_matrix *cm = &b->matrices[at->matrix];
+    const size_t left = n_panels(cm) - at->panel, wanted = ceil_div(n_bytes, cm->panel_bytes);
+    const size_t n = wanted < left ? wanted : left;
+    at->panel += n;
+    return n;
+}
+// false: there are no more. Passes over matrices without panels.
+static bool more_panels(const struct cpu_backend *b, struct place *at) {
+    while (at->matrix < b->p->n_matrices && at->panel == n_panels(&b->matrices[at->matrix]))
+        at->matrix++, at->panel = 0;
+    return at->matrix < b->p->n_matrices;
+}
+
+static const uint8_t *rows_of(const struct cpu_matrix *cm, size_t panel) {
+    return cm->m->data + panel * PANEL_ROWS * cm->m->row_bytes;
+}
+static void pack_panel(const struct cpu_matrix *cm, size_t panel) {
+    const size_t left = cm->m->n_out - panel * PANEL_ROWS;
+    cm->ops->pack(rows_of(cm, panel), cm->m->row_bytes, left < PANEL_ROWS ? (int)left : PANEL_ROWS, cm->m->k,
+                  cm->panels + panel * cm->panel_bytes);
+}
+
+// One round: pieces, which threads claim.
+struct pack_piece {
+    struct place at;
+    size_t n;
+};
+struct pack_round {
+    const struct cpu_backend *b;
+    struct pack_piece pieces[MOST_PIECES];
+    size_t n_pieces, n_bytes;
+    atomic_size_t next;
+};
+
+// false: everything is packed.
+static bool plan_round(struct pack_round *r, struct place *at) {
+    r->n_pieces = r->n_bytes = 0;
+    while (r->n_bytes < ROUND_BYTES && r->n_pieces < MOST_PIECES && more_panels(r->b, at)) {
+        struct pack_piece *piece = &r->pieces[r->n_pieces++];
+        piece->at = *at;
+        piece->n = take_panels(r->b, at, PIECE_BYTES);
+        r->n_bytes += piece->n * r->b->matrices[at->matrix].panel_bytes;
+    }
+    atomic_store_explicit(&r->next, 0, memory_order_relaxed);
+    return r->n_pieces > 0;
+}
+
+static void pack_thread(void *ctx, int i_thread, int n_threads) {
+    (void)i_thread, (void)n_threads;
+    struct pack_round *r = ctx;
+    for (;;) {
+        const size_t i = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed);
+        if (i >= r->n_pieces) return;
+        const struct pack_piece *piece = &r->pieces[i];
+        const struct cpu_matrix *cm = &r->b->matrices[piece->at.matrix];
+        for (size_t p = 0; p < piece->n; p++) pack_panel(cm, piece->at.panel + p);
+    }
+}
+
+// The file's pages that were read leave the process: only the panels are left of these weights. Rows of an embedding that is the head as
+// well are looked up in the file later, a few at a time.
+static void forget_rows(const struct pack_round *r) {
+    for (size_t i = 0; i < r->n_pieces; i++) {
+        const struct cpu_matrix *cm = &r->b->matrices[r->pieces[i].at.matrix];
+        const uint8_t *from = rows_of(cm, r->pieces[i].at.panel);
+        if (cm->m->file)
+            file_map_forget(cm->m->file, (size_t)(from - cm->m->file->data),
+                            r->pieces[i].n * PANEL_ROWS * cm->m->row_bytes);
+    }
+}
+
 rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, void *user, rn_error *err) {
     const rn_status st = lay_out(b, err);
+    struct place at = {0};
     uint64_t done = 0;
-    for (size_t i = 0; st == RN_OK && i < b->p->n_matrices; i++) {
-        const struct cpu_matrix *cm = &b->matrices[i];
-        if (!cm->panels) continue;
-        struct pack_job job = {.cm = cm};
-        pool_run(b->threads, pack_thread, &job);
-        done += packed_bytes(b, cm->m);
-        if (progress && progress(user, done, b->panels_bytes))
-            return fail(err, RN_E_CANCELLED, "repacking: stopped after %llu of %zu bytes", (unsigned long long)done,
-                        b->panels_bytes);
+    if (st != RN_OK || !b->panels) return st;
+    struct pack_round *r = mem_alloc(sizeof *r);
+    if (!r) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for %d pieces of work", MOST_PIECES);
+    r->b = b;
+    bool stopped = false;
+    while (!stopped && plan_round(r, &at)) {
+        pool_run(b->threads, pack_thread, r);
+        forget_rows(r);
+        done += r->n_bytes;
+        stopped = progress && progress(user, done, b->panels_bytes);
     }
-    return st;
+    mem_free(r);
+    if (!stopped) return RN_OK;
+    return fail(err, RN_E_CANCELLED, "repacking: stopped after %llu of %zu bytes", (unsigned long long)done,
+                b->panels_bytes);
 }
 
 void cpu_weights_free(struct cpu_backend *b) {

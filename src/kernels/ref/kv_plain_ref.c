@@ -4,8 +4,10 @@
 #include "tensor/half.h"
 #include <string.h>
 
-size_t ref_kv_f32_bytes(size_t head_dim) { return 4 * KV_BLOCK * head_dim; }
-size_t ref_kv_f16_bytes(size_t head_dim) { return 2 * KV_BLOCK * head_dim; }
+size_t ref_kv_f32_key_bytes(size_t head_dim) { return 4 * KV_BLOCK * head_dim; }
+size_t ref_kv_f32_value_bytes(size_t head_dim) { return 4 * KV_BLOCK * head_dim; }
+size_t ref_kv_f16_key_bytes(size_t head_dim) { return 2 * KV_BLOCK * head_dim; }
+size_t ref_kv_f16_value_bytes(size_t head_dim) { return 2 * KV_BLOCK * head_dim; }
 
 void ref_kv_f32_put_key(void *block, size_t head_dim, int slot, const float *k) {
     float *const keys = (float *)block + slot;

@@ -20,7 +20,8 @@ static uint16_t quantize_group(const float *x, size_t n, int8_t *q, size_t q_str
     return isfinite(d) ? scale : 0x7e00;
 }
 
-size_t ref_kv_q8_bytes(size_t head_dim) { return kv_q8_bytes(head_dim); }
+size_t ref_kv_q8_key_bytes(size_t head_dim) { return kv_q8_bytes(head_dim); }
+size_t ref_kv_q8_value_bytes(size_t head_dim) { return kv_q8_bytes(head_dim); }
 
 void ref_kv_q8_put_key(void *block, size_t head_dim, int slot, const float *k) {
     int8_t *const q = (int8_t *)block + slot;

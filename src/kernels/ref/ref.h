@@ -47,6 +47,7 @@ void ref_prepare_q8_256(const float *x, size_t k, void *act);
 KV_CODEC_DECLARE(ref_kv_f32);
 KV_CODEC_DECLARE(ref_kv_f16);
 KV_CODEC_DECLARE(ref_kv_q8);
+KV_CODEC_DECLARE(ref_kv_bf16);
 
 float ref_row_max(const float *x, size_t n);
 float ref_row_sum_squares(const float *x, size_t n);
@@ -61,8 +62,6 @@ void ref_add(float *y, const float *x, size_t n);
 void ref_silu_mul(const float *gate, const float *up, size_t n, float *y);
 void ref_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 
-void ref_attend_block(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
-                      size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o);
 void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
 void ref_attend_finish(const float *o, float l, size_t head_dim, float *out);
 

@@ -5,16 +5,18 @@
 #include "kernels/ref/ref.h"
 
 #define REF_MATMUL(format, type) {"ref", .act = format, .matmul = ref_matmul_##type}
-#define REF_KV(name, codec)                                                                                          \
+#define REF_KV(name, format, codec)                                                                                  \
     {name,                                                                                                           \
-     ref_kv_##codec##_bytes,                                                                                         \
-     ref_kv_##codec##_bytes,                                                                                         \
+     format,                                                                                                         \
+     ref_kv_##codec##_key_bytes,                                                                                     \
+     ref_kv_##codec##_value_bytes,                                                                                   \
      ref_kv_##codec##_put_key,                                                                                       \
      ref_kv_##codec##_put_value,                                                                                     \
      ref_kv_##codec##_copy_key,                                                                                      \
      ref_kv_##codec##_copy_value,                                                                                    \
      ref_kv_##codec##_get_keys,                                                                                      \
-     ref_kv_##codec##_get_values}
+     ref_kv_##codec##_get_values,                                                                                    \
+     ref_kv_##codec##_attend}
 
 // clang-format off
 #define SLOTS_REF                                                                                          \
@@ -35,11 +37,12 @@
     .matmul[TENSOR_Q6_K] = REF_MATMUL(ACT_Q8_256, q6_k),                                                   \
     .matmul[TENSOR_IQ4_XS] = REF_MATMUL(ACT_Q8_256, iq4_xs),                                               \
     .prepare_act = {ref_prepare_f32, ref_prepare_bf16, ref_prepare_q8_32, ref_prepare_q8_256},             \
-    .kv = {REF_KV("f16", f16), REF_KV("f32", f32), REF_KV("q8", q8)},                                      \
-    .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge, \
-            ref_row_weigh, ref_row_select_bin}, \
+    .kv = {REF_KV("f16", ACT_F32, f16), REF_KV("f32", ACT_F32, f32), REF_KV("q8", ACT_F32, q8),            \
+           REF_KV("bf16", ACT_BF16, bf16)},                                                                \
+    .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge,             \
+            ref_row_weigh, ref_row_select_bin},                                                            \
     .rms_norm = ref_rms_norm, .add = ref_add, .silu_mul = ref_silu_mul, .rope = ref_rope,                  \
-    .attend_block = ref_attend_block, .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish, .int8_probe = ref_int8_probe
+    .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish, .int8_probe = ref_int8_probe
 // clang-format on
 
 #endif

@@ -9,6 +9,7 @@
     size_t amx_gemm_##type##_scratch(size_t k);                                                                      \
     void amx_gemm_##type(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride, size_t n_rows,     \
                          float *out, size_t out_stride, void *scratch)
+AMX_GEMM_DECLARE(bf16);
 AMX_GEMM_DECLARE(q8_0);
 AMX_GEMM_DECLARE(q4_0);
 AMX_GEMM_DECLARE(q4_1);
@@ -22,5 +23,6 @@ AMX_GEMM_DECLARE(q4_k);
 AMX_GEMM_DECLARE(q5_k);
 AMX_GEMM_DECLARE(q6_k);
 AMX_GEMM_DECLARE(iq4_xs);
+void amx_kv_bf16_attend(const struct attend_block *a);
 
 #endif

@@ -1,69 +1,60 @@
-// kernels/x86/attend_avx2.c - attention over one block: up to four queries at a time, so that a key or value is loaded once for
-// all of them. Lanes are keys while scoring and channels while summing values; every sum runs in the order of attend_ref.c.
-#include "kernels/ref/ref.h"
-#include "kernels/x86/avx2.h"
-#include "kernels/x86/lanes_avx2.h"
-#include <math.h>
+// kernels/x86/attend_avx2.c - attention over one block whose numbers stand each for itself (F32, F16) or for a scale (Q8): lanes are
+// keys while scoring and channels while summing values; every sum runs in the order of attend_ref.c.
+//
+// Few queries read the block as it lies, which then comes from memory as fast as their sums allow. For many of them it is turned
+// into floats first: once, instead of once for each group.
+#include "kernels/x86/attend_avx2.h"
 
-enum { GROUP = 4 }; // queries
+enum form { FORM_F32, FORM_F16, FORM_Q8 };
+static const size_t bytes_of[] = {[FORM_F32] = 4, [FORM_F16] = 2, [FORM_Q8] = 1};
 
-struct block {
-    const float *keys, *values;
-    size_t head_dim;
-};
+// 8 numbers from number i on; Q8's without their scale. The first n of them, zeros beyond: numbers_first().
+ALWAYS_INLINE __m256 numbers_at(const enum form f, const void *base, size_t i) {
+    if (f == FORM_F32) return _mm256_loadu_ps((const float *)base + i);
+    if (f == FORM_F16) return load_f16((const uint16_t *)base + i);
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const void *)((const int8_t *)base + i))));
+}
+ALWAYS_INLINE __m256 numbers_first(const enum form f, const void *base, size_t i, size_t n) {
+    uint8_t some[16] = {0};
+    if (f == FORM_F32) return load_first((const float *)base + i, n);
+    memcpy(some, (const uint8_t *)base + i * bytes_of[f], n * bytes_of[f]);
+    return numbers_at(f, some, 0);
+}
 
-// p[r][first..last) = scores of R queries, first and last multiples of 16. Slots that a query does not see get some number.
-ALWAYS_INLINE void score(const int R, struct block b, const float *q, size_t q_stride, size_t first, size_t last,
-                         float scale, float p[GROUP][KV_BLOCK]) {
-    for (size_t j = first; j < last; j += 16) {
-        __m256 acc[GROUP][2];
-        for (int r = 0; r < R; r++) acc[r][0] = acc[r][1] = _mm256_setzero_ps();
-        for (size_t d = 0; d < b.head_dim; d++) {
-            const __m256 k0 = _mm256_loadu_ps(b.keys + d * KV_BLOCK + j),
-                         k1 = _mm256_loadu_ps(b.keys + d * KV_BLOCK + j + 8);
-            for (int r = 0; r < R; r++) {
-                const __m256 qd = _mm256_broadcast_ss(q + (size_t)r * q_stride + d);
-                acc[r][0] = _mm256_fmadd_ps(qd, k0, acc[r][0]);
-                acc[r][1] = _mm256_fmadd_ps(qd, k1, acc[r][1]);
+// Vectors that R queries take at a time: enough sums for the latency of one, no more than there are registers.
+ALWAYS_INLINE int vectors_for(const int R) { return R <= 2 ? 4 : 2; }
+
+// Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get some number.
+ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_block *a, struct slots s,
+                         float (*p)[KV_BLOCK]) {
+    const int V = vectors_for(R);
+    const size_t bytes = bytes_of[f];
+    for (size_t j = s.begin; j < s.end; j += 8 * (size_t)V) {
+        __m256 acc[GROUP][4], scale[4];
+        UNROLLED for (int r = 0; r < R; r++) { UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_setzero_ps(); }
+        for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
+            const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK + j;
+            UNROLLED for (int i = 0; i < V && f == FORM_Q8; i++) scale[i] = load_f16(scales + 8 * i);
+            for (size_t d = first; d < smaller(a->head_dim, first + KV_Q8_GROUP); d++) {
+                const size_t at = d * KV_BLOCK + j;
+                __m256 k[4];
+                for (size_t i = 0; i < 8 * (size_t)V; i += 16)
+                    if (bytes * (j + i) % 64 == 0) fetch(a->next_keys, bytes * (at + i));
+                UNROLLED for (int i = 0; i < V; i++) {
+                    k[i] = numbers_at(f, a->keys, at + 8 * (size_t)i);
+                    if (f == FORM_Q8) k[i] = _mm256_mul_ps(scale[i], k[i]);
+                }
+                UNROLLED for (int r = 0; r < R; r++) {
+                    const __m256 q = splat_f32((const uint8_t *)a->q + (size_t)r * a->q_stride + 4 * d);
+                    UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(q, k[i], acc[r][i]);
+                }
             }
         }
-        for (int r = 0; r < R; r++)
-            for (int h = 0; h < 2; h++)
-                _mm256_storeu_ps(p[r] + j + 8 * h, _mm256_mul_ps(_mm256_set1_ps(scale), acc[r][h]));
-    }
-}
-
-// The lanes of slots j..j+7 that lie in [lo, hi).
-ALWAYS_INLINE __m256 seen(size_t j, int lo, int hi) {
-    const __m256i slot = _mm256_add_epi32(_mm256_set1_epi32((int)j), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    const __m256i from = _mm256_cmpgt_epi32(slot, _mm256_set1_epi32(lo - 1)),
-                  to = _mm256_cmpgt_epi32(_mm256_set1_epi32(hi), slot);
-    return _mm256_castsi256_ps(_mm256_and_si256(from, to));
-}
-
-// Scores to probabilities, m and l brought up to date; returns what the old sums are to be multiplied with.
-ALWAYS_INLINE float softmax(float *p, size_t first, size_t last, int lo, int hi, float *m, float *l) {
-    const __m256 none = _mm256_set1_ps(-INFINITY);
-    __m256 largest = none, nan = _mm256_setzero_ps();
-    for (size_t j = first; j < last; j += 8) {
-        const __m256 s = _mm256_blendv_ps(none, _mm256_loadu_ps(p + j), seen(j, lo, hi));
-        largest = _mm256_max_ps(s, largest);
-        nan = _mm256_or_ps(nan, _mm256_cmp_ps(s, s, _CMP_UNORD_Q));
-    }
-    const float m_new = max_or_nan(*m, _mm256_movemask_ps(nan) ? NAN : max_lane(largest)) + 0.0f;
-
-    __m256 partial[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
-    for (size_t j = first; j < last; j += 16)
-        for (size_t h = 0; h < 2; h++) {
-            const __m256 e = exp_lanes(_mm256_sub_ps(_mm256_loadu_ps(p + j + 8 * h), _mm256_set1_ps(m_new)));
-            const __m256 v = _mm256_and_ps(e, seen(j + 8 * h, lo, hi));
-            _mm256_storeu_ps(p + j + 8 * h, v);
-            partial[h] = _mm256_add_ps(partial[h], v);
+        UNROLLED for (int r = 0; r < R; r++) {
+            UNROLLED for (int i = 0; i < V; i++)
+                _mm256_storeu_ps(p[r] + j + 8 * i, _mm256_mul_ps(_mm256_set1_ps(a->scale), acc[r][i]));
         }
-    const float corr = exp_f32(*m - m_new);
-    *m = m_new;
-    *l = fmaf(*l, corr, sum_tree(partial[0], partial[1]));
-    return corr;
+    }
 }
 
 // Where the channels of a tile lie: V vectors from d on, the last one with `width` lanes.
@@ -71,92 +62,122 @@ struct channels {
     size_t d, width;
 };
 
-ALWAYS_INLINE void load_channels(const int V, const float *row, struct channels c, __m256 v[2]) {
-    for (int i = 0; i < V - 1; i++) v[i] = _mm256_loadu_ps(row + c.d + 8 * i);
-    v[V - 1] = c.width == 8 ? _mm256_loadu_ps(row + c.d + 8 * (V - 1)) : load_first(row + c.d + 8 * (V - 1), c.width);
+ALWAYS_INLINE void load_values(const enum form f, const int V, const struct attend_block *a, size_t j,
+                               struct channels c, __m256 v[4]) {
+    const size_t at = j * a->head_dim + c.d;
+    UNROLLED for (int i = 0; i < V; i++) v[i] = i < V - 1 || c.width == 8
+                                                    ? numbers_at(f, a->values, at + 8 * (size_t)i)
+                                                    : numbers_first(f, a->values, at + 8 * (size_t)i, c.width);
+    if (f != FORM_Q8) return;
+    const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->head_dim);
+    const __m256 scale = splat_f32(scales + c.d / KV_Q8_GROUP); // a tile lies inside one group
+    UNROLLED for (int i = 0; i < V; i++) v[i] = _mm256_mul_ps(scale, v[i]);
 }
 
-// Slots [begin, end) for R queries: acc += p v, slot by slot.
-ALWAYS_INLINE void add_values(const int R, const int V, struct block b, struct channels c, size_t begin, size_t end,
-                              const float (*p)[KV_BLOCK], __m256 (*acc)[2]) {
-    for (size_t j = begin; j < end; j++) {
-        __m256 v[2];
-        load_channels(V, b.values + j * b.head_dim, c, v);
-        for (int r = 0; r < R; r++)
-            for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(_mm256_broadcast_ss(&p[r][j]), v[i], acc[r][i]);
+// o = o * corr + sum p v over the slots of `s`, slot by slot, for some channels of R queries.
+ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
+                              struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
+    __m256 acc[GROUP][4];
+    UNROLLED for (int r = 0; r < R; r++) {
+        const float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        UNROLLED for (int i = 0; i < V; i++) {
+            const __m256 old = i < V - 1 ? _mm256_loadu_ps(o + 8 * i) : load_first(o + 8 * i, c.width);
+            acc[r][i] = _mm256_mul_ps(old, _mm256_set1_ps(corr[r]));
+        }
+    }
+    for (size_t j = s.begin; j < s.end; j++) {
+        __m256 v[4];
+        for (size_t d = c.d; d < c.d + 8 * (size_t)V; d += 16)
+            if (bytes_of[f] * d % 64 == 0) fetch(a->next_values, bytes_of[f] * (j * a->head_dim + d));
+        load_values(f, V, a, j, c, v);
+        UNROLLED for (int r = 0; r < R; r++) {
+            UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j]), v[i], acc[r][i]);
+        }
+    }
+    UNROLLED for (int r = 0; r < R; r++) {
+        float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        UNROLLED for (int i = 0; i < V - 1; i++) _mm256_storeu_ps(o + 8 * i, acc[r][i]);
+        store_first(o + 8 * (V - 1), c.width, acc[r][V - 1]);
     }
 }
 
-static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
-static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
-// The slots that all queries of a group see.
-struct common {
-    size_t begin, end;
-};
-
-static struct common common_slots(int n, const uint8_t *lo, const uint8_t *hi) {
-    struct common all = {0, KV_BLOCK};
-    for (int r = 0; r < n; r++) all = (struct common){larger(all.begin, lo[r]), smaller(all.end, hi[r])};
-    return all.begin < all.end ? all : (struct common){KV_BLOCK, KV_BLOCK}; // none: all slots come before them
-}
-
-// o = o * corr + sum p v for some channels of R queries. Slots that all see are done together, the others for each query alone.
-ALWAYS_INLINE void sum_values(const int R, const int V, struct block b, struct channels c, const float (*p)[KV_BLOCK],
-                              const uint8_t *lo, const uint8_t *hi, const float *corr, float *o) {
-    const struct common all = common_slots(R, lo, hi);
-    __m256 acc[GROUP][2];
-    for (int r = 0; r < R; r++) {
-        load_channels(V, o + (size_t)r * b.head_dim, c, acc[r]);
-        for (int i = 0; i < V; i++) acc[r][i] = _mm256_mul_ps(acc[r][i], _mm256_set1_ps(corr[r]));
-    }
-    for (int r = 0; r < R; r++) add_values(1, V, b, c, lo[r], smaller(hi[r], all.begin), p + r, acc + r);
-    add_values(R, V, b, c, all.begin, all.end, p, acc);
-    for (int r = 0; r < R; r++) add_values(1, V, b, c, all.end, hi[r], p + r, acc + r);
-    for (int r = 0; r < R; r++) {
-        float *const to = o + (size_t)r * b.head_dim + c.d;
-        for (int i = 0; i < V - 1; i++) _mm256_storeu_ps(to + 8 * i, acc[r][i]);
-        store_first(to + 8 * (V - 1), c.width, acc[r][V - 1]);
-    }
-}
-
-ALWAYS_INLINE void attend_group(const int R, struct block b, const float *q, size_t q_stride, const uint8_t *lo,
-                                const uint8_t *hi, float scale, float *m, float *l, float *o) {
-    float p[GROUP][KV_BLOCK], corr[GROUP];
-    size_t first = KV_BLOCK, last = 0;
-    for (int r = 0; r < R; r++) {
-        first = smaller(first, lo[r] & ~(size_t)15);
-        last = larger(last, ((size_t)hi[r] + 15) & ~(size_t)15);
-    }
-    score(R, b, q, q_stride, first, last, scale, p);
-    for (int r = 0; r < R; r++) corr[r] = softmax(p[r], first, last, lo[r], hi[r], &m[r], &l[r]);
-
+ALWAYS_INLINE void sum_channels(const enum form f, const int R, const struct attend_block *a, struct slots s,
+                                const float (*p)[KV_BLOCK], const float *corr) {
+    const size_t step = 8 * (size_t)vectors_for(R);
     struct channels c = {0, 8};
-    for (; c.d + 16 <= b.head_dim; c.d += 16) sum_values(R, 2, b, c, (const float(*)[KV_BLOCK])p, lo, hi, corr, o);
-    for (; c.d < b.head_dim; c.d += 8) {
-        c.width = smaller(b.head_dim - c.d, 8);
-        sum_values(R, 1, b, c, (const float(*)[KV_BLOCK])p, lo, hi, corr, o);
+    for (; c.d + step <= a->head_dim; c.d += step) sum_values(f, R, vectors_for(R), a, c, s, p, corr);
+    for (; c.d < a->head_dim; c.d += 8) {
+        c.width = smaller(a->head_dim - c.d, 8);
+        sum_values(f, R, 1, a, c, s, p, corr);
     }
 }
 
-#define DEFINE_GROUP(R)                                                                                              \
-    static void attend_##R(struct block b, const float *q, size_t q_stride, const uint8_t *lo, const uint8_t *hi,    \
-                           float scale, float *m, float *l, float *o) {                                              \
-        attend_group(R, b, q, q_stride, lo, hi, scale, m, l, o);                                                     \
+#define DEFINE_GROUP(name, form, R)                                                                                  \
+    static void score_##name##_##R(const struct attend_block *a, struct slots s, float(*p)[KV_BLOCK]) {              \
+        score(form, R, a, s, p);                                                                                     \
+    }                                                                                                                \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
+                                 const float *corr) {                                                                \
+        sum_channels(form, R, a, s, p, corr);                                                                        \
     }
-DEFINE_GROUP(1)
-DEFINE_GROUP(2)
-DEFINE_GROUP(3)
-DEFINE_GROUP(4)
+#define DEFINE_GROUPS(name, form)                                                                                    \
+    DEFINE_GROUP(name, form, 1) DEFINE_GROUP(name, form, 2) DEFINE_GROUP(name, form, 3) DEFINE_GROUP(name, form, 4)
+DEFINE_GROUPS(f32, FORM_F32)
+DEFINE_GROUPS(f16, FORM_F16)
+DEFINE_GROUPS(q8, FORM_Q8)
 
-void avx2_attend_block(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
-                       size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o) {
-    static void (*const groups[GROUP])(struct block, const float *, size_t, const uint8_t *, const uint8_t *, float,
-                                       float *, float *, float *) = {attend_1, attend_2, attend_3, attend_4};
-    const struct block b = {keys, values, head_dim};
-    for (size_t i = 0; i < n_q; i += GROUP)
-        groups[smaller(n_q - i, GROUP) - 1](b, q + i * q_stride, q_stride, lo + i, hi + i, scale, m + i, l + i,
-                                            o + i * head_dim);
+#define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
+static void (*const scores[][GROUP])(const struct attend_block *, struct slots, float (*)[KV_BLOCK]) = {
+    GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
+static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
+
+static void attend_groups(enum form f, const struct attend_block *a) {
+    for (size_t i = 0; i < a->n_q; i += GROUP) {
+        const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
+        const struct slots s = seen_by_any(&group);
+        float p[GROUP][KV_BLOCK], corr[GROUP];
+        scores[f][group.n_q - 1](&group, s, p);
+        for (size_t r = 0; r < group.n_q; r++)
+            corr[r] = softmax(p[r], s, group.lo[r], group.hi[r], &group.m[r], &group.l[r]);
+        sum_group(sums[f], &group, p, corr);
+    }
+}
+
+// From so many queries on floats are made first.
+enum { MANY_F16 = 9, MANY_Q8 = 5 };
+
+static void attend_in_floats(const struct attend_block *a, void (*get_keys)(const void *, size_t, int, float *),
+                             void (*get_values)(const void *, size_t, int, float *)) {
+    struct attend_block floats = *a;
+    float *const keys = a->scratch, *const values = keys + KV_BLOCK * a->head_dim;
+    int n_slots = 0;
+    for (size_t i = 0; i < a->n_q; i++) n_slots = a->hi[i] > n_slots ? a->hi[i] : n_slots;
+    get_keys(a->keys, a->head_dim, n_slots, keys);
+    get_values(a->values, a->head_dim, n_slots, values);
+    floats.keys = floats.next_keys = keys;
+    floats.values = floats.next_values = values;
+    attend_groups(FORM_F32, &floats);
+}
+
+void avx2_kv_f32_attend(const struct attend_block *a) { attend_groups(FORM_F32, a); }
+
+void avx2_kv_f16_attend(const struct attend_block *a) {
+    if (a->n_q < MANY_F16)
+        attend_groups(FORM_F16, a);
+    else
+        attend_in_floats(a, avx2_kv_f16_get_keys, avx2_kv_f16_get_values);
+}
+
+// The scales of values are turned into floats in scratch: a value then takes a broadcast load.
+void avx2_kv_q8_attend(const struct attend_block *a) {
+    if (a->n_q >= MANY_Q8) {
+        attend_in_floats(a, avx2_kv_q8_get_keys, avx2_kv_q8_get_values);
+        return;
+    }
+    const uint16_t *const scales = kv_q8_scales_of(a->values, a->head_dim);
+    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->head_dim); i += 8)
+        _mm256_storeu_ps((float *)a->scratch + i, load_f16(scales + i));
+    attend_groups(FORM_Q8, a);
 }
 
 void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim) {

@@ -4,8 +4,9 @@
 
 #include "kernels/kv_layout.h"
 
-// Weights in the panels of kernels/panels/panel.h.
+// Weights in the panels of kernels/panels/panel.h; avx2_pack_TYPE gives the bytes of panel_TYPE_pack, faster.
 #define AVX2_DECLARE_MATMUL(type)                                                                                    \
+    void avx2_pack_##type(const uint8_t *rows, size_t row_bytes, int n_rows, size_t k, void *panel);                 \
     void avx2_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                  \
                             size_t act_stride, size_t n_rows, float *out, size_t out_stride)
 AVX2_DECLARE_MATMUL(f32);
@@ -34,6 +35,10 @@ void avx2_kv_f16_get_keys(const void *block, size_t head_dim, int n_slots, float
 void avx2_kv_f16_get_values(const void *block, size_t head_dim, int n_slots, float *out);
 void avx2_kv_q8_get_keys(const void *block, size_t head_dim, int n_slots, float *out);
 void avx2_kv_q8_get_values(const void *block, size_t head_dim, int n_slots, float *out);
+void avx2_kv_f32_attend(const struct attend_block *a);
+void avx2_kv_f16_attend(const struct attend_block *a);
+void avx2_kv_q8_attend(const struct attend_block *a);
+void avx2_kv_bf16_attend(const struct attend_block *a);
 
 float avx2_row_max(const float *x, size_t n);
 float avx2_row_sum_squares(const float *x, size_t n);
@@ -48,8 +53,6 @@ void avx2_add(float *y, const float *x, size_t n);
 void avx2_silu_mul(const float *gate, const float *up, size_t n, float *y);
 void avx2_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 
-void avx2_attend_block(const float *keys, const float *values, size_t head_dim, const float *q, size_t q_stride,
-                       size_t n_q, const uint8_t *lo, const uint8_t *hi, float scale, float *m, float *l, float *o);
 void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
 void avx2_attend_finish(const float *o, float l, size_t head_dim, float *out);
 

@@ -4,6 +4,10 @@
 
 #include "kernels/kv_layout.h"
 
+void avx512_kv_f32_attend(const struct attend_block *a);
+void avx512_kv_f16_attend(const struct attend_block *a);
+void avx512_kv_q8_attend(const struct attend_block *a);
+void avx512_kv_bf16_attend(const struct attend_block *a);
 // Weights in the panels of kernels/panels/panel.h.
 #define AVX512_DECLARE_MATMUL(type)                                                                                  \
     void avx512_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,                \

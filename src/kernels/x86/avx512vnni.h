@@ -34,4 +34,6 @@ AVX512VNNI_DECLARE_GEMM(q5_1);
 AVX512VNNI_DECLARE_GEMM(iq4_nl);
 AVX512VNNI_DECLARE_GEMM(mxfp4);
 
+uint64_t avx512vnni_int8_probe(uint64_t n_rounds, int32_t *sum);
+
 #endif

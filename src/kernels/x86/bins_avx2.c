@@ -9,8 +9,8 @@ enum { LANES = 8 };
 // t of up to 8 numbers; -infinity where there is none.
 ALWAYS_INLINE __m256 depths(const float *x, size_t n, struct row_depth d) {
     const __m256 none = _mm256_set1_ps(-INFINITY);
-    const __m256 v = n >= LANES ? _mm256_loadu_ps(x)
-                                : _mm256_blendv_ps(none, load_first(x, n), _mm256_castsi256_ps(lane_mask(n)));
+    const __m256 v =
+        n >= LANES ? _mm256_loadu_ps(x) : _mm256_blendv_ps(none, load_first(x, n), _mm256_castsi256_ps(lane_mask(n)));
     return _mm256_div_ps(_mm256_sub_ps(v, _mm256_set1_ps(d.max)), _mm256_set1_ps(d.temp));
 }
 ALWAYS_INLINE __m256i bins_of(__m256 t, struct row_depth d) {

@@ -19,8 +19,8 @@ ALWAYS_INLINE_512 __m512 exp_of_lanes(__m512 x) {
     p = _mm512_fmadd_ps(p, r, one);
     p = _mm512_fmadd_ps(p, r, one);
     const __mmask16 large_enough = _mm512_cmp_ps_mask(x, _mm512_set1_ps(EXP_MIN), _CMP_GE_OQ);
-    const __m512 y = _mm512_castsi512_ps(_mm512_maskz_add_epi32(
-        large_enough, _mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(shifted), 23)));
+    const __m512 y = _mm512_castsi512_ps(_mm512_maskz_add_epi32(large_enough, _mm512_castps_si512(p),
+                                                                _mm512_slli_epi32(_mm512_castps_si512(shifted), 23)));
     // Above the largest, or NaN: infinity added to it is the answer.
     const __mmask16 beyond = _mm512_cmp_ps_mask(x, _mm512_set1_ps(EXP_MAX), _CMP_NLE_UQ);
     return _mm512_mask_add_ps(y, beyond, x, _mm512_set1_ps(__builtin_inff()));

@@ -3,13 +3,13 @@
 // A block has a float scale, so a tile product is over 32 numbers, half of what it can, and each of its 256 sums is converted, scaled
 // and added as a float: that costs more than the product. Sums of 16 rows and one panel stay in 16 registers over a chunk of k; four
 // tiles are multiplied and stored while the four before are added, across the ends of units too.
+#include "kernels/panels/panel.h"
 #include "kernels/x86/amx.h"
 #include "kernels/x86/fields_amx.h"
 #include "kernels/x86/gemm_amx.h"
-#include "kernels/panels/panel.h"
 #include "tensor/blocks.h"
 
-enum { CHUNK_BLOCKS = 16, CHUNK = 32 * CHUNK_BLOCKS, TOGETHER = 4, BLOCK_LINES = 8 };
+enum { CHUNK_BLOCKS = 20, TOGETHER = 4, BLOCK_LINES = 8 };
 
 // A type: its panel; numbers that nibbles stand for (NULL: themselves); what is taken off them; whether they are whole bytes.
 struct type_32 {
@@ -40,8 +40,7 @@ ALWAYS_INLINE_512 void unpack_block(const struct type_32 t, const uint8_t *group
         const __m512i line = line_at(groups + PANEL_LINE * (g % 4 + (t.panel.fifth ? 1 : 0)));
         __m512i w = field(line, g / 4 * 4, 0, 15);
         if (t.panel.fifth) w = _mm512_or_si512(w, field(fifth, g, 4, 16));
-        if (t.numbers)
-            w = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)t.numbers)), w);
+        if (t.numbers) w = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const void *)t.numbers)), w);
         _mm512_store_si512(to + g * TILE_LINE, t.minus ? _mm512_sub_epi8(w, minus) : w);
     }
 }
@@ -54,11 +53,11 @@ ALWAYS_INLINE_512 __m512 scales_of(const struct type_32 t, const uint8_t *scales
 }
 
 ALWAYS_INLINE_512 void unpack_columns(const struct type_32 t, const uint8_t *const panels[2], size_t k, size_t from,
-                                      struct columns *to) {
-    const size_t first = from / 32, n = (k - from < CHUNK ? k - from : CHUNK) / 32;
+                                      size_t n, struct columns *to) {
+    const size_t first = from / 32, ahead = n / 32 / t.panel.per_unit * panel_unit_bytes(t.panel);
+    (void)k;
     for (int p = 0; p < 2; p++) {
-        const size_t ahead = CHUNK_BLOCKS / t.panel.per_unit * panel_unit_bytes(t.panel);
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n / 32; i++) {
             const uint8_t *const scales = panels[p] + panel_scales_at(t.panel, first + i);
             const uint8_t *const groups = panels[p] + panel_groups_at(t.panel, first + i);
             for (size_t l = 0; l < t.panel.n_groups; l++)
@@ -133,8 +132,8 @@ ALWAYS_INLINE_512 void store_block(int i, const struct step *s, struct sums *to)
     if (i == 3) TILE_STORE(3, to->tile[3], TILE_LINE);
 }
 
-ALWAYS_INLINE_512 void add_block(const struct type_32 t, int i, const struct step *s,
-                                 const struct sums *sums, __m512 *acc) {
+ALWAYS_INLINE_512 void add_block(const struct type_32 t, int i, const struct step *s, const struct sums *sums,
+                                 __m512 *acc) {
     if ((size_t)i >= s->n) return;
     const __m512 d = _mm512_load_ps(s->d + PANEL_ROWS * i);
     const float *const d_a = s->d_a + (size_t)i * floats_of_block(t);
@@ -143,7 +142,8 @@ ALWAYS_INLINE_512 void add_block(const struct type_32 t, int i, const struct ste
         acc[r] = _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_set1_ps(d_a[r])),
                                  _mm512_cvtepi32_ps(_mm512_load_si512(sums->tile[i][r])), acc[r]);
         if (t.panel.n_scales == 2)
-            acc[r] = _mm512_fmadd_ps(_mm512_load_ps(s->m + PANEL_ROWS * i), _mm512_set1_ps(d_a[TILE_ROWS + r]), acc[r]);
+            acc[r] =
+                _mm512_fmadd_ps(_mm512_load_ps(s->m + PANEL_ROWS * i), _mm512_set1_ps(d_a[TILE_ROWS + r]), acc[r]);
     }
 }
 
@@ -167,17 +167,18 @@ ALWAYS_INLINE_512 struct step step_at(const struct type_32 t, const struct gemm_
 }
 
 // A step's share of the lines that the 16 rows after those of w want, which no hardware guesses.
-ALWAYS_INLINE_512 void fetch_after(const struct gemm_pass *p, size_t from, struct walk w, const struct gemm_place *at) {
+ALWAYS_INLINE_512 void fetch_after(const struct gemm_pass *p, size_t from, size_t n, struct walk w,
+                                   const struct gemm_place *at) {
     for (size_t r = 8 * w.p + w.i / 2; r < 8 * w.p + w.i / 2 + 2; r++) {
         const uint8_t *const row = p->x + ((w.u + 1) * TILE_ROWS + r) * p->stride + from;
-        for (size_t i = 0; i < CHUNK; i += TILE_LINE) _mm_prefetch((const char *)row + i, _MM_HINT_T0);
+        for (size_t i = 0; i < n; i += TILE_LINE) _mm_prefetch((const char *)row + i, _MM_HINT_T0);
         gemm_fetch_place(at, TILE_ROWS + r);
     }
 }
 
-ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *p, size_t from,
+ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *p, size_t from, size_t n,
                                 const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
-    const size_t n_blocks = (p->k - from < CHUNK ? p->k - from : CHUNK) / 32;
+    const size_t n_blocks = n / 32;
     struct walk w = {0, 0, 0};
     struct step now = step_at(t, p, from, n_blocks, c, w, acc, out, out_stride), next = now;
     __m512 sum[TILE_ROWS] = {0};
@@ -187,7 +188,7 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
         if (i > 0) store_block(i - 1, &now, s);
     }
     for (; w.u < p->n_units; now = next) {
-        fetch_after(p, from, w, &now.at);
+        fetch_after(p, from, n, w, &now.at);
         w.i += TOGETHER;
         if (w.i >= n_blocks) w.i = 0, w.p++;
         if (w.p == 2) w.p = 0, w.u++;
@@ -210,25 +211,12 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
     }
 }
 
-#define DEFINE_GEMM_32(type, ...)                                                                                    \
-    static const struct type_32 t_##type = {__VA_ARGS__};                                                            \
-    static size_t side_##type(size_t k) { return side_bytes(t_##type, k); }                                          \
-    static void start_##type(const struct gemm_pass *p) { start(t_##type, p); }                                      \
-    static void unpack_##type(const uint8_t *const panels[2], size_t k, size_t from, void *columns) {                \
-        unpack_columns(t_##type, panels, k, from, columns);                                                          \
-    }                                                                                                                \
-    static void multiply_##type(const struct gemm_pass *p, size_t from, const void *columns, void *sums, float *acc, \
-                                float *out, size_t out_stride) {                                                     \
-        multiply(t_##type, p, from, columns, sums, acc, out, out_stride);                                            \
-    }                                                                                                                \
-    static const struct gemm_kind gemm_##type = {                                                                    \
-        ACT_Q8_32,    CHUNK,         sizeof(struct columns), sizeof(struct sums), side_##type,                       \
-        start_##type, unpack_##type, multiply_##type,        TILES_32};                                              \
-    DEFINE_GEMM(type, gemm_##type)
-DEFINE_GEMM_32(q8_0, panel_q8_0, NULL, 0, false)
-DEFINE_GEMM_32(q4_0, panel_q4_0, NULL, 8, false)
-DEFINE_GEMM_32(q4_1, panel_q4_1, NULL, 0, false)
-DEFINE_GEMM_32(q5_0, panel_q5_0, NULL, 16, false)
-DEFINE_GEMM_32(q5_1, panel_q5_1, NULL, 0, false)
-DEFINE_GEMM_32(iq4_nl, panel_iq4_nl, iq4_values, 0, false)
-DEFINE_GEMM_32(mxfp4, panel_mxfp4, mxfp4_values, 0, true)
+#define TYPE_32(...)              ((struct type_32){__VA_ARGS__})
+#define DEFINE_GEMM_32(type, t32) DEFINE_TYPED_GEMM(type, ACT_Q8_32, 32 * CHUNK_BLOCKS, 32 * TOGETHER, TILES_32, t32)
+DEFINE_GEMM_32(q8_0, TYPE_32(panel_q8_0, NULL, 0, false))
+DEFINE_GEMM_32(q4_0, TYPE_32(panel_q4_0, NULL, 8, false))
+DEFINE_GEMM_32(q4_1, TYPE_32(panel_q4_1, NULL, 0, false))
+DEFINE_GEMM_32(q5_0, TYPE_32(panel_q5_0, NULL, 16, false))
+DEFINE_GEMM_32(q5_1, TYPE_32(panel_q5_1, NULL, 0, false))
+DEFINE_GEMM_32(iq4_nl, TYPE_32(panel_iq4_nl, iq4_values, 0, false))
+DEFINE_GEMM_32(mxfp4, TYPE_32(panel_mxfp4, mxfp4_values, 0, true))

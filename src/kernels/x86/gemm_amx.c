@@ -30,27 +30,33 @@ static void copy_out(const struct gemm_pass *p, size_t row, const float *acc, si
 // A block of panels, and its walk: step i is chunk i / n_pairs of pair i % n_pairs.
 struct block {
     const uint8_t *w; // of its first pair
-    size_t panel_bytes, n_out, n_pairs, n_chunks;
+    size_t panel_bytes, n_out, n_pairs, chunk, n_chunks;
     uint8_t *columns[2]; // of even and odd steps
     void *sums;
     uint8_t *acc;
 };
+
+static size_t chunk_at(const struct block *b, size_t k, size_t from) {
+    return k - from < b->chunk ? k - from : b->chunk;
+}
 
 static void unpack_step(const struct gemm_kind *t, const struct block *b, size_t k, size_t i) {
     const size_t pair = i % b->n_pairs;
     const uint8_t *const panel = b->w + 2 * pair * b->panel_bytes;
     const bool one = COLUMNS * pair + PANEL_ROWS >= b->n_out; // the second is not there: nobody reads its sums
     const uint8_t *const panels[2] = {panel, one ? panel : panel + b->panel_bytes};
-    t->unpack(panels, k, i / b->n_pairs * t->chunk, b->columns[i % 2]);
+    const size_t from = i / b->n_pairs * b->chunk;
+    t->unpack(panels, k, from, chunk_at(b, k, from), b->columns[i % 2]);
 }
 
 static void multiply_step(const struct gemm_kind *t, const struct block *b, const struct gemm_pass *p, size_t i,
                           float *out, size_t out_stride) {
-    const size_t pair = i % b->n_pairs, chunk = i / b->n_pairs, o = COLUMNS * pair;
+    const size_t pair = i % b->n_pairs, from = i / b->n_pairs * b->chunk, o = COLUMNS * pair;
     const size_t n = b->n_out - o < COLUMNS ? b->n_out - o : COLUMNS;
     float *const acc = (float *)(void *)(b->acc + pair * ACC_BYTES);
-    t->multiply(p, chunk * t->chunk, b->columns[i % 2], b->sums, acc, n == COLUMNS ? out + o : NULL, out_stride);
-    if (chunk + 1 == b->n_chunks)
+    t->multiply(p, from, chunk_at(b, p->k, from), b->columns[i % 2], b->sums, acc, n == COLUMNS ? out + o : NULL,
+                out_stride);
+    if (from + b->chunk >= p->k)
         copy_out(p, n == COLUMNS ? p->n_rows / TILE_ROWS * TILE_ROWS : 0, acc, n, out + o, out_stride);
 }
 
@@ -76,7 +82,9 @@ void gemm_run(const struct gemm_kind *t, const uint8_t *w, size_t panel_bytes, s
         return;
     }
     uint8_t *at = scratch;
-    struct block b = {.panel_bytes = panel_bytes, .n_chunks = ceil_div(k, t->chunk)};
+    struct block b = {.panel_bytes = panel_bytes};
+    b.chunk = round_up(ceil_div(k, ceil_div(k, t->most_chunk)), t->chunk_step);
+    b.n_chunks = ceil_div(k, b.chunk);
     b.columns[0] = at;
     b.columns[1] = at += t->columns_bytes;
     b.sums = at += t->columns_bytes;

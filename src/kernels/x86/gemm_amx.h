@@ -27,14 +27,14 @@ struct gemm_pass {
 // What a type's product is made of. `columns` is a chunk of two panels as unpack() leaves it, `sums` room for tiles to be stored in.
 struct gemm_kind {
     enum act_format act;
-    size_t chunk; // numbers of k
+    size_t most_chunk, chunk_step; // numbers of k: chunks are as even as steps allow
     size_t columns_bytes, sums_bytes;
     size_t (*side_bytes)(size_t k);          // of a pass; NULL: none
     void (*start)(const struct gemm_pass *); // NULL: nothing to make of the rows
-    void (*unpack)(const uint8_t *const panels[2], size_t k, size_t from, void *columns);
-    // Numbers [from, from + chunk) of k, or up to k, of all rows of the pass. out: NULL where the columns are not whole.
-    void (*multiply)(const struct gemm_pass *, size_t from, const void *columns, void *sums, float *acc, float *out,
-                     size_t out_stride);
+    void (*unpack)(const uint8_t *const panels[2], size_t k, size_t from, size_t n, void *columns);
+    // Numbers [from, from + n) of k of all rows of the pass. out: NULL where the columns are not whole.
+    void (*multiply)(const struct gemm_pass *, size_t from, size_t n, const void *columns, void *sums, float *acc,
+                     float *out, size_t out_stride);
     struct tile_config tiles;
 };
 
@@ -80,5 +80,22 @@ static inline void gemm_fetch_place(const struct gemm_place *at, size_t r) {
                          float *out, size_t out_stride, void *scratch) {                                             \
         gemm_run(&(kind), w, panel_##type##_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride, scratch);    \
     }
+
+// The same for a file whose inlined side_bytes(), start(), unpack_columns() and multiply() take what distinguishes the type, a
+// constant, before the arguments of struct gemm_kind's functions.
+#define DEFINE_TYPED_GEMM(type, act, most, step, tiles, t)                                                           \
+    static size_t side_##type(size_t k) { return side_bytes(t, k); }                                                 \
+    static void start_##type(const struct gemm_pass *p) { start(t, p); }                                             \
+    static void unpack_##type(const uint8_t *const panels[2], size_t k, size_t from, size_t n, void *columns) {      \
+        unpack_columns(t, panels, k, from, n, columns);                                                              \
+    }                                                                                                                \
+    static void multiply_##type(const struct gemm_pass *p, size_t from, size_t n, const void *columns, void *sums,   \
+                                float *acc, float *out, size_t out_stride) {                                         \
+        multiply(t, p, from, n, columns, sums, acc, out, out_stride);                                                \
+    }                                                                                                                \
+    static const struct gemm_kind gemm_##type = {                                                                    \
+        act,         most,         step,          sizeof(struct columns), sizeof(struct sums),                       \
+        side_##type, start_##type, unpack_##type, multiply_##type,        tiles};                                    \
+    DEFINE_GEMM(type, gemm_##type)
 
 #endif

@@ -20,7 +20,8 @@ ALWAYS_INLINE_512 void unpack_panels(const struct block_type t, const uint8_t *p
                                      struct unpacked_block *to) {
     for (size_t b = 0; b < k / 32; b++, to++)
         for (size_t p = 0; p < N_PANELS; p++) {
-            const uint8_t *const panel = panels + p * panel_bytes, *const scales = panel + panel_scales_at(t.panel, b);
+            const uint8_t *const panel = panels + p * panel_bytes;
+            const uint8_t *const scales = panel + panel_scales_at(t.panel, b);
 #pragma GCC unroll 8
             for (int g = 0; g < N_GROUPS; g++)
                 _mm512_storeu_si512(to->groups[g][p], t.weights(panel + panel_groups_at(t.panel, b), g));
@@ -90,7 +91,7 @@ static void run_gemm(const struct gemm_type *t, const uint8_t *panels, size_t pa
     size_t o = 0;
     for (; n_out - o > PANEL_ROWS; o += N_PANELS * PANEL_ROWS, panels += N_PANELS * panel_bytes) {
         const size_t n_second = n_out - o - PANEL_ROWS;
-        const __mmask16 valid = n_second < PANEL_ROWS ? (__mmask16)((1u << n_second) - 1) : 0xffff;
+        const __mmask16 valid = (__mmask16)(n_second < PANEL_ROWS ? (1u << n_second) - 1 : 0xffff);
         t->unpack(panels, panel_bytes, k, scratch);
         for (size_t r = 0, rows; r < n_rows; r += rows) {
             rows = n_rows - r < MOST_ROWS ? n_rows - r : MOST_ROWS;
@@ -119,10 +120,10 @@ static void run_gemm(const struct gemm_type *t, const uint8_t *panels, size_t pa
     }                                                                                                                \
     void avx512vnni_gemm_##type(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride,             \
                                 size_t n_rows, float *out, size_t out_stride, void *scratch) {                       \
-        static const struct gemm_type gemm = {unpack_##type,                                                         \
-                                              {type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4,           \
-                                               type##_tile_5, type##_tile_6},                                        \
-                                              avx512vnni_matmul_##type};                                             \
+        static const struct gemm_type gemm = {                                                                       \
+            unpack_##type,                                                                                           \
+            {type##_tile_1, type##_tile_2, type##_tile_3, type##_tile_4, type##_tile_5, type##_tile_6},              \
+            avx512vnni_matmul_##type};                                                                               \
         run_gemm(&gemm, w, panel_##type##_bytes(k), n_out, k, x, act_stride, n_rows, out, out_stride, scratch);      \
     }
 

@@ -40,7 +40,8 @@ ALWAYS_INLINE_512 void unpack_part(const struct k_type t, const uint8_t *unit, c
     const __m512i low_byte = _mm512_and_si512(sc, _mm512_set1_epi32(0xff));
     const __m512i sc_even = _mm512_or_si512(low_byte, _mm512_slli_epi32(low_byte, 16)),
                   sc_odd = _mm512_slli_epi16(sc_even, 8);
-    const __m512i above = words_left(_mm512_mask_blend_epi16(0xaaaaaaaa, sc, _mm512_slli_epi32(sc, 16)), t.above_shift);
+    const __m512i above =
+        words_left(_mm512_mask_blend_epi16(0xaaaaaaaa, sc, _mm512_slli_epi32(sc, 16)), t.above_shift);
 #pragma GCC unroll 8
     for (int g = 0; g < t.part / 4; g++) {
         const int group = part * t.part / 4 + g;
@@ -63,18 +64,22 @@ ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to
 #pragma GCC unroll 16
     for (int part = 0; part < n_parts; part++) {
         const __m512i line = line_at(mins + part / 4 * PANEL_LINE);
-        const __m512i m = _mm512_and_si512(_mm512_srli_epi32(line, (unsigned)(part % 4 * 8)), _mm512_set1_epi32(0xff));
+        const __m512i m =
+            _mm512_and_si512(_mm512_srli_epi32(line, (unsigned)(part % 4 * 8)), _mm512_set1_epi32(0xff));
         const __m512i f = as_bits(_mm512_cvtepi32_ps(m));
         _mm512_store_si512(to + part * TILE_LINE, _mm512_or_si512(f, _mm512_srli_epi32(f, 16)));
     }
 }
 
-ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *const panels[2], size_t k, size_t b,
-                                      struct columns *to) {
+ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *const panels[2], size_t k, size_t from,
+                                      size_t n, struct columns *to) {
+    const size_t b = from / 256;
+    (void)n; // a block
     _Alignas(64) uint8_t room[256], mins[256];
     for (int p = 0; p < 2; p++) {
-        const uint8_t *const unit = panels[p] + panel_k_unit_at(t.panel, k, b),
-                             *const d = panels[p] + panel_k_d_at(t.panel, k, b);
+        const uint8_t *const unit = panels[p] + panel_k_unit_at(t.panel, k, b), *const d =
+                                                                                    panels[p] +
+                                                                                    panel_k_d_at(t.panel, k, b);
         for (size_t i = 0; i < t.panel.unit_bytes; i += PANEL_LINE)
             _mm_prefetch((const char *)unit + t.panel.unit_bytes + i, _MM_HINT_T1);
         const uint8_t *const scales = t.scales(unit, room, mins);
@@ -95,7 +100,7 @@ static float *pass_d(const struct gemm_pass *p, size_t b) { return (float *)p->s
 static uint8_t *pass_sums(const struct gemm_pass *p, size_t b, size_t r) {
     return (uint8_t *)pass_d(p, p->k / 256) + (b * PASS_ROWS + r) * TILE_LINE;
 }
-ALWAYS_INLINE_512 size_t k_side_bytes(const struct k_type t, size_t k) {
+ALWAYS_INLINE_512 size_t side_bytes(const struct k_type t, size_t k) {
     return k / 256 * PASS_ROWS * (sizeof(float) + (t.has_min ? TILE_LINE : 0));
 }
 
@@ -109,14 +114,15 @@ ALWAYS_INLINE_512 void put_sums(const int8_t *high_low, int n, uint8_t *to) {
     _mm512_storeu_si512(to, _mm512_or_si512(l, _mm512_srli_epi32(h, 16)));
 }
 
-ALWAYS_INLINE_512 void k_start(const struct k_type t, const struct gemm_pass *p) {
+ALWAYS_INLINE_512 void start(const struct k_type t, const struct gemm_pass *p) {
     for (size_t r = 0; r < p->n_units * TILE_ROWS; r++) {
         size_t stride;
         const uint8_t *const unit = gemm_unit(p, r / TILE_ROWS, &stride);
         const struct act_q8_k act = act_q8_k_view(unit + r % TILE_ROWS * stride, p->k);
         for (size_t b = 0; b < p->k / 256; b++) {
             pass_d(p, b)[r] = act.d[b];
-            if (t.has_min) put_sums(t.part == 16 ? act.b16 + 32 * b : act.b32 + 16 * b, 256 / t.part, pass_sums(p, b, r));
+            if (t.has_min)
+                put_sums(t.part == 16 ? act.b16 + 32 * b : act.b32 + 16 * b, 256 / t.part, pass_sums(p, b, r));
         }
     }
 }
@@ -210,7 +216,8 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
     for (size_t i = 0; i < K_TILES; i++) {
         multiply_64(t, u->a + 64 * i, u->a_stride, c->planes + i * (size_t)(2 * t.n_planes * TILE_BYTES));
         for (size_t r = TILE_ROWS + 4 * i; r < TILE_ROWS + 4 * i + 4; r++) {
-            for (size_t j = 0; j < K_TILES; j++) _mm_prefetch((const char *)u->a + r * u->a_stride + 64 * j, _MM_HINT_T0);
+            for (size_t j = 0; j < K_TILES; j++)
+                _mm_prefetch((const char *)u->a + r * u->a_stride + 64 * j, _MM_HINT_T0);
             gemm_fetch_place(&u->at, r);
         }
         if (before) add_rows(t, s, c, &before->at, before->d, 4 * (int)i, 4);
@@ -222,16 +229,15 @@ ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, 
     MULTIPLY_MINS(6, c->mins[1], s->min[1]);
 }
 
-ALWAYS_INLINE_512 void k_multiply(const struct k_type t, const struct gemm_pass *p, size_t from,
-                                  const struct columns *c, struct sums *s, float *acc, float *out,
-                                  size_t out_stride) {
+ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p, size_t from, size_t n,
+                                const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
     const size_t b = from / 256;
     struct unit unit, before = {0};
     for (size_t u = 0; u < p->n_units; u++) {
         unit.a = gemm_unit(p, u, &unit.a_stride) + from;
         unit.sums = pass_sums(p, b, u * TILE_ROWS);
         unit.d = pass_d(p, b) + u * TILE_ROWS;
-        unit.at = gemm_place(p, u, b == 0, from + 256 == p->k, acc, out, out_stride);
+        unit.at = gemm_place(p, u, b == 0, from + n == p->k, acc, out, out_stride);
         if (u == 0)
             multiply_16(t, &unit, c, s, NULL);
         else
@@ -241,24 +247,11 @@ ALWAYS_INLINE_512 void k_multiply(const struct k_type t, const struct gemm_pass 
     for (int i = 0; i < TILE_ROWS; i += 4) add_rows(t, s, c, &before.at, before.d, i, 4);
 }
 
-#define DEFINE_GEMM_K(type, ...)                                                                                     \
-    static const struct k_type k_##type = {__VA_ARGS__};                                                             \
-    static size_t side_##type(size_t k) { return k_side_bytes(k_##type, k); }                                        \
-    static void start_##type(const struct gemm_pass *p) { k_start(k_##type, p); }                                    \
-    static void unpack_##type(const uint8_t *const panels[2], size_t k, size_t from, void *columns) {                \
-        unpack_columns(k_##type, panels, k, from / 256, columns);                                                    \
-    }                                                                                                                \
-    static void multiply_##type(const struct gemm_pass *p, size_t from, const void *columns, void *sums, float *acc, \
-                                float *out, size_t out_stride) {                                                     \
-        k_multiply(k_##type, p, from, columns, sums, acc, out, out_stride);                                          \
-    }                                                                                                                \
-    static const struct gemm_kind gemm_##type = {                                                                    \
-        ACT_Q8_256,   256,           sizeof(struct columns), sizeof(struct sums), side_##type,                       \
-        start_##type, unpack_##type, multiply_##type,        TILES_WHOLE};                                           \
-    DEFINE_GEMM(type, gemm_##type)
-DEFINE_GEMM_K(q2_k, panel_q2_k, 16, 1, 0, true, q2_k_scales, q2_k_weights)
-DEFINE_GEMM_K(q3_k, panel_q3_k, 16, 1, 2, false, q3_k_scales, q3_k_weights)
-DEFINE_GEMM_K(q4_k, panel_q4_k, 32, 2, 0, true, q4_k_scales, q4_k_weights)
-DEFINE_GEMM_K(q5_k, panel_q5_k, 32, 2, 0, true, q4_k_scales, q5_k_weights)
-DEFINE_GEMM_K(q6_k, panel_q6_k, 16, 2, 5, false, q6_k_scales, q6_k_weights)
-DEFINE_GEMM_K(iq4_xs, panel_iq4_xs, 32, 2, 7, false, iq4_xs_scales, iq4_xs_weights)
+#define K_TYPE(...)             ((struct k_type){__VA_ARGS__})
+#define DEFINE_GEMM_K(type, kt) DEFINE_TYPED_GEMM(type, ACT_Q8_256, 256, 256, TILES_WHOLE, kt)
+DEFINE_GEMM_K(q2_k, K_TYPE(panel_q2_k, 16, 1, 0, true, q2_k_scales, q2_k_weights))
+DEFINE_GEMM_K(q3_k, K_TYPE(panel_q3_k, 16, 1, 2, false, q3_k_scales, q3_k_weights))
+DEFINE_GEMM_K(q4_k, K_TYPE(panel_q4_k, 32, 2, 0, true, q4_k_scales, q4_k_weights))
+DEFINE_GEMM_K(q5_k, K_TYPE(panel_q5_k, 32, 2, 0, true, q4_k_scales, q5_k_weights))
+DEFINE_GEMM_K(q6_k, K_TYPE(panel_q6_k, 16, 2, 5, false, q6_k_scales, q6_k_weights))
+DEFINE_GEMM_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, 2, 7, false, iq4_xs_scales, iq4_xs_weights))

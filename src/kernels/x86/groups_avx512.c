@@ -20,7 +20,8 @@ static void run_block(const struct group_tiles *t, const uint8_t *panels, size_t
 
 void run_groups(const struct group_tiles *t, const uint8_t *panels, size_t panel_bytes, size_t n_out, size_t k,
                 const void *x, size_t x_stride, size_t n_rows, float *out, size_t out_stride) {
-    const size_t n_tiles = BLOCK_BYTES / (x_stride + 1) / t->most_rows, block = (n_tiles ? n_tiles : 1) * t->most_rows;
+    const size_t n_tiles = BLOCK_BYTES / (x_stride + 1) / t->most_rows,
+                 block = (n_tiles ? n_tiles : 1) * t->most_rows;
     for (size_t r = 0; r < n_rows; r += block)
         run_block(t, panels, panel_bytes, n_out, k, (const uint8_t *)x + r * x_stride, x_stride,
                   n_rows - r < block ? n_rows - r : block, out + r * out_stride, out_stride);

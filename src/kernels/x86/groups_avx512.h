@@ -11,8 +11,8 @@ enum { GROUP_MOST_ROWS = 8 };
 
 // Some rows (x, x_stride bytes apart) times some panels: 16 floats for each at out + r * out_stride + 16 * p; of the last panel only the
 // lanes `last` are written.
-typedef void (*group_fn)(const uint8_t *panels, size_t panel_bytes, size_t k, const void *x, size_t x_stride, float *out,
-                         size_t out_stride, __mmask16 last);
+typedef void (*group_fn)(const uint8_t *panels, size_t panel_bytes, size_t k, const void *x, size_t x_stride,
+                         float *out, size_t out_stride, __mmask16 last);
 
 // rows[r - 1] does r rows: `group` with n_panels panels, `single` with what is left of them, one by one.
 struct group_tiles {

@@ -12,7 +12,9 @@
 ALWAYS_INLINE_512 __m512i only(__m512i v, int mask) { return _mm512_and_si512(v, _mm512_set1_epi8((char)mask)); }
 // Bits from `at` on brought to bit `to`: what lies beside them, and what comes over from the neighbouring byte, stays.
 ALWAYS_INLINE_512 __m512i moved(__m512i v, int at, int to) {
-    return at > to ? _mm512_srli_epi16(v, (uint8_t)(at - to)) : at < to ? _mm512_slli_epi16(v, (uint8_t)(to - at)) : v;
+    return at > to   ? _mm512_srli_epi16(v, (uint8_t)(at - to))
+           : at < to ? _mm512_slli_epi16(v, (uint8_t)(to - at))
+                     : v;
 }
 ALWAYS_INLINE_512 __m512i nibble(__m512i v, int high) { return only(moved(v, 4 * high, 0), 15); }
 // v | (more & mask)

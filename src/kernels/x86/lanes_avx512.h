@@ -26,6 +26,11 @@ ALWAYS_INLINE_512 __m512 splat_float(const void *p) {
 ALWAYS_INLINE_512 __m512 load_16_f16(const void *p) { return _mm512_cvtph_ps(_mm256_loadu_si256(p)); }
 // A line of weights that comes from memory, each once, far enough ahead (docs/kernels.md, "prefetch").
 ALWAYS_INLINE_512 void prefetch_far(const void *p) { _mm_prefetch((const char *)p + 8192, _MM_HINT_T1); }
+// The same in two steps: from memory into L2, and from there into L1.
+ALWAYS_INLINE_512 void prefetch_twice(const void *p) {
+    _mm_prefetch((const char *)p + 3072, _MM_HINT_T1);
+    _mm_prefetch((const char *)p + 1024, _MM_HINT_T0);
+}
 
 // The first n (0..16) lanes. Loads and stores by it touch no memory of the others, which read as 0.
 ALWAYS_INLINE_512 __mmask16 first_lanes(size_t n) { return (__mmask16)((1u << n) - 1); }

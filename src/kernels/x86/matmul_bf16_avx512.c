@@ -104,7 +104,7 @@ enum { WIDE_ROWS = 8 * MOST_ROWS };
 static size_t wide_stride(size_t k) { return 4 * ((k + BLOCK - 1) / BLOCK * BLOCK) + PANEL_LINE; }
 
 static void widen(const uint16_t *row, size_t k, float *to) {
-    for (size_t i = 0; i < k; i += 16) { // rows are filled up to a multiple of 32
+    for (size_t i = 0; i < (k + BLOCK - 1) / BLOCK * BLOCK; i += 16) { // prepared rows are filled up with zeros
         const __m512i v = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)(row + i)));
         _mm512_storeu_ps(to + i, even(v));
     }

@@ -1,7 +1,7 @@
 // kernels/x86/matmul_blocks_avx512vnni.c - panels of the types with blocks of 32 times rows of bytes, up to eight rows at a time.
 //
-// A group is unpacked once for all rows; eight integer and eight float sums stay in registers. Every line of weights is prefetched once,
-// with the block that is as far ahead of it as prefetch_far says.
+// A group is unpacked once for all rows; eight integer and eight float sums stay in registers. Every line of weights is prefetched,
+// the lines of scales too.
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/blocks_avx512vnni.h"
@@ -14,14 +14,15 @@ ALWAYS_INLINE_512 void tile_blocks(const struct block_type t, const int R, const
     const __m512i factor = start_factor(t.above);
     const struct act_q8 act = act_q8_view(x, k); // of row 0
     __m512 acc[MOST_ROWS];
+#pragma GCC unroll 8
     for (int r = 0; r < R; r++) acc[r] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 32; b++) {
         const uint8_t *const scales = panel + panel_scales_at(t.panel, b);
         const uint8_t *const groups = panel + panel_groups_at(t.panel, b);
         __m512i isum[MOST_ROWS];
-        if (b % t.panel.per_unit == 0) prefetch_far(scales);
+        if (b % t.panel.per_unit == 0) prefetch_twice(scales);
 #pragma GCC unroll 9
-        for (size_t g = 0; g < t.panel.n_groups; g++) prefetch_far(groups + PANEL_LINE * g);
+        for (size_t g = 0; g < t.panel.n_groups; g++) prefetch_twice(groups + PANEL_LINE * g);
 #pragma GCC unroll 8
         for (int r = 0; r < R; r++)
             isum[r] = t.above ? start_of_sum(factor, act_at(act.b, 4 * b, r, act_stride)) : _mm512_setzero_si512();
@@ -40,9 +41,11 @@ ALWAYS_INLINE_512 void tile_blocks(const struct block_type t, const int R, const
             const __m512 scale = _mm512_mul_ps(d, splat_float(act_at(act.d, 4 * b, r, act_stride)));
             acc[r] = _mm512_fmadd_ps(scale, _mm512_cvtepi32_ps(isum[r]), acc[r]);
             if (has_minimums(t.panel))
-                acc[r] = _mm512_fmadd_ps(minimum_of(scales), splat_float(act_at(act.s, 4 * b, r, act_stride)), acc[r]);
+                acc[r] =
+                    _mm512_fmadd_ps(minimum_of(scales), splat_float(act_at(act.s, 4 * b, r, act_stride)), acc[r]);
         }
     }
+#pragma GCC unroll 8
     for (int r = 0; r < R; r++) _mm512_storeu_ps(out + (size_t)r * out_stride, acc[r]);
 }
 

@@ -8,9 +8,9 @@ enum { MOST_DIRECT = 4, MOST_ROWS = 8, CHUNK_ROWS = 64, N_GROUPS = 64 };
 
 struct k_type {
     struct panel_k panel;
-    int part, n_add;    // numbers of a part; groups whose products add up before they are multiplied by the scale
-    bool words;         // their sum fits 16 bits
-    int above;          // what weights have too much
+    int part, n_add; // numbers of a part; groups whose products add up before they are multiplied by the scale
+    bool words;      // their sum fits 16 bits
+    int above;       // what weights have too much
     bool has_min, signed_scales;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *scales, uint8_t *mins);
     __m512i (*group)(const uint8_t *unit, int n);
@@ -55,15 +55,15 @@ ALWAYS_INLINE_512 void put_starts(const struct k_type t, const int16_t *pairs, i
 ALWAYS_INLINE_512 void add_run(const struct k_type t, const int R, const bool direct, const struct block w, int n,
                                const int8_t *a, size_t act_stride, int32_t (*starts)[16], __m512i *isum) {
     __m512i sum[MOST_ROWS];
-    for (int r = 0; r < R; r++)
-        sum[r] = t.above ? splat_4_bytes(&starts[r][n / 4]) : _mm512_setzero_si512();
+    for (int r = 0; r < R; r++) sum[r] = t.above ? splat_4_bytes(&starts[r][n / 4]) : _mm512_setzero_si512();
 #pragma GCC unroll 8
     for (int g = 0; g < t.n_add; g++) {
         const __m512i v = direct ? t.group(w.unit, n + g) : line_at(w.groups + PANEL_LINE * (n + g));
         for (int r = 0; r < R; r++)
             sum[r] = _mm512_dpbusd_epi32(sum[r], v, splat_4_bytes(act_at(a, 4 * (size_t)(n + g), r, act_stride)));
     }
-    const __m512i bytes = _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(w.scales + PANEL_ROWS * (4 * n / t.part))));
+    const __m512i bytes =
+        _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(w.scales + PANEL_ROWS * (4 * n / t.part))));
     const __m512i scale = t.words && t.signed_scales ? _mm512_and_si512(bytes, _mm512_set1_epi32(0xffff)) : bytes;
     for (int r = 0; r < R; r++)
         isum[r] = t.words ? _mm512_dpwssd_epi32(isum[r], sum[r], scale)
@@ -88,8 +88,7 @@ ALWAYS_INLINE_512 void add_block(const struct k_type t, const int R, const bool 
             add_run(t, R, true, w, n, act.a, act_stride, starts, isum);
         }
     } else {
-        for (int n = 0; n < N_GROUPS; n += t.n_add)
-            add_run(t, R, false, w, n, act.a, act_stride, starts, isum);
+        for (int n = 0; n < N_GROUPS; n += t.n_add) add_run(t, R, false, w, n, act.a, act_stride, starts, isum);
     }
     for (int r = 0; r < R; r++) {
         const __m512 d_a = splat_float(act_at(act.d, 0, r, act_stride));
@@ -132,7 +131,9 @@ ALWAYS_INLINE_512 void bytes_panel(const struct k_type t, const bytes_fn *rows_f
     for (size_t r = 0; r < n_rows; r++) acc[r] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
         struct block w = {.unit = panel + panel_k_unit_at(t.panel, k, b),
-                          .d = panel + panel_k_d_at(t.panel, k, b), .groups = groups, .mins = mins};
+                          .d = panel + panel_k_d_at(t.panel, k, b),
+                          .groups = groups,
+                          .mins = mins};
         w.scales = t.scales(w.unit, scales, mins);
         if (t.panel.d_in_front && b % 2 == 0) prefetch_far(w.d);
 #pragma GCC unroll 64
@@ -144,7 +145,9 @@ ALWAYS_INLINE_512 void bytes_panel(const struct k_type t, const bytes_fn *rows_f
         struct act_block act_b = act_block_at(t, act, b);
         for (size_t r = 0, R; r < n_rows; r += R) {
             R = n_rows - r < MOST_ROWS ? n_rows - r : MOST_ROWS;
-            struct act_block act_r = {act_at(act_b.a, r * act_stride, 0, 0), act_at(act_b.d, r * act_stride, 0, 0), act_at(act_b.pairs, r * act_stride, 0, 0), act_at(act_b.sums, r * act_stride, 0, 0)};
+            struct act_block act_r = {act_at(act_b.a, r * act_stride, 0, 0), act_at(act_b.d, r * act_stride, 0, 0),
+                                      act_at(act_b.pairs, r * act_stride, 0, 0),
+                                      act_at(act_b.sums, r * act_stride, 0, 0)};
             rows_fn[R - 1](&w, act_r, act_stride, acc + r);
         }
     }

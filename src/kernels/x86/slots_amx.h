@@ -11,21 +11,23 @@
     .matmul[slot].gemm = amx_gemm_##type
 
 // clang-format off
-#define SLOTS_AMX                                                                                             \
-    SLOTS_AVX512VNNI,                                                                                         \
-    AMX_GEMM(TENSOR_Q8_0, q8_0, 16),                                                                      \
-    AMX_GEMM(TENSOR_Q4_0, q4_0, 16),                                                                      \
-    AMX_GEMM(TENSOR_Q4_1, q4_1, 16),                                                                      \
-    AMX_GEMM(TENSOR_Q5_0, q5_0, 16),                                                                      \
-    AMX_GEMM(TENSOR_Q5_1, q5_1, 16),                                                                      \
-    AMX_GEMM(TENSOR_IQ4_NL, iq4_nl, 16),                                                                  \
-    AMX_GEMM(TENSOR_MXFP4, mxfp4, 16),                                                                    \
-    AMX_GEMM(TENSOR_Q2_K, q2_k, 16),                                                                          \
-    AMX_GEMM(TENSOR_Q3_K, q3_k, 16),                                                                          \
-    AMX_GEMM(TENSOR_Q4_K, q4_k, 16),                                                                          \
-    AMX_GEMM(TENSOR_Q5_K, q5_k, 16),                                                                          \
-    AMX_GEMM(TENSOR_Q6_K, q6_k, 16),                                                                          \
-    AMX_GEMM(TENSOR_IQ4_XS, iq4_xs, 16)
+#define SLOTS_AMX                                                                   \
+    SLOTS_AVX512VNNI,                                                               \
+    AMX_GEMM(TENSOR_BF16, bf16, 3),                                                 \
+    AMX_GEMM(TENSOR_Q8_0, q8_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q4_0, q4_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q4_1, q4_1, 17),                                                \
+    AMX_GEMM(TENSOR_Q5_0, q5_0, 17),                                                \
+    AMX_GEMM(TENSOR_Q5_1, q5_1, 17),                                                \
+    AMX_GEMM(TENSOR_IQ4_NL, iq4_nl, 17),                                            \
+    AMX_GEMM(TENSOR_MXFP4, mxfp4, 17),                                              \
+    AMX_GEMM(TENSOR_Q2_K, q2_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q3_K, q3_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q4_K, q4_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q5_K, q5_k, 9),                                                 \
+    AMX_GEMM(TENSOR_Q6_K, q6_k, 9),                                                 \
+    AMX_GEMM(TENSOR_IQ4_XS, iq4_xs, 9),                                             \
+    .kv[KV_BF16].attend = amx_kv_bf16_attend
 // clang-format on
 
 #endif

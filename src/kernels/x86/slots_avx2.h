@@ -6,7 +6,7 @@
 #include "kernels/ref/slots_ref.h"
 #include "kernels/x86/avx2.h"
 
-#define AVX2_MATMUL(act, type) {"avx2", act, panel_##type##_bytes, panel_##type##_pack, avx2_matmul_##type}
+#define AVX2_MATMUL(act, type) {"avx2", act, panel_##type##_bytes, avx2_pack_##type, avx2_matmul_##type}
 
 // clang-format off
 #define SLOTS_AVX2                                                                                            \
@@ -35,10 +35,14 @@
     .kv[KV_F16].get_values = avx2_kv_f16_get_values,                                                          \
     .kv[KV_Q8].get_keys = avx2_kv_q8_get_keys,                                                                \
     .kv[KV_Q8].get_values = avx2_kv_q8_get_values,                                                            \
-    .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge, \
-            avx2_row_weigh, avx2_row_select_bin}, \
+    .kv[KV_F16].attend = avx2_kv_f16_attend,                                                                  \
+    .kv[KV_F32].attend = avx2_kv_f32_attend,                                                                  \
+    .kv[KV_Q8].attend = avx2_kv_q8_attend,                                                                    \
+    .kv[KV_BF16].attend = avx2_kv_bf16_attend,                                                                \
+    .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge,        \
+            avx2_row_weigh, avx2_row_select_bin},                                                          \
     .rms_norm = avx2_rms_norm, .add = avx2_add, .silu_mul = avx2_silu_mul, .rope = avx2_rope,                 \
-    .attend_block = avx2_attend_block, .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish, .int8_probe = avx2_int8_probe
+    .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish, .int8_probe = avx2_int8_probe
 // clang-format on
 
 #endif

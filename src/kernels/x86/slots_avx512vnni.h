@@ -6,28 +6,35 @@
 #include "kernels/x86/slots_avx512.h"
 
 #define AVX512VNNI_MATMUL(act, type)                                                                                 \
-    {"avx512vnni", act, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type}
+    {"avx512vnni", act, panel_##type##_bytes, avx2_pack_##type, avx512vnni_matmul_##type}
 // The types with blocks of 32 have a second way, for more rows than fit two passes of the first.
 #define AVX512VNNI_MATMUL_32(type)                                                                                   \
-    {"avx512vnni", ACT_Q8_32, panel_##type##_bytes, panel_##type##_pack, avx512vnni_matmul_##type, 17,               \
-     avx512vnni_gemm_scratch, avx512vnni_gemm_##type}
+    {"avx512vnni",                                                                                                   \
+     ACT_Q8_32,                                                                                                      \
+     panel_##type##_bytes,                                                                                           \
+     avx2_pack_##type,                                                                                               \
+     avx512vnni_matmul_##type,                                                                                       \
+     17,                                                                                                             \
+     avx512vnni_gemm_scratch,                                                                                        \
+     avx512vnni_gemm_##type}
 
 // clang-format off
 #define SLOTS_AVX512VNNI                                                                                      \
     SLOTS_AVX512,                                                                                             \
-    .matmul[TENSOR_Q8_0] = AVX512VNNI_MATMUL_32(q8_0),                                                       \
-    .matmul[TENSOR_Q4_0] = AVX512VNNI_MATMUL_32(q4_0),                                                       \
-    .matmul[TENSOR_Q4_1] = AVX512VNNI_MATMUL_32(q4_1),                                                       \
-    .matmul[TENSOR_Q5_0] = AVX512VNNI_MATMUL_32(q5_0),                                                       \
-    .matmul[TENSOR_Q5_1] = AVX512VNNI_MATMUL_32(q5_1),                                                       \
-    .matmul[TENSOR_IQ4_NL] = AVX512VNNI_MATMUL_32(iq4_nl),                                                   \
+    .matmul[TENSOR_Q8_0] = AVX512VNNI_MATMUL_32(q8_0),                                                        \
+    .matmul[TENSOR_Q4_0] = AVX512VNNI_MATMUL_32(q4_0),                                                        \
+    .matmul[TENSOR_Q4_1] = AVX512VNNI_MATMUL_32(q4_1),                                                        \
+    .matmul[TENSOR_Q5_0] = AVX512VNNI_MATMUL_32(q5_0),                                                        \
+    .matmul[TENSOR_Q5_1] = AVX512VNNI_MATMUL_32(q5_1),                                                        \
+    .matmul[TENSOR_IQ4_NL] = AVX512VNNI_MATMUL_32(iq4_nl),                                                    \
     .matmul[TENSOR_MXFP4] = AVX512VNNI_MATMUL_32(mxfp4),                                                      \
     .matmul[TENSOR_Q2_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q2_k),                                               \
     .matmul[TENSOR_Q3_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q3_k),                                               \
     .matmul[TENSOR_Q4_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q4_k),                                               \
     .matmul[TENSOR_Q5_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q5_k),                                               \
     .matmul[TENSOR_Q6_K] = AVX512VNNI_MATMUL(ACT_Q8_256, q6_k),                                               \
-    .matmul[TENSOR_IQ4_XS] = AVX512VNNI_MATMUL(ACT_Q8_256, iq4_xs)
+    .matmul[TENSOR_IQ4_XS] = AVX512VNNI_MATMUL(ACT_Q8_256, iq4_xs),                                           \
+    .int8_probe = avx512vnni_int8_probe
 // clang-format on
 
 #endif

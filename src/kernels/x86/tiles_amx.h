@@ -19,16 +19,14 @@ struct tile_config {
 
 #define TILES_WHOLE                                                                                                  \
     {                                                                                                                \
-        .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 16, 16}        \
+        .palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64}, .rows = { 16, 16, 16, 16, 16, 16, 16, 16 }      \
     }
 // Products of 32 bytes: the right side in tiles 6 and 7, of half the rows, the left one in 4 and 5, of half the row.
 #define TILES_32                                                                                                     \
     {                                                                                                                \
-        .palette = 1, .row_bytes = {64, 64, 64, 64, 32, 32, 64, 64}, .rows = {16, 16, 16, 16, 16, 16, 8, 8}          \
+        .palette = 1, .row_bytes = {64, 64, 64, 64, 32, 32, 64, 64}, .rows = { 16, 16, 16, 16, 16, 16, 8, 8 }        \
     }
-static inline void tiles_configure(const struct tile_config *c) {
-    __asm__ volatile("ldtilecfg %0" : : "m"(*c));
-}
+static inline void tiles_configure(const struct tile_config *c) { __asm__ volatile("ldtilecfg %0" : : "m"(*c)); }
 static inline void tiles_release(void) { __asm__ volatile("tilerelease"); }
 
 // Memory is named as a whole: tile loads come after the stores that filled it, and reads of what a tile stored after that.
@@ -36,9 +34,9 @@ static inline void tiles_release(void) { __asm__ volatile("tilerelease"); }
     __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(from), "r"((int64_t)(stride)) : "memory")
 #define TILE_STORE(t, to, stride)                                                                                    \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(to), "r"((int64_t)(stride)) : "memory")
-#define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t :)
+#define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t:)
 // c += a * b: bytes with sign; BF16 numbers.
-#define TILE_ADD_BYTES(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c :)
-#define TILE_ADD_BF16(c, a, b)  __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c :)
+#define TILE_ADD_BYTES(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
+#define TILE_ADD_BF16(c, a, b)  __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
 
 #endif

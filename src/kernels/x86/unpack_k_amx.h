@@ -83,8 +83,7 @@ ALWAYS_INLINE_512 __m512i q5_k_weights(const uint8_t *unit, int group) {
 
 ALWAYS_INLINE_512 __m512i q6_k_weights(const uint8_t *unit, int group) {
     const __m512i v = line_at(unit + panel_q6_k.groups[0].at + PANEL_LINE * (group / 32 * 16 + group % 16));
-    return _mm512_or_si512(field(v, group % 32 / 16 * 4, 0, 15),
-                           two_bits(unit + panel_q6_k.groups[1].at, group, 4));
+    return _mm512_or_si512(field(v, group % 32 / 16 * 4, 0, 15), two_bits(unit + panel_q6_k.groups[1].at, group, 4));
 }
 
 // The number of the table + 128.

@@ -1,0 +1,123 @@
+// backend/cpu/cpu_attend_plan.c - a step's attention as units of work: which rows are attended to together, which of these are taken
+// apart by their splits of 1,024 keys so that more threads can help, and in which order units are claimed.
+#include "backend/cpu/cpu_attend.h"
+#include "base/checked.h"
+#include "base/mem.h"
+
+enum { UNITS_PER_THREAD = 4 }; // a task larger than a thread's share divided by this is taken apart
+
+int32_t attend_heads(const struct program *p) { return p->n_head / p->n_head_kv; }
+
+// Rows that one task may have: ATTEND_TILE queries, but at least one row's heads.
+static int32_t most_rows(const struct program *p) {
+    return attend_heads(p) < ATTEND_TILE ? ATTEND_TILE / attend_heads(p) : 1;
+}
+size_t attend_most_queries(const struct program *p) { return (size_t)(most_rows(p) * attend_heads(p)); }
+
+// States of split queries that a step may have: those of one row over the longest sequence that the pages hold, twice.
+static size_t most_states(const struct program *p, const struct backend_sizes *s, int n_threads) {
+    const size_t n_splits = ceil_div((size_t)s->n_pages[0] * KV_BLOCK, ATTEND_SPLIT);
+    return n_threads > 1 && n_splits > 1 ? 2 * n_splits * (size_t)p->n_head : 0;
+}
+
+uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads) {
+    const uint64_t n = most_states(p, s, n_threads);
+    const uint64_t n_units = s->n_batch + n / (uint64_t)p->n_head;
+    return n * ((uint64_t)p->head_dim + 2) * sizeof(float) + s->n_batch * sizeof(struct attend_task) +
+           n_units * sizeof(struct attend_unit) + n / 2 * sizeof(atomic_int);
+}
+
+rn_status attend_plan_load(struct cpu_backend *b, rn_error *err) {
+    const struct program *p = b->p;
+    struct attend_plan *plan = &b->attend;
+    const size_t n = most_states(p, &b->sizes, pool_n_threads(b->threads));
+    plan->most_states = n;
+    plan->most_units = b->sizes.n_batch + n / (size_t)p->n_head;
+    plan->tasks = mem_alloc(b->sizes.n_batch * sizeof *plan->tasks);
+    plan->units = mem_alloc(plan->most_units * sizeof *plan->units);
+    plan->m = mem_alloc(n * sizeof(float));
+    plan->l = mem_alloc(n * sizeof(float));
+    plan->o = mem_alloc(n * (size_t)p->head_dim * sizeof(float));
+    plan->left = mem_alloc(n / 2 * sizeof *plan->left); // a task taken apart has two splits or more
+    if (plan->tasks && plan->units && plan->m && plan->l && plan->o && plan->left) return RN_OK;
+    return fail(err, RN_E_NOMEM, "attention: out of memory for %zu rows and %zu states of splits", b->sizes.n_batch,
+                n);
+}
+
+void attend_plan_free(struct cpu_backend *b) {
+    struct attend_plan *plan = &b->attend;
+    mem_free(plan->tasks);
+    mem_free(plan->units);
+    mem_free(plan->m);
+    mem_free(plan->l);
+    mem_free(plan->o);
+    mem_free(plan->left);
+}
+
+// Rows of a sequence at consecutive positions, or rows of its scratch tree: these share its committed pages.
+static bool joins(const struct batch_row *row) {
+    const bool scratch = row->path[0] != NULL;
+    return row[-1].seq == row->seq && (row[-1].path[0] != NULL) == scratch &&
+           (scratch || row[-1].pos + 1 == row->pos);
+}
+
+static void find_tasks(struct cpu_backend *b) {
+    struct attend_plan *plan = &b->attend;
+    plan->n_tasks = 0;
+    for (int32_t r = 0; r < (int32_t)b->batch->n_rows; r++) {
+        const struct batch_row *row = &b->batch->rows[r];
+        struct attend_task *t = plan->n_tasks ? &plan->tasks[plan->n_tasks - 1] : NULL;
+        if (!t || t->n == most_rows(b->p) || !joins(row)) {
+            t = &plan->tasks[plan->n_tasks++];
+            *t = (struct attend_task){.first = r, .n_apart = 1};
+        }
+        t->n++;
+        if (row->pos >= t->end) t->end = row->pos + 1;
+    }
+}
+
+static uint64_t cost(const struct attend_task *t) { return (uint64_t)t->n * (uint64_t)t->end; }
+
+// Takes the large tasks apart while there is room for their states.
+static void take_apart(struct cpu_backend *b) {
+    struct attend_plan *plan = &b->attend;
+    const size_t n_threads = (size_t)pool_n_threads(b->threads), heads = (size_t)attend_heads(b->p);
+    size_t n_states = 0, n_left = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < plan->n_tasks; i++) total += cost(&plan->tasks[i]) * (uint64_t)b->p->n_head_kv;
+    for (size_t i = 0; i < plan->n_tasks; i++) {
+        struct attend_task *t = &plan->tasks[i];
+        const size_t n_splits = ceil_div((size_t)t->end, ATTEND_SPLIT);
+        const size_t states = n_splits * (size_t)t->n * heads * (size_t)b->p->n_head_kv;
+        if (n_splits < 2 || cost(t) * n_threads * UNITS_PER_THREAD <= total || n_states + states > plan->most_states)
+            continue;
+        t->n_apart = (int32_t)n_splits;
+        t->states = n_states, t->left = n_left;
+        n_states += states;
+        for (int32_t h = 0; h < b->p->n_head_kv; h++)
+            atomic_store_explicit(&plan->left[n_left++], t->n_apart, memory_order_relaxed);
+    }
+}
+
+// By falling length of their cost in bits; among equals the later one, whose positions are higher, first.
+static int cost_class(const struct attend_task *t) {
+    return 63 - __builtin_clzll((cost(t) + (uint64_t)t->n_apart - 1) / (uint64_t)t->n_apart);
+}
+
+static void order_units(struct attend_plan *plan) {
+    size_t at[65] = {0}; // at[c]: units of classes above c, then where the next one of class c goes
+    for (size_t i = 0; i < plan->n_tasks; i++)
+        for (int c = cost_class(&plan->tasks[i]); c > 0; c--) at[c - 1] += (size_t)plan->tasks[i].n_apart;
+    plan->n_units = 0;
+    for (size_t i = plan->n_tasks; i-- > 0;) {
+        const struct attend_task *t = &plan->tasks[i];
+        for (int32_t s = 0; s < t->n_apart; s++, plan->n_units++)
+            plan->units[at[cost_class(t)]++] = (struct attend_unit){(int32_t)i, s};
+    }
+}
+
+void attend_plan_step(struct cpu_backend *b) {
+    find_tasks(b);
+    take_apart(b);
+    order_units(&b->attend);
+}

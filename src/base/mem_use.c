@@ -1,0 +1,55 @@
+// base/mem_use.c - see mem_use.h.
+#include "base/mem_use.h"
+#include "base/cgroup.h"
+#include "base/checked.h"
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { BATCH = 4096 }; // pages asked about at once
+
+// Which of n pages from address `at` on are there: a byte each. /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): 64 bits
+// for each page, the highest one being "present". mincore(), where there is no such file, also counts what other processes or the
+// page cache hold of a mapped file.
+static bool ask(int pagemap, uintptr_t at, size_t n, size_t page, unsigned char *present) {
+    uint64_t entries[BATCH];
+    const size_t n_bytes = n * sizeof *entries;
+    if (pagemap < 0) return mincore((void *)at, n * page, present) == 0;
+    if (pread(pagemap, entries, n_bytes, (off_t)(at / page * sizeof *entries)) != (ssize_t)n_bytes) return false;
+    for (size_t i = 0; i < n; i++) present[i] = (unsigned char)(entries[i] >> 63);
+    return true;
+}
+
+size_t mem_resident(const void *p, size_t n) {
+    if (n == 0) return 0;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t)p, end = begin + n;
+    const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    size_t total = 0;
+    for (uintptr_t at = begin / page * page; at < end;) {
+        unsigned char present[BATCH];
+        const size_t left = ceil_div(end - at, page), n_pages = left < BATCH ? left : BATCH;
+        if (!ask(pagemap, at, n_pages, page, present)) break;
+        for (size_t i = 0; i < n_pages; i++, at += page)
+            if (present[i] & 1) total += (at + page < end ? at + page : end) - (at > begin ? at : begin);
+    }
+    if (pagemap >= 0) close(pagemap);
+    return total;
+}
+
+// The number behind `key` in lines "Key:   123 kB" (proc(5)), in bytes.
+static uint64_t bytes_of(const char *text, const char *key) {
+    const char *const at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+void process_use_read(struct process_use *out) {
+    char text[4096];
+    *out = (struct process_use){0};
+    if (!read_system_file(text, sizeof text, "/proc/self/smaps_rollup")) return;
+    out->resident = bytes_of(text, "\nRss:");
+    out->huge = bytes_of(text, "\nAnonHugePages:");
+}

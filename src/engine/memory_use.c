@@ -1,0 +1,58 @@
+// engine/memory_use.c - where an engine's memory is: what was planned, and what of it is there now.
+#include "base/mem.h"
+#include "base/mem_use.h"
+#include "engine/engine.h"
+
+static bool is_first_lane_of(const rn_engine *e, size_t lane) {
+    for (size_t i = 0; i < lane; i++)
+        if (e->lanes[i].m == e->lanes[lane].m) return false;
+    return true;
+}
+
+static void add(rn_memory *m, rn_memory_kind kind, uint64_t planned, uint64_t resident) {
+    m->part[kind].planned += planned;
+    m->part[kind].resident += resident;
+}
+
+// The file's bytes of a model. Of those that were read or locked all stay. Mapped ones come and go: weights that are used there may all
+// come, and so may what is no weight, such as the vocabulary's texts.
+static void add_files(rn_memory *m, const struct lane *l) {
+    const package *p = l->m->pkg;
+    uint64_t file_bytes = 0, tensor_bytes = 0;
+    bool is_mapped = true;
+    for (size_t i = 0; i < package_n_files(p); i++) {
+        const struct file_map *f = package_file_at(p, i);
+        is_mapped = is_mapped && f->how == FILE_LOAD_MAP;
+        file_bytes += f->size;
+        add(m, RN_MEMORY_FILE, 0, mem_resident(f->data, f->size));
+    }
+    for (size_t i = 0; i < package_n_tensors(p); i++)
+        if (package_file_of(p, package_tensor_at(p, i)->data)) tensor_bytes += package_tensor_at(p, i)->n_bytes;
+    add(m, RN_MEMORY_FILE, is_mapped ? file_bytes - tensor_bytes + l->plan.mapped_bytes : file_bytes, 0);
+    add(m, RN_MEMORY_COPIED, package_made_bytes(p), package_made_resident(p));
+}
+
+rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *err) {
+    if (!e || !memory || memory->struct_size != sizeof *memory)
+        return fail(err, RN_E_ARG, "rn_engine_get_memory: NULL argument or struct_size not set");
+    rn_memory m = {.struct_size = sizeof m};
+    for (size_t i = 0; i < e->n_lanes; i++) {
+        const struct lane *l = &e->lanes[i];
+        struct backend_use use;
+        rn_engine_info info = {.struct_size = sizeof info};
+        const rn_status st = rn_engine_get_info(e, i, &info, err);
+        if (st != RN_OK) return st;
+        backend_get_use(l->backend, &use);
+        if (is_first_lane_of(e, i)) add_files(&m, l);
+        add(&m, RN_MEMORY_REPACKED, l->plan.repacked_bytes, use.repacked_bytes);
+        add(&m, RN_MEMORY_KV, info.kv_bytes, use.page_bytes);
+        add(&m, RN_MEMORY_BUFFERS, l->plan.buffer_bytes, use.buffer_bytes);
+    }
+    struct process_use process;
+    process_use_read(&process);
+    add(&m, RN_MEMORY_HEAP, mem_heap_bytes(), mem_heap_bytes());
+    m.process_bytes = process.resident;
+    m.huge_bytes = process.huge;
+    *memory = m;
+    return RN_OK;
+}

@@ -1,0 +1,165 @@
+// kernels/x86/attend_avx512.c - attention over one block whose numbers stand each for itself (F32, F16) or for a scale (Q8): lanes are
+// keys while scoring and channels while summing values; every sum runs in the order of attend_ref.c.
+//
+// Few queries read the block as it lies, which then comes from memory as fast as their sums allow. For many of them it is turned
+// into floats first: once, instead of once for each group.
+#include "kernels/x86/attend_avx512.h"
+#include "kernels/x86/avx2.h"
+#include "kernels/x86/avx512.h"
+
+enum form { FORM_F32, FORM_F16, FORM_Q8 };
+static const size_t bytes_of[] = {[FORM_F32] = 4, [FORM_F16] = 2, [FORM_Q8] = 1};
+
+// 16 numbers from number i on, those of the mask; Q8's without their scale.
+ALWAYS_INLINE_512 __m512 numbers_at(const enum form f, const void *base, size_t i, __mmask16 mask) {
+    if (f == FORM_F32) return _mm512_maskz_loadu_ps(mask, (const float *)base + i);
+    if (f == FORM_F16) return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, (const uint16_t *)base + i));
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, (const int8_t *)base + i)));
+}
+enum { ALL = 0xffff };
+
+// Scores of R queries with all 64 keys. Slots that a query does not see get some number.
+ALWAYS_INLINE_512 void score(const enum form f, const int R, const struct attend_block *a, float (*p)[KV_BLOCK]) {
+    const size_t line = 64 / bytes_of[f];
+    __m512 acc[GROUP][4], scale[4];
+    UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();
+    for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
+        const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK;
+        UNROLLED for (int i = 0; i < 4 && f == FORM_Q8; i++) scale[i] = load_16_f16(scales + 16 * i);
+        for (size_t d = first; d < smaller(a->head_dim, first + KV_Q8_GROUP); d++) {
+            const size_t at = d * KV_BLOCK;
+            __m512 k[4];
+            UNROLLED for (size_t i = 0; i < KV_BLOCK; i += line) fetch(a->next_keys, bytes_of[f] * (at + i));
+            UNROLLED for (size_t i = 0; i < 4; i++) {
+                k[i] = numbers_at(f, a->keys, at + 16 * i, ALL);
+                if (f == FORM_Q8) k[i] = _mm512_mul_ps(scale[i], k[i]);
+            }
+            UNROLLED for (int r = 0; r < R; r++) {
+                const __m512 q = splat_float((const uint8_t *)a->q + (size_t)r * a->q_stride + 4 * d);
+                UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_fmadd_ps(q, k[i], acc[r][i]);
+            }
+        }
+    }
+    UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++)
+        _mm512_storeu_ps(p[r] + 16 * i, _mm512_mul_ps(_mm512_set1_ps(a->scale), acc[r][i]));
+}
+
+// Where the channels of a tile lie: V vectors from d on, the last one with the lanes of `mask`.
+struct channels {
+    size_t d;
+    __mmask16 mask;
+};
+
+// o = o * corr + sum p v over the slots of `s`, slot by slot, for some channels of R queries.
+ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
+                                  struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
+    const size_t line = 64 / bytes_of[f], n_scale = kv_q8_n_scale(a->head_dim);
+    __m512 acc[GROUP][4];
+    UNROLLED for (int r = 0; r < R; r++) {
+        UNROLLED for (int i = 0; i < V; i++) {
+            const float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
+            acc[r][i] = _mm512_mul_ps(_mm512_maskz_loadu_ps(i == V - 1 ? c.mask : ALL, o), _mm512_set1_ps(corr[r]));
+        }
+    }
+    for (size_t j = s.begin; j < s.end; j++) {
+        const size_t at = j * a->head_dim + c.d;
+        __m512 v[4];
+        UNROLLED for (size_t i = 0; i < 16 * (size_t)V; i += line) fetch(a->next_values, bytes_of[f] * (at + i));
+        UNROLLED for (size_t i = 0; i < (size_t)V; i++) {
+            v[i] = numbers_at(f, a->values, at + 16 * i, i + 1 == (size_t)V ? c.mask : ALL);
+            if (f == FORM_Q8) {
+                const float *const scales = (const float *)a->scratch + j * n_scale;
+                v[i] = _mm512_mul_ps(splat_float(scales + (c.d + 16 * i) / KV_Q8_GROUP), v[i]);
+            }
+        }
+        UNROLLED for (int r = 0; r < R; r++) {
+            UNROLLED for (int i = 0; i < V; i++) acc[r][i] =
+                _mm512_fmadd_ps(_mm512_set1_ps(p[r][j]), v[i], acc[r][i]);
+        }
+    }
+    UNROLLED for (int r = 0; r < R; r++) {
+        UNROLLED for (int i = 0; i < V; i++) _mm512_mask_storeu_ps(a->o + (size_t)r * a->head_dim + c.d + 16 * i,
+                                                                   i == V - 1 ? c.mask : ALL, acc[r][i]);
+    }
+}
+
+ALWAYS_INLINE_512 void sum_channels(const enum form f, const int R, const struct attend_block *a, struct slots s,
+                                    const float (*p)[KV_BLOCK], const float *corr) {
+    struct channels c = {0, ALL};
+    for (; c.d + 64 <= a->head_dim; c.d += 64) sum_values(f, R, 4, a, c, s, p, corr);
+    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_values(f, R, 2, a, c, s, p, corr);
+    for (; c.d < a->head_dim; c.d += 16) {
+        c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
+        sum_values(f, R, 1, a, c, s, p, corr);
+    }
+}
+
+#define DEFINE_GROUP(name, form, R)                                                                                  \
+    static void score_##name##_##R(const struct attend_block *a, float(*p)[KV_BLOCK]) { score(form, R, a, p); }      \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
+                                 const float *corr) {                                                                \
+        sum_channels(form, R, a, s, p, corr);                                                                        \
+    }
+#define DEFINE_GROUPS(name, form)                                                                                    \
+    DEFINE_GROUP(name, form, 1) DEFINE_GROUP(name, form, 2) DEFINE_GROUP(name, form, 3) DEFINE_GROUP(name, form, 4)
+DEFINE_GROUPS(f32, FORM_F32)
+DEFINE_GROUPS(f16, FORM_F16)
+DEFINE_GROUPS(q8, FORM_Q8)
+
+#define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
+static void (*const scores[][GROUP])(const struct attend_block *, float (*)[KV_BLOCK]) = {
+    GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
+static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
+
+static void attend_groups(enum form f, const struct attend_block *a) {
+    for (size_t first = 0; first < a->n_q; first += ROWS) {
+        const struct attend_block rows = queries_from(a, first, smaller(a->n_q - first, ROWS));
+        _Alignas(64) float p[ROWS][KV_BLOCK], corr[ROWS];
+        for (size_t i = 0; i < rows.n_q; i += GROUP) {
+            const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
+            scores[f][group.n_q - 1](&group, p + i);
+        }
+        softmax(&rows, p, corr);
+        for (size_t i = 0; i < rows.n_q; i += GROUP) {
+            const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
+            sum_group(sums[f], &group, p + i, corr + i);
+        }
+    }
+}
+
+// From so many queries on floats are made first.
+enum { MANY_F16 = 13, MANY_Q8 = 9 };
+
+static void attend_in_floats(const struct attend_block *a, void (*get_keys)(const void *, size_t, int, float *),
+                             void (*get_values)(const void *, size_t, int, float *)) {
+    struct attend_block floats = *a;
+    float *const keys = a->scratch, *const values = keys + KV_BLOCK * a->head_dim;
+    int n_slots = 0;
+    for (size_t i = 0; i < a->n_q; i++) n_slots = a->hi[i] > n_slots ? a->hi[i] : n_slots;
+    get_keys(a->keys, a->head_dim, n_slots, keys);
+    get_values(a->values, a->head_dim, n_slots, values);
+    floats.keys = floats.next_keys = keys;
+    floats.values = floats.next_values = values;
+    attend_groups(FORM_F32, &floats);
+}
+
+void avx512_kv_f32_attend(const struct attend_block *a) { attend_groups(FORM_F32, a); }
+
+void avx512_kv_f16_attend(const struct attend_block *a) {
+    if (a->n_q < MANY_F16)
+        attend_groups(FORM_F16, a);
+    else
+        attend_in_floats(a, avx2_kv_f16_get_keys, avx2_kv_f16_get_values);
+}
+
+// The scales of values are turned into floats in scratch: a value then takes a broadcast load.
+void avx512_kv_q8_attend(const struct attend_block *a) {
+    if (a->n_q >= MANY_Q8) {
+        attend_in_floats(a, avx2_kv_q8_get_keys, avx2_kv_q8_get_values);
+        return;
+    }
+    const uint16_t *const scales = kv_q8_scales_of(a->values, a->head_dim);
+    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->head_dim); i += 16)
+        _mm512_storeu_ps((float *)a->scratch + i, load_16_f16(scales + i));
+    attend_groups(FORM_Q8, a);
+}

@@ -1,0 +1,68 @@
+// kernels/x86/attend_groups.h - queries in groups of four, and which slots of a block they see; shared by the attention kernels.
+#ifndef RN_KERNELS_X86_ATTEND_GROUPS_H
+#define RN_KERNELS_X86_ATTEND_GROUPS_H
+
+#include "kernels/kv_layout.h"
+#include "kernels/x86/unrolled.h"
+#include <immintrin.h>
+#include <stdbool.h>
+
+enum { GROUP = 4 }; // queries that are done together: a key or value is loaded once for all of them
+
+static inline size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+// n queries of the block from the first on, as a block of their own.
+static inline struct attend_block queries_from(const struct attend_block *a, size_t first, size_t n) {
+    struct attend_block b = *a;
+    b.q = (const uint8_t *)a->q + first * a->q_stride;
+    b.n_q = n;
+    b.lo += first, b.hi += first, b.m += first, b.l += first;
+    b.o += first * a->head_dim;
+    if (first) b.next_keys = a->keys, b.next_values = a->values; // fetched ahead once
+    return b;
+}
+
+struct slots {
+    size_t begin, end;
+};
+// What all queries see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
+static inline struct slots seen_by_all(const struct attend_block *a, unsigned grain) {
+    unsigned begin = 0, end = KV_BLOCK;
+    for (size_t r = 0; r < a->n_q; r++) {
+        if (a->lo[r] > begin) begin = a->lo[r];
+        if (a->hi[r] < end) end = a->hi[r];
+    }
+    begin = (begin + grain - 1) & ~(grain - 1), end &= ~(grain - 1);
+    return begin < end ? (struct slots){begin, end} : (struct slots){KV_BLOCK, KV_BLOCK};
+}
+
+// Sums the values of some slots that all queries of the group see.
+typedef void (*sum_fn)(const struct attend_block *a, struct slots s, const float (*p)[KV_BLOCK], const float *corr);
+// Values of one group of queries, in the order of slots: those that all see are done together, the others for each query alone.
+// sums[r - 1] is for r queries. corr is used up.
+static inline void sum_group(const sum_fn *sums, const struct attend_block *a, float (*p)[KV_BLOCK], float *corr) {
+    const struct slots all = seen_by_all(a, 1);
+    for (size_t r = 0; r < a->n_q; r++) {
+        const struct attend_block one = queries_from(a, r, 1);
+        const struct slots before = {a->lo[r], smaller(a->hi[r], all.begin)};
+        if (before.begin >= before.end) continue;
+        sums[0](&one, before, (const float(*)[KV_BLOCK])(p + r), corr + r);
+        corr[r] = 1;
+    }
+    if (all.begin < all.end) sums[a->n_q - 1](a, all, (const float(*)[KV_BLOCK])p, corr);
+    for (size_t r = 0; r < a->n_q; r++) {
+        const struct attend_block one = queries_from(a, r, 1);
+        const float kept = 1;
+        if (all.end < a->hi[r])
+            sums[0](&one, (struct slots){all.end, a->hi[r]}, (const float(*)[KV_BLOCK])(p + r), &kept);
+    }
+}
+
+// A line of the block that comes next. It is fetched while the line at the same place of this one is used.
+// Always inline: GCC 12 takes a function that only fetches for one without effect and drops the call.
+static inline __attribute__((always_inline)) void fetch(const void *p, size_t at) {
+    _mm_prefetch((const char *)p + at, _MM_HINT_T1);
+}
+
+#endif
