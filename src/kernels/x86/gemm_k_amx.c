@@ -74,6 +74,7 @@ ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to
 ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *const panels[2], size_t k, size_t from,
                                       size_t n, struct columns *to) {
     const size_t b = from / 256;
+    const int n_parts = 256 / t.part;
     (void)n; // a block
     _Alignas(64) uint8_t room[256], mins[256];
     for (int p = 0; p < 2; p++) {
@@ -84,11 +85,11 @@ ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *cons
             _mm_prefetch((const char *)unit + t.panel.unit_bytes + i, _MM_HINT_T1);
         const uint8_t *const scales = t.scales(unit, room, mins);
 #pragma GCC unroll 16
-        for (int part = 0; part < 256 / t.part; part++)
+        for (int part = 0; part < n_parts; part++)
             unpack_part(t, unit, scales, part, to->planes + p * t.n_planes * TILE_BYTES);
         _mm512_store_ps(to->d[p], load_16_f16(d));
         if (!t.has_min) continue;
-        unpack_mins(mins, 256 / t.part, to->mins[p]);
+        unpack_mins(mins, n_parts, to->mins[p]);
         _mm512_store_ps(to->dmin[p], load_16_f16(d + 2 * PANEL_ROWS));
     }
 }
