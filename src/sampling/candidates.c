@@ -7,9 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-// A weight e = exp_f32(l - max) in [0, 1] as fixed point. Integers make every sum exact, so that the order of summation, and with
-// it the way a list was found, cannot change what is drawn.
-static inline uint64_t fixed_point(float e) { return (uint64_t)(int64_t)((double)e * 0x1p38 + 0.5); }
+// By how far below the largest it lies weight is tabulated: 32 and more below nothing weighs anything.
+static const float BINS_PER_UNIT = ROW_N_BINS / 32;
 
 // row_top_k() is for few of many: it wants room for 8 * k numbers, and beyond that share ordering everything is as cheap.
 static bool is_short(int32_t k, int32_t n_vocab) { return k > 0 && k <= n_vocab / 8; }
@@ -71,43 +70,34 @@ void candidates_take_from(struct candidates *c, const float *row, float floor) {
 
 // Fills the table of weights by depth below the largest, so that a list that reaches a weight is gathered at the first go.
 uint64_t candidates_row_weight(struct candidates *c, const float *row, float max) {
-    float e[512];
-    const size_t n_part = sizeof e / sizeof *e;
-    uint64_t *by_depth = c->weight_at_depth, sum = 0;
-    memset(by_depth, 0, sizeof c->weight_at_depth);
-    for (size_t at = 0; at < c->n_vocab; at += n_part) {
-        const size_t n = c->n_vocab - at < n_part ? c->n_vocab - at : n_part;
-        c->rm->exp(row + at, n, max, e);
-        for (size_t i = 0; i < n; i++) {
-            const float depth = (max - row[at + i]) * CANDIDATES_DEPTHS_PER_UNIT;
-            by_depth[depth < CANDIDATES_N_DEPTHS - 1 ? (int)depth : CANDIDATES_N_DEPTHS - 1] += fixed_point(e[i]);
-        }
-    }
-    for (int d = 0; d < CANDIDATES_N_DEPTHS; d++) sum += by_depth[d];
+    uint64_t sum = 0;
+    memset(c->weight_in_bin, 0, sizeof c->weight_in_bin);
+    c->rm->weigh(row, c->n_vocab, (struct row_depth){max, 1, BINS_PER_UNIT}, c->weight_in_bin);
+    for (int b = 0; b < ROW_N_BINS; b++) sum += c->weight_in_bin[b];
     return sum;
 }
 
 void candidates_take_weight(struct candidates *c, const float *row, float max, uint64_t need) {
     uint64_t sum = 0;
-    int n_depths = 0;
-    while (n_depths < CANDIDATES_N_DEPTHS && sum < need) sum += c->weight_at_depth[n_depths++];
-    // Rounding is monotonic: what was counted at one of these depths is not below this floor, however large the logits are.
-    candidates_take_from(c, row, max - (float)n_depths / CANDIDATES_DEPTHS_PER_UNIT);
+    int n_bins = 0;
+    while (n_bins < ROW_N_BINS && sum < need) sum += c->weight_in_bin[n_bins++];
+    // Rounding is monotonic: what was counted in one of these bins is not below this floor, however large the logits are.
+    candidates_take_from(c, row, max - (float)n_bins / BINS_PER_UNIT);
 }
 
 uint64_t candidates_weigh(struct candidates *c) {
     c->rm->exp(c->logits, c->n, c->logits[0], c->weights);
     uint64_t sum = 0;
-    for (size_t i = 0; i < c->n; i++) sum += fixed_point(c->weights[i]);
+    for (size_t i = 0; i < c->n; i++) sum += row_weight_of(c->weights[i]);
     return sum;
 }
 
-uint64_t candidates_weight(const struct candidates *c, size_t i) { return fixed_point(c->weights[i]); }
+uint64_t candidates_weight(const struct candidates *c, size_t i) { return row_weight_of(c->weights[i]); }
 
 size_t candidates_find(const struct candidates *c, uint64_t target) {
     uint64_t sum = 0;
     for (size_t i = 0; i < c->n; i++) {
-        sum += fixed_point(c->weights[i]);
+        sum += row_weight_of(c->weights[i]);
         if (sum > target) return i;
     }
     return c->n - 1;

@@ -13,9 +13,6 @@
 
 #define CANDIDATES_MAX_VOCAB (1 << 24) // so many weights of at most 2^38 sum up below 2^63
 
-// Weight is tabulated by how far below the largest it lies, in quarters; 32 and more below nothing weighs anything.
-enum { CANDIDATES_DEPTHS_PER_UNIT = 4, CANDIDATES_N_DEPTHS = 32 * CANDIDATES_DEPTHS_PER_UNIT };
-
 struct candidates {
     size_t n, cap;
     int32_t *ids;   // [cap] in order
@@ -23,9 +20,9 @@ struct candidates {
     float *weights; // [cap] of the last candidates_weigh(), before rounding to fixed point
     const struct rowmath *rm;
     size_t n_vocab;
-    uint64_t *keys;     // private: [n_vocab] scratch of ordering
-    uint64_t *keys_out; // private: [n_vocab]; NULL where the list is short: row_top_k takes it
-    uint64_t weight_at_depth[CANDIDATES_N_DEPTHS]; // private: of the row last weighed
+    uint64_t *keys;                     // private: [n_vocab] scratch of ordering
+    uint64_t *keys_out;                 // private: [n_vocab]; NULL where the list is short: row_top_k takes it
+    uint64_t weight_in_bin[ROW_N_BINS]; // private: of the row last weighed
 };
 
 // k > 0: room for lists of the k best, k <= n_vocab; k = 0: for any list.

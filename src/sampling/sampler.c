@@ -2,6 +2,7 @@
 #include "sampling/sampler.h"
 #include "base/mem.h"
 #include "base/philox.h"
+#include "sampling/head.h"
 #include "sampling/stages.h"
 #include <assert.h>
 #include <float.h>
@@ -26,18 +27,22 @@ struct sampler {
     int32_t n_vocab;
     enum stage_id chain[N_STAGES]; // the stages that are on, in their order
     size_t n_chain, first_cut;     // chain[0..first_cut) edit the row, chain[first_cut] takes the list
+    bool is_headed;                // a draw needs no list: a head of the order does
     float *row;                    // [n_vocab] the edited logits; NULL when nothing edits them
     struct history history;
     struct candidates list; // all zero when greedy
+    struct head head;
 };
 
-// A stage may work on a row, or take a list from a row, or change a list; the functions below fill what applies.
+// A stage may work on a row, or take a list from a row, or change a list, or a head; the functions below fill what applies.
 struct stage {
     const char *name;
     bool (*is_on)(const struct sampling_params *p);
     bool (*edit_row)(sampler *s, float max); // false: the caller's function says stop
+    bool reads_row;                          // the whole of it: what it gets must be in order
     void (*take)(sampler *s, const float *row, float max);
     void (*change_list)(sampler *s);
+    void (*cut_head)(sampler *s);
 };
 
 static bool bias_is_on(const struct sampling_params *p) { return p->n_bias > 0; }
@@ -76,12 +81,14 @@ static void take_top_p(sampler *s, const float *row, float max) {
     stage_take_top_p(&s->list, row, max, s->p.top_p, s->p.min_keep);
 }
 static void cut_top_p(sampler *s) { stage_cut_top_p(&s->list, s->p.top_p, s->p.min_keep); }
+static void cut_head_top_p(sampler *s) { head_cut_top_p(&s->head, s->p.top_p); }
 
 static bool min_p_is_on(const struct sampling_params *p) { return p->temp > 0 && p->min_p > 0; }
 static void take_min_p(sampler *s, const float *row, float max) {
     stage_take_min_p(&s->list, row, max, s->p.min_p, s->p.min_keep);
 }
 static void cut_min_p(sampler *s) { stage_cut_min_p(&s->list, s->p.min_p, s->p.min_keep); }
+static void cut_head_min_p(sampler *s) { head_cut_min_p(&s->head, s->p.min_p); }
 
 static bool temp_is_on(const struct sampling_params *p) { return p->temp > 0 && p->temp != 1; }
 static bool temper_row(sampler *s, float max) {
@@ -91,13 +98,13 @@ static bool temper_row(sampler *s, float max) {
 static void temper_list(sampler *s) { stage_temperature(s->list.logits, s->list.n, s->list.logits[0], s->p.temp); }
 
 static const struct stage stages[N_STAGES] = {
-    [STAGE_BIAS] = {"logit bias", bias_is_on, bias_row, NULL, NULL},
-    [STAGE_PENALTIES] = {"penalties", penalties_are_on, penalize_row, NULL, NULL},
-    [STAGE_CALLER] = {"the caller's stage", caller_is_on, call_caller, NULL, NULL},
-    [STAGE_TOP_K] = {"top-k", top_k_is_on, NULL, take_top_k, cut_top_k},
-    [STAGE_TOP_P] = {"top-p", top_p_is_on, NULL, take_top_p, cut_top_p},
-    [STAGE_MIN_P] = {"min-p", min_p_is_on, NULL, take_min_p, cut_min_p},
-    [STAGE_TEMP] = {"temperature", temp_is_on, temper_row, NULL, temper_list},
+    [STAGE_BIAS] = {"logit bias", bias_is_on, .edit_row = bias_row},
+    [STAGE_PENALTIES] = {"penalties", penalties_are_on, .edit_row = penalize_row},
+    [STAGE_CALLER] = {"the caller's stage", caller_is_on, .edit_row = call_caller, .reads_row = true},
+    [STAGE_TOP_K] = {"top-k", top_k_is_on, .take = take_top_k, .change_list = cut_top_k},
+    [STAGE_TOP_P] = {"top-p", top_p_is_on, .take = take_top_p, .change_list = cut_top_p, .cut_head = cut_head_top_p},
+    [STAGE_MIN_P] = {"min-p", min_p_is_on, .take = take_min_p, .change_list = cut_min_p, .cut_head = cut_head_min_p},
+    [STAGE_TEMP] = {"temperature", temp_is_on, .edit_row = temper_row, .reads_row = true, .change_list = temper_list},
 };
 
 static const enum stage_id orders[SAMPLING_N_ORDERS][N_STAGES] = {
@@ -113,6 +120,11 @@ static void build_chain(sampler *s) {
         if (stages[id].is_on(&s->p)) s->chain[s->n_chain++] = id;
     }
     while (s->first_cut < s->n_chain && stages[s->chain[s->first_cut]].edit_row) s->first_cut++;
+    // Top-k has its short list. min_keep is a count, which a head does not know.
+    s->is_headed = s->first_cut == s->n_chain || (s->chain[s->first_cut] != STAGE_TOP_K && s->p.min_keep <= 1);
+}
+static bool temp_comes_first(const sampler *s) {
+    return s->first_cut > 0 && s->chain[s->first_cut - 1] == STAGE_TEMP;
 }
 
 // The parameters as the stages see them: what reaches over the vocabulary is cut to it, and a denormal temperature, which
@@ -194,21 +206,30 @@ static rn_status check_row(const sampler *s, const float *row, const struct stag
                 isnan(row[bad]) ? "not a number" : "+inf");
 }
 
-// Runs the stages before the first cut. *row: the edited logits, or `logits` where nothing edits them.
-static rn_status edit_row(sampler *s, const float *logits, const float **row, float *max, rn_error *err) {
-    rn_status st = check_row(s, logits, NULL, max, err);
+// The first n_edits stages, on a copy of the row. Bias and penalties leave a number that is none, or too many infinities, to be seen
+// after them: unless it must be known which stage it was (`each`), the row is looked at only where one reads all of it, and at the end.
+static rn_status run_edits(sampler *s, const float *logits, size_t n_edits, bool each, float *max, rn_error *err) {
+    rn_status st = RN_OK;
+    if (each || stages[s->chain[0]].reads_row) st = check_row(s, logits, NULL, max, err);
     if (st) return st;
-    *row = logits;
-    if (s->first_cut == 0) return RN_OK;
     memcpy(s->row, logits, (size_t)s->n_vocab * sizeof *s->row);
-    *row = s->row;
-    for (size_t i = 0; i < s->first_cut; i++) {
-        const struct stage *stage = &stages[s->chain[i]];
+    for (size_t i = 0; i < n_edits; i++) {
+        const struct stage *const stage = &stages[s->chain[i]];
         if (!stage->edit_row(s, *max)) return fail(err, RN_E_CANCELLED, "%s: asked to end the stream", stage->name);
-        st = check_row(s, s->row, stage, max, err);
+        if (each || i + 1 == n_edits || stages[s->chain[i + 1]].reads_row) st = check_row(s, s->row, stage, max, err);
         if (st) return st;
     }
     return RN_OK;
+}
+
+// Runs stages before the first cut. *row: the edited logits, or `logits` where nothing edits them; *max: their largest.
+static rn_status edit_row(sampler *s, const float *logits, size_t n_edits, const float **row, float *max,
+                          rn_error *err) {
+    *row = n_edits > 0 ? s->row : logits;
+    if (n_edits == 0) return check_row(s, logits, NULL, max, err);
+    const bool each = caller_is_on(&s->p); // a stage of the caller's runs once, whatever comes of it
+    const rn_status st = run_edits(s, logits, n_edits, each, max, err);
+    return st && !each ? run_edits(s, logits, n_edits, true, max, err) : st;
 }
 
 static void run_cuts(sampler *s, const float *row, float max) {
@@ -216,39 +237,35 @@ static void run_cuts(sampler *s, const float *row, float max) {
     for (size_t i = s->first_cut + 1; i < s->n_chain; i++) stages[s->chain[i]].change_list(s);
 }
 
-// The weight at which the draw falls: below total, which a product rounded up could reach.
-static uint64_t draw_target(double u, uint64_t total) {
-    const uint64_t target = (uint64_t)(u * (double)total);
-    return target < total ? target : total - 1;
+static int32_t draw_from_list(sampler *s, const float *row, float max, double u) {
+    run_cuts(s, row, max);
+    return s->list.ids[candidates_find(&s->list, draw_target(u, candidates_weigh(&s->list)))];
 }
 
-static int32_t first_equal(const float *row, float value) {
-    int32_t i = 0;
-    while (row[i] != value) i++;
-    return i;
+static int32_t draw_from_head(sampler *s, const float *row, float max, double u) {
+    const bool first = temp_comes_first(s);
+    head_begin(&s->head, &s->list, row, max, first ? s->p.temp : 0);
+    for (size_t i = s->first_cut; i < s->n_chain; i++)
+        if (stages[s->chain[i]].cut_head) stages[s->chain[i]].cut_head(s);
+    return head_draw(&s->head, first || !temp_is_on(&s->p) ? 0 : s->p.temp, u);
+}
+
+static int32_t first_equal(const sampler *s, const float *row, float max) {
+    int32_t first = 0;
+    s->rm->select_ge(row, (size_t)s->n_vocab, max, &first, 1);
+    return first;
 }
 
 rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32_t *token, rn_error *err) {
     const float *row;
     float max;
-    const rn_status st = edit_row(s, logits, &row, &max, err);
+    const size_t n_edits = s->first_cut - (s->is_headed && temp_comes_first(s) ? 1 : 0); // heads see to temperatures
+    const rn_status st = edit_row(s, logits, n_edits, &row, &max, err);
     if (st) return fail_in(err, st, "position %u", position);
-    if (s->p.temp == 0) {
-        *token = first_equal(row, max);
-        return RN_OK;
-    }
     const double u = philox_uniform(s->p.seed, s->p.choice, position, PHILOX_SAMPLE);
-    uint64_t target;
-    if (s->first_cut < s->n_chain) {
-        run_cuts(s, row, max);
-        target = draw_target(u, candidates_weigh(&s->list));
-    } else {
-        // Nothing is cut: only the head of the order up to the token drawn is needed.
-        target = draw_target(u, candidates_row_weight(&s->list, row, max));
-        candidates_take_weight(&s->list, row, max, target + 1);
-        candidates_weigh(&s->list);
-    }
-    *token = s->list.ids[candidates_find(&s->list, target)];
+    *token = s->p.temp == 0 ? first_equal(s, row, max)
+             : s->is_headed ? draw_from_head(s, row, max, u)
+                            : draw_from_list(s, row, max, u);
     return RN_OK;
 }
 
@@ -256,13 +273,13 @@ rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, fl
                                rn_error *err) {
     const float *row;
     float max;
-    const rn_status st = edit_row(s, logits, &row, &max, err);
+    const rn_status st = edit_row(s, logits, s->first_cut, &row, &max, err);
     if (st) return st;
     *n = 0;
     if (max_n == 0) return RN_OK;
     if (s->p.temp == 0) {
         *n = 1;
-        ids[0] = first_equal(row, max);
+        ids[0] = first_equal(s, row, max);
         probs[0] = 1;
         return RN_OK;
     }

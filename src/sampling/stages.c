@@ -18,14 +18,19 @@ void stage_temperature(float *x, size_t n, float max, float temp) {
     for (size_t i = 0; i < n; i++) x[i] = (x[i] - max) / temp;
 }
 
-// The weight that the head of the order must reach, in 1..total.
-static uint64_t top_p_need(float top_p, uint64_t total) {
+uint64_t top_p_need(float top_p, uint64_t total) {
     const double need = ceil((double)top_p * (double)total);
     if (need < 1) return 1;
     return need < (double)total ? (uint64_t)need : total;
 }
 
-static float min_p_floor(float max, float min_p) { return (float)((double)max + log_f64((double)min_p)); }
+float min_p_floor(float max, float min_p) { return (float)((double)max + log_f64((double)min_p)); }
+
+// A product rounded up could reach total.
+uint64_t draw_target(double u, uint64_t total) {
+    const uint64_t target = (uint64_t)(u * (double)total);
+    return target < total ? target : total - 1;
+}
 
 static void shorten(struct candidates *c, size_t n, int32_t keep) {
     if (n < (size_t)keep) n = (size_t)keep;

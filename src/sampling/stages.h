@@ -18,6 +18,12 @@ void stage_penalties(float *row, const struct history *h, float repeat, float fr
 // x = (x - max) / temp; for a row and for a list alike.
 void stage_temperature(float *x, size_t n, float max, float temp);
 
+// The weight that the head of the order must reach, in 1..total.
+uint64_t top_p_need(float top_p, uint64_t total);
+float min_p_floor(float max, float min_p);
+// The weight at which a draw falls: below total.
+uint64_t draw_target(double u, uint64_t total);
+
 // At least `keep` candidates are left where there are so many.
 void stage_take_top_k(struct candidates *c, const float *row, int32_t k, int32_t keep);
 void stage_take_top_p(struct candidates *c, const float *row, float max, float top_p, int32_t keep);

@@ -137,11 +137,11 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     return same;
 }
 
-// Instrumented, ref takes its time, and each set asks it again: a part of the cases, which goes round all row counts and data.
+// Instrumented, ref takes its time, and each set asks it again: then a part of the cases, which goes round all counts and data.
 #ifdef TESTS_SANITIZED
-enum { MATMUL_EVERY = 5 };
+enum { EVERY = 7 };
 #else
-enum { MATMUL_EVERY = 1 };
+enum { EVERY = 1 };
 #endif
 
 static void check_matmul_type(const struct kernel_set *set, enum tensor_type type, bool gemm) {
@@ -156,7 +156,7 @@ static void check_matmul_type(const struct kernel_set *set, enum tensor_type typ
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < COUNT(n_outs); j++)
             for (enum data kind = 0; kind < DATA_N; kind++, i_case++) {
-                if (i_case % MATMUL_EVERY != 0) continue;
+                if (i_case % EVERY != 0) continue;
                 rng_start(info->name, i_case);
                 const struct shape s = {info->block_len * counts[i], n_outs[j],
                                         row_counts[i_case % COUNT(row_counts)]};
@@ -377,6 +377,47 @@ static void check_rows(const struct kernel_set *set) {
         }
 }
 
+// Sums of weights by bin, and the members of one bin; rows as they must be: no NaN, nothing above the largest.
+static bool bins_case(const struct kernel_set *set, size_t n, struct row_depth d, enum data kind) {
+    struct guarded x = guarded_new(4 * n, 4 * below(16));
+    struct output sums[2] = {output_new(8 * ROW_N_BINS), output_new(8 * ROW_N_BINS)};
+    struct output members[2] = {output_new(4 * n + 4), output_new(4 * n + 4)};
+    float *const row = (float *)(void *)x.data;
+    fill_floats(row, n, kind);
+    for (size_t i = 0; i < n; i++)
+        if (below(16) == 0) row[i] = -INFINITY;
+    d.max = n ? ref->row.max(row, n) : 0;
+    if (d.max == -INFINITY) d.max = 0;
+    const int bin = n ? row_bin_of(d, row_depth_of(d, row[below(n)])) : 0;
+    const size_t room = below(2) ? n : n / 4;
+    for (int i = 0; i < 2; i++) {
+        const struct rowmath *const rm = i ? &ref->row : &set->row;
+        int32_t *const idx = (int32_t *)(void *)members[i].data;
+        rm->weigh(row, n, d, (uint64_t *)(void *)sums[i].data); // adds to what is there
+        const size_t count = rm->select_bin(row, n, d, bin, idx, room);
+        if (count > room) memset(idx, 0, 4 * room);
+        idx[n] = (int32_t)count;
+    }
+    const bool same = same_bytes(&sums[0], &sums[1]) && same_bytes(&members[0], &members[1]);
+    for (int i = 0; i < 2; i++) output_free(&sums[i]), output_free(&members[i]);
+    guarded_free(&x);
+    return CHECK(same);
+}
+
+static void check_bins(const struct kernel_set *set) {
+    static const size_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 33, 100, 1027};
+    static const struct row_depth depths[] = {
+        {0, 1, 32}, {0, 0.7f, 32}, {0, 1, 65536}, {0, 1e-30f, 64}, {0, 90, 256}};
+    for (size_t i = 0; i < 30 * COUNT(sizes) && op_wanted("row_weigh row_select_bin"); i++) {
+        const enum data kind = (enum data)(i % DATA_N);
+        const struct row_depth d = depths[i % COUNT(depths)];
+        rng_start("row_weigh", i);
+        NOTE(set, "row_weigh", "%s n %zu temp %g scale %g", data_names[kind], sizes[i / 30], (double)d.temp,
+             (double)d.scale);
+        if (!bins_case(set, sizes[i / 30], d, kind)) break;
+    }
+}
+
 static void check_rope(const struct kernel_set *set) {
     static const size_t n_rots[] = {0, 2, 4, 6, 8, 10, 16, 34, 64, 128};
     COVER(rope);
@@ -491,7 +532,7 @@ static void check_attend(const struct kernel_set *set) {
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
         snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
-        for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i++) {
+        for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i += EVERY) {
             const enum data kind = (enum data)(i % DATA_N);
             const size_t head_dim = head_dims[i / 3 / COUNT(n_qs)], n_q = n_qs[i / 3 % COUNT(n_qs)];
             rng_start(op, i);
@@ -552,6 +593,7 @@ TEST(matrix_products_of_every_set_have_the_bits_of_ref) { for_each_set(check_mat
 TEST(prepared_activations_of_every_set_have_the_bits_of_ref) { for_each_set(check_prepare_act); }
 TEST(kv_codecs_of_every_set_have_the_bits_of_ref) { for_each_set(check_kv); }
 TEST(row_functions_of_every_set_have_the_bits_of_ref) { for_each_set(check_rows); }
+TEST(sums_by_bin_of_every_set_have_the_bits_of_ref) { for_each_set(check_bins); }
 TEST(rotations_of_every_set_have_the_bits_of_ref) { for_each_set(check_rope); }
 TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
 TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }

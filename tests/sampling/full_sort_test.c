@@ -121,12 +121,18 @@ static void row_steps(float *row, int32_t n) { // around the depths at which sel
     static const float at[] = {0, -4, -8, -16, -26.9f, -27.2f, -32, -64};
     for (int32_t i = 0; i < n; i++) row[i] = at[below(8)];
 }
+static void row_flat(float *row, int32_t n) { // all within a few of the widest depths
+    for (int32_t i = 0; i < n; i++) row[i] = 7 + 0.01f * gauss();
+}
+static void row_small(float *row, int32_t n) { // differences that a division by a temperature makes denormal: zeros
+    for (int32_t i = 0; i < n; i++) row[i] = gauss() * 1e-37f;
+}
 static const struct {
     const char *name;
     void (*fill)(float *row, int32_t n);
 } rows[] = {{"noise", row_noise}, {"ties", row_ties},   {"gaps", row_gaps}, {"equal", row_equal},
             {"huge", row_huge},   {"large", row_large}, {"tiny", row_tiny}, {"zeros", row_zeros},
-            {"peak", row_peak},   {"steps", row_steps}};
+            {"peak", row_peak},   {"steps", row_steps}, {"flat", row_flat}, {"small", row_small}};
 
 static void random_params(struct sampling_params *p, int32_t n_vocab) {
     static const float temps[] = {0.1f, 0.7f, 1, 1, 1.5f, 5}, top_ps[] = {0, 0.1f, 0.5f, 0.9f, 0.999f, 1, 1, 1};

@@ -54,6 +54,8 @@ float ref_row_sum_squares(const float *x, size_t n);
 float ref_row_sum_exp(const float *x, size_t n, float m);
 void ref_row_exp(const float *x, size_t n, float m, float *y);
 size_t ref_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+void ref_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
+size_t ref_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void ref_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void ref_add(float *y, const float *x, size_t n);

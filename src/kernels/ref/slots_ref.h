@@ -39,7 +39,8 @@
     .prepare_act = {ref_prepare_f32, ref_prepare_bf16, ref_prepare_q8_32, ref_prepare_q8_256},             \
     .kv = {REF_KV("f16", ACT_F32, f16), REF_KV("f32", ACT_F32, f32), REF_KV("q8", ACT_F32, q8),            \
            REF_KV("bf16", ACT_BF16, bf16)},                                                                \
-    .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge},            \
+    .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge,             \
+            ref_row_weigh, ref_row_select_bin},                                                            \
     .rms_norm = ref_rms_norm, .add = ref_add, .silu_mul = ref_silu_mul, .rope = ref_rope,                  \
     .attend_merge = ref_attend_merge, .attend_finish = ref_attend_finish, .int8_probe = ref_int8_probe
 // clang-format on

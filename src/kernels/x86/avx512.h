@@ -27,6 +27,8 @@ float avx512_row_sum_squares(const float *x, size_t n);
 float avx512_row_sum_exp(const float *x, size_t n, float m);
 void avx512_row_exp(const float *x, size_t n, float m, float *y);
 size_t avx512_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+void avx512_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
+size_t avx512_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void avx512_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void avx512_add(float *y, const float *x, size_t n);

@@ -43,4 +43,16 @@ ALWAYS_INLINE_512 float sum_of_lanes(__m512 s) {
     return _mm_cvtss_f32(_mm_add_ss(s2, _mm_movehdup_ps(s2)));
 }
 
+// The indices of the lanes `found`, from i on, go to idx[count] and further, as far as there is room. Gives the new count.
+ALWAYS_INLINE_512 size_t put_found(__mmask16 found, size_t i, int32_t *idx, size_t count, size_t max) {
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const size_t n = (size_t)__builtin_popcount(found);
+    if (count < max) {
+        const size_t room = max - count;
+        const __m512i packed = _mm512_maskz_compress_epi32(found, _mm512_add_epi32(lanes, _mm512_set1_epi32((int)i)));
+        _mm512_mask_storeu_epi32(idx + count, first_lanes(n < room ? n : room), packed);
+    }
+    return count + n;
+}
+
 #endif

@@ -59,18 +59,6 @@ void avx512_row_exp(const float *x, size_t n, float m, float *y) {
     }
 }
 
-// The indices of the lanes `found`, from i on, go to idx[count] and further, as far as there is room. Gives the new count.
-ALWAYS_INLINE_512 size_t put_found(__mmask16 found, size_t i, int32_t *idx, size_t count, size_t max) {
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const size_t n = (size_t)__builtin_popcount(found);
-    if (count < max) {
-        const size_t room = max - count;
-        const __m512i packed = _mm512_maskz_compress_epi32(found, _mm512_add_epi32(lanes, _mm512_set1_epi32((int)i)));
-        _mm512_mask_storeu_epi32(idx + count, first_lanes(n < room ? n : room), packed);
-    }
-    return count + n;
-}
-
 // Mostly nothing is found: four vectors are looked at together.
 size_t avx512_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
     const __m512 vt = _mm512_set1_ps(t);

@@ -39,7 +39,8 @@
     .kv[KV_F32].attend = avx2_kv_f32_attend,                                                                  \
     .kv[KV_Q8].attend = avx2_kv_q8_attend,                                                                    \
     .kv[KV_BF16].attend = avx2_kv_bf16_attend,                                                                \
-    .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge},          \
+    .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge,        \
+            avx2_row_weigh, avx2_row_select_bin},                                                          \
     .rms_norm = avx2_rms_norm, .add = avx2_add, .silu_mul = avx2_silu_mul, .rope = avx2_rope,                 \
     .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish, .int8_probe = avx2_int8_probe
 // clang-format on

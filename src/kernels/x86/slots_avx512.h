@@ -5,9 +5,9 @@
 #include "kernels/x86/avx512.h"
 #include "kernels/x86/slots_avx2.h"
 
-#define AVX512_MATMUL(act, type) {"avx512", act, panel_##type##_bytes, panel_##type##_pack, avx512_matmul_##type}
+#define AVX512_MATMUL(act, type) {"avx512", act, panel_##type##_bytes, avx2_pack_##type, avx512_matmul_##type}
 #define AVX512_MATMUL_BF16                                                                                           \
-    {"avx512",           ACT_BF16, panel_bf16_bytes,         panel_bf16_pack,                                        \
+    {"avx512",           ACT_BF16, panel_bf16_bytes,         avx2_pack_bf16,                                         \
      avx512_matmul_bf16, 3,        avx512_gemm_bf16_scratch, avx512_gemm_bf16}
 
 // clang-format off
@@ -18,7 +18,8 @@
     .matmul[TENSOR_BF16] = AVX512_MATMUL_BF16,                                                                \
     .prepare_act[ACT_BF16] = avx512_prepare_bf16,                                                             \
     .prepare_act[ACT_Q8_256] = avx512_prepare_q8_256,                                                         \
-    .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge},\
+    .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge,\
+            avx512_row_weigh, avx512_row_select_bin},                                                     \
     .rms_norm = avx512_rms_norm, .add = avx512_add, .silu_mul = avx512_silu_mul, .rope = avx512_rope,         \
     .kv[KV_F16].attend = avx512_kv_f16_attend,                                                                \
     .kv[KV_F32].attend = avx512_kv_f32_attend,                                                                \
