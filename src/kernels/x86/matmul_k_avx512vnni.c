@@ -227,40 +227,40 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
     }
 }
 
-#define DEFINE_DIRECT(type, R)                                                                                       \
+#define K_TYPE(...) ((struct k_type){__VA_ARGS__})
+#define DEFINE_DIRECT(type, kind, R)                                                                                 \
     static void type##_direct_##R(const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,      \
                                   size_t out_stride, __mmask16 valid) {                                              \
-        direct_tile(type##_kind, R, panel, k, x, act_stride, out, out_stride, valid);                                \
+        direct_tile(kind, R, panel, k, x, act_stride, out, out_stride, valid);                                       \
     }
-#define DEFINE_ROWS(type, name, P, R)                                                                                \
+#define DEFINE_ROWS(type, kind, name, P, R)                                                                          \
     static void type##_##name##_##R(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc) {   \
-        add_block(type##_kind, P, R, false, w, act, act_stride, acc);                                                \
+        add_block(kind, P, R, false, w, act, act_stride, acc);                                                       \
     }
-#define DEFINE_MATMUL_K(type, ...)                                                                                   \
-    static const struct k_type type##_kind = {__VA_ARGS__};                                                          \
-    DEFINE_DIRECT(type, 1)                                                                                           \
-    DEFINE_DIRECT(type, 2)                                                                                           \
-    DEFINE_DIRECT(type, 3)                                                                                           \
-    DEFINE_DIRECT(type, 4)                                                                                           \
-    DEFINE_ROWS(type, one, 1, 1)                                                                                     \
-    DEFINE_ROWS(type, one, 1, 2)                                                                                     \
-    DEFINE_ROWS(type, one, 1, 4)                                                                                     \
-    DEFINE_ROWS(type, one, 1, 8)                                                                                     \
-    DEFINE_ROWS(type, pair, 2, 1)                                                                                    \
-    DEFINE_ROWS(type, pair, 2, 2)                                                                                    \
-    DEFINE_ROWS(type, pair, 2, 4)                                                                                    \
-    DEFINE_ROWS(type, pair, 2, 6)                                                                                    \
+#define DEFINE_MATMUL_K(type, kind)                                                                                  \
+    DEFINE_DIRECT(type, kind, 1)                                                                                     \
+    DEFINE_DIRECT(type, kind, 2)                                                                                     \
+    DEFINE_DIRECT(type, kind, 3)                                                                                     \
+    DEFINE_DIRECT(type, kind, 4)                                                                                     \
+    DEFINE_ROWS(type, kind, one, 1, 1)                                                                               \
+    DEFINE_ROWS(type, kind, one, 1, 2)                                                                               \
+    DEFINE_ROWS(type, kind, one, 1, 4)                                                                               \
+    DEFINE_ROWS(type, kind, one, 1, 8)                                                                               \
+    DEFINE_ROWS(type, kind, pair, 2, 1)                                                                              \
+    DEFINE_ROWS(type, kind, pair, 2, 2)                                                                              \
+    DEFINE_ROWS(type, kind, pair, 2, 4)                                                                              \
+    DEFINE_ROWS(type, kind, pair, 2, 6)                                                                              \
     void avx512vnni_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,            \
                                   size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                 \
         static const struct k_tiles tiles = {{type##_direct_1, type##_direct_2, type##_direct_3, type##_direct_4},   \
                                              {type##_one_8, type##_one_4, type##_one_2, type##_one_1},               \
                                              {type##_pair_6, type##_pair_4, type##_pair_2, type##_pair_1}};          \
         (void)row_bytes;                                                                                             \
-        matmul_k(type##_kind, &tiles, panel_##type##_bytes(k), w, n_out, k, x, act_stride, n_rows, out, out_stride); \
+        matmul_k(kind, &tiles, panel_##type##_bytes(k), w, n_out, k, x, act_stride, n_rows, out, out_stride);        \
     }
-DEFINE_MATMUL_K(q2_k, panel_q2_k, 16, 4, true, 0, true, false, q2_k_scales, q2_k_group)
-DEFINE_MATMUL_K(q3_k, panel_q3_k, 16, 4, true, 4, false, true, q3_k_scales, q3_k_group)
-DEFINE_MATMUL_K(q4_k, panel_q4_k, 32, 4, true, 0, true, false, q4_k_scales, q4_k_group)
-DEFINE_MATMUL_K(q5_k, panel_q5_k, 32, 8, false, 0, true, false, q4_k_scales, q5_k_group)
-DEFINE_MATMUL_K(q6_k, panel_q6_k, 16, 4, false, 32, false, true, q6_k_scales, q6_k_group)
-DEFINE_MATMUL_K(iq4_xs, panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_group)
+DEFINE_MATMUL_K(q2_k, K_TYPE(panel_q2_k, 16, 4, true, 0, true, false, q2_k_scales, q2_k_group))
+DEFINE_MATMUL_K(q3_k, K_TYPE(panel_q3_k, 16, 4, true, 4, false, true, q3_k_scales, q3_k_group))
+DEFINE_MATMUL_K(q4_k, K_TYPE(panel_q4_k, 32, 4, true, 0, true, false, q4_k_scales, q4_k_group))
+DEFINE_MATMUL_K(q5_k, K_TYPE(panel_q5_k, 32, 8, false, 0, true, false, q4_k_scales, q5_k_group))
+DEFINE_MATMUL_K(q6_k, K_TYPE(panel_q6_k, 16, 4, false, 32, false, true, q6_k_scales, q6_k_group))
+DEFINE_MATMUL_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_group))
