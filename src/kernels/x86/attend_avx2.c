@@ -35,11 +35,11 @@ ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_blo
         for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
             const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK + j;
             UNROLLED for (int i = 0; i < V && f == FORM_Q8; i++) scale[i] = load_f16(scales + 8 * i);
+            if (f == FORM_Q8) fetch(a->next_keys, (a->head_dim + first / 16) * KV_BLOCK + 2 * j, 16 * (size_t)V);
             for (size_t d = first; d < smaller(a->head_dim, first + KV_Q8_GROUP); d++) {
                 const size_t at = d * KV_BLOCK + j;
                 __m256 k[4];
-                for (size_t i = 0; i < 8 * (size_t)V; i += 16)
-                    if (bytes * (j + i) % 64 == 0) fetch(a->next_keys, bytes * (at + i));
+                fetch(a->next_keys, bytes * (j * a->head_dim + d * 8 * (size_t)V), bytes * 8 * (size_t)V);
                 UNROLLED for (int i = 0; i < V; i++) {
                     k[i] = numbers_at(f, a->keys, at + 8 * (size_t)i);
                     if (f == FORM_Q8) k[i] = _mm256_mul_ps(scale[i], k[i]);
@@ -87,8 +87,7 @@ ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const
     }
     for (size_t j = s.begin; j < s.end; j++) {
         __m256 v[4];
-        for (size_t d = c.d; d < c.d + 8 * (size_t)V; d += 16)
-            if (bytes_of[f] * d % 64 == 0) fetch(a->next_values, bytes_of[f] * (j * a->head_dim + d));
+        fetch(a->next_values, bytes_of[f] * (c.d * KV_BLOCK + j * 8 * (size_t)V), bytes_of[f] * 8 * (size_t)V);
         load_values(f, V, a, j, c, v);
         UNROLLED for (int r = 0; r < R; r++) {
             UNROLLED for (int i = 0; i < V; i++) acc[r][i] = _mm256_fmadd_ps(splat_f32(&p[r][j]), v[i], acc[r][i]);

@@ -7,29 +7,41 @@
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/avx512.h"
 
-enum form { FORM_F32, FORM_F16, FORM_Q8 };
-static const size_t bytes_of[] = {[FORM_F32] = 4, [FORM_F16] = 2, [FORM_Q8] = 1};
+// FORM_CACHED: floats that lie in a cache, so that nothing is fetched ahead.
+enum form { FORM_F32, FORM_F16, FORM_Q8, FORM_CACHED };
+static const size_t bytes_of[] = {[FORM_F32] = 4, [FORM_F16] = 2, [FORM_Q8] = 1, [FORM_CACHED] = 4};
 
 // 16 numbers from number i on, those of the mask; Q8's without their scale.
 ALWAYS_INLINE_512 __m512 numbers_at(const enum form f, const void *base, size_t i, __mmask16 mask) {
-    if (f == FORM_F32) return _mm512_maskz_loadu_ps(mask, (const float *)base + i);
+    if (f == FORM_F32 || f == FORM_CACHED) return _mm512_maskz_loadu_ps(mask, (const float *)base + i);
     if (f == FORM_F16) return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, (const uint16_t *)base + i));
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_maskz_loadu_epi8(mask, (const int8_t *)base + i)));
 }
 enum { ALL = 0xffff };
 
+// The lines that are wanted some time after numbers [i, i + n) of a part of the block.
+ALWAYS_INLINE_512 void fetch_after(const enum form f, const struct attend_block *a, bool keys, size_t i, size_t n) {
+    const size_t bytes = bytes_of[f], part_bytes = bytes * KV_BLOCK * a->head_dim;
+    if (f == FORM_Q8) {
+        fetch(keys ? a->next_keys : a->next_values, i, n);
+    } else if (f != FORM_CACHED) {
+        UNROLLED for (size_t line = 0; line < bytes * n; line += 64)
+            fetch_soon(keys ? a->keys : a->values, part_bytes, bytes * i + line, keys ? a->values : a->next_keys);
+    }
+}
+
 // Scores of R queries with all 64 keys. Slots that a query does not see get some number.
 ALWAYS_INLINE_512 void score(const enum form f, const int R, const struct attend_block *a, float (*p)[KV_BLOCK]) {
-    const size_t line = 64 / bytes_of[f];
     __m512 acc[GROUP][4], scale[4];
     UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();
     for (size_t first = 0; first < a->head_dim; first += KV_Q8_GROUP) {
         const uint16_t *const scales = kv_q8_scales_of(a->keys, a->head_dim) + first / KV_Q8_GROUP * KV_BLOCK;
         UNROLLED for (int i = 0; i < 4 && f == FORM_Q8; i++) scale[i] = load_16_f16(scales + 16 * i);
+        if (f == FORM_Q8) fetch(a->next_keys, (a->head_dim + first / 16) * KV_BLOCK, 2 * KV_BLOCK);
         for (size_t d = first; d < smaller(a->head_dim, first + KV_Q8_GROUP); d++) {
             const size_t at = d * KV_BLOCK;
             __m512 k[4];
-            UNROLLED for (size_t i = 0; i < KV_BLOCK; i += line) fetch(a->next_keys, bytes_of[f] * (at + i));
+            fetch_after(f, a, true, at, KV_BLOCK);
             UNROLLED for (size_t i = 0; i < 4; i++) {
                 k[i] = numbers_at(f, a->keys, at + 16 * i, ALL);
                 if (f == FORM_Q8) k[i] = _mm512_mul_ps(scale[i], k[i]);
@@ -53,7 +65,7 @@ struct channels {
 // o = o * corr + sum p v over the slots of `s`, slot by slot, for some channels of R queries.
 ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
                                   struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
-    const size_t line = 64 / bytes_of[f], n_scale = kv_q8_n_scale(a->head_dim);
+    const size_t n_scale = kv_q8_n_scale(a->head_dim);
     __m512 acc[GROUP][4];
     UNROLLED for (int r = 0; r < R; r++) {
         UNROLLED for (int i = 0; i < V; i++) {
@@ -64,7 +76,7 @@ ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, c
     for (size_t j = s.begin; j < s.end; j++) {
         const size_t at = j * a->head_dim + c.d;
         __m512 v[4];
-        UNROLLED for (size_t i = 0; i < 16 * (size_t)V; i += line) fetch(a->next_values, bytes_of[f] * (at + i));
+        fetch_after(f, a, false, at, 16 * (size_t)V);
         UNROLLED for (size_t i = 0; i < (size_t)V; i++) {
             v[i] = numbers_at(f, a->values, at + 16 * i, i + 1 == (size_t)V ? c.mask : ALL);
             if (f == FORM_Q8) {
@@ -105,11 +117,12 @@ ALWAYS_INLINE_512 void sum_channels(const enum form f, const int R, const struct
 DEFINE_GROUPS(f32, FORM_F32)
 DEFINE_GROUPS(f16, FORM_F16)
 DEFINE_GROUPS(q8, FORM_Q8)
+DEFINE_GROUPS(cached, FORM_CACHED)
 
 #define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
 static void (*const scores[][GROUP])(const struct attend_block *, float (*)[KV_BLOCK]) = {
-    GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
-static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
+    GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8), GROUPS(score, cached)};
+static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8), GROUPS(sum, cached)};
 
 static void attend_groups(enum form f, const struct attend_block *a) {
     for (size_t first = 0; first < a->n_q; first += ROWS) {
@@ -127,8 +140,8 @@ static void attend_groups(enum form f, const struct attend_block *a) {
     }
 }
 
-// From so many queries on floats are made first.
-enum { MANY_F16 = 13, MANY_Q8 = 9 };
+// From so many queries on floats are made first, or are read so often that they may be taken for cached.
+enum { MANY_F32 = 17, MANY_F16 = 13, MANY_Q8 = 9 };
 
 static void attend_in_floats(const struct attend_block *a, void (*get_keys)(const void *, size_t, int, float *),
                              void (*get_values)(const void *, size_t, int, float *)) {
@@ -138,12 +151,14 @@ static void attend_in_floats(const struct attend_block *a, void (*get_keys)(cons
     for (size_t i = 0; i < a->n_q; i++) n_slots = a->hi[i] > n_slots ? a->hi[i] : n_slots;
     get_keys(a->keys, a->head_dim, n_slots, keys);
     get_values(a->values, a->head_dim, n_slots, values);
-    floats.keys = floats.next_keys = keys;
-    floats.values = floats.next_values = values;
-    attend_groups(FORM_F32, &floats);
+    floats.keys = keys;
+    floats.values = values;
+    attend_groups(FORM_CACHED, &floats);
 }
 
-void avx512_kv_f32_attend(const struct attend_block *a) { attend_groups(FORM_F32, a); }
+void avx512_kv_f32_attend(const struct attend_block *a) {
+    attend_groups(a->n_q < MANY_F32 ? FORM_F32 : FORM_CACHED, a);
+}
 
 void avx512_kv_f16_attend(const struct attend_block *a) {
     if (a->n_q < MANY_F16)

@@ -13,7 +13,7 @@ enum { FEW = 3 }; // up to so many queries AVX-512 is the faster
 // 16 lines of what comes next, after each product: more at a time would wait for each other. The first 16 queries alone ask for them.
 ALWAYS_INLINE_512 void fetch_lines(const void *next, const void *now, size_t at) {
     if (next == now) return;
-    for (size_t i = 0; i < 16; i++) fetch(next, at + 64 * i);
+    fetch(next, at, 16 * 64);
 }
 
 // p = q . k for all 64 keys, unscaled: four tiles of sums, for each 32 channels one tile of queries.

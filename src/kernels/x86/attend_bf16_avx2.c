@@ -33,7 +33,7 @@ ALWAYS_INLINE void score(const int R, const struct attend_block *a, const float 
             for (size_t i = first; i < smaller(n_pairs, first + 16); i++) {
                 const size_t at = 4 * (i * KV_BLOCK + j);
                 __m256 k0, k1;
-                if (j % 16 == 0) fetch(a->next_keys, at);
+                fetch(a->next_keys, 4 * (j * n_pairs + 8 * i), 32);
                 pairs_at((const uint8_t *)a->keys + at, &k0, &k1);
                 UNROLLED for (int r = 0; r < R; r++) {
                     even[r] = _mm256_fmadd_ps(splat_f32(q + (size_t)r * pad + 2 * i), k0, even[r]);
@@ -95,7 +95,7 @@ ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct 
         }
         for (size_t j = begin; j < end; j += 2) {
             __m256 v[2];
-            if (c.d % 16 == 0) fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d));
+            fetch(a->next_values, 4 * (half / 2 * a->head_dim + c.d * 16 + (j - half) * 4), 32);
             values_at(a, j, c, &v[0], &v[1]);
             UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 2; i++) chain[r][i] =
                 _mm256_fmadd_ps(splat_f32(&p[r][j + (size_t)i]), v[i], chain[r][i]);

@@ -34,8 +34,8 @@ ALWAYS_INLINE_512 void score(const int R, const struct attend_block *a, const fl
             for (size_t i = first; i < smaller(n_pairs, first + 16); i++) {
                 const size_t at = 4 * (i * KV_BLOCK + j);
                 __m512 k[2][2];
+                fetch(a->next_keys, 4 * (j * n_pairs + 32 * i), 128);
                 UNROLLED for (size_t v = 0; v < 2; v++) {
-                    fetch(a->next_keys, at + 64 * v);
                     pairs_at((const uint8_t *)a->keys + at + 64 * v, 0xffff, &k[v][0], &k[v][1]);
                 }
                 UNROLLED for (int r = 0; r < R; r++) UNROLLED for (size_t h = 0; h < 2; h++) {
@@ -93,8 +93,8 @@ ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_bl
     }
     for (size_t j = begin; j < end; j += 2) {
         __m512 v[2][2];
-        UNROLLED for (size_t i = 0; i < (size_t)V; i++)
-            fetch(a->next_values, 4 * (j / 2 * a->head_dim + c.d + 16 * i));
+        fetch(a->next_values, 4 * (half / 2 * a->head_dim + c.d * 16 + (j - half) / 2 * 16 * (size_t)V),
+              64 * (size_t)V);
         values_at(V, a, j, c, v);
         UNROLLED for (int r = 0; r < R; r++) UNROLLED for (size_t h = 0; h < 2; h++) {
             const __m512 x = _mm512_set1_ps(p[r][j + h]);
