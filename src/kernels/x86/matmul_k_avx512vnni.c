@@ -5,15 +5,15 @@
 // the scale and adds, in place of three operations (vpmulld is two):
 //   Q2_K   16 * 3 * 127 = 6,096      Q3_K   16 * 7 * 127 = 14,224      Q4_K   16 * 15 * 127 = 30,480
 //
-// Up to MOST_DIRECT rows: weights are unpacked in registers and used at once. More: a block is unpacked to bytes in the first-level
-// cache and all rows go over it. A broadcast of activations costs as much as a product, so two panels share it when memory
-// no longer counts; with fewer rows one panel, which is one stream, is the better.
+// Few rows: weights are unpacked in registers and used at once. More: a block is unpacked to bytes in the first-level cache and all rows
+// go over it, while the lines of the next one are fetched. A broadcast of activations costs a load as each product does, so two
+// panels share it when memory no longer counts; with fewer rows one panel, which is one stream, is the better.
 #include "kernels/panels/panel_k.h"
 #include "kernels/panels/tiles.h"
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/k_blocks_avx512.h"
 
-enum { MOST_DIRECT = 4, MOST_ROWS = 8, MOST_PANELS = 2, PAIRS_FROM = 17, CHUNK_ROWS = 64, N_GROUPS = 64 };
+enum { MOST_ROWS = 8, MOST_PANELS = 2, PAIRS_FROM = 9, CHUNK_ROWS = 64, N_GROUPS = 64 };
 
 struct k_type {
     struct panel_k panel;
@@ -25,9 +25,10 @@ struct k_type {
     __m512i (*group)(const uint8_t *unit, int n);
 };
 
-// A block of a panel: as it is packed, and as bytes its scales, minimums and, if they are not unpacked on the way, groups.
+// A block of a panel: as it is packed, and as bytes its scales and minimums. If it is not unpacked on the way: its groups as bytes, and
+// the unit whose lines are to be fetched meanwhile, or NULL.
 struct block {
-    const uint8_t *unit, *d, *scales, *mins, *groups;
+    const uint8_t *unit, *d, *scales, *mins, *groups, *next;
 };
 struct bytes {
     _Alignas(64) uint8_t groups[N_GROUPS * PANEL_LINE], scales[256], mins[256];
@@ -40,10 +41,9 @@ ALWAYS_INLINE_512 struct block block_at(const struct k_type t, const uint8_t *pa
     if (t.panel.d_in_front && b % 2 == 0) prefetch_twice(d);
     return (struct block){.unit = unit, .d = d, .scales = t.scales(unit, scales, mins), .mins = mins};
 }
-// The lines of a unit that belong to groups [from, to), long before they are needed.
-ALWAYS_INLINE_512 void prefetch_groups(const struct k_type t, const uint8_t *unit, int from, int to) {
-    const int n_lines = (int)t.panel.unit_bytes / PANEL_LINE;
-    for (int l = from * n_lines / N_GROUPS; l < to * n_lines / N_GROUPS; l++) prefetch_twice(unit + PANEL_LINE * l);
+// As many lines of a unit as belong to the groups before the n-th.
+ALWAYS_INLINE_512 int lines_before(const struct k_type t, int n) {
+    return n * (int)(t.panel.unit_bytes / PANEL_LINE) / N_GROUPS;
 }
 
 // Activations of row r at block b, given those of row 0; `sums` are those for the minimums.
@@ -135,11 +135,17 @@ ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R
     if (direct) {
 #pragma GCC unroll 16
         for (int n = 0; n < N_GROUPS; n += t.n_run) {
-            prefetch_groups(t, w->unit, n, n + t.n_run);
+            for (int l = lines_before(t, n); l < lines_before(t, n + t.n_run); l++)
+                prefetch_twice(w->unit + PANEL_LINE * l);
             add_run(t, P, R, true, w, n, act.a, act_stride, starts, isum);
         }
     } else {
-        for (int n = 0; n < N_GROUPS; n += t.n_run) add_run(t, P, R, false, w, n, act.a, act_stride, starts, isum);
+        for (int n = 0; n < N_GROUPS; n += t.n_run) {
+            for (int p = 0; p < P && w[p].next; p++)
+                for (int l = lines_before(t, n); l < lines_before(t, n + t.n_run); l++)
+                    _mm_prefetch((const char *)w[p].next + PANEL_LINE * l, _MM_HINT_T0);
+            add_run(t, P, R, false, w, n, act.a, act_stride, starts, isum);
+        }
     }
     for (int r = 0; r < R; r++) {
         const __m512 d_a = splat_float(act_at(act.d, 0, r, act_stride));
@@ -156,7 +162,7 @@ ALWAYS_INLINE_512 void direct_tile(const struct k_type t, const int R, const uin
                                    size_t act_stride, float *out, size_t out_stride, __mmask16 valid) {
     const struct act_q8_k act = act_q8_k_view(x, k);
     _Alignas(64) uint8_t scales[256], mins[256];
-    __m512 acc[MOST_DIRECT];
+    __m512 acc[MOST_ROWS];
     for (int r = 0; r < R; r++) acc[r] = _mm512_setzero_ps();
     for (size_t b = 0; b < k / 256; b++) {
         const struct block w = block_at(t, panel, k, b, scales, mins);
@@ -169,11 +175,11 @@ typedef void (*direct_fn)(const uint8_t *panel, size_t k, const void *x, size_t 
                           size_t out_stride, __mmask16 valid);
 typedef void (*rows_fn)(const struct block *w, struct act_block act, size_t act_stride, __m512 *acc);
 
-// What a type has: direct tiles for 1 to MOST_DIRECT rows; for blocks of bytes of one panel and of two as many rows as steps[] says:
-// of two 6, since sums of 8 would not fit the registers.
+// What a type has: for r rows direct[r], NULL where bytes are the better way; for blocks of bytes of one panel and of two as many rows
+// as steps[] says: of two 6, since sums of 8 would not fit the registers.
 static const size_t steps[MOST_PANELS][4] = {{8, 4, 2, 1}, {6, 4, 2, 1}};
 struct k_tiles {
-    direct_fn direct[MOST_DIRECT];
+    direct_fn direct[MOST_ROWS + 1];
     rows_fn one[4], pair[4];
 };
 
@@ -190,16 +196,18 @@ ALWAYS_INLINE_512 void bytes_tile(const struct k_type t, const int P, const rows
         for (int p = 0; p < P; p++) {
             w[p] = block_at(t, panel + (size_t)p * panel_bytes, k, b, bytes[p].scales, bytes[p].mins);
             w[p].groups = bytes[p].groups;
+            w[p].next = w[p].unit + t.panel.unit_bytes + (b + 1 < k / 256 ? 0 : (size_t)(P - 1) * panel_bytes);
 #pragma GCC unroll 64
-            for (int n = 0; n < N_GROUPS; n++) {
-                prefetch_groups(t, w[p].unit, n, n + 1);
-                put_line(bytes[p].groups + PANEL_LINE * n, t.group(w[p].unit, n));
-            }
+            for (int n = 0; n < N_GROUPS; n++) put_line(bytes[p].groups + PANEL_LINE * n, t.group(w[p].unit, n));
         }
+        for (size_t r = 0; b + 1 == k / 256 && r < n_rows; r++)
+            for (int p = 0; p < P; p++) __builtin_prefetch(out + r * out_stride + PANEL_ROWS * p, 1, 2);
         size_t r = 0;
         for (size_t i = 0; i < 4; i++)
-            for (; n_rows - r >= steps[P - 1][i]; r += steps[P - 1][i])
+            for (; n_rows - r >= steps[P - 1][i]; r += steps[P - 1][i]) {
                 rows_fns[i](w, act_block_at(t, act, b, (int)r, act_stride), act_stride, acc + r);
+                for (int p = 0; p < P; p++) w[p].next = NULL;
+            }
     }
     for (size_t r = 0; r < n_rows; r++)
         for (int p = 0; p < P; p++)
@@ -212,13 +220,14 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
                                 size_t n_rows, float *out, size_t out_stride) {
     for (size_t r = 0, rows; r < n_rows; r += rows, x += rows * act_stride, out += rows * out_stride) {
         rows = n_rows - r < CHUNK_ROWS ? n_rows - r : CHUNK_ROWS;
+        const direct_fn direct = rows <= MOST_ROWS ? tiles->direct[rows] : NULL;
         for (size_t o = 0, n; o < n_out; o += n) {
             n = rows >= PAIRS_FROM && n_out - o > PANEL_ROWS ? 2 * PANEL_ROWS : PANEL_ROWS;
             const size_t beyond = o + n > n_out ? o + n - n_out : 0;
             const __mmask16 valid = (__mmask16)(0xffff >> beyond);
             const uint8_t *const panel = panels + o / PANEL_ROWS * panel_bytes;
-            if (rows <= MOST_DIRECT)
-                tiles->direct[rows - 1](panel, k, x, act_stride, out + o, out_stride, valid);
+            if (direct)
+                direct(panel, k, x, act_stride, out + o, out_stride, valid);
             else if (n == PANEL_ROWS)
                 bytes_tile(t, 1, tiles->one, panel, panel_bytes, k, x, act_stride, rows, out + o, out_stride, valid);
             else
@@ -242,6 +251,7 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
     DEFINE_DIRECT(type, kind, 2)                                                                                     \
     DEFINE_DIRECT(type, kind, 3)                                                                                     \
     DEFINE_DIRECT(type, kind, 4)                                                                                     \
+    DEFINE_DIRECT(type, kind, 8)                                                                                     \
     DEFINE_ROWS(type, kind, one, 1, 1)                                                                               \
     DEFINE_ROWS(type, kind, one, 1, 2)                                                                               \
     DEFINE_ROWS(type, kind, one, 1, 4)                                                                               \
@@ -252,7 +262,8 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
     DEFINE_ROWS(type, kind, pair, 2, 6)                                                                              \
     void avx512vnni_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,            \
                                   size_t act_stride, size_t n_rows, float *out, size_t out_stride) {                 \
-        static const struct k_tiles tiles = {{type##_direct_1, type##_direct_2, type##_direct_3, type##_direct_4},   \
+        static const struct k_tiles tiles = {{NULL, type##_direct_1, type##_direct_2, type##_direct_3,               \
+                                              type##_direct_4, NULL, NULL, NULL, type##_direct_8},                   \
                                              {type##_one_8, type##_one_4, type##_one_2, type##_one_1},               \
                                              {type##_pair_6, type##_pair_4, type##_pair_2, type##_pair_1}};          \
         (void)row_bytes;                                                                                             \
