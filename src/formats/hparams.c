@@ -157,6 +157,18 @@ static rn_status check_experts(const struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
+rn_status hparams_fill_layers(struct raw_hparams *raw, struct package *p, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    struct layer_hparams *layers = arena_alloc(&p->arena, (size_t)hp->n_layer * sizeof *layers);
+    if (!layers) return fail(err, RN_E_NOMEM, "out of memory for %" PRId32 " layers", hp->n_layer);
+    hp->head_dim_v = hp->head_dim;
+    for (int32_t l = 0; l < hp->n_layer; l++)
+        layers[l] = (struct layer_hparams){0,         hp->n_head, hp->n_head_kv, hp->head_dim, hp->head_dim_v,
+                                           hp->n_rot, hp->n_ff,   l};
+    hp->layers = layers;
+    return RN_OK;
+}
+
 rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     rn_status st = check_heads(raw, err);
     if (st == RN_OK) st = check_rotation(raw, err);

@@ -58,6 +58,8 @@ rn_status hparams_read_gguf(const struct gguf *g, struct package *p, rn_error *e
 
 // What must hold between the numbers, and defaults where they were absent. rope_scaling is set.
 rn_status hparams_check(struct raw_hparams *raw, rn_error *err);
+// Writes what the numbers say of each layer into memory of p. After hparams_check().
+rn_status hparams_fill_layers(struct raw_hparams *raw, struct package *p, rn_error *err);
 // The vocabulary's size against p's embedding and tokens. Sets n_vocab.
 rn_status hparams_check_vocab(struct raw_hparams *raw, const struct package *p, rn_error *err);
 

@@ -102,6 +102,7 @@ rn_status hparams_read_gguf(const struct gguf *g, struct package *p, rn_error *e
     for (size_t i = 0; st == RN_OK && i < hparam_n_rows; i++) st = read_row(g, &hparam_rows[i], &raw, err);
     if (st == RN_OK) st = read_scaling(g, &raw, err);
     if (st == RN_OK) st = hparams_check(&raw, err);
+    if (st == RN_OK) st = hparams_fill_layers(&raw, p, err);
     if (st == RN_OK) st = hparams_check_vocab(&raw, p, err);
     if (st != RN_OK) return st;
     p->hparams = raw.hp;

@@ -25,8 +25,27 @@ struct tensor_view {
     size_t row_bytes;
 };
 
-// Llama 3's scaling is none of them: it comes as a tensor of factors, rope_freqs.weight.
-enum rope_scaling { ROPE_SCALING_NONE, ROPE_SCALING_LINEAR, ROPE_SCALING_YARN };
+// Llama 3's scaling is none of them: it comes as a tensor of factors, rope_freqs.weight. Longrope (phi3) as two tensors of factors,
+// rope_factors_short.weight and rope_factors_long.weight.
+enum rope_scaling { ROPE_SCALING_NONE, ROPE_SCALING_LINEAR, ROPE_SCALING_YARN, ROPE_SCALING_LONGROPE };
+
+// How a router's logits become weights of experts: softmax over all, sigmoid of each, softmax over the chosen ones.
+enum expert_gating { EXPERT_GATING_SOFTMAX = 1, EXPERT_GATING_SIGMOID, EXPERT_GATING_SOFTMAX_CHOSEN };
+
+// What a layer is, where layers differ.
+enum layer_flag {
+    LAYER_SWA = 1,        // attends over the last n_swa positions only (or within a chunk of n_chunk)
+    LAYER_RECURRENT = 2,  // state in place of attention
+    LAYER_EXPERTS = 4,    // a mixture of experts in place of (or beside) the dense feed-forward
+    LAYER_NO_ROPE = 8,    // positions are not rotated in
+    LAYER_SHARED_KV = 16, // attends over keys and values of an earlier layer (layer_hparams.kv_layer)
+    LAYER_NO_FFN = 32     // no feed-forward part (mamba)
+};
+struct layer_hparams {
+    uint32_t flags; // enum layer_flag
+    int32_t n_head, n_head_kv, head_dim, head_dim_v, n_rot, n_ff;
+    int32_t kv_layer; // the layer whose keys and values it attends over: itself but for LAYER_SHARED_KV
+};
 
 // Names: docs/style.md section 3. 0 or -1 where a comment says so.
 struct hparams {
@@ -38,13 +57,17 @@ struct hparams {
     bool is_checked;
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;
-    int32_t n_embd, n_layer, n_head, n_head_kv, head_dim, n_ff;
-    int32_t n_rot; // rotated dimensions of a head, even, <= head_dim
-    float norm_eps;
+    int32_t n_embd, n_layer;
+    // Of the layers where they do not differ, else the largest: layers[] has each one's own.
+    int32_t n_head, n_head_kv, head_dim, head_dim_v, n_ff;
+    int32_t n_rot;                      // rotated dimensions of a head, even, <= head_dim; 0: positions are not rotated
+    const struct layer_hparams *layers; // [n_layer], the package's
+    float norm_eps;                     // of RMS and layer norms alike
     float rope_theta;
+    float rope_theta_swa; // of LAYER_SWA layers, which are not scaled; 0: as all others
     enum rope_scaling rope_scaling;
     float rope_factor;       // of linear and yarn scaling; 1: none
-    int32_t rope_n_ctx_orig; // of yarn; 0: none
+    int32_t rope_n_ctx_orig; // of yarn and longrope; 0: none
     // Of yarn, else 0. The ramp from unscaled to scaled pairs lies between those that turn beta_fast and beta_slow times in
     // rope_n_ctx_orig positions; its ends are whole pairs unless rope_exact_ramp.
     float rope_beta_fast, rope_beta_slow;
@@ -53,8 +76,31 @@ struct hparams {
     // g(m) = 1 + 0.1 * m * ln(rope_factor), 1 for factors up to 1.
     float rope_attn_factor; // 1: none
     float rope_mscale, rope_mscale_all;
-    int32_t n_swa;                   // attention window; 0: none
-    int32_t n_expert, n_expert_used; // 0: no experts
+    int32_t n_swa;   // attention window of LAYER_SWA layers, the position itself included; 0: none
+    int32_t n_chunk; // LAYER_SWA layers attend within chunks of this many positions; 0: by n_swa
+    // Factors; 0 where the architecture has none of the kind, which for the scales means 1.
+    float embd_scale;            // of embeddings as they enter (gemma: sqrt(n_embd), which is filled in)
+    float residual_scale;        // of what blocks add
+    float logit_scale;           // logits are multiplied by it (granite's files give the divisor: inverted here)
+    float attn_scale;            // of q . k; 0: 1 / sqrt(head_dim)
+    float attn_softcap;          // cap * tanh(score / cap)
+    float logit_softcap;         // the same of logits
+    float alibi_max_bias;        // > 0: ALiBi in place of rotation
+    int32_t attn_temp_length;    // llama4: queries of no-rope layers times 1 + attn_temp_scale * ln(1 + floor((pos + 1) / length))
+    float attn_temp_scale;
+    bool parallel_residual;      // attention and feed-forward read the same input (gptneox)
+    // Mixtures of experts; all 0 without.
+    int32_t n_expert, n_expert_used, n_expert_shared, n_ff_expert, n_ff_shared;
+    int32_t n_expert_group, n_expert_group_used; // routing within groups; 0: none
+    enum expert_gating expert_gating;
+    bool expert_weights_norm;    // weights of the chosen are divided by their sum
+    float expert_weights_scale;  // and multiplied by this; 1: not
+    // Latent attention (deepseek2): ranks, and the parts of a head. 0: none.
+    int32_t q_lora_rank, kv_lora_rank, head_dim_nope, mla_head_dim_v;
+    // Recurrent layers; 0: none.
+    int32_t ssm_d_conv, ssm_d_inner, ssm_d_state, ssm_n_head, ssm_n_group;
+    // gemma4: width of the embedding that each layer gets of its own. 0: none.
+    int32_t n_embd_per_layer;
 };
 
 struct package;
