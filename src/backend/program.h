@@ -6,46 +6,96 @@
 #ifndef RN_BACKEND_PROGRAM_H
 #define RN_BACKEND_PROGRAM_H
 
+#include "kernels/kernels.h"
 #include "tensor/types.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROGRAM_MAX_BUFFERS 16
+#define PROGRAM_MAX_BUFFERS 32
 #define PROGRAM_MAX_GROUPS  4
+#define PROGRAM_MAX_ROPES   2
+#define PROGRAM_MAX_KINDS   4 // of attention
 
 struct file_map;
 
-// A weight matrix as the file holds it: n_out rows of k elements.
+// A weight matrix as the file holds it: n_out rows of k elements; n_slices of them one behind the other (1: but one).
 struct matrix {
     const char *name;
     enum tensor_type type;
     size_t k, n_out, row_bytes;
     const uint8_t *data;
     const struct file_map *file; // that data lies in; NULL: in no file
+    size_t n_slices;
 };
 
+// Heads: `n_part` of them, `stride` floats from one to the next. Where n_part is 1 a row is taken as one.
 enum op_kind {
-    OP_EMBED,    // dst[r] = row token[r] of matrix
-    OP_RMS_NORM, // dst = norm(src) * vec
-    OP_LINEAR,   // dst = matrix . src (+ vec)
-    OP_ROPE,     // dst, heads of head_dim, rotated in place by the row's position
-    OP_STORE_KV, // keys src and values src2 of the row go to its slot of the layer's pages
-    OP_ATTEND,   // dst = attention of queries src over the layer's pages
-    OP_SILU_MUL, // dst = silu(src) * src2
-    OP_ADD,      // dst += src
-    OP_GATHER,   // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
+    OP_EMBED_POS,  // dst += row position of matrix, unpacked into src
+    OP_RMS_NORM,   // dst = norm(src) * vec, head by head; vec NULL: no weight
+    OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
+    OP_LINEAR,     // dst = matrix . src (+ vec)
+    OP_ROPE,       // dst, head by head, rotated in place by the row's position from number `at` of each head on
+    OP_STORE_KV,   // keys src and values src2 of the row go to its slot of the layer's pages
+    OP_ATTEND,     // dst = attention of queries src over the layer's pages
+    OP_ACTIVATE,   // dst = fn(src)
+    OP_GATE,       // dst = fn(src) * src2
+    OP_ADD,        // dst += src * factor
+    OP_SCALE,      // dst *= factor
+    OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
+    OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
+    OP_COPY,       // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
+    OP_GATHER,     // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 
 struct op {
     enum op_kind kind;
-    int32_t layer;         // -1: none
-    int8_t src, src2, dst; // row buffers, -1: none
-    int32_t matrix;        // index into matrices, -1: none
-    const float *vec;      // norm weight or bias [width of dst], NULL: none
-    int32_t n_head;        // OP_ROPE
-    bool wanted_rows;      // runs over the wanted rows only: everything after OP_GATHER
+    int32_t layer;          // -1: none
+    int8_t src, src2, dst;  // row buffers, -1: none
+    int32_t matrix;         // index into matrices, -1: none
+    const float *vec;       // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
+    const float *vec2;      // OP_LAYER_NORM: bias
+    bool vec_by_head;       // each head has its own part of vec
+    enum act_fn fn;         // OP_ACTIVATE, OP_GATE
+    float factor;           // 1 where an op says nothing else
+    int32_t width;          // numbers of a row that the op makes
+    int32_t n_part, stride; // heads
+    int32_t at, dst_at, dst_stride;
+    int8_t rope;            // OP_ROPE: which table
+    bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
+};
+
+// A way to attend; most models have one, those with windows on some layers two.
+struct attend_kind {
+    int32_t n_head, n_head_kv, head_dim, v_dim;
+    float scale, softcap;      // softcap 0: none
+    int32_t window;            // a row sees this many positions, its own included; 0: all
+    int32_t chunk;             // > 0: in place of it, those of its own chunk of this many
+    const float *alibi_slopes; // [n_head]; NULL: none
+};
+// How a layer attends.
+struct attention {
+    int8_t kind;            // -1: it does not
+    int8_t group;           // of pages
+    int32_t layer_in_group; // of the layer whose keys and values these are
+    const float *sinks;     // [n_head] logits of a key that is always there and has no value; NULL: none
+};
+
+// Layers with their own kind of pages (kv/).
+struct page_group {
+    int32_t n_layer; // 0: pages without bytes
+    int32_t n_head_kv, head_dim, v_dim;
+    int32_t window; // positions that must be kept; 0: all
+};
+
+// Cosines and sines of a position: pair i at angle position * inv_freq[i].
+struct rope_table {
+    int32_t n_rot;         // rotated numbers of a head: pairs 2i and 2i + 1, or i and i + n_rot / 2
+    bool halves;           // the latter
+    const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
+    float magnitude;       // cosines and sines are multiplied by it; 1 without yarn
 };
 
 struct program {
@@ -53,21 +103,19 @@ struct program {
     size_t n_ops;
     const struct matrix *matrices;
     size_t n_matrices;
-    size_t width[PROGRAM_MAX_BUFFERS];     // floats of a row in each buffer
+    size_t width[PROGRAM_MAX_BUFFERS];     // floats of a row in each buffer, of the layer that wants most; 0: not used
     bool wanted_rows[PROGRAM_MAX_BUFFERS]; // holds a row for each wanted row, not for each row
     int32_t n_buffers;
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
-    int32_t n_layer, n_head, n_head_kv, head_dim;
-    float attn_scale;
+    int32_t n_layer;
     float norm_eps;
-    int32_t n_rot;
-    const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
-    float rope_magnitude;  // cosines and sines are multiplied by it; 1 without yarn
-    // Layers with their own kind of pages (kv/): group of each layer, and its number within the group.
+    int32_t n_kinds;
+    struct attend_kind kinds[PROGRAM_MAX_KINDS];
+    const struct attention *attention; // [n_layer]
+    int32_t n_ropes;
+    struct rope_table ropes[PROGRAM_MAX_ROPES];
     int32_t n_groups;
-    const int8_t *layer_group;
-    const int32_t *layer_in_group;
-    int32_t group_layers[PROGRAM_MAX_GROUPS];
+    struct page_group groups[PROGRAM_MAX_GROUPS];
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"

@@ -225,12 +225,13 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
                    .n_want = c->n_want};
+    const struct backend_sizes sizes = lm_real_sizes(p, c);
     struct kv_config k = {.n_groups = p->n_groups,
                           .max_seqs = c->max_seqs,
                           .n_ctx = c->n_ctx,
                           .max_scratch = c->max_scratch,
                           .identity = c->identity};
-    for (int32_t g = 0; g < p->n_groups; g++) k.n_pages[g] = c->n_pages;
+    for (int32_t g = 0; g < p->n_groups; g++) k.n_pages[g] = sizes.n_pages[g], k.window[g] = p->groups[g].window;
     rn_status st = kv_create(&k, copy_pages, b, &m->kv, err);
     if (st == RN_OK) st = take_memory(m, err);
     if (st == RN_OK)

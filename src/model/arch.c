@@ -1,13 +1,56 @@
 // model/arch.c - the table of architectures.
 #include "model/arch.h"
+#include "model/archs.h"
 #include <string.h>
 
-static const struct arch *const archs[] = {&arch_llama};
+static const struct {
+    const char *name;
+    const struct arch *arch;
+} rows[] = {
+#define ROW(name, id) {name, &arch_##id},
+    ARCHS(ROW)
+#undef ROW
+};
 
 const struct arch *arch_find(const char *name) {
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-        if (strcmp(archs[i]->name, name) == 0) return archs[i];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) return rows[i].arch;
     return NULL;
 }
 
-const char *arch_list(void) { return "llama"; }
+const char *arch_list(void) {
+#define NAME(name, id) ", " name
+    static const char names[] = ARCHS(NAME);
+#undef NAME
+    return names + 2; // past the first comma
+}
+
+void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
+    const struct layer_hparams whole = {.n_head = h->n_head,
+                                        .n_head_kv = h->n_head_kv,
+                                        .head_dim = h->head_dim,
+                                        .head_dim_v = h->head_dim_v,
+                                        .n_rot = h->n_rot,
+                                        .n_ff = h->n_ff};
+    const struct layer_hparams *l = layer < 0 ? &whole : &h->layers[layer];
+    const size_t n_head = (size_t)l->n_head, n_head_kv = (size_t)l->n_head_kv;
+    const size_t head_dim = (size_t)l->head_dim, head_dim_v = (size_t)l->head_dim_v, n_ff = (size_t)l->n_ff;
+    const size_t dims[N_DIMS] = {
+        [DIM_NONE] = 1,
+        [DIM_EMBD] = (size_t)h->n_embd,
+        [DIM_VOCAB] = (size_t)h->n_vocab,
+        [DIM_CTX] = (size_t)h->n_ctx_train,
+        [DIM_ROT_PAIRS] = (size_t)l->n_rot / 2,
+        [DIM_HEADS] = n_head,
+        [DIM_HEADS_KV] = n_head_kv,
+        [DIM_HEAD] = head_dim,
+        [DIM_Q] = n_head * head_dim,
+        [DIM_K] = n_head_kv * head_dim,
+        [DIM_V] = n_head_kv * head_dim_v,
+        [DIM_O] = n_head * head_dim_v,
+        [DIM_QKV] = n_head * head_dim + n_head_kv * (head_dim + head_dim_v),
+        [DIM_FF] = n_ff,
+        [DIM_FF_TWICE] = 2 * n_ff,
+    };
+    memcpy(out, dims, sizeof dims);
+}

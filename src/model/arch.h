@@ -1,23 +1,51 @@
 // model/arch.h - an architecture as data: which tensors it has with which shapes, and the operations of its layers.
 //
-// A new architecture is a new row (a file arch_NAME.c with one struct arch) in the table of arch.c. Nothing else knows it.
+// A new architecture is a new struct arch in a file arch_FAMILY.c, and a line in the table of arch.c. Nothing else knows it. Tensors and
+// operations that many share are macros in arch_tensors.h and arch_ops.h.
 #ifndef RN_MODEL_ARCH_H
 #define RN_MODEL_ARCH_H
 
 #include "backend/program.h"
 #include "formats/package.h"
 
-// Widths that shapes and buffers are made of.
-enum dim { DIM_NONE, DIM_EMBD, DIM_FF, DIM_Q, DIM_KV, DIM_VOCAB, DIM_ROT_PAIRS, N_DIMS };
+// Widths that shapes and buffers are made of; where layers differ, each has its own (dims.c).
+enum dim {
+    DIM_NONE,
+    DIM_EMBD,
+    DIM_VOCAB,
+    DIM_CTX,       // positions that have an embedding of their own
+    DIM_ROT_PAIRS, // rotated pairs of a head
+    DIM_HEADS,
+    DIM_HEADS_KV,
+    DIM_HEAD, // numbers of a head's query and key
+    DIM_Q,    // queries of all heads
+    DIM_K,
+    DIM_V,
+    DIM_O,   // attention's results of all heads
+    DIM_QKV, // queries, keys and values in one tensor
+    DIM_FF,
+    DIM_FF_TWICE, // gate and up in one tensor
+    N_DIMS
+};
 
 // What a tensor is for.
 enum role {
     ROLE_NONE,
     ROLE_TOKEN_EMBD,
+    ROLE_POS_EMBD,
+    ROLE_EMBD_NORM,
+    ROLE_EMBD_NORM_BIAS,
     ROLE_OUTPUT_NORM,
+    ROLE_OUTPUT_NORM_BIAS,
     ROLE_OUTPUT,
+    ROLE_OUTPUT_BIAS,
     ROLE_ROPE_FREQS,
     ROLE_ATTN_NORM,
+    ROLE_ATTN_NORM_BIAS,
+    ROLE_ATTN_NORM_2,
+    ROLE_ATTN_NORM_2_BIAS,
+    ROLE_QKV,
+    ROLE_QKV_BIAS,
     ROLE_Q,
     ROLE_K,
     ROLE_V,
@@ -26,64 +54,89 @@ enum role {
     ROLE_K_BIAS,
     ROLE_V_BIAS,
     ROLE_O_BIAS,
+    ROLE_Q_NORM,
+    ROLE_K_NORM,
+    ROLE_SINKS,
+    ROLE_POST_ATTN_NORM,
     ROLE_FFN_NORM,
+    ROLE_FFN_NORM_BIAS,
+    ROLE_GATE_UP,
     ROLE_GATE,
     ROLE_UP,
     ROLE_DOWN,
     ROLE_GATE_BIAS,
     ROLE_UP_BIAS,
     ROLE_DOWN_BIAS,
+    ROLE_POST_FFN_NORM,
     N_ROLES
 };
 
+#define TENSOR_MAX_PARTS 3
+
 struct tensor_spec {
     enum role role;
-    const char *name;  // GGUF's; "%d" stands for the layer in names that have one
-    enum dim ne0, ne1; // ne1 DIM_NONE: a vector
-    bool optional;
-    enum role fallback; // optional and absent: this role's tensor serves (a tied head)
+    const char *name;        // GGUF's; "%d" stands for the layer in names that have one
+    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices
+    bool optional;           // no error where it is missing; neither is it where its role is bound already
+    enum role fallback;      // optional and absent: this role's tensor serves (a tied head)
+    uint32_t only, unless;   // enum layer_flag: layers that have it (only 0: all), layers that have it not
+    enum role parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
+    enum dim part_rows[TENSOR_MAX_PARTS];
 };
 
-// Row buffers by use.
+// Row buffers by use; their widths are in the table of build.c.
 enum buf {
-    BUF_NONE = -1,
-    BUF_X,
-    BUF_NORMED,
+    BUF_NONE,
+    BUF_X,      // the residual stream
+    BUF_NORMED, // what a block reads
+    BUF_NORMED_2,
     BUF_Q,
     BUF_K,
     BUF_V,
     BUF_ATTENDED,
     BUF_GATE,
     BUF_UP,
-    BUF_DELTA,
+    BUF_DELTA, // what a block adds
+    BUF_DELTA_2,
     BUF_LAST,
     BUF_HIDDEN,
     BUF_LOGITS,
     N_BUFS
 };
-struct buf_spec {
-    enum dim width;
-    bool wanted_rows;
+
+// Numbers of the model that an op multiplies by.
+enum factor {
+    FACTOR_ONE,
+    FACTOR_EMBD,      // hparams.embd_scale
+    FACTOR_RESIDUAL,  // hparams.residual_scale
+    FACTOR_LOGITS,    // hparams.logit_scale
+    FACTOR_LOGIT_CAP, // hparams.logit_softcap
+    N_FACTORS
 };
 
 struct op_spec {
     enum op_kind kind;
     enum buf src, src2, dst;
-    enum role matrix, vec; // ROLE_NONE: none; an optional vec that is absent is left out
-    enum dim heads;        // OP_ROPE: DIM_Q or DIM_KV
+    enum role matrix, vec, vec2; // ROLE_NONE: none; an optional one that is absent is left out
+    enum dim heads;              // DIM_HEADS, DIM_HEADS_KV: head by head; DIM_NONE: the row as one
+    enum act_fn fn;
+    enum factor factor;
+    enum role if_role;     // ROLE_NONE, or: only where this tensor is there
+    uint32_t only, unless; // enum layer_flag, as of tensors
 };
 
 struct arch {
-    const char *name; // general.architecture
     const struct tensor_spec *tensors;
     size_t n_tensors;
-    const struct buf_spec *bufs;               // [N_BUFS]
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
+    bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown
 const char *arch_list(void);                    // names, separated by ", "
-extern const struct arch arch_llama;
+
+// Widths for a layer, of the whole model for layer -1. out: [N_DIMS].
+void arch_dims(const struct hparams *h, int32_t layer, size_t *out);
 
 #endif

@@ -1,39 +1,23 @@
-// model/build.c - binds a package's tensors to the roles of its architecture, checks every shape, writes the ops out layer by layer.
-#include "base/arena.h"
+// model/build.c - a model's program: the operations of its architecture written out layer by layer over the tensors that it has.
 #include "base/mem.h"
-#include "model/arch.h"
-#include "model/model.h"
+#include "model/model_private.h"
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-struct model {
-    const package *pkg;
-    const struct hparams *h;
-    const struct arch *arch;
-    arena mem;
-    struct program p;
-    size_t dims[N_DIMS];
-    struct binding *bindings; // [1 + n_layer][N_ROLES]: row 0 is for tensors without a layer
-    struct op *ops;
-    struct matrix *matrices;
+static const struct {
+    enum dim width;
+    bool wanted_rows;
+} bufs[N_BUFS] = {
+    [BUF_X] = {DIM_EMBD},         [BUF_NORMED] = {DIM_EMBD},       [BUF_NORMED_2] = {DIM_EMBD},
+    [BUF_Q] = {DIM_Q},            [BUF_K] = {DIM_K},               [BUF_V] = {DIM_V},
+    [BUF_ATTENDED] = {DIM_O},     [BUF_GATE] = {DIM_FF},           [BUF_UP] = {DIM_FF},
+    [BUF_DELTA] = {DIM_EMBD},     [BUF_DELTA_2] = {DIM_EMBD},      [BUF_LAST] = {DIM_EMBD, true},
+    [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true},
 };
 
-// What a role is bound to: a matrix's number, or a vector in float.
-struct binding {
-    int32_t matrix;   // -1: not a matrix
-    const float *vec; // NULL: not a vector, or absent
-    bool present;
-};
-
-static struct binding *binding_of(const struct model *m, int32_t layer, enum role role) {
-    struct binding *layer_row = &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
-    return layer >= 0 && layer_row->present ? layer_row : &m->bindings[role];
-}
-
-static rn_status no_memory(const struct model *m, rn_error *err) {
-    return fail(err, RN_E_NOMEM, "%s: out of memory while binding tensors", package_path(m->pkg));
-}
+// Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
+static int8_t buffer(enum buf b) { return (int8_t)(b - 1); }
 
 static rn_status check_arch(const struct model *m, rn_error *err) {
     if (package_vocab_only(m->pkg))
@@ -44,124 +28,90 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: general.type is '%s', not a model that generates text (architecture '%s')",
                     package_path(m->pkg), m->h->file_type, m->h->arch);
-    if (!m->arch)
+    if (!m->arch || !m->h->is_checked)
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
                     m->h->arch, m->h->file_type, arch_list());
-    if (m->h->n_expert > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported",
-                    package_path(m->pkg), m->h->arch, m->h->n_expert);
-    if (m->h->n_swa > 0)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "%s: key %s.attention.sliding_window: %d: sliding windows are not supported",
-                    package_path(m->pkg), m->h->arch, m->h->n_swa);
     return RN_OK;
 }
 
-static void fill_dims(struct model *m) {
-    m->dims[DIM_NONE] = 1;
-    m->dims[DIM_EMBD] = (size_t)m->h->n_embd;
-    m->dims[DIM_FF] = (size_t)m->h->n_ff;
-    m->dims[DIM_Q] = (size_t)m->h->n_head * (size_t)m->h->head_dim;
-    m->dims[DIM_KV] = (size_t)m->h->n_head_kv * (size_t)m->h->head_dim;
-    m->dims[DIM_VOCAB] = (size_t)m->h->n_vocab;
-    m->dims[DIM_ROT_PAIRS] = (size_t)m->h->n_rot / 2;
-}
-
-static void tensor_name(char *out, size_t size, const struct tensor_spec *t, int32_t layer) {
-    const char *at = strstr(t->name, "%d");
-    if (at)
-        snprintf(out, size, "%.*s%d%s", (int)(at - t->name), t->name, layer, at + 2);
-    else
-        snprintf(out, size, "%s", t->name);
-}
-
-// A one-dimensional tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
-static const float *load_vector(struct model *m, const struct tensor_view *t) {
-    float *v = arena_alloc(&m->mem, (size_t)t->ne[0] * sizeof *v);
-    if (v) tensor_type_info(t->type)->dequantize_row(t->data, v, (size_t)t->ne[0]);
-    return v;
-}
-
-static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
-                             rn_error *err) {
-    char name[96];
-    tensor_name(name, sizeof name, spec, layer);
-    struct binding *b = &m->bindings[(size_t)(layer + 1) * N_ROLES + spec->role];
-    b->matrix = -1;
-    const struct tensor_view *t = package_tensor(m->pkg, name);
-    const size_t ne0 = m->dims[spec->ne0], ne1 = m->dims[spec->ne1];
-    if (!t) {
-        if (spec->optional && spec->fallback != ROLE_NONE) *b = m->bindings[spec->fallback];
-        if (spec->optional) return RN_OK;
-        return fail(err, RN_E_FORMAT, "%s: tensor %s is missing: architecture '%s' needs it with shape [%zu, %zu]",
-                    package_path(m->pkg), name, m->arch->name, ne0, ne1);
-    }
-    if (t->ne[0] != ne0 || t->ne[1] != ne1 || t->ne[2] != 1 || t->ne[3] != 1)
-        return fail(err, RN_E_FORMAT,
-                    "%s: tensor %s has shape [%llu, %llu, %llu, %llu], architecture '%s' needs [%zu, %zu]",
-                    package_path(m->pkg), name, (unsigned long long)t->ne[0], (unsigned long long)t->ne[1],
-                    (unsigned long long)t->ne[2], (unsigned long long)t->ne[3], m->arch->name, ne0, ne1);
-    used[t - package_tensor_at(m->pkg, 0)] = true;
-    b->present = true;
-    if (spec->ne1 == DIM_NONE) return (b->vec = load_vector(m, t)) ? RN_OK : no_memory(m, err);
-    b->matrix = (int32_t)m->p.n_matrices;
-    m->matrices[m->p.n_matrices++] =
-        (struct matrix){t->name, t->type, ne0, ne1, t->row_bytes, t->data, package_file_of(m->pkg, t->data)};
+static rn_status fill_dims(struct model *m, rn_error *err) {
+    m->dims = arena_alloc(&m->mem, ((size_t)m->h->n_layer + 1) * N_DIMS * sizeof *m->dims);
+    if (!m->dims) return model_no_memory(m, err);
+    for (int32_t l = -1; l < m->h->n_layer; l++) arch_dims(m->h, l, m->dims + (size_t)(l + 1) * N_DIMS);
     return RN_OK;
 }
 
-// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta.
-static bool is_redundant(const char *name) {
-    return strstr(name, "attn_rot_embd") || strstr(name, "rope.freqs") || strstr(name, "rotary_emb.inv_freq");
+// ---- operations -----------------------------------------------------------------------------------------------------
+
+static float factor_of(const struct hparams *h, enum factor f) {
+    const float values[N_FACTORS] = {[FACTOR_ONE] = 1,
+                                     [FACTOR_EMBD] = h->embd_scale,
+                                     [FACTOR_RESIDUAL] = h->residual_scale,
+                                     [FACTOR_LOGITS] = h->logit_scale,
+                                     [FACTOR_LOGIT_CAP] = h->logit_softcap};
+    return values[f] != 0 || f == FACTOR_LOGIT_CAP ? values[f] : 1;
 }
 
-static rn_status bind_all(struct model *m, rn_error *err) {
-    const size_t n = package_n_tensors(m->pkg), n_rows = (size_t)m->h->n_layer + 1;
-    bool *used = mem_calloc(n, sizeof *used);
-    m->bindings = arena_alloc(&m->mem, n_rows * N_ROLES * sizeof *m->bindings);
-    m->matrices = arena_alloc(&m->mem, n * sizeof *m->matrices);
-    rn_status st = used && m->bindings && m->matrices ? RN_OK : no_memory(m, err);
-    for (size_t i = 0; st == RN_OK && i < n_rows * N_ROLES; i++) m->bindings[i].matrix = -1;
-    for (size_t i = 0; st == RN_OK && i < m->arch->n_tensors; i++) {
-        const struct tensor_spec *spec = &m->arch->tensors[i];
-        const bool per_layer = strstr(spec->name, "%d") != NULL;
-        for (int32_t l = per_layer ? 0 : -1; st == RN_OK && l < (per_layer ? m->h->n_layer : 0); l++)
-            st = bind_tensor(m, spec, l, used, err);
+// Operations that would change nothing here are left out.
+static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t layer) {
+    const uint32_t flags = model_flags(m, layer);
+    if (!flags_match(flags, s->only, s->unless)) return false;
+    if (s->if_role && !model_binding(m, layer, s->if_role)->present) return false;
+    switch (s->kind) {
+    case OP_ROPE: return !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
+    case OP_STORE_KV: return !(flags & LAYER_SHARED_KV);
+    case OP_SCALE: return factor_of(m->h, s->factor) != 1;
+    case OP_SOFTCAP: return factor_of(m->h, s->factor) != 0;
+    default: return true;
     }
-    for (size_t i = 0; st == RN_OK && i < n; i++) {
-        const char *name = package_tensor_at(m->pkg, i)->name;
-        if (!used[i] && !is_redundant(name))
-            st = fail(
-                err, RN_E_FORMAT,
-                "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",
-                package_path(m->pkg), name, m->arch->name);
-    }
-    mem_free(used);
-    return st;
+}
+
+static struct op op_of(const struct model *m, const struct op_spec *s, int32_t layer) {
+    const size_t *dims = model_dims(m, layer);
+    const enum buf made = s->dst ? s->dst : s->src;
+    const int32_t width = (int32_t)dims[bufs[made].width], n_part = s->heads ? (int32_t)dims[s->heads] : 1;
+    return (struct op){
+        .kind = s->kind,
+        .layer = layer,
+        .src = buffer(s->src),
+        .src2 = buffer(s->src2),
+        .dst = buffer(s->dst),
+        .matrix = s->matrix ? model_binding(m, layer, s->matrix)->matrix : -1,
+        .vec = s->vec ? model_binding(m, layer, s->vec)->vec : NULL,
+        .vec2 = s->vec2 ? model_binding(m, layer, s->vec2)->vec : NULL,
+        .fn = s->fn,
+        .factor = factor_of(m->h, s->factor),
+        .width = width,
+        .n_part = n_part,
+        .stride = width / n_part,
+        .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
+        .wanted_rows = bufs[made].wanted_rows,
+    };
 }
 
 static void write_ops(struct model *m, const struct op_spec *specs, size_t n, int32_t layer) {
-    for (size_t i = 0; i < n; i++) {
-        const struct op_spec *s = &specs[i];
-        const struct binding *matrix = binding_of(m, layer, s->matrix), *vec = binding_of(m, layer, s->vec);
-        m->ops[m->p.n_ops++] = (struct op){
-            .kind = s->kind,
-            .layer = layer,
-            .src = (int8_t)s->src,
-            .src2 = (int8_t)s->src2,
-            .dst = (int8_t)s->dst,
-            .matrix = s->matrix ? matrix->matrix : -1,
-            .vec = s->vec ? vec->vec : NULL,
-            .n_head = s->heads == DIM_KV ? m->h->n_head_kv : m->h->n_head,
-            .wanted_rows = s->dst >= 0 && m->arch->bufs[s->dst].wanted_rows,
-        };
-    }
+    for (size_t i = 0; i < n; i++)
+        if (is_wanted(m, &specs[i], layer)) m->ops[m->p.n_ops++] = op_of(m, &specs[i], layer);
 }
+
+static rn_status write_all_ops(struct model *m, rn_error *err) {
+    const struct arch *a = m->arch;
+    m->ops = arena_alloc(&m->mem,
+                         (a->n_begin + (size_t)m->h->n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
+    if (!m->ops) return model_no_memory(m, err);
+    write_ops(m, a->begin, a->n_begin, -1);
+    for (int32_t l = 0; l < m->h->n_layer; l++) write_ops(m, a->layer, a->n_layer, l);
+    write_ops(m, a->end, a->n_end, -1);
+    m->p.ops = m->ops;
+    return RN_OK;
+}
+
+// ---- rotation -------------------------------------------------------------------------------------------------------
 
 // Frequencies are divided by them: angles stay finite, and as small as the smallest scaling factor of the format allows.
 static rn_status check_rope_factors(const struct model *m, const float *factors, rn_error *err) {
-    for (size_t i = 0; factors && i < m->dims[DIM_ROT_PAIRS]; i++)
+    for (size_t i = 0; factors && i < model_dims(m, -1)[DIM_ROT_PAIRS]; i++)
         if (!(factors[i] >= 1e-3f && isfinite(factors[i])))
             return fail(err, RN_E_FORMAT,
                         "%s: tensor rope_freqs.weight: factor %zu is %g, must be finite and at least 0.001",
@@ -169,42 +119,67 @@ static rn_status check_rope_factors(const struct model *m, const float *factors,
     return RN_OK;
 }
 
-static rn_status write_program(struct model *m, rn_error *err) {
-    const struct arch *a = m->arch;
-    const size_t n_layer = (size_t)m->h->n_layer;
-    float *inv_freq = arena_alloc(&m->mem, m->dims[DIM_ROT_PAIRS] * sizeof *inv_freq);
-    int8_t *group = arena_alloc(&m->mem, n_layer);
-    int32_t *in_group = arena_alloc(&m->mem, n_layer * sizeof *in_group);
-    m->ops = arena_alloc(&m->mem, (a->n_begin + n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
-    if (!inv_freq || !group || !in_group || !m->ops) return no_memory(m, err);
-    const float *factors = m->bindings[ROLE_ROPE_FREQS].vec;
-    const rn_status st = check_rope_factors(m, factors, err);
-    if (st != RN_OK) return st;
-
-    write_ops(m, a->begin, a->n_begin, -1);
-    for (int32_t l = 0; l < m->h->n_layer; l++) write_ops(m, a->layer, a->n_layer, l);
-    write_ops(m, a->end, a->n_end, -1);
-    rope_inv_freq(m->h, factors, inv_freq);
-    for (int32_t l = 0; l < m->h->n_layer; l++) in_group[l] = l; // one group: every layer keeps every position
-
-    struct program *p = &m->p;
-    p->ops = m->ops, p->matrices = m->matrices;
-    p->n_buffers = N_BUFS;
-    for (int i = 0; i < N_BUFS; i++) {
-        p->width[i] = m->dims[a->bufs[i].width];
-        p->wanted_rows[i] = a->bufs[i].wanted_rows;
-    }
-    p->hidden = BUF_HIDDEN, p->logits = BUF_LOGITS;
-    p->n_layer = m->h->n_layer, p->n_head = m->h->n_head, p->n_head_kv = m->h->n_head_kv,
-    p->head_dim = m->h->head_dim;
-    p->attn_scale = 1.0f / sqrtf((float)m->h->head_dim);
-    p->norm_eps = m->h->norm_eps;
-    p->n_rot = m->h->n_rot;
-    p->inv_freq = inv_freq;
-    p->rope_magnitude = rope_magnitude(m->h);
-    p->n_groups = 1, p->layer_group = group, p->layer_in_group = in_group;
-    p->group_layers[0] = m->h->n_layer;
+static rn_status add_rope(struct model *m, const struct hparams *h, const float *factors, rn_error *err) {
+    float *inv_freq = arena_alloc(&m->mem, ((size_t)h->n_rot / 2 + 1) * sizeof *inv_freq);
+    if (!inv_freq) return model_no_memory(m, err);
+    rope_inv_freq(h, factors, inv_freq);
+    m->p.ropes[m->p.n_ropes++] = (struct rope_table){h->n_rot, m->arch->rope_halves, inv_freq, rope_magnitude(h)};
     return RN_OK;
+}
+
+// The first layer with, or without, a window: layers of a kind are rotated alike. -1: there is none.
+static int32_t first_layer(const struct hparams *h, bool has_window) {
+    for (int32_t l = 0; l < h->n_layer; l++)
+        if (!(h->layers[l].flags & LAYER_RECURRENT) && !!(h->layers[l].flags & LAYER_SWA) == has_window) return l;
+    return -1;
+}
+
+// One table for all layers, or one for those without a window and one for those with: these have their own base and are not scaled.
+static rn_status write_ropes(struct model *m, rn_error *err) {
+    const struct hparams *h = m->h;
+    const float *factors = m->bindings[ROLE_ROPE_FREQS].vec;
+    const int32_t full = first_layer(h, false), swa = first_layer(h, true);
+    const bool apart = swa >= 0 && h->rope_theta_swa > 0;
+    rn_status st = check_rope_factors(m, factors, err);
+    if (st != RN_OK || (full < 0 && swa < 0)) return st;
+    struct hparams first = *h, second = *h;
+    first.n_rot = h->layers[full >= 0 ? full : swa].n_rot;
+    st = add_rope(m, &first, factors, err);
+    if (st != RN_OK || !apart) return st;
+    second.n_rot = h->layers[swa].n_rot;
+    second.rope_theta = h->rope_theta_swa;
+    second.rope_scaling = ROPE_SCALING_NONE;
+    second.rope_attn_factor = 1;
+    return add_rope(m, &second, NULL, err);
+}
+
+// ---- the whole ------------------------------------------------------------------------------------------------------
+
+static void fill_buffers(struct model *m) {
+    struct program *p = &m->p;
+    p->n_buffers = N_BUFS - 1;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        const int8_t touched[] = {p->ops[i].src, p->ops[i].src2, p->ops[i].dst};
+        for (int k = 0; k < 3; k++) {
+            if (touched[k] < 0) continue;
+            const enum buf b = (enum buf)(touched[k] + 1);
+            const size_t width = model_dims(m, p->ops[i].layer)[bufs[b].width];
+            if (p->width[touched[k]] < width) p->width[touched[k]] = width;
+            p->wanted_rows[touched[k]] = bufs[b].wanted_rows;
+        }
+    }
+    p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);
+}
+
+static rn_status write_program(struct model *m, rn_error *err) {
+    m->p.n_layer = m->h->n_layer;
+    m->p.norm_eps = m->h->norm_eps;
+    m->p.matrices = m->matrices;
+    rn_status st = model_attention(m, err);
+    if (st == RN_OK) st = write_ropes(m, err);
+    if (st == RN_OK) st = write_all_ops(m, err);
+    if (st == RN_OK) fill_buffers(m);
+    return st;
 }
 
 rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
@@ -215,10 +190,8 @@ rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
     m->h = package_hparams(pkg);
     m->arch = arch_find(m->h->arch);
     rn_status st = check_arch(m, err);
-    if (st == RN_OK) {
-        fill_dims(m);
-        st = bind_all(m, err);
-    }
+    if (st == RN_OK) st = fill_dims(m, err);
+    if (st == RN_OK) st = model_bind(m, err);
     if (st == RN_OK) st = write_program(m, err);
     if (st == RN_OK)
         *out = m;

@@ -7,7 +7,8 @@ enum { MOST_ROWS = 256, N_HEAD_KV = 2, HEADS = 4 };
 
 static struct batch_row rows[MOST_ROWS];
 static const struct kv_slot path[1];
-static const struct program program = {.n_head = N_HEAD_KV * HEADS, .n_head_kv = N_HEAD_KV, .head_dim = 16};
+static const struct program program = {
+    .n_kinds = 1, .kinds = {{.n_head = N_HEAD_KV * HEADS, .n_head_kv = N_HEAD_KV, .head_dim = 16, .v_dim = 16}}};
 
 // A backend that has nothing but what the plan reads. Rows come in groups: n rows of a sequence from position pos on.
 struct group {
@@ -37,7 +38,7 @@ static void plan_close(struct cpu_backend *b) {
 
 // Every row lies in one task, every task's splits are units once, and states and counters overlap nowhere and fit.
 static void check_whole(const struct cpu_backend *b) {
-    const struct attend_plan *plan = &b->attend;
+    const struct attend_plan *plan = &b->attend[0];
     size_t n_rows = 0, n_units = 0, n_states = 0, n_left = 0;
     for (size_t i = 0; i < plan->n_tasks; i++) {
         const struct attend_task *t = &plan->tasks[i];
@@ -82,7 +83,7 @@ TEST(rows_are_attended_to_together_where_they_see_the_same_pages) {
         check_note("%s", cases[i].why);
         if (plan_open(&b, &batch, 2, cases[i].groups, cases[i].n_groups)) {
             check_whole(&b);
-            CHECK_INT(b.attend.n_tasks, cases[i].n_tasks);
+            CHECK_INT(b.attend[0].n_tasks, cases[i].n_tasks);
         }
         plan_close(&b);
     }
@@ -110,7 +111,7 @@ TEST(long_rows_are_taken_apart_where_a_thread_would_else_wait_for_another) {
         check_note("%s", cases[i].why);
         if (plan_open(&b, &batch, cases[i].n_threads, cases[i].groups, cases[i].n_groups)) {
             check_whole(&b);
-            CHECK_INT(b.attend.tasks[0].n_apart, cases[i].first_apart);
+            CHECK_INT(b.attend[0].tasks[0].n_apart, cases[i].first_apart);
         }
         plan_close(&b);
     }
@@ -123,14 +124,14 @@ TEST(the_longest_units_are_claimed_first) {
     if (plan_open(&b, &batch, 1, groups, 3)) {
         check_whole(&b);
         uint64_t last = UINT64_MAX;
-        for (size_t i = 0; i < b.attend.n_units; i++) {
-            const struct attend_task *t = &b.attend.tasks[b.attend.units[i].task];
+        for (size_t i = 0; i < b.attend[0].n_units; i++) {
+            const struct attend_task *t = &b.attend[0].tasks[b.attend[0].units[i].task];
             const uint64_t cost = (uint64_t)t->n * (uint64_t)t->end;
             check_note("unit %zu: %d rows up to position %d", i, t->n, t->end);
             CHECK(cost / 2 < last); // classes are powers of two
             last = cost;
         }
-        CHECK_INT(b.attend.tasks[b.attend.units[b.attend.n_units - 1].task].first, 201);
+        CHECK_INT(b.attend[0].tasks[b.attend[0].units[b.attend[0].n_units - 1].task].first, 201);
     }
     plan_close(&b);
 }

@@ -64,10 +64,14 @@ static struct backend_plan taken(const struct cpu_backend *b) {
             (b->p->wanted_rows[i] ? b->sizes.n_wanted : b->sizes.n_batch) * b->stride[i] * sizeof(float);
     for (size_t i = 0; i < b->n_acts; i++) t.buffer_bytes += b->act_rows[i] * b->act_stride[i];
     t.buffer_bytes += b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads);
-    t.buffer_bytes += b->sizes.n_batch * (size_t)b->p->n_rot * sizeof *b->cos_sin;
-    t.buffer_bytes += b->sizes.n_batch * sizeof *b->attend.tasks + b->attend.most_units * sizeof *b->attend.units;
-    t.buffer_bytes += b->attend.most_states * ((size_t)b->p->head_dim + 2) * sizeof(float) +
-                      b->attend.most_states / 2 * sizeof *b->attend.left;
+    for (int32_t i = 0; i < b->p->n_ropes; i++)
+        t.buffer_bytes += b->sizes.n_batch * (size_t)b->p->ropes[i].n_rot * sizeof *b->cos_sin[i];
+    for (int32_t k = 0; k < b->p->n_kinds; k++) {
+        const struct attend_plan *a = &b->attend[k];
+        t.buffer_bytes += b->sizes.n_batch * sizeof *a->tasks + a->most_units * sizeof *a->units;
+        t.buffer_bytes += a->most_states * ((size_t)b->p->kinds[k].v_dim + 2) * sizeof(float) +
+                          a->most_states / 2 * sizeof *a->left;
+    }
     for (int32_t g = 0; g < b->p->n_groups; g++)
         t.page_bytes[g] = b->groups[g].pool_bytes / (size_t)b->sizes.n_pages[g];
     return t;
@@ -247,7 +251,7 @@ TEST(more_heads_on_a_key_head_than_a_task_holds_are_refused) {
         struct program p = *b.p;
         backend *made = make(&b);
         rn_error err = {0};
-        p.n_head = (ATTEND_MAX_QUERIES + 1) * p.n_head_kv;
+        p.kinds[0].n_head = (ATTEND_MAX_QUERIES + 1) * p.kinds[0].n_head_kv;
         CHECK_FAILS(backend_load(made, &p, &sizes, NULL, NULL, &err), RN_E_UNSUPPORTED, &err);
         CHECK_HAS(err.text, "257 heads share a key head, limit 256");
         backend_destroy(made);
@@ -330,21 +334,22 @@ static void check_copy(enum kv_codec codec) {
         rn_error err = {0};
         CHECK_OK(backend_load(made, b.p, &sizes, NULL, NULL, &err), &err);
         const struct kv_codec_ops *ops = &b.set->kv[codec];
-        const size_t head_dim = (size_t)b.p->head_dim;
+        const struct page_group *g = &b.p->groups[0];
+        const size_t head_dim = (size_t)g->head_dim, key_bytes = cpu->groups[0].key_bytes;
         float in[24], out[24 * KV_BLOCK];
         check_note("%s", ops->name);
         for (int32_t layer = 0; layer < b.p->n_layer; layer++)
-            for (int32_t head = 0; head < b.p->n_head_kv; head++)
+            for (int32_t head = 0; head < g->n_head_kv; head++)
                 for (int slot = 0; slot < KV_BLOCK; slot++) {
                     for (size_t d = 0; d < head_dim; d++) in[d] = (float)(layer * 64 + head * 32 + slot);
                     ops->put_key(cpu_key_block(cpu, layer, head, 1), head_dim, slot, in);
-                    ops->put_value(cpu_key_block(cpu, layer, head, 1) + cpu->key_bytes, head_dim, slot, in);
+                    ops->put_value(cpu_key_block(cpu, layer, head, 1) + key_bytes, head_dim, slot, in);
                 }
         backend_copy(made, &(struct kv_copy){.group = 0, .src = 1, .slot_src = 10, .dst = 3, .slot_dst = 20, .n = 5});
         for (int32_t layer = 0; layer < b.p->n_layer; layer++)
-            for (int32_t head = 0; head < b.p->n_head_kv; head++) {
+            for (int32_t head = 0; head < g->n_head_kv; head++) {
                 const uint8_t *block = cpu_key_block(cpu, layer, head, 3);
-                ops->get_values(block + cpu->key_bytes, head_dim, KV_BLOCK, out);
+                ops->get_values(block + key_bytes, head_dim, KV_BLOCK, out);
                 for (int slot = 0; slot < KV_BLOCK; slot++) { // F16 and Q8 are exact for such a row up to their scale
                     const bool copied = slot >= 20 && slot < 25;
                     const float want = copied ? (float)(layer * 64 + head * 32 + slot - 10) : 0.0f;
@@ -354,7 +359,7 @@ static void check_copy(enum kv_codec codec) {
                 ops->get_keys(block, head_dim, KV_BLOCK, out);
                 CHECK(out[19] == 0 && out[20] != 0 && out[24] != 0 && out[25] == 0);
             }
-        CHECK_INT(cpu_key_block(cpu, 1, 1, 4) + cpu->key_bytes + cpu->value_bytes - cpu->groups[0].pages,
+        CHECK_INT(cpu_key_block(cpu, 1, 1, 4) + key_bytes + cpu->groups[0].value_bytes - cpu->groups[0].pages,
                   cpu->groups[0].pool_bytes);
         backend_destroy(made);
     }

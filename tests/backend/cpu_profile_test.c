@@ -71,13 +71,15 @@ TEST(keys_and_values_are_counted_by_blocks_that_are_read_and_rows_that_are_writt
         const bool ok = run_steps(&r, NULL);
         const struct cpu_backend *b = (const struct cpu_backend *)r.backend;
         const struct backend_profile *p = backend_profile_end(r.backend);
-        const uint64_t pair_bytes = b->key_bytes + b->value_bytes, n_head_kv = (uint64_t)b->p->n_head_kv;
+        const struct attend_kind *kind = &b->p->kinds[0];
+        const uint64_t pair_bytes = b->groups[0].key_bytes + b->groups[0].value_bytes,
+                       n_head_kv = (uint64_t)kind->n_head_kv;
         // 68 rows of 2 heads a key head are tasks of 32, 32 and 4 rows: 1, 1 and 2 blocks; then rows 68 and 69: 2 blocks each.
         for (size_t i = 0; ok && i < p->n_ops; i++) {
             const struct backend_op_use *o = &p->ops[i];
             if (strcmp(o->kind, "attend") == 0) CHECK_INT(o->bytes, (1 + 1 + 2 + 2 + 2) * n_head_kv * pair_bytes);
             if (strcmp(o->kind, "attend") == 0)
-                CHECK_INT(o->products, 2 * (uint64_t)b->p->n_head * (uint64_t)b->p->head_dim * (70 * 71 / 2));
+                CHECK_INT(o->products, 2 * (uint64_t)kind->n_head * (uint64_t)kind->head_dim * (70 * 71 / 2));
             if (strcmp(o->kind, "store_kv") == 0) CHECK_INT(o->bytes, 70 * n_head_kv * pair_bytes / KV_BLOCK);
             if (strcmp(o->kind, "embed") == 0) CHECK_INT(o->bytes, 70 * b->p->matrices[0].row_bytes);
             if (o->matrix && strcmp(o->matrix, "output.weight") == 0) CHECK_INT(o->calls, 0); // no row wanted results

@@ -234,7 +234,7 @@ TEST(a_program_has_the_ops_of_each_layer_and_every_buffer_as_wide_as_its_ops_nee
         CHECK_INT(p->n_matrices, 2 * 7 + 2);
         CHECK_INT(p->width[p->logits], 40);
         CHECK_INT(p->width[p->hidden], 64);
-        CHECK(p->attn_scale == 0.25f); // heads of 16
+        CHECK(p->kinds[0].scale == 0.25f); // heads of 16
     }
     built_close(&b);
 }
@@ -262,7 +262,7 @@ TEST(linear_rope_scaling_divides_the_frequencies_of_the_program) {
     const struct tiny_model m = tiny();
     const bool ok = built_open(&plain, &m, &(struct change){0});
     if (built_open(&scaled, &m, &(struct change){.keys = keys_linear}) && ok)
-        for (int32_t i = 0; i < plain.p->n_rot / 2; i++) CHECK(scaled.p->inv_freq[i] == plain.p->inv_freq[i] / 4);
+        for (int32_t i = 0; i < plain.p->ropes[0].n_rot / 2; i++) CHECK(scaled.p->ropes[0].inv_freq[i] == plain.p->ropes[0].inv_freq[i] / 4);
     built_close(&plain);
     built_close(&scaled);
 }
@@ -275,10 +275,10 @@ TEST(rope_factors_of_a_file_divide_the_frequencies_of_the_program) {
     if (built_open(&with, &m, &(struct change){0}) && ok) {
         const struct tensor_view *t = package_tensor(with.pkg, "rope_freqs.weight");
         float factor;
-        for (int32_t i = 0; i < plain.p->n_rot / 2; i++) {
+        for (int32_t i = 0; i < plain.p->ropes[0].n_rot / 2; i++) {
             memcpy(&factor, t->data + 4 * i, sizeof factor);
             CHECK(factor > 0.5f);
-            CHECK(fabsf(with.p->inv_freq[i] * factor / plain.p->inv_freq[i] - 1) < 1e-6f);
+            CHECK(fabsf(with.p->ropes[0].inv_freq[i] * factor / plain.p->ropes[0].inv_freq[i] - 1) < 1e-6f);
         }
     }
     built_close(&plain);

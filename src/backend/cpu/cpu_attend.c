@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-// Softmax states of a task's queries: o with head_dim floats each.
+// Softmax states of a task's queries: o with v_dim floats each.
 struct states {
     float *m, *l, *o;
 };
@@ -26,39 +26,54 @@ struct attend_work {
     const struct attend_task *t;
     const struct batch_row *rows; // of the task
     const struct batch_seq *seq;
+    const struct attend_plan *plan;
     int32_t layer, head, heads; // heads: query heads that share the key head
-    size_t n_q, head_dim, q_stride;
+    size_t n_q, head_dim, v_dim, q_stride, key_bytes;
 };
 
-static size_t query_bytes(const struct cpu_backend *b, const struct program *p) {
-    return act_bytes(b->k->kv[b->codec].act, (size_t)p->head_dim);
+static size_t query_bytes(const struct cpu_backend *b, const struct attend_kind *k) {
+    return act_bytes(b->k->kv[b->codec].act, (size_t)k->head_dim);
 }
 
-static size_t state_bytes(const struct program *p) {
-    return round_up(attend_most_queries(p) * ((size_t)p->head_dim + 2) * sizeof(float), 64);
+static size_t state_bytes(const struct attend_kind *k) {
+    return round_up(attend_most_queries(k) * ((size_t)k->v_dim + 2) * sizeof(float), 64);
+}
+
+static size_t kernel_bytes(const struct attend_kind *k) {
+    return round_up(attend_scratch((size_t)(k->head_dim > k->v_dim ? k->head_dim : k->v_dim)), 64);
+}
+
+static size_t kind_scratch(const struct cpu_backend *b, const struct attend_kind *k) {
+    const struct kv_codec_ops *c = &b->k->kv[b->codec];
+    return round_up(sizeof(struct scratch), 64) + c->key_bytes((size_t)k->head_dim) +
+           c->value_bytes((size_t)k->v_dim) + attend_most_queries(k) * query_bytes(b, k) + kernel_bytes(k) +
+           2 * state_bytes(k);
 }
 
 size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
-    const struct kv_codec_ops *c = &b->k->kv[b->codec];
-    const size_t head_dim = (size_t)p->head_dim;
-    return round_up(sizeof(struct scratch), 64) + c->key_bytes(head_dim) + c->value_bytes(head_dim) +
-           attend_most_queries(p) * query_bytes(b, p) + round_up(attend_scratch(head_dim), 64) + 2 * state_bytes(p);
+    size_t most = 0;
+    for (int32_t k = 0; k < p->n_kinds; k++) {
+        const size_t bytes = kind_scratch(b, &p->kinds[k]);
+        if (bytes > most) most = bytes;
+    }
+    return most;
 }
 
-static struct states states_at(uint8_t *at, const struct program *p) {
+static struct states states_at(uint8_t *at, const struct attend_kind *k) {
     float *const m = (float *)at;
-    return (struct states){m, m + attend_most_queries(p), m + 2 * attend_most_queries(p)};
+    return (struct states){m, m + attend_most_queries(k), m + 2 * attend_most_queries(k)};
 }
 
-static struct scratch *scratch_of(const struct cpu_backend *b, int i_thread) {
+static struct scratch *scratch_of(const struct cpu_backend *b, const struct attend_kind *k, int i_thread) {
+    const struct kv_codec_ops *c = &b->k->kv[b->codec];
     uint8_t *at = cpu_scratch(b, i_thread);
     struct scratch *s = (struct scratch *)at;
     at += round_up(sizeof *s, 64);
-    s->key_block = at, at += b->key_bytes;
-    s->value_block = at, at += b->value_bytes;
-    s->q = at, at += attend_most_queries(b->p) * query_bytes(b, b->p);
-    s->kernel = at, at += round_up(attend_scratch((size_t)b->p->head_dim), 64);
-    s->all = states_at(at, b->p), s->split = states_at(at + state_bytes(b->p), b->p);
+    s->key_block = at, at += c->key_bytes((size_t)k->head_dim);
+    s->value_block = at, at += c->value_bytes((size_t)k->v_dim);
+    s->q = at, at += attend_most_queries(k) * query_bytes(b, k);
+    s->kernel = at, at += kernel_bytes(k);
+    s->all = states_at(at, k), s->split = states_at(at + state_bytes(k), k);
     return s;
 }
 
@@ -68,122 +83,151 @@ struct kv_pair {
     const void *keys, *values;
 };
 
+static int32_t group_of(const struct cpu_backend *b, const struct attend_work *w) {
+    return b->p->attention[w->layer].group;
+}
+
 // The block as one page holds it for all the task's rows; NULL keys: it has to be assembled for each row.
 static struct kv_pair whole_page(const struct cpu_backend *b, const struct attend_work *w, int32_t block) {
     const int32_t first = block * KV_BLOCK;
     const bool appended = w->rows[0].path[0] == NULL;
     if (first >= w->seq->n_committed || (!appended && w->seq->n_committed < first + KV_BLOCK))
         return (struct kv_pair){NULL, NULL};
-    const uint8_t *page = cpu_key_block(b, w->layer, w->head, w->seq->pages[b->p->layer_group[w->layer]][block]);
-    return (struct kv_pair){page, page + b->key_bytes};
+    const uint8_t *page = cpu_key_block(b, w->layer, w->head, w->seq->pages[group_of(b, w)][block]);
+    return (struct kv_pair){page, page + w->key_bytes};
 }
 
-// Positions up to the row's own, from the sequence's page and from the row's path.
+// Positions that the row sees up to its own, from the sequence's page and from the row's path.
 static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_work *w, const struct batch_row *row,
                                int32_t block, struct scratch *s) {
     const struct kv_codec_ops *codec = &b->k->kv[b->codec];
-    const int32_t group = b->p->layer_group[w->layer], first = block * KV_BLOCK, committed = w->seq->n_committed;
-    for (int32_t pos = first; pos <= row->pos && pos < first + KV_BLOCK; pos++) {
+    const int32_t group = group_of(b, w), first = block * KV_BLOCK, committed = w->seq->n_committed;
+    const int32_t seen = attend_first(w->plan->kind, row->pos);
+    for (int32_t pos = seen > first ? seen : first; pos <= row->pos && pos < first + KV_BLOCK; pos++) {
         const struct kv_slot at = pos < committed ? (struct kv_slot){w->seq->pages[group][block], pos - first}
                                                   : row->path[group][pos - committed];
         const uint8_t *src = cpu_key_block(b, w->layer, w->head, at.page);
         codec->copy_key(s->key_block, pos - first, src, at.slot, w->head_dim);
-        codec->copy_value(s->value_block, pos - first, src + b->key_bytes, at.slot, w->head_dim);
+        codec->copy_value(s->value_block, pos - first, src + w->key_bytes, at.slot, w->v_dim);
     }
     return (struct kv_pair){s->key_block, s->value_block};
 }
 
-// Rows [r, r + n) of the task, which all reach the block.
+// Rows [r, r + n) of the task, which all see something of the block.
 static void attend_rows(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t block,
                         int32_t r, int32_t n, struct kv_pair now, struct kv_pair next, const struct states *to) {
     const size_t q0 = (size_t)(r * w->heads), n_q = (size_t)(n * w->heads);
+    const struct attend_kind *kind = w->plan->kind;
     for (size_t i = 0; i < n_q; i++) {
-        const int32_t reach = w->rows[r + (int32_t)i / w->heads].pos - block * KV_BLOCK + 1;
-        s->lo[i] = 0;
+        const int32_t pos = w->rows[r + (int32_t)i / w->heads].pos, reach = pos - block * KV_BLOCK + 1,
+                      seen = attend_first(kind, pos) - block * KV_BLOCK;
+        s->lo[i] = (uint8_t)(seen > 0 ? seen : 0);
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
     }
     b->k->kv[b->codec].attend(&(struct attend_block){
         now.keys, now.values, next.keys, next.values, w->head_dim, s->q + q0 * w->q_stride, w->q_stride, n_q, s->lo,
-        s->hi, b->p->attn_scale, to->m + q0, to->l + q0, to->o + q0 * w->head_dim, s->kernel});
+        s->hi, kind->scale, to->m + q0, to->l + q0, to->o + q0 * w->v_dim, s->kernel});
 }
 
-// One block against the task's rows that reach it. In a page as it lies these are the last ones: positions ascend, or all are beyond.
+static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
+    const int32_t pos = w->rows[r].pos, first = block * KV_BLOCK;
+    return pos >= first && attend_first(w->plan->kind, pos) < first + KV_BLOCK;
+}
+
+// One block against the task's rows that see something of it. Of appended rows these are a run, since positions ascend; rows of a
+// scratch path see a page as it lies wherever their windows reach it.
 static void attend_one(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t block,
                        bool last, const struct states *to) {
-    const int32_t first = block * KV_BLOCK;
     const struct kv_pair page = whole_page(b, w, block);
-    if (page.keys) {
-        const struct kv_pair following = last ? page : whole_page(b, w, block + 1);
-        const int32_t r = w->rows[0].path[0] || w->rows[0].pos >= first ? 0 : first - w->rows[0].pos;
-        attend_rows(b, w, s, block, r, w->t->n - r, page, following.keys ? following : page, to);
-        return;
-    }
-    for (int32_t r = 0; r < w->t->n; r++) {
-        if (w->rows[r].pos < first) continue;
-        const struct kv_pair own = assemble(b, w, &w->rows[r], block, s);
-        attend_rows(b, w, s, block, r, 1, own, own, to);
+    const struct kv_pair following = page.keys && !last ? whole_page(b, w, block + 1) : page;
+    for (int32_t r = 0, n; r < w->t->n; r += n) {
+        for (n = 1; !sees(w, r, block) && r + n < w->t->n && !sees(w, r + n, block); n++)
+            ;
+        if (!sees(w, r, block)) continue;
+        if (!page.keys) {
+            const struct kv_pair own = assemble(b, w, &w->rows[r], block, s);
+            attend_rows(b, w, s, block, r, 1, own, own, to);
+            continue;
+        }
+        while (r + n < w->t->n && sees(w, r + n, block)) n++;
+        attend_rows(b, w, s, block, r, n, page, following.keys ? following : page, to);
     }
 }
 
 // Splits ------------------------------------------------------------------------------------------------------------------
 
+// split: counted from the first that the task sees.
 static void attend_split(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t split,
                          const struct states *to) {
-    const int32_t per_split = ATTEND_SPLIT / KV_BLOCK, n_blocks = (w->t->end + KV_BLOCK - 1) / KV_BLOCK;
-    const int32_t begin = split * per_split, end = begin + per_split < n_blocks ? begin + per_split : n_blocks;
+    const int32_t at = (w->t->begin / ATTEND_SPLIT + split) * ATTEND_SPLIT, n_blocks = (w->t->end + KV_BLOCK - 1) / KV_BLOCK;
+    const int32_t begin = (at > w->t->begin ? at : w->t->begin) / KV_BLOCK, full = (at + ATTEND_SPLIT) / KV_BLOCK;
+    const int32_t end = full < n_blocks ? full : n_blocks;
     for (size_t i = 0; i < w->n_q; i++) to->m[i] = -INFINITY, to->l[i] = 0.0f;
-    memset(to->o, 0, w->n_q * w->head_dim * sizeof(float));
+    memset(to->o, 0, w->n_q * w->v_dim * sizeof(float));
     for (int32_t block = begin; block < end; block++) attend_one(b, w, s, block, block + 1 == n_blocks, to);
 }
 
 static void merge(const struct cpu_backend *b, const struct attend_work *w, const struct states *to,
                   const struct states *later) {
     for (size_t i = 0; i < w->n_q; i++)
-        b->k->attend_merge(&to->m[i], &to->l[i], to->o + i * w->head_dim, later->m[i], later->l[i],
-                           later->o + i * w->head_dim, w->head_dim);
+        b->k->attend_merge(&to->m[i], &to->l[i], to->o + i * w->v_dim, later->m[i], later->l[i],
+                           later->o + i * w->v_dim, w->v_dim);
+}
+
+// A sink is a key that every query sees, after all others, and whose value is 0.
+static void add_sinks(const struct cpu_backend *b, const struct attend_work *w, const float *sinks, struct scratch *s,
+                      const struct states *to) {
+    float *const none = s->split.o; // not in use any more
+    memset(none, 0, w->v_dim * sizeof *none);
+    for (size_t i = 0; i < w->n_q; i++) {
+        const float logit = sinks[w->head * w->heads + (int32_t)i % w->heads];
+        b->k->attend_merge(&to->m[i], &to->l[i], to->o + i * w->v_dim, logit, 1, none, w->v_dim);
+    }
 }
 
 static void finish(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
-                   const struct states *from) {
+                   struct scratch *s, const struct states *from) {
+    const float *sinks = b->p->attention[w->layer].sinks;
+    if (sinks) add_sinks(b, w, sinks, s, from);
     for (size_t i = 0; i < w->n_q; i++) {
         const size_t r = (size_t)w->t->first + i / (size_t)w->heads,
                      h = (size_t)(w->head * w->heads) + i % (size_t)w->heads;
-        b->k->attend_finish(from->o + i * w->head_dim, from->l[i], w->head_dim,
-                            b->buffers[o->op.dst] + r * b->stride[o->op.dst] + h * w->head_dim);
+        b->k->attend_finish(from->o + i * w->v_dim, from->l[i], w->v_dim,
+                            b->buffers[o->op.dst] + r * b->stride[o->op.dst] + h * w->v_dim);
     }
 }
 
 static void run_whole(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
                       struct scratch *s) {
     attend_split(b, w, s, 0, &s->all);
-    for (int32_t split = 1; split * ATTEND_SPLIT < w->t->end; split++) {
+    for (int32_t split = 1; split < attend_n_splits(w->t); split++) {
         attend_split(b, w, s, split, &s->split);
         merge(b, w, &s->all, &s->split);
     }
-    finish(b, o, w, &s->all);
+    finish(b, o, w, s, &s->all);
 }
 
-static struct states shared_states(const struct cpu_backend *b, const struct attend_work *w, int32_t split) {
-    const struct attend_plan *plan = &b->attend;
+static struct states shared_states(const struct attend_work *w, int32_t split) {
+    const struct attend_plan *plan = w->plan;
     const size_t at = w->t->states + ((size_t)w->head * (size_t)w->t->n_apart + (size_t)split) * w->n_q;
-    return (struct states){plan->m + at, plan->l + at, plan->o + at * w->head_dim};
+    return (struct states){plan->m + at, plan->l + at, plan->o + at * w->v_dim};
 }
 
 // One split; whoever finishes the last one merges them all, in order as ever.
 static void run_apart(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
                       struct scratch *s, int32_t split) {
-    const struct states to = shared_states(b, w, split), first = shared_states(b, w, 0);
-    atomic_int *const left = &b->attend.left[w->t->left + (size_t)w->head];
+    const struct states to = shared_states(w, split), first = shared_states(w, 0);
+    atomic_int *const left = &w->plan->left[w->t->left + (size_t)w->head];
     attend_split(b, w, s, split, &to);
     // acq_rel: the last one sees the states that the others wrote before they counted.
     if (atomic_fetch_sub_explicit(left, 1, memory_order_acq_rel) > 1) return;
     atomic_store_explicit(left, w->t->n_apart,
                           memory_order_relaxed); // for the next layer, which comes after a barrier
     for (int32_t i = 1; i < w->t->n_apart; i++) {
-        const struct states later = shared_states(b, w, i);
+        const struct states later = shared_states(w, i);
         merge(b, w, &first, &later);
     }
-    finish(b, o, w, &first);
+    finish(b, o, w, s, &first);
 }
 
 static void prepare_queries(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
@@ -197,24 +241,30 @@ static void prepare_queries(const struct cpu_backend *b, const struct cpu_op *o,
 }
 
 void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
-    const size_t n_head_kv = (size_t)b->p->n_head_kv;
-    struct scratch *s = scratch_of(b, i_thread);
+    const struct attention *attention = &b->p->attention[o->op.layer];
+    const struct attend_plan *plan = &b->attend[attention->kind];
+    const struct attend_kind *kind = plan->kind;
+    const size_t n_head_kv = (size_t)kind->n_head_kv;
+    struct scratch *s = scratch_of(b, kind, i_thread);
     for (;;) {
         const size_t i = atomic_fetch_add_explicit(o->claimed, 1, memory_order_relaxed);
-        if (i >= b->attend.n_units * n_head_kv) return;
-        const struct attend_unit *unit = &b->attend.units[i / n_head_kv];
-        const struct attend_task *t = &b->attend.tasks[unit->task];
+        if (i >= plan->n_units * n_head_kv) return;
+        const struct attend_unit *unit = &plan->units[i / n_head_kv];
+        const struct attend_task *t = &plan->tasks[unit->task];
         const struct batch_row *rows = b->batch->rows + t->first;
-        const int32_t heads = attend_heads(b->p);
+        const int32_t heads = attend_heads(kind);
         const struct attend_work w = {.t = t,
                                       .rows = rows,
                                       .seq = &b->batch->seqs[rows[0].seq],
+                                      .plan = plan,
                                       .layer = o->op.layer,
                                       .head = (int32_t)(i % n_head_kv),
                                       .heads = heads,
                                       .n_q = (size_t)(t->n * heads),
-                                      .head_dim = (size_t)b->p->head_dim,
-                                      .q_stride = query_bytes(b, b->p)};
+                                      .head_dim = (size_t)kind->head_dim,
+                                      .v_dim = (size_t)kind->v_dim,
+                                      .q_stride = query_bytes(b, kind),
+                                      .key_bytes = b->groups[attention->group].key_bytes};
         prepare_queries(b, o, &w, s);
         if (t->n_apart == 1)
             run_whole(b, o, &w, s);

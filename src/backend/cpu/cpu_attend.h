@@ -4,7 +4,17 @@
 
 #include "backend/cpu/cpu_private.h"
 
-int32_t attend_heads(const struct program *p);       // query heads that share a key head
-size_t attend_most_queries(const struct program *p); // of one task and key head
+int32_t attend_heads(const struct attend_kind *k);       // query heads that share a key head
+size_t attend_most_queries(const struct attend_kind *k); // of one task and key head
+
+// The first position that a row sees.
+static inline int32_t attend_first(const struct attend_kind *k, int32_t pos) {
+    if (k->chunk) return pos / k->chunk * k->chunk;
+    return k->window && pos + 1 > k->window ? pos + 1 - k->window : 0;
+}
+// Splits of 1,024 positions that a task sees something of.
+static inline int32_t attend_n_splits(const struct attend_task *t) {
+    return (t->end - 1) / ATTEND_SPLIT - t->begin / ATTEND_SPLIT + 1;
+}
 
 #endif

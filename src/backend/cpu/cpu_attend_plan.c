@@ -6,52 +6,72 @@
 
 enum { UNITS_PER_THREAD = 4 }; // a task larger than a thread's share divided by this is taken apart
 
-int32_t attend_heads(const struct program *p) { return p->n_head / p->n_head_kv; }
+int32_t attend_heads(const struct attend_kind *k) { return k->n_head / k->n_head_kv; }
 
 // Rows that one task may have: ATTEND_TILE queries, but at least one row's heads.
-static int32_t most_rows(const struct program *p) {
-    return attend_heads(p) < ATTEND_TILE ? ATTEND_TILE / attend_heads(p) : 1;
+static int32_t most_rows(const struct attend_kind *k) {
+    return attend_heads(k) < ATTEND_TILE ? ATTEND_TILE / attend_heads(k) : 1;
 }
-size_t attend_most_queries(const struct program *p) { return (size_t)(most_rows(p) * attend_heads(p)); }
+size_t attend_most_queries(const struct attend_kind *k) { return (size_t)(most_rows(k) * attend_heads(k)); }
 
-// States of split queries that a step may have: those of one row over the longest sequence that the pages hold, twice.
-static size_t most_states(const struct program *p, const struct backend_sizes *s, int n_threads) {
-    const size_t n_splits = ceil_div((size_t)s->n_pages[0] * KV_BLOCK, ATTEND_SPLIT);
-    return n_threads > 1 && n_splits > 1 ? 2 * n_splits * (size_t)p->n_head : 0;
+// Positions that may be seen at once: of the longest sequence that the pages hold, or of a window and the rows of a step.
+static size_t most_positions(const struct attend_kind *k, const struct backend_sizes *s) {
+    const size_t all = (size_t)s->n_pages[0] * KV_BLOCK, window = (size_t)(k->chunk ? k->chunk : k->window);
+    return window && window + s->n_batch < all ? window + s->n_batch : all;
 }
 
-uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads) {
-    const uint64_t n = most_states(p, s, n_threads);
-    const uint64_t n_units = s->n_batch + n / (uint64_t)p->n_head;
-    return n * ((uint64_t)p->head_dim + 2) * sizeof(float) + s->n_batch * sizeof(struct attend_task) +
+// States of split queries that a step may have: those of one row over all that it may see, twice.
+static size_t most_states(const struct attend_kind *k, const struct backend_sizes *s, int n_threads) {
+    const size_t n_splits = ceil_div(most_positions(k, s), ATTEND_SPLIT) + 1; // a window begins inside of one
+    return n_threads > 1 && most_positions(k, s) > ATTEND_SPLIT ? 2 * n_splits * (size_t)k->n_head : 0;
+}
+
+static uint64_t kind_bytes(const struct attend_kind *k, const struct backend_sizes *s, int n_threads) {
+    const uint64_t n = most_states(k, s, n_threads);
+    const uint64_t n_units = s->n_batch + n / (uint64_t)k->n_head;
+    return n * ((uint64_t)k->v_dim + 2) * sizeof(float) + s->n_batch * sizeof(struct attend_task) +
            n_units * sizeof(struct attend_unit) + n / 2 * sizeof(atomic_int);
 }
 
-rn_status attend_plan_load(struct cpu_backend *b, rn_error *err) {
-    const struct program *p = b->p;
-    struct attend_plan *plan = &b->attend;
-    const size_t n = most_states(p, &b->sizes, pool_n_threads(b->threads));
+uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads) {
+    uint64_t bytes = 0;
+    for (int32_t k = 0; k < p->n_kinds; k++) bytes += kind_bytes(&p->kinds[k], s, n_threads);
+    return bytes;
+}
+
+static rn_status load_kind(struct attend_plan *plan, const struct attend_kind *k, const struct backend_sizes *s,
+                           int n_threads, rn_error *err) {
+    const size_t n = most_states(k, s, n_threads);
+    plan->kind = k;
     plan->most_states = n;
-    plan->most_units = b->sizes.n_batch + n / (size_t)p->n_head;
-    plan->tasks = mem_alloc(b->sizes.n_batch * sizeof *plan->tasks);
+    plan->most_units = s->n_batch + n / (size_t)k->n_head;
+    plan->tasks = mem_alloc(s->n_batch * sizeof *plan->tasks);
     plan->units = mem_alloc(plan->most_units * sizeof *plan->units);
     plan->m = mem_alloc(n * sizeof(float));
     plan->l = mem_alloc(n * sizeof(float));
-    plan->o = mem_alloc(n * (size_t)p->head_dim * sizeof(float));
+    plan->o = mem_alloc(n * (size_t)k->v_dim * sizeof(float));
     plan->left = mem_alloc(n / 2 * sizeof *plan->left); // a task taken apart has two splits or more
     if (plan->tasks && plan->units && plan->m && plan->l && plan->o && plan->left) return RN_OK;
-    return fail(err, RN_E_NOMEM, "attention: out of memory for %zu rows and %zu states of splits", b->sizes.n_batch,
-                n);
+    return fail(err, RN_E_NOMEM, "attention: out of memory for %zu rows and %zu states of splits", s->n_batch, n);
+}
+
+rn_status attend_plan_load(struct cpu_backend *b, rn_error *err) {
+    rn_status st = RN_OK;
+    for (int32_t k = 0; st == RN_OK && k < b->p->n_kinds; k++)
+        st = load_kind(&b->attend[k], &b->p->kinds[k], &b->sizes, pool_n_threads(b->threads), err);
+    return st;
 }
 
 void attend_plan_free(struct cpu_backend *b) {
-    struct attend_plan *plan = &b->attend;
-    mem_free(plan->tasks);
-    mem_free(plan->units);
-    mem_free(plan->m);
-    mem_free(plan->l);
-    mem_free(plan->o);
-    mem_free(plan->left);
+    for (int32_t k = 0; k < PROGRAM_MAX_KINDS; k++) {
+        struct attend_plan *plan = &b->attend[k];
+        mem_free(plan->tasks);
+        mem_free(plan->units);
+        mem_free(plan->m);
+        mem_free(plan->l);
+        mem_free(plan->o);
+        mem_free(plan->left);
+    }
 }
 
 // Rows of a sequence at consecutive positions, or rows of its scratch tree: these share its committed pages.
@@ -61,40 +81,39 @@ static bool joins(const struct batch_row *row) {
            (scratch || row[-1].pos + 1 == row->pos);
 }
 
-static void find_tasks(struct cpu_backend *b) {
-    struct attend_plan *plan = &b->attend;
+static void find_tasks(struct attend_plan *plan, const struct batch *batch) {
     plan->n_tasks = 0;
-    for (int32_t r = 0; r < (int32_t)b->batch->n_rows; r++) {
-        const struct batch_row *row = &b->batch->rows[r];
+    for (int32_t r = 0; r < (int32_t)batch->n_rows; r++) {
+        const struct batch_row *row = &batch->rows[r];
+        const int32_t begin = attend_first(plan->kind, row->pos);
         struct attend_task *t = plan->n_tasks ? &plan->tasks[plan->n_tasks - 1] : NULL;
-        if (!t || t->n == most_rows(b->p) || !joins(row)) {
+        if (!t || t->n == most_rows(plan->kind) || !joins(row)) {
             t = &plan->tasks[plan->n_tasks++];
-            *t = (struct attend_task){.first = r, .n_apart = 1};
+            *t = (struct attend_task){.first = r, .begin = begin, .n_apart = 1};
         }
         t->n++;
+        if (begin < t->begin) t->begin = begin;
         if (row->pos >= t->end) t->end = row->pos + 1;
     }
 }
 
-static uint64_t cost(const struct attend_task *t) { return (uint64_t)t->n * (uint64_t)t->end; }
+static uint64_t cost(const struct attend_task *t) { return (uint64_t)t->n * (uint64_t)(t->end - t->begin); }
 
 // Takes the large tasks apart while there is room for their states.
-static void take_apart(struct cpu_backend *b) {
-    struct attend_plan *plan = &b->attend;
-    const size_t n_threads = (size_t)pool_n_threads(b->threads), heads = (size_t)attend_heads(b->p);
+static void take_apart(struct attend_plan *plan, size_t n_threads) {
+    const size_t n_head_kv = (size_t)plan->kind->n_head_kv, heads = (size_t)attend_heads(plan->kind);
     size_t n_states = 0, n_left = 0;
     uint64_t total = 0;
-    for (size_t i = 0; i < plan->n_tasks; i++) total += cost(&plan->tasks[i]) * (uint64_t)b->p->n_head_kv;
+    for (size_t i = 0; i < plan->n_tasks; i++) total += cost(&plan->tasks[i]) * n_head_kv;
     for (size_t i = 0; i < plan->n_tasks; i++) {
         struct attend_task *t = &plan->tasks[i];
-        const size_t n_splits = ceil_div((size_t)t->end, ATTEND_SPLIT);
-        const size_t states = n_splits * (size_t)t->n * heads * (size_t)b->p->n_head_kv;
+        const size_t n_splits = (size_t)attend_n_splits(t), states = n_splits * (size_t)t->n * heads * n_head_kv;
         if (n_splits < 2 || cost(t) * n_threads * UNITS_PER_THREAD <= total || n_states + states > plan->most_states)
             continue;
         t->n_apart = (int32_t)n_splits;
         t->states = n_states, t->left = n_left;
         n_states += states;
-        for (int32_t h = 0; h < b->p->n_head_kv; h++)
+        for (size_t h = 0; h < n_head_kv; h++)
             atomic_store_explicit(&plan->left[n_left++], t->n_apart, memory_order_relaxed);
     }
 }
@@ -117,7 +136,9 @@ static void order_units(struct attend_plan *plan) {
 }
 
 void attend_plan_step(struct cpu_backend *b) {
-    find_tasks(b);
-    take_apart(b);
-    order_units(&b->attend);
+    for (int32_t k = 0; k < b->p->n_kinds; k++) {
+        find_tasks(&b->attend[k], b->batch);
+        take_apart(&b->attend[k], (size_t)pool_n_threads(b->threads));
+        order_units(&b->attend[k]);
+    }
 }

@@ -22,9 +22,12 @@ static rn_status plan(const backend *base, const struct program *p, const struct
 static rn_status load(backend *base, const struct program *p, const struct backend_sizes *s,
                       backend_progress progress, void *user, rn_error *err) {
     struct cpu_backend *b = self(base);
-    if (p->n_head / p->n_head_kv > ATTEND_MAX_QUERIES)
-        return fail(err, RN_E_UNSUPPORTED, "attention: %d heads share a key head, limit %d", p->n_head / p->n_head_kv,
-                    ATTEND_MAX_QUERIES);
+    for (int32_t i = 0; i < p->n_kinds; i++) {
+        const int32_t heads = p->kinds[i].n_head / p->kinds[i].n_head_kv;
+        if (heads > ATTEND_MAX_QUERIES)
+            return fail(err, RN_E_UNSUPPORTED, "attention: %d heads share a key head, limit %d", heads,
+                        ATTEND_MAX_QUERIES);
+    }
     b->p = p;
     b->sizes = *s;
     rn_status st = cpu_weights_load(b, progress, user, err);
@@ -34,24 +37,29 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     const size_t n_threads = (size_t)pool_n_threads(b->threads);
     b->thread_scratch_bytes = cpu_scratch_bytes(b, p);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
-    b->cos_sin = mem_aligned(s->n_batch * (size_t)p->n_rot * sizeof(float));
-    if (!b->thread_scratch || !b->cos_sin)
+    bool has_all = b->thread_scratch != NULL;
+    for (int32_t i = 0; i < p->n_ropes; i++) {
+        b->cos_sin[i] = mem_aligned(s->n_batch * (size_t)p->ropes[i].n_rot * sizeof(float));
+        has_all = has_all && b->cos_sin[i];
+    }
+    if (!has_all)
         return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
     return attend_plan_load(b, err);
 }
 
 // The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
 // positions lose nothing; rounded to float at the end.
-static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
-    const size_t n_pair = (size_t)b->p->n_rot / 2;
-    const double magnitude = (double)b->p->rope_magnitude;
+static void fill_cos_sin(struct cpu_backend *b, const struct rope_table *t, float *cos_sin, int i_thread,
+                         int n_threads) {
+    const size_t n_pair = (size_t)t->n_rot / 2;
+    const double magnitude = (double)t->magnitude;
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
-        float *cs = b->cos_sin + r * 2 * n_pair;
+        float *cs = cos_sin + r * 2 * n_pair;
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
-            sincos_f64((double)b->batch->rows[r].pos * (double)b->p->inv_freq[i], &s, &c);
+            sincos_f64((double)b->batch->rows[r].pos * (double)t->inv_freq[i], &s, &c);
             cs[2 * i] = (float)(c * magnitude);
             cs[2 * i + 1] = (float)(s * magnitude);
         }
@@ -67,7 +75,8 @@ static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_t
 
 static void run_thread(void *ctx, int i_thread, int n_threads) {
     struct cpu_backend *b = ctx;
-    fill_cos_sin(b, i_thread, n_threads); // read by SPLIT_ROWS ops alone: the same rows, the same thread
+    for (int32_t i = 0; i < b->p->n_ropes; i++) // read by SPLIT_ROWS ops alone: the same rows, the same thread
+        fill_cos_sin(b, &b->p->ropes[i], b->cos_sin[i], i_thread, n_threads);
     for (size_t i = 0; i < b->n_ops; i++) {
         const struct cpu_op *o = &b->ops[i];
         if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
@@ -129,7 +138,7 @@ static void destroy(backend *base) {
     cpu_weights_free(b);
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
-    mem_free(b->cos_sin);
+    for (int i = 0; i < PROGRAM_MAX_ROPES; i++) mem_free(b->cos_sin[i]);
     attend_plan_free(b);
     mem_free(b);
 }

@@ -60,7 +60,8 @@ size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
 
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s) {
     struct act_table t = {0};
-    uint64_t bytes = s->n_batch * (uint64_t)p->n_rot * sizeof(float);
+    uint64_t bytes = 0;
+    for (int32_t i = 0; i < p->n_ropes; i++) bytes += s->n_batch * (uint64_t)p->ropes[i].n_rot * sizeof(float);
     find_acts(b->k, p, &t);
     for (int32_t i = 0; i < p->n_buffers; i++)
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
@@ -73,6 +74,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {
     for (int32_t i = 0; i < b->p->n_buffers; i++) {
         b->stride[i] = round_up(b->p->width[i], PANEL_ROWS);
+        if (b->stride[i] == 0) continue;
         b->buffers[i] = mem_pages(buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
         if (!b->buffers[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for row buffer %d", i);
     }
@@ -131,35 +133,49 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
     return RN_OK;
 }
 
-// What an op touches, as bits: row buffers, then activation buffers, then the pages.
-static void touches(const struct cpu_op *o, uint64_t *reads, uint64_t *writes) {
-    const uint64_t act = o->act >= 0 ? (uint64_t)1 << (PROGRAM_MAX_BUFFERS + o->act) : 0, pages = (uint64_t)1 << 63;
-    const uint64_t src = o->op.src >= 0 ? (uint64_t)1 << o->op.src : 0,
-                   src2 = o->op.src2 >= 0 ? (uint64_t)1 << o->op.src2 : 0;
-    const uint64_t dst = o->op.dst >= 0 ? (uint64_t)1 << o->op.dst : 0;
-    *reads = (o->act >= 0 && !o->prepare ? act : src) | src2 | (o->op.kind == OP_ATTEND ? pages : 0);
-    *reads |= o->op.kind == OP_ADD || o->op.kind == OP_ROPE ? dst : 0;
-    *writes = dst | (o->prepare ? act : 0) | (o->op.kind == OP_STORE_KV ? pages : 0);
+// What an op touches, as bits.
+struct touched {
+    uint64_t buffers, acts; // row buffers, the highest bit the pages; activation buffers
+};
+#define PAGES_BIT ((uint64_t)1 << 63)
+static uint64_t bit(int32_t i) { return i >= 0 ? (uint64_t)1 << i : 0; }
+static bool meet(struct touched a, struct touched b) { return (a.buffers & b.buffers) || (a.acts & b.acts); }
+static struct touched both(struct touched a, struct touched b) {
+    return (struct touched){a.buffers | b.buffers, a.acts | b.acts};
+}
+
+static void touches(const struct cpu_op *o, struct touched *reads, struct touched *writes) {
+    static const bool in_place[OP_N_KINDS + 1] = {[OP_EMBED_POS] = true, [OP_ROPE] = true,    [OP_ADD] = true,
+                                                  [OP_SCALE] = true,     [OP_SOFTCAP] = true, [OP_TEMPERATURE] = true,
+                                                  [OP_COPY] = true};
+    const bool by_act = o->act >= 0 && !o->prepare;
+    *reads = (struct touched){by_act ? 0 : bit(o->op.src), by_act ? bit(o->act) : 0};
+    *writes = (struct touched){bit(o->op.dst), o->prepare ? bit(o->act) : 0};
+    reads->buffers |= bit(o->op.src2);
+    if (in_place[o->op.kind]) reads->buffers |= bit(o->op.dst);
+    if (o->op.kind == OP_EMBED_POS) writes->buffers |= bit(o->op.src); // where it unpacks the position's row
+    if (o->op.kind == OP_ATTEND) reads->buffers |= PAGES_BIT;
+    if (o->op.kind == OP_STORE_KV) writes->buffers |= PAGES_BIT;
 }
 
 // A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
 // Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
 static void place_barriers(struct cpu_backend *b) {
-    uint64_t read_rows = 0, write_rows = 0, read_claim = 0, write_claim = 0; // since the last barrier, by split
+    static const struct touched none;
+    struct touched read_rows = none, write_rows = none, read_claim = none, write_claim = none; // since the last barrier
     bool wanted = false;
     for (size_t i = 0; i < b->n_ops; i++) {
         struct cpu_op *o = &b->ops[i];
-        uint64_t r, w;
+        const bool claims = o->split == SPLIT_CLAIM;
+        struct touched r, w;
         touches(o, &r, &w);
-        const uint64_t others_wrote = write_claim | (o->split == SPLIT_CLAIM ? write_rows : 0);
-        const uint64_t others_read = read_claim | (o->split == SPLIT_CLAIM ? read_rows : 0);
-        o->barrier = (r & others_wrote) || (w & (others_wrote | others_read)) || o->op.wanted_rows != wanted;
+        const struct touched others_wrote = both(write_claim, claims ? write_rows : none);
+        const struct touched others_read = both(read_claim, claims ? read_rows : none);
+        o->barrier = meet(r, others_wrote) || meet(w, both(others_wrote, others_read)) || o->op.wanted_rows != wanted;
         wanted = o->op.wanted_rows;
-        if (o->barrier) read_rows = write_rows = read_claim = write_claim = 0;
-        if (o->split == SPLIT_ROWS)
-            read_rows |= r, write_rows |= w;
-        else
-            read_claim |= r, write_claim |= w;
+        if (o->barrier) read_rows = write_rows = read_claim = write_claim = none;
+        struct touched *const reads = claims ? &read_claim : &read_rows, *writes = claims ? &write_claim : &write_rows;
+        *reads = both(*reads, r), *writes = both(*writes, w);
     }
 }
 

@@ -17,13 +17,44 @@ static float *row(const struct cpu_backend *b, int8_t buffer, size_t r) {
 static void op_embed(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     const struct matrix *m = &b->p->matrices[o->op.matrix];
     const struct tensor_type_info *type = tensor_type_info(m->type);
-    for (size_t r = begin; r < end; r++)
-        type->dequantize_row(m->data + (size_t)b->batch->rows[r].token * m->row_bytes, row(b, o->op.dst, r), m->k);
+    for (size_t r = begin; r < end; r++) {
+        float *const x = row(b, o->op.dst, r);
+        type->dequantize_row(m->data + (size_t)b->batch->rows[r].token * m->row_bytes, x, m->k);
+        if (o->op.factor != 1) b->k->scale(x, o->op.factor, m->k);
+    }
+}
+
+// Positions beyond those that the file has an embedding for take the last one: the engine warns of longer contexts.
+static void op_embed_pos(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const struct matrix *m = &b->p->matrices[o->op.matrix];
+    const struct tensor_type_info *type = tensor_type_info(m->type);
+    for (size_t r = begin; r < end; r++) {
+        const size_t pos = (size_t)b->batch->rows[r].pos, at = pos < m->n_out ? pos : m->n_out - 1;
+        float *const embd = row(b, o->op.src, r);
+        type->dequantize_row(m->data + at * m->row_bytes, embd, m->k);
+        b->k->add(row(b, o->op.dst, r), embd, m->k);
+    }
+}
+
+// Head by head: the part's number of weights from where its own begin.
+static const float *of_head(const struct op *o, const float *vec, size_t head) {
+    return vec && o->vec_by_head ? vec + head * (size_t)o->stride : vec;
 }
 
 static void op_rms_norm(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const size_t n = (size_t)o->op.stride;
     for (size_t r = begin; r < end; r++)
-        b->k->rms_norm(row(b, o->op.src, r), o->op.vec, b->p->width[o->op.src], b->p->norm_eps, row(b, o->op.dst, r));
+        for (size_t h = 0; h < (size_t)o->op.n_part; h++)
+            b->k->rms_norm(row(b, o->op.src, r) + h * n, of_head(&o->op, o->op.vec, h), n, b->p->norm_eps,
+                           row(b, o->op.dst, r) + h * n);
+}
+
+static void op_layer_norm(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const size_t n = (size_t)o->op.stride;
+    for (size_t r = begin; r < end; r++)
+        for (size_t h = 0; h < (size_t)o->op.n_part; h++)
+            b->k->layer_norm(row(b, o->op.src, r) + h * n, of_head(&o->op, o->op.vec, h),
+                             of_head(&o->op, o->op.vec2, h), n, b->p->norm_eps, row(b, o->op.dst, r) + h * n);
 }
 
 static void op_prepare(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
@@ -33,39 +64,78 @@ static void op_prepare(struct cpu_backend *b, const struct cpu_op *o, size_t beg
 }
 
 static void op_rope(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
-    const size_t n_rot = (size_t)b->p->n_rot;
+    const struct rope_table *t = &b->p->ropes[o->op.rope];
+    const size_t n_rot = (size_t)t->n_rot;
     for (size_t r = begin; r < end; r++)
-        b->k->rope(row(b, o->op.dst, r), (size_t)o->op.n_head, (size_t)b->p->head_dim, n_rot, b->cos_sin + r * n_rot);
+        (t->halves ? b->k->rope_halves : b->k->rope)(row(b, o->op.dst, r) + o->op.at, (size_t)o->op.n_part,
+                                                     (size_t)o->op.stride, n_rot,
+                                                     b->cos_sin[o->op.rope] + r * n_rot);
 }
 
 static void op_store_kv(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     const struct kv_codec_ops *codec = &b->k->kv[b->codec];
-    const size_t head_dim = (size_t)b->p->head_dim;
-    const int32_t group = b->p->layer_group[o->op.layer];
+    const int32_t group = b->p->attention[o->op.layer].group;
+    const struct page_group *g = &b->p->groups[group];
+    const size_t head_dim = (size_t)g->head_dim, v_dim = (size_t)g->v_dim;
     for (size_t r = begin; r < end; r++) {
         const struct kv_slot at = b->batch->rows[r].store[group];
-        for (int32_t h = 0; h < b->p->n_head_kv; h++) {
+        for (int32_t h = 0; h < g->n_head_kv; h++) {
             uint8_t *block = cpu_key_block(b, o->op.layer, h, at.page);
             codec->put_key(block, head_dim, at.slot, row(b, o->op.src, r) + (size_t)h * head_dim);
-            codec->put_value(block + b->key_bytes, head_dim, at.slot, row(b, o->op.src2, r) + (size_t)h * head_dim);
+            codec->put_value(block + b->groups[group].key_bytes, v_dim, at.slot,
+                             row(b, o->op.src2, r) + (size_t)h * v_dim);
         }
     }
 }
 
-static void op_silu_mul(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+static void op_activate(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++)
-        b->k->silu_mul(row(b, o->op.src, r), row(b, o->op.src2, r), b->p->width[o->op.dst], row(b, o->op.dst, r));
+        b->k->activate[o->op.fn](row(b, o->op.src, r), (size_t)o->op.width, row(b, o->op.dst, r));
+}
+
+static void op_gate(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++)
+        b->k->activate_mul[o->op.fn](row(b, o->op.src, r), row(b, o->op.src2, r), (size_t)o->op.width,
+                                     row(b, o->op.dst, r));
 }
 
 static void op_add(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++)
-        b->k->add(row(b, o->op.dst, r), row(b, o->op.src, r), b->p->width[o->op.dst]);
+        if (o->op.factor == 1)
+            b->k->add(row(b, o->op.dst, r), row(b, o->op.src, r), (size_t)o->op.width);
+        else
+            b->k->add_scaled(row(b, o->op.dst, r), row(b, o->op.src, r), o->op.factor, (size_t)o->op.width);
+}
+
+static void op_scale(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) b->k->scale(row(b, o->op.dst, r), o->op.factor, (size_t)o->op.width);
+}
+
+static void op_softcap(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) b->k->softcap(row(b, o->op.dst, r), o->op.factor, (size_t)o->op.width);
+}
+
+// Llama 4 (transformers, Llama4TextAttention): far positions sharpen the queries of layers without rotation.
+static void op_temperature(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) {
+        const int32_t turns = (b->batch->rows[r].pos + 1) / o->op.at;
+        const double by = 1 + (double)o->op.factor * log_f64(1.0 + turns);
+        b->k->scale(row(b, o->op.dst, r), (float)by, (size_t)o->op.width);
+    }
+}
+
+static void op_copy(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
+    const size_t n = (size_t)(o->op.width / o->op.n_part);
+    for (size_t r = begin; r < end; r++)
+        for (size_t h = 0; h < (size_t)o->op.n_part; h++)
+            memcpy(row(b, o->op.dst, r) + h * (size_t)o->op.dst_stride + o->op.dst_at,
+                   row(b, o->op.src, r) + h * (size_t)o->op.stride + o->op.at, n * sizeof(float));
 }
 
 static void op_gather(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++)
         memcpy(row(b, o->op.dst, i), row(b, o->op.src, (size_t)b->batch->wanted[i]),
-               b->p->width[o->op.dst] * sizeof(float));
+               (size_t)o->op.width * sizeof(float));
 }
 
 // Outputs [begin, end) of the matrix, whose weights are w, for all rows, in passes of rows that fit the cache.
@@ -143,9 +213,11 @@ void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o) {
 
 void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads) {
     static const op_fn by_rows[OP_N_KINDS + 1] = {
-        [OP_EMBED] = op_embed,       [OP_RMS_NORM] = op_rms_norm, [OP_ROPE] = op_rope,
-        [OP_STORE_KV] = op_store_kv, [OP_SILU_MUL] = op_silu_mul, [OP_ADD] = op_add,
-        [OP_GATHER] = op_gather,     [OP_N_KINDS] = op_prepare,
+        [OP_EMBED] = op_embed,           [OP_EMBED_POS] = op_embed_pos, [OP_RMS_NORM] = op_rms_norm,
+        [OP_LAYER_NORM] = op_layer_norm, [OP_ROPE] = op_rope,           [OP_STORE_KV] = op_store_kv,
+        [OP_ACTIVATE] = op_activate,     [OP_GATE] = op_gate,           [OP_ADD] = op_add,
+        [OP_SCALE] = op_scale,           [OP_SOFTCAP] = op_softcap,     [OP_TEMPERATURE] = op_temperature,
+        [OP_COPY] = op_copy,             [OP_GATHER] = op_gather,       [OP_N_KINDS] = op_prepare,
     };
     const size_t n_rows = n_rows_of(b, o);
     if (o->op.kind == OP_LINEAR) {

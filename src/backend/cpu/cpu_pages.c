@@ -3,20 +3,24 @@
 #include "base/checked.h"
 #include "base/mem.h"
 
-size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group) {
+static struct cpu_page_group group_of(const struct cpu_backend *b, const struct program *p, int32_t group) {
     const struct kv_codec_ops *c = &b->k->kv[b->codec];
-    const size_t head_dim = (size_t)p->head_dim;
-    return (size_t)p->group_layers[group] * (size_t)p->n_head_kv *
-           (c->key_bytes(head_dim) + c->value_bytes(head_dim));
+    const struct page_group *g = &p->groups[group];
+    struct cpu_page_group out = {.key_bytes = c->key_bytes((size_t)g->head_dim),
+                                 .value_bytes = c->value_bytes((size_t)g->v_dim)};
+    out.page_bytes = (size_t)g->n_layer * (size_t)g->n_head_kv * (out.key_bytes + out.value_bytes);
+    return out;
+}
+
+size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group) {
+    return group_of(b, p, group).page_bytes;
 }
 
 rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err) {
-    const struct kv_codec_ops *c = &b->k->kv[b->codec];
-    b->key_bytes = c->key_bytes((size_t)b->p->head_dim);
-    b->value_bytes = c->value_bytes((size_t)b->p->head_dim);
     for (int32_t g = 0; g < b->p->n_groups; g++) {
         struct cpu_page_group *pg = &b->groups[g];
-        pg->page_bytes = cpu_page_bytes(b, b->p, g);
+        *pg = group_of(b, b->p, g);
+        if (pg->page_bytes == 0) continue;
         if (!size_mul(pg->page_bytes, (size_t)b->sizes.n_pages[g], &pg->pool_bytes) ||
             !(pg->pages = mem_pages(pg->pool_bytes)))
             return fail(err, RN_E_NOMEM, "keys and values: out of memory for %d pages of %zu bytes",
@@ -31,21 +35,22 @@ void cpu_pages_free(struct cpu_backend *b) {
 }
 
 uint8_t *cpu_key_block(const struct cpu_backend *b, int32_t layer, int32_t head, int32_t page) {
-    const struct cpu_page_group *pg = &b->groups[b->p->layer_group[layer]];
-    const size_t block = (size_t)b->p->layer_in_group[layer] * (size_t)b->p->n_head_kv + (size_t)head;
-    return pg->pages + (size_t)page * pg->page_bytes + block * (b->key_bytes + b->value_bytes);
+    const struct attention *a = &b->p->attention[layer];
+    const struct cpu_page_group *pg = &b->groups[a->group];
+    const size_t block = (size_t)a->layer_in_group * (size_t)b->p->groups[a->group].n_head_kv + (size_t)head;
+    return pg->pages + (size_t)page * pg->page_bytes + block * (pg->key_bytes + pg->value_bytes);
 }
 
 void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c) {
     const struct kv_codec_ops *codec = &b->k->kv[b->codec];
     const struct cpu_page_group *pg = &b->groups[c->group];
-    const size_t head_dim = (size_t)b->p->head_dim, block_bytes = b->key_bytes + b->value_bytes;
+    const size_t head_dim = (size_t)b->p->groups[c->group].head_dim, v_dim = (size_t)b->p->groups[c->group].v_dim;
     const uint8_t *src = pg->pages + (size_t)c->src * pg->page_bytes;
     uint8_t *dst = pg->pages + (size_t)c->dst * pg->page_bytes;
-    for (size_t off = 0; off < pg->page_bytes; off += block_bytes)
+    for (size_t keys = 0; keys < pg->page_bytes; keys += pg->key_bytes + pg->value_bytes)
         for (int32_t i = 0; i < c->n; i++) {
-            codec->copy_key(dst + off, c->slot_dst + i, src + off, c->slot_src + i, head_dim);
-            codec->copy_value(dst + off + b->key_bytes, c->slot_dst + i, src + off + b->key_bytes, c->slot_src + i,
-                              head_dim);
+            const size_t values = keys + pg->key_bytes;
+            codec->copy_key(dst + keys, c->slot_dst + i, src + keys, c->slot_src + i, head_dim);
+            codec->copy_value(dst + values, c->slot_dst + i, src + values, c->slot_src + i, v_dim);
         }
 }

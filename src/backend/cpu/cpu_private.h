@@ -39,20 +39,21 @@ struct cpu_op {
 // Rows of one sequence that are attended to together, for one key head at a time.
 struct attend_task {
     int32_t first, n;    // rows of the batch
-    int32_t end;         // positions they reach, the furthest of them
+    int32_t begin, end;  // positions that they see: from the first that any of them does, to the last one's own
     int32_t n_apart;     // 1, or the splits of 1,024 keys that threads take apart ..
     size_t states, left; // .. then, of the first head: states [head][split][query], and splits not yet done [head]
 };
-// What a thread claims, times a key head: a whole task, or one of its splits.
+// What a thread claims, times a key head: a whole task, or one of its splits (counted from the first that it sees).
 struct attend_unit {
     int32_t task, split;
 };
-// The attention of the running step.
+// The attention of the running step, of layers that attend in one way.
 struct attend_plan {
+    const struct attend_kind *kind;
     struct attend_task *tasks;
     struct attend_unit *units; // the longest first
     size_t n_tasks, n_units, most_units;
-    float *m, *l, *o; // [most_states], o with head_dim floats each
+    float *m, *l, *o; // [most_states], o with v_dim floats each
     size_t most_states;
     atomic_int *left;
 };
@@ -60,6 +61,7 @@ struct attend_plan {
 struct cpu_page_group {
     uint8_t *pages;
     size_t page_bytes, pool_bytes;
+    size_t key_bytes, value_bytes; // of one block
 };
 
 struct cpu_backend {
@@ -81,12 +83,11 @@ struct cpu_backend {
     size_t n_acts;
     void *acts[CPU_MAX_ACTS];
     size_t act_stride[CPU_MAX_ACTS], act_rows[CPU_MAX_ACTS];
-    float *cos_sin; // [n_batch][n_rot]
+    float *cos_sin[PROGRAM_MAX_ROPES]; // [n_batch][n_rot]
     struct cpu_page_group groups[PROGRAM_MAX_GROUPS];
-    size_t key_bytes, value_bytes; // of one block
     uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
-    struct attend_plan attend;
+    struct attend_plan attend[PROGRAM_MAX_KINDS];
     const struct batch *batch;  // of the running step
     backend_collect_fn collect; // NULL: none
     void *collect_user;

@@ -1,5 +1,6 @@
 // backend/cpu/cpu_profile.c - time by op record, as thread 0 sees it, bytes and products by arithmetic, and each thread's events.
 #include "backend/cpu/cpu_profile.h"
+#include "backend/cpu/cpu_attend.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -113,47 +114,59 @@ void cpu_profile_op(struct cpu_backend *b, const struct cpu_op *o, int i_thread,
     p->last_end = end;
 }
 
-// Blocks of keys and values that the step's attention goes through, for each key head; and pairs of a query's row and a key.
-static void count_attention(const struct cpu_backend *b, uint64_t *n_blocks, uint64_t *n_pairs) {
-    *n_blocks = *n_pairs = 0;
-    for (size_t t = 0; t < b->attend.n_tasks; t++) {
-        const struct attend_task *task = &b->attend.tasks[t];
-        *n_blocks += (uint64_t)b->batch->rows[task->first + task->n - 1].pos / KV_BLOCK + 1;
+// Of one way to attend: blocks of keys and values that the step goes through, for each key head; pairs of a query's row and a key.
+struct attended {
+    uint64_t n_blocks, n_pairs;
+};
+static struct attended count_attention(const struct cpu_backend *b, const struct attend_plan *plan) {
+    struct attended n = {0};
+    for (size_t i = 0; i < plan->n_tasks; i++) {
+        const struct attend_task *t = &plan->tasks[i];
+        n.n_blocks += (uint64_t)((t->end - 1) / KV_BLOCK - t->begin / KV_BLOCK + 1);
     }
-    for (size_t r = 0; r < b->batch->n_rows; r++) *n_pairs += (uint64_t)b->batch->rows[r].pos + 1;
+    for (size_t r = 0; r < b->batch->n_rows; r++) {
+        const int32_t pos = b->batch->rows[r].pos;
+        n.n_pairs += (uint64_t)(pos - attend_first(plan->kind, pos) + 1);
+    }
+    return n;
 }
 
-// What an op of a step touched, from the shapes alone.
+static uint64_t pair_bytes(const struct cpu_backend *b, const struct cpu_op *o) {
+    const int32_t group = b->p->attention[o->op.layer].group;
+    return (uint64_t)b->p->groups[group].n_head_kv * (b->groups[group].key_bytes + b->groups[group].value_bytes);
+}
+
+// What an op of a step touched, from the shapes alone. attended: of each kind.
 static void count_work(const struct cpu_backend *b, const struct cpu_op *o, struct backend_op_use *use,
-                       uint64_t n_blocks, uint64_t n_pairs) {
+                       const struct attended *attended) {
     const uint64_t n_rows = o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
-    const uint64_t n_head = (uint64_t)b->p->n_head, n_head_kv = (uint64_t)b->p->n_head_kv;
-    const uint64_t head_dim = (uint64_t)b->p->head_dim;
     if (o->prepare) return;
     if (o->op.kind == OP_LINEAR) {
         const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
         use->bytes +=
             cm->panels ? ceil_div(cm->m->n_out, PANEL_ROWS) * cm->panel_bytes : cm->m->n_out * cm->m->row_bytes;
         use->products += (uint64_t)cm->m->k * cm->m->n_out * n_rows;
-    } else if (o->op.kind == OP_EMBED) {
+    } else if (o->op.kind == OP_EMBED || o->op.kind == OP_EMBED_POS) {
         use->bytes += n_rows * b->p->matrices[o->op.matrix].row_bytes;
     } else if (o->op.kind == OP_STORE_KV) {
-        use->bytes += n_rows * n_head_kv * ((b->key_bytes + b->value_bytes) / KV_BLOCK);
+        use->bytes += n_rows * (pair_bytes(b, o) / KV_BLOCK);
     } else if (o->op.kind == OP_ATTEND) {
-        use->bytes += n_blocks * n_head_kv * (b->key_bytes + b->value_bytes);
-        use->products += 2 * n_pairs * n_head * head_dim;
+        const int8_t kind = b->p->attention[o->op.layer].kind;
+        const struct attend_kind *k = &b->p->kinds[kind];
+        use->bytes += attended[kind].n_blocks * pair_bytes(b, o);
+        use->products += attended[kind].n_pairs * (uint64_t)k->n_head * (uint64_t)(k->head_dim + k->v_dim);
     }
 }
 
 void cpu_profile_step_end(struct cpu_backend *b) {
     struct cpu_profile *const p = b->profile;
     const int64_t now = clock_now_ns();
-    uint64_t n_blocks, n_pairs;
+    struct attended attended[PROGRAM_MAX_KINDS];
     if (p->last) p->last->wait_ns += (uint64_t)(now - p->last_end);
     p->totals.ns += (uint64_t)(now - p->step_begin);
     p->totals.n_steps++;
     p->totals.n_rows += b->batch->n_rows;
-    count_attention(b, &n_blocks, &n_pairs);
+    for (int32_t k = 0; k < b->p->n_kinds; k++) attended[k] = count_attention(b, &b->attend[k]);
     for (size_t i = 0; i < b->n_ops; i++)
-        if (!b->ops[i].op.wanted_rows || b->batch->n_wanted) count_work(b, &b->ops[i], &p->ops[i], n_blocks, n_pairs);
+        if (!b->ops[i].op.wanted_rows || b->batch->n_wanted) count_work(b, &b->ops[i], &p->ops[i], attended);
 }

@@ -1,0 +1,96 @@
+// model/attention.c - how each layer attends, and which layers share a kind of pages.
+#include "kernels/rowmath.h"
+#include "model/model_private.h"
+#include <math.h>
+
+// Slopes of ALiBi (Press et al. 2021, 2108.12409): a geometric row for the largest power of two of heads, those beyond take every other
+// one of the row for twice as many. max_bias is 8 in the paper.
+static void alibi_slopes(float max_bias, int32_t n_head, float *out) {
+    int32_t n = 1;
+    while (2 * n <= n_head) n *= 2;
+    const double log2_m = -(double)max_bias / n, ln2 = 0.693147180559945309;
+    for (int32_t h = 0; h < n_head; h++) {
+        const double power = h < n ? log2_m * (h + 1) : log2_m / 2 * (2 * (h - n) + 1);
+        out[h] = (float)exp_f64(power * ln2);
+    }
+}
+
+// The number of a row equal to *want, made where there is none. -1: there are too many.
+static int8_t find_kind(struct program *p, const struct attend_kind *want) {
+    for (int32_t k = 0; k < p->n_kinds; k++) {
+        const struct attend_kind *have = &p->kinds[k];
+        if (have->n_head == want->n_head && have->n_head_kv == want->n_head_kv && have->head_dim == want->head_dim &&
+            have->v_dim == want->v_dim && have->scale == want->scale && have->window == want->window &&
+            have->chunk == want->chunk)
+            return (int8_t)k;
+    }
+    if (p->n_kinds == PROGRAM_MAX_KINDS) return -1;
+    p->kinds[p->n_kinds] = *want;
+    return (int8_t)p->n_kinds++;
+}
+
+// The same of groups. Group 0 keeps every position and is taken by the first layers that want that.
+static int8_t find_group(struct program *p, const struct page_group *want) {
+    struct page_group *all = &p->groups[0];
+    if (want->window == 0 && all->n_layer == 0) *all = *want;
+    for (int32_t g = 0; g < p->n_groups; g++) {
+        const struct page_group *have = &p->groups[g];
+        if (have->n_head_kv == want->n_head_kv && have->head_dim == want->head_dim && have->v_dim == want->v_dim &&
+            have->window == want->window)
+            return (int8_t)g;
+    }
+    if (p->n_groups == PROGRAM_MAX_GROUPS) return -1;
+    p->groups[p->n_groups] = *want;
+    return (int8_t)p->n_groups++;
+}
+
+static rn_status attend_layer(struct model *m, int32_t layer, const float *slopes, struct attention *all,
+                              rn_error *err) {
+    struct attention *out = &all[layer];
+    const struct hparams *h = m->h;
+    const struct layer_hparams *l = &h->layers[layer];
+    const int32_t window = !(l->flags & LAYER_SWA) ? 0 : h->n_chunk ? h->n_chunk : h->n_swa;
+    const struct attend_kind kind = {
+        .n_head = l->n_head,
+        .n_head_kv = l->n_head_kv,
+        .head_dim = l->head_dim,
+        .v_dim = l->head_dim_v,
+        .scale = h->attn_scale > 0 ? h->attn_scale : 1.0f / sqrtf((float)l->head_dim),
+        .softcap = h->attn_softcap,
+        .window = h->n_chunk ? 0 : window,
+        .chunk = h->n_chunk ? window : 0,
+        .alibi_slopes = slopes,
+    };
+    const struct page_group pages = {
+        .n_head_kv = l->n_head_kv, .head_dim = l->head_dim, .v_dim = l->head_dim_v, .window = window};
+    *out = (struct attention){.kind = find_kind(&m->p, &kind), .sinks = model_binding(m, layer, ROLE_SINKS)->vec};
+    if (l->flags & LAYER_SHARED_KV) { // of a layer before it, whose pages have the same shape
+        out->group = all[l->kv_layer].group;
+        out->layer_in_group = all[l->kv_layer].layer_in_group;
+    } else {
+        out->group = find_group(&m->p, &pages);
+        if (out->group >= 0) out->layer_in_group = m->p.groups[out->group].n_layer++;
+    }
+    if (out->kind >= 0 && out->group >= 0) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "%s: layer %d: more than %d kinds of attention", package_path(m->pkg), layer,
+                PROGRAM_MAX_KINDS);
+}
+
+rn_status model_attention(struct model *m, rn_error *err) {
+    struct attention *all = arena_alloc(&m->mem, (size_t)m->h->n_layer * sizeof *all);
+    float *slopes = NULL;
+    if (!all) return model_no_memory(m, err);
+    if (m->h->alibi_max_bias > 0) {
+        if (!(slopes = arena_alloc(&m->mem, (size_t)m->h->n_head * sizeof *slopes))) return model_no_memory(m, err);
+        alibi_slopes(m->h->alibi_max_bias, m->h->n_head, slopes);
+    }
+    m->p.n_groups = 1; // of window 0, by kv/'s rule, whether a layer wants it or not
+    for (int32_t layer = 0; layer < m->h->n_layer; layer++) {
+        all[layer].kind = -1;
+        if (m->h->layers[layer].flags & LAYER_RECURRENT) continue;
+        const rn_status st = attend_layer(m, layer, slopes, all, err);
+        if (st != RN_OK) return st;
+    }
+    m->p.attention = all;
+    return RN_OK;
+}

@@ -1,0 +1,164 @@
+// model/bind.c - a package's tensors bound to the roles of its architecture: every shape checked, nothing missing, nothing left over.
+#include "base/mem.h"
+#include "model/model_private.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+rn_status model_no_memory(const struct model *m, rn_error *err) {
+    return fail(err, RN_E_NOMEM, "%s: out of memory while binding tensors", package_path(m->pkg));
+}
+
+struct tensor_name {
+    char text[96];
+};
+static struct tensor_name name_of(const struct tensor_spec *t, int32_t layer) {
+    const char *at = strstr(t->name, "%d");
+    struct tensor_name n;
+    if (at)
+        snprintf(n.text, sizeof n.text, "%.*s%" PRId32 "%s", (int)(at - t->name), t->name, layer, at + 2);
+    else
+        snprintf(n.text, sizeof n.text, "%s", t->name);
+    return n;
+}
+
+static struct binding *own_binding(struct model *m, int32_t layer, enum role role) {
+    return &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
+}
+
+// ---- what a tensor is bound as --------------------------------------------------------------------------------------
+
+// A one-dimensional tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
+static const float *load_vector(struct model *m, const struct tensor_view *t) {
+    float *v = arena_alloc(&m->mem, (size_t)t->ne[0] * sizeof *v);
+    if (v) tensor_type_info(t->type)->dequantize_row(t->data, v, (size_t)t->ne[0]);
+    return v;
+}
+
+// Rows [first, first + n_rows) of each slice; all of a tensor but for those that hold parts.
+static void bind_rows(struct model *m, struct binding *b, const struct tensor_view *t, size_t first, size_t n_rows,
+                      size_t n_slices) {
+    const uint8_t *data = t->data + first * t->row_bytes;
+    b->present = true;
+    b->matrix = (int32_t)m->p.n_matrices;
+    m->matrices[m->p.n_matrices++] = (struct matrix){.name = t->name,
+                                                     .type = t->type,
+                                                     .k = (size_t)t->ne[0],
+                                                     .n_out = n_rows,
+                                                     .row_bytes = t->row_bytes,
+                                                     .data = data,
+                                                     .file = package_file_of(m->pkg, t->data),
+                                                     .n_slices = n_slices};
+}
+
+static void bind_vector(struct binding *b, const float *vec) {
+    b->present = true;
+    b->vec = vec;
+}
+
+static rn_status bind_parts(struct model *m, const struct tensor_spec *spec, const struct tensor_view *t,
+                            int32_t layer, const float *vec) {
+    const size_t *dims = model_dims(m, layer);
+    size_t at = 0;
+    for (int i = 0; i < TENSOR_MAX_PARTS && spec->parts[i]; at += dims[spec->part_rows[i]], i++) {
+        struct binding *b = own_binding(m, layer, spec->parts[i]);
+        if (vec)
+            bind_vector(b, vec + at);
+        else
+            bind_rows(m, b, t, at, dims[spec->part_rows[i]], 1);
+    }
+    return RN_OK;
+}
+
+// ---- one tensor -----------------------------------------------------------------------------------------------------
+
+// The first of the roles that the tensor is for: where that is bound, so are the others.
+static enum role first_role(const struct tensor_spec *spec) { return spec->parts[0] ? spec->parts[0] : spec->role; }
+
+static rn_status missing(struct model *m, const struct tensor_spec *spec, int32_t layer, const char *name,
+                         rn_error *err) {
+    const size_t *dims = model_dims(m, layer);
+    struct binding *b = own_binding(m, layer, first_role(spec));
+    if (b->present) return RN_OK; // by a tensor that holds it beside others
+    if (spec->optional && spec->fallback != ROLE_NONE) *b = *own_binding(m, layer, spec->fallback);
+    if (spec->optional) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%s: tensor %s is missing: architecture '%s' needs it with shape [%zu, %zu]",
+                package_path(m->pkg), name, m->h->arch, dims[spec->ne0], dims[spec->ne1]);
+}
+
+static rn_status check_shape(const struct model *m, const struct tensor_spec *spec, const struct tensor_view *t,
+                             int32_t layer, rn_error *err) {
+    const size_t *dims = model_dims(m, layer);
+    const size_t ne0 = dims[spec->ne0], ne1 = dims[spec->ne1], ne2 = dims[spec->ne2];
+    if (t->ne[0] == ne0 && t->ne[1] == ne1 && t->ne[2] == ne2 && t->ne[3] == 1) return RN_OK;
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, spec->ne2 ? "[%zu, %zu, %zu]" : "[%zu, %zu]", ne0, ne1, ne2);
+    return fail(err, RN_E_FORMAT,
+                "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
+                "], architecture '%s' needs %s",
+                package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, wanted);
+}
+
+static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
+                             rn_error *err) {
+    if (!flags_match(model_flags(m, layer), spec->only, spec->unless)) return RN_OK;
+    const struct tensor_name name = name_of(spec, layer);
+    const struct tensor_view *t = package_tensor(m->pkg, name.text);
+    if (!t) return missing(m, spec, layer, name.text, err);
+    if (own_binding(m, layer, first_role(spec))->present) return RN_OK; // said twice: left over, which is an error
+    const rn_status st = check_shape(m, spec, t, layer, err);
+    if (st != RN_OK) return st;
+    used[t - package_tensor_at(m->pkg, 0)] = true;
+    const float *vec = NULL;
+    if (spec->ne1 == DIM_NONE && !(vec = load_vector(m, t))) return model_no_memory(m, err);
+    if (spec->parts[0]) return bind_parts(m, spec, t, layer, vec);
+    struct binding *b = own_binding(m, layer, spec->role);
+    if (vec)
+        bind_vector(b, vec);
+    else
+        bind_rows(m, b, t, 0, (size_t)t->ne[1], (size_t)t->ne[2]);
+    return RN_OK;
+}
+
+// ---- all of them ----------------------------------------------------------------------------------------------------
+
+// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta.
+static bool is_redundant(const char *name) {
+    return strstr(name, "attn_rot_embd") || strstr(name, "rope.freqs") || strstr(name, "rotary_emb.inv_freq");
+}
+
+static rn_status check_all_used(const struct model *m, const bool *used, rn_error *err) {
+    for (size_t i = 0; i < package_n_tensors(m->pkg); i++) {
+        const char *name = package_tensor_at(m->pkg, i)->name;
+        if (!used[i] && !is_redundant(name))
+            return fail(
+                err, RN_E_FORMAT,
+                "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",
+                package_path(m->pkg), name, m->h->arch);
+    }
+    return RN_OK;
+}
+
+static rn_status bind_specs(struct model *m, bool *used, rn_error *err) {
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < m->arch->n_tensors; i++) {
+        const struct tensor_spec *spec = &m->arch->tensors[i];
+        const bool per_layer = strstr(spec->name, "%d") != NULL;
+        for (int32_t l = per_layer ? 0 : -1; st == RN_OK && l < (per_layer ? m->h->n_layer : 0); l++)
+            st = bind_tensor(m, spec, l, used, err);
+    }
+    return st;
+}
+
+rn_status model_bind(struct model *m, rn_error *err) {
+    const size_t n = package_n_tensors(m->pkg), n_bindings = ((size_t)m->h->n_layer + 1) * N_ROLES;
+    bool *used = mem_calloc(n, sizeof *used);
+    m->bindings = arena_alloc(&m->mem, n_bindings * sizeof *m->bindings);
+    m->matrices = arena_alloc(&m->mem, n * TENSOR_MAX_PARTS * sizeof *m->matrices);
+    rn_status st = used && m->bindings && m->matrices ? RN_OK : model_no_memory(m, err);
+    for (size_t i = 0; st == RN_OK && i < n_bindings; i++) m->bindings[i] = (struct binding){.matrix = -1};
+    if (st == RN_OK) st = bind_specs(m, used, err);
+    if (st == RN_OK) st = check_all_used(m, used, err);
+    mem_free(used);
+    return st;
+}

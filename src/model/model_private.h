@@ -1,0 +1,51 @@
+// model/model_private.h - a model while it is put together: shared by bind.c and build.c.
+#ifndef RN_MODEL_MODEL_PRIVATE_H
+#define RN_MODEL_MODEL_PRIVATE_H
+
+#include "base/arena.h"
+#include "model/arch.h"
+#include "model/model.h"
+
+// What a role is bound to: a matrix's number, or a vector in float.
+struct binding {
+    int32_t matrix;   // -1: not a matrix
+    const float *vec; // NULL: not a vector, or absent
+    bool present;
+};
+
+struct model {
+    const package *pkg;
+    const struct hparams *h;
+    const struct arch *arch;
+    arena mem;
+    struct program p;
+    size_t *dims;             // [1 + n_layer][N_DIMS]: row 0 is the whole model's
+    struct binding *bindings; // [1 + n_layer][N_ROLES]: row 0 is for tensors without a layer
+    struct op *ops;
+    struct matrix *matrices;
+};
+
+static inline const size_t *model_dims(const struct model *m, int32_t layer) {
+    return m->dims + (size_t)(layer + 1) * N_DIMS;
+}
+// Layer -1, or one that has no tensor of its own for the role: the whole model's.
+static inline const struct binding *model_binding(const struct model *m, int32_t layer, enum role role) {
+    const struct binding *own = &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
+    return layer >= 0 && own->present ? own : &m->bindings[role];
+}
+// enum layer_flag, of the model itself for layer -1: 0.
+static inline uint32_t model_flags(const struct model *m, int32_t layer) {
+    return layer < 0 ? 0 : m->h->layers[layer].flags;
+}
+static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
+    return (!only || (flags & only)) && !(flags & unless);
+}
+
+rn_status model_no_memory(const struct model *m, rn_error *err);
+// Binds every tensor of the package to its role, shapes checked. dims are there already.
+rn_status model_bind(struct model *m, rn_error *err);
+
+// Fills the program's attention and its groups of pages. After model_bind().
+rn_status model_attention(struct model *m, rn_error *err);
+
+#endif
