@@ -32,7 +32,7 @@ struct matrix {
 // Heads: `n_part` of them, `stride` floats from one to the next. Where n_part is 1 a row is taken as one.
 enum op_kind {
     OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
-    OP_EMBED_POS,  // dst += row position of matrix, unpacked into src
+    OP_EMBED_POS,  // dst[r] = row position of matrix
     OP_RMS_NORM,   // dst = norm(src) * vec, head by head; vec NULL: no weight
     OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
     OP_LINEAR,     // dst = matrix . src (+ vec)

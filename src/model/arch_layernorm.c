@@ -16,7 +16,8 @@ static const struct op_spec end[] = {OPS_END_LAYER};
 static const struct tensor_spec gpt2_tensors[] = {
     TENSORS_EMBD,   {ROLE_POS_EMBD, "position_embd.weight", DIM_EMBD, DIM_CTX}, TENSORS_OUTPUT, TENSORS_OUTPUT_NORM_BIAS,
     TENSORS_NORM_1, TENSORS_ATTENTION_FUSED, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
-static const struct op_spec gpt2_begin[] = {OPS_EMBED, {OP_EMBED_POS, .src = BUF_NORMED, .dst = BUF_X, .matrix = ROLE_POS_EMBD}};
+static const struct op_spec gpt2_begin[] = {
+    OPS_EMBED, {OP_EMBED_POS, .dst = BUF_NORMED, .matrix = ROLE_POS_EMBD}, ADD(BUF_NORMED, BUF_X)};
 #define GPT2_LAYER(fn)                                                                                                \
     NORM_1, OPS_QKV(BUF_NORMED), OPS_ATTEND, ADD(BUF_DELTA, BUF_X), NORM_2, OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), \
         ADD(BUF_DELTA, BUF_X)

@@ -74,6 +74,7 @@ static struct backend_plan taken(const struct cpu_backend *b) {
     }
     for (int32_t g = 0; g < b->p->n_groups; g++)
         t.page_bytes[g] = b->groups[g].pool_bytes / (size_t)b->sizes.n_pages[g];
+    t.buffer_bytes += b->copies.bytes * (size_t)pool_n_threads(b->threads);
     return t;
 }
 
@@ -299,7 +300,7 @@ TEST(a_barrier_stands_wherever_one_thread_meets_what_another_writes_or_reads_and
         CHECK_INT(cpu->n_ops, N);
         for (size_t i = 0; i < N; i++) {
             check_note("%s", rows[i].why);
-            CHECK_INT(cpu->ops[i].barrier, rows[i].barrier);
+            CHECK_INT(cpu->ops[i].ways[WAY_ROWS].barrier, rows[i].barrier);
         }
         backend_destroy(made);
     }

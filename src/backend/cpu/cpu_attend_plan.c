@@ -135,10 +135,30 @@ static void order_units(struct attend_plan *plan) {
     }
 }
 
+// The first position whose keys and values the step brings, or may have to look up among those of its scratch rows.
+static int32_t first_new(const struct cpu_backend *b, const struct attend_task *t) {
+    const struct batch_row *row = &b->batch->rows[t->first];
+    return row->path[0] ? b->batch->seqs[row->seq].n_committed : row->pos;
+}
+
+// A sequence's new keys and values are seen by one task alone, and there by one split alone.
+static bool one_stores(const struct cpu_backend *b, const struct attend_plan *plan) {
+    for (size_t i = 0; i < plan->n_tasks; i++) {
+        const struct attend_task *t = &plan->tasks[i];
+        const int32_t last = t->begin / ATTEND_SPLIT + t->n_apart - 1;
+        if (t->n_apart > 1 && first_new(b, t) < last * ATTEND_SPLIT) return false;
+        for (size_t j = 0; j < i; j++)
+            if (b->batch->rows[plan->tasks[j].first].seq == b->batch->rows[t->first].seq) return false;
+    }
+    return true;
+}
+
 void attend_plan_step(struct cpu_backend *b) {
+    b->one_stores = b->batch->n_rows <= b->copies.n_rows; // else nobody asks
     for (int32_t k = 0; k < b->p->n_kinds; k++) {
         find_tasks(&b->attend[k], b->batch);
         take_apart(&b->attend[k], (size_t)pool_n_threads(b->threads));
         order_units(&b->attend[k]);
+        b->one_stores = b->one_stores && one_stores(b, &b->attend[k]);
     }
 }

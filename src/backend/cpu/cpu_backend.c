@@ -2,7 +2,6 @@
 #include "backend/cpu/cpu_private.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mem_use.h"
 
@@ -49,14 +48,14 @@ static rn_status load(backend *base, const struct program *p, const struct backe
 
 // The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
 // positions lose nothing; rounded to float at the end.
-static void fill_cos_sin(struct cpu_backend *b, const struct rope_table *t, float *cos_sin, int i_thread,
-                         int n_threads) {
+static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_thread, int n_threads) {
+    const struct rope_table *t = &b->p->ropes[table];
     const size_t n_pair = (size_t)t->n_rot / 2;
     const double magnitude = (double)t->magnitude;
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
-        float *cs = cos_sin + r * 2 * n_pair;
+        float *cs = b->cos_sin[table] + r * 2 * n_pair;
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
             sincos_f64((double)b->batch->rows[r].pos * (double)t->inv_freq[i], &s, &c);
@@ -66,7 +65,7 @@ static void fill_cos_sin(struct cpu_backend *b, const struct rope_table *t, floa
     }
 }
 
-// Barriers of place_barriers() do not know that the collector reads the op's source: everyone waits before it and after it.
+// Barriers of cpu_ways.c do not know that the collector reads the op's source: everyone waits before it and after it.
 static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
     pool_barrier(b->threads, i_thread);
     if (i_thread == 0) cpu_op_collect(b, o);
@@ -75,18 +74,17 @@ static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_t
 
 static void run_thread(void *ctx, int i_thread, int n_threads) {
     struct cpu_backend *b = ctx;
-    for (int32_t i = 0; i < b->p->n_ropes; i++) // read by SPLIT_ROWS ops alone: the same rows, the same thread
-        fill_cos_sin(b, &b->p->ropes[i], b->cos_sin[i], i_thread, n_threads);
-    for (size_t i = 0; i < b->n_ops; i++) {
-        const struct cpu_op *o = &b->ops[i];
+    for (int32_t i = 0; i < b->p->n_ropes; i++) fill_cos_sin(b, i, i_thread, n_threads);
+    for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->ways[b->way].n_together) {
+        const struct op_run x = {b, o, i_thread, n_threads, cpu_op_rows(b, o)};
         if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
         if (b->collect && o->op.kind == OP_LINEAR)
             collect_input(b, o, i_thread);
-        else if (o->barrier)
+        else if (run_way(&x)->barrier)
             pool_barrier(b->threads, i_thread);
-        const int64_t begin_ns = b->profile ? clock_now_ns() : 0;
-        cpu_op_run(b, o, i_thread, n_threads);
-        if (b->profile) cpu_profile_op(b, o, i_thread, begin_ns);
+        if (b->profile) cpu_profile_begin_ops(&x);
+        cpu_op_run(&x);
+        if (b->profile) cpu_profile_end_ops(&x);
     }
 }
 
@@ -95,8 +93,10 @@ static void run(backend *base, const struct batch *batch) {
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
     attend_plan_step(b);
+    b->way = cpu_way_of_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
-        if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
+        if (b->ops[i].ways[b->way].split == SPLIT_CLAIM)
+            atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
     if (b->profile) cpu_profile_step_end(b);
     b->batch = NULL;
