@@ -43,8 +43,11 @@ static void check_program(const package *p) {
     struct model *m = NULL;
     if (model_build(p, &m, NULL) != RN_OK) return;
     const struct program *program = model_program(m);
-    must(isfinite(program->rope_magnitude) && program->rope_magnitude > 0);
-    for (int32_t i = 0; i < program->n_rot / 2; i++) must(isfinite(program->inv_freq[i]));
+    for (int32_t t = 0; t < program->n_ropes; t++) {
+        const struct rope_table *rope = &program->ropes[t];
+        must(isfinite(rope->magnitude) && rope->magnitude > 0);
+        for (int32_t i = 0; i < rope->n_rot / 2; i++) must(isfinite(rope->inv_freq[i]));
+    }
     model_destroy(m);
 }
 

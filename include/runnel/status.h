@@ -26,7 +26,7 @@ typedef enum rn_status {
 // wherever an rn_error * is taken. `text` is always terminated; an overlong sentence is cut at a character.
 typedef struct rn_error {
     rn_status code;
-    char text[512];
+    char text[1024];
 } rn_error;
 
 #ifdef __cplusplus

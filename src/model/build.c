@@ -32,6 +32,9 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
                     m->h->arch, m->h->file_type, arch_list());
+    if (m->h->n_expert > 0)
+        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported",
+                    package_path(m->pkg), m->h->arch, m->h->n_expert);
     return RN_OK;
 }
 

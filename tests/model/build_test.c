@@ -57,7 +57,6 @@ static void keys_experts(struct gguf_builder *b) {
     gb_u32(b, "llama.expert_count", 8);
     gb_u32(b, "llama.expert_used_count", 2);
 }
-static void keys_window(struct gguf_builder *b) { gb_u32(b, "llama.attention.sliding_window", 4096); }
 
 TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
     static const struct {
@@ -130,10 +129,6 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
          {.keys = keys_experts},
          RN_E_UNSUPPORTED,
          "tiny.gguf: key llama.expert_count: 8: mixtures of experts are not supported"},
-        {"a window",
-         {.keys = keys_window},
-         RN_E_UNSUPPORTED,
-         "tiny.gguf: key llama.attention.sliding_window: 4096: sliding windows are not supported"},
     };
     const struct tiny_model m = tiny();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
