@@ -113,7 +113,7 @@ struct rn_stream {
     int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;
     double *token_ms;
     rn_finish finish; // set by emit, carried out after absorb
-    char detail[512];
+    char detail[sizeof((rn_error *)0)->text];
     bool was_preempted, parked;
     uint64_t ended_when_preempted; // lane->n_ended then: it comes back when that has changed
 
