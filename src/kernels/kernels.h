@@ -148,6 +148,19 @@ struct kv_codec_ops {
     void (*attend)(const struct attend_block *a);
 };
 
+// Functions of one number that stand between two matrix products.
+enum act_fn {
+    ACT_FN_SILU,         // x * sigmoid(x)
+    ACT_FN_GELU,         // x * (1 + erf(x / sqrt(2))) / 2
+    ACT_FN_GELU_TANH,    // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2
+    ACT_FN_GELU_QUICK,   // x * sigmoid(1.702 x)
+    ACT_FN_RELU,         // max(x, 0)
+    ACT_FN_RELU_SQUARED, // max(x, 0)^2
+    ACT_FN_SIGMOID,      // 1 / (1 + exp(-x))
+    ACT_FN_SOFTPLUS,     // log(1 + exp(x))
+    ACT_N_FNS
+};
+
 // Makes at least n_rounds * 1,024 products of bytes, added up in 32 bits, by the fastest instructions that the set's matrix kernels
 // use, and out of registers; returns how many. *sum: any number, so that nothing is left out.
 typedef uint64_t (*int8_probe_fn)(uint64_t n_rounds, int32_t *sum);
@@ -160,14 +173,27 @@ struct kernel_set {
     struct kv_codec_ops kv[KV_N_CODECS];
     struct rowmath row;
 
-    // y = x * (1 / sqrt(mean(x^2) + eps)) * w; sums as in rowmath.h. y may be x.
+    // Rows; sums as in rowmath.h, formulas in docs/arithmetic.md section 5. y may be x or gate.
+    //
+    // y = x * (1 / sqrt(mean(x^2) + eps)) * w; w NULL: no weight.
     void (*rms_norm)(const float *x, const float *w, size_t n, float eps, float *y);
-    void (*add)(float *y, const float *x, size_t n); // y += x
-    void (*silu_mul)(const float *gate, const float *up, size_t n,
-                     float *y); // y = gate / (1 + exp(-gate)) * up; y may be gate
+    // y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + bias; w, bias NULL: without.
+    void (*layer_norm)(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
+    void (*softmax)(float *x, size_t n);                             // in place
+    void (*add)(float *y, const float *x, size_t n);                 // y += x
+    void (*add_scaled)(float *y, const float *x, float s, size_t n); // y = fmaf(s, x, y)
+    void (*scale)(float *y, float s, size_t n);                      // y *= s
+    void (*mul)(float *y, const float *x, size_t n);                 // y *= x
+    void (*softcap)(float *y, float cap, size_t n);                  // y = cap * tanh(y / cap)
+    void (*activate[ACT_N_FNS])(const float *x, size_t n, float *y); // y = f(x)
+    void (*activate_mul[ACT_N_FNS])(const float *gate, const float *up, size_t n, float *y); // y = f(gate) * up
+    // y = (u + 1) * (g * sigmoid(alpha * g)), g = min(gate, limit), u = up held to [-limit, limit]; limit >= 0.
+    void (*swiglu_oai)(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
     // Rotate n_head heads of head_dim (stride floats apart): the first n_rot values of each in interleaved pairs (2i, 2i+1),
     // cos_sin[2i] and [2i+1] being the cosine and sine of pair i.  a' = fmaf(a, c, -(b * s)), b' = fmaf(a, s, b * c).
     void (*rope)(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+    // The same with pairs (i, i + n_rot / 2).
+    void (*rope_halves)(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
     // Merge the state (m2, l2, o2) of a later split into (m, l, o); then finish: out = o / l.
     void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
     void (*attend_finish)(const float *o, float l, size_t head_dim, float *out);

@@ -40,6 +40,7 @@ struct rowmath {
 float exp_f32(float x); // NaN -> NaN, x > 88.72 -> inf, x < -87.3 -> 0 (results below FLT_MIN are flushed)
 float log_f32(float x); // x < 0 or NaN -> NaN, 0 -> -inf; denormals count as 0
 float tanh_f32(float x);
+float erf_f32(float x);
 // In double, basic operations only: for angles and scales computed once, and for sampling. Relative error < 2^-50.
 double exp_f64(double x);
 double log_f64(double x);

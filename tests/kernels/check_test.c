@@ -25,6 +25,15 @@ static bool op_wanted(const char *op) {
     check_note("RUNNEL_CHECK_SEED=%llu op %s set %s " fmt, (unsigned long long)seed_of_run(), op, (set)->name,       \
                __VA_ARGS__)
 
+// Instrumented, ref takes its time, and each set asks it again: then a part of the cases, which goes round all counts and data.
+#ifdef TESTS_SANITIZED
+enum { EVERY = 7 };
+#else
+enum { EVERY = 1 };
+#endif
+
+#include "tests/kernels/check_rows.h"
+
 // Matrix products --------------------------------------------------------------------------------------------------------
 
 // Any bytes, or those that make the largest sums: all of one kind, or of two.
@@ -136,13 +145,6 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     output_free(&got);
     return same;
 }
-
-// Instrumented, ref takes its time, and each set asks it again: then a part of the cases, which goes round all counts and data.
-#ifdef TESTS_SANITIZED
-enum { EVERY = 7 };
-#else
-enum { EVERY = 1 };
-#endif
 
 static void check_matmul_type(const struct kernel_set *set, enum tensor_type type, bool gemm) {
     static const size_t n_outs[] = {0, 1, 15, 16, 17, 33, 64, 70, 129},
@@ -298,149 +300,6 @@ static void check_kv(const struct kernel_set *set) {
         }
 }
 
-// Functions of rows ------------------------------------------------------------------------------------------------------
-
-enum row_op {
-    ROW_MAX,
-    ROW_SUM_SQUARES,
-    ROW_SUM_EXP,
-    ROW_EXP,
-    ROW_EXP_IN_PLACE,
-    ROW_SELECT,
-    ROW_NORM,
-    ROW_NORM_IN_PLACE,
-    ROW_ADD,
-    ROW_SILU,
-    ROW_SILU_IN_PLACE,
-    ROW_N
-};
-static const char *const row_op_names[ROW_N] = {
-    "row_max",  "row_sum_squares",   "row_sum_exp", "row_exp",  "row_exp_in_place", "row_select_ge",
-    "rms_norm", "rms_norm_in_place", "add",         "silu_mul", "silu_mul_in_place"};
-
-// One operation of one set on x (and w); out has n + 1 floats.
-static void apply_row_op(const struct kernel_set *set, enum row_op op, const float *x, const float *w, size_t n,
-                         float t, float *out) {
-    const bool in_place =
-        op == ROW_EXP_IN_PLACE || op == ROW_NORM_IN_PLACE || op == ROW_SILU_IN_PLACE || op == ROW_ADD;
-    if (in_place && n) memcpy(out, x, 4 * n);
-    const float *const from = in_place ? out : x;
-    switch (op) {
-    case ROW_MAX: out[0] = set->row.max(x, n); break;
-    case ROW_SUM_SQUARES: out[0] = set->row.sum_squares(x, n); break;
-    case ROW_SUM_EXP: out[0] = set->row.sum_exp(x, n, t); break;
-    case ROW_EXP:
-    case ROW_EXP_IN_PLACE: set->row.exp(from, n, t, out); break;
-    case ROW_SELECT: {
-        const size_t room = n / 2, count = set->row.select_ge(x, n, t, (int32_t *)(void *)out, room);
-        if (count > room) memset(out, 0, 4 * room); // then only the count is right
-        out[n] = (float)count;
-        break;
-    }
-    case ROW_NORM:
-    case ROW_NORM_IN_PLACE: set->rms_norm(from, w, n, 1e-5f, out); break;
-    case ROW_ADD: set->add(out, w, n); break;
-    default: set->silu_mul(from, w, n, out);
-    }
-}
-
-static bool row_case(const struct kernel_set *set, enum row_op op, size_t n, enum data kind) {
-    struct guarded x = guarded_new(4 * n, 4 * below(16)), w = guarded_new(4 * n, 4 * below(16));
-    struct output got = output_new(4 * n + 4), want = output_new(4 * n + 4);
-    float *const fx = (float *)(void *)x.data, *const fw = (float *)(void *)w.data;
-    fill_floats(fx, n, kind);
-    fill_floats(fw, n, kind);
-    maybe_poison(fx, n);
-    const float t = n && below(2) ? fx[below(n)] : any_float(kind);
-    apply_row_op(set, op, fx, fw, n, t, (float *)(void *)got.data);
-    apply_row_op(ref, op, fx, fw, n, t, (float *)(void *)want.data);
-    const bool same = CHECK(same_floats(&got, &want));
-    guarded_free(&x);
-    guarded_free(&w);
-    output_free(&got);
-    output_free(&want);
-    return same;
-}
-
-static void check_rows(const struct kernel_set *set) {
-    static const size_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 100, 576, 1027};
-    COVER(row);
-    COVER(rms_norm);
-    COVER(add);
-    COVER(silu_mul);
-    for (enum row_op op = 0; op < ROW_N; op++)
-        for (size_t i = 0; i < 9 * COUNT(sizes) && op_wanted(row_op_names[op]); i++) {
-            const enum data kind = (enum data)(i % DATA_N);
-            rng_start(row_op_names[op], i);
-            NOTE(set, row_op_names[op], "%s n %zu", data_names[kind], sizes[i / 9]);
-            if (!row_case(set, op, sizes[i / 9], kind)) break;
-        }
-}
-
-// Sums of weights by bin, and the members of one bin; rows as they must be: no NaN, nothing above the largest.
-static bool bins_case(const struct kernel_set *set, size_t n, struct row_depth d, enum data kind) {
-    struct guarded x = guarded_new(4 * n, 4 * below(16));
-    struct output sums[2] = {output_new(8 * ROW_N_BINS), output_new(8 * ROW_N_BINS)};
-    struct output members[2] = {output_new(4 * n + 4), output_new(4 * n + 4)};
-    float *const row = (float *)(void *)x.data;
-    fill_floats(row, n, kind);
-    for (size_t i = 0; i < n; i++)
-        if (below(16) == 0) row[i] = -INFINITY;
-    d.max = n ? ref->row.max(row, n) : 0;
-    if (d.max == -INFINITY) d.max = 0;
-    const int bin = n ? row_bin_of(d, row_depth_of(d, row[below(n)])) : 0;
-    const size_t room = below(2) ? n : n / 4;
-    for (int i = 0; i < 2; i++) {
-        const struct rowmath *const rm = i ? &ref->row : &set->row;
-        int32_t *const idx = (int32_t *)(void *)members[i].data;
-        rm->weigh(row, n, d, (uint64_t *)(void *)sums[i].data); // adds to what is there
-        const size_t count = rm->select_bin(row, n, d, bin, idx, room);
-        if (count > room) memset(idx, 0, 4 * room);
-        idx[n] = (int32_t)count;
-    }
-    const bool same = same_bytes(&sums[0], &sums[1]) && same_bytes(&members[0], &members[1]);
-    for (int i = 0; i < 2; i++) output_free(&sums[i]), output_free(&members[i]);
-    guarded_free(&x);
-    return CHECK(same);
-}
-
-static void check_bins(const struct kernel_set *set) {
-    static const size_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 33, 100, 1027};
-    static const struct row_depth depths[] = {
-        {0, 1, 32}, {0, 0.7f, 32}, {0, 1, 65536}, {0, 1e-30f, 64}, {0, 90, 256}};
-    for (size_t i = 0; i < 30 * COUNT(sizes) && op_wanted("row_weigh row_select_bin"); i++) {
-        const enum data kind = (enum data)(i % DATA_N);
-        const struct row_depth d = depths[i % COUNT(depths)];
-        rng_start("row_weigh", i);
-        NOTE(set, "row_weigh", "%s n %zu temp %g scale %g", data_names[kind], sizes[i / 30], (double)d.temp,
-             (double)d.scale);
-        if (!bins_case(set, sizes[i / 30], d, kind)) break;
-    }
-}
-
-static void check_rope(const struct kernel_set *set) {
-    static const size_t n_rots[] = {0, 2, 4, 6, 8, 10, 16, 34, 64, 128};
-    COVER(rope);
-    for (size_t i = 0; i < 9 * COUNT(n_rots) && op_wanted("rope"); i++) {
-        const size_t n_rot = n_rots[i / 9], n_head = i % 4, stride = n_rot + below(20);
-        const enum data kind = (enum data)(i % DATA_N);
-        rng_start("rope", i);
-        NOTE(set, "rope", "%s n_rot %zu n_head %zu stride %zu", data_names[kind], n_rot, n_head, stride);
-        struct guarded cos_sin = guarded_new(4 * n_rot, 4 * below(16));
-        struct output got = output_new(4 * stride * n_head), want = output_new(4 * stride * n_head);
-        fill_floats((float *)(void *)cos_sin.data, n_rot, DATA_NOISE);
-        fill_floats((float *)(void *)got.data, stride * n_head, kind);
-        maybe_poison((float *)(void *)got.data, stride * n_head);
-        memcpy(want.data, got.data, got.n);
-        set->rope((float *)(void *)got.data, n_head, stride, n_rot, (const float *)(const void *)cos_sin.data);
-        ref->rope((float *)(void *)want.data, n_head, stride, n_rot, (const float *)(const void *)cos_sin.data);
-        CHECK(same_floats(&got, &want));
-        guarded_free(&cos_sin);
-        output_free(&got);
-        output_free(&want);
-    }
-}
-
 // Attention --------------------------------------------------------------------------------------------------------------
 
 enum { MOST_Q = 40 };
@@ -593,6 +452,7 @@ TEST(matrix_products_of_every_set_have_the_bits_of_ref) { for_each_set(check_mat
 TEST(prepared_activations_of_every_set_have_the_bits_of_ref) { for_each_set(check_prepare_act); }
 TEST(kv_codecs_of_every_set_have_the_bits_of_ref) { for_each_set(check_kv); }
 TEST(row_functions_of_every_set_have_the_bits_of_ref) { for_each_set(check_rows); }
+TEST(functions_of_floats_of_all_magnitudes_have_the_bits_of_ref) { for_each_set(check_functions); }
 TEST(sums_by_bin_of_every_set_have_the_bits_of_ref) { for_each_set(check_bins); }
 TEST(rotations_of_every_set_have_the_bits_of_ref) { for_each_set(check_rope); }
 TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }

@@ -1,4 +1,4 @@
-// tests/kernels/scalar_test.c - exp, log, tanh, sine and cosine against the C library in a higher precision, with the bounds of
+// tests/kernels/scalar_test.c - exp, log, tanh, erf, sine and cosine against the C library in a higher precision, with the bounds of
 // docs/arithmetic.md. Every 257th float; all of them with RUNNEL_TEST_FULL=1, where no sanitizer slows it down.
 #include "base/hash.h"
 #include "kernels/rowmath.h"
@@ -49,6 +49,7 @@ static void check_all_floats(const char *name, float (*f)(float), double (*exact
 TEST(exp_of_every_float_is_within_its_bound) { check_all_floats("exp_f32", exp_f32, exp, 1.0); }
 TEST(log_of_every_float_is_within_its_bound) { check_all_floats("log_f32", log_f32, exact_log, 1.0); }
 TEST(tanh_of_every_float_is_within_its_bound) { check_all_floats("tanh_f32", tanh_f32, tanh, 1.5); }
+TEST(erf_of_every_float_is_within_its_bound) { check_all_floats("erf_f32", erf_f32, erf, 1.5); }
 
 TEST(scalar_functions_are_exact_at_their_fixed_points_and_limits) {
     static const struct {
@@ -71,9 +72,13 @@ TEST(scalar_functions_are_exact_at_their_fixed_points_and_limits) {
         {"tanh(0)", tanh_f32, 0, 0},
         {"tanh saturates", tanh_f32, 20, 1},
         {"on both sides", tanh_f32, -INFINITY, -1},
+        {"erf(0)", erf_f32, 0, 0},
+        {"erf saturates", erf_f32, 4, 1},
+        {"on both sides", erf_f32, -INFINITY, -1},
         {"exp(NaN)", exp_f32, NAN, NAN},
         {"log(NaN)", log_f32, NAN, NAN},
         {"tanh(NaN)", tanh_f32, NAN, NAN},
+        {"erf(NaN)", erf_f32, NAN, NAN},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const float y = rows[i].f(rows[i].x);

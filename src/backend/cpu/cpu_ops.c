@@ -54,7 +54,8 @@ static void op_store_kv(struct cpu_backend *b, const struct cpu_op *o, size_t be
 
 static void op_silu_mul(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++)
-        b->k->silu_mul(row(b, o->op.src, r), row(b, o->op.src2, r), b->p->width[o->op.dst], row(b, o->op.dst, r));
+        b->k->activate_mul[ACT_FN_SILU](row(b, o->op.src, r), row(b, o->op.src2, r), b->p->width[o->op.dst],
+                                        row(b, o->op.dst, r));
 }
 
 static void op_add(struct cpu_backend *b, const struct cpu_op *o, size_t begin, size_t end) {

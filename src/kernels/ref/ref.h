@@ -6,6 +6,7 @@
 #ifndef RN_KERNELS_REF_REF_H
 #define RN_KERNELS_REF_REF_H
 
+#include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
 
 extern const struct kernel_set kernel_set_ref;
@@ -58,9 +59,18 @@ void ref_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[R
 size_t ref_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void ref_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
+void ref_layer_norm(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
+void ref_softmax(float *x, size_t n);
 void ref_add(float *y, const float *x, size_t n);
-void ref_silu_mul(const float *gate, const float *up, size_t n, float *y);
+void ref_add_scaled(float *y, const float *x, float s, size_t n);
+void ref_scale(float *y, float s, size_t n);
+void ref_mul(float *y, const float *x, size_t n);
 void ref_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+void ref_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+
+ACT_FNS_DECLARE(ref);
+void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
+void ref_softcap(float *y, float cap, size_t n);
 
 void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
 void ref_attend_finish(const float *o, float l, size_t head_dim, float *out);

@@ -2,6 +2,7 @@
 #ifndef RN_KERNELS_X86_AVX2_H
 #define RN_KERNELS_X86_AVX2_H
 
+#include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
 
 // Weights in the panels of kernels/panels/panel.h; avx2_pack_TYPE gives the bytes of panel_TYPE_pack, faster.
@@ -49,9 +50,18 @@ void avx2_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[
 size_t avx2_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void avx2_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
+void avx2_layer_norm(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
+void avx2_softmax(float *x, size_t n);
 void avx2_add(float *y, const float *x, size_t n);
-void avx2_silu_mul(const float *gate, const float *up, size_t n, float *y);
+void avx2_add_scaled(float *y, const float *x, float s, size_t n);
+void avx2_scale(float *y, float s, size_t n);
+void avx2_mul(float *y, const float *x, size_t n);
 void avx2_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+void avx2_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+
+ACT_FNS_DECLARE(avx2);
+void avx2_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
+void avx2_softcap(float *y, float cap, size_t n);
 
 void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
 void avx2_attend_finish(const float *o, float l, size_t head_dim, float *out);

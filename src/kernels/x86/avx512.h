@@ -2,6 +2,7 @@
 #ifndef RN_KERNELS_X86_AVX512_H
 #define RN_KERNELS_X86_AVX512_H
 
+#include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
 
 void avx512_kv_f32_attend(const struct attend_block *a);
@@ -31,8 +32,17 @@ void avx512_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sum
 size_t avx512_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void avx512_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
+void avx512_layer_norm(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
+void avx512_softmax(float *x, size_t n);
 void avx512_add(float *y, const float *x, size_t n);
-void avx512_silu_mul(const float *gate, const float *up, size_t n, float *y);
+void avx512_add_scaled(float *y, const float *x, float s, size_t n);
+void avx512_scale(float *y, float s, size_t n);
+void avx512_mul(float *y, const float *x, size_t n);
 void avx512_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+void avx512_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
+
+ACT_FNS_DECLARE(avx512);
+void avx512_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
+void avx512_softcap(float *y, float cap, size_t n);
 
 #endif

@@ -41,7 +41,10 @@
     .kv[KV_BF16].attend = avx2_kv_bf16_attend,                                                                \
     .row = {avx2_row_max, avx2_row_sum_squares, avx2_row_sum_exp, avx2_row_exp, avx2_row_select_ge,        \
             avx2_row_weigh, avx2_row_select_bin},                                                          \
-    .rms_norm = avx2_rms_norm, .add = avx2_add, .silu_mul = avx2_silu_mul, .rope = avx2_rope,                 \
+    .rms_norm = avx2_rms_norm, .layer_norm = avx2_layer_norm, .softmax = avx2_softmax, .add = avx2_add,       \
+    .add_scaled = avx2_add_scaled, .scale = avx2_scale, .mul = avx2_mul, .softcap = avx2_softcap,             \
+    .activate = ACT_FNS(avx2_activate), .activate_mul = ACT_FNS(avx2_activate_mul),                           \
+    .swiglu_oai = avx2_swiglu_oai, .rope = avx2_rope, .rope_halves = avx2_rope_halves,                        \
     .attend_merge = avx2_attend_merge, .attend_finish = avx2_attend_finish, .int8_probe = avx2_int8_probe
 // clang-format on
 

@@ -20,7 +20,11 @@
     .prepare_act[ACT_Q8_256] = avx512_prepare_q8_256,                                                         \
     .row = {avx512_row_max, avx512_row_sum_squares, avx512_row_sum_exp, avx512_row_exp, avx512_row_select_ge,\
             avx512_row_weigh, avx512_row_select_bin},                                                     \
-    .rms_norm = avx512_rms_norm, .add = avx512_add, .silu_mul = avx512_silu_mul, .rope = avx512_rope,         \
+    .rms_norm = avx512_rms_norm, .layer_norm = avx512_layer_norm, .softmax = avx512_softmax,                  \
+    .add = avx512_add, .add_scaled = avx512_add_scaled, .scale = avx512_scale, .mul = avx512_mul,             \
+    .softcap = avx512_softcap, .activate = ACT_FNS(avx512_activate),                                          \
+    .activate_mul = ACT_FNS(avx512_activate_mul), .swiglu_oai = avx512_swiglu_oai,                            \
+    .rope = avx512_rope, .rope_halves = avx512_rope_halves,                                                   \
     .kv[KV_F16].attend = avx512_kv_f16_attend,                                                                \
     .kv[KV_F32].attend = avx512_kv_f32_attend,                                                                \
     .kv[KV_Q8].attend = avx512_kv_q8_attend,                                                                  \
