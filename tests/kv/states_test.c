@@ -219,6 +219,23 @@ TEST(a_freed_sequence_leaves_the_state_of_its_end) {
     }
 }
 
+TEST(a_text_that_ends_inside_a_block_with_a_state_keeps_its_own) {
+    struct shadow *w = shadow_new_states(8, 0, 4, 0);
+    static const int32_t lengths[] = {100, 80, 90, 80};
+    uint64_t keys[100];
+    enum kv_miss why;
+    run_of(keys, 0, 100, 0);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        const kv_seq s = shadow_seq_new(w);
+        shadow_append(w, s, keys, lengths[i]);
+        shadow_seq_free(w, s);
+    }
+    for (int32_t n = 80; n <= 100; n++)
+        CHECK_INT(match_and_free(w, keys, n, &why), n == 100 ? 100 : n >= 90 ? 90 : 80);
+    CHECK_INT(stats_of(w).n_states_cached, 3);
+    shadow_free(w);
+}
+
 TEST(a_miss_of_the_state_alone_is_told_from_one_of_the_window) {
     struct shadow *w = shadow_new_states(8, 64, 30, 64);
     kv_destroy(w->k);
