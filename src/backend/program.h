@@ -68,7 +68,8 @@ struct program {
     const int8_t *layer_group;
     const int32_t *layer_in_group;
     int32_t group_layers[PROGRAM_MAX_GROUPS];
-    size_t state_bytes; // of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none
+    size_t
+        state_bytes; // of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"

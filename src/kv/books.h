@@ -38,14 +38,14 @@ struct pool {
 
 // What the index knows of a group-0 page it owns: blocks[page].
 struct block {
-    uint64_t hash;               // of the chain up to its end; full blocks only
-    int32_t n;                   // positions: KV_PAGE, or fewer in the last block of a freed sequence
-    int32_t parent;              // KV_NONE: the text begins here
-    int32_t child;               // first of the list that runs through `next`
-    int32_t prev, next;          // siblings
-    int32_t chain;               // next block of the same bucket; full blocks only
-    int32_t page[KV_N_POOLS];    // page[0] is its name; KV_NONE: that group's page was evicted, or no state was kept
-    int32_t state_at;            // page[KV_STATE] is the state after so many of the n positions
+    uint64_t hash;            // of the chain up to its end; full blocks only
+    int32_t n;                // positions: KV_PAGE, or fewer in the last block of a freed sequence
+    int32_t parent;           // KV_NONE: the text begins here
+    int32_t child;            // first of the list that runs through `next`
+    int32_t prev, next;       // siblings
+    int32_t chain;            // next block of the same bucket; full blocks only
+    int32_t page[KV_N_POOLS]; // page[0] is its name; KV_NONE: that group's page was evicted, or no state was kept
+    int32_t state_at;         // page[KV_STATE] is the state after so many of the n positions
 };
 
 struct node {
@@ -71,7 +71,7 @@ struct seq {
     int32_t state;        // after the `stored` positions; KV_NONE: there are none
     int32_t n_runs;       // of the promised rows
     struct run *runs;     // [n_ctx / state_interval + 2]; the first one's slot may be `state`
-    int32_t wish;         // keep the state after so many positions at kv_commit(), all of them or some promised; 0: no wish
+    int32_t wish;         // keep the state after so many positions at kv_commit(), some of them promised; 0: no wish
     int32_t *node_states; // [max_scratch]
 };
 
@@ -82,10 +82,10 @@ struct kv {
     struct arena mem;
 
     struct pool pool[KV_N_POOLS]; // without pages where there is no such group
-    uint64_t *keys;       // [n_pages[0]][KV_PAGE]
-    struct block *blocks; // [n_pages[0]]
-    int32_t first_text;   // list of the blocks without a parent
-    int32_t *buckets;     // [bucket_mask + 1]
+    uint64_t *keys;               // [n_pages[0]][KV_PAGE]
+    struct block *blocks;         // [n_pages[0]]
+    int32_t first_text;           // list of the blocks without a parent
+    int32_t *buckets;             // [bucket_mask + 1]
     uint64_t bucket_mask;
     uint64_t (*hash)(const void *data, size_t n, uint64_t seed); // hash_bytes; tests put a bad one here
 
@@ -138,20 +138,21 @@ struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t 
 // states.c. All do nothing in books without states.
 bool states_have_room(const kv *k, const struct seq *q); // to append
 void states_append(kv *k, struct seq *q);                // at least one row; there must be room
-void states_keep_path(kv *k, struct seq *q, const int32_t *path, int32_t n); // as if appended and run; the nodes still stand
-void states_settle(kv *k, struct seq *q);                // the promised rows' states are stored
+// As if the path had been appended and run. Its nodes still stand.
+void states_keep_path(kv *k, struct seq *q, const int32_t *path, int32_t n);
+void states_settle(kv *k, struct seq *q); // the promised rows' states are stored
 int32_t states_restorable(const kv *k, const struct seq *q, int32_t n);
-void states_cut(kv *k, struct seq *q, int32_t len); // before q->len is; to a restorable length
+void states_cut(kv *k, struct seq *q, int32_t len); // to a restorable length; before q->len is
 void states_share(kv *k, struct seq *q);            // q is a copy of its original
-// Gives the state after n stored positions to a block of them, unless one has it or has another.
+// Gives the state after n stored positions to a block of them, unless it has one, or the slot a block.
 void states_give(kv *k, const struct seq *q, int32_t n, int32_t slot);
 
 // seqs.c
 struct seq *seq_at(const kv *k, kv_seq s);
 int32_t seq_page_or_cached(const kv *k, const struct seq *q, int32_t group, int32_t block); // KV_NONE: gone
-int32_t seq_restorable(const kv *k, const struct seq *q,
-                       int32_t n); // the longest length <= n whose next row has what it needs
-int32_t seq_windows_restorable(const kv *k, const struct seq *q, int32_t n); // the same but for the state
+// The longest length <= n whose next row has what it needs; and the same but for the state.
+int32_t seq_restorable(const kv *k, const struct seq *q, int32_t n);
+int32_t seq_windows_restorable(const kv *k, const struct seq *q, int32_t n);
 void seq_cut(kv *k, struct seq *q, int32_t len); // to a restorable length
 void seq_settle(kv *k, struct seq *q);           // all rows are stored: index full blocks, let old pages go
 bool seq_tail_is_shared(const kv *k, const struct seq *q, int32_t group);

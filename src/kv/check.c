@@ -5,8 +5,9 @@
 
 struct audit {
     const kv *k;
-    int32_t *refs[KV_N_POOLS];  // [n_pages] holders counted again
-    int32_t *place[KV_N_POOLS]; // [n_pages] 1-based place in the list of cached pages, 0: not there, -1: in the free list
+    int32_t *refs[KV_N_POOLS]; // [n_pages] holders counted again
+    int32_t
+        *place[KV_N_POOLS]; // [n_pages] 1-based place in the list of cached pages, 0: not there, -1: in the free list
     rn_error *err;
 };
 
@@ -73,8 +74,8 @@ static rn_status count_states(const struct audit *a, const struct seq *q) {
     }
     for (int32_t i = 0; i < q->n_nodes; i++) refs[q->node_states[i]]++;
     for (int32_t i = 0; i < q->n_nodes; i++)
-        REQUIRE(k->pool[KV_STATE].pages[q->node_states[i]].refs == 1, "sequence %d: scratch node %d: slot %d is shared",
-                s, i, q->node_states[i]);
+        REQUIRE(k->pool[KV_STATE].pages[q->node_states[i]].refs == 1,
+                "sequence %d: scratch node %d: slot %d is shared", s, i, q->node_states[i]);
     return RN_OK;
 }
 
@@ -134,7 +135,8 @@ static rn_status check_block(const struct audit *a, int32_t b) {
         REQUIRE(x->page[g] == KV_NONE || k->pool[g].pages[x->page[g]].block == b,
                 "block %d: group %d: page %d is not its own", b, g, x->page[g]);
     const int32_t state = x->page[KV_STATE];
-    REQUIRE(state == KV_NONE || (k->pool[KV_STATE].pages[state].block == b && x->state_at >= 1 && x->state_at <= x->n),
+    REQUIRE(state == KV_NONE ||
+                (k->pool[KV_STATE].pages[state].block == b && x->state_at >= 1 && x->state_at <= x->n),
             "block %d: slot %d with the state after %d of %d positions is not its own", b, state, x->state_at, x->n);
     if (x->parent != KV_NONE) {
         const struct block *parent = &k->blocks[x->parent];

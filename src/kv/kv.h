@@ -36,8 +36,9 @@ struct kv_config {
     int32_t n_ctx;       // longest sequence
     int32_t max_scratch; // nodes of one sequence's scratch tree
     int32_t n_states;    // slots of state; 0: no layer has a recurrence
-    int32_t state_interval; // a state is kept at each multiple of it (itself one of KV_PAGE), as slots allow; 0: only where asked
-    uint64_t identity;   // model, adapters and arithmetic: the root of every hash chain
+    // A state is kept at each multiple of it, as slots allow; itself a multiple of KV_PAGE. 0: only where asked.
+    int32_t state_interval;
+    uint64_t identity; // model, adapters and arithmetic: the root of every hash chain
 };
 
 typedef struct kv kv;

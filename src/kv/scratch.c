@@ -23,8 +23,9 @@ rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t 
                         "kv: sequence %d: scratch node %d needs a page of group %d, none of %d is to be had", s,
                         q->n_nodes, g, k->pool[g].n_pages);
     if (k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) == 0)
-        return fail(err, RN_E_LIMIT, "kv: sequence %d: scratch node %d needs a slot of state, none of %d is to be had", s,
-                    q->n_nodes, k->config.n_states);
+        return fail(err, RN_E_LIMIT,
+                    "kv: sequence %d: scratch node %d needs a slot of state, none of %d is to be had", s, q->n_nodes,
+                    k->config.n_states);
     for (int32_t g = 0; slot == 0 && g < k->config.n_groups; g++) q->node_pages[g][page] = page_take(k, g);
     if (k->config.n_states > 0) q->node_states[q->n_nodes] = page_take(k, KV_STATE);
     page_keys(k, q->node_pages[0][page])[slot] = key;
@@ -125,7 +126,8 @@ rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err
                         "is to be had",
                         s, g, k->pool[g].n_pages);
     if (n > 0 && k->config.n_states > 0 && q->stored < q->len)
-        return fail(err, RN_E_STATE, "kv: sequence %d: %d rows were appended and not committed", s, q->len - q->stored);
+        return fail(err, RN_E_STATE, "kv: sequence %d: %d rows were appended and not committed", s,
+                    q->len - q->stored);
     if (n > 0) seq_own_tail(k, q);
     states_keep_path(k, q, path, n);
     for (int32_t g = 0; g < k->config.n_groups; g++) move_path(k, q, g, path, n);

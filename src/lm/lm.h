@@ -13,8 +13,8 @@
 typedef struct lm lm;
 
 enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2, LM_WANT_RESULTS = LM_WANT_LOGITS | LM_WANT_HIDDEN };
-// No result: keep the model's recurrent state after this appended row, as memory allows, for a prefix or a truncation that ends there;
-// of a sequence's rows in a step the last one asked for counts. Models without recurrence need it nowhere: they find every length.
+// No result: keep the model's recurrent state after this row, as memory allows, for a prefix or a truncation that ends there. Of a
+// sequence's rows in a step the last one asked for counts; scratch rows do not. Models without recurrence find every length anyway.
 enum { LM_WANT_STATE = 4 };
 enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 

@@ -181,8 +181,7 @@ TEST(random_histories_keep_every_slot_and_count_right) {
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint32_t seed = 0; seed < 12; seed++) {
-            struct shadow *w =
-                shadow_new_states(rows[r].n_pages, rows[r].window, rows[r].n_states, rows[r].interval);
+            struct shadow *w = shadow_new_states(rows[r].n_pages, rows[r].window, rows[r].n_states, rows[r].interval);
             struct dice d = {.key = {seed, (uint32_t)r}};
             for (int i = 0; i < 250; i++) {
                 check_note("%s, seed %u, operation %d", rows[r].why, seed, i);

@@ -95,10 +95,14 @@ TEST(states_are_kept_at_the_same_places_however_a_text_is_cut_into_steps) {
         const char *why;
         int32_t interval, n, kept;
     } rows[] = {
-        {"one short of the first place", 64, 63, 0}, {"at the first place", 64, 64, 1},
-        {"one over", 64, 65, 1},                     {"six places", 64, 390, 6},
-        {"every other page", 128, 256, 2},           {"one short of the second", 128, 255, 1},
-        {"never", 0, 390, 0},                        {"further than the text", 448, 390, 0},
+        {"one short of the first place", 64, 63, 0},
+        {"at the first place", 64, 64, 1},
+        {"one over", 64, 65, 1},
+        {"six places", 64, 390, 6},
+        {"every other page", 128, 256, 2},
+        {"one short of the second", 128, 255, 1},
+        {"never", 0, 390, 0},
+        {"further than the text", 448, 390, 0},
     };
     static const int32_t steps[] = {1, 7, 63, 64, 65, 128, 200, 400};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -127,9 +131,16 @@ TEST(truncating_goes_back_to_the_longest_kept_state) {
         const char *why;
         int32_t n, kept;
     } rows[] = {
-        {"longer than it is", 301, 300},  {"where it is", 300, 300}, {"one less", 299, 256}, {"at a place", 256, 256},
-        {"one before a place", 255, 200}, {"where asked", 200, 200}, {"before that", 199, 128},
-        {"one over a place", 129, 128},   {"the first", 128, 128},   {"before the first", 127, 0},
+        {"longer than it is", 301, 300},
+        {"where it is", 300, 300},
+        {"one less", 299, 256},
+        {"at a place", 256, 256},
+        {"one before a place", 255, 200},
+        {"where asked", 200, 200},
+        {"before that", 199, 128},
+        {"one over a place", 129, 128},
+        {"the first", 128, 128},
+        {"before the first", 127, 0},
         {"nothing", 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

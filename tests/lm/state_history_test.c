@@ -81,8 +81,7 @@ static bool append(struct world *w, int32_t q, int32_t first, int32_t n, int32_t
     }
     if (!CHECK_OK(lm_step(w->lm, rows, (size_t)n, NULL, &err), &err)) return false;
     bool ok = true;
-    for (int32_t i = 0; ok && i < n; i++)
-        ok = check_logits(lm_logits(w->lm, (size_t)i), t->tokens, t->n + i + 1);
+    for (int32_t i = 0; ok && i < n; i++) ok = check_logits(lm_logits(w->lm, (size_t)i), t->tokens, t->n + i + 1);
     t->n += n;
     return ok;
 }
@@ -93,8 +92,9 @@ TEST(rows_of_a_step_write_in_place_and_move_on_where_a_state_is_kept) {
         int32_t n_states, interval, n, n_kept;
         int moved;
     } rows[] = {
-        {"nothing is kept", 4, 0, 200, 0, 0}, {"at 64, 128 and 192", 8, 64, 200, 0, 3}, {"at 128", 8, 128, 200, 0, 1},
-        {"where asked", 4, 0, 200, 100, 1},   {"at the end", 4, 0, 200, 200, 0},        {"at 128 and asked", 8, 128, 200, 199, 2},
+        {"nothing is kept", 4, 0, 200, 0, 0}, {"at 64, 128 and 192", 8, 64, 200, 0, 3},
+        {"at 128", 8, 128, 200, 0, 1},        {"where asked", 4, 0, 200, 100, 1},
+        {"at the end", 4, 0, 200, 200, 0},    {"at 128 and asked", 8, 128, 200, 199, 2},
         {"no slot left", 1, 64, 200, 100, 0}, {"one slot more", 2, 64, 200, 0, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -162,7 +162,8 @@ TEST(a_step_refused_for_want_of_a_slot_names_its_row_and_changes_nothing) {
     struct world *w = world_new(16, 1, 64);
     const int32_t a = seq_new(w), b = seq_new(w);
     append(w, a, 0, 70, 0);
-    struct lm_row rows[3] = {{a, 1, LM_APPEND, LM_WANT_LOGITS}, {a, 2, LM_APPEND, LM_WANT_STATE}, {b, 3, LM_APPEND, 0}};
+    struct lm_row rows[3] = {
+        {a, 1, LM_APPEND, LM_WANT_LOGITS}, {a, 2, LM_APPEND, LM_WANT_STATE}, {b, 3, LM_APPEND, 0}};
     size_t failed = 9;
     rn_error err = {0};
     CHECK_FAILS(lm_step(w->lm, rows, 3, &failed, &err), RN_E_LIMIT, &err);
@@ -202,7 +203,8 @@ static void free_seq(struct world *w, int32_t q) {
 static bool refused(struct world *w, rn_status st, const rn_error *err) {
     w->n_refused++;
     bool ok = CHECK_FAILS(st, RN_E_LIMIT, err);
-    for (int32_t q = 0; ok && q < N_SEQS; q++) ok = !w->texts[q].used || CHECK_INT(lm_seq_len(w->lm, q), w->texts[q].n);
+    for (int32_t q = 0; ok && q < N_SEQS; q++)
+        ok = !w->texts[q].used || CHECK_INT(lm_seq_len(w->lm, q), w->texts[q].n);
     const int32_t q = pick(w);
     if (q >= 0) free_seq(w, q);
     return ok;
@@ -365,8 +367,8 @@ TEST(any_history_gives_the_bits_of_the_tokens_alone) {
         const char *why;
         int32_t n_pages, n_states, interval;
     } rows[] = {
-        {"room for all", 60, 60, 64},      {"short of slots", 40, 9, 64}, {"short of pages", 14, 60, 128},
-        {"only where asked", 24, 12, 0},   {"hardly a slot", 24, 3, 64},  {"short of both", 10, 6, 192},
+        {"room for all", 60, 60, 64},    {"short of slots", 40, 9, 64}, {"short of pages", 14, 60, 128},
+        {"only where asked", 24, 12, 0}, {"hardly a slot", 24, 3, 64},  {"short of both", 10, 6, 192},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint64_t seed = 0; seed < 4; seed++) {

@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct program state_program = {
-    .width = {STATE_VOCAB, 1}, .wanted_rows = {true, true}, .n_buffers = 2, .logits = 0, .hidden = 1, .n_groups = 1, .state_bytes = 8};
+const struct program state_program = {.width = {STATE_VOCAB, 1},
+                                      .wanted_rows = {true, true},
+                                      .n_buffers = 2,
+                                      .logits = 0,
+                                      .hidden = 1,
+                                      .n_groups = 1,
+                                      .state_bytes = 8};
 
 struct state_backend {
     backend base;
