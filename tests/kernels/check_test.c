@@ -27,9 +27,9 @@ static bool op_wanted(const char *op) {
 
 // Instrumented, ref takes its time, and each set asks it again: then a part of the cases, which goes round all counts and data.
 #ifdef TESTS_SANITIZED
-enum { EVERY = 7 };
+enum { EVERY = 7, EVERY_ATTENTION = 31 };
 #else
-enum { EVERY = 1 };
+enum { EVERY = 1, EVERY_ATTENTION = 1 };
 #endif
 
 #include "tests/kernels/check_rows.h"
@@ -391,7 +391,7 @@ static void check_attend(const struct kernel_set *set) {
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
         snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
-        for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i += EVERY) {
+        for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i += EVERY_ATTENTION) {
             const enum data kind = (enum data)(i % DATA_N);
             const size_t head_dim = head_dims[i / 3 / COUNT(n_qs)], n_q = n_qs[i / 3 % COUNT(n_qs)];
             rng_start(op, i);
