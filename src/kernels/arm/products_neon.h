@@ -37,32 +37,31 @@ ALWAYS_INLINE float32x4_t add_scaled(float32x4_t acc, float32x4_t d, float d_a, 
     return vfmaq_f32(acc, vmulq_n_f32(d, d_a), vcvtq_f32_s32(isum));
 }
 
-// R rows times one panel of a type with blocks of 32.
+// R rows times one panel of a type with blocks of 32, a quarter at a time: its weights and the sums of a block fit registers, the sums
+// over blocks are kept in memory.
 ALWAYS_INLINE void tile_blocks(const struct block_type t, const multiply_fn multiply, const int R,
                                const uint8_t *panel, size_t k, const void *x, size_t act_stride, float *out,
                                size_t out_stride) {
     const struct act_q8 act = act_q8_view(x, k); // of row 0
-    float32x4_t acc[MOST_ROWS][QUARTERS];
-    UNROLLED for (int r = 0; r < R; r++) { UNROLLED for (int q = 0; q < QUARTERS; q++) acc[r][q] = vdupq_n_f32(0); }
+    float acc[MOST_ROWS][PANEL_ROWS] = {{0}};
     for (size_t b = 0; b < k / 32; b++) {
         const uint8_t *const scales = panel + panel_scales_at(t.panel, b);
         const uint8_t *const groups = panel + panel_groups_at(t.panel, b);
-        UNROLLED for (int q = 0; q < QUARTERS; q++) {
+        for (int q = 0; q < QUARTERS; q++) {
             const float32x4_t d = t.scale(scales, q);
             int8x16_t w[8];
             UNROLLED for (int g = 0; g < 8; g++) w[g] = t.weights(groups, g, q);
             UNROLLED for (int r = 0; r < R; r++) {
                 const int32x4_t isum = multiply(8, t.n_add, w, act_at(act.a, 32 * b, r, act_stride));
-                acc[r][q] = add_scaled(acc[r][q], d, load_f32(act_at(act.d, 4 * b, r, act_stride)), isum);
+                float32x4_t to = vld1q_f32(acc[r] + 4 * q);
+                to = add_scaled(to, d, load_f32(act_at(act.d, 4 * b, r, act_stride)), isum);
                 if (has_minimums(t.panel))
-                    acc[r][q] =
-                        vfmaq_n_f32(acc[r][q], minimum_of(scales, q), load_f32(act_at(act.s, 4 * b, r, act_stride)));
+                    to = vfmaq_n_f32(to, minimum_of(scales, q), load_f32(act_at(act.s, 4 * b, r, act_stride)));
+                vst1q_f32(acc[r] + 4 * q, to);
             }
         }
     }
-    UNROLLED for (int r = 0; r < R; r++) {
-        UNROLLED for (int q = 0; q < QUARTERS; q++) vst1q_f32(out + (size_t)r * out_stride + 4 * q, acc[r][q]);
-    }
+    for (int r = 0; r < R; r++) memcpy(out + (size_t)r * out_stride, acc[r], sizeof acc[r]);
 }
 
 // Sum over the parts of minimum * (sum of a), the latter as 128 * high + low in `sums`: first all high bytes, then the low ones.
@@ -75,7 +74,7 @@ ALWAYS_INLINE int32x4_t minimum_sum(const multiply_fn multiply, const int n_part
     return vmlaq_n_s32(low, high, 128);
 }
 
-// The same of a type with blocks of 256. Sums of a block fit registers, a quarter at a time; those over blocks are kept in memory.
+// The same of a type with blocks of 256.
 ALWAYS_INLINE void tile_k(const struct k_type t, const multiply_fn multiply, const int R, const uint8_t *panel,
                           size_t k, const void *x, size_t act_stride, float *out, size_t out_stride) {
     const int n_parts = 256 / t.part, n_groups = t.part / 4;
