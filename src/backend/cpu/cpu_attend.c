@@ -3,6 +3,7 @@
 // Blocks are taken by KV index, and a block that is not one page as it lies (a scratch path, with its positions in several pages) is
 // assembled in position order first: a tree path and a chain see the same numbers in the same order, so they give the same bits.
 #include "backend/cpu/cpu_attend.h"
+#include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 #include <math.h>
 #include <string.h>
@@ -143,24 +144,21 @@ static void merge(const struct cpu_backend *b, const struct attend_work *w, cons
                            later->o + i * w->head_dim, w->head_dim);
 }
 
-static void finish(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
-                   const struct states *from) {
+static void finish(const struct op_run *x, const struct attend_work *w, const struct states *from) {
     for (size_t i = 0; i < w->n_q; i++) {
         const size_t r = (size_t)w->t->first + i / (size_t)w->heads,
                      h = (size_t)(w->head * w->heads) + i % (size_t)w->heads;
-        b->k->attend_finish(from->o + i * w->head_dim, from->l[i], w->head_dim,
-                            b->buffers[o->op.dst] + r * b->stride[o->op.dst] + h * w->head_dim);
+        x->b->k->attend_finish(from->o + i * w->head_dim, from->l[i], w->head_dim, run_dst(x, r) + h * w->head_dim);
     }
 }
 
-static void run_whole(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
-                      struct scratch *s) {
-    attend_split(b, w, s, 0, &s->all);
+static void run_whole(const struct op_run *x, const struct attend_work *w, struct scratch *s) {
+    attend_split(x->b, w, s, 0, &s->all);
     for (int32_t split = 1; split * ATTEND_SPLIT < w->t->end; split++) {
-        attend_split(b, w, s, split, &s->split);
-        merge(b, w, &s->all, &s->split);
+        attend_split(x->b, w, s, split, &s->split);
+        merge(x->b, w, &s->all, &s->split);
     }
-    finish(b, o, w, &s->all);
+    finish(x, w, &s->all);
 }
 
 static struct states shared_states(const struct cpu_backend *b, const struct attend_work *w, int32_t split) {
@@ -170,8 +168,8 @@ static struct states shared_states(const struct cpu_backend *b, const struct att
 }
 
 // One split; whoever finishes the last one merges them all, in order as ever.
-static void run_apart(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
-                      struct scratch *s, int32_t split) {
+static void run_apart(const struct op_run *x, const struct attend_work *w, struct scratch *s, int32_t split) {
+    const struct cpu_backend *b = x->b;
     const struct states to = shared_states(b, w, split), first = shared_states(b, w, 0);
     atomic_int *const left = &b->attend.left[w->t->left + (size_t)w->head];
     attend_split(b, w, s, split, &to);
@@ -183,42 +181,52 @@ static void run_apart(const struct cpu_backend *b, const struct cpu_op *o, const
         const struct states later = shared_states(b, w, i);
         merge(b, w, &first, &later);
     }
-    finish(b, o, w, &first);
+    finish(x, w, &first);
 }
 
-static void prepare_queries(const struct cpu_backend *b, const struct cpu_op *o, const struct attend_work *w,
-                            struct scratch *s) {
+static void prepare_queries(const struct op_run *x, const struct attend_work *w, struct scratch *s) {
+    const struct kernel_set *k = x->b->k;
     for (size_t i = 0; i < w->n_q; i++) {
         const size_t r = (size_t)w->t->first + i / (size_t)w->heads,
                      h = (size_t)(w->head * w->heads) + i % (size_t)w->heads;
-        const float *q = b->buffers[o->op.src] + r * b->stride[o->op.src] + h * w->head_dim;
-        b->k->prepare_act[b->k->kv[b->codec].act](q, w->head_dim, s->q + i * w->q_stride);
+        k->prepare_act[k->kv[x->b->codec].act](run_src(x, r) + h * w->head_dim, w->head_dim, s->q + i * w->q_stride);
     }
 }
 
-void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
-    const size_t n_head_kv = (size_t)b->p->n_head_kv;
-    struct scratch *s = scratch_of(b, i_thread);
+static struct attend_work work_of(const struct op_run *x, const struct attend_task *t, int32_t head) {
+    const struct batch_row *rows = x->b->batch->rows + t->first;
+    const int32_t heads = attend_heads(x->b->p);
+    return (struct attend_work){.t = t,
+                                .rows = rows,
+                                .seq = &x->b->batch->seqs[rows[0].seq],
+                                .layer = x->o->op.layer,
+                                .head = head,
+                                .heads = heads,
+                                .n_q = (size_t)(t->n * heads),
+                                .head_dim = (size_t)x->b->p->head_dim,
+                                .q_stride = query_bytes(x->b, x->b->p)};
+}
+
+void attend_run(const struct op_run *x) {
+    const struct attend_plan *plan = &x->b->attend;
+    const size_t n_head_kv = (size_t)x->b->p->n_head_kv, n_together = run_way(x)->n_together;
+    const struct op_run attend = run_member(x, n_together - 1);
+    struct scratch *s = scratch_of(x->b, x->i_thread);
     for (;;) {
-        const size_t i = atomic_fetch_add_explicit(o->claimed, 1, memory_order_relaxed);
-        if (i >= b->attend.n_units * n_head_kv) return;
-        const struct attend_unit *unit = &b->attend.units[i / n_head_kv];
-        const struct attend_task *t = &b->attend.tasks[unit->task];
-        const struct batch_row *rows = b->batch->rows + t->first;
-        const int32_t heads = attend_heads(b->p);
-        const struct attend_work w = {.t = t,
-                                      .rows = rows,
-                                      .seq = &b->batch->seqs[rows[0].seq],
-                                      .layer = o->op.layer,
-                                      .head = (int32_t)(i % n_head_kv),
-                                      .heads = heads,
-                                      .n_q = (size_t)(t->n * heads),
-                                      .head_dim = (size_t)b->p->head_dim,
-                                      .q_stride = query_bytes(b, b->p)};
-        prepare_queries(b, o, &w, s);
+        const size_t i = atomic_fetch_add_explicit(x->o->claimed, 1, memory_order_relaxed);
+        if (i >= plan->n_units * n_head_kv) return;
+        const struct attend_unit *unit = &plan->units[i / n_head_kv];
+        const struct attend_task *t = &plan->tasks[unit->task];
+        const struct attend_work w = work_of(&attend, t, (int32_t)(i % n_head_kv));
+        if (n_together == 2 && unit->split == t->n_apart - 1) {
+            cpu_store_head(x, w.head, (size_t)t->first, (size_t)(t->first + t->n));
+            cpu_profile_part(x, 0);
+        }
+        prepare_queries(&attend, &w, s);
         if (t->n_apart == 1)
-            run_whole(b, o, &w, s);
+            run_whole(&attend, &w, s);
         else
-            run_apart(b, o, &w, s, unit->split);
+            run_apart(&attend, &w, s, unit->split);
+        cpu_profile_part(x, n_together - 1);
     }
 }

@@ -116,8 +116,28 @@ static void order_units(struct attend_plan *plan) {
     }
 }
 
+// The first position whose keys and values the step brings, or may have to look up among those of its scratch rows.
+static int32_t first_new(const struct cpu_backend *b, const struct attend_task *t) {
+    const struct batch_row *row = &b->batch->rows[t->first];
+    return row->path[0] ? b->batch->seqs[row->seq].n_committed : row->pos;
+}
+
+// A sequence's new keys and values are seen by one task alone, and there by one split alone.
+static bool one_stores(const struct cpu_backend *b) {
+    const struct attend_plan *plan = &b->attend;
+    if (b->batch->n_rows > b->copies.n_rows) return false; // nobody asks
+    for (size_t i = 0; i < plan->n_tasks; i++) {
+        const struct attend_task *t = &plan->tasks[i];
+        if (t->n_apart > 1 && first_new(b, t) < (t->n_apart - 1) * ATTEND_SPLIT) return false;
+        for (size_t j = 0; j < i; j++)
+            if (b->batch->rows[plan->tasks[j].first].seq == b->batch->rows[t->first].seq) return false;
+    }
+    return true;
+}
+
 void attend_plan_step(struct cpu_backend *b) {
     find_tasks(b);
     take_apart(b);
     order_units(&b->attend);
+    b->attend.one_stores = one_stores(b);
 }

@@ -2,7 +2,6 @@
 #include "backend/cpu/cpu_private.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/mem_use.h"
 
@@ -58,7 +57,7 @@ static void fill_cos_sin(struct cpu_backend *b, int i_thread, int n_threads) {
     }
 }
 
-// Barriers of place_barriers() do not know that the collector reads the op's source: everyone waits before it and after it.
+// Barriers of cpu_ways.c do not know that the collector reads the op's source: everyone waits before it and after it.
 static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
     pool_barrier(b->threads, i_thread);
     if (i_thread == 0) cpu_op_collect(b, o);
@@ -67,17 +66,17 @@ static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_t
 
 static void run_thread(void *ctx, int i_thread, int n_threads) {
     struct cpu_backend *b = ctx;
-    fill_cos_sin(b, i_thread, n_threads); // read by SPLIT_ROWS ops alone: the same rows, the same thread
-    for (size_t i = 0; i < b->n_ops; i++) {
-        const struct cpu_op *o = &b->ops[i];
+    fill_cos_sin(b, i_thread, n_threads);
+    for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->ways[b->way].n_together) {
+        const struct op_run x = {b, o, i_thread, n_threads, cpu_op_rows(b, o)};
         if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
         if (b->collect && o->op.kind == OP_LINEAR)
             collect_input(b, o, i_thread);
-        else if (o->barrier)
+        else if (run_way(&x)->barrier)
             pool_barrier(b->threads, i_thread);
-        const int64_t begin_ns = b->profile ? clock_now_ns() : 0;
-        cpu_op_run(b, o, i_thread, n_threads);
-        if (b->profile) cpu_profile_op(b, o, i_thread, begin_ns);
+        if (b->profile) cpu_profile_begin_ops(&x);
+        cpu_op_run(&x);
+        if (b->profile) cpu_profile_end_ops(&x);
     }
 }
 
@@ -86,8 +85,10 @@ static void run(backend *base, const struct batch *batch) {
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
     attend_plan_step(b);
+    b->way = cpu_way_of_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
-        if (b->ops[i].claimed) atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
+        if (b->ops[i].ways[b->way].split == SPLIT_CLAIM)
+            atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     pool_run(b->threads, run_thread, b);
     if (b->profile) cpu_profile_step_end(b);
     b->batch = NULL;

@@ -1,5 +1,5 @@
-// backend/cpu/cpu_lower.c - a program's ops made ready for the CPU: activations prepared once for all matrices that read them, barriers
-// only where one thread reads what another wrote, buffers taken.
+// backend/cpu/cpu_lower.c - a program's ops made ready for the CPU: activations prepared once for all matrices that read them, buffers
+// taken. Who does what of them: cpu_ways.c.
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -7,17 +7,7 @@
 
 #define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
 
-static enum op_split split_of(enum op_kind k) { return k == OP_LINEAR || k == OP_ATTEND ? SPLIT_CLAIM : SPLIT_ROWS; }
-
-// The activation buffers: which row buffer, in which format. act_find() makes the row when there is none yet; -1: all are taken.
-struct act_table {
-    int32_t n;
-    struct {
-        int8_t src;
-        enum act_format format;
-        size_t k;
-    } row[CPU_MAX_ACTS];
-};
+// Makes the row when there is none yet; -1: all are taken.
 static int32_t act_find(struct act_table *t, int8_t src, enum act_format format, size_t k) {
     for (int32_t i = 0; i < t->n; i++)
         if (t->row[i].src == src && t->row[i].format == format && t->row[i].k == k) return i;
@@ -67,6 +57,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     for (int32_t i = 0; i < t.n; i++)
         bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_row_stride(t.row[i].format, t.row[i].k);
     const int n_threads = pool_n_threads(b->threads);
+    bytes += (uint64_t)n_threads * cpu_own_copies(p, s, n_threads, &t).bytes;
     return bytes + cpu_scratch_bytes(b, p) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
 
@@ -83,6 +74,10 @@ static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, 
         b->acts[i] = mem_pages(b->act_rows[i] * b->act_stride[i]);
         if (!b->acts[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for activation buffer %d", i);
     }
+    const int n_threads = pool_n_threads(b->threads);
+    b->copies = cpu_own_copies(b->p, &b->sizes, n_threads, t);
+    if (b->copies.n_rows && !(b->own = mem_pages((size_t)n_threads * b->copies.bytes)))
+        return fail(err, RN_E_NOMEM, "backend cpu: out of memory for copies of %zu rows", b->copies.n_rows);
     return RN_OK;
 }
 
@@ -95,7 +90,7 @@ static void mark_stale(const struct act_table *t, bool *fresh, int8_t written) {
 static void push(struct cpu_backend *b, const struct cpu_op *o) {
     struct cpu_op *dst = &b->ops[b->n_ops];
     *dst = *o;
-    dst->claimed = o->split == SPLIT_CLAIM ? &b->claims[b->n_ops * CLAIM_STRIDE] : NULL;
+    dst->claimed = &b->claims[b->n_ops * CLAIM_STRIDE];
     b->n_ops++;
 }
 
@@ -121,46 +116,13 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
                                                 .wanted_rows = o->wanted_rows},
                                          .prepare = true,
                                          .format = f,
-                                         .act = act,
-                                         .split = SPLIT_ROWS});
+                                         .act = act});
             fresh[act] = true;
         }
-        push(b, &(struct cpu_op){.op = *o, .format = f, .act = act, .split = split_of(o->kind)});
+        push(b, &(struct cpu_op){.op = *o, .format = f, .act = act});
         if (o->dst >= 0) mark_stale(t, fresh, o->dst);
     }
     return RN_OK;
-}
-
-// What an op touches, as bits: row buffers, then activation buffers, then the pages.
-static void touches(const struct cpu_op *o, uint64_t *reads, uint64_t *writes) {
-    const uint64_t act = o->act >= 0 ? (uint64_t)1 << (PROGRAM_MAX_BUFFERS + o->act) : 0, pages = (uint64_t)1 << 63;
-    const uint64_t src = o->op.src >= 0 ? (uint64_t)1 << o->op.src : 0,
-                   src2 = o->op.src2 >= 0 ? (uint64_t)1 << o->op.src2 : 0;
-    const uint64_t dst = o->op.dst >= 0 ? (uint64_t)1 << o->op.dst : 0;
-    *reads = (o->act >= 0 && !o->prepare ? act : src) | src2 | (o->op.kind == OP_ATTEND ? pages : 0);
-    *reads |= o->op.kind == OP_ADD || o->op.kind == OP_ROPE ? dst : 0;
-    *writes = dst | (o->prepare ? act : 0) | (o->op.kind == OP_STORE_KV ? pages : 0);
-}
-
-// A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
-// Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
-static void place_barriers(struct cpu_backend *b) {
-    uint64_t read_rows = 0, write_rows = 0, read_claim = 0, write_claim = 0; // since the last barrier, by split
-    bool wanted = false;
-    for (size_t i = 0; i < b->n_ops; i++) {
-        struct cpu_op *o = &b->ops[i];
-        uint64_t r, w;
-        touches(o, &r, &w);
-        const uint64_t others_wrote = write_claim | (o->split == SPLIT_CLAIM ? write_rows : 0);
-        const uint64_t others_read = read_claim | (o->split == SPLIT_CLAIM ? read_rows : 0);
-        o->barrier = (r & others_wrote) || (w & (others_wrote | others_read)) || o->op.wanted_rows != wanted;
-        wanted = o->op.wanted_rows;
-        if (o->barrier) read_rows = write_rows = read_claim = write_claim = 0;
-        if (o->split == SPLIT_ROWS)
-            read_rows |= r, write_rows |= w;
-        else
-            read_claim |= r, write_claim |= w;
-    }
 }
 
 rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
@@ -169,7 +131,7 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
         return fail(err, RN_E_LIMIT, "backend cpu: the program needs more than %d activation buffers", CPU_MAX_ACTS);
     rn_status st = take_buffers(b, &t, err);
     if (st == RN_OK) st = make_ops(b, &t, err);
-    if (st == RN_OK) place_barriers(b);
+    if (st == RN_OK) cpu_ways_plan(b);
     return st;
 }
 
@@ -177,11 +139,13 @@ static size_t buffer_bytes(const struct cpu_backend *b, int32_t i) {
     return buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float);
 }
 
+static size_t own_bytes(const struct cpu_backend *b) { return (size_t)pool_n_threads(b->threads) * b->copies.bytes; }
+
 uint64_t cpu_buffers_resident(const struct cpu_backend *b) {
     uint64_t n = 0;
     for (int32_t i = 0; i < b->p->n_buffers; i++) n += mem_resident(b->buffers[i], buffer_bytes(b, i));
     for (size_t i = 0; i < b->n_acts; i++) n += mem_resident(b->acts[i], b->act_rows[i] * b->act_stride[i]);
-    return n;
+    return n + mem_resident(b->own, own_bytes(b));
 }
 
 void cpu_lower_free(struct cpu_backend *b) {
@@ -189,6 +153,7 @@ void cpu_lower_free(struct cpu_backend *b) {
         if (b->buffers[i]) mem_pages_free(b->buffers[i], buffer_bytes(b, i));
     for (size_t i = 0; i < b->n_acts; i++)
         if (b->acts[i]) mem_pages_free(b->acts[i], b->act_rows[i] * b->act_stride[i]);
+    if (b->own) mem_pages_free(b->own, own_bytes(b));
     mem_free(b->ops);
     mem_free(b->claims);
 }

@@ -19,21 +19,40 @@ struct cpu_matrix {
     size_t panels_at, panel_bytes; // where in the backend's panels; bytes of one, 0: the set multiplies with rows
 };
 
-// How an op's work is divided among threads. Ops that divide alike need no barrier between them.
+// How an op's work is divided among threads. SPLIT_ROWS ops that follow on each other need no barrier between them.
 enum op_split {
-    SPLIT_ROWS, // each thread has its rows: the same ones in every such op
-    SPLIT_CLAIM // threads claim pieces from a counter
+    SPLIT_ROWS,  // each thread has its rows: the same ones in every such op
+    SPLIT_CLAIM, // threads claim pieces from a counter
+    SPLIT_EACH   // each thread does all of it, and keeps the result to itself
 };
 
-// A program's op made ready: one more kind prepares activations for the matrices that share them.
+// The ways a step can go, planned when the program is loaded. They differ in who computes what, and not in any bit.
+enum cpu_way {
+    WAY_ROWS, // many rows: what is done row by row is split by rows
+    WAY_EACH, // few rows: each thread does it for all rows, which takes less time than waiting for another that does
+    WAY_STORES, // so too; and whoever attends with a key head has stored the rows' keys and values there itself
+    CPU_N_WAYS
+};
+
+// An op's part in one way.
+struct op_way {
+    enum op_split split;
+    bool barrier;       // wait for all threads before it
+    bool fills_dst;     // changes dst in place, of which the thread's own copy does not hold the rows yet
+    uint8_t own;        // OWN_ bits: operands that are the thread's own copies
+    uint8_t n_together; // with so many ops from here on each claimed piece goes through all of them; 0: one of these
+};
+enum { OWN_SRC = 1, OWN_SRC2 = 2, OWN_DST = 4, OWN_ACT = 8 };
+#define CPU_MOST_TOGETHER 8 // ops
+
+// A program's op made ready; one more kind prepares activations for the matrices that share them.
 struct cpu_op {
     struct op op;
     bool prepare; // op.src -> activation buffer `act`, in `format`
     enum act_format format;
-    int32_t act; // activation buffer read (OP_LINEAR) or written (prepare)
-    enum op_split split;
-    bool barrier;           // wait for all threads before it
-    atomic_size_t *claimed; // SPLIT_CLAIM: next piece
+    int32_t act;            // activation buffer read (OP_LINEAR) or written (prepare)
+    atomic_size_t *claimed; // next piece; NULL: it is never claimed
+    struct op_way ways[CPU_N_WAYS];
 };
 
 // Rows of one sequence that are attended to together, for one key head at a time.
@@ -52,9 +71,17 @@ struct attend_plan {
     struct attend_task *tasks;
     struct attend_unit *units; // the longest first
     size_t n_tasks, n_units, most_units;
+    bool
+        one_stores; // keys and values that the step's rows bring are read by one unit of each head: it can store them
     float *m, *l, *o; // [most_states], o with head_dim floats each
     size_t most_states;
     atomic_int *left;
+};
+
+// The copies of row and activation buffers that a thread has to itself: of steps of at most n_rows rows (0: there are none).
+struct own_copies {
+    size_t n_rows, bytes;
+    size_t row_at[PROGRAM_MAX_BUFFERS], act_at[CPU_MAX_ACTS]; // where in these bytes
 };
 
 struct cpu_page_group {
@@ -81,13 +108,16 @@ struct cpu_backend {
     size_t n_acts;
     void *acts[CPU_MAX_ACTS];
     size_t act_stride[CPU_MAX_ACTS], act_rows[CPU_MAX_ACTS];
+    struct own_copies copies;
+    uint8_t *own;   // [n_threads] of copies.bytes; NULL: none
     float *cos_sin; // [n_batch][n_rot]
     struct cpu_page_group groups[PROGRAM_MAX_GROUPS];
     size_t key_bytes, value_bytes; // of one block
     uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
     struct attend_plan attend;
-    const struct batch *batch;  // of the running step
+    const struct batch *batch; // of the running step
+    enum cpu_way way;
     backend_collect_fn collect; // NULL: none
     void *collect_user;
     struct cpu_profile *profile, *profiled; // running; ended and told. NULL: none
@@ -100,7 +130,17 @@ void cpu_weights_free(struct cpu_backend *b);
 // How many panels are made at a time where they are not kept, and the memory that takes; 0: the set multiplies with rows.
 size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k);
 
-// cpu_lower.c: ops with activations shared and barriers where they are needed; takes row and activation buffers.
+// The activation buffers: which row buffer, in which format.
+struct act_table {
+    int32_t n;
+    struct {
+        int8_t src;
+        enum act_format format;
+        size_t k;
+    } row[CPU_MAX_ACTS];
+};
+
+// cpu_lower.c: ops with activations shared; takes row and activation buffers.
 rn_status cpu_lower(struct cpu_backend *b, rn_error *err);
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s);
 uint64_t cpu_buffers_resident(const struct cpu_backend *b); // of the row and activation buffers
@@ -113,8 +153,14 @@ static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
     return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
 }
 
+// cpu_ways.c
+struct own_copies cpu_own_copies(const struct program *p, const struct backend_sizes *s, int n_threads,
+                                 const struct act_table *acts);
+void cpu_ways_plan(struct cpu_backend *b); // fills the ways of b->ops
+enum cpu_way cpu_way_of_step(const struct cpu_backend *b);
+
 // cpu_ops.c
-void cpu_op_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int n_threads);
+size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o); // of the running step
 // Shows a linear op's input to the collector; no other thread may run meanwhile.
 void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o);
 
@@ -124,7 +170,6 @@ uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *
 rn_status attend_plan_load(struct cpu_backend *b, rn_error *err);
 void attend_plan_free(struct cpu_backend *b);
 void attend_plan_step(struct cpu_backend *b); // of b->batch, before its ops run
-void attend_run(struct cpu_backend *b, const struct cpu_op *o, int i_thread);
 
 // cpu_pages.c
 rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err);

@@ -10,6 +10,7 @@ struct event_list {
     _Alignas(64) struct backend_event *events; // [room]
     size_t n;
     uint64_t n_dropped;
+    int64_t part_begin, part_ns[CPU_MOST_TOGETHER]; // of the ops that go together now
 };
 
 struct cpu_profile {
@@ -100,17 +101,38 @@ static void add_event(const struct cpu_profile *p, int32_t op, int i_thread, int
     l->events[l->n++] = (struct backend_event){op, i_thread, p->totals.n_steps, begin_ns, ns};
 }
 
-void cpu_profile_op(struct cpu_backend *b, const struct cpu_op *o, int i_thread, int64_t begin_ns) {
-    struct cpu_profile *const p = b->profile;
-    const int64_t end = clock_now_ns();
-    const ptrdiff_t i = o - b->ops;
-    add_event(p, (int32_t)i, i_thread, begin_ns, end - begin_ns);
+void cpu_profile_begin_ops(const struct op_run *x) {
+    struct event_list *const l = &x->b->profile->lists[x->i_thread];
+    l->part_begin = clock_now_ns();
+    memset(l->part_ns, 0, sizeof l->part_ns);
+}
+
+void cpu_profile_add_part(const struct op_run *x, size_t i) {
+    struct event_list *const l = &x->b->profile->lists[x->i_thread];
+    const int64_t now = clock_now_ns();
+    l->part_ns[i] += now - l->part_begin;
+    l->part_begin = now;
+}
+
+static void end_op(struct cpu_profile *p, ptrdiff_t op, int i_thread, int64_t begin_ns, int64_t ns) {
+    add_event(p, (int32_t)op, i_thread, begin_ns, ns);
     if (i_thread != 0) return;
     if (p->last) p->last->wait_ns += (uint64_t)(begin_ns - p->last_end);
-    p->last = &p->ops[i];
-    p->last->ns += (uint64_t)(end - begin_ns);
+    p->last = &p->ops[op];
+    p->last->ns += (uint64_t)ns;
     p->last->calls++;
-    p->last_end = end;
+    p->last_end = begin_ns + ns;
+}
+
+void cpu_profile_end_ops(const struct op_run *x) {
+    struct cpu_profile *const p = x->b->profile;
+    const struct event_list *l = &p->lists[x->i_thread];
+    const size_t n = run_way(x)->n_together;
+    cpu_profile_add_part(x, n - 1);
+    int64_t begin = l->part_begin;
+    for (size_t i = 0; i < n; i++) begin -= l->part_ns[i];
+    for (size_t i = 0; i < n; begin += l->part_ns[i], i++)
+        end_op(p, x->o + i - x->b->ops, x->i_thread, begin, l->part_ns[i]);
 }
 
 // Blocks of keys and values that the step's attention goes through, for each key head; and pairs of a query's row and a key.
