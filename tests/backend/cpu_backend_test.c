@@ -261,53 +261,6 @@ TEST(more_heads_on_a_key_head_than_a_task_holds_are_refused) {
     bench_close(&b);
 }
 
-// Ops whose order matters to threads: rows are each thread's own, matrices and attention are claimed piece by piece.
-TEST(a_barrier_stands_wherever_one_thread_meets_what_another_writes_or_reads_and_nowhere_else) {
-    enum { X, NORMED, DELTA, LAST, LOGITS };
-    static const struct {
-        const char *why;
-        struct op op;
-        bool barrier;
-    } rows[] = {
-        {"the first op", {.kind = OP_EMBED, .src = -1, .src2 = -1, .dst = X, .matrix = 0}, false},
-        {"own rows after own rows", {.kind = OP_RMS_NORM, .src = X, .src2 = -1, .dst = NORMED, .matrix = -1}, false},
-        {"pieces of all rows after rows",
-         {.kind = OP_LINEAR, .src = NORMED, .src2 = -1, .dst = DELTA, .matrix = 1},
-         true},
-        {"rows that others still read", {.kind = OP_ADD, .src = X, .src2 = -1, .dst = NORMED, .matrix = -1}, true},
-        {"rows of whole pieces", {.kind = OP_LINEAR, .src = X, .src2 = -1, .dst = DELTA, .matrix = 1}, false},
-        {"rows written in pieces", {.kind = OP_ADD, .src = DELTA, .src2 = -1, .dst = X, .matrix = -1}, true},
-        {"other rows",
-         {.kind = OP_GATHER, .src = X, .src2 = -1, .dst = LAST, .matrix = -1, .wanted_rows = true},
-         true},
-        {"the head",
-         {.kind = OP_LINEAR, .src = LAST, .src2 = -1, .dst = LOGITS, .matrix = 0, .wanted_rows = true},
-         true},
-    };
-    enum { N = sizeof rows / sizeof *rows };
-    struct bench b;
-    if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 2)) {
-        const struct matrix matrices[] = {b.p->matrices[0],
-                                          {.name = "square", .k = 96, .n_out = 96, .row_bytes = 4 * 96}};
-        struct op ops[N];
-        struct program p = *b.p;
-        backend *made = make(&b);
-        rn_error err = {0};
-        for (size_t i = 0; i < N; i++) ops[i] = rows[i].op;
-        p.ops = ops, p.n_ops = N, p.matrices = matrices, p.n_matrices = 2, p.n_buffers = LOGITS + 1;
-        for (int i = 0; i <= LOGITS; i++) p.width[i] = i == LOGITS ? 50 : 96, p.wanted_rows[i] = i >= LAST;
-        CHECK_OK(backend_load(made, &p, &sizes, NULL, NULL, &err), &err);
-        const struct cpu_backend *cpu = (const struct cpu_backend *)made;
-        CHECK_INT(cpu->n_ops, N);
-        for (size_t i = 0; i < N; i++) {
-            check_note("%s", rows[i].why);
-            CHECK_INT(cpu->ops[i].ways[WAY_ROWS].barrier, rows[i].barrier);
-        }
-        backend_destroy(made);
-    }
-    bench_close(&b);
-}
-
 static rn_status create_and_load(void *user) {
     const struct bench *b = user;
     backend *made = NULL;

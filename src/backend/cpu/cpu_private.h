@@ -28,8 +28,8 @@ enum op_split {
 
 // The ways a step can go, planned when the program is loaded. They differ in who computes what, and not in any bit.
 enum cpu_way {
-    WAY_ROWS,   // many rows: what is done row by row is split by rows
-    WAY_EACH,   // few rows: each thread does it for all rows, which takes less time than waiting for another that does
+    WAY_ROWS, // many rows: what is done row by row is split by rows
+    WAY_EACH, // few rows: each thread does it for all rows, which takes less time than waiting for another that does
     WAY_STORES, // so too; and whoever attends with a key head has stored the rows' keys and values there itself
     CPU_N_WAYS
 };
