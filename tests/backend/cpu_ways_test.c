@@ -132,11 +132,11 @@ TEST(ops_go_together_where_pieces_of_one_need_no_other_piece_and_nowhere_else) {
         {"but not this one", OP(ATTEND, Q, -1, NORMED, -1, 1), {"|c", "|c", "|c"}},
         {"gate", OP(LINEAR, X, -1, GATE, M_GATE, 0), {"c", "c", "c"}},
         {"up", OP(LINEAR, X, -1, UP, M_UP, 0), {"c", "+", "+"}},
-        {"what is made of both", OP(SILU_MUL, GATE, UP, GATE, -1, 0), {"|r", "+", "+"}},
+        {"what is made of both", OP(GATE, GATE, UP, GATE, -1, 0), {"|r", "+", "+"}},
         {"down", OP(LINEAR, GATE, -1, DELTA, M_DOWN, 0), {"|c", "|c", "|c"}},
-        {"not of what is just before it", OP(SILU_MUL, GATE, UP, UP, -1, 0), {"r", "e", "e"}},
+        {"not of what is just before it", OP(GATE, GATE, UP, UP, -1, 0), {"r", "e", "e"}},
         {"of rows", OP(LINEAR, X, -1, Q, M_Q, 0), {"c", "c", "c"}},
-        {"into these rows", OP(SILU_MUL, Q, DELTA, X, -1, 0), {"|r", "|e", "|e"}},
+        {"into these rows", OP(GATE, Q, DELTA, X, -1, 0), {"|r", "|e", "|e"}},
     };
     check_plan(rows, sizeof rows / sizeof *rows);
 }
@@ -166,6 +166,10 @@ static int8_t draw_buffer(struct random *r, const struct made *m, size_t width, 
 }
 
 static void push(struct made *m, struct op o) {
+    o.factor = 1;
+    o.width = o.dst < 0 ? 0 : (int32_t)widths[o.dst];
+    if (!o.n_part) o.n_part = 1;
+    o.stride = o.width / o.n_part;
     m->ops[m->n++] = o;
     if (o.dst >= 0) m->written[o.dst] = true;
 }
@@ -185,7 +189,7 @@ static void draw_op(struct random *r, struct made *m, const struct program *p, c
         o.src = draw_buffer(r, m, width, false, -1, -1), o.dst = draw_buffer(r, m, width, true, -1, -1);
         if (o.src < 0 || o.dst < 0) return;
     } else if (kind < 9) {
-        o.kind = OP_SILU_MUL, o.src = draw_buffer(r, m, width, false, -1, -1);
+        o.kind = OP_GATE, o.src = draw_buffer(r, m, width, false, -1, -1);
         o.src2 = draw_buffer(r, m, width, false, o.src, -1);
         o.dst = below(r, 2) ? o.src : draw_buffer(r, m, width, true, o.src2, -1);
         if (o.src < 0 || o.src2 < 0 || o.dst < 0) return;
@@ -194,8 +198,8 @@ static void draw_op(struct random *r, struct made *m, const struct program *p, c
         o.dst = draw_buffer(r, m, width, false, o.src, -1);
         if (o.src < 0 || o.dst < 0) return;
     } else if (kind < 11) {
-        o.kind = OP_ROPE, o.n_head = below(r, 2) ? 4 : 2;
-        o.dst = draw_buffer(r, m, o.n_head == 4 ? EMBD : KV, false, -1, -1);
+        o.kind = OP_ROPE, o.n_part = below(r, 2) ? 4 : 2;
+        o.dst = draw_buffer(r, m, o.n_part == 4 ? EMBD : KV, false, -1, -1);
         if (o.dst < 0) return;
     } else if (m->written[K] && m->written[V]) {
         push(m, (struct op){.kind = OP_STORE_KV, .layer = o.layer, .src = K, .src2 = V, .dst = -1, .matrix = -1});
