@@ -31,40 +31,40 @@ struct matrix {
 
 // Heads: `n_part` of them, `stride` floats from one to the next. Where n_part is 1 a row is taken as one.
 enum op_kind {
-    OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
-    OP_EMBED_POS,  // dst[r] = row position of matrix
-    OP_RMS_NORM,   // dst = norm(src) * vec, head by head; vec NULL: no weight
-    OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
-    OP_LINEAR,     // dst = matrix . src (+ vec)
-    OP_ROPE,       // dst, head by head, rotated in place by the row's position from number `at` of each head on
-    OP_STORE_KV,   // keys src and values src2 of the row go to its slot of the layer's pages
-    OP_ATTEND,     // dst = attention of queries src over the layer's pages
-    OP_ACTIVATE,   // dst = fn(src)
-    OP_GATE,       // dst = fn(src) * src2
-    OP_ADD,        // dst += src * factor
-    OP_SCALE,      // dst *= factor
-    OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
+    OP_EMBED,       // dst[r] = row token[r] of matrix, times factor
+    OP_EMBED_POS,   // dst[r] = row position of matrix
+    OP_RMS_NORM,    // dst = norm(src) * vec, head by head; vec NULL: no weight
+    OP_LAYER_NORM,  // the same with the mean taken off, + vec2; vec, vec2 NULL: none
+    OP_LINEAR,      // dst = matrix . src (+ vec)
+    OP_ROPE,        // dst, head by head, rotated in place by the row's position from number `at` of each head on
+    OP_STORE_KV,    // keys src and values src2 of the row go to its slot of the layer's pages
+    OP_ATTEND,      // dst = attention of queries src over the layer's pages
+    OP_ACTIVATE,    // dst = fn(src)
+    OP_GATE,        // dst = fn(src) * src2
+    OP_ADD,         // dst += src * factor
+    OP_SCALE,       // dst *= factor
+    OP_SOFTCAP,     // dst = factor * tanh(dst / factor)
     OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
-    OP_COPY,       // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
-    OP_GATHER,     // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_COPY,   // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
+    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 
 struct op {
     enum op_kind kind;
-    int32_t layer;          // -1: none
-    int8_t src, src2, dst;  // row buffers, -1: none
-    int32_t matrix;         // index into matrices, -1: none
-    const float *vec;       // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
-    const float *vec2;      // OP_LAYER_NORM: bias
-    bool vec_by_head;       // each head has its own part of vec
-    enum act_fn fn;         // OP_ACTIVATE, OP_GATE
-    float factor;           // 1 where an op says nothing else
-    int32_t width;          // numbers of a row that the op makes
+    int32_t layer;         // -1: none
+    int8_t src, src2, dst; // row buffers, -1: none
+    int32_t matrix;        // index into matrices, -1: none
+    const float *vec;  // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
+    const float *vec2; // OP_LAYER_NORM: bias
+    bool vec_by_head;  // each head has its own part of vec
+    enum act_fn fn;    // OP_ACTIVATE, OP_GATE
+    float factor;      // 1 where an op says nothing else
+    int32_t width;     // numbers of a row that the op makes
     int32_t n_part, stride; // heads
     int32_t at, dst_at, dst_stride;
-    int8_t rope;            // OP_ROPE: which table
-    bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
+    int8_t rope;      // OP_ROPE: which table
+    bool wanted_rows; // runs over the wanted rows only: everything after OP_GATHER
 };
 
 // A way to attend; most models have one, those with windows on some layers two.
@@ -103,7 +103,7 @@ struct program {
     size_t n_ops;
     const struct matrix *matrices;
     size_t n_matrices;
-    size_t width[PROGRAM_MAX_BUFFERS];     // floats of a row in each buffer, of the layer that wants most; 0: not used
+    size_t width[PROGRAM_MAX_BUFFERS]; // floats of a row in each buffer, of the layer that wants most; 0: not used
     bool wanted_rows[PROGRAM_MAX_BUFFERS]; // holds a row for each wanted row, not for each row
     int32_t n_buffers;
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's

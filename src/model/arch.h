@@ -75,12 +75,13 @@ enum role {
 
 struct tensor_spec {
     enum role role;
-    const char *name;        // GGUF's; "%d" stands for the layer in names that have one
-    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices
-    bool optional;           // no error where it is missing; neither is it where its role is bound already
-    enum role fallback;      // optional and absent: this role's tensor serves (a tied head)
-    uint32_t only, unless;   // enum layer_flag: layers that have it (only 0: all), layers that have it not
-    enum role parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
+    const char *name;       // GGUF's; "%d" stands for the layer in names that have one
+    enum dim ne0, ne1, ne2; // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices
+    bool optional;          // no error where it is missing; neither is it where its role is bound already
+    enum role fallback;     // optional and absent: this role's tensor serves (a tied head)
+    uint32_t only, unless;  // enum layer_flag: layers that have it (only 0: all), layers that have it not
+    enum role
+        parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
     enum dim part_rows[TENSOR_MAX_PARTS];
 };
 

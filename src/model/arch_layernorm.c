@@ -3,8 +3,8 @@
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
-#define NORM_1 LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS)
-#define NORM_2 LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS)
+#define NORM_1         LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS)
+#define NORM_2         LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS)
 #define TENSORS_NORM_1 TENSORS_ATTN_NORM, TENSORS_ATTN_NORM_BIAS
 #define TENSORS_NORM_2 TENSORS_FFN_NORM, TENSORS_FFN_NORM_BIAS
 
@@ -14,13 +14,15 @@ static const struct op_spec end[] = {OPS_END_LAYER};
 // ---- learned positions (Radford et al. 2019; Zhang et al. 2022, 2205.01068) ------------------------------------------------
 
 static const struct tensor_spec gpt2_tensors[] = {
-    TENSORS_EMBD,   {ROLE_POS_EMBD, "position_embd.weight", DIM_EMBD, DIM_CTX}, TENSORS_OUTPUT, TENSORS_OUTPUT_NORM_BIAS,
-    TENSORS_NORM_1, TENSORS_ATTENTION_FUSED, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+    TENSORS_EMBD,   {ROLE_POS_EMBD, "position_embd.weight", DIM_EMBD, DIM_CTX},
+    TENSORS_OUTPUT, TENSORS_OUTPUT_NORM_BIAS,
+    TENSORS_NORM_1, TENSORS_ATTENTION_FUSED,
+    TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec gpt2_begin[] = {
     OPS_EMBED, {OP_EMBED_POS, .dst = BUF_NORMED, .matrix = ROLE_POS_EMBD}, ADD(BUF_NORMED, BUF_X)};
-#define GPT2_LAYER(fn)                                                                                                \
-    NORM_1, OPS_QKV(BUF_NORMED), OPS_ATTEND, ADD(BUF_DELTA, BUF_X), NORM_2, OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), \
-        ADD(BUF_DELTA, BUF_X)
+#define GPT2_LAYER(fn)                                                                                               \
+    NORM_1, OPS_QKV(BUF_NORMED), OPS_ATTEND, ADD(BUF_DELTA, BUF_X), NORM_2,                                          \
+        OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), ADD(BUF_DELTA, BUF_X)
 static const struct op_spec gpt2_layer[] = {GPT2_LAYER(ACT_FN_GELU_TANH)};
 static const struct op_spec opt_layer[] = {GPT2_LAYER(ACT_FN_RELU)};
 const struct arch arch_gpt2 = {TENSORS(gpt2_tensors), BEGIN(gpt2_begin), LAYER(gpt2_layer), END(end)};
@@ -44,8 +46,9 @@ const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYE
 // ---- rotary positions -----------------------------------------------------------------------------------------------------
 
 // GPT-NeoX (Black et al. 2022, 2204.06745): both blocks read the same stream, each through its own norm; or one after the other.
-static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                     TENSORS_ATTENTION_FUSED, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD,   TENSORS_OUTPUT_NORM_BIAS,
+                                                     TENSORS_NORM_1, TENSORS_ATTENTION_FUSED,
+                                                     TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec gptneox_layer[] = {
     NORM_1,
     {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED_2, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS},
@@ -56,7 +59,8 @@ static const struct op_spec gptneox_layer[] = {
     OPS_FFN_PLAIN(BUF_NORMED_2, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_gptneox = {TENSORS(gptneox_tensors), BEGIN(begin), LAYER(gptneox_layer), END(end), .rope_halves = true};
+const struct arch arch_gptneox = {TENSORS(gptneox_tensors), BEGIN(begin), LAYER(gptneox_layer), END(end),
+                                  .rope_halves = true};
 
 // Falcon (Almazrouei et al. 2023, 2311.16867): both blocks read one norm; larger models give attention its own.
 static const struct tensor_spec falcon_tensors[] = {
@@ -77,7 +81,8 @@ static const struct op_spec falcon_layer[] = {
     OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_falcon = {TENSORS(falcon_tensors), BEGIN(begin), LAYER(falcon_layer), END(end), .rope_halves = true};
+const struct arch arch_falcon = {TENSORS(falcon_tensors), BEGIN(begin), LAYER(falcon_layer), END(end),
+                                 .rope_halves = true};
 
 // Phi-2 (Li et al. 2023, 2309.05463): both blocks read one norm.
 static const struct tensor_spec phi2_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
@@ -93,8 +98,8 @@ static const struct op_spec phi2_layer[] = {
 };
 const struct arch arch_phi2 = {TENSORS(phi2_tensors), BEGIN(begin), LAYER(phi2_layer), END(end), .rope_halves = true};
 
-static const struct tensor_spec starcoder2_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                        TENSORS_ATTENTION, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+static const struct tensor_spec starcoder2_tensors[] = {
+    TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1, TENSORS_ATTENTION, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec starcoder2_layer[] = {
     NORM_1,
     OPS_QKV(BUF_NORMED),
@@ -105,10 +110,11 @@ static const struct op_spec starcoder2_layer[] = {
     OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end), .rope_halves = true};
+const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end),
+                                     .rope_halves = true};
 
-static const struct tensor_spec stablelm_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                      TENSORS_ATTENTION, TENSORS_NORM_2, TENSORS_FFN_GATED};
+static const struct tensor_spec stablelm_tensors[] = {TENSORS_HEAD,      TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
+                                                      TENSORS_ATTENTION, TENSORS_NORM_2,           TENSORS_FFN_GATED};
 static const struct op_spec stablelm_layer[] = {
     NORM_1,
     OPS_QKV(BUF_NORMED),
@@ -119,7 +125,8 @@ static const struct op_spec stablelm_layer[] = {
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_stablelm = {TENSORS(stablelm_tensors), BEGIN(begin), LAYER(stablelm_layer), END(end), .rope_halves = true};
+const struct arch arch_stablelm = {TENSORS(stablelm_tensors), BEGIN(begin), LAYER(stablelm_layer), END(end),
+                                   .rope_halves = true};
 
 // Command R: both blocks read one norm without bias; logits are scaled. Its second generation has windows, and no rotation without them.
 static const struct tensor_spec cohere_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,

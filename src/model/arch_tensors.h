@@ -6,10 +6,11 @@
 
 // Embedding, final norm and head, which the embedding serves as where the file has none.
 #define TENSORS_EMBD {ROLE_TOKEN_EMBD, "token_embd.weight", DIM_EMBD, DIM_VOCAB}
-#define TENSORS_OUTPUT                                                                                                \
-    {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD},                                                               \
-        {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},           \
-        {ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true}
+#define TENSORS_OUTPUT                                                                                               \
+    {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD},                                                              \
+        {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD}, {        \
+        ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true                                                 \
+    }
 #define TENSORS_OUTPUT_NORM_BIAS {ROLE_OUTPUT_NORM_BIAS, "output_norm.bias", DIM_EMBD}
 #define TENSORS_ROPE_FACTORS     {ROLE_ROPE_FREQS, "rope_freqs.weight", DIM_ROT_PAIRS, .optional = true}
 #define TENSORS_HEAD             TENSORS_EMBD, TENSORS_OUTPUT, TENSORS_ROPE_FACTORS
@@ -19,61 +20,64 @@
 #define TENSORS_FFN_NORM       {ROLE_FFN_NORM, "blk.%d.ffn_norm.weight", DIM_EMBD}
 #define TENSORS_FFN_NORM_BIAS  {ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD}
 // Norms of what a block adds, before it is added.
-#define TENSORS_POST_NORMS                                                                                            \
-    {ROLE_POST_ATTN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD},                                             \
-        {ROLE_POST_FFN_NORM, "blk.%d.post_ffw_norm.weight", DIM_EMBD}
+#define TENSORS_POST_NORMS                                                                                           \
+    {ROLE_POST_ATTN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD}, {                                          \
+        ROLE_POST_FFN_NORM, "blk.%d.post_ffw_norm.weight", DIM_EMBD                                                  \
+    }
 
 // Queries, keys, values and output, with biases where the file has them: each its own tensor, or the first three in one.
-#define TENSORS_ATTENTION_OUTPUT                                                                                      \
-    {ROLE_O, "blk.%d.attn_output.weight", DIM_O, DIM_EMBD, .unless = LAYER_RECURRENT},                                \
-        {ROLE_O_BIAS, "blk.%d.attn_output.bias", DIM_EMBD, .optional = true, .unless = LAYER_RECURRENT}
-#define TENSORS_ATTENTION_APART                                                                                       \
-    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q, .unless = LAYER_RECURRENT},                                     \
-        {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_RECURRENT | LAYER_SHARED_KV},               \
-        {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_RECURRENT | LAYER_SHARED_KV},               \
-        {ROLE_Q_BIAS, "blk.%d.attn_q.bias", DIM_Q, .optional = true},                                                 \
-        {ROLE_K_BIAS, "blk.%d.attn_k.bias", DIM_K, .optional = true},                                                 \
-        {ROLE_V_BIAS, "blk.%d.attn_v.bias", DIM_V, .optional = true}
+#define TENSORS_ATTENTION_OUTPUT                                                                                     \
+    {ROLE_O, "blk.%d.attn_output.weight", DIM_O, DIM_EMBD, .unless = LAYER_RECURRENT}, {                             \
+        ROLE_O_BIAS, "blk.%d.attn_output.bias", DIM_EMBD, .optional = true, .unless = LAYER_RECURRENT                \
+    }
+#define TENSORS_ATTENTION_APART                                                                                      \
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q, .unless = LAYER_RECURRENT},                                    \
+        {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_RECURRENT | LAYER_SHARED_KV},              \
+        {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_RECURRENT | LAYER_SHARED_KV},              \
+        {ROLE_Q_BIAS, "blk.%d.attn_q.bias", DIM_Q, .optional = true},                                                \
+        {ROLE_K_BIAS, "blk.%d.attn_k.bias", DIM_K, .optional = true}, {                                              \
+        ROLE_V_BIAS, "blk.%d.attn_v.bias", DIM_V, .optional = true                                                   \
+    }
 #define TENSORS_ATTENTION TENSORS_ATTENTION_APART, TENSORS_ATTENTION_OUTPUT
-#define TENSORS_ATTENTION_FUSED                                                                                       \
-    {ROLE_QKV,                                                                                                        \
-     "blk.%d.attn_qkv.weight",                                                                                        \
-     DIM_EMBD,                                                                                                        \
-     DIM_QKV,                                                                                                         \
-     .optional = true,                                                                                                \
-     .parts = {ROLE_Q, ROLE_K, ROLE_V},                                                                               \
-     .part_rows = {DIM_Q, DIM_K, DIM_V}},                                                                             \
-        {ROLE_QKV_BIAS,                                                                                               \
-         "blk.%d.attn_qkv.bias",                                                                                      \
-         DIM_QKV,                                                                                                     \
-         .optional = true,                                                                                            \
-         .parts = {ROLE_Q_BIAS, ROLE_K_BIAS, ROLE_V_BIAS},                                                            \
-         .part_rows = {DIM_Q, DIM_K, DIM_V}},                                                                         \
+#define TENSORS_ATTENTION_FUSED                                                                                      \
+    {ROLE_QKV,                                                                                                       \
+     "blk.%d.attn_qkv.weight",                                                                                       \
+     DIM_EMBD,                                                                                                       \
+     DIM_QKV,                                                                                                        \
+     .optional = true,                                                                                               \
+     .parts = {ROLE_Q, ROLE_K, ROLE_V},                                                                              \
+     .part_rows = {DIM_Q, DIM_K, DIM_V}},                                                                            \
+        {ROLE_QKV_BIAS,                                                                                              \
+         "blk.%d.attn_qkv.bias",                                                                                     \
+         DIM_QKV,                                                                                                    \
+         .optional = true,                                                                                           \
+         .parts = {ROLE_Q_BIAS, ROLE_K_BIAS, ROLE_V_BIAS},                                                           \
+         .part_rows = {DIM_Q, DIM_K, DIM_V}},                                                                        \
         TENSORS_ATTENTION
 
 // Norms of queries and keys: one weight for all heads, or one for the whole row.
-#define TENSORS_QK_NORM_OF_HEADS                                                                                      \
-    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, .unless = LAYER_RECURRENT},                                  \
-        {ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, .unless = LAYER_RECURRENT | LAYER_SHARED_KV}
-#define TENSORS_QK_NORM_OF_ROWS                                                                                       \
-    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_Q}, {ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_K}
+#define TENSORS_QK_NORM_OF_HEADS                                                                                     \
+    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, .unless = LAYER_RECURRENT}, {                               \
+        ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, .unless = LAYER_RECURRENT | LAYER_SHARED_KV              \
+    }
+#define TENSORS_QK_NORM_OF_ROWS                                                                                      \
+    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_Q}, { ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_K }
 
 // Feed-forward: up and down, with a gate or without, biases where the file has them.
-#define TENSORS_FFN_PLAIN                                                                                             \
-    {ROLE_UP, "blk.%d.ffn_up.weight", DIM_EMBD, DIM_FF}, {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD},     \
-        {ROLE_UP_BIAS, "blk.%d.ffn_up.bias", DIM_FF, .optional = true},                                               \
-        {ROLE_DOWN_BIAS, "blk.%d.ffn_down.bias", DIM_EMBD, .optional = true}
-#define TENSORS_FFN_GATED                                                                                             \
-    {ROLE_GATE, "blk.%d.ffn_gate.weight", DIM_EMBD, DIM_FF},                                                          \
+#define TENSORS_FFN_PLAIN                                                                                            \
+    {ROLE_UP, "blk.%d.ffn_up.weight", DIM_EMBD, DIM_FF}, {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD},    \
+        {ROLE_UP_BIAS, "blk.%d.ffn_up.bias", DIM_FF, .optional = true}, {                                            \
+        ROLE_DOWN_BIAS, "blk.%d.ffn_down.bias", DIM_EMBD, .optional = true                                           \
+    }
+#define TENSORS_FFN_GATED                                                                                            \
+    {ROLE_GATE, "blk.%d.ffn_gate.weight", DIM_EMBD, DIM_FF},                                                         \
         {ROLE_GATE_BIAS, "blk.%d.ffn_gate.bias", DIM_FF, .optional = true}, TENSORS_FFN_PLAIN
 // Gate and up in one tensor, the gate's rows first.
-#define TENSORS_FFN_GATED_FUSED                                                                                       \
-    {ROLE_GATE_UP,                                                                                                    \
-     "blk.%d.ffn_up.weight",                                                                                          \
-     DIM_EMBD,                                                                                                        \
-     DIM_FF_TWICE,                                                                                                    \
-     .parts = {ROLE_GATE, ROLE_UP},                                                                                   \
-     .part_rows = {DIM_FF, DIM_FF}},                                                                                  \
-        {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD}
+#define TENSORS_FFN_GATED_FUSED                                                                                      \
+    {ROLE_GATE_UP, "blk.%d.ffn_up.weight",        DIM_EMBD,                                                          \
+     DIM_FF_TWICE, .parts = {ROLE_GATE, ROLE_UP}, .part_rows = {DIM_FF, DIM_FF}},                                    \
+    {                                                                                                                \
+        ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD                                                        \
+    }
 
 #endif

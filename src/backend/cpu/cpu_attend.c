@@ -142,8 +142,7 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
     const struct kv_pair page = whole_page(b, w, block);
     const struct kv_pair following = page.keys && !last ? whole_page(b, w, block + 1) : page;
     for (int32_t r = 0, n; r < w->t->n; r += n) {
-        for (n = 1; !sees(w, r, block) && r + n < w->t->n && !sees(w, r + n, block); n++)
-            ;
+        for (n = 1; !sees(w, r, block) && r + n < w->t->n && !sees(w, r + n, block); n++);
         if (!sees(w, r, block)) continue;
         if (!page.keys) {
             const struct kv_pair own = assemble(b, w, &w->rows[r], block, s);
@@ -160,7 +159,8 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
 // split: counted from the first that the task sees.
 static void attend_split(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t split,
                          const struct states *to) {
-    const int32_t at = (w->t->begin / ATTEND_SPLIT + split) * ATTEND_SPLIT, n_blocks = (w->t->end + KV_BLOCK - 1) / KV_BLOCK;
+    const int32_t at = (w->t->begin / ATTEND_SPLIT + split) * ATTEND_SPLIT,
+                  n_blocks = (w->t->end + KV_BLOCK - 1) / KV_BLOCK;
     const int32_t begin = (at > w->t->begin ? at : w->t->begin) / KV_BLOCK, full = (at + ATTEND_SPLIT) / KV_BLOCK;
     const int32_t end = full < n_blocks ? full : n_blocks;
     for (size_t i = 0; i < w->n_q; i++) to->m[i] = -INFINITY, to->l[i] = 0.0f;
@@ -238,8 +238,8 @@ static void prepare_queries(const struct op_run *x, const struct attend_work *w,
     }
 }
 
-static struct attend_work work_of(const struct op_run *x, const struct attend_plan *plan,
-                                  const struct attend_task *t, int32_t head) {
+static struct attend_work work_of(const struct op_run *x, const struct attend_plan *plan, const struct attend_task *t,
+                                  int32_t head) {
     const struct cpu_backend *b = x->b;
     const struct batch_row *rows = b->batch->rows + t->first;
     const struct attend_kind *kind = plan->kind;

@@ -43,8 +43,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
         b->cos_sin[i] = mem_aligned(s->n_batch * (size_t)p->ropes[i].n_rot * sizeof(float));
         has_all = has_all && b->cos_sin[i];
     }
-    if (!has_all)
-        return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
+    if (!has_all) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
     return attend_plan_load(b, err);
 }
 
