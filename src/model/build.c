@@ -138,10 +138,14 @@ static rn_status add_rope(struct model *m, const struct hparams *h, const float 
     return RN_OK;
 }
 
-// The first layer with, or without, a window: layers of a kind are rotated alike. -1: there is none.
-static int32_t first_layer(const struct hparams *h, bool has_window) {
-    for (int32_t l = 0; l < h->n_layer; l++)
-        if (!(h->layers[l].flags & LAYER_RECURRENT) && !!(h->layers[l].flags & LAYER_SWA) == has_window) return l;
+// The first layer with, or without, a window that rotates: layers of a kind are rotated alike. -1: there is none.
+static int32_t first_rotated(const struct hparams *h, bool has_window) {
+    for (int32_t l = 0; l < h->n_layer; l++) {
+        const uint32_t flags = h->layers[l].flags;
+        if (!(flags & (LAYER_RECURRENT | LAYER_NO_ROPE)) && h->layers[l].n_rot > 0 &&
+            !!(flags & LAYER_SWA) == has_window)
+            return l;
+    }
     return -1;
 }
 
@@ -149,13 +153,14 @@ static int32_t first_layer(const struct hparams *h, bool has_window) {
 static rn_status write_ropes(struct model *m, rn_error *err) {
     const struct hparams *h = m->h;
     const float *factors = m->bindings[ROLE_ROPE_FREQS].vec;
-    const int32_t full = first_layer(h, false), swa = first_layer(h, true);
+    const int32_t full = first_rotated(h, false), swa = first_rotated(h, true);
     const bool apart = swa >= 0 && h->rope_theta_swa > 0;
-    rn_status st = check_rope_factors(m, factors, err);
-    if (st != RN_OK || (full < 0 && swa < 0)) return st;
     struct hparams first = *h, second = *h;
-    first.n_rot = h->layers[full >= 0 ? full : swa].n_rot;
-    st = add_rope(m, &first, factors, err);
+    rn_status st = check_rope_factors(m, factors, err);
+    if (st == RN_OK && (full >= 0 || (swa >= 0 && !apart))) {
+        first.n_rot = h->layers[full >= 0 ? full : swa].n_rot;
+        st = add_rope(m, &first, factors, err);
+    }
     if (st != RN_OK || !apart) return st;
     second.n_rot = h->layers[swa].n_rot;
     second.rope_theta = h->rope_theta_swa;
