@@ -102,9 +102,22 @@ static void attend_rows(const struct cpu_backend *b, const struct attend_work *w
         s->lo[i] = 0;
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
     }
-    b->k->kv[b->codec].attend(&(struct attend_block){
-        now.keys, now.values, next.keys, next.values, w->head_dim, s->q + q0 * w->q_stride, w->q_stride, n_q, s->lo,
-        s->hi, b->p->attn_scale, to->m + q0, to->l + q0, to->o + q0 * w->head_dim, s->kernel});
+    b->k->kv[b->codec].attend(&(struct attend_block){.keys = now.keys,
+                                                     .values = now.values,
+                                                     .next_keys = next.keys,
+                                                     .next_values = next.values,
+                                                     .head_dim = w->head_dim,
+                                                     .v_dim = w->head_dim,
+                                                     .q = s->q + q0 * w->q_stride,
+                                                     .q_stride = w->q_stride,
+                                                     .n_q = n_q,
+                                                     .lo = s->lo,
+                                                     .hi = s->hi,
+                                                     .scale = b->p->attn_scale,
+                                                     .m = to->m + q0,
+                                                     .l = to->l + q0,
+                                                     .o = to->o + q0 * w->head_dim,
+                                                     .scratch = s->kernel});
 }
 
 // One block against the task's rows that reach it. In a page as it lies these are the last ones: positions ascend, or all are beyond.

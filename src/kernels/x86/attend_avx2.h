@@ -8,6 +8,9 @@
 #include "kernels/x86/lanes_avx2.h"
 #include <math.h>
 
+// Softcap and slopes: for the scores of the slots of `s`, where there is one of the two (scores_are_bent()).
+void avx2_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
+
 // What any query sees, in whole steps of 32 keys.
 static inline struct slots seen_by_any(const struct attend_block *a) {
     unsigned begin = KV_BLOCK, end = 0;
