@@ -20,6 +20,8 @@ struct scratch {
     void *kernel;
     struct states all, split; // merged so far; the running split
     uint8_t lo[ATTEND_MAX_QUERIES], hi[ATTEND_MAX_QUERIES];
+    float slope[ATTEND_MAX_QUERIES];    // of ALiBi
+    int32_t offset[ATTEND_MAX_QUERIES]; // of the block's first position from the query's
 };
 
 // One task and key head.
@@ -124,10 +126,28 @@ static void attend_rows(const struct cpu_backend *b, const struct attend_work *w
                       seen = attend_first(kind, pos) - block * KV_BLOCK;
         s->lo[i] = (uint8_t)(seen > 0 ? seen : 0);
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
+        s->offset[i] = block * KV_BLOCK - pos;
+        if (kind->alibi_slopes) s->slope[i] = kind->alibi_slopes[w->head * w->heads + (int32_t)i % w->heads];
     }
-    b->k->kv[b->codec].attend(&(struct attend_block){
-        now.keys, now.values, next.keys, next.values, w->head_dim, s->q + q0 * w->q_stride, w->q_stride, n_q, s->lo,
-        s->hi, kind->scale, to->m + q0, to->l + q0, to->o + q0 * w->v_dim, s->kernel});
+    b->k->kv[b->codec].attend(&(struct attend_block){.keys = now.keys,
+                                                     .values = now.values,
+                                                     .next_keys = next.keys,
+                                                     .next_values = next.values,
+                                                     .head_dim = w->head_dim,
+                                                     .v_dim = w->v_dim,
+                                                     .q = s->q + q0 * w->q_stride,
+                                                     .q_stride = w->q_stride,
+                                                     .n_q = n_q,
+                                                     .lo = s->lo,
+                                                     .hi = s->hi,
+                                                     .scale = kind->scale,
+                                                     .softcap = kind->softcap,
+                                                     .slope = kind->alibi_slopes ? s->slope : NULL,
+                                                     .offset = s->offset,
+                                                     .m = to->m + q0,
+                                                     .l = to->l + q0,
+                                                     .o = to->o + q0 * w->v_dim,
+                                                     .scratch = s->kernel});
 }
 
 static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
