@@ -98,8 +98,12 @@ static void run(backend *base, const struct batch *batch) {
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].ways[b->way].split == SPLIT_CLAIM)
             atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
-    pool_run(b->threads, run_thread, b);
-    if (b->profile) cpu_profile_step_end(b);
+    if (b->profile) { // of all threads
+        pool_run(b->threads, run_thread, b);
+        cpu_profile_step_end(b);
+    } else {
+        pool_run_fitting(b->threads, run_thread, b);
+    }
     b->batch = NULL;
 }
 
