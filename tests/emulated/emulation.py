@@ -30,10 +30,10 @@ def run(*command, fails=False, **env):
     return done.stdout + done.stderr if fails else done.stdout
 
 
-def check_kernels(emulator, cpu, best, folder, programs):
+def check_kernels(emulator, cpu, best, folder, programs, **env):
     """The test programs in folder on that processor, which must take `best` for its best set; each has to end well and to have run a test."""
     for program in programs:
-        out = run(*emulator, folder / program, QEMU_CPU=cpu, RUNNEL_CHECK_EVERY=EVERY, RUNNEL_EXPECT_CPU=best)
+        out = run(*emulator, folder / program, QEMU_CPU=cpu, RUNNEL_CHECK_EVERY=EVERY, RUNNEL_EXPECT_CPU=best, **env)
         has(out, 'ok ')
         assert 'FAIL' not in out, out
 

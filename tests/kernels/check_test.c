@@ -52,7 +52,7 @@ static void fill_block(uint8_t *w, size_t n, enum data kind) {
     for (size_t i = 0; i < n; i++) w[i] = how == 0 ? (uint8_t)rng() : how == 1 ? a : below(2) ? a : b;
 }
 static uint8_t any_exponent(enum data kind) {
-    return (uint8_t)(kind == DATA_NOISE ? 118 + below(8) : kind == DATA_TINY ? below(5) : below(240));
+    return (uint8_t)(kind == DATA_NOISE || is_plain() ? 118 + below(8) : kind == DATA_TINY ? below(5) : below(240));
 }
 
 // n_out rows of k weights in the file's layout.
