@@ -33,7 +33,7 @@ struct matrix {
 enum op_kind {
     OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
     OP_EMBED_POS,  // dst[r] = row position of matrix
-    OP_RMS_NORM,   // dst = norm(src) * vec, head by head; vec NULL: no weight
+    OP_RMS_NORM,   // dst = norm(src) * vec, of each head its first width / n_part numbers; vec NULL: no weight
     OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
     OP_LINEAR,     // dst = matrix . src (+ vec)
     OP_ROPE,       // dst, head by head, rotated in place by the row's position from number `at` of each head on
@@ -61,8 +61,8 @@ struct op {
     enum act_fn fn;         // OP_ACTIVATE, OP_GATE
     float factor;           // 1 where an op says nothing else
     int32_t width;          // numbers of a row that the op makes
-    int32_t n_part, stride; // heads
-    int32_t at, dst_at, dst_stride;
+    int32_t n_part, stride; // heads of src, of dst where the op has no src
+    int32_t at, dst_at, dst_stride; // where in a head of src (else dst) it begins, and in one of dst; dst's heads
     int8_t rope;            // OP_ROPE: which table
     bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
 };

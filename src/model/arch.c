@@ -51,6 +51,19 @@ void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
         [DIM_QKV] = n_head * head_dim + n_head_kv * (head_dim + head_dim_v),
         [DIM_FF] = n_ff,
         [DIM_FF_TWICE] = 2 * n_ff,
+        [DIM_ONE] = 1,
+        [DIM_LAYERS] = (size_t)h->n_layer,
+        [DIM_PLE] = (size_t)h->n_embd_per_layer,
+        [DIM_PLE_ALL] = (size_t)h->n_layer * (size_t)h->n_embd_per_layer,
+        [DIM_PLE_BEFORE] = (size_t)(layer < 0 ? 0 : layer) * (size_t)h->n_embd_per_layer,
+        [DIM_TEMPERATURE] = (size_t)h->attn_temp_length,
+        [DIM_Q_LORA] = (size_t)h->q_lora_rank,
+        [DIM_KV_LORA] = (size_t)h->kv_lora_rank,
+        [DIM_NOPE] = (size_t)h->head_dim_nope,
+        [DIM_ROT] = (size_t)l->n_rot,
+        [DIM_Q_SPREAD] = n_head * (size_t)(h->head_dim_nope + l->n_rot),
+        [DIM_HEAD_V] = (size_t)h->mla_head_dim_v,
+        [DIM_O_SPREAD] = n_head * (size_t)h->mla_head_dim_v,
     };
     memcpy(out, dims, sizeof dims);
 }

@@ -18,6 +18,7 @@
     X("gemma", gemma)                                                                     /* arch_gemma.c */          \
     X("gemma2", gemma2)                                                                                               \
     X("gemma3", gemma3)                                                                                               \
+    X("gemma4", gemma4)                                                                   /* arch_gemma4.c */         \
     X("olmo2", olmo2)                                                                     /* arch_postnorm.c */       \
     X("exaone4", exaone4)                                                                                             \
     X("gpt2", gpt2)                                                                       /* arch_layernorm.c */      \

@@ -28,10 +28,12 @@ static struct binding *own_binding(struct model *m, int32_t layer, enum role rol
 
 // ---- what a tensor is bound as --------------------------------------------------------------------------------------
 
-// A one-dimensional tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
+// A tensor's rows, one behind the other, as floats of our own: norms and biases are small, and files may leave them unaligned.
 static const float *load_vector(struct model *m, const struct tensor_view *t) {
-    float *v = arena_alloc(&m->mem, (size_t)t->ne[0] * sizeof *v);
-    if (v) tensor_type_info(t->type)->dequantize_row(t->data, v, (size_t)t->ne[0]);
+    const size_t n = (size_t)t->ne[0], n_rows = (size_t)t->ne[1];
+    float *v = arena_alloc(&m->mem, n * n_rows * sizeof *v);
+    for (size_t r = 0; v && r < n_rows; r++)
+        tensor_type_info(t->type)->dequantize_row(t->data + r * t->row_bytes, v + r * n, n);
     return v;
 }
 
@@ -110,7 +112,8 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     if (st != RN_OK) return st;
     used[t - package_tensor_at(m->pkg, 0)] = true;
     const float *vec = NULL;
-    if (spec->ne1 == DIM_NONE && !(vec = load_vector(m, t))) return model_no_memory(m, err);
+    const bool is_vector = spec->ne1 == DIM_NONE || spec->as_vector;
+    if (is_vector && !(vec = load_vector(m, t))) return model_no_memory(m, err);
     if (spec->parts[0]) return bind_parts(m, spec, t, layer, vec);
     struct binding *b = own_binding(m, layer, spec->role);
     if (vec)

@@ -13,7 +13,9 @@ static const struct {
     [BUF_Q] = {DIM_Q},            [BUF_K] = {DIM_K},               [BUF_V] = {DIM_V},
     [BUF_ATTENDED] = {DIM_O},     [BUF_GATE] = {DIM_FF},           [BUF_UP] = {DIM_FF},
     [BUF_DELTA] = {DIM_EMBD},     [BUF_DELTA_2] = {DIM_EMBD},      [BUF_LAST] = {DIM_EMBD, true},
-    [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true},
+    [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true}, [BUF_Q_LORA] = {DIM_Q_LORA},
+    [BUF_Q_SPREAD] = {DIM_Q_SPREAD}, [BUF_O_SPREAD] = {DIM_O_SPREAD}, [BUF_PLE_ALL] = {DIM_PLE_ALL},
+    [BUF_PLE_PROJ] = {DIM_PLE_ALL}, [BUF_PLE] = {DIM_PLE}, [BUF_PLE_GATE] = {DIM_PLE},
 };
 
 // Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
@@ -38,6 +40,12 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
     return RN_OK;
 }
 
+// Llama 4 norms queries and keys but in the model of 128 experts: no key of its files says so, llama.cpp goes by this too.
+static uint32_t flags_of(const struct hparams *h) {
+    return (h->parallel_residual ? 0 : (uint32_t)MODEL_SEQUENTIAL) |
+           (h->n_expert == 128 ? 0 : (uint32_t)MODEL_QK_NORM) | (h->n_embd_per_layer ? (uint32_t)MODEL_PLE : 0);
+}
+
 static rn_status fill_dims(struct model *m, rn_error *err) {
     m->dims = arena_alloc(&m->mem, ((size_t)m->h->n_layer + 1) * N_DIMS * sizeof *m->dims);
     if (!m->dims) return model_no_memory(m, err);
@@ -47,13 +55,21 @@ static rn_status fill_dims(struct model *m, rn_error *err) {
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
-static float factor_of(const struct hparams *h, enum factor f) {
+static float factor_value(const struct hparams *h, enum factor f) {
     const float values[N_FACTORS] = {[FACTOR_ONE] = 1,
                                      [FACTOR_EMBD] = h->embd_scale,
                                      [FACTOR_RESIDUAL] = h->residual_scale,
                                      [FACTOR_LOGITS] = h->logit_scale,
-                                     [FACTOR_LOGIT_CAP] = h->logit_softcap};
+                                     [FACTOR_LOGIT_CAP] = h->logit_softcap,
+                                     [FACTOR_TEMPERATURE] = h->attn_temp_scale,
+                                     [FACTOR_SQRT_PLE] = sqrtf((float)h->n_embd_per_layer),
+                                     [FACTOR_BY_SQRT_EMBD] = 1 / sqrtf((float)h->n_embd),
+                                     [FACTOR_BY_SQRT_2] = 0.70710678118654752f};
     return values[f] != 0 || f == FACTOR_LOGIT_CAP ? values[f] : 1;
+}
+static float factor_of(const struct model *m, const struct op_spec *s, int32_t layer) {
+    const float *times = s->factor_role ? model_binding(m, layer, s->factor_role)->vec : NULL;
+    return factor_value(m->h, s->factor) * (times ? times[0] : 1);
 }
 
 // Operations that would change nothing here are left out.
@@ -61,19 +77,25 @@ static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t la
     const uint32_t flags = model_flags(m, layer);
     if (!flags_match(flags, s->only, s->unless)) return false;
     if (s->if_role && !model_binding(m, layer, s->if_role)->present) return false;
+    if (s->unless_role && model_binding(m, layer, s->unless_role)->present) return false;
     switch (s->kind) {
     case OP_ROPE: return !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
     case OP_STORE_KV: return !(flags & LAYER_SHARED_KV);
-    case OP_SCALE: return factor_of(m->h, s->factor) != 1;
-    case OP_SOFTCAP: return factor_of(m->h, s->factor) != 0;
+    case OP_SCALE: return factor_of(m, s, layer) != 1;
+    case OP_SOFTCAP: return factor_of(m, s, layer) != 0;
     default: return true;
     }
 }
 
+static size_t buf_width(const struct model *m, int32_t layer, enum buf b) {
+    return model_dims(m, layer)[bufs[b].width];
+}
+
 static struct op op_of(const struct model *m, const struct op_spec *s, int32_t layer) {
     const size_t *dims = model_dims(m, layer);
-    const enum buf made = s->dst ? s->dst : s->src;
-    const int32_t width = (int32_t)dims[bufs[made].width], n_part = s->heads ? (int32_t)dims[s->heads] : 1;
+    const enum buf made = s->dst ? s->dst : s->src, read = s->src ? s->src : s->dst;
+    const size_t n_part = s->heads ? dims[s->heads] : 1;
+    const size_t width = s->part ? n_part * dims[s->part] : buf_width(m, layer, made);
     return (struct op){
         .kind = s->kind,
         .layer = layer,
@@ -83,11 +105,15 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .matrix = s->matrix ? model_binding(m, layer, s->matrix)->matrix : -1,
         .vec = s->vec ? model_binding(m, layer, s->vec)->vec : NULL,
         .vec2 = s->vec2 ? model_binding(m, layer, s->vec2)->vec : NULL,
+        .vec_by_head = s->vec_by_head,
         .fn = s->fn,
-        .factor = factor_of(m->h, s->factor),
-        .width = width,
-        .n_part = n_part,
-        .stride = width / n_part,
+        .factor = factor_of(m, s, layer),
+        .width = (int32_t)width,
+        .n_part = (int32_t)n_part,
+        .stride = (int32_t)(buf_width(m, layer, read) / n_part),
+        .at = s->at ? (int32_t)dims[s->at] : 0,
+        .dst_at = s->dst_at ? (int32_t)dims[s->dst_at] : 0,
+        .dst_stride = (int32_t)(buf_width(m, layer, made) / n_part),
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
         .wanted_rows = bufs[made].wanted_rows,
     };
@@ -130,10 +156,13 @@ static rn_status add_rope(struct model *m, const struct hparams *h, const float 
     return RN_OK;
 }
 
-// The first layer with, or without, a window: layers of a kind are rotated alike. -1: there is none.
-static int32_t first_layer(const struct hparams *h, bool has_window) {
-    for (int32_t l = 0; l < h->n_layer; l++)
-        if (!(h->layers[l].flags & LAYER_RECURRENT) && !!(h->layers[l].flags & LAYER_SWA) == has_window) return l;
+// The first layer that is rotated, with or without a window: layers of a kind are rotated alike. -1: there is none.
+static int32_t first_rotated(const struct hparams *h, bool has_window) {
+    for (int32_t l = 0; l < h->n_layer; l++) {
+        const struct layer_hparams *layer = &h->layers[l];
+        const bool rotated = layer->n_rot > 0 && !(layer->flags & (LAYER_RECURRENT | LAYER_NO_ROPE));
+        if (rotated && !!(layer->flags & LAYER_SWA) == has_window) return l;
+    }
     return -1;
 }
 
@@ -141,7 +170,7 @@ static int32_t first_layer(const struct hparams *h, bool has_window) {
 static rn_status write_ropes(struct model *m, rn_error *err) {
     const struct hparams *h = m->h;
     const float *factors = m->bindings[ROLE_ROPE_FREQS].vec;
-    const int32_t full = first_layer(h, false), swa = first_layer(h, true);
+    const int32_t full = first_rotated(h, false), swa = first_rotated(h, true);
     const bool apart = swa >= 0 && h->rope_theta_swa > 0;
     rn_status st = check_rope_factors(m, factors, err);
     if (st != RN_OK || (full < 0 && swa < 0)) return st;
@@ -192,6 +221,7 @@ rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
     m->pkg = pkg;
     m->h = package_hparams(pkg);
     m->arch = arch_find(m->h->arch);
+    m->flags = flags_of(m->h);
     rn_status st = check_arch(m, err);
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);

@@ -17,6 +17,7 @@ struct model {
     const package *pkg;
     const struct hparams *h;
     const struct arch *arch;
+    uint32_t flags; // enum model_flag
     arena mem;
     struct program p;
     size_t *dims;             // [1 + n_layer][N_DIMS]: row 0 is the whole model's
@@ -33,9 +34,9 @@ static inline const struct binding *model_binding(const struct model *m, int32_t
     const struct binding *own = &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
     return layer >= 0 && own->present ? own : &m->bindings[role];
 }
-// enum layer_flag, of the model itself for layer -1: 0.
+// enum layer_flag and enum model_flag; of the model itself for layer -1: only the latter.
 static inline uint32_t model_flags(const struct model *m, int32_t layer) {
-    return layer < 0 ? 0 : m->h->layers[layer].flags;
+    return m->flags | (layer < 0 ? 0 : m->h->layers[layer].flags);
 }
 static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
     return (!only || (flags & only)) && !(flags & unless);

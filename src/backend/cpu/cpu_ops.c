@@ -32,20 +32,20 @@ static const float *of_head(const struct op *o, const float *vec, size_t head) {
 
 static void op_rms_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)o->stride;
+    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->rms_norm(run_src(x, r) + h * n, of_head(o, o->vec, h), n, x->b->p->norm_eps,
-                              run_dst(x, r) + h * n);
+            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), n, x->b->p->norm_eps,
+                              run_dst(x, r) + h * to);
 }
 
 static void op_layer_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)o->stride;
+    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->layer_norm(run_src(x, r) + h * n, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
-                                x->b->p->norm_eps, run_dst(x, r) + h * n);
+            x->b->k->layer_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
+                                x->b->p->norm_eps, run_dst(x, r) + h * to);
 }
 
 static void op_prepare(const struct op_run *x, size_t begin, size_t end) {
