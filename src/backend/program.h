@@ -116,6 +116,8 @@ struct program {
     struct rope_table ropes[PROGRAM_MAX_ROPES];
     int32_t n_groups;
     struct page_group groups[PROGRAM_MAX_GROUPS];
+    // Of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none.
+    size_t state_bytes;
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"

@@ -12,7 +12,10 @@
 
 typedef struct lm lm;
 
-enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2 };
+enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2, LM_WANT_RESULTS = LM_WANT_LOGITS | LM_WANT_HIDDEN };
+// No result: keep the model's recurrent state after this row, as memory allows, for a prefix or a truncation that ends there. Of a
+// sequence's rows in a step the last one asked for counts; scratch rows do not. Models without recurrence find every length anyway.
+enum { LM_WANT_STATE = 4 };
 enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
 struct lm_row {
@@ -20,13 +23,13 @@ struct lm_row {
     int32_t token;  // 0..n_vocab-1
     int32_t parent; // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position.
         // k >= 0: a scratch child of node k of this sequence (made in an earlier step or an earlier row of this one)
-    uint32_t want; // LM_WANT_*
+    uint32_t want; // of LM_WANT_*
 };
 
 // Why a prefix was not found whole; speaks of position lm_prefix.n.
 struct lm_prefix {
     int32_t seq, n;   // the new sequence, and how many rows it holds already
-    const char *miss; // "none", "empty", "differs", "end", "window"
+    const char *miss; // "none", "empty", "differs", "end", "window", "state"
 };
 
 struct lm_ops {
@@ -51,9 +54,9 @@ struct lm {
     int32_t n_want;  // most rows of a step whose logits or hidden state are wanted
 };
 
-// Evaluates all rows in one batch and appends their keys and values. All or nothing: on failure no sequence has changed.
-// RN_E_LIMIT: no memory for the keys and values of rows[*failed_row], or its sequence is at n_ctx: the caller may free or park a
-// sequence and ask again. failed_row: NULL allowed.
+// Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
+// sequence has changed. RN_E_LIMIT: no memory for the keys, values or state of rows[*failed_row], or its sequence is at n_ctx: the
+// caller may free or park a sequence and ask again. failed_row: NULL allowed.
 static inline rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     return m->ops->step(m, rows, n, failed_row, err);
 }
@@ -71,7 +74,8 @@ static inline int32_t lm_seq_len(const lm *m, int32_t seq) { return m->ops->seq_
 static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
     return m->ops->keep(m, seq, path, n, err);
 }
-// Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again.
+// Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again. With recurrent layers that is
+// where the sequence stands, a place where a state was kept, or 0.
 static inline int32_t lm_truncate(lm *m, int32_t seq, int32_t n) { return m->ops->truncate(m, seq, n); }
 // A new sequence that begins with the longest cached prefix of tokens[0..n).
 static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out,

@@ -100,7 +100,7 @@ static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error
     if (r->token < 0 || r->token >= t->c.n_vocab)
         return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, t->c.n_vocab - 1);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
-    if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN))
+    if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     return RN_OK;
 }
@@ -131,7 +131,8 @@ static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, s
     int32_t n_wanted = 0;
     for (size_t i = 0; i < n; i++) {
         rn_status st = RN_OK;
-        if (rows[i].want && n_wanted == t->c.n_want)
+        const bool wanted = rows[i].want & LM_WANT_RESULTS;
+        if (wanted && n_wanted == t->c.n_want)
             st = fail(err, RN_E_ARG, "more than %d rows want results", t->c.n_want);
         if (st == RN_OK) st = book_row(t, &rows[i], &t->rows[i], err);
         if (st != RN_OK) {
@@ -139,7 +140,7 @@ static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, s
             if (failed_row) *failed_row = i;
             return fail_in(err, st, "toy model: row %zu", i);
         }
-        if (rows[i].want) t->rows[i].result = n_wanted++;
+        if (wanted) t->rows[i].result = n_wanted++;
     }
     return RN_OK;
 }

@@ -15,6 +15,7 @@ static rn_status plan(const backend *base, const struct program *p, const struct
     cpu_weights_plan(b, p, out);
     out->buffer_bytes = cpu_buffer_bytes(b, p, s);
     for (int32_t g = 0; g < p->n_groups; g++) out->page_bytes[g] = cpu_page_bytes(b, p, g);
+    out->state_bytes = cpu_state_bytes(p);
     return RN_OK;
 }
 
@@ -31,6 +32,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     b->sizes = *s;
     rn_status st = cpu_weights_load(b, progress, user, err);
     if (st == RN_OK) st = cpu_pages_load(b, err);
+    if (st == RN_OK) st = cpu_states_load(b, err);
     if (st == RN_OK) st = cpu_lower(b, err);
     if (st != RN_OK) return st;
     const size_t n_threads = (size_t)pool_n_threads(b->threads);
@@ -124,6 +126,7 @@ static void use(const backend *base, struct backend_use *out) {
                                 .buffer_bytes = cpu_buffers_resident(b)};
     for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
         out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
+    out->page_bytes += mem_resident(b->states.pages, b->states.pool_bytes);
     out->buffer_bytes +=
         mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
 }
@@ -135,6 +138,7 @@ static void destroy(backend *base) {
     cpu_profile_free(b);
     cpu_lower_free(b);
     cpu_pages_free(b);
+    cpu_states_free(b);
     cpu_weights_free(b);
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));

@@ -3,8 +3,8 @@
 #ifndef RN_KERNELS_X86_ATTEND_AVX512_H
 #define RN_KERNELS_X86_ATTEND_AVX512_H
 
+#include "kernels/attend_groups.h"
 #include "kernels/exp_constants.h"
-#include "kernels/x86/attend_groups.h"
 #include "kernels/x86/lanes_avx512.h"
 #include <math.h>
 

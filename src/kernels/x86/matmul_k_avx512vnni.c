@@ -22,7 +22,7 @@ struct k_type {
     int above;       // what weights have too much
     bool has_min, signed_scales;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *scales, uint8_t *mins);
-    __m512i (*group)(const uint8_t *unit, int n);
+    __m512i (*group)(const uint8_t *unit, int h, int n);
 };
 
 // A block of a panel: as it is packed, and as bytes its scales and minimums. If it is not unpacked on the way: its groups as bytes, and
@@ -41,9 +41,13 @@ ALWAYS_INLINE_512 struct block block_at(const struct k_type t, const uint8_t *pa
     if (t.panel.d_in_front && b % 2 == 0) prefetch_twice(d);
     return (struct block){.unit = unit, .d = d, .scales = t.scales(unit, scales, mins), .mins = mins};
 }
-// As many lines of a unit as belong to the groups before the n-th.
+// As many lines of a unit as belong to the groups before the n-th, rounded up.
 ALWAYS_INLINE_512 int lines_before(const struct k_type t, int n) {
-    return n * (int)(t.panel.unit_bytes / PANEL_LINE) / N_GROUPS;
+    return (n * (int)(t.panel.unit_bytes / PANEL_LINE) + N_GROUPS - 1) / N_GROUPS;
+}
+
+ALWAYS_INLINE_512 int group_at(const struct k_type t, int h, int n) {
+    return t.part == 16 ? group_of_16s(h, n) : group_of_32s(h, n);
 }
 
 // Activations of row r at block b, given those of row 0; `sums` are those for the minimums.
@@ -80,19 +84,20 @@ ALWAYS_INLINE_512 __m512i in_place(__m512i v) {
     return v;
 }
 
-// The run from group n on of P panels times R rows, multiplied by its scales and added to isum; act: of row 0.
+// The run of groups from n on, which is the i-th of round h, of P panels times R rows, multiplied by its scales and added to isum; a:
+// of row 0.
 ALWAYS_INLINE_512 void add_run(const struct k_type t, const int P, const int R, const bool direct,
-                               const struct block *w, int n, const int8_t *a, size_t act_stride,
+                               const struct block *w, int h, int i, int n, const int8_t *a, size_t act_stride,
                                int32_t (*starts)[16], __m512i (*isum)[MOST_ROWS]) {
     __m512i sum[MOST_PANELS][MOST_ROWS];
     for (int r = 0; r < R; r++)
         for (int p = 0; p < P; p++) sum[p][r] = t.above ? splat_4_bytes(&starts[r][n / 4]) : _mm512_setzero_si512();
 #pragma GCC unroll 8
-    for (int g = n; g < n + t.n_run; g++) {
+    for (int g = 0; g < t.n_run; g++) {
         __m512i v[MOST_PANELS];
-        for (int p = 0; p < P; p++) v[p] = direct ? t.group(w[p].unit, g) : panel_line(w[p].groups, g);
+        for (int p = 0; p < P; p++) v[p] = direct ? t.group(w[p].unit, h, i + g) : panel_line(w[p].groups, n + g);
         for (int r = 0; r < R; r++) {
-            const __m512i ar = splat_4_bytes(act_at(a, 4 * (size_t)g, r, act_stride));
+            const __m512i ar = splat_4_bytes(act_at(a, 4 * (size_t)(n + g), r, act_stride));
             for (int p = 0; p < P; p++) sum[p][r] = _mm512_dpbusd_epi32(sum[p][r], v[p], ar);
         }
     }
@@ -123,7 +128,7 @@ ALWAYS_INLINE_512 __m512 add_scaled(const struct k_type t, const struct block w,
     return _mm512_fnmadd_ps(min, _mm512_cvtepi32_ps(min_sum(w.mins, sums, 256 / t.part)), acc);
 }
 
-// A block of P panels times R rows, added to acc[p * CHUNK_ROWS + r]. Direct: unrolled whole, so that shifts are constants.
+// A block of P panels times R rows, added to acc[p * CHUNK_ROWS + r]. Direct: a round unrolled, so that shifts are constants.
 ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R, const bool direct,
                                  const struct block *w, const struct act_block act, size_t act_stride, __m512 *acc) {
     _Alignas(64) int32_t starts[MOST_ROWS][16];
@@ -133,18 +138,21 @@ ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R
         if (t.above) put_starts(t, act_at(act.pairs, 0, r, act_stride), starts[r]);
     }
     if (direct) {
+        for (int h = 0; h < N_GROUPS / K_ROUND; h++) {
+            const uint8_t *const lines = w->unit + PANEL_LINE * lines_before(t, K_ROUND) * h;
 #pragma GCC unroll 16
-        for (int n = 0; n < N_GROUPS; n += t.n_run) {
-            for (int l = lines_before(t, n); l < lines_before(t, n + t.n_run); l++)
-                prefetch_twice(w->unit + PANEL_LINE * l);
-            add_run(t, P, R, true, w, n, act.a, act_stride, starts, isum);
+            for (int i = 0; i < K_ROUND; i += t.n_run) {
+                for (int l = lines_before(t, i); l < lines_before(t, i + t.n_run); l++)
+                    prefetch_twice(lines + PANEL_LINE * l);
+                add_run(t, P, R, true, w, h, i, group_at(t, h, i), act.a, act_stride, starts, isum);
+            }
         }
     } else {
         for (int n = 0; n < N_GROUPS; n += t.n_run) {
             for (int p = 0; p < P && w[p].next; p++)
                 for (int l = lines_before(t, n); l < lines_before(t, n + t.n_run); l++)
                     _mm_prefetch((const char *)w[p].next + PANEL_LINE * l, _MM_HINT_T0);
-            add_run(t, P, R, false, w, n, act.a, act_stride, starts, isum);
+            add_run(t, P, R, false, w, 0, 0, n, act.a, act_stride, starts, isum);
         }
     }
     for (int r = 0; r < R; r++) {
@@ -197,8 +205,10 @@ ALWAYS_INLINE_512 void bytes_tile(const struct k_type t, const int P, const rows
             w[p] = block_at(t, panel + (size_t)p * panel_bytes, k, b, bytes[p].scales, bytes[p].mins);
             w[p].groups = bytes[p].groups;
             w[p].next = w[p].unit + t.panel.unit_bytes + (b + 1 < k / 256 ? 0 : (size_t)(P - 1) * panel_bytes);
-#pragma GCC unroll 64
-            for (int n = 0; n < N_GROUPS; n++) put_line(bytes[p].groups + PANEL_LINE * n, t.group(w[p].unit, n));
+            for (int h = 0; h < N_GROUPS / K_ROUND; h++)
+#pragma GCC unroll 16
+                for (int n = 0; n < K_ROUND; n++)
+                    put_line(bytes[p].groups + PANEL_LINE * group_at(t, h, n), t.group(w[p].unit, h, n));
         }
         for (size_t r = 0; b + 1 == k / 256 && r < n_rows; r++)
             for (int p = 0; p < P; p++) __builtin_prefetch(out + r * out_stride + PANEL_ROWS * p, 1, 2);
