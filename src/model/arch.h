@@ -25,6 +25,15 @@ enum dim {
     DIM_QKV, // queries, keys and values in one tensor
     DIM_FF,
     DIM_FF_TWICE, // gate and up in one tensor
+    DIM_ONE,
+    DIM_EXPERTS,
+    DIM_CHOSEN, // experts of a row
+    DIM_CHOICES, // their weights and numbers
+    DIM_FF_EXPERT,
+    DIM_FF_EXPERT_TWICE,
+    DIM_FF_SHARED, // of experts that every row goes to, as one
+    DIM_PARTS_FF,  // rows of n_ff_expert and n_embd for each chosen expert, each padded (backend/program.h)
+    DIM_PARTS_EMBD,
     N_DIMS
 };
 
@@ -68,6 +77,20 @@ enum role {
     ROLE_UP_BIAS,
     ROLE_DOWN_BIAS,
     ROLE_POST_FFN_NORM,
+    ROLE_ROUTER,
+    ROLE_ROUTER_BIAS,
+    ROLE_CHOICE_BIAS,
+    ROLE_GATE_UP_EXPERTS,
+    ROLE_GATE_EXPERTS,
+    ROLE_UP_EXPERTS,
+    ROLE_DOWN_EXPERTS,
+    ROLE_GATE_EXPERTS_BIAS,
+    ROLE_UP_EXPERTS_BIAS,
+    ROLE_DOWN_EXPERTS_BIAS,
+    ROLE_GATE_SHARED,
+    ROLE_UP_SHARED,
+    ROLE_DOWN_SHARED,
+    ROLE_SHARED_GATE,
     N_ROLES
 };
 
@@ -76,7 +99,8 @@ enum role {
 struct tensor_spec {
     enum role role;
     const char *name;        // GGUF's; "%d" stands for the layer in names that have one
-    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices
+    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
+    bool is_vector;          // bound as one vector, row behind row
     bool optional;           // no error where it is missing; neither is it where its role is bound already
     enum role fallback;      // optional and absent: this role's tensor serves (a tied head)
     uint32_t only, unless;   // enum layer_flag: layers that have it (only 0: all), layers that have it not
@@ -98,6 +122,15 @@ enum buf {
     BUF_UP,
     BUF_DELTA, // what a block adds
     BUF_DELTA_2,
+    BUF_ROUTED,  // the router's logits
+    BUF_CHOICES,
+    BUF_PARTS_IN, // of each chosen expert
+    BUF_PARTS_GATE,
+    BUF_PARTS_UP,
+    BUF_PARTS_DOWN,
+    BUF_GATE_SHARED,
+    BUF_UP_SHARED,
+    BUF_SHARED_GATE,
     BUF_LAST,
     BUF_HIDDEN,
     BUF_LOGITS,
@@ -121,6 +154,7 @@ struct op_spec {
     enum dim heads;              // DIM_HEADS, DIM_HEADS_KV: head by head; DIM_NONE: the row as one
     enum act_fn fn;
     enum factor factor;
+    bool src_parts, is_weighted; // as in struct op
     enum role if_role;     // ROLE_NONE, or: only where this tensor is there
     uint32_t only, unless; // enum layer_flag, as of tensors
 };

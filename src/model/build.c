@@ -12,6 +12,9 @@ static const struct {
     [BUF_X] = {DIM_EMBD},         [BUF_NORMED] = {DIM_EMBD},       [BUF_NORMED_2] = {DIM_EMBD},
     [BUF_Q] = {DIM_Q},            [BUF_K] = {DIM_K},               [BUF_V] = {DIM_V},
     [BUF_ATTENDED] = {DIM_O},     [BUF_GATE] = {DIM_FF},           [BUF_UP] = {DIM_FF},
+    [BUF_ROUTED] = {DIM_EXPERTS}, [BUF_CHOICES] = {DIM_CHOICES}, [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
+    [BUF_PARTS_GATE] = {DIM_PARTS_FF}, [BUF_PARTS_UP] = {DIM_PARTS_FF}, [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
+    [BUF_GATE_SHARED] = {DIM_FF_SHARED}, [BUF_UP_SHARED] = {DIM_FF_SHARED}, [BUF_SHARED_GATE] = {DIM_ONE},
     [BUF_DELTA] = {DIM_EMBD},     [BUF_DELTA_2] = {DIM_EMBD},      [BUF_LAST] = {DIM_EMBD, true},
     [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true},
 };
@@ -32,9 +35,6 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
                     m->h->arch, m->h->file_type, arch_list());
-    if (m->h->n_expert > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported",
-                    package_path(m->pkg), m->h->arch, m->h->n_expert);
     return RN_OK;
 }
 
@@ -89,6 +89,8 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .n_part = n_part,
         .stride = width / n_part,
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
+        .src_parts = s->src_parts,
+        .is_weighted = s->is_weighted,
         .wanted_rows = bufs[made].wanted_rows,
     };
 }
@@ -178,7 +180,8 @@ static rn_status write_program(struct model *m, rn_error *err) {
     m->p.n_layer = m->h->n_layer;
     m->p.norm_eps = m->h->norm_eps;
     m->p.matrices = m->matrices;
-    rn_status st = model_attention(m, err);
+    rn_status st = model_experts(m, err);
+    if (st == RN_OK) st = model_attention(m, err);
     if (st == RN_OK) st = write_ropes(m, err);
     if (st == RN_OK) st = write_all_ops(m, err);
     if (st == RN_OK) fill_buffers(m);
