@@ -1,28 +1,52 @@
 // formats/config_json.c - see config_json.h.
 #include "formats/config_json.h"
+#include "formats/config_parts.h"
 #include "formats/limits.h"
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#define AT(field) offsetof(struct raw_hparams, field)
 
 enum { SHOWN_TEXT_BYTES = 80 };
 
-static int shown(const struct json_node *v) {
+int config_shown(const struct json_node *v) {
     return v->n_text < SHOWN_TEXT_BYTES ? (int)v->n_text : SHOWN_TEXT_BYTES;
 }
 
-// ---- which model ----------------------------------------------------------------------------------------------------
-
-// A string member; *out NULL when absent.
-static rn_status get_string(const struct json_node *object, const char *name, const struct json_node **out,
-                            rn_error *err) {
+rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out, rn_error *err) {
     *out = json_member(object, name);
     if (!*out || (*out)->kind == JSON_STRING) return RN_OK;
     return fail(err, RN_E_FORMAT, "member %s: is %s, must be a string", name, json_kind_name(*out));
 }
 
+rn_status config_list(const struct json_node *object, const char *name, enum json_kind kind,
+                      const struct json_node **out, rn_error *err) {
+    const struct json_node *list = *out = json_member(object, name);
+    if (!list) return RN_OK;
+    if (list->kind != JSON_ARRAY)
+        return fail(err, RN_E_FORMAT, "member %s: is %s, must be a list", name, json_kind_name(list));
+    const struct json_node *v = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v))
+        if (v->kind != kind)
+            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 ": is %s, must be %s", name, i, json_kind_name(v),
+                        kind == JSON_STRING ? "a string" : "a number");
+    return RN_OK;
+}
+
+// ---- which model ----------------------------------------------------------------------------------------------------
+
+// Class names for messages, as many as fit.
+static void list_archs(char *text, size_t size) {
+    size_t n = 0;
+    text[0] = 0;
+    for (size_t i = 0; hf_arch_at(i) && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", hf_arch_at(i)->class_name);
+}
+
 static rn_status read_arch(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *classes = json_member(root, "architectures"), *type, *name = NULL;
-    rn_status st = get_string(root, "model_type", &type, err);
+    rn_status st = config_string(root, "model_type", &type, err);
     if (st != RN_OK) return st;
     if (classes) {
         if (classes->kind != JSON_ARRAY || classes->n_items == 0 || json_first(classes)->kind != JSON_STRING)
@@ -33,50 +57,28 @@ static rn_status read_arch(struct hf_config *c, const struct json_node *root, rn
     const char *member = name ? "architectures" : "model_type";
     c->arch = name ? hf_arch_by_class(name->text, name->n_text) : hf_arch_by_type(type->text, type->n_text);
     if (!name) name = type;
-    if (!c->arch)
-        return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; supported: %s", member, shown(name),
-                    name->text, hf_arch_list());
+    if (!c->arch) {
+        char supported[1024];
+        list_archs(supported, sizeof supported);
+        return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; supported: %s", member,
+                    config_shown(name), name->text, supported);
+    }
     memcpy(c->raw.hp.arch, c->arch->gguf_name, strlen(c->arch->gguf_name) + 1);
     return RN_OK;
 }
 
-// What would make the weights or the arithmetic others than they look.
-static rn_status refuse_unknown_ways(const struct json_node *root, rn_error *err) {
-    const struct json_node *quantized = json_member(root, "quantization_config"), *act, *layers;
-    if (quantized) {
-        const struct json_node *method = json_member(quantized, "quant_method");
-        const bool named = method && method->kind == JSON_STRING;
-        return fail(err, RN_E_UNSUPPORTED,
-                    "member quantization_config: %.*s is not supported; plain F32, F16 and BF16 are",
-                    named ? shown(method) : 16, named ? method->text : "its quantization");
-    }
-    rn_status st = get_string(root, "hidden_act", &act, err);
-    if (st != RN_OK) return st;
-    if (act && !json_is(act, "silu") && !json_is(act, "swish"))
-        return fail(err, RN_E_UNSUPPORTED, "member hidden_act: \"%.*s\" is not supported; silu is", shown(act),
-                    act->text);
-    layers = json_member(root, "layer_types");
-    if (!layers) return RN_OK;
-    if (layers->kind != JSON_ARRAY)
-        return fail(err, RN_E_FORMAT, "member layer_types: is %s, must be a list", json_kind_name(layers));
-    const struct json_node *v = json_first(layers);
-    for (uint32_t i = 0; i < layers->n_items; i++, v = json_next(v))
-        if (!json_is(v, "full_attention"))
-            return fail(err, RN_E_UNSUPPORTED, "member layer_types: item %" PRIu32 " is not \"full_attention\"", i);
-    return RN_OK;
-}
+// ---- traits ---------------------------------------------------------------------------------------------------------
 
-static rn_status read_flags(struct hf_config *c, const struct json_node *root, rn_error *err) {
-    const struct {
-        const char *name;
-        bool *out;
-    } flags[] = {
-        {"tie_word_embeddings", &c->tied}, {"attention_bias", &c->attention_bias}, {"mlp_bias", &c->mlp_bias}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags;
-         i++) { // absent: false, as the classes of transformers have it
-        const struct json_node *v = json_member(root, flags[i].name);
-        const rn_status st = v ? json_bool(v, flags[i].out, err) : RN_OK;
-        if (st != RN_OK) return fail_in(err, st, "member %s", flags[i].name);
+static rn_status read_traits(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    c->traits = c->arch->traits;
+    for (size_t i = 0; i < hf_n_traits; i++) {
+        const struct hf_trait *t = &hf_traits[i];
+        const struct json_node *v = json_member(root, t->member);
+        bool holds;
+        if (!v || (t->gguf_name && strcmp(t->gguf_name, c->arch->gguf_name) != 0)) continue;
+        const rn_status st = json_bool(v, &holds, err);
+        if (st != RN_OK) return fail_in(err, st, "member %s", t->member);
+        c->traits = holds != t->inverted ? c->traits | t->trait : c->traits & ~t->trait;
     }
     static const char *const foreign[] = {"auto_map", "custom_pipelines", "trust_remote_code"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign && !c->foreign_code; i++)
@@ -84,117 +86,176 @@ static rn_status read_flags(struct hf_config *c, const struct json_node *root, r
     return RN_OK;
 }
 
+// Those that follow from numbers.
+static rn_status derive_traits(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct hparams *hp = &c->raw.hp;
+    const struct json_node *n_norms = json_member(root, "num_ln_in_parallel_attn"); // falcon's
+    int64_t n = 2;
+    const rn_status st = n_norms ? json_int(n_norms, 1, 2, &n, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member num_ln_in_parallel_attn");
+    c->traits |= c->raw.new_decoder && n == 2 ? HF_TWO_NORMS : HF_ONE_NORM;
+    c->traits |= hp->q_lora_rank > 0 ? HF_LOW_RANK_Q : HF_PLAIN_Q;
+    if (hp->n_ff_shared > 0) c->traits |= HF_SHARED_EXPERTS;
+    if (hp->expert_gating == EXPERT_GATING_SIGMOID) c->traits |= HF_SIGMOID;
+    if (hp->n_embd_per_layer > 0) c->traits |= HF_LAYER_EMBEDDINGS;
+    return RN_OK;
+}
+
 // ---- the table ------------------------------------------------------------------------------------------------------
 
-// transformers takes rope_scaling where it says anything, else rope_parameters.
-static rn_status find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **out,
-                           rn_error *err) {
-    static const char *const names[] = {"rope_scaling", "rope_parameters"};
-    *out = NULL;
-    for (int i = 0; i < 2; i++) {
-        const struct json_node *v = json_member(root, names[i]);
-        c->raw.rope_object = names[i];
-        if (!v) continue;
-        if (v->kind != JSON_OBJECT)
-            return fail(err, RN_E_FORMAT, "member %s: is %s, must be an object", names[i], json_kind_name(v));
-        const struct json_node *m = json_first(v);
-        for (uint32_t k = 0; k < v->n_items; k++, m = json_next(m))
-            if (m->kind == JSON_OBJECT)
-                return fail(err, RN_E_UNSUPPORTED,
-                            "member %s: rope that differs from layer to layer is not supported", names[i]);
-        if (v->n_items == 0) continue;
-        *out = v;
-        return RN_OK;
+struct objects {
+    const struct json_node *root, *rope, *rope_swa;
+};
+
+static const struct json_node *find_member(const struct objects *o, const char *name) {
+    static const char in_rope[] = "rope.", in_rope_swa[] = "rope_swa.";
+    if (strncmp(name, in_rope, sizeof in_rope - 1) == 0) return json_member(o->rope, name + sizeof in_rope - 1);
+    if (strncmp(name, in_rope_swa, sizeof in_rope_swa - 1) == 0)
+        return json_member(o->rope_swa, name + sizeof in_rope_swa - 1);
+    return json_member(o->root, name);
+}
+
+static rn_status read_value(struct hf_config *c, const struct hparam_row *row, const char *name,
+                            const struct json_node *v, rn_error *err) {
+    const double min = row->may_be_0 ? 0 : row->min;
+    int64_t n = 0;
+    float x = 0;
+    bool b = false;
+    rn_status st;
+    if (row->kind == HPARAM_BOOL)
+        st = json_bool(v, &b, err);
+    else if (row->kind == HPARAM_INT)
+        st = json_int(v, (int64_t)min, (int64_t)row->max, &n, err);
+    else
+        st = json_float(v, min, row->max, &x, err);
+    if (st != RN_OK) return fail_in(err, st, "%s", hparam_name_of(&c->raw, name).text);
+    hparam_set(&c->raw, row, row->kind == HPARAM_BOOL ? b : row->kind == HPARAM_INT ? (double)n : (double)x);
+    return RN_OK;
+}
+
+// A member that this architecture alone calls so; its other names then stand for something else.
+static const char *alias_of(const struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
+    for (size_t i = 0; i < c->arch->n_aliases; i++)
+        if (c->arch->aliases[i].at == row->at && json_member(o->root, c->arch->aliases[i].member))
+            return c->arch->aliases[i].member;
+    return NULL;
+}
+
+// Is the name taken by another number in this architecture?
+static bool is_taken(const struct hf_config *c, const struct hparam_row *row, const char *name) {
+    for (size_t i = 0; i < c->arch->n_aliases; i++)
+        if (c->arch->aliases[i].at != row->at && strcmp(c->arch->aliases[i].member, name) == 0) return true;
+    return false;
+}
+
+static rn_status read_row(struct hf_config *c, const struct objects *o, const struct hparam_row *row, rn_error *err) {
+    const char *const *names = row->in[HPARAMS_CONFIG].names;
+    const char *alias = alias_of(c, o, row);
+    if (alias) return read_value(c, row, alias, json_member(o->root, alias), err);
+    for (int i = 0; i < HPARAM_MAX_NAMES && names[i]; i++) {
+        const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
+        if (v) return read_value(c, row, names[i], v, err);
     }
-    return RN_OK;
+    return hparam_is_missing(&c->raw, row) ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(&c->raw, row->at).text)
+                                           : RN_OK;
 }
 
-static rn_status read_row(struct hf_config *c, const struct json_node *root, const struct json_node *rope,
-                          const struct hparam_row *row, rn_error *err) {
-    static const char in_rope[] = "rope.";
-    const struct hparam_spelling *spelling = &row->in[HPARAMS_CONFIG];
-    const char *const names[] = {spelling->name, spelling->alt};
-    if (spelling->rule == HPARAM_NOT_THERE) return RN_OK;
-    for (int i = 0; i < 2 && names[i]; i++) {
-        const bool of_rope = strncmp(names[i], in_rope, sizeof in_rope - 1) == 0;
-        const struct json_node *v =
-            of_rope ? json_member(rope, names[i] + sizeof in_rope - 1) : json_member(root, names[i]);
-        rn_status st;
-        int64_t n = 0;
-        float x = 0;
-        if (!v) continue;
-        if (row->kind == HPARAM_INT)
-            st = json_int(v, (int64_t)row->min, (int64_t)row->max, &n, err);
-        else
-            st = json_float(v, row->min, row->max, &x, err);
-        if (st != RN_OK) return fail_in(err, st, "%s", hparam_name_of(&c->raw, names[i]).text);
-        if (row->kind == HPARAM_INT)
-            hparam_set_int(&c->raw, row, (int32_t)n); // max of every row fits
-        else
-            hparam_set_float(&c->raw, row, x);
-        return RN_OK;
-    }
-    if (spelling->rule == HPARAM_REQUIRED)
-        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(&c->raw, spelling->name).text);
-    return RN_OK;
+static rn_status read_table(struct hf_config *c, const struct objects *o, struct package *p, rn_error *err) {
+    rn_status st = read_row(c, o, &hparam_rows[0], err);
+    if (st == RN_OK) st = hparams_begin_layers(&c->raw, p, err);
+    for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(c, o, &hparam_rows[i], err);
+    return st;
 }
 
-// ---- rope scaling ---------------------------------------------------------------------------------------------------
+// ---- what is said in other ways -------------------------------------------------------------------------------------
 
-static rn_status read_llama3(struct hf_config *c, rn_error *err) {
-    const struct raw_hparams *raw = &c->raw;
-    if (raw->low_freq == 0 || raw->high_freq == 0)
-        return fail(err, RN_E_FORMAT, "member %s: llama3 needs low_freq_factor and high_freq_factor",
-                    raw->rope_object);
-    if (raw->high_freq <= raw->low_freq)
-        return fail(err, RN_E_FORMAT, "%s: %g is not above low_freq_factor, %g",
-                    hparam_name_of(raw, "rope.high_freq_factor").text, (double)raw->high_freq, (double)raw->low_freq);
-    const int32_t n_ctx_orig = raw->hp.rope_n_ctx_orig ? raw->hp.rope_n_ctx_orig : raw->hp.n_ctx_train;
-    c->llama3 = (struct llama3_rope){true, raw->hp.rope_factor, raw->low_freq, raw->high_freq, n_ctx_orig};
-    return RN_OK;
-}
-
-static rn_status read_rope_type(struct hf_config *c, const struct json_node *rope, rn_error *err) {
-    static const struct {
-        const char *name;
-        enum rope_scaling scaling;
-        bool has_factor, is_llama3;
-    } types[] = {{"default", ROPE_SCALING_NONE},
-                 {"linear", ROPE_SCALING_LINEAR, true},
-                 {"yarn", ROPE_SCALING_YARN, true},
-                 {"llama3", ROPE_SCALING_NONE, true, true}};
-    const struct json_node *type, *truncate = json_member(rope, "truncate");
-    rn_status st = get_string(rope, json_member(rope, "rope_type") ? "rope_type" : "type", &type, err);
-    if (st != RN_OK) return fail_in(err, st, "member %s", c->raw.rope_object);
-    size_t i = 0, n = sizeof types / sizeof *types;
-    while (type && i < n && !json_is(type, types[i].name)) i++;
-    if (i == n)
+static rn_status read_routing(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    struct hparams *hp = &c->raw.hp;
+    const struct json_node *score, *method, *block = json_member(root, "enable_moe_block");
+    bool has_block = true;
+    rn_status st = config_string(root, "scoring_func", &score, err);
+    if (st == RN_OK) st = config_string(root, "topk_method", &method, err);
+    if (st == RN_OK && block) st = json_bool(block, &has_block, err);
+    if (st != RN_OK) return st;
+    if (!has_block) hp->n_expert = hp->n_expert_used = 0;
+    if (c->arch->gating) hp->expert_gating = c->arch->gating;
+    if (score && !json_is(score, "sigmoid") && !json_is(score, "softmax"))
+        return fail(err, RN_E_UNSUPPORTED, "member scoring_func: \"%.*s\" is not supported; softmax and sigmoid are",
+                    config_shown(score), score->text);
+    if (score) hp->expert_gating = json_is(score, "sigmoid") ? EXPERT_GATING_SIGMOID : EXPERT_GATING_SOFTMAX;
+    const bool in_groups = method ? json_is(method, "group_limited_greedy") || json_is(method, "noaux_tc")
+                                  : hp->expert_gating == EXPERT_GATING_SIGMOID;
+    if (method && !in_groups && !json_is(method, "greedy"))
         return fail(err, RN_E_UNSUPPORTED,
-                    "member %s.rope_type: \"%.*s\" is not supported; default, linear, llama3 and yarn are",
-                    c->raw.rope_object, shown(type), type->text);
-    if (types[i].has_factor && c->raw.hp.rope_factor == 0)
-        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(&c->raw, "rope.factor").text);
-    c->raw.hp.rope_scaling = types[i].scaling;
-    if (types[i].scaling == ROPE_SCALING_YARN && truncate) {
-        bool rounded;
-        if ((st = json_bool(truncate, &rounded, err)) != RN_OK)
-            return fail_in(err, st, "member %s.truncate", c->raw.rope_object);
-        c->raw.hp.rope_exact_ramp = !rounded;
-    }
-    return types[i].is_llama3 ? read_llama3(c, err) : RN_OK;
+                    "member topk_method: \"%.*s\" is not supported; greedy, group_limited_greedy and noaux_tc are",
+                    config_shown(method), method->text);
+    if (!in_groups) hp->n_expert_group = hp->n_expert_group_used = 0;
+    return RN_OK;
 }
 
-rn_status config_read(struct hf_config *c, const struct json_tree *text, rn_error *err) {
-    const struct json_node *root = &text->nodes[0], *rope;
+// n_ff where it is made of what is said.
+static void derive_widths(struct hf_config *c) {
+    struct raw_hparams *raw = &c->raw;
+    struct hparams *hp = &raw->hp;
+    if (raw->ff_adjusted) { // lfm2: modeling_lfm2.py, as Llama's first code had it
+        double n = (double)(2 * (int64_t)hp->n_ff / 3);
+        if (raw->ff_multiplier != 0) n = (double)(int64_t)((double)raw->ff_multiplier * n);
+        const int64_t of = raw->ff_multiple ? raw->ff_multiple : 1, up = ((int64_t)n + of - 1) / of * of;
+        const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff))->max;
+        hp->n_ff = (int32_t)(up < max ? up : max);
+    }
+    // granite: without experts the part that every token takes is all there is
+    if (raw->facts->logit_divisor && hp->n_expert == 0 && hp->n_ff_shared != 0) hp->n_ff = hp->n_ff_shared;
+}
+
+// Llama 4 norms queries and keys but for its largest model, which files tell by its number of experts.
+static rn_status check_llama4(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+    enum { OF_MAVERICK = 128 };
+    const struct json_node *v = json_member(root, "use_qk_norm");
+    bool norms = true, tunes = true;
+    if (!c->raw.facts->swa_is_chunk) return RN_OK;
+    rn_status st = v ? json_bool(v, &norms, err) : RN_OK;
+    if (st == RN_OK && (v = json_member(root, "attn_temperature_tuning"))) tunes = v->kind != JSON_FALSE;
+    if (st != RN_OK) return fail_in(err, st, "member use_qk_norm");
+    if (norms == (c->raw.hp.n_expert == OF_MAVERICK))
+        return fail(err, RN_E_UNSUPPORTED, "member use_qk_norm: %s, with %" PRId32 " experts, is not supported",
+                    norms ? "true" : "false", c->raw.hp.n_expert);
+    return tunes ? RN_OK : fail(err, RN_E_UNSUPPORTED, "member attn_temperature_tuning: false is not supported; true is");
+}
+
+// Rows that are laid out anew for interleaved rotation are so as a whole head.
+static rn_status check_partial(const struct hf_config *c, rn_error *err) {
+    if (c->raw.partial_rotary == 0 || c->raw.partial_rotary == 1) return RN_OK;
+    for (size_t i = 0; i < c->arch->n_tensors; i++)
+        if (c->arch->tensors[i].form == HF_QUERIES_INTERLEAVED)
+            return fail(err, RN_E_UNSUPPORTED, "%s: %g is not supported; 1 is",
+                        hparam_name_at(&c->raw, AT(partial_rotary)).text, (double)c->raw.partial_rotary);
+    return RN_OK;
+}
+
+rn_status config_read(struct hf_config *c, const struct json_tree *text, struct package *p, rn_error *err) {
+    struct objects o = {.root = &text->nodes[0]};
     *c = (struct hf_config){.raw = {.source = HPARAMS_CONFIG, .hp = {.file_type = "model"}}};
-    if (root->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
-    rn_status st = read_arch(c, root, err);
-    if (st == RN_OK) st = refuse_unknown_ways(root, err);
-    if (st == RN_OK) st = read_flags(c, root, err);
-    if (st == RN_OK) st = find_rope(c, root, &rope, err);
-    for (size_t i = 0; st == RN_OK && i < hparam_n_rows; i++) st = read_row(c, root, rope, &hparam_rows[i], err);
-    if (st == RN_OK) st = read_rope_type(c, rope, err);
-    return st == RN_OK ? hparams_check(&c->raw, err) : st;
+    if (o.root->kind != JSON_OBJECT)
+        return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(o.root));
+    rn_status st = read_arch(c, o.root, err);
+    if (st != RN_OK) return st;
+    hparams_begin(&c->raw);
+    st = config_refuse_ways(c, o.root, err);
+    if (st == RN_OK) st = read_traits(c, o.root, err);
+    if (st == RN_OK) st = config_find_rope(c, o.root, &o.rope, &o.rope_swa, err);
+    if (st == RN_OK) st = read_table(c, &o, p, err);
+    if (st == RN_OK) st = read_routing(c, o.root, err);
+    if (st == RN_OK) st = check_llama4(c, o.root, err);
+    if (st == RN_OK) st = config_read_overrides(c, o.root, err);
+    if (st == RN_OK) st = config_read_rope(c, o.rope, o.rope_swa, p, err);
+    if (st == RN_OK) st = check_partial(c, err);
+    if (st == RN_OK) st = config_read_layers(c, o.root, err);
+    if (st != RN_OK) return st;
+    derive_widths(c);
+    st = hparams_check(&c->raw, err);
+    if (st == RN_OK) st = derive_traits(c, o.root, err);
+    return st == RN_OK ? hparams_fill_layers(&c->raw, err) : st;
 }
 
 // ---- end tokens -----------------------------------------------------------------------------------------------------

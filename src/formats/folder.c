@@ -77,7 +77,7 @@ static rn_status read_config(const struct folder *f, struct hf_config *c, rn_err
         st = fail(err, RN_E_IO, "%s: is a directory without a %s, so no model folder", package_shown_path(f->path),
                   config_name);
     else if (st == RN_OK)
-        st = package_in_file(file.path, config_read(c, &tree, err), err);
+        st = package_in_file(file.path, config_read(c, &tree, f->p, err), err);
     json_free(&tree);
     package_file_close(&file);
     return st;
@@ -215,7 +215,6 @@ static rn_status describe(const struct folder *f, const struct hf_config *c, rn_
 rn_status folder_load(const struct folder *f, const struct package_options *o, rn_error *err) {
     struct hf_config c;
     rn_status st = read_config(f, &c, err);
-    if (st == RN_OK) st = hparams_fill_layers(&c.raw, f->p, err);
     if (st == RN_OK) st = read_weights(f, &c, o, err);
     if (st == RN_OK) st = package_folder_vocab(f, err);
     if (st == RN_OK) st = package_in_file(f->path, hparams_check_vocab(&c.raw, f->p, err), err);

@@ -1,90 +1,95 @@
-// formats/hf_names.c - the tables of architectures and tensor names; see hf_names.h.
+// formats/hf_names.c - looks up architectures and tensors by name; see hf_names.h.
 #include "formats/hf_names.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define LAYER "model.layers.%d."
+static const struct hf_arch_list *const lists[] = {&hf_archs_dense, &hf_archs_older, &hf_archs_experts,
+                                                   &hf_archs_states, &hf_archs_gemma4};
 
-// Llama (Touvron et al. 2023) as transformers names its parts. Rotation: half-split there, interleaved in GGUF.
-static const struct hf_tensor_row llama_tensors[] = {
-    {"model.embed_tokens.weight", "token_embd.weight"},
-    {"model.norm.weight", "output_norm.weight"},
-    {"lm_head.weight", "output.weight", HF_UNTIED},
-    {LAYER "input_layernorm.weight", "blk.%d.attn_norm.weight"},
-    {LAYER "self_attn.q_proj.weight", "blk.%d.attn_q.weight", HF_ALWAYS, HF_ROWS_OF_QUERIES},
-    {LAYER "self_attn.k_proj.weight", "blk.%d.attn_k.weight", HF_ALWAYS, HF_ROWS_OF_KEYS},
-    {LAYER "self_attn.v_proj.weight", "blk.%d.attn_v.weight"},
-    {LAYER "self_attn.o_proj.weight", "blk.%d.attn_output.weight"},
-    {LAYER "self_attn.q_proj.bias", "blk.%d.attn_q.bias", HF_ATTENTION_BIAS, HF_ROWS_OF_QUERIES},
-    {LAYER "self_attn.k_proj.bias", "blk.%d.attn_k.bias", HF_ATTENTION_BIAS, HF_ROWS_OF_KEYS},
-    {LAYER "self_attn.v_proj.bias", "blk.%d.attn_v.bias", HF_ATTENTION_BIAS},
-    {LAYER "self_attn.o_proj.bias", "blk.%d.attn_output.bias", HF_ATTENTION_BIAS},
-    {LAYER "post_attention_layernorm.weight", "blk.%d.ffn_norm.weight"},
-    {LAYER "mlp.gate_proj.weight", "blk.%d.ffn_gate.weight"},
-    {LAYER "mlp.up_proj.weight", "blk.%d.ffn_up.weight"},
-    {LAYER "mlp.down_proj.weight", "blk.%d.ffn_down.weight"},
-    {LAYER "mlp.gate_proj.bias", "blk.%d.ffn_gate.bias", HF_MLP_BIAS},
-    {LAYER "mlp.up_proj.bias", "blk.%d.ffn_up.bias", HF_MLP_BIAS},
-    {LAYER "mlp.down_proj.bias", "blk.%d.ffn_down.bias", HF_MLP_BIAS},
-    {LAYER "self_attn.rotary_emb.inv_freq", NULL}, // frequencies that old checkpoints wrote out
-};
-
-#define TENSORS(list) list, sizeof(list) / sizeof *(list)
-static const struct hf_arch archs[] = {
-    {"LlamaForCausalLM", "llama", "llama", TENSORS(llama_tensors)},
-};
-enum { N_ARCHS = sizeof archs / sizeof *archs };
+const struct hf_arch *hf_arch_at(size_t i) {
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        if (i < lists[k]->n) return &lists[k]->archs[i];
+        i -= lists[k]->n;
+    }
+    return NULL;
+}
 
 static bool is(const char *s, const char *name, size_t n) { return strlen(s) == n && memcmp(s, name, n) == 0; }
 
 const struct hf_arch *hf_arch_by_class(const char *name, size_t n) {
-    for (int i = 0; i < N_ARCHS; i++)
-        if (is(archs[i].class_name, name, n)) return &archs[i];
-    return NULL;
+    const struct hf_arch *a;
+    size_t i = 0;
+    while ((a = hf_arch_at(i++)) && !is(a->class_name, name, n)) continue;
+    return a;
 }
 
 const struct hf_arch *hf_arch_by_type(const char *name, size_t n) {
-    for (int i = 0; i < N_ARCHS; i++)
-        if (is(archs[i].model_type, name, n)) return &archs[i];
-    return NULL;
+    const struct hf_arch *a;
+    size_t i = 0;
+    while ((a = hf_arch_at(i++)) && !is(a->model_type, name, n)) continue;
+    return a;
 }
 
-const char *hf_arch_list(void) { return "LlamaForCausalLM"; }
+const struct hf_trait hf_traits[] = {
+    {"tie_word_embeddings", NULL, HF_UNTIED, true},
+    {"use_qkv_bias", "stablelm", HF_ATTENTION_BIAS},
+    {"attention_bias", NULL, HF_ATTENTION_BIAS},
+    {"mlp_bias", NULL, HF_MLP_BIAS},
+    {"bias", "falcon", HF_BIAS},
+    {"use_bias", NULL, HF_BIAS},
+    {"use_qk_norm", NULL, HF_QK_NORM},
+    {"attention_k_eq_v", NULL, HF_KEYS_ARE_VALUES},
+};
+const size_t hf_n_traits = sizeof hf_traits / sizeof *hf_traits;
 
-// The layer's number as it is written without leading zeros. NULL: none here; else what follows it.
-static const char *read_layer(const char *s, int32_t *layer) {
-    *layer = 0;
+// A number as it is written without leading zeros. NULL: none here; else what follows it.
+static const char *read_number(const char *s, int32_t *n) {
+    *n = 0;
     if (s[0] == '0') return s + 1;
     const char *from = s;
-    for (; *s >= '0' && *s <= '9' && s - from < 6; s++) *layer = *layer * 10 + (*s - '0');
+    for (; *s >= '0' && *s <= '9' && s - from < 6; s++) *n = *n * 10 + (*s - '0');
     return s == from ? NULL : s;
 }
 
 bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->name, "%d") != NULL; }
 
-static bool matches(const struct hf_tensor_row *row, const char *name, int32_t *layer) {
-    const char *at = strstr(row->name, "%d");
+// A pattern that ends in "*" is of every name that begins so.
+static bool matches(const char *pattern, const char *name, int32_t *layer) {
     *layer = -1;
-    if (!at) return strcmp(row->name, name) == 0;
-    const size_t n = (size_t)(at - row->name);
-    if (strncmp(name, row->name, n) != 0) return false;
-    const char *rest = read_layer(name + n, layer);
-    return rest && strcmp(rest, at + 2) == 0;
+    while (*pattern) {
+        int32_t n;
+        if (*pattern == '*') return true;
+        if (*pattern != '%') {
+            if (*pattern++ != *name++) return false;
+            continue;
+        }
+        name = read_number(name, &n);
+        if (!name) return false;
+        if (pattern[1] == 'd') *layer = n;
+        pattern += 2;
+    }
+    return *name == 0;
 }
 
 const struct hf_tensor_row *hf_find_tensor(const struct hf_arch *a, const char *name, int32_t *layer) {
     for (size_t i = 0; i < a->n_tensors; i++)
-        if (matches(&a->tensors[i], name, layer)) return &a->tensors[i];
+        if (matches(a->tensors[i].name, name, layer)) return &a->tensors[i];
     return NULL;
 }
 
-struct hf_name hf_name_of(const char *pattern, int32_t layer) {
-    const char *at = strstr(pattern, "%d");
+struct hf_name hf_name_of(const char *pattern, int32_t layer, int32_t expert) {
     struct hf_name n;
-    if (at)
-        snprintf(n.text, sizeof n.text, "%.*s%" PRId32 "%s", (int)(at - pattern), pattern, layer, at + 2);
-    else
-        snprintf(n.text, sizeof n.text, "%s", pattern);
+    size_t at = 0;
+    for (; *pattern && at + 1 < sizeof n.text; pattern++) {
+        if (*pattern != '%') {
+            n.text[at++] = *pattern;
+            continue;
+        }
+        pattern++;
+        const int written = snprintf(n.text + at, sizeof n.text - at, "%" PRId32, *pattern == 'd' ? layer : expert);
+        at += (size_t)written < sizeof n.text - at ? (size_t)written : sizeof n.text - at - 1;
+    }
+    n.text[at] = 0;
     return n;
 }

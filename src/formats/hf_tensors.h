@@ -1,9 +1,8 @@
-// formats/hf_tensors.h - a folder's tensors under GGUF's names and in GGUF's row order, so that all that follows knows one form.
+// formats/hf_tensors.h - a folder's tensors under GGUF's names and in GGUF's forms, so that all that follows knows one form.
 //
-// Rows of queries and keys (weights and biases) are laid out as GGUF files of the Llama family have them: the rotation of
-// transformers pairs element i of a head with element i + d/2, GGUF's pairs 2i with 2i + 1. Row (h, j, i) of [heads, 2, d/2]
-// becomes row (h, i, j). These tensors are copies in memory of the package; everything else stays in the mapped file.
-// Llama 3's rope scaling becomes the tensor of factors that converters write, rope_freqs.weight.
+// Each row of the architecture's table (hf_names.h) makes a tensor, or one of each layer. What a form leaves as it lies stays in the
+// mapped file; the rest are copies in memory of the package. Rope scaled by a factor for each pair becomes the tensors of factors
+// that converters write: rope_freqs.weight, rope_factors_short.weight and rope_factors_long.weight.
 #ifndef RN_FORMATS_HF_TENSORS_H
 #define RN_FORMATS_HF_TENSORS_H
 
@@ -15,6 +14,11 @@
 // they name the tensor as the folder does.
 rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards,
                          rn_error *err);
+
+// rope_factors.c: the tensors of factors that config.json asks for, at most HF_MAX_FACTOR_TENSORS; their bytes as made tensors.
+enum { HF_MAX_FACTOR_TENSORS = 2 };
+bool hf_rope_bytes(const struct hf_config *c, size_t *out); // false: overflow
+rn_status hf_add_rope_factors(struct package *p, const struct hf_config *c, rn_error *err);
 
 // What the frequency of each pair is divided by. out: [n_rot / 2].
 void llama3_rope_factors(const struct llama3_rope *r, float theta, int32_t n_rot, float *out);

@@ -76,6 +76,7 @@ struct hparams {
     // g(m) = 1 + 0.1 * m * ln(rope_factor), 1 for factors up to 1.
     float rope_attn_factor; // 1: none
     float rope_mscale, rope_mscale_all;
+    int32_t rope_sections[4]; // pairs that turn by each coordinate of a picture's rows (time, height, width, a further one); 0: none
     int32_t n_swa;   // attention window of LAYER_SWA layers, the position itself included; 0: none
     int32_t n_chunk; // LAYER_SWA layers attend within chunks of this many positions; 0: by n_swa
     // Factors; 0 where the architecture has none of the kind, which for the scales means 1.

@@ -59,7 +59,9 @@ static const struct number numbers[] = {
     {"rope factor NaN", "llama.rope.scaling.factor", GB_F64, NAN, "nan is outside"},
     {"old rope factor negative", "llama.rope.scale_linear", GB_F64, -4, "-4 is outside"},
     {"yarn context 0", "llama.rope.scaling.original_context_length", GB_I64, 0, "0 is outside 1..268435456"},
-    {"window 0", "llama.attention.sliding_window", GB_I64, 0, "key llama.attention.sliding_window: 0 is outside"},
+    {"window 0: none", "llama.attention.sliding_window", GB_I64, 0, NULL},
+    {"window negative", "llama.attention.sliding_window", GB_I64, -1,
+     "key llama.attention.sliding_window: -1 is outside 0..268435456"},
     {"values longer than keys", "llama.attention.value_length", GB_I64, 16,
      "key llama.attention.value_length: 16, where keys have 8: both must be equal"},
     {"key length 0", "llama.attention.key_length", GB_I64, 0, "0 is outside 1..4096"},
@@ -126,11 +128,14 @@ static void layers_array(struct gguf_builder *b) { heads_array(b, "llama.block_c
 static void heads_4_2(struct gguf_builder *b) {
     heads_array(b, "llama.attention.head_count", (const int32_t[]){4, 2}, 2);
 }
+static void heads_4_1(struct gguf_builder *b) {
+    heads_array(b, "llama.attention.head_count", (const int32_t[]){4, 1}, 2);
+}
 static void heads_4_4(struct gguf_builder *b) {
     heads_array(b, "llama.attention.head_count", (const int32_t[]){4, 4}, 2);
 }
 
-TEST(item_11_numbers_for_each_layer_must_be_one_for_each_and_equal) {
+TEST(item_11_numbers_for_each_layer_must_be_one_for_each) {
     static const struct bad_gguf rows[] = {
         {"two for one layer", "llama.attention.head_count", heads_2_for_1, NULL,
          "key llama.attention.head_count: 2 values for 1 layers"},
@@ -145,8 +150,9 @@ TEST(item_11_numbers_for_each_layer_must_be_one_for_each_and_equal) {
     check_bad_gguf(&sound, rows, N(rows), NULL);
 
     static const struct bad_gguf rows_of_two[] = {
-        {"layers that differ", "llama.attention.head_count", heads_4_2, NULL,
-         "key llama.attention.head_count: layers that differ (4, 2) are not supported"},
+        {"layers that differ", "llama.attention.head_count", heads_4_2, NULL, NULL},
+        {"a layer with too few", "llama.attention.head_count", heads_4_1, NULL,
+         "key llama.attention.head_count_kv: layer 1: 2 does not divide the number of heads, 1"},
         {"layers that do not", "llama.attention.head_count", heads_4_4, NULL, NULL},
     };
     struct tiny_model two_layers = sound;
@@ -160,7 +166,8 @@ static void arch_64(struct gguf_builder *b) {
     memset(name, 'a', 64);
     gb_str(b, "general.architecture", name);
 }
-static void scaling_unknown(struct gguf_builder *b) { gb_str(b, "llama.rope.scaling.type", "longrope"); }
+static void scaling_unknown(struct gguf_builder *b) { gb_str(b, "llama.rope.scaling.type", "dynamic"); }
+static void longrope_alone(struct gguf_builder *b) { gb_str(b, "llama.rope.scaling.type", "longrope"); }
 static void scaling_yarn(struct gguf_builder *b) { gb_str(b, "llama.rope.scaling.type", "yarn"); }
 static void yarn_slow_before_fast(struct gguf_builder *b) {
     scaling_yarn(b);
@@ -198,7 +205,9 @@ TEST(item_11_names_and_tensors_that_contradict_the_numbers_are_refused) {
          "key general.architecture: a name of 0 bytes: 1..63"},
         {"architecture of 64 bytes", "general.architecture", arch_64, NULL, "a name of 64 bytes: 1..63"},
         {"rope scaling unknown", NULL, scaling_unknown, NULL,
-         "key llama.rope.scaling.type: \"longrope\" is not known; none, linear and yarn are"},
+         "key llama.rope.scaling.type: \"dynamic\" is not known; none, linear, yarn and longrope are"},
+        {"longrope without its factors", NULL, longrope_alone, NULL,
+         "tensor rope_factors_short.weight: missing, where longrope needs it"},
         {"rope scaling known", NULL, scaling_yarn, NULL, NULL},
         {"yarn: slow before fast", NULL, yarn_slow_before_fast, NULL,
          "key llama.rope.scaling.yarn_beta_fast: 1 is below beta_slow, 2"},
