@@ -25,11 +25,9 @@
 
 // The slots of a set: ACT_FNS(prefix_activate), ACT_FNS(prefix_activate_mul).
 #define ACT_FNS(of)                                                                                                  \
-    {                                                                                                                \
-        [ACT_FN_SILU] = of##_silu, [ACT_FN_GELU] = of##_gelu, [ACT_FN_GELU_TANH] = of##_gelu_tanh,                   \
-        [ACT_FN_GELU_QUICK] = of##_gelu_quick, [ACT_FN_RELU] = of##_relu,                                            \
-        [ACT_FN_RELU_SQUARED] = of##_relu_squared, [ACT_FN_SIGMOID] = of##_sigmoid,                                  \
-        [ACT_FN_SOFTPLUS] = of##_softplus                                                                            \
-    }
+    {[ACT_FN_SILU] = of##_silu,           [ACT_FN_GELU] = of##_gelu,                                                 \
+     [ACT_FN_GELU_TANH] = of##_gelu_tanh, [ACT_FN_GELU_QUICK] = of##_gelu_quick,                                     \
+     [ACT_FN_RELU] = of##_relu,           [ACT_FN_RELU_SQUARED] = of##_relu_squared,                                 \
+     [ACT_FN_SIGMOID] = of##_sigmoid,     [ACT_FN_SOFTPLUS] = of##_softplus}
 
 #endif

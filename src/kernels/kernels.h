@@ -179,12 +179,12 @@ struct kernel_set {
     void (*rms_norm)(const float *x, const float *w, size_t n, float eps, float *y);
     // y = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + bias; w, bias NULL: without.
     void (*layer_norm)(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
-    void (*softmax)(float *x, size_t n);                           // in place
-    void (*add)(float *y, const float *x, size_t n);               // y += x
+    void (*softmax)(float *x, size_t n);                             // in place
+    void (*add)(float *y, const float *x, size_t n);                 // y += x
     void (*add_scaled)(float *y, const float *x, float s, size_t n); // y = fmaf(s, x, y)
-    void (*scale)(float *y, float s, size_t n);                    // y *= s
-    void (*mul)(float *y, const float *x, size_t n);               // y *= x
-    void (*softcap)(float *y, float cap, size_t n);                // y = cap * tanh(y / cap)
+    void (*scale)(float *y, float s, size_t n);                      // y *= s
+    void (*mul)(float *y, const float *x, size_t n);                 // y *= x
+    void (*softcap)(float *y, float cap, size_t n);                  // y = cap * tanh(y / cap)
     void (*activate[ACT_N_FNS])(const float *x, size_t n, float *y); // y = f(x)
     void (*activate_mul[ACT_N_FNS])(const float *gate, const float *up, size_t n, float *y); // y = f(gate) * up
     // y = (u + 1) * (g * sigmoid(alpha * g)), g = min(gate, limit), u = up held to [-limit, limit]; limit >= 0.

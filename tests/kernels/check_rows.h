@@ -10,9 +10,7 @@ struct row_call {
 };
 typedef void (*row_fn)(const struct kernel_set *set, const struct row_call *c);
 
-static void call_max(const struct kernel_set *set, const struct row_call *c) {
-    c->out[0] = set->row.max(c->x, c->n);
-}
+static void call_max(const struct kernel_set *set, const struct row_call *c) { c->out[0] = set->row.max(c->x, c->n); }
 static void call_sum_squares(const struct kernel_set *set, const struct row_call *c) {
     c->out[0] = set->row.sum_squares(c->x, c->n);
 }
@@ -33,24 +31,14 @@ static void call_rms_norm(const struct kernel_set *set, const struct row_call *c
 static void call_layer_norm(const struct kernel_set *set, const struct row_call *c) {
     set->layer_norm(c->x, c->which & 1 ? c->w : NULL, c->which & 2 ? c->v : NULL, c->n, 1e-5f, c->out);
 }
-static void call_softmax(const struct kernel_set *set, const struct row_call *c) {
-    set->softmax(c->out, c->n);
-}
-static void call_add(const struct kernel_set *set, const struct row_call *c) {
-    set->add(c->out, c->w, c->n);
-}
+static void call_softmax(const struct kernel_set *set, const struct row_call *c) { set->softmax(c->out, c->n); }
+static void call_add(const struct kernel_set *set, const struct row_call *c) { set->add(c->out, c->w, c->n); }
 static void call_add_scaled(const struct kernel_set *set, const struct row_call *c) {
     set->add_scaled(c->out, c->w, c->t, c->n);
 }
-static void call_scale(const struct kernel_set *set, const struct row_call *c) {
-    set->scale(c->out, c->t, c->n);
-}
-static void call_mul(const struct kernel_set *set, const struct row_call *c) {
-    set->mul(c->out, c->w, c->n);
-}
-static void call_softcap(const struct kernel_set *set, const struct row_call *c) {
-    set->softcap(c->out, c->t, c->n);
-}
+static void call_scale(const struct kernel_set *set, const struct row_call *c) { set->scale(c->out, c->t, c->n); }
+static void call_mul(const struct kernel_set *set, const struct row_call *c) { set->mul(c->out, c->w, c->n); }
+static void call_softcap(const struct kernel_set *set, const struct row_call *c) { set->softcap(c->out, c->t, c->n); }
 static void call_activate(const struct kernel_set *set, const struct row_call *c) {
     set->activate[c->which](c->x, c->n, c->out);
 }
@@ -152,7 +140,7 @@ static void check_functions(const struct kernel_set *set) {
         for (uint64_t u = 0; u <= UINT32_MAX; u += step * N) {
             struct output x = output_new(4 * N), got = output_new(4 * N), want = output_new(4 * N);
             float *const from = (float *)(void *)x.data, *const to[2] = {(float *)(void *)got.data,
-                                                                       (float *)(void *)want.data};
+                                                                         (float *)(void *)want.data};
             for (size_t i = 0; i < N; i++) from[i] = f32_from_bits((uint32_t)(u + step * i));
             for (int i = 0; i < 2; i++) {
                 const struct kernel_set *const k = i ? ref : set;

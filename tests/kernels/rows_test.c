@@ -16,7 +16,9 @@ static float noise(uint64_t i, uint64_t seed) { return (float)(hash_u64(i, seed)
 
 static double silu(double x) { return x / (1 + exp(-x)); }
 static double gelu(double x) { return 0.5 * x * erfc(-x / sqrt(2)); }
-static double gelu_tanh(double x) { return silu(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)) / (2 * sqrt(2 / M_PI) * (1 + 0.044715 * x * x)); }
+static double gelu_tanh(double x) {
+    return silu(2 * sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)) / (2 * sqrt(2 / M_PI) * (1 + 0.044715 * x * x));
+}
 static double gelu_quick(double x) { return x / (1 + exp(-1.702 * x)); }
 static double relu(double x) { return x < 0 ? 0 : x; }
 static double relu_squared(double x) { return relu(x) * relu(x); }
@@ -35,8 +37,8 @@ static const struct {
     [ACT_FN_GELU_QUICK] = {"gelu_quick", gelu_quick, 2.5, 0},
     [ACT_FN_RELU] = {"relu", relu, 0, 0},
     [ACT_FN_RELU_SQUARED] = {"relu_squared", relu_squared, 0, 1},
-    [ACT_FN_SIGMOID] = {"sigmoid", sigmoid, 0, 5},
-    [ACT_FN_SOFTPLUS] = {"softplus", softplus, 0, 5},
+    [ACT_FN_SIGMOID] = {"sigmoid", sigmoid, 0, 3},
+    [ACT_FN_SOFTPLUS] = {"softplus", softplus, 0, 3},
 };
 
 TEST(activation_functions_are_within_their_bounds_of_the_exact_value) {
@@ -112,7 +114,8 @@ TEST(a_gate_times_another_row_is_the_function_and_then_the_product) {
 }
 
 TEST(swiglu_oai_holds_its_inputs_to_the_limit_and_is_within_its_bound) {
-    static const float edges[] = {-1e30f, -8, -7.0000005f, -7, -6.9999995f, -1, 0, 1, 6.9999995f, 7, 7.0000005f, 8, 1e30f};
+    static const float edges[] = {-1e30f, -8,         -7.0000005f, -7,         -6.9999995f, -1,   0,
+                                  1,      6.9999995f, 7,           7.0000005f, 8,           1e30f};
     enum { N = sizeof edges / sizeof *edges };
     const fp_mode mode = fp_mode_enter();
     for (size_t i = 0; i < N; i++)
@@ -124,7 +127,7 @@ TEST(swiglu_oai_holds_its_inputs_to_the_limit_and_is_within_its_bound) {
             check_note("gate %g up %g: %g, exact %g", (double)edges[i], (double)edges[j], (double)y, exact);
             // The bound of silu times a rounded factor; two more roundings.
             CHECK(fabs((double)y - exact) <= (2.5 + 2) * u * fabs(up + 1) * fabs(g));
-            CHECK(g > -8 || y == 0);
+            CHECK(g >= -8 || y == 0);
         }
     float y, limit = 7, nan = NAN;
     kernel_set_get(CPU_REF)->swiglu_oai(&nan, &limit, 1, 1.702f, 7, &y);

@@ -24,9 +24,7 @@ ALWAYS_INLINE __m256 gelu_tanh(__m256 x) {
 }
 
 // Not by a maximum, whose answer for NaN and for the zeros depends on the order of its operands.
-ALWAYS_INLINE __m256 relu(__m256 x) {
-    return _mm256_and_ps(x, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NLE_UQ));
-}
+ALWAYS_INLINE __m256 relu(__m256 x) { return _mm256_and_ps(x, _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NLE_UQ)); }
 ALWAYS_INLINE __m256 relu_squared(__m256 x) { return _mm256_mul_ps(relu(x), relu(x)); }
 
 ALWAYS_INLINE __m256 softplus(__m256 x) {
@@ -46,8 +44,7 @@ ALWAYS_INLINE __m256 softplus(__m256 x) {
         for (; i + 8 <= n; i += 8)                                                                                   \
             _mm256_storeu_ps(y + i, _mm256_mul_ps(name(_mm256_loadu_ps(gate + i)), _mm256_loadu_ps(up + i)));        \
         if (i < n)                                                                                                   \
-            store_first(y + i, n - i,                                                                                \
-                        _mm256_mul_ps(name(load_first(gate + i, n - i)), load_first(up + i, n - i)));                \
+            store_first(y + i, n - i, _mm256_mul_ps(name(load_first(gate + i, n - i)), load_first(up + i, n - i)));  \
     }
 DEFINE_ACT_FN(silu)
 DEFINE_ACT_FN(gelu)

@@ -8,7 +8,9 @@ ALWAYS_INLINE_512 __m512 times_sigmoid(__m512 x, __m512 scaled) {
     return _mm512_div_ps(x, _mm512_add_ps(_mm512_set1_ps(1), exp_of_lanes(minus(scaled))));
 }
 ALWAYS_INLINE_512 __m512 silu(__m512 x) { return times_sigmoid(x, x); }
-ALWAYS_INLINE_512 __m512 gelu_quick(__m512 x) { return times_sigmoid(x, _mm512_mul_ps(_mm512_set1_ps(GELU_QUICK), x)); }
+ALWAYS_INLINE_512 __m512 gelu_quick(__m512 x) {
+    return times_sigmoid(x, _mm512_mul_ps(_mm512_set1_ps(GELU_QUICK), x));
+}
 ALWAYS_INLINE_512 __m512 sigmoid(__m512 x) { return times_sigmoid(_mm512_set1_ps(1), x); }
 
 ALWAYS_INLINE_512 __m512 half_times_1_plus(__m512 x, __m512 v) {

@@ -44,10 +44,10 @@ ALWAYS_INLINE __m256 log_of_1_to_2(__m256 x) {
     const __m256i u = _mm256_castps_si256(x);
     const __m256i e = _mm256_srai_epi32(_mm256_sub_epi32(u, _mm256_set1_epi32(LOG_SQRT_HALF)), 23);
     const __m256 scaled = _mm256_castsi256_ps(_mm256_sub_epi32(u, _mm256_slli_epi32(e, 23)));
-    const __m256 f = _mm256_sub_ps(scaled, _mm256_set1_ps(1)), n = _mm256_cvtepi32_ps(e), square = _mm256_mul_ps(f, f);
+    const __m256 f = _mm256_sub_ps(scaled, _mm256_set1_ps(1)), n = _mm256_cvtepi32_ps(e),
+                 square = _mm256_mul_ps(f, f);
     const __m256 p = polynomial(f, c, sizeof c / sizeof *c);
-    const __m256 series =
-        _mm256_fmadd_ps(_mm256_mul_ps(p, f), square, _mm256_mul_ps(_mm256_set1_ps(-0.5f), square));
+    const __m256 series = _mm256_fmadd_ps(_mm256_mul_ps(p, f), square, _mm256_mul_ps(_mm256_set1_ps(-0.5f), square));
     const __m256 tail = _mm256_fmadd_ps(n, _mm256_set1_ps(LOG_LN2_LO), series);
     return _mm256_fmadd_ps(n, _mm256_set1_ps(LOG_LN2_HI), _mm256_add_ps(f, tail));
 }

@@ -44,10 +44,10 @@ ALWAYS_INLINE_512 __m512 log_of_1_to_2(__m512 x) {
     const __m512i u = _mm512_castps_si512(x);
     const __m512i e = _mm512_srai_epi32(_mm512_sub_epi32(u, _mm512_set1_epi32(LOG_SQRT_HALF)), 23);
     const __m512 scaled = _mm512_castsi512_ps(_mm512_sub_epi32(u, _mm512_slli_epi32(e, 23)));
-    const __m512 f = _mm512_sub_ps(scaled, _mm512_set1_ps(1)), n = _mm512_cvtepi32_ps(e), square = _mm512_mul_ps(f, f);
+    const __m512 f = _mm512_sub_ps(scaled, _mm512_set1_ps(1)), n = _mm512_cvtepi32_ps(e),
+                 square = _mm512_mul_ps(f, f);
     const __m512 p = polynomial(f, c, sizeof c / sizeof *c);
-    const __m512 series =
-        _mm512_fmadd_ps(_mm512_mul_ps(p, f), square, _mm512_mul_ps(_mm512_set1_ps(-0.5f), square));
+    const __m512 series = _mm512_fmadd_ps(_mm512_mul_ps(p, f), square, _mm512_mul_ps(_mm512_set1_ps(-0.5f), square));
     const __m512 tail = _mm512_fmadd_ps(n, _mm512_set1_ps(LOG_LN2_LO), series);
     return _mm512_fmadd_ps(n, _mm512_set1_ps(LOG_LN2_HI), _mm512_add_ps(f, tail));
 }
