@@ -19,17 +19,22 @@
 
 struct file_map;
 
-// A weight matrix as the file holds it: n_out rows of k elements; n_slices of them one behind the other (1: but one).
+// A weight matrix as the file holds it: n_out rows of k elements; or n_slices of them (experts), slice_bytes from one to the next.
 struct matrix {
     const char *name;
     enum tensor_type type;
     size_t k, n_out, row_bytes;
     const uint8_t *data;
     const struct file_map *file; // that data lies in; NULL: in no file
-    size_t n_slices;
+    size_t n_slices, slice_bytes;
 };
 
 // Heads: `n_part` of them, `stride` floats from one to the next. Where n_part is 1 a row is taken as one.
+//
+// Experts: OP_ROUTE chooses n_used of them for each row and gives each a weight: a row of choices is n_used weights, then the numbers
+// of their experts, as floats, in routing order. A row of a buffer of parts has n_part = n_used parts, each for one of the
+// row's choices, `stride` floats apart (a multiple of 16, all of the buffer's width). In which order parts lie, over all rows of a
+// batch, is the backend's affair: only ops that treat all parts alike (OP_GATE and its kind, OP_ACTIVATE) may stand between those below.
 enum op_kind {
     OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
     OP_EMBED_POS,  // dst[r] = row position of matrix
@@ -46,6 +51,12 @@ enum op_kind {
     OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
     OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
     OP_COPY,       // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
+    OP_ROUTE,       // dst = choices by the router's logits src; vec [n_expert]: added for choosing only, NULL: none
+    OP_SPREAD,      // parts dst = src times the choice's weight; src2: choices
+    OP_EXPERTS,     // parts dst = slice of matrix of the choice's expert . src (+ its row of vec [n_slices][n_out]); src2: choices
+    OP_EXPERTS_SUM, // dst = parts src, each times its weight where is_weighted, added in routing order; src2: choices
+    OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
+    OP_SCALE_BY,    // dst *= src[0]
     OP_GATHER,     // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
@@ -64,6 +75,8 @@ struct op {
     int32_t n_part, stride; // heads of src, of dst where the op has no src
     int32_t at, dst_at, dst_stride; // where in a head of src (else dst) it begins, and in one of dst; dst's heads
     int8_t rope;            // OP_ROPE: which table
+    bool src_parts;         // OP_EXPERTS: src has parts too; else the row is the same for all its experts
+    bool is_weighted;       // OP_EXPERTS_SUM
     bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
 };
 
@@ -98,6 +111,23 @@ struct rope_table {
     float magnitude;       // cosines and sines are multiplied by it; 1 without yarn
 };
 
+// How a router's logits become choices: scores, then the best n_used by score + bias within the best groups, then weights. Ties: the
+// lower number first.
+enum routing_scores {
+    ROUTING_SOFTMAX, // over all experts
+    ROUTING_SIGMOID, // of each
+    ROUTING_LOGITS   // as they are, and softmax over the chosen
+};
+#define ROUTING_MAX_GROUP_BEST 2
+struct routing {
+    enum routing_scores scores;
+    int32_t n_expert, n_used;
+    int32_t n_group, n_group_used; // neighbours, the same number in each group; 1: no groups
+    int32_t group_best;            // a group counts by the sum of so many of its best
+    bool is_normalized;            // weights are divided by their sum
+    float scale;                   // and multiplied by this
+};
+
 struct program {
     const struct op *ops;
     size_t n_ops;
@@ -114,6 +144,7 @@ struct program {
     const struct attention *attention; // [n_layer]
     int32_t n_ropes;
     struct rope_table ropes[PROGRAM_MAX_ROPES];
+    struct routing routing; // n_expert 0: no experts
     int32_t n_groups;
     struct page_group groups[PROGRAM_MAX_GROUPS];
     // Of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none.
@@ -121,5 +152,7 @@ struct program {
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"
+// Is its matrix multiplied with rows, rather than looked up?
+static inline bool op_multiplies(enum op_kind k) { return k == OP_LINEAR || k == OP_EXPERTS; }
 
 #endif

@@ -38,14 +38,21 @@ enum dim {
     DIM_Q_SPREAD,    // queries of all heads, both parts,
     DIM_HEAD_V,      // a head's results
     DIM_O_SPREAD,    // and those of all heads
+    DIM_EXPERTS,
+    DIM_CHOSEN, // experts of a row
+    DIM_CHOICES, // their weights and numbers
+    DIM_FF_EXPERT,
+    DIM_FF_EXPERT_TWICE,
+    DIM_FF_SHARED, // of experts that every row goes to, as one
+    DIM_PARTS_FF,  // rows of n_ff_expert and n_embd for each chosen expert, each padded (backend/program.h)
+    DIM_PARTS_EMBD,
     N_DIMS
 };
 
 // Beside enum layer_flag, from the model's own numbers; .only and .unless may name them.
 enum model_flag {
     MODEL_SEQUENTIAL = 1 << 16, // feed-forward reads what attention has been added to
-    MODEL_QK_NORM = 1 << 17,    // llama4: queries and keys that are rotated are normed
-    MODEL_PLE = 1 << 18         // each layer gets an embedding of its own
+    MODEL_QK_NORM = 1 << 17     // llama4: queries and keys that are rotated are normed
 };
 
 // What a tensor is for.
@@ -102,6 +109,20 @@ enum role {
     ROLE_PLE_OUT,
     ROLE_PLE_POST_NORM,
     ROLE_LAYER_SCALE,
+    ROLE_ROUTER,
+    ROLE_ROUTER_BIAS,
+    ROLE_CHOICE_BIAS,
+    ROLE_GATE_UP_EXPERTS,
+    ROLE_GATE_EXPERTS,
+    ROLE_UP_EXPERTS,
+    ROLE_DOWN_EXPERTS,
+    ROLE_GATE_EXPERTS_BIAS,
+    ROLE_UP_EXPERTS_BIAS,
+    ROLE_DOWN_EXPERTS_BIAS,
+    ROLE_GATE_SHARED,
+    ROLE_UP_SHARED,
+    ROLE_DOWN_SHARED,
+    ROLE_SHARED_GATE,
     N_ROLES
 };
 
@@ -110,8 +131,8 @@ enum role {
 struct tensor_spec {
     enum role role;
     const char *name;        // GGUF's; "%d" stands for the layer in names that have one
-    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices
-    bool as_vector;          // of two dimensions, and bound as a vector of all its rows
+    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
+    bool is_vector;          // bound as one vector, row behind row
     bool optional;           // no error where it is missing; neither is it where its role is bound already
     enum role fallback;      // optional and absent: this role's tensor serves (a tied head)
     uint32_t only, unless;   // enum layer_flag: layers that have it (only 0: all), layers that have it not
@@ -140,6 +161,15 @@ enum buf {
     BUF_PLE_PROJ,
     BUF_PLE,
     BUF_PLE_GATE,
+    BUF_ROUTED,  // the router's logits
+    BUF_CHOICES,
+    BUF_PARTS_IN, // of each chosen expert
+    BUF_PARTS_GATE,
+    BUF_PARTS_UP,
+    BUF_PARTS_DOWN,
+    BUF_GATE_SHARED,
+    BUF_UP_SHARED,
+    BUF_SHARED_GATE,
     BUF_LAST,
     BUF_HIDDEN,
     BUF_LOGITS,
@@ -170,6 +200,7 @@ struct op_spec {
     bool vec_by_head;            // each head has its own part of vec
     enum act_fn fn;
     enum factor factor;
+    bool src_parts, is_weighted; // as in struct op
     enum role factor_role; // a tensor of one number that the factor is multiplied by; ROLE_NONE, or absent: none
     enum role if_role, unless_role; // ROLE_NONE, or: only where this tensor is there, is not there
     uint32_t only, unless;          // enum layer_flag and model_flag, as of tensors

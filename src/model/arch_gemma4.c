@@ -11,9 +11,9 @@
 
 static const struct tensor_spec tensors[] = {
     TENSORS_HEAD,
-    {ROLE_PLE_EMBD, "per_layer_token_embd.weight", DIM_PLE_ALL, DIM_VOCAB, .only = MODEL_PLE},
-    {ROLE_PLE_PROJ, "per_layer_model_proj.weight", DIM_EMBD, DIM_PLE_ALL, .only = MODEL_PLE},
-    {ROLE_PLE_PROJ_NORM, "per_layer_proj_norm.weight", DIM_PLE, .only = MODEL_PLE},
+    {ROLE_PLE_EMBD, "per_layer_token_embd.weight", DIM_PLE_ALL, DIM_VOCAB},
+    {ROLE_PLE_PROJ, "per_layer_model_proj.weight", DIM_EMBD, DIM_PLE_ALL},
+    {ROLE_PLE_PROJ_NORM, "per_layer_proj_norm.weight", DIM_PLE},
     TENSORS_ATTN_NORM,
     {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q},
     {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_SHARED_KV},
@@ -26,26 +26,26 @@ static const struct tensor_spec tensors[] = {
     TENSORS_FFN_NORM,
     TENSORS_FFN_GATED,
     TENSORS_POST_NORMS,
-    {ROLE_PLE_GATE, "blk.%d.inp_gate.weight", DIM_EMBD, DIM_PLE, .only = MODEL_PLE},
-    {ROLE_PLE_OUT, "blk.%d.proj.weight", DIM_PLE, DIM_EMBD, .only = MODEL_PLE},
-    {ROLE_PLE_POST_NORM, "blk.%d.post_norm.weight", DIM_EMBD, .only = MODEL_PLE},
+    {ROLE_PLE_GATE, "blk.%d.inp_gate.weight", DIM_EMBD, DIM_PLE},
+    {ROLE_PLE_OUT, "blk.%d.proj.weight", DIM_PLE, DIM_EMBD},
+    {ROLE_PLE_POST_NORM, "blk.%d.post_norm.weight", DIM_EMBD, .optional = true},
     {ROLE_LAYER_SCALE, "blk.%d.layer_output_scale.weight", DIM_ONE, .optional = true},
 };
 
 // The layers' own embeddings: the token's, and what the model's embedding gives each layer, halfway between both.
 static const struct op_spec begin[] = {
     OPS_EMBED,
-    {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .only = MODEL_PLE},
-    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .only = MODEL_PLE},
-    {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .only = MODEL_PLE},
+    {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .if_role = ROLE_PLE_EMBD},
+    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .if_role = ROLE_PLE_EMBD},
+    {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .if_role = ROLE_PLE_EMBD},
     {OP_RMS_NORM,
      .src = BUF_PLE_PROJ,
      .dst = BUF_PLE_PROJ,
      .vec = ROLE_PLE_PROJ_NORM,
      .heads = DIM_LAYERS,
-     .only = MODEL_PLE},
-    {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .only = MODEL_PLE},
-    {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .only = MODEL_PLE},
+     .if_role = ROLE_PLE_EMBD},
+    {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .if_role = ROLE_PLE_EMBD},
+    {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .if_role = ROLE_PLE_EMBD},
 };
 
 #define OWN_KV .unless = LAYER_SHARED_KV
@@ -68,12 +68,12 @@ static const struct op_spec layer[] = {
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
     // What the layer's own embedding lets through.
-    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .at = DIM_PLE_BEFORE, .only = MODEL_PLE},
-    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .only = MODEL_PLE},
-    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH, .only = MODEL_PLE},
-    {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .only = MODEL_PLE},
-    {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .only = MODEL_PLE},
-    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .only = MODEL_PLE},
+    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
+    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .if_role = ROLE_PLE_GATE},
+    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH, .if_role = ROLE_PLE_GATE},
+    {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .if_role = ROLE_PLE_GATE},
+    {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .if_role = ROLE_PLE_GATE},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .if_role = ROLE_PLE_GATE},
     {OP_SCALE, .dst = BUF_X, .factor_role = ROLE_LAYER_SCALE},
 };
 static const struct op_spec end[] = {OPS_END_RMS};

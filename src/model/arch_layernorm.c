@@ -113,8 +113,8 @@ const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), 
 
 // Layer norms of queries and keys, without bias, each head with its own weight.
 #define TENSORS_QK_NORM_BY_HEAD \
-    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .as_vector = true, .optional = true}, { \
-        ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .as_vector = true, .optional = true \
+    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .is_vector = true, .optional = true}, { \
+        ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .is_vector = true, .optional = true \
     }
 #define QK_NORM_BY_HEAD(buf, role, heads_) \
     {OP_LAYER_NORM, .src = buf, .dst = buf, .vec = role, .vec_by_head = true, .heads = heads_, .if_role = role}

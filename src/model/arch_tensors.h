@@ -58,14 +58,18 @@
 #define TENSORS_QK_NORM_OF_ROWS                                                                                       \
     {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_Q}, {ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_K}
 
-// Feed-forward: up and down, with a gate or without, biases where the file has them.
-#define TENSORS_FFN_PLAIN                                                                                             \
-    {ROLE_UP, "blk.%d.ffn_up.weight", DIM_EMBD, DIM_FF}, {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD},     \
-        {ROLE_UP_BIAS, "blk.%d.ffn_up.bias", DIM_FF, .optional = true},                                               \
-        {ROLE_DOWN_BIAS, "blk.%d.ffn_down.bias", DIM_EMBD, .optional = true}
-#define TENSORS_FFN_GATED                                                                                             \
-    {ROLE_GATE, "blk.%d.ffn_gate.weight", DIM_EMBD, DIM_FF},                                                          \
-        {ROLE_GATE_BIAS, "blk.%d.ffn_gate.bias", DIM_FF, .optional = true}, TENSORS_FFN_PLAIN
+// Feed-forward: up and down, with a gate or without, biases where the file has them. flags: of layers that have none.
+#define TENSORS_FFN_PLAIN_UNLESS(flags)                                                                               \
+    {ROLE_UP, "blk.%d.ffn_up.weight", DIM_EMBD, DIM_FF, .unless = flags},                                             \
+        {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD, .unless = flags},                                     \
+        {ROLE_UP_BIAS, "blk.%d.ffn_up.bias", DIM_FF, .optional = true, .unless = flags},                              \
+        {ROLE_DOWN_BIAS, "blk.%d.ffn_down.bias", DIM_EMBD, .optional = true, .unless = flags}
+#define TENSORS_FFN_GATED_UNLESS(flags)                                                                               \
+    {ROLE_GATE, "blk.%d.ffn_gate.weight", DIM_EMBD, DIM_FF, .unless = flags},                                         \
+        {ROLE_GATE_BIAS, "blk.%d.ffn_gate.bias", DIM_FF, .optional = true, .unless = flags},                          \
+        TENSORS_FFN_PLAIN_UNLESS(flags)
+#define TENSORS_FFN_PLAIN TENSORS_FFN_PLAIN_UNLESS(0)
+#define TENSORS_FFN_GATED TENSORS_FFN_GATED_UNLESS(0)
 // Gate and up in one tensor, the gate's rows first.
 #define TENSORS_FFN_GATED_FUSED                                                                                       \
     {ROLE_GATE_UP,                                                                                                    \
@@ -75,5 +79,48 @@
      .parts = {ROLE_GATE, ROLE_UP},                                                                                   \
      .part_rows = {DIM_FF, DIM_FF}},                                                                                  \
         {ROLE_DOWN, "blk.%d.ffn_down.weight", DIM_FF, DIM_EMBD}
+
+// Mixtures of experts: router and experts, gate and up each its own tensor or in one.
+#define TENSORS_EXPERTS                                                                                               \
+    {ROLE_ROUTER, "blk.%d.ffn_gate_inp.weight", DIM_EMBD, DIM_EXPERTS, .only = LAYER_EXPERTS},                        \
+        {ROLE_GATE_UP_EXPERTS,                                                                                        \
+         "blk.%d.ffn_gate_up_exps.weight",                                                                            \
+         DIM_EMBD,                                                                                                    \
+         DIM_FF_EXPERT_TWICE,                                                                                         \
+         DIM_EXPERTS,                                                                                                 \
+         .optional = true,                                                                                            \
+         .only = LAYER_EXPERTS,                                                                                       \
+         .parts = {ROLE_GATE_EXPERTS, ROLE_UP_EXPERTS},                                                               \
+         .part_rows = {DIM_FF_EXPERT, DIM_FF_EXPERT}},                                                                \
+        {ROLE_GATE_EXPERTS,                                                                                           \
+         "blk.%d.ffn_gate_exps.weight",                                                                               \
+         DIM_EMBD,                                                                                                    \
+         DIM_FF_EXPERT,                                                                                               \
+         DIM_EXPERTS,                                                                                                 \
+         .only = LAYER_EXPERTS},                                                                                      \
+        {ROLE_UP_EXPERTS,                                                                                             \
+         "blk.%d.ffn_up_exps.weight",                                                                                 \
+         DIM_EMBD,                                                                                                    \
+         DIM_FF_EXPERT,                                                                                               \
+         DIM_EXPERTS,                                                                                                 \
+         .only = LAYER_EXPERTS},                                                                                      \
+    {                                                                                                                 \
+        ROLE_DOWN_EXPERTS, "blk.%d.ffn_down_exps.weight", DIM_FF_EXPERT, DIM_EMBD, DIM_EXPERTS, .only = LAYER_EXPERTS \
+    }
+#define TENSOR_EXPERTS_BIAS(role, name, width)                                                                        \
+    {role, name, width, DIM_EXPERTS, .is_vector = true, .only = LAYER_EXPERTS}
+#define TENSORS_EXPERTS_BIASES                                                                                        \
+    {ROLE_ROUTER_BIAS, "blk.%d.ffn_gate_inp.bias", DIM_EXPERTS, .only = LAYER_EXPERTS},                               \
+        TENSOR_EXPERTS_BIAS(ROLE_GATE_EXPERTS_BIAS, "blk.%d.ffn_gate_exps.bias", DIM_FF_EXPERT),                      \
+        TENSOR_EXPERTS_BIAS(ROLE_UP_EXPERTS_BIAS, "blk.%d.ffn_up_exps.bias", DIM_FF_EXPERT),                          \
+        TENSOR_EXPERTS_BIAS(ROLE_DOWN_EXPERTS_BIAS, "blk.%d.ffn_down_exps.bias", DIM_EMBD)
+#define TENSORS_CHOICE_BIAS {ROLE_CHOICE_BIAS, "blk.%d.exp_probs_b.bias", DIM_EXPERTS, .optional = true, .only = LAYER_EXPERTS}
+// Experts that every row goes to, as one: where hparams.n_ff_shared is not 0.
+#define TENSORS_SHARED_EXPERT                                                                                         \
+    {ROLE_GATE_SHARED, "blk.%d.ffn_gate_shexp.weight", DIM_EMBD, DIM_FF_SHARED, .only = LAYER_EXPERTS},               \
+        {ROLE_UP_SHARED, "blk.%d.ffn_up_shexp.weight", DIM_EMBD, DIM_FF_SHARED, .only = LAYER_EXPERTS},               \
+        {ROLE_DOWN_SHARED, "blk.%d.ffn_down_shexp.weight", DIM_FF_SHARED, DIM_EMBD, .only = LAYER_EXPERTS}
+#define TENSORS_SHARED_EXPERT_GATE                                                                                    \
+    {ROLE_SHARED_GATE, "blk.%d.ffn_gate_inp_shexp.weight", DIM_EMBD, DIM_ONE, .only = LAYER_EXPERTS}
 
 #endif

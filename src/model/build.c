@@ -12,6 +12,9 @@ static const struct {
     [BUF_X] = {DIM_EMBD},         [BUF_NORMED] = {DIM_EMBD},       [BUF_NORMED_2] = {DIM_EMBD},
     [BUF_Q] = {DIM_Q},            [BUF_K] = {DIM_K},               [BUF_V] = {DIM_V},
     [BUF_ATTENDED] = {DIM_O},     [BUF_GATE] = {DIM_FF},           [BUF_UP] = {DIM_FF},
+    [BUF_ROUTED] = {DIM_EXPERTS}, [BUF_CHOICES] = {DIM_CHOICES}, [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
+    [BUF_PARTS_GATE] = {DIM_PARTS_FF}, [BUF_PARTS_UP] = {DIM_PARTS_FF}, [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
+    [BUF_GATE_SHARED] = {DIM_FF_SHARED}, [BUF_UP_SHARED] = {DIM_FF_SHARED}, [BUF_SHARED_GATE] = {DIM_ONE},
     [BUF_DELTA] = {DIM_EMBD},     [BUF_DELTA_2] = {DIM_EMBD},      [BUF_LAST] = {DIM_EMBD, true},
     [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true}, [BUF_Q_LORA] = {DIM_Q_LORA},
     [BUF_Q_SPREAD] = {DIM_Q_SPREAD}, [BUF_O_SPREAD] = {DIM_O_SPREAD}, [BUF_PLE_ALL] = {DIM_PLE_ALL},
@@ -34,16 +37,13 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
         return fail(err, RN_E_UNSUPPORTED,
                     "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
                     m->h->arch, m->h->file_type, arch_list());
-    if (m->h->n_expert > 0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: key %s.expert_count: %d: mixtures of experts are not supported",
-                    package_path(m->pkg), m->h->arch, m->h->n_expert);
     return RN_OK;
 }
 
 // Llama 4 norms queries and keys but in the model of 128 experts: no key of its files says so, llama.cpp goes by this too.
 static uint32_t flags_of(const struct hparams *h) {
     return (h->parallel_residual ? 0 : (uint32_t)MODEL_SEQUENTIAL) |
-           (h->n_expert == 128 ? 0 : (uint32_t)MODEL_QK_NORM) | (h->n_embd_per_layer ? (uint32_t)MODEL_PLE : 0);
+           (h->n_expert == 128 ? 0 : (uint32_t)MODEL_QK_NORM);
 }
 
 static rn_status fill_dims(struct model *m, rn_error *err) {
@@ -115,6 +115,8 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .dst_at = s->dst_at ? (int32_t)dims[s->dst_at] : 0,
         .dst_stride = (int32_t)(buf_width(m, layer, made) / n_part),
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
+        .src_parts = s->src_parts,
+        .is_weighted = s->is_weighted,
         .wanted_rows = bufs[made].wanted_rows,
     };
 }
@@ -207,7 +209,8 @@ static rn_status write_program(struct model *m, rn_error *err) {
     m->p.n_layer = m->h->n_layer;
     m->p.norm_eps = m->h->norm_eps;
     m->p.matrices = m->matrices;
-    rn_status st = model_attention(m, err);
+    rn_status st = model_experts(m, err);
+    if (st == RN_OK) st = model_attention(m, err);
     if (st == RN_OK) st = write_ropes(m, err);
     if (st == RN_OK) st = write_all_ops(m, err);
     if (st == RN_OK) fill_buffers(m);
