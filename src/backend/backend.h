@@ -15,6 +15,7 @@ struct batch_seq {
     const int32_t
         *pages[PROGRAM_MAX_GROUPS]; // page of each block of 64 positions; KV_NONE where it fell out of a window
     int32_t n_committed;            // positions in those pages, this step's appended rows included
+    bool is_far;                    // rotated by the far frequencies, from its first position on
 };
 // Where a row finds the recurrent state that it goes on from, and where it leaves its own.
 struct batch_state {

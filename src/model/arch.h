@@ -52,7 +52,8 @@ enum dim {
 // Beside enum layer_flag, from the model's own numbers; .only and .unless may name them.
 enum model_flag {
     MODEL_SEQUENTIAL = 1 << 16, // feed-forward reads what attention has been added to
-    MODEL_QK_NORM = 1 << 17     // llama4: queries and keys that are rotated are normed
+    MODEL_QK_NORM = 1 << 17,    // llama4: queries and keys that are rotated are normed
+    MODEL_Q_LORA = 1 << 18      // latent attention: queries come from a latent vector of their own
 };
 
 // What a tensor is for.
@@ -67,6 +68,8 @@ enum role {
     ROLE_OUTPUT,
     ROLE_OUTPUT_BIAS,
     ROLE_ROPE_FREQS,
+    ROLE_ROPE_SHORT, // longrope's factors
+    ROLE_ROPE_LONG,
     ROLE_ATTN_NORM,
     ROLE_ATTN_NORM_BIAS,
     ROLE_ATTN_NORM_2,

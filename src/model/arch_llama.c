@@ -25,7 +25,7 @@ const struct arch arch_llama = {LLAMA_LIKE};
 const struct arch arch_qwen2 = {LLAMA_LIKE, .rope_halves = true}; // q, k and v have biases
 
 // Phi-3 (Abdin et al. 2024, 2404.14219): the same with fused tensors.
-static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
+static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD, TENSORS_LONGROPE, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
                                                   TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED};
 const struct arch arch_phi3 = {TENSORS(phi3_tensors), BEGIN(begin), LAYER(layer), END(end), .rope_halves = true};
 

@@ -48,6 +48,8 @@ rn_status model_bind(struct model *m, rn_error *err);
 
 // Fills the program's routing. RN_E_FORMAT, RN_E_LIMIT: groups that experts cannot be chosen from, rows that are too wide.
 rn_status model_experts(struct model *m, rn_error *err);
+// Fills the program's rotary tables. RN_E_FORMAT: factors that are out of their range.
+rn_status model_ropes(struct model *m, rn_error *err);
 // Fills the program's attention and its groups of pages. After model_bind().
 rn_status model_attention(struct model *m, rn_error *err);
 

@@ -56,10 +56,12 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
+        const struct batch_row *row = &b->batch->rows[r];
+        const float *freq = t->inv_freq_far && b->batch->seqs[row->seq].is_far ? t->inv_freq_far : t->inv_freq;
         float *cs = b->cos_sin[table] + r * 2 * n_pair;
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
-            sincos_f64((double)b->batch->rows[r].pos * (double)t->inv_freq[i], &s, &c);
+            sincos_f64((double)row->pos * (double)freq[i], &s, &c);
             cs[2 * i] = (float)(c * magnitude);
             cs[2 * i + 1] = (float)(s * magnitude);
         }

@@ -96,7 +96,7 @@ static void join_columns(struct cpu_backend *b, enum cpu_way way, size_t last) {
     size_t first = last;
     while (first > 0 && last - first + 1 < CPU_MOST_TOGETHER && is_linear(b, way, first - 1)) {
         const struct op *o = &b->ops[first - 1].op;
-        const bool makes_source = o->dst == to->src || o->dst == to->src2;
+        const bool makes_source = !o->src_parts && (o->dst == to->src || o->dst == to->src2);
         if (!makes_source || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
         first--;
     }
