@@ -15,6 +15,7 @@ struct batch_seq {
     const int32_t
         *pages[PROGRAM_MAX_GROUPS]; // page of each block of 64 positions; KV_NONE where it fell out of a window
     int32_t n_committed;            // positions in those pages, this step's appended rows included
+    bool is_far;                    // rotated by the far frequencies, from its first position on
 };
 // Where a row finds the recurrent state that it goes on from, and where it leaves its own.
 struct batch_state {
@@ -59,8 +60,8 @@ struct backend_sizes {
 // done of total bytes laid out; true aborts with RN_E_CANCELLED.
 typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);
 
-// Sees row x of what matrix number `matrix` of the program is multiplied with: [k].
-typedef void (*backend_collect_fn)(void *user, int32_t matrix, const float *x, size_t k);
+// Sees row x of what slice number `slice` of matrix number `matrix` of the program is multiplied with: [k].
+typedef void (*backend_collect_fn)(void *user, int32_t matrix, int32_t slice, const float *x, size_t k);
 
 typedef struct backend backend;
 struct backend_ops {
@@ -93,7 +94,7 @@ static inline rn_status backend_load(backend *b, const struct program *p, const 
 }
 static inline void backend_copy(backend *b, const struct kv_copy *c) { b->ops->copy(b, c); }
 static inline void backend_run(backend *b, const struct batch *batch) { b->ops->run(b, batch); }
-// Until it is called again, run() shows fn every linear op's input before the op: op by op, row by row, from one thread, so that sums
+// Until it is called again, run() shows fn what every matrix is multiplied with before it is: op by op, row by row, in routing order, from one thread, so that sums
 // over them do not depend on the number of threads. It slows every step down; bits stay. fn NULL: no more.
 static inline void backend_collect(backend *b, backend_collect_fn fn, void *user) { b->ops->collect(b, fn, user); }
 // From now on run() counts, and keeps the first n_events events; begins anew where a count was running. Bits stay, and steps take two

@@ -19,52 +19,65 @@
 
 struct file_map;
 
-// A weight matrix as the file holds it: n_out rows of k elements; n_slices of them one behind the other (1: but one).
+// A weight matrix as the file holds it: n_out rows of k elements; or n_slices of them (experts, heads), slice_bytes from one to the next.
 struct matrix {
     const char *name;
     enum tensor_type type;
     size_t k, n_out, row_bytes;
     const uint8_t *data;
     const struct file_map *file; // that data lies in; NULL: in no file
-    size_t n_slices;
+    size_t n_slices, slice_bytes;
 };
 
 // Heads: `n_part` of them, `stride` floats from one to the next. Where n_part is 1 a row is taken as one.
+//
+// Experts: OP_ROUTE chooses n_used of them for each row and gives each a weight: a row of choices is n_used weights, then the numbers
+// of their experts, as floats, in routing order. A row of a buffer of parts has n_part = n_used parts, each for one of the
+// row's choices, `stride` floats apart (a multiple of 16, all of the buffer's width). In which order parts lie, over all rows of a
+// batch, is the backend's affair: only ops that treat all parts alike (OP_GATE and its kind, OP_ACTIVATE) may stand between those below.
 enum op_kind {
-    OP_EMBED,       // dst[r] = row token[r] of matrix, times factor
-    OP_EMBED_POS,   // dst[r] = row position of matrix
-    OP_RMS_NORM,    // dst = norm(src) * vec, head by head; vec NULL: no weight
-    OP_LAYER_NORM,  // the same with the mean taken off, + vec2; vec, vec2 NULL: none
-    OP_LINEAR,      // dst = matrix . src (+ vec)
-    OP_ROPE,        // dst, head by head, rotated in place by the row's position from number `at` of each head on
-    OP_STORE_KV,    // keys src and values src2 of the row go to its slot of the layer's pages
-    OP_ATTEND,      // dst = attention of queries src over the layer's pages
-    OP_ACTIVATE,    // dst = fn(src)
-    OP_GATE,        // dst = fn(src) * src2
-    OP_ADD,         // dst += src * factor
-    OP_SCALE,       // dst *= factor
-    OP_SOFTCAP,     // dst = factor * tanh(dst / factor)
+    OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
+    OP_EMBED_POS,  // dst[r] = row position of matrix
+    OP_RMS_NORM,   // dst = norm(src) * vec, of each head its first width / n_part numbers; vec NULL: no weight
+    OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
+    OP_LINEAR,     // dst = matrix . src (+ vec); with src_parts head i of dst = slice i of the matrix . head i of src
+    OP_ROPE,       // dst, head by head, rotated in place by the row's position from number `at` of each head on
+    OP_STORE_KV,   // keys src and values src2 of the row go to its slot of the layer's pages
+    OP_ATTEND,     // dst = attention of queries src over the layer's pages
+    OP_ACTIVATE,   // dst = fn(src)
+    OP_GATE,       // dst = fn(src) * src2
+    OP_ADD,        // dst += src * factor
+    OP_SCALE,      // dst *= factor
+    OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
     OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
-    OP_COPY,   // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
-    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_COPY,       // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
+    OP_ROUTE,       // dst = choices by the router's logits src; vec [n_expert]: added for choosing only, NULL: none
+    OP_SPREAD,      // parts dst = src times the choice's weight; src2: choices
+    OP_EXPERTS,     // parts dst = slice of matrix of the choice's expert . src (+ its row of vec [n_slices][n_out]); src2: choices
+    OP_EXPERTS_SUM, // dst = parts src, each times its weight where is_weighted, added in routing order; src2: choices
+    OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
+    OP_SCALE_BY,    // dst *= src[0]
+    OP_GATHER,     // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 
 struct op {
     enum op_kind kind;
-    int32_t layer;         // -1: none
-    int8_t src, src2, dst; // row buffers, -1: none
-    int32_t matrix;        // index into matrices, -1: none
-    const float *vec;  // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
-    const float *vec2; // OP_LAYER_NORM: bias
-    bool vec_by_head;  // each head has its own part of vec
-    enum act_fn fn;    // OP_ACTIVATE, OP_GATE
-    float factor;      // 1 where an op says nothing else
-    int32_t width;     // numbers of a row that the op makes
-    int32_t n_part, stride; // heads
-    int32_t at, dst_at, dst_stride;
-    int8_t rope;      // OP_ROPE: which table
-    bool wanted_rows; // runs over the wanted rows only: everything after OP_GATHER
+    int32_t layer;          // -1: none
+    int8_t src, src2, dst;  // row buffers, -1: none
+    int32_t matrix;         // index into matrices, -1: none
+    const float *vec;       // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
+    const float *vec2;      // OP_LAYER_NORM: bias
+    bool vec_by_head;       // each head has its own part of vec
+    enum act_fn fn;         // OP_ACTIVATE, OP_GATE
+    float factor;           // 1 where an op says nothing else
+    int32_t width;          // numbers of a row that the op makes
+    int32_t n_part, stride; // heads of src, of dst where the op has no src
+    int32_t at, dst_at, dst_stride; // where in a head of src (else dst) it begins, and in one of dst; dst's heads
+    int8_t rope;            // OP_ROPE: which table
+    bool src_parts;         // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
+    bool is_weighted;       // OP_EXPERTS_SUM
+    bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
 };
 
 // A way to attend; most models have one, those with windows on some layers two.
@@ -95,7 +108,25 @@ struct rope_table {
     int32_t n_rot;         // rotated numbers of a head: pairs 2i and 2i + 1, or i and i + n_rot / 2
     bool halves;           // the latter
     const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
+    const float *inv_freq_far; // of sequences that are marked far; NULL: the same
     float magnitude;       // cosines and sines are multiplied by it; 1 without yarn
+};
+
+// How a router's logits become choices: scores, then the best n_used by score + bias within the best groups, then weights. Ties: the
+// lower number first.
+enum routing_scores {
+    ROUTING_SOFTMAX, // over all experts
+    ROUTING_SIGMOID, // of each
+    ROUTING_LOGITS   // as they are, and softmax over the chosen
+};
+#define ROUTING_MAX_GROUP_BEST 2
+struct routing {
+    enum routing_scores scores;
+    int32_t n_expert, n_used;
+    int32_t n_group, n_group_used; // neighbours, the same number in each group; 1: no groups
+    int32_t group_best;            // a group counts by the sum of so many of its best
+    bool is_normalized;            // weights are divided by their sum
+    float scale;                   // and multiplied by this
 };
 
 struct program {
@@ -103,7 +134,7 @@ struct program {
     size_t n_ops;
     const struct matrix *matrices;
     size_t n_matrices;
-    size_t width[PROGRAM_MAX_BUFFERS]; // floats of a row in each buffer, of the layer that wants most; 0: not used
+    size_t width[PROGRAM_MAX_BUFFERS];     // floats of a row in each buffer, of the layer that wants most; 0: not used
     bool wanted_rows[PROGRAM_MAX_BUFFERS]; // holds a row for each wanted row, not for each row
     int32_t n_buffers;
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
@@ -114,6 +145,8 @@ struct program {
     const struct attention *attention; // [n_layer]
     int32_t n_ropes;
     struct rope_table ropes[PROGRAM_MAX_ROPES];
+    int32_t n_near; // sequences that will hold more positions than this are to be marked far; 0: none ever
+    struct routing routing; // n_expert 0: no experts
     int32_t n_groups;
     struct page_group groups[PROGRAM_MAX_GROUPS];
     // Of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none.
@@ -121,5 +154,7 @@ struct program {
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"
+// Is its matrix multiplied with rows, rather than looked up?
+static inline bool op_multiplies(enum op_kind k) { return k == OP_LINEAR || k == OP_EXPERTS; }
 
 #endif

@@ -24,6 +24,7 @@ struct lm_real {
     size_t n_rows, n_wanted;              // n_rows: 0 after a step that failed, so that it has no results
     int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
     uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
+    bool *is_far;                         // [max_seqs] of sequences that are in use
 };
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
@@ -34,6 +35,11 @@ struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_conf
     s.n_states = p->state_bytes ? c->n_states : 0;
     return s;
 }
+
+static bool goes_far(const struct lm_real *m, int32_t n_most) { return m->p->n_near > 0 && n_most > m->p->n_near; }
+
+// The same token in a sequence that is rotated otherwise is another row to the prefix index.
+static uint64_t row_key(int32_t token, bool is_far) { return (uint64_t)token | (uint64_t)is_far << 32; }
 
 static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_error *err) {
     if (r->token < 0 || r->token >= m->base.n_vocab)
@@ -72,7 +78,7 @@ static void undo(struct lm_real *m) {
 }
 
 static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
-    const uint64_t key = (uint64_t)r->token;
+    const uint64_t key = row_key(r->token, m->is_far[r->seq]);
     const int32_t len = kv_seq_len(m->kv, r->seq), row = (int32_t)(out - m->rows);
     rn_status st;
     *out = (struct batch_row){
@@ -104,6 +110,7 @@ static void fill_seqs(struct lm_real *m) {
     for (int32_t s = 0; s < m->n_seqs; s++) {
         const int32_t len = kv_seq_len(m->kv, m->seq_ids[s]);
         m->seqs[s].n_committed = len;
+        m->seqs[s].is_far = m->is_far[m->seq_ids[s]];
         for (int32_t g = 0; g < m->p->n_groups; g++) {
             int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
             for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++)
@@ -168,9 +175,21 @@ static const float *result(const struct lm_real *m, int32_t buffer, size_t row) 
 static const float *logits(lm *base, size_t row) { return result(self(base), self(base)->p->logits, row); }
 static const float *hidden(lm *base, size_t row) { return result(self(base), self(base)->p->hidden, row); }
 
-static rn_status seq_new(lm *base, int32_t *seq, rn_error *err) { return kv_seq_new(self(base)->kv, seq, err); }
+static rn_status seq_new(lm *base, int32_t n_most, int32_t *seq, rn_error *err) {
+    struct lm_real *m = self(base);
+    const rn_status st = kv_seq_new(m->kv, seq, err);
+    if (st == RN_OK) m->is_far[*seq] = goes_far(m, n_most);
+    return st;
+}
 static rn_status seq_fork(lm *base, int32_t seq, int32_t *out, rn_error *err) {
-    return kv_seq_fork(self(base)->kv, seq, out, err);
+    struct lm_real *m = self(base);
+    const rn_status st = kv_seq_fork(m->kv, seq, out, err);
+    if (st == RN_OK) m->is_far[*out] = m->is_far[seq];
+    return st;
+}
+static bool seq_is_for(const lm *base, int32_t seq, int32_t n_most) {
+    const struct lm_real *m = (const struct lm_real *)base;
+    return m->is_far[seq] == goes_far(m, n_most);
 }
 static void seq_free(lm *base, int32_t seq) { kv_seq_free(self(base)->kv, seq); }
 static int32_t seq_len(const lm *base, int32_t seq) { return kv_seq_len(((const struct lm_real *)base)->kv, seq); }
@@ -179,14 +198,17 @@ static rn_status keep(lm *base, int32_t seq, const int32_t *path, int32_t n, rn_
 }
 static int32_t truncate_seq(lm *base, int32_t seq, int32_t n) { return kv_truncate(self(base)->kv, seq, n); }
 
-static rn_status match_prefix(lm *base, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+static rn_status match_prefix(lm *base, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
+                              rn_error *err) {
     struct lm_real *m = self(base);
+    const bool is_far = goes_far(m, n_most);
     enum kv_miss why;
     const int32_t n_keys = n < m->c.n_ctx ? n : m->c.n_ctx;
-    for (int32_t i = 0; i < n_keys; i++) m->keys[i] = (uint64_t)tokens[i];
+    for (int32_t i = 0; i < n_keys; i++) m->keys[i] = row_key(tokens[i], is_far);
     const rn_status st = kv_match_prefix(m->kv, m->keys, n_keys, &out->seq, &out->n, &why, err);
     if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END; // nothing cached is longer than n_ctx
     if (st == RN_OK) out->miss = kv_miss_name(why);
+    if (st == RN_OK) m->is_far[out->seq] = is_far;
     return st;
 }
 
@@ -207,11 +229,13 @@ static void destroy(lm *base) {
     mem_free(m->len_before);
     mem_free(m->scratch_before);
     mem_free(m->keys);
+    mem_free(m->is_far);
     mem_free(m);
 }
 
 static const struct lm_ops ops = {"real",   destroy,  step,    logits, hidden,       seq_new,
-                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix};
+                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix,
+                                  seq_is_for};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;
@@ -228,8 +252,9 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
     m->keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->keys);
+    m->is_far = mem_calloc((size_t)m->c.max_seqs, sizeof *m->is_far);
     if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
-        !m->wanted_of || !m->len_before || !m->scratch_before || !m->keys)
+        !m->wanted_of || !m->len_before || !m->scratch_before || !m->keys || !m->is_far)
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;

@@ -201,7 +201,10 @@ static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(
 
 // Sequences.
 
-static rn_status seq_new(lm *m, int32_t *seq, rn_error *err) { return kv_seq_new(toy_of(m)->books, seq, err); }
+static rn_status seq_new(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {
+    (void)n_most;
+    return kv_seq_new(toy_of(m)->books, seq, err);
+}
 static rn_status seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
     return kv_seq_fork(toy_of(m)->books, seq, out, err);
 }
@@ -212,7 +215,9 @@ static rn_status keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_err
 }
 static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->books, seq, n); }
 
-static rn_status match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+static rn_status match_prefix(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
+                              rn_error *err) {
+    (void)n_most;
     struct toy *t = toy_of(m);
     enum kv_miss why;
     for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];

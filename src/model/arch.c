@@ -1,5 +1,6 @@
 // model/arch.c - the table of architectures.
 #include "model/arch.h"
+#include "base/checked.h"
 #include "model/archs.h"
 #include <string.h>
 
@@ -34,6 +35,7 @@ void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
                                         .n_ff = h->n_ff};
     const struct layer_hparams *l = layer < 0 ? &whole : &h->layers[layer];
     const size_t n_head = (size_t)l->n_head, n_head_kv = (size_t)l->n_head_kv;
+    const size_t n_used = (size_t)h->n_expert_used, n_ff_expert = (size_t)h->n_ff_expert;
     const size_t head_dim = (size_t)l->head_dim, head_dim_v = (size_t)l->head_dim_v, n_ff = (size_t)l->n_ff;
     const size_t dims[N_DIMS] = {
         [DIM_NONE] = 1,
@@ -51,6 +53,27 @@ void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
         [DIM_QKV] = n_head * head_dim + n_head_kv * (head_dim + head_dim_v),
         [DIM_FF] = n_ff,
         [DIM_FF_TWICE] = 2 * n_ff,
+        [DIM_ONE] = 1,
+        [DIM_LAYERS] = (size_t)h->n_layer,
+        [DIM_PLE] = (size_t)h->n_embd_per_layer,
+        [DIM_PLE_ALL] = (size_t)h->n_layer * (size_t)h->n_embd_per_layer,
+        [DIM_PLE_BEFORE] = (size_t)(layer < 0 ? 0 : layer) * (size_t)h->n_embd_per_layer,
+        [DIM_TEMPERATURE] = (size_t)h->attn_temp_length,
+        [DIM_Q_LORA] = (size_t)h->q_lora_rank,
+        [DIM_KV_LORA] = (size_t)h->kv_lora_rank,
+        [DIM_NOPE] = (size_t)h->head_dim_nope,
+        [DIM_ROT] = (size_t)l->n_rot,
+        [DIM_Q_SPREAD] = n_head * (size_t)(h->head_dim_nope + l->n_rot),
+        [DIM_HEAD_V] = (size_t)h->mla_head_dim_v,
+        [DIM_O_SPREAD] = n_head * (size_t)h->mla_head_dim_v,
+        [DIM_EXPERTS] = (size_t)h->n_expert,
+        [DIM_CHOSEN] = n_used,
+        [DIM_CHOICES] = 2 * n_used,
+        [DIM_FF_EXPERT] = n_ff_expert,
+        [DIM_FF_EXPERT_TWICE] = 2 * n_ff_expert,
+        [DIM_FF_SHARED] = (size_t)h->n_ff_shared,
+        [DIM_PARTS_FF] = n_used * round_up(n_ff_expert, PANEL_ROWS),
+        [DIM_PARTS_EMBD] = n_used * round_up((size_t)h->n_embd, PANEL_ROWS),
     };
     memcpy(out, dims, sizeof dims);
 }

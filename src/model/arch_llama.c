@@ -5,7 +5,7 @@
 #include "model/archs.h"
 
 static const struct tensor_spec tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION, TENSORS_FFN_NORM,
-                                             TENSORS_FFN_GATED};
+                                             TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS), TENSORS_EXPERTS};
 static const struct op_spec begin[] = {OPS_EMBED};
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
@@ -14,7 +14,8 @@ static const struct op_spec layer[] = {
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU), // Mixtral (Jiang et al. 2024, 2401.04088)
     ADD(BUF_DELTA, BUF_X),
 };
 static const struct op_spec end[] = {OPS_END_RMS};
@@ -24,7 +25,7 @@ const struct arch arch_llama = {LLAMA_LIKE};
 const struct arch arch_qwen2 = {LLAMA_LIKE, .rope_halves = true}; // q, k and v have biases
 
 // Phi-3 (Abdin et al. 2024, 2404.14219): the same with fused tensors.
-static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
+static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD, TENSORS_LONGROPE, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
                                                   TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED};
 const struct arch arch_phi3 = {TENSORS(phi3_tensors), BEGIN(begin), LAYER(layer), END(end), .rope_halves = true};
 

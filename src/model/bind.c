@@ -28,16 +28,16 @@ static struct binding *own_binding(struct model *m, int32_t layer, enum role rol
 
 // ---- what a tensor is bound as --------------------------------------------------------------------------------------
 
-// A one-dimensional tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
+// A tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
 static const float *load_vector(struct model *m, const struct tensor_view *t) {
-    float *v = arena_alloc(&m->mem, (size_t)t->ne[0] * sizeof *v);
-    if (v) tensor_type_info(t->type)->dequantize_row(t->data, v, (size_t)t->ne[0]);
+    const size_t n = (size_t)(t->ne[0] * t->ne[1]);
+    float *v = arena_alloc(&m->mem, n * sizeof *v);
+    if (v) tensor_type_info(t->type)->dequantize_row(t->data, v, n);
     return v;
 }
 
 // Rows [first, first + n_rows) of each slice; all of a tensor but for those that hold parts.
-static void bind_rows(struct model *m, struct binding *b, const struct tensor_view *t, size_t first, size_t n_rows,
-                      size_t n_slices) {
+static void bind_rows(struct model *m, struct binding *b, const struct tensor_view *t, size_t first, size_t n_rows) {
     const uint8_t *data = t->data + first * t->row_bytes;
     b->present = true;
     b->matrix = (int32_t)m->p.n_matrices;
@@ -48,7 +48,8 @@ static void bind_rows(struct model *m, struct binding *b, const struct tensor_vi
                                                      .row_bytes = t->row_bytes,
                                                      .data = data,
                                                      .file = package_file_of(m->pkg, t->data),
-                                                     .n_slices = n_slices};
+                                                     .n_slices = (size_t)t->ne[2],
+                                                     .slice_bytes = (size_t)t->ne[1] * t->row_bytes};
 }
 
 static void bind_vector(struct binding *b, const float *vec) {
@@ -65,7 +66,7 @@ static rn_status bind_parts(struct model *m, const struct tensor_spec *spec, con
         if (vec)
             bind_vector(b, vec + at);
         else
-            bind_rows(m, b, t, at, dims[spec->part_rows[i]], 1);
+            bind_rows(m, b, t, at, dims[spec->part_rows[i]]);
     }
     return RN_OK;
 }
@@ -101,7 +102,9 @@ static rn_status check_shape(const struct model *m, const struct tensor_spec *sp
 
 static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
                              rn_error *err) {
+    const size_t *dims = model_dims(m, layer);
     if (!flags_match(model_flags(m, layer), spec->only, spec->unless)) return RN_OK;
+    if (dims[spec->ne0] == 0 || dims[spec->ne1] == 0 || dims[spec->ne2] == 0) return RN_OK;
     const struct tensor_name name = name_of(spec, layer);
     const struct tensor_view *t = package_tensor(m->pkg, name.text);
     if (!t) return missing(m, spec, layer, name.text, err);
@@ -110,13 +113,13 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     if (st != RN_OK) return st;
     used[t - package_tensor_at(m->pkg, 0)] = true;
     const float *vec = NULL;
-    if (spec->ne1 == DIM_NONE && !(vec = load_vector(m, t))) return model_no_memory(m, err);
+    if ((spec->ne1 == DIM_NONE || spec->is_vector) && !(vec = load_vector(m, t))) return model_no_memory(m, err);
     if (spec->parts[0]) return bind_parts(m, spec, t, layer, vec);
     struct binding *b = own_binding(m, layer, spec->role);
     if (vec)
         bind_vector(b, vec);
     else
-        bind_rows(m, b, t, 0, (size_t)t->ne[1], (size_t)t->ne[2]);
+        bind_rows(m, b, t, 0, (size_t)t->ne[1]);
     return RN_OK;
 }
 

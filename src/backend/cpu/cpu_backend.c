@@ -1,5 +1,4 @@
 // backend/cpu/cpu_backend.c - the CPU's door: plan, load, run.
-#include "backend/cpu/cpu_private.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -36,7 +35,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     if (st == RN_OK) st = cpu_lower(b, err);
     if (st != RN_OK) return st;
     const size_t n_threads = (size_t)pool_n_threads(b->threads);
-    b->thread_scratch_bytes = cpu_scratch_bytes(b, p);
+    b->thread_scratch_bytes = cpu_scratch_bytes(b, p, s->n_batch);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
     bool has_all = b->thread_scratch != NULL;
     for (int32_t i = 0; i < p->n_ropes; i++) {
@@ -56,10 +55,12 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
+        const struct batch_row *row = &b->batch->rows[r];
+        const float *freq = t->inv_freq_far && b->batch->seqs[row->seq].is_far ? t->inv_freq_far : t->inv_freq;
         float *cs = b->cos_sin[table] + r * 2 * n_pair;
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
-            sincos_f64((double)b->batch->rows[r].pos * (double)t->inv_freq[i], &s, &c);
+            sincos_f64((double)row->pos * (double)freq[i], &s, &c);
             cs[2 * i] = (float)(c * magnitude);
             cs[2 * i + 1] = (float)(s * magnitude);
         }
@@ -67,10 +68,13 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
 }
 
 // Barriers of cpu_ways.c do not know that the collector reads the op's source: everyone waits before it and after it.
-static void collect_input(struct cpu_backend *b, const struct cpu_op *o, int i_thread) {
-    pool_barrier(b->threads, i_thread);
-    if (i_thread == 0) cpu_op_collect(b, o);
-    pool_barrier(b->threads, i_thread);
+static void collect_inputs(const struct op_run *x) {
+    pool_barrier(x->b->threads, x->i_thread);
+    for (size_t i = 0; x->i_thread == 0 && i < run_way(x)->n_together; i++) {
+        const struct op_run member = run_member(x, i);
+        if (op_multiplies(member.o->op.kind)) cpu_op_collect(&member);
+    }
+    pool_barrier(x->b->threads, x->i_thread);
 }
 
 static void run_thread(void *ctx, int i_thread, int n_threads) {
@@ -79,8 +83,8 @@ static void run_thread(void *ctx, int i_thread, int n_threads) {
     for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->ways[b->way].n_together) {
         const struct op_run x = {b, o, i_thread, n_threads, cpu_op_rows(b, o)};
         if (o->op.wanted_rows && b->batch->n_wanted == 0) return;
-        if (b->collect && o->op.kind == OP_LINEAR)
-            collect_input(b, o, i_thread);
+        if (b->collect && op_multiplies(o->op.kind))
+            collect_inputs(&x);
         else if (run_way(&x)->barrier)
             pool_barrier(b->threads, i_thread);
         if (b->profile) cpu_profile_begin_ops(&x);

@@ -1,65 +1,39 @@
 // backend/cpu/cpu_linear.c - matrix products: pieces of outputs that threads claim, and what goes together with them on each piece.
+#include "backend/cpu/cpu_product.h"
 #include "backend/cpu/cpu_profile.h"
-#include "backend/cpu/cpu_run.h"
 #include "base/checked.h"
-
-// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel. A way for many
-// rows unpacks panels once for each pass: it takes as many rows as its figures were measured with.
-#define ROWS_PASS_BYTES ((size_t)512 << 10)
-#define GEMM_PASS_ROWS  512
 
 static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.matrix]; }
 
-// Outputs [begin, end) of the matrix, whose weights are w, for all rows, in passes of rows that fit the cache.
-static void multiply(const struct op_run *x, const uint8_t *w, size_t begin, size_t end, void *scratch) {
+// Slices lie side by side in the outputs, each with its own panels.
+static size_t n_panels(const struct op_run *x) { return matrix_of(x)->m->n_slices * cpu_slice_panels(matrix_of(x)); }
+
+// Panels [begin, end) of a slice for all rows: a head of the source and of the outputs each, or the whole of both.
+static void multiply_slice(const struct op_run *x, size_t slice, size_t begin, size_t end) {
     const struct cpu_backend *b = x->b;
-    const struct cpu_matrix *cm = matrix_of(x);
     const struct op *o = &x->o->op;
     const bool plain = x->o->format == ACT_F32;
-    const uint8_t *acts = plain ? (const uint8_t *)run_src(x, 0) : run_act(x, 0);
-    const size_t stride = plain ? b->stride[o->src] * sizeof(float) : b->act_stride[x->o->act];
-    const size_t few = ROWS_PASS_BYTES / stride > 16 ? ROWS_PASS_BYTES / stride & ~(size_t)15 : 16;
-    const size_t pass = matmul_by_gemm(cm->ops, x->n_rows) ? GEMM_PASS_ROWS : few;
-    for (size_t r = 0; r < x->n_rows; r += pass) {
-        const size_t n = x->n_rows - r < pass ? x->n_rows - r : pass;
-        matmul_run(cm->ops, w, cm->m->row_bytes, end - begin, cm->m->k, acts + r * stride, stride, n,
-                   run_dst(x, r) + begin, b->stride[o->dst], scratch);
-    }
-    if (o->vec)
-        for (size_t r = 0; r < x->n_rows; r++) b->k->add(run_dst(x, r) + begin, o->vec + begin, end - begin);
+    const size_t act_stride = plain ? b->stride[o->src] * sizeof(float) : b->act_stride[x->o->act];
+    const size_t head = plain ? (size_t)o->stride * sizeof(float) : act_stride / matrix_of(x)->m->n_slices;
+    const struct product p = {
+        .cm = matrix_of(x),
+        .slice = slice,
+        .acts = (plain ? (const uint8_t *)(run_src(x, 0) + o->at) : run_act(x, 0)) + slice * head,
+        .act_stride = act_stride,
+        .n_rows = x->n_rows,
+        .out = run_dst(x, 0) + o->dst_at + slice * (size_t)o->dst_stride,
+        .out_stride = b->stride[o->dst],
+        .bias = o->vec,
+    };
+    cpu_product_run(b, &p, begin, end, cpu_scratch(b, x->i_thread));
 }
 
-// The same where the set wants panels and none are kept: a few are made, multiplied with, and overwritten by the next.
-static void multiply_rows(const struct op_run *x, size_t begin, size_t end, uint8_t *scratch) {
-    const struct cpu_matrix *cm = matrix_of(x);
-    const size_t at_once = cpu_panels_at_once(cm->ops, cm->m->k);
-    for (size_t from = begin, to; from < end; from = to) {
-        to = end - from < at_once * PANEL_ROWS ? end : from + at_once * PANEL_ROWS;
-        for (size_t row = from; row < to; row += PANEL_ROWS)
-            cm->ops->pack(cm->m->data + row * cm->m->row_bytes, cm->m->row_bytes,
-                          to - row < PANEL_ROWS ? (int)(to - row) : PANEL_ROWS, cm->m->k,
-                          scratch + (row - from) / PANEL_ROWS * cm->panel_bytes);
-        multiply(x, scratch, from, to, scratch + at_once * cm->panel_bytes);
-    }
-}
-
-static size_t n_panels(const struct op_run *x) { return ceil_div(matrix_of(x)->m->n_out, PANEL_ROWS); }
-static size_t outputs_before(const struct op_run *x, size_t panel) {
-    const size_t n_out = matrix_of(x)->m->n_out;
-    return panel * PANEL_ROWS < n_out ? panel * PANEL_ROWS : n_out;
-}
-
-// Panels [begin, end) of the outputs.
 static void multiply_panels(const struct op_run *x, size_t begin, size_t end) {
-    const struct cpu_matrix *cm = matrix_of(x);
-    const size_t from = outputs_before(x, begin), to = outputs_before(x, end);
-    uint8_t *const scratch = cpu_scratch(x->b, x->i_thread);
-    if (cm->panels)
-        multiply(x, cm->panels + begin * cm->panel_bytes, from, to, scratch);
-    else if (cm->panel_bytes)
-        multiply_rows(x, from, to, scratch);
-    else
-        multiply(x, cm->m->data + from * cm->m->row_bytes, from, to, scratch);
+    const size_t n = cpu_slice_panels(matrix_of(x));
+    for (size_t slice = begin / n; slice * n < end; slice++) {
+        const size_t first = slice * n;
+        multiply_slice(x, slice, begin > first ? begin - first : 0, end - first < n ? end - first : n);
+    }
 }
 
 // Pieces ------------------------------------------------------------------------------------------------------------------
@@ -120,7 +94,7 @@ static void run_side_by_side(const struct op_run *x, size_t begin, size_t end) {
         cpu_profile_part(x, i);
     }
     const struct op_run columns = run_member(x, last);
-    cpu_op_columns(&columns, outputs_before(x, begin), outputs_before(x, end));
+    cpu_op_columns(&columns, cpu_panel_output(matrix_of(x), begin), cpu_panel_output(matrix_of(x), end));
     cpu_profile_part(x, last);
 }
 

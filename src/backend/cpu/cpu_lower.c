@@ -1,6 +1,7 @@
 // backend/cpu/cpu_lower.c - a program's ops made ready for the CPU: activations prepared once for all matrices that read them, buffers
 // taken. Who does what of them: cpu_ways.c.
-#include "backend/cpu/cpu_private.h"
+#include "backend/cpu/cpu_experts.h"
+#include "backend/cpu/cpu_product.h"
 #include "base/checked.h"
 #include "base/mem.h"
 #include "base/mem_use.h"
@@ -8,41 +9,58 @@
 #define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
 
 // Makes the row when there is none yet; -1: all are taken.
-static int32_t act_find(struct act_table *t, int8_t src, enum act_format format, size_t k) {
+static int32_t act_find(struct act_table *t, int8_t src, enum act_format format, size_t k, size_t n_part) {
     for (int32_t i = 0; i < t->n; i++)
-        if (t->row[i].src == src && t->row[i].format == format && t->row[i].k == k) return i;
+        if (t->row[i].src == src && t->row[i].format == format && t->row[i].k == k && t->row[i].n_part == n_part)
+            return i;
     if (t->n == CPU_MAX_ACTS) return -1;
     t->row[t->n].src = src;
     t->row[t->n].format = format;
     t->row[t->n].k = k;
+    t->row[t->n].n_part = n_part;
     return t->n++;
 }
 
 static enum act_format format_of(const struct kernel_set *k, const struct program *p, const struct op *o) {
-    return o->kind == OP_LINEAR ? k->matmul[p->matrices[o->matrix].type].act : ACT_F32;
+    return op_multiplies(o->kind) ? k->matmul[p->matrices[o->matrix].type].act : ACT_F32;
 }
+
+// Parts of an op's source that are prepared one by one.
+static size_t src_parts(const struct op *o) { return o->src_parts ? (size_t)o->n_part : 1; }
 
 static bool find_acts(const struct kernel_set *k, const struct program *p, struct act_table *t) {
     for (size_t i = 0; i < p->n_ops; i++) {
         const enum act_format f = format_of(k, p, &p->ops[i]);
-        if (f != ACT_F32 && act_find(t, p->ops[i].src, f, p->matrices[p->ops[i].matrix].k) < 0) return false;
+        const struct op *o = &p->ops[i];
+        if (f != ACT_F32 && act_find(t, o->src, f, p->matrices[o->matrix].k, src_parts(o)) < 0) return false;
     }
     return true;
+}
+
+// Of a row with all its parts.
+static size_t act_stride_of(const struct act_table *t, int32_t i) {
+    return t->row[i].n_part * act_row_stride(t->row[i].format, t->row[i].k);
 }
 
 static size_t buffer_rows(const struct program *p, const struct backend_sizes *s, int32_t buffer) {
     return p->wanted_rows[buffer] ? s->n_wanted : s->n_batch;
 }
 
-size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
+static size_t op_scratch(const struct cpu_backend *b, const struct program *p, const struct op *o, size_t n_batch) {
+    switch (o->kind) {
+    case OP_LINEAR: return cpu_product_scratch(b, &p->matrices[o->matrix]);
+    case OP_ROUTE: return cpu_route_scratch(p);
+    case OP_SPREAD:
+    case OP_EXPERTS:
+    case OP_EXPERTS_SUM: return cpu_experts_scratch(b, p, o, n_batch);
+    default: return 0;
+    }
+}
+
+size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, size_t n_batch) {
     size_t most = attend_scratch_bytes(b, p);
     for (size_t i = 0; i < p->n_ops; i++) {
-        if (p->ops[i].kind != OP_LINEAR) continue;
-        const struct matrix *m = &p->matrices[p->ops[i].matrix];
-        const struct matmul_ops *ops = &b->k->matmul[m->type];
-        const size_t panels = b->keeps_rows ? cpu_panels_at_once(ops, m->k) : 0;
-        const size_t bytes =
-            (ops->gemm ? ops->gemm_scratch(m->k) : 0) + (panels ? panels * ops->panel_bytes(m->k) : 0);
+        const size_t bytes = op_scratch(b, p, &p->ops[i], n_batch);
         if (bytes > most) most = bytes;
     }
     return round_up(most, 4096); // no page for two threads
@@ -56,10 +74,10 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     for (int32_t i = 0; i < p->n_buffers; i++)
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < t.n; i++)
-        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_row_stride(t.row[i].format, t.row[i].k);
+        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
     const int n_threads = pool_n_threads(b->threads);
     bytes += (uint64_t)n_threads * cpu_own_copies(p, s, n_threads, &t).bytes;
-    return bytes + cpu_scratch_bytes(b, p) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
+    return bytes + cpu_scratch_bytes(b, p, s->n_batch) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {
@@ -71,7 +89,7 @@ static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, 
     }
     b->n_acts = (size_t)t->n;
     for (int32_t i = 0; i < t->n; i++) {
-        b->act_stride[i] = act_row_stride(t->row[i].format, t->row[i].k);
+        b->act_stride[i] = act_stride_of(t, i);
         b->act_rows[i] = buffer_rows(b->p, &b->sizes, t->row[i].src);
         b->acts[i] = mem_pages(b->act_rows[i] * b->act_stride[i]);
         if (!b->acts[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for activation buffer %d", i);
@@ -107,7 +125,8 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
         const enum act_format f = format_of(b->k, p, o);
         int32_t act = -1;
         if (f != ACT_F32) {
-            act = act_find(t, o->src, f, p->matrices[o->matrix].k);
+            const size_t n_part = src_parts(o);
+            act = act_find(t, o->src, f, p->matrices[o->matrix].k, n_part);
             if (!fresh[act])
                 push(b, &(struct cpu_op){.op = {.kind = OP_N_KINDS,
                                                 .src = o->src,
@@ -115,6 +134,9 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
                                                 .dst = -1,
                                                 .matrix = o->matrix,
                                                 .layer = o->layer,
+                                                .n_part = (int32_t)n_part,
+                                                .stride = (int32_t)(p->width[o->src] / n_part),
+                                                .at = o->at,
                                                 .wanted_rows = o->wanted_rows},
                                          .prepare = true,
                                          .format = f,

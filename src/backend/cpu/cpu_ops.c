@@ -1,5 +1,5 @@
 // backend/cpu/cpu_ops.c - what each kind of op does with its share of a batch, but for products (cpu_linear.c) and attention.
-#include "backend/cpu/cpu_run.h"
+#include "backend/cpu/cpu_experts.h"
 #include "base/checked.h"
 #include <string.h>
 
@@ -32,25 +32,30 @@ static const float *of_head(const struct op *o, const float *vec, size_t head) {
 
 static void op_rms_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)o->stride;
+    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->rms_norm(run_src(x, r) + h * n, of_head(o, o->vec, h), n, x->b->p->norm_eps,
-                              run_dst(x, r) + h * n);
+            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), n, x->b->p->norm_eps,
+                              run_dst(x, r) + h * to);
 }
 
 static void op_layer_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)o->stride;
+    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->layer_norm(run_src(x, r) + h * n, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
-                                x->b->p->norm_eps, run_dst(x, r) + h * n);
+            x->b->k->layer_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
+                                x->b->p->norm_eps, run_dst(x, r) + h * to);
 }
 
 static void op_prepare(const struct op_run *x, size_t begin, size_t end) {
-    const size_t k = x->b->p->matrices[x->o->op.matrix].k;
-    for (size_t r = begin; r < end; r++) x->b->k->prepare_act[x->o->format](run_src(x, r), k, run_act(x, r));
+    const struct op *o = &x->o->op;
+    const size_t k = x->b->p->matrices[o->matrix].k, n = (size_t)o->n_part;
+    const size_t act_part = x->b->act_stride[x->o->act] / n;
+    for (size_t r = begin; r < end; r++)
+        for (size_t i = 0; i < n; i++)
+            x->b->k->prepare_act[x->o->format](run_src(x, r) + i * (size_t)o->stride + o->at, k,
+                                                run_act(x, r) + i * act_part);
 }
 
 static void op_rope(const struct op_run *x, size_t begin, size_t end) {
@@ -58,8 +63,9 @@ static void op_rope(const struct op_run *x, size_t begin, size_t end) {
     const struct rope_table *t = &x->b->p->ropes[o->rope];
     const size_t n_rot = (size_t)t->n_rot;
     for (size_t r = begin; r < end; r++)
-        (t->halves ? x->b->k->rope_halves : x->b->k->rope)(
-            run_dst(x, r) + o->at, (size_t)o->n_part, (size_t)o->stride, n_rot, x->b->cos_sin[o->rope] + r * n_rot);
+        (t->halves ? x->b->k->rope_halves : x->b->k->rope)(run_dst(x, r) + o->at, (size_t)o->n_part,
+                                                           (size_t)o->stride, n_rot,
+                                                           x->b->cos_sin[o->rope] + r * n_rot);
 }
 
 void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end) {
@@ -89,6 +95,11 @@ static void columns_gate(const struct op_run *x, size_t r, size_t begin, size_t 
                                        run_dst(x, r) + begin);
 }
 
+// gpt-oss (OpenAI 2025, 2508.10925), whose numbers no file says.
+static void columns_gate_oai(const struct op_run *x, size_t r, size_t begin, size_t end) {
+    x->b->k->swiglu_oai(run_src(x, r) + begin, run_src2(x, r) + begin, end - begin, 1.702f, 7, run_dst(x, r) + begin);
+}
+
 static void op_add(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++)
@@ -101,6 +112,10 @@ static void op_add(const struct op_run *x, size_t begin, size_t end) {
 static void op_scale(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++) x->b->k->scale(run_dst(x, r), o->factor, (size_t)o->width);
+}
+
+static void op_scale_by(const struct op_run *x, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) x->b->k->scale(run_dst(x, r), run_src(x, r)[0], (size_t)x->o->op.width);
 }
 
 static void op_softcap(const struct op_run *x, size_t begin, size_t end) {
@@ -123,8 +138,8 @@ static void op_copy(const struct op_run *x, size_t begin, size_t end) {
     const size_t n = (size_t)(o->width / o->n_part);
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            memcpy(run_dst(x, r) + h * (size_t)o->dst_stride + o->dst_at,
-                   run_src(x, r) + h * (size_t)o->stride + o->at, n * sizeof(float));
+            memcpy(run_dst(x, r) + h * (size_t)o->dst_stride + o->dst_at, run_src(x, r) + h * (size_t)o->stride + o->at,
+                   n * sizeof(float));
 }
 
 static void op_gather(const struct op_run *x, size_t begin, size_t end) {
@@ -133,15 +148,16 @@ static void op_gather(const struct op_run *x, size_t begin, size_t end) {
 }
 
 static const op_fn by_rows[OP_N_KINDS + 1] = {
-    [OP_EMBED] = op_embed,       [OP_EMBED_POS] = op_embed_pos,
-    [OP_RMS_NORM] = op_rms_norm, [OP_LAYER_NORM] = op_layer_norm,
-    [OP_ROPE] = op_rope,         [OP_STORE_KV] = op_store_kv,
-    [OP_ADD] = op_add,           [OP_SCALE] = op_scale,
-    [OP_SOFTCAP] = op_softcap,   [OP_TEMPERATURE] = op_temperature,
-    [OP_COPY] = op_copy,         [OP_GATHER] = op_gather,
+    [OP_EMBED] = op_embed,           [OP_EMBED_POS] = op_embed_pos, [OP_RMS_NORM] = op_rms_norm,
+    [OP_LAYER_NORM] = op_layer_norm, [OP_ROPE] = op_rope,           [OP_STORE_KV] = op_store_kv,
+    [OP_ADD] = op_add,               [OP_SCALE] = op_scale,         [OP_SOFTCAP] = op_softcap,
+    [OP_TEMPERATURE] = op_temperature, [OP_COPY] = op_copy,         [OP_GATHER] = op_gather,
+    [OP_ROUTE] = cpu_op_route,       [OP_SPREAD] = cpu_op_spread,   [OP_EXPERTS_SUM] = cpu_op_experts_sum,
+    [OP_SCALE_BY] = op_scale_by,
     [OP_N_KINDS] = op_prepare,
 };
-static const columns_fn by_columns[OP_N_KINDS + 1] = {[OP_ACTIVATE] = columns_activate, [OP_GATE] = columns_gate};
+static const columns_fn by_columns[OP_N_KINDS + 1] = {
+    [OP_ACTIVATE] = columns_activate, [OP_GATE] = columns_gate, [OP_GATE_OAI] = columns_gate_oai};
 
 static void run_rows(const struct op_run *x, size_t begin, size_t end) {
     if (by_rows[x->o->op.kind]) {
@@ -152,8 +168,12 @@ static void run_rows(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++) by_columns[x->o->op.kind](x, r, 0, width);
 }
 
+void cpu_op_columns_of_row(const struct op_run *x, size_t r, size_t begin, size_t end) {
+    by_columns[x->o->op.kind](x, r, begin, end);
+}
+
 void cpu_op_columns(const struct op_run *x, size_t begin, size_t end) {
-    for (size_t r = 0; r < x->n_rows; r++) by_columns[x->o->op.kind](x, r, begin, end);
+    for (size_t r = 0; r < x->n_rows; r++) cpu_op_columns_of_row(x, r, begin, end);
 }
 
 // The rows that all threads see, into this thread's copy of them.
@@ -167,16 +187,24 @@ size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o) {
     return o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
 }
 
-void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o) {
-    const size_t n_rows = cpu_op_rows(b, o), k = b->p->matrices[o->op.matrix].k;
-    for (size_t r = 0; r < n_rows; r++)
-        b->collect(b->collect_user, o->op.matrix, b->buffers[o->op.src] + r * b->stride[o->op.src], k);
+void cpu_op_collect(const struct op_run *x) {
+    const struct cpu_backend *b = x->b;
+    const int32_t matrix = x->o->op.matrix;
+    if (x->o->op.kind == OP_EXPERTS)
+        cpu_experts_collect(x);
+    else
+        for (size_t r = 0; r < x->n_rows; r++)
+            for (size_t i = 0; i < b->p->matrices[matrix].n_slices; i++)
+                b->collect(b->collect_user, matrix, (int32_t)i, run_src(x, r) + i * (size_t)x->o->op.stride + x->o->op.at,
+                           b->p->matrices[matrix].k);
 }
 
 void cpu_op_run(const struct op_run *x) {
     const struct op_way *w = run_way(x);
     if (x->o->op.kind == OP_LINEAR) {
         linear_run(x);
+    } else if (x->o->op.kind == OP_EXPERTS) {
+        experts_run(x);
     } else if (w->split == SPLIT_CLAIM) {
         attend_run(x);
     } else if (w->split == SPLIT_EACH) {

@@ -50,7 +50,7 @@ struct cpu_op {
     struct op op;
     bool prepare; // op.src -> activation buffer `act`, in `format`
     enum act_format format;
-    int32_t act;            // activation buffer read (OP_LINEAR) or written (prepare)
+    int32_t act;            // activation buffer read (by a product) or written (prepare); -1: none
     atomic_size_t *claimed; // next piece; NULL: it is never claimed
     struct op_way ways[CPU_N_WAYS];
 };
@@ -138,7 +138,7 @@ struct act_table {
     struct {
         int8_t src;
         enum act_format format;
-        size_t k;
+        size_t k, n_part; // parts of a row that are prepared one by one
     } row[CPU_MAX_ACTS];
 };
 
@@ -150,7 +150,7 @@ void cpu_lower_free(struct cpu_backend *b);
 
 // Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops. A linear op has panels made
 // there first, then what gemm wants.
-size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p);
+size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, size_t n_batch);
 static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
     return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
 }
@@ -163,8 +163,6 @@ enum cpu_way cpu_way_of_step(const struct cpu_backend *b);
 
 // cpu_ops.c
 size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o); // of the running step
-// Shows a linear op's input to the collector; no other thread may run meanwhile.
-void cpu_op_collect(const struct cpu_backend *b, const struct cpu_op *o);
 
 // cpu_attend.c, cpu_attend_plan.c
 size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p); // of one thread

@@ -45,7 +45,7 @@ static void name_ops(const struct cpu_backend *b, struct backend_op_use *ops) {
             .kind = o->prepare ? "prepare" : op_kind_name(o->op.kind),
             .matrix = o->op.matrix >= 0 && !o->prepare ? b->p->matrices[o->op.matrix].name : NULL,
             .layer = o->op.layer,
-            .is_int8 = o->op.kind == OP_LINEAR && (o->format == ACT_Q8_32 || o->format == ACT_Q8_256),
+            .is_int8 = op_multiplies(o->op.kind) && (o->format == ACT_Q8_32 || o->format == ACT_Q8_256),
         };
     }
 }
@@ -158,6 +158,18 @@ static uint64_t pair_bytes(const struct cpu_backend *b, const struct cpu_op *o) 
     return (uint64_t)b->p->groups[group].n_head_kv * (b->groups[group].key_bytes + b->groups[group].value_bytes);
 }
 
+static void count_product(const struct cpu_matrix *cm, struct backend_op_use *use, uint64_t n_slices, uint64_t n_rows) {
+    const struct matrix *m = cm->m;
+    const uint64_t slice = cm->panels ? ceil_div(m->n_out, PANEL_ROWS) * cm->panel_bytes : m->n_out * m->row_bytes;
+    use->bytes += n_slices * slice;
+    use->products += (uint64_t)m->k * m->n_out * n_rows;
+}
+
+void cpu_profile_count(const struct op_run *x, size_t n_slices, size_t n_rows) {
+    const struct cpu_backend *b = x->b;
+    count_product(&b->matrices[x->o->op.matrix], &b->profile->ops[x->o - b->ops], n_slices, n_rows);
+}
+
 // What an op of a step touched, from the shapes alone. attended: of each kind.
 static void count_work(const struct cpu_backend *b, const struct cpu_op *o, struct backend_op_use *use,
                        const struct attended *attended) {
@@ -165,9 +177,7 @@ static void count_work(const struct cpu_backend *b, const struct cpu_op *o, stru
     if (o->prepare) return;
     if (o->op.kind == OP_LINEAR) {
         const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
-        use->bytes +=
-            cm->panels ? ceil_div(cm->m->n_out, PANEL_ROWS) * cm->panel_bytes : cm->m->n_out * cm->m->row_bytes;
-        use->products += (uint64_t)cm->m->k * cm->m->n_out * n_rows;
+        count_product(cm, use, cm->m->n_slices, n_rows * cm->m->n_slices);
     } else if (o->op.kind == OP_EMBED || o->op.kind == OP_EMBED_POS) {
         use->bytes += n_rows * b->p->matrices[o->op.matrix].row_bytes;
     } else if (o->op.kind == OP_STORE_KV) {

@@ -21,6 +21,8 @@ void cpu_profile_end_ops(const struct op_run *x);
 static inline void cpu_profile_part(const struct op_run *x, size_t i) {
     if (x->b->profile) cpu_profile_add_part(x, i);
 }
+// n_rows rows with n_slices slices of the op's matrix. For ops whose work shapes alone do not tell.
+void cpu_profile_count(const struct op_run *x, size_t n_slices, size_t n_rows);
 void cpu_profile_step_end(struct cpu_backend *b);
 
 #endif

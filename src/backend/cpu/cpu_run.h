@@ -38,6 +38,9 @@ static inline uint8_t *run_act(const struct op_run *x, size_t r) {
 // cpu_ops.c
 void cpu_op_run(const struct op_run *x);
 void cpu_op_columns(const struct op_run *x, size_t begin, size_t end); // of all rows; for a kind that goes by columns
+void cpu_op_columns_of_row(const struct op_run *x, size_t r, size_t begin, size_t end);
+// Shows a product's input to the collector; no other thread may run meanwhile.
+void cpu_op_collect(const struct op_run *x);
 void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end); // of rows [begin, end)
 // cpu_linear.c: a linear op, or those that go together.
 void linear_run(const struct op_run *x);

@@ -20,11 +20,14 @@ static const struct {
     bool claimed;    // pieces are claimed
     bool by_columns; // a column of dst depends on the same column of src and src2 only, and dst may be either
     bool in_place;   // dst is read too
+    bool meets_rows; // parts of a row lie among those of others
 } kinds[OP_N_KINDS + 1] = {
     [OP_LINEAR] = {.claimed = true},      [OP_ATTEND] = {.claimed = true},   [OP_GATE] = {.by_columns = true},
     [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true},    [OP_ADD] = {.in_place = true},
     [OP_SCALE] = {.in_place = true},      [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
     [OP_COPY] = {.in_place = true}, // of its row a part
+    [OP_EXPERTS] = {.claimed = true},  [OP_GATE_OAI] = {.by_columns = true}, [OP_SCALE_BY] = {.in_place = true},
+    [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
 };
 
 // Copies ------------------------------------------------------------------------------------------------------------------
@@ -46,7 +49,7 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
         if (written[i]) c.row_at[i] = row_bytes, row_bytes += round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < acts->n; i++)
         if (!p->wanted_rows[acts->row[i].src])
-            c.act_at[i] = row_bytes, row_bytes += act_row_stride(acts->row[i].format, acts->row[i].k);
+            c.act_at[i] = row_bytes, row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
     if (row_bytes == 0) return c;
     c.n_rows = MOST_OWN_BYTES / row_bytes;
     if (c.n_rows > s->n_batch) c.n_rows = s->n_batch;
@@ -93,7 +96,7 @@ static void join_columns(struct cpu_backend *b, enum cpu_way way, size_t last) {
     size_t first = last;
     while (first > 0 && last - first + 1 < CPU_MOST_TOGETHER && is_linear(b, way, first - 1)) {
         const struct op *o = &b->ops[first - 1].op;
-        const bool makes_source = o->dst == to->src || o->dst == to->src2;
+        const bool makes_source = !o->src_parts && (o->dst == to->src || o->dst == to->src2);
         if (!makes_source || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
         first--;
     }
@@ -176,7 +179,7 @@ static void plan_barriers(struct cpu_backend *b, enum cpu_way way) {
     bool wanted = false;
     for (size_t i = 0; i < b->n_ops; i += b->ops[i].ways[way].n_together) {
         struct op_way *w = &b->ops[i].ways[way];
-        const bool by_rows = w->split == SPLIT_ROWS;
+        const bool by_rows = w->split == SPLIT_ROWS && !kinds[b->ops[i].op.kind].meets_rows;
         struct touch t = {0}, others = any;
         for (size_t j = 0; j < w->n_together; j++) add_touch(&t, &b->ops[i + j], way);
         if (!by_rows) mark(&others.reads, &rows.reads), mark(&others.writes, &rows.writes);

@@ -18,15 +18,20 @@ static const struct matmul_ops *ops_of(const struct cpu_backend *b, const struct
 }
 
 // Is the matrix multiplied by any op, and are its rows read by any?
-static bool used_by(const struct program *p, size_t matrix, enum op_kind kind) {
+static bool is_multiplied(const struct program *p, size_t matrix) {
     for (size_t i = 0; i < p->n_ops; i++)
-        if (p->ops[i].kind == kind && p->ops[i].matrix == (int32_t)matrix) return true;
+        if (op_multiplies(p->ops[i].kind) && p->ops[i].matrix == (int32_t)matrix) return true;
+    return false;
+}
+static bool is_read(const struct program *p, size_t matrix) {
+    for (size_t i = 0; i < p->n_ops; i++)
+        if (!op_multiplies(p->ops[i].kind) && p->ops[i].matrix == (int32_t)matrix) return true;
     return false;
 }
 
 static size_t packed_bytes(const struct cpu_backend *b, const struct matrix *m) {
     const struct matmul_ops *ops = ops_of(b, m);
-    return ops->pack && !b->keeps_rows ? ceil_div(m->n_out, PANEL_ROWS) * ops->panel_bytes(m->k) : 0;
+    return ops->pack && !b->keeps_rows ? m->n_slices * ceil_div(m->n_out, PANEL_ROWS) * ops->panel_bytes(m->k) : 0;
 }
 
 size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
@@ -38,9 +43,9 @@ size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
 void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out) {
     for (size_t i = 0; i < p->n_matrices; i++) {
         const struct matrix *m = &p->matrices[i];
-        const size_t packed = used_by(p, i, OP_LINEAR) ? packed_bytes(b, m) : 0;
+        const size_t packed = is_multiplied(p, i) ? packed_bytes(b, m) : 0;
         out->repacked_bytes += packed;
-        if (m->file && (!packed || used_by(p, i, OP_EMBED))) out->mapped_bytes += m->n_out * m->row_bytes;
+        if (m->file && (!packed || is_read(p, i))) out->mapped_bytes += m->n_slices * m->n_out * m->row_bytes;
     }
 }
 
@@ -53,7 +58,7 @@ static rn_status lay_out(struct cpu_backend *b, rn_error *err) {
     for (size_t i = 0; i < p->n_matrices; i++) {
         struct cpu_matrix *cm = &b->matrices[i];
         *cm = (struct cpu_matrix){.m = &p->matrices[i], .ops = ops_of(b, &p->matrices[i])};
-        if (!cm->ops->pack || !used_by(p, i, OP_LINEAR)) continue;
+        if (!cm->ops->pack || !is_multiplied(p, i)) continue;
         cm->panel_bytes = cm->ops->panel_bytes(cm->m->k);
         cm->panels_at = b->panels_bytes;
         b->panels_bytes += packed_bytes(b, cm->m);
@@ -70,7 +75,9 @@ struct place {
     size_t matrix, panel;
 };
 
-static size_t n_panels(const struct cpu_matrix *cm) { return cm->panels ? ceil_div(cm->m->n_out, PANEL_ROWS) : 0; }
+static size_t n_panels(const struct cpu_matrix *cm) {
+    return cm->panels ? cm->m->n_slices * ceil_div(cm->m->n_out, PANEL_ROWS) : 0;
+}
 
 // As many panels from `at` on as make up n_bytes, and at least one, but none of the next matrix; moves `at` behind them.
 static size_t take_panels(const struct cpu_backend *b, struct place *at, size_t n_bytes) {
@@ -87,13 +94,16 @@ static bool more_panels(const struct cpu_backend *b, struct place *at) {
     return at->matrix < b->p->n_matrices;
 }
 
-static const uint8_t *rows_of(const struct cpu_matrix *cm, size_t panel) {
-    return cm->m->data + panel * PANEL_ROWS * cm->m->row_bytes;
+// The first row of a panel in the file. Panels are made slice by slice; rows: how many it has, the last one of a slice fewer.
+static const uint8_t *rows_of(const struct cpu_matrix *cm, size_t panel, size_t *rows) {
+    const size_t per_slice = ceil_div(cm->m->n_out, PANEL_ROWS), row = panel % per_slice * PANEL_ROWS;
+    *rows = cm->m->n_out - row < PANEL_ROWS ? cm->m->n_out - row : PANEL_ROWS;
+    return cm->m->data + panel / per_slice * cm->m->slice_bytes + row * cm->m->row_bytes;
 }
 static void pack_panel(const struct cpu_matrix *cm, size_t panel) {
-    const size_t left = cm->m->n_out - panel * PANEL_ROWS;
-    cm->ops->pack(rows_of(cm, panel), cm->m->row_bytes, left < PANEL_ROWS ? (int)left : PANEL_ROWS, cm->m->k,
-                  cm->panels + panel * cm->panel_bytes);
+    size_t n;
+    const uint8_t *rows = rows_of(cm, panel, &n);
+    cm->ops->pack(rows, cm->m->row_bytes, (int)n, cm->m->k, cm->panels + panel * cm->panel_bytes);
 }
 
 // One round: pieces, which threads claim.
@@ -138,10 +148,12 @@ static void pack_thread(void *ctx, int i_thread, int n_threads) {
 static void forget_rows(const struct pack_round *r) {
     for (size_t i = 0; i < r->n_pieces; i++) {
         const struct cpu_matrix *cm = &r->b->matrices[r->pieces[i].at.matrix];
-        const uint8_t *from = rows_of(cm, r->pieces[i].at.panel);
+        size_t n;
+        const uint8_t *from = rows_of(cm, r->pieces[i].at.panel, &n);
+        const uint8_t *last = rows_of(cm, r->pieces[i].at.panel + r->pieces[i].n - 1, &n);
         if (cm->m->file)
             file_map_forget(cm->m->file, (size_t)(from - cm->m->file->data),
-                            r->pieces[i].n * PANEL_ROWS * cm->m->row_bytes);
+                            (size_t)(last - from) + n * cm->m->row_bytes);
     }
 }
 

@@ -1,0 +1,53 @@
+// model/experts.c - how a model's rows are routed to its experts.
+#include "model/model_private.h"
+#include <inttypes.h>
+
+// Of all parts of a row: widths of rows are counted in 32 bits, and batches of hundreds of them are held.
+#define MOST_PARTS_WIDTH ((size_t)1 << 24)
+
+static rn_status check_groups(const struct model *m, const struct routing *t, rn_error *err) {
+    const char *path = package_path(m->pkg);
+    if (t->n_group < 1 || t->n_group > t->n_expert || t->n_expert % t->n_group != 0)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " groups of %" PRId32 " experts: must divide them", path,
+                    t->n_group, t->n_expert);
+    if (t->n_group_used < 1 || t->n_group_used > t->n_group)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " groups of experts used", path, t->n_group_used,
+                    t->n_group);
+    if ((int64_t)t->n_group_used * (t->n_expert / t->n_group) < t->n_used)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " experts used, where %" PRId32 " groups hold %" PRId32, path,
+                    t->n_used, t->n_group_used, t->n_group_used * (t->n_expert / t->n_group));
+    return RN_OK;
+}
+
+// Groups count by their two best where a bias takes part in the choice (DeepSeek-V3, 2412.19437), else by the best one (DeepSeek-V2,
+// 2405.04434).
+static int32_t group_best(const struct model *m, const struct routing *t) {
+    bool has_bias = false;
+    for (int32_t l = 0; l < m->h->n_layer; l++) has_bias = has_bias || model_binding(m, l, ROLE_CHOICE_BIAS)->present;
+    return has_bias && t->n_expert / t->n_group > 1 ? ROUTING_MAX_GROUP_BEST : 1;
+}
+
+rn_status model_experts(struct model *m, rn_error *err) {
+    static const enum routing_scores scores[] = {[EXPERT_GATING_SOFTMAX] = ROUTING_SOFTMAX,
+                                                 [EXPERT_GATING_SIGMOID] = ROUTING_SIGMOID,
+                                                 [EXPERT_GATING_SOFTMAX_CHOSEN] = ROUTING_LOGITS};
+    const struct hparams *h = m->h;
+    struct routing *t = &m->p.routing;
+    if (h->n_expert == 0) return RN_OK;
+    *t = (struct routing){
+        .scores = scores[h->expert_gating],
+        .n_expert = h->n_expert,
+        .n_used = h->n_expert_used,
+        .n_group = h->n_expert_group ? h->n_expert_group : 1,
+        .n_group_used = h->n_expert_group ? h->n_expert_group_used : 1,
+        .is_normalized = h->expert_weights_norm,
+        .scale = h->expert_weights_scale != 0 ? h->expert_weights_scale : 1,
+    };
+    const rn_status st = check_groups(m, t, err);
+    if (st != RN_OK) return st;
+    t->group_best = group_best(m, t);
+    const size_t ff = model_dims(m, -1)[DIM_PARTS_FF], embd = model_dims(m, -1)[DIM_PARTS_EMBD];
+    if (ff <= MOST_PARTS_WIDTH && embd <= MOST_PARTS_WIDTH) return RN_OK;
+    return fail(err, RN_E_LIMIT, "%s: %" PRId32 " experts of a row take %zu numbers, limit %zu",
+                package_path(m->pkg), t->n_used, ff > embd ? ff : embd, MOST_PARTS_WIDTH);
+}
