@@ -22,12 +22,14 @@ static const struct {
     bool in_place;   // dst is read too
     bool meets_rows; // parts of a row lie among those of others
 } kinds[OP_N_KINDS + 1] = {
-    [OP_LINEAR] = {.claimed = true},      [OP_ATTEND] = {.claimed = true},   [OP_GATE] = {.by_columns = true},
-    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true},    [OP_ADD] = {.in_place = true},
-    [OP_SCALE] = {.in_place = true},      [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
-    [OP_COPY] = {.in_place = true}, // of its row a part
-    [OP_EXPERTS] = {.claimed = true},  [OP_GATE_OAI] = {.by_columns = true}, [OP_SCALE_BY] = {.in_place = true},
-    [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
+    [OP_LINEAR] = {.claimed = true},         [OP_ATTEND] = {.claimed = true},
+    [OP_GATE] = {.by_columns = true},        [OP_ACTIVATE] = {.by_columns = true},
+    [OP_ROPE] = {.in_place = true},          [OP_ADD] = {.in_place = true},
+    [OP_SCALE] = {.in_place = true},         [OP_SOFTCAP] = {.in_place = true},
+    [OP_TEMPERATURE] = {.in_place = true},   [OP_COPY] = {.in_place = true}, // of its row a part
+    [OP_EXPERTS] = {.claimed = true},        [OP_GATE_OAI] = {.by_columns = true},
+    [OP_SCALE_BY] = {.in_place = true},      [OP_SPREAD] = {.meets_rows = true},
+    [OP_EXPERTS_SUM] = {.meets_rows = true},
 };
 
 // Copies ------------------------------------------------------------------------------------------------------------------
@@ -49,7 +51,8 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
         if (written[i]) c.row_at[i] = row_bytes, row_bytes += round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < acts->n; i++)
         if (!p->wanted_rows[acts->row[i].src])
-            c.act_at[i] = row_bytes, row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
+            c.act_at[i] = row_bytes,
+            row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
     if (row_bytes == 0) return c;
     c.n_rows = MOST_OWN_BYTES / row_bytes;
     if (c.n_rows > s->n_batch) c.n_rows = s->n_batch;
