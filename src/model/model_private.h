@@ -45,7 +45,7 @@ rn_status model_no_memory(const struct model *m, rn_error *err);
 // Binds every tensor of the package to its role, shapes checked. dims are there already.
 rn_status model_bind(struct model *m, rn_error *err);
 
-// Fills the program's routing. RN_E_FORMAT, RN_E_LIMIT: groups that experts cannot be chosen from, rows that are too wide.
+// Fills the program's routing. RN_E_LIMIT: rows that are too wide.
 rn_status model_experts(struct model *m, rn_error *err);
 // Fills the program's attention and its groups of pages. After model_bind().
 rn_status model_attention(struct model *m, rn_error *err);
