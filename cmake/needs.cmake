@@ -1,5 +1,9 @@
 # cmake/needs.cmake - what the library stands on (docs/dependencies.md). All that is missing is named at once, with its package.
 find_package(Threads REQUIRED)
+set(RUNNEL_LIBRARIES Threads::Threads m)
+if(RUNNEL_ROOMS AND NOT "text" IN_LIST RUNNEL_ROOMS)
+    return() # the rooms beside and below it need the C library only
+endif()
 find_package(PkgConfig)
 if(NOT PKG_CONFIG_FOUND)
     message(FATAL_ERROR "runnel: pkg-config is not here, and finds the libraries that it needs (Debian, Ubuntu: pkg-config)")
@@ -16,6 +20,7 @@ foreach(need "PCRE2 libpcre2-8 10.40 libpcre2-dev" "UTF8PROC libutf8proc 2.5 lib
     list(GET need 3 package)
     pkg_check_modules(${name} QUIET IMPORTED_TARGET "${module}>=${least}")
     list(APPEND RUNNEL_NEEDS_STATIC "${module} >= ${least}")
+    list(APPEND RUNNEL_LIBRARIES PkgConfig::${name})
     if(NOT ${name}_FOUND)
         string(APPEND missing "\n  ${module} ${least} or newer (Debian, Ubuntu: ${package})")
     endif()

@@ -60,7 +60,8 @@ typedef struct rn_engine_info {
     uint64_t mapped_bytes;   // weights used as they lie in the file
     uint64_t copied_bytes;   // rows of a folder put into another order when it was opened
     uint64_t repacked_bytes; // copies in the kernel set's layout
-    uint64_t kv_bytes, kv_bytes_per_token, buffer_bytes, limit_bytes;
+    uint64_t kv_bytes;       // keys and values, and recurrent states
+    uint64_t kv_bytes_per_token, buffer_bytes, limit_bytes;
     const char *plan; // the table, lines separated by \n
     bool no_repack;
 } rn_engine_info;

@@ -15,13 +15,22 @@ struct batch_seq {
     const int32_t
         *pages[PROGRAM_MAX_GROUPS]; // page of each block of 64 positions; KV_NONE where it fell out of a window
     int32_t n_committed;            // positions in those pages, this step's appended rows included
+    bool is_far;                    // rotated by the far frequencies, from its first position on
 };
+// Where a row finds the recurrent state that it goes on from, and where it leaves its own.
+struct batch_state {
+    int32_t from; // the slot that the row before it in its sequence, or its parent, wrote; KV_NONE: zeros
+    int32_t to;   // may be `from`. A slot that is read by another row too is not written
+};
+// Rows of a sequence stand in order, a scratch row behind its parent. Rows of a run mostly share one slot, in place; where the state
+// is to be kept, at any row, the next one goes on in another.
 struct batch_row {
     int32_t token, pos;
     int32_t seq;                              // index into seqs
     struct kv_slot store[PROGRAM_MAX_GROUPS]; // where its keys and values go
     // Scratch rows: slots of positions [n_committed, pos], the row itself last; NULL for appended rows.
     const struct kv_slot *path[PROGRAM_MAX_GROUPS];
+    struct batch_state state; // both KV_NONE where the program has no states
 };
 struct batch {
     const struct batch_row *rows;
@@ -37,14 +46,16 @@ struct backend_plan {
     uint64_t repacked_bytes;                 // copies in this backend's layout
     uint64_t buffer_bytes;                   // row buffers for n_batch rows and n_wanted results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
+    uint64_t state_bytes;                    // one slot of state
 };
-// What of it is in memory now: pages count once they were touched.
+// What of it is in memory now: pages, slots of state among them, count once they were touched.
 struct backend_use {
     uint64_t repacked_bytes, buffer_bytes, page_bytes;
 };
 struct backend_sizes {
     size_t n_batch, n_wanted;
     int32_t n_pages[PROGRAM_MAX_GROUPS];
+    int32_t n_states; // 0 where the program has none
 };
 // done of total bytes laid out; true aborts with RN_E_CANCELLED.
 typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);

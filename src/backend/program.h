@@ -19,7 +19,7 @@
 
 struct file_map;
 
-// A weight matrix as the file holds it: n_out rows of k elements; or n_slices of them (experts), slice_bytes from one to the next.
+// A weight matrix as the file holds it: n_out rows of k elements; or n_slices of them (experts, heads), slice_bytes from one to the next.
 struct matrix {
     const char *name;
     enum tensor_type type;
@@ -38,9 +38,9 @@ struct matrix {
 enum op_kind {
     OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
     OP_EMBED_POS,  // dst[r] = row position of matrix
-    OP_RMS_NORM,   // dst = norm(src) * vec, head by head; vec NULL: no weight
+    OP_RMS_NORM,   // dst = norm(src) * vec, of each head its first width / n_part numbers; vec NULL: no weight
     OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
-    OP_LINEAR,     // dst = matrix . src (+ vec)
+    OP_LINEAR,     // dst = matrix . src (+ vec); with src_parts head i of dst = slice i of the matrix . head i of src
     OP_ROPE,       // dst, head by head, rotated in place by the row's position from number `at` of each head on
     OP_STORE_KV,   // keys src and values src2 of the row go to its slot of the layer's pages
     OP_ATTEND,     // dst = attention of queries src over the layer's pages
@@ -72,10 +72,10 @@ struct op {
     enum act_fn fn;         // OP_ACTIVATE, OP_GATE
     float factor;           // 1 where an op says nothing else
     int32_t width;          // numbers of a row that the op makes
-    int32_t n_part, stride; // heads
-    int32_t at, dst_at, dst_stride;
+    int32_t n_part, stride; // heads of src, of dst where the op has no src
+    int32_t at, dst_at, dst_stride; // where in a head of src (else dst) it begins, and in one of dst; dst's heads
     int8_t rope;            // OP_ROPE: which table
-    bool src_parts;         // OP_EXPERTS: src has parts too; else the row is the same for all its experts
+    bool src_parts;         // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
     bool is_weighted;       // OP_EXPERTS_SUM
     bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
 };
@@ -108,6 +108,7 @@ struct rope_table {
     int32_t n_rot;         // rotated numbers of a head: pairs 2i and 2i + 1, or i and i + n_rot / 2
     bool halves;           // the latter
     const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
+    const float *inv_freq_far; // of sequences that are marked far; NULL: the same
     float magnitude;       // cosines and sines are multiplied by it; 1 without yarn
 };
 
@@ -144,9 +145,12 @@ struct program {
     const struct attention *attention; // [n_layer]
     int32_t n_ropes;
     struct rope_table ropes[PROGRAM_MAX_ROPES];
+    int32_t n_near; // sequences that will hold more positions than this are to be marked far; 0: none ever
     struct routing routing; // n_expert 0: no experts
     int32_t n_groups;
     struct page_group groups[PROGRAM_MAX_GROUPS];
+    // Of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none.
+    size_t state_bytes;
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"

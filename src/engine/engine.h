@@ -113,7 +113,7 @@ struct rn_stream {
     int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;
     double *token_ms;
     rn_finish finish; // set by emit, carried out after absorb
-    char detail[512];
+    char detail[sizeof((rn_error *)0)->text];
     bool was_preempted, parked;
     uint64_t ended_when_preempted; // lane->n_ended then: it comes back when that has changed
 
@@ -167,6 +167,7 @@ struct rn_engine {
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
 rn_status engine_plan(rn_engine *e, rn_error *err);
 struct lm_config lane_config(const rn_engine *e, const struct lane *l);
+uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
 
 // scheduler.c
 void *engine_step_thread(void *arg);

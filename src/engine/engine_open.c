@@ -160,7 +160,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .copied_bytes = package_made_bytes(l->m->pkg),
         .repacked_bytes = l->plan.repacked_bytes,
         .buffer_bytes = l->plan.buffer_bytes,
-        .kv_bytes = page_bytes * (uint64_t)c.n_pages,
+        .kv_bytes = page_bytes * (uint64_t)c.n_pages + lane_state_bytes(e, l),
         .kv_bytes_per_token = page_bytes / KV_PAGE,
         .limit_bytes = e->limit_bytes,
         .plan = e->plan_text,

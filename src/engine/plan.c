@@ -12,6 +12,10 @@
 #define LIMIT_SHARE_NUM 9                  // of what is available, so that the rest of the machine lives on
 #define LIMIT_SHARE_DEN 10
 #define MAX_SCRATCH     64
+#define STATE_INTERVAL  1024 // positions that are evaluated again at most, where slots were to be had
+#define KEPT_BYTES      ((uint64_t)256 << 20) // of recurrent states beside the running ones
+#define KEPT_MIN        2
+#define KEPT_MAX        64
 
 // Bytes in a form for people, in one of a few rotating buffers.
 static const char *human(uint64_t bytes) {
@@ -33,6 +37,18 @@ static int32_t pages_for(const rn_engine *e, const struct lane *l) {
     return (int32_t)(ceil_div((size_t)l->n_kv, KV_PAGE) + spare_pages(e));
 }
 
+// Slots of recurrent state: each running stream's, another while that one is kept or shared, and those that are kept.
+static int32_t n_states(const rn_engine *e, const struct lane *l) {
+    const size_t one = model_program(l->program)->state_bytes;
+    if (one == 0) return 0;
+    const uint64_t fit = KEPT_BYTES / one;
+    return 2 * e->opt.n_streams + (int32_t)(fit < KEPT_MIN ? KEPT_MIN : fit > KEPT_MAX ? KEPT_MAX : fit);
+}
+
+uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l) {
+    return (uint64_t)n_states(e, l) * l->plan.state_bytes;
+}
+
 struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
@@ -45,6 +61,8 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
         .max_seqs = 2 * e->opt.n_streams + 64, // streams, and sessions between their turns
         .max_scratch = MAX_SCRATCH,
         .n_pages = pages_for(e, l),
+        .n_states = n_states(e, l),
+        .state_interval = STATE_INTERVAL,
         .identity = hash_bytes(ARITHMETIC_NAME, sizeof ARITHMETIC_NAME,
                                hash_bytes(package_path(l->m->pkg), strlen(package_path(l->m->pkg)), 0)),
     };
@@ -57,8 +75,9 @@ static uint64_t bytes_per_position(const struct lane *l) {
 }
 
 // What a lane takes besides keys and values.
-static uint64_t fixed_bytes(const struct lane *l) {
-    return l->plan.mapped_bytes + package_made_bytes(l->m->pkg) + l->plan.repacked_bytes + l->plan.buffer_bytes;
+static uint64_t fixed_bytes(const rn_engine *e, const struct lane *l) {
+    return l->plan.mapped_bytes + package_made_bytes(l->m->pkg) + l->plan.repacked_bytes + l->plan.buffer_bytes +
+           lane_state_bytes(e, l);
 }
 
 // The plan, a row for each part: in columns on lines of their own, or in one sentence.
@@ -67,7 +86,7 @@ static void write_table(const rn_engine *e, const struct lane *l, bool in_lines,
     char kv_name[64];
     snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", l->n_kv);
     const struct {
-        const char *name;
+        const char *name; // NULL: no row
         uint64_t bytes;
     } rows[] = {
         {"weights used in the file", l->plan.mapped_bytes},
@@ -75,16 +94,19 @@ static void write_table(const rn_engine *e, const struct lane *l, bool in_lines,
         {"weights repacked", l->plan.repacked_bytes},
         {"row buffers", l->plan.buffer_bytes},
         {kv_name, kv_bytes},
-        {"together", fixed_bytes(l) + kv_bytes},
+        {n_states(e, l) ? "recurrent states" : NULL, lane_state_bytes(e, l)},
+        {"together", fixed_bytes(e, l) + kv_bytes},
         {"limit", e->limit_bytes},
     };
     size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && n < size; i++)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && n < size; i++) {
+        if (!rows[i].name) continue;
         n += (size_t)snprintf(out + n, size - n, in_lines ? "%s%-42s %10s" : "%s%s %s",
                               i == 0     ? ""
                               : in_lines ? "\n"
                                          : "; ",
                               rows[i].name, human(rows[i].bytes));
+    }
 }
 
 static rn_status refuse(const rn_engine *e, const struct lane *l, const char *what, int64_t asked, int64_t fits,
@@ -98,8 +120,9 @@ static rn_status refuse(const rn_engine *e, const struct lane *l, const char *wh
 // How many positions fit beside all weights and buffers, if the lanes share what is left evenly.
 static int64_t positions_that_fit(const rn_engine *e, const struct lane *l, uint64_t fixed) {
     if (fixed >= e->limit_bytes) return 0;
-    const uint64_t pages = (e->limit_bytes - fixed) / e->n_lanes / (bytes_per_position(l) * KV_PAGE),
-                   spare = spare_pages(e);
+    const uint64_t page_bytes = bytes_per_position(l) * KV_PAGE, spare = spare_pages(e);
+    if (page_bytes == 0) return INT32_MAX / KV_PAGE * KV_PAGE; // nothing but states
+    const uint64_t pages = (e->limit_bytes - fixed) / e->n_lanes / page_bytes;
     const uint64_t fit = pages > spare ? (pages - spare) * KV_PAGE : 0;
     return fit > INT32_MAX ? INT32_MAX / KV_PAGE * KV_PAGE : (int64_t)fit;
 }
@@ -141,7 +164,7 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
         const struct lm_config c = lane_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
-        fixed += fixed_bytes(l);
+        fixed += fixed_bytes(e, l);
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
     if (st == RN_OK) write_table(e, &e->lanes[0], true, e->plan_text, sizeof e->plan_text);

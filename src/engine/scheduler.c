@@ -127,7 +127,7 @@ static void add_decode_rows(struct lane *l, rn_stream *s, rn_error *err, rn_stat
     }
     if ((*st = s->strategy->ops->propose(s->strategy, &list, err)) != RN_OK) return;
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, .absorbs = true};
-    for (size_t i = 0; i < list.n; i++) l->n_wanted += list.rows[i].want != 0;
+    for (size_t i = 0; i < list.n; i++) l->n_wanted += (list.rows[i].want & LM_WANT_RESULTS) != 0;
     l->n_rows += list.n;
 }
 
@@ -144,8 +144,10 @@ static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
     const bool absorbs = done + (int32_t)n == target && first_run && !s->on_row;
     for (size_t i = 0; i < n; i++) {
         const bool wanted = s->on_row || (absorbs && i + 1 == n);
-        l->rows[l->n_rows + i] =
-            (struct lm_row){s->seq, s->tokens[done + (int32_t)i], LM_APPEND, wanted ? LM_WANT_LOGITS : 0};
+        // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
+        const bool kept = done + (int32_t)i + 2 == s->n_prompt;
+        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[done + (int32_t)i], LM_APPEND,
+                                                 (wanted ? LM_WANT_LOGITS : 0) | (kept ? LM_WANT_STATE : 0)};
         l->n_wanted += wanted;
     }
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};

@@ -18,6 +18,10 @@ int32_t stream_prefill_target(const rn_stream *s) {
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st = RN_OK;
+    if (s->session && s->session->seq >= 0 && !lm_seq_is_for(m, s->session->seq, s->n_limit)) {
+        lm_seq_free(m, s->session->seq);
+        s->session->seq = -1;
+    }
     if (s->seq < 0 && s->session && s->session->seq >= 0) { // the session's pages become the stream's
         s->seq = s->session->seq;
         s->session->seq = -1;
@@ -25,11 +29,12 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         if (s->n_cached >= s->n_prompt)
             s->n_cached = lm_truncate(m, s->seq, s->n_prompt - 1); // the last row's logits are wanted
     } else if (s->seq < 0 && s->on_row) {
-        st = lm_seq_new(m, &s->seq, err);
+        st = lm_seq_new_for(m, s->n_limit, &s->seq, err);
     } else if (s->seq < 0) {
         // The last row is evaluated even where its keys are known: its logits are wanted.
         struct lm_prefix found;
-        st = lm_match_prefix(m, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt), &found, err);
+        st = lm_match_prefix_for(m, s->n_limit, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt),
+                                 &found, err);
         if (st == RN_OK) s->seq = found.seq;
         if (st == RN_OK && !s->was_preempted) s->n_cached = found.n;
     }

@@ -9,6 +9,9 @@
 //    leaves-first order: its oldest page never has a child.
 //  - A page that a block owns, or that two hold, is never written; pages_copy() makes a private one first.
 //
+// Slots of state are pages of one more pool: counted, owned by blocks and evicted in the same way. A block owns at most one, the state
+// after some of its positions. One that a block owns, or that two hold, is never written either: the next row writes into another.
+//
 // Ownership: everything lies in kv.mem. Threads: as kv.h.
 #ifndef RN_KV_BOOKS_H
 #define RN_KV_BOOKS_H
@@ -22,27 +25,36 @@ struct page {
     int32_t prev, next; // in the list of cached pages; next alone in the free list
 };
 
-// The pages of one group. A page is free (no refs, no block), cached (no refs, a block) or used (refs).
+#define KV_N_POOLS (KV_MAX_GROUPS + 1) // of the groups, and of states
+
+// The pages of one group, or the slots of state. A page is free (no refs, no block), cached (no refs, a block) or used (refs).
 struct pool {
     struct page *pages;
     int32_t n_pages, window;
     int32_t free, n_free;             // list head
     int32_t oldest, newest, n_cached; // list ends, in the order of release
+    uint64_t n_evicted;               // for want of a page
 };
 
 // What the index knows of a group-0 page it owns: blocks[page].
 struct block {
-    uint64_t hash;               // of the chain up to its end; full blocks only
-    int32_t n;                   // positions: KV_PAGE, or fewer in the last block of a freed sequence
-    int32_t parent;              // KV_NONE: the text begins here
-    int32_t child;               // first of the list that runs through `next`
-    int32_t prev, next;          // siblings
-    int32_t chain;               // next block of the same bucket; full blocks only
-    int32_t page[KV_MAX_GROUPS]; // page[0] is its name; KV_NONE: that group's page was evicted
+    uint64_t hash;            // of the chain up to its end; full blocks only
+    int32_t n;                // positions: KV_PAGE, or fewer in the last block of a freed sequence
+    int32_t parent;           // KV_NONE: the text begins here
+    int32_t child;            // first of the list that runs through `next`
+    int32_t prev, next;       // siblings
+    int32_t chain;            // next block of the same bucket; full blocks only
+    int32_t page[KV_N_POOLS]; // page[0] is its name; KV_NONE: that group's page was evicted, or no state was kept
+    int32_t state_at;         // page[KV_STATE] is the state after so many of the n positions
 };
 
 struct node {
     int32_t parent, depth;
+};
+
+// Promised rows from position `start` on, to the next run or to the end, write their states to this slot.
+struct run {
+    int32_t start, slot;
 };
 
 struct seq {
@@ -55,6 +67,12 @@ struct seq {
     int32_t n_nodes;                    // of the scratch tree
     struct node *nodes;                 // [max_scratch]
     int32_t *node_pages[KV_MAX_GROUPS]; // [ceil(n_nodes / KV_PAGE)]: node i is slot i % KV_PAGE of page i / KV_PAGE
+    // With states; each slot is held once.
+    int32_t state;        // after the `stored` positions; KV_NONE: there are none
+    int32_t n_runs;       // of the promised rows
+    struct run *runs;     // [n_ctx / state_interval + 2]; the first one's slot may be `state`
+    int32_t wish;         // keep the state after so many positions at kv_commit(), some of them promised; 0: no wish
+    int32_t *node_states; // [max_scratch]
 };
 
 struct kv {
@@ -63,11 +81,11 @@ struct kv {
     void *user;
     struct arena mem;
 
-    struct pool pool[KV_MAX_GROUPS];
-    uint64_t *keys;       // [n_pages[0]][KV_PAGE]
-    struct block *blocks; // [n_pages[0]]
-    int32_t first_text;   // list of the blocks without a parent
-    int32_t *buckets;     // [bucket_mask + 1]
+    struct pool pool[KV_N_POOLS]; // without pages where there is no such group
+    uint64_t *keys;               // [n_pages[0]][KV_PAGE]
+    struct block *blocks;         // [n_pages[0]]
+    int32_t first_text;           // list of the blocks without a parent
+    int32_t *buckets;             // [bucket_mask + 1]
     uint64_t bucket_mask;
     uint64_t (*hash)(const void *data, size_t n, uint64_t seed); // hash_bytes; tests put a bad one here
 
@@ -77,7 +95,7 @@ struct kv {
     int32_t *dirty; // ids of sequences with rows that kv_commit() has not seen, or had such
     int32_t n_dirty;
 
-    uint64_t n_evicted, n_copied, n_hit_tokens;
+    uint64_t n_copied, n_hit_tokens;
 };
 
 static inline int32_t n_blocks(int32_t len) { return (len + KV_PAGE - 1) / KV_PAGE; }
@@ -96,6 +114,7 @@ void page_hold(kv *k, int32_t group, int32_t page);    // one more ref
 void page_release(kv *k, int32_t group, int32_t page); // one less: used -> cached or free
 void page_own(kv *k, int32_t group, int32_t page, int32_t block);
 void page_disown(kv *k, int32_t group, int32_t page); // cached -> free; a used page stays with its holders
+void page_forget(kv *k, int32_t group, int32_t page); // its block lives on without it; group is not 0
 void pages_evict(kv *k, int32_t group);               // the least recently used cached page; there must be one
 void pages_copy(kv *k, const struct kv_copy *c);      // keys and statistics included
 
@@ -103,8 +122,12 @@ void pages_copy(kv *k, const struct kv_copy *c);      // keys and statistics inc
 int32_t index_find(const kv *k, int32_t parent, const uint64_t *keys); // a full block, or KV_NONE
 // Enters block b of q, whose rows are stored. Where an equal one is known already, q changes over to its pages.
 void index_add_full(kv *k, struct seq *q, int32_t b);
-void index_add_partial(kv *k, const struct seq *q); // the last stored % KV_PAGE positions of q
-void index_drop(kv *k, int32_t block);              // a block without children
+// Enters q's block that position n stands in up to there, or finds it known; n is not a multiple of KV_PAGE, and stored. Returns a
+// block of that text, in which a state after n may be kept.
+int32_t index_add_partial(kv *k, const struct seq *q, int32_t n);
+void index_drop(kv *k, int32_t block); // a block without children
+// Among the children of parent one with a state after the first at positions of keys, 1 <= at <= n, the largest; KV_NONE: none.
+int32_t index_find_state(const kv *k, int32_t parent, const uint64_t *keys, int32_t n);
 struct index_child {
     int32_t block, n; // the child with the longest beginning in common, and how long that is; KV_NONE and 0: none
     bool any;         // does the parent have children at all?
@@ -112,11 +135,24 @@ struct index_child {
 };
 struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n);
 
+// states.c. All do nothing in books without states.
+bool states_have_room(const kv *k, const struct seq *q); // to append
+void states_append(kv *k, struct seq *q);                // at least one row; there must be room
+// As if the path had been appended and run. Its nodes still stand.
+void states_keep_path(kv *k, struct seq *q, const int32_t *path, int32_t n);
+void states_settle(kv *k, struct seq *q); // the promised rows' states are stored
+int32_t states_restorable(const kv *k, const struct seq *q, int32_t n);
+void states_cut(kv *k, struct seq *q, int32_t len); // to a restorable length; before q->len is
+void states_share(kv *k, struct seq *q);            // q is a copy of its original
+// Gives the state after n stored positions to a block of them, unless it has one, or the slot a block.
+void states_give(kv *k, const struct seq *q, int32_t n, int32_t slot);
+
 // seqs.c
 struct seq *seq_at(const kv *k, kv_seq s);
 int32_t seq_page_or_cached(const kv *k, const struct seq *q, int32_t group, int32_t block); // KV_NONE: gone
-int32_t seq_restorable(const kv *k, const struct seq *q,
-                       int32_t n);               // the longest length <= n whose next row has what it needs
+// The longest length <= n whose next row has what it needs; and the same but for the state.
+int32_t seq_restorable(const kv *k, const struct seq *q, int32_t n);
+int32_t seq_windows_restorable(const kv *k, const struct seq *q, int32_t n);
 void seq_cut(kv *k, struct seq *q, int32_t len); // to a restorable length
 void seq_settle(kv *k, struct seq *q);           // all rows are stored: index full blocks, let old pages go
 bool seq_tail_is_shared(const kv *k, const struct seq *q, int32_t group);

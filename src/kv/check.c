@@ -5,9 +5,9 @@
 
 struct audit {
     const kv *k;
-    int32_t *refs[KV_MAX_GROUPS]; // [n_pages] holders counted again
-    int32_t *place
-        [KV_MAX_GROUPS]; // [n_pages] 1-based place in the list of cached pages, 0: not there, -1: in the free list
+    int32_t *refs[KV_N_POOLS]; // [n_pages] holders counted again
+    int32_t
+        *place[KV_N_POOLS]; // [n_pages] 1-based place in the list of cached pages, 0: not there, -1: in the free list
     rn_error *err;
 };
 
@@ -53,6 +53,32 @@ static rn_status count_block(const struct audit *a, const struct seq *q, int32_t
     return RN_OK;
 }
 
+static rn_status count_states(const struct audit *a, const struct seq *q) {
+    const kv *k = a->k;
+    const int s = (int)(q - k->seqs);
+    int32_t *refs = a->refs[KV_STATE];
+    REQUIRE((q->state != KV_NONE) == (q->stored > 0), "sequence %d: slot %d has the state after %d positions", s,
+            q->state, q->stored);
+    REQUIRE((q->n_runs > 0) == (q->stored < q->len), "sequence %d: %d runs for %d promised rows", s, q->n_runs,
+            q->len - q->stored);
+    REQUIRE(q->wish == 0 || (q->wish > q->stored && q->wish <= q->len), "sequence %d: a wish for position %d", s,
+            q->wish);
+    if (q->state != KV_NONE) refs[q->state]++;
+    for (int32_t i = 0; i < q->n_runs; i++) {
+        const struct run *r = &q->runs[i];
+        REQUIRE(i ? r->start > r[-1].start && r->start < q->len : r->start == q->stored,
+                "sequence %d: run %d begins at position %d", s, i, r->start);
+        if (i > 0 || r->slot != q->state) refs[r->slot]++;
+        REQUIRE(k->pool[KV_STATE].pages[r->slot].refs == 1 && k->pool[KV_STATE].pages[r->slot].block == KV_NONE,
+                "sequence %d: run %d would write slot %d, which others have", s, i, r->slot);
+    }
+    for (int32_t i = 0; i < q->n_nodes; i++) refs[q->node_states[i]]++;
+    for (int32_t i = 0; i < q->n_nodes; i++)
+        REQUIRE(k->pool[KV_STATE].pages[q->node_states[i]].refs == 1,
+                "sequence %d: scratch node %d: slot %d is shared", s, i, q->node_states[i]);
+    return RN_OK;
+}
+
 static rn_status count_seq(const struct audit *a, const struct seq *q) {
     const kv *k = a->k;
     const int s = (int)(q - k->seqs);
@@ -78,7 +104,7 @@ static rn_status count_seq(const struct audit *a, const struct seq *q) {
         REQUIRE(n->parent < i && n->depth == (n->parent == KV_NONE ? 1 : q->nodes[n->parent].depth + 1),
                 "sequence %d: scratch node %d: parent %d, depth %d", s, i, n->parent, n->depth);
     }
-    return st;
+    return st == RN_OK && k->config.n_states > 0 ? count_states(a, q) : st;
 }
 
 // Is block b in the list of its parent's children, once, with sound neighbours?
@@ -108,6 +134,10 @@ static rn_status check_block(const struct audit *a, int32_t b) {
     for (int32_t g = 0; g < k->config.n_groups; g++)
         REQUIRE(x->page[g] == KV_NONE || k->pool[g].pages[x->page[g]].block == b,
                 "block %d: group %d: page %d is not its own", b, g, x->page[g]);
+    const int32_t state = x->page[KV_STATE];
+    REQUIRE(state == KV_NONE ||
+                (k->pool[KV_STATE].pages[state].block == b && x->state_at >= 1 && x->state_at <= x->n),
+            "block %d: slot %d with the state after %d of %d positions is not its own", b, state, x->state_at, x->n);
     if (x->parent != KV_NONE) {
         const struct block *parent = &k->blocks[x->parent];
         REQUIRE(k->pool[0].pages[x->parent].block == x->parent && parent->n == KV_PAGE,
@@ -141,7 +171,7 @@ static rn_status audit_all(const struct audit *a) {
     const kv *k = a->k;
     int32_t n_used = 0;
     rn_status st = RN_OK;
-    for (int32_t g = 0; st == RN_OK && g < k->config.n_groups; g++) st = list_pages(a, g);
+    for (int32_t g = 0; st == RN_OK && g < KV_N_POOLS; g++) st = list_pages(a, g);
     for (int32_t s = 0; st == RN_OK && s < k->config.max_seqs; s++) {
         n_used += k->seqs[s].used;
         if (k->seqs[s].used) st = count_seq(a, &k->seqs[s]);
@@ -149,20 +179,20 @@ static rn_status audit_all(const struct audit *a) {
     if (st != RN_OK) return st;
     REQUIRE(n_used + k->n_spare == k->config.max_seqs, "%d sequences in use, %d spare, of %d", n_used, k->n_spare,
             k->config.max_seqs);
-    for (int32_t g = 0; st == RN_OK && g < k->config.n_groups; g++) st = check_pages(a, g);
+    for (int32_t g = 0; st == RN_OK && g < KV_N_POOLS; g++) st = check_pages(a, g);
     return st;
 }
 
 rn_status kv_check(const kv *k, rn_error *err) {
     struct audit a = {.k = k, .err = err};
     rn_status st = RN_OK;
-    for (int32_t g = 0; g < k->config.n_groups; g++) {
+    for (int32_t g = 0; g < KV_N_POOLS; g++) {
         a.refs[g] = mem_calloc((size_t)k->pool[g].n_pages, sizeof *a.refs[g]);
         a.place[g] = mem_calloc((size_t)k->pool[g].n_pages, sizeof *a.place[g]);
         if (!a.refs[g] || !a.place[g]) st = fail(err, RN_E_NOMEM, "kv: out of memory for a recount");
     }
     if (st == RN_OK) st = audit_all(&a);
-    for (int32_t g = 0; g < k->config.n_groups; g++) {
+    for (int32_t g = 0; g < KV_N_POOLS; g++) {
         mem_free(a.refs[g]);
         mem_free(a.place[g]);
     }

@@ -22,6 +22,8 @@ static rn_status check_config(const struct kv_config *c, rn_error *err) {
         {"n_ctx", c->n_ctx, 1, INT32_MAX - KV_PAGE}, // a length rounded up to pages is still an int32_t
         {"max_scratch", c->max_scratch, 0, INT32_MAX - KV_PAGE},
         {"window of group 0", c->window[0], 0, 0},
+        {"n_states", c->n_states, 0, INT32_MAX},
+        {"state_interval", c->state_interval, 0, INT32_MAX},
     };
     rn_status st = RN_OK;
     for (size_t i = 0; st == RN_OK && i < sizeof rows / sizeof *rows; i++)
@@ -32,6 +34,8 @@ static rn_status check_config(const struct kv_config *c, rn_error *err) {
         if (st == RN_OK) st = check_number("window", c->window[g], 0, INT32_MAX, err);
         n_pages += c->n_pages[g];
     }
+    if (st == RN_OK && c->state_interval % KV_PAGE != 0)
+        return fail(err, RN_E_ARG, "kv: state_interval: %d is no multiple of %d", c->state_interval, KV_PAGE);
     return st == RN_OK ? check_number("pages of all groups", n_pages, 1, INT32_MAX, err) : st;
 }
 
@@ -46,6 +50,18 @@ static void *take(kv *k, rn_status *st, size_t n, size_t size) {
     return p;
 }
 
+static int32_t pool_size(const struct kv_config *c, int32_t pool) {
+    return pool == KV_STATE ? c->n_states : pool < c->n_groups ? c->n_pages[pool] : 0;
+}
+
+static void take_states(kv *k, struct seq *q, rn_status *st) {
+    const struct kv_config *c = &k->config;
+    const size_t n_places = c->state_interval ? (size_t)(c->n_ctx / c->state_interval) : 0;
+    if (c->n_states == 0) return;
+    q->runs = take(k, st, n_places + 2, sizeof *q->runs); // the first one, one for each place, one for a wish
+    q->node_states = take(k, st, (size_t)c->max_scratch, sizeof *q->node_states);
+}
+
 static rn_status take_memory(kv *k) {
     const struct kv_config *c = &k->config;
     const size_t n_seqs = (size_t)c->max_seqs, n_pages = (size_t)c->n_pages[0];
@@ -55,8 +71,8 @@ static rn_status take_memory(kv *k) {
     k->bucket_mask = n_buckets - 1;
 
     rn_status st = RN_OK;
-    for (int32_t g = 0; g < c->n_groups; g++)
-        k->pool[g].pages = take(k, &st, (size_t)c->n_pages[g], sizeof *k->pool[g].pages);
+    for (int32_t g = 0; g < KV_N_POOLS; g++)
+        k->pool[g].pages = take(k, &st, (size_t)pool_size(c, g), sizeof *k->pool[g].pages);
     k->keys = take(k, &st, n_pages, KV_PAGE * sizeof *k->keys);
     k->blocks = take(k, &st, n_pages, sizeof *k->blocks);
     k->buckets = take(k, &st, n_buckets, sizeof *k->buckets);
@@ -70,16 +86,18 @@ static rn_status take_memory(kv *k) {
             q->pages[g] = take(k, &st, seq_blocks, sizeof *q->pages[g]);
             q->node_pages[g] = take(k, &st, node_blocks, sizeof *q->node_pages[g]);
         }
+        take_states(k, q, &st);
     }
     return st;
 }
 
 static void start_empty(kv *k) {
-    for (int32_t g = 0; g < k->config.n_groups; g++) {
+    for (int32_t g = 0; g < KV_N_POOLS; g++) {
         struct pool *pool = &k->pool[g];
-        pool->n_pages = pool->n_free = k->config.n_pages[g];
-        pool->window = k->config.window[g];
+        pool->n_pages = pool->n_free = pool_size(&k->config, g);
+        pool->window = g < k->config.n_groups ? k->config.window[g] : 0;
         pool->oldest = pool->newest = KV_NONE;
+        if (pool->n_pages == 0) pool->free = KV_NONE;
         for (int32_t p = 0; p < pool->n_pages; p++)
             pool->pages[p] = (struct page){.block = KV_NONE, .next = p + 1 < pool->n_pages ? p + 1 : KV_NONE};
     }
@@ -116,15 +134,19 @@ void kv_destroy(kv *k) {
 }
 
 bool kv_page_is_free(const kv *k, int32_t group, int32_t page) {
-    assert(group >= 0 && group < k->config.n_groups && page >= 0 && page < k->pool[group].n_pages);
+    assert(group >= 0 && group < KV_N_POOLS && page >= 0 && page < k->pool[group].n_pages);
     const struct page *p = &k->pool[group].pages[page];
     return p->refs == 0 && p->block == KV_NONE;
 }
 
 void kv_stats_get(const kv *k, struct kv_stats *out) {
+    const struct pool *states = &k->pool[KV_STATE];
     *out = (struct kv_stats){
+        .n_states = states->n_pages,
+        .n_states_cached = states->n_cached,
+        .n_states_used = states->n_pages - pages_available(states),
+        .n_states_evicted = states->n_evicted,
         .n_seqs = k->config.max_seqs - k->n_spare,
-        .n_evicted = k->n_evicted,
         .n_copied = k->n_copied,
         .n_hit_tokens = k->n_hit_tokens,
     };
@@ -133,6 +155,7 @@ void kv_stats_get(const kv *k, struct kv_stats *out) {
         out->n_pages += pool->n_pages;
         out->n_free += pool->n_free;
         out->n_cached += pool->n_cached;
+        out->n_evicted += pool->n_evicted;
     }
     out->n_used = out->n_pages - out->n_free - out->n_cached;
 }

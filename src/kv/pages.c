@@ -1,4 +1,4 @@
-// kv/pages.c - pools of counted pages: taking, holding, releasing, evicting and copying them.
+// kv/pages.c - pools of counted pages, and of slots of state: taking, holding, releasing, evicting and copying them.
 #include "kv/books.h"
 #include <assert.h>
 #include <string.h>
@@ -44,7 +44,7 @@ int32_t page_take(kv *k, int32_t group) {
     struct pool *g = &k->pool[group];
     if (g->n_free == 0) {
         pages_evict(k, group);
-        k->n_evicted++;
+        g->n_evicted++;
     }
     const int32_t p = free_pop(g);
     g->pages[p].refs = 1;
@@ -81,14 +81,18 @@ void page_disown(kv *k, int32_t group, int32_t page) {
     free_push(g, page);
 }
 
+void page_forget(kv *k, int32_t group, int32_t page) {
+    k->blocks[k->pool[group].pages[page].block].page[group] = KV_NONE;
+    page_disown(k, group, page);
+}
+
 void pages_evict(kv *k, int32_t group) {
     const int32_t p = k->pool[group].oldest;
     assert(p != KV_NONE);
     if (group == 0) {
         index_drop(k, p);
     } else { // the block stays, and says so when this page is missed
-        k->blocks[k->pool[group].pages[p].block].page[group] = KV_NONE;
-        page_disown(k, group, p);
+        page_forget(k, group, p);
     }
 }
 

@@ -48,6 +48,7 @@ static void insert(kv *k, const struct seq *q, int32_t block, int32_t n) {
         b->page[g] = q->pages[g][block];
         page_own(k, g, b->page[g], name);
     }
+    b->page[KV_STATE] = KV_NONE;
     if (n < KV_PAGE) return;
     b->hash = chain_hash(k, parent, page_keys(k, name));
     int32_t *bucket = bucket_of(k, b->hash);
@@ -85,18 +86,24 @@ static bool is_complete(const kv *k, int32_t block) {
     return true;
 }
 
-void index_add_partial(kv *k, const struct seq *q) {
-    const int32_t b = q->stored / KV_PAGE, n = q->stored % KV_PAGE;
+static bool may_keep_state(const struct block *b, int32_t n) {
+    return b->page[KV_STATE] == KV_NONE || b->state_at == n;
+}
+
+int32_t index_add_partial(kv *k, const struct seq *q, int32_t len) {
+    const int32_t b = len / KV_PAGE, n = len % KV_PAGE;
     const int32_t name = q->pages[0][b];
     struct block *own = &k->blocks[name];
     if (k->pool[0].pages[name].block != KV_NONE) { // entered by a fork of q that was cut shorter, or found there by q
         if (own->n < n) own->n = n;
-        return;
+        return name;
     }
     for (int32_t c = *children_of(k, b ? q->pages[0][b - 1] : KV_NONE); c != KV_NONE; c = k->blocks[c].next)
-        if (k->blocks[c].n >= n && is_complete(k, c) && common_length(page_keys(k, c), page_keys(k, name), n) == n)
-            return;
+        if (k->blocks[c].n >= n && is_complete(k, c) && may_keep_state(&k->blocks[c], n) &&
+            common_length(page_keys(k, c), page_keys(k, name), n) == n)
+            return c;
     insert(k, q, b, n);
+    return name;
 }
 
 void index_drop(kv *k, int32_t block) {
@@ -112,8 +119,21 @@ void index_drop(kv *k, int32_t block) {
         while (*at != block) at = &k->blocks[*at].chain;
         *at = b->chain;
     }
+    if (b->page[KV_STATE] != KV_NONE) page_disown(k, KV_STATE, b->page[KV_STATE]);
     for (int32_t g = k->config.n_groups - 1; g >= 0; g--)
         if (b->page[g] != KV_NONE) page_disown(k, g, b->page[g]);
+}
+
+int32_t index_find_state(const kv *k, int32_t parent, const uint64_t *keys, int32_t n) {
+    int32_t best = KV_NONE, best_at = 0;
+    int32_t c = parent == KV_NONE ? k->first_text : k->blocks[parent].child;
+    for (; c != KV_NONE; c = k->blocks[c].next) {
+        const int32_t at = k->blocks[c].page[KV_STATE] == KV_NONE ? 0 : k->blocks[c].state_at;
+        if (at <= best_at || at > n || common_length(page_keys(k, c), keys, at) < at) continue;
+        best = c;
+        best_at = at;
+    }
+    return best;
 }
 
 struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n) {
@@ -169,22 +189,22 @@ rn_status kv_match_prefix(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, i
         for (int32_t b = 0; b < q->first[g]; b++) q->pages[g][b] = KV_NONE;
     }
     const int32_t found = q->len, len = seq_restorable(k, q, found);
+    if (len < found) *why = seq_windows_restorable(k, q, found) < found ? KV_MISS_WINDOW : KV_MISS_STATE;
     seq_cut(k, q, len);
-    if (len < found) *why = KV_MISS_WINDOW;
     *matched = len;
     k->n_hit_tokens += (uint64_t)len;
     return RN_OK;
 }
 
 void kv_forget(kv *k) {
-    for (int32_t g = 0; g < k->config.n_groups; g++)
+    for (int32_t g = 0; g < KV_N_POOLS; g++)
         while (k->pool[g].n_cached > 0) pages_evict(k, g);
 }
 
 const char *kv_miss_name(enum kv_miss m) {
     static const char *const names[] = {
         [KV_MISS_NONE] = "none", [KV_MISS_EMPTY] = "empty",   [KV_MISS_DIFFERS] = "differs",
-        [KV_MISS_END] = "end",   [KV_MISS_WINDOW] = "window",
+        [KV_MISS_END] = "end",   [KV_MISS_WINDOW] = "window", [KV_MISS_STATE] = "state",
     };
     return names[m];
 }

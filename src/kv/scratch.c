@@ -1,7 +1,7 @@
 // kv/scratch.c - the tree of tries below a sequence's last position, and committing one of its paths.
 //
 // Nodes lie packed in private pages in the order they came: node i in slot i % 64 of scratch page i / 64, in every
-// group.
+// group. With states each node has a slot of its own.
 #include "kv/books.h"
 #include <assert.h>
 
@@ -22,7 +22,12 @@ rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t 
             return fail(err, RN_E_LIMIT,
                         "kv: sequence %d: scratch node %d needs a page of group %d, none of %d is to be had", s,
                         q->n_nodes, g, k->pool[g].n_pages);
+    if (k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) == 0)
+        return fail(err, RN_E_LIMIT,
+                    "kv: sequence %d: scratch node %d needs a slot of state, none of %d is to be had", s, q->n_nodes,
+                    k->config.n_states);
     for (int32_t g = 0; slot == 0 && g < k->config.n_groups; g++) q->node_pages[g][page] = page_take(k, g);
+    if (k->config.n_states > 0) q->node_states[q->n_nodes] = page_take(k, KV_STATE);
     page_keys(k, q->node_pages[0][page])[slot] = key;
     q->nodes[q->n_nodes] = (struct node){.parent = parent, .depth = depth};
     *node = q->n_nodes++;
@@ -33,6 +38,7 @@ void kv_scratch_cut(kv *k, kv_seq s, int32_t n) {
     struct seq *q = seq_at(k, s);
     assert(n >= 0);
     if (n >= q->n_nodes) return;
+    for (int32_t i = n; k->config.n_states > 0 && i < q->n_nodes; i++) page_release(k, KV_STATE, q->node_states[i]);
     for (int32_t g = 0; g < k->config.n_groups; g++)
         for (int32_t p = n_blocks(n); p < n_blocks(q->n_nodes); p++) page_release(k, g, q->node_pages[g][p]);
     q->n_nodes = n;
@@ -105,6 +111,7 @@ static void adopt_pages(kv *k, kv_seq s, int32_t n) {
         for (int32_t p = 0; p < n_adopted; p++) q->pages[g][n_old + p] = q->node_pages[g][p];
         for (int32_t p = n_adopted; p < n_all; p++) page_release(k, g, q->node_pages[g][p]);
     }
+    for (int32_t i = 0; k->config.n_states > 0 && i < q->n_nodes; i++) page_release(k, KV_STATE, q->node_states[i]);
     q->n_nodes = 0;
 }
 
@@ -118,7 +125,11 @@ rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err
                         "kv: sequence %d: the shared last page of group %d needs a copy, none of %d pages "
                         "is to be had",
                         s, g, k->pool[g].n_pages);
+    if (n > 0 && k->config.n_states > 0 && q->stored < q->len)
+        return fail(err, RN_E_STATE, "kv: sequence %d: %d rows were appended and not committed", s,
+                    q->len - q->stored);
     if (n > 0) seq_own_tail(k, q);
+    states_keep_path(k, q, path, n);
     for (int32_t g = 0; g < k->config.n_groups; g++) move_path(k, q, g, path, n);
     adopt_pages(k, s, n);
     const bool stored = q->stored == q->len;

@@ -14,7 +14,8 @@ rn_status kv_seq_new(kv *k, kv_seq *out, rn_error *err) {
     const kv_seq s = k->spare[--k->n_spare];
     struct seq *q = &k->seqs[s];
     q->used = true;
-    q->len = q->stored = q->n_nodes = 0;
+    q->len = q->stored = q->n_nodes = q->n_runs = q->wish = 0;
+    q->state = KV_NONE;
     memset(q->first, 0, sizeof q->first);
     *out = s;
     return RN_OK;
@@ -24,7 +25,8 @@ void kv_seq_free(kv *k, kv_seq s) {
     struct seq *q = seq_at(k, s);
     kv_scratch_cut(k, s, 0);
     seq_cut(k, q, q->stored); // rows whose keys and values were never stored must not be found
-    if (q->stored % KV_PAGE != 0) index_add_partial(k, q);
+    if (q->stored % KV_PAGE != 0) index_add_partial(k, q, q->stored);
+    states_give(k, q, q->stored, q->state);
     seq_cut(k, q, 0);
     q->used = false;
     k->spare[k->n_spare++] = s;
@@ -38,11 +40,17 @@ static void mark_dirty(kv *k, struct seq *q) {
 
 rn_status kv_seq_fork(kv *k, kv_seq s, kv_seq *out, rn_error *err) {
     const struct seq *from = seq_at(k, s);
+    *out = KV_NONE;
+    if (k->config.n_states > 0 && from->stored < from->len)
+        return fail(err, RN_E_STATE, "kv: sequence %d: %d rows were appended and not committed", s,
+                    from->len - from->stored);
     const rn_status st = kv_seq_new(k, out, err);
     if (st != RN_OK) return st;
     struct seq *to = seq_at(k, *out);
     to->len = from->len;
     to->stored = from->stored;
+    to->state = from->state;
+    states_share(k, to);
     if (to->stored < to->len) mark_dirty(k, to);
     for (int32_t g = 0; g < k->config.n_groups; g++) {
         to->first[g] = from->first[g];
@@ -91,6 +99,9 @@ static rn_status check_room(const kv *k, kv_seq s, int32_t n, rn_error *err) {
                         "kv: sequence %d: %d more positions need %d pages of group %d, %d of %d are to be had", s, n,
                         want, g, have, k->pool[g].n_pages);
     }
+    if (n > 0 && !states_have_room(k, q))
+        return fail(err, RN_E_LIMIT, "kv: sequence %d: its state needs a slot, none of %d is to be had", s,
+                    k->config.n_states);
     return RN_OK;
 }
 
@@ -104,6 +115,7 @@ rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *
     const rn_status st = check_room(k, s, n, err);
     if (st != RN_OK || n == 0) return st;
     seq_own_tail(k, q);
+    states_append(k, q);
     for (int32_t g = 0; g < k->config.n_groups; g++)
         for (int32_t b = n_blocks(q->len); b < n_blocks(q->len + n); b++) q->pages[g][b] = page_take(k, g);
     for (int32_t i = 0; i < n; i++, q->len++) page_keys(k, q->pages[0][q->len / KV_PAGE])[q->len % KV_PAGE] = keys[i];
@@ -113,6 +125,7 @@ rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *
 
 void seq_settle(kv *k, struct seq *q) {
     for (int32_t b = q->stored / KV_PAGE; b < q->len / KV_PAGE; b++) index_add_full(k, q, b);
+    states_settle(k, q);
     q->stored = q->len;
     for (int32_t g = 1; g < k->config.n_groups; g++)
         for (; q->first[g] < first_needed(&k->pool[g], q->len); q->first[g]++) {
@@ -138,7 +151,7 @@ int32_t seq_page_or_cached(const kv *k, const struct seq *q, int32_t group, int3
     return k->pool[0].pages[name].block == name ? k->blocks[name].page[group] : KV_NONE;
 }
 
-int32_t seq_restorable(const kv *k, const struct seq *q, int32_t n) {
+int32_t seq_windows_restorable(const kv *k, const struct seq *q, int32_t n) {
     for (int32_t g = 1; g < k->config.n_groups; g++)
         for (int32_t b = n_blocks(n) - 1; b >= first_needed(&k->pool[g], n); b--)
             if (seq_page_or_cached(k, q, g, b) == KV_NONE) {
@@ -150,7 +163,16 @@ int32_t seq_restorable(const kv *k, const struct seq *q, int32_t n) {
     return n;
 }
 
+int32_t seq_restorable(const kv *k, const struct seq *q, int32_t n) {
+    for (int32_t asked = -1; asked != n;) { // what the one can do the other may not
+        asked = n;
+        n = states_restorable(k, q, seq_windows_restorable(k, q, n));
+    }
+    return n;
+}
+
 void seq_cut(kv *k, struct seq *q, int32_t len) {
+    states_cut(k, q, len);
     const int32_t n_old = n_blocks(q->len), n_new = n_blocks(len);
     for (int32_t g = 0; g < k->config.n_groups; g++) {
         const int32_t held = q->first[g], needed = first_needed(&k->pool[g], len);

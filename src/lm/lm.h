@@ -7,12 +7,16 @@
 #define RN_LM_LM_H
 
 #include "base/status.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct lm lm;
 
-enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2 };
+enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2, LM_WANT_RESULTS = LM_WANT_LOGITS | LM_WANT_HIDDEN };
+// No result: keep the model's recurrent state after this row, as memory allows, for a prefix or a truncation that ends there. Of a
+// sequence's rows in a step the last one asked for counts; scratch rows do not. Models without recurrence find every length anyway.
+enum { LM_WANT_STATE = 4 };
 enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
 struct lm_row {
@@ -20,13 +24,13 @@ struct lm_row {
     int32_t token;  // 0..n_vocab-1
     int32_t parent; // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position.
         // k >= 0: a scratch child of node k of this sequence (made in an earlier step or an earlier row of this one)
-    uint32_t want; // LM_WANT_*
+    uint32_t want; // of LM_WANT_*
 };
 
 // Why a prefix was not found whole; speaks of position lm_prefix.n.
 struct lm_prefix {
     int32_t seq, n;   // the new sequence, and how many rows it holds already
-    const char *miss; // "none", "empty", "differs", "end", "window"
+    const char *miss; // "none", "empty", "differs", "end", "window", "state"
 };
 
 struct lm_ops {
@@ -35,13 +39,15 @@ struct lm_ops {
     rn_status (*step)(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err);
     const float *(*logits)(lm *m, size_t row);
     const float *(*hidden)(lm *m, size_t row);
-    rn_status (*seq_new)(lm *m, int32_t *seq, rn_error *err);
+    rn_status (*seq_new)(lm *m, int32_t n_most, int32_t *seq, rn_error *err);
     rn_status (*seq_fork)(lm *m, int32_t seq, int32_t *out, rn_error *err);
     void (*seq_free)(lm *m, int32_t seq);
     int32_t (*seq_len)(const lm *m, int32_t seq);
     rn_status (*keep)(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
     int32_t (*truncate)(lm *m, int32_t seq, int32_t n);
-    rn_status (*match_prefix)(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err);
+    rn_status (*match_prefix)(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
+                              rn_error *err);
+    bool (*seq_is_for)(const lm *m, int32_t seq, int32_t n_most); // NULL: always
 };
 struct lm {
     const struct lm_ops *ops;
@@ -51,16 +57,25 @@ struct lm {
     int32_t n_want;  // most rows of a step whose logits or hidden state are wanted
 };
 
-// Evaluates all rows in one batch and appends their keys and values. All or nothing: on failure no sequence has changed.
-// RN_E_LIMIT: no memory for the keys and values of rows[*failed_row], or its sequence is at n_ctx: the caller may free or park a
-// sequence and ask again. failed_row: NULL allowed.
+// Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
+// sequence has changed. RN_E_LIMIT: no memory for the keys, values or state of rows[*failed_row], or its sequence is at n_ctx: the
+// caller may free or park a sequence and ask again. failed_row: NULL allowed.
 static inline rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     return m->ops->step(m, rows, n, failed_row, err);
 }
 // [n_vocab] logits / [n_embd] hidden state after the final norm of a row of the last step that wanted them; valid until the next step.
 static inline const float *lm_logits(lm *m, size_t row) { return m->ops->logits(m, row); }
 static inline const float *lm_hidden(lm *m, size_t row) { return m->ops->hidden(m, row); }
-static inline rn_status lm_seq_new(lm *m, int32_t *seq, rn_error *err) { return m->ops->seq_new(m, seq, err); }
+// n_most: as many positions as the sequence may come to hold. Some models rotate all positions otherwise where a text is going to be
+// long (docs/rope.md): that is settled here, for the sequence and its forks. lm_seq_new: a short one.
+static inline rn_status lm_seq_new_for(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {
+    return m->ops->seq_new(m, n_most, seq, err);
+}
+static inline rn_status lm_seq_new(lm *m, int32_t *seq, rn_error *err) { return lm_seq_new_for(m, 0, seq, err); }
+// Could what it holds have been evaluated for n_most positions? No: its next positions would not fit those before.
+static inline bool lm_seq_is_for(const lm *m, int32_t seq, int32_t n_most) {
+    return !m->ops->seq_is_for || m->ops->seq_is_for(m, seq, n_most);
+}
 static inline rn_status lm_seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
     return m->ops->seq_fork(m, seq, out, err);
 }
@@ -71,12 +86,17 @@ static inline int32_t lm_seq_len(const lm *m, int32_t seq) { return m->ops->seq_
 static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
     return m->ops->keep(m, seq, path, n, err);
 }
-// Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again.
+// Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again. With recurrent layers that is
+// where the sequence stands, a place where a state was kept, or 0.
 static inline int32_t lm_truncate(lm *m, int32_t seq, int32_t n) { return m->ops->truncate(m, seq, n); }
-// A new sequence that begins with the longest cached prefix of tokens[0..n).
+// A new sequence, for n_most positions, that begins with the longest cached prefix of tokens[0..n). lm_match_prefix: a short one.
+static inline rn_status lm_match_prefix_for(lm *m, int32_t n_most, const int32_t *tokens, int32_t n,
+                                            struct lm_prefix *out, rn_error *err) {
+    return m->ops->match_prefix(m, n_most, tokens, n, out, err);
+}
 static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out,
                                         rn_error *err) {
-    return m->ops->match_prefix(m, tokens, n, out, err);
+    return lm_match_prefix_for(m, 0, tokens, n, out, err);
 }
 static inline void lm_destroy(lm *m) {
     if (m) m->ops->destroy(m);

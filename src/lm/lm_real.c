@@ -19,10 +19,12 @@ struct lm_real {
     int32_t n_seqs;
     int32_t *pages;                       // [n_batch][n_groups][n_blocks]
     struct kv_slot *paths;                // [n_batch][n_groups][max_scratch]
+    int32_t *nodes;                       // [n_batch] a row's scratch node, KV_NONE: appended
     int32_t *wanted, *wanted_of;          // [n_want] rows; [n_batch] place of a row among the wanted, -1
     size_t n_rows, n_wanted;              // n_rows: 0 after a step that failed, so that it has no results
     int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
     uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
+    bool *is_far;                         // [max_seqs] of sequences that are in use
 };
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
@@ -30,17 +32,23 @@ static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
 struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c) {
     struct backend_sizes s = {.n_batch = (size_t)c->n_batch, .n_wanted = (size_t)c->n_want};
     for (int32_t g = 0; g < p->n_groups; g++) s.n_pages[g] = c->n_pages;
+    s.n_states = p->state_bytes ? c->n_states : 0;
     return s;
 }
+
+static bool goes_far(const struct lm_real *m, int32_t n_most) { return m->p->n_near > 0 && n_most > m->p->n_near; }
+
+// The same token in a sequence that is rotated otherwise is another row to the prefix index.
+static uint64_t row_key(int32_t token, bool is_far) { return (uint64_t)token | (uint64_t)is_far << 32; }
 
 static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_error *err) {
     if (r->token < 0 || r->token >= m->base.n_vocab)
         return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, m->base.n_vocab - 1);
     if (kv_seq_len(m->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
-    if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN))
+    if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
-    if (r->want && m->n_wanted == (size_t)m->c.n_want)
+    if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
     return RN_OK;
 }
@@ -70,18 +78,22 @@ static void undo(struct lm_real *m) {
 }
 
 static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
-    const uint64_t key = (uint64_t)r->token;
-    const int32_t len = kv_seq_len(m->kv, r->seq);
+    const uint64_t key = row_key(r->token, m->is_far[r->seq]);
+    const int32_t len = kv_seq_len(m->kv, r->seq), row = (int32_t)(out - m->rows);
     rn_status st;
-    *out = (struct batch_row){.token = r->token, .seq = enter_seq(m, r->seq), .pos = len};
+    *out = (struct batch_row){
+        .token = r->token, .seq = enter_seq(m, r->seq), .pos = len, .state = {.from = KV_NONE, .to = KV_NONE}};
+    m->nodes[row] = KV_NONE;
     if (r->parent == LM_APPEND) {
         if ((st = kv_append(m->kv, r->seq, &key, 1, err)) != RN_OK) return st;
         for (int32_t g = 0; g < m->p->n_groups; g++) out->store[g] = kv_seq_slot(m->kv, r->seq, g, len);
+        if (r->want & LM_WANT_STATE) kv_snapshot(m->kv, r->seq);
         return RN_OK;
     }
     int32_t node;
     if ((st = kv_scratch_add(m->kv, r->seq, r->parent, key, &node, err)) != RN_OK) return st;
-    const int32_t depth = kv_scratch_depth(m->kv, r->seq, node), row = (int32_t)(out - m->rows);
+    const int32_t depth = kv_scratch_depth(m->kv, r->seq, node);
+    m->nodes[row] = node;
     out->pos = len + depth - 1;
     for (int32_t g = 0; g < m->p->n_groups; g++) {
         struct kv_slot *path =
@@ -98,12 +110,26 @@ static void fill_seqs(struct lm_real *m) {
     for (int32_t s = 0; s < m->n_seqs; s++) {
         const int32_t len = kv_seq_len(m->kv, m->seq_ids[s]);
         m->seqs[s].n_committed = len;
+        m->seqs[s].is_far = m->is_far[m->seq_ids[s]];
         for (int32_t g = 0; g < m->p->n_groups; g++) {
             int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
             for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++)
                 pages[b] = kv_seq_page(m->kv, m->seq_ids[s], g, b);
             m->seqs[s].pages[g] = pages;
         }
+    }
+}
+
+// Which slots rows read and write is settled when all of them are booked: only then it is known which states can be kept.
+static void fill_states(struct lm_real *m, size_t n) {
+    kv_place_states(m->kv);
+    for (size_t i = 0; m->p->state_bytes > 0 && i < n; i++) {
+        struct batch_row *r = &m->rows[i];
+        const int32_t seq = m->seq_ids[r->seq], node = m->nodes[i];
+        const int32_t parent = node == KV_NONE ? KV_NONE : kv_scratch_parent(m->kv, seq, node);
+        const int32_t before = node == KV_NONE ? r->pos : kv_seq_len(m->kv, seq);
+        r->state.from = parent == KV_NONE ? kv_seq_state(m->kv, seq, before) : kv_scratch_state(m->kv, seq, parent);
+        r->state.to = node == KV_NONE ? kv_seq_state(m->kv, seq, r->pos + 1) : kv_scratch_state(m->kv, seq, node);
     }
 }
 
@@ -114,8 +140,9 @@ static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t 
         rn_status st = check_row(m, r, err);
         if (st == RN_OK) st = book_row(m, r, &m->rows[*i], err);
         if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
-        m->wanted_of[*i] = r->want ? (int32_t)m->n_wanted : -1;
-        if (r->want) m->wanted[m->n_wanted++] = (int32_t)*i;
+        const bool wanted = r->want & LM_WANT_RESULTS;
+        m->wanted_of[*i] = wanted ? (int32_t)m->n_wanted : -1;
+        if (wanted) m->wanted[m->n_wanted++] = (int32_t)*i;
     }
     return RN_OK;
 }
@@ -132,6 +159,7 @@ static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *fai
         undo(m);
     } else {
         fill_seqs(m);
+        fill_states(m, n);
         backend_run(m->b, &(struct batch){m->rows, n, m->seqs, m->wanted, m->n_wanted});
         kv_commit(m->kv);
         m->n_rows = n;
@@ -147,9 +175,21 @@ static const float *result(const struct lm_real *m, int32_t buffer, size_t row) 
 static const float *logits(lm *base, size_t row) { return result(self(base), self(base)->p->logits, row); }
 static const float *hidden(lm *base, size_t row) { return result(self(base), self(base)->p->hidden, row); }
 
-static rn_status seq_new(lm *base, int32_t *seq, rn_error *err) { return kv_seq_new(self(base)->kv, seq, err); }
+static rn_status seq_new(lm *base, int32_t n_most, int32_t *seq, rn_error *err) {
+    struct lm_real *m = self(base);
+    const rn_status st = kv_seq_new(m->kv, seq, err);
+    if (st == RN_OK) m->is_far[*seq] = goes_far(m, n_most);
+    return st;
+}
 static rn_status seq_fork(lm *base, int32_t seq, int32_t *out, rn_error *err) {
-    return kv_seq_fork(self(base)->kv, seq, out, err);
+    struct lm_real *m = self(base);
+    const rn_status st = kv_seq_fork(m->kv, seq, out, err);
+    if (st == RN_OK) m->is_far[*out] = m->is_far[seq];
+    return st;
+}
+static bool seq_is_for(const lm *base, int32_t seq, int32_t n_most) {
+    const struct lm_real *m = (const struct lm_real *)base;
+    return m->is_far[seq] == goes_far(m, n_most);
 }
 static void seq_free(lm *base, int32_t seq) { kv_seq_free(self(base)->kv, seq); }
 static int32_t seq_len(const lm *base, int32_t seq) { return kv_seq_len(((const struct lm_real *)base)->kv, seq); }
@@ -158,14 +198,17 @@ static rn_status keep(lm *base, int32_t seq, const int32_t *path, int32_t n, rn_
 }
 static int32_t truncate_seq(lm *base, int32_t seq, int32_t n) { return kv_truncate(self(base)->kv, seq, n); }
 
-static rn_status match_prefix(lm *base, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+static rn_status match_prefix(lm *base, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
+                              rn_error *err) {
     struct lm_real *m = self(base);
+    const bool is_far = goes_far(m, n_most);
     enum kv_miss why;
     const int32_t n_keys = n < m->c.n_ctx ? n : m->c.n_ctx;
-    for (int32_t i = 0; i < n_keys; i++) m->keys[i] = (uint64_t)tokens[i];
+    for (int32_t i = 0; i < n_keys; i++) m->keys[i] = row_key(tokens[i], is_far);
     const rn_status st = kv_match_prefix(m->kv, m->keys, n_keys, &out->seq, &out->n, &why, err);
     if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END; // nothing cached is longer than n_ctx
     if (st == RN_OK) out->miss = kv_miss_name(why);
+    if (st == RN_OK) m->is_far[out->seq] = is_far;
     return st;
 }
 
@@ -180,16 +223,19 @@ static void destroy(lm *base) {
     mem_free(m->seq_ids);
     mem_free(m->pages);
     mem_free(m->paths);
+    mem_free(m->nodes);
     mem_free(m->wanted);
     mem_free(m->wanted_of);
     mem_free(m->len_before);
     mem_free(m->scratch_before);
     mem_free(m->keys);
+    mem_free(m->is_far);
     mem_free(m);
 }
 
 static const struct lm_ops ops = {"real",   destroy,  step,    logits, hidden,       seq_new,
-                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix};
+                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix,
+                                  seq_is_for};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;
@@ -200,13 +246,15 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->seq_ids = mem_calloc(n_batch, sizeof *m->seq_ids);
     m->pages = mem_calloc(n_batch * n_groups, (size_t)m->n_blocks * sizeof *m->pages);
     m->paths = mem_calloc(n_batch * n_groups, ((size_t)m->c.max_scratch + 1) * sizeof *m->paths);
+    m->nodes = mem_calloc(n_batch, sizeof *m->nodes);
     m->wanted = mem_calloc((size_t)m->c.n_want, sizeof *m->wanted);
     m->wanted_of = mem_calloc(n_batch, sizeof *m->wanted_of);
     m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
     m->keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->keys);
-    if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->wanted || !m->wanted_of ||
-        !m->len_before || !m->scratch_before || !m->keys)
+    m->is_far = mem_calloc((size_t)m->c.max_seqs, sizeof *m->is_far);
+    if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
+        !m->wanted_of || !m->len_before || !m->scratch_before || !m->keys || !m->is_far)
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;
@@ -216,6 +264,8 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     *out = NULL;
     if (c->n_batch < 1 || c->n_want < 0)
         return fail(err, RN_E_ARG, "lm: n_batch %d, n_want %d: at least 1 and 0", c->n_batch, c->n_want);
+    if (p->state_bytes > 0 && c->n_states < 1)
+        return fail(err, RN_E_ARG, "lm: n_states %d: the model has a recurrent state, at least 1", c->n_states);
     struct lm_real *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "lm: out of memory");
     m->p = p, m->b = b, m->c = *c;
@@ -230,6 +280,8 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                           .max_seqs = c->max_seqs,
                           .n_ctx = c->n_ctx,
                           .max_scratch = c->max_scratch,
+                          .n_states = p->state_bytes ? c->n_states : 0,
+                          .state_interval = p->state_bytes ? c->state_interval : 0,
                           .identity = c->identity};
     for (int32_t g = 0; g < p->n_groups; g++) k.n_pages[g] = sizes.n_pages[g], k.window[g] = p->groups[g].window;
     rn_status st = kv_create(&k, copy_pages, b, &m->kv, err);

@@ -100,7 +100,7 @@ static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error
     if (r->token < 0 || r->token >= t->c.n_vocab)
         return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, t->c.n_vocab - 1);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
-    if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN))
+    if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     return RN_OK;
 }
@@ -131,7 +131,8 @@ static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, s
     int32_t n_wanted = 0;
     for (size_t i = 0; i < n; i++) {
         rn_status st = RN_OK;
-        if (rows[i].want && n_wanted == t->c.n_want)
+        const bool wanted = rows[i].want & LM_WANT_RESULTS;
+        if (wanted && n_wanted == t->c.n_want)
             st = fail(err, RN_E_ARG, "more than %d rows want results", t->c.n_want);
         if (st == RN_OK) st = book_row(t, &rows[i], &t->rows[i], err);
         if (st != RN_OK) {
@@ -139,7 +140,7 @@ static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, s
             if (failed_row) *failed_row = i;
             return fail_in(err, st, "toy model: row %zu", i);
         }
-        if (rows[i].want) t->rows[i].result = n_wanted++;
+        if (wanted) t->rows[i].result = n_wanted++;
     }
     return RN_OK;
 }
@@ -200,7 +201,10 @@ static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(
 
 // Sequences.
 
-static rn_status seq_new(lm *m, int32_t *seq, rn_error *err) { return kv_seq_new(toy_of(m)->books, seq, err); }
+static rn_status seq_new(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {
+    (void)n_most;
+    return kv_seq_new(toy_of(m)->books, seq, err);
+}
 static rn_status seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
     return kv_seq_fork(toy_of(m)->books, seq, out, err);
 }
@@ -211,7 +215,9 @@ static rn_status keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_err
 }
 static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->books, seq, n); }
 
-static rn_status match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out, rn_error *err) {
+static rn_status match_prefix(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
+                              rn_error *err) {
+    (void)n_most;
     struct toy *t = toy_of(m);
     enum kv_miss why;
     for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];

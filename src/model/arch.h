@@ -8,7 +8,7 @@
 #include "backend/program.h"
 #include "formats/package.h"
 
-// Widths that shapes and buffers are made of; where layers differ, each has its own (dims.c).
+// Widths that shapes and buffers are made of; where layers differ, each has its own.
 enum dim {
     DIM_NONE,
     DIM_EMBD,
@@ -26,6 +26,18 @@ enum dim {
     DIM_FF,
     DIM_FF_TWICE, // gate and up in one tensor
     DIM_ONE,
+    DIM_LAYERS,
+    DIM_PLE,        // of the embedding that each layer gets of its own
+    DIM_PLE_ALL,    // of all layers' side by side ..
+    DIM_PLE_BEFORE, // .. and where this layer's begins
+    DIM_TEMPERATURE, // positions of a step of the queries' temperature
+    DIM_Q_LORA,      // latent attention: of queries before they are spread to heads,
+    DIM_KV_LORA,     // of the latent vector that keys and values are made of,
+    DIM_NOPE,        // numbers of a head that are not rotated,
+    DIM_ROT,         // and that are,
+    DIM_Q_SPREAD,    // queries of all heads, both parts,
+    DIM_HEAD_V,      // a head's results
+    DIM_O_SPREAD,    // and those of all heads
     DIM_EXPERTS,
     DIM_CHOSEN, // experts of a row
     DIM_CHOICES, // their weights and numbers
@@ -35,6 +47,13 @@ enum dim {
     DIM_PARTS_FF,  // rows of n_ff_expert and n_embd for each chosen expert, each padded (backend/program.h)
     DIM_PARTS_EMBD,
     N_DIMS
+};
+
+// Beside enum layer_flag, from the model's own numbers; .only and .unless may name them.
+enum model_flag {
+    MODEL_SEQUENTIAL = 1 << 16, // feed-forward reads what attention has been added to
+    MODEL_QK_NORM = 1 << 17,    // llama4: queries and keys that are rotated are normed
+    MODEL_Q_LORA = 1 << 18      // latent attention: queries come from a latent vector of their own
 };
 
 // What a tensor is for.
@@ -49,6 +68,8 @@ enum role {
     ROLE_OUTPUT,
     ROLE_OUTPUT_BIAS,
     ROLE_ROPE_FREQS,
+    ROLE_ROPE_SHORT, // longrope's factors
+    ROLE_ROPE_LONG,
     ROLE_ATTN_NORM,
     ROLE_ATTN_NORM_BIAS,
     ROLE_ATTN_NORM_2,
@@ -77,6 +98,20 @@ enum role {
     ROLE_UP_BIAS,
     ROLE_DOWN_BIAS,
     ROLE_POST_FFN_NORM,
+    ROLE_Q_LORA, // latent attention
+    ROLE_Q_LORA_NORM,
+    ROLE_Q_SPREAD,
+    ROLE_KV_LORA,
+    ROLE_KV_LORA_NORM,
+    ROLE_K_HEADS,
+    ROLE_V_HEADS,
+    ROLE_PLE_EMBD, // embeddings of each layer's own
+    ROLE_PLE_PROJ,
+    ROLE_PLE_PROJ_NORM,
+    ROLE_PLE_GATE,
+    ROLE_PLE_OUT,
+    ROLE_PLE_POST_NORM,
+    ROLE_LAYER_SCALE,
     ROLE_ROUTER,
     ROLE_ROUTER_BIAS,
     ROLE_CHOICE_BIAS,
@@ -122,6 +157,13 @@ enum buf {
     BUF_UP,
     BUF_DELTA, // what a block adds
     BUF_DELTA_2,
+    BUF_Q_LORA,
+    BUF_Q_SPREAD,
+    BUF_O_SPREAD,
+    BUF_PLE_ALL,
+    BUF_PLE_PROJ,
+    BUF_PLE,
+    BUF_PLE_GATE,
     BUF_ROUTED,  // the router's logits
     BUF_CHOICES,
     BUF_PARTS_IN, // of each chosen expert
@@ -144,6 +186,10 @@ enum factor {
     FACTOR_RESIDUAL,  // hparams.residual_scale
     FACTOR_LOGITS,    // hparams.logit_scale
     FACTOR_LOGIT_CAP, // hparams.logit_softcap
+    FACTOR_TEMPERATURE, // hparams.attn_temp_scale
+    FACTOR_SQRT_PLE,    // sqrt(n_embd_per_layer)
+    FACTOR_BY_SQRT_EMBD, // 1 / sqrt(n_embd)
+    FACTOR_BY_SQRT_2,
     N_FACTORS
 };
 
@@ -152,11 +198,15 @@ struct op_spec {
     enum buf src, src2, dst;
     enum role matrix, vec, vec2; // ROLE_NONE: none; an optional one that is absent is left out
     enum dim heads;              // DIM_HEADS, DIM_HEADS_KV: head by head; DIM_NONE: the row as one
+    enum dim part;               // of each head only so many numbers; DIM_NONE: all of it
+    enum dim at, dst_at;         // from this one of each head of src and dst on; of dst alone: at
+    bool vec_by_head;            // each head has its own part of vec
     enum act_fn fn;
     enum factor factor;
     bool src_parts, is_weighted; // as in struct op
-    enum role if_role;     // ROLE_NONE, or: only where this tensor is there
-    uint32_t only, unless; // enum layer_flag, as of tensors
+    enum role factor_role; // a tensor of one number that the factor is multiplied by; ROLE_NONE, or absent: none
+    enum role if_role, unless_role; // ROLE_NONE, or: only where this tensor is there, is not there
+    uint32_t only, unless;          // enum layer_flag and model_flag, as of tensors
 };
 
 struct arch {

@@ -43,16 +43,20 @@ const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYE
 
 // ---- rotary positions -----------------------------------------------------------------------------------------------------
 
-// GPT-NeoX (Black et al. 2022, 2204.06745): both blocks read the same stream, each through its own norm; or one after the other.
+// GPT-NeoX (Black et al. 2022, 2204.06745): both blocks read the same stream, each through its own norm; or, in some models, one after
+// the other.
+#define NEOX_NORM_2 \
+    .kind = OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED_2, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS
 static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
                                                      TENSORS_ATTENTION_FUSED, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec gptneox_layer[] = {
     NORM_1,
-    {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED_2, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS},
+    {NEOX_NORM_2, .unless = MODEL_SEQUENTIAL},
     OPS_QKV(BUF_NORMED),
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
+    {NEOX_NORM_2, .only = MODEL_SEQUENTIAL},
     OPS_FFN_PLAIN(BUF_NORMED_2, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
@@ -107,26 +111,52 @@ static const struct op_spec starcoder2_layer[] = {
 };
 const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end), .rope_halves = true};
 
-static const struct tensor_spec stablelm_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                      TENSORS_ATTENTION, TENSORS_NORM_2, TENSORS_FFN_GATED};
+// Layer norms of queries and keys, without bias, each head with its own weight.
+#define TENSORS_QK_NORM_BY_HEAD \
+    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .is_vector = true, .optional = true}, { \
+        ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .is_vector = true, .optional = true \
+    }
+#define QK_NORM_BY_HEAD(buf, role, heads_) \
+    {OP_LAYER_NORM, .src = buf, .dst = buf, .vec = role, .vec_by_head = true, .heads = heads_, .if_role = role}
+#define OPS_QK_NORM_BY_HEAD \
+    QK_NORM_BY_HEAD(BUF_Q, ROLE_Q_NORM, DIM_HEADS), QK_NORM_BY_HEAD(BUF_K, ROLE_K_NORM, DIM_HEADS_KV)
+
+// StableLM: without a second norm the feed-forward reads what attention read.
+static const struct tensor_spec stablelm_tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_OUTPUT_NORM_BIAS,
+    TENSORS_NORM_1,
+    TENSORS_ATTENTION,
+    TENSORS_QK_NORM_BY_HEAD,
+    {ROLE_FFN_NORM, "blk.%d.ffn_norm.weight", DIM_EMBD, .optional = true},
+    {ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD, .optional = true},
+    TENSORS_FFN_GATED};
 static const struct op_spec stablelm_layer[] = {
     NORM_1,
     OPS_QKV(BUF_NORMED),
+    OPS_QK_NORM_BY_HEAD,
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
-    NORM_2,
+    {OP_LAYER_NORM,
+     .src = BUF_X,
+     .dst = BUF_NORMED,
+     .vec = ROLE_FFN_NORM,
+     .vec2 = ROLE_FFN_NORM_BIAS,
+     .if_role = ROLE_FFN_NORM},
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
 const struct arch arch_stablelm = {TENSORS(stablelm_tensors), BEGIN(begin), LAYER(stablelm_layer), END(end), .rope_halves = true};
 
-// Command R: both blocks read one norm without bias; logits are scaled. Its second generation has windows, and no rotation without them.
+// Command R: both blocks read one norm without bias; logits are scaled; R+ norms queries and keys. Its second generation has windows, and
+// no rotation without them.
 static const struct tensor_spec cohere_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
-                                                    TENSORS_FFN_GATED};
+                                                    TENSORS_QK_NORM_BY_HEAD, TENSORS_FFN_GATED};
 static const struct op_spec cohere_layer[] = {
     LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_NONE),
     OPS_QKV(BUF_NORMED),
+    OPS_QK_NORM_BY_HEAD,
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),

@@ -17,6 +17,7 @@ struct model {
     const package *pkg;
     const struct hparams *h;
     const struct arch *arch;
+    uint32_t flags; // enum model_flag
     arena mem;
     struct program p;
     size_t *dims;             // [1 + n_layer][N_DIMS]: row 0 is the whole model's
@@ -33,9 +34,9 @@ static inline const struct binding *model_binding(const struct model *m, int32_t
     const struct binding *own = &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
     return layer >= 0 && own->present ? own : &m->bindings[role];
 }
-// enum layer_flag, of the model itself for layer -1: 0.
+// enum layer_flag and enum model_flag; of the model itself for layer -1: only the latter.
 static inline uint32_t model_flags(const struct model *m, int32_t layer) {
-    return layer < 0 ? 0 : m->h->layers[layer].flags;
+    return m->flags | (layer < 0 ? 0 : m->h->layers[layer].flags);
 }
 static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
     return (!only || (flags & only)) && !(flags & unless);
@@ -47,6 +48,8 @@ rn_status model_bind(struct model *m, rn_error *err);
 
 // Fills the program's routing. RN_E_LIMIT: rows that are too wide.
 rn_status model_experts(struct model *m, rn_error *err);
+// Fills the program's rotary tables. RN_E_FORMAT: factors that are out of their range.
+rn_status model_ropes(struct model *m, rn_error *err);
 // Fills the program's attention and its groups of pages. After model_bind().
 rn_status model_attention(struct model *m, rn_error *err);
 

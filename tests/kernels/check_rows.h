@@ -135,7 +135,7 @@ static void check_rows(const struct kernel_set *set) {
 // Every 8,191st float through each function: all magnitudes, both sides of every limit that a function has.
 static void check_functions(const struct kernel_set *set) {
     enum { N = 1024 };
-    static const uint64_t step = 8191 * EVERY;
+    const uint64_t step = 8191 * every();
     for (int f = 0; f <= ACT_N_FNS && op_wanted("activate_everywhere"); f++) {
         for (uint64_t u = 0; u <= UINT32_MAX; u += step * N) {
             struct output x = output_new(4 * N), got = output_new(4 * N), want = output_new(4 * N);

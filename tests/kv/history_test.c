@@ -1,6 +1,6 @@
 // tests/kv/history_test.c - random histories of every operation against the shadow, in pools that are too small.
 #include "base/philox.h"
-#include "tests/kv/shadow.h"
+#include "tests/kv/kept_states.h"
 
 struct dice {
     uint32_t key[2], counter;
@@ -43,6 +43,30 @@ static void op_append(struct shadow *w, struct dice *d, kv_seq s) {
     CHECK_INT(st, w->seqs[s].n_nodes ? RN_E_STATE : room ? RN_OK : RN_E_LIMIT);
 }
 
+// A step in which two sequences grow, row by row in turn; where one finds no room, both get their rows back.
+static void op_append_two(struct shadow *w, struct dice *d, kv_seq a) {
+    const kv_seq s[2] = {a, any_seq(w, d)};
+    const int32_t len[2] = {w->seqs[s[0]].len, w->seqs[s[1]].len}, n = 1 + roll(d, 70), text = roll(d, 3);
+    const int32_t n_asked = roll(d, 2) ? 1 + roll(d, n) : 0;
+    rn_status st = s[0] == s[1] || w->seqs[s[0]].n_nodes || w->seqs[s[1]].n_nodes ? RN_E_STATE : RN_OK;
+    for (int32_t i = 0; st == RN_OK && i < 2 * n; i++) {
+        st = shadow_book(w, s[i % 2], &(uint64_t){text_key(text, len[i % 2] + i / 2, i % 2)}, 1);
+        if (st == RN_OK && i / 2 + 1 == n_asked) kv_snapshot(w->k, s[i % 2]);
+    }
+    if (st == RN_OK && roll(d, 8)) {
+        kv_place_states(w->k);
+        for (int i = 0; i < 2; i++) shadow_store(w, s[i], len[i]);
+        kv_commit(w->k);
+        return;
+    }
+    if (roll(d, 2)) kv_place_states(w->k);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(kv_truncate(w->k, s[i], len[i]), len[i]);
+        w->seqs[s[i]].len = len[i];
+        w->seqs[s[i]].n_nodes = 0;
+    }
+}
+
 // A step that fails after its rows were booked: positions nobody ever stored.
 static void op_append_and_take_back(struct shadow *w, struct dice *d, kv_seq s) {
     uint64_t keys[130];
@@ -51,10 +75,20 @@ static void op_append_and_take_back(struct shadow *w, struct dice *d, kv_seq s) 
     if (kv_append(w->k, s, keys, n, NULL) != RN_OK) return;
     if (roll(d, 4) == 0 && !full(w)) { // a fork of promises: it may go on or go away, but nobody finds them
         kv_seq f;
-        CHECK(kv_seq_fork(w->k, s, &f, NULL) == RN_OK);
-        kv_seq_free(w->k, f);
+        const rn_status st = kv_seq_fork(w->k, s, &f, NULL);
+        CHECK_INT(st, w->config.n_states ? RN_E_STATE : RN_OK);
+        if (st == RN_OK) kv_seq_free(w->k, f);
     }
+    if (roll(d, 2)) kv_snapshot(w->k, s);
+    if (roll(d, 2)) kv_place_states(w->k);
+    const int32_t some = roll(d, n + 1); // a part first
+    CHECK_INT(kv_truncate(w->k, s, len + some), len + some);
     CHECK_INT(kv_truncate(w->k, s, len), len);
+}
+
+static void op_truncate(struct shadow *w, struct dice *d, kv_seq s) {
+    const int32_t n = roll(d, w->seqs[s].len + 3), want = longest_restorable(w, s, n);
+    CHECK_INT(shadow_truncate(w, s, n), want);
 }
 
 static void op_scratch(struct shadow *w, struct dice *d, kv_seq s) {
@@ -85,8 +119,12 @@ static void op_match(struct shadow *w, struct dice *d) {
     int32_t matched;
     enum kv_miss why;
     for (int32_t i = 0; i < n; i++) keys[i] = text_key(text, i, choice);
+    const int32_t kept = longest_kept_state(w, keys, n);
     if (full(w) || shadow_match(w, keys, n, &matched, &why) == KV_NONE) return;
     CHECK((why == KV_MISS_NONE) == (matched == n));
+    if (w->config.n_states == 0) return;
+    CHECK(matched <= kept);
+    if (w->config.n_groups == 1) CHECK_INT(matched, kept);
 }
 
 static void one_operation(struct shadow *w, struct dice *d) {
@@ -97,13 +135,13 @@ static void one_operation(struct shadow *w, struct dice *d) {
     } else if (op < 8)
         op_append(w, d, s);
     else if (op < 9)
-        op_append_and_take_back(w, d, s);
+        roll(d, 2) ? op_append_and_take_back(w, d, s) : op_append_two(w, d, s);
     else if (op < 11)
         op_scratch(w, d, s);
     else if (op < 13)
         op_keep(w, d, s);
     else if (op < 14)
-        shadow_truncate(w, s, roll(d, w->seqs[s].len + 3));
+        roll(d, 3) ? op_truncate(w, d, s) : kv_snapshot(w->k, s);
     else if (op < 15 && w->seqs[s].n_nodes) {
         const int32_t n = roll(d, w->seqs[s].n_nodes + 1);
         kv_scratch_cut(w->k, s, n);
@@ -121,20 +159,34 @@ static void one_operation(struct shadow *w, struct dice *d) {
 TEST(random_histories_keep_every_slot_and_count_right) {
     static const struct {
         const char *why;
-        int32_t n_pages, window;
+        int32_t n_pages, window, n_states, interval;
     } rows[] = {
-        {"one group, never short", 64, 0},  {"one group, evictions", 12, 0},     {"one group, hardly a page", 4, 0},
-        {"window of a page", 24, 64},       {"window across pages", 14, 100},    {"window of one position", 10, 1},
-        {"window just over a page", 9, 65}, {"window beyond the end", 20, 1000}, {"window of two", 8, 2},
+        {"one group, never short", 64, 0, 0, 0},
+        {"one group, evictions", 12, 0, 0, 0},
+        {"one group, hardly a page", 4, 0, 0, 0},
+        {"window of a page", 24, 64, 0, 0},
+        {"window across pages", 14, 100, 0, 0},
+        {"window of one position", 10, 1, 0, 0},
+        {"window just over a page", 9, 65, 0, 0},
+        {"window beyond the end", 20, 1000, 0, 0},
+        {"window of two", 8, 2, 0, 0},
+        {"states, never short", 64, 0, 64, 64},
+        {"states every two pages, evictions", 20, 0, 16, 128},
+        {"states where asked", 20, 0, 14, 0},
+        {"states, fewer than sequences", 24, 0, 5, 64},
+        {"one state", 12, 0, 1, 64},
+        {"states and a window", 24, 64, 20, 64},
+        {"states and a window across pages, evictions", 14, 100, 9, 128},
+        {"states and a window of one position", 10, 1, 12, 0},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint32_t seed = 0; seed < 12; seed++) {
-            struct shadow *w = shadow_new(rows[r].n_pages, rows[r].window);
+            struct shadow *w = shadow_new_states(rows[r].n_pages, rows[r].window, rows[r].n_states, rows[r].interval);
             struct dice d = {.key = {seed, (uint32_t)r}};
             for (int i = 0; i < 250; i++) {
                 check_note("%s, seed %u, operation %d", rows[r].why, seed, i);
                 one_operation(w, &d);
-                if (!shadow_verify(w)) break;
+                if (!shadow_verify(w) || !kept_states_verify(w)) break;
             }
             for (kv_seq s = 0; s < SHADOW_SEQS; s++)
                 if (w->seqs[s].used) shadow_seq_free(w, s);
@@ -142,6 +194,7 @@ TEST(random_histories_keep_every_slot_and_count_right) {
             struct kv_stats stats;
             kv_stats_get(w->k, &stats);
             CHECK_INT(stats.n_free, stats.n_pages); // nothing leaks
+            CHECK_INT(stats.n_states_used + stats.n_states_cached, 0);
             shadow_free(w);
         }
 }

@@ -1,8 +1,8 @@
-// tests/kv/shadow.h - a world for tests of the books: pages with contents, and a list of keys for each sequence.
+// tests/kv/shadow.h - a world for tests of the books: pages with contents, slots of state, and a list of keys for each sequence.
 //
 // What a slot must hold is a hash of all keys up to its position, so that two slots agree only where equal bits are
-// promised. shadow_verify() compares every slot that a next row could read with that, recounts the books, and fills
-// free pages with garbage.
+// promised; a state is computed from the one that its row reads. shadow_verify() compares everything that a next row could read with
+// that, recounts the books, and fills free pages and slots with garbage.
 #ifndef RN_TESTS_KV_SHADOW_H
 #define RN_TESTS_KV_SHADOW_H
 
@@ -26,6 +26,7 @@ struct shadow {
     kv *k;
     struct kv_config config;
     uint64_t slots[KV_MAX_GROUPS][SHADOW_PAGES][KV_PAGE];
+    uint64_t states[SHADOW_PAGES];
     struct shadow_seq seqs[SHADOW_SEQS];
     int n_copies; // calls of the copy function
 };
@@ -41,7 +42,7 @@ static inline void shadow_copy(void *user, const struct kv_copy *c) {
 }
 
 // n_pages of each group; window 0: one group, else a second one with that window.
-static inline struct shadow *shadow_new(int32_t n_pages, int32_t window) {
+static inline struct shadow *shadow_new_states(int32_t n_pages, int32_t window, int32_t n_states, int32_t interval) {
     struct shadow *w = calloc(1, sizeof *w);
     if (!w) abort();
     w->config = (struct kv_config){
@@ -51,11 +52,17 @@ static inline struct shadow *shadow_new(int32_t n_pages, int32_t window) {
         .max_seqs = SHADOW_SEQS,
         .n_ctx = SHADOW_CTX,
         .max_scratch = SHADOW_NODES,
+        .n_states = n_states,
+        .state_interval = interval,
         .identity = 1,
     };
     rn_error err = {0};
     CHECK_OK(kv_create(&w->config, shadow_copy, w, &w->k, &err), &err);
     return w;
+}
+
+static inline struct shadow *shadow_new(int32_t n_pages, int32_t window) {
+    return shadow_new_states(n_pages, window, 0, 0);
 }
 
 static inline void shadow_free(struct shadow *w) {
@@ -68,6 +75,18 @@ static inline uint64_t *shadow_slot(struct shadow *w, int32_t group, struct kv_s
 }
 
 static inline uint64_t shadow_value(uint64_t before, uint64_t key) { return hash_u64(key, before); }
+
+static inline uint64_t shadow_value_of(const uint64_t *keys, int32_t n) {
+    uint64_t value = 0;
+    for (int32_t i = 0; i < n; i++) value = shadow_value(value, keys[i]);
+    return value;
+}
+
+// A row's recurrence: reads one slot, writes the other.
+static inline void shadow_recur(struct shadow *w, int32_t from, int32_t to, uint64_t key) {
+    CHECK(to >= 0 && to < w->config.n_states);
+    w->states[to] = shadow_value(from == KV_NONE ? 0 : w->states[from], key);
+}
 
 static inline uint64_t shadow_node_value(const struct shadow_seq *q, int32_t node, uint64_t root) {
     const uint64_t before = q->parents[node] < 0 ? root : shadow_node_value(q, q->parents[node], root);
@@ -82,13 +101,22 @@ static inline void shadow_store(struct shadow *w, kv_seq s, int32_t from) {
         value = shadow_value(value, q->keys[p]);
         for (int32_t g = 0; p >= from && g < w->config.n_groups; g++)
             *shadow_slot(w, g, kv_seq_slot(w->k, s, g, p)) = value + (uint64_t)g;
+        if (p >= from && w->config.n_states > 0)
+            shadow_recur(w, kv_seq_state(w->k, s, p), kv_seq_state(w->k, s, p + 1), q->keys[p]);
     }
 }
 
-static inline uint64_t shadow_root(const struct shadow_seq *q) {
-    uint64_t value = 0;
-    for (int32_t p = 0; p < q->len; p++) value = shadow_value(value, q->keys[p]);
-    return value;
+static inline uint64_t shadow_root(const struct shadow_seq *q) { return shadow_value_of(q->keys, q->len); }
+
+// A sequence's state and those of its scratch nodes are what their texts give.
+static inline bool shadow_verify_states(struct shadow *w, kv_seq s) {
+    const struct shadow_seq *q = &w->seqs[s];
+    const int32_t slot = kv_seq_state(w->k, s, q->len);
+    bool ok = CHECK((slot == KV_NONE) == (q->len == 0 || w->config.n_states == 0));
+    if (slot != KV_NONE) ok = CHECK_INT(w->states[slot], shadow_root(q));
+    for (int32_t i = 0; ok && w->config.n_states > 0 && i < q->n_nodes; i++)
+        ok = CHECK_INT(w->states[kv_scratch_state(w->k, s, i)], shadow_node_value(q, i, shadow_root(q)));
+    return ok;
 }
 
 static inline bool shadow_verify_seq(struct shadow *w, kv_seq s) {
@@ -110,7 +138,7 @@ static inline bool shadow_verify_seq(struct shadow *w, kv_seq s) {
             ok = CHECK_INT(*shadow_slot(w, g, kv_scratch_slot(w->k, s, i, g)),
                            shadow_node_value(q, i, value) + (uint64_t)g);
     }
-    return ok;
+    return ok && shadow_verify_states(w, s);
 }
 
 static inline bool shadow_verify(struct shadow *w) {
@@ -123,6 +151,8 @@ static inline bool shadow_verify(struct shadow *w) {
     for (int32_t g = 0; g < w->config.n_groups; g++)
         for (int32_t p = 0; p < w->config.n_pages[g]; p++)
             if (kv_page_is_free(w->k, g, p)) memset(w->slots[g][p], 0xa5, sizeof w->slots[g][p]);
+    for (int32_t i = 0; i < w->config.n_states; i++)
+        if (kv_page_is_free(w->k, KV_STATE, i)) w->states[i] = 0xa5a5;
     return ok;
 }
 
@@ -134,14 +164,22 @@ static inline kv_seq shadow_seq_new(struct shadow *w) {
     return s;
 }
 
-// A step of one sequence: append, store, commit. Anything but RN_OK leaves the shadow as it was.
-static inline rn_status shadow_append(struct shadow *w, kv_seq s, const uint64_t *keys, int32_t n) {
+// Rows of a step that is still to run. Anything but RN_OK leaves the shadow as it was.
+static inline rn_status shadow_book(struct shadow *w, kv_seq s, const uint64_t *keys, int32_t n) {
     struct shadow_seq *q = &w->seqs[s];
     const rn_status st = kv_append(w->k, s, keys, n, NULL);
     if (st != RN_OK) return st;
     memcpy(q->keys + q->len, keys, (size_t)n * sizeof *keys);
     q->len += n;
-    shadow_store(w, s, q->len - n);
+    return st;
+}
+
+// A step of one sequence: append, store, commit.
+static inline rn_status shadow_append(struct shadow *w, kv_seq s, const uint64_t *keys, int32_t n) {
+    const rn_status st = shadow_book(w, s, keys, n);
+    if (st != RN_OK) return st;
+    kv_place_states(w->k);
+    shadow_store(w, s, w->seqs[s].len - n);
     kv_commit(w->k);
     return st;
 }
@@ -165,6 +203,9 @@ static inline rn_status shadow_node(struct shadow *w, kv_seq s, int32_t parent, 
     for (int32_t g = 0; g < w->config.n_groups; g++)
         *shadow_slot(w, g, kv_scratch_slot(w->k, s, node, g)) =
             shadow_node_value(q, node, shadow_root(q)) + (uint64_t)g;
+    if (w->config.n_states > 0)
+        shadow_recur(w, parent < 0 ? kv_seq_state(w->k, s, q->len) : kv_scratch_state(w->k, s, parent),
+                     kv_scratch_state(w->k, s, node), key);
     kv_commit(w->k);
     return st;
 }
@@ -175,6 +216,24 @@ static inline rn_status shadow_keep(struct shadow *w, kv_seq s, const int32_t *p
     if (st != RN_OK) return st;
     for (int32_t i = 0; i < n; i++) q->keys[q->len++] = q->node_keys[path[i]];
     q->n_nodes = 0;
+    return st;
+}
+
+// The same step asks for the state after the first n_asked of n keys.
+static inline rn_status shadow_append_asking(struct shadow *w, kv_seq s, const uint64_t *keys, int32_t n,
+                                             int32_t n_asked) {
+    const int32_t len = w->seqs[s].len;
+    rn_status st = shadow_book(w, s, keys, n_asked);
+    if (st != RN_OK) return st;
+    kv_snapshot(w->k, s);
+    if ((st = shadow_book(w, s, keys + n_asked, n - n_asked)) != RN_OK) {
+        CHECK_INT(kv_truncate(w->k, s, len), len);
+        w->seqs[s].len = len;
+        return st;
+    }
+    kv_place_states(w->k);
+    shadow_store(w, s, len);
+    kv_commit(w->k);
     return st;
 }
 

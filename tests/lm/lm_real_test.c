@@ -90,7 +90,7 @@ TEST(a_refused_step_names_its_row_and_changes_nothing) {
          RN_E_ARG,
          "row 1: kv: sequence 0: parent 1",
          {{0, 1, LM_ROOT, 0}, {0, 1, 1, 0}}},
-        {"an unknown wish", 1, 0, RN_E_ARG, "row 0: want 0x4 is unknown", {{0, 1, LM_APPEND, 4}}},
+        {"an unknown wish", 1, 0, RN_E_ARG, "row 0: want 0x8 is unknown", {{0, 1, LM_APPEND, 8}}},
         {"an appended row below which a tree hangs",
          2,
          1,

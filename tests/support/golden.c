@@ -80,7 +80,7 @@ static int32_t argmax(const float *x, int32_t n) {
 static void check_greedy(struct golden *g, const json_t *c, const int32_t *ids, int32_t n, double least_margin) {
     const json_t *want = json_object_get(c, "greedy"), *margins = json_object_get(c, "margins");
     float *logits = new_floats((size_t)n * (size_t)g->rig.lm->n_vocab);
-    const int32_t seq = rig_seq(&g->rig);
+    const int32_t seq = rig_seq_for(&g->rig, n + N_GREEDY);
     bool ok = want && rig_append(&g->rig, seq, ids, n, logits);
     int32_t token = ok ? argmax(logits + (size_t)(n - 1) * (size_t)g->rig.lm->n_vocab, g->rig.lm->n_vocab) : 0;
     for (size_t i = 0; ok && i < N_GREEDY; i++) {

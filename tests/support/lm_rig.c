@@ -62,12 +62,14 @@ void rig_close(struct rig *r) {
     *r = (struct rig){0};
 }
 
-int32_t rig_seq(struct rig *r) {
+int32_t rig_seq_for(struct rig *r, int32_t n_most) {
     rn_error err = {0};
     int32_t seq = -1;
-    CHECK_OK(lm_seq_new(r->lm, &seq, &err), &err);
+    CHECK_OK(lm_seq_new_for(r->lm, n_most, &seq, &err), &err);
     return seq;
 }
+
+int32_t rig_seq(struct rig *r) { return rig_seq_for(r, 0); }
 
 int32_t rig_fork(struct rig *r, int32_t seq) {
     rn_error err = {0};
@@ -108,7 +110,7 @@ bool rig_scratch(struct rig *r, int32_t seq, int32_t token, int32_t parent, floa
 
 bool rig_eval_fresh(struct rig *r, const int32_t *tokens, int32_t n, float *out) {
     kv_forget(lm_real_kv(r->lm));
-    const int32_t seq = rig_seq(r);
+    const int32_t seq = rig_seq_for(r, n);
     const bool ok = seq >= 0 && rig_append_by(r, seq, tokens, n, r->lm->n_batch, out);
     if (seq >= 0) lm_seq_free(r->lm, seq);
     kv_forget(lm_real_kv(r->lm));

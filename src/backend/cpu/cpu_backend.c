@@ -14,6 +14,7 @@ static rn_status plan(const backend *base, const struct program *p, const struct
     cpu_weights_plan(b, p, out);
     out->buffer_bytes = cpu_buffer_bytes(b, p, s);
     for (int32_t g = 0; g < p->n_groups; g++) out->page_bytes[g] = cpu_page_bytes(b, p, g);
+    out->state_bytes = cpu_state_bytes(p);
     return RN_OK;
 }
 
@@ -30,6 +31,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     b->sizes = *s;
     rn_status st = cpu_weights_load(b, progress, user, err);
     if (st == RN_OK) st = cpu_pages_load(b, err);
+    if (st == RN_OK) st = cpu_states_load(b, err);
     if (st == RN_OK) st = cpu_lower(b, err);
     if (st != RN_OK) return st;
     const size_t n_threads = (size_t)pool_n_threads(b->threads);
@@ -40,8 +42,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
         b->cos_sin[i] = mem_aligned(s->n_batch * (size_t)p->ropes[i].n_rot * sizeof(float));
         has_all = has_all && b->cos_sin[i];
     }
-    if (!has_all)
-        return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
+    if (!has_all) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
     return attend_plan_load(b, err);
 }
 
@@ -54,10 +55,12 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
     size_t begin, end;
     pool_share(b->batch->n_rows, 1, i_thread, n_threads, &begin, &end);
     for (size_t r = begin; r < end; r++) {
+        const struct batch_row *row = &b->batch->rows[r];
+        const float *freq = t->inv_freq_far && b->batch->seqs[row->seq].is_far ? t->inv_freq_far : t->inv_freq;
         float *cs = b->cos_sin[table] + r * 2 * n_pair;
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
-            sincos_f64((double)b->batch->rows[r].pos * (double)t->inv_freq[i], &s, &c);
+            sincos_f64((double)row->pos * (double)freq[i], &s, &c);
             cs[2 * i] = (float)(c * magnitude);
             cs[2 * i + 1] = (float)(s * magnitude);
         }
@@ -99,8 +102,12 @@ static void run(backend *base, const struct batch *batch) {
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].ways[b->way].split == SPLIT_CLAIM)
             atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
-    pool_run(b->threads, run_thread, b);
-    if (b->profile) cpu_profile_step_end(b);
+    if (b->profile) { // of all threads
+        pool_run(b->threads, run_thread, b);
+        cpu_profile_step_end(b);
+    } else {
+        pool_run_fitting(b->threads, run_thread, b);
+    }
     b->batch = NULL;
 }
 
@@ -126,6 +133,7 @@ static void use(const backend *base, struct backend_use *out) {
                                 .buffer_bytes = cpu_buffers_resident(b)};
     for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
         out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
+    out->page_bytes += mem_resident(b->states.pages, b->states.pool_bytes);
     out->buffer_bytes +=
         mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
 }
@@ -137,6 +145,7 @@ static void destroy(backend *base) {
     cpu_profile_free(b);
     cpu_lower_free(b);
     cpu_pages_free(b);
+    cpu_states_free(b);
     cpu_weights_free(b);
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));

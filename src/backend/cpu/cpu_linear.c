@@ -5,21 +5,35 @@
 
 static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.matrix]; }
 
-// Panels [begin, end) of the outputs for all rows.
-static void multiply_panels(const struct op_run *x, size_t begin, size_t end) {
+// Slices lie side by side in the outputs, each with its own panels.
+static size_t n_panels(const struct op_run *x) { return matrix_of(x)->m->n_slices * cpu_slice_panels(matrix_of(x)); }
+
+// Panels [begin, end) of a slice for all rows: a head of the source and of the outputs each, or the whole of both.
+static void multiply_slice(const struct op_run *x, size_t slice, size_t begin, size_t end) {
     const struct cpu_backend *b = x->b;
     const struct op *o = &x->o->op;
     const bool plain = x->o->format == ACT_F32;
+    const size_t act_stride = plain ? b->stride[o->src] * sizeof(float) : b->act_stride[x->o->act];
+    const size_t head = plain ? (size_t)o->stride * sizeof(float) : act_stride / matrix_of(x)->m->n_slices;
     const struct product p = {
         .cm = matrix_of(x),
-        .acts = plain ? (const uint8_t *)run_src(x, 0) : run_act(x, 0),
-        .act_stride = plain ? b->stride[o->src] * sizeof(float) : b->act_stride[x->o->act],
+        .slice = slice,
+        .acts = (plain ? (const uint8_t *)(run_src(x, 0) + o->at) : run_act(x, 0)) + slice * head,
+        .act_stride = act_stride,
         .n_rows = x->n_rows,
-        .out = run_dst(x, 0),
+        .out = run_dst(x, 0) + o->dst_at + slice * (size_t)o->dst_stride,
         .out_stride = b->stride[o->dst],
         .bias = o->vec,
     };
     cpu_product_run(b, &p, begin, end, cpu_scratch(b, x->i_thread));
+}
+
+static void multiply_panels(const struct op_run *x, size_t begin, size_t end) {
+    const size_t n = cpu_slice_panels(matrix_of(x));
+    for (size_t slice = begin / n; slice * n < end; slice++) {
+        const size_t first = slice * n;
+        multiply_slice(x, slice, begin > first ? begin - first : 0, end - first < n ? end - first : n);
+    }
 }
 
 // Pieces ------------------------------------------------------------------------------------------------------------------
@@ -62,7 +76,7 @@ static void run_in_a_row(const struct op_run *x, size_t begin, size_t end) {
     size_t first = 0; // panel of the member
     for (size_t i = 0; first < end; i++) {
         const struct op_run member = run_member(x, i);
-        const size_t n = cpu_slice_panels(matrix_of(&member)), from = begin > first ? begin - first : 0;
+        const size_t n = n_panels(&member), from = begin > first ? begin - first : 0;
         if (from < n) {
             multiply_panels(&member, from, end - first < n ? end - first : n);
             cpu_profile_part(x, i);
@@ -91,7 +105,7 @@ void linear_run(const struct op_run *x) {
     bool by_gemm = false;
     for (size_t i = 0; i < n - side_by_side; i++) {
         const struct op_run member = run_member(x, i);
-        all = side_by_side ? cpu_slice_panels(matrix_of(&member)) : all + cpu_slice_panels(matrix_of(&member));
+        all = side_by_side ? n_panels(&member) : all + n_panels(&member);
         by_gemm = by_gemm || matmul_by_gemm(matrix_of(&member)->ops, x->n_rows);
     }
     const struct pieces pieces = pieces_of(x, all, by_gemm);

@@ -136,6 +136,7 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
                                                 .layer = o->layer,
                                                 .n_part = (int32_t)n_part,
                                                 .stride = (int32_t)(p->width[o->src] / n_part),
+                                                .at = o->at,
                                                 .wanted_rows = o->wanted_rows},
                                          .prepare = true,
                                          .format = f,

@@ -32,20 +32,20 @@ static const float *of_head(const struct op *o, const float *vec, size_t head) {
 
 static void op_rms_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)o->stride;
+    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->rms_norm(run_src(x, r) + h * n, of_head(o, o->vec, h), n, x->b->p->norm_eps,
-                              run_dst(x, r) + h * n);
+            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), n, x->b->p->norm_eps,
+                              run_dst(x, r) + h * to);
 }
 
 static void op_layer_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)o->stride;
+    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->layer_norm(run_src(x, r) + h * n, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
-                                x->b->p->norm_eps, run_dst(x, r) + h * n);
+            x->b->k->layer_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
+                                x->b->p->norm_eps, run_dst(x, r) + h * to);
 }
 
 static void op_prepare(const struct op_run *x, size_t begin, size_t end) {
@@ -54,7 +54,8 @@ static void op_prepare(const struct op_run *x, size_t begin, size_t end) {
     const size_t act_part = x->b->act_stride[x->o->act] / n;
     for (size_t r = begin; r < end; r++)
         for (size_t i = 0; i < n; i++)
-            x->b->k->prepare_act[x->o->format](run_src(x, r) + i * (size_t)o->stride, k, run_act(x, r) + i * act_part);
+            x->b->k->prepare_act[x->o->format](run_src(x, r) + i * (size_t)o->stride + o->at, k,
+                                                run_act(x, r) + i * act_part);
 }
 
 static void op_rope(const struct op_run *x, size_t begin, size_t end) {
@@ -193,7 +194,9 @@ void cpu_op_collect(const struct op_run *x) {
         cpu_experts_collect(x);
     else
         for (size_t r = 0; r < x->n_rows; r++)
-            b->collect(b->collect_user, matrix, 0, run_src(x, r), b->p->matrices[matrix].k);
+            for (size_t i = 0; i < b->p->matrices[matrix].n_slices; i++)
+                b->collect(b->collect_user, matrix, (int32_t)i, run_src(x, r) + i * (size_t)x->o->op.stride + x->o->op.at,
+                           b->p->matrices[matrix].k);
 }
 
 void cpu_op_run(const struct op_run *x) {

@@ -28,8 +28,8 @@ enum op_split {
 
 // The ways a step can go, planned when the program is loaded. They differ in who computes what, and not in any bit.
 enum cpu_way {
-    WAY_ROWS,   // many rows: what is done row by row is split by rows
-    WAY_EACH,   // few rows: each thread does it for all rows, which takes less time than waiting for another that does
+    WAY_ROWS, // many rows: what is done row by row is split by rows
+    WAY_EACH, // few rows: each thread does it for all rows, which takes less time than waiting for another that does
     WAY_STORES, // so too; and whoever attends with a key head has stored the rows' keys and values there itself
     CPU_N_WAYS
 };
@@ -109,14 +109,16 @@ struct cpu_backend {
     void *acts[CPU_MAX_ACTS];
     size_t act_stride[CPU_MAX_ACTS], act_rows[CPU_MAX_ACTS];
     struct own_copies copies;
-    uint8_t *own; // [n_threads] of copies.bytes; NULL: none
+    uint8_t *own;                      // [n_threads] of copies.bytes; NULL: none
     float *cos_sin[PROGRAM_MAX_ROPES]; // [n_batch][n_rot]
     struct cpu_page_group groups[PROGRAM_MAX_GROUPS];
-    uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
+    struct cpu_page_group states; // a page is a slot
+    uint8_t *thread_scratch;      // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
     struct attend_plan attend[PROGRAM_MAX_KINDS];
-    bool one_stores; // keys and values that the step's rows bring are read by one unit of each head: it can store them
-    const struct batch *batch;  // of the running step
+    bool
+        one_stores; // keys and values that the step's rows bring are read by one unit of each head: it can store them
+    const struct batch *batch; // of the running step
     enum cpu_way way;
     backend_collect_fn collect; // NULL: none
     void *collect_user;
@@ -176,5 +178,11 @@ void cpu_pages_free(struct cpu_backend *b);
 void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c);
 // The key block of a layer and head in a page; its value block follows it.
 uint8_t *cpu_key_block(const struct cpu_backend *b, int32_t layer, int32_t head, int32_t page);
+
+// cpu_states.c
+rn_status cpu_states_load(struct cpu_backend *b, rn_error *err);
+size_t cpu_state_bytes(const struct program *p); // of a slot
+void cpu_states_free(struct cpu_backend *b);
+uint8_t *cpu_state(const struct cpu_backend *b, int32_t slot); // 64-byte aligned
 
 #endif

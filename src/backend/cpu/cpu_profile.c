@@ -176,7 +176,8 @@ static void count_work(const struct cpu_backend *b, const struct cpu_op *o, stru
     const uint64_t n_rows = o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
     if (o->prepare) return;
     if (o->op.kind == OP_LINEAR) {
-        count_product(&b->matrices[o->op.matrix], use, 1, n_rows);
+        const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+        count_product(cm, use, cm->m->n_slices, n_rows * cm->m->n_slices);
     } else if (o->op.kind == OP_EMBED || o->op.kind == OP_EMBED_POS) {
         use->bytes += n_rows * b->p->matrices[o->op.matrix].row_bytes;
     } else if (o->op.kind == OP_STORE_KV) {

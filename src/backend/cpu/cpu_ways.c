@@ -12,10 +12,9 @@
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 
-// Copies of a thread's own: so many bytes that they stay in the second-level cache beside weights, and a number of rows for which each
-// thread's doing them all still costs less than barriers (measured: docs/performance.md).
-#define MOST_OWN_BYTES ((size_t)256 << 10)
-#define MOST_OWN_ROWS  4
+// As many rows as have their copies in so many bytes, and at least one, are few. Measured on two threads with rows of 8 KB (256 wide) and
+// 17 KB (576 wide): 2 rows gain 20 and 4 %, 6 rows gain 18 and lose 5 %.
+#define MOST_OWN_BYTES ((size_t)64 << 10)
 
 static const struct {
     bool claimed;    // pieces are claimed
@@ -23,9 +22,9 @@ static const struct {
     bool in_place;   // dst is read too
     bool meets_rows; // parts of a row lie among those of others
 } kinds[OP_N_KINDS + 1] = {
-    [OP_LINEAR] = {.claimed = true},   [OP_ATTEND] = {.claimed = true},  [OP_GATE] = {.by_columns = true},
-    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true}, [OP_ADD] = {.in_place = true},
-    [OP_SCALE] = {.in_place = true},   [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
+    [OP_LINEAR] = {.claimed = true},      [OP_ATTEND] = {.claimed = true},   [OP_GATE] = {.by_columns = true},
+    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true},    [OP_ADD] = {.in_place = true},
+    [OP_SCALE] = {.in_place = true},      [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
     [OP_COPY] = {.in_place = true}, // of its row a part
     [OP_EXPERTS] = {.claimed = true},  [OP_GATE_OAI] = {.by_columns = true}, [OP_SCALE_BY] = {.in_place = true},
     [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
@@ -34,7 +33,9 @@ static const struct {
 // Copies ------------------------------------------------------------------------------------------------------------------
 
 // What each thread can do for itself: all that goes by rows, but not what it writes for all to see.
-static bool each_can(const struct op *o) { return !kinds[o->kind].claimed && o->kind != OP_STORE_KV && !o->wanted_rows; }
+static bool each_can(const struct op *o) {
+    return !kinds[o->kind].claimed && o->kind != OP_STORE_KV && !o->wanted_rows;
+}
 
 struct own_copies cpu_own_copies(const struct program *p, const struct backend_sizes *s, int n_threads,
                                  const struct act_table *acts) {
@@ -51,7 +52,6 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
             c.act_at[i] = row_bytes, row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
     if (row_bytes == 0) return c;
     c.n_rows = MOST_OWN_BYTES / row_bytes;
-    if (c.n_rows > MOST_OWN_ROWS) c.n_rows = MOST_OWN_ROWS;
     if (c.n_rows > s->n_batch) c.n_rows = s->n_batch;
     if (c.n_rows == 0) c.n_rows = 1;
     for (int32_t i = 0; i < p->n_buffers; i++) c.row_at[i] *= c.n_rows;
@@ -103,7 +103,7 @@ static void join_columns(struct cpu_backend *b, enum cpu_way way, size_t last) {
     while (first > 0 && last - first + 1 < CPU_MOST_TOGETHER && b->ops[first - 1].ways[way].n_together == 1) {
         const struct op *o = &b->ops[first - 1].op;
         const bool makes_source = o->dst == to->src || o->dst == to->src2;
-        const bool fits = o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && way != WAY_ROWS);
+        const bool fits = o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && !o->src_parts && way != WAY_ROWS);
         if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
         if (first < last && o->kind != b->ops[first].op.kind) break;
         if (first < last && o->kind == OP_EXPERTS && !same_input(&b->ops[first - 1], &b->ops[first])) break;
@@ -154,6 +154,8 @@ struct touch {
     struct touched reads, writes;
 };
 
+_Static_assert(PROGRAM_MAX_BUFFERS <= 64 && CPU_MAX_ACTS <= 64, "a bit for each buffer");
+
 static uint64_t bit(int32_t i, bool own) { return i < 0 || own ? 0 : (uint64_t)1 << i; }
 static void mark(struct touched *t, const struct touched *more) {
     t->rows |= more->rows, t->acts |= more->acts;
@@ -181,7 +183,8 @@ static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way)
 // A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
 // Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
 static void plan_barriers(struct cpu_backend *b, enum cpu_way way) {
-    struct touch rows = {.writes.rotations = true}, any = {0}; // since the last barrier: by SPLIT_ROWS ops, and by the others
+    struct touch rows = {.writes.rotations = true},
+                 any = {0}; // since the last barrier: by SPLIT_ROWS ops, and by the others
     bool wanted = false;
     for (size_t i = 0; i < b->n_ops; i += b->ops[i].ways[way].n_together) {
         struct op_way *w = &b->ops[i].ways[way];

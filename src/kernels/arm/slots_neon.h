@@ -1,9 +1,49 @@
-// kernels/arm/slots_neon.h - what the NEON set does better than ref.
+// kernels/arm/slots_neon.h - what the NEON set fills in the table; the sets above it begin with these slots.
 #ifndef RN_KERNELS_ARM_SLOTS_NEON_H
 #define RN_KERNELS_ARM_SLOTS_NEON_H
 
+#include "kernels/arm/neon.h"
+#include "kernels/panels/panel_k.h"
 #include "kernels/ref/slots_ref.h"
 
-#define SLOTS_NEON SLOTS_REF
+#define NEON_MATMUL(act, type) {"neon", act, panel_##type##_bytes, panel_##type##_pack, neon_matmul_##type}
+
+// clang-format off
+#define SLOTS_NEON                                                                                            \
+    SLOTS_REF,                                                                                                \
+    .matmul[TENSOR_F32] = NEON_MATMUL(ACT_F32, f32),                                                          \
+    .matmul[TENSOR_F16] = NEON_MATMUL(ACT_F32, f16),                                                          \
+    .matmul[TENSOR_BF16] = NEON_MATMUL(ACT_BF16, bf16),                                                       \
+    .matmul[TENSOR_Q8_0] = NEON_MATMUL(ACT_Q8_32, q8_0),                                                      \
+    .matmul[TENSOR_Q4_0] = NEON_MATMUL(ACT_Q8_32, q4_0),                                                      \
+    .matmul[TENSOR_Q4_1] = NEON_MATMUL(ACT_Q8_32, q4_1),                                                      \
+    .matmul[TENSOR_Q5_0] = NEON_MATMUL(ACT_Q8_32, q5_0),                                                      \
+    .matmul[TENSOR_Q5_1] = NEON_MATMUL(ACT_Q8_32, q5_1),                                                      \
+    .matmul[TENSOR_IQ4_NL] = NEON_MATMUL(ACT_Q8_32, iq4_nl),                                                  \
+    .matmul[TENSOR_MXFP4] = NEON_MATMUL(ACT_Q8_32, mxfp4),                                                    \
+    .matmul[TENSOR_Q2_K] = NEON_MATMUL(ACT_Q8_256, q2_k),                                                     \
+    .matmul[TENSOR_Q3_K] = NEON_MATMUL(ACT_Q8_256, q3_k),                                                     \
+    .matmul[TENSOR_Q4_K] = NEON_MATMUL(ACT_Q8_256, q4_k),                                                     \
+    .matmul[TENSOR_Q5_K] = NEON_MATMUL(ACT_Q8_256, q5_k),                                                     \
+    .matmul[TENSOR_Q6_K] = NEON_MATMUL(ACT_Q8_256, q6_k),                                                     \
+    .matmul[TENSOR_IQ4_XS] = NEON_MATMUL(ACT_Q8_256, iq4_xs),                                                 \
+    .prepare_act[ACT_BF16] = neon_prepare_bf16,                                                               \
+    .prepare_act[ACT_Q8_32] = neon_prepare_q8_32,                                                             \
+    .prepare_act[ACT_Q8_256] = neon_prepare_q8_256,                                                           \
+    .kv[KV_F16].put_value = neon_kv_f16_put_value,                                                            \
+    .kv[KV_F16].get_keys = neon_kv_f16_get_keys,                                                              \
+    .kv[KV_F16].get_values = neon_kv_f16_get_values,                                                          \
+    .kv[KV_Q8].get_keys = neon_kv_q8_get_keys,                                                                \
+    .kv[KV_Q8].get_values = neon_kv_q8_get_values,                                                            \
+    .kv[KV_F16].attend = neon_kv_f16_attend,                                                                  \
+    .kv[KV_F32].attend = neon_kv_f32_attend,                                                                  \
+    .kv[KV_Q8].attend = neon_kv_q8_attend,                                                                    \
+    .kv[KV_BF16].attend = neon_kv_bf16_attend,                                                                \
+    .row = {neon_row_max, neon_row_sum_squares, neon_row_sum_exp, neon_row_exp, neon_row_select_ge,           \
+            neon_row_weigh, neon_row_select_bin},                                                             \
+    .rms_norm = neon_rms_norm, .add = neon_add, .activate_mul[ACT_FN_SILU] = neon_activate_mul_silu,          \
+    .rope = neon_rope,                                                                                       \
+    .attend_merge = neon_attend_merge, .attend_finish = neon_attend_finish, .int8_probe = neon_int8_probe
+// clang-format on
 
 #endif

@@ -2,21 +2,14 @@
 #ifndef RN_KERNELS_X86_ATTEND_AVX2_H
 #define RN_KERNELS_X86_ATTEND_AVX2_H
 
+#include "kernels/attend_groups.h"
 #include "kernels/ref/ref.h"
-#include "kernels/x86/attend_groups.h"
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/lanes_avx2.h"
 #include <math.h>
 
-// What any query sees, in whole steps of 32 keys.
-static inline struct slots seen_by_any(const struct attend_block *a) {
-    unsigned begin = KV_BLOCK, end = 0;
-    for (size_t r = 0; r < a->n_q; r++) {
-        if (a->lo[r] < begin) begin = a->lo[r];
-        if (a->hi[r] > end) end = a->hi[r];
-    }
-    return (struct slots){begin & ~31u, (end + 31) & ~31u};
-}
+// Softcap and slopes: for the scores of the slots of `s`, where there is one of the two (scores_are_bent()).
+void avx2_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
 
 // The lanes of slots j..j+7 that lie in [lo, hi).
 ALWAYS_INLINE __m256 seen(size_t j, int lo, int hi) {

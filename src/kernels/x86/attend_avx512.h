@@ -3,12 +3,15 @@
 #ifndef RN_KERNELS_X86_ATTEND_AVX512_H
 #define RN_KERNELS_X86_ATTEND_AVX512_H
 
+#include "kernels/attend_groups.h"
 #include "kernels/exp_constants.h"
-#include "kernels/x86/attend_groups.h"
 #include "kernels/x86/lanes_avx512.h"
 #include <math.h>
 
 enum { ROWS = 16 }; // queries whose maxima and sums are found together: a lane each
+
+// Softcap and slopes: for all scores of up to ROWS queries, where there is one of the two (scores_are_bent()).
+void avx512_bend_scores(const struct attend_block *a, float (*p)[KV_BLOCK]);
 
 // The slots that query r sees, a bit each.
 ALWAYS_INLINE_512 uint64_t seen(const struct attend_block *a, size_t r) {

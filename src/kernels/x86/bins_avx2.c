@@ -1,6 +1,6 @@
 // kernels/x86/bins_avx2.c - a row by depth below its largest: weights by bin, and who is in a bin.
+#include "kernels/bin_sums.h"
 #include "kernels/x86/avx2.h"
-#include "kernels/x86/bin_sums.h"
 #include "kernels/x86/lanes_avx2.h"
 #include <math.h>
 

@@ -16,6 +16,8 @@ ALWAYS_INLINE_512 __m512i moved(__m512i v, int at, int to) {
            : at < to ? _mm512_slli_epi16(v, (uint8_t)(to - at))
                      : v;
 }
+// Bits brought down by n, or up by -n, where that is not known when compiling: a rotation goes both ways.
+ALWAYS_INLINE_512 __m512i turned(__m512i v, int n) { return _mm512_rorv_epi64(v, _mm512_set1_epi64(n)); }
 ALWAYS_INLINE_512 __m512i nibble(__m512i v, int high) { return only(moved(v, 4 * high, 0), 15); }
 // v | (more & mask)
 ALWAYS_INLINE_512 __m512i or_only(__m512i v, __m512i more, int mask) {
@@ -26,33 +28,64 @@ ALWAYS_INLINE_512 __m512i or_only(__m512i v, __m512i more, int mask) {
 
 ALWAYS_INLINE_512 __m512i panel_line(const uint8_t *groups, int i) { return line_at(groups + PANEL_LINE * i); }
 
-ALWAYS_INLINE_512 __m512i q2_k_group(const uint8_t *unit, int n) {
-    return only(moved(panel_line(unit + panel_q2_k.groups[0].at, n / 32 * 8 + n % 8), n % 32 / 8 * 2, 0), 3);
+// Sixteen groups make a round. All rounds shift the same groups as far, but for the bits that are turned, so that one stretch of code,
+// with constants for n, serves any of the four. Types with parts of 32 have groups 16 h + n in round h; those with parts of 16, whose
+// lines hold groups 8 apart, four times four that share lines.
+enum { K_ROUND = 16, K_N_ROUNDS = 4 };
+ALWAYS_INLINE_512 int group_of_32s(int h, int n) { return K_ROUND * h + n; }
+ALWAYS_INLINE_512 int group_of_16s(int h, int n) { return h / 2 * 32 + n / 4 * 8 + h % 2 * 4 + n % 4; }
+
+// Where the lines of a round begin, those of low bits and of further ones if there are such, and by how much the latter are turned.
+struct k_round {
+    const uint8_t *low, *high;
+    int turn;
+};
+
+ALWAYS_INLINE_512 struct k_round q2_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q2_k.groups[0].at + PANEL_LINE * 4 * h};
 }
-ALWAYS_INLINE_512 __m512i q3_k_group(const uint8_t *unit, int n) {
-    const __m512i low = panel_line(unit + panel_q3_k.groups[1].at, n / 32 * 8 + n % 8),
-                  third = panel_line(unit + panel_q3_k.groups[0].at, n % 8);
-    return or_only(only(moved(low, n % 32 / 8 * 2, 0), 3), moved(third, n / 8, 2), 4);
+ALWAYS_INLINE_512 __m512i q2_k_group(const struct k_round r, int n) {
+    return only(moved(panel_line(r.low, n % 4), n / 4 * 2, 0), 3);
 }
-ALWAYS_INLINE_512 __m512i q4_k_group(const uint8_t *unit, int n) {
-    return nibble(panel_line(unit + panel_q4_k.groups[0].at, n / 16 * 8 + n % 8), n / 8 % 2);
+ALWAYS_INLINE_512 struct k_round q3_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q3_k.groups[1].at + PANEL_LINE * 4 * h,
+                            .high = unit + panel_q3_k.groups[0].at + PANEL_LINE * 4 * (h % 2),
+                            .turn = h / 2 * 4};
 }
-ALWAYS_INLINE_512 __m512i q5_k_group(const uint8_t *unit, int n) {
-    const __m512i low = panel_line(unit + panel_q5_k.groups[1].at, n / 16 * 8 + n % 8),
-                  fifth = panel_line(unit + panel_q5_k.groups[0].at, n % 8);
-    return or_only(nibble(low, n / 8 % 2), moved(fifth, n / 8, 4), 16);
+ALWAYS_INLINE_512 __m512i q3_k_group(const struct k_round r, int n) {
+    const __m512i third = turned(panel_line(r.high, n % 4), r.turn);
+    return or_only(only(moved(panel_line(r.low, n % 4), n / 4 * 2, 0), 3), moved(third, n / 4, 2), 4);
 }
-ALWAYS_INLINE_512 __m512i q6_k_group(const uint8_t *unit, int n) {
-    const int h = n / 32, j = n % 32 / 8, g = n % 8;
-    const __m512i low = panel_line(unit + panel_q6_k.groups[0].at, 16 * h + j % 2 * 8 + g),
-                  high = panel_line(unit + panel_q6_k.groups[1].at, 8 * h + g);
-    return or_only(nibble(low, j / 2), moved(high, 2 * j, 4), 0x30);
+ALWAYS_INLINE_512 struct k_round q4_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q4_k.groups[0].at + PANEL_LINE * 8 * h};
 }
-ALWAYS_INLINE_512 __m512i iq4_xs_group(const uint8_t *unit, int n) {
+ALWAYS_INLINE_512 __m512i q4_k_group(const struct k_round r, int n) {
+    return nibble(panel_line(r.low, n % 8), n / 8);
+}
+ALWAYS_INLINE_512 struct k_round q5_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q5_k.groups[1].at + PANEL_LINE * 8 * h,
+                            .high = unit + panel_q5_k.groups[0].at,
+                            .turn = 2 * h - 4};
+}
+ALWAYS_INLINE_512 __m512i q5_k_group(const struct k_round r, int n) {
+    const __m512i fifth = turned(panel_line(r.high, n % 8), r.turn + n / 8);
+    return or_only(nibble(panel_line(r.low, n % 8), n / 8), fifth, 16);
+}
+ALWAYS_INLINE_512 struct k_round q6_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q6_k.groups[0].at + PANEL_LINE * (h / 2 * 16 + h % 2 * 4),
+                            .high = unit + panel_q6_k.groups[1].at + PANEL_LINE * 4 * h};
+}
+ALWAYS_INLINE_512 __m512i q6_k_group(const struct k_round r, int n) {
+    const __m512i low = panel_line(r.low, n / 4 % 2 * 8 + n % 4);
+    return or_only(nibble(low, n / 8), moved(panel_line(r.high, n % 4), n / 4 * 2, 4), 0x30);
+}
+ALWAYS_INLINE_512 struct k_round iq4_xs_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_iq4_xs.groups[0].at + PANEL_LINE * 8 * h};
+}
+ALWAYS_INLINE_512 __m512i iq4_xs_group(const struct k_round r, int n) {
     const __m128i signed_numbers = _mm_loadu_si128((const void *)iq4_values);
     const __m512i numbers = _mm512_broadcast_i32x4(_mm_xor_si128(signed_numbers, _mm_set1_epi8(-128)));
-    const __m512i line = panel_line(unit + panel_iq4_xs.groups[0].at, n / 8 * 4 + n % 4);
-    return _mm512_shuffle_epi8(numbers, nibble(line, n / 4 % 2));
+    return _mm512_shuffle_epi8(numbers, nibble(panel_line(r.low, n / 8 * 4 + n % 4), n / 4 % 2));
 }
 
 // Scales [part][16 rows], minimums [part / 4][16 rows][4]; a pointer to the scales -------------------------------------------

@@ -1,7 +1,7 @@
-// kernels/x86/bin_sums.h - weights added up by bin, four tables in turn: where many numbers in a row fall into one bin, each addition
+// kernels/bin_sums.h - weights added up by bin, four tables in turn: where many numbers in a row fall into one bin, each addition
 // else waits for the store before it.
-#ifndef RN_KERNELS_X86_BIN_SUMS_H
-#define RN_KERNELS_X86_BIN_SUMS_H
+#ifndef RN_KERNELS_BIN_SUMS_H
+#define RN_KERNELS_BIN_SUMS_H
 
 #include "kernels/rowmath.h"
 

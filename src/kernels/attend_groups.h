@@ -1,10 +1,9 @@
-// kernels/x86/attend_groups.h - queries in groups of four, and which slots of a block they see; shared by the attention kernels.
-#ifndef RN_KERNELS_X86_ATTEND_GROUPS_H
-#define RN_KERNELS_X86_ATTEND_GROUPS_H
+// kernels/attend_groups.h - queries in groups of four, and which slots of a block they see; shared by the sets' attention kernels.
+#ifndef RN_KERNELS_ATTEND_GROUPS_H
+#define RN_KERNELS_ATTEND_GROUPS_H
 
 #include "kernels/kv_layout.h"
-#include "kernels/x86/unrolled.h"
-#include <immintrin.h>
+#include "kernels/unrolled.h"
 #include <stdbool.h>
 
 enum { GROUP = 4 }; // queries that are done together: a key or value is loaded once for all of them
@@ -18,14 +17,27 @@ static inline struct attend_block queries_from(const struct attend_block *a, siz
     b.q = (const uint8_t *)a->q + first * a->q_stride;
     b.n_q = n;
     b.lo += first, b.hi += first, b.m += first, b.l += first;
-    b.o += first * a->head_dim;
+    b.o += first * a->v_dim;
+    if (a->slope) b.slope += first, b.offset += first;
     if (first) b.next_keys = a->keys, b.next_values = a->values; // fetched ahead once
     return b;
 }
 
+// Is there more to a score than scale * (q . k)?
+static inline bool scores_are_bent(const struct attend_block *a) { return a->softcap != 0 || a->slope; }
+
 struct slots {
     size_t begin, end;
 };
+// What any query sees, in whole steps of 32 keys.
+static inline struct slots seen_by_any(const struct attend_block *a) {
+    unsigned begin = KV_BLOCK, end = 0;
+    for (size_t r = 0; r < a->n_q; r++) {
+        if (a->lo[r] < begin) begin = a->lo[r];
+        if (a->hi[r] > end) end = a->hi[r];
+    }
+    return (struct slots){begin & ~31u, (end + 31) & ~31u};
+}
 // What all queries see, from and to a multiple of `grain`; nothing: {64, 64}, so that all slots come before it.
 static inline struct slots seen_by_all(const struct attend_block *a, unsigned grain) {
     unsigned begin = 0, end = KV_BLOCK;
@@ -66,14 +78,13 @@ static inline void sum_group(const sum_fn *sums, const struct attend_block *a, f
 // a time than it has asks for each line once; all ask in the order of addresses, evenly: that makes twice the rate of any other order.
 static inline __attribute__((always_inline)) void fetch(const void *next, size_t at, size_t n) {
     if (n < 64 && at % 64 != 0) return;
-    for (size_t i = 0; i < n; i += 64) _mm_prefetch((const char *)next + at + i, _MM_HINT_T1);
+    for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)next + at + i, 0, 2);
 }
 // The line a little ahead of byte `at` in the stream of keys, values, the next block's keys; into the first-level cache.
 static inline __attribute__((always_inline)) void fetch_soon(const void *part, size_t part_bytes, size_t at,
                                                              const void *following) {
     const size_t to = at + 2048;
-    _mm_prefetch(to < part_bytes ? (const char *)part + to : (const char *)following + (to - part_bytes),
-                 _MM_HINT_T0);
+    __builtin_prefetch(to < part_bytes ? (const char *)part + to : (const char *)following + (to - part_bytes), 0, 3);
 }
 
 #endif

@@ -1,0 +1,62 @@
+// model/arch_deepseek.c - DeepSeek-V2 and V3 (2405.04434, 2412.19437): latent attention, and experts behind some dense layers.
+//
+// Latent attention in its absorbed form (2405.04434, section 2.1.2). Keys and values of all heads follow from one short latent vector c
+// of each position: k = [K_h c | r], v = V_h c, r the rotated part that heads share. Since q . (K_h c) = (K_h' q) . c, each head's
+// query goes through its slice of K once, and attention is over one key head [c | r] whose values are c; V_h comes after it. So pages
+// hold c and r alone.
+#include "model/arch_ops.h"
+#include "model/arch_tensors.h"
+#include "model/archs.h"
+
+static const struct tensor_spec tensors[] = {
+    TENSORS_HEAD,
+    TENSORS_ATTN_NORM,
+    // Queries from a latent vector of their own, or straight from the row.
+    {ROLE_Q_LORA, "blk.%d.attn_q_a.weight", DIM_EMBD, DIM_Q_LORA},
+    {ROLE_Q_LORA_NORM, "blk.%d.attn_q_a_norm.weight", DIM_Q_LORA},
+    {ROLE_Q_SPREAD, "blk.%d.attn_q_b.weight", DIM_Q_LORA, DIM_Q_SPREAD},
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_SPREAD, .unless = MODEL_Q_LORA},
+    {ROLE_KV_LORA, "blk.%d.attn_kv_a_mqa.weight", DIM_EMBD, DIM_K},
+    {ROLE_KV_LORA_NORM, "blk.%d.attn_kv_a_norm.weight", DIM_KV_LORA},
+    {ROLE_K_HEADS, "blk.%d.attn_k_b.weight", DIM_NOPE, DIM_KV_LORA, DIM_HEADS},
+    {ROLE_V_HEADS, "blk.%d.attn_v_b.weight", DIM_KV_LORA, DIM_HEAD_V, DIM_HEADS},
+    {ROLE_O, "blk.%d.attn_output.weight", DIM_O_SPREAD, DIM_EMBD},
+    TENSORS_FFN_NORM,
+    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+    TENSORS_EXPERTS,
+    TENSORS_CHOICE_BIAS,
+    TENSORS_SHARED_EXPERT,
+};
+static const struct op_spec begin[] = {OPS_EMBED};
+static const struct op_spec layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    LINEAR_IF(BUF_NORMED, BUF_Q_LORA, ROLE_Q_LORA, ROLE_NONE, .if_role = ROLE_Q_LORA),
+    {OP_RMS_NORM, .src = BUF_Q_LORA, .dst = BUF_Q_LORA, .vec = ROLE_Q_LORA_NORM, .if_role = ROLE_Q_LORA},
+    LINEAR_IF(BUF_Q_LORA, BUF_Q_SPREAD, ROLE_Q_SPREAD, ROLE_NONE, .if_role = ROLE_Q_LORA),
+    LINEAR_IF(BUF_NORMED, BUF_Q_SPREAD, ROLE_Q, ROLE_NONE, .unless_role = ROLE_Q_LORA),
+    // The latent vector, then what is rotated.
+    LINEAR(BUF_NORMED, BUF_K, ROLE_KV_LORA, ROLE_NONE),
+    {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_KV_LORA_NORM, .part = DIM_KV_LORA},
+    {OP_ROPE, .dst = BUF_Q_SPREAD, .heads = DIM_HEADS, .at = DIM_NOPE},
+    {OP_ROPE, .dst = BUF_K, .at = DIM_KV_LORA},
+    {OP_LINEAR, .src = BUF_Q_SPREAD, .dst = BUF_Q, .matrix = ROLE_K_HEADS, .heads = DIM_HEADS},
+    {OP_COPY,
+     .src = BUF_Q_SPREAD,
+     .dst = BUF_Q,
+     .heads = DIM_HEADS,
+     .part = DIM_ROT,
+     .at = DIM_NOPE,
+     .dst_at = DIM_KV_LORA},
+    {OP_STORE_KV, .src = BUF_K, .src2 = BUF_K}, // its first numbers are the values
+    {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},
+    {OP_LINEAR, .src = BUF_ATTENDED, .dst = BUF_O_SPREAD, .matrix = ROLE_V_HEADS, .heads = DIM_HEADS},
+    LINEAR(BUF_O_SPREAD, BUF_DELTA, ROLE_O, ROLE_NONE),
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
+    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+static const struct op_spec end[] = {OPS_END_RMS};
+const struct arch arch_deepseek2 = {TENSORS(tensors), BEGIN(begin), LAYER(layer), END(end)};

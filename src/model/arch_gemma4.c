@@ -1,0 +1,80 @@
+// model/arch_gemma4.c - Gemma 4: wider heads on the layers without a window, values normed (and keys in their place where there are none),
+// last layers that attend over an earlier one's keys and values, an embedding of each layer's own beside the token's.
+//
+// As in transformers (models/gemma4/modeling_gemma4.py) and llama.cpp (src/models/gemma4.cpp).
+#include "model/arch_ops.h"
+#include "model/arch_tensors.h"
+#include "model/archs.h"
+
+// Files may hold keys and values of layers that attend over an earlier one's: nobody reads them.
+#define UNREAD .only = LAYER_SHARED_KV, .optional = true
+
+static const struct tensor_spec tensors[] = {
+    TENSORS_HEAD,
+    {ROLE_PLE_EMBD, "per_layer_token_embd.weight", DIM_PLE_ALL, DIM_VOCAB},
+    {ROLE_PLE_PROJ, "per_layer_model_proj.weight", DIM_EMBD, DIM_PLE_ALL},
+    {ROLE_PLE_PROJ_NORM, "per_layer_proj_norm.weight", DIM_PLE},
+    TENSORS_ATTN_NORM,
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q},
+    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_SHARED_KV},
+    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_SHARED_KV, .optional = true},
+    TENSORS_ATTENTION_OUTPUT,
+    TENSORS_QK_NORM_OF_HEADS,
+    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, UNREAD},
+    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, UNREAD},
+    {ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, UNREAD},
+    TENSORS_FFN_NORM,
+    TENSORS_FFN_GATED,
+    TENSORS_POST_NORMS,
+    {ROLE_PLE_GATE, "blk.%d.inp_gate.weight", DIM_EMBD, DIM_PLE},
+    {ROLE_PLE_OUT, "blk.%d.proj.weight", DIM_PLE, DIM_EMBD},
+    {ROLE_PLE_POST_NORM, "blk.%d.post_norm.weight", DIM_EMBD, .optional = true},
+    {ROLE_LAYER_SCALE, "blk.%d.layer_output_scale.weight", DIM_ONE, .optional = true},
+};
+
+// The layers' own embeddings: the token's, and what the model's embedding gives each layer, halfway between both.
+static const struct op_spec begin[] = {
+    OPS_EMBED,
+    {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .if_role = ROLE_PLE_EMBD},
+    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .if_role = ROLE_PLE_EMBD},
+    {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .if_role = ROLE_PLE_EMBD},
+    {OP_RMS_NORM,
+     .src = BUF_PLE_PROJ,
+     .dst = BUF_PLE_PROJ,
+     .vec = ROLE_PLE_PROJ_NORM,
+     .heads = DIM_LAYERS,
+     .if_role = ROLE_PLE_EMBD},
+    {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .if_role = ROLE_PLE_EMBD},
+    {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .if_role = ROLE_PLE_EMBD},
+};
+
+#define OWN_KV .unless = LAYER_SHARED_KV
+static const struct op_spec layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    LINEAR(BUF_NORMED, BUF_Q, ROLE_Q, ROLE_NONE),
+    {OP_LINEAR, .src = BUF_NORMED, .dst = BUF_K, .matrix = ROLE_K, OWN_KV},
+    {OP_LINEAR, .src = BUF_NORMED, .dst = BUF_V, .matrix = ROLE_V, .if_role = ROLE_V, OWN_KV},
+    {OP_COPY, .src = BUF_K, .dst = BUF_V, .unless_role = ROLE_V, OWN_KV},
+    {OP_RMS_NORM, .src = BUF_Q, .dst = BUF_Q, .vec = ROLE_Q_NORM, .heads = DIM_HEADS},
+    {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_K_NORM, .heads = DIM_HEADS_KV, OWN_KV},
+    {OP_RMS_NORM, .src = BUF_V, .dst = BUF_V, .heads = DIM_HEADS_KV, OWN_KV},
+    {OP_ROPE, .dst = BUF_Q, .heads = DIM_HEADS},
+    {OP_ROPE, .dst = BUF_K, .heads = DIM_HEADS_KV, OWN_KV},
+    OPS_ATTEND,
+    RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_ATTN_NORM),
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
+    RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
+    ADD(BUF_DELTA, BUF_X),
+    // What the layer's own embedding lets through.
+    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
+    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .if_role = ROLE_PLE_GATE},
+    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH, .if_role = ROLE_PLE_GATE},
+    {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .if_role = ROLE_PLE_GATE},
+    {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .if_role = ROLE_PLE_GATE},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .if_role = ROLE_PLE_GATE},
+    {OP_SCALE, .dst = BUF_X, .factor_role = ROLE_LAYER_SCALE},
+};
+static const struct op_spec end[] = {OPS_END_RMS};
+const struct arch arch_gemma4 = {TENSORS(tensors), BEGIN(begin), LAYER(layer), END(end), .rope_halves = true};

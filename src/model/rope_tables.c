@@ -1,0 +1,71 @@
+// model/rope_tables.c - which layers are rotated by which frequencies.
+#include "model/model_private.h"
+#include <math.h>
+
+// Frequencies are divided by them: angles stay finite, and as small as the smallest scaling factor of the format allows.
+static rn_status check_factors(const struct model *m, const char *name, const float *factors, rn_error *err) {
+    for (size_t i = 0; factors && i < model_dims(m, -1)[DIM_ROT_PAIRS]; i++)
+        if (!(factors[i] >= 1e-3f && isfinite(factors[i])))
+            return fail(err, RN_E_FORMAT, "%s: tensor %s.weight: factor %zu is %g, must be finite and at least 0.001",
+                        package_path(m->pkg), name, i, (double)factors[i]);
+    return RN_OK;
+}
+
+static const float *frequencies(struct model *m, const struct hparams *h, const float *factors) {
+    float *inv_freq = arena_alloc(&m->mem, ((size_t)h->n_rot / 2 + 1) * sizeof *inv_freq);
+    if (inv_freq) rope_inv_freq(h, factors, inv_freq);
+    return inv_freq;
+}
+
+// far: factors of long texts, NULL: all are rotated alike.
+static rn_status add_table(struct model *m, const struct hparams *h, const float *factors, const float *far,
+                           rn_error *err) {
+    struct rope_table t = {.n_rot = h->n_rot, .halves = m->arch->rope_halves, .magnitude = rope_magnitude(h)};
+    t.inv_freq = frequencies(m, h, factors);
+    t.inv_freq_far = far ? frequencies(m, h, far) : NULL;
+    if (!t.inv_freq || (far && !t.inv_freq_far)) return model_no_memory(m, err);
+    m->p.ropes[m->p.n_ropes++] = t;
+    if (far) m->p.n_near = h->rope_n_ctx_orig;
+    return RN_OK;
+}
+
+// The first layer that is rotated, with or without a window: layers of a kind are rotated alike. -1: there is none.
+static int32_t first_rotated(const struct hparams *h, bool has_window) {
+    for (int32_t l = 0; l < h->n_layer; l++) {
+        const struct layer_hparams *layer = &h->layers[l];
+        const bool rotated = layer->n_rot > 0 && !(layer->flags & (LAYER_RECURRENT | LAYER_NO_ROPE));
+        if (rotated && !!(layer->flags & LAYER_SWA) == has_window) return l;
+    }
+    return -1;
+}
+
+// Factors are one for each pair of the model's n_rot: layers of another take none.
+static rn_status add_first(struct model *m, int32_t layer, rn_error *err) {
+    struct hparams h = *m->h;
+    const struct binding *b = m->bindings;
+    h.n_rot = m->h->layers[layer].n_rot;
+    if (h.n_rot != m->h->n_rot) return add_table(m, &h, NULL, NULL, err);
+    if (h.rope_scaling == ROPE_SCALING_LONGROPE)
+        return add_table(m, &h, b[ROLE_ROPE_SHORT].vec, b[ROLE_ROPE_LONG].vec, err);
+    return add_table(m, &h, b[ROLE_ROPE_FREQS].vec, NULL, err);
+}
+
+// Of layers with windows that have a base of their own: these are not scaled.
+static rn_status add_second(struct model *m, int32_t layer, rn_error *err) {
+    struct hparams h = *m->h;
+    h.n_rot = m->h->layers[layer].n_rot;
+    h.rope_theta = m->h->rope_theta_swa;
+    h.rope_scaling = ROPE_SCALING_NONE;
+    h.rope_attn_factor = 1;
+    return add_table(m, &h, NULL, NULL, err);
+}
+
+rn_status model_ropes(struct model *m, rn_error *err) {
+    const int32_t full = first_rotated(m->h, false), swa = first_rotated(m->h, true);
+    rn_status st = check_factors(m, "rope_freqs", m->bindings[ROLE_ROPE_FREQS].vec, err);
+    if (st == RN_OK) st = check_factors(m, "rope_factors_short", m->bindings[ROLE_ROPE_SHORT].vec, err);
+    if (st == RN_OK) st = check_factors(m, "rope_factors_long", m->bindings[ROLE_ROPE_LONG].vec, err);
+    if (st != RN_OK || (full < 0 && swa < 0)) return st;
+    st = add_first(m, full >= 0 ? full : swa, err);
+    return st == RN_OK && swa >= 0 && m->h->rope_theta_swa > 0 ? add_second(m, swa, err) : st;
+}
