@@ -51,7 +51,8 @@ enum op_kind {
     OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
     OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
     OP_COPY,       // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
-    OP_ROUTE,       // dst = choices by the router's logits src; vec [n_expert]: added for choosing only, NULL: none
+    OP_ROUTE,       // dst = choices by the router's logits src; vec [n_expert]: added for choosing only; vec2: each expert's weight is
+                    // multiplied by its own at last; NULL: neither
     OP_SPREAD,      // parts dst = src times the choice's weight; src2: choices
     OP_EXPERTS,     // parts dst = slice of matrix of the choice's expert . src (+ its row of vec [n_slices][n_out]); src2: choices
     OP_EXPERTS_SUM, // dst = parts src, each times its weight where is_weighted, added in routing order; src2: choices
