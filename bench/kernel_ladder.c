@@ -189,8 +189,22 @@ static double attention_ns(const struct kernel_set *set, enum kv_codec c, const 
     const double start = now_ns();
     for (size_t b = 0; b < n_blocks; b++) {
         const uint8_t *const now = cache + b * pair_bytes, *const next = b + 1 < n_blocks ? now + pair_bytes : now;
-        kv->attend(&(struct attend_block){now, now + key_bytes, next, next + key_bytes, HEAD_DIM, q, q_stride, n_q,
-                                          lo, hi, 0.125f, m, l, o, scratch});
+        kv->attend(&(struct attend_block){.keys = now,
+                                          .values = now + key_bytes,
+                                          .next_keys = next,
+                                          .next_values = next + key_bytes,
+                                          .head_dim = HEAD_DIM,
+                                          .v_dim = HEAD_DIM,
+                                          .q = q,
+                                          .q_stride = q_stride,
+                                          .n_q = n_q,
+                                          .lo = lo,
+                                          .hi = hi,
+                                          .scale = 0.125f,
+                                          .m = m,
+                                          .l = l,
+                                          .o = o,
+                                          .scratch = scratch});
     }
     return now_ns() - start;
 }

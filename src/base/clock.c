@@ -13,6 +13,8 @@ static int64_t now_ns(clockid_t id) {
 
 int64_t clock_now_ns(void) { return now_ns(CLOCK_MONOTONIC); }
 
+int64_t clock_thread_cpu_ns(void) { return now_ns(CLOCK_THREAD_CPUTIME_ID); }
+
 uint64_t clock_entropy(void) {
     uint64_t x;
     if (getrandom(&x, sizeof x, GRND_NONBLOCK) == (ssize_t)sizeof x) return x;

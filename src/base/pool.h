@@ -26,7 +26,10 @@ int pool_n_threads(const pool *p);
 
 // Call fn(ctx, i, n) on all n threads, the caller being i = 0; returns when all have returned. No allocation.
 void pool_run(pool *p, pool_fn fn, void *ctx);
-// Inside fn: wait until every thread is here. What any wrote before, all see after.
+// The same on 1 to n_threads threads: n is smaller while other programs want the cores, and so many threads would wait for each other
+// longer than they compute (base/crowding.h). It does not change during a run.
+void pool_run_fitting(pool *p, pool_fn fn, void *ctx);
+// Inside fn: wait until every thread of the run is here. What any wrote before, all see after.
 void pool_barrier(pool *p, int i_thread);
 
 // The part of 0..n that thread i of n_threads takes, in multiples of `grain` but for the end.

@@ -31,19 +31,25 @@ static bool spin(const wake_word *w, unsigned old, int64_t spin_ns) {
     }
 }
 
-bool wake_word_wait(wake_word *w, unsigned old, int64_t spin_ns) {
-    if (spin_ns > 0 && spin(w, old, spin_ns)) return true;
+int64_t wake_word_wait(wake_word *w, unsigned old, int64_t spin_ns) {
+    if (spin_ns > 0 && spin(w, old, spin_ns)) return 0;
     // Both sides write one word, then read the other, in one order for all (seq_cst): either the bump sees us asleep
     // and wakes us, or we see its value; a wake between our look and our sleep is caught by the kernel's comparison.
-    bool slept = false;
+    int64_t begin = 0;
     atomic_fetch_add(&w->n_asleep, 1);
-    for (; atomic_load(&w->value) == old; slept = true)
+    while (atomic_load(&w->value) == old) {
+        if (!begin) begin = clock_now_ns();
         syscall(SYS_futex, &w->value, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
+    }
     atomic_fetch_sub(&w->n_asleep, 1);
-    return !slept;
+    if (!begin) return 0;
+    const int64_t woke = atomic_load_explicit(&w->woke_ns, memory_order_relaxed); // before `begin`: not yet written
+    return (woke > begin ? woke : clock_now_ns()) - begin;
 }
 
 void wake_word_bump(wake_word *w) {
     atomic_fetch_add(&w->value, 1);
-    if (atomic_load(&w->n_asleep) > 0) syscall(SYS_futex, &w->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (atomic_load(&w->n_asleep) == 0) return;
+    atomic_store_explicit(&w->woke_ns, clock_now_ns(), memory_order_relaxed);
+    syscall(SYS_futex, &w->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }

@@ -32,8 +32,8 @@ static rn_status read_per_layer(const struct gguf *g, const char *key, const str
     for (uint64_t i = 0; i < pair->n; i++) {
         const int64_t v = gguf_int_item(pair, i);
         if ((double)v < min || (double)v > row->max)
-            return fail(err, RN_E_FORMAT, "key %s: item %" PRIu64 ": %" PRId64 " is outside %.0f..%.0f", key, i, v, min,
-                        row->max);
+            return fail(err, RN_E_FORMAT, "key %s: item %" PRIu64 ": %" PRId64 " is outside %.0f..%.0f", key, i, v,
+                        min, row->max);
         hparam_set_layer(&raw->layers[i], row, (int32_t)v); // max of every row fits
         if (v > largest) largest = v;
     }
@@ -110,8 +110,8 @@ static rn_status read_scaling(const struct gguf *g, struct raw_hparams *raw, rn_
     else
         while (i < N_NAMES && (strlen(names[i].name) != s.n || memcmp(names[i].name, s.s, s.n) != 0)) i++;
     if (i == N_NAMES)
-        return fail(err, RN_E_UNSUPPORTED, "%s: \"%.*s\" is not known; none, linear, yarn and longrope are", name.text,
-                    gguf_shown(s.s, s.n), s.s);
+        return fail(err, RN_E_UNSUPPORTED, "%s: \"%.*s\" is not known; none, linear, yarn and longrope are",
+                    name.text, gguf_shown(s.s, s.n), s.s);
     hp->rope_scaling = names[i].scaling;
     return RN_OK;
 }
@@ -197,8 +197,8 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
 // Layers that predict tokens beyond the next one stand behind the others and count among them.
 static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     if (raw->n_nextn >= raw->hp.n_layer)
-        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers",
-                    hparam_name_at(raw, AT(n_nextn)).text, raw->n_nextn, raw->hp.n_layer);
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers", hparam_name_at(raw, AT(n_nextn)).text,
+                    raw->n_nextn, raw->hp.n_layer);
     raw->hp.n_layer -= raw->n_nextn;
     return RN_OK;
 }

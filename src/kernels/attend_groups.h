@@ -17,10 +17,14 @@ static inline struct attend_block queries_from(const struct attend_block *a, siz
     b.q = (const uint8_t *)a->q + first * a->q_stride;
     b.n_q = n;
     b.lo += first, b.hi += first, b.m += first, b.l += first;
-    b.o += first * a->head_dim;
+    b.o += first * a->v_dim;
+    if (a->slope) b.slope += first, b.offset += first;
     if (first) b.next_keys = a->keys, b.next_values = a->values; // fetched ahead once
     return b;
 }
+
+// Is there more to a score than scale * (q . k)?
+static inline bool scores_are_bent(const struct attend_block *a) { return a->softcap != 0 || a->slope; }
 
 struct slots {
     size_t begin, end;

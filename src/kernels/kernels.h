@@ -113,22 +113,26 @@ static inline void matmul_run(const struct matmul_ops *ops, const void *w, size_
 }
 
 // One block of keys and values against n_q queries: online softmax, docs/arithmetic.md section 6. Query i sees slots [lo[i], hi[i]),
-// lo < hi; what the other slots hold does not matter.
+// lo < hi; what the other slots hold does not matter. The score of slot j is scale * (q . k); then, where there is a softcap,
+// softcap * tanh(score / softcap); then, where there are slopes (ALiBi), fmaf(slope[i], (float)(offset[i] + j), score).
 struct attend_block {
     const void *keys, *values; // in the codec's form
     // What will be read after this block: fetched ahead from memory. The block itself where nothing follows.
     const void *next_keys, *next_values;
-    size_t head_dim;
-    const void *q; // rows prepared in the codec's `act`, q_stride bytes apart
+    size_t head_dim, v_dim; // of keys and queries; of values
+    const void *q;          // rows prepared in the codec's `act`, q_stride bytes apart
     size_t q_stride, n_q;
     const uint8_t *lo, *hi;
     float scale;
-    float *m, *l, *o; // state of query i: m[i] (-inf at first), l[i] (0), o + i * head_dim (0)
-    void *scratch;    // attend_scratch(head_dim) bytes of this thread's own, 64-byte aligned
+    float softcap;         // 0: none
+    const float *slope;    // NULL: none
+    const int32_t *offset; // with slopes; offset[i] + 63 fits
+    float *m, *l, *o;      // state of query i: m[i] (-inf at first), l[i] (0), o + i * v_dim (0)
+    void *scratch;         // attend_scratch() bytes of this thread's own, 64-byte aligned
 };
-// A block in float, and 32 floats a channel beside it: no codec's attend wants more.
-static inline size_t attend_scratch(size_t head_dim) {
-    return sizeof(float) * (2 * KV_BLOCK + 32) * ((head_dim + 31) & ~(size_t)31);
+// For head_dim or v_dim, whichever is larger: a block in float, and 32 floats a channel beside it; no codec's attend wants more.
+static inline size_t attend_scratch(size_t wider_dim) {
+    return sizeof(float) * (2 * KV_BLOCK + 32) * ((wider_dim + 31) & ~(size_t)31);
 }
 
 // Keys and values as pages hold them: for each head a key block and a value block (kv_layout.h).
@@ -136,15 +140,15 @@ enum kv_codec { KV_F16, KV_F32, KV_Q8, KV_BF16, KV_N_CODECS };
 struct kv_codec_ops {
     const char *name;                                                        // "f16"
     enum act_format act;                                                     // what queries are prepared as
-    size_t (*key_bytes)(size_t head_dim), (*value_bytes)(size_t head_dim);   // of one block, multiples of 64
+    size_t (*key_bytes)(size_t head_dim), (*value_bytes)(size_t v_dim);      // of one block, multiples of 64
     void (*put_key)(void *block, size_t head_dim, int slot, const float *k); // slot 0..63
-    void (*put_value)(void *block, size_t head_dim, int slot, const float *v);
+    void (*put_value)(void *block, size_t v_dim, int slot, const float *v);
     // Copy one position between blocks (copy on write, keep(), assembling a tree path): bits unchanged.
     void (*copy_key)(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim);
-    void (*copy_value)(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim);
-    // The block in float, keys [head_dim][64], values [64][head_dim]: slots [0, n_slots) are defined.
+    void (*copy_value)(void *dst, int dst_slot, const void *src, int src_slot, size_t v_dim);
+    // The block in float, keys [head_dim][64], values [64][v_dim]: slots [0, n_slots) are defined.
     void (*get_keys)(const void *block, size_t head_dim, int n_slots, float *out);
-    void (*get_values)(const void *block, size_t head_dim, int n_slots, float *out);
+    void (*get_values)(const void *block, size_t v_dim, int n_slots, float *out);
     void (*attend)(const struct attend_block *a);
 };
 
@@ -194,9 +198,10 @@ struct kernel_set {
     void (*rope)(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
     // The same with pairs (i, i + n_rot / 2).
     void (*rope_halves)(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
-    // Merge the state (m2, l2, o2) of a later split into (m, l, o); then finish: out = o / l.
-    void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
-    void (*attend_finish)(const float *o, float l, size_t head_dim, float *out);
+    // Merge the state (m2, l2, o2) of a later split into (m, l, o); then finish: out = o / l. (sink, 1, zeros) is an attention sink: a
+    // key of that score whose value is 0.
+    void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
+    void (*attend_finish)(const float *o, float l, size_t v_dim, float *out);
 
     int8_probe_fn int8_probe; // NULL: that of the set below serves (kernels/probe.h)
 };

@@ -19,13 +19,14 @@ static const struct op_spec gemma_layer[] = {
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_gemma = {TENSORS(gemma_tensors), BEGIN(begin), LAYER(gemma_layer), END(end), .rope_halves = true};
+const struct arch arch_gemma = {TENSORS(gemma_tensors), BEGIN(begin), LAYER(gemma_layer), END(end),
+                                .rope_halves = true};
 
 // The norms of queries and keys are Gemma 3's alone: its tensors are not optional, Gemma 2 has none to skip.
 static const struct tensor_spec gemma2_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM, TENSORS_ATTENTION,
                                                     TENSORS_FFN_NORM, TENSORS_FFN_GATED, TENSORS_POST_NORMS};
 static const struct tensor_spec gemma3_tensors[] = {
-    TENSORS_HEAD,      TENSORS_ATTN_NORM, TENSORS_ATTENTION,       TENSORS_FFN_NORM,
+    TENSORS_HEAD,      TENSORS_ATTN_NORM,  TENSORS_ATTENTION,       TENSORS_FFN_NORM,
     TENSORS_FFN_GATED, TENSORS_POST_NORMS, TENSORS_QK_NORM_OF_HEADS};
 static const struct op_spec gemma2_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
@@ -40,5 +41,7 @@ static const struct op_spec gemma2_layer[] = {
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_gemma2 = {TENSORS(gemma2_tensors), BEGIN(begin), LAYER(gemma2_layer), END(end), .rope_halves = true};
-const struct arch arch_gemma3 = {TENSORS(gemma3_tensors), BEGIN(begin), LAYER(gemma2_layer), END(end), .rope_halves = true};
+const struct arch arch_gemma2 = {TENSORS(gemma2_tensors), BEGIN(begin), LAYER(gemma2_layer), END(end),
+                                 .rope_halves = true};
+const struct arch arch_gemma3 = {TENSORS(gemma3_tensors), BEGIN(begin), LAYER(gemma2_layer), END(end),
+                                 .rope_halves = true};

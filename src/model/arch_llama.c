@@ -30,8 +30,9 @@ static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD, TENSORS_LONGROPE
 const struct arch arch_phi3 = {TENSORS(phi3_tensors), BEGIN(begin), LAYER(layer), END(end), .rope_halves = true};
 
 // Qwen3 (Yang et al. 2025, 2505.09388): each head of queries and keys is normed before it is rotated.
-static const struct tensor_spec qwen3_tensors[] = {TENSORS_HEAD,      TENSORS_ATTN_NORM, TENSORS_ATTENTION,
-                                                   TENSORS_QK_NORM_OF_HEADS, TENSORS_FFN_NORM,  TENSORS_FFN_GATED};
+static const struct tensor_spec qwen3_tensors[] = {TENSORS_HEAD,      TENSORS_ATTN_NORM,
+                                                   TENSORS_ATTENTION, TENSORS_QK_NORM_OF_HEADS,
+                                                   TENSORS_FFN_NORM,  TENSORS_FFN_GATED};
 static const struct op_spec qwen3_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     OPS_QKV(BUF_NORMED),
@@ -43,10 +44,11 @@ static const struct op_spec qwen3_layer[] = {
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_qwen3 = {TENSORS(qwen3_tensors), BEGIN(begin), LAYER(qwen3_layer), END(end), .rope_halves = true};
+const struct arch arch_qwen3 = {TENSORS(qwen3_tensors), BEGIN(begin), LAYER(qwen3_layer), END(end),
+                                .rope_halves = true};
 
 // GLM-4: both blocks are normed before and after; interleaved rotation of half a head.
-static const struct tensor_spec glm4_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
+static const struct tensor_spec glm4_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM,       TENSORS_ATTENTION_FUSED,
                                                   TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED, TENSORS_POST_NORMS};
 static const struct op_spec glm4_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),

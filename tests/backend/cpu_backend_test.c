@@ -102,7 +102,8 @@ static void check_plan(const struct bench *b, enum tensor_type type, bool keeps_
 }
 
 TEST(the_plan_is_what_load_takes) {
-    for (enum tensor_type type = 0; type < TENSOR_N_TYPES; type++) { // one model for all sets: to make it takes longer
+    for (enum tensor_type type = 0; type < TENSOR_N_TYPES;
+         type++) { // one model for all sets: to make it takes longer
         struct bench b;
         if (bench_open(&b, type, CPU_REF, (enum kv_codec)(type % KV_N_CODECS), 3))
             for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++) {

@@ -49,6 +49,49 @@ TEST(all_threads_run_once_and_meet_at_every_barrier) {
     pool_destroy(NULL);
 }
 
+// Those below n, each once; n is the same for all of them.
+struct fitting {
+    struct turns t;
+    int n[POOL_MAX_THREADS];
+};
+static void count_threads(void *ctx, int i, int n) {
+    struct fitting *f = ctx;
+    f->n[i] = n;
+    write_wait_read(&f->t, i, n);
+}
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+TEST(a_run_that_fits_has_some_of_the_threads_and_a_run_of_all_has_all) {
+    static const int counts[] = {1, 2, 3, 8, 64}; // many more than cores: most are soon left out
+    static struct fitting f;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        rn_error err = {0};
+        f = (struct fitting){0};
+        if (!CHECK_OK(pool_create(counts[c], &f.t.pool, &err), &err)) return;
+        const int64_t end = now_ms() + (counts[c] == 1 ? 10 : 400);
+        for (int run = 1; now_ms() < end; run++) {
+            int before[POOL_MAX_THREADS];
+            const bool all = run % 50 == 0;
+            for (int i = 0; i < POOL_MAX_THREADS; i++) before[i] = f.t.calls[i] = run;
+            (all ? pool_run : pool_run_fitting)(f.t.pool, count_threads, &f);
+            const int n = f.n[0];
+            check_note("run %d of %d threads", run, counts[c]);
+            if (!CHECK(n >= 1 && n <= counts[c] && (!all || n == counts[c]))) break;
+            for (int i = 0; i < POOL_MAX_THREADS; i++) {
+                CHECK_INT(f.t.calls[i] - before[i], i < n);
+                if (i < n) CHECK_INT(f.n[i], n);
+            }
+        }
+        CHECK_INT(f.t.n_wrong, 0);
+        pool_destroy(f.t.pool);
+    }
+}
+
 static void sleep_ms(int ms) { nanosleep(&(struct timespec){.tv_nsec = ms * 1000000L}, NULL); }
 
 static void late_thread(void *ctx, int i, int n) {

@@ -156,7 +156,7 @@ TEST(item_17_numbers_of_wrong_kind_or_range_are_refused) {
             "member max_position_embeddings: 4294967296 is outside"),
         ROW("theta 0", "10000.0", "0", "member rope_theta: 0 is outside 1..1e+12"),
         ROW("part of a head rotated", "\"rope_theta\": 10000.0", "\"partial_rotary_factor\": 0.5",
-            "member partial_rotary_factor: 0.5 is not supported; 1 is"),
+            "partial_rotary_factor: 0.5 is not supported; 1 is"),
         ROW("null is absent", "\"num_key_value_heads\": 1,", "\"head_dim\": null, \"num_key_value_heads\": 1,", NULL),
         ROW("theta as an integer", "10000.0", "10000", NULL),
         ROW("theta absent", "\"rope_theta\": 10000.0,", "", NULL),

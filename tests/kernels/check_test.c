@@ -52,7 +52,7 @@ static void fill_block(uint8_t *w, size_t n, enum data kind) {
     for (size_t i = 0; i < n; i++) w[i] = how == 0 ? (uint8_t)rng() : how == 1 ? a : below(2) ? a : b;
 }
 static uint8_t any_exponent(enum data kind) {
-    return (uint8_t)(kind == DATA_NOISE ? 118 + below(8) : kind == DATA_TINY ? below(5) : below(240));
+    return (uint8_t)(kind == DATA_NOISE || is_plain() ? 118 + below(8) : kind == DATA_TINY ? below(5) : below(240));
 }
 
 // n_out rows of k weights in the file's layout.
@@ -312,11 +312,26 @@ static void check_kv(const struct kernel_set *set) {
 
 enum { MOST_Q = 40 };
 struct attention {
-    size_t head_dim, n_q;
+    size_t head_dim, v_dim, n_q;
     struct guarded keys, values, q;
     size_t q_stride;
     uint8_t lo[MOST_Q], hi[MOST_Q];
+    float softcap, slope[MOST_Q];
+    int32_t offset[MOST_Q];
+    bool has_slopes;
 };
+
+// A softcap, slopes, or both.
+static void bend(struct attention *a) {
+    static const float caps[] = {50, 1, 0.01f};
+    const size_t how = below(3);
+    if (how != 0) a->softcap = caps[below(COUNT(caps))];
+    a->has_slopes = how != 1;
+    for (size_t i = 0; i < a->n_q; i++) {
+        a->slope[i] = below(16) == 0 ? NAN : uniform();
+        a->offset[i] = (int32_t)below(40000) - 36000;
+    }
+}
 
 // Ranges of all kinds: the same for all queries, a causal staircase (each step several queries wide), or any.
 static void fill_ranges(struct attention *a) {
@@ -333,8 +348,8 @@ static void fill_ranges(struct attention *a) {
 
 // Slots that nobody sees hold NaN; now and then a number in others is none either.
 static void fill_attention(const struct kv_codec_ops *codec, struct attention *a, enum data kind) {
-    const size_t n = a->head_dim;
-    float *const row = malloc(4 * n);
+    const size_t n = a->head_dim, n_v = a->v_dim;
+    float *const row = malloc(4 * (n > n_v ? n : n_v));
     memset(a->keys.data, 0xff, a->keys.n);
     memset(a->values.data, 0xff, a->values.n);
     for (size_t j = 0; j < KV_BLOCK; j++) {
@@ -344,9 +359,9 @@ static void fill_attention(const struct kv_codec_ops *codec, struct attention *a
         fill_floats(row, n, kind);
         if (below(32) == 0) maybe_poison(row, n);
         codec->put_key(a->keys.data, n, (int)j, row);
-        fill_floats(row, n, kind);
-        if (below(32) == 0) maybe_poison(row, n);
-        codec->put_value(a->values.data, n, (int)j, row);
+        fill_floats(row, n_v, kind);
+        if (below(32) == 0) maybe_poison(row, n_v);
+        codec->put_value(a->values.data, n_v, (int)j, row);
     }
     const bool poisoned = below(4) == 0;
     for (size_t i = 0; i < a->n_q; i++) {
@@ -359,31 +374,52 @@ static void fill_attention(const struct kv_codec_ops *codec, struct attention *a
 
 // m, l and o of all queries in one output, brought through two blocks.
 static void attend_two(const struct kv_codec_ops *codec, const struct attention *parts, struct output *state) {
-    const size_t n_q = parts[0].n_q;
+    const size_t n_q = parts[0].n_q, head_dim = parts[0].head_dim, v_dim = parts[0].v_dim;
     float *const m = (float *)(void *)state->data, *const l = m + n_q, *const o = l + n_q;
-    struct guarded scratch = guarded_new(attend_scratch(parts[0].head_dim), 0);
+    struct guarded scratch = guarded_new(attend_scratch(head_dim > v_dim ? head_dim : v_dim), 0);
     for (size_t i = 0; i < n_q; i++) m[i] = -INFINITY, l[i] = 0;
-    memset(o, 0, 4 * n_q * parts[0].head_dim);
+    memset(o, 0, 4 * n_q * v_dim);
     for (const struct attention *a = parts; a < parts + 2; a++)
-        codec->attend(&(struct attend_block){a->keys.data, a->values.data, parts[1].keys.data, parts[1].values.data,
-                                             a->head_dim, a->q.data, a->q_stride, n_q, a->lo, a->hi, 0.125f, m, l, o,
-                                             scratch.data});
+        codec->attend(&(struct attend_block){.keys = a->keys.data,
+                                             .values = a->values.data,
+                                             .next_keys = parts[1].keys.data,
+                                             .next_values = parts[1].values.data,
+                                             .head_dim = head_dim,
+                                             .v_dim = v_dim,
+                                             .q = a->q.data,
+                                             .q_stride = a->q_stride,
+                                             .n_q = n_q,
+                                             .lo = a->lo,
+                                             .hi = a->hi,
+                                             .scale = 0.125f,
+                                             .softcap = a->softcap,
+                                             .slope = a->has_slopes ? a->slope : NULL,
+                                             .offset = a->has_slopes ? a->offset : NULL,
+                                             .m = m,
+                                             .l = l,
+                                             .o = o,
+                                             .scratch = scratch.data});
     guarded_free(&scratch);
 }
 
-static bool attend_case(const struct kernel_set *set, enum kv_codec c, size_t head_dim, size_t n_q, enum data kind) {
+struct widths {
+    size_t head_dim, v_dim;
+};
+static bool attend_case(const struct kernel_set *set, enum kv_codec c, struct widths w, size_t n_q, bool bent,
+                        enum data kind) {
     const struct kv_codec_ops *const codec = &ref->kv[c];
     struct attention part[2];
     for (int i = 0; i < 2; i++) {
-        part[i] = (struct attention){.head_dim = head_dim, .n_q = n_q};
-        part[i].q_stride = act_bytes(codec->act, head_dim) + 4 * below(9);
-        part[i].keys = guarded_new(codec->key_bytes(head_dim), 0);
-        part[i].values = guarded_new(codec->value_bytes(head_dim), 0);
+        part[i] = (struct attention){.head_dim = w.head_dim, .v_dim = w.v_dim, .n_q = n_q};
+        part[i].q_stride = act_bytes(codec->act, w.head_dim) + 4 * below(9);
+        part[i].keys = guarded_new(codec->key_bytes(w.head_dim), 0);
+        part[i].values = guarded_new(codec->value_bytes(w.v_dim), 0);
         part[i].q = guarded_new(part[i].q_stride * n_q, 4 * below(16));
         fill_ranges(&part[i]);
         fill_attention(codec, &part[i], kind);
+        if (bent) bend(&part[i]);
     }
-    struct output got = output_new(4 * n_q * (head_dim + 2)), want = output_new(4 * n_q * (head_dim + 2));
+    struct output got = output_new(4 * n_q * (w.v_dim + 2)), want = output_new(4 * n_q * (w.v_dim + 2));
     attend_two(&set->kv[c], part, &got);
     attend_two(codec, part, &want);
     const bool same = CHECK(same_floats(&got, &want));
@@ -404,7 +440,28 @@ static void check_attend(const struct kernel_set *set) {
             const size_t head_dim = head_dims[i / 3 / COUNT(n_qs)], n_q = n_qs[i / 3 % COUNT(n_qs)];
             rng_start(op, i);
             NOTE(set, op, "%s head_dim %zu n_q %zu", data_names[kind], head_dim, n_q);
-            if (!attend_case(set, c, head_dim, n_q, kind)) break;
+            if (!attend_case(set, c, (struct widths){head_dim, head_dim}, n_q, false, kind)) break;
+        }
+    }
+}
+
+// Values of another width than keys, and scores that are bent.
+static void check_attend_variants(const struct kernel_set *set) {
+    static const struct widths widths[] = {{64, 64}, {24, 12},   {12, 24},  {1, 40},   {40, 1},    {33, 7},
+                                           {16, 96}, {96, 48},   {80, 64},  {64, 80},  {192, 128}, {128, 192},
+                                           {72, 16}, {576, 512}, {24, 576}, {112, 33}, {48, 272}};
+    static const size_t n_qs[] = {1, 2, 3, 4, 5, 13, 16, 17, 40};
+    for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
+        char op[32];
+        snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
+        for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += EVERY) {
+            const enum data kind = (enum data)(i % DATA_N);
+            const struct widths w = widths[i / 6 / COUNT(n_qs)];
+            const size_t n_q = n_qs[i / 6 % COUNT(n_qs)];
+            rng_start(op, 100000 + i);
+            NOTE(set, op, "%s head_dim %zu v_dim %zu n_q %zu%s", data_names[kind], w.head_dim, w.v_dim, n_q,
+                 i % 2 ? " bent" : "");
+            if (!attend_case(set, c, w, n_q, i % 2, kind)) break;
         }
     }
 }
@@ -464,6 +521,7 @@ TEST(functions_of_floats_of_all_magnitudes_have_the_bits_of_ref) { for_each_set(
 TEST(sums_by_bin_of_every_set_have_the_bits_of_ref) { for_each_set(check_bins); }
 TEST(rotations_of_every_set_have_the_bits_of_ref) { for_each_set(check_rope); }
 TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
+TEST(attention_with_other_values_and_bent_scores_has_the_bits_of_ref) { for_each_set(check_attend_variants); }
 TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }
 
 TEST(integer_probes_count_what_they_multiply) { for_each_set(check_probe); }

@@ -257,7 +257,8 @@ TEST(linear_rope_scaling_divides_the_frequencies_of_the_program) {
     const struct tiny_model m = tiny();
     const bool ok = built_open(&plain, &m, &(struct change){0});
     if (built_open(&scaled, &m, &(struct change){.keys = keys_linear}) && ok)
-        for (int32_t i = 0; i < plain.p->ropes[0].n_rot / 2; i++) CHECK(scaled.p->ropes[0].inv_freq[i] == plain.p->ropes[0].inv_freq[i] / 4);
+        for (int32_t i = 0; i < plain.p->ropes[0].n_rot / 2; i++)
+            CHECK(scaled.p->ropes[0].inv_freq[i] == plain.p->ropes[0].inv_freq[i] / 4);
     built_close(&plain);
     built_close(&scaled);
 }

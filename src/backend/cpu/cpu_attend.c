@@ -20,6 +20,8 @@ struct scratch {
     void *kernel;
     struct states all, split; // merged so far; the running split
     uint8_t lo[ATTEND_MAX_QUERIES], hi[ATTEND_MAX_QUERIES];
+    float slope[ATTEND_MAX_QUERIES];    // of ALiBi
+    int32_t offset[ATTEND_MAX_QUERIES]; // of the block's first position from the query's
 };
 
 // One task and key head.
@@ -124,10 +126,28 @@ static void attend_rows(const struct cpu_backend *b, const struct attend_work *w
                       seen = attend_first(kind, pos) - block * KV_BLOCK;
         s->lo[i] = (uint8_t)(seen > 0 ? seen : 0);
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
+        s->offset[i] = block * KV_BLOCK - pos;
+        if (kind->alibi_slopes) s->slope[i] = kind->alibi_slopes[w->head * w->heads + (int32_t)i % w->heads];
     }
-    b->k->kv[b->codec].attend(&(struct attend_block){
-        now.keys, now.values, next.keys, next.values, w->head_dim, s->q + q0 * w->q_stride, w->q_stride, n_q, s->lo,
-        s->hi, kind->scale, to->m + q0, to->l + q0, to->o + q0 * w->v_dim, s->kernel});
+    b->k->kv[b->codec].attend(&(struct attend_block){.keys = now.keys,
+                                                     .values = now.values,
+                                                     .next_keys = next.keys,
+                                                     .next_values = next.values,
+                                                     .head_dim = w->head_dim,
+                                                     .v_dim = w->v_dim,
+                                                     .q = s->q + q0 * w->q_stride,
+                                                     .q_stride = w->q_stride,
+                                                     .n_q = n_q,
+                                                     .lo = s->lo,
+                                                     .hi = s->hi,
+                                                     .scale = kind->scale,
+                                                     .softcap = kind->softcap,
+                                                     .slope = kind->alibi_slopes ? s->slope : NULL,
+                                                     .offset = s->offset,
+                                                     .m = to->m + q0,
+                                                     .l = to->l + q0,
+                                                     .o = to->o + q0 * w->v_dim,
+                                                     .scratch = s->kernel});
 }
 
 static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
@@ -142,8 +162,7 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
     const struct kv_pair page = whole_page(b, w, block);
     const struct kv_pair following = page.keys && !last ? whole_page(b, w, block + 1) : page;
     for (int32_t r = 0, n; r < w->t->n; r += n) {
-        for (n = 1; !sees(w, r, block) && r + n < w->t->n && !sees(w, r + n, block); n++)
-            ;
+        for (n = 1; !sees(w, r, block) && r + n < w->t->n && !sees(w, r + n, block); n++);
         if (!sees(w, r, block)) continue;
         if (!page.keys) {
             const struct kv_pair own = assemble(b, w, &w->rows[r], block, s);
@@ -160,7 +179,8 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
 // split: counted from the first that the task sees.
 static void attend_split(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t split,
                          const struct states *to) {
-    const int32_t at = (w->t->begin / ATTEND_SPLIT + split) * ATTEND_SPLIT, n_blocks = (w->t->end + KV_BLOCK - 1) / KV_BLOCK;
+    const int32_t at = (w->t->begin / ATTEND_SPLIT + split) * ATTEND_SPLIT,
+                  n_blocks = (w->t->end + KV_BLOCK - 1) / KV_BLOCK;
     const int32_t begin = (at > w->t->begin ? at : w->t->begin) / KV_BLOCK, full = (at + ATTEND_SPLIT) / KV_BLOCK;
     const int32_t end = full < n_blocks ? full : n_blocks;
     for (size_t i = 0; i < w->n_q; i++) to->m[i] = -INFINITY, to->l[i] = 0.0f;
@@ -238,8 +258,8 @@ static void prepare_queries(const struct op_run *x, const struct attend_work *w,
     }
 }
 
-static struct attend_work work_of(const struct op_run *x, const struct attend_plan *plan,
-                                  const struct attend_task *t, int32_t head) {
+static struct attend_work work_of(const struct op_run *x, const struct attend_plan *plan, const struct attend_task *t,
+                                  int32_t head) {
     const struct cpu_backend *b = x->b;
     const struct batch_row *rows = b->batch->rows + t->first;
     const struct attend_kind *kind = plan->kind;

@@ -42,8 +42,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
         b->cos_sin[i] = mem_aligned(s->n_batch * (size_t)p->ropes[i].n_rot * sizeof(float));
         has_all = has_all && b->cos_sin[i];
     }
-    if (!has_all)
-        return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
+    if (!has_all) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for buffers of %zu rows", s->n_batch);
     return attend_plan_load(b, err);
 }
 
@@ -103,8 +102,12 @@ static void run(backend *base, const struct batch *batch) {
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].ways[b->way].split == SPLIT_CLAIM)
             atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
-    pool_run(b->threads, run_thread, b);
-    if (b->profile) cpu_profile_step_end(b);
+    if (b->profile) { // of all threads
+        pool_run(b->threads, run_thread, b);
+        cpu_profile_step_end(b);
+    } else {
+        pool_run_fitting(b->threads, run_thread, b);
+    }
     b->batch = NULL;
 }
 

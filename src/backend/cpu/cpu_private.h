@@ -109,15 +109,16 @@ struct cpu_backend {
     void *acts[CPU_MAX_ACTS];
     size_t act_stride[CPU_MAX_ACTS], act_rows[CPU_MAX_ACTS];
     struct own_copies copies;
-    uint8_t *own; // [n_threads] of copies.bytes; NULL: none
+    uint8_t *own;                      // [n_threads] of copies.bytes; NULL: none
     float *cos_sin[PROGRAM_MAX_ROPES]; // [n_batch][n_rot]
     struct cpu_page_group groups[PROGRAM_MAX_GROUPS];
-    struct cpu_page_group states;  // a page is a slot
-    uint8_t *thread_scratch;       // [n_threads] of thread_scratch_bytes
+    struct cpu_page_group states; // a page is a slot
+    uint8_t *thread_scratch;      // [n_threads] of thread_scratch_bytes
     size_t thread_scratch_bytes;
     struct attend_plan attend[PROGRAM_MAX_KINDS];
-    bool one_stores; // keys and values that the step's rows bring are read by one unit of each head: it can store them
-    const struct batch *batch;  // of the running step
+    bool
+        one_stores; // keys and values that the step's rows bring are read by one unit of each head: it can store them
+    const struct batch *batch; // of the running step
     enum cpu_way way;
     backend_collect_fn collect; // NULL: none
     void *collect_user;

@@ -22,9 +22,9 @@ static const struct {
     bool in_place;   // dst is read too
     bool meets_rows; // parts of a row lie among those of others
 } kinds[OP_N_KINDS + 1] = {
-    [OP_LINEAR] = {.claimed = true},   [OP_ATTEND] = {.claimed = true},  [OP_GATE] = {.by_columns = true},
-    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true}, [OP_ADD] = {.in_place = true},
-    [OP_SCALE] = {.in_place = true},   [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
+    [OP_LINEAR] = {.claimed = true},      [OP_ATTEND] = {.claimed = true},   [OP_GATE] = {.by_columns = true},
+    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true},    [OP_ADD] = {.in_place = true},
+    [OP_SCALE] = {.in_place = true},      [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
     [OP_COPY] = {.in_place = true}, // of its row a part
     [OP_EXPERTS] = {.claimed = true},  [OP_GATE_OAI] = {.by_columns = true}, [OP_SCALE_BY] = {.in_place = true},
     [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
@@ -174,7 +174,8 @@ static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way)
 // A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
 // Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
 static void plan_barriers(struct cpu_backend *b, enum cpu_way way) {
-    struct touch rows = {.writes.rotations = true}, any = {0}; // since the last barrier: by SPLIT_ROWS ops, and by the others
+    struct touch rows = {.writes.rotations = true},
+                 any = {0}; // since the last barrier: by SPLIT_ROWS ops, and by the others
     bool wanted = false;
     for (size_t i = 0; i < b->n_ops; i += b->ops[i].ways[way].n_together) {
         struct op_way *w = &b->ops[i].ways[way];

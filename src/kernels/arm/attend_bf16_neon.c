@@ -55,7 +55,7 @@ ALWAYS_INLINE void round_to_bf16(float *p, struct slots s) {
 // Four channels from d on, fewer at the end, of a pair of slots.
 ALWAYS_INLINE uint32x4_t values_at(const struct attend_block *a, size_t j, size_t d, size_t width) {
     uint32_t some[4] = {0};
-    const uint32_t *const at = (const uint32_t *)a->values + j / 2 * a->head_dim + d;
+    const uint32_t *const at = (const uint32_t *)a->values + j / 2 * a->v_dim + d;
     if (width == 4) return vld1q_u32(at);
     memcpy(some, at, 4 * width);
     return vld1q_u32(some);
@@ -89,7 +89,7 @@ ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, size_t 
             }
         }
         UNROLLED for (int r = 0; r < R; r++) {
-            float *const o = a->o + (size_t)r * a->head_dim + d;
+            float *const o = a->o + (size_t)r * a->v_dim + d;
             add_slots(a, d, width, larger(a->lo[r], end), smaller(a->hi[r], half + 32), p[r], chain[r]);
             float32x4_t acc = load_first(o, width);
             if (half == 0) acc = vmulq_n_f32(acc, corr[r]);
@@ -103,13 +103,14 @@ ALWAYS_INLINE void attend_group(const int R, const struct attend_block *a) {
     const struct slots s = seen_by_any(a);
     queries_to_floats(a, a->scratch);
     score(R, a, a->scratch, s, p);
+    if (scores_are_bent(a)) neon_bend_scores(a, s, p);
     UNROLLED for (int r = 0; r < R; r++) {
         corr[r] = softmax(p[r], s, a->lo[r], a->hi[r], &a->m[r], &a->l[r]);
         round_to_bf16(p[r], s);
     }
     const struct slots all = seen_by_all(a, 2);
-    for (size_t d = 0; d < a->head_dim; d += 4)
-        sum_values(R, a, d, smaller(a->head_dim - d, 4), all, (const float(*)[KV_BLOCK])p, corr);
+    for (size_t d = 0; d < a->v_dim; d += 4)
+        sum_values(R, a, d, smaller(a->v_dim - d, 4), all, (const float(*)[KV_BLOCK])p, corr);
 }
 
 static void attend_1(const struct attend_block *a) { attend_group(1, a); }

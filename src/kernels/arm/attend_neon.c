@@ -56,12 +56,12 @@ struct channels {
 
 ALWAYS_INLINE void load_values(const enum form f, const int V, const struct attend_block *a, size_t j,
                                struct channels c, float32x4_t v[MOST_VECTORS]) {
-    const size_t at = j * a->head_dim + c.d;
+    const size_t at = j * a->v_dim + c.d;
     UNROLLED for (int i = 0; i < V; i++) v[i] = i < V - 1 || c.width == 4
                                                     ? numbers_at(f, a->values, at + 4 * (size_t)i)
                                                     : numbers_first(f, a->values, at + 4 * (size_t)i, c.width);
     if (f != FORM_Q8) return;
-    const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->head_dim);
+    const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->v_dim);
     const float scale = scales[c.d / KV_Q8_GROUP]; // a tile lies inside one group
     UNROLLED for (int i = 0; i < V; i++) v[i] = vmulq_n_f32(v[i], scale);
 }
@@ -71,7 +71,7 @@ ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const
                               struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
     float32x4_t acc[GROUP][MOST_VECTORS];
     UNROLLED for (int r = 0; r < R; r++) {
-        const float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        const float *const o = a->o + (size_t)r * a->v_dim + c.d;
         UNROLLED for (int i = 0; i < V; i++) acc[r][i] =
             vmulq_n_f32(i < V - 1 ? vld1q_f32(o + 4 * i) : load_first(o + 4 * i, c.width), corr[r]);
     }
@@ -83,7 +83,7 @@ ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const
         }
     }
     UNROLLED for (int r = 0; r < R; r++) {
-        float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        float *const o = a->o + (size_t)r * a->v_dim + c.d;
         UNROLLED for (int i = 0; i < V - 1; i++) vst1q_f32(o + 4 * i, acc[r][i]);
         store_first(o + 4 * (V - 1), c.width, acc[r][V - 1]);
     }
@@ -93,9 +93,9 @@ ALWAYS_INLINE void sum_channels(const enum form f, const int R, const struct att
                                 const float (*p)[KV_BLOCK], const float *corr) {
     const size_t step = 4 * (size_t)vectors_for(R);
     struct channels c = {0, 4};
-    for (; c.d + step <= a->head_dim; c.d += step) sum_values(f, R, vectors_for(R), a, c, s, p, corr);
-    for (; c.d < a->head_dim; c.d += 4) {
-        c.width = smaller(a->head_dim - c.d, 4);
+    for (; c.d + step <= a->v_dim; c.d += step) sum_values(f, R, vectors_for(R), a, c, s, p, corr);
+    for (; c.d < a->v_dim; c.d += 4) {
+        c.width = smaller(a->v_dim - c.d, 4);
         sum_values(f, R, 1, a, c, s, p, corr);
     }
 }
@@ -119,12 +119,22 @@ static void (*const scores[][GROUP])(const struct attend_block *, struct slots, 
     GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
 static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
 
+// One slot at a time: few models do this.
+void neon_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]) {
+    for (size_t r = 0; r < a->n_q; r++)
+        for (size_t j = s.begin; j < s.end; j++) {
+            if (a->softcap != 0) p[r][j] = a->softcap * tanh_f32(p[r][j] / a->softcap);
+            if (a->slope) p[r][j] = fmaf(a->slope[r], (float)(a->offset[r] + (int32_t)j), p[r][j]);
+        }
+}
+
 static void attend_groups(enum form f, const struct attend_block *a) {
     for (size_t i = 0; i < a->n_q; i += GROUP) {
         const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
         const struct slots s = seen_by_any(&group);
         float p[GROUP][KV_BLOCK], corr[GROUP];
         scores[f][group.n_q - 1](&group, s, p);
+        if (scores_are_bent(&group)) neon_bend_scores(&group, s, p);
         for (size_t r = 0; r < group.n_q; r++)
             corr[r] = softmax(p[r], s, group.lo[r], group.hi[r], &group.m[r], &group.l[r]);
         sum_group(sums[f], &group, p, corr);
@@ -135,28 +145,28 @@ void neon_kv_f32_attend(const struct attend_block *a) { attend_groups(FORM_F32, 
 void neon_kv_f16_attend(const struct attend_block *a) { attend_groups(FORM_F16, a); }
 // The scales of values are turned into floats in scratch: a value then takes one load.
 void neon_kv_q8_attend(const struct attend_block *a) {
-    const uint16_t *const scales = kv_q8_scales_of(a->values, a->head_dim);
-    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->head_dim); i += 4)
+    const uint16_t *const scales = kv_q8_scales_of(a->values, a->v_dim);
+    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->v_dim); i += 4)
         vst1q_f32((float *)a->scratch + i, load_f16(scales + i));
     attend_groups(FORM_Q8, a);
 }
 
-void neon_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim) {
+void neon_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim) {
     if (l2 == 0) return;
     const float m_new = max_or_nan(*m, m2) + 0.0f;
     const float c1 = exp_f32(*m - m_new), c2 = exp_f32(m2 - m_new);
     *m = m_new;
     *l = fmaf(*l, c1, l2 * c2);
-    for (size_t d = 0; d < head_dim; d += 4) {
-        const size_t n = smaller(head_dim - d, 4);
+    for (size_t d = 0; d < v_dim; d += 4) {
+        const size_t n = smaller(v_dim - d, 4);
         const float32x4_t second = vmulq_n_f32(load_first(o2 + d, n), c2);
         store_first(o + d, n, vfmaq_n_f32(second, load_first(o + d, n), c1));
     }
 }
 
-void neon_attend_finish(const float *o, float l, size_t head_dim, float *out) {
-    for (size_t d = 0; d < head_dim; d += 4) {
-        const size_t n = smaller(head_dim - d, 4);
+void neon_attend_finish(const float *o, float l, size_t v_dim, float *out) {
+    for (size_t d = 0; d < v_dim; d += 4) {
+        const size_t n = smaller(v_dim - d, 4);
         store_first(out + d, n, vdivq_f32(load_first(o + d, n), vdupq_n_f32(l)));
     }
 }

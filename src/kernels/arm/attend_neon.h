@@ -8,6 +8,9 @@
 #include "kernels/ref/ref.h"
 #include <math.h>
 
+// Softcap and slopes, for the scores of the slots of `s`, where there is one of the two (scores_are_bent()).
+void neon_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
+
 // The lanes of slots j .. j + 3 that lie in [lo, hi).
 ALWAYS_INLINE uint32x4_t seen(size_t j, unsigned lo, unsigned hi) {
     const uint32x4_t slot = lanes_from(j);

@@ -54,8 +54,8 @@ void neon_add(float *y, const float *x, size_t n);
 void neon_activate_mul_silu(const float *gate, const float *up, size_t n, float *y);
 void neon_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 
-void neon_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
-void neon_attend_finish(const float *o, float l, size_t head_dim, float *out);
+void neon_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
+void neon_attend_finish(const float *o, float l, size_t v_dim, float *out);
 
 uint64_t neon_int8_probe(uint64_t n_rounds, int32_t *sum);
 

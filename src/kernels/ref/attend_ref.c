@@ -6,6 +6,14 @@
 
 static const void *query(const struct attend_block *a, size_t i) { return (const uint8_t *)a->q + i * a->q_stride; }
 
+// The score of slot j of query i, whose product with the key is `sum`. ALiBi: Press et al. 2021, "Train short, test long".
+static float score(const struct attend_block *a, size_t i, size_t j, float sum) {
+    float s = a->scale * sum;
+    if (a->softcap != 0) s = a->softcap * tanh_f32(s / a->softcap);
+    if (a->slope) s = fmaf(a->slope[i], (float)(a->offset[i] + (int32_t)j), s);
+    return s;
+}
+
 // Scores of slots [lo, hi) of query i to probabilities; m and l brought up to date. What the old sums are to be multiplied with.
 static float softmax(const struct attend_block *a, size_t i, float *p) {
     float partial[16] = {0}, m = a->m[i];
@@ -21,20 +29,20 @@ static float softmax(const struct attend_block *a, size_t i, float *p) {
     return corr;
 }
 
-// Keys [head_dim][64] and values [64][head_dim] in float.
+// Keys [head_dim][64] and values [64][v_dim] in float.
 static void attend_floats(const struct attend_block *a, const float *keys, const float *values) {
     for (size_t i = 0; i < a->n_q; i++) {
         const float *const q = query(a, i);
-        float p[KV_BLOCK], *const o = a->o + i * a->head_dim;
+        float p[KV_BLOCK], *const o = a->o + i * a->v_dim;
         for (size_t j = a->lo[i]; j < a->hi[i]; j++) {
             float sum = 0;
             for (size_t d = 0; d < a->head_dim; d++) sum = fmaf(q[d], keys[d * KV_BLOCK + j], sum);
-            p[j] = a->scale * sum;
+            p[j] = score(a, i, j, sum);
         }
         const float corr = softmax(a, i, p);
-        for (size_t d = 0; d < a->head_dim; d++) {
+        for (size_t d = 0; d < a->v_dim; d++) {
             float acc = o[d] * corr;
-            for (size_t j = a->lo[i]; j < a->hi[i]; j++) acc = fmaf(p[j], values[j * a->head_dim + d], acc);
+            for (size_t j = a->lo[i]; j < a->hi[i]; j++) acc = fmaf(p[j], values[j * a->v_dim + d], acc);
             o[d] = acc;
         }
     }
@@ -45,19 +53,19 @@ void ref_kv_f32_attend(const struct attend_block *a) { attend_floats(a, a->keys,
 void ref_kv_f16_attend(const struct attend_block *a) {
     float *const keys = a->scratch, *const values = keys + KV_BLOCK * a->head_dim;
     ref_kv_f16_get_keys(a->keys, a->head_dim, KV_BLOCK, keys);
-    ref_kv_f16_get_values(a->values, a->head_dim, KV_BLOCK, values);
+    ref_kv_f16_get_values(a->values, a->v_dim, KV_BLOCK, values);
     attend_floats(a, keys, values);
 }
 
 void ref_kv_q8_attend(const struct attend_block *a) {
     float *const keys = a->scratch, *const values = keys + KV_BLOCK * a->head_dim;
     ref_kv_q8_get_keys(a->keys, a->head_dim, KV_BLOCK, keys);
-    ref_kv_q8_get_values(a->values, a->head_dim, KV_BLOCK, values);
+    ref_kv_q8_get_values(a->values, a->v_dim, KV_BLOCK, values);
     attend_floats(a, keys, values);
 }
 
 // BF16: for each 32 of the inner index a chain over the even positions and one over the odd ones, as `tdpbf16ps` sums.
-static float score_bf16(const uint16_t *q, const uint16_t *keys, size_t head_dim, size_t j) {
+static float product_bf16(const uint16_t *q, const uint16_t *keys, size_t head_dim, size_t j) {
     float sum = 0;
     for (size_t first = 0; first < head_dim; first += 32) {
         const size_t last = head_dim - first < 32 ? (head_dim + 1) & ~(size_t)1 : first + 32;
@@ -73,17 +81,17 @@ static float score_bf16(const uint16_t *q, const uint16_t *keys, size_t head_dim
 static void sum_values_bf16(const struct attend_block *a, size_t i, const float *p, float corr) {
     const uint16_t *const values = a->values;
     const size_t lo = a->lo[i], hi = a->hi[i];
-    for (size_t d = 0; d < a->head_dim; d++) {
-        float acc = a->o[i * a->head_dim + d] * corr;
+    for (size_t d = 0; d < a->v_dim; d++) {
+        float acc = a->o[i * a->v_dim + d] * corr;
         for (size_t half = 0; half < KV_BLOCK; half += 32) {
             float chain[2] = {0, 0};
             for (size_t j = half > lo ? half : lo; j < half + 32 && j < hi; j++) {
-                const float v = bf16_to_f32(values[kv_bf16_value_at(a->head_dim, j, d)]);
+                const float v = bf16_to_f32(values[kv_bf16_value_at(a->v_dim, j, d)]);
                 chain[j % 2] = fmaf(bf16_to_f32(bf16_from_f32(p[j])), v, chain[j % 2]);
             }
             acc += chain[0] + chain[1];
         }
-        a->o[i * a->head_dim + d] = acc;
+        a->o[i * a->v_dim + d] = acc;
     }
 }
 
@@ -91,21 +99,21 @@ void ref_kv_bf16_attend(const struct attend_block *a) {
     for (size_t i = 0; i < a->n_q; i++) {
         float p[KV_BLOCK];
         for (size_t j = a->lo[i]; j < a->hi[i]; j++)
-            p[j] = a->scale * score_bf16(query(a, i), a->keys, a->head_dim, j);
+            p[j] = score(a, i, j, product_bf16(query(a, i), a->keys, a->head_dim, j));
         sum_values_bf16(a, i, p, softmax(a, i, p));
     }
 }
 
 // A part that saw no key has l = 0 and changes nothing; a part that saw one has l >= 1, or NaN.
-void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim) {
+void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim) {
     if (l2 == 0) return;
     const float m_new = max_or_nan(*m, m2) + 0.0f;
     const float c1 = exp_f32(*m - m_new), c2 = exp_f32(m2 - m_new);
     *m = m_new;
     *l = fmaf(*l, c1, l2 * c2);
-    for (size_t d = 0; d < head_dim; d++) o[d] = fmaf(o[d], c1, o2[d] * c2);
+    for (size_t d = 0; d < v_dim; d++) o[d] = fmaf(o[d], c1, o2[d] * c2);
 }
 
-void ref_attend_finish(const float *o, float l, size_t head_dim, float *out) {
-    for (size_t d = 0; d < head_dim; d++) out[d] = o[d] / l;
+void ref_attend_finish(const float *o, float l, size_t v_dim, float *out) {
+    for (size_t d = 0; d < v_dim; d++) out[d] = o[d] / l;
 }

@@ -21,7 +21,7 @@ static uint16_t quantize_group(const float *x, size_t n, int8_t *q, size_t q_str
 }
 
 size_t ref_kv_q8_key_bytes(size_t head_dim) { return kv_q8_bytes(head_dim); }
-size_t ref_kv_q8_value_bytes(size_t head_dim) { return kv_q8_bytes(head_dim); }
+size_t ref_kv_q8_value_bytes(size_t v_dim) { return kv_q8_bytes(v_dim); }
 
 void ref_kv_q8_put_key(void *block, size_t head_dim, int slot, const float *k) {
     int8_t *const q = (int8_t *)block + slot;
@@ -32,11 +32,11 @@ void ref_kv_q8_put_key(void *block, size_t head_dim, int slot, const float *k) {
     }
 }
 
-void ref_kv_q8_put_value(void *block, size_t head_dim, int slot, const float *v) {
-    int8_t *const q = (int8_t *)block + (size_t)slot * head_dim;
-    uint16_t *const scales = kv_q8_scales(block, head_dim) + (size_t)slot * kv_q8_n_scale(head_dim);
-    for (size_t d = 0; d < head_dim; d += KV_Q8_GROUP) {
-        const size_t n = head_dim - d < KV_Q8_GROUP ? head_dim - d : KV_Q8_GROUP;
+void ref_kv_q8_put_value(void *block, size_t v_dim, int slot, const float *v) {
+    int8_t *const q = (int8_t *)block + (size_t)slot * v_dim;
+    uint16_t *const scales = kv_q8_scales(block, v_dim) + (size_t)slot * kv_q8_n_scale(v_dim);
+    for (size_t d = 0; d < v_dim; d += KV_Q8_GROUP) {
+        const size_t n = v_dim - d < KV_Q8_GROUP ? v_dim - d : KV_Q8_GROUP;
         scales[d / KV_Q8_GROUP] = quantize_group(v + d, n, q + d, 1);
     }
 }
@@ -50,13 +50,13 @@ void ref_kv_q8_copy_key(void *dst, int dst_slot, const void *src, int src_slot, 
     for (size_t g = 0; g < kv_q8_n_scale(head_dim); g++) to_scales[g * KV_BLOCK] = from_scales[g * KV_BLOCK];
 }
 
-void ref_kv_q8_copy_value(void *dst, int dst_slot, const void *src, int src_slot, size_t head_dim) {
-    int8_t *const to = (int8_t *)dst + (size_t)dst_slot * head_dim;
-    const int8_t *const from = (const int8_t *)src + (size_t)src_slot * head_dim;
-    for (size_t d = 0; d < head_dim; d++) to[d] = from[d];
-    const size_t n_scale = kv_q8_n_scale(head_dim);
-    uint16_t *const to_scales = kv_q8_scales(dst, head_dim) + (size_t)dst_slot * n_scale;
-    const uint16_t *const from_scales = kv_q8_scales_of(src, head_dim) + (size_t)src_slot * n_scale;
+void ref_kv_q8_copy_value(void *dst, int dst_slot, const void *src, int src_slot, size_t v_dim) {
+    int8_t *const to = (int8_t *)dst + (size_t)dst_slot * v_dim;
+    const int8_t *const from = (const int8_t *)src + (size_t)src_slot * v_dim;
+    for (size_t d = 0; d < v_dim; d++) to[d] = from[d];
+    const size_t n_scale = kv_q8_n_scale(v_dim);
+    uint16_t *const to_scales = kv_q8_scales(dst, v_dim) + (size_t)dst_slot * n_scale;
+    const uint16_t *const from_scales = kv_q8_scales_of(src, v_dim) + (size_t)src_slot * n_scale;
     for (size_t g = 0; g < n_scale; g++) to_scales[g] = from_scales[g];
 }
 
@@ -68,11 +68,11 @@ void ref_kv_q8_get_keys(const void *block, size_t head_dim, int n_slots, float *
             out[d * KV_BLOCK + j] = f16_to_f32(scales[d / KV_Q8_GROUP * KV_BLOCK + j]) * (float)q[d * KV_BLOCK + j];
 }
 
-void ref_kv_q8_get_values(const void *block, size_t head_dim, int n_slots, float *out) {
+void ref_kv_q8_get_values(const void *block, size_t v_dim, int n_slots, float *out) {
     const int8_t *const q = block;
-    const uint16_t *const scales = kv_q8_scales_of(block, head_dim);
+    const uint16_t *const scales = kv_q8_scales_of(block, v_dim);
     for (size_t j = 0; j < (size_t)n_slots; j++)
-        for (size_t d = 0; d < head_dim; d++)
-            out[j * head_dim + d] =
-                f16_to_f32(scales[j * kv_q8_n_scale(head_dim) + d / KV_Q8_GROUP]) * (float)q[j * head_dim + d];
+        for (size_t d = 0; d < v_dim; d++)
+            out[j * v_dim + d] =
+                f16_to_f32(scales[j * kv_q8_n_scale(v_dim) + d / KV_Q8_GROUP]) * (float)q[j * v_dim + d];
 }

@@ -72,8 +72,8 @@ ACT_FNS_DECLARE(ref);
 void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void ref_softcap(float *y, float cap, size_t n);
 
-void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
-void ref_attend_finish(const float *o, float l, size_t head_dim, float *out);
+void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
+void ref_attend_finish(const float *o, float l, size_t v_dim, float *out);
 
 uint64_t ref_int8_probe(uint64_t n_rounds, int32_t *sum);
 

@@ -64,12 +64,12 @@ struct channels {
 
 ALWAYS_INLINE void load_values(const enum form f, const int V, const struct attend_block *a, size_t j,
                                struct channels c, __m256 v[4]) {
-    const size_t at = j * a->head_dim + c.d;
+    const size_t at = j * a->v_dim + c.d;
     UNROLLED for (int i = 0; i < V; i++) v[i] = i < V - 1 || c.width == 8
                                                     ? numbers_at(f, a->values, at + 8 * (size_t)i)
                                                     : numbers_first(f, a->values, at + 8 * (size_t)i, c.width);
     if (f != FORM_Q8) return;
-    const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->head_dim);
+    const float *const scales = (const float *)a->scratch + j * kv_q8_n_scale(a->v_dim);
     const __m256 scale = splat_f32(scales + c.d / KV_Q8_GROUP); // a tile lies inside one group
     UNROLLED for (int i = 0; i < V; i++) v[i] = _mm256_mul_ps(scale, v[i]);
 }
@@ -79,7 +79,7 @@ ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const
                               struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
     __m256 acc[GROUP][4];
     UNROLLED for (int r = 0; r < R; r++) {
-        const float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        const float *const o = a->o + (size_t)r * a->v_dim + c.d;
         UNROLLED for (int i = 0; i < V; i++) {
             const __m256 old = i < V - 1 ? _mm256_loadu_ps(o + 8 * i) : load_first(o + 8 * i, c.width);
             acc[r][i] = _mm256_mul_ps(old, _mm256_set1_ps(corr[r]));
@@ -94,7 +94,7 @@ ALWAYS_INLINE void sum_values(const enum form f, const int R, const int V, const
         }
     }
     UNROLLED for (int r = 0; r < R; r++) {
-        float *const o = a->o + (size_t)r * a->head_dim + c.d;
+        float *const o = a->o + (size_t)r * a->v_dim + c.d;
         UNROLLED for (int i = 0; i < V - 1; i++) _mm256_storeu_ps(o + 8 * i, acc[r][i]);
         store_first(o + 8 * (V - 1), c.width, acc[r][V - 1]);
     }
@@ -104,9 +104,9 @@ ALWAYS_INLINE void sum_channels(const enum form f, const int R, const struct att
                                 const float (*p)[KV_BLOCK], const float *corr) {
     const size_t step = 8 * (size_t)vectors_for(R);
     struct channels c = {0, 8};
-    for (; c.d + step <= a->head_dim; c.d += step) sum_values(f, R, vectors_for(R), a, c, s, p, corr);
-    for (; c.d < a->head_dim; c.d += 8) {
-        c.width = smaller(a->head_dim - c.d, 8);
+    for (; c.d + step <= a->v_dim; c.d += step) sum_values(f, R, vectors_for(R), a, c, s, p, corr);
+    for (; c.d < a->v_dim; c.d += 8) {
+        c.width = smaller(a->v_dim - c.d, 8);
         sum_values(f, R, 1, a, c, s, p, corr);
     }
 }
@@ -136,6 +136,7 @@ static void attend_groups(enum form f, const struct attend_block *a) {
         const struct slots s = seen_by_any(&group);
         float p[GROUP][KV_BLOCK], corr[GROUP];
         scores[f][group.n_q - 1](&group, s, p);
+        if (scores_are_bent(&group)) avx2_bend_scores(&group, s, p);
         for (size_t r = 0; r < group.n_q; r++)
             corr[r] = softmax(p[r], s, group.lo[r], group.hi[r], &group.m[r], &group.l[r]);
         sum_group(sums[f], &group, p, corr);
@@ -152,7 +153,7 @@ static void attend_in_floats(const struct attend_block *a, void (*get_keys)(cons
     int n_slots = 0;
     for (size_t i = 0; i < a->n_q; i++) n_slots = a->hi[i] > n_slots ? a->hi[i] : n_slots;
     get_keys(a->keys, a->head_dim, n_slots, keys);
-    get_values(a->values, a->head_dim, n_slots, values);
+    get_values(a->values, a->v_dim, n_slots, values);
     floats.keys = floats.next_keys = keys;
     floats.values = floats.next_values = values;
     attend_groups(FORM_F32, &floats);
@@ -173,28 +174,28 @@ void avx2_kv_q8_attend(const struct attend_block *a) {
         attend_in_floats(a, avx2_kv_q8_get_keys, avx2_kv_q8_get_values);
         return;
     }
-    const uint16_t *const scales = kv_q8_scales_of(a->values, a->head_dim);
-    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->head_dim); i += 8)
+    const uint16_t *const scales = kv_q8_scales_of(a->values, a->v_dim);
+    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->v_dim); i += 8)
         _mm256_storeu_ps((float *)a->scratch + i, load_f16(scales + i));
     attend_groups(FORM_Q8, a);
 }
 
-void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim) {
+void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim) {
     if (l2 == 0) return;
     const float m_new = max_or_nan(*m, m2) + 0.0f;
     const float c1 = exp_f32(*m - m_new), c2 = exp_f32(m2 - m_new);
     *m = m_new;
     *l = fmaf(*l, c1, l2 * c2);
-    for (size_t d = 0; d < head_dim; d += 8) {
-        const size_t n = smaller(head_dim - d, 8);
+    for (size_t d = 0; d < v_dim; d += 8) {
+        const size_t n = smaller(v_dim - d, 8);
         const __m256 second = _mm256_mul_ps(load_first(o2 + d, n), _mm256_set1_ps(c2));
         store_first(o + d, n, _mm256_fmadd_ps(load_first(o + d, n), _mm256_set1_ps(c1), second));
     }
 }
 
-void avx2_attend_finish(const float *o, float l, size_t head_dim, float *out) {
-    for (size_t d = 0; d < head_dim; d += 8) {
-        const size_t n = smaller(head_dim - d, 8);
+void avx2_attend_finish(const float *o, float l, size_t v_dim, float *out) {
+    for (size_t d = 0; d < v_dim; d += 8) {
+        const size_t n = smaller(v_dim - d, 8);
         store_first(out + d, n, _mm256_div_ps(load_first(o + d, n), _mm256_set1_ps(l)));
     }
 }

@@ -8,6 +8,9 @@
 #include "kernels/x86/lanes_avx2.h"
 #include <math.h>
 
+// Softcap and slopes: for the scores of the slots of `s`, where there is one of the two (scores_are_bent()).
+void avx2_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
+
 // The lanes of slots j..j+7 that lie in [lo, hi).
 ALWAYS_INLINE __m256 seen(size_t j, int lo, int hi) {
     const __m256i slot = _mm256_add_epi32(_mm256_set1_epi32((int)j), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));

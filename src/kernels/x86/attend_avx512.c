@@ -21,7 +21,7 @@ enum { ALL = 0xffff };
 
 // The lines that are wanted some time after numbers [i, i + n) of a part of the block.
 ALWAYS_INLINE_512 void fetch_after(const enum form f, const struct attend_block *a, bool keys, size_t i, size_t n) {
-    const size_t bytes = bytes_of[f], part_bytes = bytes * KV_BLOCK * a->head_dim;
+    const size_t bytes = bytes_of[f], part_bytes = bytes * KV_BLOCK * (keys ? a->head_dim : a->v_dim);
     if (f == FORM_Q8) {
         fetch(keys ? a->next_keys : a->next_values, i, n);
     } else if (f != FORM_CACHED) {
@@ -65,16 +65,16 @@ struct channels {
 // o = o * corr + sum p v over the slots of `s`, slot by slot, for some channels of R queries.
 ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, const struct attend_block *a,
                                   struct channels c, struct slots s, const float (*p)[KV_BLOCK], const float *corr) {
-    const size_t n_scale = kv_q8_n_scale(a->head_dim);
+    const size_t n_scale = kv_q8_n_scale(a->v_dim);
     __m512 acc[GROUP][4];
     UNROLLED for (int r = 0; r < R; r++) {
         UNROLLED for (int i = 0; i < V; i++) {
-            const float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
+            const float *const o = a->o + (size_t)r * a->v_dim + c.d + 16 * i;
             acc[r][i] = _mm512_mul_ps(_mm512_maskz_loadu_ps(i == V - 1 ? c.mask : ALL, o), _mm512_set1_ps(corr[r]));
         }
     }
     for (size_t j = s.begin; j < s.end; j++) {
-        const size_t at = j * a->head_dim + c.d;
+        const size_t at = j * a->v_dim + c.d;
         __m512 v[4];
         fetch_after(f, a, false, at, 16 * (size_t)V);
         UNROLLED for (size_t i = 0; i < (size_t)V; i++) {
@@ -90,18 +90,18 @@ ALWAYS_INLINE_512 void sum_values(const enum form f, const int R, const int V, c
         }
     }
     UNROLLED for (int r = 0; r < R; r++) {
-        UNROLLED for (int i = 0; i < V; i++) _mm512_mask_storeu_ps(a->o + (size_t)r * a->head_dim + c.d + 16 * i,
-                                                                   i == V - 1 ? c.mask : ALL, acc[r][i]);
+        UNROLLED for (int i = 0; i < V; i++)
+            _mm512_mask_storeu_ps(a->o + (size_t)r * a->v_dim + c.d + 16 * i, i == V - 1 ? c.mask : ALL, acc[r][i]);
     }
 }
 
 ALWAYS_INLINE_512 void sum_channels(const enum form f, const int R, const struct attend_block *a, struct slots s,
                                     const float (*p)[KV_BLOCK], const float *corr) {
     struct channels c = {0, ALL};
-    for (; c.d + 64 <= a->head_dim; c.d += 64) sum_values(f, R, 4, a, c, s, p, corr);
-    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_values(f, R, 2, a, c, s, p, corr);
-    for (; c.d < a->head_dim; c.d += 16) {
-        c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
+    for (; c.d + 64 <= a->v_dim; c.d += 64) sum_values(f, R, 4, a, c, s, p, corr);
+    for (; c.d + 32 <= a->v_dim; c.d += 32) sum_values(f, R, 2, a, c, s, p, corr);
+    for (; c.d < a->v_dim; c.d += 16) {
+        c.mask = (__mmask16)((1u << smaller(a->v_dim - c.d, 16)) - 1);
         sum_values(f, R, 1, a, c, s, p, corr);
     }
 }
@@ -132,6 +132,7 @@ static void attend_groups(enum form f, const struct attend_block *a) {
             const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
             scores[f][group.n_q - 1](&group, p + i);
         }
+        if (scores_are_bent(&rows)) avx512_bend_scores(&rows, p);
         softmax(&rows, p, corr);
         for (size_t i = 0; i < rows.n_q; i += GROUP) {
             const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
@@ -150,7 +151,7 @@ static void attend_in_floats(const struct attend_block *a, void (*get_keys)(cons
     int n_slots = 0;
     for (size_t i = 0; i < a->n_q; i++) n_slots = a->hi[i] > n_slots ? a->hi[i] : n_slots;
     get_keys(a->keys, a->head_dim, n_slots, keys);
-    get_values(a->values, a->head_dim, n_slots, values);
+    get_values(a->values, a->v_dim, n_slots, values);
     floats.keys = keys;
     floats.values = values;
     attend_groups(FORM_CACHED, &floats);
@@ -173,8 +174,8 @@ void avx512_kv_q8_attend(const struct attend_block *a) {
         attend_in_floats(a, avx2_kv_q8_get_keys, avx2_kv_q8_get_values);
         return;
     }
-    const uint16_t *const scales = kv_q8_scales_of(a->values, a->head_dim);
-    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->head_dim); i += 16)
+    const uint16_t *const scales = kv_q8_scales_of(a->values, a->v_dim);
+    for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->v_dim); i += 16)
         _mm512_storeu_ps((float *)a->scratch + i, load_16_f16(scales + i));
     attend_groups(FORM_Q8, a);
 }

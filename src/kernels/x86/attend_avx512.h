@@ -10,6 +10,9 @@
 
 enum { ROWS = 16 }; // queries whose maxima and sums are found together: a lane each
 
+// Softcap and slopes: for all scores of up to ROWS queries, where there is one of the two (scores_are_bent()).
+void avx512_bend_scores(const struct attend_block *a, float (*p)[KV_BLOCK]);
+
 // The slots that query r sees, a bit each.
 ALWAYS_INLINE_512 uint64_t seen(const struct attend_block *a, size_t r) {
     return ~(uint64_t)0 << a->lo[r] & ~(uint64_t)0 >> (KV_BLOCK - a->hi[r]);

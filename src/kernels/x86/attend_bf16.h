@@ -19,9 +19,9 @@ ALWAYS_INLINE_512 __m512 rounded_to_bf16(__m512 x) {
 ALWAYS_INLINE_512 void rescale(const struct attend_block *a, const float corr[ROWS]) {
     for (size_t r = 0; r < a->n_q; r++) {
         if (corr[r] == 1) continue;
-        for (size_t d = 0; d < a->head_dim; d += 16) {
-            float *const o = a->o + r * a->head_dim + d;
-            const __mmask16 lanes = (__mmask16)((1u << smaller(a->head_dim - d, 16)) - 1);
+        for (size_t d = 0; d < a->v_dim; d += 16) {
+            float *const o = a->o + r * a->v_dim + d;
+            const __mmask16 lanes = (__mmask16)((1u << smaller(a->v_dim - d, 16)) - 1);
             _mm512_mask_storeu_ps(o, lanes, _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, o), _mm512_set1_ps(corr[r])));
         }
     }

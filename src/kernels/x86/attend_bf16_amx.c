@@ -70,8 +70,8 @@ static void round_all(const struct attend_block *a, float p[ROWS][KV_BLOCK], uin
 
 // o += p v over n_half times 32 slots: 16 channels in a tile of sums. p: rows of 64 slots; v: pairs of slots.
 static void sum_tiles(const struct attend_block *a, const uint16_t *p, const uint8_t *v, int n_half) {
-    const size_t stride = 4 * a->head_dim;
-    for (size_t d = 0; d < a->head_dim; d += 16) {
+    const size_t stride = 4 * a->v_dim;
+    for (size_t d = 0; d < a->v_dim; d += 16) {
         _tile_loadd(0, a->o + d, stride);
         for (int half = 0; half < n_half; half++) {
             _tile_loadd(4, p + 32 * half, 2 * KV_BLOCK);
@@ -110,8 +110,8 @@ static void copy_seen(const struct attend_block *a, size_t half, uint8_t *out) {
     for (size_t j = half; j < half + 32; j += 2) {
         const uint32_t low = j >= lo && j < hi ? 0xffff : 0, high = j + 1 >= lo && j + 1 < hi ? 0xffff0000 : 0;
         const __m512i keep = _mm512_set1_epi32((int)(low | high));
-        const uint8_t *const from = (const uint8_t *)a->values + j / 2 * 4 * a->head_dim;
-        for (size_t i = 0; i < 4 * a->head_dim; i += 64, out += 64)
+        const uint8_t *const from = (const uint8_t *)a->values + j / 2 * 4 * a->v_dim;
+        for (size_t i = 0; i < 4 * a->v_dim; i += 64, out += 64)
             _mm512_storeu_si512(out, _mm512_and_si512(keep, _mm512_loadu_si512(from + i)));
     }
 }
@@ -123,7 +123,7 @@ static void sum_part(const struct attend_block *a, size_t half, const float (*p)
     for (size_t r = 0; r < a->n_q && safe; r++) safe = in_safe_range((const uint8_t *)(rounded[r] + half), 64);
     if (safe) {
         copy_seen(a, half, values);
-        safe = in_safe_range(values, 64 * a->head_dim);
+        safe = in_safe_range(values, 64 * a->v_dim);
     }
     BETWEEN_TILES_AND_VECTORS();
     if (safe)
@@ -144,6 +144,7 @@ static void attend_rows(const struct attend_block *a) {
     score_tiles(a, p);
     BETWEEN_TILES_AND_VECTORS();
     scale_scores(a, p);
+    if (scores_are_bent(a)) avx512_bend_scores(a, p);
     softmax(a, p, corr);
     rescale(a, corr);
     round_all(a, p, rounded);
@@ -154,13 +155,13 @@ static void attend_rows(const struct attend_block *a) {
     }
     for (size_t half = 0; half < KV_BLOCK; half += 32)
         if (all_see(a, half))
-            sum_tiles(a, rounded[0] + half, (const uint8_t *)a->values + 2 * half * a->head_dim, 1);
+            sum_tiles(a, rounded[0] + half, (const uint8_t *)a->values + 2 * half * a->v_dim, 1);
         else
             sum_part(a, half, (const float(*)[KV_BLOCK])p, (const uint16_t(*)[KV_BLOCK])rounded);
 }
 
 void amx_kv_bf16_attend(const struct attend_block *a) {
-    if (a->n_q <= FEW || a->head_dim % 16 != 0) {
+    if (a->n_q <= FEW || a->head_dim % 16 != 0 || a->v_dim % 16 != 0) {
         avx512_kv_bf16_attend(a);
         return;
     }

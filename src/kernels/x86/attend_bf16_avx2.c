@@ -63,7 +63,7 @@ struct channels {
     size_t d, width;
 };
 ALWAYS_INLINE void values_at(const struct attend_block *a, size_t j, struct channels c, __m256 *even, __m256 *odd) {
-    const uint8_t *const at = (const uint8_t *)a->values + 4 * (j / 2 * a->head_dim + c.d);
+    const uint8_t *const at = (const uint8_t *)a->values + 4 * (j / 2 * a->v_dim + c.d);
     if (c.width == 8) {
         pairs_at(at, even, odd);
         return;
@@ -95,13 +95,13 @@ ALWAYS_INLINE void sum_values(const int R, const struct attend_block *a, struct 
         }
         for (size_t j = begin; j < end; j += 2) {
             __m256 v[2];
-            fetch(a->next_values, 4 * (half / 2 * a->head_dim + c.d * 16 + (j - half) * 4), 32);
+            fetch(a->next_values, 4 * (half / 2 * a->v_dim + c.d * 16 + (j - half) * 4), 32);
             values_at(a, j, c, &v[0], &v[1]);
             UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 2; i++) chain[r][i] =
                 _mm256_fmadd_ps(splat_f32(&p[r][j + (size_t)i]), v[i], chain[r][i]);
         }
         UNROLLED for (int r = 0; r < R; r++) {
-            float *const o = a->o + (size_t)r * a->head_dim + c.d;
+            float *const o = a->o + (size_t)r * a->v_dim + c.d;
             add_slots(a, c, larger(a->lo[r], end), smaller(a->hi[r], half + 32), p[r], chain[r]);
             __m256 acc = load_first(o, c.width);
             if (half == 0) acc = _mm256_mul_ps(acc, _mm256_set1_ps(corr[r]));
@@ -115,13 +115,14 @@ ALWAYS_INLINE void attend_group(const int R, const struct attend_block *a) {
     const struct slots s = seen_by_any(a);
     queries_to_floats(a, a->scratch);
     score(R, a, a->scratch, s, p);
+    if (scores_are_bent(a)) avx2_bend_scores(a, s, p);
     UNROLLED for (int r = 0; r < R; r++) {
         corr[r] = softmax(p[r], s, a->lo[r], a->hi[r], &a->m[r], &a->l[r]);
         round_to_bf16(p[r], s);
     }
     const struct slots all = seen_by_all(a, 2);
-    for (struct channels c = {0, 8}; c.d < a->head_dim; c.d += 8) {
-        c.width = smaller(a->head_dim - c.d, 8);
+    for (struct channels c = {0, 8}; c.d < a->v_dim; c.d += 8) {
+        c.width = smaller(a->v_dim - c.d, 8);
         sum_values(R, a, c, all, (const float(*)[KV_BLOCK])p, corr);
     }
 }

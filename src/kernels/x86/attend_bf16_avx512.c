@@ -61,7 +61,7 @@ ALWAYS_INLINE_512 __mmask16 lanes_of(struct channels c, const int V, int i) { re
 
 ALWAYS_INLINE_512 void values_at(const int V, const struct attend_block *a, size_t j, struct channels c,
                                  __m512 v[2][2]) {
-    const uint8_t *const at = (const uint8_t *)a->values + 4 * (j / 2 * a->head_dim + c.d);
+    const uint8_t *const at = (const uint8_t *)a->values + 4 * (j / 2 * a->v_dim + c.d);
     UNROLLED for (int i = 0; i < V; i++) pairs_at(at + 64 * i, lanes_of(c, V, i), &v[i][0], &v[i][1]);
 }
 
@@ -93,8 +93,7 @@ ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_bl
     }
     for (size_t j = begin; j < end; j += 2) {
         __m512 v[2][2];
-        fetch(a->next_values, 4 * (half / 2 * a->head_dim + c.d * 16 + (j - half) / 2 * 16 * (size_t)V),
-              64 * (size_t)V);
+        fetch(a->next_values, 4 * (half / 2 * a->v_dim + c.d * 16 + (j - half) / 2 * 16 * (size_t)V), 64 * (size_t)V);
         values_at(V, a, j, c, v);
         UNROLLED for (int r = 0; r < R; r++) UNROLLED for (size_t h = 0; h < 2; h++) {
             const __m512 x = _mm512_set1_ps(p[r][j + h]);
@@ -104,7 +103,7 @@ ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_bl
     UNROLLED for (int r = 0; r < R; r++) {
         add_slots(V, a, c, larger(a->lo[r], end), smaller(a->hi[r], half + 32), p[r], chain[r]);
         UNROLLED for (int i = 0; i < V; i++) {
-            float *const o = a->o + (size_t)r * a->head_dim + c.d + 16 * i;
+            float *const o = a->o + (size_t)r * a->v_dim + c.d + 16 * i;
             const __mmask16 lanes = lanes_of(c, V, i);
             const __m512 sum = _mm512_add_ps(chain[r][i][0], chain[r][i][1]);
             _mm512_mask_storeu_ps(o, lanes, _mm512_add_ps(_mm512_maskz_loadu_ps(lanes, o), sum));
@@ -115,9 +114,9 @@ ALWAYS_INLINE_512 void sum_half(const int R, const int V, const struct attend_bl
 ALWAYS_INLINE_512 void sum_all(const int R, const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]) {
     const struct slots all = seen_by_all(a, 2);
     struct channels c = {0, 0xffff};
-    for (; c.d + 32 <= a->head_dim; c.d += 32) sum_half(R, 2, a, c, all, half, p);
-    for (; c.d < a->head_dim; c.d += 16) {
-        c.mask = (__mmask16)((1u << smaller(a->head_dim - c.d, 16)) - 1);
+    for (; c.d + 32 <= a->v_dim; c.d += 32) sum_half(R, 2, a, c, all, half, p);
+    for (; c.d < a->v_dim; c.d += 16) {
+        c.mask = (__mmask16)((1u << smaller(a->v_dim - c.d, 16)) - 1);
         sum_half(R, 1, a, c, all, half, p);
     }
 }
@@ -151,6 +150,7 @@ static void attend_rows(const struct attend_block *a) {
         const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
         scores[group.n_q - 1](&group, q + i * chains_pad(a->head_dim), p + i);
     }
+    if (scores_are_bent(a)) avx512_bend_scores(a, p);
     softmax(a, p, corr);
     rescale(a, corr);
     for (size_t r = 0; r < a->n_q; r++)

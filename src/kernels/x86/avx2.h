@@ -31,11 +31,11 @@ void avx2_prepare_bf16(const float *x, size_t k, void *act);
 void avx2_prepare_q8_32(const float *x, size_t k, void *act);
 void avx2_prepare_q8_256(const float *x, size_t k, void *act);
 
-void avx2_kv_f16_put_value(void *block, size_t head_dim, int slot, const float *v);
+void avx2_kv_f16_put_value(void *block, size_t v_dim, int slot, const float *v);
 void avx2_kv_f16_get_keys(const void *block, size_t head_dim, int n_slots, float *out);
-void avx2_kv_f16_get_values(const void *block, size_t head_dim, int n_slots, float *out);
+void avx2_kv_f16_get_values(const void *block, size_t v_dim, int n_slots, float *out);
 void avx2_kv_q8_get_keys(const void *block, size_t head_dim, int n_slots, float *out);
-void avx2_kv_q8_get_values(const void *block, size_t head_dim, int n_slots, float *out);
+void avx2_kv_q8_get_values(const void *block, size_t v_dim, int n_slots, float *out);
 void avx2_kv_f32_attend(const struct attend_block *a);
 void avx2_kv_f16_attend(const struct attend_block *a);
 void avx2_kv_q8_attend(const struct attend_block *a);
@@ -63,8 +63,8 @@ ACT_FNS_DECLARE(avx2);
 void avx2_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void avx2_softcap(float *y, float cap, size_t n);
 
-void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t head_dim);
-void avx2_attend_finish(const float *o, float l, size_t head_dim, float *out);
+void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
+void avx2_attend_finish(const float *o, float l, size_t v_dim, float *out);
 
 uint64_t avx2_int8_probe(uint64_t n_rounds, int32_t *sum);
 

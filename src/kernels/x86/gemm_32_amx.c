@@ -166,16 +166,6 @@ ALWAYS_INLINE_512 struct step step_at(const struct type_32 t, const struct gemm_
     return s;
 }
 
-// A step's share of the lines that the 16 rows after those of w want, which no hardware guesses.
-ALWAYS_INLINE_512 void fetch_after(const struct gemm_pass *p, size_t from, size_t n, struct walk w,
-                                   const struct gemm_place *at) {
-    for (size_t r = 8 * w.p + w.i / 2; r < 8 * w.p + w.i / 2 + 2; r++) {
-        const uint8_t *const row = p->x + ((w.u + 1) * TILE_ROWS + r) * p->stride + from;
-        for (size_t i = 0; i < n; i += TILE_LINE) _mm_prefetch((const char *)row + i, _MM_HINT_T0);
-        gemm_fetch_place(at, TILE_ROWS + r);
-    }
-}
-
 ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *p, size_t from, size_t n,
                                 const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
     const size_t n_blocks = n / 32;
@@ -188,7 +178,8 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
         if (i > 0) store_block(i - 1, &now, s);
     }
     for (; w.u < p->n_units; now = next) {
-        fetch_after(p, from, n, w, &now.at);
+        for (size_t r = 8 * w.p + w.i / 2; r < 8 * w.p + w.i / 2 + 2; r++) // a share of what the next 16 rows are added to
+            gemm_fetch_place(&now.at, TILE_ROWS + r);
         w.i += TOGETHER;
         if (w.i >= n_blocks) w.i = 0, w.p++;
         if (w.p == 2) w.p = 0, w.u++;

@@ -29,41 +29,63 @@ ALWAYS_INLINE_512 __m512i or_only(__m512i v, __m512i more, int mask) {
 ALWAYS_INLINE_512 __m512i panel_line(const uint8_t *groups, int i) { return line_at(groups + PANEL_LINE * i); }
 
 // Sixteen groups make a round. All rounds shift the same groups as far, but for the bits that are turned, so that one stretch of code,
-// with constants for n, serves any round h. Types with parts of 32 have groups 16 h + n in it; those with parts of 16, whose lines hold
-// groups 8 apart, four times four that share lines.
-enum { K_ROUND = 16 };
+// with constants for n, serves any of the four. Types with parts of 32 have groups 16 h + n in round h; those with parts of 16, whose
+// lines hold groups 8 apart, four times four that share lines.
+enum { K_ROUND = 16, K_N_ROUNDS = 4 };
 ALWAYS_INLINE_512 int group_of_32s(int h, int n) { return K_ROUND * h + n; }
 ALWAYS_INLINE_512 int group_of_16s(int h, int n) { return h / 2 * 32 + n / 4 * 8 + h % 2 * 4 + n % 4; }
-// The line of group 0 of a round among eight lines of a half.
-ALWAYS_INLINE_512 int line_of_16s(int h, int n) { return h * 4 + n % 4; }
 
-ALWAYS_INLINE_512 __m512i q2_k_group(const uint8_t *unit, int h, int n) {
-    return only(moved(panel_line(unit + panel_q2_k.groups[0].at, line_of_16s(h, n)), n / 4 * 2, 0), 3);
+// Where the lines of a round begin, those of low bits and of further ones if there are such, and by how much the latter are turned.
+struct k_round {
+    const uint8_t *low, *high;
+    int turn;
+};
+
+ALWAYS_INLINE_512 struct k_round q2_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q2_k.groups[0].at + PANEL_LINE * 4 * h};
 }
-ALWAYS_INLINE_512 __m512i q3_k_group(const uint8_t *unit, int h, int n) {
-    const __m512i low = panel_line(unit + panel_q3_k.groups[1].at, line_of_16s(h, n)),
-                  third = panel_line(unit + panel_q3_k.groups[0].at, h % 2 * 4 + n % 4);
-    return or_only(only(moved(low, n / 4 * 2, 0), 3), moved(turned(third, h / 2 * 4), n / 4, 2), 4);
+ALWAYS_INLINE_512 __m512i q2_k_group(const struct k_round r, int n) {
+    return only(moved(panel_line(r.low, n % 4), n / 4 * 2, 0), 3);
 }
-ALWAYS_INLINE_512 __m512i q4_k_group(const uint8_t *unit, int h, int n) {
-    return nibble(panel_line(unit + panel_q4_k.groups[0].at, 8 * h + n % 8), n / 8);
+ALWAYS_INLINE_512 struct k_round q3_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q3_k.groups[1].at + PANEL_LINE * 4 * h,
+                            .high = unit + panel_q3_k.groups[0].at + PANEL_LINE * 4 * (h % 2),
+                            .turn = h / 2 * 4};
 }
-ALWAYS_INLINE_512 __m512i q5_k_group(const uint8_t *unit, int h, int n) {
-    const __m512i low = panel_line(unit + panel_q5_k.groups[1].at, 8 * h + n % 8),
-                  fifth = panel_line(unit + panel_q5_k.groups[0].at, n % 8);
-    return or_only(nibble(low, n / 8), turned(fifth, 2 * h + n / 8 - 4), 16);
+ALWAYS_INLINE_512 __m512i q3_k_group(const struct k_round r, int n) {
+    const __m512i third = turned(panel_line(r.high, n % 4), r.turn);
+    return or_only(only(moved(panel_line(r.low, n % 4), n / 4 * 2, 0), 3), moved(third, n / 4, 2), 4);
 }
-ALWAYS_INLINE_512 __m512i q6_k_group(const uint8_t *unit, int h, int n) {
-    const int j = n / 4;
-    const __m512i low = panel_line(unit + panel_q6_k.groups[0].at, h / 2 * 16 + j % 2 * 8 + h % 2 * 4 + n % 4),
-                  high = panel_line(unit + panel_q6_k.groups[1].at, line_of_16s(h, n));
-    return or_only(nibble(low, j / 2), moved(high, 2 * j, 4), 0x30);
+ALWAYS_INLINE_512 struct k_round q4_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q4_k.groups[0].at + PANEL_LINE * 8 * h};
 }
-ALWAYS_INLINE_512 __m512i iq4_xs_group(const uint8_t *unit, int h, int n) {
+ALWAYS_INLINE_512 __m512i q4_k_group(const struct k_round r, int n) {
+    return nibble(panel_line(r.low, n % 8), n / 8);
+}
+ALWAYS_INLINE_512 struct k_round q5_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q5_k.groups[1].at + PANEL_LINE * 8 * h,
+                            .high = unit + panel_q5_k.groups[0].at,
+                            .turn = 2 * h - 4};
+}
+ALWAYS_INLINE_512 __m512i q5_k_group(const struct k_round r, int n) {
+    const __m512i fifth = turned(panel_line(r.high, n % 8), r.turn + n / 8);
+    return or_only(nibble(panel_line(r.low, n % 8), n / 8), fifth, 16);
+}
+ALWAYS_INLINE_512 struct k_round q6_k_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_q6_k.groups[0].at + PANEL_LINE * (h / 2 * 16 + h % 2 * 4),
+                            .high = unit + panel_q6_k.groups[1].at + PANEL_LINE * 4 * h};
+}
+ALWAYS_INLINE_512 __m512i q6_k_group(const struct k_round r, int n) {
+    const __m512i low = panel_line(r.low, n / 4 % 2 * 8 + n % 4);
+    return or_only(nibble(low, n / 8), moved(panel_line(r.high, n % 4), n / 4 * 2, 4), 0x30);
+}
+ALWAYS_INLINE_512 struct k_round iq4_xs_round(const uint8_t *unit, int h) {
+    return (struct k_round){.low = unit + panel_iq4_xs.groups[0].at + PANEL_LINE * 8 * h};
+}
+ALWAYS_INLINE_512 __m512i iq4_xs_group(const struct k_round r, int n) {
     const __m128i signed_numbers = _mm_loadu_si128((const void *)iq4_values);
     const __m512i numbers = _mm512_broadcast_i32x4(_mm_xor_si128(signed_numbers, _mm_set1_epi8(-128)));
-    const __m512i line = panel_line(unit + panel_iq4_xs.groups[0].at, 8 * h + n / 8 * 4 + n % 4);
-    return _mm512_shuffle_epi8(numbers, nibble(line, n / 4 % 2));
+    return _mm512_shuffle_epi8(numbers, nibble(panel_line(r.low, n / 8 * 4 + n % 4), n / 4 % 2));
 }
 
 // Scales [part][16 rows], minimums [part / 4][16 rows][4]; a pointer to the scales -------------------------------------------

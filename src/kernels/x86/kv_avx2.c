@@ -9,12 +9,12 @@
 // n_slots rounded up to whole vectors: a row of keys has 64 places, and what lies in those beyond n_slots is not defined.
 ALWAYS_INLINE size_t whole_vectors(int n_slots) { return ((size_t)n_slots + 7) & ~(size_t)7; }
 
-void avx2_kv_f16_put_value(void *block, size_t head_dim, int slot, const float *v) {
-    uint16_t *const value = (uint16_t *)block + (size_t)slot * head_dim;
+void avx2_kv_f16_put_value(void *block, size_t v_dim, int slot, const float *v) {
+    uint16_t *const value = (uint16_t *)block + (size_t)slot * v_dim;
     size_t d = 0;
-    for (; d + 8 <= head_dim; d += 8)
+    for (; d + 8 <= v_dim; d += 8)
         _mm_storeu_si128((void *)(value + d), _mm256_cvtps_ph(_mm256_loadu_ps(v + d), _MM_FROUND_TO_NEAREST_INT));
-    for (; d < head_dim; d++) value[d] = f16_from_f32(v[d]);
+    for (; d < v_dim; d++) value[d] = f16_from_f32(v[d]);
 }
 
 void avx2_kv_f16_get_keys(const void *block, size_t head_dim, int n_slots, float *out) {
@@ -23,9 +23,9 @@ void avx2_kv_f16_get_keys(const void *block, size_t head_dim, int n_slots, float
         for (size_t j = row; j < row + n; j += 8) _mm256_storeu_ps(out + j, load_f16((const uint16_t *)block + j));
 }
 
-void avx2_kv_f16_get_values(const void *block, size_t head_dim, int n_slots, float *out) {
+void avx2_kv_f16_get_values(const void *block, size_t v_dim, int n_slots, float *out) {
     const uint16_t *const values = block;
-    const size_t n = (size_t)n_slots * head_dim;
+    const size_t n = (size_t)n_slots * v_dim;
     size_t i = 0;
     for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, load_f16(values + i));
     for (; i < n; i++) out[i] = f16_to_f32(values[i]);
@@ -49,13 +49,13 @@ void avx2_kv_q8_get_keys(const void *block, size_t head_dim, int n_slots, float 
     }
 }
 
-void avx2_kv_q8_get_values(const void *block, size_t head_dim, int n_slots, float *out) {
-    const uint16_t *scales = kv_q8_scales_of(block, head_dim);
+void avx2_kv_q8_get_values(const void *block, size_t v_dim, int n_slots, float *out) {
+    const uint16_t *scales = kv_q8_scales_of(block, v_dim);
     for (size_t j = 0; j < (size_t)n_slots; j++) {
-        const int8_t *const q = (const int8_t *)block + j * head_dim;
-        float *const value = out + j * head_dim;
-        for (size_t first = 0; first < head_dim; first += KV_Q8_GROUP, scales++) {
-            const size_t last = head_dim - first < KV_Q8_GROUP ? head_dim : first + KV_Q8_GROUP;
+        const int8_t *const q = (const int8_t *)block + j * v_dim;
+        float *const value = out + j * v_dim;
+        for (size_t first = 0; first < v_dim; first += KV_Q8_GROUP, scales++) {
+            const size_t last = v_dim - first < KV_Q8_GROUP ? v_dim : first + KV_Q8_GROUP;
             const float d = f16_to_f32(*scales);
             size_t i = first;
             for (; i + 8 <= last; i += 8)

@@ -13,7 +13,7 @@
 #include "kernels/x86/avx512vnni.h"
 #include "kernels/x86/k_blocks_avx512.h"
 
-enum { MOST_ROWS = 8, MOST_PANELS = 2, PAIRS_FROM = 9, CHUNK_ROWS = 64, N_GROUPS = 64 };
+enum { MOST_ROWS = 8, MOST_PANELS = 2, PAIRS_FROM = 9, CHUNK_ROWS = 64, N_GROUPS = 64, N_STARTS = 16 };
 
 struct k_type {
     struct panel_k panel;
@@ -22,7 +22,8 @@ struct k_type {
     int above;       // what weights have too much
     bool has_min, signed_scales;
     const uint8_t *(*scales)(const uint8_t *unit, uint8_t *scales, uint8_t *mins);
-    __m512i (*group)(const uint8_t *unit, int h, int n);
+    struct k_round (*round)(const uint8_t *unit, int h);
+    __m512i (*group)(struct k_round r, int n);
 };
 
 // A block of a panel: as it is packed, and as bytes its scales and minimums. If it is not unpacked on the way: its groups as bytes, and
@@ -84,18 +85,19 @@ ALWAYS_INLINE_512 __m512i in_place(__m512i v) {
     return v;
 }
 
-// The run of groups from n on, which is the i-th of round h, of P panels times R rows, multiplied by its scales and added to isum; a:
-// of row 0.
-ALWAYS_INLINE_512 void add_run(const struct k_type t, const int P, const int R, const bool direct,
-                               const struct block *w, int h, int i, int n, const int8_t *a, size_t act_stride,
-                               int32_t (*starts)[16], __m512i (*isum)[MOST_ROWS]) {
+// The run of groups from n on of P panels times R rows, multiplied by its scales and added to isum; a: of row 0. Direct: of a round,
+// whose groups are counted on from its first one, as scales, activations and starts are.
+ALWAYS_INLINE_512 void add_run(const struct k_type t, const int P, const int R, const struct k_round *direct, int i,
+                               const struct block *w, int n, const int8_t *a, size_t act_stride,
+                               const int32_t *starts, __m512i (*isum)[MOST_ROWS]) {
     __m512i sum[MOST_PANELS][MOST_ROWS];
     for (int r = 0; r < R; r++)
-        for (int p = 0; p < P; p++) sum[p][r] = t.above ? splat_4_bytes(&starts[r][n / 4]) : _mm512_setzero_si512();
+        for (int p = 0; p < P; p++)
+            sum[p][r] = t.above ? splat_4_bytes(starts + N_STARTS * r + n / 4) : _mm512_setzero_si512();
 #pragma GCC unroll 8
     for (int g = 0; g < t.n_run; g++) {
         __m512i v[MOST_PANELS];
-        for (int p = 0; p < P; p++) v[p] = direct ? t.group(w[p].unit, h, i + g) : panel_line(w[p].groups, n + g);
+        for (int p = 0; p < P; p++) v[p] = direct ? t.group(*direct, i + g) : panel_line(w[p].groups, n + g);
         for (int r = 0; r < R; r++) {
             const __m512i ar = splat_4_bytes(act_at(a, 4 * (size_t)(n + g), r, act_stride));
             for (int p = 0; p < P; p++) sum[p][r] = _mm512_dpbusd_epi32(sum[p][r], v[p], ar);
@@ -131,20 +133,24 @@ ALWAYS_INLINE_512 __m512 add_scaled(const struct k_type t, const struct block w,
 // A block of P panels times R rows, added to acc[p * CHUNK_ROWS + r]. Direct: a round unrolled, so that shifts are constants.
 ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R, const bool direct,
                                  const struct block *w, const struct act_block act, size_t act_stride, __m512 *acc) {
-    _Alignas(64) int32_t starts[MOST_ROWS][16];
+    _Alignas(64) int32_t starts[MOST_ROWS * N_STARTS];
     __m512i isum[MOST_PANELS][MOST_ROWS];
     for (int r = 0; r < R; r++) {
         for (int p = 0; p < P; p++) isum[p][r] = _mm512_setzero_si512();
-        if (t.above) put_starts(t, act_at(act.pairs, 0, r, act_stride), starts[r]);
+        if (t.above) put_starts(t, act_at(act.pairs, 0, r, act_stride), starts + N_STARTS * r);
     }
     if (direct) {
-        for (int h = 0; h < N_GROUPS / K_ROUND; h++) {
+        for (int h = 0; h < K_N_ROUNDS; h++) {
+            const struct k_round round = t.round(w->unit, h);
             const uint8_t *const lines = w->unit + PANEL_LINE * lines_before(t, K_ROUND) * h;
+            const int first = group_at(t, h, 0);
+            const struct block from = {.scales = w->scales + PANEL_ROWS * (4 * first / t.part)};
 #pragma GCC unroll 16
             for (int i = 0; i < K_ROUND; i += t.n_run) {
                 for (int l = lines_before(t, i); l < lines_before(t, i + t.n_run); l++)
                     prefetch_twice(lines + PANEL_LINE * l);
-                add_run(t, P, R, true, w, h, i, group_at(t, h, i), act.a, act_stride, starts, isum);
+                add_run(t, P, R, &round, i, &from, group_at(t, 0, i), act.a + 4 * first, act_stride,
+                        starts + first / 4, isum);
             }
         }
     } else {
@@ -152,7 +158,7 @@ ALWAYS_INLINE_512 void add_block(const struct k_type t, const int P, const int R
             for (int p = 0; p < P && w[p].next; p++)
                 for (int l = lines_before(t, n); l < lines_before(t, n + t.n_run); l++)
                     _mm_prefetch((const char *)w[p].next + PANEL_LINE * l, _MM_HINT_T0);
-            add_run(t, P, R, false, w, 0, 0, n, act.a, act_stride, starts, isum);
+            add_run(t, P, R, NULL, 0, w, n, act.a, act_stride, starts, isum);
         }
     }
     for (int r = 0; r < R; r++) {
@@ -205,10 +211,12 @@ ALWAYS_INLINE_512 void bytes_tile(const struct k_type t, const int P, const rows
             w[p] = block_at(t, panel + (size_t)p * panel_bytes, k, b, bytes[p].scales, bytes[p].mins);
             w[p].groups = bytes[p].groups;
             w[p].next = w[p].unit + t.panel.unit_bytes + (b + 1 < k / 256 ? 0 : (size_t)(P - 1) * panel_bytes);
-            for (int h = 0; h < N_GROUPS / K_ROUND; h++)
+            for (int h = 0; h < K_N_ROUNDS; h++) {
+                const struct k_round round = t.round(w[p].unit, h);
+                uint8_t *const to = bytes[p].groups + PANEL_LINE * group_at(t, h, 0);
 #pragma GCC unroll 16
-                for (int n = 0; n < K_ROUND; n++)
-                    put_line(bytes[p].groups + PANEL_LINE * group_at(t, h, n), t.group(w[p].unit, h, n));
+                for (int n = 0; n < K_ROUND; n++) put_line(to + PANEL_LINE * group_at(t, 0, n), t.group(round, n));
+            }
         }
         for (size_t r = 0; b + 1 == k / 256 && r < n_rows; r++)
             for (int p = 0; p < P; p++) __builtin_prefetch(out + r * out_stride + PANEL_ROWS * p, 1, 2);
@@ -279,9 +287,9 @@ ALWAYS_INLINE_512 void matmul_k(const struct k_type t, const struct k_tiles *til
         (void)row_bytes;                                                                                             \
         matmul_k(kind, &tiles, panel_##type##_bytes(k), w, n_out, k, x, act_stride, n_rows, out, out_stride);        \
     }
-DEFINE_MATMUL_K(q2_k, K_TYPE(panel_q2_k, 16, 4, true, 0, true, false, q2_k_scales, q2_k_group))
-DEFINE_MATMUL_K(q3_k, K_TYPE(panel_q3_k, 16, 4, true, 4, false, true, q3_k_scales, q3_k_group))
-DEFINE_MATMUL_K(q4_k, K_TYPE(panel_q4_k, 32, 4, true, 0, true, false, q4_k_scales, q4_k_group))
-DEFINE_MATMUL_K(q5_k, K_TYPE(panel_q5_k, 32, 8, false, 0, true, false, q4_k_scales, q5_k_group))
-DEFINE_MATMUL_K(q6_k, K_TYPE(panel_q6_k, 16, 4, false, 32, false, true, q6_k_scales, q6_k_group))
-DEFINE_MATMUL_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_group))
+DEFINE_MATMUL_K(q2_k, K_TYPE(panel_q2_k, 16, 4, true, 0, true, false, q2_k_scales, q2_k_round, q2_k_group))
+DEFINE_MATMUL_K(q3_k, K_TYPE(panel_q3_k, 16, 4, true, 4, false, true, q3_k_scales, q3_k_round, q3_k_group))
+DEFINE_MATMUL_K(q4_k, K_TYPE(panel_q4_k, 32, 4, true, 0, true, false, q4_k_scales, q4_k_round, q4_k_group))
+DEFINE_MATMUL_K(q5_k, K_TYPE(panel_q5_k, 32, 8, false, 0, true, false, q4_k_scales, q5_k_round, q5_k_group))
+DEFINE_MATMUL_K(q6_k, K_TYPE(panel_q6_k, 16, 4, false, 32, false, true, q6_k_scales, q6_k_round, q6_k_group))
+DEFINE_MATMUL_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_round, iq4_xs_group))
