@@ -1,10 +1,10 @@
 // bench/synth_model.c - writes a GGUF model of any shape and type with random weights, for measuring: its text is noise.
 //
 //   synth_model OUT.gguf [--shape NAME] [--type TYPE] [--layers N] [--embd N] [--heads N] [--heads-kv N] [--head-dim N] [--ff N]
-//               [--vocab N] [--ctx N] [--own-head] [--seed N]
+//               [--experts N] [--experts-used N] [--vocab N] [--ctx N] [--own-head] [--seed N]
 //
-// --shape is one of the table below (default 1b = Llama-3.2-1B); what follows it changes single numbers. --type is what `runnel
-// quantize` takes (Q4_K_M mixes types as there), or one of the types that are only read: Q2_K, Q3_K, IQ4_XS, MXFP4. The same options
+// --shape is one of the table below (default 1b = Llama-3.2-1B); what follows it changes single numbers. With --experts each layer has so many
+// of --ff in place of its feed-forward part, and a row goes to --experts-used of them (2). --type is what `runnel quantize` takes (Q4_K_M mixes types as there), or one of the types that are only read: Q2_K, Q3_K, IQ4_XS, MXFP4. The same options
 // give the same bytes. Weights are random blocks with scales that make a matrix's outputs about as large as its inputs; norms are
 // ones. The vocabulary is a byte-level BPE of letter strings, with as many merges as tokens, which llama.cpp loads too.
 #include "base/hash.h"
@@ -25,6 +25,7 @@ struct shape {
     int32_t n_layer, n_embd, n_head, n_head_kv, head_dim, n_ff, n_vocab, n_ctx;
     bool own_head;
     float rope_theta;
+    int32_t n_expert, n_expert_used; // 0: no experts
 };
 static const struct shape shapes[] = {
     {"1b", 16, 2048, 32, 8, 64, 8192, 128256, 131072, false, 500000},
@@ -138,24 +139,29 @@ static rn_status write_ones(struct synth *s, size_t n) {
 
 // Tensors ----------------------------------------------------------------------------------------------------------------
 
+// n_out 0: a norm; n 0: one matrix.
+struct tensor_shape {
+    int32_t k, n_out, n;
+};
 // Visited twice: to put the records, then to write the data.
-typedef rn_status (*visit_fn)(struct synth *s, const char *name, enum tensor_type type, int32_t k, int32_t n_out);
+typedef rn_status (*visit_fn)(struct synth *s, const char *name, enum tensor_type type, struct tensor_shape h);
 
-static rn_status put_record(struct synth *s, const char *name, enum tensor_type type, int32_t k, int32_t n_out) {
-    const uint64_t ne[2] = {(uint64_t)k, (uint64_t)n_out};
-    gguf_put_record(s->w, name, type, n_out ? 2 : 1, ne);
+static rn_status put_record(struct synth *s, const char *name, enum tensor_type type, struct tensor_shape h) {
+    const uint64_t ne[3] = {(uint64_t)h.k, (uint64_t)h.n_out, (uint64_t)h.n};
+    gguf_put_record(s->w, name, type, h.n ? 3 : h.n_out ? 2 : 1, ne);
     return RN_OK;
 }
-static rn_status put_data(struct synth *s, const char *name, enum tensor_type type, int32_t k, int32_t n_out) {
+static rn_status put_data(struct synth *s, const char *name, enum tensor_type type, struct tensor_shape h) {
     (void)name;
     s->n_written++;
-    return n_out ? write_matrix(s, type, (size_t)k, (size_t)n_out) : write_ones(s, (size_t)k);
+    if (h.n_out == 0) return write_ones(s, (size_t)h.k);
+    return write_matrix(s, type, (size_t)h.k, (size_t)h.n_out * (size_t)(h.n ? h.n : 1));
 }
 
 static enum tensor_type type_of(const struct synth *s, const char *name, int32_t layer, int32_t k) {
     const struct shape *const h = &s->shape;
     const struct model_facts model = {
-        .n_layer = h->n_layer, .n_gqa = h->n_head / h->n_head_kv, .n_v = h->n_layer, .is_tied = !h->own_head};
+        .n_layer = h->n_layer, .n_gqa = h->n_head / h->n_head_kv, .n_v = h->n_layer, .n_expert = h->n_expert, .is_tied = !h->own_head};
     const struct matrix_facts matrix = {matrix_part(name), layer, (uint64_t)k};
     enum tensor_type type = s->mix ? mix_type(s->mix, &model, &matrix) : s->type;
     while ((uint32_t)k % tensor_type_info(type)->block_len) type = mix_fallback(type);
@@ -165,18 +171,30 @@ static enum tensor_type type_of(const struct synth *s, const char *name, int32_t
 static rn_status visit_layer(struct synth *s, visit_fn visit, int32_t layer) {
     const struct shape *const h = &s->shape;
     const int32_t n_q = h->n_head * h->head_dim, n_kv = h->n_head_kv * h->head_dim;
+    const int32_t n = h->n_expert, dense = n ? -1 : 0;
     const struct {
         const char *name;
-        int32_t k, n_out; // n_out 0: a norm
-    } rows[] = {{"attn_norm", h->n_embd, 0},      {"attn_q", h->n_embd, n_q},      {"attn_k", h->n_embd, n_kv},
-                {"attn_v", h->n_embd, n_kv},      {"attn_output", n_q, h->n_embd}, {"ffn_norm", h->n_embd, 0},
-                {"ffn_gate", h->n_embd, h->n_ff}, {"ffn_up", h->n_embd, h->n_ff},  {"ffn_down", h->n_ff, h->n_embd}};
+        struct tensor_shape shape; // n -1: the model has it not
+        bool is_plain;
+    } rows[] = {{"attn_norm", {h->n_embd}, true},
+                {"attn_q", {h->n_embd, n_q}},
+                {"attn_k", {h->n_embd, n_kv}},
+                {"attn_v", {h->n_embd, n_kv}},
+                {"attn_output", {n_q, h->n_embd}},
+                {"ffn_norm", {h->n_embd}, true},
+                {"ffn_gate", {h->n_embd, h->n_ff, dense}},
+                {"ffn_up", {h->n_embd, h->n_ff, dense}},
+                {"ffn_down", {h->n_ff, h->n_embd, dense}},
+                {"ffn_gate_inp", {h->n_embd, n, n ? 0 : -1}, true},
+                {"ffn_gate_exps", {h->n_embd, h->n_ff, n ? n : -1}},
+                {"ffn_up_exps", {h->n_embd, h->n_ff, n ? n : -1}},
+                {"ffn_down_exps", {h->n_ff, h->n_embd, n ? n : -1}}};
     rn_status st = RN_OK;
     for (size_t i = 0; st == RN_OK && i < COUNT(rows); i++) {
         char name[64];
+        if (rows[i].shape.n < 0) continue;
         snprintf(name, sizeof name, "blk.%d.%s.weight", layer, rows[i].name);
-        st =
-            visit(s, name, rows[i].n_out ? type_of(s, name, layer, rows[i].k) : TENSOR_F32, rows[i].k, rows[i].n_out);
+        st = visit(s, name, rows[i].is_plain ? TENSOR_F32 : type_of(s, name, layer, rows[i].shape.k), rows[i].shape);
     }
     return st;
 }
@@ -184,10 +202,10 @@ static rn_status visit_layer(struct synth *s, visit_fn visit, int32_t layer) {
 static rn_status visit_tensors(struct synth *s, visit_fn visit) {
     static const char embd[] = "token_embd.weight", head[] = "output.weight";
     const struct shape *const h = &s->shape;
-    rn_status st = visit(s, embd, type_of(s, embd, -1, h->n_embd), h->n_embd, h->n_vocab);
+    rn_status st = visit(s, embd, type_of(s, embd, -1, h->n_embd), (struct tensor_shape){h->n_embd, h->n_vocab});
     for (int32_t i = 0; st == RN_OK && i < h->n_layer; i++) st = visit_layer(s, visit, i);
-    if (st == RN_OK) st = visit(s, "output_norm.weight", TENSOR_F32, h->n_embd, 0);
-    if (st == RN_OK && h->own_head) st = visit(s, head, type_of(s, head, -1, h->n_embd), h->n_embd, h->n_vocab);
+    if (st == RN_OK) st = visit(s, "output_norm.weight", TENSOR_F32, (struct tensor_shape){h->n_embd});
+    if (st == RN_OK && h->own_head) st = visit(s, head, type_of(s, head, -1, h->n_embd), (struct tensor_shape){h->n_embd, h->n_vocab});
     return st;
 }
 
@@ -291,13 +309,14 @@ static void put_hparams(struct synth *s) {
                 {"llama.embedding_length", h->n_embd},       {"llama.feed_forward_length", h->n_ff},
                 {"llama.attention.head_count", h->n_head},   {"llama.attention.head_count_kv", h->n_head_kv},
                 {"llama.attention.key_length", h->head_dim}, {"llama.attention.value_length", h->head_dim},
-                {"llama.rope.dimension_count", h->head_dim}, {"llama.vocab_size", h->n_vocab}};
+                {"llama.rope.dimension_count", h->head_dim}, {"llama.vocab_size", h->n_vocab},
+                {"llama.expert_count", h->n_expert},         {"llama.expert_used_count", h->n_expert_used}};
     char name[64];
     const int n = snprintf(name, sizeof name, "synthetic %s %s", h->name,
                            s->mix ? s->mix->name : tensor_type_info(s->type)->name);
     gguf_put_string(s->w, "general.architecture", (struct vocab_str){"llama", 5});
     gguf_put_string(s->w, "general.name", (struct vocab_str){name, (uint32_t)n});
-    for (size_t i = 0; i < COUNT(rows); i++) gguf_put_u32(s->w, rows[i].key, (uint32_t)rows[i].v);
+    for (size_t i = 0; i < COUNT(rows) - (h->n_expert ? 0 : 2); i++) gguf_put_u32(s->w, rows[i].key, (uint32_t)rows[i].v);
     gguf_put_f32(s->w, "llama.rope.freq_base", h->rope_theta);
     gguf_put_f32(s->w, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
     if (s->mix) gguf_put_u32(s->w, "general.file_type", s->mix->file_type);
@@ -330,6 +349,8 @@ static const struct {
     {"--heads-kv", offsetof(struct shape, n_head_kv), 1, 1024},
     {"--head-dim", offsetof(struct shape, head_dim), 2, 4096},
     {"--ff", offsetof(struct shape, n_ff), 2, 1 << 20},
+    {"--experts", offsetof(struct shape, n_expert), 1, 1024},
+    {"--experts-used", offsetof(struct shape, n_expert_used), 1, 1024},
     {"--vocab", offsetof(struct shape, n_vocab), N_BYTES + 1 + N_CONTROL, 1 << 24},
     {"--ctx", offsetof(struct shape, n_ctx), 1, 1 << 24},
 };
@@ -337,7 +358,8 @@ static const struct {
 static int usage(void) {
     fputs(
         "usage: synth_model OUT.gguf [--shape 1b|3b|8b|135m|mid|tiny] [--type TYPE] [--layers N] [--embd N] [--heads N]\n"
-        "                   [--heads-kv N] [--head-dim N] [--ff N] [--vocab N] [--ctx N] [--own-head] [--seed N]\n",
+        "                   [--heads-kv N] [--head-dim N] [--ff N] [--experts N] [--experts-used N] [--vocab N] [--ctx N]\n"
+        "                   [--own-head] [--seed N]\n",
         stderr);
     return 2;
 }
@@ -374,7 +396,9 @@ static bool check_shape(const struct synth *s) {
     const bool heads_ok = h->n_head % h->n_head_kv == 0, dim_ok = h->head_dim % 2 == 0;
     if (!heads_ok) fprintf(stderr, "synth_model: --heads: %d is no multiple of %d\n", h->n_head, h->n_head_kv);
     if (!dim_ok) fprintf(stderr, "synth_model: --head-dim: %d is odd\n", h->head_dim);
-    return heads_ok && dim_ok;
+    const bool used_ok = h->n_expert_used <= h->n_expert;
+    if (!used_ok) fprintf(stderr, "synth_model: --experts-used: %d of %d\n", h->n_expert_used, h->n_expert);
+    return heads_ok && dim_ok && used_ok;
 }
 
 int main(int argc, char **argv) {
@@ -392,6 +416,7 @@ int main(int argc, char **argv) {
         }
         i++;
     }
+    if (s.shape.n_expert && !s.shape.n_expert_used) s.shape.n_expert_used = s.shape.n_expert < 2 ? 1 : 2;
     if (!check_shape(&s)) return 2;
     if (write_model(&s) == RN_OK) return 0;
     fprintf(stderr, "synth_model: %s\n", s.err.text);

@@ -139,19 +139,26 @@ typedef bool (*rn_compare_fn)(void *user, size_t i, const float *logits, const f
 RN_API rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const int32_t *ids, size_t n_ids,
                             rn_compare_fn on_row, void *user, rn_error *err);
 
+/** What a matrix is multiplied with: valid during the call. */
+typedef struct rn_input {
+    int32_t matrix;             /**< its number, the same in every call on this engine */
+    const char *name;           /**< its tensor's: "blk.0.attn_q.weight" */
+    int32_t expert, n_experts;  /**< of a tensor with a matrix for each expert; 0 of 1: one for all rows */
+    const float *x;             /**< the row [k] */
+    size_t k;
+} rn_input;
 /**
  * Evaluate a text and look at what the model's matrices are multiplied with.
  *
  * The text is a sequence of its own; other streams wait meanwhile. The matrix of the head is left out.
  *
- * @param on_input called for each matrix and row: number and name of the matrix (the same in every call on this engine), the row it
- *                 is multiplied with [k]. Matrices come in the model's order for each batch of rows, rows in order, all from one
- *                 thread: sums over them do not depend on the number of threads. Runs on an engine's thread: do not call back.
- *                 true aborts (RN_E_CANCELLED).
+ * @param on_input called for each matrix and row, and for each expert that the row goes to. Matrices come in the model's order for
+ *                 each batch of rows, rows in order, all from one thread: sums over them do not depend on the number of threads.
+ *                 Runs on an engine's thread: do not call back. true aborts (RN_E_CANCELLED).
  * @return RN_OK; RN_E_ARG (an id outside the vocabulary, none at all); RN_E_LIMIT (longer than the context; no room beside what
  *         streams and sessions hold); RN_E_IO (the model's file shrank); RN_E_CANCELLED.
  */
-typedef bool (*rn_input_fn)(void *user, int32_t matrix, const char *name, const float *x, size_t k);
+typedef bool (*rn_input_fn)(void *user, const rn_input *input);
 RN_API rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_input_fn on_input,
                             void *user, rn_error *err);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROGRAM_MAX_BUFFERS 32
+#define PROGRAM_MAX_BUFFERS 64
 #define PROGRAM_MAX_GROUPS  4
 #define PROGRAM_MAX_ROPES   2
 #define PROGRAM_MAX_KINDS   4 // of attention

@@ -142,9 +142,9 @@ const struct imatrix_entry *imatrix_find(const struct imatrix *m, const char *na
 static void put_records(gguf_writer *w, const struct imatrix_sum *s) {
     char name[2 * GGUF_MAX_TENSOR_NAME_BYTES]; // one too long is refused by the writer
     snprintf(name, sizeof name, "%s%s", s->name, sums_end);
-    gguf_put_record(w, name, TENSOR_F32, 2, (uint64_t[]){s->k, 1});
+    gguf_put_record(w, name, TENSOR_F32, 2, (uint64_t[]){s->k, s->n});
     snprintf(name, sizeof name, "%s%s", s->name, counts_end);
-    gguf_put_record(w, name, TENSOR_F32, 2, (uint64_t[]){1, 1});
+    gguf_put_record(w, name, TENSOR_F32, 2, (uint64_t[]){1, s->n});
 }
 
 static rn_status write_number(gguf_writer *w, float v, rn_error *err) {
@@ -155,13 +155,15 @@ static rn_status write_number(gguf_writer *w, float v, rn_error *err) {
 
 static rn_status write_sums(gguf_writer *w, const struct imatrix_sum *s, rn_error *err) {
     rn_status st = RN_OK;
-    for (size_t i = 0; st == RN_OK && i < s->k; i++) {
-        if (s->sum2[i] / (double)s->n_rows > (double)IMATRIX_MAX_MEAN || !isfinite((float)s->sum2[i]))
+    for (size_t i = 0; st == RN_OK && i < s->n * s->k; i++) {
+        const uint64_t n_rows = s->n_rows[i / s->k]; // 0: the sum is 0, and stands for no knowledge
+        if (s->sum2[i] > (double)IMATRIX_MAX_MEAN * (double)n_rows || !isfinite((float)s->sum2[i]))
             return fail(err, RN_E_FORMAT, "imatrix: the squared inputs of %s are %g in the mean, limit %g", s->name,
-                        s->sum2[i] / (double)s->n_rows, (double)IMATRIX_MAX_MEAN);
+                        s->sum2[i] / (double)n_rows, (double)IMATRIX_MAX_MEAN);
         st = write_number(w, (float)s->sum2[i], err);
     }
-    return st == RN_OK ? write_number(w, (float)s->n_rows, err) : st;
+    for (size_t i = 0; st == RN_OK && i < s->n; i++) st = write_number(w, (float)s->n_rows[i], err);
+    return st;
 }
 
 rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums,

@@ -35,12 +35,13 @@ rn_status imatrix_read(struct imatrix *m, const uint8_t *data, size_t n, rn_erro
 void imatrix_free(struct imatrix *m);
 const struct imatrix_entry *imatrix_find(const struct imatrix *m, const char *name); // NULL: none
 
-// What was summed for one matrix.
+// What was summed for one tensor.
 struct imatrix_sum {
     const char *name; // NULL: of no use here
     size_t k;
-    double *sum2; // [k]
-    uint64_t n_rows;
+    size_t n;         // matrices in the tensor: experts, or 1
+    double *sum2;     // [n][k]
+    uint64_t *n_rows; // [n]
 };
 struct imatrix_origin {
     const char *dataset; // NULL: none

@@ -17,8 +17,8 @@ struct measure {
 };
 
 // The sums of a matrix; new ones begin at 0. Matrices come in order, but not all of them are multiplied.
-static struct imatrix_sum *sum_of(struct measure *m, int32_t matrix, const char *name, size_t k) {
-    const size_t i = (size_t)matrix;
+static struct imatrix_sum *sum_of(struct measure *m, const rn_input *in) {
+    const size_t i = (size_t)in->matrix, n = (size_t)in->n_experts;
     if (i >= m->room) {
         const size_t room = 2 * (i + 1);
         struct imatrix_sum *more = mem_realloc(m->sums, room * sizeof *more);
@@ -29,28 +29,35 @@ static struct imatrix_sum *sum_of(struct measure *m, int32_t matrix, const char 
     }
     struct imatrix_sum *s = &m->sums[i];
     if (s->name) return s;
-    if (!(s->sum2 = mem_calloc(k, sizeof *s->sum2))) return NULL;
-    s->name = name;
-    s->k = k;
+    s->sum2 = mem_calloc(n * in->k, sizeof *s->sum2);
+    s->n_rows = mem_calloc(n, sizeof *s->n_rows);
     if (i >= m->n_sums) m->n_sums = i + 1;
+    if (!s->sum2 || !s->n_rows) return NULL;
+    s->name = in->name;
+    s->k = in->k;
+    s->n = n;
     return s;
 }
 
-static bool take_input(void *user, int32_t matrix, const char *name, const float *x, size_t k) {
+static bool take_input(void *user, const rn_input *in) {
     struct measure *m = user;
-    struct imatrix_sum *s = sum_of(m, matrix, name, k);
+    struct imatrix_sum *s = sum_of(m, in);
     m->no_memory = !s;
     if (!s) return true;
-    for (size_t i = 0; i < k; i++) {
-        if (!isfinite(x[i])) m->bad = name;
-        s->sum2[i] += (double)x[i] * (double)x[i];
+    double *const sum2 = s->sum2 + (size_t)in->expert * in->k;
+    for (size_t i = 0; i < in->k; i++) {
+        if (!isfinite(in->x[i])) m->bad = in->name;
+        sum2[i] += (double)in->x[i] * (double)in->x[i];
     }
-    s->n_rows++;
+    s->n_rows[in->expert]++;
     return m->bad != NULL;
 }
 
 static void measure_free(struct measure *m) {
-    for (size_t i = 0; i < m->n_sums; i++) mem_free(m->sums[i].sum2);
+    for (size_t i = 0; i < m->n_sums; i++) {
+        mem_free(m->sums[i].sum2);
+        mem_free(m->sums[i].n_rows);
+    }
     mem_free(m->sums);
 }
 

@@ -12,11 +12,18 @@ struct observe_call {
     rn_error err;
 };
 
+// A tensor that holds several matrices (queries, keys and values) is told of once: they are multiplied with the same rows.
+static bool is_further_part(const struct program *p, int32_t matrix) {
+    return matrix > 0 && p->matrices[matrix].name == p->matrices[matrix - 1].name;
+}
+
 // On thread 0 of the pool, which is the step thread.
-static void take_row(void *user, int32_t matrix, const float *x, size_t k) {
+static void take_row(void *user, int32_t matrix, int32_t slice, const float *x, size_t k) {
     struct observe_call *c = user;
     const struct program *p = model_program(c->lane->program);
-    if (!c->stopped) c->stopped = c->on_input(c->user, matrix, p->matrices[matrix].name, x, k);
+    const struct matrix *m = &p->matrices[matrix];
+    const rn_input in = {.matrix = matrix, .name = m->name, .expert = slice, .n_experts = (int32_t)m->n_slices, .x = x, .k = k};
+    if (!c->stopped && !is_further_part(p, matrix)) c->stopped = c->on_input(c->user, &in);
 }
 
 static rn_status evaluate(struct observe_call *c, int32_t seq) {

@@ -15,6 +15,12 @@
     X("qwen3", qwen3)                                                                                                 \
     X("phi3", phi3)                                                                                                   \
     X("glm4", glm4)                                                                                                   \
+    X("granitemoe", granitemoe)                                                           /* arch_experts.c */        \
+    X("qwen2moe", qwen2moe)                                                                                           \
+    X("qwen3moe", qwen3moe)                                                                                           \
+    X("olmoe", olmoe)                                                                                                 \
+    X("gpt-oss", gpt_oss)                                                                                             \
+    X("glm4moe", glm4moe)                                                                                             \
     X("gemma", gemma)                                                                     /* arch_gemma.c */          \
     X("gemma2", gemma2)                                                                                               \
     X("gemma3", gemma3)                                                                                               \

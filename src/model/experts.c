@@ -5,20 +5,6 @@
 // Of all parts of a row: widths of rows are counted in 32 bits, and batches of hundreds of them are held.
 #define MOST_PARTS_WIDTH ((size_t)1 << 24)
 
-static rn_status check_groups(const struct model *m, const struct routing *t, rn_error *err) {
-    const char *path = package_path(m->pkg);
-    if (t->n_group < 1 || t->n_group > t->n_expert || t->n_expert % t->n_group != 0)
-        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " groups of %" PRId32 " experts: must divide them", path,
-                    t->n_group, t->n_expert);
-    if (t->n_group_used < 1 || t->n_group_used > t->n_group)
-        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " groups of experts used", path, t->n_group_used,
-                    t->n_group);
-    if ((int64_t)t->n_group_used * (t->n_expert / t->n_group) < t->n_used)
-        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " experts used, where %" PRId32 " groups hold %" PRId32, path,
-                    t->n_used, t->n_group_used, t->n_group_used * (t->n_expert / t->n_group));
-    return RN_OK;
-}
-
 // Groups count by their two best where a bias takes part in the choice (DeepSeek-V3, 2412.19437), else by the best one (DeepSeek-V2,
 // 2405.04434).
 static int32_t group_best(const struct model *m, const struct routing *t) {
@@ -43,8 +29,6 @@ rn_status model_experts(struct model *m, rn_error *err) {
         .is_normalized = h->expert_weights_norm,
         .scale = h->expert_weights_scale != 0 ? h->expert_weights_scale : 1,
     };
-    const rn_status st = check_groups(m, t, err);
-    if (st != RN_OK) return st;
     t->group_best = group_best(m, t);
     const size_t ff = model_dims(m, -1)[DIM_PARTS_FF], embd = model_dims(m, -1)[DIM_PARTS_EMBD];
     if (ff <= MOST_PARTS_WIDTH && embd <= MOST_PARTS_WIDTH) return RN_OK;

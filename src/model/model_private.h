@@ -46,7 +46,7 @@ rn_status model_no_memory(const struct model *m, rn_error *err);
 // Binds every tensor of the package to its role, shapes checked. dims are there already.
 rn_status model_bind(struct model *m, rn_error *err);
 
-// Fills the program's routing. RN_E_FORMAT, RN_E_LIMIT: groups that experts cannot be chosen from, rows that are too wide.
+// Fills the program's routing. RN_E_LIMIT: rows that are too wide.
 rn_status model_experts(struct model *m, rn_error *err);
 // Fills the program's rotary tables. RN_E_FORMAT: factors that are out of their range.
 rn_status model_ropes(struct model *m, rn_error *err);

@@ -59,15 +59,15 @@ struct shown {
     float first[4096];
     double sum;
 };
-static bool take(void *user, int32_t matrix, const char *name, const float *x, size_t k) {
+static bool take(void *user, const rn_input *in) {
     struct shown *s = user;
     if (s->n_calls < 4096) {
-        s->matrix[s->n_calls] = matrix;
-        s->name[s->n_calls] = name;
-        s->k[s->n_calls] = k;
-        s->first[s->n_calls] = x[0];
+        s->matrix[s->n_calls] = in->matrix;
+        s->name[s->n_calls] = in->name;
+        s->k[s->n_calls] = in->k;
+        s->first[s->n_calls] = in->x[0];
     }
-    for (size_t i = 0; i < k; i++) s->sum += (double)x[i] * (double)x[i];
+    for (size_t i = 0; i < in->k; i++) s->sum += (double)in->x[i] * (double)in->x[i];
     return ++s->n_calls == s->stop_after;
 }
 

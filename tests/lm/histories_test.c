@@ -15,10 +15,12 @@ static const struct kind {
     enum tensor_type type;
     enum kv_codec codec;
     int n_threads;
+    const char *experts; // NULL: none
 } kinds[] = {
     {"Q8_0 weights, f16 keys and values", TENSOR_Q8_0, KV_F16, 2},
     {"F32 weights, f32 keys and values", TENSOR_F32, KV_F32, 1},
     {"Q4_1 weights, q8 keys and values", TENSOR_Q4_1, KV_Q8, 3},
+    {"experts of Q8_0 weights", TENSOR_Q8_0, KV_F16, 2, "glm4moe"},
 };
 #define FOR_EACH_KIND(k) for (const struct kind *k = kinds; k < kinds + sizeof kinds / sizeof *kinds; k++)
 
@@ -28,15 +30,16 @@ struct pair {
     float *got, *want; // [MOST][N_VOCAB]
 };
 
-static struct tiny_model small_model(enum tensor_type type) {
+static struct tiny_model small_model(const struct kind *k) {
     struct tiny_model m = tiny_model_default();
     m.n_embd = 96, m.n_head = 4, m.n_head_kv = 2, m.n_ff = 96; // heads of 24: Q8 keys end in a short group
-    m.n_vocab = N_VOCAB, m.vocab = TINY_NO_VOCAB, m.type = type;
+    m.n_vocab = N_VOCAB, m.vocab = TINY_NO_VOCAB, m.type = k->type;
+    if (k->experts) tiny_model_add_experts(&m, k->experts);
     return m;
 }
 
 static bool pair_open(struct pair *p, const struct kind *k, int32_t n_pages) {
-    const struct tiny_model m = small_model(k->type);
+    const struct tiny_model m = small_model(k);
     struct rig_options o = rig_defaults();
     *p = (struct pair){.got = new_floats(MOST * N_VOCAB), .want = new_floats(MOST * N_VOCAB)};
     o.codec = k->codec;
@@ -323,7 +326,7 @@ TEST(evictions_do_not_change_what_is_evaluated_after_them) {
 // A token whose embedding is NaN: its keys and values are NaN, and so is all that follows it in its sequence.
 enum { NAN_TOKEN = 7 };
 static bool open_with_nan(struct rig *r, const struct kind *k, int32_t n_pages) {
-    const struct tiny_model m = small_model(TENSOR_F32);
+    const struct tiny_model m = small_model(&(struct kind){.type = TENSOR_F32});
     struct rig_options o = rig_defaults();
     size_t n;
     uint8_t *bytes = tiny_model_bytes(&m, &n);

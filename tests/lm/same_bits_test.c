@@ -116,19 +116,23 @@ static bool evaluate(const struct tiny_model *m, enum kv_codec codec, const stru
     return ok;
 }
 
-static void check_ways(const struct shape *s, enum tensor_type type, enum kv_codec codec) {
+static void check_model(const struct tiny_model *m, const char *why, enum kv_codec codec) {
     static float want[N_FLOATS], got[N_FLOATS];
-    const struct tiny_model m = model_of(s, type);
     int32_t tokens[N];
     random_tokens(tokens, N, N_VOCAB, 3);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const size_t first = (size_t)ways[i].first_row * N_VOCAB;
         memset(got, 0, sizeof got);
-        if (!evaluate(&m, codec, &ways[i], tokens, i ? got : want)) return;
-        check_note("%s, keys and values %s, %s: %s", tensor_type_info(type)->name,
-                   kernel_set_get(CPU_REF)->kv[codec].name, s->why, ways[i].name);
+        if (!evaluate(m, codec, &ways[i], tokens, i ? got : want)) return;
+        check_note("%s, keys and values %s, %s: %s", tensor_type_info(m->type)->name,
+                   kernel_set_get(CPU_REF)->kv[codec].name, why, ways[i].name);
         if (i) CHECK_MEM(got + first, want + first, (N_FLOATS - first) * sizeof *want);
     }
+}
+
+static void check_ways(const struct shape *s, enum tensor_type type, enum kv_codec codec) {
+    const struct tiny_model m = model_of(s, type);
+    check_model(&m, s->why, codec);
 }
 
 // All codecs; the types in turn with one and the other shape, so that each shape meets each codec with three types.
@@ -160,6 +164,22 @@ TEST(a_q4_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q4_K); }
 TEST(a_q5_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q5_K); }
 TEST(a_q6_k_model_gives_the_same_bits_every_way) { check_weights(TENSOR_Q6_K); }
 TEST(an_iq4_xs_model_gives_the_same_bits_every_way) { check_weights(TENSOR_IQ4_XS); }
+
+// Experts: with weights whose products have ways of their own for many rows, by panels and by file rows.
+static void check_experts(const char *arch) {
+    static const enum tensor_type types[] = {TENSOR_F32, TENSOR_BF16, TENSOR_Q4_0, TENSOR_Q4_K, TENSOR_Q6_K};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const struct shape wide = {arch, 256, 4, 2, 256, false, false, true}, narrow = {arch, 96, 4, 2, 96};
+        struct tiny_model m = model_of(tensor_type_info(types[i])->block_len == 256 ? &wide : &narrow, types[i]);
+        tiny_model_add_experts(&m, arch);
+        check_model(&m, arch, i % 2 ? KV_F16 : KV_F32);
+    }
+}
+
+TEST(a_model_with_experts_gives_the_same_bits_every_way) { check_experts("llama"); }
+TEST(a_model_with_a_shared_expert_and_a_dense_layer_gives_the_same_bits_every_way) { check_experts("qwen2moe"); }
+TEST(a_model_with_biases_of_experts_gives_the_same_bits_every_way) { check_experts("gpt-oss"); }
+TEST(a_model_with_groups_of_experts_gives_the_same_bits_every_way) { check_experts("glm4moe"); }
 
 TEST(the_best_set_of_this_machine_is_above_the_reference) { // what "best set" stood for in the tests above
     if (cpu_set_detect(CPU_N_SETS) == CPU_REF) test_skip("no set above the reference: it was compared with itself");

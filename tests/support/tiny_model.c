@@ -28,17 +28,69 @@ struct tiny_model tiny_model_four_layers(enum tensor_type type) {
     return m;
 }
 
+void tiny_model_add_experts(struct tiny_model *m, const char *arch) {
+    const int n_ff = m->n_ff;
+    m->n_layer = 4;
+    m->arch = arch;
+    m->experts = (struct tiny_experts){.n = 6, .n_used = 3, .n_ff = n_ff};
+    if (strcmp(arch, "qwen2moe") == 0) {
+        m->experts.n_dense = m->experts.n_shared = 1, m->experts.n_ff_shared = 2 * n_ff;
+        m->experts.shared_gate = true;
+    } else if (strcmp(arch, "gpt-oss") == 0) {
+        m->experts.biases = m->biases = m->sinks = true;
+        m->ffn_norm = "post_attention_norm";
+        m->n_swa = 32;
+    } else if (strcmp(arch, "glm4moe") == 0) {
+        m->experts.n_dense = m->experts.n_shared = 1, m->experts.n_ff_shared = n_ff;
+        m->experts.n_group = 3, m->experts.n_group_used = 2;
+        m->experts.choice_bias = m->experts.is_sigmoid = true;
+        m->ffn_norm = "post_attention_norm";
+    }
+}
+
+static const char *arch_of(const struct tiny_model *m) { return m->arch ? m->arch : "llama"; }
+
+// A key of the architecture's; what is 0 is left out.
+static void put_int(const struct tiny_model *m, struct gguf_builder *b, const char *name, int v) {
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", arch_of(m), name);
+    if (v) gb_u32(b, key, (uint32_t)v);
+}
+static void put_float(const struct tiny_model *m, struct gguf_builder *b, const char *name, float v) {
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", arch_of(m), name);
+    gb_f32(b, key, v);
+}
+
+static void put_expert_hparams(const struct tiny_model *m, struct gguf_builder *b) {
+    const struct tiny_experts *e = &m->experts;
+    char key[96];
+    put_int(m, b, "expert_count", e->n);
+    put_int(m, b, "expert_used_count", e->n_used);
+    put_int(m, b, "expert_feed_forward_length", e->n_ff);
+    put_int(m, b, "expert_shared_count", e->n_shared);
+    put_int(m, b, "expert_shared_feed_forward_length", e->n_ff_shared);
+    put_int(m, b, "expert_group_count", e->n_group);
+    put_int(m, b, "expert_group_used_count", e->n_group_used);
+    put_int(m, b, "leading_dense_block_count", e->n_dense);
+    put_int(m, b, "expert_gating_func", e->is_sigmoid ? 2 : 0);
+    snprintf(key, sizeof key, "%s.expert_weights_norm", arch_of(m));
+    if (e->is_sigmoid) gb_bool(b, key, true);
+}
+
 static void put_hparams(const struct tiny_model *m, struct gguf_builder *b) {
-    gb_str(b, "general.architecture", "llama");
+    gb_str(b, "general.architecture", arch_of(m));
     gb_str(b, "general.name", "tiny");
-    gb_u32(b, "llama.block_count", (uint32_t)m->n_layer);
-    gb_u32(b, "llama.context_length", (uint32_t)m->n_ctx);
-    gb_u32(b, "llama.embedding_length", (uint32_t)m->n_embd);
-    gb_u32(b, "llama.feed_forward_length", (uint32_t)m->n_ff);
-    gb_u32(b, "llama.attention.head_count", (uint32_t)m->n_head);
-    gb_u32(b, "llama.attention.head_count_kv", (uint32_t)m->n_head_kv);
-    gb_f32(b, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
-    gb_f32(b, "llama.rope.freq_base", 10000.0f);
+    put_int(m, b, "block_count", m->n_layer);
+    put_int(m, b, "context_length", m->n_ctx);
+    put_int(m, b, "embedding_length", m->n_embd);
+    put_int(m, b, "feed_forward_length", m->n_ff);
+    put_int(m, b, "attention.head_count", m->n_head);
+    put_int(m, b, "attention.head_count_kv", m->n_head_kv);
+    put_float(m, b, "attention.layer_norm_rms_epsilon", 1e-5f);
+    put_float(m, b, "rope.freq_base", 10000.0f);
+    put_int(m, b, "attention.sliding_window", m->n_swa);
+    if (m->experts.n) put_expert_hparams(m, b);
 }
 
 // Random numbers: the tensor's number is the stream, the element's the position.
@@ -48,10 +100,11 @@ struct drawer {
     uint32_t n_drawn;
 };
 
-static void put_random(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_rows,
-                       float mean, float spread) {
+// n_slices of n_rows of n_in; 0: not so many dimensions.
+static void put_slices(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_out,
+                       uint64_t n_slices, float mean, float spread) {
     const struct tensor_type_info *info = tensor_type_info(type);
-    const uint64_t dims[2] = {n_in, n_rows};
+    const uint64_t dims[3] = {n_in, n_out, n_slices}, n_rows = (n_out ? n_out : 1) * (n_slices ? n_slices : 1);
     size_t row_bytes;
     if (!tensor_row_bytes(type, n_in, &row_bytes)) abort(); // a block type, and n_in no multiple of its block
     float *row = malloc(n_in * sizeof *row);
@@ -68,9 +121,14 @@ static void put_random(struct drawer *d, const char *name, enum tensor_type type
             any_blocks(type, spread * 0.577f, hash_u64(d->n_drawn, r), data + r * row_bytes, n_in / info->block_len);
     }
     d->n_drawn++;
-    gb_tensor(d->b, name, info->gguf_id, n_rows > 1 ? 2 : 1, dims, data, row_bytes * n_rows);
+    gb_tensor(d->b, name, info->gguf_id, n_slices ? 3 : n_out > 1 ? 2 : 1, dims, data, row_bytes * n_rows);
     free(row);
     free(data);
+}
+
+static void put_random(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_rows,
+                       float mean, float spread) {
+    put_slices(d, name, type, n_in, n_rows, 0, mean, spread);
 }
 
 static const char *layer_name(char name[64], int layer, const char *what, const char *suffix) {
@@ -85,6 +143,43 @@ static void put_matrix(struct drawer *d, int layer, const char *what, int n_in, 
     if (d->m->biases) put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, (uint64_t)n_out, 1, 0, 0.25f);
 }
 
+static void put_ffn(struct drawer *d, int layer, const char *suffix, int n_ff) {
+    char what[32];
+    const int n_embd = d->m->n_embd;
+    snprintf(what, sizeof what, "ffn_gate%s", suffix);
+    put_matrix(d, layer, what, n_embd, n_ff);
+    snprintf(what, sizeof what, "ffn_up%s", suffix);
+    put_matrix(d, layer, what, n_embd, n_ff);
+    snprintf(what, sizeof what, "ffn_down%s", suffix);
+    put_matrix(d, layer, what, n_ff, n_embd);
+}
+
+static void put_experts_matrix(struct drawer *d, int layer, const char *what, int n_in, int n_out) {
+    const uint64_t n = (uint64_t)d->m->experts.n, rows = (uint64_t)n_out;
+    char name[64];
+    put_slices(d, layer_name(name, layer, what, "weight"), d->m->type, (uint64_t)n_in, rows, n, 0,
+               sqrtf(3.0f / (float)n_in));
+    if (d->m->experts.biases)
+        put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, rows, n, 0, 0.25f);
+}
+
+static void put_experts(struct drawer *d, int layer) {
+    const struct tiny_model *m = d->m;
+    const struct tiny_experts *e = &m->experts;
+    const uint64_t n_embd = (uint64_t)m->n_embd, n = (uint64_t)e->n;
+    char name[64];
+    put_random(d, layer_name(name, layer, "ffn_gate_inp", "weight"), TENSOR_F32, n_embd, n, 0,
+               3 * sqrtf(3.0f / (float)m->n_embd)); // so that experts differ in weight
+    if (e->biases) put_random(d, layer_name(name, layer, "ffn_gate_inp", "bias"), TENSOR_F32, n, 1, 0, 0.25f);
+    if (e->choice_bias) put_random(d, layer_name(name, layer, "exp_probs_b", "bias"), TENSOR_F32, n, 1, 0, 0.25f);
+    put_experts_matrix(d, layer, "ffn_gate_exps", m->n_embd, e->n_ff);
+    put_experts_matrix(d, layer, "ffn_up_exps", m->n_embd, e->n_ff);
+    put_experts_matrix(d, layer, "ffn_down_exps", e->n_ff, m->n_embd);
+    if (e->n_ff_shared) put_ffn(d, layer, "_shexp", e->n_ff_shared);
+    if (e->shared_gate)
+        put_random(d, layer_name(name, layer, "ffn_gate_inp_shexp", "weight"), TENSOR_F32, n_embd, 1, 0, 0.2f);
+}
+
 static void put_layer(struct drawer *d, int layer) {
     const struct tiny_model *m = d->m;
     const int n_kv = m->n_embd / m->n_head * m->n_head_kv;
@@ -94,10 +189,13 @@ static void put_layer(struct drawer *d, int layer) {
     put_matrix(d, layer, "attn_k", m->n_embd, n_kv);
     put_matrix(d, layer, "attn_v", m->n_embd, n_kv);
     put_matrix(d, layer, "attn_output", m->n_embd, m->n_embd);
-    put_random(d, layer_name(name, layer, "ffn_norm", "weight"), TENSOR_F32, (uint64_t)m->n_embd, 1, 1, 0.5f);
-    put_matrix(d, layer, "ffn_gate", m->n_embd, m->n_ff);
-    put_matrix(d, layer, "ffn_up", m->n_embd, m->n_ff);
-    put_matrix(d, layer, "ffn_down", m->n_ff, m->n_embd);
+    if (m->sinks) put_random(d, layer_name(name, layer, "attn_sinks", "weight"), TENSOR_F32, (uint64_t)m->n_head, 1, 0, 2);
+    put_random(d, layer_name(name, layer, m->ffn_norm ? m->ffn_norm : "ffn_norm", "weight"), TENSOR_F32,
+               (uint64_t)m->n_embd, 1, 1, 0.5f);
+    if (m->experts.n && layer >= m->experts.n_dense)
+        put_experts(d, layer);
+    else
+        put_ffn(d, layer, "", m->n_ff);
 }
 
 static void put_tensors(const struct tiny_model *m, struct gguf_builder *b) {

@@ -14,12 +14,24 @@ enum tiny_vocab {
 };
 enum { TINY_MIN_VOCAB = 259, TINY_BYTES_BOS = 256, TINY_BYTES_EOS = 257, TINY_BYTES_PAD = 258 };
 
+// Mixtures of experts: of every layer from n_dense on. n 0: none.
+struct tiny_experts {
+    int n, n_used, n_ff, n_dense;
+    int n_shared, n_ff_shared, n_group, n_group_used; // 0: none
+    bool shared_gate, choice_bias, biases, is_sigmoid;
+};
+
 struct tiny_model {
+    const char *arch; // NULL: "llama". Others whose tensors have its names, but for what stands here
     int n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx;
     enum tensor_type type; // of matrices; norms and biases are F32. Block types: n_embd, n_ff multiples of the block
     enum tiny_vocab vocab;
     bool rope_freqs; // a rope_freqs.weight tensor of factors 1..8
     bool biases;     // on every matrix of a layer
+    struct tiny_experts experts;
+    const char *ffn_norm; // NULL: "ffn_norm"
+    bool sinks;           // of attention
+    int n_swa;            // 0: no windows
     bool own_head;   // output.weight; else the embedding serves
     bool
         any_bytes; // matrices of a block type are made of any bytes, as those of types that are not written always are
@@ -30,6 +42,9 @@ struct tiny_model {
 struct tiny_model tiny_model_default(void);
 // 4 layers of 256, 4 heads over 2, n_ff 512, a head of its own: every type fits.
 struct tiny_model tiny_model_four_layers(enum tensor_type type);
+// Makes m one of four layers with 6 experts, named as the architecture has it: "llama" (3 used), "qwen2moe" (a dense layer, a shared
+// expert with a gate), "gpt-oss" (biases, sinks, windows) or "glm4moe" (3 groups of which 2 are used, a shared expert, a dense layer).
+void tiny_model_add_experts(struct tiny_model *m, const char *arch);
 void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b); // pairs and tensors into an open builder
 uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes);    // free() it
 bool tiny_model_write(const struct tiny_model *m, const char *path);

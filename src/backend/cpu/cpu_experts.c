@@ -48,7 +48,7 @@ static struct pairs sort_pairs(const struct op_run *x, void *memory) {
 void cpu_op_spread(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     const struct pairs p = sort_pairs(x, cpu_scratch(x->b, x->i_thread));
-    const size_t n = (size_t)(o->width / o->n_part);
+    const size_t n = x->b->p->width[o->src];
     for (size_t r = begin; r < end; r++)
         for (size_t i = 0; i < p.n_used; i++) {
             float *const part = run_dst(x, 0) + p.place[r * p.n_used + i] * (size_t)o->stride;
@@ -60,12 +60,12 @@ void cpu_op_spread(const struct op_run *x, size_t begin, size_t end) {
 void cpu_op_experts_sum(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     const struct pairs p = sort_pairs(x, cpu_scratch(x->b, x->i_thread));
-    const size_t n = (size_t)o->width;
+    const size_t n = (size_t)o->width, part_stride = x->b->stride[o->src] / p.n_used;
     for (size_t r = begin; r < end; r++) {
         float *const out = run_dst(x, r);
         memset(out, 0, n * sizeof *out);
         for (size_t i = 0; i < p.n_used; i++) {
-            const float *part = run_src(x, 0) + p.place[r * p.n_used + i] * (size_t)o->stride;
+            const float *part = run_src(x, 0) + p.place[r * p.n_used + i] * part_stride;
             x->b->k->add_scaled(out, part, o->is_weighted ? run_src2(x, r)[i] : 1, n);
         }
     }
@@ -206,7 +206,7 @@ static void multiply(const struct experts_work *w, const struct op_run *member, 
 
 static void run_columns(const struct experts_work *w, size_t first, size_t n, size_t begin, size_t end) {
     const struct op_run x = run_member(w->x, w->n_products);
-    const size_t n_part = (size_t)x.o->op.n_part, stride = (size_t)x.o->op.stride;
+    const size_t n_part = (size_t)w->x->o->op.n_part, stride = (size_t)w->x->o->op.stride;
     for (size_t p = first; p < first + n; p++)
         cpu_op_columns_of_row(&x, p / n_part, p % n_part * stride + begin, p % n_part * stride + end);
     cpu_profile_part(w->x, w->n_products);
@@ -214,19 +214,16 @@ static void run_columns(const struct experts_work *w, size_t first, size_t n, si
 
 static void run_piece(const struct experts_work *w, size_t begin, size_t end) {
     const struct pairs *pairs = &w->pairs;
+    const struct inputs in = inputs_of(w->x); // of all products that go together
+    const bool src_parts = w->x->o->op.src_parts;
     const size_t end_pair = pairs->first[w->expert + 1];
-    const size_t stride = inputs_of(w->x).stride;
-    const size_t most = w->x->o->op.src_parts ? end_pair : gather_rows(stride, w->x->n_rows);
-    uint8_t *const scratch = w->memory + (w->x->o->op.src_parts ? 0 : round_up(most * stride, 64));
+    const size_t most = src_parts ? pairs->n : gather_rows(in.stride, w->x->n_rows);
+    uint8_t *const scratch = w->memory + (src_parts ? 0 : round_up(most * in.stride, 64));
     for (size_t first = pairs->first[w->expert], n; first < end_pair; first += n) {
-        const uint8_t *acts = NULL;
-        struct inputs have = {0};
         n = end_pair - first < most ? end_pair - first : most;
+        const uint8_t *acts = bring(&in, src_parts, pairs, first, n, w->memory);
         for (size_t i = 0; i < w->n_products; i++) {
             const struct op_run member = run_member(w->x, i);
-            const struct inputs in = inputs_of(&member);
-            if (in.at != have.at) acts = bring(&in, member.o->op.src_parts, pairs, first, n, w->memory);
-            have = in;
             multiply(w, &member, acts, in.stride, first, n, begin, end, scratch);
             cpu_profile_part(w->x, i);
         }

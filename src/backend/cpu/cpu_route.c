@@ -16,7 +16,7 @@ static void keep_best(const float *want, int32_t *list, int32_t *n, int32_t most
 }
 
 static float group_score(const struct routing *t, const float *want, int32_t group) {
-    int32_t best[ROUTING_MAX_GROUP_BEST], n = 0;
+    int32_t best[ROUTING_MAX_GROUP_BEST] = {0}, n = 0;
     const int32_t size = t->n_expert / t->n_group;
     for (int32_t i = 0; i < size; i++) keep_best(want, best, &n, t->group_best, group * size + i);
     float sum = want[best[0]];

@@ -90,14 +90,23 @@ static bool is_linear(const struct cpu_backend *b, enum cpu_way way, size_t i) {
     return b->ops[i].op.kind == OP_LINEAR && b->ops[i].ways[way].n_together == 1;
 }
 
-// An op by columns and the linear ops right before it that make its sources: gate, up and what is made of them.
+// Do products of experts read the same rows, brought side by side in the same form?
+static bool same_input(const struct cpu_op *a, const struct cpu_op *b) {
+    return a->op.src == b->op.src && a->op.src2 == b->op.src2 && a->act == b->act && a->format == b->format;
+}
+
+// An op by columns and the products right before it that make its sources: gate, up and what is made of them. Of many rows those of
+// experts alone, whose rows are then brought side by side once.
 static void join_columns(struct cpu_backend *b, enum cpu_way way, size_t last) {
     const struct op *to = &b->ops[last].op;
     size_t first = last;
-    while (first > 0 && last - first + 1 < CPU_MOST_TOGETHER && is_linear(b, way, first - 1)) {
+    while (first > 0 && last - first + 1 < CPU_MOST_TOGETHER && b->ops[first - 1].ways[way].n_together == 1) {
         const struct op *o = &b->ops[first - 1].op;
-        const bool makes_source = !o->src_parts && (o->dst == to->src || o->dst == to->src2);
-        if (!makes_source || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
+        const bool makes_source = o->dst == to->src || o->dst == to->src2;
+        const bool fits = o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && !o->src_parts && way != WAY_ROWS);
+        if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
+        if (first < last && o->kind != b->ops[first].op.kind) break;
+        if (first < last && o->kind == OP_EXPERTS && !same_input(&b->ops[first - 1], &b->ops[first])) break;
         first--;
     }
     if (first < last) join(b, way, first, last - first + 1);
@@ -121,9 +130,9 @@ static size_t join_linears(struct cpu_backend *b, enum cpu_way way, size_t first
 
 static void join_ops(struct cpu_backend *b, enum cpu_way way) {
     for (size_t i = 0; i < b->n_ops; i++) b->ops[i].ways[way] = (struct op_way){.n_together = 1};
-    if (way == WAY_ROWS) return;
     for (size_t i = 0; i < b->n_ops; i++)
         if (kinds[b->ops[i].op.kind].by_columns) join_columns(b, way, i);
+    if (way == WAY_ROWS) return;
     for (size_t i = 0; i < b->n_ops; i++)
         if (is_linear(b, way, i)) i += join_linears(b, way, i) - 1;
     for (size_t i = 0; way == WAY_STORES && i + 1 < b->n_ops; i++) {
