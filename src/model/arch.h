@@ -112,6 +112,11 @@ enum role {
     ROLE_PLE_OUT,
     ROLE_PLE_POST_NORM,
     ROLE_LAYER_SCALE,
+    ROLE_ROUTER_SCALE, // gemma4: experts beside the dense feed-forward, each with norms of its own
+    ROLE_EXPERTS_SCALE,
+    ROLE_EXPERTS_NORM,
+    ROLE_POST_EXPERTS_NORM,
+    ROLE_POST_DENSE_NORM,
     ROLE_ROUTER,
     ROLE_ROUTER_BIAS,
     ROLE_CHOICE_BIAS,

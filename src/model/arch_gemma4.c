@@ -26,6 +26,12 @@ static const struct tensor_spec tensors[] = {
     TENSORS_FFN_NORM,
     TENSORS_FFN_GATED,
     TENSORS_POST_NORMS,
+    TENSORS_EXPERTS,
+    {ROLE_ROUTER_SCALE, "blk.%d.ffn_gate_inp.scale", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_EXPERTS_SCALE, "blk.%d.ffn_down_exps.scale", DIM_EXPERTS, .optional = true, .only = LAYER_EXPERTS},
+    {ROLE_POST_DENSE_NORM, "blk.%d.post_ffw_norm_1.weight", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_EXPERTS_NORM, "blk.%d.pre_ffw_norm_2.weight", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_POST_EXPERTS_NORM, "blk.%d.post_ffw_norm_2.weight", DIM_EMBD, .only = LAYER_EXPERTS},
     {ROLE_PLE_GATE, "blk.%d.inp_gate.weight", DIM_EMBD, DIM_PLE},
     {ROLE_PLE_OUT, "blk.%d.proj.weight", DIM_PLE, DIM_EMBD},
     {ROLE_PLE_POST_NORM, "blk.%d.post_norm.weight", DIM_EMBD, .optional = true},
@@ -44,6 +50,21 @@ static const struct op_spec begin[] = {
     {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .if_role = ROLE_PLE_EMBD},
 };
 
+// Experts read the same as the dense feed-forward through a norm of their own; what both make is normed and added up. The router reads it
+// through a third norm.
+#define NORM_IF_EXPERTS(from, to, weight) {OP_RMS_NORM, .src = from, .dst = to, .vec = weight, .only = LAYER_EXPERTS}
+#define OPS_EXPERTS_BESIDE                                                                                            \
+    NORM_IF_EXPERTS(BUF_DELTA, BUF_DELTA, ROLE_POST_DENSE_NORM),                                                      \
+        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_ROUTER_SCALE),                                                      \
+        {OP_SCALE, .dst = BUF_NORMED_2, .factor = FACTOR_BY_SQRT_EMBD, .only = LAYER_EXPERTS},                        \
+        LINEAR_IF(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE, .only = LAYER_EXPERTS),                           \
+        {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, .only = LAYER_EXPERTS},         \
+        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_EXPERTS_NORM),                                                      \
+        OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .src_parts = false), EXPERTS_SUM(BUF_DELTA_2, true), \
+        NORM_IF_EXPERTS(BUF_DELTA_2, BUF_DELTA_2, ROLE_POST_EXPERTS_NORM), {                                          \
+        OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .only = LAYER_EXPERTS                                           \
+    }
+
 #define OWN_KV .unless = LAYER_SHARED_KV
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
@@ -61,6 +82,7 @@ static const struct op_spec layer[] = {
     ADD(BUF_DELTA, BUF_X),
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
+    OPS_EXPERTS_BESIDE,
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
     // What the layer's own embedding lets through.
