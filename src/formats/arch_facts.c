@@ -89,10 +89,7 @@ static const struct arch_facts facts[] = {
     {.name = "glm4"},
     {.name = "glm4moe", .experts = EXPERTS_AFTER_DENSE, .gating = EXPERT_GATING_SIGMOID},
     {.name = "exaone4", .swa_period = 4, .rotation = ROTATION_IN_WINDOWS, .puts_swa_pattern = true},
-    {.name = "mamba2",
-     .recurrent = RECURRENT_ALL,
-     .rotation = ROTATION_NOWHERE,
-     DEFAULTS(mamba2_defaults)},
+    {.name = "mamba2", .recurrent = RECURRENT_ALL, .rotation = ROTATION_NOWHERE, DEFAULTS(mamba2_defaults)},
     {.name = "lfm2", .recurrent = RECURRENT_WITHOUT_KV, .short_conv = true},
 };
 

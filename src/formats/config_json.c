@@ -14,7 +14,8 @@ int config_shown(const struct json_node *v) {
     return v->n_text < SHOWN_TEXT_BYTES ? (int)v->n_text : SHOWN_TEXT_BYTES;
 }
 
-rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out, rn_error *err) {
+rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out,
+                        rn_error *err) {
     *out = json_member(object, name);
     if (!*out || (*out)->kind == JSON_STRING) return RN_OK;
     return fail(err, RN_E_FORMAT, "member %s: is %s, must be a string", name, json_kind_name(*out));
@@ -29,8 +30,8 @@ rn_status config_list(const struct json_node *object, const char *name, enum jso
     const struct json_node *v = json_first(list);
     for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v))
         if (v->kind != kind)
-            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 ": is %s, must be %s", name, i, json_kind_name(v),
-                        kind == JSON_STRING ? "a string" : "a number");
+            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 ": is %s, must be %s", name, i,
+                        json_kind_name(v), kind == JSON_STRING ? "a string" : "a number");
     return RN_OK;
 }
 
@@ -157,8 +158,9 @@ static rn_status read_row(struct hf_config *c, const struct objects *o, const st
         const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
         if (v) return read_value(c, row, names[i], v, err);
     }
-    return hparam_is_missing(&c->raw, row) ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(&c->raw, row->at).text)
-                                           : RN_OK;
+    return hparam_is_missing(&c->raw, row)
+               ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(&c->raw, row->at).text)
+               : RN_OK;
 }
 
 static rn_status read_table(struct hf_config *c, const struct objects *o, struct package *p, rn_error *err) {
@@ -221,7 +223,8 @@ static rn_status check_llama4(const struct hf_config *c, const struct json_node 
     if (norms == (c->raw.hp.n_expert == OF_MAVERICK))
         return fail(err, RN_E_UNSUPPORTED, "member use_qk_norm: %s, with %" PRId32 " experts, is not supported",
                     norms ? "true" : "false", c->raw.hp.n_expert);
-    return tunes ? RN_OK : fail(err, RN_E_UNSUPPORTED, "member attn_temperature_tuning: false is not supported; true is");
+    return tunes ? RN_OK
+                 : fail(err, RN_E_UNSUPPORTED, "member attn_temperature_tuning: false is not supported; true is");
 }
 
 // Rows that are laid out anew for interleaved rotation are so as a whole head.

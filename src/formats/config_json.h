@@ -21,10 +21,10 @@ struct hf_config {
         float factor, low_freq, high_freq;
         int32_t n_ctx_orig;
     } llama3;
-    int32_t n_rot_proportional;        // only so many dimensions of a head turn, paired as if all did; 0: all
+    int32_t n_rot_proportional;          // only so many dimensions of a head turn, paired as if all did; 0: all
     float *short_factors, *long_factors; // [n_factors] of longrope, the package's; NULL: none
     uint32_t n_factors;
-    const char *foreign_code;          // the member that asks for code of its own, which is not run; NULL: none
+    const char *foreign_code; // the member that asks for code of its own, which is not run; NULL: none
 };
 
 // text: config.json's. p: whose memory is used. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM; `member NAME: WHY`.

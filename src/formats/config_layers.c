@@ -133,8 +133,9 @@ static rn_status check_overrides(const struct hf_config *c, rn_error *err) {
         const bool swa = (raw->layers[l].flags & LAYER_SWA) != 0;
         if (said == HPARAMS_NOT_SAID || (!swa && said == raw->hp.head_dim)) continue;
         return fail(err, RN_E_UNSUPPORTED,
-                    "member per_layer_config.%" PRId32 ".head_dim: %" PRId32 " is not supported in a layer of this kind", l,
-                    said);
+                    "member per_layer_config.%" PRId32 ".head_dim: %" PRId32
+                    " is not supported in a layer of this kind",
+                    l, said);
     }
     return RN_OK;
 }
@@ -197,8 +198,9 @@ static rn_status read_position_type(struct hf_config *c, const struct json_node 
     const rn_status st = config_string(root, "position_embedding_type", &v, err);
     if (st != RN_OK || !v) return st;
     if (!json_is(v, "rope") && !json_is(v, "nope"))
-        return fail(err, RN_E_UNSUPPORTED, "member position_embedding_type: \"%.*s\" is not supported; rope and nope are",
-                    config_shown(v), v->text);
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member position_embedding_type: \"%.*s\" is not supported; rope and nope are", config_shown(v),
+                    v->text);
     c->raw.rope_switch = json_is(v, "rope");
     return RN_OK;
 }

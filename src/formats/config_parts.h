@@ -5,7 +5,8 @@
 #include "formats/config_json.h"
 
 // A string member; *out NULL when absent.
-rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out, rn_error *err);
+rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out,
+                        rn_error *err);
 // A list member of `kind`; *out NULL when absent.
 rn_status config_list(const struct json_node *object, const char *name, enum json_kind kind,
                       const struct json_node **out, rn_error *err);
@@ -18,8 +19,8 @@ rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,
                            const struct json_node **swa, rn_error *err);
 // After the table's rows.
-rn_status config_read_rope(struct hf_config *c, const struct json_node *rope, const struct json_node *swa, struct package *p,
-                           rn_error *err);
+rn_status config_read_rope(struct hf_config *c, const struct json_node *rope, const struct json_node *swa,
+                           struct package *p, rn_error *err);
 
 // config_layers.c: what lists say of each layer. After the table's rows; the overrides before rotation is read.
 rn_status config_read_overrides(struct hf_config *c, const struct json_node *root, rn_error *err);

@@ -16,8 +16,8 @@ static rn_status by_layer(const char *name, const struct json_node *v, const str
     uint32_t n_objects = 0;
     for (uint32_t k = 0; k < v->n_items; k++, m = json_next(m)) n_objects += m->kind == JSON_OBJECT;
     if (n_objects == n_known && *rope) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "member %s: rope by kinds of layers other than full_attention and sliding_attention",
-                name);
+    return fail(err, RN_E_UNSUPPORTED,
+                "member %s: rope by kinds of layers other than full_attention and sliding_attention", name);
 }
 
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,
@@ -114,7 +114,8 @@ struct rope_type {
     const char *name;
     enum rope_scaling scaling;
     bool has_factor;
-    rn_status (*read)(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err); // NULL: no more
+    rn_status (*read)(struct hf_config *c, const struct json_node *rope, struct package *p,
+                      rn_error *err); // NULL: no more
 };
 static const struct rope_type types[] = {
     {"default", ROPE_SCALING_NONE},
@@ -136,9 +137,10 @@ static rn_status find_type(const struct hf_config *c, const struct json_node *ro
     size_t i = 0;
     while (type && i < N_TYPES && !json_is(type, types[i].name)) i++;
     if (i == N_TYPES)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "member %s.rope_type: \"%.*s\" is not supported; default, linear, llama3, longrope, proportional and yarn are",
-                    c->raw.rope_object, config_shown(type), type->text);
+        return fail(
+            err, RN_E_UNSUPPORTED,
+            "member %s.rope_type: \"%.*s\" is not supported; default, linear, llama3, longrope, proportional and yarn are",
+            c->raw.rope_object, config_shown(type), type->text);
     *out = &types[i];
     return RN_OK;
 }
@@ -147,8 +149,9 @@ static rn_status read_sections(struct hf_config *c, const struct json_node *rope
     const struct json_node *list;
     rn_status st = config_list(rope, "mrope_section", JSON_NUMBER, &list, err);
     if (st == RN_OK && list && list->n_items > 4)
-        st = fail(err, RN_E_FORMAT, "member mrope_section: %" PRIu32 " numbers, where a picture has up to 4 coordinates",
-                  list->n_items);
+        st =
+            fail(err, RN_E_FORMAT,
+                 "member mrope_section: %" PRIu32 " numbers, where a picture has up to 4 coordinates", list->n_items);
     const struct json_node *v = list ? json_first(list) : NULL;
     for (uint32_t i = 0; st == RN_OK && list && i < list->n_items; i++, v = json_next(v)) {
         int64_t n;
@@ -158,15 +161,16 @@ static rn_status read_sections(struct hf_config *c, const struct json_node *rope
     return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", c->raw.rope_object);
 }
 
-rn_status config_read_rope(struct hf_config *c, const struct json_node *rope, const struct json_node *swa, struct package *p,
-                           rn_error *err) {
+rn_status config_read_rope(struct hf_config *c, const struct json_node *rope, const struct json_node *swa,
+                           struct package *p, rn_error *err) {
     const struct rope_type *type = NULL, *swa_type = types;
     rn_status st = find_type(c, rope, &type, err);
     if (st == RN_OK && swa) st = find_type(c, swa, &swa_type, err);
     if (st != RN_OK) return st;
     if (swa_type != types)
-        return fail(err, RN_E_UNSUPPORTED, "member %s.sliding_attention.rope_type: \"%s\" is not supported; default is",
-                    c->raw.rope_object, swa_type->name);
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member %s.sliding_attention.rope_type: \"%s\" is not supported; default is", c->raw.rope_object,
+                    swa_type->name);
     if (type->has_factor && c->raw.hp.rope_factor == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(&c->raw, "rope.factor").text);
     c->raw.hp.rope_scaling = type->scaling;

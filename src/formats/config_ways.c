@@ -79,10 +79,11 @@ static rn_status check_fixed(const struct hf_config *c, const struct json_node *
         if (!v || !is_its || has_value(v, fixed[i].want)) continue;
         const bool is_word = v->kind <= JSON_TRUE;
         return fail(err, RN_E_UNSUPPORTED, "member %s: %.*s is not supported; %s is", fixed[i].member,
-                    is_word ? 5 : config_shown(v), v->kind == JSON_TRUE    ? "true"
-                                                   : v->kind == JSON_FALSE ? "false"
-                                                   : v->kind >= JSON_ARRAY ? "a list"
-                                                                           : v->text,
+                    is_word ? 5 : config_shown(v),
+                    v->kind == JSON_TRUE    ? "true"
+                    : v->kind == JSON_FALSE ? "false"
+                    : v->kind >= JSON_ARRAY ? "a list"
+                                            : v->text,
                     fixed[i].want);
     }
     return RN_OK;
@@ -95,7 +96,8 @@ static rn_status check_quantization(const struct json_node *root, rn_error *err)
     const struct json_node *method = json_member(quantized, "quant_method");
     const bool named = method && method->kind == JSON_STRING;
     if (!quantized) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "member quantization_config: %.*s is not supported; plain F32, F16 and BF16 are",
+    return fail(err, RN_E_UNSUPPORTED,
+                "member quantization_config: %.*s is not supported; plain F32, F16 and BF16 are",
                 named ? config_shown(method) : 16, named ? method->text : "its quantization");
 }
 
@@ -109,7 +111,8 @@ static rn_status check_time_steps(const struct json_node *root, rn_error *err) {
     const struct json_node *from = json_first(list), *to = json_next(from);
     const bool is_bounded = to->kind == JSON_NUMBER && json_float(to, 0, 1e30, &most, NULL) == RN_OK;
     if (from->kind == JSON_NUMBER && json_float(from, 0, 0, &least, NULL) == RN_OK && !is_bounded) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "member time_step_limit: only [0, Infinity], which limits nothing, is supported");
+    return fail(err, RN_E_UNSUPPORTED,
+                "member time_step_limit: only [0, Infinity], which limits nothing, is supported");
 }
 
 rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, rn_error *err) {

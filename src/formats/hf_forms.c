@@ -135,7 +135,8 @@ static rn_status reshape(enum hf_form form, const struct hf_sizes *s, const stru
         p->n_dims = 2;
         break;
     case HF_WITHOUT_FIRST_TWO:
-        if (p->n_rows <= 2) return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where more than 2 are expected", p->n_rows);
+        if (p->n_rows <= 2)
+            return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where more than 2 are expected", p->n_rows);
         p->row_from = 2;
         p->rows_taken -= 2;
         break;
@@ -189,8 +190,8 @@ static void set_shape(const struct hf_plan *from, const struct safetensors_recor
     }
 }
 
-rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *out,
-                  rn_error *err) {
+rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t,
+                  struct hf_plan *out, rn_error *err) {
     const struct form *f = &forms[form];
     if (t->n_dims == 0) return fail(err, RN_E_FORMAT, "is a single number without a shape");
     see(f, t, out);

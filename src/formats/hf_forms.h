@@ -36,8 +36,8 @@ enum hf_form {
     HF_QKV_OF_QKVZ, // rows [key head][q, k, values, gates] -> all q, all k, all v
     HF_Z_OF_QKVZ,
     // The value heads of a key head, which lie side by side, go as far apart as there are key heads: [key head][its v] -> [v][key head].
-    HF_TILED_QKV,  // of rows [q, k, v] those of v
-    HF_TILED_ROWS, // of a head each
+    HF_TILED_QKV,   // of rows [q, k, v] those of v
+    HF_TILED_ROWS,  // of a head each
     HF_TILED_HEADS, // a row or number for each head
     HF_TILED_COLUMNS,
     HF_TILED_CONV,
@@ -58,17 +58,18 @@ struct hf_plan {
     uint64_t n_mats, n_rows, n_cols; // how the folder's tensor is seen
     uint64_t row_from, row_step, rows_taken;
     uint64_t col_from, col_step, cols_taken;
-    bool turned;                                                        // columns taken become rows
-    uint64_t (*row_of)(const struct hf_sizes *s, uint64_t row);         // which of the rows taken comes as this one; NULL: itself
-    bool by_column;                                                     // row_of is of columns
+    bool turned; // columns taken become rows
+    uint64_t (*row_of)(const struct hf_sizes *s,
+                       uint64_t row); // which of the rows taken comes as this one; NULL: itself
+    bool by_column;                   // row_of is of columns
     enum hf_change { HF_NUMBERS_KEPT, HF_NUMBERS_PLUS_1, HF_NUMBERS_MINUS_EXP } change;
-    int n_dims;          // of the GGUF tensor
+    int n_dims; // of the GGUF tensor
     uint64_t ne[PACKAGE_MAX_DIMS];
 };
 
 // The plan for a tensor of these dimensions. Errors: RN_E_FORMAT, without the tensor's name.
-rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *out,
-                  rn_error *err);
+rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t,
+                  struct hf_plan *out, rn_error *err);
 // Does the plan take numbers that lie in one piece, from number *first on?
 bool hf_plan_is_view(const struct hf_plan *p, uint64_t *first);
 // The type that it makes of a type: changed numbers are F32.

@@ -34,7 +34,7 @@ enum hf_when {
     HF_OWN_KV = 1 << 18,
     HF_DENSE = 1 << 19,
     HF_EXPERTS = 1 << 20,
-    HF_VALUES = 1 << 21, // values of its own
+    HF_VALUES = 1 << 21,  // values of its own
     HF_OPTIONAL = 1 << 30 // no condition: it may be missing
 };
 
@@ -52,14 +52,15 @@ struct hf_alias {
 };
 
 struct hf_arch {
-    const char *class_name;  // architectures[0]: "LlamaForCausalLM"
-    const char *model_type;  // where there are no architectures: "llama"
-    const char *gguf_name;   // general.architecture
-    const char *prefix;      // that names begin with, but for those outside the trunk; checkpoints of the trunk alone lack it
-    const char *activations; // names of hidden_act that mean the architecture's own, separated by spaces
-    uint32_t traits;         // those that hold where config.json does not say
+    const char *class_name; // architectures[0]: "LlamaForCausalLM"
+    const char *model_type; // where there are no architectures: "llama"
+    const char *gguf_name;  // general.architecture
+    const char
+        *prefix; // that names begin with, but for those outside the trunk; checkpoints of the trunk alone lack it
+    const char *activations;   // names of hidden_act that mean the architecture's own, separated by spaces
+    uint32_t traits;           // those that hold where config.json does not say
     enum expert_gating gating; // 0: as arch_facts says
-    bool windows_off;        // use_sliding_window absent means false
+    bool windows_off;          // use_sliding_window absent means false
     const struct hf_tensor_row *tensors;
     size_t n_tensors;
     const struct hf_alias *aliases;

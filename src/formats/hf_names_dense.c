@@ -125,7 +125,8 @@ static const struct hf_arch archs[] = {
     {"Ministral3ForCausalLM", "ministral3", "mistral3", "model.", SILU, HF_UNTIED, TENSORS(llama)},
     {"Qwen2ForCausalLM", "qwen2", "qwen2", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen2)},
     {"Qwen3ForCausalLM", "qwen3", "qwen3", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen3)},
-    {"GemmaForCausalLM", "gemma", "gemma", "model.", GELU_TANH " " GELU, TENSORS(gemma)}, // its "gelu" is meant so, too
+    {"GemmaForCausalLM", "gemma", "gemma", "model.", GELU_TANH " " GELU,
+     TENSORS(gemma)}, // its "gelu" is meant so, too
     {"Gemma2ForCausalLM", "gemma2", "gemma2", "model.", GELU_TANH, TENSORS(gemma2)},
     {"Gemma3ForCausalLM", "gemma3_text", "gemma3", "model.", GELU_TANH, TENSORS(gemma3)},
     {"PhiForCausalLM", "phi", "phi2", "model.", GELU_TANH, HF_UNTIED, TENSORS(phi2)},

@@ -100,8 +100,10 @@ static const struct hf_alias llama4_aliases[] = {{AT(hp.n_ff), "intermediate_siz
 
 static const struct hf_arch archs[] = {
     {"MixtralForCausalLM", "mixtral", "llama", "model.", SILU, HF_UNTIED, TENSORS(mixtral)},
-    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2moe", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen2moe)},
-    {"Qwen3MoeForCausalLM", "qwen3_moe", "qwen3moe", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen3moe)},
+    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2moe", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen2moe)},
+    {"Qwen3MoeForCausalLM", "qwen3_moe", "qwen3moe", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen3moe)},
     {"OlmoeForCausalLM", "olmoe", "olmoe", "model.", SILU, HF_UNTIED, TENSORS(olmoe)},
     {"GptOssForCausalLM", "gpt_oss", "gpt-oss", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptoss)},
     {"DeepseekV2ForCausalLM", "deepseek_v2", "deepseek2", "model.", SILU, HF_UNTIED, TENSORS(deepseek)},

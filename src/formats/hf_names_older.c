@@ -12,7 +12,8 @@ static const struct hf_tensor_row gpt2[] = {
     BOTH("ln_f", "output_norm", HF_ALWAYS),
     BOTH(H "ln_1", B "attn_norm", HF_ALWAYS),
     BOTH(H "ln_2", B "ffn_norm", HF_ALWAYS),
-    WEIGHT(H "attn.c_attn", B "attn_qkv", HF_ALWAYS, HF_TRANSPOSED), // its layers are stored as convolutions of one tap
+    WEIGHT(H "attn.c_attn", B "attn_qkv", HF_ALWAYS,
+           HF_TRANSPOSED), // its layers are stored as convolutions of one tap
     BIAS(H "attn.c_attn", B "attn_qkv", HF_ALWAYS),
     WEIGHT(H "attn.c_proj", B "attn_output", HF_ALWAYS, HF_TRANSPOSED),
     BIAS(H "attn.c_proj", B "attn_output", HF_ALWAYS),

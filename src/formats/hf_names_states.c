@@ -16,10 +16,7 @@ static const struct hf_tensor_row mamba2[] = {
     MAMBA2("mixer", HF_ALWAYS),
 };
 static const struct hf_tensor_row granitehybrid[] = {
-    TRUNK,
-    NORM_BEFORE_FFN(HF_AS_IT_IS),
-    ATTENTION_OF(INTERLEAVED, HF_ATTENDS),
-    MAMBA2("mamba", HF_RECURS),
+    TRUNK,           NORM_BEFORE_FFN(HF_AS_IT_IS), ATTENTION_OF(INTERLEAVED, HF_ATTENDS), MAMBA2("mamba", HF_RECURS),
     GRANITE_EXPERTS,
 };
 static const struct hf_tensor_row lfm2[] = {

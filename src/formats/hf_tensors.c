@@ -49,8 +49,8 @@ static rn_status index_names(struct reader *r, const struct safetensors *shards)
             const uint32_t k = (uint32_t)r->n_found; // at most SAFETENSORS_MAX_TENSORS
             const uint32_t first = name_index_add(&r->names, name, (uint32_t)strlen(name), k);
             if (first != k)
-                return in_tensor(r, f,
-                                 fail(r->err, RN_E_FORMAT, "named twice (tensors %" PRIu32 " and %" PRIu32 ")", first, k));
+                return in_tensor(
+                    r, f, fail(r->err, RN_E_FORMAT, "named twice (tensors %" PRIu32 " and %" PRIu32 ")", first, k));
             r->n_found++;
         }
     return RN_OK;
@@ -91,9 +91,13 @@ static rn_status missing(const struct reader *r, const struct hf_tensor_row *row
     const struct hf_name name = hf_name_of(row->name, layer, expert);
     const bool in_trunk = strncmp(row->name, "lm_head.", 8) != 0 && strncmp(row->name, "embed_out.", 10) != 0;
     return package_in_file(r->p->path,
-                           fail(r->err, RN_E_FORMAT, "tensor %s%s: missing, where config.json says %" PRId32 " layers%s%s%s",
+                           fail(r->err, RN_E_FORMAT,
+                                "tensor %s%s: missing, where config.json says %" PRId32 " layers%s%s%s",
                                 in_trunk ? c->arch->prefix : "", name.text, c->raw.hp.n_layer, trait ? " and " : "",
-                                trait ? trait->member : "", !trait ? "" : trait->inverted ? " false" : " true"),
+                                trait ? trait->member : "",
+                                !trait            ? ""
+                                : trait->inverted ? " false"
+                                                  : " true"),
                            r->err);
 }
 
@@ -113,7 +117,8 @@ static rn_status judge_unused(const struct reader *r, const struct found *f) {
                               trait->inverted ? "true" : "false"));
     return in_tensor(r, f,
                      fail(r->err, RN_E_FORMAT,
-                          "%s of %" PRId32 " layers has no use for it, so the folder holds a model that would run wrongly",
+                          "%s of %" PRId32
+                          " layers has no use for it, so the folder holds a model that would run wrongly",
                           c->arch->class_name, c->raw.hp.n_layer));
 }
 
@@ -138,9 +143,8 @@ static struct hf_sizes sizes_of(const struct hf_config *c, int32_t layer) {
 
 static rn_status check_type(const struct reader *r, const struct found *f) {
     if (f->t->type->is_read) return RN_OK;
-    return in_tensor(r, f,
-                     fail(r->err, RN_E_UNSUPPORTED, "type %s is not supported; F32, F16 and BF16 are",
-                          f->t->type->name));
+    return in_tensor(
+        r, f, fail(r->err, RN_E_UNSUPPORTED, "type %s is not supported; F32, F16 and BF16 are", f->t->type->name));
 }
 
 static bool count_made(struct reader *r, uint64_t n_bytes) {
@@ -148,7 +152,8 @@ static bool count_made(struct reader *r, uint64_t n_bytes) {
     return package_made_size(n_bytes, &n) && size_add(r->n_made, n, &r->n_made);
 }
 
-static struct tensor_claim claim_of(const struct hf_name *name, enum tensor_type type, int n_dims, const uint64_t *ne) {
+static struct tensor_claim claim_of(const struct hf_name *name, enum tensor_type type, int n_dims,
+                                    const uint64_t *ne) {
     return (struct tensor_claim){
         .name = name->text, .n_name = (uint32_t)strlen(name->text), .type = type, .n_dims = n_dims, .dims = ne};
 }
@@ -212,7 +217,8 @@ static rn_status check_stack(struct reader *r, const struct hf_tensor_row *row, 
         const rn_status st = check_type(r, f);
         if (st != RN_OK) return st;
         if (!is_like((*first)->t, f->t))
-            return in_tensor(r, f, fail(r->err, RN_E_FORMAT, "is of another shape or type than %s", (*first)->t->name));
+            return in_tensor(r, f,
+                             fail(r->err, RN_E_FORMAT, "is of another shape or type than %s", (*first)->t->name));
         f->used = true;
     }
     return RN_OK;
@@ -225,7 +231,8 @@ static rn_status stack(struct reader *r, const struct hf_tensor_row *row, int32_
     if (st != RN_OK) return st;
     const size_t n_each = (size_t)(first->t->end - first->t->begin);
     size_t n_bytes;
-    if (!size_mul(n_each, (size_t)n, &n_bytes)) return fail(r->err, RN_E_FORMAT, "tensors: the size of all overflows");
+    if (!size_mul(n_each, (size_t)n, &n_bytes))
+        return fail(r->err, RN_E_FORMAT, "tensors: the size of all overflows");
     if (r->counts) {
         r->n_tensors++;
         return count_made(r, n_bytes) ? RN_OK : fail(r->err, RN_E_FORMAT, "tensors: the size of all overflows");

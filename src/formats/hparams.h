@@ -19,30 +19,31 @@ struct raw_hparams {
     struct hparams hp; // first: a row's offset holds in both
     enum hparams_source source;
     const struct arch_facts *facts;
-    const char *rope_object;      // "rope_scaling" or "rope_parameters": what config.json calls it
+    const char *rope_object;              // "rope_scaling" or "rope_parameters": what config.json calls it
     const char *spelled[HPARAM_MAX_ROWS]; // by row: the name that was found; NULL: none
-    struct layer_hparams *layers; // [hp.n_layer], what the file says of each
+    struct layer_hparams *layers;         // [hp.n_layer], what the file says of each
     bool says_windows, says_rotation, says_states, says_experts; // flags of layers are filled: no rule counts
     int32_t value_length, vocab_size;
-    float scale_linear;         // GGUF's older key of the factor
-    float yarn_attn_factor;     // one more factor of rope_attn_factor
-    float yarn_ext;             // must be 1
-    float low_freq, high_freq;  // config.json: of llama3 scaling, which GGUF files hold as a tensor instead
-    float attention_factor;     // config.json: of yarn and longrope; 0: none, then it follows from the factor
-    float partial_rotary;       // config.json: n_rot as a part of head_dim; 0: all
-    float query_scalar;         // config.json: attn_scale is 1 / sqrt() of it
-    int32_t n_nextn;            // layers behind the model's own that predict further tokens: left out
-    int32_t swa_period;         // as arch_facts.swa_period; 0: not said
-    int32_t max_window_layers;  // config.json, qwen: layers before this one have no window
-    int32_t no_rope_interval;   // config.json
+    float scale_linear;        // GGUF's older key of the factor
+    float yarn_attn_factor;    // one more factor of rope_attn_factor
+    float yarn_ext;            // must be 1
+    float low_freq, high_freq; // config.json: of llama3 scaling, which GGUF files hold as a tensor instead
+    float attention_factor;    // config.json: of yarn and longrope; 0: none, then it follows from the factor
+    float partial_rotary;      // config.json: n_rot as a part of head_dim; 0: all
+    float query_scalar;        // config.json: attn_scale is 1 / sqrt() of it
+    int32_t n_nextn;           // layers behind the model's own that predict further tokens: left out
+    int32_t swa_period;        // as arch_facts.swa_period; 0: not said
+    int32_t max_window_layers; // config.json, qwen: layers before this one have no window
+    int32_t no_rope_interval;  // config.json
     int32_t n_leading_dense, moe_step, attn_interval, n_shared_kv;
     int32_t head_dim_swa, value_length_swa, n_rot_swa; // of layers with windows where theirs differ
     int32_t n_head_kv_full;                            // config.json, gemma4: of layers without windows
     int32_t n_head_kv_new;                             // config.json, falcon: counts with new_decoder only
     bool multi_query, new_decoder;
-    int32_t key_length_mla, qk_rope_dim; // of latent attention: GGUF's way of saying head_dim_nope and n_rot; config.json's of n_rot
-    int32_t ssm_head_dim;                // config.json
-    bool ff_adjusted;                    // config.json, lfm2: n_ff is two thirds of what is said, times ..., rounded up
+    int32_t key_length_mla,
+        qk_rope_dim;      // of latent attention: GGUF's way of saying head_dim_nope and n_rot; config.json's of n_rot
+    int32_t ssm_head_dim; // config.json
+    bool ff_adjusted;     // config.json, lfm2: n_ff is two thirds of what is said, times ..., rounded up
     float ff_multiplier;
     int32_t ff_multiple;
     bool double_wide_ff; // config.json, gemma4: layers that share keys and values have twice the n_ff
@@ -60,10 +61,10 @@ struct hparam_row {
     size_t at; // in struct raw_hparams
     enum hparam_kind kind;
     double min, max;
-    bool is_required;    // unless the architecture has a default
-    bool may_be_0;       // which means: none
-    bool is_per_layer;   // GGUF: also as an array of n_layer values
-    size_t layer_at;     // in struct layer_hparams: where each layer's goes
+    bool is_required;             // unless the architecture has a default
+    bool may_be_0;                // which means: none
+    bool is_per_layer;            // GGUF: also as an array of n_layer values
+    size_t layer_at;              // in struct layer_hparams: where each layer's goes
     struct hparam_spelling in[2]; // by enum hparams_source
 };
 // The first row is n_layer, which those per layer need.

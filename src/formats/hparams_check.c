@@ -42,7 +42,8 @@ static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
     if (hp->head_dim != 0) return RN_OK;
     if (hp->n_embd % hp->n_head != 0)
         return fail(err, RN_E_FORMAT,
-                    "%s: %" PRId32 " does not divide the embedding's width, %" PRId32 ", and no head's width is given",
+                    "%s: %" PRId32 " does not divide the embedding's width, %" PRId32
+                    ", and no head's width is given",
                     hparam_name_at(raw, AT(hp.n_head)).text, hp->n_head, hp->n_embd);
     hp->head_dim = hp->n_embd / hp->n_head;
     return RN_OK;
@@ -59,22 +60,24 @@ static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.kv_lora_rank)).text);
     if (hp->mla_head_dim_v == 0)
         return fail(err, RN_E_FORMAT, "%s: missing%s", hparam_name_at(raw, AT(hp.mla_head_dim_v)).text,
-                    raw->source == HPARAMS_GGUF ? ": the file is of the older form, whose keys and values are not split; "
-                                                  "convert the original anew"
-                                                : "");
+                    raw->source == HPARAMS_GGUF
+                        ? ": the file is of the older form, whose keys and values are not split; "
+                          "convert the original anew"
+                        : "");
     if (raw->source == HPARAMS_CONFIG)
         hp->n_rot = raw->qk_rope_dim;
     else
         hp->head_dim_nope = raw->key_length_mla - hp->n_rot;
     if (hp->n_rot == 0 || hp->head_dim_nope <= 0)
-        return fail(err, RN_E_FORMAT, "%s: a head of %" PRId32 " unrotated and %" PRId32 " rotated elements",
-                    hparam_name_at(raw, raw->source == HPARAMS_CONFIG ? AT(hp.head_dim_nope) : AT(key_length_mla)).text,
-                    hp->head_dim_nope, hp->n_rot);
+        return fail(
+            err, RN_E_FORMAT, "%s: a head of %" PRId32 " unrotated and %" PRId32 " rotated elements",
+            hparam_name_at(raw, raw->source == HPARAMS_CONFIG ? AT(hp.head_dim_nope) : AT(key_length_mla)).text,
+            hp->head_dim_nope, hp->n_rot);
     const int32_t head_dim = hp->kv_lora_rank + hp->n_rot; // each at most 4096
     if (raw->source == HPARAMS_GGUF && (hp->head_dim != head_dim || raw->value_length != hp->kv_lora_rank))
         return fail(err, RN_E_FORMAT,
-                    "%s: %" PRId32 ", and values of %" PRId32 ", where a latent of %" PRId32
-                    " and %" PRId32 " rotated elements make %" PRId32,
+                    "%s: %" PRId32 ", and values of %" PRId32 ", where a latent of %" PRId32 " and %" PRId32
+                    " rotated elements make %" PRId32,
                     hparam_name_at(raw, AT(hp.head_dim)).text, hp->head_dim, raw->value_length, hp->kv_lora_rank,
                     hp->n_rot, head_dim);
     hp->head_dim = head_dim;
@@ -139,7 +142,8 @@ static rn_status check_experts(struct raw_hparams *raw, rn_error *err) {
         const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff_shared))->max;
         if (n > max)
             return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " are %" PRId64 " wide, limit %" PRId64,
-                        hparam_name_at(raw, AT(hp.n_expert_shared)).text, hp->n_expert_shared, hp->n_ff_expert, n, max);
+                        hparam_name_at(raw, AT(hp.n_expert_shared)).text, hp->n_expert_shared, hp->n_ff_expert, n,
+                        max);
         hp->n_ff_shared = (int32_t)n;
     }
     if (hp->n_ff_shared > 0 && hp->n_expert_shared == 0) hp->n_expert_shared = 1;

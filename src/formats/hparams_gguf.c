@@ -32,8 +32,8 @@ static rn_status read_per_layer(const struct gguf *g, const char *key, const str
     for (uint64_t i = 0; i < pair->n; i++) {
         const int64_t v = gguf_int_item(pair, i);
         if ((double)v < min || (double)v > row->max)
-            return fail(err, RN_E_FORMAT, "key %s: item %" PRIu64 ": %" PRId64 " is outside %.0f..%.0f", key, i, v, min,
-                        row->max);
+            return fail(err, RN_E_FORMAT, "key %s: item %" PRIu64 ": %" PRId64 " is outside %.0f..%.0f", key, i, v,
+                        min, row->max);
         hparam_set_layer(&raw->layers[i], row, (int32_t)v); // max of every row fits
         if (v > largest) largest = v;
     }
@@ -111,8 +111,8 @@ static rn_status read_scaling(const struct gguf *g, struct raw_hparams *raw, rn_
     else
         while (i < N_NAMES && (strlen(names[i].name) != s.n || memcmp(names[i].name, s.s, s.n) != 0)) i++;
     if (i == N_NAMES)
-        return fail(err, RN_E_UNSUPPORTED, "%s: \"%.*s\" is not known; none, linear, yarn and longrope are", name.text,
-                    gguf_shown(s.s, s.n), s.s);
+        return fail(err, RN_E_UNSUPPORTED, "%s: \"%.*s\" is not known; none, linear, yarn and longrope are",
+                    name.text, gguf_shown(s.s, s.n), s.s);
     hp->rope_scaling = names[i].scaling;
     return RN_OK;
 }
@@ -198,8 +198,8 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
 // Layers that predict tokens beyond the next one stand behind the others and count among them.
 static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     if (raw->n_nextn >= raw->hp.n_layer)
-        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers",
-                    hparam_name_at(raw, AT(n_nextn)).text, raw->n_nextn, raw->hp.n_layer);
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers", hparam_name_at(raw, AT(n_nextn)).text,
+                    raw->n_nextn, raw->hp.n_layer);
     raw->hp.n_layer -= raw->n_nextn;
     return RN_OK;
 }
@@ -208,8 +208,8 @@ static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
 static rn_status refuse_single_experts(const struct raw_hparams *raw, const struct package *p, rn_error *err) {
     static const char name[] = "blk.0.ffn_gate.0.weight";
     if (raw->hp.n_expert == 0 || !package_tensor(p, name)) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "tensor %s: experts that lie one by one are not read; convert the original anew",
-                name);
+    return fail(err, RN_E_UNSUPPORTED,
+                "tensor %s: experts that lie one by one are not read; convert the original anew", name);
 }
 
 static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct package *p, rn_error *err) {

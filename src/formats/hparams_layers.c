@@ -109,7 +109,8 @@ static rn_status check_layer(const struct raw_hparams *raw, int32_t l, rn_error 
     const struct layer_hparams *layer = &raw->layers[l];
     if (layer->flags & LAYER_RECURRENT) return RN_OK;
     if (layer->n_head == 0 || layer->n_head_kv == 0 || layer->n_head % layer->n_head_kv != 0)
-        return fail(err, RN_E_FORMAT, "%s: layer %" PRId32 ": %" PRId32 " does not divide the number of heads, %" PRId32,
+        return fail(err, RN_E_FORMAT,
+                    "%s: layer %" PRId32 ": %" PRId32 " does not divide the number of heads, %" PRId32,
                     hparam_name_at(raw, AT(hp.n_head_kv)).text, l, layer->n_head_kv, layer->n_head);
     if (layer->n_rot % 2 != 0 || layer->n_rot > layer->head_dim)
         return fail(err, RN_E_FORMAT,
@@ -130,7 +131,8 @@ static rn_status share_kv(struct raw_hparams *raw, rn_error *err) {
         int32_t from = n_own - 1;
         while (from >= 0 && ((raw->layers[from].flags ^ layer->flags) & LAYER_SWA) != 0) from--;
         if (from < 0)
-            return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers, and none before them is like layer %" PRId32,
+            return fail(err, RN_E_FORMAT,
+                        "%s: %" PRId32 " of %" PRId32 " layers, and none before them is like layer %" PRId32,
                         hparam_name_at(raw, AT(n_shared_kv)).text, raw->n_shared_kv, hp->n_layer, l);
         layer->kv_layer = from;
         layer->flags |= LAYER_SHARED_KV;

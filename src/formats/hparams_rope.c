@@ -8,7 +8,8 @@
 static rn_status check_rotation(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     const size_t named = raw->source == HPARAMS_GGUF ? AT(hp.n_rot) : AT(hp.head_dim);
-    if (raw->facts->rotation == ROTATION_NOWHERE || (raw->facts->rotation == ROTATION_BY_SWITCH && !raw->rope_switch)) {
+    if (raw->facts->rotation == ROTATION_NOWHERE ||
+        (raw->facts->rotation == ROTATION_BY_SWITCH && !raw->rope_switch)) {
         hp->n_rot = 0;
         hp->rope_theta = 0;
         hp->rope_scaling = ROPE_SCALING_NONE;
@@ -39,7 +40,7 @@ static rn_status check_yarn(struct raw_hparams *raw, rn_error *err) {
         return fail(err, RN_E_FORMAT, "%s: %g, where yarn needs more than 1",
                     hparam_name_at(raw, AT(hp.rope_theta)).text, (double)hp->rope_theta);
     if (raw->source == HPARAMS_CONFIG && !raw->facts->is_mla && (hp->rope_mscale == 0 || hp->rope_mscale_all == 0))
-        hp->rope_mscale = hp->rope_mscale_all = 0; // only as a pair
+        hp->rope_mscale = hp->rope_mscale_all = 0;           // only as a pair
     if (raw->source == HPARAMS_GGUF && raw->facts->is_mla) { // its files hold a tenth, and both are meant to be equal
         hp->rope_mscale_all *= 10;
         hp->rope_mscale = hp->rope_mscale_all;

@@ -60,7 +60,7 @@ struct hparams {
     int32_t n_embd, n_layer;
     // Of the layers where they do not differ, else the largest: layers[] has each one's own.
     int32_t n_head, n_head_kv, head_dim, head_dim_v, n_ff;
-    int32_t n_rot;                      // rotated dimensions of a head, even, <= head_dim; 0: positions are not rotated
+    int32_t n_rot; // rotated dimensions of a head, even, <= head_dim; 0: positions are not rotated
     const struct layer_hparams *layers; // [n_layer], the package's
     float norm_eps;                     // of RMS and layer norms alike
     float rope_theta;
@@ -76,26 +76,28 @@ struct hparams {
     // g(m) = 1 + 0.1 * m * ln(rope_factor), 1 for factors up to 1.
     float rope_attn_factor; // 1: none
     float rope_mscale, rope_mscale_all;
-    int32_t rope_sections[4]; // pairs that turn by each coordinate of a picture's rows (time, height, width, a further one); 0: none
+    int32_t rope_sections
+        [4]; // pairs that turn by each coordinate of a picture's rows (time, height, width, a further one); 0: none
     int32_t n_swa;   // attention window of LAYER_SWA layers, the position itself included; 0: none
     int32_t n_chunk; // LAYER_SWA layers attend within chunks of this many positions; 0: by n_swa
     // Factors; 0 where the architecture has none of the kind, which for the scales means 1.
-    float embd_scale;            // of embeddings as they enter (gemma: sqrt(n_embd), which is filled in)
-    float residual_scale;        // of what blocks add
-    float logit_scale;           // logits are multiplied by it (granite's files give the divisor: inverted here)
-    float attn_scale;            // of q . k; 0: 1 / sqrt(head_dim)
-    float attn_softcap;          // cap * tanh(score / cap)
-    float logit_softcap;         // the same of logits
-    float alibi_max_bias;        // > 0: ALiBi in place of rotation
-    int32_t attn_temp_length;    // llama4: queries of no-rope layers times 1 + attn_temp_scale * ln(1 + floor((pos + 1) / length))
+    float embd_scale;     // of embeddings as they enter (gemma: sqrt(n_embd), which is filled in)
+    float residual_scale; // of what blocks add
+    float logit_scale;    // logits are multiplied by it (granite's files give the divisor: inverted here)
+    float attn_scale;     // of q . k; 0: 1 / sqrt(head_dim)
+    float attn_softcap;   // cap * tanh(score / cap)
+    float logit_softcap;  // the same of logits
+    float alibi_max_bias; // > 0: ALiBi in place of rotation
+    int32_t
+        attn_temp_length; // llama4: queries of no-rope layers times 1 + attn_temp_scale * ln(1 + floor((pos + 1) / length))
     float attn_temp_scale;
-    bool parallel_residual;      // attention and feed-forward read the same input (gptneox)
+    bool parallel_residual; // attention and feed-forward read the same input (gptneox)
     // Mixtures of experts; all 0 without.
     int32_t n_expert, n_expert_used, n_expert_shared, n_ff_expert, n_ff_shared;
     int32_t n_expert_group, n_expert_group_used; // routing within groups; 0: none
     enum expert_gating expert_gating;
-    bool expert_weights_norm;    // weights of the chosen are divided by their sum
-    float expert_weights_scale;  // and multiplied by this; 1: not
+    bool expert_weights_norm;   // weights of the chosen are divided by their sum
+    float expert_weights_scale; // and multiplied by this; 1: not
     // Latent attention (deepseek2): ranks, and the parts of a head. 0: none.
     int32_t q_lora_rank, kv_lora_rank, head_dim_nope, mla_head_dim_v;
     // Recurrent layers; 0: none.
