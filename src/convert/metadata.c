@@ -40,7 +40,8 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     w.rope_attn_factor = attn_factor_of(h, f);
     if (w.rope_attn_factor == 1) w.rope_attn_factor = 0;
     w.rope_mscale = 0;
-    w.rope_mscale_all = f->is_mla && h->rope_scaling == ROPE_SCALING_YARN ? h->rope_mscale_all / 10 : 0; // a tenth: see hparams_rope.c
+    w.rope_mscale_all = f->is_mla && h->rope_scaling == ROPE_SCALING_YARN ? h->rope_mscale_all / 10
+                                                                          : 0; // a tenth: see hparams_rope.c
     if (h->rope_scaling == ROPE_SCALING_NONE || h->rope_scaling == ROPE_SCALING_LONGROPE) w.rope_factor = 0;
     if (f->logit_divisor && h->logit_scale != 0) w.logit_scale = 1 / h->logit_scale;
     if (f->embd_by_sqrt) w.embd_scale = 0;
@@ -67,7 +68,8 @@ static bool has_default(const struct arch_facts *f, const struct hparam_row *row
 static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
                          const struct hparam_row *row, rn_error *err) {
     const char *const *names = row->in[HPARAMS_GGUF].names;
-    const bool second = (row->at == AT(norm_eps) && f->has_layer_norm) || (row->at == AT(ssm_d_conv) && f->short_conv);
+    const bool second =
+        (row->at == AT(norm_eps) && f->has_layer_norm) || (row->at == AT(ssm_d_conv) && f->short_conv);
     const struct metadata_key key = metadata_key_of(h, names[second ? 1 : 0]);
     const bool of_experts = row->at == AT(expert_weights_norm);
     const double v = hparam_get(h, row);
@@ -84,9 +86,8 @@ static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct a
 }
 
 static rn_status put_scaling(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
-    static const char *const names[] = {[ROPE_SCALING_LINEAR] = "linear",
-                                        [ROPE_SCALING_YARN] = "yarn",
-                                        [ROPE_SCALING_LONGROPE] = "longrope"};
+    static const char *const names[] = {
+        [ROPE_SCALING_LINEAR] = "linear", [ROPE_SCALING_YARN] = "yarn", [ROPE_SCALING_LONGROPE] = "longrope"};
     if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
         return fail(err, RN_E_UNSUPPORTED, "rope_scaling.truncate: %s is nothing that a GGUF file%s can say",
                     h->rope_exact_ramp ? "false" : "true", h->rope_exact_ramp ? "" : " of this architecture");

@@ -87,8 +87,8 @@ static rn_status put_windows(gguf_writer *w, const struct hparams *h, const stru
         rotates_by_rule = rotates_by_rule && rotated == !has(h, l, LAYER_NO_ROPE);
     }
     if (!rotates_by_rule)
-        return fail(err, RN_E_UNSUPPORTED, "no_rope_layers: which layers rotate is nothing that a GGUF file of %s can say",
-                    h->arch);
+        return fail(err, RN_E_UNSUPPORTED,
+                    "no_rope_layers: which layers rotate is nothing that a GGUF file of %s can say", h->arch);
     if (has_windows && (!by_rule || f->puts_swa_pattern))
         put_flags(w, h, "attention.sliding_window_pattern", LAYER_SWA);
     return RN_OK;
@@ -115,13 +115,14 @@ static rn_status put_experts(gguf_writer *w, const struct hparams *h, const stru
     if (f->experts == EXPERTS_EVERY_NTH) put_int(w, h, "interleave_moe_layer_step", h->n_expert > 0 ? first + 1 : 0);
     if (h->n_expert == 0 || f->experts == EXPERTS_BY_ROUTER) return RN_OK;
     for (int32_t l = 0; l < h->n_layer; l++) {
-        const bool expected = f->experts == EXPERTS_EVERY_NTH ? (l + 1) % (first + 1) == 0
+        const bool expected = f->experts == EXPERTS_EVERY_NTH     ? (l + 1) % (first + 1) == 0
                               : f->experts == EXPERTS_AFTER_DENSE ? l >= first
                                                                   : true;
         by_rule = by_rule && expected == has(h, l, LAYER_EXPERTS);
     }
     if (by_rule) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "which layers have experts is nothing that a GGUF file of %s can say", h->arch);
+    return fail(err, RN_E_UNSUPPORTED, "which layers have experts is nothing that a GGUF file of %s can say",
+                h->arch);
 }
 
 rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {

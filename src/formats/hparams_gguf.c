@@ -208,8 +208,8 @@ static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
 static rn_status refuse_single_experts(const struct raw_hparams *raw, const struct package *p, rn_error *err) {
     static const char name[] = "blk.0.ffn_gate.0.weight";
     if (raw->hp.n_expert == 0 || !package_tensor(p, name)) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "tensor %s: experts that lie one by one are not read; convert the original anew",
-                name);
+    return fail(err, RN_E_UNSUPPORTED,
+                "tensor %s: experts that lie one by one are not read; convert the original anew", name);
 }
 
 static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct package *p, rn_error *err) {
