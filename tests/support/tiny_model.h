@@ -18,7 +18,7 @@ enum { TINY_MIN_VOCAB = 259, TINY_BYTES_BOS = 256, TINY_BYTES_EOS = 257, TINY_BY
 struct tiny_experts {
     int n, n_used, n_ff, n_dense;
     int n_shared, n_ff_shared, n_group, n_group_used; // 0: none
-    bool shared_gate, choice_bias, biases, is_sigmoid;
+    bool shared_gate, choice_bias, biases, is_sigmoid, fused;
 };
 
 struct tiny_model {
