@@ -56,7 +56,7 @@ enum part matrix_part(const char *name) {
 bool matrix_is_quantized(const char *name) {
     // Router of experts, positions, short convolutions, mixing vectors kept as matrices: little is won there, much is lost.
     static const char *const kept[] = {
-        "_norm.weight",  "ffn_gate_inp.weight",
+        "_norm.weight",  "ffn_gate_inp",
         "position_embd", "token_types.weight",
         "ssm_conv1d",    "shortconv.conv",
         "time_mix_",     "attn_rel_b.weight",
