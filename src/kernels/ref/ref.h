@@ -6,6 +6,7 @@
 #ifndef RN_KERNELS_REF_REF_H
 #define RN_KERNELS_REF_REF_H
 
+#include "kernels/recur_steps.h"
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
 
@@ -76,5 +77,7 @@ void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const fl
 void ref_attend_finish(const float *o, float l, size_t v_dim, float *out);
 
 uint64_t ref_int8_probe(uint64_t n_rounds, int32_t *sum);
+
+RECUR_DECLARE(ref); // recur_ref.c
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef RN_KERNELS_X86_AVX512_H
 #define RN_KERNELS_X86_AVX512_H
 
+#include "kernels/recur_steps.h"
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
 
@@ -44,5 +45,7 @@ void avx512_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, co
 ACT_FNS_DECLARE(avx512);
 void avx512_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void avx512_softcap(float *y, float cap, size_t n);
+
+RECUR_DECLARE(avx512); // recur_avx512.c
 
 #endif
