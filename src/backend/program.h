@@ -59,10 +59,10 @@ enum op_kind {
     OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
     OP_SCALE_BY,    // dst *= src[0]
     OP_MUL,         // dst *= src
-    OP_CONV,        // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2), state: n_channel a step
-    OP_SSM,         // dst = state space of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
-    OP_DELTA,       // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias of alpha
-    OP_GATHER,      // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_CONV, // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2), state: n_channel a step
+    OP_SSM,   // dst = state space of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
+    OP_DELTA, // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias of alpha
+    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 

@@ -7,8 +7,8 @@
 #include <math.h>
 
 // y = taps . (state, x), oldest first; the state moves on by x.
-static inline void conv_step(const float *restrict x, float *restrict state, const float *restrict taps, size_t d_conv,
-                             size_t stride, size_t n, float *restrict y) {
+static inline void conv_step(const float *restrict x, float *restrict state, const float *restrict taps,
+                             size_t d_conv, size_t stride, size_t n, float *restrict y) {
     for (size_t c = 0; c < n; c++) y[c] = 0;
     for (size_t k = 0; k + 1 < d_conv; k++)
         for (size_t c = 0; c < n; c++) {

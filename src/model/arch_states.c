@@ -23,20 +23,16 @@ static const struct op_spec end[] = {OPS_END_RMS};
         {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
         {ROLE_SSM_A, "blk.%d.ssm_a", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS},                             \
         {ROLE_SSM_D, "blk.%d.ssm_d", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS},                             \
-        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, RECURS},         \
-        {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}
+        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, RECURS}, {       \
+        ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS                                       \
+    }
 #define OPS_MAMBA2(from, to)                                                                                         \
     LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE),              \
         LINEAR(from, BUF_SSM_DT, ROLE_SSM_DT, ROLE_SSM_DT_BIAS),                                                     \
         {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, .vec2 = ROLE_SSM_CONV_BIAS},        \
         {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS},                          \
         {OP_ACTIVATE, .src = BUF_SSM_DT, .dst = BUF_SSM_DT, .fn = ACT_FN_SOFTPLUS, RECURS},                          \
-        {OP_SSM,                                                                                                     \
-         .src = BUF_SSM_CONV,                                                                                        \
-         .src2 = BUF_SSM_DT,                                                                                         \
-         .dst = BUF_SSM_Y,                                                                                           \
-         .vec = ROLE_SSM_A,                                                                                          \
-         .vec2 = ROLE_SSM_D},                                                                                        \
+        {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_DT, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, .vec2 = ROLE_SSM_D},  \
         {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS},                 \
         {OP_RMS_NORM,                                                                                                \
          .src = BUF_SSM_Y,                                                                                           \
@@ -56,14 +52,10 @@ static const struct op_spec mamba2_layer[] = {
 const struct arch arch_mamba2 = {TENSORS(mamba2_tensors), BEGIN(begin), LAYER(mamba2_layer), END(end)};
 
 // Granite 4: Mamba-2 or attention, then experts beside one that all rows go to, or a dense feed-forward.
-static const struct tensor_spec granitehybrid_tensors[] = {TENSORS_HEAD,
-                                                           TENSORS_ATTN_NORM,
-                                                           TENSORS_MAMBA2,
-                                                           TENSORS_ATTENTION,
-                                                           TENSORS_FFN_NORM,
-                                                           TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
-                                                           TENSORS_EXPERTS,
-                                                           TENSORS_SHARED_EXPERT};
+static const struct tensor_spec granitehybrid_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM,
+                                                           TENSORS_MAMBA2,   TENSORS_ATTENTION,
+                                                           TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+                                                           TENSORS_EXPERTS,  TENSORS_SHARED_EXPERT};
 static const struct op_spec granitehybrid_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     OPS_MAMBA2(BUF_NORMED, BUF_DELTA),
@@ -77,8 +69,8 @@ static const struct op_spec granitehybrid_layer[] = {
     OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_granitehybrid = {
-    TENSORS(granitehybrid_tensors), BEGIN(begin), LAYER(granitehybrid_layer), END(end)};
+const struct arch arch_granitehybrid = {TENSORS(granitehybrid_tensors), BEGIN(begin), LAYER(granitehybrid_layer),
+                                        END(end)};
 
 // ---- LFM2 (Liquid AI 2025): short convolutions between two gates, or attention -----------------------------------------------
 
@@ -87,13 +79,8 @@ static const struct tensor_spec lfm2_tensors[] = {
     {ROLE_OUTPUT_NORM, "token_embd_norm.weight", DIM_EMBD},
     {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
     TENSORS_ATTN_NORM,
-    {ROLE_CONV_IN,
-     "blk.%d.shortconv.in_proj.weight",
-     DIM_EMBD,
-     DIM_CONV_THRICE,
-     .parts = {ROLE_SSM_Z, ROLE_CONV_AFTER, ROLE_SSM_MIX},
-     .part_rows = {DIM_CONV, DIM_CONV, DIM_CONV},
-     RECURS},
+    {ROLE_CONV_IN, "blk.%d.shortconv.in_proj.weight", DIM_EMBD, DIM_CONV_THRICE,
+     .parts = {ROLE_SSM_Z, ROLE_CONV_AFTER, ROLE_SSM_MIX}, .part_rows = {DIM_CONV, DIM_CONV, DIM_CONV}, RECURS},
     {ROLE_SSM_CONV, "blk.%d.shortconv.conv.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},
     {ROLE_SSM_OUT, "blk.%d.shortconv.out_proj.weight", DIM_CONV, DIM_EMBD, RECURS},
     TENSORS_ATTENTION,
@@ -133,24 +120,16 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
         {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
         {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
         {ROLE_SSM_A, "blk.%d.ssm_a", DIM_SSM_HEADS, RECURS},                                                         \
-        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS},                                             \
-        {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}
+        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS}, {                                           \
+        ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS                                       \
+    }
 #define OPS_GATED_ATTENTION(from)                                                                                    \
     LINEAR(from, BUF_Q_TWICE, ROLE_Q, ROLE_NONE), LINEAR(from, BUF_K, ROLE_K, ROLE_NONE),                            \
-        LINEAR(from, BUF_V, ROLE_V, ROLE_NONE),                                                                      \
-        {OP_COPY,                                                                                                    \
-         .src = BUF_Q_TWICE,                                                                                         \
-         .dst = BUF_Q,                                                                                               \
-         .heads = DIM_HEADS,                                                                                         \
-         .part = DIM_HEAD,                                                                                           \
-         .unless = LAYER_RECURRENT},                                                                                 \
-        {OP_COPY,                                                                                                    \
-         .src = BUF_Q_TWICE,                                                                                         \
-         .dst = BUF_Q_GATE,                                                                                          \
-         .heads = DIM_HEADS,                                                                                         \
-         .part = DIM_HEAD,                                                                                           \
-         .at = DIM_HEAD,                                                                                             \
-         .unless = LAYER_RECURRENT},                                                                                 \
+        LINEAR(from, BUF_V, ROLE_V, ROLE_NONE), {OP_COPY,          .src = BUF_Q_TWICE,                               \
+                                                 .dst = BUF_Q,     .heads = DIM_HEADS,                               \
+                                                 .part = DIM_HEAD, .unless = LAYER_RECURRENT},                       \
+        {OP_COPY,          .src = BUF_Q_TWICE, .dst = BUF_Q_GATE,        .heads = DIM_HEADS,                         \
+         .part = DIM_HEAD, .at = DIM_HEAD,     .unless = LAYER_RECURRENT},                                           \
         OPS_QK_NORM_OF_HEADS, OPS_ROPE, {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V},                                  \
         {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                                                              \
         {OP_GATE,                                                                                                    \
@@ -164,20 +143,12 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
 #define OPS_DELTA(from)                                                                                              \
     LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE),              \
         {OP_COPY, .src = BUF_SSM_BETA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, RECURS},                    \
-        {OP_COPY,                                                                                                    \
-         .src = BUF_SSM_ALPHA,                                                                                       \
-         .dst = BUF_SSM_BETA_ALPHA,                                                                                  \
-         .part = DIM_SSM_HEADS,                                                                                      \
-         .dst_at = DIM_SSM_HEADS,                                                                                    \
+        {OP_COPY, .src = BUF_SSM_ALPHA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, .dst_at = DIM_SSM_HEADS,   \
          RECURS},                                                                                                    \
         {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV},                                    \
         {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS},                          \
-        {OP_DELTA,                                                                                                   \
-         .src = BUF_SSM_CONV,                                                                                        \
-         .src2 = BUF_SSM_BETA_ALPHA,                                                                                 \
-         .dst = BUF_SSM_Y,                                                                                           \
-         .vec = ROLE_SSM_A,                                                                                          \
-         .vec2 = ROLE_SSM_DT_BIAS},                                                                                  \
+        {OP_DELTA,         .src = BUF_SSM_CONV, .src2 = BUF_SSM_BETA_ALPHA,                                          \
+         .dst = BUF_SSM_Y, .vec = ROLE_SSM_A,   .vec2 = ROLE_SSM_DT_BIAS},                                           \
         {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, .heads = DIM_SSM_HEADS, RECURS},     \
         {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS},                 \
         LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_NONE)
@@ -203,8 +174,8 @@ static const struct op_spec qwen35_layer[] = {
     OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_qwen35 = {
-    TENSORS(qwen35_tensors), BEGIN(begin), LAYER(qwen35_layer), END(end), .tiled_heads = true, .rope_halves = true};
+const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),       LAYER(qwen35_layer), END(end),
+                                 .tiled_heads = true,     .rope_halves = true};
 
 // Its beta and alpha come group by group.
 static const struct tensor_spec qwen3next_tensors[] = {
@@ -218,13 +189,8 @@ static const struct op_spec qwen3next_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     LINEAR(BUF_NORMED, BUF_SSM_BETA_ALPHA, ROLE_SSM_BETA_ALPHA, ROLE_NONE),
     {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_BETA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE, RECURS},
-    {OP_COPY,
-     .src = BUF_SSM_BETA_ALPHA,
-     .dst = BUF_SSM_ALPHA,
-     .heads = DIM_SSM_GROUPS,
-     .part = DIM_SSM_SHARE,
-     .at = DIM_SSM_SHARE,
-     RECURS},
+    {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_ALPHA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE,
+     .at = DIM_SSM_SHARE, RECURS},
     OPS_DELTA(BUF_NORMED),
     OPS_GATED_ATTENTION(BUF_NORMED),
     ADD(BUF_DELTA, BUF_X),
@@ -234,5 +200,5 @@ static const struct op_spec qwen3next_layer[] = {
     OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_qwen3next = {
-    TENSORS(qwen3next_tensors), BEGIN(begin), LAYER(qwen3next_layer), END(end), .rope_halves = true};
+const struct arch arch_qwen3next = {TENSORS(qwen3next_tensors), BEGIN(begin), LAYER(qwen3next_layer), END(end),
+                                    .rope_halves = true};

@@ -167,7 +167,8 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_SPREAD] = cpu_op_spread,
     [OP_EXPERTS_SUM] = cpu_op_experts_sum,
     [OP_SCALE_BY] = op_scale_by,
-    [OP_MUL] = op_mul, [OP_N_KINDS] = op_prepare,
+    [OP_MUL] = op_mul,
+    [OP_N_KINDS] = op_prepare,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {
     [OP_ACTIVATE] = columns_activate, [OP_GATE] = columns_gate, [OP_GATE_OAI] = columns_gate_oai};

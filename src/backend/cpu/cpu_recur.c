@@ -49,17 +49,17 @@ static void ssm_piece(const struct op_run *x, size_t h) {
     for (size_t r = 0; r < x->n_rows; r++) {
         const float *const row = run_src(x, r), *const b = row + (size_t)q->n_head * v_dim + pair * key_dim;
         const float dt = run_src2(x, r)[h];
-        x->b->k->ssm_step(&(struct ssm_step){
-            .head_dim = v_dim,
-            .d_state = key_dim,
-            .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
-            .x = row + h * v_dim,
-            .b = b,
-            .c = b + (size_t)q->n_group * key_dim,
-            .dt = dt,
-            .decay = exp_f32(dt * o->vec[h]),
-            .d = o->vec2[h],
-            .y = run_dst(x, r) + h * v_dim});
+        x->b->k->ssm_step(
+            &(struct ssm_step){.head_dim = v_dim,
+                               .d_state = key_dim,
+                               .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+                               .x = row + h * v_dim,
+                               .b = b,
+                               .c = b + (size_t)q->n_group * key_dim,
+                               .dt = dt,
+                               .decay = exp_f32(dt * o->vec[h]),
+                               .d = o->vec2[h],
+                               .y = run_dst(x, r) + h * v_dim});
     }
 }
 
@@ -82,17 +82,17 @@ static void delta_piece(const struct op_run *x, size_t h) {
         k->activate[ACT_FN_SOFTPLUS](&dt, 1, &dt);
         to_unit(k, row + pair_of(p, h) * key_dim, key_dim, 1 / sqrtf((float)p->key_dim), query);
         to_unit(k, row + n_keys + pair_of(p, h) * key_dim, key_dim, 1, key);
-        k->delta_step(&(struct delta_step){
-            .head_dim = key_dim,
-            .v_dim = v_dim,
-            .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
-            .q = query,
-            .k = key,
-            .v = row + 2 * n_keys + h * v_dim,
-            .decay = exp_f32(o->vec[h] * dt),
-            .beta = beta,
-            .held = held,
-            .y = run_dst(x, r) + h * v_dim});
+        k->delta_step(
+            &(struct delta_step){.head_dim = key_dim,
+                                 .v_dim = v_dim,
+                                 .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+                                 .q = query,
+                                 .k = key,
+                                 .v = row + 2 * n_keys + h * v_dim,
+                                 .decay = exp_f32(o->vec[h] * dt),
+                                 .beta = beta,
+                                 .held = held,
+                                 .y = run_dst(x, r) + h * v_dim});
     }
 }
 

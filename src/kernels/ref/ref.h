@@ -6,9 +6,9 @@
 #ifndef RN_KERNELS_REF_REF_H
 #define RN_KERNELS_REF_REF_H
 
-#include "kernels/recur_steps.h"
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
+#include "kernels/recur_steps.h"
 
 extern const struct kernel_set kernel_set_ref;
 

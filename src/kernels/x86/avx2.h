@@ -2,9 +2,9 @@
 #ifndef RN_KERNELS_X86_AVX2_H
 #define RN_KERNELS_X86_AVX2_H
 
-#include "kernels/recur_steps.h"
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
+#include "kernels/recur_steps.h"
 
 // Weights in the panels of kernels/panels/panel.h; avx2_pack_TYPE gives the bytes of panel_TYPE_pack, faster.
 #define AVX2_DECLARE_MATMUL(type)                                                                                    \

@@ -2,9 +2,9 @@
 #ifndef RN_KERNELS_X86_AVX512_H
 #define RN_KERNELS_X86_AVX512_H
 
-#include "kernels/recur_steps.h"
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
+#include "kernels/recur_steps.h"
 
 void avx512_kv_f32_attend(const struct attend_block *a);
 void avx512_kv_f16_attend(const struct attend_block *a);
