@@ -30,6 +30,11 @@ static const struct {
     [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
 };
 
+// dst is read too, or keeps what the op does not make: parts of heads.
+static bool keeps_dst(const struct op *o) {
+    return kinds[o->kind].in_place || o->width < o->n_part * o->dst_stride;
+}
+
 // Copies ------------------------------------------------------------------------------------------------------------------
 
 // What each thread can do for itself: all that goes by rows, but not what it writes for all to see.
@@ -71,7 +76,7 @@ static void plan_copies(struct cpu_backend *b, enum cpu_way way) {
         if (o->op.src >= 0 && rows[o->op.src]) w->own |= OWN_SRC;
         if (o->op.src2 >= 0 && rows[o->op.src2]) w->own |= OWN_SRC2;
         if (o->op.dst >= 0) {
-            w->fills_dst = each && kinds[o->op.kind].in_place && !rows[o->op.dst];
+            w->fills_dst = each && keeps_dst(&o->op) && !rows[o->op.dst];
             rows[o->op.dst] = each;
             if (each) w->own |= OWN_DST;
         }
@@ -174,7 +179,7 @@ static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way)
                                       .acts = reads_act ? act : 0,
                                       .rotations = k == OP_ROPE,
                                       .pages = k == OP_ATTEND});
-    if (kinds[k].in_place) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
+    if (keeps_dst(&o->op)) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
     mark(&t->writes, &(struct touched){.rows = bit(o->op.dst, w->own & OWN_DST),
                                        .acts = o->prepare ? act : 0,
                                        .pages = k == OP_STORE_KV});
