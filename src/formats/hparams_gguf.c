@@ -79,6 +79,7 @@ static rn_status read_row(const struct gguf *g, const struct hparam_row *row, st
         const struct hparam_name name = hparam_name_of(raw, names[i]);
         bool found;
         const rn_status st = readers[row->kind](g, key_of(&name), row, raw, &found, err);
+        if (found) raw->spelled[row - hparam_rows] = names[i];
         if (st != RN_OK || found) return st;
     }
     return hparam_is_missing(raw, row) ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(raw, names[0]).text)
@@ -203,10 +204,19 @@ static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
+// Files of early 2024 have each expert's matrices by themselves.
+static rn_status refuse_single_experts(const struct raw_hparams *raw, const struct package *p, rn_error *err) {
+    static const char name[] = "blk.0.ffn_gate.0.weight";
+    if (raw->hp.n_expert == 0 || !package_tensor(p, name)) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED,
+                "tensor %s: experts that lie one by one are not read; convert the original anew", name);
+}
+
 static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct package *p, rn_error *err) {
     rn_status st = read_row(g, &hparam_rows[0], raw, err);
     if (st == RN_OK) st = hparams_begin_layers(raw, p, err);
     for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(g, &hparam_rows[i], raw, err);
+    if (st == RN_OK) st = refuse_single_experts(raw, p, err);
     if (st == RN_OK) st = read_scaling(g, raw, err);
     if (st == RN_OK) st = find_long_factors(raw, p, err);
     if (st == RN_OK) st = read_sections(g, raw, err);

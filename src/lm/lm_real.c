@@ -241,9 +241,8 @@ static void destroy(lm *base) {
     mem_free(m);
 }
 
-static const struct lm_ops ops = {"real",   destroy,  step,    logits, hidden,       seq_new,
-                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix,
-                                  seq_is_for};
+static const struct lm_ops ops = {"real",   destroy, step, logits,       hidden,       seq_new,   seq_fork,
+                                  seq_free, seq_len, keep, truncate_seq, match_prefix, seq_is_for};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;

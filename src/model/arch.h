@@ -27,9 +27,9 @@ enum dim {
     DIM_FF_TWICE, // gate and up in one tensor
     DIM_ONE,
     DIM_LAYERS,
-    DIM_PLE,        // of the embedding that each layer gets of its own
-    DIM_PLE_ALL,    // of all layers' side by side ..
-    DIM_PLE_BEFORE, // .. and where this layer's begins
+    DIM_PLE,         // of the embedding that each layer gets of its own
+    DIM_PLE_ALL,     // of all layers' side by side ..
+    DIM_PLE_BEFORE,  // .. and where this layer's begins
     DIM_TEMPERATURE, // positions of a step of the queries' temperature
     DIM_Q_LORA,      // latent attention: of queries before they are spread to heads,
     DIM_KV_LORA,     // of the latent vector that keys and values are made of,
@@ -39,7 +39,7 @@ enum dim {
     DIM_HEAD_V,      // a head's results
     DIM_O_SPREAD,    // and those of all heads
     DIM_EXPERTS,
-    DIM_CHOSEN, // experts of a row
+    DIM_CHOSEN,  // experts of a row
     DIM_CHOICES, // their weights and numbers
     DIM_FF_EXPERT,
     DIM_FF_EXPERT_TWICE,
@@ -143,13 +143,15 @@ enum role {
 
 struct tensor_spec {
     enum role role;
-    const char *name;        // GGUF's; "%d" stands for the layer in names that have one
-    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
-    bool is_vector;          // bound as one vector, row behind row
-    bool optional;           // no error where it is missing; neither is it where its role is bound already
-    enum role fallback;      // optional and absent: this role's tensor serves (a tied head)
-    uint32_t only, unless;   // enum layer_flag: layers that have it (only 0: all), layers that have it not
-    enum role parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
+    const char *name; // GGUF's; "%d" stands for the layer in names that have one
+    enum dim ne0, ne1,
+        ne2;        // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
+    bool is_vector; // bound as one vector, row behind row
+    bool optional;  // no error where it is missing; neither is it where its role is bound already
+    enum role fallback;    // optional and absent: this role's tensor serves (a tied head)
+    uint32_t only, unless; // enum layer_flag: layers that have it (only 0: all), layers that have it not
+    enum role
+        parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
     enum dim part_rows[TENSOR_MAX_PARTS];
 };
 
@@ -174,7 +176,7 @@ enum buf {
     BUF_PLE_PROJ,
     BUF_PLE,
     BUF_PLE_GATE,
-    BUF_ROUTED,  // the router's logits
+    BUF_ROUTED, // the router's logits
     BUF_CHOICES,
     BUF_PARTS_IN, // of each chosen expert
     BUF_PARTS_GATE,
@@ -192,12 +194,12 @@ enum buf {
 // Numbers of the model that an op multiplies by.
 enum factor {
     FACTOR_ONE,
-    FACTOR_EMBD,      // hparams.embd_scale
-    FACTOR_RESIDUAL,  // hparams.residual_scale
-    FACTOR_LOGITS,    // hparams.logit_scale
-    FACTOR_LOGIT_CAP, // hparams.logit_softcap
-    FACTOR_TEMPERATURE, // hparams.attn_temp_scale
-    FACTOR_SQRT_PLE,    // sqrt(n_embd_per_layer)
+    FACTOR_EMBD,         // hparams.embd_scale
+    FACTOR_RESIDUAL,     // hparams.residual_scale
+    FACTOR_LOGITS,       // hparams.logit_scale
+    FACTOR_LOGIT_CAP,    // hparams.logit_softcap
+    FACTOR_TEMPERATURE,  // hparams.attn_temp_scale
+    FACTOR_SQRT_PLE,     // sqrt(n_embd_per_layer)
     FACTOR_BY_SQRT_EMBD, // 1 / sqrt(n_embd)
     FACTOR_BY_SQRT_2,
     N_FACTORS

@@ -44,11 +44,7 @@ static const struct op_spec begin[] = {
     {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .if_role = ROLE_PLE_EMBD},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .if_role = ROLE_PLE_EMBD},
     {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .if_role = ROLE_PLE_EMBD},
-    {OP_RMS_NORM,
-     .src = BUF_PLE_PROJ,
-     .dst = BUF_PLE_PROJ,
-     .vec = ROLE_PLE_PROJ_NORM,
-     .heads = DIM_LAYERS,
+    {OP_RMS_NORM, .src = BUF_PLE_PROJ, .dst = BUF_PLE_PROJ, .vec = ROLE_PLE_PROJ_NORM, .heads = DIM_LAYERS,
      .if_role = ROLE_PLE_EMBD},
     {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .if_role = ROLE_PLE_EMBD},
     {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .if_role = ROLE_PLE_EMBD},
@@ -57,16 +53,16 @@ static const struct op_spec begin[] = {
 // Experts read the same as the dense feed-forward through a norm of their own; what both make is normed and added up. The router reads it
 // through a third norm.
 #define NORM_IF_EXPERTS(from, to, weight) {OP_RMS_NORM, .src = from, .dst = to, .vec = weight, .only = LAYER_EXPERTS}
-#define OPS_EXPERTS_BESIDE                                                                                            \
-    NORM_IF_EXPERTS(BUF_DELTA, BUF_DELTA, ROLE_POST_DENSE_NORM),                                                      \
-        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_ROUTER_SCALE),                                                      \
-        {OP_SCALE, .dst = BUF_NORMED_2, .factor = FACTOR_BY_SQRT_EMBD, .only = LAYER_EXPERTS},                        \
-        LINEAR_IF(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE, .only = LAYER_EXPERTS),                           \
-        {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, .only = LAYER_EXPERTS},         \
-        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_EXPERTS_NORM),                                                      \
-        OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .src_parts = false), EXPERTS_SUM(BUF_DELTA_2, true), \
-        NORM_IF_EXPERTS(BUF_DELTA_2, BUF_DELTA_2, ROLE_POST_EXPERTS_NORM), {                                          \
-        OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .only = LAYER_EXPERTS                                           \
+#define OPS_EXPERTS_BESIDE                                                                                           \
+    NORM_IF_EXPERTS(BUF_DELTA, BUF_DELTA, ROLE_POST_DENSE_NORM),                                                     \
+        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_ROUTER_SCALE),                                                     \
+        {OP_SCALE, .dst = BUF_NORMED_2, .factor = FACTOR_BY_SQRT_EMBD, .only = LAYER_EXPERTS},                       \
+        LINEAR_IF(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE, .only = LAYER_EXPERTS),                          \
+        {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, .only = LAYER_EXPERTS},        \
+        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_EXPERTS_NORM),                                                     \
+        OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .src_parts = false),                              \
+        EXPERTS_SUM(BUF_DELTA_2, true), NORM_IF_EXPERTS(BUF_DELTA_2, BUF_DELTA_2, ROLE_POST_EXPERTS_NORM), {         \
+        OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .only = LAYER_EXPERTS                                          \
     }
 
 #define OWN_KV .unless = LAYER_SHARED_KV
@@ -92,7 +88,8 @@ static const struct op_spec layer[] = {
     // What the layer's own embedding lets through.
     {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .if_role = ROLE_PLE_GATE},
-    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH, .if_role = ROLE_PLE_GATE},
+    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH,
+     .if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .if_role = ROLE_PLE_GATE},
     {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .if_role = ROLE_PLE_GATE},
     {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .if_role = ROLE_PLE_GATE},

@@ -9,16 +9,36 @@ static const struct {
     enum dim width;
     bool wanted_rows;
 } bufs[N_BUFS] = {
-    [BUF_X] = {DIM_EMBD},         [BUF_NORMED] = {DIM_EMBD},       [BUF_NORMED_2] = {DIM_EMBD},
-    [BUF_Q] = {DIM_Q},            [BUF_K] = {DIM_K},               [BUF_V] = {DIM_V},
-    [BUF_ATTENDED] = {DIM_O},     [BUF_GATE] = {DIM_FF},           [BUF_UP] = {DIM_FF},
-    [BUF_ROUTED] = {DIM_EXPERTS}, [BUF_CHOICES] = {DIM_CHOICES}, [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
-    [BUF_PARTS_GATE] = {DIM_PARTS_FF}, [BUF_PARTS_UP] = {DIM_PARTS_FF}, [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
-    [BUF_GATE_SHARED] = {DIM_FF_SHARED}, [BUF_UP_SHARED] = {DIM_FF_SHARED}, [BUF_SHARED_GATE] = {DIM_ONE},
-    [BUF_DELTA] = {DIM_EMBD},     [BUF_DELTA_2] = {DIM_EMBD},      [BUF_LAST] = {DIM_EMBD, true},
-    [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true}, [BUF_Q_LORA] = {DIM_Q_LORA},
-    [BUF_Q_SPREAD] = {DIM_Q_SPREAD}, [BUF_O_SPREAD] = {DIM_O_SPREAD}, [BUF_PLE_ALL] = {DIM_PLE_ALL},
-    [BUF_PLE_PROJ] = {DIM_PLE_ALL}, [BUF_PLE] = {DIM_PLE}, [BUF_PLE_GATE] = {DIM_PLE},
+    [BUF_X] = {DIM_EMBD},
+    [BUF_NORMED] = {DIM_EMBD},
+    [BUF_NORMED_2] = {DIM_EMBD},
+    [BUF_Q] = {DIM_Q},
+    [BUF_K] = {DIM_K},
+    [BUF_V] = {DIM_V},
+    [BUF_ATTENDED] = {DIM_O},
+    [BUF_GATE] = {DIM_FF},
+    [BUF_UP] = {DIM_FF},
+    [BUF_ROUTED] = {DIM_EXPERTS},
+    [BUF_CHOICES] = {DIM_CHOICES},
+    [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
+    [BUF_PARTS_GATE] = {DIM_PARTS_FF},
+    [BUF_PARTS_UP] = {DIM_PARTS_FF},
+    [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
+    [BUF_GATE_SHARED] = {DIM_FF_SHARED},
+    [BUF_UP_SHARED] = {DIM_FF_SHARED},
+    [BUF_SHARED_GATE] = {DIM_ONE},
+    [BUF_DELTA] = {DIM_EMBD},
+    [BUF_DELTA_2] = {DIM_EMBD},
+    [BUF_LAST] = {DIM_EMBD, true},
+    [BUF_HIDDEN] = {DIM_EMBD, true},
+    [BUF_LOGITS] = {DIM_VOCAB, true},
+    [BUF_Q_LORA] = {DIM_Q_LORA},
+    [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
+    [BUF_O_SPREAD] = {DIM_O_SPREAD},
+    [BUF_PLE_ALL] = {DIM_PLE_ALL},
+    [BUF_PLE_PROJ] = {DIM_PLE_ALL},
+    [BUF_PLE] = {DIM_PLE},
+    [BUF_PLE_GATE] = {DIM_PLE},
 };
 
 // Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
@@ -126,8 +146,7 @@ static void write_ops(struct model *m, const struct op_spec *specs, size_t n, in
 
 static rn_status write_all_ops(struct model *m, rn_error *err) {
     const struct arch *a = m->arch;
-    m->ops = arena_alloc(&m->mem,
-                         (a->n_begin + (size_t)m->h->n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
+    m->ops = arena_alloc(&m->mem, (a->n_begin + (size_t)m->h->n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
     if (!m->ops) return model_no_memory(m, err);
     write_ops(m, a->begin, a->n_begin, -1);
     for (int32_t l = 0; l < m->h->n_layer; l++) write_ops(m, a->layer, a->n_layer, l);

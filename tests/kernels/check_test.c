@@ -454,7 +454,7 @@ static void check_attend_variants(const struct kernel_set *set) {
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
         snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
-        for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += EVERY) {
+        for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += every_attention()) {
             const enum data kind = (enum data)(i % DATA_N);
             const struct widths w = widths[i / 6 / COUNT(n_qs)];
             const size_t n_q = n_qs[i / 6 % COUNT(n_qs)];

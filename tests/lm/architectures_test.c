@@ -36,7 +36,7 @@ static void check_folder(const char *dir, int n_cases) {
     }
 }
 
-#define GOLDEN(id, folder, n_cases)                                                                                   \
+#define GOLDEN(id, folder, n_cases)                                                                                  \
     TEST(id##_gives_the_logits_and_greedy_text_of_transformers) { check_folder("goldens/" folder, n_cases); }
 
 GOLDEN(bloom, "bloom", 6)

@@ -100,35 +100,51 @@ struct drawer {
     uint32_t n_drawn;
 };
 
-// n_slices of n_rows of n_in; 0: not so many dimensions.
-static void put_slices(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_out,
-                       uint64_t n_slices, float mean, float spread) {
+struct spread {
+    float mean, most; // values lie within mean +- most
+};
+
+static size_t row_bytes_of(enum tensor_type type, uint64_t n_in) {
+    size_t n;
+    if (!tensor_row_bytes(type, n_in, &n)) abort(); // a block type, and n_in no multiple of its block
+    return n;
+}
+
+// Rows [first, first + n) of the tensor drawn by stream number `stream`.
+static void draw_rows(const struct tiny_model *m, uint32_t stream, enum tensor_type type, uint64_t n_in,
+                      uint64_t first, uint64_t n, struct spread s, uint8_t *out) {
     const struct tensor_type_info *info = tensor_type_info(type);
-    const uint64_t dims[3] = {n_in, n_out, n_slices}, n_rows = (n_out ? n_out : 1) * (n_slices ? n_slices : 1);
-    size_t row_bytes;
-    if (!tensor_row_bytes(type, n_in, &row_bytes)) abort(); // a block type, and n_in no multiple of its block
+    const size_t row_bytes = row_bytes_of(type, n_in);
     float *row = malloc(n_in * sizeof *row);
-    uint8_t *data = malloc(row_bytes * n_rows);
-    if (!row || !data) abort();
-    for (uint64_t r = 0; r < n_rows; r++) {
+    if (!row) abort();
+    for (uint64_t r = first; r < first + n; r++, out += row_bytes) {
         for (uint64_t i = 0; i < n_in; i++) {
-            const double u = philox_uniform(d->m->seed, d->n_drawn, (uint32_t)(r * n_in + i), PHILOX_TEST);
-            row[i] = mean + spread * (float)(2.0 * u - 1.0);
+            const double u = philox_uniform(m->seed, stream, (uint32_t)(r * n_in + i), PHILOX_TEST);
+            row[i] = s.mean + s.most * (float)(2.0 * u - 1.0);
         }
-        if (info->quantize_row && !(d->m->any_bytes && info->block_len > 1))
-            info->quantize_row(row, NULL, data + r * row_bytes, n_in);
+        if (info->quantize_row && !(m->any_bytes && info->block_len > 1))
+            info->quantize_row(row, NULL, out, n_in);
         else
-            any_blocks(type, spread * 0.577f, hash_u64(d->n_drawn, r), data + r * row_bytes, n_in / info->block_len);
+            any_blocks(type, s.most * 0.577f, hash_u64(stream, r), out, n_in / info->block_len);
     }
-    d->n_drawn++;
-    gb_tensor(d->b, name, info->gguf_id, n_slices ? 3 : n_out > 1 ? 2 : 1, dims, data, row_bytes * n_rows);
     free(row);
+}
+
+// n_slices of n_out rows of n_in; 0 of them: fewer dimensions.
+static void put_slices(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_out,
+                       uint64_t n_slices, struct spread s) {
+    const uint64_t dims[3] = {n_in, n_out, n_slices}, n_rows = n_out * (n_slices ? n_slices : 1);
+    const size_t n_bytes = row_bytes_of(type, n_in) * n_rows;
+    uint8_t *data = malloc(n_bytes);
+    if (!data) abort();
+    draw_rows(d->m, d->n_drawn++, type, n_in, 0, n_rows, s, data);
+    gb_tensor(d->b, name, tensor_type_info(type)->gguf_id, n_slices ? 3 : n_out > 1 ? 2 : 1, dims, data, n_bytes);
     free(data);
 }
 
 static void put_random(struct drawer *d, const char *name, enum tensor_type type, uint64_t n_in, uint64_t n_rows,
                        float mean, float spread) {
-    put_slices(d, name, type, n_in, n_rows, 0, mean, spread);
+    put_slices(d, name, type, n_in, n_rows, 0, (struct spread){mean, spread});
 }
 
 static const char *layer_name(char name[64], int layer, const char *what, const char *suffix) {
@@ -157,10 +173,28 @@ static void put_ffn(struct drawer *d, int layer, const char *suffix, int n_ff) {
 static void put_experts_matrix(struct drawer *d, int layer, const char *what, int n_in, int n_out) {
     const uint64_t n = (uint64_t)d->m->experts.n, rows = (uint64_t)n_out;
     char name[64];
-    put_slices(d, layer_name(name, layer, what, "weight"), d->m->type, (uint64_t)n_in, rows, n, 0,
-               sqrtf(3.0f / (float)n_in));
-    if (d->m->experts.biases)
-        put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, rows, n, 0, 0.25f);
+    put_slices(d, layer_name(name, layer, what, "weight"), d->m->type, (uint64_t)n_in, rows, n,
+               (struct spread){0, sqrtf(3.0f / (float)n_in)});
+    if (d->m->experts.biases) put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, rows, n, 0, 0.25f);
+}
+
+// What gate and up would be, in one tensor: of each expert first the gate's rows.
+static void put_fused_experts(struct drawer *d, int layer) {
+    const struct tiny_model *m = d->m;
+    const uint64_t n_in = (uint64_t)m->n_embd, n_ff = (uint64_t)m->experts.n_ff, n = (uint64_t)m->experts.n;
+    const uint64_t dims[3] = {n_in, 2 * n_ff, n};
+    const size_t half = row_bytes_of(m->type, n_in) * n_ff;
+    const struct spread s = {0, sqrtf(3.0f / (float)n_in)};
+    uint8_t *data = malloc(2 * half * n);
+    char name[64];
+    if (!data) abort();
+    for (uint64_t e = 0; e < n; e++)
+        for (uint32_t part = 0; part < 2; part++)
+            draw_rows(m, d->n_drawn + part, m->type, n_in, e * n_ff, n_ff, s, data + (2 * e + part) * half);
+    d->n_drawn += 2;
+    gb_tensor(d->b, layer_name(name, layer, "ffn_gate_up_exps", "weight"), tensor_type_info(m->type)->gguf_id, 3,
+              dims, data, 2 * half * n);
+    free(data);
 }
 
 static void put_experts(struct drawer *d, int layer) {
@@ -172,8 +206,12 @@ static void put_experts(struct drawer *d, int layer) {
                3 * sqrtf(3.0f / (float)m->n_embd)); // so that experts differ in weight
     if (e->biases) put_random(d, layer_name(name, layer, "ffn_gate_inp", "bias"), TENSOR_F32, n, 1, 0, 0.25f);
     if (e->choice_bias) put_random(d, layer_name(name, layer, "exp_probs_b", "bias"), TENSOR_F32, n, 1, 0, 0.25f);
-    put_experts_matrix(d, layer, "ffn_gate_exps", m->n_embd, e->n_ff);
-    put_experts_matrix(d, layer, "ffn_up_exps", m->n_embd, e->n_ff);
+    if (e->fused) {
+        put_fused_experts(d, layer);
+    } else {
+        put_experts_matrix(d, layer, "ffn_gate_exps", m->n_embd, e->n_ff);
+        put_experts_matrix(d, layer, "ffn_up_exps", m->n_embd, e->n_ff);
+    }
     put_experts_matrix(d, layer, "ffn_down_exps", e->n_ff, m->n_embd);
     if (e->n_ff_shared) put_ffn(d, layer, "_shexp", e->n_ff_shared);
     if (e->shared_gate)
@@ -189,7 +227,8 @@ static void put_layer(struct drawer *d, int layer) {
     put_matrix(d, layer, "attn_k", m->n_embd, n_kv);
     put_matrix(d, layer, "attn_v", m->n_embd, n_kv);
     put_matrix(d, layer, "attn_output", m->n_embd, m->n_embd);
-    if (m->sinks) put_random(d, layer_name(name, layer, "attn_sinks", "weight"), TENSOR_F32, (uint64_t)m->n_head, 1, 0, 2);
+    if (m->sinks)
+        put_random(d, layer_name(name, layer, "attn_sinks", "weight"), TENSOR_F32, (uint64_t)m->n_head, 1, 0, 2);
     put_random(d, layer_name(name, layer, m->ffn_norm ? m->ffn_norm : "ffn_norm", "weight"), TENSOR_F32,
                (uint64_t)m->n_embd, 1, 1, 0.5f);
     if (m->experts.n && layer >= m->experts.n_dense)

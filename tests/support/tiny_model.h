@@ -18,7 +18,7 @@ enum { TINY_MIN_VOCAB = 259, TINY_BYTES_BOS = 256, TINY_BYTES_EOS = 257, TINY_BY
 struct tiny_experts {
     int n, n_used, n_ff, n_dense;
     int n_shared, n_ff_shared, n_group, n_group_used; // 0: none
-    bool shared_gate, choice_bias, biases, is_sigmoid;
+    bool shared_gate, choice_bias, biases, is_sigmoid, fused;
 };
 
 struct tiny_model {
@@ -32,7 +32,7 @@ struct tiny_model {
     const char *ffn_norm; // NULL: "ffn_norm"
     bool sinks;           // of attention
     int n_swa;            // 0: no windows
-    bool own_head;   // output.weight; else the embedding serves
+    bool own_head;        // output.weight; else the embedding serves
     bool
         any_bytes; // matrices of a block type are made of any bytes, as those of types that are not written always are
     uint64_t seed;

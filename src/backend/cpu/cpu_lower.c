@@ -73,8 +73,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     find_acts(b->k, p, &t);
     for (int32_t i = 0; i < p->n_buffers; i++)
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
-    for (int32_t i = 0; i < t.n; i++)
-        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
+    for (int32_t i = 0; i < t.n; i++) bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
     const int n_threads = pool_n_threads(b->threads);
     bytes += (uint64_t)n_threads * cpu_own_copies(p, s, n_threads, &t).bytes;
     return bytes + cpu_scratch_bytes(b, p, s->n_batch) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);

@@ -158,7 +158,8 @@ static uint64_t pair_bytes(const struct cpu_backend *b, const struct cpu_op *o) 
     return (uint64_t)b->p->groups[group].n_head_kv * (b->groups[group].key_bytes + b->groups[group].value_bytes);
 }
 
-static void count_product(const struct cpu_matrix *cm, struct backend_op_use *use, uint64_t n_slices, uint64_t n_rows) {
+static void count_product(const struct cpu_matrix *cm, struct backend_op_use *use, uint64_t n_slices,
+                          uint64_t n_rows) {
     const struct matrix *m = cm->m;
     const uint64_t slice = cm->panels ? ceil_div(m->n_out, PANEL_ROWS) * cm->panel_bytes : m->n_out * m->row_bytes;
     use->bytes += n_slices * slice;

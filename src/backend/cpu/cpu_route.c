@@ -1,4 +1,4 @@
-// backend/cpu/cpu_route.c - which experts a row goes to, and with what weights (docs/arithmetic.md, section 6).
+// backend/cpu/cpu_route.c - which experts a row goes to, and with what weights (docs/arithmetic.md, section 5).
 #include "backend/cpu/cpu_experts.h"
 #include <string.h>
 

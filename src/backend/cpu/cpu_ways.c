@@ -22,18 +22,15 @@ static const struct {
     bool in_place;   // dst is read too
     bool meets_rows; // parts of a row lie among those of others
 } kinds[OP_N_KINDS + 1] = {
-    [OP_LINEAR] = {.claimed = true},      [OP_ATTEND] = {.claimed = true},   [OP_GATE] = {.by_columns = true},
-    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true},    [OP_ADD] = {.in_place = true},
-    [OP_SCALE] = {.in_place = true},      [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
-    [OP_COPY] = {.in_place = true}, // of its row a part
-    [OP_EXPERTS] = {.claimed = true},  [OP_GATE_OAI] = {.by_columns = true}, [OP_SCALE_BY] = {.in_place = true},
-    [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
+    [OP_LINEAR] = {.claimed = true},         [OP_ATTEND] = {.claimed = true},
+    [OP_GATE] = {.by_columns = true},        [OP_ACTIVATE] = {.by_columns = true},
+    [OP_ROPE] = {.in_place = true},          [OP_ADD] = {.in_place = true},
+    [OP_SCALE] = {.in_place = true},         [OP_SOFTCAP] = {.in_place = true},
+    [OP_TEMPERATURE] = {.in_place = true},   [OP_COPY] = {.in_place = true}, // of its row a part
+    [OP_EXPERTS] = {.claimed = true},        [OP_GATE_OAI] = {.by_columns = true},
+    [OP_SCALE_BY] = {.in_place = true},      [OP_SPREAD] = {.meets_rows = true},
+    [OP_EXPERTS_SUM] = {.meets_rows = true},
 };
-
-// dst is read too, or keeps what the op does not make: parts of heads.
-static bool keeps_dst(const struct op *o) {
-    return kinds[o->kind].in_place || o->width < o->n_part * o->dst_stride;
-}
 
 // Copies ------------------------------------------------------------------------------------------------------------------
 
@@ -54,7 +51,8 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
         if (written[i]) c.row_at[i] = row_bytes, row_bytes += round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < acts->n; i++)
         if (!p->wanted_rows[acts->row[i].src])
-            c.act_at[i] = row_bytes, row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
+            c.act_at[i] = row_bytes,
+            row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
     if (row_bytes == 0) return c;
     c.n_rows = MOST_OWN_BYTES / row_bytes;
     if (c.n_rows > s->n_batch) c.n_rows = s->n_batch;
@@ -63,6 +61,11 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
     for (int32_t i = 0; i < acts->n; i++) c.act_at[i] *= c.n_rows;
     c.bytes = round_up(c.n_rows * row_bytes, 4096); // no page for two threads
     return c;
+}
+
+// What dst held before still counts after the op: it is changed in place, or but a part of its row is written.
+static bool keeps_some(const struct cpu_backend *b, const struct op *o) {
+    return kinds[o->kind].in_place || (o->dst >= 0 && (size_t)o->width < b->p->width[o->dst]);
 }
 
 // Which operands are copies: what was written last, by each thread or for all.
@@ -76,7 +79,7 @@ static void plan_copies(struct cpu_backend *b, enum cpu_way way) {
         if (o->op.src >= 0 && rows[o->op.src]) w->own |= OWN_SRC;
         if (o->op.src2 >= 0 && rows[o->op.src2]) w->own |= OWN_SRC2;
         if (o->op.dst >= 0) {
-            w->fills_dst = each && keeps_dst(&o->op) && !rows[o->op.dst];
+            w->fills_dst = each && keeps_some(b, &o->op) && !rows[o->op.dst];
             rows[o->op.dst] = each;
             if (each) w->own |= OWN_DST;
         }
@@ -170,7 +173,7 @@ static bool meet(const struct touched *a, const struct touched *b) {
     return (a->rows & b->rows) || (a->acts & b->acts) || (a->rotations && b->rotations) || (a->pages && b->pages);
 }
 
-static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way) {
+static void add_touch(const struct cpu_backend *b, struct touch *t, const struct cpu_op *o, enum cpu_way way) {
     const struct op_way *w = &o->ways[way];
     const enum op_kind k = o->op.kind;
     const uint64_t act = bit(o->act, w->own & OWN_ACT), src = bit(o->op.src, w->own & OWN_SRC);
@@ -179,7 +182,7 @@ static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way)
                                       .acts = reads_act ? act : 0,
                                       .rotations = k == OP_ROPE,
                                       .pages = k == OP_ATTEND});
-    if (keeps_dst(&o->op)) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
+    if (keeps_some(b, &o->op)) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
     mark(&t->writes, &(struct touched){.rows = bit(o->op.dst, w->own & OWN_DST),
                                        .acts = o->prepare ? act : 0,
                                        .pages = k == OP_STORE_KV});
@@ -195,7 +198,7 @@ static void plan_barriers(struct cpu_backend *b, enum cpu_way way) {
         struct op_way *w = &b->ops[i].ways[way];
         const bool by_rows = w->split == SPLIT_ROWS && !kinds[b->ops[i].op.kind].meets_rows;
         struct touch t = {0}, others = any;
-        for (size_t j = 0; j < w->n_together; j++) add_touch(&t, &b->ops[i + j], way);
+        for (size_t j = 0; j < w->n_together; j++) add_touch(b, &t, &b->ops[i + j], way);
         if (!by_rows) mark(&others.reads, &rows.reads), mark(&others.writes, &rows.writes);
         w->barrier = meet(&t.reads, &others.writes) || meet(&t.writes, &others.writes) ||
                      meet(&t.writes, &others.reads) || b->ops[i].op.wanted_rows != wanted;
