@@ -167,6 +167,7 @@ struct rn_engine {
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
 rn_status engine_plan(rn_engine *e, rn_error *err);
 struct lm_config lane_config(const rn_engine *e, const struct lane *l);
+uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l);    // all pages; once planned
 uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
 
 // scheduler.c

@@ -29,9 +29,17 @@ struct lm_real {
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
 
+// A window begins inside a page and ends inside one; another is copied before it is written where it is shared.
+static int32_t pages_of_windows(const struct lm_config *c, int32_t window) {
+    const int64_t each = (int64_t)ceil_div((size_t)window, KV_PAGE) + 2 + (int64_t)ceil_div((size_t)c->max_scratch, KV_PAGE);
+    const int64_t n = (int64_t)c->n_windows * each + (int64_t)ceil_div((size_t)c->n_batch, KV_PAGE) + 1;
+    return c->n_windows > 0 && n < c->n_pages ? (int32_t)n : c->n_pages;
+}
+
 struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c) {
     struct backend_sizes s = {.n_batch = (size_t)c->n_batch, .n_wanted = (size_t)c->n_want};
-    for (int32_t g = 0; g < p->n_groups; g++) s.n_pages[g] = c->n_pages;
+    for (int32_t g = 0; g < p->n_groups; g++)
+        s.n_pages[g] = p->groups[g].window ? pages_of_windows(c, p->groups[g].window) : c->n_pages;
     s.n_states = p->state_bytes ? c->n_states : 0;
     return s;
 }

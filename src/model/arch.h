@@ -61,6 +61,11 @@ enum dim {
     N_DIMS
 };
 
+// Do a layer's flags fit .only and .unless?
+static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
+    return (!only || (flags & only)) && !(flags & unless);
+}
+
 // Beside enum layer_flag, from the model's own numbers; .only and .unless may name them.
 enum model_flag {
     MODEL_SEQUENTIAL = 1 << 16, // feed-forward reads what attention has been added to
@@ -266,6 +271,8 @@ struct arch {
 const struct arch *arch_find(const char *name); // NULL: unknown
 const char *arch_list(void);                    // names, separated by ", "
 
+// enum model_flag.
+uint32_t arch_model_flags(const struct hparams *h);
 // Widths for a layer, of the whole model for layer -1. out: [N_DIMS].
 void arch_dims(const struct hparams *h, int32_t layer, size_t *out);
 

@@ -70,15 +70,6 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
     return RN_OK;
 }
 
-// Llama 4 norms queries and keys but in the model of 128 experts: no key of its files says so, llama.cpp goes by this too.
-static uint32_t flags_of(const struct hparams *h) {
-    uint32_t flags = 0;
-    if (!h->parallel_residual) flags |= MODEL_SEQUENTIAL;
-    if (h->n_expert != 128) flags |= MODEL_QK_NORM;
-    if (h->q_lora_rank > 0) flags |= MODEL_Q_LORA;
-    return flags;
-}
-
 static rn_status fill_dims(struct model *m, rn_error *err) {
     m->dims = arena_alloc(&m->mem, ((size_t)m->h->n_layer + 1) * N_DIMS * sizeof *m->dims);
     if (!m->dims) return model_no_memory(m, err);
@@ -219,7 +210,7 @@ rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
     m->pkg = pkg;
     m->h = package_hparams(pkg);
     m->arch = arch_find(m->h->arch);
-    m->flags = flags_of(m->h);
+    m->flags = arch_model_flags(m->h);
     rn_status st = check_arch(m, err);
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);

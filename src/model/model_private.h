@@ -38,9 +38,6 @@ static inline const struct binding *model_binding(const struct model *m, int32_t
 static inline uint32_t model_flags(const struct model *m, int32_t layer) {
     return m->flags | (layer < 0 ? 0 : m->h->layers[layer].flags);
 }
-static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
-    return (!only || (flags & only)) && !(flags & unless);
-}
 
 rn_status model_no_memory(const struct model *m, rn_error *err);
 // Binds every tensor of the package to its role, shapes checked. dims are there already.

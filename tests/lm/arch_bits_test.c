@@ -1,0 +1,178 @@
+// tests/lm/arch_bits_test.c - one prompt, one set of bits, for architectures whose attention is their own: whatever the CPU set, the threads,
+// the cut into steps, cached prefixes and scratch trees.
+#include "tests/check.h"
+#include "tests/support/arch_model.h"
+#include "tests/support/lm_rig.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 150, N_VOCAB = 50, N_FLOATS = N * N_VOCAB };
+
+#define COMMON "context_length=256 embedding_length=64 feed_forward_length=96 attention.head_count=4 "
+#define RMS    "attention.layer_norm_rms_epsilon=1e-5 "
+#define LAYER  "attention.layer_norm_epsilon=1e-5 "
+
+static const struct subject {
+    const char *why;
+    struct arch_model m;
+} subjects[] = {
+    {"latent attention, queries from a latent vector too, experts in groups",
+     {"deepseek2",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=1 attention.q_lora_rank=32 attention.kv_lora_rank=32 "
+      "attention.key_length=40 attention.value_length=32 attention.key_length_mla=40 attention.value_length_mla=32 "
+      "rope.dimension_count=8 leading_dense_block_count=1 expert_count=8 expert_used_count=3 expert_shared_count=1 "
+      "expert_feed_forward_length=32 expert_group_count=4 expert_group_used_count=2 expert_gating_func=2"}},
+    {"latent attention, queries from the row, a head's results narrower than the latent vector",
+     {"deepseek2",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=1 attention.kv_lora_rank=24 attention.key_length=32 "
+      "attention.value_length=24 attention.key_length_mla=24 attention.value_length_mla=12 rope.dimension_count=8 "
+      "leading_dense_block_count=2"}},
+    {"embeddings of each layer, shared keys and values, wider global heads",
+     {"gemma4",
+      "block_count=6 " COMMON RMS "attention.head_count_kv=2 attention.key_length=32 attention.value_length=32 "
+      "attention.key_length_swa=16 attention.value_length_swa=16 rope.dimension_count=32 rope.dimension_count_swa=16 "
+      "attention.sliding_window=24 attention.sliding_window_pattern=[110110] attention.shared_kv_layers=3 "
+      "embedding_length_per_layer_input=32 final_logit_softcapping=12.0 rope.freq_base=1e6"}},
+    {"values taken from keys, experts beside the dense feed-forward",
+     {"gemma4",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=1 attention.key_length=32 attention.value_length=32 "
+      "attention.key_length_swa=16 attention.value_length_swa=16 rope.dimension_count=32 rope.dimension_count_swa=16 "
+      "attention.sliding_window=24 attention.sliding_window_pattern=[110] expert_count=4 expert_used_count=2 "
+      "expert_feed_forward_length=32",
+      .without = "attn_v"}},
+    {"chunks, layers without rotation whose queries grow sharper, experts on every other layer",
+     {"llama4",
+      "block_count=4 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=40 rope.dimension_count=16 "
+      "attention.temperature_length=32 attention.temperature_scale=0.1 interleave_moe_layer_step=2 expert_count=4 "
+      "expert_used_count=1 expert_feed_forward_length=32"}},
+    {"factors of long texts",
+     {"phi3",
+      "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=16 "
+      "rope.scaling.original_context_length=64"}},
+    {"queries and keys normed head by head with weights of their own, one norm for both blocks",
+     {"stablelm", "block_count=2 " COMMON LAYER "rope.dimension_count=4", .without = "ffn_norm"}},
+    {"feed-forward after attention",
+     {"gptneox", "block_count=2 " COMMON LAYER "rope.dimension_count=4", .without = "attn_qkv"}},
+    {"slopes in place of rotation", {"bloom", "block_count=2 " COMMON LAYER}},
+    {"capped scores, windows on every other layer",
+     {"gemma2",
+      "block_count=4 " COMMON RMS "attention.head_count_kv=2 attention.sliding_window=24 "
+      "attn_logit_softcapping=5.0 final_logit_softcapping=12.0"}},
+};
+enum { N_SUBJECTS = sizeof subjects / sizeof *subjects };
+
+// ---- ways -----------------------------------------------------------------------------------------------------------
+
+typedef bool (*way_fn)(struct rig *r, const int32_t *tokens, float *out);
+
+static bool in_one_step(struct rig *r, const int32_t *tokens, float *out) {
+    return rig_append(r, rig_seq_for(r, N), tokens, N, out);
+}
+static bool in_threes(struct rig *r, const int32_t *tokens, float *out) {
+    return rig_append_by(r, rig_seq_for(r, N), tokens, N, 3, out);
+}
+static bool row_by_row(struct rig *r, const int32_t *tokens, float *out) {
+    return rig_append_by(r, rig_seq_for(r, N), tokens, N, 1, out);
+}
+
+// What a sequence before has left in the cache, then the rest.
+static bool after_a_hit(struct rig *r, const int32_t *tokens, float *out) {
+    struct lm_prefix found;
+    rn_error err = {0};
+    const int32_t first = rig_seq_for(r, N);
+    if (!rig_append(r, first, tokens, N - 20, NULL)) return false;
+    lm_seq_free(r->lm, first);
+    if (!CHECK_OK(lm_match_prefix_for(r->lm, N, tokens, N, &found, &err), &err)) return false;
+    check_note("%s", found.miss);
+    return CHECK(found.n > 0) &&
+           rig_append(r, found.seq, tokens + found.n, N - found.n, out + (size_t)found.n * N_VOCAB);
+}
+
+// Cut back and evaluated again, as far as the cut went.
+static bool after_a_cut(struct rig *r, const int32_t *tokens, float *out) {
+    const int32_t seq = rig_seq_for(r, N);
+    if (!rig_append(r, seq, tokens, N, NULL)) return false;
+    const int32_t n = lm_truncate(r->lm, seq, N - 30);
+    return CHECK(n <= N - 30) && rig_append(r, seq, tokens + n, N - n, out + (size_t)n * N_VOCAB);
+}
+
+// The last rows as a path of a scratch tree.
+static bool by_a_tree(struct rig *r, const int32_t *tokens, float *out) {
+    const int32_t seq = rig_seq_for(r, N);
+    bool ok = rig_append(r, seq, tokens, N - 10, NULL);
+    for (int32_t i = 0; ok && i < 10; i++)
+        ok = rig_scratch(r, seq, tokens[N - 10 + i], i == 0 ? LM_ROOT : i - 1, out + (size_t)(N - 10 + i) * N_VOCAB);
+    return ok;
+}
+
+static const struct way {
+    const char *name;
+    way_fn fn;
+    int n_threads;
+    bool best_set; // else the reference
+    bool all_rows; // else those of which it gives none are zeros
+} ways[] = {
+    {"ref, 3 threads, in threes", in_threes, 3, false, true},
+    {"best set, 1 thread, in one step", in_one_step, 1, true, true},
+    {"best set, 8 threads, in one step", in_one_step, 8, true, true},
+    {"best set, 3 threads, in threes", in_threes, 3, true, true},
+    {"best set, 2 threads, row by row", row_by_row, 2, true, true},
+    {"best set, 2 threads, after a hit", after_a_hit, 2, true, false},
+    {"best set, 2 threads, after a cut", after_a_cut, 2, true, false},
+    {"best set, 2 threads, by a tree", by_a_tree, 2, true, false},
+};
+
+static bool evaluate(const struct arch_model *m, enum kv_codec codec, const struct way *w, const int32_t *tokens,
+                     float *out) {
+    struct rig_options o = rig_defaults();
+    struct rig r;
+    size_t n;
+    o.codec = codec, o.n_threads = w->n_threads, o.lm.n_windows = 4;
+    o.set = w->best_set ? cpu_set_detect(CPU_N_SETS) : CPU_REF;
+    uint8_t *bytes = arch_model_bytes(m, &n);
+    memset(out, 0, N_FLOATS * sizeof *out);
+    const bool ok = rig_open_bytes(&r, bytes, n, &o) && w->fn(&r, tokens, out);
+    rig_close(&r);
+    return ok;
+}
+
+// Rows that a way gives nothing of are zeros: logits never are.
+static void check_rows(const float *got, const float *want, bool all_rows) {
+    int32_t n_given = 0;
+    for (int32_t i = 0; i < N; i++) {
+        const float *row = got + (size_t)i * N_VOCAB;
+        bool given = false;
+        for (int32_t v = 0; v < N_VOCAB; v++) given = given || row[v] != 0;
+        n_given += given;
+        if (given && !CHECK(memcmp(row, want + (size_t)i * N_VOCAB, N_VOCAB * sizeof *row) == 0)) return;
+    }
+    CHECK(n_given > 0 && (!all_rows || n_given == N));
+}
+
+static void check_subject(const struct subject *s, enum tensor_type type, enum kv_codec codec) {
+    static const struct way reference = {"ref, 1 thread, in one step", in_one_step, 1, false, true};
+    struct arch_model m = s->m;
+    float *want = new_floats(N_FLOATS), *got = new_floats(N_FLOATS);
+    int32_t tokens[N];
+    m.n_vocab = N_VOCAB, m.type = type, m.seed = 7;
+    random_tokens(tokens, N, N_VOCAB, 11);
+    bool ok = evaluate(&m, codec, &reference, tokens, want);
+    for (size_t i = 0; ok && i < sizeof ways / sizeof *ways; i++) {
+        check_note("%s, %s: %s; %s", m.arch, tensor_type_info(type)->name, ways[i].name, s->why);
+        ok = evaluate(&m, codec, &ways[i], tokens, got);
+        check_note("%s, %s: %s; %s", m.arch, tensor_type_info(type)->name, ways[i].name, s->why);
+        if (ok) check_rows(got, want, ways[i].all_rows);
+    }
+    free(want);
+    free(got);
+}
+
+TEST(every_way_to_evaluate_a_prompt_gives_the_bits_of_the_reference) {
+    for (int i = 0; i < N_SUBJECTS; i++) check_subject(&subjects[i], TENSOR_F32, KV_F16);
+}
+TEST(so_it_does_with_weights_in_blocks_and_keys_in_eight_bits) {
+    for (int i = 0; i < N_SUBJECTS; i++) check_subject(&subjects[i], TENSOR_Q4_0, KV_Q8);
+}
+TEST(so_it_does_in_bf16) {
+    for (int i = 0; i < N_SUBJECTS; i++) check_subject(&subjects[i], TENSOR_BF16, KV_BF16);
+}
