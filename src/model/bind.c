@@ -133,9 +133,13 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
 
 // ---- all of them ----------------------------------------------------------------------------------------------------
 
-// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta.
+// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta; of latent attention
+// the matrix whose halves, attn_k_b and attn_v_b, stand beside it.
 static bool is_redundant(const char *name) {
-    return strstr(name, "attn_rot_embd") || strstr(name, "rope.freqs") || strstr(name, "rotary_emb.inv_freq");
+    static const char *const parts[] = {"attn_rot_embd", "rope.freqs", "rotary_emb.inv_freq", "attn_kv_b.weight"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i])) return true;
+    return false;
 }
 
 static rn_status check_all_used(const struct model *m, const bool *used, rn_error *err) {
