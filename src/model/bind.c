@@ -102,10 +102,10 @@ static rn_status check_shape(const struct model *m, const struct tensor_spec *sp
     const size_t *dims = model_dims(m, layer);
     const size_t ne0 = dims[spec->ne0], ne1 = dims[spec->ne1], ne2 = dims[spec->ne2];
     if (t->ne[0] == ne0 && t->ne[1] == ne1 && t->ne[2] == ne2 && t->ne[3] == 1) return RN_OK;
-    return fail(err, RN_E_FORMAT,
-                "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
-                "], architecture '%s' needs %s",
-                package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, shape_of(dims, spec).text);
+    return fail(
+        err, RN_E_FORMAT,
+        "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "], architecture '%s' needs %s",
+        package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, shape_of(dims, spec).text);
 }
 
 static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
