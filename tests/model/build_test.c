@@ -58,87 +58,85 @@ static void keys_experts(struct gguf_builder *b) {
     gb_u32(b, "llama.expert_used_count", 2);
 }
 
-TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes){static const struct {const char * why;
-struct change c;
-rn_status status;
-const char *text;
-}
-rows[] = {
-    {"a missing norm",
-     {.omit = "output_norm.weight"},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor output_norm.weight is missing: architecture 'llama' needs it with shape [64, 1]"},
-    {"a missing matrix of the second layer",
-     {.omit = "blk.1.attn_k.weight"},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor blk.1.attn_k.weight is missing: architecture 'llama' needs it with shape [64, 32]"},
-    {"rows of another length",
-     {"blk.0.ffn_down.weight", "blk.0.ffn_down.weight", 2, {64, 96}, NULL},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor blk.0.ffn_down.weight has shape [64, 96, 1, 1], architecture 'llama' needs [96, 64]"},
-    {"one row too many",
-     {"blk.0.attn_v.weight", "blk.0.attn_v.weight", 2, {64, 33}, NULL},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor blk.0.attn_v.weight has shape [64, 33, 1, 1], architecture 'llama' needs [64, 32]"},
-    {"a third dimension",
-     {"blk.0.attn_q.weight", "blk.0.attn_q.weight", 3, {64, 64, 2}, NULL},
-     RN_E_FORMAT,
-     "tensor blk.0.attn_q.weight has shape [64, 64, 2, 1]"},
-    {"a norm of another width",
-     {"blk.1.ffn_norm.weight", "blk.1.ffn_norm.weight", 1, {63}, NULL},
-     RN_E_FORMAT,
-     "tensor blk.1.ffn_norm.weight has shape [63, 1, 1, 1], architecture 'llama' needs [64, 1]"},
-    {"a norm that is a matrix",
-     {"blk.1.ffn_norm.weight", "blk.1.ffn_norm.weight", 2, {64, 2}, NULL},
-     RN_E_FORMAT,
-     "tensor blk.1.ffn_norm.weight has shape [64, 2, 1, 1], architecture 'llama' needs [64, 1]"},
-    {"an optional bias of another width",
-     {NULL, "blk.0.attn_k.bias", 1, {64}, NULL},
-     RN_E_FORMAT,
-     "tensor blk.0.attn_k.bias has shape [64, 1, 1, 1], architecture 'llama' needs [32, 1]"},
-    {"a head of another vocabulary",
-     {NULL, "output.weight", 2, {64, 41}, NULL},
-     RN_E_FORMAT,
-     "tensor output.weight has shape [64, 41, 1, 1], architecture 'llama' needs [64, 40]"},
-    {"rope factors for other heads",
-     {NULL, "rope_freqs.weight", 1, {16}, NULL},
-     RN_E_FORMAT,
-     "tensor rope_freqs.weight has shape [16, 1, 1, 1], architecture 'llama' needs [8, 1]"},
-    {"rope factors of 0",
-     {NULL, "rope_freqs.weight", 1, {8}, NULL},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor rope_freqs.weight: factor 0 is 0, must be finite and at least 0.001"},
-    {"a tensor that nothing uses",
-     {NULL, "blk.0.attn_q_norm.weight", 1, {16}, NULL},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor blk.0.attn_q_norm.weight: architecture 'llama' has no use for it"},
-    {"a tensor of a layer that is not there",
-     {NULL, "blk.2.attn_q.weight", 2, {64, 64}, NULL},
-     RN_E_FORMAT,
-     "tensor blk.2.attn_q.weight: architecture 'llama' has no use for it"},
-    {"another architecture",
-     {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
-     RN_E_UNSUPPORTED,
-     "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; supported: llama"},
-    {"a projector",
-     {.keys = keys_projector},
-     RN_E_UNSUPPORTED,
-     "tiny.gguf: general.type is 'mmproj', not a model that generates text (architecture 'llama')"},
-    {"experts without a router",
-     {.keys = keys_experts},
-     RN_E_FORMAT,
-     "tiny.gguf: tensor blk.0.ffn_gate_inp.weight is missing: architecture 'llama' needs it with shape [64, 8]"},
-    RN_E_UNSUPPORTED,
-    "tiny.gguf: key llama.expert_count: 8: mixtures of experts are not supported"},
-}
-;
-const struct tiny_model m = tiny();
-for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    rn_error err = {0};
-    check_note("%s", rows[i].why);
-    CHECK_FAILS(build(&rows[i].c, &m, &err), rows[i].status, &err);
-    CHECK_HAS(err.text, rows[i].text);
-}
+TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
+    static const struct {
+        const char *why;
+        struct change c;
+        rn_status status;
+        const char *text;
+    } rows[] = {
+        {"a missing norm",
+         {.omit = "output_norm.weight"},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor output_norm.weight is missing: architecture 'llama' needs it with shape [64, 1]"},
+        {"a missing matrix of the second layer",
+         {.omit = "blk.1.attn_k.weight"},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor blk.1.attn_k.weight is missing: architecture 'llama' needs it with shape [64, 32]"},
+        {"rows of another length",
+         {"blk.0.ffn_down.weight", "blk.0.ffn_down.weight", 2, {64, 96}, NULL},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor blk.0.ffn_down.weight has shape [64, 96, 1, 1], architecture 'llama' needs [96, 64]"},
+        {"one row too many",
+         {"blk.0.attn_v.weight", "blk.0.attn_v.weight", 2, {64, 33}, NULL},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor blk.0.attn_v.weight has shape [64, 33, 1, 1], architecture 'llama' needs [64, 32]"},
+        {"a third dimension",
+         {"blk.0.attn_q.weight", "blk.0.attn_q.weight", 3, {64, 64, 2}, NULL},
+         RN_E_FORMAT,
+         "tensor blk.0.attn_q.weight has shape [64, 64, 2, 1]"},
+        {"a norm of another width",
+         {"blk.1.ffn_norm.weight", "blk.1.ffn_norm.weight", 1, {63}, NULL},
+         RN_E_FORMAT,
+         "tensor blk.1.ffn_norm.weight has shape [63, 1, 1, 1], architecture 'llama' needs [64, 1]"},
+        {"a norm that is a matrix",
+         {"blk.1.ffn_norm.weight", "blk.1.ffn_norm.weight", 2, {64, 2}, NULL},
+         RN_E_FORMAT,
+         "tensor blk.1.ffn_norm.weight has shape [64, 2, 1, 1], architecture 'llama' needs [64, 1]"},
+        {"an optional bias of another width",
+         {NULL, "blk.0.attn_k.bias", 1, {64}, NULL},
+         RN_E_FORMAT,
+         "tensor blk.0.attn_k.bias has shape [64, 1, 1, 1], architecture 'llama' needs [32, 1]"},
+        {"a head of another vocabulary",
+         {NULL, "output.weight", 2, {64, 41}, NULL},
+         RN_E_FORMAT,
+         "tensor output.weight has shape [64, 41, 1, 1], architecture 'llama' needs [64, 40]"},
+        {"rope factors for other heads",
+         {NULL, "rope_freqs.weight", 1, {16}, NULL},
+         RN_E_FORMAT,
+         "tensor rope_freqs.weight has shape [16, 1, 1, 1], architecture 'llama' needs [8, 1]"},
+        {"rope factors of 0",
+         {NULL, "rope_freqs.weight", 1, {8}, NULL},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor rope_freqs.weight: factor 0 is 0, must be finite and at least 0.001"},
+        {"a tensor that nothing uses",
+         {NULL, "blk.0.attn_q_norm.weight", 1, {16}, NULL},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor blk.0.attn_q_norm.weight: architecture 'llama' has no use for it"},
+        {"a tensor of a layer that is not there",
+         {NULL, "blk.2.attn_q.weight", 2, {64, 64}, NULL},
+         RN_E_FORMAT,
+         "tensor blk.2.attn_q.weight: architecture 'llama' has no use for it"},
+        {"another architecture",
+         {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
+         RN_E_UNSUPPORTED,
+         "tiny.gguf: architecture 'mamba9' (general.type 'model') is not supported; supported: llama"},
+        {"a projector",
+         {.keys = keys_projector},
+         RN_E_UNSUPPORTED,
+         "tiny.gguf: general.type is 'mmproj', not a model that generates text (architecture 'llama')"},
+        {"experts without a router",
+         {.keys = keys_experts},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor blk.0.ffn_gate_inp.weight is missing: architecture 'llama' needs it with shape [64, 8]"},
+    };
+    const struct tiny_model m = tiny();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rn_error err = {0};
+        check_note("%s", rows[i].why);
+        CHECK_FAILS(build(&rows[i].c, &m, &err), rows[i].status, &err);
+        CHECK_HAS(err.text, rows[i].text);
+    }
 }
 
 TEST(a_file_with_a_vocabulary_alone_is_refused_with_what_it_serves) {
