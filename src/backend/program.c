@@ -23,6 +23,10 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_EXPERTS_SUM] = "experts_sum",
                                                   [OP_GATE_OAI] = "gate_oai",
                                                   [OP_SCALE_BY] = "scale_by",
+                                                  [OP_MUL] = "mul",
+                                                  [OP_CONV] = "conv",
+                                                  [OP_SSM] = "ssm",
+                                                  [OP_DELTA] = "delta",
                                                   [OP_GATHER] = "gather"};
     return k < OP_N_KINDS ? names[k] : "?";
 }

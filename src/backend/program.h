@@ -58,7 +58,11 @@ enum op_kind {
     OP_EXPERTS_SUM, // dst = parts src, each times its weight where is_weighted, added in routing order; src2: choices
     OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
     OP_SCALE_BY,    // dst *= src[0]
-    OP_GATHER,      // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_MUL,         // dst *= src
+    OP_CONV, // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2), state: n_channel a step
+    OP_SSM,   // dst = state space of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
+    OP_DELTA, // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias of alpha
+    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 
@@ -79,6 +83,7 @@ struct op {
     bool
         src_parts; // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
     bool is_weighted; // OP_EXPERTS_SUM
+    size_t state_at;  // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
     bool wanted_rows; // runs over the wanted rows only: everything after OP_GATHER
 };
 
@@ -103,6 +108,14 @@ struct page_group {
     int32_t n_layer; // 0: pages without bytes
     int32_t n_head_kv, head_dim, v_dim;
     int32_t window; // positions that must be kept; 0: all
+};
+
+// The shape of recurrent layers, one for all of a model. Heads of v_dim results go by n_group pairs of keys of key_dim numbers: head h
+// takes pair h % n_group where heads are tiled, else those next to each other share one.
+struct recurrence {
+    int32_t d_conv, n_channel; // steps that a convolution sees, and its width
+    int32_t n_head, v_dim, n_group, key_dim;
+    bool is_tiled;
 };
 
 // Cosines and sines of a position: pair i at angle position * inv_freq[i].
@@ -153,6 +166,7 @@ struct program {
     struct page_group groups[PROGRAM_MAX_GROUPS];
     // Of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none.
     size_t state_bytes;
+    struct recurrence recurrence;
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"

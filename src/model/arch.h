@@ -46,6 +46,18 @@ enum dim {
     DIM_FF_SHARED, // of experts that every row goes to, as one
     DIM_PARTS_FF,  // rows of n_ff_expert and n_embd for each chosen expert, each padded (backend/program.h)
     DIM_PARTS_EMBD,
+    DIM_Q_TWICE,   // queries and a gate for each head's results
+    DIM_CONV_TAPS, // steps that a recurrent layer's convolution sees,
+    DIM_CONV,      // and its channels
+    DIM_CONV_THRICE,
+    DIM_SSM_INNER, // results of all heads of a recurrent layer
+    DIM_SSM_HEADS,
+    DIM_SSM_HEADS_TWICE,
+    DIM_SSM_HEAD,   // a head's results
+    DIM_SSM_GROUPS, // pairs of keys,
+    DIM_SSM_GROUP,  // results that go by one of them,
+    DIM_SSM_SHARE,  // and heads
+    DIM_SSM_IN,
     N_DIMS
 };
 
@@ -136,6 +148,22 @@ enum role {
     ROLE_UP_SHARED,
     ROLE_DOWN_SHARED,
     ROLE_SHARED_GATE,
+    ROLE_SSM_IN, // recurrent layers
+    ROLE_SSM_Z,
+    ROLE_SSM_MIX,
+    ROLE_SSM_DT,
+    ROLE_SSM_DT_BIAS,
+    ROLE_SSM_CONV,
+    ROLE_SSM_CONV_BIAS,
+    ROLE_SSM_A,
+    ROLE_SSM_D,
+    ROLE_SSM_NORM,
+    ROLE_SSM_OUT,
+    ROLE_SSM_BETA,
+    ROLE_SSM_ALPHA,
+    ROLE_SSM_BETA_ALPHA,
+    ROLE_CONV_IN,
+    ROLE_CONV_AFTER,
     N_ROLES
 };
 
@@ -185,6 +213,16 @@ enum buf {
     BUF_GATE_SHARED,
     BUF_UP_SHARED,
     BUF_SHARED_GATE,
+    BUF_Q_TWICE,
+    BUF_Q_GATE,
+    BUF_SSM_Z, // recurrent layers: a gate,
+    BUF_SSM_MIX,
+    BUF_SSM_CONV, // what heads read,
+    BUF_SSM_DT,
+    BUF_SSM_BETA,
+    BUF_SSM_ALPHA,
+    BUF_SSM_BETA_ALPHA,
+    BUF_SSM_Y, // and make
     BUF_LAST,
     BUF_HIDDEN,
     BUF_LOGITS,
@@ -226,6 +264,7 @@ struct arch {
     size_t n_tensors;
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
+    bool tiled_heads; // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
     bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 

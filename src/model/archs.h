@@ -38,6 +38,12 @@
     X("starcoder2", starcoder2)                                                                                      \
     X("stablelm", stablelm)                                                                                          \
     X("command-r", cohere)                                                                                           \
+    X("mamba2", mamba2) /* arch_states.c */                                                                          \
+    X("granitehybrid", granitehybrid)                                                                                \
+    X("lfm2", lfm2)                                                                                                  \
+    X("qwen3next", qwen3next)                                                                                        \
+    X("qwen35", qwen35)                                                                                              \
+    X("qwen35moe", qwen35)                                                                                           \
     X("cohere2", cohere)
 
 #define DECLARE(name, id) extern const struct arch arch_##id;

@@ -27,6 +27,16 @@ static const struct {
     [BUF_GATE_SHARED] = {DIM_FF_SHARED},
     [BUF_UP_SHARED] = {DIM_FF_SHARED},
     [BUF_SHARED_GATE] = {DIM_ONE},
+    [BUF_Q_TWICE] = {DIM_Q_TWICE},
+    [BUF_Q_GATE] = {DIM_Q},
+    [BUF_SSM_Z] = {DIM_SSM_INNER},
+    [BUF_SSM_MIX] = {DIM_CONV},
+    [BUF_SSM_CONV] = {DIM_CONV},
+    [BUF_SSM_DT] = {DIM_SSM_HEADS},
+    [BUF_SSM_BETA] = {DIM_SSM_HEADS},
+    [BUF_SSM_ALPHA] = {DIM_SSM_HEADS},
+    [BUF_SSM_BETA_ALPHA] = {DIM_SSM_HEADS_TWICE},
+    [BUF_SSM_Y] = {DIM_SSM_INNER},
     [BUF_DELTA] = {DIM_EMBD},
     [BUF_DELTA_2] = {DIM_EMBD},
     [BUF_LAST] = {DIM_EMBD, true},
@@ -92,9 +102,15 @@ static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t la
     if (!flags_match(flags, s->only, s->unless)) return false;
     if (s->if_role && !model_binding(m, layer, s->if_role)->present) return false;
     if (s->unless_role && model_binding(m, layer, s->unless_role)->present) return false;
+    const bool recurs = flags & LAYER_RECURRENT;
     switch (s->kind) {
-    case OP_ROPE: return !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
-    case OP_STORE_KV: return !(flags & LAYER_SHARED_KV);
+    case OP_LINEAR: return model_binding(m, layer, s->matrix)->present;
+    case OP_ROPE: return !recurs && !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
+    case OP_STORE_KV: return !recurs && !(flags & LAYER_SHARED_KV);
+    case OP_ATTEND: return !recurs;
+    case OP_CONV:
+    case OP_SSM:
+    case OP_DELTA: return recurs;
     case OP_TEMPERATURE: return m->h->attn_temp_length > 0 && m->h->attn_temp_scale > 0;
     case OP_SCALE: return factor_of(m, s, layer) != 1;
     case OP_SOFTCAP: return factor_of(m, s, layer) != 0;
@@ -135,6 +151,7 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
         .src_parts = s->src_parts || (s->kind == OP_LINEAR && s->heads),
         .is_weighted = s->is_weighted,
+        .state_at = model_state_at(m, s->kind, layer),
         .wanted_rows = bufs[made].wanted_rows,
     };
 }
@@ -179,6 +196,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     m->p.matrices = m->matrices;
     rn_status st = model_experts(m, err);
     if (st == RN_OK) st = model_attention(m, err);
+    if (st == RN_OK) st = model_states(m, err);
     if (st == RN_OK) st = model_ropes(m, err);
     if (st == RN_OK) st = write_all_ops(m, err);
     if (st == RN_OK) fill_buffers(m);

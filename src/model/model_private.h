@@ -50,4 +50,9 @@ rn_status model_ropes(struct model *m, rn_error *err);
 // Fills the program's attention and its groups of pages. After model_bind().
 rn_status model_attention(struct model *m, rn_error *err);
 
+// Fills the program's recurrence and size of states, and turns taps round. After model_bind().
+rn_status model_states(struct model *m, rn_error *err);
+// Where in a sequence's state that of a recurrent op of the layer begins, in floats; 0 for other kinds.
+size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer);
+
 #endif

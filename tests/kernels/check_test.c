@@ -40,6 +40,7 @@ static size_t every(void) { return every_or(1); }
 static size_t every_attention(void) { return every_or(1); }
 #endif
 
+#include "tests/kernels/check_recur.h"
 #include "tests/kernels/check_rows.h"
 
 // Matrix products --------------------------------------------------------------------------------------------------------
@@ -524,12 +525,14 @@ TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
 TEST(attention_with_other_values_and_bent_scores_has_the_bits_of_ref) { for_each_set(check_attend_variants); }
 TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }
 
+TEST(recurrences_of_every_set_have_the_bits_of_ref) { for_each_set(check_recur); }
+
 TEST(integer_probes_count_what_they_multiply) { for_each_set(check_probe); }
 
 TEST(every_slot_of_the_table_is_filled_and_compared) {
     static void (*const checks[])(const struct kernel_set *) = {check_matmul,      check_prepare_act, check_kv,
                                                                 check_rows,        check_rope,        check_attend,
-                                                                check_attend_ends, check_probe};
+                                                                check_attend_ends, check_recur,       check_probe};
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++) {
         if (!cpu_set_available(s)) continue;
         const struct kernel_set *const set = kernel_set_get(s);

@@ -59,6 +59,7 @@ static size_t op_scratch(const struct cpu_backend *b, const struct program *p, c
 
 size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, size_t n_batch) {
     size_t most = attend_scratch_bytes(b, p);
+    if (recur_scratch_bytes(p) > most) most = recur_scratch_bytes(p);
     for (size_t i = 0; i < p->n_ops; i++) {
         const size_t bytes = op_scratch(b, p, &p->ops[i], n_batch);
         if (bytes > most) most = bytes;

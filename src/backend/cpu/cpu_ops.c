@@ -108,6 +108,10 @@ static void op_add(const struct op_run *x, size_t begin, size_t end) {
             x->b->k->add_scaled(run_dst(x, r), run_src(x, r), o->factor, (size_t)o->width);
 }
 
+static void op_mul(const struct op_run *x, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) x->b->k->mul(run_dst(x, r), run_src(x, r), (size_t)x->o->op.width);
+}
+
 static void op_scale(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++) x->b->k->scale(run_dst(x, r), o->factor, (size_t)o->width);
@@ -163,6 +167,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_SPREAD] = cpu_op_spread,
     [OP_EXPERTS_SUM] = cpu_op_experts_sum,
     [OP_SCALE_BY] = op_scale_by,
+    [OP_MUL] = op_mul,
     [OP_N_KINDS] = op_prepare,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {
@@ -214,8 +219,10 @@ void cpu_op_run(const struct op_run *x) {
         linear_run(x);
     } else if (x->o->op.kind == OP_EXPERTS) {
         experts_run(x);
-    } else if (w->split == SPLIT_CLAIM) {
+    } else if (x->o->op.kind == OP_ATTEND || (w->split == SPLIT_CLAIM && x->o->op.kind == OP_STORE_KV)) {
         attend_run(x);
+    } else if (w->split == SPLIT_CLAIM) {
+        recur_run(x);
     } else if (w->split == SPLIT_EACH) {
         if (w->fills_dst) fill_copy(x);
         run_rows(x, 0, x->n_rows);

@@ -29,7 +29,9 @@ static const struct {
     [OP_TEMPERATURE] = {.in_place = true},   [OP_COPY] = {.in_place = true}, // of its row a part
     [OP_EXPERTS] = {.claimed = true},        [OP_GATE_OAI] = {.by_columns = true},
     [OP_SCALE_BY] = {.in_place = true},      [OP_SPREAD] = {.meets_rows = true},
-    [OP_EXPERTS_SUM] = {.meets_rows = true},
+    [OP_EXPERTS_SUM] = {.meets_rows = true}, [OP_MUL] = {.in_place = true},
+    [OP_CONV] = {.claimed = true},           [OP_SSM] = {.claimed = true},
+    [OP_DELTA] = {.claimed = true},
 };
 
 // Copies ------------------------------------------------------------------------------------------------------------------
