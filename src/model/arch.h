@@ -46,6 +46,7 @@ enum dim {
     DIM_FF_SHARED, // of experts that every row goes to, as one
     DIM_PARTS_FF,  // rows of n_ff_expert and n_embd for each chosen expert, each padded (backend/program.h)
     DIM_PARTS_EMBD,
+    DIM_CLASSES, // scores of a reranker's head
     N_DIMS
 };
 
@@ -131,6 +132,10 @@ enum role {
     ROLE_UP_SHARED,
     ROLE_DOWN_SHARED,
     ROLE_SHARED_GATE,
+    ROLE_RANK, // a reranker's head: a hidden layer, which may be missing, and the scores
+    ROLE_RANK_BIAS,
+    ROLE_RANK_OUT,
+    ROLE_RANK_OUT_BIAS,
     N_ROLES
 };
 
@@ -182,6 +187,8 @@ enum buf {
     BUF_SHARED_GATE,
     BUF_LAST,
     BUF_HIDDEN,
+    BUF_RANK_HIDDEN,
+    BUF_RANK,
     BUF_LOGITS,
     N_BUFS
 };
@@ -221,6 +228,7 @@ struct arch {
     size_t n_tensors;
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
+    bool rank_softmax; // a reranker's scores are softmax of what its head gives
     bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 
