@@ -12,11 +12,12 @@
 #define LIMIT_SHARE_NUM 9                  // of what is available, so that the rest of the machine lives on
 #define LIMIT_SHARE_DEN 10
 #define MAX_SCRATCH     64
-#define CACHED_WINDOWS  8    // of layers with a window: kept of texts that may be gone on from, and another of each stream's
-#define STATE_INTERVAL  1024 // positions that are evaluated again at most, where slots were to be had
-#define KEPT_BYTES      ((uint64_t)256 << 20) // of recurrent states beside the running ones
-#define KEPT_MIN        2
-#define KEPT_MAX        64
+#define CACHED_WINDOWS                                                                                               \
+    8 // of layers with a window: kept of texts that may be gone on from, and another of each stream's
+#define STATE_INTERVAL 1024                  // positions that are evaluated again at most, where slots were to be had
+#define KEPT_BYTES     ((uint64_t)256 << 20) // of recurrent states beside the running ones
+#define KEPT_MIN       2
+#define KEPT_MAX       64
 
 // Bytes in a form for people, in one of a few rotating buffers.
 static const char *human(uint64_t bytes) {

@@ -4,7 +4,7 @@
 // Ownership: package_open() makes it, package_close() releases it and everything it points to.
 // Threads: immutable once open.
 // Invariants: every tensor's bytes lie inside a file, or in memory of the package; shapes have 1..4 dimensions, none 0; element counts and bytes do not
-// overflow; rows are whole blocks; names are unique. Numbers are finite and inside the ranges of formats/hparams.c.
+// overflow; rows are whole blocks; names are unique. Numbers are finite and inside the ranges of formats/hparam_rows.c.
 #ifndef RN_FORMATS_PACKAGE_H
 #define RN_FORMATS_PACKAGE_H
 
@@ -53,7 +53,7 @@ struct hparams {
     char name[128];     // general.name, "" when absent
     char file_type[32]; // general.type, "model" when absent
     // The numbers below are filled and checked. false: they are all 0, because the file has no tensors, is no model by its
-    // file_type, or is of an architecture whose keys formats/hparams.c does not know. The model room refuses such a file.
+    // file_type, or is of an architecture whose keys formats/arch_facts.c does not know. The model room refuses such a file.
     bool is_checked;
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;

@@ -31,7 +31,8 @@ static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
 
 // A window begins inside a page and ends inside one; another is copied before it is written where it is shared.
 static int32_t pages_of_windows(const struct lm_config *c, int32_t window) {
-    const int64_t each = (int64_t)ceil_div((size_t)window, KV_PAGE) + 2 + (int64_t)ceil_div((size_t)c->max_scratch, KV_PAGE);
+    const int64_t each =
+        (int64_t)ceil_div((size_t)window, KV_PAGE) + 2 + (int64_t)ceil_div((size_t)c->max_scratch, KV_PAGE);
     const int64_t n = (int64_t)c->n_windows * each + (int64_t)ceil_div((size_t)c->n_batch, KV_PAGE) + 1;
     return c->n_windows > 0 && n < c->n_pages ? (int32_t)n : c->n_pages;
 }

@@ -76,15 +76,25 @@ static rn_status bind_parts(struct model *m, const struct tensor_spec *spec, con
 // The first of the roles that the tensor is for: where that is bound, so are the others.
 static enum role first_role(const struct tensor_spec *spec) { return spec->parts[0] ? spec->parts[0] : spec->role; }
 
+// The shape that a tensor must have, in words.
+struct shape_text {
+    char text[80];
+};
+static struct shape_text shape_of(const size_t *dims, const struct tensor_spec *spec) {
+    struct shape_text s;
+    snprintf(s.text, sizeof s.text, spec->ne2 ? "[%zu, %zu, %zu]" : "[%zu, %zu]", dims[spec->ne0], dims[spec->ne1],
+             dims[spec->ne2]);
+    return s;
+}
+
 static rn_status missing(struct model *m, const struct tensor_spec *spec, int32_t layer, const char *name,
                          rn_error *err) {
-    const size_t *dims = model_dims(m, layer);
     struct binding *b = own_binding(m, layer, first_role(spec));
     if (b->present) return RN_OK; // by a tensor that holds it beside others
     if (spec->optional && spec->fallback != ROLE_NONE) *b = *own_binding(m, layer, spec->fallback);
     if (spec->optional) return RN_OK;
-    return fail(err, RN_E_FORMAT, "%s: tensor %s is missing: architecture '%s' needs it with shape [%zu, %zu]",
-                package_path(m->pkg), name, m->h->arch, dims[spec->ne0], dims[spec->ne1]);
+    return fail(err, RN_E_FORMAT, "%s: tensor %s is missing: architecture '%s' needs it with shape %s",
+                package_path(m->pkg), name, m->h->arch, shape_of(model_dims(m, layer), spec).text);
 }
 
 static rn_status check_shape(const struct model *m, const struct tensor_spec *spec, const struct tensor_view *t,
@@ -92,12 +102,10 @@ static rn_status check_shape(const struct model *m, const struct tensor_spec *sp
     const size_t *dims = model_dims(m, layer);
     const size_t ne0 = dims[spec->ne0], ne1 = dims[spec->ne1], ne2 = dims[spec->ne2];
     if (t->ne[0] == ne0 && t->ne[1] == ne1 && t->ne[2] == ne2 && t->ne[3] == 1) return RN_OK;
-    char wanted[80];
-    snprintf(wanted, sizeof wanted, spec->ne2 ? "[%zu, %zu, %zu]" : "[%zu, %zu]", ne0, ne1, ne2);
-    return fail(err, RN_E_FORMAT,
-                "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
-                "], architecture '%s' needs %s",
-                package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, wanted);
+    return fail(
+        err, RN_E_FORMAT,
+        "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "], architecture '%s' needs %s",
+        package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, shape_of(dims, spec).text);
 }
 
 static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
@@ -125,9 +133,13 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
 
 // ---- all of them ----------------------------------------------------------------------------------------------------
 
-// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta.
+// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta; of latent attention
+// the matrix whose halves, attn_k_b and attn_v_b, stand beside it.
 static bool is_redundant(const char *name) {
-    return strstr(name, "attn_rot_embd") || strstr(name, "rope.freqs") || strstr(name, "rotary_emb.inv_freq");
+    static const char *const parts[] = {"attn_rot_embd", "rope.freqs", "rotary_emb.inv_freq", "attn_kv_b.weight"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i])) return true;
+    return false;
 }
 
 static rn_status check_all_used(const struct model *m, const bool *used, rn_error *err) {

@@ -44,7 +44,8 @@ TEST(layers_with_a_window_are_planned_for_windows_and_more_context_fits) {
         CHECK_INT(info.n_ctx, 16384);
         CHECK(info.kv_bytes < all * 2 / 3);
         o.n_ctx = 16384;
-        o.memory_limit = info.mapped_bytes + info.copied_bytes + info.repacked_bytes + info.buffer_bytes + info.kv_bytes;
+        o.memory_limit =
+            info.mapped_bytes + info.copied_bytes + info.repacked_bytes + info.buffer_bytes + info.kv_bytes;
         if (plan_of(model, &o, &less)) CHECK_INT(less.kv_bytes, info.kv_bytes);
     }
     rn_model_close(model);

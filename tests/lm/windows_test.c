@@ -8,7 +8,7 @@
 
 enum { LONG = 1500, STEP = 64, N_VOCAB = 50, FULL_PAGES = 60 };
 
-#define NUMBERS                                                                                                       \
+#define NUMBERS                                                                                                        \
     "context_length=2048 embedding_length=64 feed_forward_length=96 attention.head_count=4 attention.head_count_kv=2 " \
     "attention.layer_norm_rms_epsilon=1e-5 attention.sliding_window=100 "
 
@@ -19,7 +19,8 @@ static const struct subject {
 } subjects[] = {
     {"windows on all layers", {"llama", "block_count=2 " NUMBERS, N_VOCAB, TENSOR_F32, .seed = 3}, true},
     {"windows on five layers of six",
-     {"gemma3", "block_count=6 attention.key_length=16 attention.value_length=16 " NUMBERS, N_VOCAB, TENSOR_F32, .seed = 3},
+     {"gemma3", "block_count=6 attention.key_length=16 attention.value_length=16 " NUMBERS, N_VOCAB, TENSOR_F32,
+      .seed = 3},
      false},
     {"chunks on three layers of four",
      {"llama4",

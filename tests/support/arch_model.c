@@ -23,19 +23,23 @@ static void put_key(struct gguf_builder *b, const char *arch, const char *name, 
         gb_array(b, key, GB_BOOL, of_layers, n, 1);
     } else if (strcmp(value, "true") == 0) {
         gb_bool(b, key, true);
-    } else if (strpbrk(value, ".e")) {
+    } else if (strpbrk(value, ".en")) {
         gb_f32(b, key, strtof(value, NULL));
+    } else if (value[0] == '-') {
+        gb_i32(b, key, (int32_t)strtol(value, NULL, 10));
     } else {
         gb_u32(b, key, (uint32_t)strtoul(value, NULL, 10));
     }
 }
 
-static void put_keys(struct gguf_builder *b, const struct arch_model *m) {
-    char name[96], value[96];
+// change: NAME=VALUE, NULL: none.
+static void put_keys(struct gguf_builder *b, const struct arch_model *m, const char *change) {
+    char name[96], value[96], changed[96] = "", to[96] = "";
     int n;
+    if (change) sscanf(change, "%95[^=]=%95s", changed, to);
     gb_str(b, "general.architecture", m->arch);
     for (const char *at = m->keys; sscanf(at, " %95[^=]=%95s%n", name, value, &n) == 2; at += n)
-        put_key(b, m->arch, name, value);
+        put_key(b, m->arch, name, strcmp(name, changed) == 0 ? to : value);
 }
 
 // ---- tensors --------------------------------------------------------------------------------------------------------
@@ -67,7 +71,11 @@ static void put_tensor(struct drawer *d, const char *name, const uint64_t ne[3],
         type->quantize_row(row, NULL, data + r * row_bytes, ne[0]);
     }
     d->n_drawn++;
-    gb_tensor(d->b, name, type->gguf_id, ne[2] > 1 ? 3 : ne[1] > 1 || !is_vector ? 2 : 1, ne, data, row_bytes * n_rows);
+    gb_tensor(d->b, name, type->gguf_id,
+              ne[2] > 1                 ? 3
+              : ne[1] > 1 || !is_vector ? 2
+                                        : 1,
+              ne, data, row_bytes * n_rows);
     free(row);
     free(data);
 }
@@ -114,7 +122,7 @@ static package *read_keys(const struct arch_model *m, uint8_t **bytes) {
     rn_error err = {0};
     size_t n;
     gb_begin(&b, 3);
-    put_keys(&b, m);
+    put_keys(&b, m, NULL);
     gb_tensor(&b, "token_embd.weight", 0, 2, ne, NULL, ne[0] * ne[1] * sizeof(float));
     *bytes = gb_finish(&b, &n);
     CHECK_OK(package_from_bytes("keys", *bytes, n, &p, &err), &err);
@@ -126,7 +134,7 @@ uint8_t *arch_model_bytes(const struct arch_model *m, size_t *n_bytes) {
     package *p = read_keys(m, &keys);
     struct gguf_builder b;
     gb_begin(&b, 3);
-    put_keys(&b, m);
+    put_keys(&b, m, m->change);
     struct drawer d = {m, &b, 0};
     if (p) put_tensors(&d, package_hparams(p));
     package_close(p);

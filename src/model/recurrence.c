@@ -1,4 +1,4 @@
-// model/states.c - recurrent layers: their shape, and where in a sequence's state each layer's lies: the convolution's last inputs, then
+// model/recurrence.c - recurrent layers: their shape, and where in a sequence's state each layer's lies: the convolution's last inputs, then
 // what its heads hold.
 #include "model/model_private.h"
 
