@@ -9,9 +9,9 @@
 #include "lm/lm.h"
 
 struct lm_config {
-    int32_t n_ctx;   // longest sequence
-    int32_t n_batch; // most rows of a step
-    int32_t n_want;  // most wanted rows of a step
+    int32_t n_ctx;    // longest sequence
+    int32_t n_batch;  // most rows of a step
+    int32_t n_want;   // most wanted rows of a step
     int32_t n_logits; // most of these whose logits are wanted; 0: all
     int32_t max_seqs;
     int32_t max_scratch; // scratch nodes of a sequence

@@ -271,9 +271,9 @@ struct arch {
     size_t n_tensors;
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
-    bool tiled_heads; // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
+    bool tiled_heads;  // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
     bool rank_softmax; // a reranker's scores are softmax of what its head gives
-    bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
+    bool rope_halves;  // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown
