@@ -162,9 +162,7 @@ static void attend_in_floats(const struct attend_block *a, void (*get_keys)(cons
     attend_all(FORM_CACHED, &floats);
 }
 
-void avx512_kv_f32_attend(const struct attend_block *a) {
-    attend_all(a->n_q < MANY_F32 ? FORM_F32 : FORM_CACHED, a);
-}
+void avx512_kv_f32_attend(const struct attend_block *a) { attend_all(a->n_q < MANY_F32 ? FORM_F32 : FORM_CACHED, a); }
 
 void avx512_kv_f16_attend(const struct attend_block *a) {
     if (a->n_q < MANY_F16)
