@@ -9,10 +9,9 @@
 #include "lm/lm.h"
 
 struct lm_config {
-    int32_t n_ctx;    // longest sequence
-    int32_t n_batch;  // most rows of a step
-    int32_t n_want;   // most wanted rows of a step
-    int32_t n_logits; // most of these whose logits are wanted; 0: all
+    int32_t n_ctx;   // longest sequence
+    int32_t n_batch; // most rows of a step
+    int32_t n_want;  // most wanted rows of a step
     int32_t max_seqs;
     int32_t max_scratch; // scratch nodes of a sequence
     int32_t n_pages;     // of each group that keeps every position
@@ -25,6 +24,7 @@ struct lm_config {
     int32_t
         state_interval; // positions from one kept state to the next, a multiple of KV_PAGE; 0: only for LM_WANT_STATE
     uint64_t identity;  // of model and arithmetic, for the prefix index
+    int32_t n_logits;   // most of the wanted rows whose logits are; 0: all
 };
 
 // The sizes that a backend needs for a configuration, for its plan and its load.
