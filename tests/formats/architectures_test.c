@@ -120,7 +120,8 @@ TEST(numbers_of_an_architecture_are_read) {
         {"gemma2", {IS(attn_softcap, 5), IS(logit_softcap, 12), IS(attn_scale, (double)0.2236068f), IS(n_swa, 24)}},
         {"gemma3", {IS(rope_theta, 1e6), IS(rope_theta_swa, 1e4), IS(rope_factor, 8), IS(attn_softcap, 0)}},
         {"gemma4", {IS(n_embd_per_layer, 16), IS(attn_scale, 1), IS(head_dim, 32), IS(logit_softcap, 12)}},
-        {"granite", {IS(embd_scale, 12), IS(residual_scale, (double)0.22f), IS(logit_scale, 0.125), IS(attn_scale, 0.125)}},
+        {"granite",
+         {IS(embd_scale, 12), IS(residual_scale, (double)0.22f), IS(logit_scale, 0.125), IS(attn_scale, 0.125)}},
         {"cohere", {IS(logit_scale, 0.5)}},
         {"bloom", {IS(alibi_max_bias, 8)}},
         {"gpt-neox", {IS(parallel_residual, 1)}},
@@ -129,16 +130,21 @@ TEST(numbers_of_an_architecture_are_read) {
         {"mixtral", {IS(n_expert, 4), IS(n_expert_used, 2), IS(n_ff_expert, 64), IS(expert_weights_norm, 1)}},
         {"qwen2-moe", {IS(n_ff_expert, 32), IS(n_ff_shared, 64), IS(expert_weights_norm, 0), IS(n_expert_shared, 1)}},
         {"gpt-oss", {IS(expert_gating, EXPERT_GATING_SOFTMAX_CHOSEN), IS(n_swa, 24), IS(rope_theta, 150000)}},
-        {"deepseek-v2", {IS(kv_lora_rank, 24), IS(head_dim_nope, 16), IS(mla_head_dim_v, 12), IS(head_dim, 32),
-                         IS(q_lora_rank, 0), IS(n_expert_group, 0), IS(n_ff_shared, 48)}},
-        {"deepseek-v3", {IS(q_lora_rank, 32), IS(n_expert_group, 4), IS(n_expert_group_used, 2),
-                         IS(expert_gating, EXPERT_GATING_SIGMOID), IS(expert_weights_scale, 2.5),
-                         IS(attn_scale, (double)0.251910985f)}},
-        {"llama4", {IS(n_chunk, 32), IS(n_swa, 0), IS(attn_temp_length, 32), IS(attn_temp_scale, (double)0.1f),
-                    IS(n_ff_expert, 32), IS(n_expert_shared, 1), IS(n_ff_shared, 32)}},
+        {"deepseek-v2",
+         {IS(kv_lora_rank, 24), IS(head_dim_nope, 16), IS(mla_head_dim_v, 12), IS(head_dim, 32), IS(q_lora_rank, 0),
+          IS(n_expert_group, 0), IS(n_ff_shared, 48)}},
+        {"deepseek-v3",
+         {IS(q_lora_rank, 32), IS(n_expert_group, 4), IS(n_expert_group_used, 2),
+          IS(expert_gating, EXPERT_GATING_SIGMOID), IS(expert_weights_scale, 2.5),
+          IS(attn_scale, (double)0.251910985f)}},
+        {"llama4",
+         {IS(n_chunk, 32), IS(n_swa, 0), IS(attn_temp_length, 32), IS(attn_temp_scale, (double)0.1f),
+          IS(n_ff_expert, 32), IS(n_expert_shared, 1), IS(n_ff_shared, 32)}},
         {"glm4-moe", {IS(expert_gating, EXPERT_GATING_SIGMOID), IS(expert_weights_scale, 1)}},
-        {"mamba2", {IS(ssm_d_conv, 4), IS(ssm_d_inner, 128), IS(ssm_d_state, 16), IS(ssm_n_head, 8), IS(ssm_n_group, 1)}},
-        {"qwen3-next", {IS(ssm_d_conv, 4), IS(ssm_d_inner, 32), IS(ssm_d_state, 8), IS(ssm_n_head, 4), IS(ssm_n_group, 2)}},
+        {"mamba2",
+         {IS(ssm_d_conv, 4), IS(ssm_d_inner, 128), IS(ssm_d_state, 16), IS(ssm_n_head, 8), IS(ssm_n_group, 1)}},
+        {"qwen3-next",
+         {IS(ssm_d_conv, 4), IS(ssm_d_inner, 32), IS(ssm_d_state, 8), IS(ssm_n_head, 4), IS(ssm_n_group, 2)}},
         {"lfm2", {IS(ssm_d_conv, 3), IS(ssm_d_inner, 64), IS(ssm_d_state, 0)}},
     };
     if (!is_there()) return;
@@ -157,7 +163,8 @@ TEST(numbers_of_an_architecture_are_read) {
 
 // The same folder with its configuration as transformers 5 writes it.
 static void check_v5(const char *dir) {
-    static const char *const names[][2] = {{"config.v5.json", "config.json"}, {"model.safetensors", "model.safetensors"}};
+    static const char *const names[][2] = {{"config.v5.json", "config.json"},
+                                           {"model.safetensors", "model.safetensors"}};
     struct package_bytes files[2];
     package *p = NULL;
     rn_error err = {0};

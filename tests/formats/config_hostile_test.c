@@ -33,8 +33,9 @@ static void open_folder(struct folder *f) {
 }
 
 static json_t *hostile(size_t i) {
-    static const char *const texts[] = {"0",    "1",     "-1",  "2",  "3",   "2147483647", "4294967296", "0.5", "1e300", "-1e300",
-                                        "null", "false", "true", "[]", "[1]", "{}",         "\"x\"",      "[\"x\", \"x\"]"};
+    static const char *const texts[] = {"0",          "1",   "-1",    "2",      "3",     "2147483647",
+                                        "4294967296", "0.5", "1e300", "-1e300", "null",  "false",
+                                        "true",       "[]",  "[1]",   "{}",     "\"x\"", "[\"x\", \"x\"]"};
     return i < N(texts) ? json_loads(texts[i], JSON_DECODE_ANY, NULL) : NULL;
 }
 

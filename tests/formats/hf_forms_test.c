@@ -98,14 +98,7 @@ TEST(each_form_takes_the_numbers_that_its_name_says) {
         {HF_TILED_ROWS, 2, {4, 2}, 2, {2, 4}, false, 8, {0, 1, 4, 5, 2, 3, 6, 7}},
         {HF_TILED_HEADS, 1, {4}, 1, {4}, false, 4, {0, 2, 1, 3}},
         {HF_TILED_COLUMNS, 2, {2, 4}, 2, {4, 2}, false, 8, {0, 2, 1, 3, 4, 6, 5, 7}},
-        {HF_TILED_CONV,
-         3,
-         {8, 1, 2},
-         2,
-         {2, 8},
-         false,
-         16,
-         {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}},
+        {HF_TILED_CONV, 3, {8, 1, 2}, 2, {2, 8}, false, 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}},
     };
     for (size_t i = 0; i < N(rows); i++) check_row(&rows[i]);
 }

@@ -6,17 +6,18 @@
 #include <string.h>
 
 const char *const golden_models[] = {
-    "bloom",       "cohere",      "cohere2",       "deepseek-v2",      "deepseek-v3",  "exaone4",    "falcon",
-    "falcon-new",  "gemma",       "gemma2",        "gemma3",           "gemma4",       "gemma4-moe", "gemma4-shared",
-    "glm4",        "glm4-moe",    "gpt-neox",      "gpt-oss",          "gpt2",         "granite",    "granitemoehybrid",
-    "lfm2",        "llama",       "llama-bias",    "llama-linear",     "llama-yarn",   "llama3-rope", "llama4",
-    "mamba2",      "mistral",     "mixtral",       "olmo2",            "olmo3",        "olmoe",      "opt",
-    "phi",         "phi3",        "phi3-partial",  "qwen2",            "qwen2-moe",    "qwen3",      "qwen3-moe",
-    "qwen3-next",  "qwen3.5",     "small-llama",   "smollm3",          "stablelm",     "starcoder2", NULL};
+    "bloom",      "cohere",   "cohere2",      "deepseek-v2",  "deepseek-v3", "exaone4",     "falcon",
+    "falcon-new", "gemma",    "gemma2",       "gemma3",       "gemma4",      "gemma4-moe",  "gemma4-shared",
+    "glm4",       "glm4-moe", "gpt-neox",     "gpt-oss",      "gpt2",        "granite",     "granitemoehybrid",
+    "lfm2",       "llama",    "llama-bias",   "llama-linear", "llama-yarn",  "llama3-rope", "llama4",
+    "mamba2",     "mistral",  "mixtral",      "olmo2",        "olmo3",       "olmoe",       "opt",
+    "phi",        "phi3",     "phi3-partial", "qwen2",        "qwen2-moe",   "qwen3",       "qwen3-moe",
+    "qwen3-next", "qwen3.5",  "small-llama",  "smollm3",      "stablelm",    "starcoder2",  NULL};
 
 // What cosines and sines are multiplied by: package.h.
 static double magnitude(const struct hparams *h) {
-    const double log_factor = h->rope_scaling == ROPE_SCALING_YARN && h->rope_factor > 1 ? log((double)h->rope_factor) : 0;
+    const double log_factor =
+        h->rope_scaling == ROPE_SCALING_YARN && h->rope_factor > 1 ? log((double)h->rope_factor) : 0;
     return (double)h->rope_attn_factor * (1 + 0.1 * (double)h->rope_mscale * log_factor) /
            (1 + 0.1 * (double)h->rope_mscale_all * log_factor);
 }
