@@ -85,6 +85,7 @@ struct op {
     bool is_weighted; // OP_EXPERTS_SUM
     size_t state_at;  // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
     bool wanted_rows; // runs over the wanted rows only: everything after OP_GATHER
+    bool logits_rows; // and of these only over those whose logits are wanted: the head, behind all others
 };
 
 // A way to attend; most models have one, those with windows on some layers two.
@@ -151,8 +152,11 @@ struct program {
     size_t n_matrices;
     size_t width[PROGRAM_MAX_BUFFERS]; // floats of a row in each buffer, of the layer that wants most; 0: not used
     bool wanted_rows[PROGRAM_MAX_BUFFERS]; // holds a row for each wanted row, not for each row
+    bool logits_rows[PROGRAM_MAX_BUFFERS]; // or for each whose logits are wanted
     int32_t n_buffers;
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
+    int32_t rank, n_rank;   // and a reranker's scores, n_rank of a row; 0: it has no such head
+    bool rank_softmax;      // scores are softmax of these
     int32_t n_layer;
     float norm_eps;
     int32_t n_kinds;

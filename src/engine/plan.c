@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DEFAULT_BATCH   512
-#define WANTED_BYTES    ((size_t)64 << 20) // logits kept of one step
+#define LOGITS_BYTES    ((size_t)64 << 20) // logits kept of one step
 #define LIMIT_SHARE_NUM 9                  // of what is available, so that the rest of the machine lives on
 #define LIMIT_SHARE_DEN 10
 #define MAX_SCRATCH     64
@@ -54,12 +54,13 @@ uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l) {
 struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
-    size_t n_want = WANTED_BYTES / (n_vocab * sizeof(float));
-    n_want = n_want < 8 ? 8 : n_want;
+    size_t n_logits = LOGITS_BYTES / (n_vocab * sizeof(float));
+    n_logits = n_logits < 8 ? 8 : n_logits;
     return (struct lm_config){
         .n_ctx = l->n_ctx,
         .n_batch = (int32_t)n_batch,
-        .n_want = (int32_t)(n_want < n_batch ? n_want : n_batch),
+        .n_want = (int32_t)n_batch,
+        .n_logits = (int32_t)(n_logits < n_batch ? n_logits : n_batch),
         .max_seqs = 2 * e->opt.n_streams + 64, // streams, and sessions between their turns
         .max_scratch = MAX_SCRATCH,
         .n_pages = pages_for(e, l->n_kv),

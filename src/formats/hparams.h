@@ -12,7 +12,7 @@
 enum hparams_source { HPARAMS_GGUF, HPARAMS_CONFIG };
 
 enum { HPARAMS_NOT_SAID = -1 }; // of a layer's number: the one for all layers counts
-enum { HPARAM_MAX_ROWS = 96 };
+enum { HPARAM_MAX_ROWS = 96, HPARAM_MAX_CLASSES = 65536 };
 
 // What is read before it is judged: the parameters, and numbers that only take part in the checks.
 struct raw_hparams {

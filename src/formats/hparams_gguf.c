@@ -195,6 +195,24 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
     return RN_OK;
 }
 
+// How a text's rows become its embedding, and what a reranker's scores are called.
+static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
+    const struct hparam_name pooling = hparam_name_of(raw, "pooling_type"),
+                             labels = hparam_name_of(raw, "classifier.output_labels");
+    const struct gguf_pair *pair;
+    int64_t v = -1; // which llama.cpp writes where nothing is said
+    bool found;
+    rn_status st = gguf_get_int(g, key_of(&pooling), -1, POOLING_RANK - 1, &v, &found, err);
+    if (st == RN_OK) st = gguf_get_array(g, key_of(&labels), GGUF_STRING, &pair, &found, err);
+    if (st != RN_OK) return st;
+    raw->hp.pooling = (enum pooling)(v + 1);
+    if (found && (pair->n == 0 || pair->n > HPARAM_MAX_CLASSES))
+        return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " values, where 1..%d are possible", labels.text, pair->n,
+                    HPARAM_MAX_CLASSES);
+    if (found) raw->hp.n_class = (int32_t)pair->n;
+    return RN_OK;
+}
+
 // Layers that predict tokens beyond the next one stand behind the others and count among them.
 static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     if (raw->n_nextn >= raw->hp.n_layer)
@@ -220,6 +238,7 @@ static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct
     if (st == RN_OK) st = read_scaling(g, raw, err);
     if (st == RN_OK) st = find_long_factors(raw, p, err);
     if (st == RN_OK) st = read_sections(g, raw, err);
+    if (st == RN_OK) st = read_pooling(g, raw, err);
     if (st == RN_OK) st = read_layer_flags(g, raw, p, err);
     return st == RN_OK ? leave_out_nextn(raw, err) : st;
 }

@@ -32,6 +32,9 @@ enum rope_scaling { ROPE_SCALING_NONE, ROPE_SCALING_LINEAR, ROPE_SCALING_YARN, R
 // How a router's logits become weights of experts: softmax over all, sigmoid of each, softmax over the chosen ones.
 enum expert_gating { EXPERT_GATING_SOFTMAX = 1, EXPERT_GATING_SIGMOID, EXPERT_GATING_SOFTMAX_CHOSEN };
 
+// Which rows of a text make its embedding: numbered as GGUF's pooling_type, one more. First and last speak of positions.
+enum pooling { POOLING_NOT_SAID, POOLING_NONE, POOLING_MEAN, POOLING_FIRST, POOLING_LAST, POOLING_RANK };
+
 // What a layer is, where layers differ.
 enum layer_flag {
     LAYER_SWA = 1,        // attends over the last n_swa positions only (or within a chunk of n_chunk)
@@ -104,6 +107,8 @@ struct hparams {
     int32_t ssm_d_conv, ssm_d_inner, ssm_d_state, ssm_n_head, ssm_n_group;
     // gemma4: width of the embedding that each layer gets of its own. 0: none.
     int32_t n_embd_per_layer;
+    enum pooling pooling;
+    int32_t n_class; // scores of a reranker's head; 0: not said, which means one
 };
 
 struct package;

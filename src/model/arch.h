@@ -58,6 +58,7 @@ enum dim {
     DIM_SSM_GROUP,  // results that go by one of them,
     DIM_SSM_SHARE,  // and heads
     DIM_SSM_IN,
+    DIM_CLASSES, // scores of a reranker's head
     N_DIMS
 };
 
@@ -164,6 +165,10 @@ enum role {
     ROLE_SSM_BETA_ALPHA,
     ROLE_CONV_IN,
     ROLE_CONV_AFTER,
+    ROLE_RANK, // a reranker's head: a hidden layer, which may be missing, and the scores
+    ROLE_RANK_BIAS,
+    ROLE_RANK_OUT,
+    ROLE_RANK_OUT_BIAS,
     N_ROLES
 };
 
@@ -225,6 +230,8 @@ enum buf {
     BUF_SSM_Y, // and make
     BUF_LAST,
     BUF_HIDDEN,
+    BUF_RANK_HIDDEN,
+    BUF_RANK,
     BUF_LOGITS,
     N_BUFS
 };
@@ -264,8 +271,9 @@ struct arch {
     size_t n_tensors;
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
-    bool tiled_heads; // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
-    bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
+    bool tiled_heads;  // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
+    bool rank_softmax; // a reranker's scores are softmax of what its head gives
+    bool rope_halves;  // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown

@@ -13,8 +13,15 @@
 // Before the layers: the token's embedding; after them: the final norm of the wanted rows, and the head.
 #define OPS_EMBED {OP_EMBED, .dst = BUF_X, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}
 #define OPS_LAST  {OP_GATHER, .src = BUF_X, .dst = BUF_LAST}
+// A reranker's scores (llama.cpp's pooling "rank"): tanh of a hidden layer where the file has one. Ahead of the head, which fewer rows go
+// through. A cap of 1 is tanh.
+#define OPS_RANK                                                                                                     \
+    LINEAR_IF(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS, .if_role = ROLE_RANK),                         \
+        {OP_SOFTCAP, .dst = BUF_RANK_HIDDEN, .factor = FACTOR_ONE, .if_role = ROLE_RANK},                            \
+        {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .if_role = ROLE_RANK_OUT, .unless_role = ROLE_RANK},    \
+        LINEAR_IF(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS, .if_role = ROLE_RANK_OUT)
 #define OPS_HEAD                                                                                                     \
-    LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                                   \
+    OPS_RANK, LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                         \
         {OP_SCALE, .dst = BUF_LOGITS, .factor = FACTOR_LOGITS}, {                                                    \
         OP_SOFTCAP, .dst = BUF_LOGITS, .factor = FACTOR_LOGIT_CAP                                                    \
     }

@@ -4,13 +4,19 @@
 
 #include "model/arch.h"
 
+// A reranker's head, under the names of llama.cpp's files.
+#define TENSORS_RANK                                                                                                 \
+    {ROLE_RANK, "cls.weight", DIM_EMBD, DIM_EMBD, .optional = true},                                                 \
+        {ROLE_RANK_BIAS, "cls.bias", DIM_EMBD, .optional = true},                                                    \
+        {ROLE_RANK_OUT, "cls.output.weight", DIM_EMBD, DIM_CLASSES, .optional = true}, {                             \
+        ROLE_RANK_OUT_BIAS, "cls.output.bias", DIM_CLASSES, .optional = true                                         \
+    }
 // Embedding, final norm and head, which the embedding serves as where the file has none.
 #define TENSORS_EMBD {ROLE_TOKEN_EMBD, "token_embd.weight", DIM_EMBD, DIM_VOCAB}
 #define TENSORS_OUTPUT                                                                                               \
     {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD},                                                              \
-        {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD}, {        \
-        ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true                                                 \
-    }
+        {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},          \
+        {ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true}, TENSORS_RANK
 #define TENSORS_OUTPUT_NORM_BIAS {ROLE_OUTPUT_NORM_BIAS, "output_norm.bias", DIM_EMBD}
 #define TENSORS_ROPE_FACTORS     {ROLE_ROPE_FREQS, "rope_freqs.weight", DIM_ROT_PAIRS, .optional = true}
 #define TENSORS_HEAD             TENSORS_EMBD, TENSORS_OUTPUT, TENSORS_ROPE_FACTORS

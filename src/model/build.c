@@ -7,7 +7,7 @@
 
 static const struct {
     enum dim width;
-    bool wanted_rows;
+    bool wanted_rows, logits_rows;
 } bufs[N_BUFS] = {
     [BUF_X] = {DIM_EMBD},
     [BUF_NORMED] = {DIM_EMBD},
@@ -41,7 +41,9 @@ static const struct {
     [BUF_DELTA_2] = {DIM_EMBD},
     [BUF_LAST] = {DIM_EMBD, true},
     [BUF_HIDDEN] = {DIM_EMBD, true},
-    [BUF_LOGITS] = {DIM_VOCAB, true},
+    [BUF_RANK_HIDDEN] = {DIM_EMBD, true},
+    [BUF_RANK] = {DIM_CLASSES, true},
+    [BUF_LOGITS] = {DIM_VOCAB, true, true},
     [BUF_Q_LORA] = {DIM_Q_LORA},
     [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
     [BUF_O_SPREAD] = {DIM_O_SPREAD},
@@ -153,6 +155,7 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .is_weighted = s->is_weighted,
         .state_at = model_state_at(m, s->kind, layer),
         .wanted_rows = bufs[made].wanted_rows,
+        .logits_rows = bufs[made].logits_rows,
     };
 }
 
@@ -185,9 +188,12 @@ static void fill_buffers(struct model *m) {
             const size_t width = model_dims(m, p->ops[i].layer)[bufs[b].width];
             if (p->width[touched[k]] < width) p->width[touched[k]] = width;
             p->wanted_rows[touched[k]] = bufs[b].wanted_rows;
+            p->logits_rows[touched[k]] = bufs[b].logits_rows;
         }
     }
     p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);
+    p->rank = buffer(BUF_RANK), p->n_rank = (int32_t)p->width[p->rank];
+    p->rank_softmax = m->arch->rank_softmax;
 }
 
 static rn_status write_program(struct model *m, rn_error *err) {

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "formats/gguf.h"
 #include "tests/check.h"
+#include "tests/support/lm_rig.h"
 #include "tests/support/same_package.h"
 #include <math.h>
 #include <runnel/tools.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define N(rows) (sizeof(rows) / sizeof *(rows))
+enum { N_TOKENS = 40, GOLDEN_VOCAB = 288 };
 
 static bool is_there(void) {
     if (shared_path("goldens")) return true;
@@ -43,6 +45,30 @@ TEST(a_converted_folder_says_the_same_of_its_model) {
         }
         package_close(folder);
         package_close(file);
+    }
+}
+
+static bool evaluate(const char *path, float out[N_TOKENS * GOLDEN_VOCAB]) {
+    const struct rig_options o = rig_defaults();
+    int32_t tokens[N_TOKENS];
+    struct rig r;
+    random_tokens(tokens, N_TOKENS, GOLDEN_VOCAB, 5);
+    const bool ok = rig_open_file(&r, path, &o) && CHECK_INT(r.lm->n_vocab, GOLDEN_VOCAB) &&
+                    rig_append(&r, rig_seq(&r), tokens, N_TOKENS, out);
+    rig_close(&r);
+    return ok;
+}
+
+TEST(a_converted_folder_gives_the_bits_of_the_folder) {
+    static float want[N_TOKENS * GOLDEN_VOCAB], got[N_TOKENS * GOLDEN_VOCAB];
+    if (!is_there()) return;
+    for (size_t i = 0; golden_models[i]; i++) {
+        char path[512], rel[128];
+        if (!convert_golden(golden_models[i], path, sizeof path)) continue;
+        snprintf(rel, sizeof rel, "goldens/%s", golden_models[i]);
+        if (!evaluate(shared_path(rel), want) || !evaluate(path, got)) continue;
+        check_note("%s", golden_models[i]);
+        CHECK_MEM(got, want, sizeof want);
     }
 }
 

@@ -2,17 +2,15 @@
 #include "tests/support/same_package.h"
 #include "formats/hparams.h"
 #include "tests/check.h"
+#include "tests/support/golden_folders.h"
 #include <math.h>
 #include <string.h>
 
 const char *const golden_models[] = {
-    "bloom",      "cohere",   "cohere2",      "deepseek-v2",  "deepseek-v3", "exaone4",     "falcon",
-    "falcon-new", "gemma",    "gemma2",       "gemma3",       "gemma4",      "gemma4-moe",  "gemma4-shared",
-    "glm4",       "glm4-moe", "gpt-neox",     "gpt-oss",      "gpt2",        "granite",     "granitemoehybrid",
-    "lfm2",       "llama",    "llama-bias",   "llama-linear", "llama-yarn",  "llama3-rope", "llama4",
-    "mamba2",     "mistral",  "mixtral",      "olmo2",        "olmo3",       "olmoe",       "opt",
-    "phi",        "phi3",     "phi3-partial", "qwen2",        "qwen2-moe",   "qwen3",       "qwen3-moe",
-    "qwen3-next", "qwen3.5",  "small-llama",  "smollm3",      "stablelm",    "starcoder2",  NULL};
+#define FOLDER(id, folder, arch, n_cases, tolerance) folder,
+    GOLDEN_FOLDERS(FOLDER)
+#undef FOLDER
+        NULL};
 
 // What cosines and sines are multiplied by: package.h.
 static double magnitude(const struct hparams *h) {

@@ -43,6 +43,7 @@ static size_t act_stride_of(const struct act_table *t, int32_t i) {
 }
 
 static size_t buffer_rows(const struct program *p, const struct backend_sizes *s, int32_t buffer) {
+    if (p->logits_rows[buffer] && s->n_logits) return s->n_logits;
     return p->wanted_rows[buffer] ? s->n_wanted : s->n_batch;
 }
 

@@ -198,7 +198,8 @@ static void fill_copy(const struct op_run *x) {
 }
 
 size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o) {
-    return o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
+    const struct batch *rows = b->batch;
+    return o->op.logits_rows ? rows->n_logits : o->op.wanted_rows ? rows->n_wanted : rows->n_rows;
 }
 
 void cpu_op_collect(const struct op_run *x) {

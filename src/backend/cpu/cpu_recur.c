@@ -1,6 +1,7 @@
 // backend/cpu/cpu_recur.c - recurrent ops: threads claim heads or channels and take each through all rows in order, since a row's state is
 // the next one's.
 #include "backend/cpu/cpu_run.h"
+#include <math.h>
 #include <string.h>
 
 enum { CONV_CHANNELS = 256 }; // of a piece

@@ -114,7 +114,9 @@ static void join_columns(struct cpu_backend *b, enum cpu_way way, size_t last) {
         const struct op *o = &b->ops[first - 1].op;
         const bool makes_source = o->dst == to->src || o->dst == to->src2;
         const bool fits = o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && !o->src_parts && way != WAY_ROWS);
-        if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
+        if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->logits_rows != to->logits_rows ||
+            o->src == to->dst)
+            break;
         if (first < last && o->kind != b->ops[first].op.kind) break;
         if (first < last && o->kind == OP_EXPERTS && !same_input(&b->ops[first - 1], &b->ops[first])) break;
         first--;
@@ -127,7 +129,8 @@ static size_t join_linears(struct cpu_backend *b, enum cpu_way way, size_t first
     size_t n = 1;
     for (; first + n < b->n_ops && n < CPU_MOST_TOGETHER && is_linear(b, way, first + n); n++) {
         const struct op *o = &b->ops[first + n].op;
-        bool apart = o->wanted_rows == b->ops[first].op.wanted_rows;
+        const struct op *other = &b->ops[first].op;
+        bool apart = o->wanted_rows == other->wanted_rows && o->logits_rows == other->logits_rows;
         for (size_t i = first; i < first + n; i++) {
             const struct op *before = &b->ops[i].op;
             apart = apart && o->dst != before->dst && o->dst != before->src && o->src != before->dst;
