@@ -7,8 +7,8 @@ void base64_add(bytes *to, const uint8_t *data, size_t n) {
         const size_t left = n - i;
         const uint32_t bits = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
                               (left > 2 ? (uint32_t)data[i + 2] : 0);
-        const char four[] = {letters[bits >> 18], letters[bits >> 12 & 63],
-                             left > 1 ? letters[bits >> 6 & 63] : '=', left > 2 ? letters[bits & 63] : '='};
+        const char four[] = {letters[bits >> 18], letters[bits >> 12 & 63], left > 1 ? letters[bits >> 6 & 63] : '=',
+                             left > 2 ? letters[bits & 63] : '='};
         bytes_add(to, four, sizeof four);
     }
 }

@@ -36,7 +36,8 @@ static const option embed_rows[] = {
     {'f', "file", "FILE", OPTION_TEXT, offsetof(embed, file),
      .help = "each line of the file is a text; blank ones are skipped; - is stdin"},
     {0, "pooling", "model|none|mean|first|last|rank", OPTION_CHOICE, offsetof(embed, pooling),
-     .help = "what of a text's rows counts: none gives a line for each token, rank the scores of a reranker (default: what the file says, else last)"},
+     .help =
+         "what of a text's rows counts: none gives a line for each token, rank the scores of a reranker (default: what the file says, else last)"},
     {0, "no-normalize", NULL, OPTION_FLAG, offsetof(embed, no_normalize),
      .help = "leave the length as it is (default: 1, but for none and rank)"},
     {0, "encoding", "float|base64", OPTION_CHOICE, offsetof(embed, encoding),

@@ -13,12 +13,12 @@ _Static_assert((int)RN_POOLING_MODEL == (int)POOLING_NOT_SAID && (int)RN_POOLING
 
 static const struct {
     const char *name;
-    bool from_start; // rows before the last are read: no cached prefix will do
+    bool from_start;    // rows before the last are read: no cached prefix will do
     bool is_normalized; // unless told otherwise
 } poolings[] = {
-    [RN_POOLING_MODEL] = {"", false, false},      [RN_POOLING_NONE] = {"none", true, false},
-    [RN_POOLING_MEAN] = {"mean", true, true},     [RN_POOLING_FIRST] = {"first", true, true},
-    [RN_POOLING_LAST] = {"last", false, true},    [RN_POOLING_RANK] = {"rank", false, false},
+    [RN_POOLING_MODEL] = {"", false, false},   [RN_POOLING_NONE] = {"none", true, false},
+    [RN_POOLING_MEAN] = {"mean", true, true},  [RN_POOLING_FIRST] = {"first", true, true},
+    [RN_POOLING_LAST] = {"last", false, true}, [RN_POOLING_RANK] = {"rank", false, false},
 };
 enum { N_POOLINGS = sizeof poolings / sizeof *poolings };
 
@@ -29,15 +29,14 @@ struct embedding {
 
 const char *rn_pooling_name(rn_pooling p) { return (unsigned)p < N_POOLINGS ? poolings[p].name : ""; }
 
-void rn_embed_options_init(rn_embed_options *o) {
-    *o = (rn_embed_options){.struct_size = sizeof *o};
-}
+void rn_embed_options_init(rn_embed_options *o) { *o = (rn_embed_options){.struct_size = sizeof *o}; }
 
 // ---- what is asked for ----------------------------------------------------------------------------------------------
 
 static rn_status check_options(const rn_embed_options *o, rn_error *err) {
     if (o->struct_size != sizeof *o)
-        return fail(err, RN_E_ARG, "embed_options: struct_size is %zu, this library has %zu: call rn_embed_options_init()",
+        return fail(err, RN_E_ARG,
+                    "embed_options: struct_size is %zu, this library has %zu: call rn_embed_options_init()",
                     o->struct_size, sizeof *o);
     if ((unsigned)o->pooling >= N_POOLINGS)
         return fail(err, RN_E_ARG, "pooling: %d is outside 0..%d", (int)o->pooling, N_POOLINGS - 1);
@@ -124,7 +123,8 @@ static rn_status complete(const rn_stream *s, rn_error *err) {
     for (size_t r = 0; r < m->shape.n_rows; r++) {
         float *x = m->out + r * n;
         for (size_t k = 0; k < n; k++)
-            if (!isfinite(x[k])) return fail(err, RN_E_FORMAT, "embedding: number %zu of row %zu is not finite", k, r);
+            if (!isfinite(x[k]))
+                return fail(err, RN_E_FORMAT, "embedding: number %zu of row %zu is not finite", k, r);
         for (size_t k = 0; m->shape.pooling == RN_POOLING_MEAN && k < n; k++) x[k] /= (float)s->n_prompt;
         if (m->shape.pooling == RN_POOLING_RANK && model_program(s->lane->program)->rank_softmax)
             softmax(&s->engine->kernels->row, x, n);

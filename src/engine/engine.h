@@ -196,7 +196,7 @@ rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_err
 
 // embed.c: a text's embedding, from the hidden states of its rows
 bool embedding_reads(const struct embedding *m, int32_t i, int32_t n); // is the hidden state of row i of n wanted?
-bool embedding_from_start(const struct embedding *m); // are rows before the last one wanted?
+bool embedding_from_start(const struct embedding *m);                  // are rows before the last one wanted?
 rn_status embedding_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err);
 void embedding_show(const struct embedding *m, rn_chunk *last);
 void embedding_destroy(struct embedding *m); // NULL is fine

@@ -149,9 +149,9 @@ static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
         const bool has_hidden = s->embed && embedding_reads(s->embed, at, s->n_prompt);
         // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
         const bool kept = at + 2 == s->n_prompt;
-        l->rows[l->n_rows + i] =
-            (struct lm_row){s->seq, s->tokens[at], LM_APPEND,
-                            (has_logits ? LM_WANT_LOGITS : 0) | (has_hidden ? LM_WANT_HIDDEN : 0) | (kept ? LM_WANT_STATE : 0)};
+        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND,
+                                                 (has_logits ? LM_WANT_LOGITS : 0) |
+                                                     (has_hidden ? LM_WANT_HIDDEN : 0) | (kept ? LM_WANT_STATE : 0)};
         l->n_logits += has_logits;
     }
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};

@@ -53,10 +53,10 @@ struct lm_ops {
 struct lm {
     const struct lm_ops *ops;
     int32_t n_vocab, n_embd;
-    int32_t n_rank;  // scores of a reranker's head; 0: it has none
-    int32_t n_ctx;   // longest sequence
-    int32_t n_batch; // most rows of a step
-    int32_t n_want;  // most rows of a step whose logits or hidden state are wanted
+    int32_t n_rank;   // scores of a reranker's head; 0: it has none
+    int32_t n_ctx;    // longest sequence
+    int32_t n_batch;  // most rows of a step
+    int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
     int32_t n_logits; // most of these whose logits are
 };
 

@@ -17,11 +17,11 @@ struct lm_real {
     int32_t *seq_of;        // [max_seqs] index into seqs, -1: not in this step
     int32_t *seq_ids;       // [n_batch] the reverse
     int32_t n_seqs;
-    int32_t *pages;                       // [n_batch][n_groups][n_blocks]
-    struct kv_slot *paths;                // [n_batch][n_groups][max_scratch]
-    int32_t *nodes;                       // [n_batch] a row's scratch node, KV_NONE: appended
-    int32_t *wanted, *wanted_of;          // [n_want] rows; [n_batch] place of a row among the wanted, -1
-    size_t n_rows; // 0 after a step that failed, so that it has no results
+    int32_t *pages;              // [n_batch][n_groups][n_blocks]
+    struct kv_slot *paths;       // [n_batch][n_groups][max_scratch]
+    int32_t *nodes;              // [n_batch] a row's scratch node, KV_NONE: appended
+    int32_t *wanted, *wanted_of; // [n_want] rows; [n_batch] place of a row among the wanted, -1
+    size_t n_rows;               // 0 after a step that failed, so that it has no results
     size_t n_wanted, n_logits;
     int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
     uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
@@ -256,9 +256,8 @@ static void destroy(lm *base) {
     mem_free(m);
 }
 
-static const struct lm_ops ops = {"real",   destroy, step, logits,       hidden,       seq_new,   seq_fork,
-                                  seq_free, seq_len, keep, truncate_seq, match_prefix, seq_is_for,
-                                  rank};
+static const struct lm_ops ops = {"real",   destroy, step, logits,       hidden,       seq_new,    seq_fork,
+                                  seq_free, seq_len, keep, truncate_seq, match_prefix, seq_is_for, rank};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;

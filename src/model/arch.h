@@ -229,7 +229,7 @@ struct arch {
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
     bool rank_softmax; // a reranker's scores are softmax of what its head gives
-    bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
+    bool rope_halves;  // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown

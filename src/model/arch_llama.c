@@ -46,7 +46,7 @@ static const struct op_spec qwen3_layer[] = {
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_qwen3 = {TENSORS(qwen3_tensors), BEGIN(begin), LAYER(qwen3_layer), END(end),
+const struct arch arch_qwen3 = {TENSORS(qwen3_tensors), BEGIN(begin),        LAYER(qwen3_layer), END(end),
                                 .rope_halves = true,    .rank_softmax = true};
 
 // GLM-4: both blocks are normed before and after; interleaved rotation of half a head.

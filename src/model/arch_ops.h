@@ -21,7 +21,7 @@
         {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .if_role = ROLE_RANK_OUT, .unless_role = ROLE_RANK},    \
         LINEAR_IF(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS, .if_role = ROLE_RANK_OUT)
 #define OPS_HEAD                                                                                                     \
-    OPS_RANK, LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                                   \
+    OPS_RANK, LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                         \
         {OP_SCALE, .dst = BUF_LOGITS, .factor = FACTOR_LOGITS}, {                                                    \
         OP_SOFTCAP, .dst = BUF_LOGITS, .factor = FACTOR_LOGIT_CAP                                                    \
     }

@@ -15,9 +15,8 @@
 #define TENSORS_EMBD {ROLE_TOKEN_EMBD, "token_embd.weight", DIM_EMBD, DIM_VOCAB}
 #define TENSORS_OUTPUT                                                                                               \
     {ROLE_OUTPUT_NORM, "output_norm.weight", DIM_EMBD},                                                              \
-        {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD}, {        \
-        ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true                                                 \
-    }, TENSORS_RANK
+        {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},          \
+        {ROLE_OUTPUT_BIAS, "output.bias", DIM_VOCAB, .optional = true}, TENSORS_RANK
 #define TENSORS_OUTPUT_NORM_BIAS {ROLE_OUTPUT_NORM_BIAS, "output_norm.bias", DIM_EMBD}
 #define TENSORS_ROPE_FACTORS     {ROLE_ROPE_FREQS, "rope_freqs.weight", DIM_ROT_PAIRS, .optional = true}
 #define TENSORS_HEAD             TENSORS_EMBD, TENSORS_OUTPUT, TENSORS_ROPE_FACTORS

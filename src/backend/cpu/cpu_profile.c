@@ -200,6 +200,5 @@ void cpu_profile_step_end(struct cpu_backend *b) {
     p->totals.n_steps++;
     p->totals.n_rows += b->batch->n_rows;
     for (int32_t k = 0; k < b->p->n_kinds; k++) attended[k] = count_attention(b, &b->attend[k]);
-    for (size_t i = 0; i < b->n_ops; i++)
-        count_work(b, &b->ops[i], &p->ops[i], attended);
+    for (size_t i = 0; i < b->n_ops; i++) count_work(b, &b->ops[i], &p->ops[i], attended);
 }
