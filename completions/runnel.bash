@@ -40,6 +40,14 @@ _runnel() {
     score:--kv-type) words='f16 f32 q8 bf16' ;;
     score:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     score:--load) words='map read lock' ;;
+    embed:-m | embed:--model) files=1 models=1 ;;
+    embed:-c | embed:--ctx | embed:-t | embed:--threads | embed:--parallel) : ;;
+    embed:--kv-type) words='f16 f32 q8 bf16' ;;
+    embed:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
+    embed:--load) words='map read lock' ;;
+    embed:-f | embed:--file) files=1 ;;
+    embed:--pooling) words='model none mean first last rank' ;;
+    embed:--encoding) words='float base64' ;;
     tokenize:-m | tokenize:--model) files=1 models=1 ;;
     detokenize:-m | detokenize:--model) files=1 models=1 ;;
     info:-m | info:--model) files=1 models=1 ;;
@@ -67,6 +75,7 @@ _runnel() {
         run) options='-p --prompt -f --file --ids -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
         batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --parallel --in-order --token-times --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
         score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
+        embed) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -f --file --pooling --no-normalize --encoding --json --parallel -h --help --version' ;;
         tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
         detokenize) options='-m --model --special -h --help --version' ;;
         info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --json -h --help --version' files=1 models=1 ;;
@@ -74,9 +83,9 @@ _runnel() {
         convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
-        help) words='run batch score tokenize detokenize info bench convert quantize imatrix' ;;
+        help) words='run batch score embed tokenize detokenize info bench convert quantize imatrix' ;;
         version) : ;;
-        '') words='run batch score tokenize detokenize info bench convert quantize imatrix help version --help --version' ;;
+        '') words='run batch score embed tokenize detokenize info bench convert quantize imatrix help version --help --version' ;;
         esac
         ;;
     esac

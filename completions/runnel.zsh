@@ -11,6 +11,7 @@ _runnel() {
     'run:continue a prompt'
     'batch:many requests from a file of JSON lines, through one engine'
     'score:how probable a text is, token by token'
+    'embed:texts as vectors, or a reranker'\''s scores'
     'tokenize:text to token ids'
     'detokenize:token ids to text'
     'info:what a model file holds and how this machine would run it'
@@ -147,6 +148,32 @@ _runnel() {
       '--version[show the program'\''s version]' \
       '*:argument: '
     ;;
+  embed)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '(-f --file)-f+[each line of the file is a text]:FILE:_files' \
+      '(-f --file)--file=[each line of the file is a text]:FILE:_files' \
+      '--pooling=[what of a text'\''s rows counts]:model|none|mean|first|last|rank:(model none mean first last rank)' \
+      '--no-normalize[leave the length as it is]' \
+      '--encoding=[numbers, or base64 of their bytes as float32, little-endian]:float|base64:(float base64)' \
+      '--json[{"index"\: .., "n_tokens"\: .., "embedding"\: \[..\]} for each text]' \
+      '--parallel=[texts that are evaluated at once, 1..1024]:N: ' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
   tokenize)
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
@@ -275,7 +302,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run batch score tokenize detokenize info bench convert quantize imatrix)'
+      '*:argument:(run batch score embed tokenize detokenize info bench convert quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -95,7 +95,7 @@ def a_second_ctrl_c_ends_it_at_once():
 
 @test
 def field_2_22_a_terminal_without_a_prompt_is_told_how_to_give_one():
-    for args, word in ((['run'], 'prompt'), (['batch'], 'requests'), (['tokenize'], 'text'), (['detokenize'], 'ids')):
+    for args, word in ((['run'], 'prompt'), (['batch'], 'requests'), (['tokenize'], 'text'), (['embed'], 'texts'), (['detokenize'], 'ids')):
         code, shown = Terminal(*args).end()
         equal(code, 2, args)
         check(shown.startswith(f'runnel: {word}: none') and 'runnel ' + args[0] in shown, shown)

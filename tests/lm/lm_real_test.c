@@ -239,6 +239,41 @@ TEST(rows_that_want_nothing_have_no_results) {
     rig_close(&r);
 }
 
+// What each row gives is what it gives in a step where every row wants all.
+TEST(rows_that_want_logits_and_rows_that_want_hidden_states_share_a_step_and_keep_their_bits) {
+    static const uint32_t wants[][4] = {{LM_WANT_HIDDEN, LM_WANT_LOGITS, LM_WANT_HIDDEN, LM_WANT_RESULTS},
+                                        {LM_WANT_LOGITS, 0, LM_WANT_HIDDEN, LM_WANT_LOGITS},
+                                        {LM_WANT_HIDDEN, LM_WANT_HIDDEN, 0, LM_WANT_HIDDEN}};
+    for (int n_threads = 1; n_threads <= 3; n_threads++) {
+        struct rig r;
+        const struct tiny_model m = tiny();
+        struct rig_options o = rig_defaults();
+        float logits[4][N_VOCAB], hidden[4][N_EMBD];
+        rn_error err = {0};
+        o.n_threads = n_threads;
+        if (rig_open(&r, &m, &o))
+            for (size_t k = 0; k < 4; k++) { // 0: all rows want all
+                struct lm_row rows[4];
+                const int32_t seq = rig_seq(&r);
+                for (int32_t i = 0; i < 4; i++)
+                    rows[i] = (struct lm_row){seq, 3 + i, LM_APPEND, k ? wants[k - 1][i] : LM_WANT_RESULTS};
+                if (!CHECK_OK(lm_step(r.lm, rows, 4, NULL, &err), &err)) break;
+                for (size_t i = 0; i < 4; i++) {
+                    const float *l = lm_logits(r.lm, i), *h = lm_hidden(r.lm, i);
+                    check_note("%d threads, step %zu, row %zu", n_threads, k, i);
+                    if (k == 0 && l && h)
+                        memcpy(logits[i], l, sizeof logits[i]), memcpy(hidden[i], h, sizeof hidden[i]);
+                    CHECK((l != NULL) == ((rows[i].want & LM_WANT_LOGITS) != 0));
+                    CHECK((h != NULL) == (rows[i].want != 0));
+                    if (l) CHECK_MEM(l, logits[i], sizeof logits[i]);
+                    if (h) CHECK_MEM(h, hidden[i], sizeof hidden[i]);
+                }
+                lm_seq_free(r.lm, seq);
+            }
+        rig_close(&r);
+    }
+}
+
 TEST(a_step_and_all_that_surrounds_it_allocate_nothing) {
     struct rig r;
     const struct tiny_model m = tiny();
