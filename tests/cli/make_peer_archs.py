@@ -15,6 +15,13 @@ from peer_rule import Outcome, least_margin, measure
 TYPES = 'F32 F16 BF16 Q8_0 Q4_0'.split()
 PROMPT = [84, 104, 101, 32, 257, 97, 120, 33, 10, 65, 200, 7]
 N = 16
+# Where llama.cpp makes something else of a file than transformers of its folder, whose logits this engine gives from both.
+PARTS = {'deepseek-v3': "parts at YaRN's magnitude in latent attention, cause not found",
+         'exaone4': 'parts at layers with windows, cause not found',
+         'gemma3': "takes the attention scale from the number of layers, not from the file's key",
+         'gpt-oss': "rounds the ends of YaRN's ramp"}
+# Rounding turns the choice of an expert here: no margin of logits tells of that.
+ROUTED = {('qwen3-moe', 'Q8_0')}
 
 
 def rows_of(golden, folder):
@@ -44,13 +51,13 @@ def main():
                 print(f'{path.name}: {e}', flush=True)
     if sys.argv[1:]:
         return
-    kept = {name: {kind: {key: row[key] for key in ('ids', 'margins', 'moved')} for kind, row in rows.items()}
-            for name, rows in found.items()}
+    kept = {name: {kind: {key: row[key] for key in ('ids', 'margins', 'moved')} for kind, row in rows.items() if (name, kind) not in ROUTED}
+            for name, rows in found.items() if name not in PARTS}
     text = ',\n'.join(f' {json.dumps(name)}: {{\n' + ',\n'.join(f'  {json.dumps(k)}: {json.dumps(r)}' for k, r in rows.items()) + '}'
                       for name, rows in kept.items())
     (pathlib.Path(__file__).parent / 'peer_archs.json').write_text(
         '{"made_by": "llama.cpp 0.5.0, files of runnel; tests/cli/make_peer_archs.py", '
-        f'"prompt": {json.dumps(PROMPT)}, "models": {{\n{text}\n}}}}\n')
+        f'"prompt": {json.dumps(PROMPT)},\n "parts": {json.dumps(PARTS)},\n "models": {{\n{text}\n}}}}\n')
 
 
 main()

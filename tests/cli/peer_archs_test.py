@@ -39,7 +39,7 @@ def every_architecture_gives_the_tokens_that_llama_cpp_gave():
                 runnel('quantize', source, model, kind).ok()
                 n_decided += judge(name, kind, model, {'prompt': GOLDEN['prompt'], **row})
             n_steps = sum(len(row['ids']) for row in rows.values())
-            check(n_decided >= n_steps // 2, f'{name}: only {n_decided} of {n_steps} steps are decided')
+            check(n_decided >= n_steps // 3, f'{name}: only {n_decided} of {n_steps} steps are decided')
 
 
 @test
