@@ -4,8 +4,8 @@
 #include "formats/hf_names.h"
 #include "model/archs.h"
 #include "tests/check.h"
-#include "tests/support/golden_folders.h"
 #include "tests/support/golden.h"
+#include "tests/support/golden_folders.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
