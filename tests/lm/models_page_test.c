@@ -43,8 +43,9 @@ static const char head[] =
     "  tokens must all be the same (`tests/lm/architectures_test.c`).\n"
     "- **converted**: the same models, converted to GGUF and read again, say the same of every number and tensor and\n"
     "  give the same bits (`tests/convert/convert_architectures_test.c`).\n"
-    "- **llama.cpp**: types of weights in which a GGUF file of random weights gives the greedy tokens of llama.cpp, wherever its margin is more\n"
-    "  than rounding may move (`tests/lm/peer_archs_test.c`). A dash: llama.cpp 0.5.0 does not load such a file.\n"
+    "- **llama.cpp**: types in which files of the converted models give the greedy tokens of llama.cpp 0.5.0, wherever its margin is more than\n"
+    "  rounding may move (`tests/cli/peer_archs_test.py`). A dash: it does not load these files, or there is none. Words: what\n"
+    "  it does otherwise than transformers, whose logits both forms give here.\n"
     "\n"
     "| GGUF | folder | transformers | converted | llama.cpp |\n"
     "|---|---|---|---|---|\n";
@@ -66,18 +67,27 @@ static int put_folders(FILE *to, const char *arch) {
     return n;
 }
 
-static void put_types(FILE *to, const json_t *types) {
-    const char *name;
-    json_t *row;
+// Types in which llama.cpp agrees, of the first of an architecture's folders that it loads; else why it parts.
+static void put_peer(FILE *to, const json_t *peer, const char *arch) {
+    const json_t *const models = json_object_get(peer, "models"), *const parts = json_object_get(peer, "parts");
+    const char *said = "-";
     int n = 0;
-    json_object_foreach((json_t *)types, name, row) fprintf(to, "%s%s", n++ ? ", " : "", name);
-    if (n == 0) fprintf(to, "-");
+    for (int i = 0; i < N_FOLDERS && n == 0; i++) {
+        const json_t *const why = json_object_get(parts, folders[i].folder);
+        const char *type;
+        json_t *row;
+        if (strcmp(folders[i].arch, arch) != 0) continue;
+        if (why) said = json_string_value(why);
+        json_object_foreach(json_object_get(models, folders[i].folder), type, row)
+            fprintf(to, "%s%s", n++ ? ", " : "", type);
+    }
+    if (n == 0) fputs(said, to);
 }
 
 static char *page(void) {
     size_t n = 0;
     char *text = NULL;
-    json_t *const peer = json_load_file(tests_path("lm/peer_archs.json"), 0, NULL);
+    json_t *const peer = json_load_file(tests_path("cli/peer_archs.json"), 0, NULL);
     FILE *to = open_memstream(&text, &n);
     if (!to) abort();
     CHECK(peer);
@@ -88,7 +98,7 @@ static char *page(void) {
         fprintf(to, " | ");
         const int n_folders = put_folders(to, names[i]);
         fprintf(to, " | %s | ", n_folders ? "same bits" : "-");
-        put_types(to, json_object_get(json_object_get(peer, "models"), names[i]));
+        put_peer(to, peer, names[i]);
         fprintf(to, " |\n");
     }
     fclose(to);

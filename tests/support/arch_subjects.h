@@ -1,10 +1,10 @@
-// tests/support/arch_subjects.h - small models of the architectures whose attention is their own, which several tests turn over.
+// tests/support/arch_subjects.h - a small model of every architecture without recurrent layers, and more where attention is its own, which several tests turn over.
 #ifndef RN_TESTS_ARCH_SUBJECTS_H
 #define RN_TESTS_ARCH_SUBJECTS_H
 
 #include "tests/support/arch_model.h"
 
-enum { N_ARCH_SUBJECTS = 10 };
+enum { N_ARCH_SUBJECTS = 34 };
 
 // n_vocab, type and seed are the test's to fill.
 extern const struct arch_subject {

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""tests/lint/contributing_test.py - what CONTRIBUTING.md shows of the sources is what they say, and an architecture costs under 60 lines."""
+import re
+
+from sentences import ROOT, main, test
+
+LISTING = re.compile(r'^```c\n// (\S+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+def listings():
+    """Of the section on architectures: path, lines."""
+    text = (ROOT / 'CONTRIBUTING.md').read_text()
+    section = text[text.index('## Adding an architecture'):text.index('## Adding a kernel')]
+    return [(path, [line for line in body.splitlines() if line]) for path, body in LISTING.findall(section)]
+
+
+def plain(line):
+    """Without the spaces that line up the ends of a macro's lines and comments."""
+    return ' '.join(line.rstrip('\\').split())
+
+
+@test
+def each_line_shown_is_in_the_file_it_is_shown_of(folder):
+    for path, lines in listings():
+        source = [plain(line) for line in (ROOT / path).read_text().splitlines()]
+        at = 0
+        for line in lines:
+            assert plain(line) in source[at:], f'{path} has no line `{line}` (any more), or elsewhere'
+            at = source.index(plain(line), at) + 1
+
+
+@test
+def the_example_of_an_architecture_is_whole_and_under_60_lines(folder):
+    shown = listings()
+    assert [path for path, _ in shown] == ['src/model/arch_postnorm.c', 'src/model/archs.h', 'src/formats/arch_facts.c',
+                                           'src/formats/hf_names_dense.c'], shown
+    assert 10 < sum(len(lines) for _, lines in shown) < 60
+
+
+main()
