@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What is left of generation where others want the cores: bench/contention.py [--rounds 3] [--program FILE] -m MODEL [runnel bench options ...]
 
-In turn: one thread, and two, alone; two beside a busy loop on the last of the cores; two processes of two threads at once, and two of one.
+In turn: one thread, and two, alone; the same beside a busy loop on the last of the cores; two processes of two threads at once, and two of one.
 Every process is in a session of its own, so that the system shares the cores between them as between strangers.
 """
 import json
@@ -42,6 +42,7 @@ def beside_a_loop(program, threads, options):
 CASES = (
     ("one thread", lambda p, o: together(p, 1, 1, o)),
     ("two threads", lambda p, o: together(p, 1, 2, o)),
+    ("one thread beside a busy loop on one core", lambda p, o: beside_a_loop(p, 1, o)),
     ("two threads beside a busy loop on one core", lambda p, o: beside_a_loop(p, 2, o)),
     ("two processes of two threads, both together", lambda p, o: together(p, 2, 2, o)),
     ("two processes of one thread, both together", lambda p, o: together(p, 2, 1, o)),

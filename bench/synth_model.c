@@ -160,8 +160,11 @@ static rn_status put_data(struct synth *s, const char *name, enum tensor_type ty
 
 static enum tensor_type type_of(const struct synth *s, const char *name, int32_t layer, int32_t k) {
     const struct shape *const h = &s->shape;
-    const struct model_facts model = {
-        .n_layer = h->n_layer, .n_gqa = h->n_head / h->n_head_kv, .n_v = h->n_layer, .n_expert = h->n_expert, .is_tied = !h->own_head};
+    const struct model_facts model = {.n_layer = h->n_layer,
+                                      .n_gqa = h->n_head / h->n_head_kv,
+                                      .n_v = h->n_layer,
+                                      .n_expert = h->n_expert,
+                                      .is_tied = !h->own_head};
     const struct matrix_facts matrix = {matrix_part(name), layer, (uint64_t)k};
     enum tensor_type type = s->mix ? mix_type(s->mix, &model, &matrix) : s->type;
     while ((uint32_t)k % tensor_type_info(type)->block_len) type = mix_fallback(type);
@@ -205,7 +208,8 @@ static rn_status visit_tensors(struct synth *s, visit_fn visit) {
     rn_status st = visit(s, embd, type_of(s, embd, -1, h->n_embd), (struct tensor_shape){h->n_embd, h->n_vocab});
     for (int32_t i = 0; st == RN_OK && i < h->n_layer; i++) st = visit_layer(s, visit, i);
     if (st == RN_OK) st = visit(s, "output_norm.weight", TENSOR_F32, (struct tensor_shape){h->n_embd});
-    if (st == RN_OK && h->own_head) st = visit(s, head, type_of(s, head, -1, h->n_embd), (struct tensor_shape){h->n_embd, h->n_vocab});
+    if (st == RN_OK && h->own_head)
+        st = visit(s, head, type_of(s, head, -1, h->n_embd), (struct tensor_shape){h->n_embd, h->n_vocab});
     return st;
 }
 
@@ -316,7 +320,8 @@ static void put_hparams(struct synth *s) {
                            s->mix ? s->mix->name : tensor_type_info(s->type)->name);
     gguf_put_string(s->w, "general.architecture", (struct vocab_str){"llama", 5});
     gguf_put_string(s->w, "general.name", (struct vocab_str){name, (uint32_t)n});
-    for (size_t i = 0; i < COUNT(rows) - (h->n_expert ? 0 : 2); i++) gguf_put_u32(s->w, rows[i].key, (uint32_t)rows[i].v);
+    for (size_t i = 0; i < COUNT(rows) - (h->n_expert ? 0 : 2); i++)
+        gguf_put_u32(s->w, rows[i].key, (uint32_t)rows[i].v);
     gguf_put_f32(s->w, "llama.rope.freq_base", h->rope_theta);
     gguf_put_f32(s->w, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
     if (s->mix) gguf_put_u32(s->w, "general.file_type", s->mix->file_type);

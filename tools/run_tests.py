@@ -22,7 +22,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMEOUT_S = {'': 120, 'address,undefined': 300, 'thread': 900}   # of one program, by its build's RUNNEL_SANITIZE
+TIMEOUT_S = {'': 300, 'address,undefined': 600, 'thread': 900}   # of one program, by its build's RUNNEL_SANITIZE
 FULL_FACTOR = 6            # for RUNNEL_TEST_FULL=1
 SHOWN_LINES = 60           # of a failed test's output
 SANITIZER_ENV = {

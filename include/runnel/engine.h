@@ -141,10 +141,10 @@ RN_API rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, c
 
 /** What a matrix is multiplied with: valid during the call. */
 typedef struct rn_input {
-    int32_t matrix;             /**< its number, the same in every call on this engine */
-    const char *name;           /**< its tensor's: "blk.0.attn_q.weight" */
-    int32_t expert, n_experts;  /**< of a tensor with a matrix for each expert; 0 of 1: one for all rows */
-    const float *x;             /**< the row [k] */
+    int32_t matrix;            /**< its number, the same in every call on this engine */
+    const char *name;          /**< its tensor's: "blk.0.attn_q.weight" */
+    int32_t expert, n_experts; /**< of a tensor with a matrix for each expert; 0 of 1: one for all rows */
+    const float *x;            /**< the row [k] */
     size_t k;
 } rn_input;
 /**

@@ -7,6 +7,7 @@
 #define RUNNEL_RUNNEL_H
 
 #include <runnel/api.h>
+#include <runnel/embed.h>
 #include <runnel/engine.h>
 #include <runnel/measure.h>
 #include <runnel/model.h>

@@ -60,6 +60,8 @@ typedef struct rn_chunk {
     uint64_t seed;              // last chunk
     rn_usage usage;             // last chunk
     rn_timing timing;           // last chunk
+    const float *embedding;     // last chunk of rn_embed_begin(): n_embedding floats; else NULL
+    size_t n_embedding;
 } rn_chunk;
 
 /**

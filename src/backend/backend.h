@@ -36,15 +36,15 @@ struct batch {
     const struct batch_row *rows;
     size_t n_rows;
     const struct batch_seq *seqs;
-    const int32_t *wanted; // rows whose results are wanted, ascending
-    size_t n_wanted;
+    const int32_t *wanted; // rows whose results are wanted: those whose logits are wanted first, else ascending
+    size_t n_wanted, n_logits;
 };
 
 // Bytes a program takes, known before anything is allocated.
 struct backend_plan {
     uint64_t mapped_bytes;                   // weights used where the file has them
     uint64_t repacked_bytes;                 // copies in this backend's layout
-    uint64_t buffer_bytes;                   // row buffers for n_batch rows and n_wanted results
+    uint64_t buffer_bytes;                   // row buffers for n_batch rows and their results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
     uint64_t state_bytes;                    // one slot of state
 };
@@ -54,6 +54,7 @@ struct backend_use {
 };
 struct backend_sizes {
     size_t n_batch, n_wanted;
+    size_t n_logits; // of the wanted rows, with logits; 0: all
     int32_t n_pages[PROGRAM_MAX_GROUPS];
     int32_t n_states; // 0 where the program has none
 };

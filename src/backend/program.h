@@ -50,34 +50,42 @@ enum op_kind {
     OP_SCALE,      // dst *= factor
     OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
     OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
-    OP_COPY,       // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
-    OP_ROUTE,       // dst = choices by the router's logits src; vec [n_expert]: added for choosing only, NULL: none
-    OP_SPREAD,      // parts dst = src times the choice's weight; src2: choices
-    OP_EXPERTS,     // parts dst = slice of matrix of the choice's expert . src (+ its row of vec [n_slices][n_out]); src2: choices
+    OP_COPY, // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
+    OP_ROUTE, // dst = choices by the router's logits src; vec [n_expert]: added for choosing only; vec2: each expert's weight is
+    // multiplied by its own at last; NULL: neither
+    OP_SPREAD, // parts dst = src times the choice's weight; src2: choices
+    OP_EXPERTS, // parts dst = slice of matrix of the choice's expert . src (+ its row of vec [n_slices][n_out]); src2: choices
     OP_EXPERTS_SUM, // dst = parts src, each times its weight where is_weighted, added in routing order; src2: choices
     OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
     OP_SCALE_BY,    // dst *= src[0]
-    OP_GATHER,     // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_MUL,         // dst *= src
+    OP_CONV, // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2), state: n_channel a step
+    OP_SSM,   // dst = state space of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
+    OP_DELTA, // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias of alpha
+    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
     OP_N_KINDS
 };
 
 struct op {
     enum op_kind kind;
-    int32_t layer;          // -1: none
-    int8_t src, src2, dst;  // row buffers, -1: none
-    int32_t matrix;         // index into matrices, -1: none
-    const float *vec;       // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
-    const float *vec2;      // OP_LAYER_NORM: bias
-    bool vec_by_head;       // each head has its own part of vec
-    enum act_fn fn;         // OP_ACTIVATE, OP_GATE
-    float factor;           // 1 where an op says nothing else
-    int32_t width;          // numbers of a row that the op makes
-    int32_t n_part, stride; // heads of src, of dst where the op has no src
+    int32_t layer;         // -1: none
+    int8_t src, src2, dst; // row buffers, -1: none
+    int32_t matrix;        // index into matrices, -1: none
+    const float *vec;  // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
+    const float *vec2; // OP_LAYER_NORM: bias
+    bool vec_by_head;  // each head has its own part of vec
+    enum act_fn fn;    // OP_ACTIVATE, OP_GATE
+    float factor;      // 1 where an op says nothing else
+    int32_t width;     // numbers of a row that the op makes
+    int32_t n_part, stride;         // heads of src, of dst where the op has no src
     int32_t at, dst_at, dst_stride; // where in a head of src (else dst) it begins, and in one of dst; dst's heads
-    int8_t rope;            // OP_ROPE: which table
-    bool src_parts;         // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
-    bool is_weighted;       // OP_EXPERTS_SUM
-    bool wanted_rows;       // runs over the wanted rows only: everything after OP_GATHER
+    int8_t rope;                    // OP_ROPE: which table
+    bool
+        src_parts; // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
+    bool is_weighted; // OP_EXPERTS_SUM
+    size_t state_at;  // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
+    bool wanted_rows; // runs over the wanted rows only: everything after OP_GATHER
+    bool logits_rows; // and of these only over those whose logits are wanted: the head, behind all others
 };
 
 // A way to attend; most models have one, those with windows on some layers two.
@@ -103,13 +111,21 @@ struct page_group {
     int32_t window; // positions that must be kept; 0: all
 };
 
+// The shape of recurrent layers, one for all of a model. Heads of v_dim results go by n_group pairs of keys of key_dim numbers: head h
+// takes pair h % n_group where heads are tiled, else those next to each other share one.
+struct recurrence {
+    int32_t d_conv, n_channel; // steps that a convolution sees, and its width
+    int32_t n_head, v_dim, n_group, key_dim;
+    bool is_tiled;
+};
+
 // Cosines and sines of a position: pair i at angle position * inv_freq[i].
 struct rope_table {
-    int32_t n_rot;         // rotated numbers of a head: pairs 2i and 2i + 1, or i and i + n_rot / 2
-    bool halves;           // the latter
-    const float *inv_freq; // [n_rot / 2] angle of one position, scaling and factors included
+    int32_t n_rot;             // rotated numbers of a head: pairs 2i and 2i + 1, or i and i + n_rot / 2
+    bool halves;               // the latter
+    const float *inv_freq;     // [n_rot / 2] angle of one position, scaling and factors included
     const float *inv_freq_far; // of sequences that are marked far; NULL: the same
-    float magnitude;       // cosines and sines are multiplied by it; 1 without yarn
+    float magnitude;           // cosines and sines are multiplied by it; 1 without yarn
 };
 
 // How a router's logits become choices: scores, then the best n_used by score + bias within the best groups, then weights. Ties: the
@@ -134,10 +150,13 @@ struct program {
     size_t n_ops;
     const struct matrix *matrices;
     size_t n_matrices;
-    size_t width[PROGRAM_MAX_BUFFERS];     // floats of a row in each buffer, of the layer that wants most; 0: not used
+    size_t width[PROGRAM_MAX_BUFFERS]; // floats of a row in each buffer, of the layer that wants most; 0: not used
     bool wanted_rows[PROGRAM_MAX_BUFFERS]; // holds a row for each wanted row, not for each row
+    bool logits_rows[PROGRAM_MAX_BUFFERS]; // or for each whose logits are wanted
     int32_t n_buffers;
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
+    int32_t rank, n_rank;   // and a reranker's scores, n_rank of a row; 0: it has no such head
+    bool rank_softmax;      // scores are softmax of these
     int32_t n_layer;
     float norm_eps;
     int32_t n_kinds;
@@ -145,12 +164,13 @@ struct program {
     const struct attention *attention; // [n_layer]
     int32_t n_ropes;
     struct rope_table ropes[PROGRAM_MAX_ROPES];
-    int32_t n_near; // sequences that will hold more positions than this are to be marked far; 0: none ever
+    int32_t n_near;         // sequences that will hold more positions than this are to be marked far; 0: none ever
     struct routing routing; // n_expert 0: no experts
     int32_t n_groups;
     struct page_group groups[PROGRAM_MAX_GROUPS];
     // Of a sequence, in all layers with a recurrence: what a slot of state holds (kv/). 0: there are none.
     size_t state_bytes;
+    struct recurrence recurrence;
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"

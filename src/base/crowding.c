@@ -3,7 +3,7 @@
 
 static const double much =
     0.3; // measured: 0.4 to 0.55 beside a busy loop on one of two cores, below 0.2 on quiet ones
-static const int64_t least_patience_ns = 40000000, most_patience_ns = 1280000000;
+static const int64_t least_patience_ns = 160000000, most_patience_ns = 2560000000;
 
 void crowding_init(struct crowding *c, int n_threads) {
     *c = (struct crowding){.n_threads = n_threads, .n_active = n_threads, .patience_ns = least_patience_ns};

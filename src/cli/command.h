@@ -14,6 +14,7 @@ typedef struct command {
 int cmd_run(int n_args, char **args);
 int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
+int cmd_embed(int n_args, char **args);
 int cmd_tokenize(int n_args, char **args);
 int cmd_detokenize(int n_args, char **args);
 int cmd_convert(int n_args, char **args);

@@ -11,6 +11,7 @@ static const command commands[] = {
     {"run", "continue a prompt; the text appears as it is made", cmd_run},
     {"batch", "many requests from a file of JSON lines, through one engine", cmd_batch},
     {"score", "how probable a text is, token by token", cmd_score},
+    {"embed", "texts as vectors, or a reranker's scores", cmd_embed},
     {"tokenize", "text to token ids", cmd_tokenize},
     {"detokenize", "token ids to text", cmd_detokenize},
     {"info", "what a model file holds and how this machine would run it", cmd_info},

@@ -1,71 +1,125 @@
 // convert/metadata.c - see metadata.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+//
+// The keys are those that a file is read by: rows of the table in formats/hparams.h. What a row cannot say is in put_scaling() and, of
+// layers that differ, in metadata_layers.c.
 #include "convert/metadata.h"
 #include "convert/copy_pairs.h"
+#include "convert/metadata_layers.h"
 #include "convert/vocab_meta.h"
 #include "kernels/rowmath.h"
 #include <stdio.h>
 #include <string.h>
 
+#define AT(field) offsetof(struct raw_hparams, hp.field)
+
 static struct vocab_str str(const char *s) { return (struct vocab_str){s, (uint32_t)strlen(s)}; }
 
-// {arch}.NAME
-struct key {
-    char text[128];
-};
-static struct key key_of(const struct hparams *h, const char *name) {
-    struct key k;
+struct metadata_key metadata_key_of(const struct hparams *h, const char *name) {
+    struct metadata_key k;
     snprintf(k.text, sizeof k.text, "%s.%s", h->arch, name);
     return k;
 }
-static void put_int(gguf_writer *w, const struct hparams *h, const char *name, int32_t v) {
-    gguf_put_u32(w, key_of(h, name).text, (uint32_t)v); // checked to be 0 or more when it was read
-}
-static void put_float(gguf_writer *w, const struct hparams *h, const char *name, float v) {
-    gguf_put_f32(w, key_of(h, name).text, v);
+
+// ---- numbers as files say them --------------------------------------------------------------------------------------
+
+static double grown(const struct hparams *h, double m) {
+    return h->rope_factor > 1 ? 1 + 0.1 * m * log_f64((double)h->rope_factor) : 1;
 }
 
 // Cosines and sines are multiplied by attn_factor * (1 + 0.1 ln(factor)) where a file says no more: whatever gives
-// the model its magnitude goes into the one number.
-static float attn_factor_of(const struct hparams *h) {
-    const double log_factor = h->rope_factor > 1 ? log_f64((double)h->rope_factor) : 0;
-    const double of_mscale = 1 + 0.1 * (double)h->rope_mscale * log_factor;
-    const double of_all = 1 + 0.1 * (double)h->rope_mscale_all * log_factor;
-    return (float)((double)h->rope_attn_factor * of_mscale / of_all / (1 + 0.1 * log_factor));
+// the model its magnitude goes into the one number. With latent attention the second factor is 1.
+static float attn_factor_of(const struct hparams *h, const struct arch_facts *f) {
+    if (h->rope_scaling != ROPE_SCALING_YARN) return h->rope_attn_factor;
+    const double of_mscales = grown(h, (double)h->rope_mscale) / grown(h, (double)h->rope_mscale_all);
+    return (float)((double)h->rope_attn_factor * of_mscales / (f->is_mla ? 1 : grown(h, 1)));
 }
 
-static rn_status put_scaling(gguf_writer *w, const struct hparams *h, rn_error *err) {
-    if (h->rope_scaling == ROPE_SCALING_NONE) return RN_OK;
-    const bool is_yarn = h->rope_scaling == ROPE_SCALING_YARN;
-    gguf_put_string(w, key_of(h, "rope.scaling.type").text, str(is_yarn ? "yarn" : "linear"));
-    put_float(w, h, "rope.scaling.factor", h->rope_factor);
-    if (!is_yarn) return RN_OK;
-    if (h->rope_exact_ramp)
-        return fail(err, RN_E_UNSUPPORTED, "rope_scaling.truncate: false is nothing that a GGUF file can say");
-    put_int(w, h, "rope.scaling.original_context_length", h->rope_n_ctx_orig);
-    put_float(w, h, "rope.scaling.yarn_beta_fast", h->rope_beta_fast);
-    put_float(w, h, "rope.scaling.yarn_beta_slow", h->rope_beta_slow);
-    const float attn_factor = attn_factor_of(h);
-    if (attn_factor != 1) put_float(w, h, "rope.scaling.attn_factor", attn_factor);
+// What the rows below write: 0 is left out.
+static struct hparams as_in_files(const struct hparams *h, const struct arch_facts *f) {
+    struct hparams w = *h;
+    w.rope_attn_factor = attn_factor_of(h, f);
+    if (w.rope_attn_factor == 1) w.rope_attn_factor = 0;
+    w.rope_mscale = 0;
+    w.rope_mscale_all = f->is_mla && h->rope_scaling == ROPE_SCALING_YARN ? h->rope_mscale_all / 10
+                                                                          : 0; // a tenth: see hparams_rope.c
+    if (h->rope_scaling == ROPE_SCALING_NONE || h->rope_scaling == ROPE_SCALING_LONGROPE) w.rope_factor = 0;
+    if (f->logit_divisor && h->logit_scale != 0) w.logit_scale = 1 / h->logit_scale;
+    if (f->embd_by_sqrt) w.embd_scale = 0;
+    if (f->attn_unscaled) w.attn_scale = 0;
+    if (f->swa_is_chunk) w.n_swa = h->n_chunk;
+    if (f->short_conv) w.ssm_d_inner = 0;
+    return w;
+}
+
+// ---- rows -----------------------------------------------------------------------------------------------------------
+
+// Rows that metadata_layers.c writes.
+static bool is_of_layers(const struct hparam_row *row) {
+    return row->is_per_layer || row->at == AT(head_dim) || row->at == AT(rope_theta_swa);
+}
+
+// A number that is taken for granted where it is not said: so 0 must be said too.
+static bool has_default(const struct arch_facts *f, const struct hparam_row *row) {
+    for (size_t i = 0; i < f->n_defaults; i++)
+        if (f->defaults[i].at == row->at) return true;
+    return (row->at == AT(n_embd_per_layer) && f->has_layer_embd) || (row->at == AT(n_swa) && f->swa_is_chunk);
+}
+
+static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
+                         const struct hparam_row *row, rn_error *err) {
+    const char *const *names = row->in[HPARAMS_GGUF].names;
+    const bool second =
+        (row->at == AT(norm_eps) && f->has_layer_norm) || (row->at == AT(ssm_d_conv) && f->short_conv);
+    const struct metadata_key key = metadata_key_of(h, names[second ? 1 : 0]);
+    const bool of_experts = row->at == AT(expert_weights_norm);
+    const double v = hparam_get(h, row);
+    if (v == 0 && !has_default(f, row) && !(of_experts && h->n_expert > 0)) return RN_OK;
+    if (v == 0 && row->kind != HPARAM_BOOL && !row->may_be_0)
+        return fail(err, RN_E_UNSUPPORTED, "%s: a model without it is nothing that a GGUF file can say", key.text);
+    if (row->kind == HPARAM_BOOL)
+        gguf_put_bool(w, key.text, v != 0);
+    else if (row->kind == HPARAM_FLOAT)
+        gguf_put_f32(w, key.text, (float)v);
+    else
+        gguf_put_u32(w, key.text, (uint32_t)v); // checked to be 0 or more when it was read
     return RN_OK;
 }
 
+static rn_status put_scaling(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+    static const char *const names[] = {
+        [ROPE_SCALING_LINEAR] = "linear", [ROPE_SCALING_YARN] = "yarn", [ROPE_SCALING_LONGROPE] = "longrope"};
+    if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
+        return fail(err, RN_E_UNSUPPORTED, "rope_scaling.truncate: %s is nothing that a GGUF file%s can say",
+                    h->rope_exact_ramp ? "false" : "true", h->rope_exact_ramp ? "" : " of this architecture");
+    if (h->rope_scaling != ROPE_SCALING_NONE)
+        gguf_put_string(w, metadata_key_of(h, "rope.scaling.type").text, str(names[h->rope_scaling]));
+    return RN_OK;
+}
+
+static void put_sections(gguf_writer *w, const struct hparams *h) {
+    enum { N = sizeof h->rope_sections / sizeof *h->rope_sections };
+    int32_t sum = 0;
+    for (int i = 0; i < N; i++) sum += h->rope_sections[i];
+    if (sum == 0) return;
+    gguf_put_array(w, metadata_key_of(h, "rope.dimension_sections").text, GGUF_I32, N);
+    for (int i = 0; i < N; i++) gguf_put_item_i32(w, h->rope_sections[i]);
+}
+
 static rn_status put_hparams(gguf_writer *w, const struct hparams *h, rn_error *err) {
-    put_int(w, h, "block_count", h->n_layer);
-    put_int(w, h, "context_length", h->n_ctx_train);
-    put_int(w, h, "embedding_length", h->n_embd);
-    put_int(w, h, "feed_forward_length", h->n_ff);
-    put_int(w, h, "attention.head_count", h->n_head);
-    put_int(w, h, "attention.head_count_kv", h->n_head_kv);
-    put_float(w, h, "rope.freq_base", h->rope_theta);
-    put_float(w, h, "attention.layer_norm_rms_epsilon", h->norm_eps);
-    put_int(w, h, "attention.key_length", h->head_dim);
-    put_int(w, h, "attention.value_length", h->head_dim);
-    if (h->n_swa) put_int(w, h, "attention.sliding_window", h->n_swa);
-    if (h->n_expert) put_int(w, h, "expert_count", h->n_expert);
-    if (h->n_expert) put_int(w, h, "expert_used_count", h->n_expert_used);
-    put_int(w, h, "vocab_size", h->n_vocab);
-    put_int(w, h, "rope.dimension_count", h->n_rot);
-    return put_scaling(w, h, err);
+    const struct arch_facts *f = arch_facts_find(h->arch); // is_checked: it is known
+    const struct hparams said = as_in_files(h, f);
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < hparam_n_rows; i++) {
+        const struct hparam_row *row = &hparam_rows[i];
+        if (row->at >= sizeof *h || !row->in[HPARAMS_GGUF].names[0] || is_of_layers(row)) continue;
+        st = put_row(w, &said, f, row, err);
+    }
+    gguf_put_u32(w, metadata_key_of(h, "vocab_size").text, (uint32_t)h->n_vocab);
+    if (h->head_dim_nope)
+        gguf_put_u32(w, metadata_key_of(h, "attention.key_length_mla").text, (uint32_t)(h->head_dim_nope + h->n_rot));
+    if (st == RN_OK) st = put_scaling(w, h, f, err);
+    put_sections(w, h);
+    return st == RN_OK ? metadata_put_layers(w, h, f, err) : st;
 }
 
 rn_status metadata_put(gguf_writer *w, const package *p, uint32_t file_type, const log_sink *log, rn_error *err) {

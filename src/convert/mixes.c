@@ -56,12 +56,9 @@ enum part matrix_part(const char *name) {
 bool matrix_is_quantized(const char *name) {
     // Router of experts, positions, short convolutions, mixing vectors kept as matrices: little is won there, much is lost.
     static const char *const kept[] = {
-        "_norm.weight",  "ffn_gate_inp.weight",
-        "position_embd", "token_types.weight",
-        "ssm_conv1d",    "shortconv.conv",
-        "time_mix_",     "attn_rel_b.weight",
-        "patch_embd",    "altup",
-        "laurel",        "per_layer_model_proj",
+        "_norm.weight", "ffn_gate_inp",   "position_embd", "token_types.weight",
+        "ssm_conv1d",   "shortconv.conv", "time_mix_",     "attn_rel_b.weight",
+        "patch_embd",   "altup",          "laurel",        "per_layer_model_proj",
     };
     const size_t n = strlen(name), n_end = sizeof "weight" - 1;
     if (n < n_end || strcmp(name + n - n_end, "weight") != 0) return false;

@@ -25,7 +25,7 @@ static size_t rows_at_once(const struct compare_call *c) {
     for (int k = 0; k < 2; k++) {
         const lm *m = c->sides[k].lane->lm;
         n = (size_t)m->n_batch < n ? (size_t)m->n_batch : n;
-        n = (size_t)m->n_want < n ? (size_t)m->n_want : n;
+        n = (size_t)m->n_logits < n ? (size_t)m->n_logits : n;
     }
     return n;
 }

@@ -64,7 +64,7 @@ struct lane {
     struct backend_plan plan;
     struct lm_row *rows;       // [n_batch] of the step being built
     struct stream_rows *parts; // [n_batch] whose rows they are
-    size_t n_rows, n_parts, n_wanted;
+    size_t n_rows, n_parts, n_logits;
     bool profiled;    // a profile is running; step thread
     bool crowded;     // a step could not hold every stream that decodes
     uint64_t n_ended; // streams of this lane that ended: pages may have come free
@@ -91,9 +91,10 @@ struct rn_stream {
     size_t n_stop_ids;
     rn_progress_fn progress;
     void *progress_user;
-    rn_score_fn on_row; // a score, not a generation
+    rn_score_fn on_row; // a score; neither it nor embed: a generation
     void *on_row_user;
-    rn_status score_status;
+    struct embedding *embed; // an embedding
+    rn_status read_status;   // what went wrong with either
     struct sampling_params sampling;
 
     // The run: step thread.
@@ -167,6 +168,7 @@ struct rn_engine {
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
 rn_status engine_plan(rn_engine *e, rn_error *err);
 struct lm_config lane_config(const rn_engine *e, const struct lane *l);
+uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l);    // all pages; once planned
 uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
 
 // scheduler.c
@@ -184,11 +186,21 @@ int32_t stream_prefill_target(const rn_stream *s);
 
 // request.c: checks everything, then makes the stream
 rn_status stream_create(rn_engine *e, const rn_request *req, rn_stream **out, rn_error *err);
-rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user,
-                              rn_stream **out, rn_error *err);
+// A stream without a strategy, whose rows somebody looks at: the caller sets on_row or embed.
+rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_stream **out,
+                               rn_error *err);
 void stream_destroy(rn_stream *s);
 // stream.c
 rn_status stream_submit(rn_stream *s, rn_error *err);
+// Waits for a reader's only chunk: how it ended. what: begins the sentence of one that was cancelled.
+rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err);
+
+// embed.c: a text's embedding, from the hidden states of its rows
+bool embedding_reads(const struct embedding *m, int32_t i, int32_t n); // is the hidden state of row i of n wanted?
+bool embedding_from_start(const struct embedding *m);                  // are rows before the last one wanted?
+rn_status embedding_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err);
+void embedding_show(const struct embedding *m, rn_chunk *last);
+void embedding_destroy(struct embedding *m); // NULL is fine
 
 // session.c
 void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed); // step thread: under memory pressure

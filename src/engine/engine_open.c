@@ -143,7 +143,6 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument or struct_size not set");
     if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
     const struct lane *l = &e->lanes[model];
-    const struct lm_config c = lane_config(e, l);
     uint64_t page_bytes = 0;
     for (int32_t g = 0; g < model_program(l->program)->n_groups; g++) page_bytes += l->plan.page_bytes[g];
     *info = (rn_engine_info){
@@ -160,7 +159,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .copied_bytes = package_made_bytes(l->m->pkg),
         .repacked_bytes = l->plan.repacked_bytes,
         .buffer_bytes = l->plan.buffer_bytes,
-        .kv_bytes = page_bytes * (uint64_t)c.n_pages + lane_state_bytes(e, l),
+        .kv_bytes = lane_kv_bytes(e, l) + lane_state_bytes(e, l),
         .kv_bytes_per_token = page_bytes / KV_PAGE,
         .limit_bytes = e->limit_bytes,
         .plan = e->plan_text,

@@ -8,14 +8,16 @@
 #include <string.h>
 
 #define DEFAULT_BATCH   512
-#define WANTED_BYTES    ((size_t)64 << 20) // logits kept of one step
+#define LOGITS_BYTES    ((size_t)64 << 20) // logits kept of one step
 #define LIMIT_SHARE_NUM 9                  // of what is available, so that the rest of the machine lives on
 #define LIMIT_SHARE_DEN 10
 #define MAX_SCRATCH     64
-#define STATE_INTERVAL  1024 // positions that are evaluated again at most, where slots were to be had
-#define KEPT_BYTES      ((uint64_t)256 << 20) // of recurrent states beside the running ones
-#define KEPT_MIN        2
-#define KEPT_MAX        64
+#define CACHED_WINDOWS                                                                                               \
+    8 // of layers with a window: kept of texts that may be gone on from, and another of each stream's
+#define STATE_INTERVAL 1024                  // positions that are evaluated again at most, where slots were to be had
+#define KEPT_BYTES     ((uint64_t)256 << 20) // of recurrent states beside the running ones
+#define KEPT_MIN       2
+#define KEPT_MAX       64
 
 // Bytes in a form for people, in one of a few rotating buffers.
 static const char *human(uint64_t bytes) {
@@ -33,8 +35,8 @@ static const char *human(uint64_t bytes) {
 // Each running sequence may hold a partly filled page; one more is copied before it is written.
 static size_t spare_pages(const rn_engine *e) { return (size_t)e->opt.n_streams + 1; }
 
-static int32_t pages_for(const rn_engine *e, const struct lane *l) {
-    return (int32_t)(ceil_div((size_t)l->n_kv, KV_PAGE) + spare_pages(e));
+static int32_t pages_for(const rn_engine *e, int64_t n_kv) {
+    return (int32_t)(ceil_div((size_t)n_kv, KV_PAGE) + spare_pages(e));
 }
 
 // Slots of recurrent state: each running stream's, another while that one is kept or shared, and those that are kept.
@@ -52,15 +54,17 @@ uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l) {
 struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
-    size_t n_want = WANTED_BYTES / (n_vocab * sizeof(float));
-    n_want = n_want < 8 ? 8 : n_want;
+    size_t n_logits = LOGITS_BYTES / (n_vocab * sizeof(float));
+    n_logits = n_logits < 8 ? 8 : n_logits;
     return (struct lm_config){
         .n_ctx = l->n_ctx,
         .n_batch = (int32_t)n_batch,
-        .n_want = (int32_t)(n_want < n_batch ? n_want : n_batch),
+        .n_want = (int32_t)n_batch,
+        .n_logits = (int32_t)(n_logits < n_batch ? n_logits : n_batch),
         .max_seqs = 2 * e->opt.n_streams + 64, // streams, and sessions between their turns
         .max_scratch = MAX_SCRATCH,
-        .n_pages = pages_for(e, l),
+        .n_pages = pages_for(e, l->n_kv),
+        .n_windows = 2 * e->opt.n_streams + CACHED_WINDOWS,
         .n_states = n_states(e, l),
         .state_interval = STATE_INTERVAL,
         .identity = hash_bytes(ARITHMETIC_NAME, sizeof ARITHMETIC_NAME,
@@ -68,11 +72,18 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     };
 }
 
-static uint64_t bytes_per_position(const struct lane *l) {
+// Of keys and values for n_kv positions. A group of layers with a window has fewer pages than that many.
+static uint64_t kv_bytes(const rn_engine *e, const struct lane *l, int64_t n_kv) {
+    const struct program *p = model_program(l->program);
+    struct lm_config c = lane_config(e, l);
+    c.n_pages = pages_for(e, n_kv);
+    const struct backend_sizes sizes = lm_real_sizes(p, &c);
     uint64_t bytes = 0;
-    for (int32_t g = 0; g < model_program(l->program)->n_groups; g++) bytes += l->plan.page_bytes[g] / KV_PAGE;
+    for (int32_t g = 0; g < p->n_groups; g++) bytes += l->plan.page_bytes[g] * (uint64_t)sizes.n_pages[g];
     return bytes;
 }
+
+uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) { return kv_bytes(e, l, l->n_kv); }
 
 // What a lane takes besides keys and values.
 static uint64_t fixed_bytes(const rn_engine *e, const struct lane *l) {
@@ -82,7 +93,6 @@ static uint64_t fixed_bytes(const rn_engine *e, const struct lane *l) {
 
 // The plan, a row for each part: in columns on lines of their own, or in one sentence.
 static void write_table(const rn_engine *e, const struct lane *l, bool in_lines, char *out, size_t size) {
-    const uint64_t kv_bytes = (uint64_t)pages_for(e, l) * KV_PAGE * bytes_per_position(l);
     char kv_name[64];
     snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", l->n_kv);
     const struct {
@@ -93,9 +103,9 @@ static void write_table(const rn_engine *e, const struct lane *l, bool in_lines,
         {"rows put in order", package_made_bytes(l->m->pkg)},
         {"weights repacked", l->plan.repacked_bytes},
         {"row buffers", l->plan.buffer_bytes},
-        {kv_name, kv_bytes},
+        {kv_name, lane_kv_bytes(e, l)},
         {n_states(e, l) ? "recurrent states" : NULL, lane_state_bytes(e, l)},
-        {"together", fixed_bytes(e, l) + kv_bytes},
+        {"together", fixed_bytes(e, l) + lane_kv_bytes(e, l)},
         {"limit", e->limit_bytes},
     };
     size_t n = 0;
@@ -117,14 +127,20 @@ static rn_status refuse(const rn_engine *e, const struct lane *l, const char *wh
                 table);
 }
 
-// How many positions fit beside all weights and buffers, if the lanes share what is left evenly.
+// How many positions fit beside all weights and buffers, if the lanes share what is left evenly; whole pages, found by halving.
 static int64_t positions_that_fit(const rn_engine *e, const struct lane *l, uint64_t fixed) {
     if (fixed >= e->limit_bytes) return 0;
-    const uint64_t page_bytes = bytes_per_position(l) * KV_PAGE, spare = spare_pages(e);
-    if (page_bytes == 0) return INT32_MAX / KV_PAGE * KV_PAGE; // nothing but states
-    const uint64_t pages = (e->limit_bytes - fixed) / e->n_lanes / page_bytes;
-    const uint64_t fit = pages > spare ? (pages - spare) * KV_PAGE : 0;
-    return fit > INT32_MAX ? INT32_MAX / KV_PAGE * KV_PAGE : (int64_t)fit;
+    const uint64_t left = (e->limit_bytes - fixed) / e->n_lanes;
+    int64_t fit = 0, too_many = INT32_MAX / KV_PAGE;
+    if (kv_bytes(e, l, 0) > left) return 0;
+    while (too_many - fit > 1) {
+        const int64_t half = fit + (too_many - fit) / 2;
+        if (kv_bytes(e, l, half * KV_PAGE) <= left)
+            fit = half;
+        else
+            too_many = half;
+    }
+    return fit * KV_PAGE;
 }
 
 static rn_status plan_lane(rn_engine *e, struct lane *l, uint64_t fixed, rn_error *err) {

@@ -286,18 +286,17 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
     return st;
 }
 
-rn_status stream_create_score(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_score_fn fn, void *user,
-                              rn_stream **out, rn_error *err) {
+rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_stream **out,
+                               rn_error *err) {
     *out = NULL;
     rn_status st = check_int("model", (int64_t)model, 0, (int64_t)e->n_lanes - 1, err);
     if (st == RN_OK) st = check_ids("ids", ids, n, e->lanes[model].lm->n_vocab, err);
-    if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none to score");
+    if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none were given");
     if (st == RN_OK && n > (size_t)e->lanes[model].n_ctx)
         st = fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n, e->lanes[model].n_ctx);
     if (st != RN_OK) return st;
     rn_stream *s = new_stream(e, model);
     if (!s) return no_memory(err);
-    s->on_row = fn, s->on_row_user = user;
     s->stream_interval = 1;
     st = take_tokens(s, &(struct id_vec){(int32_t *)ids, n}, 0, err); // only read
     if (st == RN_OK && (!(s->text_a = mem_alloc(16)) || !(s->text_b = mem_alloc(16)))) st = no_memory(err);
@@ -327,5 +326,6 @@ void stream_destroy(rn_stream *s) {
     mem_free(s->text_b);
     mem_free(s->top_scratch);
     mem_free(s->token_ms);
+    embedding_destroy(s->embed);
     mem_free(s);
 }

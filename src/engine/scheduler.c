@@ -102,7 +102,7 @@ static bool may_run(rn_stream *s, int64_t now, int64_t *wait_until) {
         if (*wait_until < 0 || s->t_next_token < *wait_until) *wait_until = s->t_next_token;
         return false;
     }
-    if (s->on_row || outbox_has_room(&s->out, 1, s->room_text)) return true;
+    if (s->on_row || s->embed || outbox_has_room(&s->out, 1, s->room_text)) return true;
     if (s->overflow == RN_OVERFLOW_DROP_OLDEST) {
         outbox_drop_oldest(&s->out, 1, s->room_text);
         return true;
@@ -121,34 +121,38 @@ static bool may_run(rn_stream *s, int64_t now, int64_t *wait_until) {
 
 static void add_decode_rows(struct lane *l, rn_stream *s, rn_error *err, rn_status *st) {
     struct row_list list = {l->rows + l->n_rows, 0, (size_t)l->lm->n_batch - l->n_rows};
-    if (list.cap == 0 || l->n_wanted == (size_t)l->lm->n_want) {
+    if (list.cap == 0 || l->n_logits == (size_t)l->lm->n_logits) {
         l->crowded = true;
         return;
     }
     if ((*st = s->strategy->ops->propose(s->strategy, &list, err)) != RN_OK) return;
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, .absorbs = true};
-    for (size_t i = 0; i < list.n; i++) l->n_wanted += (list.rows[i].want & LM_WANT_RESULTS) != 0;
+    for (size_t i = 0; i < list.n; i++) l->n_logits += (list.rows[i].want & LM_WANT_LOGITS) != 0;
     l->n_rows += list.n;
 }
 
 static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
     const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
-    size_t n = (size_t)(target - done), room_want = (size_t)l->lm->n_want - l->n_wanted;
+    size_t n = (size_t)(target - done), room_logits = (size_t)l->lm->n_logits - l->n_logits;
     const bool first_run = s->n_tokens == s->n_prompt;
     if (n > budget - l->n_rows) n = budget - l->n_rows;
-    if (s->on_row && n > room_want) n = room_want;
+    if (s->on_row && n > room_logits) n = room_logits;
     const bool completes = done + (int32_t)n == target;
-    if (completes && first_run && !s->on_row && room_want == 0 && n > 0)
-        n--; // its last row waits for room among the wanted
+    const bool generates = !s->on_row && !s->embed;
+    if (completes && first_run && generates && room_logits == 0 && n > 0)
+        n--; // its last row waits for room among those with logits
     if (n == 0) return;
-    const bool absorbs = done + (int32_t)n == target && first_run && !s->on_row;
+    const bool absorbs = done + (int32_t)n == target && first_run && generates;
     for (size_t i = 0; i < n; i++) {
-        const bool wanted = s->on_row || (absorbs && i + 1 == n);
+        const int32_t at = done + (int32_t)i;
+        const bool has_logits = s->on_row || (absorbs && i + 1 == n);
+        const bool has_hidden = s->embed && embedding_reads(s->embed, at, s->n_prompt);
         // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
-        const bool kept = done + (int32_t)i + 2 == s->n_prompt;
-        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[done + (int32_t)i], LM_APPEND,
-                                                 (wanted ? LM_WANT_LOGITS : 0) | (kept ? LM_WANT_STATE : 0)};
-        l->n_wanted += wanted;
+        const bool kept = at + 2 == s->n_prompt;
+        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND,
+                                                 (has_logits ? LM_WANT_LOGITS : 0) |
+                                                     (has_hidden ? LM_WANT_HIDDEN : 0) | (kept ? LM_WANT_STATE : 0)};
+        l->n_logits += has_logits;
     }
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};
     l->n_rows += n;
@@ -158,7 +162,7 @@ static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
 static rn_status build_step(rn_engine *e, struct lane *l, int64_t now, int64_t *wait_until, int32_t *n_parked,
                             rn_stream **culprit, rn_error *err) {
     rn_status st = RN_OK;
-    l->n_rows = l->n_parts = l->n_wanted = 0;
+    l->n_rows = l->n_parts = l->n_logits = 0;
     l->crowded = false;
     for (int phase = 0; phase < 2 && st == RN_OK; phase++) {
         const size_t n_batch = (size_t)l->lm->n_batch, mixed = l->n_rows + ENGINE_MIXED_PREFILL;
@@ -219,10 +223,10 @@ static rn_status absorb_score(rn_engine *e, struct lane *l, const struct stream_
     for (size_t i = 0; i < p->n; i++) {
         const float *logits = lm_logits(l->lm, p->first + i);
         if (!finite_row(e, logits, l->lm->n_vocab))
-            return s->score_status =
+            return s->read_status =
                        fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);
         if (s->on_row(s->on_row_user, (size_t)first + i, logits, l->lm->n_vocab))
-            return s->score_status =
+            return s->read_status =
                        fail(err, RN_E_CANCELLED, "stopped by the caller at position %d", first + (int32_t)i);
     }
     if (stream_evaluated(s) == s->n_prompt) s->finish = RN_FINISH_LENGTH;
@@ -232,6 +236,7 @@ static rn_status absorb_score(rn_engine *e, struct lane *l, const struct stream_
 static rn_status absorb_part(rn_engine *e, struct lane *l, const struct stream_rows *p, rn_error *err) {
     rn_stream *s = p->s;
     if (s->on_row) return absorb_score(e, l, p, err);
+    if (s->embed) return embedding_absorb(s, p, err);
     if (s->state == STREAM_PREFILL) {
         const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
         if (s->progress && s->progress(s->progress_user, RN_PHASE_PREFILL, (uint64_t)done, (uint64_t)target)) {

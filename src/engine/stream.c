@@ -77,22 +77,29 @@ void rn_stream_close(rn_stream *stream) {
     stream_destroy(stream);
 }
 
+rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err) {
+    const rn_status st = rn_stream_next(s, -1, last, err);
+    if (st != RN_OK) return st;
+    if (last->finish_reason == RN_FINISH_ERROR)
+        return fail(err, s->read_status != RN_OK ? s->read_status : RN_E_INTERNAL, "%s", last->finish_detail);
+    if (last->finish_reason == RN_FINISH_CANCELLED)
+        return fail(err, RN_E_CANCELLED, "%s: %s", what, last->finish_detail);
+    return RN_OK;
+}
+
 rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user,
                    rn_error *err) {
     rn_stream *s;
     rn_chunk last = {0};
     if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
-    rn_status st = stream_create_score(engine, model, ids, n_ids, on_row, user, &s, err);
+    rn_status st = stream_create_reader(engine, model, ids, n_ids, &s, err);
     if (st != RN_OK) return st;
+    s->on_row = on_row, s->on_row_user = user;
     if ((st = stream_submit(s, err)) != RN_OK) {
         stream_destroy(s);
         return st;
     }
-    st = rn_stream_next(s, -1, &last, err);
-    if (st == RN_OK && last.finish_reason == RN_FINISH_ERROR)
-        st = fail(err, s->score_status != RN_OK ? s->score_status : RN_E_INTERNAL, "%s", last.finish_detail);
-    else if (st == RN_OK && last.finish_reason == RN_FINISH_CANCELLED)
-        st = fail(err, RN_E_CANCELLED, "score: %s", last.finish_detail);
+    st = stream_read_all(s, "score", &last, err);
     rn_stream_close(s);
     return st;
 }

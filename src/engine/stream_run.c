@@ -28,7 +28,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         s->n_cached = lm_seq_len(m, s->seq);
         if (s->n_cached >= s->n_prompt)
             s->n_cached = lm_truncate(m, s->seq, s->n_prompt - 1); // the last row's logits are wanted
-    } else if (s->seq < 0 && s->on_row) {
+    } else if (s->seq < 0 && (s->on_row || (s->embed && embedding_from_start(s->embed)))) {
         st = lm_seq_new_for(m, s->n_limit, &s->seq, err);
     } else if (s->seq < 0) {
         // The last row is evaluated even where its keys are known: its logits are wanted.
@@ -154,17 +154,18 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
     s->finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;
-    outbox_end(&s->out,
-               &(rn_chunk){
-                   .finish_reason = why,
-                   .finish_detail = s->detail,
-                   .seed = s->sampling.seed,
-                   .usage = {.prompt_tokens = s->n_prompt, .cached_tokens = s->n_cached, .completion_tokens = n_made},
-                   .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled),
-                              .prefill_ms = ms(s->t_scheduled, s->t_prompt),
-                              .first_token_ms = ms(s->t_begin, s->t_first),
-                              .decode_ms = ms(s->t_first, s->t_last),
-                              .token_ms = s->token_ms,
-                              .n_token_ms = s->token_ms ? (size_t)n_made : 0},
-               });
+    rn_chunk last = {
+        .finish_reason = why,
+        .finish_detail = s->detail,
+        .seed = s->sampling.seed,
+        .usage = {.prompt_tokens = s->n_prompt, .cached_tokens = s->n_cached, .completion_tokens = n_made},
+        .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled),
+                   .prefill_ms = ms(s->t_scheduled, s->t_prompt),
+                   .first_token_ms = ms(s->t_begin, s->t_first),
+                   .decode_ms = ms(s->t_first, s->t_last),
+                   .token_ms = s->token_ms,
+                   .n_token_ms = s->token_ms ? (size_t)n_made : 0},
+    };
+    if (s->embed && why == RN_FINISH_STOP) embedding_show(s->embed, &last);
+    outbox_end(&s->out, &last);
 }

@@ -47,6 +47,7 @@ static const struct arch_facts facts[] = {
      .puts_swa_pattern = true,
      .embd_by_sqrt = true,
      .attn_unscaled = true,
+     .has_layer_embd = true,
      DEFAULTS(gemma3_defaults)},
     {.name = "phi2", .has_layer_norm = true},
     {.name = "phi3"},
@@ -74,7 +75,8 @@ static const struct arch_facts facts[] = {
      .ff_is_4x = true,
      DEFAULTS(bloom_defaults)},
     {.name = "opt", .rotation = ROTATION_NOWHERE, .has_layer_norm = true, DEFAULTS(opt_defaults)},
-    {.name = "gpt-oss", .gating = EXPERT_GATING_SOFTMAX_CHOSEN, .swa_period = 2},
+    // llama.cpp rounds the ramp's ends all the same; OpenAI's code and transformers do not.
+    {.name = "gpt-oss", .gating = EXPERT_GATING_SOFTMAX_CHOSEN, .swa_period = 2, .exact_ramp = true},
     {.name = "deepseek2", .experts = EXPERTS_AFTER_DENSE, .is_mla = true},
     // Chunks, and no rotation, in all but every fourth layer.
     {.name = "llama4",

@@ -49,6 +49,7 @@ struct arch_facts {
     bool weights_norm;         // weights of the chosen experts are divided by their sum
     int32_t swa_period;        // of a model with windows every n-th layer has none; 0: each has one
     bool swa_is_chunk;         // the window is a chunk
+    bool exact_ramp;           // of yarn: its files mean ramps whose ends are no whole pairs
     bool swa_is_plain;         // layers with windows rotate by the same base, unscaled
     bool puts_swa_pattern;     // its files always say which layers have windows
     bool has_layer_norm;       // key of norm_eps: layer_norm_epsilon
@@ -56,6 +57,7 @@ struct arch_facts {
     bool attn_unscaled;        // q . k as it is
     bool logit_divisor;        // logit_scale divides
     bool is_mla;               // latent attention: keys are a latent vector and a rotated part
+    bool has_layer_embd;       // embedding_length_per_layer_input is always said
     bool short_conv;           // its recurrent layers are convolutions n_embd wide
     bool ff_is_4x;             // n_ff is 4 * n_embd where it is not said
     bool ff_over_used;         // n_ff_expert is n_ff / n_expert_used where it is not said; else n_ff

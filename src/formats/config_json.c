@@ -130,6 +130,7 @@ static rn_status read_value(struct hf_config *c, const struct hparam_row *row, c
     else
         st = json_float(v, min, row->max, &x, err);
     if (st != RN_OK) return fail_in(err, st, "%s", hparam_name_of(&c->raw, name).text);
+    c->raw.spelled[row - hparam_rows] = name;
     hparam_set(&c->raw, row, row->kind == HPARAM_BOOL ? b : row->kind == HPARAM_INT ? (double)n : (double)x);
     return RN_OK;
 }

@@ -144,6 +144,9 @@ void gguf_put_item_f32(gguf_writer *w, float v) {
 void gguf_put_item_i32(gguf_writer *w, int32_t v) {
     if (begin_item(w)) add_u32(w, &w->pairs, (uint32_t)v);
 }
+void gguf_put_item_bool(gguf_writer *w, bool v) {
+    if (begin_item(w)) add(w, &w->pairs, &(uint8_t){v}, 1);
+}
 
 void gguf_put_pair(gguf_writer *w, const struct gguf_pair *pair) {
     if (!begin_pair(w, pair->key, pair->n_key, pair->type)) return;

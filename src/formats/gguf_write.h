@@ -30,6 +30,7 @@ void gguf_put_array(gguf_writer *w, const char *key, enum gguf_type item_type, u
 void gguf_put_item_string(gguf_writer *w, struct vocab_str v);
 void gguf_put_item_f32(gguf_writer *w, float v);
 void gguf_put_item_i32(gguf_writer *w, int32_t v);
+void gguf_put_item_bool(gguf_writer *w, bool v);
 // A pair of another file as it stands there, whatever it means.
 void gguf_put_pair(gguf_writer *w, const struct gguf_pair *pair);
 // ne: [n_dims], rows being whole blocks of the type.

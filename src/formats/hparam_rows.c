@@ -119,6 +119,7 @@ const struct hparam_row hparam_rows[] = {
 };
 // clang-format on
 const size_t hparam_n_rows = sizeof hparam_rows / sizeof *hparam_rows;
+_Static_assert(sizeof hparam_rows / sizeof *hparam_rows <= HPARAM_MAX_ROWS, "room for the names that were found");
 
 const struct hparam_row *hparam_row_at(size_t at) {
     for (size_t i = 0; i < hparam_n_rows; i++)
@@ -148,8 +149,9 @@ struct hparam_name hparam_name_of(const struct raw_hparams *raw, const char *spe
 
 struct hparam_name hparam_name_at(const struct raw_hparams *raw, size_t at) {
     const struct hparam_row *row = hparam_row_at(at);
-    const char *name = row->in[raw->source].names[0];
-    return hparam_name_of(raw, name ? name : row->in[!raw->source].names[0]);
+    const char *const names[] = {raw->spelled[row - hparam_rows], row->in[raw->source].names[0],
+                                 row->in[!raw->source].names[0]};
+    return hparam_name_of(raw, names[0] ? names[0] : names[1] ? names[1] : names[2]);
 }
 
 double hparam_get(const void *raw, const struct hparam_row *row) {

@@ -12,14 +12,16 @@
 enum hparams_source { HPARAMS_GGUF, HPARAMS_CONFIG };
 
 enum { HPARAMS_NOT_SAID = -1 }; // of a layer's number: the one for all layers counts
+enum { HPARAM_MAX_ROWS = 96, HPARAM_MAX_CLASSES = 65536 };
 
 // What is read before it is judged: the parameters, and numbers that only take part in the checks.
 struct raw_hparams {
     struct hparams hp; // first: a row's offset holds in both
     enum hparams_source source;
     const struct arch_facts *facts;
-    const char *rope_object;      // "rope_scaling" or "rope_parameters": what config.json calls it
-    struct layer_hparams *layers; // [hp.n_layer], what the file says of each
+    const char *rope_object;              // "rope_scaling" or "rope_parameters": what config.json calls it
+    const char *spelled[HPARAM_MAX_ROWS]; // by row: the name that was found; NULL: none
+    struct layer_hparams *layers;         // [hp.n_layer], what the file says of each
     bool says_windows, says_rotation, says_states, says_experts; // flags of layers are filled: no rule counts
     int32_t value_length, vocab_size;
     float scale_linear;        // GGUF's older key of the factor

@@ -17,6 +17,7 @@ bool hparam_is_missing(const struct raw_hparams *raw, const struct hparam_row *r
 void hparams_begin(struct raw_hparams *raw) {
     const struct arch_facts *f = raw->facts = arch_facts_find(raw->hp.arch);
     raw->rope_switch = true;
+    raw->hp.rope_exact_ramp = f->exact_ramp;
     for (size_t i = 0; i < f->n_defaults; i++)
         if (raw->source == HPARAMS_GGUF || !f->defaults[i].not_in_config)
             hparam_set(raw, hparam_row_at(f->defaults[i].at), f->defaults[i].value);

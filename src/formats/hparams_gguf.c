@@ -79,6 +79,7 @@ static rn_status read_row(const struct gguf *g, const struct hparam_row *row, st
         const struct hparam_name name = hparam_name_of(raw, names[i]);
         bool found;
         const rn_status st = readers[row->kind](g, key_of(&name), row, raw, &found, err);
+        if (found) raw->spelled[row - hparam_rows] = names[i];
         if (st != RN_OK || found) return st;
     }
     return hparam_is_missing(raw, row) ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_of(raw, names[0]).text)
@@ -194,6 +195,24 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
     return RN_OK;
 }
 
+// How a text's rows become its embedding, and what a reranker's scores are called.
+static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
+    const struct hparam_name pooling = hparam_name_of(raw, "pooling_type"),
+                             labels = hparam_name_of(raw, "classifier.output_labels");
+    const struct gguf_pair *pair;
+    int64_t v = -1; // which llama.cpp writes where nothing is said
+    bool found;
+    rn_status st = gguf_get_int(g, key_of(&pooling), -1, POOLING_RANK - 1, &v, &found, err);
+    if (st == RN_OK) st = gguf_get_array(g, key_of(&labels), GGUF_STRING, &pair, &found, err);
+    if (st != RN_OK) return st;
+    raw->hp.pooling = (enum pooling)(v + 1);
+    if (found && (pair->n == 0 || pair->n > HPARAM_MAX_CLASSES))
+        return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " values, where 1..%d are possible", labels.text, pair->n,
+                    HPARAM_MAX_CLASSES);
+    if (found) raw->hp.n_class = (int32_t)pair->n;
+    return RN_OK;
+}
+
 // Layers that predict tokens beyond the next one stand behind the others and count among them.
 static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     if (raw->n_nextn >= raw->hp.n_layer)
@@ -203,13 +222,23 @@ static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
+// Files of early 2024 have each expert's matrices by themselves.
+static rn_status refuse_single_experts(const struct raw_hparams *raw, const struct package *p, rn_error *err) {
+    static const char name[] = "blk.0.ffn_gate.0.weight";
+    if (raw->hp.n_expert == 0 || !package_tensor(p, name)) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED,
+                "tensor %s: experts that lie one by one are not read; convert the original anew", name);
+}
+
 static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct package *p, rn_error *err) {
     rn_status st = read_row(g, &hparam_rows[0], raw, err);
     if (st == RN_OK) st = hparams_begin_layers(raw, p, err);
     for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(g, &hparam_rows[i], raw, err);
+    if (st == RN_OK) st = refuse_single_experts(raw, p, err);
     if (st == RN_OK) st = read_scaling(g, raw, err);
     if (st == RN_OK) st = find_long_factors(raw, p, err);
     if (st == RN_OK) st = read_sections(g, raw, err);
+    if (st == RN_OK) st = read_pooling(g, raw, err);
     if (st == RN_OK) st = read_layer_flags(g, raw, p, err);
     return st == RN_OK ? leave_out_nextn(raw, err) : st;
 }

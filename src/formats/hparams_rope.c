@@ -81,6 +81,7 @@ rn_status hparams_check_rope(struct raw_hparams *raw, rn_error *err) {
     if (raw->yarn_attn_factor != 0) hp->rope_attn_factor *= raw->yarn_attn_factor;
     if (raw->facts->swa_is_plain && hp->n_swa != 0 && hp->rope_theta_swa == 0) hp->rope_theta_swa = hp->rope_theta;
     if (hp->rope_scaling == ROPE_SCALING_YARN) return check_yarn(raw, err);
+    hp->rope_exact_ramp = false;
     if (hp->rope_scaling == ROPE_SCALING_LONGROPE) return check_longrope(raw, err);
     hp->rope_n_ctx_orig = 0;
     hp->rope_beta_fast = hp->rope_beta_slow = hp->rope_mscale = hp->rope_mscale_all = 0;

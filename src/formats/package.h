@@ -4,7 +4,7 @@
 // Ownership: package_open() makes it, package_close() releases it and everything it points to.
 // Threads: immutable once open.
 // Invariants: every tensor's bytes lie inside a file, or in memory of the package; shapes have 1..4 dimensions, none 0; element counts and bytes do not
-// overflow; rows are whole blocks; names are unique. Numbers are finite and inside the ranges of formats/hparams.c.
+// overflow; rows are whole blocks; names are unique. Numbers are finite and inside the ranges of formats/hparam_rows.c.
 #ifndef RN_FORMATS_PACKAGE_H
 #define RN_FORMATS_PACKAGE_H
 
@@ -32,6 +32,9 @@ enum rope_scaling { ROPE_SCALING_NONE, ROPE_SCALING_LINEAR, ROPE_SCALING_YARN, R
 // How a router's logits become weights of experts: softmax over all, sigmoid of each, softmax over the chosen ones.
 enum expert_gating { EXPERT_GATING_SOFTMAX = 1, EXPERT_GATING_SIGMOID, EXPERT_GATING_SOFTMAX_CHOSEN };
 
+// Which rows of a text make its embedding: numbered as GGUF's pooling_type, one more. First and last speak of positions.
+enum pooling { POOLING_NOT_SAID, POOLING_NONE, POOLING_MEAN, POOLING_FIRST, POOLING_LAST, POOLING_RANK };
+
 // What a layer is, where layers differ.
 enum layer_flag {
     LAYER_SWA = 1,        // attends over the last n_swa positions only (or within a chunk of n_chunk)
@@ -53,7 +56,7 @@ struct hparams {
     char name[128];     // general.name, "" when absent
     char file_type[32]; // general.type, "model" when absent
     // The numbers below are filled and checked. false: they are all 0, because the file has no tensors, is no model by its
-    // file_type, or is of an architecture whose keys formats/hparams.c does not know. The model room refuses such a file.
+    // file_type, or is of an architecture whose keys formats/arch_facts.c does not know. The model room refuses such a file.
     bool is_checked;
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;
@@ -104,6 +107,8 @@ struct hparams {
     int32_t ssm_d_conv, ssm_d_inner, ssm_d_state, ssm_n_head, ssm_n_group;
     // gemma4: width of the embedding that each layer gets of its own. 0: none.
     int32_t n_embd_per_layer;
+    enum pooling pooling;
+    int32_t n_class; // scores of a reranker's head; 0: not said, which means one
 };
 
 struct package;

@@ -26,6 +26,15 @@ static inline struct attend_block queries_from(const struct attend_block *a, siz
 // Is there more to a score than scale * (q . k)?
 static inline bool scores_are_bent(const struct attend_block *a) { return a->softcap != 0 || a->slope; }
 
+// The same; the block itself where these are all of its queries. `room` is for one of its own: a block is large, and to copy one whose
+// fields have just been written waits for these writes.
+static inline const struct attend_block *some_queries(const struct attend_block *a, size_t first, size_t n,
+                                                      struct attend_block *room) {
+    if (n == a->n_q) return a;
+    *room = queries_from(a, first, n);
+    return room;
+}
+
 struct slots {
     size_t begin, end;
 };
@@ -56,18 +65,19 @@ typedef void (*sum_fn)(const struct attend_block *a, struct slots s, const float
 static inline void sum_group(const sum_fn *sums, const struct attend_block *a, float (*p)[KV_BLOCK], float *corr) {
     const struct slots all = seen_by_all(a, 1);
     for (size_t r = 0; r < a->n_q; r++) {
-        const struct attend_block one = queries_from(a, r, 1);
         const struct slots before = {a->lo[r], smaller(a->hi[r], all.begin)};
         if (before.begin >= before.end) continue;
+        const struct attend_block one = queries_from(a, r, 1);
         sums[0](&one, before, (const float(*)[KV_BLOCK])(p + r), corr + r);
         corr[r] = 1;
     }
     if (all.begin < all.end) sums[a->n_q - 1](a, all, (const float(*)[KV_BLOCK])p, corr);
     for (size_t r = 0; r < a->n_q; r++) {
+        const struct slots after = {all.end, a->hi[r]};
+        if (after.begin >= after.end) continue;
         const struct attend_block one = queries_from(a, r, 1);
         const float kept = 1;
-        if (all.end < a->hi[r])
-            sums[0](&one, (struct slots){all.end, a->hi[r]}, (const float(*)[KV_BLOCK])(p + r), &kept);
+        sums[0](&one, after, (const float(*)[KV_BLOCK])(p + r), &kept);
     }
 }
 

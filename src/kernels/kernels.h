@@ -165,6 +165,28 @@ enum act_fn {
     ACT_N_FNS
 };
 
+// A step of a recurrence: of one head of one row. docs/arithmetic.md section 7.
+//
+// Mamba-2's selective state space (Dao and Gu 2024, 2405.21060).
+struct ssm_step {
+    size_t head_dim, d_state;
+    float *state;       // [d_state][head_dim]
+    const float *x;     // [head_dim]
+    const float *b, *c; // [d_state]
+    float dt, decay, d;
+    float *y; // [head_dim]
+};
+// The gated delta rule (Yang et al. 2024, 2412.06464).
+struct delta_step {
+    size_t head_dim, v_dim;
+    float *state;       // [head_dim][v_dim]
+    const float *q, *k; // [head_dim]
+    const float *v;     // [v_dim]
+    float decay, beta;
+    float *held; // [v_dim], its contents lost
+    float *y;    // [v_dim]
+};
+
 // Makes at least n_rounds * 1,024 products of bytes, added up in 32 bits, by the fastest instructions that the set's matrix kernels
 // use, and out of registers; returns how many. *sum: any number, so that nothing is left out.
 typedef uint64_t (*int8_probe_fn)(uint64_t n_rounds, int32_t *sum);
@@ -202,6 +224,13 @@ struct kernel_set {
     // key of that score whose value is 0.
     void (*attend_merge)(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim);
     void (*attend_finish)(const float *o, float l, size_t v_dim, float *out);
+
+    // Recurrences; x and y apart. A causal convolution over time, channel by channel: y[c] = sum over k of taps[k][c] times the input
+    // d_conv - 1 - k steps ago. state: the last d_conv - 1 inputs, oldest first; its rows and those of taps are `stride` apart.
+    void (*conv_step)(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,
+                      float *y);
+    void (*ssm_step)(const struct ssm_step *s);
+    void (*delta_step)(const struct delta_step *s);
 
     int8_probe_fn int8_probe; // NULL: that of the set below serves (kernels/probe.h)
 };

@@ -48,13 +48,16 @@ struct lm_ops {
     rn_status (*match_prefix)(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
                               rn_error *err);
     bool (*seq_is_for)(const lm *m, int32_t seq, int32_t n_most); // NULL: always
+    const float *(*rank)(lm *m, size_t row);                      // NULL: n_rank is 0
 };
 struct lm {
     const struct lm_ops *ops;
     int32_t n_vocab, n_embd;
-    int32_t n_ctx;   // longest sequence
-    int32_t n_batch; // most rows of a step
-    int32_t n_want;  // most rows of a step whose logits or hidden state are wanted
+    int32_t n_rank;   // scores of a reranker's head; 0: it has none
+    int32_t n_ctx;    // longest sequence
+    int32_t n_batch;  // most rows of a step
+    int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
+    int32_t n_logits; // most of these whose logits are
 };
 
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
@@ -64,8 +67,11 @@ static inline rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size
     return m->ops->step(m, rows, n, failed_row, err);
 }
 // [n_vocab] logits / [n_embd] hidden state after the final norm of a row of the last step that wanted them; valid until the next step.
+// Rows whose logits are not wanted do not pay for the head.
 static inline const float *lm_logits(lm *m, size_t row) { return m->ops->logits(m, row); }
 static inline const float *lm_hidden(lm *m, size_t row) { return m->ops->hidden(m, row); }
+// [n_rank] of a row that wanted its hidden state or logits, as above; NULL also where n_rank is 0.
+static inline const float *lm_rank(lm *m, size_t row) { return m->ops->rank ? m->ops->rank(m, row) : NULL; }
 // n_most: as many positions as the sequence may come to hold. Some models rotate all positions otherwise where a text is going to be
 // long (docs/rope.md): that is settled here, for the sequence and its forks. lm_seq_new: a short one.
 static inline rn_status lm_seq_new_for(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {

@@ -17,11 +17,12 @@ struct lm_real {
     int32_t *seq_of;        // [max_seqs] index into seqs, -1: not in this step
     int32_t *seq_ids;       // [n_batch] the reverse
     int32_t n_seqs;
-    int32_t *pages;                       // [n_batch][n_groups][n_blocks]
-    struct kv_slot *paths;                // [n_batch][n_groups][max_scratch]
-    int32_t *nodes;                       // [n_batch] a row's scratch node, KV_NONE: appended
-    int32_t *wanted, *wanted_of;          // [n_want] rows; [n_batch] place of a row among the wanted, -1
-    size_t n_rows, n_wanted;              // n_rows: 0 after a step that failed, so that it has no results
+    int32_t *pages;              // [n_batch][n_groups][n_blocks]
+    struct kv_slot *paths;       // [n_batch][n_groups][max_scratch]
+    int32_t *nodes;              // [n_batch] a row's scratch node, KV_NONE: appended
+    int32_t *wanted, *wanted_of; // [n_want] rows; [n_batch] place of a row among the wanted, -1
+    size_t n_rows;               // 0 after a step that failed, so that it has no results
+    size_t n_wanted, n_logits;
     int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
     uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
     bool *is_far;                         // [max_seqs] of sequences that are in use
@@ -29,9 +30,19 @@ struct lm_real {
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
 
+// A window begins inside a page and ends inside one; another is copied before it is written where it is shared.
+static int32_t pages_of_windows(const struct lm_config *c, int32_t window) {
+    const int64_t each =
+        (int64_t)ceil_div((size_t)window, KV_PAGE) + 2 + (int64_t)ceil_div((size_t)c->max_scratch, KV_PAGE);
+    const int64_t n = (int64_t)c->n_windows * each + (int64_t)ceil_div((size_t)c->n_batch, KV_PAGE) + 1;
+    return c->n_windows > 0 && n < c->n_pages ? (int32_t)n : c->n_pages;
+}
+
 struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c) {
-    struct backend_sizes s = {.n_batch = (size_t)c->n_batch, .n_wanted = (size_t)c->n_want};
-    for (int32_t g = 0; g < p->n_groups; g++) s.n_pages[g] = c->n_pages;
+    struct backend_sizes s = {
+        .n_batch = (size_t)c->n_batch, .n_wanted = (size_t)c->n_want, .n_logits = (size_t)c->n_logits};
+    for (int32_t g = 0; g < p->n_groups; g++)
+        s.n_pages[g] = p->groups[g].window ? pages_of_windows(c, p->groups[g].window) : c->n_pages;
     s.n_states = p->state_bytes ? c->n_states : 0;
     return s;
 }
@@ -50,6 +61,8 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
+    if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->base.n_logits)
+        return fail(err, RN_E_ARG, "more than %d rows want logits", m->base.n_logits);
     return RN_OK;
 }
 
@@ -140,17 +153,28 @@ static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t 
         rn_status st = check_row(m, r, err);
         if (st == RN_OK) st = book_row(m, r, &m->rows[*i], err);
         if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
-        const bool wanted = r->want & LM_WANT_RESULTS;
-        m->wanted_of[*i] = wanted ? (int32_t)m->n_wanted : -1;
-        if (wanted) m->wanted[m->n_wanted++] = (int32_t)*i;
+        m->n_wanted += (r->want & LM_WANT_RESULTS) != 0;
+        m->n_logits += (r->want & LM_WANT_LOGITS) != 0;
     }
     return RN_OK;
+}
+
+// Rows whose logits are wanted come first: the head runs over these alone.
+static void list_wanted(struct lm_real *m, const struct lm_row *rows, size_t n) {
+    size_t at_logits = 0, at_hidden = m->n_logits;
+    for (size_t i = 0; i < n; i++) {
+        m->wanted_of[i] = -1;
+        if (!(rows[i].want & LM_WANT_RESULTS)) continue;
+        const size_t at = rows[i].want & LM_WANT_LOGITS ? at_logits++ : at_hidden++;
+        m->wanted_of[i] = (int32_t)at;
+        m->wanted[at] = (int32_t)i;
+    }
 }
 
 static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     struct lm_real *m = self(base);
     size_t i;
-    m->n_rows = m->n_wanted = 0;
+    m->n_rows = m->n_wanted = m->n_logits = 0;
     if (n == 0 || n > (size_t)m->c.n_batch)
         return fail(err, RN_E_ARG, "step: %zu rows, 1..%d are possible", n, m->c.n_batch);
     const rn_status st = book_rows(m, rows, n, &i, err);
@@ -160,7 +184,8 @@ static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *fai
     } else {
         fill_seqs(m);
         fill_states(m, n);
-        backend_run(m->b, &(struct batch){m->rows, n, m->seqs, m->wanted, m->n_wanted});
+        list_wanted(m, rows, n);
+        backend_run(m->b, &(struct batch){m->rows, n, m->seqs, m->wanted, m->n_wanted, m->n_logits});
         kv_commit(m->kv);
         m->n_rows = n;
     }
@@ -172,8 +197,15 @@ static const float *result(const struct lm_real *m, int32_t buffer, size_t row) 
     if (row >= m->n_rows || m->wanted_of[row] < 0) return NULL;
     return backend_result(m->b, buffer, (size_t)m->wanted_of[row]);
 }
-static const float *logits(lm *base, size_t row) { return result(self(base), self(base)->p->logits, row); }
+static const float *logits(lm *base, size_t row) {
+    const struct lm_real *m = self(base);
+    if (row < m->n_rows && m->wanted_of[row] >= (int32_t)m->n_logits) return NULL; // only its hidden state was wanted
+    return result(m, m->p->logits, row);
+}
 static const float *hidden(lm *base, size_t row) { return result(self(base), self(base)->p->hidden, row); }
+static const float *rank(lm *base, size_t row) {
+    return self(base)->p->n_rank ? result(self(base), self(base)->p->rank, row) : NULL;
+}
 
 static rn_status seq_new(lm *base, int32_t n_most, int32_t *seq, rn_error *err) {
     struct lm_real *m = self(base);
@@ -233,9 +265,8 @@ static void destroy(lm *base) {
     mem_free(m);
 }
 
-static const struct lm_ops ops = {"real",   destroy,  step,    logits, hidden,       seq_new,
-                                  seq_fork, seq_free, seq_len, keep,   truncate_seq, match_prefix,
-                                  seq_is_for};
+static const struct lm_ops ops = {"real",   destroy, step, logits,       hidden,       seq_new,    seq_fork,
+                                  seq_free, seq_len, keep, truncate_seq, match_prefix, seq_is_for, rank};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;
@@ -264,6 +295,8 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     *out = NULL;
     if (c->n_batch < 1 || c->n_want < 0)
         return fail(err, RN_E_ARG, "lm: n_batch %d, n_want %d: at least 1 and 0", c->n_batch, c->n_want);
+    if (c->n_logits < 0 || c->n_logits > c->n_want)
+        return fail(err, RN_E_ARG, "lm: n_logits %d is outside 0..%d, the wanted rows", c->n_logits, c->n_want);
     if (p->state_bytes > 0 && c->n_states < 1)
         return fail(err, RN_E_ARG, "lm: n_states %d: the model has a recurrent state, at least 1", c->n_states);
     struct lm_real *m = mem_calloc(1, sizeof *m);
@@ -272,9 +305,11 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     m->base = (lm){.ops = &ops,
                    .n_vocab = (int32_t)p->width[p->logits],
                    .n_embd = (int32_t)p->width[p->hidden],
+                   .n_rank = p->n_rank,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
-                   .n_want = c->n_want};
+                   .n_want = c->n_want,
+                   .n_logits = c->n_logits ? c->n_logits : c->n_want};
     const struct backend_sizes sizes = lm_real_sizes(p, c);
     struct kv_config k = {.n_groups = p->n_groups,
                           .max_seqs = c->max_seqs,

@@ -299,7 +299,8 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
                    .n_embd = N_HIDDEN,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
-                   .n_want = c->n_want};
+                   .n_want = c->n_want,
+                   .n_logits = c->n_want};
     const struct kv_config books = {
         .n_groups = c->n_groups,
         .n_pages = {c->n_pages, c->n_pages},

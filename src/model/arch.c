@@ -26,6 +26,15 @@ const char *arch_list(void) {
     return names + 2; // past the first comma
 }
 
+// Llama 4 norms queries and keys but in the model of 128 experts: no key of its files says so, llama.cpp goes by this too.
+uint32_t arch_model_flags(const struct hparams *h) {
+    uint32_t flags = 0;
+    if (!h->parallel_residual) flags |= MODEL_SEQUENTIAL;
+    if (h->n_expert != 128) flags |= MODEL_QK_NORM;
+    if (h->q_lora_rank > 0) flags |= MODEL_Q_LORA;
+    return flags;
+}
+
 void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
     const struct layer_hparams whole = {.n_head = h->n_head,
                                         .n_head_kv = h->n_head_kv,
@@ -37,6 +46,8 @@ void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
     const size_t n_head = (size_t)l->n_head, n_head_kv = (size_t)l->n_head_kv;
     const size_t n_used = (size_t)h->n_expert_used, n_ff_expert = (size_t)h->n_ff_expert;
     const size_t head_dim = (size_t)l->head_dim, head_dim_v = (size_t)l->head_dim_v, n_ff = (size_t)l->n_ff;
+    const size_t inner = (size_t)h->ssm_d_inner, ssm_heads = (size_t)h->ssm_n_head, groups = (size_t)h->ssm_n_group,
+                 conv = inner + 2 * groups * (size_t)h->ssm_d_state;
     const size_t dims[N_DIMS] = {
         [DIM_NONE] = 1,
         [DIM_EMBD] = (size_t)h->n_embd,
@@ -73,7 +84,20 @@ void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
         [DIM_FF_EXPERT_TWICE] = 2 * n_ff_expert,
         [DIM_FF_SHARED] = (size_t)h->n_ff_shared,
         [DIM_PARTS_FF] = n_used * round_up(n_ff_expert, PANEL_ROWS),
+        [DIM_CLASSES] = (size_t)(h->n_class > 0 ? h->n_class : 1),
         [DIM_PARTS_EMBD] = n_used * round_up((size_t)h->n_embd, PANEL_ROWS),
+        [DIM_Q_TWICE] = 2 * n_head * head_dim,
+        [DIM_CONV_TAPS] = (size_t)h->ssm_d_conv,
+        [DIM_CONV] = conv,
+        [DIM_CONV_THRICE] = 3 * conv,
+        [DIM_SSM_INNER] = inner,
+        [DIM_SSM_HEADS] = ssm_heads,
+        [DIM_SSM_HEADS_TWICE] = 2 * ssm_heads,
+        [DIM_SSM_HEAD] = ssm_heads ? inner / ssm_heads : 0,
+        [DIM_SSM_GROUPS] = groups,
+        [DIM_SSM_GROUP] = groups ? inner / groups : 0,
+        [DIM_SSM_SHARE] = groups ? ssm_heads / groups : 0,
+        [DIM_SSM_IN] = inner + conv + ssm_heads,
     };
     memcpy(out, dims, sizeof dims);
 }

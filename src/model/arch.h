@@ -27,9 +27,9 @@ enum dim {
     DIM_FF_TWICE, // gate and up in one tensor
     DIM_ONE,
     DIM_LAYERS,
-    DIM_PLE,        // of the embedding that each layer gets of its own
-    DIM_PLE_ALL,    // of all layers' side by side ..
-    DIM_PLE_BEFORE, // .. and where this layer's begins
+    DIM_PLE,         // of the embedding that each layer gets of its own
+    DIM_PLE_ALL,     // of all layers' side by side ..
+    DIM_PLE_BEFORE,  // .. and where this layer's begins
     DIM_TEMPERATURE, // positions of a step of the queries' temperature
     DIM_Q_LORA,      // latent attention: of queries before they are spread to heads,
     DIM_KV_LORA,     // of the latent vector that keys and values are made of,
@@ -39,15 +39,33 @@ enum dim {
     DIM_HEAD_V,      // a head's results
     DIM_O_SPREAD,    // and those of all heads
     DIM_EXPERTS,
-    DIM_CHOSEN, // experts of a row
+    DIM_CHOSEN,  // experts of a row
     DIM_CHOICES, // their weights and numbers
     DIM_FF_EXPERT,
     DIM_FF_EXPERT_TWICE,
     DIM_FF_SHARED, // of experts that every row goes to, as one
     DIM_PARTS_FF,  // rows of n_ff_expert and n_embd for each chosen expert, each padded (backend/program.h)
     DIM_PARTS_EMBD,
+    DIM_Q_TWICE,   // queries and a gate for each head's results
+    DIM_CONV_TAPS, // steps that a recurrent layer's convolution sees,
+    DIM_CONV,      // and its channels
+    DIM_CONV_THRICE,
+    DIM_SSM_INNER, // results of all heads of a recurrent layer
+    DIM_SSM_HEADS,
+    DIM_SSM_HEADS_TWICE,
+    DIM_SSM_HEAD,   // a head's results
+    DIM_SSM_GROUPS, // pairs of keys,
+    DIM_SSM_GROUP,  // results that go by one of them,
+    DIM_SSM_SHARE,  // and heads
+    DIM_SSM_IN,
+    DIM_CLASSES, // scores of a reranker's head
     N_DIMS
 };
+
+// Do a layer's flags fit .only and .unless?
+static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
+    return (!only || (flags & only)) && !(flags & unless);
+}
 
 // Beside enum layer_flag, from the model's own numbers; .only and .unless may name them.
 enum model_flag {
@@ -112,6 +130,11 @@ enum role {
     ROLE_PLE_OUT,
     ROLE_PLE_POST_NORM,
     ROLE_LAYER_SCALE,
+    ROLE_ROUTER_SCALE, // gemma4: experts beside the dense feed-forward, each with norms of its own
+    ROLE_EXPERTS_SCALE,
+    ROLE_EXPERTS_NORM,
+    ROLE_POST_EXPERTS_NORM,
+    ROLE_POST_DENSE_NORM,
     ROLE_ROUTER,
     ROLE_ROUTER_BIAS,
     ROLE_CHOICE_BIAS,
@@ -126,6 +149,26 @@ enum role {
     ROLE_UP_SHARED,
     ROLE_DOWN_SHARED,
     ROLE_SHARED_GATE,
+    ROLE_SSM_IN, // recurrent layers
+    ROLE_SSM_Z,
+    ROLE_SSM_MIX,
+    ROLE_SSM_DT,
+    ROLE_SSM_DT_BIAS,
+    ROLE_SSM_CONV,
+    ROLE_SSM_CONV_BIAS,
+    ROLE_SSM_A,
+    ROLE_SSM_D,
+    ROLE_SSM_NORM,
+    ROLE_SSM_OUT,
+    ROLE_SSM_BETA,
+    ROLE_SSM_ALPHA,
+    ROLE_SSM_BETA_ALPHA,
+    ROLE_CONV_IN,
+    ROLE_CONV_AFTER,
+    ROLE_RANK, // a reranker's head: a hidden layer, which may be missing, and the scores
+    ROLE_RANK_BIAS,
+    ROLE_RANK_OUT,
+    ROLE_RANK_OUT_BIAS,
     N_ROLES
 };
 
@@ -133,13 +176,15 @@ enum role {
 
 struct tensor_spec {
     enum role role;
-    const char *name;        // GGUF's; "%d" stands for the layer in names that have one
-    enum dim ne0, ne1, ne2;  // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
-    bool is_vector;          // bound as one vector, row behind row
-    bool optional;           // no error where it is missing; neither is it where its role is bound already
-    enum role fallback;      // optional and absent: this role's tensor serves (a tied head)
-    uint32_t only, unless;   // enum layer_flag: layers that have it (only 0: all), layers that have it not
-    enum role parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
+    const char *name; // GGUF's; "%d" stands for the layer in names that have one
+    enum dim ne0, ne1,
+        ne2;        // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
+    bool is_vector; // bound as one vector, row behind row
+    bool optional;  // no error where it is missing; neither is it where its role is bound already
+    enum role fallback;    // optional and absent: this role's tensor serves (a tied head)
+    uint32_t only, unless; // enum layer_flag: layers that have it (only 0: all), layers that have it not
+    enum role
+        parts[TENSOR_MAX_PARTS]; // it holds the rows of these, one behind the other: bound as if they were tensors
     enum dim part_rows[TENSOR_MAX_PARTS];
 };
 
@@ -164,7 +209,7 @@ enum buf {
     BUF_PLE_PROJ,
     BUF_PLE,
     BUF_PLE_GATE,
-    BUF_ROUTED,  // the router's logits
+    BUF_ROUTED, // the router's logits
     BUF_CHOICES,
     BUF_PARTS_IN, // of each chosen expert
     BUF_PARTS_GATE,
@@ -173,8 +218,20 @@ enum buf {
     BUF_GATE_SHARED,
     BUF_UP_SHARED,
     BUF_SHARED_GATE,
+    BUF_Q_TWICE,
+    BUF_Q_GATE,
+    BUF_SSM_Z, // recurrent layers: a gate,
+    BUF_SSM_MIX,
+    BUF_SSM_CONV, // what heads read,
+    BUF_SSM_DT,
+    BUF_SSM_BETA,
+    BUF_SSM_ALPHA,
+    BUF_SSM_BETA_ALPHA,
+    BUF_SSM_Y, // and make
     BUF_LAST,
     BUF_HIDDEN,
+    BUF_RANK_HIDDEN,
+    BUF_RANK,
     BUF_LOGITS,
     N_BUFS
 };
@@ -182,12 +239,12 @@ enum buf {
 // Numbers of the model that an op multiplies by.
 enum factor {
     FACTOR_ONE,
-    FACTOR_EMBD,      // hparams.embd_scale
-    FACTOR_RESIDUAL,  // hparams.residual_scale
-    FACTOR_LOGITS,    // hparams.logit_scale
-    FACTOR_LOGIT_CAP, // hparams.logit_softcap
-    FACTOR_TEMPERATURE, // hparams.attn_temp_scale
-    FACTOR_SQRT_PLE,    // sqrt(n_embd_per_layer)
+    FACTOR_EMBD,         // hparams.embd_scale
+    FACTOR_RESIDUAL,     // hparams.residual_scale
+    FACTOR_LOGITS,       // hparams.logit_scale
+    FACTOR_LOGIT_CAP,    // hparams.logit_softcap
+    FACTOR_TEMPERATURE,  // hparams.attn_temp_scale
+    FACTOR_SQRT_PLE,     // sqrt(n_embd_per_layer)
     FACTOR_BY_SQRT_EMBD, // 1 / sqrt(n_embd)
     FACTOR_BY_SQRT_2,
     N_FACTORS
@@ -214,12 +271,16 @@ struct arch {
     size_t n_tensors;
     const struct op_spec *begin, *layer, *end; // before the layers, of each layer, after them
     size_t n_begin, n_layer, n_end;
-    bool rope_halves; // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
+    bool tiled_heads;  // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
+    bool rank_softmax; // a reranker's scores are softmax of what its head gives
+    bool rope_halves;  // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown
 const char *arch_list(void);                    // names, separated by ", "
 
+// enum model_flag.
+uint32_t arch_model_flags(const struct hparams *h);
 // Widths for a layer, of the whole model for layer -1. out: [N_DIMS].
 void arch_dims(const struct hparams *h, int32_t layer, size_t *out);
 

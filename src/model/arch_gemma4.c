@@ -26,6 +26,12 @@ static const struct tensor_spec tensors[] = {
     TENSORS_FFN_NORM,
     TENSORS_FFN_GATED,
     TENSORS_POST_NORMS,
+    TENSORS_EXPERTS,
+    {ROLE_ROUTER_SCALE, "blk.%d.ffn_gate_inp.scale", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_EXPERTS_SCALE, "blk.%d.ffn_down_exps.scale", DIM_EXPERTS, .optional = true, .only = LAYER_EXPERTS},
+    {ROLE_POST_DENSE_NORM, "blk.%d.post_ffw_norm_1.weight", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_EXPERTS_NORM, "blk.%d.pre_ffw_norm_2.weight", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_POST_EXPERTS_NORM, "blk.%d.post_ffw_norm_2.weight", DIM_EMBD, .only = LAYER_EXPERTS},
     {ROLE_PLE_GATE, "blk.%d.inp_gate.weight", DIM_EMBD, DIM_PLE},
     {ROLE_PLE_OUT, "blk.%d.proj.weight", DIM_PLE, DIM_EMBD},
     {ROLE_PLE_POST_NORM, "blk.%d.post_norm.weight", DIM_EMBD, .optional = true},
@@ -38,15 +44,26 @@ static const struct op_spec begin[] = {
     {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .if_role = ROLE_PLE_EMBD},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .if_role = ROLE_PLE_EMBD},
     {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .if_role = ROLE_PLE_EMBD},
-    {OP_RMS_NORM,
-     .src = BUF_PLE_PROJ,
-     .dst = BUF_PLE_PROJ,
-     .vec = ROLE_PLE_PROJ_NORM,
-     .heads = DIM_LAYERS,
+    {OP_RMS_NORM, .src = BUF_PLE_PROJ, .dst = BUF_PLE_PROJ, .vec = ROLE_PLE_PROJ_NORM, .heads = DIM_LAYERS,
      .if_role = ROLE_PLE_EMBD},
     {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .if_role = ROLE_PLE_EMBD},
     {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .if_role = ROLE_PLE_EMBD},
 };
+
+// Experts read the same as the dense feed-forward through a norm of their own; what both make is normed and added up. The router reads it
+// through a third norm.
+#define NORM_IF_EXPERTS(from, to, weight) {OP_RMS_NORM, .src = from, .dst = to, .vec = weight, .only = LAYER_EXPERTS}
+#define OPS_EXPERTS_BESIDE                                                                                           \
+    NORM_IF_EXPERTS(BUF_DELTA, BUF_DELTA, ROLE_POST_DENSE_NORM),                                                     \
+        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_ROUTER_SCALE),                                                     \
+        {OP_SCALE, .dst = BUF_NORMED_2, .factor = FACTOR_BY_SQRT_EMBD, .only = LAYER_EXPERTS},                       \
+        LINEAR_IF(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE, .only = LAYER_EXPERTS),                          \
+        {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, .only = LAYER_EXPERTS},        \
+        NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_EXPERTS_NORM),                                                     \
+        OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .src_parts = false),                              \
+        EXPERTS_SUM(BUF_DELTA_2, true), NORM_IF_EXPERTS(BUF_DELTA_2, BUF_DELTA_2, ROLE_POST_EXPERTS_NORM), {         \
+        OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .only = LAYER_EXPERTS                                          \
+    }
 
 #define OWN_KV .unless = LAYER_SHARED_KV
 static const struct op_spec layer[] = {
@@ -65,12 +82,14 @@ static const struct op_spec layer[] = {
     ADD(BUF_DELTA, BUF_X),
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
+    OPS_EXPERTS_BESIDE,
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
     // What the layer's own embedding lets through.
     {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .if_role = ROLE_PLE_GATE},
-    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH, .if_role = ROLE_PLE_GATE},
+    {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH,
+     .if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .if_role = ROLE_PLE_GATE},
     {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .if_role = ROLE_PLE_GATE},
     {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .if_role = ROLE_PLE_GATE},

@@ -3,8 +3,8 @@
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
-#define NORM_1 LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS)
-#define NORM_2 LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS)
+#define NORM_1         LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS)
+#define NORM_2         LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS)
 #define TENSORS_NORM_1 TENSORS_ATTN_NORM, TENSORS_ATTN_NORM_BIAS
 #define TENSORS_NORM_2 TENSORS_FFN_NORM, TENSORS_FFN_NORM_BIAS
 
@@ -14,13 +14,15 @@ static const struct op_spec end[] = {OPS_END_LAYER};
 // ---- learned positions (Radford et al. 2019; Zhang et al. 2022, 2205.01068) ------------------------------------------------
 
 static const struct tensor_spec gpt2_tensors[] = {
-    TENSORS_EMBD,   {ROLE_POS_EMBD, "position_embd.weight", DIM_EMBD, DIM_CTX}, TENSORS_OUTPUT, TENSORS_OUTPUT_NORM_BIAS,
-    TENSORS_NORM_1, TENSORS_ATTENTION_FUSED, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+    TENSORS_EMBD,   {ROLE_POS_EMBD, "position_embd.weight", DIM_EMBD, DIM_CTX},
+    TENSORS_OUTPUT, TENSORS_OUTPUT_NORM_BIAS,
+    TENSORS_NORM_1, TENSORS_ATTENTION_FUSED,
+    TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec gpt2_begin[] = {
     OPS_EMBED, {OP_EMBED_POS, .dst = BUF_NORMED, .matrix = ROLE_POS_EMBD}, ADD(BUF_NORMED, BUF_X)};
-#define GPT2_LAYER(fn)                                                                                                \
-    NORM_1, OPS_QKV(BUF_NORMED), OPS_ATTEND, ADD(BUF_DELTA, BUF_X), NORM_2, OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), \
-        ADD(BUF_DELTA, BUF_X)
+#define GPT2_LAYER(fn)                                                                                               \
+    NORM_1, OPS_QKV(BUF_NORMED), OPS_ATTEND, ADD(BUF_DELTA, BUF_X), NORM_2,                                          \
+        OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, fn), ADD(BUF_DELTA, BUF_X)
 static const struct op_spec gpt2_layer[] = {GPT2_LAYER(ACT_FN_GELU_TANH)};
 static const struct op_spec opt_layer[] = {GPT2_LAYER(ACT_FN_RELU)};
 const struct arch arch_gpt2 = {TENSORS(gpt2_tensors), BEGIN(gpt2_begin), LAYER(gpt2_layer), END(end)};
@@ -45,10 +47,11 @@ const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYE
 
 // GPT-NeoX (Black et al. 2022, 2204.06745): both blocks read the same stream, each through its own norm; or, in some models, one after
 // the other.
-#define NEOX_NORM_2 \
+#define NEOX_NORM_2                                                                                                  \
     .kind = OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED_2, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS
-static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                     TENSORS_ATTENTION_FUSED, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD,   TENSORS_OUTPUT_NORM_BIAS,
+                                                     TENSORS_NORM_1, TENSORS_ATTENTION_FUSED,
+                                                     TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec gptneox_layer[] = {
     NORM_1,
     {NEOX_NORM_2, .unless = MODEL_SEQUENTIAL},
@@ -60,7 +63,8 @@ static const struct op_spec gptneox_layer[] = {
     OPS_FFN_PLAIN(BUF_NORMED_2, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_gptneox = {TENSORS(gptneox_tensors), BEGIN(begin), LAYER(gptneox_layer), END(end), .rope_halves = true};
+const struct arch arch_gptneox = {TENSORS(gptneox_tensors), BEGIN(begin), LAYER(gptneox_layer), END(end),
+                                  .rope_halves = true};
 
 // Falcon (Almazrouei et al. 2023, 2311.16867): both blocks read one norm; larger models give attention its own.
 static const struct tensor_spec falcon_tensors[] = {
@@ -81,7 +85,8 @@ static const struct op_spec falcon_layer[] = {
     OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_falcon = {TENSORS(falcon_tensors), BEGIN(begin), LAYER(falcon_layer), END(end), .rope_halves = true};
+const struct arch arch_falcon = {TENSORS(falcon_tensors), BEGIN(begin), LAYER(falcon_layer), END(end),
+                                 .rope_halves = true};
 
 // Phi-2 (Li et al. 2023, 2309.05463): both blocks read one norm.
 static const struct tensor_spec phi2_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
@@ -97,8 +102,8 @@ static const struct op_spec phi2_layer[] = {
 };
 const struct arch arch_phi2 = {TENSORS(phi2_tensors), BEGIN(begin), LAYER(phi2_layer), END(end), .rope_halves = true};
 
-static const struct tensor_spec starcoder2_tensors[] = {TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1,
-                                                        TENSORS_ATTENTION, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
+static const struct tensor_spec starcoder2_tensors[] = {
+    TENSORS_HEAD, TENSORS_OUTPUT_NORM_BIAS, TENSORS_NORM_1, TENSORS_ATTENTION, TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec starcoder2_layer[] = {
     NORM_1,
     OPS_QKV(BUF_NORMED),
@@ -109,16 +114,17 @@ static const struct op_spec starcoder2_layer[] = {
     OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end), .rope_halves = true};
+const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end),
+                                     .rope_halves = true};
 
 // Layer norms of queries and keys, without bias, each head with its own weight.
-#define TENSORS_QK_NORM_BY_HEAD \
-    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .is_vector = true, .optional = true}, { \
-        ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .is_vector = true, .optional = true \
+#define TENSORS_QK_NORM_BY_HEAD                                                                                      \
+    {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .is_vector = true, .optional = true}, {          \
+        ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .is_vector = true, .optional = true        \
     }
-#define QK_NORM_BY_HEAD(buf, role, heads_) \
+#define QK_NORM_BY_HEAD(buf, role, heads_)                                                                           \
     {OP_LAYER_NORM, .src = buf, .dst = buf, .vec = role, .vec_by_head = true, .heads = heads_, .if_role = role}
-#define OPS_QK_NORM_BY_HEAD \
+#define OPS_QK_NORM_BY_HEAD                                                                                          \
     QK_NORM_BY_HEAD(BUF_Q, ROLE_Q_NORM, DIM_HEADS), QK_NORM_BY_HEAD(BUF_K, ROLE_K_NORM, DIM_HEADS_KV)
 
 // StableLM: without a second norm the feed-forward reads what attention read.
@@ -138,16 +144,13 @@ static const struct op_spec stablelm_layer[] = {
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
-    {OP_LAYER_NORM,
-     .src = BUF_X,
-     .dst = BUF_NORMED,
-     .vec = ROLE_FFN_NORM,
-     .vec2 = ROLE_FFN_NORM_BIAS,
+    {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS,
      .if_role = ROLE_FFN_NORM},
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_stablelm = {TENSORS(stablelm_tensors), BEGIN(begin), LAYER(stablelm_layer), END(end), .rope_halves = true};
+const struct arch arch_stablelm = {TENSORS(stablelm_tensors), BEGIN(begin), LAYER(stablelm_layer), END(end),
+                                   .rope_halves = true};
 
 // Command R: both blocks read one norm without bias; logits are scaled; R+ norms queries and keys. Its second generation has windows, and
 // no rotation without them.

@@ -4,8 +4,9 @@
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
-static const struct tensor_spec tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION, TENSORS_FFN_NORM,
-                                             TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS), TENSORS_EXPERTS};
+static const struct tensor_spec tensors[] = {
+    TENSORS_HEAD,   TENSORS_ATTN_NORM, TENSORS_ATTENTION, TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+    TENSORS_EXPERTS};
 static const struct op_spec begin[] = {OPS_EMBED};
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
@@ -25,8 +26,9 @@ const struct arch arch_llama = {LLAMA_LIKE};
 const struct arch arch_qwen2 = {LLAMA_LIKE, .rope_halves = true}; // q, k and v have biases
 
 // Phi-3 (Abdin et al. 2024, 2404.14219): the same with fused tensors.
-static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD, TENSORS_LONGROPE, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
-                                                  TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED};
+static const struct tensor_spec phi3_tensors[] = {TENSORS_HEAD,      TENSORS_LONGROPE,
+                                                  TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
+                                                  TENSORS_FFN_NORM,  TENSORS_FFN_GATED_FUSED};
 const struct arch arch_phi3 = {TENSORS(phi3_tensors), BEGIN(begin), LAYER(layer), END(end), .rope_halves = true};
 
 // Qwen3 (Yang et al. 2025, 2505.09388): each head of queries and keys is normed before it is rotated.
@@ -44,8 +46,8 @@ static const struct op_spec qwen3_layer[] = {
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };
-const struct arch arch_qwen3 = {TENSORS(qwen3_tensors), BEGIN(begin), LAYER(qwen3_layer), END(end),
-                                .rope_halves = true};
+const struct arch arch_qwen3 = {TENSORS(qwen3_tensors), BEGIN(begin),        LAYER(qwen3_layer), END(end),
+                                .rope_halves = true,    .rank_softmax = true};
 
 // GLM-4: both blocks are normed before and after; interleaved rotation of half a head.
 static const struct tensor_spec glm4_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM,       TENSORS_ATTENTION_FUSED,

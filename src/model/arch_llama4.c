@@ -15,7 +15,7 @@ static const struct tensor_spec tensors[] = {TENSORS_HEAD,
                                              TENSORS_SHARED_EXPERT};
 static const struct op_spec begin[] = {OPS_EMBED};
 
-#define NORM_ROTATED(buf, heads_)                                                                                     \
+#define NORM_ROTATED(buf, heads_)                                                                                    \
     {OP_RMS_NORM, .src = buf, .dst = buf, .heads = heads_, .only = MODEL_QK_NORM, .unless = LAYER_NO_ROPE}
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),

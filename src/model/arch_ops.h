@@ -13,8 +13,15 @@
 // Before the layers: the token's embedding; after them: the final norm of the wanted rows, and the head.
 #define OPS_EMBED {OP_EMBED, .dst = BUF_X, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}
 #define OPS_LAST  {OP_GATHER, .src = BUF_X, .dst = BUF_LAST}
+// A reranker's scores (llama.cpp's pooling "rank"): tanh of a hidden layer where the file has one. Ahead of the head, which fewer rows go
+// through. A cap of 1 is tanh.
+#define OPS_RANK                                                                                                     \
+    LINEAR_IF(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS, .if_role = ROLE_RANK),                         \
+        {OP_SOFTCAP, .dst = BUF_RANK_HIDDEN, .factor = FACTOR_ONE, .if_role = ROLE_RANK},                            \
+        {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .if_role = ROLE_RANK_OUT, .unless_role = ROLE_RANK},    \
+        LINEAR_IF(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS, .if_role = ROLE_RANK_OUT)
 #define OPS_HEAD                                                                                                     \
-    LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                                   \
+    OPS_RANK, LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                         \
         {OP_SCALE, .dst = BUF_LOGITS, .factor = FACTOR_LOGITS}, {                                                    \
         OP_SOFTCAP, .dst = BUF_LOGITS, .factor = FACTOR_LOGIT_CAP                                                    \
     }
@@ -47,72 +54,53 @@
         LINEAR(BUF_UP, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 
 // The same only in layers without experts.
-#define LINEAR_IF(from, to, weight, bias, ...) {OP_LINEAR, .src = from, .dst = to, .matrix = weight, .vec = bias, __VA_ARGS__}
-#define OPS_FFN_GATED_DENSE(from, to, fn_)                                                                            \
-    LINEAR_IF(from, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS, .unless = LAYER_EXPERTS),                                    \
-        LINEAR_IF(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS, .unless = LAYER_EXPERTS),                                      \
-        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .unless = LAYER_EXPERTS},              \
+#define LINEAR_IF(from, to, weight, bias, ...)                                                                       \
+    {OP_LINEAR, .src = from, .dst = to, .matrix = weight, .vec = bias, __VA_ARGS__}
+#define OPS_FFN_GATED_DENSE(from, to, fn_)                                                                           \
+    LINEAR_IF(from, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS, .unless = LAYER_EXPERTS),                                   \
+        LINEAR_IF(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS, .unless = LAYER_EXPERTS),                                     \
+        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .unless = LAYER_EXPERTS},             \
         LINEAR_IF(BUF_GATE, to, ROLE_DOWN, ROLE_DOWN_BIAS, .unless = LAYER_EXPERTS)
 
 // Mixtures of experts, in layers that have them: from a buffer to what their outputs add up to.
-#define OPS_ROUTE(from)                                                                                               \
-    LINEAR_IF(from, BUF_ROUTED, ROLE_ROUTER, ROLE_ROUTER_BIAS, .only = LAYER_EXPERTS), {                              \
-        OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec = ROLE_CHOICE_BIAS, .only = LAYER_EXPERTS               \
+#define OPS_ROUTE(from)                                                                                              \
+    LINEAR_IF(from, BUF_ROUTED, ROLE_ROUTER, ROLE_ROUTER_BIAS, .only = LAYER_EXPERTS), {                             \
+        OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec = ROLE_CHOICE_BIAS, .only = LAYER_EXPERTS              \
     }
-#define EXPERTS(from, to, weight, bias, ...)                                                                          \
-    {OP_EXPERTS,                                                                                                      \
-     .src = from,                                                                                                     \
-     .src2 = BUF_CHOICES,                                                                                             \
-     .dst = to,                                                                                                       \
-     .matrix = weight,                                                                                                \
-     .vec = bias,                                                                                                     \
-     .heads = DIM_CHOSEN,                                                                                             \
-     .only = LAYER_EXPERTS,                                                                                           \
-     __VA_ARGS__}
-#define OPS_EXPERTS_GATED(from, gate, fn_, ...)                                                                       \
-    EXPERTS(from, BUF_PARTS_GATE, ROLE_GATE_EXPERTS, ROLE_GATE_EXPERTS_BIAS, __VA_ARGS__),                            \
-        EXPERTS(from, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_UP_EXPERTS_BIAS, __VA_ARGS__),                              \
-        {gate,                                                                                                        \
-         .src = BUF_PARTS_GATE,                                                                                       \
-         .src2 = BUF_PARTS_UP,                                                                                        \
-         .dst = BUF_PARTS_GATE,                                                                                       \
-         .fn = fn_,                                                                                                   \
-         .only = LAYER_EXPERTS},                                                                                      \
+#define EXPERTS(from, to, weight, bias, ...)                                                                         \
+    {OP_EXPERTS,  .src = from,         .src2 = BUF_CHOICES,   .dst = to,  .matrix = weight,                          \
+     .vec = bias, .heads = DIM_CHOSEN, .only = LAYER_EXPERTS, __VA_ARGS__}
+#define OPS_EXPERTS_GATED(from, gate, fn_, ...)                                                                      \
+    EXPERTS(from, BUF_PARTS_GATE, ROLE_GATE_EXPERTS, ROLE_GATE_EXPERTS_BIAS, __VA_ARGS__),                           \
+        EXPERTS(from, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_UP_EXPERTS_BIAS, __VA_ARGS__), {gate,                      \
+                                                                                          .src = BUF_PARTS_GATE,     \
+                                                                                          .src2 = BUF_PARTS_UP,      \
+                                                                                          .dst = BUF_PARTS_GATE,     \
+                                                                                          .fn = fn_,                 \
+                                                                                          .only = LAYER_EXPERTS},    \
         EXPERTS(BUF_PARTS_GATE, BUF_PARTS_DOWN, ROLE_DOWN_EXPERTS, ROLE_DOWN_EXPERTS_BIAS, .src_parts = true)
-#define EXPERTS_SUM(to, weighted)                                                                                     \
-    {OP_EXPERTS_SUM,                                                                                                  \
-     .src = BUF_PARTS_DOWN,                                                                                           \
-     .src2 = BUF_CHOICES,                                                                                             \
-     .dst = to,                                                                                                       \
-     .is_weighted = weighted,                                                                                         \
-     .only = LAYER_EXPERTS}
+#define EXPERTS_SUM(to, weighted)                                                                                    \
+    {OP_EXPERTS_SUM, .src = BUF_PARTS_DOWN,   .src2 = BUF_CHOICES,                                                   \
+     .dst = to,      .is_weighted = weighted, .only = LAYER_EXPERTS}
 // What experts make is weighted; or what they read (llama4).
-#define OPS_EXPERTS(from, to, gate, fn)                                                                               \
+#define OPS_EXPERTS(from, to, gate, fn)                                                                              \
     OPS_ROUTE(from), OPS_EXPERTS_GATED(from, gate, fn, .src_parts = false), EXPERTS_SUM(to, true)
-#define OPS_EXPERTS_OF_WEIGHTED(from, to, gate, fn)                                                                   \
-    OPS_ROUTE(from),                                                                                                  \
-        {OP_SPREAD,                                                                                                   \
-         .src = from,                                                                                                 \
-         .src2 = BUF_CHOICES,                                                                                         \
-         .dst = BUF_PARTS_IN,                                                                                         \
-         .heads = DIM_CHOSEN,                                                                                         \
-         .only = LAYER_EXPERTS},                                                                                      \
+#define OPS_EXPERTS_OF_WEIGHTED(from, to, gate, fn)                                                                  \
+    OPS_ROUTE(from), {OP_SPREAD,           .src = from,         .src2 = BUF_CHOICES,                                 \
+                      .dst = BUF_PARTS_IN, .heads = DIM_CHOSEN, .only = LAYER_EXPERTS},                              \
         OPS_EXPERTS_GATED(BUF_PARTS_IN, gate, fn, .src_parts = true), EXPERTS_SUM(to, false)
 // The expert that every row goes to, and its gate, where there are; adds to what the others made. Takes BUF_DELTA_2.
 #define IF_SHARED .only = LAYER_EXPERTS, .if_role = ROLE_GATE_SHARED
-#define OPS_SHARED_EXPERT(from, to, fn_)                                                                              \
-    LINEAR_IF(from, BUF_GATE_SHARED, ROLE_GATE_SHARED, ROLE_NONE, IF_SHARED),                                         \
-        LINEAR_IF(from, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE, IF_SHARED),                                         \
-        {OP_GATE, .src = BUF_GATE_SHARED, .src2 = BUF_UP_SHARED, .dst = BUF_GATE_SHARED, .fn = fn_, IF_SHARED},       \
-        LINEAR_IF(BUF_GATE_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE, IF_SHARED),                              \
-        LINEAR_IF(from, BUF_SHARED_GATE, ROLE_SHARED_GATE, ROLE_NONE, .if_role = ROLE_SHARED_GATE),                   \
-        {OP_ACTIVATE,                                                                                                 \
-         .src = BUF_SHARED_GATE,                                                                                      \
-         .dst = BUF_SHARED_GATE,                                                                                      \
-         .fn = ACT_FN_SIGMOID,                                                                                        \
-         .if_role = ROLE_SHARED_GATE},                                                                                \
-        {OP_SCALE_BY, .src = BUF_SHARED_GATE, .dst = BUF_DELTA_2, .if_role = ROLE_SHARED_GATE}, {                     \
-        OP_ADD, .src = BUF_DELTA_2, .dst = to, IF_SHARED                                                              \
+#define OPS_SHARED_EXPERT(from, to, fn_)                                                                             \
+    LINEAR_IF(from, BUF_GATE_SHARED, ROLE_GATE_SHARED, ROLE_NONE, IF_SHARED),                                        \
+        LINEAR_IF(from, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE, IF_SHARED),                                        \
+        {OP_GATE, .src = BUF_GATE_SHARED, .src2 = BUF_UP_SHARED, .dst = BUF_GATE_SHARED, .fn = fn_, IF_SHARED},      \
+        LINEAR_IF(BUF_GATE_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE, IF_SHARED),                             \
+        LINEAR_IF(from, BUF_SHARED_GATE, ROLE_SHARED_GATE, ROLE_NONE, .if_role = ROLE_SHARED_GATE),                  \
+        {OP_ACTIVATE, .src = BUF_SHARED_GATE, .dst = BUF_SHARED_GATE, .fn = ACT_FN_SIGMOID,                          \
+         .if_role = ROLE_SHARED_GATE},                                                                               \
+        {OP_SCALE_BY, .src = BUF_SHARED_GATE, .dst = BUF_DELTA_2, .if_role = ROLE_SHARED_GATE}, {                    \
+        OP_ADD, .src = BUF_DELTA_2, .dst = to, IF_SHARED                                                             \
     }
 
 // The lists of a struct arch.

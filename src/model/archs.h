@@ -6,38 +6,44 @@
 
 #include "model/arch.h"
 
-#define ARCHS(X)                                                                                                      \
-    X("llama", llama)                                                                     /* arch_llama.c */          \
-    X("mistral3", llama)                                                                                              \
-    X("smollm3", llama)  /* every fourth layer without rotation */                                                    \
-    X("granite", llama)  /* four factors */                                                                           \
-    X("qwen2", qwen2)                                                                                                 \
-    X("qwen3", qwen3)                                                                                                 \
-    X("phi3", phi3)                                                                                                   \
-    X("glm4", glm4)                                                                                                   \
-    X("granitemoe", granitemoe)                                                           /* arch_experts.c */        \
-    X("qwen2moe", qwen2moe)                                                                                           \
-    X("qwen3moe", qwen3moe)                                                                                           \
-    X("olmoe", olmoe)                                                                                                 \
-    X("gpt-oss", gpt_oss)                                                                                             \
-    X("glm4moe", glm4moe)                                                                                             \
-    X("gemma", gemma)                                                                     /* arch_gemma.c */          \
-    X("gemma2", gemma2)                                                                                               \
-    X("gemma3", gemma3)                                                                                               \
-    X("llama4", llama4)                                                                   /* arch_llama4.c */         \
-    X("deepseek2", deepseek2)                                                             /* arch_deepseek.c */       \
-    X("gemma4", gemma4)                                                                   /* arch_gemma4.c */         \
-    X("olmo2", olmo2)                                                                     /* arch_postnorm.c */       \
-    X("exaone4", exaone4)                                                                                             \
-    X("gpt2", gpt2)                                                                       /* arch_layernorm.c */      \
-    X("opt", opt)                                                                                                     \
-    X("bloom", bloom)                                                                                                 \
-    X("gptneox", gptneox)                                                                                             \
-    X("falcon", falcon)                                                                                               \
-    X("phi2", phi2)                                                                                                   \
-    X("starcoder2", starcoder2)                                                                                       \
-    X("stablelm", stablelm)                                                                                           \
-    X("command-r", cohere)                                                                                            \
+#define ARCHS(X)                                                                                                     \
+    X("llama", llama) /* arch_llama.c */                                                                             \
+    X("mistral3", llama)                                                                                             \
+    X("smollm3", llama) /* every fourth layer without rotation */                                                    \
+    X("granite", llama) /* four factors */                                                                           \
+    X("qwen2", qwen2)                                                                                                \
+    X("qwen3", qwen3)                                                                                                \
+    X("phi3", phi3)                                                                                                  \
+    X("glm4", glm4)                                                                                                  \
+    X("granitemoe", granitemoe) /* arch_experts.c */                                                                 \
+    X("qwen2moe", qwen2moe)                                                                                          \
+    X("qwen3moe", qwen3moe)                                                                                          \
+    X("olmoe", olmoe)                                                                                                \
+    X("gpt-oss", gpt_oss)                                                                                            \
+    X("glm4moe", glm4moe)                                                                                            \
+    X("gemma", gemma) /* arch_gemma.c */                                                                             \
+    X("gemma2", gemma2)                                                                                              \
+    X("gemma3", gemma3)                                                                                              \
+    X("llama4", llama4)       /* arch_llama4.c */                                                                    \
+    X("deepseek2", deepseek2) /* arch_deepseek.c */                                                                  \
+    X("gemma4", gemma4)       /* arch_gemma4.c */                                                                    \
+    X("olmo2", olmo2)         /* arch_postnorm.c */                                                                  \
+    X("exaone4", exaone4)                                                                                            \
+    X("gpt2", gpt2) /* arch_layernorm.c */                                                                           \
+    X("opt", opt)                                                                                                    \
+    X("bloom", bloom)                                                                                                \
+    X("gptneox", gptneox)                                                                                            \
+    X("falcon", falcon)                                                                                              \
+    X("phi2", phi2)                                                                                                  \
+    X("starcoder2", starcoder2)                                                                                      \
+    X("stablelm", stablelm)                                                                                          \
+    X("command-r", cohere)                                                                                           \
+    X("mamba2", mamba2) /* arch_states.c */                                                                          \
+    X("granitehybrid", granitehybrid)                                                                                \
+    X("lfm2", lfm2)                                                                                                  \
+    X("qwen3next", qwen3next)                                                                                        \
+    X("qwen35", qwen35)                                                                                              \
+    X("qwen35moe", qwen35)                                                                                           \
     X("cohere2", cohere)
 
 #define DECLARE(name, id) extern const struct arch arch_##id;

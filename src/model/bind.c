@@ -102,10 +102,10 @@ static rn_status check_shape(const struct model *m, const struct tensor_spec *sp
     const size_t *dims = model_dims(m, layer);
     const size_t ne0 = dims[spec->ne0], ne1 = dims[spec->ne1], ne2 = dims[spec->ne2];
     if (t->ne[0] == ne0 && t->ne[1] == ne1 && t->ne[2] == ne2 && t->ne[3] == 1) return RN_OK;
-    return fail(err, RN_E_FORMAT,
-                "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64
-                "], architecture '%s' needs %s",
-                package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, shape_of(dims, spec).text);
+    return fail(
+        err, RN_E_FORMAT,
+        "%s: tensor %s has shape [%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "], architecture '%s' needs %s",
+        package_path(m->pkg), t->name, t->ne[0], t->ne[1], t->ne[2], t->ne[3], m->h->arch, shape_of(dims, spec).text);
 }
 
 static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
@@ -133,9 +133,13 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
 
 // ---- all of them ----------------------------------------------------------------------------------------------------
 
-// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta.
+// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta; of latent attention
+// the matrix whose halves, attn_k_b and attn_v_b, stand beside it.
 static bool is_redundant(const char *name) {
-    return strstr(name, "attn_rot_embd") || strstr(name, "rope.freqs") || strstr(name, "rotary_emb.inv_freq");
+    static const char *const parts[] = {"attn_rot_embd", "rope.freqs", "rotary_emb.inv_freq", "attn_kv_b.weight"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i])) return true;
+    return false;
 }
 
 static rn_status check_all_used(const struct model *m, const bool *used, rn_error *err) {

@@ -7,18 +7,50 @@
 
 static const struct {
     enum dim width;
-    bool wanted_rows;
+    bool wanted_rows, logits_rows;
 } bufs[N_BUFS] = {
-    [BUF_X] = {DIM_EMBD},         [BUF_NORMED] = {DIM_EMBD},       [BUF_NORMED_2] = {DIM_EMBD},
-    [BUF_Q] = {DIM_Q},            [BUF_K] = {DIM_K},               [BUF_V] = {DIM_V},
-    [BUF_ATTENDED] = {DIM_O},     [BUF_GATE] = {DIM_FF},           [BUF_UP] = {DIM_FF},
-    [BUF_ROUTED] = {DIM_EXPERTS}, [BUF_CHOICES] = {DIM_CHOICES}, [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
-    [BUF_PARTS_GATE] = {DIM_PARTS_FF}, [BUF_PARTS_UP] = {DIM_PARTS_FF}, [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
-    [BUF_GATE_SHARED] = {DIM_FF_SHARED}, [BUF_UP_SHARED] = {DIM_FF_SHARED}, [BUF_SHARED_GATE] = {DIM_ONE},
-    [BUF_DELTA] = {DIM_EMBD},     [BUF_DELTA_2] = {DIM_EMBD},      [BUF_LAST] = {DIM_EMBD, true},
-    [BUF_HIDDEN] = {DIM_EMBD, true}, [BUF_LOGITS] = {DIM_VOCAB, true}, [BUF_Q_LORA] = {DIM_Q_LORA},
-    [BUF_Q_SPREAD] = {DIM_Q_SPREAD}, [BUF_O_SPREAD] = {DIM_O_SPREAD}, [BUF_PLE_ALL] = {DIM_PLE_ALL},
-    [BUF_PLE_PROJ] = {DIM_PLE_ALL}, [BUF_PLE] = {DIM_PLE}, [BUF_PLE_GATE] = {DIM_PLE},
+    [BUF_X] = {DIM_EMBD},
+    [BUF_NORMED] = {DIM_EMBD},
+    [BUF_NORMED_2] = {DIM_EMBD},
+    [BUF_Q] = {DIM_Q},
+    [BUF_K] = {DIM_K},
+    [BUF_V] = {DIM_V},
+    [BUF_ATTENDED] = {DIM_O},
+    [BUF_GATE] = {DIM_FF},
+    [BUF_UP] = {DIM_FF},
+    [BUF_ROUTED] = {DIM_EXPERTS},
+    [BUF_CHOICES] = {DIM_CHOICES},
+    [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
+    [BUF_PARTS_GATE] = {DIM_PARTS_FF},
+    [BUF_PARTS_UP] = {DIM_PARTS_FF},
+    [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
+    [BUF_GATE_SHARED] = {DIM_FF_SHARED},
+    [BUF_UP_SHARED] = {DIM_FF_SHARED},
+    [BUF_SHARED_GATE] = {DIM_ONE},
+    [BUF_Q_TWICE] = {DIM_Q_TWICE},
+    [BUF_Q_GATE] = {DIM_Q},
+    [BUF_SSM_Z] = {DIM_SSM_INNER},
+    [BUF_SSM_MIX] = {DIM_CONV},
+    [BUF_SSM_CONV] = {DIM_CONV},
+    [BUF_SSM_DT] = {DIM_SSM_HEADS},
+    [BUF_SSM_BETA] = {DIM_SSM_HEADS},
+    [BUF_SSM_ALPHA] = {DIM_SSM_HEADS},
+    [BUF_SSM_BETA_ALPHA] = {DIM_SSM_HEADS_TWICE},
+    [BUF_SSM_Y] = {DIM_SSM_INNER},
+    [BUF_DELTA] = {DIM_EMBD},
+    [BUF_DELTA_2] = {DIM_EMBD},
+    [BUF_LAST] = {DIM_EMBD, true},
+    [BUF_HIDDEN] = {DIM_EMBD, true},
+    [BUF_RANK_HIDDEN] = {DIM_EMBD, true},
+    [BUF_RANK] = {DIM_CLASSES, true},
+    [BUF_LOGITS] = {DIM_VOCAB, true, true},
+    [BUF_Q_LORA] = {DIM_Q_LORA},
+    [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
+    [BUF_O_SPREAD] = {DIM_O_SPREAD},
+    [BUF_PLE_ALL] = {DIM_PLE_ALL},
+    [BUF_PLE_PROJ] = {DIM_PLE_ALL},
+    [BUF_PLE] = {DIM_PLE},
+    [BUF_PLE_GATE] = {DIM_PLE},
 };
 
 // Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
@@ -38,15 +70,6 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
                     "%s: architecture '%s' (general.type '%s') is not supported; supported: %s", package_path(m->pkg),
                     m->h->arch, m->h->file_type, arch_list());
     return RN_OK;
-}
-
-// Llama 4 norms queries and keys but in the model of 128 experts: no key of its files says so, llama.cpp goes by this too.
-static uint32_t flags_of(const struct hparams *h) {
-    uint32_t flags = 0;
-    if (!h->parallel_residual) flags |= MODEL_SEQUENTIAL;
-    if (h->n_expert != 128) flags |= MODEL_QK_NORM;
-    if (h->q_lora_rank > 0) flags |= MODEL_Q_LORA;
-    return flags;
 }
 
 static rn_status fill_dims(struct model *m, rn_error *err) {
@@ -81,9 +104,15 @@ static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t la
     if (!flags_match(flags, s->only, s->unless)) return false;
     if (s->if_role && !model_binding(m, layer, s->if_role)->present) return false;
     if (s->unless_role && model_binding(m, layer, s->unless_role)->present) return false;
+    const bool recurs = flags & LAYER_RECURRENT;
     switch (s->kind) {
-    case OP_ROPE: return !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
-    case OP_STORE_KV: return !(flags & LAYER_SHARED_KV);
+    case OP_LINEAR: return model_binding(m, layer, s->matrix)->present;
+    case OP_ROPE: return !recurs && !(flags & LAYER_NO_ROPE) && m->h->layers[layer].n_rot > 0;
+    case OP_STORE_KV: return !recurs && !(flags & LAYER_SHARED_KV);
+    case OP_ATTEND: return !recurs;
+    case OP_CONV:
+    case OP_SSM:
+    case OP_DELTA: return recurs;
     case OP_TEMPERATURE: return m->h->attn_temp_length > 0 && m->h->attn_temp_scale > 0;
     case OP_SCALE: return factor_of(m, s, layer) != 1;
     case OP_SOFTCAP: return factor_of(m, s, layer) != 0;
@@ -124,7 +153,9 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
         .src_parts = s->src_parts || (s->kind == OP_LINEAR && s->heads),
         .is_weighted = s->is_weighted,
+        .state_at = model_state_at(m, s->kind, layer),
         .wanted_rows = bufs[made].wanted_rows,
+        .logits_rows = bufs[made].logits_rows,
     };
 }
 
@@ -135,8 +166,7 @@ static void write_ops(struct model *m, const struct op_spec *specs, size_t n, in
 
 static rn_status write_all_ops(struct model *m, rn_error *err) {
     const struct arch *a = m->arch;
-    m->ops = arena_alloc(&m->mem,
-                         (a->n_begin + (size_t)m->h->n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
+    m->ops = arena_alloc(&m->mem, (a->n_begin + (size_t)m->h->n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
     if (!m->ops) return model_no_memory(m, err);
     write_ops(m, a->begin, a->n_begin, -1);
     for (int32_t l = 0; l < m->h->n_layer; l++) write_ops(m, a->layer, a->n_layer, l);
@@ -158,9 +188,12 @@ static void fill_buffers(struct model *m) {
             const size_t width = model_dims(m, p->ops[i].layer)[bufs[b].width];
             if (p->width[touched[k]] < width) p->width[touched[k]] = width;
             p->wanted_rows[touched[k]] = bufs[b].wanted_rows;
+            p->logits_rows[touched[k]] = bufs[b].logits_rows;
         }
     }
     p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);
+    p->rank = buffer(BUF_RANK), p->n_rank = (int32_t)p->width[p->rank];
+    p->rank_softmax = m->arch->rank_softmax;
 }
 
 static rn_status write_program(struct model *m, rn_error *err) {
@@ -169,6 +202,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     m->p.matrices = m->matrices;
     rn_status st = model_experts(m, err);
     if (st == RN_OK) st = model_attention(m, err);
+    if (st == RN_OK) st = model_states(m, err);
     if (st == RN_OK) st = model_ropes(m, err);
     if (st == RN_OK) st = write_all_ops(m, err);
     if (st == RN_OK) fill_buffers(m);
@@ -182,7 +216,7 @@ rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
     m->pkg = pkg;
     m->h = package_hparams(pkg);
     m->arch = arch_find(m->h->arch);
-    m->flags = flags_of(m->h);
+    m->flags = arch_model_flags(m->h);
     rn_status st = check_arch(m, err);
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);

@@ -32,6 +32,6 @@ rn_status model_experts(struct model *m, rn_error *err) {
     t->group_best = group_best(m, t);
     const size_t ff = model_dims(m, -1)[DIM_PARTS_FF], embd = model_dims(m, -1)[DIM_PARTS_EMBD];
     if (ff <= MOST_PARTS_WIDTH && embd <= MOST_PARTS_WIDTH) return RN_OK;
-    return fail(err, RN_E_LIMIT, "%s: %" PRId32 " experts of a row take %zu numbers, limit %zu",
-                package_path(m->pkg), t->n_used, ff > embd ? ff : embd, MOST_PARTS_WIDTH);
+    return fail(err, RN_E_LIMIT, "%s: %" PRId32 " experts of a row take %zu numbers, limit %zu", package_path(m->pkg),
+                t->n_used, ff > embd ? ff : embd, MOST_PARTS_WIDTH);
 }

@@ -38,9 +38,6 @@ static inline const struct binding *model_binding(const struct model *m, int32_t
 static inline uint32_t model_flags(const struct model *m, int32_t layer) {
     return m->flags | (layer < 0 ? 0 : m->h->layers[layer].flags);
 }
-static inline bool flags_match(uint32_t flags, uint32_t only, uint32_t unless) {
-    return (!only || (flags & only)) && !(flags & unless);
-}
 
 rn_status model_no_memory(const struct model *m, rn_error *err);
 // Binds every tensor of the package to its role, shapes checked. dims are there already.
@@ -52,5 +49,10 @@ rn_status model_experts(struct model *m, rn_error *err);
 rn_status model_ropes(struct model *m, rn_error *err);
 // Fills the program's attention and its groups of pages. After model_bind().
 rn_status model_attention(struct model *m, rn_error *err);
+
+// Fills the program's recurrence and size of states, and turns taps round. After model_bind().
+rn_status model_states(struct model *m, rn_error *err);
+// Where in a sequence's state that of a recurrent op of the layer begins, in floats; 0 for other kinds.
+size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer);
 
 #endif

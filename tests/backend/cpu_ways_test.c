@@ -14,6 +14,7 @@ struct bench {
     pool *threads;
     backend *backend;
     const struct cpu_backend *cpu;
+    struct program p; // outlives the backend
 };
 enum { EMBD = 96, KV = 48, FF = 160, VOCAB = 50, MOST_ROWS = 24 };
 static const struct backend_sizes sizes = {.n_batch = MOST_ROWS, .n_wanted = MOST_ROWS, .n_pages = {2}};
@@ -66,6 +67,13 @@ enum { X, NORMED, Q, K, V, GATE, UP, DELTA, LAST, LOGITS, N_BUFFERS };
 static const size_t widths[N_BUFFERS] = {EMBD, EMBD, EMBD, KV, KV, FF, FF, EMBD, EMBD, VOCAB};
 enum { M_EMBED, M_Q, M_K, M_V, M_O, M_GATE, M_UP, M_DOWN };
 
+// These ops over the model's matrices.
+static void take_program(struct bench *b, const struct op *ops, size_t n) {
+    b->p = *model_program(b->model);
+    b->p.ops = ops, b->p.n_ops = n, b->p.n_buffers = N_BUFFERS, b->p.hidden = LAST, b->p.logits = LOGITS;
+    for (int i = 0; i < N_BUFFERS; i++) b->p.width[i] = widths[i], b->p.wanted_rows[i] = i >= LAST;
+}
+
 // Letters: barrier `|` or none, then r(ows), c(laimed), e(ach), and `+` where the op goes with the one before it.
 static void spell(char *out, const struct cpu_op *o, enum cpu_way way) {
     const struct op_way *w = &o->ways[way];
@@ -86,12 +94,10 @@ struct planned_op {
 static void check_plan(const struct planned_op *rows, size_t n) {
     struct bench b;
     if (bench_open(&b, TENSOR_F32, 2)) {
-        struct program p = *model_program(b.model);
         struct op ops[32];
         for (size_t i = 0; i < n; i++) ops[i] = rows[i].op;
-        p.ops = ops, p.n_ops = n, p.n_buffers = N_BUFFERS;
-        for (int i = 0; i < N_BUFFERS; i++) p.width[i] = widths[i], p.wanted_rows[i] = i >= LAST;
-        if (bench_load(&b, &p, KV_F16) && CHECK_INT(b.cpu->n_ops, n))
+        take_program(&b, ops, n);
+        if (bench_load(&b, &b.p, KV_F16) && CHECK_INT(b.cpu->n_ops, n))
             for (size_t i = 0; i < n; i++)
                 for (enum cpu_way way = 0; way < CPU_N_WAYS; way++) {
                     char spelled[4];
@@ -251,11 +257,9 @@ static void check_program(uint64_t seed, enum tensor_type type, int n_threads, c
     float ones[FF];
     for (int i = 0; i < FF; i++) ones[i] = 1;
     if (bench_open(&b, type, n_threads)) {
-        struct program p = *model_program(b.model);
-        draw_program(&r, &m, &p, ones);
-        p.ops = m.ops, p.n_ops = m.n, p.n_buffers = N_BUFFERS, p.hidden = LAST, p.logits = LOGITS;
-        for (int i = 0; i < N_BUFFERS; i++) p.width[i] = widths[i], p.wanted_rows[i] = i >= LAST;
-        if (bench_load(&b, &p, (enum kv_codec)(seed % KV_N_CODECS))) {
+        draw_program(&r, &m, model_program(b.model), ones);
+        take_program(&b, m.ops, m.n);
+        if (bench_load(&b, &b.p, (enum kv_codec)(seed % KV_N_CODECS))) {
             *n_out = run_steps(&b, &r, out);
             check_note("program %llu of %s on %d threads", (unsigned long long)seed, tensor_type_info(type)->name,
                        n_threads);

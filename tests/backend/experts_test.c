@@ -32,7 +32,11 @@ static const struct {
      {0, 2, 1, -1},
      .chosen = {1, 2},
      .weights = {0.7310585786, 0.2689414214}},
-    {"softmax over the chosen", {ROUTING_LOGITS, 4, 2, 1, 1, 1, false, 1}, {0, 2, 1, -1}, .chosen = {1, 2}, .weights = {0.7310585786, 0.2689414214}},
+    {"softmax over the chosen",
+     {ROUTING_LOGITS, 4, 2, 1, 1, 1, false, 1},
+     {0, 2, 1, -1},
+     .chosen = {1, 2},
+     .weights = {0.7310585786, 0.2689414214}},
     {"sigmoids, divided, times a scale",
      {ROUTING_SIGMOID, 4, 2, 1, 1, 1, true, 2.5f},
      {0, 2, -1, -1},
@@ -43,7 +47,11 @@ static const struct {
      {1, 1, 1, 1},
      .chosen = {0, 1, 2},
      .weights = {1 / 3.0, 1 / 3.0, 1 / 3.0}},
-    {"all of them", {ROUTING_LOGITS, 3, 3, 1, 1, 1, false, 1}, {1, 3, 2}, .chosen = {1, 2, 0}, .weights = {0.6652409558, 0.2447284711, 0.0900305732}},
+    {"all of them",
+     {ROUTING_LOGITS, 3, 3, 1, 1, 1, false, 1},
+     {1, 3, 2},
+     .chosen = {1, 2, 0},
+     .weights = {0.6652409558, 0.2447284711, 0.0900305732}},
     {"one of one", {ROUTING_SOFTMAX, 1, 1, 1, 1, 1, true, 1}, {-5}, .chosen = {0}, .weights = {1}},
     {"a bias chooses and does not weigh",
      {ROUTING_SIGMOID, 4, 2, 1, 1, 1, false, 1},
@@ -73,7 +81,11 @@ static const struct {
      {0, 5, 4, 4, 1, 1, 4.5f, 0},
      .chosen = {1, 2, 3},
      .weights = {0.5761168848, 0.2119415576, 0.2119415576}},
-    {"equal groups: the lower first", {ROUTING_LOGITS, 8, 2, 4, 1, 2, false, 1}, {1, 1, 1, 1, 1, 1, 1, 1}, .chosen = {0, 1}, .weights = {0.5, 0.5}},
+    {"equal groups: the lower first",
+     {ROUTING_LOGITS, 8, 2, 4, 1, 2, false, 1},
+     {1, 1, 1, 1, 1, 1, 1, 1},
+     .chosen = {0, 1},
+     .weights = {0.5, 0.5}},
 };
 
 static void route_one(size_t i, const struct kernel_set *set, const float *logits, float *choices) {
@@ -82,7 +94,8 @@ static void route_one(size_t i, const struct kernel_set *set, const float *logit
     float row[MOST_EXPERTS];
     memcpy(row, logits, sizeof row);
     struct cpu_backend b = {.k = set, .p = &p, .thread_scratch = (uint8_t *)scratch, .buffers = {row, choices}};
-    const struct cpu_op o = {.op = {.kind = OP_ROUTE, .src = 0, .dst = 1, .vec = routes[i].has_bias ? routes[i].bias : NULL}};
+    const struct cpu_op o = {
+        .op = {.kind = OP_ROUTE, .src = 0, .dst = 1, .vec = routes[i].has_bias ? routes[i].bias : NULL}};
     CHECK(cpu_route_scratch(&p) <= sizeof scratch);
     cpu_op_route(&(struct op_run){&b, &o, 0, 1, 1}, 0, 1);
 }
@@ -156,22 +169,24 @@ static size_t list_ops(const struct mixture *m, bool weighs_input, struct op ops
     const struct op none = {.layer = -1, .src = -1, .src2 = -1, .dst = -1, .matrix = -1, .factor = 1, .n_part = 1};
 #define OP(...) (ops[n] = none, ops[n++] = (struct op){.layer = -1, .factor = 1, __VA_ARGS__})
     OP(.kind = OP_EMBED, .src = -1, .src2 = -1, .dst = X, .matrix = 0, .width = EMBD, .n_part = 1, .stride = EMBD);
-    OP(.kind = OP_LINEAR, .src = X, .src2 = -1, .dst = ROUTED, .matrix = 1, .width = N_EXPERT, .n_part = 1, .stride = N_EXPERT);
+    OP(.kind = OP_LINEAR, .src = X, .src2 = -1, .dst = ROUTED, .matrix = 1, .width = N_EXPERT, .n_part = 1,
+       .stride = N_EXPERT);
     OP(.kind = OP_ROUTE, .src = ROUTED, .src2 = -1, .dst = CHOICES, .matrix = -1, .width = 2 * N_USED, .n_part = 1);
     if (weighs_input)
         OP(.kind = OP_SPREAD, .src = X, .src2 = CHOICES, .dst = PART_IN, .matrix = -1, .width = N_USED * PAD_EMBD,
            .n_part = N_USED, .stride = PAD_EMBD);
     OP(.kind = OP_EXPERTS, .src = in, .src2 = CHOICES, .dst = GATED, .matrix = 2, .vec = &m->gate_bias[0][0],
        .width = N_USED * PAD_FF, .n_part = N_USED, .stride = PAD_FF, .src_parts = weighs_input);
-    OP(.kind = OP_EXPERTS, .src = in, .src2 = CHOICES, .dst = UP, .matrix = 3, .width = N_USED * PAD_FF, .n_part = N_USED,
-       .stride = PAD_FF, .src_parts = weighs_input);
-    OP(.kind = OP_GATE, .src = GATED, .src2 = UP, .dst = GATED, .matrix = -1, .fn = ACT_FN_SILU, .width = N_USED * PAD_FF,
-       .n_part = 1, .stride = N_USED * PAD_FF);
+    OP(.kind = OP_EXPERTS, .src = in, .src2 = CHOICES, .dst = UP, .matrix = 3, .width = N_USED * PAD_FF,
+       .n_part = N_USED, .stride = PAD_FF, .src_parts = weighs_input);
+    OP(.kind = OP_GATE, .src = GATED, .src2 = UP, .dst = GATED, .matrix = -1, .fn = ACT_FN_SILU,
+       .width = N_USED * PAD_FF, .n_part = 1, .stride = N_USED * PAD_FF);
     OP(.kind = OP_EXPERTS, .src = GATED, .src2 = CHOICES, .dst = DOWN, .matrix = 4, .vec = &m->down_bias[0][0],
        .width = N_USED * PAD_EMBD, .n_part = N_USED, .stride = PAD_EMBD, .src_parts = true);
     OP(.kind = OP_EXPERTS_SUM, .src = DOWN, .src2 = CHOICES, .dst = OUT, .matrix = -1, .width = EMBD, .n_part = 1,
        .is_weighted = !weighs_input);
-    OP(.kind = OP_GATHER, .src = OUT, .src2 = -1, .dst = LAST, .matrix = -1, .width = EMBD, .n_part = 1, .wanted_rows = true);
+    OP(.kind = OP_GATHER, .src = OUT, .src2 = -1, .dst = LAST, .matrix = -1, .width = EMBD, .n_part = 1,
+       .wanted_rows = true);
 #undef OP
     return n;
 }
@@ -204,25 +219,42 @@ static void plain_loops(const struct mixture *m, int32_t token, bool weighs_inpu
             const double g = dot(m->gate_up[e][i], read, EMBD) + (double)m->gate_bias[e][i];
             hidden[i] = g / (1 + exp(-g)) * dot(m->gate_up[e][FF + i], read, EMBD);
         }
-        for (int i = 0; i < EMBD; i++) out[i] += after * (dot(m->down[e][i], hidden, FF) + (double)m->down_bias[e][i]);
+        for (int i = 0; i < EMBD; i++)
+            out[i] += after * (dot(m->down[e][i], hidden, FF) + (double)m->down_bias[e][i]);
     }
 }
 
-static struct matrix matrix_of(const char *name, const void *data, size_t k, size_t n_out, size_t n_slices, size_t slice_rows) {
-    return (struct matrix){.name = name, .type = TENSOR_F32, .k = k, .n_out = n_out, .row_bytes = k * 4, .data = data,
-                           .n_slices = n_slices, .slice_bytes = slice_rows * k * 4};
+static struct matrix matrix_of(const char *name, const void *data, size_t k, size_t n_out, size_t n_slices,
+                               size_t slice_rows) {
+    return (struct matrix){.name = name,
+                           .type = TENSOR_F32,
+                           .k = k,
+                           .n_out = n_out,
+                           .row_bytes = k * 4,
+                           .data = data,
+                           .n_slices = n_slices,
+                           .slice_bytes = slice_rows * k * 4};
 }
 
 static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, size_t n_rows, bool keeps_rows) {
     struct mixture *m = new_mixture();
     struct op ops[16];
-    const struct matrix matrices[] = {
-        matrix_of("embd", m->embd, EMBD, VOCAB, 1, VOCAB), matrix_of("router", m->router, EMBD, N_EXPERT, 1, N_EXPERT),
-        matrix_of("gate", m->gate_up, EMBD, FF, N_EXPERT, 2 * FF), matrix_of("up", m->gate_up[0][FF], EMBD, FF, N_EXPERT, 2 * FF),
-        matrix_of("down", m->down, FF, EMBD, N_EXPERT, EMBD)};
-    struct program p = {.ops = ops, .matrices = matrices, .n_matrices = 5, .n_buffers = N_BUFFERS, .hidden = LAST, .logits = LAST,
-                        .width = {EMBD, N_EXPERT, 2 * N_USED, N_USED * PAD_EMBD, N_USED * PAD_FF, N_USED * PAD_FF, N_USED * PAD_EMBD, EMBD, EMBD},
-                        .wanted_rows = {[LAST] = true}, .n_groups = 1, .routing = routing};
+    const struct matrix matrices[] = {matrix_of("embd", m->embd, EMBD, VOCAB, 1, VOCAB),
+                                      matrix_of("router", m->router, EMBD, N_EXPERT, 1, N_EXPERT),
+                                      matrix_of("gate", m->gate_up, EMBD, FF, N_EXPERT, 2 * FF),
+                                      matrix_of("up", m->gate_up[0][FF], EMBD, FF, N_EXPERT, 2 * FF),
+                                      matrix_of("down", m->down, FF, EMBD, N_EXPERT, EMBD)};
+    struct program p = {.ops = ops,
+                        .matrices = matrices,
+                        .n_matrices = 5,
+                        .n_buffers = N_BUFFERS,
+                        .hidden = LAST,
+                        .logits = LAST,
+                        .width = {EMBD, N_EXPERT, 2 * N_USED, N_USED * PAD_EMBD, N_USED * PAD_FF, N_USED * PAD_FF,
+                                  N_USED * PAD_EMBD, EMBD, EMBD},
+                        .wanted_rows = {[LAST] = true},
+                        .n_groups = 1,
+                        .routing = routing};
     const struct backend_sizes sizes = {.n_batch = 64, .n_wanted = 64, .n_pages = {1}};
     struct batch_row rows[64] = {0};
     int32_t wanted[64];
@@ -241,7 +273,8 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
             double worst = 0, want[EMBD];
             for (size_t r = 0; r < n_rows; r++) {
                 plain_loops(m, rows[r].token, weighs_input, want);
-                for (int i = 0; i < EMBD; i++) worst = fmax(worst, fabs((double)backend_result(b, LAST, r)[i] - want[i]));
+                for (int i = 0; i < EMBD; i++)
+                    worst = fmax(worst, fabs((double)backend_result(b, LAST, r)[i] - want[i]));
             }
             check_note("%s, %d threads, %zu rows%s: differs by %g", cpu_set_name(set), n_threads, n_rows,
                        keeps_rows ? ", rows kept" : "", worst);

@@ -101,8 +101,10 @@ TEST(an_importance_matrix_has_sums_for_each_expert) {
     static const struct {
         const char *name;
         size_t k, n;
-    } rows[] = {{"blk.3.ffn_gate_exps.weight", EMBD, N_EXPERTS}, {"blk.3.ffn_up_exps.weight", EMBD, N_EXPERTS},
-                {"blk.3.ffn_down_exps.weight", FF, N_EXPERTS},   {"blk.3.attn_q.weight", EMBD, 1},
+    } rows[] = {{"blk.3.ffn_gate_exps.weight", EMBD, N_EXPERTS},
+                {"blk.3.ffn_up_exps.weight", EMBD, N_EXPERTS},
+                {"blk.3.ffn_down_exps.weight", FF, N_EXPERTS},
+                {"blk.3.attn_q.weight", EMBD, 1},
                 {"blk.3.ffn_gate_inp.weight", EMBD, 1}};
     struct machine m;
     if (!machine_open(&m, 2, false) || !measure(&m)) return;

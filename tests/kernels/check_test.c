@@ -40,6 +40,7 @@ static size_t every(void) { return every_or(1); }
 static size_t every_attention(void) { return every_or(1); }
 #endif
 
+#include "tests/kernels/check_recur.h"
 #include "tests/kernels/check_rows.h"
 
 // Matrix products --------------------------------------------------------------------------------------------------------
@@ -454,7 +455,7 @@ static void check_attend_variants(const struct kernel_set *set) {
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
         snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
-        for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += EVERY) {
+        for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += every_attention()) {
             const enum data kind = (enum data)(i % DATA_N);
             const struct widths w = widths[i / 6 / COUNT(n_qs)];
             const size_t n_q = n_qs[i / 6 % COUNT(n_qs)];
@@ -524,12 +525,14 @@ TEST(attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend); }
 TEST(attention_with_other_values_and_bent_scores_has_the_bits_of_ref) { for_each_set(check_attend_variants); }
 TEST(merged_attention_of_every_set_has_the_bits_of_ref) { for_each_set(check_attend_ends); }
 
+TEST(recurrences_of_every_set_have_the_bits_of_ref) { for_each_set(check_recur); }
+
 TEST(integer_probes_count_what_they_multiply) { for_each_set(check_probe); }
 
 TEST(every_slot_of_the_table_is_filled_and_compared) {
     static void (*const checks[])(const struct kernel_set *) = {check_matmul,      check_prepare_act, check_kv,
                                                                 check_rows,        check_rope,        check_attend,
-                                                                check_attend_ends, check_probe};
+                                                                check_attend_ends, check_recur,       check_probe};
     for (enum cpu_set s = 0; s < CPU_N_SETS; s++) {
         if (!cpu_set_available(s)) continue;
         const struct kernel_set *const set = kernel_set_get(s);

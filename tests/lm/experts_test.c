@@ -64,8 +64,10 @@ TEST(a_file_without_a_tensor_of_its_experts_is_refused_by_name) {
     static const struct {
         const char *arch, *omit, *part;
     } rows[] = {
-        {"llama", "blk.2.ffn_gate_inp.weight", "blk.2.ffn_gate_inp.weight is missing: architecture 'llama' needs it with shape [96, 6]"},
-        {"llama", "blk.0.ffn_up_exps.weight", "blk.0.ffn_up_exps.weight is missing: architecture 'llama' needs it with shape [96, 96, 6]"},
+        {"llama", "blk.2.ffn_gate_inp.weight",
+         "blk.2.ffn_gate_inp.weight is missing: architecture 'llama' needs it with shape [96, 6]"},
+        {"llama", "blk.0.ffn_up_exps.weight",
+         "blk.0.ffn_up_exps.weight is missing: architecture 'llama' needs it with shape [96, 96, 6]"},
         {"qwen2moe", "blk.3.ffn_down_shexp.weight", "blk.3.ffn_down_shexp.weight is missing"},
         {"qwen2moe", "blk.1.ffn_gate_inp_shexp.weight", "blk.1.ffn_gate_inp_shexp.weight is missing"},
         {"gpt-oss", "blk.1.ffn_down_exps.bias", "blk.1.ffn_down_exps.bias is missing"},

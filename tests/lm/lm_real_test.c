@@ -225,7 +225,7 @@ TEST(rows_that_want_nothing_have_no_results) {
         CHECK_OK(lm_step(r.lm, rows, 5, NULL, &err), &err);
         for (size_t i = 0; i < 5; i++) {
             check_note("row %zu", i);
-            CHECK((lm_logits(r.lm, i) != NULL) == (rows[i].want != 0));
+            CHECK((lm_logits(r.lm, i) != NULL) == ((rows[i].want & LM_WANT_LOGITS) != 0));
             CHECK((lm_hidden(r.lm, i) != NULL) == (rows[i].want != 0));
         }
         check_note("a row past the step's");
@@ -275,6 +275,7 @@ TEST(numbers_that_make_no_lm_are_refused) {
         {"fewer than no results", "n_want -1", {200, 8, -1, 4, 6, 8, 1}},
         {"no context", "n_ctx: 0", {0, 8, 4, 4, 6, 8, 1}},
         {"a context that cannot be counted in pages", "n_ctx: 2147483647", {INT32_MAX, 8, 4, 4, 6, 8, 1}},
+        {"more logits than results", "n_logits 5 is outside 0..4", {200, 8, 4, 4, 6, 8, 1, .n_logits = 5}},
         {"no sequences", "max_seqs: 0", {200, 8, 4, 0, 6, 8, 1}},
         {"no pages", "n_pages: 0", {200, 8, 4, 4, 6, 0, 1}},
     };

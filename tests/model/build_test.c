@@ -125,10 +125,10 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
          {.keys = keys_projector},
          RN_E_UNSUPPORTED,
          "tiny.gguf: general.type is 'mmproj', not a model that generates text (architecture 'llama')"},
-        {"experts",
+        {"experts without a router",
          {.keys = keys_experts},
-         RN_E_UNSUPPORTED,
-         "tiny.gguf: key llama.expert_count: 8: mixtures of experts are not supported"},
+         RN_E_FORMAT,
+         "tiny.gguf: tensor blk.0.ffn_gate_inp.weight is missing: architecture 'llama' needs it with shape [64, 8]"},
     };
     const struct tiny_model m = tiny();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

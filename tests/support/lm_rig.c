@@ -17,6 +17,7 @@ struct rig_options rig_defaults(void) {
                                        .max_seqs = 8,
                                        .max_scratch = 80,
                                        .n_pages = 64,
+                                       .n_states = 8 + 8 + 80,
                                        .identity = 1}};
 }
 

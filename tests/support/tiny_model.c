@@ -111,8 +111,8 @@ static size_t row_bytes_of(enum tensor_type type, uint64_t n_in) {
 }
 
 // Rows [first, first + n) of the tensor drawn by stream number `stream`.
-static void draw_rows(const struct tiny_model *m, uint32_t stream, enum tensor_type type, uint64_t n_in, uint64_t first,
-                      uint64_t n, struct spread s, uint8_t *out) {
+static void draw_rows(const struct tiny_model *m, uint32_t stream, enum tensor_type type, uint64_t n_in,
+                      uint64_t first, uint64_t n, struct spread s, uint8_t *out) {
     const struct tensor_type_info *info = tensor_type_info(type);
     const size_t row_bytes = row_bytes_of(type, n_in);
     float *row = malloc(n_in * sizeof *row);
@@ -175,8 +175,7 @@ static void put_experts_matrix(struct drawer *d, int layer, const char *what, in
     char name[64];
     put_slices(d, layer_name(name, layer, what, "weight"), d->m->type, (uint64_t)n_in, rows, n,
                (struct spread){0, sqrtf(3.0f / (float)n_in)});
-    if (d->m->experts.biases)
-        put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, rows, n, 0, 0.25f);
+    if (d->m->experts.biases) put_random(d, layer_name(name, layer, what, "bias"), TENSOR_F32, rows, n, 0, 0.25f);
 }
 
 // What gate and up would be, in one tensor: of each expert first the gate's rows.
@@ -193,8 +192,8 @@ static void put_fused_experts(struct drawer *d, int layer) {
         for (uint32_t part = 0; part < 2; part++)
             draw_rows(m, d->n_drawn + part, m->type, n_in, e * n_ff, n_ff, s, data + (2 * e + part) * half);
     d->n_drawn += 2;
-    gb_tensor(d->b, layer_name(name, layer, "ffn_gate_up_exps", "weight"), tensor_type_info(m->type)->gguf_id, 3, dims,
-              data, 2 * half * n);
+    gb_tensor(d->b, layer_name(name, layer, "ffn_gate_up_exps", "weight"), tensor_type_info(m->type)->gguf_id, 3,
+              dims, data, 2 * half * n);
     free(data);
 }
 
@@ -228,7 +227,8 @@ static void put_layer(struct drawer *d, int layer) {
     put_matrix(d, layer, "attn_k", m->n_embd, n_kv);
     put_matrix(d, layer, "attn_v", m->n_embd, n_kv);
     put_matrix(d, layer, "attn_output", m->n_embd, m->n_embd);
-    if (m->sinks) put_random(d, layer_name(name, layer, "attn_sinks", "weight"), TENSOR_F32, (uint64_t)m->n_head, 1, 0, 2);
+    if (m->sinks)
+        put_random(d, layer_name(name, layer, "attn_sinks", "weight"), TENSOR_F32, (uint64_t)m->n_head, 1, 0, 2);
     put_random(d, layer_name(name, layer, m->ffn_norm ? m->ffn_norm : "ffn_norm", "weight"), TENSOR_F32,
                (uint64_t)m->n_embd, 1, 1, 0.5f);
     if (m->experts.n && layer >= m->experts.n_dense)

@@ -32,7 +32,7 @@ struct tiny_model {
     const char *ffn_norm; // NULL: "ffn_norm"
     bool sinks;           // of attention
     int n_swa;            // 0: no windows
-    bool own_head;   // output.weight; else the embedding serves
+    bool own_head;        // output.weight; else the embedding serves
     bool
         any_bytes; // matrices of a block type are made of any bytes, as those of types that are not written always are
     uint64_t seed;

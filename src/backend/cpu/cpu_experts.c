@@ -5,8 +5,9 @@
 #include "base/checked.h"
 #include <string.h>
 
-#define GATHER_BYTES ((size_t)1 << 20) // of rows that are brought side by side for an expert: they stay in the second-level cache
-#define GATHER_ROWS  512               // and as many as a way for many rows is measured with
+#define GATHER_BYTES                                                                                                 \
+    ((size_t)1 << 20)   // of rows that are brought side by side for an expert: they stay in the second-level cache
+#define GATHER_ROWS 512 // and as many as a way for many rows is measured with
 
 // Pairs ----------------------------------------------------------------------------------------------------------------------
 
@@ -228,7 +229,8 @@ static void run_piece(const struct experts_work *w, size_t begin, size_t end) {
             cpu_profile_part(w->x, i);
         }
         if (w->n_products < run_way(w->x)->n_together)
-            run_columns(w, first, n, cpu_panel_output(matrix_of(w->x), begin), cpu_panel_output(matrix_of(w->x), end));
+            run_columns(w, first, n, cpu_panel_output(matrix_of(w->x), begin),
+                        cpu_panel_output(matrix_of(w->x), end));
     }
 }
 

@@ -43,6 +43,7 @@ static size_t act_stride_of(const struct act_table *t, int32_t i) {
 }
 
 static size_t buffer_rows(const struct program *p, const struct backend_sizes *s, int32_t buffer) {
+    if (p->logits_rows[buffer] && s->n_logits) return s->n_logits;
     return p->wanted_rows[buffer] ? s->n_wanted : s->n_batch;
 }
 
@@ -59,6 +60,7 @@ static size_t op_scratch(const struct cpu_backend *b, const struct program *p, c
 
 size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, size_t n_batch) {
     size_t most = attend_scratch_bytes(b, p);
+    if (recur_scratch_bytes(p) > most) most = recur_scratch_bytes(p);
     for (size_t i = 0; i < p->n_ops; i++) {
         const size_t bytes = op_scratch(b, p, &p->ops[i], n_batch);
         if (bytes > most) most = bytes;
@@ -73,8 +75,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     find_acts(b->k, p, &t);
     for (int32_t i = 0; i < p->n_buffers; i++)
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
-    for (int32_t i = 0; i < t.n; i++)
-        bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
+    for (int32_t i = 0; i < t.n; i++) bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
     const int n_threads = pool_n_threads(b->threads);
     bytes += (uint64_t)n_threads * cpu_own_copies(p, s, n_threads, &t).bytes;
     return bytes + cpu_scratch_bytes(b, p, s->n_batch) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);

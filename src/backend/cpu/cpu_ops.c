@@ -55,7 +55,7 @@ static void op_prepare(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++)
         for (size_t i = 0; i < n; i++)
             x->b->k->prepare_act[x->o->format](run_src(x, r) + i * (size_t)o->stride + o->at, k,
-                                                run_act(x, r) + i * act_part);
+                                               run_act(x, r) + i * act_part);
 }
 
 static void op_rope(const struct op_run *x, size_t begin, size_t end) {
@@ -63,9 +63,8 @@ static void op_rope(const struct op_run *x, size_t begin, size_t end) {
     const struct rope_table *t = &x->b->p->ropes[o->rope];
     const size_t n_rot = (size_t)t->n_rot;
     for (size_t r = begin; r < end; r++)
-        (t->halves ? x->b->k->rope_halves : x->b->k->rope)(run_dst(x, r) + o->at, (size_t)o->n_part,
-                                                           (size_t)o->stride, n_rot,
-                                                           x->b->cos_sin[o->rope] + r * n_rot);
+        (t->halves ? x->b->k->rope_halves : x->b->k->rope)(
+            run_dst(x, r) + o->at, (size_t)o->n_part, (size_t)o->stride, n_rot, x->b->cos_sin[o->rope] + r * n_rot);
 }
 
 void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end) {
@@ -109,6 +108,10 @@ static void op_add(const struct op_run *x, size_t begin, size_t end) {
             x->b->k->add_scaled(run_dst(x, r), run_src(x, r), o->factor, (size_t)o->width);
 }
 
+static void op_mul(const struct op_run *x, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++) x->b->k->mul(run_dst(x, r), run_src(x, r), (size_t)x->o->op.width);
+}
+
 static void op_scale(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++) x->b->k->scale(run_dst(x, r), o->factor, (size_t)o->width);
@@ -138,8 +141,8 @@ static void op_copy(const struct op_run *x, size_t begin, size_t end) {
     const size_t n = (size_t)(o->width / o->n_part);
     for (size_t r = begin; r < end; r++)
         for (size_t h = 0; h < (size_t)o->n_part; h++)
-            memcpy(run_dst(x, r) + h * (size_t)o->dst_stride + o->dst_at, run_src(x, r) + h * (size_t)o->stride + o->at,
-                   n * sizeof(float));
+            memcpy(run_dst(x, r) + h * (size_t)o->dst_stride + o->dst_at,
+                   run_src(x, r) + h * (size_t)o->stride + o->at, n * sizeof(float));
 }
 
 static void op_gather(const struct op_run *x, size_t begin, size_t end) {
@@ -148,12 +151,23 @@ static void op_gather(const struct op_run *x, size_t begin, size_t end) {
 }
 
 static const op_fn by_rows[OP_N_KINDS + 1] = {
-    [OP_EMBED] = op_embed,           [OP_EMBED_POS] = op_embed_pos, [OP_RMS_NORM] = op_rms_norm,
-    [OP_LAYER_NORM] = op_layer_norm, [OP_ROPE] = op_rope,           [OP_STORE_KV] = op_store_kv,
-    [OP_ADD] = op_add,               [OP_SCALE] = op_scale,         [OP_SOFTCAP] = op_softcap,
-    [OP_TEMPERATURE] = op_temperature, [OP_COPY] = op_copy,         [OP_GATHER] = op_gather,
-    [OP_ROUTE] = cpu_op_route,       [OP_SPREAD] = cpu_op_spread,   [OP_EXPERTS_SUM] = cpu_op_experts_sum,
+    [OP_EMBED] = op_embed,
+    [OP_EMBED_POS] = op_embed_pos,
+    [OP_RMS_NORM] = op_rms_norm,
+    [OP_LAYER_NORM] = op_layer_norm,
+    [OP_ROPE] = op_rope,
+    [OP_STORE_KV] = op_store_kv,
+    [OP_ADD] = op_add,
+    [OP_SCALE] = op_scale,
+    [OP_SOFTCAP] = op_softcap,
+    [OP_TEMPERATURE] = op_temperature,
+    [OP_COPY] = op_copy,
+    [OP_GATHER] = op_gather,
+    [OP_ROUTE] = cpu_op_route,
+    [OP_SPREAD] = cpu_op_spread,
+    [OP_EXPERTS_SUM] = cpu_op_experts_sum,
     [OP_SCALE_BY] = op_scale_by,
+    [OP_MUL] = op_mul,
     [OP_N_KINDS] = op_prepare,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {
@@ -184,7 +198,8 @@ static void fill_copy(const struct op_run *x) {
 }
 
 size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o) {
-    return o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
+    const struct batch *rows = b->batch;
+    return o->op.logits_rows ? rows->n_logits : o->op.wanted_rows ? rows->n_wanted : rows->n_rows;
 }
 
 void cpu_op_collect(const struct op_run *x) {
@@ -195,8 +210,8 @@ void cpu_op_collect(const struct op_run *x) {
     else
         for (size_t r = 0; r < x->n_rows; r++)
             for (size_t i = 0; i < b->p->matrices[matrix].n_slices; i++)
-                b->collect(b->collect_user, matrix, (int32_t)i, run_src(x, r) + i * (size_t)x->o->op.stride + x->o->op.at,
-                           b->p->matrices[matrix].k);
+                b->collect(b->collect_user, matrix, (int32_t)i,
+                           run_src(x, r) + i * (size_t)x->o->op.stride + x->o->op.at, b->p->matrices[matrix].k);
 }
 
 void cpu_op_run(const struct op_run *x) {
@@ -205,8 +220,10 @@ void cpu_op_run(const struct op_run *x) {
         linear_run(x);
     } else if (x->o->op.kind == OP_EXPERTS) {
         experts_run(x);
-    } else if (w->split == SPLIT_CLAIM) {
+    } else if (x->o->op.kind == OP_ATTEND || (w->split == SPLIT_CLAIM && x->o->op.kind == OP_STORE_KV)) {
         attend_run(x);
+    } else if (w->split == SPLIT_CLAIM) {
+        recur_run(x);
     } else if (w->split == SPLIT_EACH) {
         if (w->fills_dst) fill_copy(x);
         run_rows(x, 0, x->n_rows);

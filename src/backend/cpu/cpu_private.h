@@ -164,6 +164,7 @@ enum cpu_way cpu_way_of_step(const struct cpu_backend *b);
 // cpu_ops.c
 size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o); // of the running step
 
+size_t recur_scratch_bytes(const struct program *p); // cpu_recur.c: of one thread
 // cpu_attend.c, cpu_attend_plan.c
 size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p); // of one thread
 uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads);

@@ -21,7 +21,8 @@ size_t cpu_slice_panels(const struct cpu_matrix *cm);
 // The outputs before a panel of the slice: panels [begin, end) make outputs [cpu_panel_output(begin), cpu_panel_output(end)).
 size_t cpu_panel_output(const struct cpu_matrix *cm, size_t panel);
 // Panels [begin, end) of the slice. scratch: cpu_product_scratch() bytes of this thread's own.
-void cpu_product_run(const struct cpu_backend *b, const struct product *p, size_t begin, size_t end, uint8_t *scratch);
+void cpu_product_run(const struct cpu_backend *b, const struct product *p, size_t begin, size_t end,
+                     uint8_t *scratch);
 size_t cpu_product_scratch(const struct cpu_backend *b, const struct matrix *m);
 
 #endif

@@ -158,7 +158,8 @@ static uint64_t pair_bytes(const struct cpu_backend *b, const struct cpu_op *o) 
     return (uint64_t)b->p->groups[group].n_head_kv * (b->groups[group].key_bytes + b->groups[group].value_bytes);
 }
 
-static void count_product(const struct cpu_matrix *cm, struct backend_op_use *use, uint64_t n_slices, uint64_t n_rows) {
+static void count_product(const struct cpu_matrix *cm, struct backend_op_use *use, uint64_t n_slices,
+                          uint64_t n_rows) {
     const struct matrix *m = cm->m;
     const uint64_t slice = cm->panels ? ceil_div(m->n_out, PANEL_ROWS) * cm->panel_bytes : m->n_out * m->row_bytes;
     use->bytes += n_slices * slice;
@@ -173,8 +174,8 @@ void cpu_profile_count(const struct op_run *x, size_t n_slices, size_t n_rows) {
 // What an op of a step touched, from the shapes alone. attended: of each kind.
 static void count_work(const struct cpu_backend *b, const struct cpu_op *o, struct backend_op_use *use,
                        const struct attended *attended) {
-    const uint64_t n_rows = o->op.wanted_rows ? b->batch->n_wanted : b->batch->n_rows;
-    if (o->prepare) return;
+    const uint64_t n_rows = cpu_op_rows(b, o);
+    if (o->prepare || n_rows == 0) return;
     if (o->op.kind == OP_LINEAR) {
         const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
         count_product(cm, use, cm->m->n_slices, n_rows * cm->m->n_slices);
@@ -199,6 +200,5 @@ void cpu_profile_step_end(struct cpu_backend *b) {
     p->totals.n_steps++;
     p->totals.n_rows += b->batch->n_rows;
     for (int32_t k = 0; k < b->p->n_kinds; k++) attended[k] = count_attention(b, &b->attend[k]);
-    for (size_t i = 0; i < b->n_ops; i++)
-        if (!b->ops[i].op.wanted_rows || b->batch->n_wanted) count_work(b, &b->ops[i], &p->ops[i], attended);
+    for (size_t i = 0; i < b->n_ops; i++) count_work(b, &b->ops[i], &p->ops[i], attended);
 }

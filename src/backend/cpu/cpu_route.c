@@ -79,5 +79,6 @@ void cpu_op_route(const struct op_run *x, size_t begin, size_t end) {
             out[n_used + i] = (float)chosen[i];
         }
         weigh(k, t, out);
+        for (size_t i = 0; x->o->op.vec2 && i < n_used; i++) out[i] *= x->o->op.vec2[chosen[i]];
     }
 }

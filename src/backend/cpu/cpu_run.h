@@ -47,4 +47,7 @@ void linear_run(const struct op_run *x);
 // cpu_attend.c: OP_ATTEND, or OP_STORE_KV and OP_ATTEND together.
 void attend_run(const struct op_run *x);
 
+// cpu_recur.c: OP_CONV, OP_SSM, OP_DELTA
+void recur_run(const struct op_run *x);
+
 #endif

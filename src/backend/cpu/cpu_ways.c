@@ -22,12 +22,16 @@ static const struct {
     bool in_place;   // dst is read too
     bool meets_rows; // parts of a row lie among those of others
 } kinds[OP_N_KINDS + 1] = {
-    [OP_LINEAR] = {.claimed = true},      [OP_ATTEND] = {.claimed = true},   [OP_GATE] = {.by_columns = true},
-    [OP_ACTIVATE] = {.by_columns = true}, [OP_ROPE] = {.in_place = true},    [OP_ADD] = {.in_place = true},
-    [OP_SCALE] = {.in_place = true},      [OP_SOFTCAP] = {.in_place = true}, [OP_TEMPERATURE] = {.in_place = true},
-    [OP_COPY] = {.in_place = true}, // of its row a part
-    [OP_EXPERTS] = {.claimed = true},  [OP_GATE_OAI] = {.by_columns = true}, [OP_SCALE_BY] = {.in_place = true},
-    [OP_SPREAD] = {.meets_rows = true}, [OP_EXPERTS_SUM] = {.meets_rows = true},
+    [OP_LINEAR] = {.claimed = true},         [OP_ATTEND] = {.claimed = true},
+    [OP_GATE] = {.by_columns = true},        [OP_ACTIVATE] = {.by_columns = true},
+    [OP_ROPE] = {.in_place = true},          [OP_ADD] = {.in_place = true},
+    [OP_SCALE] = {.in_place = true},         [OP_SOFTCAP] = {.in_place = true},
+    [OP_TEMPERATURE] = {.in_place = true},   [OP_COPY] = {.in_place = true}, // of its row a part
+    [OP_EXPERTS] = {.claimed = true},        [OP_GATE_OAI] = {.by_columns = true},
+    [OP_SCALE_BY] = {.in_place = true},      [OP_SPREAD] = {.meets_rows = true},
+    [OP_EXPERTS_SUM] = {.meets_rows = true}, [OP_MUL] = {.in_place = true},
+    [OP_CONV] = {.claimed = true},           [OP_SSM] = {.claimed = true},
+    [OP_DELTA] = {.claimed = true},
 };
 
 // Copies ------------------------------------------------------------------------------------------------------------------
@@ -49,7 +53,8 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
         if (written[i]) c.row_at[i] = row_bytes, row_bytes += round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < acts->n; i++)
         if (!p->wanted_rows[acts->row[i].src])
-            c.act_at[i] = row_bytes, row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
+            c.act_at[i] = row_bytes,
+            row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
     if (row_bytes == 0) return c;
     c.n_rows = MOST_OWN_BYTES / row_bytes;
     if (c.n_rows > s->n_batch) c.n_rows = s->n_batch;
@@ -58,6 +63,11 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
     for (int32_t i = 0; i < acts->n; i++) c.act_at[i] *= c.n_rows;
     c.bytes = round_up(c.n_rows * row_bytes, 4096); // no page for two threads
     return c;
+}
+
+// What dst held before still counts after the op: it is changed in place, or but a part of its row is written.
+static bool keeps_some(const struct cpu_backend *b, const struct op *o) {
+    return kinds[o->kind].in_place || (o->dst >= 0 && (size_t)o->width < b->p->width[o->dst]);
 }
 
 // Which operands are copies: what was written last, by each thread or for all.
@@ -71,7 +81,7 @@ static void plan_copies(struct cpu_backend *b, enum cpu_way way) {
         if (o->op.src >= 0 && rows[o->op.src]) w->own |= OWN_SRC;
         if (o->op.src2 >= 0 && rows[o->op.src2]) w->own |= OWN_SRC2;
         if (o->op.dst >= 0) {
-            w->fills_dst = each && kinds[o->op.kind].in_place && !rows[o->op.dst];
+            w->fills_dst = each && keeps_some(b, &o->op) && !rows[o->op.dst];
             rows[o->op.dst] = each;
             if (each) w->own |= OWN_DST;
         }
@@ -104,7 +114,9 @@ static void join_columns(struct cpu_backend *b, enum cpu_way way, size_t last) {
         const struct op *o = &b->ops[first - 1].op;
         const bool makes_source = o->dst == to->src || o->dst == to->src2;
         const bool fits = o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && !o->src_parts && way != WAY_ROWS);
-        if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->src == to->dst) break;
+        if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->logits_rows != to->logits_rows ||
+            o->src == to->dst)
+            break;
         if (first < last && o->kind != b->ops[first].op.kind) break;
         if (first < last && o->kind == OP_EXPERTS && !same_input(&b->ops[first - 1], &b->ops[first])) break;
         first--;
@@ -117,7 +129,8 @@ static size_t join_linears(struct cpu_backend *b, enum cpu_way way, size_t first
     size_t n = 1;
     for (; first + n < b->n_ops && n < CPU_MOST_TOGETHER && is_linear(b, way, first + n); n++) {
         const struct op *o = &b->ops[first + n].op;
-        bool apart = o->wanted_rows == b->ops[first].op.wanted_rows;
+        const struct op *other = &b->ops[first].op;
+        bool apart = o->wanted_rows == other->wanted_rows && o->logits_rows == other->logits_rows;
         for (size_t i = first; i < first + n; i++) {
             const struct op *before = &b->ops[i].op;
             apart = apart && o->dst != before->dst && o->dst != before->src && o->src != before->dst;
@@ -165,7 +178,7 @@ static bool meet(const struct touched *a, const struct touched *b) {
     return (a->rows & b->rows) || (a->acts & b->acts) || (a->rotations && b->rotations) || (a->pages && b->pages);
 }
 
-static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way) {
+static void add_touch(const struct cpu_backend *b, struct touch *t, const struct cpu_op *o, enum cpu_way way) {
     const struct op_way *w = &o->ways[way];
     const enum op_kind k = o->op.kind;
     const uint64_t act = bit(o->act, w->own & OWN_ACT), src = bit(o->op.src, w->own & OWN_SRC);
@@ -174,7 +187,7 @@ static void add_touch(struct touch *t, const struct cpu_op *o, enum cpu_way way)
                                       .acts = reads_act ? act : 0,
                                       .rotations = k == OP_ROPE,
                                       .pages = k == OP_ATTEND});
-    if (kinds[k].in_place) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
+    if (keeps_some(b, &o->op)) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
     mark(&t->writes, &(struct touched){.rows = bit(o->op.dst, w->own & OWN_DST),
                                        .acts = o->prepare ? act : 0,
                                        .pages = k == OP_STORE_KV});
@@ -190,7 +203,7 @@ static void plan_barriers(struct cpu_backend *b, enum cpu_way way) {
         struct op_way *w = &b->ops[i].ways[way];
         const bool by_rows = w->split == SPLIT_ROWS && !kinds[b->ops[i].op.kind].meets_rows;
         struct touch t = {0}, others = any;
-        for (size_t j = 0; j < w->n_together; j++) add_touch(&t, &b->ops[i + j], way);
+        for (size_t j = 0; j < w->n_together; j++) add_touch(b, &t, &b->ops[i + j], way);
         if (!by_rows) mark(&others.reads, &rows.reads), mark(&others.writes, &rows.writes);
         w->barrier = meet(&t.reads, &others.writes) || meet(&t.writes, &others.writes) ||
                      meet(&t.writes, &others.reads) || b->ops[i].op.wanted_rows != wanted;

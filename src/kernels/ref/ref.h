@@ -8,6 +8,7 @@
 
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
+#include "kernels/recur_steps.h"
 
 extern const struct kernel_set kernel_set_ref;
 
@@ -76,5 +77,7 @@ void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const fl
 void ref_attend_finish(const float *o, float l, size_t v_dim, float *out);
 
 uint64_t ref_int8_probe(uint64_t n_rounds, int32_t *sum);
+
+RECUR_DECLARE(ref); // recur_ref.c
 
 #endif

@@ -132,14 +132,15 @@ static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(
 
 static void attend_groups(enum form f, const struct attend_block *a) {
     for (size_t i = 0; i < a->n_q; i += GROUP) {
-        const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
-        const struct slots s = seen_by_any(&group);
+        struct attend_block room;
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        const struct slots s = seen_by_any(group);
         float p[GROUP][KV_BLOCK], corr[GROUP];
-        scores[f][group.n_q - 1](&group, s, p);
-        if (scores_are_bent(&group)) avx2_bend_scores(&group, s, p);
-        for (size_t r = 0; r < group.n_q; r++)
-            corr[r] = softmax(p[r], s, group.lo[r], group.hi[r], &group.m[r], &group.l[r]);
-        sum_group(sums[f], &group, p, corr);
+        scores[f][group->n_q - 1](group, s, p);
+        if (scores_are_bent(group)) avx2_bend_scores(group, s, p);
+        for (size_t r = 0; r < group->n_q; r++)
+            corr[r] = softmax(p[r], s, group->lo[r], group->hi[r], &group->m[r], &group->l[r]);
+        sum_group(sums[f], group, p, corr);
     }
 }
 

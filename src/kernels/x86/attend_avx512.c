@@ -124,20 +124,25 @@ static void (*const scores[][GROUP])(const struct attend_block *, float (*)[KV_B
     GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8), GROUPS(score, cached)};
 static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8), GROUPS(sum, cached)};
 
-static void attend_groups(enum form f, const struct attend_block *a) {
+static void attend_rows(enum form f, const struct attend_block *a) {
+    _Alignas(64) float p[ROWS][KV_BLOCK], corr[ROWS];
+    struct attend_block room;
+    for (size_t i = 0; i < a->n_q; i += GROUP) {
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        scores[f][group->n_q - 1](group, p + i);
+    }
+    if (scores_are_bent(a)) avx512_bend_scores(a, p);
+    softmax(a, p, corr);
+    for (size_t i = 0; i < a->n_q; i += GROUP) {
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        sum_group(sums[f], group, p + i, corr + i);
+    }
+}
+
+static void attend_all(enum form f, const struct attend_block *a) {
     for (size_t first = 0; first < a->n_q; first += ROWS) {
-        const struct attend_block rows = queries_from(a, first, smaller(a->n_q - first, ROWS));
-        _Alignas(64) float p[ROWS][KV_BLOCK], corr[ROWS];
-        for (size_t i = 0; i < rows.n_q; i += GROUP) {
-            const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
-            scores[f][group.n_q - 1](&group, p + i);
-        }
-        if (scores_are_bent(&rows)) avx512_bend_scores(&rows, p);
-        softmax(&rows, p, corr);
-        for (size_t i = 0; i < rows.n_q; i += GROUP) {
-            const struct attend_block group = queries_from(&rows, i, smaller(rows.n_q - i, GROUP));
-            sum_group(sums[f], &group, p + i, corr + i);
-        }
+        struct attend_block room;
+        attend_rows(f, some_queries(a, first, smaller(a->n_q - first, ROWS), &room));
     }
 }
 
@@ -154,16 +159,14 @@ static void attend_in_floats(const struct attend_block *a, void (*get_keys)(cons
     get_values(a->values, a->v_dim, n_slots, values);
     floats.keys = keys;
     floats.values = values;
-    attend_groups(FORM_CACHED, &floats);
+    attend_all(FORM_CACHED, &floats);
 }
 
-void avx512_kv_f32_attend(const struct attend_block *a) {
-    attend_groups(a->n_q < MANY_F32 ? FORM_F32 : FORM_CACHED, a);
-}
+void avx512_kv_f32_attend(const struct attend_block *a) { attend_all(a->n_q < MANY_F32 ? FORM_F32 : FORM_CACHED, a); }
 
 void avx512_kv_f16_attend(const struct attend_block *a) {
     if (a->n_q < MANY_F16)
-        attend_groups(FORM_F16, a);
+        attend_all(FORM_F16, a);
     else
         attend_in_floats(a, avx2_kv_f16_get_keys, avx2_kv_f16_get_values);
 }
@@ -177,5 +180,5 @@ void avx512_kv_q8_attend(const struct attend_block *a) {
     const uint16_t *const scales = kv_q8_scales_of(a->values, a->v_dim);
     for (size_t i = 0; i < KV_BLOCK * kv_q8_n_scale(a->v_dim); i += 16)
         _mm512_storeu_ps((float *)a->scratch + i, load_16_f16(scales + i));
-    attend_groups(FORM_Q8, a);
+    attend_all(FORM_Q8, a);
 }

@@ -166,10 +166,11 @@ void amx_kv_bf16_attend(const struct attend_block *a) {
         return;
     }
     for (size_t first = 0, last_n = 0; first < a->n_q; first += ROWS) {
-        const struct attend_block rows = queries_from(a, first, smaller(a->n_q - first, ROWS));
-        if (rows.n_q != last_n) tiles_begin(rows.n_q, a->head_dim % 32);
-        last_n = rows.n_q;
-        attend_rows(&rows);
+        struct attend_block room;
+        const struct attend_block *const rows = some_queries(a, first, smaller(a->n_q - first, ROWS), &room);
+        if (rows->n_q != last_n) tiles_begin(rows->n_q, a->head_dim % 32);
+        last_n = rows->n_q;
+        attend_rows(rows);
     }
     tiles_end();
 }

@@ -136,8 +136,9 @@ DEFINE_GROUP(4)
 void avx512_bf16_sum_half(const struct attend_block *a, size_t half, const float (*p)[KV_BLOCK]) {
     static const half_fn sums[GROUP] = {sum_1, sum_2, sum_3, sum_4};
     for (size_t i = 0; i < a->n_q; i += GROUP) {
-        const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
-        sums[group.n_q - 1](&group, half, p + i);
+        struct attend_block room;
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        sums[group->n_q - 1](group, half, p + i);
     }
 }
 
@@ -147,8 +148,9 @@ static void attend_rows(const struct attend_block *a) {
     float *const q = a->scratch;
     queries_to_floats(a, q);
     for (size_t i = 0; i < a->n_q; i += GROUP) {
-        const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
-        scores[group.n_q - 1](&group, q + i * chains_pad(a->head_dim), p + i);
+        struct attend_block room;
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        scores[group->n_q - 1](group, q + i * chains_pad(a->head_dim), p + i);
     }
     if (scores_are_bent(a)) avx512_bend_scores(a, p);
     softmax(a, p, corr);
@@ -161,7 +163,7 @@ static void attend_rows(const struct attend_block *a) {
 
 void avx512_kv_bf16_attend(const struct attend_block *a) {
     for (size_t first = 0; first < a->n_q; first += ROWS) {
-        const struct attend_block rows = queries_from(a, first, smaller(a->n_q - first, ROWS));
-        attend_rows(&rows);
+        struct attend_block room;
+        attend_rows(some_queries(a, first, smaller(a->n_q - first, ROWS), &room));
     }
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
+#include "kernels/recur_steps.h"
 
 // Weights in the panels of kernels/panels/panel.h; avx2_pack_TYPE gives the bytes of panel_TYPE_pack, faster.
 #define AVX2_DECLARE_MATMUL(type)                                                                                    \
@@ -67,5 +68,7 @@ void avx2_attend_merge(float *m, float *l, float *o, float m2, float l2, const f
 void avx2_attend_finish(const float *o, float l, size_t v_dim, float *out);
 
 uint64_t avx2_int8_probe(uint64_t n_rounds, int32_t *sum);
+
+RECUR_DECLARE(avx2); // recur_avx2.c
 
 #endif

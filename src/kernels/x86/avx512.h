@@ -4,6 +4,7 @@
 
 #include "kernels/act_fns.h"
 #include "kernels/kv_layout.h"
+#include "kernels/recur_steps.h"
 
 void avx512_kv_f32_attend(const struct attend_block *a);
 void avx512_kv_f16_attend(const struct attend_block *a);
@@ -44,5 +45,7 @@ void avx512_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, co
 ACT_FNS_DECLARE(avx512);
 void avx512_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void avx512_softcap(float *y, float cap, size_t n);
+
+RECUR_DECLARE(avx512); // recur_avx512.c
 
 #endif

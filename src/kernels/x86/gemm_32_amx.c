@@ -178,7 +178,8 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
         if (i > 0) store_block(i - 1, &now, s);
     }
     for (; w.u < p->n_units; now = next) {
-        for (size_t r = 8 * w.p + w.i / 2; r < 8 * w.p + w.i / 2 + 2; r++) // a share of what the next 16 rows are added to
+        for (size_t r = 8 * w.p + w.i / 2; r < 8 * w.p + w.i / 2 + 2;
+             r++) // a share of what the next 16 rows are added to
             gemm_fetch_place(&now.at, TILE_ROWS + r);
         w.i += TOGETHER;
         if (w.i >= n_blocks) w.i = 0, w.p++;

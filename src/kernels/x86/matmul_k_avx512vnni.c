@@ -292,4 +292,5 @@ DEFINE_MATMUL_K(q3_k, K_TYPE(panel_q3_k, 16, 4, true, 4, false, true, q3_k_scale
 DEFINE_MATMUL_K(q4_k, K_TYPE(panel_q4_k, 32, 4, true, 0, true, false, q4_k_scales, q4_k_round, q4_k_group))
 DEFINE_MATMUL_K(q5_k, K_TYPE(panel_q5_k, 32, 8, false, 0, true, false, q4_k_scales, q5_k_round, q5_k_group))
 DEFINE_MATMUL_K(q6_k, K_TYPE(panel_q6_k, 16, 4, false, 32, false, true, q6_k_scales, q6_k_round, q6_k_group))
-DEFINE_MATMUL_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_round, iq4_xs_group))
+DEFINE_MATMUL_K(iq4_xs,
+                K_TYPE(panel_iq4_xs, 32, 8, false, 128, false, true, iq4_xs_scales, iq4_xs_round, iq4_xs_group))

@@ -1,0 +1,115 @@
+// backend/cpu/cpu_recur.c - recurrent ops: threads claim heads or channels and take each through all rows in order, since a row's state is
+// the next one's.
+#include "backend/cpu/cpu_run.h"
+#include <math.h>
+#include <string.h>
+
+enum { CONV_CHANNELS = 256 }; // of a piece
+
+// The row's state, moved to where the row leaves it: n_rows pieces of n floats, `stride` apart, from float `at` on.
+static float *state_of(const struct cpu_backend *b, size_t r, size_t at, size_t n_rows, size_t stride, size_t n) {
+    const struct batch_state *s = &b->batch->rows[r].state;
+    float *const to = (float *)(void *)cpu_state(b, s->to) + at;
+    if (s->from == s->to) return to;
+    for (size_t i = 0; i < n_rows; i++)
+        if (s->from < 0)
+            memset(to + i * stride, 0, n * sizeof *to);
+        else
+            memcpy(to + i * stride, (const float *)(const void *)cpu_state(b, s->from) + at + i * stride,
+                   n * sizeof *to);
+    return to;
+}
+
+static size_t conv_pieces(const struct op_run *x) {
+    return ((size_t)x->o->op.width + CONV_CHANNELS - 1) / CONV_CHANNELS;
+}
+
+static void conv_piece(const struct op_run *x, size_t i) {
+    const struct op *o = &x->o->op;
+    const size_t first = i * CONV_CHANNELS, stride = (size_t)o->width, d_conv = (size_t)x->b->p->recurrence.d_conv;
+    const size_t n = stride - first < CONV_CHANNELS ? stride - first : CONV_CHANNELS;
+    for (size_t r = 0; r < x->n_rows; r++) {
+        float *const y = run_dst(x, r) + first;
+        x->b->k->conv_step(run_src(x, r) + first, state_of(x->b, r, o->state_at + first, d_conv - 1, stride, n),
+                           o->vec + first, d_conv, stride, n, y);
+        if (o->vec2) x->b->k->add(y, o->vec2 + first, n);
+    }
+}
+
+static size_t head_pieces(const struct op_run *x) { return (size_t)x->b->p->recurrence.n_head; }
+
+static size_t pair_of(const struct recurrence *q, size_t head) {
+    const size_t n_group = (size_t)q->n_group;
+    return q->is_tiled ? head % n_group : head / ((size_t)q->n_head / n_group);
+}
+
+static void ssm_piece(const struct op_run *x, size_t h) {
+    const struct op *o = &x->o->op;
+    const struct recurrence *q = &x->b->p->recurrence;
+    const size_t v_dim = (size_t)q->v_dim, key_dim = (size_t)q->key_dim, pair = pair_of(q, h);
+    for (size_t r = 0; r < x->n_rows; r++) {
+        const float *const row = run_src(x, r), *const b = row + (size_t)q->n_head * v_dim + pair * key_dim;
+        const float dt = run_src2(x, r)[h];
+        x->b->k->ssm_step(
+            &(struct ssm_step){.head_dim = v_dim,
+                               .d_state = key_dim,
+                               .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+                               .x = row + h * v_dim,
+                               .b = b,
+                               .c = b + (size_t)q->n_group * key_dim,
+                               .dt = dt,
+                               .decay = exp_f32(dt * o->vec[h]),
+                               .d = o->vec2[h],
+                               .y = run_dst(x, r) + h * v_dim});
+    }
+}
+
+// x divided by its length: transformers' l2norm.
+static void to_unit(const struct kernel_set *k, const float *x, size_t n, float factor, float *y) {
+    memcpy(y, x, n * sizeof *y);
+    k->scale(y, factor / sqrtf(k->row.sum_squares(x, n) + 1e-6f), n);
+}
+
+static void delta_piece(const struct op_run *x, size_t h) {
+    const struct op *o = &x->o->op;
+    const struct kernel_set *k = x->b->k;
+    const struct recurrence *p = &x->b->p->recurrence;
+    const size_t v_dim = (size_t)p->v_dim, key_dim = (size_t)p->key_dim, n_keys = (size_t)p->n_group * key_dim;
+    float *const query = cpu_scratch(x->b, x->i_thread), *const key = query + key_dim, *const held = key + key_dim;
+    for (size_t r = 0; r < x->n_rows; r++) {
+        const float *const row = run_src(x, r), *const gates = run_src2(x, r);
+        float beta, dt = gates[(size_t)p->n_head + h] + o->vec2[h];
+        k->activate[ACT_FN_SIGMOID](gates + h, 1, &beta);
+        k->activate[ACT_FN_SOFTPLUS](&dt, 1, &dt);
+        to_unit(k, row + pair_of(p, h) * key_dim, key_dim, 1 / sqrtf((float)p->key_dim), query);
+        to_unit(k, row + n_keys + pair_of(p, h) * key_dim, key_dim, 1, key);
+        k->delta_step(
+            &(struct delta_step){.head_dim = key_dim,
+                                 .v_dim = v_dim,
+                                 .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+                                 .q = query,
+                                 .k = key,
+                                 .v = row + 2 * n_keys + h * v_dim,
+                                 .decay = exp_f32(o->vec[h] * dt),
+                                 .beta = beta,
+                                 .held = held,
+                                 .y = run_dst(x, r) + h * v_dim});
+    }
+}
+
+size_t recur_scratch_bytes(const struct program *p) {
+    return (2 * (size_t)p->recurrence.key_dim + (size_t)p->recurrence.v_dim) * sizeof(float);
+}
+
+void recur_run(const struct op_run *x) {
+    static const struct {
+        size_t (*n_pieces)(const struct op_run *x);
+        void (*piece)(const struct op_run *x, size_t i);
+    } kinds[OP_N_KINDS] = {[OP_CONV] = {conv_pieces, conv_piece},
+                           [OP_SSM] = {head_pieces, ssm_piece},
+                           [OP_DELTA] = {head_pieces, delta_piece}};
+    const enum op_kind kind = x->o->op.kind;
+    const size_t n = kinds[kind].n_pieces(x);
+    for (size_t i; (i = atomic_fetch_add_explicit(x->o->claimed, 1, memory_order_relaxed)) < n;)
+        kinds[kind].piece(x, i);
+}

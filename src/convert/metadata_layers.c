@@ -1,0 +1,138 @@
+// convert/metadata_layers.c - see metadata_layers.h.
+#include "convert/metadata_layers.h"
+#include <inttypes.h>
+
+static void put_int(gguf_writer *w, const struct hparams *h, const char *name, int32_t v) {
+    gguf_put_u32(w, metadata_key_of(h, name).text, (uint32_t)v); // checked to be 0 or more when it was read
+}
+
+static bool has(const struct hparams *h, int32_t layer, enum layer_flag flag) {
+    return (h->layers[layer].flags & flag) != 0;
+}
+
+// The first layer with a flag, or without; n_layer: there is none.
+static int32_t first_layer(const struct hparams *h, enum layer_flag flag, bool with) {
+    int32_t l = 0;
+    while (l < h->n_layer && has(h, l, flag) != with) l++;
+    return l;
+}
+
+static void put_flags(gguf_writer *w, const struct hparams *h, const char *name, enum layer_flag flag) {
+    gguf_put_array(w, metadata_key_of(h, name).text, GGUF_BOOL, (uint64_t)h->n_layer);
+    for (int32_t l = 0; l < h->n_layer; l++) gguf_put_item_bool(w, has(h, l, flag));
+}
+
+// ---- widths ---------------------------------------------------------------------------------------------------------
+
+// Is the number the same in all layers that have one?
+static bool is_even(const struct hparams *h, const struct hparam_row *row, bool of_states, int32_t *all) {
+    *all = 0;
+    bool seen = false;
+    for (int32_t l = 0; l < h->n_layer; l++) {
+        const int32_t v = hparam_get_layer(&h->layers[l], row);
+        if (!of_states && has(h, l, LAYER_RECURRENT)) continue;
+        if (seen && v != *all) return false;
+        seen = true;
+        *all = v;
+    }
+    return true;
+}
+
+static void put_widths(gguf_writer *w, const struct hparams *h, const struct arch_facts *f) {
+    for (size_t i = 0; i < hparam_n_rows; i++) {
+        const struct hparam_row *row = &hparam_rows[i];
+        const char *name = row->in[HPARAMS_GGUF].names[0];
+        const bool of_kv = row->layer_at == offsetof(struct layer_hparams, n_head_kv);
+        int32_t all;
+        if (!row->is_per_layer || (of_kv && f->recurrent == RECURRENT_ALL)) continue;
+        // Layers that hold states have no key heads; their number tells them in some architectures, others only count on it.
+        if (is_even(h, row, !of_kv || f->recurrent == RECURRENT_WITHOUT_KV, &all)) {
+            put_int(w, h, name, all);
+            continue;
+        }
+        gguf_put_array(w, metadata_key_of(h, name).text, GGUF_I32, (uint64_t)h->n_layer);
+        for (int32_t l = 0; l < h->n_layer; l++) gguf_put_item_i32(w, hparam_get_layer(&h->layers[l], row));
+    }
+}
+
+static void put_heads(gguf_writer *w, const struct hparams *h, const struct arch_facts *f) {
+    const int32_t swa = first_layer(h, LAYER_SWA, true);
+    int32_t full = first_layer(h, LAYER_SWA, false);
+    if (f->recurrent == RECURRENT_ALL) return;
+    while (full < h->n_layer && (has(h, full, LAYER_RECURRENT) || has(h, full, LAYER_SWA))) full++;
+    const struct layer_hparams *of_full = full < h->n_layer ? &h->layers[full] : &h->layers[0];
+    put_int(w, h, "attention.key_length", of_full->head_dim);
+    put_int(w, h, "attention.value_length", of_full->head_dim_v);
+    if (swa == h->n_layer) return;
+    const struct layer_hparams *of_swa = &h->layers[swa];
+    if (of_swa->head_dim != of_full->head_dim || f->has_layer_embd) { // gemma4's files always say them
+        put_int(w, h, "attention.key_length_swa", of_swa->head_dim);
+        put_int(w, h, "attention.value_length_swa", of_swa->head_dim_v);
+        put_int(w, h, "rope.dimension_count_swa", of_swa->n_rot);
+    }
+    if (h->rope_theta_swa != 0) gguf_put_f32(w, metadata_key_of(h, "rope.freq_base_swa").text, h->rope_theta_swa);
+}
+
+// ---- kinds ----------------------------------------------------------------------------------------------------------
+
+static rn_status put_windows(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+    bool by_rule = true, rotates_by_rule = true;
+    const bool has_windows = h->n_swa != 0 || h->n_chunk != 0;
+    for (int32_t l = 0; l < h->n_layer; l++) {
+        const bool windowed = has_windows && (f->swa_period == 0 || l % f->swa_period < f->swa_period - 1);
+        by_rule = by_rule && windowed == has(h, l, LAYER_SWA);
+        const bool rotated = f->rotation == ROTATION_IN_WINDOWS   ? !has_windows || has(h, l, LAYER_SWA)
+                             : f->rotation == ROTATION_NOT_FOURTH ? (l + 1) % 4 != 0
+                                                                  : h->n_rot != 0;
+        rotates_by_rule = rotates_by_rule && rotated == !has(h, l, LAYER_NO_ROPE);
+    }
+    if (!rotates_by_rule)
+        return fail(err, RN_E_UNSUPPORTED,
+                    "no_rope_layers: which layers rotate is nothing that a GGUF file of %s can say", h->arch);
+    if (has_windows && (!by_rule || f->puts_swa_pattern))
+        put_flags(w, h, "attention.sliding_window_pattern", LAYER_SWA);
+    return RN_OK;
+}
+
+static void put_states(gguf_writer *w, const struct hparams *h, const struct arch_facts *f) {
+    if (f->rotation == ROTATION_BY_SWITCH)
+        gguf_put_bool(w, metadata_key_of(h, "rope.scaling.finetuned").text, h->n_rot != 0);
+    if (f->recurrent != RECURRENT_BETWEEN) return;
+    const int32_t interval = first_layer(h, LAYER_RECURRENT, false) + 1;
+    bool by_rule = true;
+    for (int32_t l = 0; l < h->n_layer; l++)
+        by_rule = by_rule && has(h, l, LAYER_RECURRENT) == ((l + 1) % interval != 0);
+    if (by_rule)
+        put_int(w, h, "full_attention_interval", interval);
+    else
+        put_flags(w, h, "attention.recurrent_layers", LAYER_RECURRENT);
+}
+
+static rn_status put_experts(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+    const int32_t first = first_layer(h, LAYER_EXPERTS, true);
+    bool by_rule = true;
+    if (f->experts == EXPERTS_AFTER_DENSE) put_int(w, h, "leading_dense_block_count", first);
+    if (f->experts == EXPERTS_EVERY_NTH) put_int(w, h, "interleave_moe_layer_step", h->n_expert > 0 ? first + 1 : 0);
+    if (h->n_expert == 0 || f->experts == EXPERTS_BY_ROUTER) return RN_OK;
+    for (int32_t l = 0; l < h->n_layer; l++) {
+        const bool expected = f->experts == EXPERTS_EVERY_NTH     ? (l + 1) % (first + 1) == 0
+                              : f->experts == EXPERTS_AFTER_DENSE ? l >= first
+                                                                  : true;
+        by_rule = by_rule && expected == has(h, l, LAYER_EXPERTS);
+    }
+    if (by_rule) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "which layers have experts is nothing that a GGUF file of %s can say",
+                h->arch);
+}
+
+rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
+    int32_t n_shared = 0;
+    put_widths(w, h, f);
+    put_heads(w, h, f);
+    for (int32_t l = 0; l < h->n_layer; l++) n_shared += has(h, l, LAYER_SHARED_KV);
+    if (n_shared > 0) put_int(w, h, "attention.shared_kv_layers", n_shared);
+    put_states(w, h, f);
+    rn_status st = put_windows(w, h, f, err);
+    if (st == RN_OK) st = put_experts(w, h, f, err);
+    return st;
+}

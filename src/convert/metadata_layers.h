@@ -1,0 +1,17 @@
+// convert/metadata_layers.h - what a GGUF file says of layers that differ. Private to metadata*.c.
+#ifndef RN_CONVERT_METADATA_LAYERS_H
+#define RN_CONVERT_METADATA_LAYERS_H
+
+#include "formats/gguf_write.h"
+#include "formats/hparams.h"
+
+// {arch}.NAME
+struct metadata_key {
+    char text[128];
+};
+struct metadata_key metadata_key_of(const struct hparams *h, const char *name);
+
+// Errors: RN_E_UNSUPPORTED, for layers in an order that no key says.
+rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err);
+
+#endif

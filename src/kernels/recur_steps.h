@@ -1,0 +1,69 @@
+// kernels/recur_steps.h - one step of each recurrence, in plain loops whose lanes are outputs: each set compiles them for its own CPU, and a
+// lane's numbers do not depend on how many are done at once. docs/arithmetic.md section 7.
+#ifndef RN_KERNELS_RECUR_STEPS_H
+#define RN_KERNELS_RECUR_STEPS_H
+
+#include "kernels/kernels.h"
+#include <math.h>
+
+// y = taps . (state, x), oldest first; the state moves on by x.
+static inline void conv_step(const float *restrict x, float *restrict state, const float *restrict taps,
+                             size_t d_conv, size_t stride, size_t n, float *restrict y) {
+    for (size_t c = 0; c < n; c++) y[c] = 0;
+    for (size_t k = 0; k + 1 < d_conv; k++)
+        for (size_t c = 0; c < n; c++) {
+            y[c] = fmaf(taps[k * stride + c], state[k * stride + c], y[c]);
+            state[k * stride + c] = k + 2 < d_conv ? state[(k + 1) * stride + c] : x[c];
+        }
+    for (size_t c = 0; c < n; c++) y[c] = fmaf(taps[(d_conv - 1) * stride + c], x[c], y[c]);
+}
+
+// state[n][p] = state * decay + b[n] * (dt * x[p]); y[p] = sum over n of c[n] * state[n][p], then d * x[p].
+static inline void ssm_step(const struct ssm_step *s, float *restrict state, const float *restrict x,
+                            float *restrict y) {
+    for (size_t p = 0; p < s->head_dim; p++) y[p] = 0;
+    for (size_t n = 0; n < s->d_state; n++, state += s->head_dim) {
+        const float b = s->b[n], c = s->c[n];
+        for (size_t p = 0; p < s->head_dim; p++) {
+            state[p] = fmaf(b, s->dt * x[p], state[p] * s->decay);
+            y[p] = fmaf(c, state[p], y[p]);
+        }
+    }
+    for (size_t p = 0; p < s->head_dim; p++) y[p] = fmaf(s->d, x[p], y[p]);
+}
+
+// state decays; what it holds for the key moves towards v by beta; y = what it holds for the query.
+static inline void delta_step(const struct delta_step *s, float *restrict state, const float *restrict v,
+                              float *restrict held, float *restrict y) {
+    const size_t n = s->v_dim;
+    for (size_t i = 0; i < n; i++) held[i] = y[i] = 0;
+    for (size_t k = 0; k < s->head_dim; k++)
+        for (size_t i = 0; i < n; i++) {
+            state[k * n + i] *= s->decay;
+            held[i] = fmaf(s->k[k], state[k * n + i], held[i]);
+        }
+    for (size_t i = 0; i < n; i++) held[i] = (v[i] - held[i]) * s->beta;
+    for (size_t k = 0; k < s->head_dim; k++)
+        for (size_t i = 0; i < n; i++) {
+            state[k * n + i] = fmaf(s->k[k], held[i], state[k * n + i]);
+            y[i] = fmaf(s->q[k], state[k * n + i], y[i]);
+        }
+}
+
+// A set's functions.
+#define RECUR_DECLARE(set)                                                                                           \
+    void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
+                         float *y);                                                                                  \
+    void set##_ssm_step(const struct ssm_step *s);                                                                   \
+    void set##_delta_step(const struct delta_step *s)
+#define RECUR_DEFINE(set)                                                                                            \
+    void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
+                         float *y) {                                                                                 \
+        conv_step(x, state, taps, d_conv, stride, n, y);                                                             \
+    }                                                                                                                \
+    void set##_ssm_step(const struct ssm_step *s) { ssm_step(s, s->state, s->x, s->y); }                             \
+    void set##_delta_step(const struct delta_step *s) { delta_step(s, s->state, s->v, s->held, s->y); }              \
+    _Static_assert(1, "")
+#define RECUR(set) .conv_step = set##_conv_step, .ssm_step = set##_ssm_step, .delta_step = set##_delta_step
+
+#endif

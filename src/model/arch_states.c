@@ -1,0 +1,204 @@
+// model/arch_states.c - models with recurrent layers: Mamba-2, Granite 4, LFM2, Qwen3-Next and Qwen3.5.
+#include "model/arch_ops.h"
+#include "model/arch_tensors.h"
+#include "model/archs.h"
+
+#define RECURS .only = LAYER_RECURRENT
+
+static const struct op_spec begin[] = {OPS_EMBED};
+static const struct op_spec end[] = {OPS_END_RMS};
+
+// ---- Mamba-2 (Dao and Gu 2024, 2405.21060) ----------------------------------------------------------------------------------
+
+#define TENSORS_MAMBA2                                                                                               \
+    {ROLE_SSM_IN,                                                                                                    \
+     "blk.%d.ssm_in.weight",                                                                                         \
+     DIM_EMBD,                                                                                                       \
+     DIM_SSM_IN,                                                                                                     \
+     .parts = {ROLE_SSM_Z, ROLE_SSM_MIX, ROLE_SSM_DT},                                                               \
+     .part_rows = {DIM_SSM_INNER, DIM_CONV, DIM_SSM_HEADS},                                                          \
+     RECURS},                                                                                                        \
+        {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
+        {ROLE_SSM_CONV_BIAS, "blk.%d.ssm_conv1d.bias", DIM_CONV, .optional = true, RECURS},                          \
+        {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
+        {ROLE_SSM_A, "blk.%d.ssm_a", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS},                             \
+        {ROLE_SSM_D, "blk.%d.ssm_d", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS},                             \
+        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, RECURS}, {       \
+        ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS                                       \
+    }
+#define OPS_MAMBA2(from, to)                                                                                         \
+    LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE),              \
+        LINEAR(from, BUF_SSM_DT, ROLE_SSM_DT, ROLE_SSM_DT_BIAS),                                                     \
+        {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, .vec2 = ROLE_SSM_CONV_BIAS},        \
+        {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS},                          \
+        {OP_ACTIVATE, .src = BUF_SSM_DT, .dst = BUF_SSM_DT, .fn = ACT_FN_SOFTPLUS, RECURS},                          \
+        {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_DT, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, .vec2 = ROLE_SSM_D},  \
+        {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS},                 \
+        {OP_RMS_NORM,                                                                                                \
+         .src = BUF_SSM_Y,                                                                                           \
+         .dst = BUF_SSM_Y,                                                                                           \
+         .vec = ROLE_SSM_NORM,                                                                                       \
+         .heads = DIM_SSM_GROUPS,                                                                                    \
+         .vec_by_head = true,                                                                                        \
+         RECURS},                                                                                                    \
+        LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_NONE)
+
+static const struct tensor_spec mamba2_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_MAMBA2};
+static const struct op_spec mamba2_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    OPS_MAMBA2(BUF_NORMED, BUF_DELTA),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_mamba2 = {TENSORS(mamba2_tensors), BEGIN(begin), LAYER(mamba2_layer), END(end)};
+
+// Granite 4: Mamba-2 or attention, then experts beside one that all rows go to, or a dense feed-forward.
+static const struct tensor_spec granitehybrid_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM,
+                                                           TENSORS_MAMBA2,   TENSORS_ATTENTION,
+                                                           TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+                                                           TENSORS_EXPERTS,  TENSORS_SHARED_EXPERT};
+static const struct op_spec granitehybrid_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    OPS_MAMBA2(BUF_NORMED, BUF_DELTA),
+    OPS_QKV(BUF_NORMED),
+    OPS_ROPE,
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
+    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_granitehybrid = {TENSORS(granitehybrid_tensors), BEGIN(begin), LAYER(granitehybrid_layer),
+                                        END(end)};
+
+// ---- LFM2 (Liquid AI 2025): short convolutions between two gates, or attention -----------------------------------------------
+
+static const struct tensor_spec lfm2_tensors[] = {
+    TENSORS_EMBD,
+    {ROLE_OUTPUT_NORM, "token_embd_norm.weight", DIM_EMBD},
+    {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
+    TENSORS_ATTN_NORM,
+    {ROLE_CONV_IN, "blk.%d.shortconv.in_proj.weight", DIM_EMBD, DIM_CONV_THRICE,
+     .parts = {ROLE_SSM_Z, ROLE_CONV_AFTER, ROLE_SSM_MIX}, .part_rows = {DIM_CONV, DIM_CONV, DIM_CONV}, RECURS},
+    {ROLE_SSM_CONV, "blk.%d.shortconv.conv.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},
+    {ROLE_SSM_OUT, "blk.%d.shortconv.out_proj.weight", DIM_CONV, DIM_EMBD, RECURS},
+    TENSORS_ATTENTION,
+    TENSORS_QK_NORM_OF_HEADS,
+    TENSORS_FFN_NORM,
+    TENSORS_FFN_GATED,
+};
+static const struct op_spec lfm2_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    LINEAR(BUF_NORMED, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_SSM_Y, ROLE_CONV_AFTER, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE),
+    {OP_MUL, .src = BUF_SSM_Z, .dst = BUF_SSM_MIX, RECURS},
+    {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV},
+    {OP_MUL, .src = BUF_SSM_CONV, .dst = BUF_SSM_Y, RECURS},
+    LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_NONE),
+    OPS_QKV(BUF_NORMED),
+    OPS_QK_NORM_OF_HEADS,
+    OPS_ROPE,
+    OPS_ATTEND,
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_layer), END(end), .rope_halves = true};
+
+// ---- gated delta rule (Yang et al. 2024, 2412.06464) beside gated attention: Qwen3-Next, Qwen3.5 -------------------------------
+
+#define TENSORS_QWEN_LAYER                                                                                           \
+    TENSORS_HEAD, TENSORS_ATTN_NORM, {ROLE_FFN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD},                 \
+        {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_TWICE, .unless = LAYER_RECURRENT},                          \
+        {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_RECURRENT},                                \
+        {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_RECURRENT}, TENSORS_ATTENTION_OUTPUT,      \
+        TENSORS_QK_NORM_OF_HEADS, {ROLE_SSM_MIX, "blk.%d.attn_qkv.weight", DIM_EMBD, DIM_CONV, RECURS},              \
+        {ROLE_SSM_Z, "blk.%d.attn_gate.weight", DIM_EMBD, DIM_SSM_INNER, RECURS},                                    \
+        {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
+        {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
+        {ROLE_SSM_A, "blk.%d.ssm_a", DIM_SSM_HEADS, RECURS},                                                         \
+        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS}, {                                           \
+        ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS                                       \
+    }
+#define OPS_GATED_ATTENTION(from)                                                                                    \
+    LINEAR(from, BUF_Q_TWICE, ROLE_Q, ROLE_NONE), LINEAR(from, BUF_K, ROLE_K, ROLE_NONE),                            \
+        LINEAR(from, BUF_V, ROLE_V, ROLE_NONE), {OP_COPY,          .src = BUF_Q_TWICE,                               \
+                                                 .dst = BUF_Q,     .heads = DIM_HEADS,                               \
+                                                 .part = DIM_HEAD, .unless = LAYER_RECURRENT},                       \
+        {OP_COPY,          .src = BUF_Q_TWICE, .dst = BUF_Q_GATE,        .heads = DIM_HEADS,                         \
+         .part = DIM_HEAD, .at = DIM_HEAD,     .unless = LAYER_RECURRENT},                                           \
+        OPS_QK_NORM_OF_HEADS, OPS_ROPE, {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V},                                  \
+        {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                                                              \
+        {OP_GATE,                                                                                                    \
+         .src = BUF_Q_GATE,                                                                                          \
+         .src2 = BUF_ATTENDED,                                                                                       \
+         .dst = BUF_ATTENDED,                                                                                        \
+         .fn = ACT_FN_SIGMOID,                                                                                       \
+         .unless = LAYER_RECURRENT},                                                                                 \
+        LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_NONE)
+// beta and alpha of each head stand in their buffers.
+#define OPS_DELTA(from)                                                                                              \
+    LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE),              \
+        {OP_COPY, .src = BUF_SSM_BETA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, RECURS},                    \
+        {OP_COPY, .src = BUF_SSM_ALPHA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, .dst_at = DIM_SSM_HEADS,   \
+         RECURS},                                                                                                    \
+        {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV},                                    \
+        {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS},                          \
+        {OP_DELTA,         .src = BUF_SSM_CONV, .src2 = BUF_SSM_BETA_ALPHA,                                          \
+         .dst = BUF_SSM_Y, .vec = ROLE_SSM_A,   .vec2 = ROLE_SSM_DT_BIAS},                                           \
+        {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, .heads = DIM_SSM_HEADS, RECURS},     \
+        {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS},                 \
+        LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_NONE)
+
+static const struct tensor_spec qwen35_tensors[] = {
+    TENSORS_QWEN_LAYER,
+    {ROLE_SSM_BETA, "blk.%d.ssm_beta.weight", DIM_EMBD, DIM_SSM_HEADS, RECURS},
+    {ROLE_SSM_ALPHA, "blk.%d.ssm_alpha.weight", DIM_EMBD, DIM_SSM_HEADS, RECURS},
+    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+    TENSORS_EXPERTS,
+    TENSORS_SHARED_EXPERT,
+    TENSORS_SHARED_EXPERT_GATE};
+static const struct op_spec qwen35_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    LINEAR(BUF_NORMED, BUF_SSM_BETA, ROLE_SSM_BETA, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_SSM_ALPHA, ROLE_SSM_ALPHA, ROLE_NONE),
+    OPS_DELTA(BUF_NORMED),
+    OPS_GATED_ATTENTION(BUF_NORMED),
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
+    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),       LAYER(qwen35_layer), END(end),
+                                 .tiled_heads = true,     .rope_halves = true};
+
+// Its beta and alpha come group by group.
+static const struct tensor_spec qwen3next_tensors[] = {
+    TENSORS_QWEN_LAYER,
+    {ROLE_SSM_BETA_ALPHA, "blk.%d.ssm_ba.weight", DIM_EMBD, DIM_SSM_HEADS_TWICE, RECURS},
+    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+    TENSORS_EXPERTS,
+    TENSORS_SHARED_EXPERT,
+    TENSORS_SHARED_EXPERT_GATE};
+static const struct op_spec qwen3next_layer[] = {
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
+    LINEAR(BUF_NORMED, BUF_SSM_BETA_ALPHA, ROLE_SSM_BETA_ALPHA, ROLE_NONE),
+    {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_BETA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE, RECURS},
+    {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_ALPHA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE,
+     .at = DIM_SSM_SHARE, RECURS},
+    OPS_DELTA(BUF_NORMED),
+    OPS_GATED_ATTENTION(BUF_NORMED),
+    ADD(BUF_DELTA, BUF_X),
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
+    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_qwen3next = {TENSORS(qwen3next_tensors), BEGIN(begin), LAYER(qwen3next_layer), END(end),
+                                    .rope_halves = true};

@@ -1,0 +1,49 @@
+// model/recurrence.c - recurrent layers: their shape, and where in a sequence's state each layer's lies: the convolution's last inputs, then
+// what its heads hold.
+#include "model/model_private.h"
+
+static size_t conv_floats(const struct recurrence *q) { return (size_t)(q->d_conv - 1) * (size_t)q->n_channel; }
+static size_t layer_floats(const struct recurrence *q) {
+    return conv_floats(q) + (size_t)q->n_head * (size_t)q->v_dim * (size_t)q->key_dim;
+}
+static size_t recurrent_layers(const struct hparams *h, int32_t before) {
+    size_t n = 0;
+    for (int32_t l = 0; l < before; l++) n += (h->layers[l].flags & LAYER_RECURRENT) != 0;
+    return n;
+}
+
+size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer) {
+    const struct recurrence *q = &m->p.recurrence;
+    if (kind != OP_CONV && kind != OP_SSM && kind != OP_DELTA) return 0;
+    return recurrent_layers(m->h, layer) * layer_floats(q) + (kind == OP_CONV ? 0 : conv_floats(q));
+}
+
+// Files hold the taps of a channel side by side; a step reads one tap of many channels.
+static rn_status turn_taps(struct model *m, int32_t layer, rn_error *err) {
+    const size_t d_conv = (size_t)m->p.recurrence.d_conv, n = (size_t)m->p.recurrence.n_channel;
+    struct binding *b = &m->bindings[(size_t)(layer + 1) * N_ROLES + ROLE_SSM_CONV];
+    float *turned = arena_alloc(&m->mem, d_conv * n * sizeof *turned);
+    if (!turned) return model_no_memory(m, err);
+    for (size_t c = 0; c < n; c++)
+        for (size_t k = 0; k < d_conv; k++) turned[k * n + c] = b->vec[c * d_conv + k];
+    b->vec = turned;
+    return RN_OK;
+}
+
+rn_status model_states(struct model *m, rn_error *err) {
+    const struct hparams *h = m->h;
+    const size_t n_layers = recurrent_layers(h, h->n_layer), *dims = model_dims(m, -1);
+    if (n_layers == 0) return RN_OK;
+    m->p.recurrence = (struct recurrence){.d_conv = h->ssm_d_conv,
+                                          .n_channel = (int32_t)dims[DIM_CONV],
+                                          .n_head = h->ssm_n_head,
+                                          .v_dim = (int32_t)dims[DIM_SSM_HEAD],
+                                          .n_group = h->ssm_n_group,
+                                          .key_dim = h->ssm_d_state,
+                                          .is_tiled = m->arch->tiled_heads};
+    m->p.state_bytes = n_layers * layer_floats(&m->p.recurrence) * sizeof(float);
+    rn_status st = RN_OK;
+    for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
+        if (h->layers[l].flags & LAYER_RECURRENT) st = turn_taps(m, l, err);
+    return st;
+}
