@@ -212,6 +212,9 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .bos = v->n_tokens ? v->bos : -1,
         .add_bos = v->add_bos,
         .chat_template = m->chat_template,
+        .n_expert = h->n_expert,
+        .n_expert_used = h->n_expert_used,
+        .n_ff_expert = h->n_ff_expert,
     };
     return RN_OK;
 }

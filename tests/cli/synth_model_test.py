@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """tests/cli/synth_model_test.py - bench/synth_model writes models that this program runs."""
+import json
 import math
 import subprocess
 
@@ -42,9 +43,25 @@ def the_shape_is_the_one_asked_for():
 
 
 @test
+def a_model_with_experts_says_so_and_runs():
+    with Folder() as folder:
+        synth_model(folder / 'm.gguf', '--shape', 'tiny', '--layers', 2, '--experts', 5, '--experts-used', 3, '--type', 'q4_k_m')
+        info, = runnel('info', folder / 'm.gguf', '--json').ok().lines
+        equal([info[k] for k in ('n_expert', 'n_expert_used', 'n_ff_expert')], [5, 3, 768])
+        check('5 of 768, 3 for each token' in runnel('info', folder / 'm.gguf').ok().out, 'info')
+        text, = runnel('score', '-m', folder / 'm.gguf', '--ids', '5,300,7,1000,42', '--json').ok().lines
+        check(1 < text['perplexity'] < 10000, text)
+        runnel('quantize', folder / 'm.gguf', '-o', folder / 'q.gguf', '--type', 'q8_0', '--allow-requantize').ok()
+        ops, = [line for line in runnel('bench', '-m', folder / 'm.gguf', '-p', 8, '-n', 4, '-r', 1, '--profile', '--json').ok().lines]
+        names = json.dumps(ops)
+        for op in ('route', 'experts ffn_gate_exps', 'experts ffn_down_exps', 'experts_sum'):
+            check(op in names, op)
+
+
+@test
 def what_is_no_model_is_refused_and_leaves_no_file():
     with Folder() as folder:
-        for args in (['--type', 'q9'], ['--layers', '0'], ['--vocab', '258'], ['--heads', '7', '--heads-kv', '2'], ['--seed']):
+        for args in (['--type', 'q9'], ['--experts', '2', '--experts-used', '3'], ['--layers', '0'], ['--vocab', '258'], ['--heads', '7', '--heads-kv', '2'], ['--seed']):
             try:
                 synth_model(folder / 'm.gguf', *args)
                 check(False, args, 'was taken')
