@@ -85,7 +85,7 @@ typedef struct rn_model_info {
     int32_t n_end_tokens;
     int32_t bos; // -1: none
     bool add_bos;
-    const char *chat_template; // NULL: none
+    const char *chat_template;                    // NULL: none
     int32_t n_expert, n_expert_used, n_ff_expert; // 0: no layer has experts
 } rn_model_info;
 // Is `path`, by whatever name, one of the files that the model was read from? What a program writes had better be none of them.

@@ -14,7 +14,11 @@ enum { MOST_IDS = 64 };
 // Every type, then experts: of F32, where a row goes to the same ones in both engines, which round activations each in its own way.
 static const struct {
     const char *name, *arch;
-} with_experts[] = {{"experts-llama", "llama"}, {"experts-qwen2moe", "qwen2moe"}, {"experts-gpt-oss", "gpt-oss"}, {"experts-glm4moe", "glm4moe"}};
+} with_experts[] = {{"experts-llama", "llama"},
+                    {"experts-granitemoe", "granitemoe"},
+                    {"experts-qwen2moe", "qwen2moe"},
+                    {"experts-gpt-oss", "gpt-oss"},
+                    {"experts-glm4moe", "glm4moe"}};
 enum { N_MODELS = TENSOR_N_TYPES + sizeof with_experts / sizeof *with_experts };
 
 static const char *model_name(int i) {

@@ -36,6 +36,9 @@ void tiny_model_add_experts(struct tiny_model *m, const char *arch) {
     if (strcmp(arch, "qwen2moe") == 0) {
         m->experts.n_dense = m->experts.n_shared = 1, m->experts.n_ff_shared = 2 * n_ff;
         m->experts.shared_gate = true;
+    } else if (strcmp(arch, "granitemoe") == 0) {
+        m->experts.n_shared = 1, m->experts.n_ff_shared = n_ff;
+        m->scales = true;
     } else if (strcmp(arch, "gpt-oss") == 0) {
         m->experts.biases = m->biases = m->sinks = true;
         m->ffn_norm = "post_attention_norm";
@@ -90,6 +93,12 @@ static void put_hparams(const struct tiny_model *m, struct gguf_builder *b) {
     put_float(m, b, "attention.layer_norm_rms_epsilon", 1e-5f);
     put_float(m, b, "rope.freq_base", 10000.0f);
     put_int(m, b, "attention.sliding_window", m->n_swa);
+    if (m->scales) {
+        put_float(m, b, "embedding_scale", 1.5f);
+        put_float(m, b, "residual_scale", 0.75f);
+        put_float(m, b, "logit_scale", 0.5f); // a divisor
+        put_float(m, b, "attention.scale", 0.1f);
+    }
     if (m->experts.n) put_expert_hparams(m, b);
 }
 

@@ -32,6 +32,7 @@ struct tiny_model {
     const char *ffn_norm; // NULL: "ffn_norm"
     bool sinks;           // of attention
     int n_swa;            // 0: no windows
+    bool scales;          // Granite's four factors
     bool own_head;        // output.weight; else the embedding serves
     bool
         any_bytes; // matrices of a block type are made of any bytes, as those of types that are not written always are
@@ -42,8 +43,9 @@ struct tiny_model {
 struct tiny_model tiny_model_default(void);
 // 4 layers of 256, 4 heads over 2, n_ff 512, a head of its own: every type fits.
 struct tiny_model tiny_model_four_layers(enum tensor_type type);
-// Makes m one of four layers with 6 experts, named as the architecture has it: "llama" (3 used), "qwen2moe" (a dense layer, a shared
-// expert with a gate), "gpt-oss" (biases, sinks, windows) or "glm4moe" (3 groups of which 2 are used, a shared expert, a dense layer).
+// Makes m one of four layers with 6 experts of which 3 are used, as the architecture has them: "llama", "granitemoe" (a shared expert,
+// factors), "qwen2moe" (a dense layer, a shared expert with a gate), "gpt-oss" (biases, sinks, windows) or "glm4moe" (3 groups of which 2
+// are used, a shared expert, a dense layer).
 void tiny_model_add_experts(struct tiny_model *m, const char *arch);
 void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b); // pairs and tensors into an open builder
 uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes);    // free() it
