@@ -184,7 +184,7 @@ TEST(norm_gate_and_rotation_are_the_exact_ones_within_the_derived_bound) {
         const double exact = (double)x[i] / sqrt(squares / N + (double)1e-5f) * (double)w[i];
         CHECK(fabs((double)y[i] - exact) <= gamma_n(13 + 4 + 6) * fabs(exact));
     }
-    ref->silu_mul(x, w, N, y); // exp within 1 ulp (two units of u), three roundings
+    ref->activate_mul[ACT_FN_SILU](x, w, N, y); // exp within 1 ulp (two units of u), three roundings
     for (size_t i = 0; i < N; i++) {
         const double exact = (double)x[i] / (1 + exp(-(double)x[i])) * (double)w[i];
         CHECK(fabs((double)y[i] - exact) <= gamma_n(5) * fabs(exact));
