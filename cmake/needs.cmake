@@ -9,22 +9,36 @@ if(NOT PKG_CONFIG_FOUND)
     message(FATAL_ERROR "runnel: pkg-config is not here, and finds the libraries that it needs (Debian, Ubuntu: pkg-config)")
 endif()
 
-set(RUNNEL_NEEDS_STATIC "") # the same for whoever links the static library
 set(missing "")
-foreach(need "PCRE2 libpcre2-8 10.40 libpcre2-dev" "UTF8PROC libutf8proc 2.5 libutf8proc-dev"
-        "JANSSON jansson 2.12 libjansson-dev")
-    separate_arguments(need)
-    list(GET need 0 name)
-    list(GET need 1 module)
-    list(GET need 2 least)
-    list(GET need 3 package)
+# A library that pkg-config knows, as PkgConfig::NAME.
+macro(runnel_needs name module least package)
     pkg_check_modules(${name} QUIET IMPORTED_TARGET "${module}>=${least}")
-    list(APPEND RUNNEL_NEEDS_STATIC "${module} >= ${least}")
-    list(APPEND RUNNEL_LIBRARIES PkgConfig::${name})
     if(NOT ${name}_FOUND)
         string(APPEND missing "\n  ${module} ${least} or newer (Debian, Ubuntu: ${package})")
     endif()
+endmacro()
+
+set(RUNNEL_NEEDS_STATIC "") # the same for whoever links the static library
+foreach(need "PCRE2 libpcre2-8 10.40 libpcre2-dev" "UTF8PROC libutf8proc 2.5 libutf8proc-dev"
+        "JANSSON jansson 2.12 libjansson-dev")
+    separate_arguments(need)
+    runnel_needs(${need})
+    list(GET need 0 name)
+    list(GET need 1 module)
+    list(GET need 2 least)
+    list(APPEND RUNNEL_NEEDS_STATIC "${module} >= ${least}")
+    list(APPEND RUNNEL_LIBRARIES PkgConfig::${name})
 endforeach()
+
+# The program's own: nobody who links the library needs them.
+runnel_needs(EDIT libedit 3.1 libedit-dev)
+runnel_needs(HTTPD libmicrohttpd 0.9.75 libmicrohttpd-dev)
+find_library(WSLAY_LIBRARY wslay) # its package says nothing to pkg-config
+find_path(WSLAY_INCLUDE wslay/wslay.h)
+if(NOT WSLAY_LIBRARY OR NOT WSLAY_INCLUDE)
+    string(APPEND missing "\n  libwslay (Debian, Ubuntu: libwslay-dev)")
+endif()
+set(RUNNEL_PROGRAM_LIBRARIES PkgConfig::EDIT PkgConfig::HTTPD ${WSLAY_LIBRARY})
 if(missing)
     message(FATAL_ERROR "runnel: pkg-config does not find:${missing}\nInstall what is missing, or let ./dev build do it.")
 endif()

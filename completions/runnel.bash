@@ -17,8 +17,9 @@ _runnel() {
     fi
     ((COMP_CWORD > 1)) || command=''
     case $command:$before in
-    run:-p | run:--prompt | run:--ids | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--logit-bias | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--stream-interval) : ;;
+    run:-p | run:--prompt | run:--ids | run:--system | run:--output-format | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--logit-bias | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--stream-interval) : ;;
     run:-f | run:--file) files=1 ;;
+    run:--chat-template) words='FILE NAME' ;;
     run:-m | run:--model) files=1 models=1 ;;
     run:--kv-type) words='f16 f32 q8 bf16' ;;
     run:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
@@ -26,11 +27,30 @@ _runnel() {
     run:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     run:--penalty-prompt) words='on off' ;;
     run:--sampler-order) words='llama.cpp transformers' ;;
+    chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--logit-bias | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token) : ;;
+    chat:--chat-template) words='FILE NAME' ;;
+    chat:--reasoning) words='show hide' ;;
+    chat:--truncate) words='none old middle' ;;
+    chat:-m | chat:--model) files=1 models=1 ;;
+    chat:--kv-type) words='f16 f32 q8 bf16' ;;
+    chat:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
+    chat:--load) words='map read lock' ;;
+    chat:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
+    chat:--penalty-prompt) words='on off' ;;
+    chat:--sampler-order) words='llama.cpp transformers' ;;
+    serve:-m | serve:--model) files=1 models=1 ;;
+    serve:-c | serve:--ctx | serve:-t | serve:--threads | serve:--streams | serve:--queue | serve:--memory | serve:--key-tokens-per-minute | serve:--output-format | serve:--host | serve:--port | serve:--drain-seconds | serve:--api-key | serve:--allow-host | serve:--cors | serve:--max-connections | serve:--max-connections-per-address | serve:--max-line | serve:--max-header-block | serve:--max-headers | serve:--max-header | serve:--max-body | serve:--header-seconds | serve:--body-seconds | serve:--idle-seconds | serve:--write-seconds | serve:--ping-seconds) : ;;
+    serve:--kv-type) words='f16 f32 q8 bf16' ;;
+    serve:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
+    serve:--load) words='map read lock' ;;
+    serve:--chat-template) words='FILE NAME' ;;
+    serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
     batch:-m | batch:--model) files=1 models=1 ;;
-    batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--logit-bias | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs) : ;;
+    batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--output-format | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--logit-bias | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs) : ;;
     batch:--kv-type) words='f16 f32 q8 bf16' ;;
     batch:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     batch:--load) words='map read lock' ;;
+    batch:--chat-template) words='FILE NAME' ;;
     batch:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     batch:--penalty-prompt) words='on off' ;;
     batch:--sampler-order) words='llama.cpp transformers' ;;
@@ -41,7 +61,7 @@ _runnel() {
     score:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     score:--load) words='map read lock' ;;
     embed:-m | embed:--model) files=1 models=1 ;;
-    embed:-c | embed:--ctx | embed:-t | embed:--threads | embed:--parallel) : ;;
+    embed:-c | embed:--ctx | embed:-t | embed:--threads | embed:--query | embed:--parallel) : ;;
     embed:--kv-type) words='f16 f32 q8 bf16' ;;
     embed:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     embed:--load) words='map read lock' ;;
@@ -50,6 +70,9 @@ _runnel() {
     embed:--encoding) words='float base64' ;;
     tokenize:-m | tokenize:--model) files=1 models=1 ;;
     detokenize:-m | detokenize:--model) files=1 models=1 ;;
+    template:-m | template:--model) files=1 models=1 ;;
+    template:--file) files=1 ;;
+    template:--builtin) : ;;
     info:-m | info:--model) files=1 models=1 ;;
     info:-c | info:--ctx | info:-t | info:--threads) : ;;
     info:--kv-type) words='f16 f32 q8 bf16' ;;
@@ -72,20 +95,23 @@ _runnel() {
     imatrix:--load) words='map read lock' ;;
     *)
         case $command in
-        run) options='-p --prompt -f --file --ids -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
-        batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --parallel --in-order --token-times --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
+        run) options='-p --prompt -f --file --ids --chat --system --show-reasoning --chat-template --output-format -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
+        chat) options='--system --chat-template --output-format --reasoning --truncate --each-line --no-history -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos -h --help --version' ;;
+        serve) options='-m --model -c --ctx -t --threads --streams --queue --memory --key-tokens-per-minute --kv-type --cpu --load --no-repack -v --verbose --chat-template --output-format --host --port --drain-seconds --tls-cert --tls-key --api-key --api-key-file --no-auth --allow-host --cors --access-log --max-connections --max-connections-per-address --max-line --max-header-block --max-headers --max-header --max-body --header-seconds --body-seconds --idle-seconds --write-seconds --ping-seconds -h --help --version' ;;
+        batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --parallel --in-order --token-times --chat-template --output-format --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
         score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
-        embed) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -f --file --pooling --no-normalize --encoding --json --parallel -h --help --version' ;;
+        embed) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -f --file --pooling --query --no-normalize --encoding --json --parallel -h --help --version' ;;
         tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
         detokenize) options='-m --model --special -h --help --version' ;;
+        template) options='-m --model --file --builtin --segments -h --help --version' ;;
         info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --json -h --help --version' files=1 models=1 ;;
         bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose -h --help --version' ;;
         convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
         imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
-        help) words='run batch score embed tokenize detokenize info bench convert quantize imatrix' ;;
+        help) words='run chat serve batch score embed tokenize detokenize template info bench convert quantize imatrix' ;;
         version) : ;;
-        '') words='run batch score embed tokenize detokenize info bench convert quantize imatrix help version --help --version' ;;
+        '') words='run chat serve batch score embed tokenize detokenize template info bench convert quantize imatrix help version --help --version' ;;
         esac
         ;;
     esac

@@ -9,11 +9,14 @@ _runnel_models() {
 _runnel() {
   local -a commands=(
     'run:continue a prompt'
+    'chat:talk with a model at a terminal, or from a pipe'
+    'serve:answer many clients at once over HTTP'
     'batch:many requests from a file of JSON lines, through one engine'
     'score:how probable a text is, token by token'
     'embed:texts as vectors, or a reranker'\''s scores'
     'tokenize:text to token ids'
     'detokenize:token ids to text'
+    'template:a conversation as its chat template writes it'
     'info:what a model file holds and how this machine would run it'
     'bench:measure prompt and generation speed'
     'convert:a GGUF file out of a Hugging Face folder'
@@ -37,6 +40,11 @@ _runnel() {
       '(-f --file)-f+[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '(-f --file)--file=[the prompt is the file'\''s text without its last line break]:FILE:_files' \
       '--ids=[the prompt is these token ids, taken as they are\: 1,2,3]:LIST: ' \
+      '--chat[the prompt is what the user says, and the answer one turn of a conversation]' \
+      '--system=[a system message before it]:TEXT: ' \
+      '--show-reasoning[reasoning goes to stderr also when that is no terminal]' \
+      '--chat-template=[a Jinja file, or a built-in template by name, in place of the model'\''s]:FILE|NAME:(FILE NAME)' \
+      '--output-format=[how reasoning and tool calls are written]:NAME: ' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-c --ctx)-c+[positions of the context]:N: ' \
@@ -79,6 +87,99 @@ _runnel() {
       '--version[show the program'\''s version]' \
       '*:argument: '
     ;;
+  chat)
+    _arguments -s -S \
+      '--system=[a system message before it]:TEXT: ' \
+      '--chat-template=[a Jinja file, or a built-in template by name, in place of the model'\''s]:FILE|NAME:(FILE NAME)' \
+      '--output-format=[how reasoning and tool calls are written]:NAME: ' \
+      '--reasoning=[whether what the model thinks is shown]:show|hide:(show hide)' \
+      '--truncate=[when the context is full]:none|old|middle:(none old middle)' \
+      '--each-line[from a pipe]' \
+      '--no-history[keep no history of what is typed]' \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
+      '--temp=[temperature]:X: ' \
+      '--top-k=[keep the k most likely tokens]:N: ' \
+      '--top-p=[keep the most likely tokens that together reach this probability]:X: ' \
+      '--min-p=[drop tokens less likely than this share of the most likely one]:X: ' \
+      '--min-keep=[tokens that top-k, top-p and min-p leave at least]:N: ' \
+      '--repeat-penalty=[divides the logits of tokens already seen]:X: ' \
+      '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
+      '--presence-penalty=[subtracted from each token already seen]:X: ' \
+      '--penalty-last-n=[tokens that penalties look back]:N: ' \
+      '--penalty-prompt=[whether penalties look at the prompt too]:on|off:(on off)' \
+      '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
+      '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '--seed=[seed of the random numbers]:N: ' \
+      '(-n --max-tokens)-n+[tokens to generate at most]:N: ' \
+      '(-n --max-tokens)--max-tokens=[tokens to generate at most]:N: ' \
+      '*--stop=[end before this text]:TEXT: ' \
+      '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
+      '--ignore-eos[go on past the model'\''s end tokens]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  serve)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
+      '(-c --ctx)-c+[positions of the context]:N: ' \
+      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-t --threads)-t+[computing threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
+      '--streams=[generations that run at once]:N: ' \
+      '--queue=[generations that may wait]:N: ' \
+      '--memory=[MiB that model, keys, values and buffers may take together]:MIB: ' \
+      '--key-tokens-per-minute=[tokens that each API key may spend in a minute, prompts included]:N: ' \
+      '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
+      '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
+      '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
+      '--no-repack[use weights as the file has them]' \
+      '(-v --verbose)-v[say on stderr what was chosen and why]' \
+      '(-v --verbose)--verbose[say on stderr what was chosen and why]' \
+      '--chat-template=[a Jinja file, or a built-in template by name, in place of the model'\''s]:FILE|NAME:(FILE NAME)' \
+      '--output-format=[how reasoning and tool calls are written]:NAME: ' \
+      '--host=[address to listen at]:ADDRESS: ' \
+      '--port=[port]:N: ' \
+      '--drain-seconds=[after SIGTERM, how long running answers may go on]:N: ' \
+      '--tls-cert=[certificate chain]:FILE:_files' \
+      '--tls-key=[its private key]:FILE:_files' \
+      '--api-key=[who asks must give this key, of 16 to 256 characters, or another of them. Others on this machine can read it among the program'\''s arguments]:KEY: ' \
+      '--api-key-file=[keys, one a line]:FILE:_files' \
+      '--no-auth[at an address that others reach]' \
+      '--allow-host=[the server also goes by this name]:NAME: ' \
+      '--cors=[pages of this origin may use the server, * for all]:ORIGIN: ' \
+      '--access-log=[a line for each request, without what was asked]:FILE:_files' \
+      '--max-connections=[connections at once]:N: ' \
+      '--max-connections-per-address=[of these, from one address]:N: ' \
+      '--max-line=[bytes of a request line]:N: ' \
+      '--max-header-block=[bytes of all headers of a request]:N: ' \
+      '--max-headers=[headers of a request]:N: ' \
+      '--max-header=[bytes of one header]:N: ' \
+      '--max-body=[MiB of a request'\''s body]:MIB: ' \
+      '--header-seconds=[time for a request'\''s headers]:N: ' \
+      '--body-seconds=[time for a body that comes slower than 1 KiB/s]:N: ' \
+      '--idle-seconds=[how long a connection may wait for its next request]:N: ' \
+      '--write-seconds=[how long a client may take nothing of an answer]:N: ' \
+      '--ping-seconds=[a sign of life in event streams after so long a silence]:N: ' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
   batch)
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
@@ -96,6 +197,8 @@ _runnel() {
       '--parallel=[requests that run at once, 1..1024]:N: ' \
       '--in-order[answers in the order of their lines]' \
       '--token-times[timing gets token_ms, each token'\''s time]' \
+      '--chat-template=[a Jinja file, or a built-in template by name, in place of the model'\''s]:FILE|NAME:(FILE NAME)' \
+      '--output-format=[how reasoning and tool calls are written]:NAME: ' \
       '--preset=[settings that go together, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
       '--temp=[temperature]:X: ' \
       '--top-k=[keep the k most likely tokens]:N: ' \
@@ -165,6 +268,7 @@ _runnel() {
       '(-f --file)-f+[each line of the file is a text]:FILE:_files' \
       '(-f --file)--file=[each line of the file is a text]:FILE:_files' \
       '--pooling=[what of a text'\''s rows counts]:model|none|mean|first|last|rank:(model none mean first last rank)' \
+      '--query=[score each text as an answer to this]:TEXT: ' \
       '--no-normalize[leave the length as it is]' \
       '--encoding=[numbers, or base64 of their bytes as float32, little-endian]:float|base64:(float base64)' \
       '--json[{"index"\: .., "n_tokens"\: .., "embedding"\: \[..\]} for each text]' \
@@ -191,6 +295,18 @@ _runnel() {
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--special[show control tokens]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  template)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--file=[the template in a Jinja file]:FILE:_files' \
+      '--builtin=[one that comes with the program, by name]:NAME: ' \
+      '--segments[a line of JSON for each stretch of the text]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -302,7 +418,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run batch score embed tokenize detokenize info bench convert quantize imatrix)'
+      '*:argument:(run chat serve batch score embed tokenize detokenize template info bench convert quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -53,15 +53,30 @@ static inline void walk_vocab(const struct vocab *v) {
     must(vocab_end_tokens(v, end, 8) <= 8);
 }
 
+static inline void walk_layer(const struct hparams *hp, const struct layer_hparams *l) {
+    must(l->kv_layer >= 0 && l->kv_layer < hp->n_layer);
+    must((l->flags & (LAYER_NO_FFN | LAYER_EXPERTS)) || l->n_ff > 0);
+    if (l->flags & LAYER_RECURRENT) {
+        must(hp->ssm_d_conv > 0 && hp->ssm_d_inner > 0 && l->n_head_kv == 0);
+        must(hp->ssm_n_head == 0 || (hp->ssm_d_inner % hp->ssm_n_head == 0 && hp->ssm_n_head % hp->ssm_n_group == 0));
+        return;
+    }
+    must(l->n_head_kv > 0 && l->n_head % l->n_head_kv == 0 && l->head_dim > 0 && l->head_dim_v > 0);
+    must(l->n_rot >= 0 && l->n_rot % 2 == 0 && l->n_rot <= l->head_dim);
+    must(!(l->flags & LAYER_SWA) || hp->n_swa > 0 || hp->n_chunk > 0);
+}
+
 static inline void walk_hparams(const struct hparams *hp, const struct vocab *v) {
     must(strlen(hp->arch) > 0 && strlen(hp->name) < sizeof hp->name && strlen(hp->file_type) < sizeof hp->file_type);
     if (!hp->is_checked) {
         must(hp->n_layer == 0 && hp->n_embd == 0);
         return;
     }
-    must(hp->n_layer > 0 && hp->n_head_kv > 0 && hp->n_head % hp->n_head_kv == 0 && hp->n_vocab >= v->n_tokens);
-    must(hp->n_rot % 2 == 0 && hp->n_rot >= 2 && hp->n_rot <= hp->head_dim);
-    must(hp->norm_eps > 0 && hp->rope_theta >= 1 && hp->rope_factor > 0 && hp->rope_attn_factor > 0);
+    must(hp->n_layer > 0 && hp->n_embd > 0 && hp->n_ctx_train > 0 && hp->n_vocab >= v->n_tokens);
+    for (int32_t l = 0; l < hp->n_layer; l++) walk_layer(hp, &hp->layers[l]);
+    must(hp->n_rot >= 0 && hp->n_rot % 2 == 0 && (hp->n_rot == 0 || hp->rope_theta >= 1));
+    must(hp->norm_eps > 0 && hp->rope_factor > 0 && hp->rope_attn_factor > 0);
+    must(hp->n_expert == 0 || (hp->n_expert_used > 0 && hp->n_expert_used <= hp->n_expert && hp->n_ff_expert > 0));
     must(hp->rope_scaling != ROPE_SCALING_YARN || (hp->rope_theta > 1 && hp->rope_beta_fast >= hp->rope_beta_slow));
 }
 

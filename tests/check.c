@@ -91,7 +91,8 @@ static bool wanted(const char *name, int argc, char **argv) {
     return argc < 2;
 }
 
-int main(int argc, char **argv) {
+// Weak: programs in tests/tools have a main of their own.
+__attribute__((weak)) int main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     int n_failed = 0;
     for (int i = 0; i < n_tests; i++) {

@@ -5,9 +5,13 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 to=$root/build/aarch64-libraries
-packages=(libpcre2-8-0 libpcre2-dev libutf8proc2 libutf8proc-dev libjansson4 libjansson-dev)
+packages=(libpcre2-8-0 libpcre2-dev libutf8proc2 libutf8proc-dev libjansson4 libjansson-dev libedit2 libedit-dev
+    libbsd0 libmd0 libtinfo6 # what libedit needs
+    libmicrohttpd12 libmicrohttpd-dev libwslay1 libwslay-dev
+    libgnutls30 libgnutls28-dev libgmp10 libhogweed6 libidn2-0 libidn2-dev libnettle8 nettle-dev libp11-kit0 libp11-kit-dev # what
+    libtasn1-6 libtasn1-6-dev libunistring2 libffi8)                                                                        # libmicrohttpd needs
 
-[[ -e $to/unpacked ]] && exit 0
+[[ -e $to/unpacked && $(<"$to/unpacked") == "${packages[*]}" ]] && exit 0
 work=$root/build/aarch64-apt
 rm -rf "$to" "$work"
 mkdir -p "$to" "$work"/{lists/partial,cache/archives/partial,debs}
@@ -21,4 +25,4 @@ if ! { "${apt[@]}" update && cd "$work/debs" && "${apt[@]}" download "${packages
 fi
 for deb in "$work"/debs/*.deb; do dpkg -x "$deb" "$to"; done
 rm -rf "$work"
-touch "$to/unpacked"
+echo "${packages[*]}" >"$to/unpacked"

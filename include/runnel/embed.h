@@ -10,7 +10,7 @@ extern "C" {
 
 // What of a text's rows is its embedding. Rows see what stands before them and nothing behind: the first one sees itself alone.
 typedef enum rn_pooling {
-    RN_POOLING_MODEL = 0, // what the file says, else RN_POOLING_LAST
+    RN_POOLING_MODEL = 0, // what the file says, or the folder's modules.json, else RN_POOLING_LAST
     RN_POOLING_NONE = 1,  // every row, in order of positions
     RN_POOLING_MEAN = 2,  // their sum, taken in float in order of positions, divided by their number
     RN_POOLING_FIRST = 3,
@@ -25,7 +25,9 @@ typedef enum rn_normalize { RN_NORMALIZE_DEFAULT = 0, RN_NORMALIZE_L2 = 1, RN_NO
 typedef struct rn_embed_options {
     size_t struct_size;
     rn_pooling pooling;
-    rn_normalize normalize; // default: L2, but off for RN_POOLING_NONE and RN_POOLING_RANK
+    rn_normalize
+        normalize; // default: L2, but off for RN_POOLING_NONE and RN_POOLING_RANK, and where the folder's modules.json
+                   // has no Normalize
 } rn_embed_options;
 RN_API void rn_embed_options_init(rn_embed_options *o);
 

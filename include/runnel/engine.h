@@ -104,6 +104,8 @@ RN_API void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats);
  *
  * A stream begun with a session continues it: its prompt parts come after what the session holds, and what the stream generated is
  * held afterwards (after a cancel: what was made until then; after an error: the session is as before the stream).
+ * A chat (rn_request.chat) is always the whole conversation: it goes on from the last place where what the session holds says the
+ * same, by content, and the session forgets what came after it. A reply that would be cut into other tokens keeps its own.
  * One stream at a time: RN_E_STATE otherwise.
  */
 RN_API rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session, rn_error *err);

@@ -87,6 +87,8 @@ typedef struct rn_model_info {
     bool add_bos;
     const char *chat_template;                    // NULL: none
     int32_t n_expert, n_expert_used, n_ff_expert; // 0: no layer has experts
+    const char *rerank_template; // what a reranker is asked, with {query} and {document} for the texts; NULL: none
+    const char *left_out; // parts of a folder that are not used: "vision part: 8 tensors, not used yet"; NULL: none
 } rn_model_info;
 // Is `path`, by whatever name, one of the files that the model was read from? What a program writes had better be none of them.
 RN_API bool rn_model_reads(const rn_model *model, const char *path);

@@ -2,6 +2,7 @@
 #ifndef RUNNEL_REQUEST_H
 #define RUNNEL_REQUEST_H
 
+#include <runnel/chat.h>
 #include <runnel/engine.h>
 
 #ifdef __cplusplus
@@ -88,6 +89,7 @@ typedef struct rn_request {
     double max_tokens_per_second; // 0: no limit
     rn_progress_fn progress;      // prefill; called on the engine's thread
     void *progress_user;
+    const rn_chat *chat; // a conversation is the prompt: no parts then, and no echo. NULL: none
 } rn_request;
 RN_API void rn_request_init(rn_request *r);
 
@@ -106,6 +108,7 @@ RN_API size_t rn_n_sampling_fields(void);
 RN_API bool rn_sampling_field(size_t i, rn_field *field);
 // Set by name, checked against the range: RN_E_ARG names field, value and range.
 RN_API rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_error *err);
+RN_API double rn_sampling_get(const rn_sampling *s, const char *name); // NaN: no such field
 
 #ifdef __cplusplus
 }

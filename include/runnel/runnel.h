@@ -7,11 +7,13 @@
 #define RUNNEL_RUNNEL_H
 
 #include <runnel/api.h>
+#include <runnel/chat.h>
 #include <runnel/embed.h>
 #include <runnel/engine.h>
 #include <runnel/measure.h>
 #include <runnel/model.h>
 #include <runnel/request.h>
+#include <runnel/saved.h>
 #include <runnel/status.h>
 #include <runnel/stream.h>
 #include <runnel/tools.h>

@@ -36,7 +36,15 @@ typedef struct rn_usage {
     int64_t prompt_tokens;     // the whole prompt as the model saw it, the session's part included
     int64_t cached_tokens;     // of these, not evaluated again
     int64_t completion_tokens; // every generated token, the one that ended the stream included
+    int64_t reasoning_tokens;  // of these, after whose text the answer stood in the reasoning channel; with a chat
+    int64_t
+        matched_tokens; // of the prompt, those that the session held: taken as they are, however the conversation's
+                        // text would be cut into tokens. Without a session 0
+    const char *miss;   // why cached_tokens are no more; terminated
 } rn_usage;
+// rn_usage.miss: "none" (everything that could be was taken over), "differs at token N: ..." (of a session's text and the new prompt,
+// both named), "evicted" (the session's keys and values were given back), "window" or "state" (a window's keys or a recurrent state are
+// no longer there at the place to go on from); without a session also "empty", "differs" and "end" of what other prompts left.
 typedef struct rn_timing {  // milliseconds
     double queue_ms;        // begun -> first scheduled
     double prefill_ms;      // first scheduled -> prompt evaluated
@@ -62,6 +70,12 @@ typedef struct rn_chunk {
     rn_timing timing;           // last chunk
     const float *embedding;     // last chunk of rn_embed_begin(): n_embedding floats; else NULL
     size_t n_embedding;
+    const rn_delta
+        *deltas;     // of a chat's answer: what `text` says, taken apart into channels. Text that may still become a
+    size_t n_deltas; // tag is held back: `text`, which stays as the model wrote it, runs ahead of them
+    int32_t n_tool_calls;       // last chunk of a chat's answer
+    int32_t n_dropped_messages; // last chunk: messages that went because the prompt did not fit (rn_chat.truncate)
+    int64_t untruncated_tokens; // last chunk: tokens that the prompt would have had with them
 } rn_chunk;
 
 /**
@@ -80,10 +94,13 @@ RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_st
  * Text arrives as whole UTF-8 characters; the beginning of one, or of a stop string, is held back until it is decided. The last
  * chunk has a finish_reason; trouble during generation shows there, not as a status.
  *
+ * The answer to a chat is also taken apart into channels, here on the reader's thread.
+ *
  * @param timeout_ns  longest wait: 0 = do not wait, negative = no limit.
  * @param chunk       filled on RN_OK, else untouched. Its pointers are the stream's: valid until the next call of rn_stream_next()
  *                    or rn_stream_close() on it.
- * @return RN_OK; RN_E_AGAIN (nothing came in time); RN_E_END (the last chunk was taken before).
+ * @return RN_OK; RN_E_AGAIN (nothing came in time); RN_E_END (the last chunk was taken before); RN_E_NOMEM (a chat's channels
+ *         found no memory: the chunk is lost, and every further call says the same).
  * Threads: one reader at a time.
  */
 RN_API rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk, rn_error *err);
@@ -97,6 +114,8 @@ RN_API void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user);
 RN_API void rn_stream_cancel(rn_stream *stream);
 RN_API void rn_stream_pause(rn_stream *stream); // leaves the batch, keeps its KV
 RN_API void rn_stream_resume(rn_stream *stream);
+// Changes rn_request.max_tokens_per_second for what comes after the next token. RN_E_ARG: the range.
+RN_API rn_status rn_stream_set_rate(rn_stream *stream, double max_tokens_per_second, rn_error *err);
 // Cancels if needed, waits for the step in progress, frees. NULL is fine.
 RN_API void rn_stream_close(rn_stream *stream);
 

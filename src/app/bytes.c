@@ -51,3 +51,9 @@ void bytes_free(bytes *b) {
     free(b->data);
     *b = (bytes){0};
 }
+
+bool line_is_blank(const char *line, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r') return false;
+    return true;
+}

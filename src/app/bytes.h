@@ -24,4 +24,7 @@ __attribute__((format(printf, 2, 3))) void bytes_add_format(bytes *b, const char
 void bytes_drop_front(bytes *b, size_t n);
 void bytes_free(bytes *b);
 
+// Is there nothing in a line but blanks, tabs and the break that Windows writes?
+bool line_is_blank(const char *line, size_t n);
+
 #endif

@@ -39,7 +39,34 @@ bool json_item_bool(const json_item *value, bool *v, char *why) {
     return true;
 }
 
+void json_item_add(const json_item *value, bytes *to) {
+    char *const text = json_dumps(node(value), JSON_ENCODE_ANY | JSON_COMPACT);
+    bytes_add_text(to, text ? text : "null");
+    free(text);
+}
+
 bool json_item_is_text(const json_item *value) { return json_is_string(node(value)); }
+
+bool json_item_is_null(const json_item *value) { return json_is_null(node(value)); }
+bool json_item_is_object(const json_item *value) { return json_is_object(node(value)); }
+bool json_item_is_array(const json_item *value) { return json_is_array(node(value)); }
+size_t json_item_count(const json_item *array) { return json_array_size(node(array)); }
+const json_item *json_item_at(const json_item *array, size_t i) { return item_of(json_array_get(node(array), i)); }
+const json_item *json_item_member(const json_item *object, const char *name) {
+    const json_t *const j = json_object_get(node(object), name);
+    return j && !json_is_null(j) ? item_of(j) : NULL;
+}
+
+bool json_item_each(const json_item *object, member_each each, void *target, char *why) {
+    const char *key;
+    json_t *item;
+    size_t i = 0;
+    if (!json_is_object(node(object))) return wrong_type(node(object), "an object", why);
+    json_object_foreach((json_t *)object, key, item) {
+        if (!each(target, i++, key, item_of(item), why)) return false;
+    }
+    return true;
+}
 
 bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why) {
     const json_t *j = node(value);
@@ -138,7 +165,7 @@ static bool read_each(const member *row, void *target, json_t *j, char *why) {
     return row->each(target, 0, NULL, item_of(j), why);
 }
 
-static bool read_ids(json_t *j, id_list *list, char *why) {
+static bool read_ids(const json_t *j, id_list *list, char *why) {
     if (!json_is_array(j)) return wrong_type(j, "an array", why);
     const size_t n = json_array_size(j);
     free(list->ids);
@@ -153,6 +180,17 @@ static bool read_ids(json_t *j, id_list *list, char *why) {
         list->ids[list->n] = (int32_t)id;
     }
     return true;
+}
+
+bool json_item_ids(const json_item *value, id_list *list, char *why) { return read_ids(node(value), list, why); }
+
+static bool read_json(const json_t *j, char **field, char *why) {
+    if (json_is_null(j)) return wrong_type(j, "a value", why);
+    char *const text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
+    *field = text ? app_copy_text(text) : NULL;
+    free(text);
+    if (!*field) snprintf(why, JSON_WHY / 2, "out of memory");
+    return *field != NULL;
 }
 
 static bool read_member(const member *row, void *target, json_t *j, char *why) {
@@ -180,6 +218,7 @@ static bool read_member(const member *row, void *target, json_t *j, char *why) {
         return true;
     case MEMBER_REAL: return json_item_real(item_of(j), row->min, row->max, field, why);
     case MEMBER_IDS: return read_ids(j, field, why);
+    case MEMBER_JSON: return read_json(j, field, why);
     case MEMBER_EACH: return read_each(row, target, j, why);
     }
     return false;
@@ -201,6 +240,31 @@ bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_gro
             snprintf(why, JSON_WHY, "%s%s%s", name, gap, member_why);
             return false;
         }
+    }
+    return true;
+}
+
+// "stop" and "[2]: must be a string" make "stop[2]".
+static void put_param(const char *name, const char *member_why, char *param) {
+    const char *const end = member_why[0] == '[' ? strchr(member_why, ':') : NULL;
+    snprintf(param, JSON_WHY / 2, "%.60s%.*s", name, end ? (int)(end - member_why) : 0, member_why);
+}
+
+bool json_doc_read_open(const json_doc *doc, const member_group *groups, size_t n_groups, json_other other,
+                        void *user, char *param, char *why) {
+    const char *name;
+    json_t *j;
+    json_object_foreach((json_t *)doc, name, j) {
+        char member_why[JSON_WHY / 2] = "";
+        void *target = NULL;
+        const member *const row = find_member(groups, n_groups, name, &target);
+        if (json_is_null(j) ||
+            (row ? read_member(row, target, j, member_why) : other(user, name, item_of(j), member_why)))
+            continue;
+        const char *const gap = member_why[0] == '[' ? "" : ": ";
+        snprintf(why, JSON_WHY, "%.60s%s%s", name, gap, member_why);
+        put_param(name, member_why, param);
+        return false;
     }
     return true;
 }

@@ -9,6 +9,8 @@
 #ifndef RN_APP_JSON_READ_H
 #define RN_APP_JSON_READ_H
 
+#include "app/bytes.h"
+#include "app/numbers.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +33,7 @@ typedef enum member_kind {
     MEMBER_REAL,  // double in min..max
     MEMBER_WHOLE, // double in min..max without a fraction
     MEMBER_IDS,   // id_list (app/numbers.h) of an array; its ids are freed by the caller, also after a failure
+    MEMBER_JSON,  // char *: any value but null, as JSON text; freed by the caller, also after a failure
     MEMBER_EACH   // what `each` makes of it: called for the value, or for each item of an array or object
 } member_kind;
 
@@ -63,6 +66,11 @@ char *json_doc_scalar(const json_doc *doc, const char *name);
 // All members into the groups' targets. What is read points into the doc.
 bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_groups, char *why);
 bool json_doc_has(const json_doc *doc, const char *name);
+// For requests of other programs: members that are null are as if they were not there, and those that no row names go to other(), which
+// may take them (reasons as for `each`). param: JSON_WHY / 2 bytes; where it went wrong, as "stop[2]".
+typedef bool (*json_other)(void *user, const char *name, const json_item *value, char *why);
+bool json_doc_read_open(const json_doc *doc, const member_group *groups, size_t n_groups, json_other other,
+                        void *user, char *param, char *why);
 void json_doc_free(json_doc *doc); // NULL is fine
 
 // An array of objects, each read by the rows into `target`, then handed to take(). For files of other versions of the program: members
@@ -78,5 +86,15 @@ bool json_item_real(const json_item *value, double min, double max, double *v, c
 bool json_item_u64(const json_item *value, uint64_t *v, char *why);
 bool json_item_bool(const json_item *value, bool *v, char *why);
 bool json_item_is_text(const json_item *value);
+bool json_item_is_null(const json_item *value);
+bool json_item_is_object(const json_item *value);
+bool json_item_is_array(const json_item *value);
+size_t json_item_count(const json_item *array);
+const json_item *json_item_at(const json_item *array, size_t i);
+const json_item *json_item_member(const json_item *object, const char *name); // NULL: not there, null, or no object
+// Each member of an object in the order of the text; what `each` makes of one is as for MEMBER_EACH.
+bool json_item_each(const json_item *object, member_each each, void *target, char *why);
+bool json_item_ids(const json_item *value, id_list *list, char *why); // freed by the caller, also after a failure
+void json_item_add(const json_item *value, bytes *to);                // as JSON
 
 #endif

@@ -136,3 +136,29 @@ void json_put_ids(json_writer *w, const int32_t *ids, size_t n) {
     for (size_t i = 0; i < n; i++) json_put_whole(w, ids[i]);
     json_put_end(w, ']');
 }
+
+#define DEFINE_MEMBER(what, type)                                                                                    \
+    void json_member_##what(json_writer *w, const char *name, type v) {                                              \
+        json_put_key(w, name);                                                                                       \
+        json_put_##what(w, v);                                                                                       \
+    }
+DEFINE_MEMBER(begin, char)
+DEFINE_MEMBER(string, const char *)
+DEFINE_MEMBER(whole, int64_t)
+DEFINE_MEMBER(u64, uint64_t)
+DEFINE_MEMBER(real, double)
+DEFINE_MEMBER(bool, bool)
+
+void json_member_rounded(json_writer *w, const char *name, double v, int n_digits) {
+    json_put_key(w, name);
+    json_put_rounded(w, v, n_digits);
+}
+
+void json_member_text(json_writer *w, const char *name, const char *text, size_t n_text) {
+    json_put_key(w, name);
+    json_put_text(w, n_text ? text : "", n_text);
+}
+
+void json_member_bytes(json_writer *w, const char *name, const bytes *text) {
+    json_member_text(w, name, text->data, text->n);
+}

@@ -30,4 +30,16 @@ void json_put_null(json_writer *w);
 void json_put_raw(json_writer *w, const char *json); // a value that is JSON already
 void json_put_ids(json_writer *w, const int32_t *ids, size_t n);
 
+// A key and its value.
+void json_member_begin(json_writer *w, const char *name, char bracket);
+void json_member_text(json_writer *w, const char *name, const char *text,
+                      size_t n_text); // text may be NULL where n_text is 0
+void json_member_bytes(json_writer *w, const char *name, const bytes *text);
+void json_member_string(json_writer *w, const char *name, const char *text);
+void json_member_whole(json_writer *w, const char *name, int64_t v);
+void json_member_u64(json_writer *w, const char *name, uint64_t v);
+void json_member_real(json_writer *w, const char *name, double v);
+void json_member_rounded(json_writer *w, const char *name, double v, int n_digits);
+void json_member_bool(json_writer *w, const char *name, bool v);
+
 #endif

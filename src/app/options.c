@@ -8,6 +8,8 @@
 
 #define MAX_NAMES 128
 
+enum outcome { OPTIONS_PARSED, OPTIONS_SHOWN, OPTIONS_WRONG };
+
 typedef struct found {
     const option *row;
     void *target;
@@ -59,7 +61,7 @@ const char *nearest_word(const char *typed, const char *const *words, size_t n_w
     return best;
 }
 
-static option_outcome say_unknown(const option_spec *spec, const char *arg) {
+static enum outcome say_unknown(const option_spec *spec, const char *arg) {
     const char *names[MAX_NAMES] = {"help", "version"}, *near = NULL;
     size_t n_names = 2;
     for (size_t g = 0; g < spec->n_groups; g++)
@@ -116,7 +118,7 @@ static bool take_value(const option *row, void *target, const char *value, char 
 }
 
 // One option at args[*i]; moves *i over a value that is an argument of its own.
-static option_outcome parse_option(const option_spec *spec, int n_args, char **args, int *i, options *parsed) {
+static enum outcome parse_option(const option_spec *spec, int n_args, char **args, int *i, options *parsed) {
     const char *const arg = args[*i], *value = NULL;
     const bool is_long = arg[1] == '-';
     const size_t n_name = is_long ? strcspn(arg + 2, "=") : 1;
@@ -154,7 +156,7 @@ static option_outcome parse_option(const option_spec *spec, int n_args, char **a
     return OPTIONS_PARSED;
 }
 
-option_outcome options_parse(const option_spec *spec, int n_args, char **args, options *parsed) {
+static enum outcome parse_all(const option_spec *spec, int n_args, char **args, options *parsed) {
     bool only_positional = false;
     *parsed = (options){.positional = app_alloc(sizeof(char *) * ((size_t)n_args + 1)),
                         .given = app_alloc(sizeof(option *) * ((size_t)n_args + 1))};
@@ -168,11 +170,17 @@ option_outcome options_parse(const option_spec *spec, int n_args, char **args, o
             }
             parsed->positional[parsed->n_positional++] = args[i];
         } else {
-            const option_outcome outcome = parse_option(spec, n_args, args, &i, parsed);
+            const enum outcome outcome = parse_option(spec, n_args, args, &i, parsed);
             if (outcome != OPTIONS_PARSED) return outcome;
         }
     }
     return OPTIONS_PARSED;
+}
+
+bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code) {
+    const enum outcome outcome = parse_all(spec, n_args, args, parsed);
+    *code = outcome == OPTIONS_WRONG ? EXIT_CODE_USAGE : EXIT_CODE_OK;
+    return outcome == OPTIONS_PARSED;
 }
 
 bool options_given(const options *parsed, const char *name) {

@@ -64,14 +64,9 @@ typedef struct options {
     size_t n_given;
 } options;
 
-typedef enum option_outcome {
-    OPTIONS_PARSED,
-    OPTIONS_SHOWN, // --help or --version was answered: end with 0
-    OPTIONS_WRONG  // and said: end with 2
-} option_outcome;
-
-// args: what follows the command's name. On every outcome options_free() is due.
-option_outcome options_parse(const option_spec *spec, int n_args, char **args, options *parsed);
+// args: what follows the command's name. Whether the command goes on; if not, *code is what the program ends with: 0 when --help or
+// --version was answered, 2 when something was wrong, and said. Either way options_free() is due.
+bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code);
 bool options_given(const options *parsed, const char *name);
 // Says that an option has no effect, if it was given: `runnel: --name: has no effect WHY`. For wishes that
 // cannot be honoured here.

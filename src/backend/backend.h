@@ -73,6 +73,9 @@ struct backend_ops {
     rn_status (*load)(backend *b, const struct program *p, const struct backend_sizes *s, backend_progress progress,
                       void *user, rn_error *err);
     void (*copy)(backend *b, const struct kv_copy *c);
+    size_t (*page_bytes)(const backend *b, int32_t group);
+    void (*read_page)(const backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out);
+    void (*write_page)(backend *b, int32_t group, int32_t page, const uint8_t *bytes);
     void (*run)(backend *b, const struct batch *batch);
     void (*collect)(backend *b, backend_collect_fn fn, void *user);
     rn_status (*profile_begin)(backend *b, size_t n_events, rn_error *err);
@@ -94,6 +97,16 @@ static inline rn_status backend_load(backend *b, const struct program *p, const 
     return b->ops->load(b, p, s, progress, user, err);
 }
 static inline void backend_copy(backend *b, const struct kv_copy *c) { b->ops->copy(b, c); }
+// Pages from outside, between steps. KV_STATE in place of a group: slots of state.
+static inline size_t backend_page_bytes(const backend *b, int32_t group) { return b->ops->page_bytes(b, group); }
+// What a page holds, laid out as the KV type is on every machine: its first n positions, zeros behind them. A slot: all of it, whatever n.
+static inline void backend_read_page(const backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out) {
+    b->ops->read_page(b, group, page, n, out);
+}
+// The same back into a page. The bytes may be anybody's: what they make of a row is as undefined as they are, and of that row alone.
+static inline void backend_write_page(backend *b, int32_t group, int32_t page, const uint8_t *bytes) {
+    b->ops->write_page(b, group, page, bytes);
+}
 static inline void backend_run(backend *b, const struct batch *batch) { b->ops->run(b, batch); }
 // Until it is called again, run() shows fn what every matrix is multiplied with before it is: op by op, row by row, in routing order, from one thread, so that sums
 // over them do not depend on the number of threads. It slows every step down; bits stay. fn NULL: no more.

@@ -49,7 +49,7 @@ enum op_kind {
     OP_ADD,        // dst += src * factor
     OP_SCALE,      // dst *= factor
     OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
-    OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + 1) / at))
+    OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + dst_at) / at))
     OP_COPY, // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
     OP_ROUTE, // dst = choices by the router's logits src; vec [n_expert]: added for choosing only; vec2: each expert's weight is
     // multiplied by its own at last; NULL: neither

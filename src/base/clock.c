@@ -15,6 +15,8 @@ int64_t clock_now_ns(void) { return now_ns(CLOCK_MONOTONIC); }
 
 int64_t clock_thread_cpu_ns(void) { return now_ns(CLOCK_THREAD_CPUTIME_ID); }
 
+int64_t clock_wall_s(void) { return now_ns(CLOCK_REALTIME) / 1000000000; }
+
 uint64_t clock_entropy(void) {
     uint64_t x;
     if (getrandom(&x, sizeof x, GRND_NONBLOCK) == (ssize_t)sizeof x) return x;

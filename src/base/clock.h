@@ -6,6 +6,7 @@
 
 int64_t clock_now_ns(void);        // monotonic, arbitrary origin
 int64_t clock_thread_cpu_ns(void); // that the calling thread has computed for; a system call
+int64_t clock_wall_s(void);        // seconds since 1970
 uint64_t clock_entropy(void);      // 64 bits from the system's generator (clock-mixed where that fails)
 
 #endif

@@ -13,20 +13,8 @@
 #include <unistd.h>
 
 enum { READ_SLICE = 8 << 20, RESIDENT_BATCH = 4096 };
-_Static_assert(sizeof(size_t) >= sizeof(off_t), "a file's size fits size_t");
 
 static const uint8_t no_bytes[1]; // what an empty file's data points at: nothing can be mapped for it
-
-// O_NONBLOCK: opening a pipe nobody writes to must not wait; it means nothing for regular files.
-static rn_status open_regular(const char *path, int *fd, size_t *size, rn_error *err) {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (*fd < 0) return file_sys_fail(path, "cannot be opened", errno, err);
-    struct stat st;
-    if (fstat(*fd, &st) != 0) return file_sys_fail(path, "cannot be examined", errno, err);
-    if (!S_ISREG(st.st_mode)) return fail(err, RN_E_IO, "%s: is %s, not a regular file", path, file_kind(st.st_mode));
-    *size = (size_t)st.st_size;
-    return RN_OK;
-}
 
 static rn_status read_whole(const char *path, int fd, file_progress progress, void *user, file_map *m,
                             rn_error *err) {
@@ -71,7 +59,7 @@ rn_status file_map_open(const char *path, enum file_load how, file_progress prog
                         rn_error *err) {
     file_map m = {.how = how, .fd = -1};
     *out = m;
-    rn_status st = open_regular(path, &m.fd, &m.size, err);
+    rn_status st = file_open_regular(path, &m.fd, &m.size, err);
     if (st == RN_OK) {
         if (m.size == 0)
             m.data = no_bytes;

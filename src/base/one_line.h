@@ -1,4 +1,4 @@
-// base/one_line.h - foreign text made fit for one line on a terminal or in a log. Private to base.
+// base/one_line.h - foreign text made fit for one line on a terminal or in a log..
 #ifndef RN_BASE_ONE_LINE_H
 #define RN_BASE_ONE_LINE_H
 

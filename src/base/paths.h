@@ -21,6 +21,9 @@ const char *path_last_name(const char *path);         // what stands behind the 
 // in a Hugging Face cache (REPO/snapshots/REVISION) to REPO/blobs, where the cache keeps every file's bytes.
 // Errors: RN_E_FORMAT (no plain name, a link that leaves the folder, a link to nothing), RN_E_LIMIT (path too long), RN_E_IO.
 rn_status path_in_folder(const char *folder, const char *name, char out[PATH_BYTES], bool *found, rn_error *err);
+// The same of a folder that lies in it, whose name is a stranger's, too. sub NULL: of the folder itself.
+rn_status path_in_subfolder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
+                            rn_error *err);
 
 // The folder's own name, links and dots resolved: "SmolLM2-135M" for "." too. "" when it cannot be told.
 void path_folder_name(const char *folder, char out[PATH_BYTES]);

@@ -2,7 +2,7 @@
 #include "cli/batch_job.h"
 #include "app/numbers.h"
 #include "app/say.h"
-#include "cli/stream_json.h"
+#include "app/stream_json.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,9 @@ typedef struct batch_line {
     json_span prompt;
     bool has_ids;
     id_list ids;
+    char *messages, *tools, *variables; // JSON; freed with the line
+    bool continue_final;
+    int32_t truncate; // of rn_truncate
 } batch_line;
 
 static bool each_name(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -25,10 +28,30 @@ static bool each_name(void *target, size_t i, const char *key, const json_item *
     return false;
 }
 
+static bool each_truncate(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    static const char *const words[] = {
+        [RN_TRUNCATE_NONE] = "none", [RN_TRUNCATE_OLD] = "old", [RN_TRUNCATE_MIDDLE] = "middle"};
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    for (int32_t w = 0; w < 3; w++)
+        if (strcmp(words[w], text.data) == 0) {
+            ((batch_line *)target)->truncate = w;
+            return true;
+        }
+    snprintf(why, NUMBER_WHY, "'%.60s' is none of none, old, middle", text.data);
+    return false;
+}
+
 static const member line_rows[] = {
     {"id", MEMBER_EACH, .each = each_name},
     {"prompt", MEMBER_TEXT, .offset = offsetof(batch_line, prompt)},
     {"ids", MEMBER_IDS, .offset = offsetof(batch_line, ids)},
+    {"messages", MEMBER_JSON, .offset = offsetof(batch_line, messages)},
+    {"tools", MEMBER_JSON, .offset = offsetof(batch_line, tools)},
+    {"variables", MEMBER_JSON, .offset = offsetof(batch_line, variables)},
+    {"continue_final", MEMBER_BOOL, .offset = offsetof(batch_line, continue_final)},
+    {"truncate", MEMBER_EACH, .each = each_truncate},
 };
 
 static void begin_answer(batch_job *job, json_writer *w) {
@@ -37,8 +60,7 @@ static void begin_answer(batch_job *job, json_writer *w) {
     json_put_key(w, "id");
     json_put_raw(w, job->id ? job->id : "null");
     if (!job->id) { // so that the answer can still be told from others
-        json_put_key(w, "line");
-        json_put_u64(w, job->line);
+        json_member_u64(w, "line", job->line);
     }
 }
 
@@ -54,8 +76,7 @@ static void answer_error(batch_job *job, const char *why) {
     json_writer w;
     char *text = app_text("line %" PRIu64 ": %s", job->line, why);
     begin_answer(job, &w);
-    json_put_key(&w, "error");
-    json_put_string(&w, text);
+    json_member_string(&w, "error", text);
     end_answer(job, &w);
     job->has_failed = true;
     free(text);
@@ -64,15 +85,16 @@ static void answer_error(batch_job *job, const char *why) {
 static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *last) {
     json_writer w;
     begin_answer(job, &w);
-    json_put_key(&w, "text");
-    json_put_text(&w, job->text.data, job->text.n);
-    json_put_key(&w, "tokens");
-    json_put_begin(&w, '[');
+    json_member_text(&w, "text", job->text.data, job->text.n);
+    if (job->is_chat) {
+        json_put_key(&w, "message");
+        json_put_message(&w, &job->message);
+    }
+    json_member_begin(&w, "tokens", '[');
     if (job->ids.n) json_put_raw(&w, job->ids.data);
     json_put_end(&w, ']');
     if (job->has_logprobs) {
-        json_put_key(&w, "logprobs");
-        json_put_begin(&w, '[');
+        json_member_begin(&w, "logprobs", '[');
         if (job->logprobs.n) json_put_raw(&w, job->logprobs.data);
         json_put_end(&w, ']');
     }
@@ -80,18 +102,43 @@ static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *
     end_answer(job, &w);
 }
 
+// What a line gives must be one prompt, and what belongs to it.
+static bool check_line(const batch_line *line, char *why) {
+    const int n_prompts = (line->prompt.data != NULL) + line->has_ids + (line->messages != NULL);
+    const bool of_chat = line->tools || line->variables || line->continue_final || line->truncate;
+    const char *const wrong = n_prompts == 0  ? "prompt, ids or messages is missing"
+                              : n_prompts > 1 ? "prompt, ids and messages exclude each other"
+                              : of_chat && !line->messages
+                                  ? "tools, variables, continue_final and truncate are for messages"
+                                  : NULL;
+    if (wrong) snprintf(why, JSON_WHY, "%s", wrong);
+    return !wrong;
+}
+
+static void set_chat(const batch_plan *plan, const batch_line *line, const generation *g, rn_request *req,
+                     rn_chat *chat) {
+    generation_chat(g, req, chat, line->messages, strlen(line->messages));
+    chat_options_apply(&plan->chat, chat);
+    chat->tools = line->tools;
+    chat->n_tools = line->tools ? strlen(line->tools) : 0;
+    chat->variables = line->variables;
+    chat->n_variables = line->variables ? strlen(line->variables) : 0;
+    chat->continue_final = line->continue_final;
+    chat->truncate = (rn_truncate)line->truncate;
+}
+
 static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, const generation *g,
                          char *why) {
     rn_request req;
     rn_part part;
+    rn_chat chat;
     rn_error err = {0};
-    if ((line->prompt.data != NULL) == line->has_ids) {
-        snprintf(why, JSON_WHY, line->has_ids ? "prompt and ids exclude each other" : "prompt or ids is missing");
-        return false;
-    }
+    if (!check_line(line, why)) return false;
     rn_request_init(&req);
     bool ok = generation_apply(g, &req, &err);
-    if (line->has_ids)
+    if (line->messages)
+        set_chat(plan, line, g, &req, &chat);
+    else if (line->has_ids)
         generation_prompt_ids(&req, &part, line->ids.ids, line->ids.n);
     else
         generation_prompt(g, &req, &part, line->prompt.data, line->prompt.n);
@@ -99,6 +146,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     req.token_times = plan->has_token_times;
     ok = ok && rn_stream_begin(plan->engine, &req, &job->stream, &err) == RN_OK;
     job->has_logprobs = g->logprobs >= 0;
+    job->is_chat = line->messages != NULL;
     if (!ok) snprintf(why, JSON_WHY, "%.*s", JSON_WHY - 1, err.text);
     return ok;
 }
@@ -113,6 +161,9 @@ static bool begin(const batch_plan *plan, batch_job *job, const char *text, size
     const member_group more = {line_rows, sizeof line_rows / sizeof *line_rows, &line};
     const bool ok = generation_read(&plan->members, doc, &more, &g, why) && begin_stream(plan, job, &line, &g, why);
     free(line.ids.ids);
+    free(line.messages);
+    free(line.tools);
+    free(line.variables);
     json_doc_free(doc);
     return ok;
 }
@@ -141,6 +192,7 @@ bool batch_job_read(const batch_plan *plan, batch_job *job) {
             return true;
         }
         bytes_add(&job->text, chunk.text, chunk.n_text);
+        for (size_t i = 0; i < chunk.n_deltas; i++) chat_message_add(&job->message, &chunk.deltas[i]);
         for (size_t i = 0; i < chunk.n_tokens; i++) json_put_whole(&job->ids_writer, chunk.tokens[i]);
         if (chunk.token_data) json_put_logprobs(&job->logprobs_writer, chunk.token_data, chunk.n_tokens);
         job->n_tokens += chunk.n_tokens;
@@ -160,5 +212,6 @@ void batch_job_free(batch_job *job) {
     bytes_free(&job->ids);
     bytes_free(&job->logprobs);
     bytes_free(&job->answer);
+    chat_message_free(&job->message);
     free(job);
 }

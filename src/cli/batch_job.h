@@ -6,8 +6,10 @@
 #define RN_CLI_BATCH_JOB_H
 
 #include "app/bytes.h"
+#include "app/chat_message.h"
+#include "app/chat_options.h"
+#include "app/generation.h"
 #include "app/json_write.h"
-#include "cli/generation.h"
 
 // What all lines have in common.
 typedef struct batch_plan {
@@ -15,6 +17,7 @@ typedef struct batch_plan {
     bool has_token_times;
     generation defaults;
     generation_members members;
+    chat_options chat; // of lines with messages
 } batch_plan;
 
 typedef struct batch_job {
@@ -24,7 +27,8 @@ typedef struct batch_job {
     bool has_failed;
     bool is_done;              // answer is complete
     bytes text, ids, logprobs; // gathered: text as it is, the others as JSON without brackets
-    bool has_logprobs;
+    chat_message message;      // of a conversation
+    bool is_chat, has_logprobs;
     json_writer ids_writer, logprobs_writer;
     uint64_t n_tokens;
     uint64_t n_source_bytes; // of the input that it stands for: set by the command

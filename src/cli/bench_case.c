@@ -1,8 +1,8 @@
 // cli/bench_case.c - prompts by arithmetic, streams side by side, times from their last chunks, bytes from a profile.
 #include "cli/bench_case.h"
+#include "app/interrupt.h"
 #include "app/progress.h"
 #include "app/say.h"
-#include "cli/interrupt.h"
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -53,18 +53,12 @@ void bench_machine_read(bench_machine *m) {
 
 void bench_machine_put(const bench_machine *m, json_writer *w) {
     json_put_begin(w, '{');
-    json_put_key(w, "processor");
-    json_put_string(w, m->processor);
-    json_put_key(w, "features");
-    json_put_string(w, m->features);
-    json_put_key(w, "processors");
-    json_put_whole(w, m->n_processors);
-    json_put_key(w, "memory_bytes");
-    json_put_u64(w, m->memory_bytes);
-    json_put_key(w, "system");
-    json_put_string(w, m->system);
-    json_put_key(w, "compiler");
-    json_put_string(w, m->compiler);
+    json_member_string(w, "processor", m->processor);
+    json_member_string(w, "features", m->features);
+    json_member_whole(w, "processors", m->n_processors);
+    json_member_u64(w, "memory_bytes", m->memory_bytes);
+    json_member_string(w, "system", m->system);
+    json_member_string(w, "compiler", m->compiler);
     json_put_key(w, "load");
     if (m->load < 0)
         json_put_null(w);

@@ -1,8 +1,8 @@
 // cli/bench_options.c - lists of values, and the tables of `bench`'s options.
 #include "cli/bench_options.h"
+#include "app/machine.h"
 #include "app/numbers.h"
 #include "cli/bench_case.h"
-#include "cli/machine.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -100,11 +100,6 @@ void bench_sums_print(const bench_sums *s, int width, bytes *to) {
     free(sorted);
 }
 
-static void put_u64(json_writer *w, const char *name, uint64_t v) {
-    json_put_key(w, name);
-    json_put_u64(w, v);
-}
-
 static void put_sum(const bench_sum *s, json_writer *w) {
     json_put_begin(w, '{');
     json_put_key(w, *s->name ? "op" : "layer");
@@ -114,26 +109,25 @@ static void put_sum(const bench_sum *s, json_writer *w) {
         json_put_null(w);
     else
         json_put_whole(w, s->layer);
-    put_u64(w, "calls", s->calls);
-    put_u64(w, "ns", s->ns);
-    put_u64(w, "wait_ns", s->wait_ns);
-    put_u64(w, "bytes", s->bytes);
-    put_u64(w, "products", s->products);
+    json_member_u64(w, "calls", s->calls);
+    json_member_u64(w, "ns", s->ns);
+    json_member_u64(w, "wait_ns", s->wait_ns);
+    json_member_u64(w, "bytes", s->bytes);
+    json_member_u64(w, "products", s->products);
     json_put_end(w, '}');
 }
 
 static void put_list(json_writer *w, const char *name, const bench_sum *sums, size_t n) {
-    json_put_key(w, name);
-    json_put_begin(w, '[');
+    json_member_begin(w, name, '[');
     for (size_t i = 0; i < n; i++) put_sum(&sums[i], w);
     json_put_end(w, ']');
 }
 
 void bench_sums_put(const bench_sums *s, json_writer *w) {
     json_put_begin(w, '{');
-    put_u64(w, "steps", s->n_steps);
-    put_u64(w, "rows", s->n_rows);
-    put_u64(w, "ns", s->ns);
+    json_member_u64(w, "steps", s->n_steps);
+    json_member_u64(w, "rows", s->n_rows);
+    json_member_u64(w, "ns", s->ns);
     put_list(w, "ops", s->kinds, s->n_kinds);
     put_list(w, "layers", s->layers, s->n_layers);
     json_put_end(w, '}');

@@ -13,23 +13,17 @@ bool bench_trace_open(bench_trace *t, const char *path) {
 
 static void put_place(json_writer *w, const char *phase, const char *name, int32_t pid, int32_t tid) {
     json_put_begin(w, '{');
-    json_put_key(w, "ph");
-    json_put_string(w, phase);
-    json_put_key(w, "name");
-    json_put_string(w, name);
-    json_put_key(w, "pid");
-    json_put_whole(w, pid);
-    json_put_key(w, "tid");
-    json_put_whole(w, tid);
+    json_member_string(w, "ph", phase);
+    json_member_string(w, "name", name);
+    json_member_whole(w, "pid", pid);
+    json_member_whole(w, "tid", tid);
 }
 
 // A metadata event: how a process or thread is called.
 static void put_name(json_writer *w, const char *what, int32_t pid, int32_t tid, const char *name) {
     put_place(w, "M", what, pid, tid);
-    json_put_key(w, "args");
-    json_put_begin(w, '{');
-    json_put_key(w, "name");
-    json_put_string(w, name);
+    json_member_begin(w, "args", '{');
+    json_member_string(w, "name", name);
     json_put_end(w, '}');
     json_put_end(w, '}');
 }
@@ -37,20 +31,13 @@ static void put_name(json_writer *w, const char *what, int32_t pid, int32_t tid,
 static void put_event(json_writer *w, const rn_profile *p, const rn_profile_event *e, int32_t pid, double from_us) {
     const rn_profile_op *o = &p->ops[e->op];
     put_place(w, "X", o->matrix ? o->matrix : o->kind, pid, e->thread);
-    json_put_key(w, "cat");
-    json_put_string(w, o->kind);
-    json_put_key(w, "ts");
-    json_put_rounded(w, from_us + (double)e->begin_ns / 1e3, 3);
-    json_put_key(w, "dur");
-    json_put_rounded(w, (double)e->ns / 1e3, 3);
-    json_put_key(w, "args");
-    json_put_begin(w, '{');
-    json_put_key(w, "step");
-    json_put_u64(w, e->step);
-    json_put_key(w, "layer");
-    json_put_whole(w, o->layer);
-    json_put_key(w, "bytes_a_call");
-    json_put_u64(w, o->calls ? o->bytes / o->calls : 0);
+    json_member_string(w, "cat", o->kind);
+    json_member_rounded(w, "ts", from_us + (double)e->begin_ns / 1e3, 3);
+    json_member_rounded(w, "dur", (double)e->ns / 1e3, 3);
+    json_member_begin(w, "args", '{');
+    json_member_u64(w, "step", e->step);
+    json_member_whole(w, "layer", o->layer);
+    json_member_u64(w, "bytes_a_call", o->calls ? o->bytes / o->calls : 0);
     json_put_end(w, '}');
     json_put_end(w, '}');
 }

@@ -1,12 +1,12 @@
 // cli/cmd_batch.c - `runnel batch`: request lines in, answer lines out, many streams in one engine.
 #include "app/files.h"
+#include "app/interrupt.h"
+#include "app/machine.h"
 #include "app/term.h"
 #include "app/wrap.h"
 #include "cli/batch_job.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/line_source.h"
-#include "cli/machine.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -47,10 +47,14 @@ static const option batch_rows[] = {
 static const char *const notes =
     "A line of FILE, or of stdin, is one request:\n\n"
     "  {\"id\": \"a\", \"prompt\": \"Once upon a time\", \"n\": 50, \"temp\": 0, \"stop\": [\"\\n\"]}\n\n"
-    "with \"prompt\" or \"ids\": [..], and members named as the options: temp, top_k,\n"
-    "top_p, min_p, repeat_penalty, frequency_penalty, presence_penalty,\n"
-    "penalty_last_n, penalty_prompt, sampler_order, logit_bias {\"ID\": BIAS}, preset,\n"
-    "seed, n, stop, stop_tokens, ignore_eos, special, parse_special, echo, logprobs.\n"
+    "with \"prompt\" or \"ids\": [..], or a conversation:\n\n"
+    "  {\"id\": \"b\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}\n\n"
+    "with tools, variables, continue_final and truncate (none, old, middle) on\n"
+    "request, whose answer has \"message\" as well. Further members are named as the\n"
+    "options: temp, top_k, top_p, min_p, repeat_penalty, frequency_penalty,\n"
+    "presence_penalty, penalty_last_n, penalty_prompt, sampler_order, preset,\n"
+    "logit_bias {\"ID\": BIAS}, seed, n, stop, stop_tokens, ignore_eos, special,\n"
+    "parse_special, echo, logprobs.\n"
     "What a line leaves out is as the command line says. Answers are lines too:\n\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"
     "  {\"id\", \"error\"}\n\n"
@@ -78,12 +82,6 @@ static void add_job(batch *b, batch_job *job) {
     wake(b); // for what came before the callback was there
 }
 
-static bool is_blank(const char *text, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!strchr(" \t\r", text[i]) || !text[i]) return false;
-    return true;
-}
-
 static bool has_room(const batch *b) {
     const size_t n = (size_t)b->n_parallel;
     return !b->ends && b->n_running < n && b->n_jobs < WINDOW * n;
@@ -101,7 +99,7 @@ static bool begin_jobs(batch *b) {
             add_job(b, batch_job_begin(&b->plan, b->lines.n_lines, NULL, 0, "longer than 16 MiB"));
             break;
         case LINE_TAKEN:
-            if (!is_blank(text, n)) add_job(b, batch_job_begin(&b->plan, b->lines.n_lines, text, n, NULL));
+            if (!line_is_blank(text, n)) add_job(b, batch_job_begin(&b->plan, b->lines.n_lines, text, n, NULL));
             break;
         }
     }
@@ -203,11 +201,14 @@ static int open_lines(batch *b) {
     return EXIT_CODE_FAILED;
 }
 
-static int run_batch(batch *b) {
+static int run_batch(batch *b, const options *parsed) {
+    if (!generation_check(&b->plan.defaults, parsed)) return EXIT_CODE_USAGE;
+    b->path = parsed->positional[0];
     int code = open_lines(b);
     if (code != EXIT_CODE_OK) return code;
     interrupt_catch();
     b->on.n_streams = b->n_parallel;
+    if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&b->on)) != EXIT_CODE_OK) return code;
     b->plan.engine = b->on.engine;
@@ -217,6 +218,7 @@ static int run_batch(batch *b) {
 static void close_batch(batch *b) {
     for (size_t i = 0; i < b->n_jobs; i++) batch_job_free(b->jobs[i]);
     free(b->jobs);
+    chat_options_free(&b->plan.chat);
     machine_close(&b->on); // before the pipe: its threads write into it
     line_source_free(&b->lines);
     if (b->lines.fd > STDIN_FILENO) close(b->lines.fd);
@@ -237,6 +239,7 @@ int cmd_batch(int n_args, char **args) {
         MACHINE_SIZE_GROUP(&b.on),
         MACHINE_ENGINE_GROUP(&b.on),
         {"Batch", batch_rows, 3, &b},
+        {"Conversations", chat_template_rows, 2, &b.plan.chat},
         GENERATION_SAMPLING_GROUP(&rows, &b.plan.defaults),
         GENERATION_STOP_GROUP(&b.plan.defaults),
         GENERATION_TEXT_GROUP(&b.plan.defaults),
@@ -250,12 +253,8 @@ int cmd_batch(int n_args, char **args) {
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED && generation_check(&b.plan.defaults, &parsed)) {
-        b.path = parsed.positional[0];
-        code = run_batch(&b);
-    }
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_batch(&b, &parsed);
     options_free(&parsed);
     close_batch(&b);
     return code;

@@ -1,12 +1,12 @@
 // cli/cmd_bench.c - `runnel bench`: prompt and generation speed of every combination asked for, beside what the machine can do.
 #include "app/files.h"
+#include "app/interrupt.h"
+#include "app/machine.h"
 #include "cli/bench_old.h"
 #include "cli/bench_options.h"
 #include "cli/bench_print.h"
 #include "cli/bench_trace.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/machine.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -267,9 +267,8 @@ int cmd_bench(int n_args, char **args) {
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED) code = start(&b, &parsed);
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = start(&b, &parsed);
     options_free(&parsed);
     for (size_t i = 0; i < b.n_rows; i++) bench_row_free(&b.rows[i]);
     free(b.rows);

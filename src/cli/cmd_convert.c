@@ -8,6 +8,12 @@ static const option convert_rows[] = {
      .help = "of the matrices, see below (default: as they are in the folder)"},
 };
 
+static int run_convert(new_file *f, const options *parsed) {
+    if (parsed->n_positional == 2) return new_file_make(f, rn_convert, parsed->positional[0], parsed->positional[1]);
+    say("convert: a folder and the file to write are needed: runnel convert FOLDER OUT.gguf");
+    return EXIT_CODE_USAGE;
+}
+
 int cmd_convert(int n_args, char **args) {
     new_file f;
     options parsed;
@@ -28,12 +34,8 @@ int cmd_convert(int n_args, char **args) {
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 2,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED && parsed.n_positional != 2)
-        say("convert: a folder and the file to write are needed: runnel convert FOLDER OUT.gguf");
-    else if (outcome == OPTIONS_PARSED)
-        code = new_file_make(&f, rn_convert, parsed.positional[0], parsed.positional[1]);
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_convert(&f, &parsed);
     options_free(&parsed);
     new_file_close(&f);
     free(types);

@@ -1,10 +1,10 @@
 // cli/cmd_detokenize.c - `runnel detokenize`: token ids in, bytes out.
 #include "app/files.h"
 #include "app/json_read.h"
+#include "app/machine.h"
 #include "app/numbers.h"
 #include "app/term.h"
 #include "cli/command.h"
-#include "cli/machine.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,9 +84,8 @@ int cmd_detokenize(int n_args, char **args) {
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = SIZE_MAX,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED) code = run_detokenize(&d, parsed.positional);
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_detokenize(&d, parsed.positional);
     options_free(&parsed);
     machine_close(&d.on);
     return code;

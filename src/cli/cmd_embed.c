@@ -1,11 +1,12 @@
 // cli/cmd_embed.c - `runnel embed`: texts in, a vector for each out, several texts in one engine at a time.
 #include "app/base64_write.h"
 #include "app/files.h"
+#include "app/interrupt.h"
 #include "app/json_write.h"
+#include "app/machine.h"
 #include "app/term.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/machine.h"
+#include "cli/rank_prompt.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,8 @@ typedef struct embed {
     machine on;
     int32_t pooling, encoding, n_parallel;
     bool no_normalize, is_json;
-    const char *file;
+    const char *file, *query;
+    const char *template; // of query and text; NULL: texts stand alone
     rn_embed_options opt;
     bytes input; // what texts point into, unless they are arguments
     embed_text *texts;
@@ -37,9 +39,12 @@ static const option embed_rows[] = {
      .help = "each line of the file is a text; blank ones are skipped; - is stdin"},
     {0, "pooling", "model|none|mean|first|last|rank", OPTION_CHOICE, offsetof(embed, pooling),
      .help =
-         "what of a text's rows counts: none gives a line for each token, rank the scores of a reranker (default: what the file says, else last)"},
+         "what of a text's rows counts: none gives a line for each token, rank the scores of a reranker (default: what the file or the folder's modules.json says, else last)"},
+    {0, "query", "TEXT", OPTION_TEXT, offsetof(embed, query),
+     .help = "score each text as an answer to this: both go into the file's template for rerankers"},
     {0, "no-normalize", NULL, OPTION_FLAG, offsetof(embed, no_normalize),
-     .help = "leave the length as it is (default: 1, but for none and rank)"},
+     .help =
+         "leave the length as it is (default: 1, but for none and rank, and folders whose modules.json says otherwise)"},
     {0, "encoding", "float|base64", OPTION_CHOICE, offsetof(embed, encoding),
      .help = "numbers, or base64 of their bytes as float32, little-endian (default float)"},
     {0, "json", NULL, OPTION_FLAG, offsetof(embed, is_json),
@@ -60,19 +65,13 @@ static void add_text(embed *e, const char *text, size_t n) {
     e->texts[e->n_texts++] = (embed_text){.text = text, .n = n};
 }
 
-static bool is_blank(const char *text, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (text[i] != ' ' && text[i] != '\t') return false;
-    return true;
-}
-
 static void split_lines(embed *e) {
     for (size_t at = 0; at < e->input.n;) {
         const char *line = e->input.data + at, *end = memchr(line, '\n', e->input.n - at);
         size_t n = end ? (size_t)(end - line) : e->input.n - at;
         at += n + 1;
         if (n && line[n - 1] == '\r') n--;
-        if (!is_blank(line, n)) add_text(e, line, n);
+        if (!line_is_blank(line, n)) add_text(e, line, n);
     }
 }
 
@@ -142,10 +141,8 @@ static void add_answer(const embed *e, size_t index, const rn_embed_shape *shape
         return;
     }
     json_put_begin(&w, '{');
-    json_put_key(&w, "index");
-    json_put_u64(&w, index);
-    json_put_key(&w, "n_tokens");
-    json_put_u64(&w, e->texts[index].n_tokens);
+    json_member_u64(&w, "index", index);
+    json_member_u64(&w, "n_tokens", e->texts[index].n_tokens);
     json_put_key(&w, "embedding");
     if (is_list) json_put_begin(&w, '[');
     for (size_t r = 0; r < shape->n_rows; r++) put_json_row(e, &w, x + r * shape->n_row, shape->n_row);
@@ -165,13 +162,30 @@ static int failed(const embed *e, size_t index, const rn_error *err) {
     return machine_failed(&whole);
 }
 
+static rn_status begin_alone(embed *e, embed_text *t, rn_error *err) {
+    int32_t *ids = NULL;
+    rn_status st = rn_tokenize(e->on.model, t->text, t->n, true, false, &ids, &t->n_tokens, err);
+    if (st == RN_OK) st = rn_embed_begin(e->on.engine, 0, ids, t->n_tokens, &e->opt, &t->stream, err);
+    rn_free(ids);
+    return st;
+}
+
+static rn_status begin_with_query(embed *e, embed_text *t, rn_error *err) {
+    const rank_prompt p = {e->template, e->query, t->text, strlen(e->query), t->n};
+    bytes ids = {0};
+    rn_status st = rank_prompt_tokenize(e->on.model, &p, &ids, err);
+    t->n_tokens = ids.n / sizeof(int32_t);
+    if (st == RN_OK)
+        st = rn_embed_begin(e->on.engine, 0, (const int32_t *)(const void *)ids.data, t->n_tokens, &e->opt,
+                            &t->stream, err);
+    bytes_free(&ids);
+    return st;
+}
+
 static int begin_text(embed *e, size_t index) {
     embed_text *t = &e->texts[index];
     rn_error err = {0};
-    int32_t *ids = NULL;
-    rn_status st = rn_tokenize(e->on.model, t->text, t->n, true, false, &ids, &t->n_tokens, &err);
-    if (st == RN_OK) st = rn_embed_begin(e->on.engine, 0, ids, t->n_tokens, &e->opt, &t->stream, &err);
-    rn_free(ids);
+    const rn_status st = e->template ? begin_with_query(e, t, &err) : begin_alone(e, t, &err);
     return st == RN_OK ? EXIT_CODE_OK : failed(e, index, &err);
 }
 
@@ -216,6 +230,27 @@ static int embed_texts(embed *e) {
     return output_exit(&e->out, code);
 }
 
+// A query goes with the scores of a reranker, whose file has a template.
+static int find_template(embed *e) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_embed_shape shape = {.struct_size = sizeof shape};
+    rn_error err = {0};
+    if (!e->query) return EXIT_CODE_OK;
+    rn_status st = rn_model_get_info(e->on.model, &info, &err);
+    if (st == RN_OK) st = rn_embed_get_shape(e->on.engine, 0, &e->opt, 1, &shape, &err);
+    if (st != RN_OK) return machine_failed(&err);
+    if (shape.pooling != RN_POOLING_RANK) {
+        say("--query: goes with --pooling rank, not with %s", rn_pooling_name(shape.pooling));
+        return EXIT_CODE_USAGE;
+    }
+    e->template = info.rerank_template;
+    if (e->template && strstr(e->template, "{query}") && strstr(e->template, "{document}")) return EXIT_CODE_OK;
+    say("--query: %s: %s", info.path,
+        e->template ? "tokenizer.chat_template.rerank lacks {query} or {document}"
+                    : "no tokenizer.chat_template.rerank");
+    return EXIT_CODE_FAILED;
+}
+
 static int run_embed(embed *e, const options *parsed) {
     int code = find_texts(e, parsed);
     if (code != EXIT_CODE_OK) return code;
@@ -225,7 +260,8 @@ static int run_embed(embed *e, const options *parsed) {
     rn_embed_options_init(&e->opt);
     e->opt.pooling = (rn_pooling)e->pooling;
     e->opt.normalize = e->no_normalize ? RN_NORMALIZE_OFF : RN_NORMALIZE_DEFAULT;
-    if ((code = machine_open_model(&e->on)) == EXIT_CODE_OK && (code = machine_open_engine(&e->on)) == EXIT_CODE_OK)
+    if ((code = machine_open_model(&e->on)) == EXIT_CODE_OK && (code = machine_open_engine(&e->on)) == EXIT_CODE_OK &&
+        (code = find_template(e)) == EXIT_CODE_OK)
         code = embed_texts(e);
     for (size_t i = 0; i < e->n_begun; i++) rn_stream_close(e->texts[i].stream);
     return code;
@@ -250,10 +286,8 @@ int cmd_embed(int n_args, char **args) {
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = (size_t)n_args,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    const int code = outcome == OPTIONS_PARSED  ? run_embed(&e, &parsed)
-                     : outcome == OPTIONS_SHOWN ? EXIT_CODE_OK
-                                                : EXIT_CODE_USAGE;
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_embed(&e, &parsed);
     options_free(&parsed);
     machine_close(&e.on);
     free(e.texts);

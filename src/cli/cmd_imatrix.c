@@ -1,8 +1,8 @@
 // cli/cmd_imatrix.c - `runnel imatrix`: which weights of a model matter for a text.
 #include "app/files.h"
+#include "app/interrupt.h"
+#include "app/machine.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/machine.h"
 #include <string.h>
 
 typedef struct imatrix_job {
@@ -88,10 +88,8 @@ int cmd_imatrix(int n_args, char **args) {
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    const int code = outcome == OPTIONS_PARSED  ? run_imatrix(&j)
-                     : outcome == OPTIONS_SHOWN ? EXIT_CODE_OK
-                                                : EXIT_CODE_USAGE;
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_imatrix(&j);
     options_free(&parsed);
     machine_close(&j.on);
     return code;

@@ -1,9 +1,9 @@
 // cli/cmd_info.c - `runnel info`: what a model file holds, and how this machine would run it.
 #include "app/files.h"
+#include "app/interrupt.h"
+#include "app/machine.h"
 #include "cli/command.h"
 #include "cli/info_print.h"
-#include "cli/interrupt.h"
-#include "cli/machine.h"
 
 typedef struct info {
     machine on;
@@ -39,7 +39,11 @@ static int print_info(info *n, const options *parsed) {
         return machine_failed(&err);
     if (rn_model_get_info(n->on.model, &model, &err) != RN_OK)
         return machine_failed(&err); // resident bytes as they are now
-    (n->is_json ? info_add_json : info_add_text)(&text, &model, n->on.engine ? &engine : NULL, &memory);
+    rn_error none = {0};
+    info_chat chat = {0};
+    if (rn_template_of_model(n->on.model, &chat.tmpl, &none) != RN_OK) chat.why = none.text;
+    (n->is_json ? info_add_json : info_add_text)(&text, &model, &chat, n->on.engine ? &engine : NULL, &memory);
+    rn_template_close(chat.tmpl);
     output_write(&out, text.data, text.n);
     bytes_free(&text);
     return output_exit(&out, code);
@@ -70,16 +74,14 @@ int cmd_info(int n_args, char **args) {
         .command = "info",
         .usage = "[MODEL] [options]",
         .about =
-            "Describe a model file: architecture, types, bytes, tokenizer, end tokens; and, if it has weights, the kernel set, "
+            "Describe a model file: architecture, types, bytes, tokenizer, end tokens, chat template; and, if it has weights, the kernel set, "
             "threads and memory with which it would run here.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    const int code = outcome == OPTIONS_PARSED  ? run_info(&n, &parsed)
-                     : outcome == OPTIONS_SHOWN ? EXIT_CODE_OK
-                                                : EXIT_CODE_USAGE;
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_info(&n, &parsed);
     options_free(&parsed);
     machine_close(&n.on);
     return code;

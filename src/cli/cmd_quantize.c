@@ -3,6 +3,15 @@
 #include "cli/new_file.h"
 #include <stdlib.h>
 
+static int run_quantize(new_file *f, const options *parsed) {
+    if (parsed->n_positional != 3) {
+        say("quantize: a file, the file to write and a type are needed: runnel quantize IN.gguf OUT.gguf Q4_K_M");
+        return EXIT_CODE_USAGE;
+    }
+    f->opt.type = parsed->positional[2];
+    return new_file_make(f, rn_quantize, parsed->positional[0], parsed->positional[1]);
+}
+
 int cmd_quantize(int n_args, char **args) {
     new_file f;
     options parsed;
@@ -22,14 +31,8 @@ int cmd_quantize(int n_args, char **args) {
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 3,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED && parsed.n_positional != 3) {
-        say("quantize: a file, the file to write and a type are needed: runnel quantize IN.gguf OUT.gguf Q4_K_M");
-    } else if (outcome == OPTIONS_PARSED) {
-        f.opt.type = parsed.positional[2];
-        code = new_file_make(&f, rn_quantize, parsed.positional[0], parsed.positional[1]);
-    }
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_quantize(&f, &parsed);
     options_free(&parsed);
     new_file_close(&f);
     free(types);

@@ -1,23 +1,28 @@
 // cli/cmd_run.c - `runnel run`: one prompt, its continuation as it is made.
+#include "app/chat_message.h"
+#include "app/chat_options.h"
 #include "app/files.h"
+#include "app/generation.h"
+#include "app/interrupt.h"
 #include "app/json_write.h"
+#include "app/machine.h"
+#include "app/stream_json.h"
 #include "app/term.h"
 #include "app/wrap.h"
 #include "cli/command.h"
-#include "cli/generation.h"
-#include "cli/interrupt.h"
-#include "cli/machine.h"
 #include "cli/prompt.h"
-#include "cli/stream_json.h"
 #include <inttypes.h>
 #include <unistd.h>
-
-enum { LOOK_NS = 50000000 }; // how often Ctrl+C is looked for while no token comes
 
 typedef struct run {
     machine on;
     generation g;
     prompt prompt;
+    chat_options chat;
+    bytes messages;       // of the conversation
+    chat_message message; // the answer so far, of which tool calls are printed whole
+    size_t n_printed;     // of its tool calls
+    bool is_thinking;     // the last that was shown is reasoning
     bool is_json;
     bool to_terminal; // text is shown, not piped
     bool ends_line;   // the last byte written was a line break
@@ -39,10 +44,19 @@ static const char *const notes = "Without a prompt, stdin is read when it is not
                                  "with what was made so far (exit 130), a second one at once.\n\n"
                                  "  runnel run \"Once upon a time\"\n"
                                  "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
-                                 "  git log -1 | runnel run --temp 0 --json | jq -r .text";
+                                 "  git log -1 | runnel run --temp 0 --json | jq -r .text\n"
+                                 "  runnel run -m MODEL --chat \"Why is the sky blue?\"\n\n"
+                                 "With --chat, stdout gets what the model says, and a line of JSON for each tool\n"
+                                 "call; its reasoning goes to stderr, at a terminal or with --show-reasoning.";
 
 static bool check_together(const run *r, const options *parsed) {
     const char *const with_ids = "with --ids: they are taken as they are";
+    static const char *const of_chat[] = {"system", "show-reasoning", "chat-template", "output-format"};
+    static const char *const not_of_chat[] = {"ids", "echo", "special"};
+    for (size_t i = 0; i < sizeof of_chat / sizeof *of_chat; i++)
+        if (!r->chat.is_chat && options_refuse(parsed, of_chat[i], "without --chat")) return false;
+    for (size_t i = 0; i < sizeof not_of_chat / sizeof *not_of_chat; i++)
+        if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
     if (!r->is_json && options_refuse(parsed, "logprobs", "without --json")) return false;
     return generation_check(&r->g, parsed);
@@ -52,15 +66,17 @@ static bool write_json(run *r, const rn_chunk *c) {
     json_writer w = {&r->line, false};
     r->line.n = 0;
     json_put_begin(&w, '{');
-    json_put_key(&w, "choice");
-    json_put_whole(&w, c->choice);
-    json_put_key(&w, "text");
-    json_put_text(&w, c->text, c->n_text);
+    json_member_whole(&w, "choice", c->choice);
+    json_member_text(&w, "text", c->text, c->n_text);
     json_put_key(&w, "tokens");
     json_put_ids(&w, c->tokens, c->n_tokens);
+    if (r->chat.is_chat) {
+        json_member_begin(&w, "deltas", '[');
+        json_put_deltas(&w, c->deltas, c->n_deltas);
+        json_put_end(&w, ']');
+    }
     if (r->g.logprobs >= 0) {
-        json_put_key(&w, "logprobs");
-        json_put_begin(&w, '[');
+        json_member_begin(&w, "logprobs", '[');
         if (c->token_data) json_put_logprobs(&w, c->token_data, c->n_tokens);
         json_put_end(&w, ']');
     }
@@ -82,6 +98,65 @@ static bool write_text(run *r, const char *text, size_t n) {
     r->line.n = 0;
     term_add_plain(&r->line, text, n);
     return output_write(&r->out, r->line.data, r->line.n);
+}
+
+// Reasoning is for people: dimmed at a terminal, where the answer follows it on a line of its own.
+static void show_thought(run *r, const char *text, size_t n) {
+    const bool at_terminal = term_is(STDERR_FILENO), has_colour = term_colour(STDERR_FILENO);
+    if (!at_terminal && !r->chat.show_reasoning) return;
+    r->line.n = 0;
+    if (has_colour) bytes_add_text(&r->line, "\x1b[2m");
+    if (at_terminal)
+        term_add_plain(&r->line, text, n);
+    else
+        bytes_add(&r->line, text, n);
+    if (has_colour) bytes_add_text(&r->line, "\x1b[0m");
+    fwrite(r->line.data, 1, r->line.n, stderr);
+    r->is_thinking = true;
+}
+
+static void end_thought(run *r) {
+    if (r->is_thinking) fputs("\n\n", stderr);
+    r->is_thinking = false;
+}
+
+static bool write_call(run *r, const chat_call *call) {
+    json_writer w = {&r->line, false};
+    r->line.n = 0;
+    if (!r->ends_line) bytes_add_text(&r->line, "\n");
+    json_put_call(&w, call);
+    bytes_add_text(&r->line, "\n");
+    r->ends_line = true;
+    return output_write(&r->out, r->line.data, r->line.n);
+}
+
+// A call is printed when it is whole; of one that was cut off, what there is.
+static bool write_calls(run *r, bool at_end) {
+    bool goes_on = true;
+    for (; goes_on && r->n_printed < r->message.n_calls; r->n_printed++) {
+        const chat_call *const call = &r->message.calls[r->n_printed];
+        if (!call->has_ended && !at_end) break;
+        goes_on = write_call(r, call);
+    }
+    return goes_on;
+}
+
+static bool write_chat(run *r, const rn_chunk *c) {
+    bool goes_on = true;
+    for (size_t i = 0; i < c->n_deltas && goes_on; i++) {
+        const rn_delta *const d = &c->deltas[i];
+        if (d->channel == RN_CHANNEL_REASONING && d->n_text) show_thought(r, d->text, d->n_text);
+        if (d->channel != RN_CHANNEL_REASONING) end_thought(r);
+        if (d->channel == RN_CHANNEL_CONTENT) goes_on = write_text(r, d->text, d->n_text);
+        if (d->channel == RN_CHANNEL_TOOL_CALL) chat_message_add(&r->message, d);
+    }
+    if (c->finish_reason != RN_FINISH_NONE) end_thought(r);
+    return goes_on && write_calls(r, c->finish_reason != RN_FINISH_NONE);
+}
+
+static bool write_chunk(run *r, const rn_chunk *c) {
+    if (r->is_json) return write_json(r, c);
+    return r->chat.is_chat ? write_chat(r, c) : write_text(r, c->text, c->n_text);
 }
 
 static void say_figures(const rn_chunk *last) {
@@ -113,34 +188,30 @@ static int finish(run *r, const rn_chunk *last) {
 static int read_stream(run *r, rn_stream *stream) {
     rn_chunk chunk = {0};
     rn_error err = {0};
-    bool is_cancelled = false;
     for (;;) {
-        const rn_status st = rn_stream_next(stream, LOOK_NS, &chunk, &err);
-        if (interrupt_came() && !is_cancelled) {
-            is_cancelled = true;
-            rn_stream_cancel(stream);
-        }
-        if (st == RN_E_AGAIN) continue;
-        progress_hide(&r->on.bar);
-        if (st != RN_OK) return machine_failed(&err);
-        const bool goes_on = r->is_json ? write_json(r, &chunk) : write_text(r, chunk.text, chunk.n_text);
-        if (!goes_on) return EXIT_CODE_OK; // output_exit() says what it comes to
+        if (machine_next_chunk(&r->on, stream, &chunk, &err) != RN_OK) return machine_failed(&err);
+        if (!write_chunk(r, &chunk)) return EXIT_CODE_OK; // output_exit() says what it comes to
         if (chunk.finish_reason != RN_FINISH_NONE) return finish(r, &chunk);
     }
 }
 
 static int generate(run *r) {
     rn_request req;
+    rn_chat chat;
     rn_part part;
     rn_error err = {0};
     rn_stream *stream = NULL;
     rn_request_init(&req);
     if (!generation_apply(&r->g, &req, &err)) return machine_failed(&err);
-    if (r->prompt.is_ids)
+    if (r->chat.is_chat) {
+        chat_add_messages(&r->chat, &r->messages, r->prompt.text.data, r->prompt.text.n);
+        generation_chat(&r->g, &req, &chat, r->messages.data, r->messages.n);
+        chat_options_apply(&r->chat, &chat);
+    } else if (r->prompt.is_ids)
         generation_prompt_ids(&req, &part, r->prompt.ids.ids, r->prompt.ids.n);
     else
         generation_prompt(&r->g, &req, &part, r->prompt.text.data, r->prompt.text.n);
-    req.raw_bytes = !r->is_json && !r->to_terminal;
+    req.raw_bytes = !r->is_json && !r->to_terminal && !r->chat.is_chat;
     req.token_times = r->is_json;
     req.progress = machine_progress;
     req.progress_user = &r->on;
@@ -154,15 +225,19 @@ static int check_model(run *r) {
     rn_model_info info = {.struct_size = sizeof info};
     rn_error err = {0};
     if (rn_model_get_info(r->on.model, &info, &err) != RN_OK) return machine_failed(&err);
-    if (info.has_tokenizer || r->is_json) return EXIT_CODE_OK;
+    if (info.chat_template && !r->chat.is_chat && term_is(STDERR_FILENO))
+        say("%s: has a chat template: --chat asks it a question, without it your text is continued", r->on.path);
+    if (info.has_tokenizer || (r->is_json && !r->chat.is_chat)) return EXIT_CODE_OK;
     say("%s: %s, so there is no text to print: --json gives the token ids", r->on.path,
         info.tokenizer_error ? "its tokenizer is not known" : "has no tokenizer");
     return EXIT_CODE_FAILED;
 }
 
 static int run_prompt(run *r, const options *parsed) {
+    if (!check_together(r, parsed)) return EXIT_CODE_USAGE;
     int code = prompt_read(&r->prompt, parsed);
     if (code != EXIT_CODE_OK) return code;
+    if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;
@@ -179,6 +254,8 @@ int cmd_run(int n_args, char **args) {
     generation_rows_init(&rows);
     const option_group groups[] = {
         PROMPT_GROUP(&r.prompt),
+        CHAT_TURN_GROUP(&r.chat),
+        CHAT_TEMPLATE_GROUP(&r.chat),
         MACHINE_MODEL_GROUP(&r.on),
         MACHINE_SIZE_GROUP(&r.on),
         MACHINE_ENGINE_GROUP(&r.on),
@@ -191,18 +268,20 @@ int cmd_run(int n_args, char **args) {
     const option_spec spec = {
         .command = "run",
         .usage = "[-m MODEL] [PROMPT | -p TEXT | -f FILE | --ids LIST] [options]",
-        .about = "Continue a prompt. The text appears on stdout as it is made.",
+        .about = "Continue a prompt, or answer it (--chat). The text appears on stdout as it is made.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED && check_together(&r, &parsed)) code = run_prompt(&r, &parsed);
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_prompt(&r, &parsed);
     options_free(&parsed);
     prompt_free(&r.prompt);
     bytes_free(&r.line);
+    bytes_free(&r.messages);
+    chat_message_free(&r.message);
+    chat_options_free(&r.chat);
     machine_close(&r.on);
     return code;
 }

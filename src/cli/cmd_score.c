@@ -1,12 +1,12 @@
 // cli/cmd_score.c - `runnel score`: how probable each token of a text was, and its perplexity.
 #include "app/files.h"
+#include "app/interrupt.h"
 #include "app/json_write.h"
+#include "app/machine.h"
 #include "app/npy.h"
 #include "app/numbers.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/kl_rows.h"
-#include "cli/machine.h"
 #include "cli/score_rows.h"
 #include <errno.h>
 #include <math.h>
@@ -84,23 +84,17 @@ static void print_result(score *s, bytes *text) {
     }
     json_writer w = {text, false};
     json_put_begin(&w, '{');
-    json_put_key(&w, "nll");
-    json_put_begin(&w, '[');
+    json_member_begin(&w, "nll", '[');
     for (size_t i = 0; i < n; i++) json_put_real(&w, s->nll[i]);
     json_put_end(&w, ']');
     json_put_key(&w, "argmax");
     json_put_ids(&w, s->argmax, s->n_ids);
-    json_put_key(&w, "ppl");
-    json_put_real(&w, exp(mean));
+    json_member_real(&w, "ppl", exp(mean));
     if (s->reference) {
-        json_put_key(&w, "kl");
-        json_put_begin(&w, '{');
-        json_put_key(&w, "mean");
-        json_put_real(&w, kl.mean);
-        json_put_key(&w, "p99");
-        json_put_real(&w, kl.p99);
-        json_put_key(&w, "top1");
-        json_put_real(&w, kl.top1);
+        json_member_begin(&w, "kl", '{');
+        json_member_real(&w, "mean", kl.mean);
+        json_member_real(&w, "p99", kl.p99);
+        json_member_real(&w, "top1", kl.top1);
         json_put_end(&w, '}');
     }
     json_put_end(&w, '}');
@@ -195,10 +189,8 @@ int cmd_score(int n_args, char **args) {
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    const int code = outcome == OPTIONS_PARSED  ? run_score(&s)
-                     : outcome == OPTIONS_SHOWN ? EXIT_CODE_OK
-                                                : EXIT_CODE_USAGE;
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_score(&s);
     options_free(&parsed);
     machine_close(&s.on);
     return code;

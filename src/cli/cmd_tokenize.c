@@ -1,9 +1,9 @@
 // cli/cmd_tokenize.c - `runnel tokenize`: text in, token ids out.
 #include "app/files.h"
 #include "app/json_write.h"
+#include "app/machine.h"
 #include "app/term.h"
 #include "cli/command.h"
-#include "cli/machine.h"
 #include <unistd.h>
 
 typedef struct tokenize {
@@ -78,9 +78,8 @@ int cmd_tokenize(int n_args, char **args) {
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,
     };
-    const option_outcome outcome = options_parse(&spec, n_args, args, &parsed);
-    int code = outcome == OPTIONS_SHOWN ? EXIT_CODE_OK : EXIT_CODE_USAGE;
-    if (outcome == OPTIONS_PARSED) code = run_tokenize(&t, parsed.positional[0]);
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_tokenize(&t, parsed.positional[0]);
     options_free(&parsed);
     machine_close(&t.on);
     return code;

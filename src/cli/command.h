@@ -12,6 +12,7 @@ typedef struct command {
 } command;
 
 int cmd_run(int n_args, char **args);
+int cmd_chat(int n_args, char **args);
 int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
 int cmd_embed(int n_args, char **args);
@@ -20,6 +21,7 @@ int cmd_detokenize(int n_args, char **args);
 int cmd_convert(int n_args, char **args);
 int cmd_quantize(int n_args, char **args);
 int cmd_imatrix(int n_args, char **args);
+int cmd_template(int n_args, char **args);
 int cmd_info(int n_args, char **args);
 int cmd_bench(int n_args, char **args);
 

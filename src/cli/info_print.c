@@ -26,6 +26,7 @@ static void add_shape(bytes *to, const rn_model_info *m) {
     row(to, "shape", "%d layers, %d wide, feed-forward %d, %d heads of %d (%d for keys and values)", m->n_layer,
         m->n_embd, m->n_ff, m->n_head, m->head_dim, m->n_head_kv);
     if (m->n_expert) row(to, "experts", "%d of %d, %d for each token", m->n_expert, m->n_ff_expert, m->n_expert_used);
+    if (m->left_out) row(to, "beside it", "%s", m->left_out);
     row(to, "trained for", "%s positions", human_count((uint64_t)m->n_ctx_train, wide));
     for (int32_t i = 0; i < m->n_types; i++) {
         char size[HUMAN_BYTES];
@@ -34,7 +35,16 @@ static void add_shape(bytes *to, const rn_model_info *m) {
     }
 }
 
-static void add_model(bytes *to, const rn_model_info *m) {
+static void add_chat(bytes *to, const info_chat *chat) {
+    if (!chat->tmpl) {
+        row(to, "chat template", "none: %s", chat->why);
+        return;
+    }
+    row(to, "chat template", "%s, %zu bytes", rn_template_origin(chat->tmpl), strlen(rn_template_source(chat->tmpl)));
+    row(to, "output format", "%s", rn_output_format_of_template(chat->tmpl));
+}
+
+static void add_model(bytes *to, const rn_model_info *m, const info_chat *chat) {
     char size[HUMAN_BYTES], mapped[HUMAN_BYTES], resident[HUMAN_BYTES], n[HUMAN_BYTES];
     row(to, "file", "%s", m->path);
     row(to, "format", "%s, %s", m->format, human_size(m->file_bytes, size));
@@ -54,8 +64,7 @@ static void add_model(bytes *to, const rn_model_info *m) {
     for (int32_t i = 0; i < m->n_end_tokens; i++)
         row(to, i ? "" : "end tokens", "%d %s", m->end_tokens[i].id, m->end_tokens[i].text);
     if (m->n_end_tokens == 0) row(to, "end tokens", "none");
-    row(to, "chat template", m->chat_template ? "%zu bytes" : "none",
-        m->chat_template ? strlen(m->chat_template) : (size_t)0);
+    add_chat(to, chat);
 }
 
 // What is copied, and what stays where the file is.
@@ -68,7 +77,7 @@ static void add_weights(bytes *to, const rn_engine_info *e) {
         row(to, "weights", "%s used in the file, none repacked%s", human_size(e->mapped_bytes, mapped),
             e->no_repack ? ": --no-repack" : "");
     if (e->copied_bytes)
-        row(to, "", "%s copied when the folder was opened: rows put in order", human_size(e->copied_bytes, copied));
+        row(to, "", "%s copied when the model was opened: rows put in order", human_size(e->copied_bytes, copied));
 }
 
 static void add_engine(bytes *to, const rn_engine_info *e, const rn_memory *memory) {
@@ -85,113 +94,104 @@ static void add_engine(bytes *to, const rn_engine_info *e, const rn_memory *memo
     memory_add_table(to, e, memory);
 }
 
-void info_add_text(bytes *to, const rn_model_info *model, const rn_engine_info *engine, const rn_memory *memory) {
-    add_model(to, model);
+void info_add_text(bytes *to, const rn_model_info *model, const info_chat *chat, const rn_engine_info *engine,
+                   const rn_memory *memory) {
+    add_model(to, model, chat);
     if (engine) add_engine(to, engine, memory);
 }
 
-static void put_text(json_writer *w, const char *name, const char *text) {
-    json_put_key(w, name);
-    json_put_string(w, text);
-}
-
-static void put_whole(json_writer *w, const char *name, int64_t v) {
-    json_put_key(w, name);
-    json_put_whole(w, v);
-}
-
-static void put_size(json_writer *w, const char *name, uint64_t v) {
-    json_put_key(w, name);
-    json_put_u64(w, v);
-}
-
-static void put_bool(json_writer *w, const char *name, bool v) {
-    json_put_key(w, name);
-    json_put_bool(w, v);
-}
-
 static void put_shape(json_writer *w, const rn_model_info *m) {
-    put_whole(w, "n_ctx_train", m->n_ctx_train);
-    put_whole(w, "n_embd", m->n_embd);
-    put_whole(w, "n_layer", m->n_layer);
-    put_whole(w, "n_head", m->n_head);
-    put_whole(w, "n_head_kv", m->n_head_kv);
-    put_whole(w, "head_dim", m->head_dim);
-    put_whole(w, "n_ff", m->n_ff);
-    put_whole(w, "n_expert", m->n_expert);
-    put_whole(w, "n_expert_used", m->n_expert_used);
-    put_whole(w, "n_ff_expert", m->n_ff_expert);
-    put_size(w, "n_params", m->n_params);
-    json_put_key(w, "types");
-    json_put_begin(w, '[');
+    json_member_whole(w, "n_ctx_train", m->n_ctx_train);
+    json_member_whole(w, "n_embd", m->n_embd);
+    json_member_whole(w, "n_layer", m->n_layer);
+    json_member_whole(w, "n_head", m->n_head);
+    json_member_whole(w, "n_head_kv", m->n_head_kv);
+    json_member_whole(w, "head_dim", m->head_dim);
+    json_member_whole(w, "n_ff", m->n_ff);
+    json_member_whole(w, "n_expert", m->n_expert);
+    json_member_whole(w, "n_expert_used", m->n_expert_used);
+    json_member_whole(w, "n_ff_expert", m->n_ff_expert);
+    json_member_string(w, "left_out", m->left_out);
+    json_member_u64(w, "n_params", m->n_params);
+    json_member_begin(w, "types", '[');
     for (int32_t i = 0; i < m->n_types; i++) {
         json_put_begin(w, '{');
-        put_text(w, "type", m->types[i].type);
-        put_whole(w, "n_tensors", m->types[i].n_tensors);
-        put_size(w, "bytes", m->types[i].bytes);
+        json_member_string(w, "type", m->types[i].type);
+        json_member_whole(w, "n_tensors", m->types[i].n_tensors);
+        json_member_u64(w, "bytes", m->types[i].bytes);
         json_put_end(w, '}');
     }
     json_put_end(w, ']');
 }
 
+// The template in force, whatever the file has; `chat_template` is the file's.
+static void put_chat(json_writer *w, const info_chat *chat) {
+    json_member_begin(w, "chat", '{');
+    json_member_string(w, "template", chat->tmpl ? rn_template_origin(chat->tmpl) : NULL);
+    json_member_string(w, "output_format", chat->tmpl ? rn_output_format_of_template(chat->tmpl) : NULL);
+    json_member_string(w, "why_none", chat->tmpl ? NULL : chat->why);
+    json_put_end(w, '}');
+}
+
 static void put_model(json_writer *w, const rn_model_info *m) {
-    put_text(w, "path", m->path);
-    put_text(w, "format", m->format);
-    put_text(w, "architecture", m->architecture);
-    put_text(w, "name", m->name);
-    put_size(w, "file_bytes", m->file_bytes);
-    put_size(w, "mapped_bytes", m->mapped_bytes);
-    put_size(w, "resident_bytes", m->resident_bytes);
-    put_bool(w, "has_weights", m->has_weights);
+    json_member_string(w, "path", m->path);
+    json_member_string(w, "format", m->format);
+    json_member_string(w, "architecture", m->architecture);
+    json_member_string(w, "name", m->name);
+    json_member_u64(w, "file_bytes", m->file_bytes);
+    json_member_u64(w, "mapped_bytes", m->mapped_bytes);
+    json_member_u64(w, "resident_bytes", m->resident_bytes);
+    json_member_bool(w, "has_weights", m->has_weights);
     if (m->has_weights) put_shape(w, m);
-    put_bool(w, "has_tokenizer", m->has_tokenizer);
-    put_text(w, "tokenizer", m->tokenizer);
-    put_text(w, "tokenizer_error", m->tokenizer_error);
-    put_whole(w, "n_vocab", m->n_vocab);
+    json_member_bool(w, "has_tokenizer", m->has_tokenizer);
+    json_member_string(w, "tokenizer", m->tokenizer);
+    json_member_string(w, "tokenizer_error", m->tokenizer_error);
+    json_member_whole(w, "n_vocab", m->n_vocab);
     json_put_key(w, "bos");
     if (m->bos >= 0)
         json_put_whole(w, m->bos);
     else
         json_put_null(w);
-    put_bool(w, "add_bos", m->add_bos);
-    json_put_key(w, "end_tokens");
-    json_put_begin(w, '[');
+    json_member_bool(w, "add_bos", m->add_bos);
+    json_member_begin(w, "end_tokens", '[');
     for (int32_t i = 0; i < m->n_end_tokens; i++) {
         json_put_begin(w, '{');
-        put_whole(w, "id", m->end_tokens[i].id);
-        put_text(w, "text", m->end_tokens[i].text);
+        json_member_whole(w, "id", m->end_tokens[i].id);
+        json_member_string(w, "text", m->end_tokens[i].text);
         json_put_end(w, '}');
     }
     json_put_end(w, ']');
-    put_text(w, "chat_template", m->chat_template);
+    json_member_string(w, "chat_template", m->chat_template);
 }
 
 static void put_engine(json_writer *w, const rn_engine_info *e, const rn_memory *memory) {
     json_put_begin(w, '{');
-    put_text(w, "cpu", e->cpu);
-    put_text(w, "cpu_reason", e->cpu_reason);
-    put_text(w, "arithmetic", e->arithmetic);
-    put_whole(w, "n_threads", e->n_threads);
-    put_text(w, "threads_reason", e->threads_reason);
-    put_whole(w, "n_ctx", e->n_ctx);
-    put_whole(w, "n_kv", e->n_kv);
-    put_text(w, "kv_type", e->kv_type);
-    put_size(w, "mapped_bytes", e->mapped_bytes);
-    put_size(w, "copied_bytes", e->copied_bytes);
-    put_size(w, "repacked_bytes", e->repacked_bytes);
-    put_size(w, "kv_bytes", e->kv_bytes);
-    put_size(w, "kv_bytes_per_token", e->kv_bytes_per_token);
-    put_size(w, "kv_bytes_per_1000_tokens", e->kv_bytes_per_token * 1000);
-    put_size(w, "buffer_bytes", e->buffer_bytes);
-    put_size(w, "limit_bytes", e->limit_bytes);
+    json_member_string(w, "cpu", e->cpu);
+    json_member_string(w, "cpu_reason", e->cpu_reason);
+    json_member_string(w, "arithmetic", e->arithmetic);
+    json_member_whole(w, "n_threads", e->n_threads);
+    json_member_string(w, "threads_reason", e->threads_reason);
+    json_member_whole(w, "n_ctx", e->n_ctx);
+    json_member_whole(w, "n_kv", e->n_kv);
+    json_member_string(w, "kv_type", e->kv_type);
+    json_member_u64(w, "mapped_bytes", e->mapped_bytes);
+    json_member_u64(w, "copied_bytes", e->copied_bytes);
+    json_member_u64(w, "repacked_bytes", e->repacked_bytes);
+    json_member_u64(w, "kv_bytes", e->kv_bytes);
+    json_member_u64(w, "kv_bytes_per_token", e->kv_bytes_per_token);
+    json_member_u64(w, "kv_bytes_per_1000_tokens", e->kv_bytes_per_token * 1000);
+    json_member_u64(w, "buffer_bytes", e->buffer_bytes);
+    json_member_u64(w, "limit_bytes", e->limit_bytes);
     memory_put(w, memory);
     json_put_end(w, '}');
 }
 
-void info_add_json(bytes *to, const rn_model_info *model, const rn_engine_info *engine, const rn_memory *memory) {
+void info_add_json(bytes *to, const rn_model_info *model, const info_chat *chat, const rn_engine_info *engine,
+                   const rn_memory *memory) {
     json_writer w = {to, false};
     json_put_begin(&w, '{');
     put_model(&w, model);
+    put_chat(&w, chat);
     json_put_key(&w, "engine");
     if (engine)
         put_engine(&w, engine, memory);

@@ -2,6 +2,7 @@
 #include "app/options.h"
 #include "app/wrap.h"
 #include "cli/command.h"
+#include "serve/serve.h"
 #include <errno.h>
 #include <runnel/api.h>
 #include <signal.h>
@@ -9,11 +10,14 @@
 
 static const command commands[] = {
     {"run", "continue a prompt; the text appears as it is made", cmd_run},
+    {"chat", "talk with a model at a terminal, or from a pipe", cmd_chat},
+    {"serve", "answer many clients at once over HTTP", cmd_serve},
     {"batch", "many requests from a file of JSON lines, through one engine", cmd_batch},
     {"score", "how probable a text is, token by token", cmd_score},
     {"embed", "texts as vectors, or a reranker's scores", cmd_embed},
     {"tokenize", "text to token ids", cmd_tokenize},
     {"detokenize", "token ids to text", cmd_detokenize},
+    {"template", "a conversation as its chat template writes it", cmd_template},
     {"info", "what a model file holds and how this machine would run it", cmd_info},
     {"bench", "measure prompt and generation speed", cmd_bench},
     {"convert", "a GGUF file out of a Hugging Face folder", cmd_convert},

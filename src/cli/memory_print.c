@@ -54,22 +54,15 @@ void memory_add_sentence(bytes *to, const rn_memory *m) {
     bytes_add_format(to, "program and libraries %s", human_size(rest, text));
 }
 
-static void put_size(json_writer *w, const char *name, uint64_t v) {
-    json_put_key(w, name);
-    json_put_u64(w, v);
-}
-
 void memory_put(json_writer *w, const rn_memory *m) {
-    json_put_key(w, "memory");
-    json_put_begin(w, '{');
+    json_member_begin(w, "memory", '{');
     for (size_t i = 0; i < RN_N_MEMORY_KINDS; i++) {
-        json_put_key(w, kinds[i].member);
-        json_put_begin(w, '{');
-        put_size(w, "planned", m->part[i].planned);
-        put_size(w, "resident", m->part[i].resident);
+        json_member_begin(w, kinds[i].member, '{');
+        json_member_u64(w, "planned", m->part[i].planned);
+        json_member_u64(w, "resident", m->part[i].resident);
         json_put_end(w, '}');
     }
-    put_size(w, "process_resident", m->process_bytes);
-    put_size(w, "huge", m->huge_bytes);
+    json_member_u64(w, "process_resident", m->process_bytes);
+    json_member_u64(w, "huge", m->huge_bytes);
     json_put_end(w, '}');
 }

@@ -1,11 +1,11 @@
 // cli/new_file.c - see new_file.h.
 #include "cli/new_file.h"
+#include "app/interrupt.h"
 #include "app/json_write.h"
+#include "app/machine.h"
 #include "app/numbers.h"
 #include "app/term.h"
 #include "app/wrap.h"
-#include "cli/interrupt.h"
-#include "cli/machine.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,20 +59,13 @@ static void print_warning(void *user, rn_log_level level, const char *text) {
 static void add_tensor_json(bytes *line, const rn_tensor_report *r) {
     json_writer w = {line, false};
     json_put_begin(&w, '{');
-    json_put_key(&w, "name");
-    json_put_string(&w, r->name);
-    json_put_key(&w, "from");
-    json_put_string(&w, r->type_before);
-    json_put_key(&w, "to");
-    json_put_string(&w, r->type_after);
-    json_put_key(&w, "elements");
-    json_put_u64(&w, r->n_elements);
-    json_put_key(&w, "bytes");
-    json_put_u64(&w, r->bytes_after);
-    json_put_key(&w, "error");
-    json_put_real(&w, r->error);
-    json_put_key(&w, "note");
-    json_put_string(&w, r->note);
+    json_member_string(&w, "name", r->name);
+    json_member_string(&w, "from", r->type_before);
+    json_member_string(&w, "to", r->type_after);
+    json_member_u64(&w, "elements", r->n_elements);
+    json_member_u64(&w, "bytes", r->bytes_after);
+    json_member_real(&w, "error", r->error);
+    json_member_string(&w, "note", r->note);
     json_put_end(&w, '}');
 }
 
@@ -117,16 +110,11 @@ static void print_total(new_file *f, const char *path) {
     if (f->is_json) {
         json_writer w = {&line, false};
         json_put_begin(&w, '{');
-        json_put_key(&w, "file");
-        json_put_string(&w, path);
-        json_put_key(&w, "tensors");
-        json_put_u64(&w, f->n_tensors);
-        json_put_key(&w, "bytes_before");
-        json_put_u64(&w, f->bytes_before);
-        json_put_key(&w, "bytes");
-        json_put_u64(&w, f->bytes_after);
-        json_put_key(&w, "bits_per_weight");
-        json_put_rounded(&w, bits, 3);
+        json_member_string(&w, "file", path);
+        json_member_u64(&w, "tensors", f->n_tensors);
+        json_member_u64(&w, "bytes_before", f->bytes_before);
+        json_member_u64(&w, "bytes", f->bytes_after);
+        json_member_rounded(&w, "bits_per_weight", bits, 3);
         json_put_end(&w, '}');
         bytes_add_text(&line, "\n");
     } else {

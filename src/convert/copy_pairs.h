@@ -6,8 +6,15 @@
 
 enum { GGUF_QUANTIZATION_VERSION = 2 }; // of the block layouts: general.quantization_version
 
-// source: the bytes of the GGUF file, or of its first part. Errors: those of gguf_read().
-rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, uint32_t file_type, gguf_writer **w,
-                     rn_error *err);
+enum { MAX_REPLACED_PAIRS = 8 };
+struct replaced_pair {
+    char key[128];
+    uint32_t value;
+};
+
+// source: the bytes of the GGUF file, or of its first part. replaced: pairs that stand in for those of their keys, or come behind them all.
+// Errors: those of gguf_read().
+rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, const struct replaced_pair *replaced,
+                     size_t n_replaced, gguf_writer **w, rn_error *err);
 
 #endif

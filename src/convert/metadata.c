@@ -26,22 +26,33 @@ static double grown(const struct hparams *h, double m) {
     return h->rope_factor > 1 ? 1 + 0.1 * m * log_f64((double)h->rope_factor) : 1;
 }
 
-// Cosines and sines are multiplied by attn_factor * (1 + 0.1 ln(factor)) where a file says no more: whatever gives
-// the model its magnitude goes into the one number. With latent attention the second factor is 1.
-static float attn_factor_of(const struct hparams *h, const struct arch_facts *f) {
-    if (h->rope_scaling != ROPE_SCALING_YARN) return h->rope_attn_factor;
+// What yarn multiplies cosines and sines by.
+static double magnitude_of(const struct hparams *h) {
     const double of_mscales = grown(h, (double)h->rope_mscale) / grown(h, (double)h->rope_mscale_all);
-    return (float)((double)h->rope_attn_factor * of_mscales / (f->is_mla ? 1 : grown(h, 1)));
+    return (double)h->rope_attn_factor * of_mscales;
+}
+
+// A tenth of m (see hparams_rope.c), which is said with latent attention alone: there q . k is scaled by (attn_factor * g(m))^2, so that m
+// takes a magnitude other than 1 out again, as far as numbers from 0 can. (runnel takes the file's attention.scale as it is.)
+static float log_multiplier_of(const struct hparams *h, const struct arch_facts *f) {
+    const double magnitude = magnitude_of(h), g = grown(h, (double)h->rope_mscale_all) / magnitude;
+    if (!f->is_mla || h->rope_scaling != ROPE_SCALING_YARN || g <= 1) return 0;
+    return magnitude == 1 ? h->rope_mscale_all / 10 : (float)((g - 1) / log_f64((double)h->rope_factor));
+}
+
+// Readers multiply by g(1) on their own where a file has no multiplier.
+static float attn_factor_of(const struct hparams *h, float log_multiplier) {
+    if (h->rope_scaling != ROPE_SCALING_YARN) return h->rope_attn_factor;
+    return (float)(magnitude_of(h) / (log_multiplier > 0 ? 1 : grown(h, 1)));
 }
 
 // What the rows below write: 0 is left out.
 static struct hparams as_in_files(const struct hparams *h, const struct arch_facts *f) {
     struct hparams w = *h;
-    w.rope_attn_factor = attn_factor_of(h, f);
-    if (w.rope_attn_factor == 1) w.rope_attn_factor = 0;
     w.rope_mscale = 0;
-    w.rope_mscale_all = f->is_mla && h->rope_scaling == ROPE_SCALING_YARN ? h->rope_mscale_all / 10
-                                                                          : 0; // a tenth: see hparams_rope.c
+    w.rope_mscale_all = log_multiplier_of(h, f);
+    w.rope_attn_factor = attn_factor_of(h, w.rope_mscale_all);
+    if (w.rope_attn_factor == 1) w.rope_attn_factor = 0;
     if (h->rope_scaling == ROPE_SCALING_NONE || h->rope_scaling == ROPE_SCALING_LONGROPE) w.rope_factor = 0;
     if (f->logit_divisor && h->logit_scale != 0) w.logit_scale = 1 / h->logit_scale;
     if (f->embd_by_sqrt) w.embd_scale = 0;
@@ -62,7 +73,8 @@ static bool is_of_layers(const struct hparam_row *row) {
 static bool has_default(const struct arch_facts *f, const struct hparam_row *row) {
     for (size_t i = 0; i < f->n_defaults; i++)
         if (f->defaults[i].at == row->at) return true;
-    return (row->at == AT(n_embd_per_layer) && f->has_layer_embd) || (row->at == AT(n_swa) && f->swa_is_chunk);
+    return (row->at == AT(n_embd_per_layer) && f->has_layer_embd) || (row->at == AT(n_swa) && f->swa_is_chunk) ||
+           (row->at == AT(q_lora_rank) && f->is_mla); // llama.cpp asks for it
 }
 
 static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
@@ -119,6 +131,8 @@ static rn_status put_hparams(gguf_writer *w, const struct hparams *h, rn_error *
         gguf_put_u32(w, metadata_key_of(h, "attention.key_length_mla").text, (uint32_t)(h->head_dim_nope + h->n_rot));
     if (st == RN_OK) st = put_scaling(w, h, f, err);
     put_sections(w, h);
+    if (h->pooling != POOLING_NOT_SAID)
+        gguf_put_u32(w, metadata_key_of(h, "pooling_type").text, (uint32_t)h->pooling - 1);
     return st == RN_OK ? metadata_put_layers(w, h, f, err) : st;
 }
 

@@ -112,6 +112,7 @@ static rn_status put_experts(gguf_writer *w, const struct hparams *h, const stru
     const int32_t first = first_layer(h, LAYER_EXPERTS, true);
     bool by_rule = true;
     if (f->experts == EXPERTS_AFTER_DENSE) put_int(w, h, "leading_dense_block_count", first);
+    if (f->puts_moe_step) put_int(w, h, "interleave_moe_layer_step", 1);
     if (f->experts == EXPERTS_EVERY_NTH) put_int(w, h, "interleave_moe_layer_step", h->n_expert > 0 ? first + 1 : 0);
     if (h->n_expert == 0 || f->experts == EXPERTS_BY_ROUTER) return RN_OK;
     for (int32_t l = 0; l < h->n_layer; l++) {
@@ -132,6 +133,10 @@ rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const str
     for (int32_t l = 0; l < h->n_layer; l++) n_shared += has(h, l, LAYER_SHARED_KV);
     if (n_shared > 0) put_int(w, h, "attention.shared_kv_layers", n_shared);
     put_states(w, h, f);
+    if (h->qk_norm != (f->swa_is_chunk && h->n_expert != LARGEST_LLAMA4))
+        return fail(err, RN_E_UNSUPPORTED,
+                    "use_qk_norm: %s, with %" PRId32 " experts, is nothing that a GGUF file can say",
+                    h->qk_norm ? "true" : "false", h->n_expert);
     rn_status st = put_windows(w, h, f, err);
     if (st == RN_OK) st = put_experts(w, h, f, err);
     return st;

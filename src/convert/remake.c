@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "convert/copy_pairs.h"
 #include "convert/metadata.h"
+#include "convert/metadata_layers.h"
 #include "convert/model_out.h"
 #include "convert/tensor_order.h"
 #include "formats/limits.h"
@@ -70,6 +71,9 @@ static rn_status open_source(struct remake *r) {
         return fail(r->err, RN_E_UNSUPPORTED, "%s: holds only a vocabulary, no weights", r->in);
     if ((st = check_output(r)) != RN_OK) return st;
     if (package_note(r->p)) log_to(&r->log, LOG_WARN, "%s", package_note(r->p));
+    if (package_hparams(r->p)->normalization == NORMALIZATION_OFF)
+        log_to(&r->log, LOG_WARN,
+               "modules.json: embeddings that are not divided by their length are nothing that a GGUF file can say");
     return RN_OK;
 }
 
@@ -88,26 +92,53 @@ static rn_status plan(struct remake *r) {
 
 // What a folder's matrices are when nothing is asked for: the type that most of their bytes have.
 static uint32_t file_type_of(const package *p) {
-    static const char *const names[] = {"F32", "F16", "BF16"};
+    static const struct {
+        enum tensor_type type;
+        uint32_t file_type; // as in mixes.c
+    } known[] = {{TENSOR_F32, 0}, {TENSOR_F16, 1}, {TENSOR_BF16, 32}, {TENSOR_MXFP4, 38}};
     uint64_t most = 0;
-    const struct mix *found = mix_find(names[0]);
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+    uint32_t found = known[0].file_type;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         uint64_t bytes = 0;
         for (size_t i = 0; i < package_n_tensors(p); i++) {
             const struct tensor_view *t = package_tensor_at(p, i);
-            if (t->type == mix_find(names[k])->base && t->n_dims >= 2) bytes += t->n_bytes;
+            if (t->type == known[k].type && t->n_dims >= 2) bytes += t->n_bytes;
         }
-        if (bytes > most) found = mix_find(names[k]);
+        if (bytes > most) found = known[k].file_type;
         most = bytes > most ? bytes : most;
     }
-    return found->file_type;
+    return found;
+}
+
+// The pairs of the source's keys that are not to be copied: those of the types, and of latent attention, whose older files say its heads
+// otherwise than tensors in today's form have them.
+static size_t list_replaced(const struct remake *r, struct replaced_pair list[MAX_REPLACED_PAIRS]) {
+    const struct hparams *h = package_hparams(r->p);
+    const struct {
+        const char *name;
+        int32_t value;
+    } of_latent[] = {{"attention.key_length", h->head_dim},
+                     {"attention.value_length", h->head_dim_v},
+                     {"attention.head_count_kv", h->n_head_kv},
+                     {"attention.key_length_mla", h->head_dim_nope + h->n_rot},
+                     {"attention.value_length_mla", h->mla_head_dim_v}};
+    size_t n = 0;
+    list[n++] = (struct replaced_pair){"general.file_type", r->mix->file_type};
+    list[n++] = (struct replaced_pair){"general.quantization_version", GGUF_QUANTIZATION_VERSION};
+    for (size_t i = 0; h->kv_lora_rank > 0 && i < sizeof of_latent / sizeof *of_latent; i++, n++) {
+        list[n].value = (uint32_t)of_latent[i].value;
+        snprintf(list[n].key, sizeof list[n].key, "%s", metadata_key_of(h, of_latent[i].name).text);
+    }
+    return n;
 }
 
 // A writer with the new file's pairs.
 static rn_status begin_output(struct remake *r, gguf_writer **w) {
     if (!r->is_convert) {
         const struct file_map *first = package_file_at(r->p, 0);
-        return pairs_copy(first->data, first->size, r->out, r->mix->file_type, w, r->err);
+        struct replaced_pair replaced[MAX_REPLACED_PAIRS];
+        const size_t n = list_replaced(r, replaced);
+        return pairs_copy(first->data, first->size, r->out, replaced, n, w, r->err);
     }
     rn_status st = gguf_writer_create(r->out, GGUF_DEFAULT_ALIGNMENT, w, r->err);
     if (st != RN_OK) return st;

@@ -14,6 +14,9 @@ void rn_engine_options_init(rn_engine_options *o) {
     *o = (rn_engine_options){.struct_size = sizeof *o, .kv_type = RN_KV_F16, .n_streams = 1, .n_queue = 64};
 }
 
+void rn_save_options_init(rn_save_options *o) { *o = (rn_save_options){.struct_size = sizeof *o}; }
+void rn_saved_init(rn_saved *s) { *s = (rn_saved){.struct_size = sizeof *s}; }
+
 void rn_request_init(rn_request *r) {
     struct sampling_params p;
     *r = (rn_request){.struct_size = sizeof *r,
@@ -100,6 +103,17 @@ rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_err
         return sampling_validate(&p, INT32_MAX, err); // a bound that is open at one end
     }
     return fail(err, RN_E_ARG, "%s: no such sampling field", name);
+}
+
+double rn_sampling_get(const rn_sampling *s, const char *name) {
+    struct sampling_params p;
+    sampling_from_public(s, &p);
+    for (size_t i = 0; i < sampling_n_fields; i++) {
+        const void *const field = (const char *)&p + sampling_fields[i].offset;
+        if (strcmp(sampling_fields[i].name, name) != 0) continue;
+        return sampling_fields[i].kind == SAMPLING_INT ? *(const int32_t *)field : (double)*(const float *)field;
+    }
+    return NAN;
 }
 
 const char *rn_finish_name(rn_finish f) {

@@ -55,8 +55,10 @@ static rn_status find_shape(const struct lane *l, const rn_embed_options *o, siz
                     package_path(l->m->pkg));
     if (p == RN_POOLING_RANK && o->normalize == RN_NORMALIZE_L2)
         return fail(err, RN_E_ARG, "normalize: a reranker's scores are not divided by their length");
-    const bool is_normalized =
-        o->normalize == RN_NORMALIZE_DEFAULT ? poolings[p].is_normalized : o->normalize == RN_NORMALIZE_L2;
+    const enum normalization said = model_hparams(l->program)->normalization;
+    const bool is_normalized = o->normalize != RN_NORMALIZE_DEFAULT
+                                   ? o->normalize == RN_NORMALIZE_L2
+                                   : poolings[p].is_normalized && said != NORMALIZATION_OFF;
     *shape = (rn_embed_shape){.struct_size = sizeof *shape,
                               .pooling = p,
                               .is_normalized = is_normalized,

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "base/thread.h"
 #include "decoding/strategy.h"
+#include "engine/chat.h"
 #include "engine/outbox.h"
 #include "formats/package.h"
 #include "kernels/kernels.h"
@@ -41,7 +42,9 @@ struct rn_model {
     char *end_text[ENGINE_MAX_END]; // their spellings, owned
     int32_t end_ids[ENGINE_MAX_END], n_end;
     char tokenizer_name[96];
-    char *chat_template;
+    char *chat_template, *rerank_template;
+    rn_template *tmpl;       // compiled once; NULL: template_error says why there is none
+    rn_error template_error; // whatever the file has, a model opens: only conversations need its template
     uint64_t n_params;
 };
 
@@ -85,7 +88,7 @@ struct rn_stream {
     bool ignore_eos, special, want_logits;
     int32_t n_logprobs, stream_interval;
     rn_overflow overflow;
-    int64_t token_gap_ns; // of max_tokens_per_second; 0: none
+    _Atomic int64_t token_gap_ns; // of max_tokens_per_second; 0: none
     stop_set *stops;
     int32_t stop_ids[ENGINE_MAX_STOP_IDS];
     size_t n_stop_ids;
@@ -94,6 +97,7 @@ struct rn_stream {
     rn_score_fn on_row; // a score; neither it nor embed: a generation
     void *on_row_user;
     struct embedding *embed; // an embedding
+    struct answer *answer;   // to a conversation: taken apart by the reader; NULL: the prompt was none
     rn_status read_status;   // what went wrong with either
     struct sampling_params sampling;
 
@@ -102,7 +106,9 @@ struct rn_stream {
     int32_t n_prompt, n_tokens, n_limit; // n_limit: tokens at which the stream ends with `length`
     bool context_binds;                  // n_limit is the context, not max_tokens
     int32_t seq;                         // -1: none
-    int32_t n_cached;
+    int32_t n_matched;                   // of the prompt, tokens that the session holds
+    int32_t n_cached;                    // of the prompt, tokens that were not evaluated
+    char miss[CHAT_MISS_BYTES];          // why no more of them
     sampler *sampler;
     strategy *strategy;
     utf8_assembler utf8;
@@ -125,10 +131,10 @@ struct rn_session {
     rn_engine *engine;
     struct lane *lane;
     rn_session *next;
-    rn_stream *stream; // the running one; engine's lock
-    int32_t *tokens;   // [n_ctx]
-    int32_t n_tokens;
-    int32_t seq; // -1: its pages were given back; the prefix index may still have them
+    rn_stream *stream;              // the running one; engine's lock
+    int32_t *tokens;                // [n_ctx]
+    int32_t n_tokens, n_reply_from; // the last stream's tokens begin at n_reply_from
+    int32_t seq;                    // -1: its pages were given back; the prefix index may still have them
     int64_t t_used;
 };
 
@@ -191,6 +197,8 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
                                rn_error *err);
 void stream_destroy(rn_stream *s);
 // stream.c
+// The pause between two tokens. RN_E_ARG: the rate is out of range.
+rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err);
 rn_status stream_submit(rn_stream *s, rn_error *err);
 // Waits for a reader's only chunk: how it ended. what: begins the sentence of one that was cancelled.
 rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err);
@@ -204,6 +212,11 @@ void embedding_destroy(struct embedding *m); // NULL is fine
 
 // session.c
 void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed); // step thread: under memory pressure
+
+// chat_request.c: the prompt of a conversation, from where the session goes on; and what takes its answer apart
+rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);
+// chat_template.c
+rn_status model_make_template(const rn_model *m, rn_template **tmpl, rn_error *err);
 
 // model_api.c
 bool model_is_end_token(const rn_model *m, int32_t id);

@@ -91,10 +91,14 @@ static rn_status fill_model(rn_model *m, rn_error *err) {
     if (st != RN_OK) return st == RN_E_NOMEM ? st : fail_in(err, st, "%s", package_path(m->pkg));
     count_types(m);
     name_tokenizer(m);
-    const char *chat_template = package_chat_template(m->pkg, &n_template);
-    if (chat_template && !(m->chat_template = mem_strndup(chat_template, n_template)))
+    const char *const source = package_chat_template(m->pkg, &n_template);
+    if (source && !(m->chat_template = mem_strndup(source, n_template)))
         return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
-    return RN_OK;
+    const char *rerank_template = package_rerank_template(m->pkg, &n_template);
+    if (rerank_template && !(m->rerank_template = mem_strndup(rerank_template, n_template)))
+        return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
+    st = model_make_template(m, &m->tmpl, &m->template_error);
+    return st == RN_E_NOMEM ? fail(err, st, "%s", m->template_error.text) : RN_OK;
 }
 
 static void log_notes(const rn_model *m, const rn_model_options *o) {
@@ -134,7 +138,9 @@ void rn_model_close(rn_model *m) {
     if (!m) return;
     tokenizer_destroy(m->tok);
     for (int32_t i = 0; i < m->n_end; i++) mem_free(m->end_text[i]);
+    rn_template_close(m->tmpl);
     mem_free(m->chat_template);
+    mem_free(m->rerank_template);
     mem_free(m->tokenizer_error);
     package_close(m->pkg);
     mem_free(m);
@@ -212,9 +218,11 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .bos = v->n_tokens ? v->bos : -1,
         .add_bos = v->add_bos,
         .chat_template = m->chat_template,
+        .rerank_template = m->rerank_template,
         .n_expert = h->n_expert,
         .n_expert_used = h->n_expert_used,
         .n_ff_expert = h->n_ff_expert,
+        .left_out = package_left_out(m->pkg),
     };
     return RN_OK;
 }

@@ -124,7 +124,7 @@ void outbox_end(struct outbox *o, const rn_chunk *last) {
 static void copy_out(struct outbox *o, rn_chunk *chunk) {
     const struct outbox_chunk c = o->chunks[o->chunk_tail++ % o->cap_chunks];
     const bool is_last = o->ended && o->chunk_tail == o->chunk_head;
-    *chunk = is_last ? o->last : (rn_chunk){.finish_detail = ""};
+    *chunk = is_last ? o->last : (rn_chunk){.finish_detail = "", .usage = {.miss = ""}};
     for (uint32_t i = 0; i < c.n_tokens; i++, o->token_tail++) {
         const size_t at = o->token_tail % o->cap_tokens, n_top = (size_t)o->n_top, n_logits = (size_t)o->n_logits;
         const struct outbox_token *t = &o->tokens[at];

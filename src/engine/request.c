@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/params.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TEXT_OUT_SLACK 64u // an unfinished character and the like
@@ -21,6 +22,14 @@ static rn_status check_int(const char *name, int64_t value, int64_t min, int64_t
                 (long long)max);
 }
 
+rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err) {
+    if (!(tokens_per_second >= 0.0 && tokens_per_second <= 1e6))
+        return fail(err, RN_E_ARG, "max_tokens_per_second: %g is outside 0..1e6", tokens_per_second);
+    const double ns = tokens_per_second > 0.0 ? 1e9 / tokens_per_second : 0.0;
+    *gap_ns = ns < 1e18 ? (int64_t)ns : INT64_C(1000000000000000000);
+    return RN_OK;
+}
+
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
     rn_status st;
     if ((st = check_struct(r->struct_size, sizeof *r, "request", err)) != RN_OK) return st;
@@ -31,9 +40,12 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = check_int("buffer_tokens", r->buffer_tokens, 1, ENGINE_MAX_BUFFER, err)) != RN_OK) return st;
     if ((st = check_int("overflow", r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK) return st;
     if ((st = check_int("n_stop_tokens", (int64_t)r->n_stop_tokens, 0, ENGINE_MAX_STOP_IDS, err)) != RN_OK) return st;
-    if (!(r->max_tokens_per_second >= 0.0 && r->max_tokens_per_second <= 1e6))
-        return fail(err, RN_E_ARG, "max_tokens_per_second: %g is outside 0..1e6", r->max_tokens_per_second);
+    int64_t gap_ns;
+    if ((st = stream_rate_gap(r->max_tokens_per_second, &gap_ns, err)) != RN_OK) return st;
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
+    if (r->n_parts && r->chat) return fail(err, RN_E_ARG, "parts: exclude chat, which is the whole prompt");
+    if (r->echo && r->chat)
+        return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_template_render() shows the prompt");
     return RN_OK;
 }
 
@@ -45,24 +57,19 @@ static rn_status check_ids(const char *what, const int32_t *ids, size_t n, int32
     return RN_OK;
 }
 
-// Grows a list of ids, keeping what is there.
-struct id_vec {
-    int32_t *ids;
-    size_t n;
-};
-static rn_status ids_append(struct id_vec *v, const int32_t *ids, size_t n, rn_error *err) {
-    if (n == 0) return RN_OK;
+static rn_status ids_append(struct id_list *v, const int32_t *ids, size_t n, rn_error *err) {
     size_t bytes;
+    if (n == 0) return RN_OK;
     if (!size_mul(v->n + n, sizeof *ids, &bytes)) return fail(err, RN_E_LIMIT, "prompt: too many tokens");
     int32_t *grown = mem_realloc(v->ids, bytes);
     if (!grown) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", v->n + n);
     memcpy(grown + v->n, ids, n * sizeof *ids);
     v->ids = grown;
-    v->n += n;
+    v->n = v->cap = v->n + n;
     return RN_OK;
 }
 
-static rn_status append_text(const rn_model *m, const rn_part *p, struct id_vec *v, rn_error *err) {
+static rn_status append_text(const rn_model *m, const rn_part *p, struct id_list *v, rn_error *err) {
     int32_t *ids = NULL;
     size_t n = 0;
     rn_status st = model_need_tokenizer(m, err);
@@ -74,12 +81,14 @@ static rn_status append_text(const rn_model *m, const rn_part *p, struct id_vec 
     return st;
 }
 
-// The prompt as ids: what the session holds, the begin token where the file wants one and the text does not bring it, the parts.
-static rn_status make_prompt(const rn_request *r, const struct lane *l, struct id_vec *v, rn_error *err) {
+// What the session holds, the begin token where the file wants one and the text does not bring it, the parts.
+static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
+    const struct lane *const l = s->lane;
     const struct vocab *vocab = package_vocab(l->m->pkg);
     rn_status st = RN_OK;
     if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
     const size_t n_held = v->n;
+    s->n_matched = (int32_t)n_held;
     const bool wants_bos = r->add_special && n_held == 0 && vocab->add_bos && vocab->bos >= 0 && r->n_parts &&
                            r->parts[0].kind == RN_PART_TEXT;
     for (size_t i = 0; i < r->n_parts && st == RN_OK; i++) {
@@ -96,8 +105,13 @@ static rn_status make_prompt(const rn_request *r, const struct lane *l, struct i
         memmove(v->ids + 1, v->ids, (v->n - 1) * sizeof *v->ids);
         v->ids[0] = vocab->bos;
     }
+    return st;
+}
+
+static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
+    rn_status st = r->chat ? stream_make_chat_prompt(s, r, v, err) : join_parts(s, r, v, err);
     if (st == RN_OK)
-        st = check_ids("prompt", v->ids, v->n, l->lm->n_vocab,
+        st = check_ids("prompt", v->ids, v->n, s->lane->lm->n_vocab,
                        err); // a vocabulary may name more than the head has rows
     if (st == RN_OK && v->n == 0)
         st = fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
@@ -215,12 +229,13 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     s->seq = -1;
     s->n_logprobs = -1;
     s->t_begin = clock_now_ns();
+    snprintf(s->miss, sizeof s->miss, "none");
     stop_matcher_init(&s->matcher, NULL);
     return s;
 }
 
 // Takes the ids over as the stream's own, with room for what will be generated.
-static rn_status take_tokens(rn_stream *s, const struct id_vec *v, int32_t max_tokens, rn_error *err) {
+static rn_status take_tokens(rn_stream *s, const struct id_list *v, int32_t max_tokens, rn_error *err) {
     if (v->n > INT32_MAX) return fail(err, RN_E_LIMIT, "prompt: %zu tokens", v->n);
     s->n_prompt = s->n_tokens = (int32_t)v->n;
     const rn_status st = set_limits(s, max_tokens, err);
@@ -247,7 +262,7 @@ static rn_status claim_session(rn_stream *s, rn_session *session, rn_error *err)
 }
 
 rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_error *err) {
-    struct id_vec v = {0};
+    struct id_list v = {0};
     rn_stream *s = NULL;
     *out = NULL;
     rn_status st = check_numbers(e, r, err);
@@ -261,11 +276,13 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
     }
     s->ignore_eos = r->ignore_eos, s->special = r->special, s->want_logits = r->want_logits;
     s->n_logprobs = r->logprobs, s->stream_interval = r->stream_interval, s->overflow = r->overflow;
-    s->token_gap_ns = r->max_tokens_per_second > 0.0 ? (int64_t)(1e9 / r->max_tokens_per_second) : 0;
+    int64_t gap_ns = 0;
+    (void)stream_rate_gap(r->max_tokens_per_second, &gap_ns, NULL); // checked above
+    s->token_gap_ns = gap_ns;
     s->progress = r->progress, s->progress_user = r->progress_user;
     s->utf8.keep_invalid = r->raw_bytes;
 
-    st = make_prompt(r, s->lane, &v, err);
+    st = make_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);
@@ -298,7 +315,7 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     rn_stream *s = new_stream(e, model);
     if (!s) return no_memory(err);
     s->stream_interval = 1;
-    st = take_tokens(s, &(struct id_vec){(int32_t *)ids, n}, 0, err); // only read
+    st = take_tokens(s, &(struct id_list){(int32_t *)ids, n, n}, 0, err); // only read
     if (st == RN_OK && (!(s->text_a = mem_alloc(16)) || !(s->text_b = mem_alloc(16)))) st = no_memory(err);
     if (st == RN_OK)
         st =
@@ -327,5 +344,6 @@ void stream_destroy(rn_stream *s) {
     mem_free(s->top_scratch);
     mem_free(s->token_ms);
     embedding_destroy(s->embed);
+    answer_destroy(s->answer);
     mem_free(s);
 }

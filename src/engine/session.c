@@ -45,6 +45,7 @@ static void fork_on_step_thread(void *ctx) {
     if (is_busy(c)) return;
     memcpy(c->copy->tokens, c->session->tokens, (size_t)c->session->n_tokens * sizeof *c->copy->tokens);
     c->copy->n_tokens = c->session->n_tokens;
+    c->copy->n_reply_from = c->session->n_reply_from;
     if (c->session->seq >= 0 && lm_seq_fork(c->session->lane->lm, c->session->seq, &c->copy->seq, NULL) != RN_OK)
         c->copy->seq = -1;
 }
@@ -68,8 +69,11 @@ static void truncate_on_step_thread(void *ctx) {
     struct session_call *c = ctx;
     if (is_busy(c)) return;
     if (c->n < (size_t)c->session->n_tokens) c->session->n_tokens = (int32_t)c->n;
-    if (c->session->seq >= 0 && lm_seq_len(c->session->lane->lm, c->session->seq) > c->session->n_tokens)
-        lm_truncate(c->session->lane->lm, c->session->seq, c->session->n_tokens);
+    rn_session *const s = c->session;
+    if (s->seq < 0 || lm_seq_len(s->lane->lm, s->seq) <= s->n_tokens) return;
+    if (lm_truncate(s->lane->lm, s->seq, s->n_tokens) > 0) return;
+    lm_seq_free(s->lane->lm, s->seq); // the prefix index may know the beginning
+    s->seq = -1;
 }
 
 rn_status rn_session_truncate(rn_session *session, size_t n_tokens, rn_error *err) {

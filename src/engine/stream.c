@@ -42,7 +42,7 @@ rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
     mutex_lock(&stream->engine->lock);
     if (stream->state != STREAM_ENDED) engine_wake(stream->engine); // it may have been parked
     mutex_unlock(&stream->engine->lock);
-    return RN_OK;
+    return stream->answer ? answer_read(stream->answer, chunk, err) : RN_OK;
 }
 
 void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user) {
@@ -64,6 +64,18 @@ void rn_stream_pause(rn_stream *stream) {
 }
 void rn_stream_resume(rn_stream *stream) {
     if (stream) set_and_wake(stream, &stream->paused, false);
+}
+
+rn_status rn_stream_set_rate(rn_stream *stream, double max_tokens_per_second, rn_error *err) {
+    int64_t gap_ns;
+    if (!stream) return fail(err, RN_E_ARG, "rn_stream_set_rate: NULL argument");
+    const rn_status st = stream_rate_gap(max_tokens_per_second, &gap_ns, err);
+    if (st != RN_OK) return st;
+    mutex_lock(&stream->engine->lock);
+    atomic_store(&stream->token_gap_ns, gap_ns);
+    engine_wake(stream->engine);
+    mutex_unlock(&stream->engine->lock);
+    return RN_OK;
 }
 
 void rn_stream_close(rn_stream *stream) {

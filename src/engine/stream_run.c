@@ -15,6 +15,20 @@ int32_t stream_prefill_target(const rn_stream *s) {
     return s->n_tokens > s->n_prompt ? s->n_tokens - 1 : s->n_prompt;
 }
 
+static void note_miss(rn_stream *s, const char *why) { snprintf(s->miss, sizeof s->miss, "%s", why); }
+
+// The session's sequence goes back to what the prompt goes on from; also before its last row, whose logits are wanted. Windows and
+// recurrent states may be gone there, and it goes back further.
+static int32_t go_back(rn_stream *s) {
+    lm *m = s->lane->lm;
+    const int32_t len = lm_seq_len(m, s->seq);
+    const int32_t most = s->n_matched < s->n_prompt ? s->n_matched : s->n_prompt - 1;
+    if (len <= most) return len;
+    const int32_t n = lm_truncate(m, s->seq, most);
+    if (n < most) note_miss(s, model_program(s->lane->program)->state_bytes ? "state" : "window");
+    return n;
+}
+
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st = RN_OK;
@@ -25,9 +39,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
     if (s->seq < 0 && s->session && s->session->seq >= 0) { // the session's pages become the stream's
         s->seq = s->session->seq;
         s->session->seq = -1;
-        s->n_cached = lm_seq_len(m, s->seq);
-        if (s->n_cached >= s->n_prompt)
-            s->n_cached = lm_truncate(m, s->seq, s->n_prompt - 1); // the last row's logits are wanted
+        s->n_cached = go_back(s);
     } else if (s->seq < 0 && (s->on_row || (s->embed && embedding_from_start(s->embed)))) {
         st = lm_seq_new_for(m, s->n_limit, &s->seq, err);
     } else if (s->seq < 0) {
@@ -36,7 +48,10 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         st = lm_match_prefix_for(m, s->n_limit, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt),
                                  &found, err);
         if (st == RN_OK) s->seq = found.seq;
-        if (st == RN_OK && !s->was_preempted) s->n_cached = found.n;
+        if (st == RN_OK && !s->was_preempted) {
+            s->n_cached = found.n;
+            if (!s->session || found.n < s->n_matched) note_miss(s, s->n_matched ? "evicted" : found.miss);
+        }
     }
     if (st != RN_OK) return st;
     if (s->strategy) s->strategy->seq = s->seq;
@@ -115,7 +130,8 @@ bool stream_emit(void *user, const struct emission *e) {
         const char *spelling = model_piece(s->lane->m, e->token, true, &n);
         finish(s, RN_FINISH_STOP, "%s %d%s%.*s", what, e->token, n ? " " : "", (int)n, spelling);
     } else {
-        const char *piece = model_piece(s->lane->m, e->token, s->special, &n);
+        const bool spelled = s->special || (s->answer && answer_spells(s->answer, e->token));
+        const char *piece = model_piece(s->lane->m, e->token, spelled, &n);
         push_text(s, piece, n);
     }
     if (s->n_tokens >= s->n_limit)
@@ -131,11 +147,15 @@ static double ms(int64_t from, int64_t to) { return from && to ? (double)(to - f
 // What the session knows afterwards: everything made, unless the stream failed. The last token is not evaluated yet: the next turn does it.
 static void settle_session(rn_stream *s, rn_finish why) {
     rn_session *session = s->session;
+    const int32_t seq = s->seq >= 0 ? s->seq : session->seq; // of one that never began, still the session's
     if (why == RN_FINISH_ERROR) {
-        if (s->seq >= 0) lm_truncate(s->lane->lm, s->seq, session->n_tokens);
+        if (s->seq >= 0) lm_truncate(s->lane->lm, s->seq, s->n_matched);
     } else {
+        if (seq >= 0 && s->seq < 0 && lm_seq_len(s->lane->lm, seq) > s->n_matched)
+            lm_truncate(s->lane->lm, seq, s->n_matched);
         memcpy(session->tokens, s->tokens, (size_t)s->n_tokens * sizeof *s->tokens);
         session->n_tokens = s->n_tokens;
+        session->n_reply_from = s->n_prompt;
     }
     session->t_used = clock_now_ns();
     stream_release_seq(s, true);
@@ -158,7 +178,11 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
         .finish_reason = why,
         .finish_detail = s->detail,
         .seed = s->sampling.seed,
-        .usage = {.prompt_tokens = s->n_prompt, .cached_tokens = s->n_cached, .completion_tokens = n_made},
+        .usage = {.prompt_tokens = s->n_prompt,
+                  .cached_tokens = s->n_cached,
+                  .completion_tokens = n_made,
+                  .matched_tokens = s->n_matched,
+                  .miss = s->miss},
         .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled),
                    .prefill_ms = ms(s->t_scheduled, s->t_prompt),
                    .first_token_ms = ms(s->t_begin, s->t_first),

@@ -15,6 +15,8 @@ static const struct hparam_default llama4_defaults[] = {{AT(hp.n_chunk), 8192},
                                                         {AT(hp.n_expert_shared), 1}};
 static const struct hparam_default bloom_defaults[] = {{AT(hp.alibi_max_bias), 8}, {AT(hp.n_ctx_train), 2048}};
 static const struct hparam_default falcon_defaults[] = {{AT(hp.n_ctx_train), 2048}};
+static const struct hparam_default olmo_defaults[] = {{AT(hp.norm_eps), 1e-5}};
+static const struct hparam_default hunyuan_defaults[] = {{AT(hp.n_expert_shared), 1}};
 static const struct hparam_default opt_defaults[] = {{AT(hp.norm_eps), 1e-5}};
 static const struct hparam_default mamba2_defaults[] = {
     {AT(hp.n_ctx_train), 1 << 20}, {AT(hp.ssm_d_conv), 4}, {AT(hp.ssm_n_group), 1}};
@@ -23,10 +25,13 @@ static const struct hparam_default gptneox_defaults[] = {{AT(hp.parallel_residua
 
 static const struct arch_facts facts[] = {
     {.name = "llama", .weights_norm = true},
-    {.name = "mistral3", .weights_norm = true},
+    {.name = "mistral3", .weights_norm = true, .temperature = TEMPERATURE_FAR},
     {.name = "qwen2"},
     {.name = "qwen2moe", .experts = EXPERTS_BY_ROUTER, .ff_over_used = true},
+    {.name = "qwen2vl"},
     {.name = "qwen3"},
+    {.name = "qwen3vl"},
+    {.name = "qwen3vlmoe", .experts = EXPERTS_BY_ROUTER, .weights_norm = true, .ff_over_used = true},
     {.name = "qwen3moe", .experts = EXPERTS_BY_ROUTER, .weights_norm = true, .ff_over_used = true},
     {.name = "qwen3next",
      .recurrent = RECURRENT_BETWEEN,
@@ -83,6 +88,7 @@ static const struct arch_facts facts[] = {
      .experts = EXPERTS_EVERY_NTH,
      .rotation = ROTATION_IN_WINDOWS,
      .gating = EXPERT_GATING_SIGMOID,
+     .temperature = TEMPERATURE_UNROTATED,
      .swa_period = 4,
      .swa_is_chunk = true,
      DEFAULTS(llama4_defaults)},
@@ -91,6 +97,24 @@ static const struct arch_facts facts[] = {
     {.name = "exaone4", .swa_period = 4, .rotation = ROTATION_IN_WINDOWS, .puts_swa_pattern = true},
     {.name = "mamba2", .recurrent = RECURRENT_ALL, .rotation = ROTATION_NOWHERE, DEFAULTS(mamba2_defaults)},
     {.name = "lfm2", .recurrent = RECURRENT_WITHOUT_KV, .short_conv = true},
+    {.name = "lfm2moe",
+     .recurrent = RECURRENT_WITHOUT_KV,
+     .experts = EXPERTS_AFTER_DENSE,
+     .gating = EXPERT_GATING_SIGMOID,
+     .weights_norm = true,
+     .short_conv = true},
+    {.name = "starcoder", .rotation = ROTATION_NOWHERE, .has_layer_norm = true, .ff_is_4x = true},
+    {.name = "ernie4_5"},
+    {.name = "seed_oss"},
+    {.name = "chatglm"},
+    {.name = "arcee"},
+    {.name = "hunyuan-dense"},
+    {.name = "nemotron", .has_layer_norm = true},
+    {.name = "olmo", .has_layer_norm = true, DEFAULTS(olmo_defaults)},
+    {.name = "ernie4_5-moe", .experts = EXPERTS_AFTER_DENSE, .weights_norm = true, .puts_moe_step = true},
+    {.name = "hunyuan-moe", .weights_norm = true, DEFAULTS(hunyuan_defaults)},
+    {.name = "dots1", .experts = EXPERTS_AFTER_DENSE, .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
+    {.name = "minimax-m2", .gating = EXPERT_GATING_SIGMOID, .weights_norm = true},
 };
 
 const struct arch_facts *arch_facts_find(const char *name) {

@@ -33,6 +33,13 @@ enum rotation_rule {
     ROTATION_BY_SWITCH   // nowhere where rope.scaling.finetuned is false
 };
 
+// Which queries grow with the position: times 1 + attn_temp_scale * ln(1 + floor(p / attn_temp_length)).
+enum temperature_rule {
+    TEMPERATURE_NONE,
+    TEMPERATURE_UNROTATED, // those of layers without rotation, p counted from 1 (llama4)
+    TEMPERATURE_FAR        // all, p counted from 0; a step is the context before it was made longer (ministral3)
+};
+
 // A number that files leave out, as they say it where they differ.
 struct hparam_default {
     size_t at; // in struct raw_hparams
@@ -46,11 +53,13 @@ struct arch_facts {
     enum expert_rule experts;
     enum rotation_rule rotation;
     enum expert_gating gating; // 0: softmax over all
+    enum temperature_rule temperature;
     bool weights_norm;         // weights of the chosen experts are divided by their sum
     int32_t swa_period;        // of a model with windows every n-th layer has none; 0: each has one
     bool swa_is_chunk;         // the window is a chunk
     bool exact_ramp;           // of yarn: its files mean ramps whose ends are no whole pairs
     bool swa_is_plain;         // layers with windows rotate by the same base, unscaled
+    bool puts_moe_step;        // its files always say that every layer behind the dense ones has experts
     bool puts_swa_pattern;     // its files always say which layers have windows
     bool has_layer_norm;       // key of norm_eps: layer_norm_epsilon
     bool embd_by_sqrt;         // embeddings enter times sqrt(n_embd)

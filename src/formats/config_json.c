@@ -35,39 +35,6 @@ rn_status config_list(const struct json_node *object, const char *name, enum jso
     return RN_OK;
 }
 
-// ---- which model ----------------------------------------------------------------------------------------------------
-
-// Class names for messages, as many as fit.
-static void list_archs(char *text, size_t size) {
-    size_t n = 0;
-    text[0] = 0;
-    for (size_t i = 0; hf_arch_at(i) && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", hf_arch_at(i)->class_name);
-}
-
-static rn_status read_arch(struct hf_config *c, const struct json_node *root, rn_error *err) {
-    const struct json_node *classes = json_member(root, "architectures"), *type, *name = NULL;
-    rn_status st = config_string(root, "model_type", &type, err);
-    if (st != RN_OK) return st;
-    if (classes) {
-        if (classes->kind != JSON_ARRAY || classes->n_items == 0 || json_first(classes)->kind != JSON_STRING)
-            return fail(err, RN_E_FORMAT, "member architectures: is no list of names");
-        name = json_first(classes);
-    }
-    if (!name && !type) return fail(err, RN_E_FORMAT, "members architectures and model_type: both are missing");
-    const char *member = name ? "architectures" : "model_type";
-    c->arch = name ? hf_arch_by_class(name->text, name->n_text) : hf_arch_by_type(type->text, type->n_text);
-    if (!name) name = type;
-    if (!c->arch) {
-        char supported[1024];
-        list_archs(supported, sizeof supported);
-        return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; supported: %s", member,
-                    config_shown(name), name->text, supported);
-    }
-    memcpy(c->raw.hp.arch, c->arch->gguf_name, strlen(c->arch->gguf_name) + 1);
-    return RN_OK;
-}
-
 // ---- traits ---------------------------------------------------------------------------------------------------------
 
 static rn_status read_traits(struct hf_config *c, const struct json_node *root, rn_error *err) {
@@ -81,9 +48,28 @@ static rn_status read_traits(struct hf_config *c, const struct json_node *root, 
         if (st != RN_OK) return fail_in(err, st, "member %s", t->member);
         c->traits = holds != t->inverted ? c->traits | t->trait : c->traits & ~t->trait;
     }
+    if (c->is_trunk) c->traits &= ~(uint32_t)HF_UNTIED;
+    return RN_OK;
+}
+
+// What is said of the folder as a whole, though its text model may stand in text_config.
+static rn_status read_folder_traits(struct hf_config *c, const struct json_node *root, const struct json_node *text,
+                                    rn_error *err) {
     static const char *const foreign[] = {"auto_map", "custom_pipelines", "trust_remote_code"};
+    const struct json_node *const tied[] = {json_member(root, "tie_word_embeddings"),
+                                            json_member(text, "tie_word_embeddings")};
+    c->traits |= config_says_mxfp4(root) ? HF_IN_MXFP4 : HF_IN_FLOATS;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign && !c->foreign_code; i++)
         if (json_member(root, foreign[i])) c->foreign_code = foreign[i];
+    // The two may differ, and both be left out: then it is as the tensors have it.
+    bool some_tied = !tied[0] && !tied[1], is_tied;
+    for (int i = 0; i < 2; i++) {
+        if (!tied[i]) continue;
+        const rn_status st = json_bool(tied[i], &is_tied, err);
+        if (st != RN_OK) return fail_in(err, st, "member tie_word_embeddings");
+        some_tied = some_tied || is_tied;
+    }
+    c->head_by_tensor = c->is_wrapped && some_tied;
     return RN_OK;
 }
 
@@ -116,8 +102,18 @@ static const struct json_node *find_member(const struct objects *o, const char *
     return json_member(o->root, name);
 }
 
+// Hunyuan writes a number of its experts once for each layer: the same one, or it would not be read.
+static const struct json_node *one_of_equal(const struct json_node *v) {
+    const struct json_node *first = json_first(v), *k = first;
+    for (uint32_t i = 0; i < v->n_items; i++, k = json_next(k))
+        if (k->kind != JSON_NUMBER || k->n_text != first->n_text || memcmp(k->text, first->text, k->n_text) != 0)
+            return v;
+    return v->n_items > 0 ? first : v;
+}
+
 static rn_status read_value(struct hf_config *c, const struct hparam_row *row, const char *name,
                             const struct json_node *v, rn_error *err) {
+    if (c->arch->repeats_numbers && v->kind == JSON_ARRAY) v = one_of_equal(v);
     const double min = row->may_be_0 ? 0 : row->min;
     int64_t n = 0;
     float x = 0;
@@ -150,6 +146,14 @@ static bool is_taken(const struct hf_config *c, const struct hparam_row *row, co
     return false;
 }
 
+// Of a text model in text_config only what differs from its class's defaults need be said. null is said.
+static void set_class_default(struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
+    for (int i = 0; i < HPARAM_MAX_NAMES && row->in[HPARAMS_CONFIG].names[i]; i++)
+        if (json_has_null(o->root, row->in[HPARAMS_CONFIG].names[i])) return;
+    for (size_t i = 0; i < c->arch->n_defaults; i++)
+        if (c->arch->defaults[i].at == row->at) hparam_set(&c->raw, row, c->arch->defaults[i].value);
+}
+
 static rn_status read_row(struct hf_config *c, const struct objects *o, const struct hparam_row *row, rn_error *err) {
     const char *const *names = row->in[HPARAMS_CONFIG].names;
     const char *alias = alias_of(c, o, row);
@@ -158,6 +162,7 @@ static rn_status read_row(struct hf_config *c, const struct objects *o, const st
         const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
         if (v) return read_value(c, row, names[i], v, err);
     }
+    if (c->is_wrapped) set_class_default(c, o, row);
     return hparam_is_missing(&c->raw, row)
                ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(&c->raw, row->at).text)
                : RN_OK;
@@ -172,6 +177,13 @@ static rn_status read_table(struct hf_config *c, const struct objects *o, struct
 
 // ---- what is said in other ways -------------------------------------------------------------------------------------
 
+// Dense models may say that they have one expert.
+static bool has_experts(const struct hf_arch *a) {
+    for (size_t i = 0; i < a->n_tensors; i++)
+        if (strstr(a->tensors[i].name, "expert")) return true;
+    return false;
+}
+
 static rn_status read_routing(struct hf_config *c, const struct json_node *root, rn_error *err) {
     struct hparams *hp = &c->raw.hp;
     const struct json_node *score, *method, *block = json_member(root, "enable_moe_block");
@@ -180,7 +192,7 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     if (st == RN_OK) st = config_string(root, "topk_method", &method, err);
     if (st == RN_OK && block) st = json_bool(block, &has_block, err);
     if (st != RN_OK) return st;
-    if (!has_block) hp->n_expert = hp->n_expert_used = 0;
+    if (!has_block || (hp->n_expert == 1 && !has_experts(c->arch))) hp->n_expert = hp->n_expert_used = 0;
     if (c->arch->gating) hp->expert_gating = c->arch->gating;
     if (score && !json_is(score, "sigmoid") && !json_is(score, "softmax"))
         return fail(err, RN_E_UNSUPPORTED, "member scoring_func: \"%.*s\" is not supported; softmax and sigmoid are",
@@ -211,20 +223,30 @@ static void derive_widths(struct hf_config *c) {
     if (raw->facts->logit_divisor && hp->n_expert == 0 && hp->n_ff_shared != 0) hp->n_ff = hp->n_ff_shared;
 }
 
-// Llama 4 norms queries and keys but for its largest model, which files tell by its number of experts.
-static rn_status check_llama4(const struct hf_config *c, const struct json_node *root, rn_error *err) {
-    enum { OF_MAVERICK = 128 };
-    const struct json_node *v = json_member(root, "use_qk_norm");
-    bool norms = true, tunes = true;
+// Two switches, both on where nothing is said. The second is a number in some published files.
+static rn_status read_llama4(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char norms[] = "use_qk_norm", tunes[] = "attn_temperature_tuning";
+    const struct json_node *v = json_member(root, norms);
+    int64_t is_tuned = 1;
+    bool is_on = true;
     if (!c->raw.facts->swa_is_chunk) return RN_OK;
-    rn_status st = v ? json_bool(v, &norms, err) : RN_OK;
-    if (st == RN_OK && (v = json_member(root, "attn_temperature_tuning"))) tunes = v->kind != JSON_FALSE;
-    if (st != RN_OK) return fail_in(err, st, "member use_qk_norm");
-    if (norms == (c->raw.hp.n_expert == OF_MAVERICK))
-        return fail(err, RN_E_UNSUPPORTED, "member use_qk_norm: %s, with %" PRId32 " experts, is not supported",
-                    norms ? "true" : "false", c->raw.hp.n_expert);
-    return tunes ? RN_OK
-                 : fail(err, RN_E_UNSUPPORTED, "member attn_temperature_tuning: false is not supported; true is");
+    rn_status st = v ? json_bool(v, &is_on, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", norms);
+    c->raw.hp.qk_norm = is_on;
+    if (!(v = json_member(root, tunes))) return RN_OK;
+    st = v->kind == JSON_NUMBER ? json_int(v, 0, INT32_MAX, &is_tuned, err) : json_bool(v, &is_on, err);
+    if (st != RN_OK) return fail_in(err, st, "member %s", tunes);
+    if (is_tuned == 0 || !is_on) c->raw.hp.attn_temp_scale = 0;
+    return RN_OK;
+}
+
+// Rows in halves are told from interleaved ones by the sections.
+static rn_status check_sections(const struct hf_config *c, rn_error *err) {
+    const int32_t *s = c->raw.hp.rope_sections;
+    for (size_t i = 0; i < c->arch->n_tensors; i++)
+        if (c->arch->tensors[i].form == HF_QUERIES_HALVED && s[0] + s[1] + s[2] + s[3] == 0)
+            return fail(err, RN_E_FORMAT, "member %s.mrope_section: missing", c->raw.rope_object);
+    return RN_OK;
 }
 
 // Rows that are laid out anew for interleaved rotation are so as a whole head.
@@ -242,18 +264,21 @@ rn_status config_read(struct hf_config *c, const struct json_tree *text, struct 
     *c = (struct hf_config){.raw = {.source = HPARAMS_CONFIG, .hp = {.file_type = "model"}}};
     if (o.root->kind != JSON_OBJECT)
         return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(o.root));
-    rn_status st = read_arch(c, o.root, err);
+    const struct json_node *const whole = o.root;
+    rn_status st = config_find_model(c, whole, &o.root, err);
     if (st != RN_OK) return st;
     hparams_begin(&c->raw);
-    st = config_refuse_ways(c, o.root, err);
+    st = config_refuse_ways(c, whole, o.root, err);
     if (st == RN_OK) st = read_traits(c, o.root, err);
+    if (st == RN_OK) st = read_folder_traits(c, whole, o.root, err);
     if (st == RN_OK) st = config_find_rope(c, o.root, &o.rope, &o.rope_swa, err);
     if (st == RN_OK) st = read_table(c, &o, p, err);
     if (st == RN_OK) st = read_routing(c, o.root, err);
-    if (st == RN_OK) st = check_llama4(c, o.root, err);
+    if (st == RN_OK) st = read_llama4(c, o.root, err);
     if (st == RN_OK) st = config_read_overrides(c, o.root, err);
     if (st == RN_OK) st = config_read_rope(c, o.rope, o.rope_swa, p, err);
     if (st == RN_OK) st = check_partial(c, err);
+    if (st == RN_OK) st = check_sections(c, err);
     if (st == RN_OK) st = config_read_layers(c, o.root, err);
     if (st != RN_OK) return st;
     derive_widths(c);
@@ -284,6 +309,7 @@ rn_status config_read_end_ids(const struct json_tree *text, int32_t n_vocab, int
                               rn_error *err) {
     const struct json_node *root = &text->nodes[0], *member = json_member(root, "eos_token_id");
     if (root->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
+    if (!member) member = json_member(json_member(root, "text_config"), "eos_token_id");
     if (!member) return RN_OK;
     const bool list = member->kind == JSON_ARRAY;
     const struct json_node *id = list ? json_first(member) : member;

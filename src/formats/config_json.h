@@ -24,6 +24,9 @@ struct hf_config {
     int32_t n_rot_proportional;          // only so many dimensions of a head turn, paired as if all did; 0: all
     float *short_factors, *long_factors; // [n_factors] of longrope, the package's; NULL: none
     uint32_t n_factors;
+    bool is_wrapped;          // its text model is one of several parts: hf_wrappers.h
+    bool head_by_tensor;      // whether it has a head of its own shows in the tensors
+    bool is_trunk;            // without a head, which the embedding stands in for
     const char *foreign_code; // the member that asks for code of its own, which is not run; NULL: none
 };
 

@@ -226,9 +226,42 @@ static rn_status read_numbers(struct hf_config *c, const struct json_node *root,
     return RN_OK;
 }
 
+// GLM-4.7: a word for each layer.
+static rn_status read_mlp_types(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char name[] = "mlp_layer_types";
+    const struct json_node *list;
+    const rn_status st = per_layer(c, root, name, JSON_STRING, &list, err);
+    if (st != RN_OK || !list) return st;
+    const struct json_node *v = json_first(list);
+    for (uint32_t l = 0; l < list->n_items; l++, v = json_next(v)) {
+        if (!json_is(v, "dense") && !json_is(v, "sparse"))
+            return fail(err, RN_E_UNSUPPORTED, "member %s: item %" PRIu32 ": \"%.*s\" is neither dense nor sparse",
+                        name, l, config_shown(v), v->text);
+        flag(&c->raw.layers[l], LAYER_EXPERTS, json_is(v, "sparse"));
+    }
+    c->raw.says_experts = true;
+    return RN_OK;
+}
+
+// ERNIE 4.5: the last layer with experts; -1: of all.
+static rn_status check_last(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char name[] = "moe_layer_end_index";
+    const struct json_node *v = json_member(root, name);
+    int64_t last = -1;
+    const rn_status st = v ? json_int(v, -1, 1 << 16, &last, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", name);
+    if (last == -1 || last == c->raw.hp.n_layer - 1) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: %" PRId64 " of %" PRId32 " layers is not supported; the last is",
+                name, last, c->raw.hp.n_layer);
+}
+
 static rn_status read_expert_layers(struct hf_config *c, const struct json_node *root, rn_error *err) {
     struct raw_hparams *raw = &c->raw;
     if (raw->hp.n_expert == 0) return RN_OK;
+    if (raw->facts->experts == EXPERTS_AFTER_DENSE) {
+        const rn_status st = check_last(c, root, err);
+        return st == RN_OK ? read_mlp_types(c, root, err) : st;
+    }
     if (raw->facts->experts == EXPERTS_EVERY_NTH) return read_numbers(c, root, "moe_layers", true, err);
     if (raw->facts->experts != EXPERTS_BY_ROUTER) return RN_OK;
     const int32_t step = raw->moe_step ? raw->moe_step : 1;

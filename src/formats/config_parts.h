@@ -12,8 +12,14 @@ rn_status config_list(const struct json_node *object, const char *name, enum jso
                       const struct json_node **out, rn_error *err);
 int config_shown(const struct json_node *v); // how many bytes of a string messages show
 
+// config_model.c: the architecture; *text is the object of the text model's numbers, root itself or a part of it.
+rn_status config_find_model(struct hf_config *c, const struct json_node *root, const struct json_node **text,
+                            rn_error *err);
+
 // config_ways.c: refuses what would make the weights or the arithmetic others than the architecture's.
-rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, rn_error *err);
+rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, const struct json_node *text,
+                             rn_error *err);
+bool config_says_mxfp4(const struct json_node *root);
 
 // config_rope.c: the objects that say how positions are rotated; *swa is that of layers with windows, NULL: none of their own.
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,

@@ -1,8 +1,11 @@
 // formats/config_rope.c - how config.json says that positions are rotated; see config_parts.h.
 #include "formats/config_parts.h"
+#include "formats/hf_tensors.h"
 #include "formats/package_build.h"
 #include <inttypes.h>
 #include <string.h>
+
+#define AT(field) offsetof(struct raw_hparams, field)
 
 // ---- where it stands ------------------------------------------------------------------------------------------------
 
@@ -110,6 +113,25 @@ static rn_status read_proportional(struct hf_config *c, const struct json_node *
     return RN_OK;
 }
 
+// Hunyuan: "dynamic" by name, but its alpha makes the base larger once and for all (NTK-aware scaling): by alpha^(d / (d - 2)).
+static rn_status read_alpha(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
+    struct hparams *hp = &c->raw.hp;
+    const int32_t d = hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
+    (void)rope;
+    (void)p;
+    if (c->raw.rope_alpha == 0 || d <= 2)
+        return fail(err, RN_E_UNSUPPORTED, "member %s.rope_type: \"dynamic\" is not supported without an alpha",
+                    c->raw.rope_object);
+    const double alpha = (double)c->raw.rope_alpha, theta = hp->rope_theta != 0 ? (double)hp->rope_theta : 10000;
+    const double grown = theta * alpha * rope_power(alpha, 2.0 / (d - 2)),
+                 most = hparam_row_at(AT(hp.rope_theta))->max;
+    if (grown > most)
+        return fail(err, RN_E_FORMAT, "member %s.alpha: %g makes a base of %g, limit %g", c->raw.rope_object, alpha,
+                    grown, most);
+    hp->rope_theta = (float)grown;
+    return RN_OK;
+}
+
 struct rope_type {
     const char *name;
     enum rope_scaling scaling;
@@ -126,6 +148,7 @@ static const struct rope_type types[] = {
     {"su", ROPE_SCALING_LONGROPE, false, read_longrope}, // an older name
     {"mrope", ROPE_SCALING_NONE},                        // of a picture's coordinates, which are one in text
     {"proportional", ROPE_SCALING_NONE, false, read_proportional},
+    {"dynamic", ROPE_SCALING_NONE, false, read_alpha},
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 

@@ -14,8 +14,12 @@ static const char config_name[] = "config.json", weights_name[] = "model.safeten
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 static const struct package_bytes *find_given(const struct folder *f, const char *name) {
-    for (size_t i = 0; i < f->n_given; i++)
-        if (strcmp(f->given[i].name, name) == 0) return &f->given[i];
+    const size_t n_sub = f->sub ? strlen(f->sub) : 0;
+    for (size_t i = 0; i < f->n_given; i++) {
+        const char *given = f->given[i].name;
+        if (f->sub && (strncmp(given, f->sub, n_sub) != 0 || given[n_sub] != '/')) continue;
+        if (strcmp(f->sub ? given + n_sub + 1 : given, name) == 0) return &f->given[i];
+    }
     return NULL;
 }
 
@@ -28,9 +32,10 @@ static rn_status path_of(const struct folder *f, const char *name, const char **
     char path[PATH_BYTES];
     if (f->given) {
         *found = find_given(f, name) != NULL;
-        snprintf(path, sizeof path, "%s/%s", package_shown_path(f->path), name);
+        snprintf(path, sizeof path, "%s/%s%s%s", package_shown_path(f->path), f->sub ? f->sub : "", f->sub ? "/" : "",
+                 name);
     } else {
-        const rn_status st = path_in_folder(f->path, name, path, found, err);
+        const rn_status st = path_in_subfolder(f->path, f->sub, name, path, found, err);
         if (st != RN_OK) return package_in_file(f->path, st, err);
     }
     *out = arena_strndup(&f->p->arena, path, strlen(path));
@@ -63,6 +68,7 @@ rn_status folder_open_json(const struct folder *f, const char *name, size_t max_
                            struct json_tree *tree, bool *found, rn_error *err) {
     const rn_status st = folder_open_text(f, name, max_bytes, out, found, err);
     if (st != RN_OK || !*found) return st;
+    tree->takes_infinity = strcmp(name, config_name) == 0;
     return package_in_file(out->path, json_read(tree, (const char *)out->map.data, out->map.size, err), err);
 }
 
@@ -194,22 +200,42 @@ static rn_status read_weights(const struct folder *f, const struct hf_config *c,
 
 // ---- the whole ------------------------------------------------------------------------------------------------------
 
+static rn_status describe_parts(const struct folder *f, rn_error *err) {
+    static const char *const names[] = {[HF_PART_VISION] = "vision", [HF_PART_AUDIO] = "audio"};
+    struct package *p = f->p;
+    char text[128];
+    int n = 0;
+    for (int i = 0; i < HF_N_PARTS; i++)
+        if (p->n_aside[i] > 0)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%s part: %zu tensors", n > 0 ? ", " : "", names[i],
+                          p->n_aside[i]);
+    if (n == 0) return RN_OK;
+    n += snprintf(text + n, sizeof text - (size_t)n, ", not used yet");
+    p->left_out = arena_strndup(&p->arena, text, (size_t)n);
+    return p->left_out ? RN_OK : no_memory(f, err);
+}
+
 static rn_status describe(const struct folder *f, const struct hf_config *c, rn_error *err) {
     struct package *p = f->p;
     char text[PATH_BYTES];
     int n = snprintf(text, sizeof text, "safetensors");
     if (p->n_files > 1) n += snprintf(text + n, sizeof text - (size_t)n, " in %zu shards", p->n_files);
     p->format = arena_strndup(&p->arena, text, (size_t)n);
-    if (c->foreign_code) {
-        n = snprintf(text, sizeof text, "%s: member %s asks for code of its own, which is not run", config_name,
-                     c->foreign_code);
-        p->note = arena_strndup(&p->arena, text, (size_t)n);
-    }
-    if (!p->format || (c->foreign_code && !p->note)) return no_memory(f, err);
+    n = 0;
+    text[0] = 0;
+    if (c->foreign_code)
+        n += snprintf(text, sizeof text, "%s: member %s asks for code of its own, which is not run", config_name,
+                      c->foreign_code);
+    if (c->is_trunk)
+        n += snprintf(text + n, sizeof text - (size_t)n,
+                      "%s%s: a model without a head: its embeddings are sound, texts that it generates are not",
+                      n > 0 ? "; " : "", config_name);
+    if (n > 0) p->note = arena_strndup(&p->arena, text, (size_t)n);
+    if (!p->format || (n > 0 && !p->note)) return no_memory(f, err);
     snprintf(text, sizeof text, "%s", path_last_name(f->path));
     if (!f->given) path_folder_name(f->path, text);
     package_copy_text(p->hparams.name, sizeof p->hparams.name, (struct vocab_str){text, (uint32_t)strlen(text)});
-    return RN_OK;
+    return describe_parts(f, err);
 }
 
 rn_status folder_load(const struct folder *f, const struct package_options *o, rn_error *err) {
@@ -220,6 +246,7 @@ rn_status folder_load(const struct folder *f, const struct package_options *o, r
     if (st == RN_OK) st = package_in_file(f->path, hparams_check_vocab(&c.raw, f->p, err), err);
     if (st == RN_OK) st = read_end_ids(f, &c, err);
     if (st == RN_OK) st = folder_read_template(f, err);
+    if (st == RN_OK) st = folder_read_modules(f, &c.raw.hp, err);
     if (st != RN_OK) return st;
     f->p->hparams = c.raw.hp;
     f->p->hparams.is_checked = true;

@@ -10,6 +10,7 @@
 struct folder {
     struct package *p;
     const char *path;
+    const char *sub;                   // files lie in this folder of it; NULL: in itself
     const struct package_bytes *given; // NULL: on disk
     size_t n_given;
 };
@@ -27,6 +28,8 @@ rn_status folder_open_json(const struct folder *f, const char *name, size_t max_
 
 // folder_vocab.c: the vocabulary that the folder's tokenizer files describe; VOCAB_NONE where there is none.
 rn_status package_folder_vocab(const struct folder *f, rn_error *err);
+// folder_modules.c: how a text becomes an embedding, by the modules of sentence-transformers; nothing where there are none.
+rn_status folder_read_modules(const struct folder *f, struct hparams *hp, rn_error *err);
 // folder_template.c: the chat template, from chat_template.jinja or tokenizer_config.json.
 rn_status folder_read_template(const struct folder *f, rn_error *err);
 

@@ -96,6 +96,7 @@ static rn_status load_first(struct package *p, struct gguf *g, rn_error *err) {
     if (st == RN_OK) st = read_general(g, &p->hparams, err);
     if (st == RN_OK) st = gguf_read_vocab(g, &p->arena, &p->vocab, err);
     if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template", &p->chat_template, &found, err);
+    if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template.rerank", &p->rerank_template, &found, err);
     if (st == RN_OK) st = package_reserve_tensors(p, n_tensors, err);
     return st == RN_OK ? add_tensors(g, file, p, err) : st;
 }

@@ -9,6 +9,11 @@ static uint64_t interleaved(const struct hf_sizes *s, uint64_t r) {
     return h * s->head_dim + in % 2 * half + in / 2;
 }
 
+static uint64_t halved(const struct hf_sizes *s, uint64_t r) {
+    const uint64_t half = s->n_rot / 2, in = r % s->head_dim;
+    return in >= s->n_rot ? r : r - in + in % half * 2 + in / half;
+}
+
 // [key head][queries of it, key, value] -> queries | keys | values.
 static uint64_t grouped(const struct hf_sizes *s, uint64_t r) {
     const uint64_t d = s->head_dim, per_group = s->n_head / s->n_head_kv, group = (per_group + 2) * d;
@@ -73,6 +78,8 @@ struct form {
 static const struct form forms[HF_N_FORMS] = {
     [HF_QUERIES_INTERLEAVED] = {of_queries, interleaved},
     [HF_KEYS_INTERLEAVED] = {of_keys, interleaved},
+    [HF_QUERIES_HALVED] = {of_queries, halved},
+    [HF_KEYS_HALVED] = {of_keys, halved},
     [HF_PLUS_ONE] = {.change = HF_NUMBERS_PLUS_1},
     [HF_TRANSPOSED] = {.turned = true},
     [HF_QKV_GROUPED] = {of_qkv, grouped},
@@ -118,6 +125,10 @@ static rn_status reshape(enum hf_form form, const struct hf_sizes *s, const stru
             return fail(err, RN_E_FORMAT, "is no [channels, 1, taps] of a convolution");
         p->n_mats = 1;
         p->n_rows = p->rows_taken = t->dims[0];
+        break;
+    case HF_FLAT:
+        if (p->n_rows != 1 || t->n_dims != 2) return fail(err, RN_E_FORMAT, "is no [1, n]");
+        p->n_dims = 1;
         break;
     case HF_COLUMN:
     case HF_MINUS_EXP_COLUMN:
@@ -204,7 +215,7 @@ rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safe
     if (f->n_rows && t->n_dims > (conv ? 3 : 2))
         return fail(err, RN_E_FORMAT, "%d dimensions, where at most %d are expected", t->n_dims, conv ? 3 : 2);
     if (f->n_rows && want != got)
-        return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where config.json says %" PRIu64, got, want);
+        return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where %" PRIu64 " are expected", got, want);
     rn_status st = take_part(f->rows, "rows", out->n_rows, &out->row_from, &out->row_step, &out->rows_taken, err);
     if (st == RN_OK)
         st = take_part(f->cols, "columns", out->n_cols, &out->col_from, &out->col_step, &out->cols_taken, err);

@@ -13,6 +13,8 @@ enum hf_form {
     // Rows of queries and keys for interleaved rotation: row (h, j, i) of [heads, 2, d / 2] becomes row (h, i, j).
     HF_QUERIES_INTERLEAVED,
     HF_KEYS_INTERLEAVED,
+    HF_QUERIES_HALVED, // the other way round, of the rotated rows of each head
+    HF_KEYS_HALVED,
     HF_PLUS_ONE,    // weights of norms that multiply by 1 + w
     HF_TRANSPOSED,  // each matrix
     HF_QKV_GROUPED, // rows [key head][its queries, key, value] -> all queries, all keys, all values
@@ -26,6 +28,7 @@ enum hf_form {
     HF_TRANSPOSED_ODD,
     HF_STACKED,           // "%e": matrices of all experts, one behind the other
     HF_WITHOUT_FIRST_TWO, // rows
+    HF_FLAT,              // [1, n] -> [n]
     HF_SQUEEZED,          // [channels, 1, taps] -> [channels, taps]
     HF_COLUMN,            // [n] -> [n, 1]
     HF_BY_GROUP,          // [d_inner] -> [groups, d_inner / groups]
@@ -42,16 +45,22 @@ enum hf_form {
     HF_TILED_COLUMNS,
     HF_TILED_CONV,
     HF_TILED_MINUS_EXP,
+    HF_MXFP4, // hf_experts.c: of the tensors NAME_blocks and NAME_scales
+    HF_MXFP4_EVEN,
+    HF_MXFP4_ODD,
     HF_N_FORMS
 };
 
 // What the forms ask about a model.
 struct hf_sizes {
-    uint64_t n_head, n_head_kv, head_dim; // of all heads, or of the layer's
-    uint64_t nope, value;                 // parts of a head of latent attention
+    uint64_t n_head, n_head_kv, head_dim, n_rot; // of all heads, or of the layer's
+    uint64_t nope, value;                        // parts of a head of latent attention
     uint64_t n_expert;
     uint64_t key_heads, value_heads, key_dim, value_dim, groups; // of recurrent layers
 };
+
+struct hf_sizes hf_sizes_of(const struct hparams *hp,
+                            int32_t layer); // of the whole model for layer -1 (hf_tensors.c)
 
 // What is done.
 struct hf_plan {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct hf_arch_list *const lists[] = {&hf_archs_dense, &hf_archs_older, &hf_archs_experts,
-                                                   &hf_archs_states, &hf_archs_gemma4};
+static const struct hf_arch_list *const lists[] = {&hf_archs_dense,  &hf_archs_older,  &hf_archs_experts,
+                                                   &hf_archs_states, &hf_archs_gemma4, &hf_archs_kin};
 
 const struct hf_arch *hf_arch_at(size_t i) {
     for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
@@ -21,6 +21,17 @@ const struct hf_arch *hf_arch_by_class(const char *name, size_t n) {
     const struct hf_arch *a;
     size_t i = 0;
     while ((a = hf_arch_at(i++)) && !is(a->class_name, name, n)) continue;
+    return a;
+}
+
+const struct hf_arch *hf_arch_by_trunk(const char *name, size_t n) {
+    static const char trunk[] = "Model", whole[] = "ForCausalLM";
+    const size_t n_trunk = sizeof trunk - 1, n_family = n > n_trunk ? n - n_trunk : 0;
+    const struct hf_arch *a = NULL;
+    size_t i = 0;
+    if (n_family == 0 || memcmp(name + n_family, trunk, n_trunk) != 0) return NULL;
+    while ((a = hf_arch_at(i++)))
+        if (strncmp(a->class_name, name, n_family) == 0 && strcmp(a->class_name + n_family, whole) == 0) break;
     return a;
 }
 

@@ -29,14 +29,23 @@ enum hf_when {
     HF_SIGMOID = 1 << 10, // of a router
     HF_LAYER_EMBEDDINGS = 1 << 11,
     HF_KEYS_ARE_VALUES = 1 << 12, // in layers without window
+    HF_IN_MXFP4 = 1 << 13,        // the experts' matrices
+    HF_IN_FLOATS = 1 << 14,
     HF_ATTENDS = 1 << 16,
     HF_RECURS = 1 << 17,
     HF_OWN_KV = 1 << 18,
     HF_DENSE = 1 << 19,
     HF_EXPERTS = 1 << 20,
-    HF_VALUES = 1 << 21,  // values of its own
+    HF_VALUES = 1 << 21, // values of its own
+    // Of experts' matrices, as the tensors have it: each expert's by themselves, or all in one tensor, gate and up too, which is stored
+    // row by row or turned.
+    HF_EXPERTS_APART = 1 << 22,
+    HF_EXPERTS_IN_ROWS = 1 << 23,
+    HF_EXPERTS_IN_COLUMNS = 1 << 24,
     HF_OPTIONAL = 1 << 30 // no condition: it may be missing
 };
+
+struct hparam_default;
 
 struct hf_tensor_row {
     const char *name; // "%d" stands for the layer, "%e" for the expert
@@ -61,15 +70,20 @@ struct hf_arch {
     uint32_t traits;           // those that hold where config.json does not say
     enum expert_gating gating; // 0: as arch_facts says
     bool windows_off;          // use_sliding_window absent means false
+    bool repeats_numbers;      // a number may be a list of one for each layer, all equal
     const struct hf_tensor_row *tensors;
     size_t n_tensors;
     const struct hf_alias *aliases;
     size_t n_aliases;
+    const struct hparam_default *defaults; // of its class in transformers: what text_config may leave out
+    size_t n_defaults;
 };
 
 // One after the other; NULL behind the last.
 const struct hf_arch *hf_arch_at(size_t i);
 const struct hf_arch *hf_arch_by_class(const char *name, size_t n); // NULL: unknown
+const struct hf_arch *hf_arch_by_trunk(const char *name,
+                                       size_t n); // "LlamaModel", which has no head, for "LlamaForCausalLM"
 const struct hf_arch *hf_arch_by_type(const char *name, size_t n);
 
 // The lists that they are in: hf_names_*.c.
@@ -77,7 +91,8 @@ struct hf_arch_list {
     const struct hf_arch *archs;
     size_t n;
 };
-extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4;
+extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4,
+    hf_archs_kin;
 
 // A member of config.json that says whether a trait holds, and its name for messages.
 struct hf_trait {

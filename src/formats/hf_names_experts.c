@@ -17,7 +17,9 @@ static const struct hf_tensor_row qwen2moe[] = {
     GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),
     WEIGHT(L "mlp.shared_expert_gate", B "ffn_gate_inp_shexp", HF_EXPERTS),
 };
-static const struct hf_tensor_row qwen3moe[] = {QWEN_MOE, QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
+static const struct hf_tensor_row qwen3moe[] = {QWEN_MOE, EXPERTS_IN_ROWS, QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
+static const struct hf_tensor_row qwen3vlmoe[] = {QWEN_MOE, EXPERTS_IN_ROWS, EXPERTS_IN_COLUMNS,
+                                                  QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
 static const struct hf_tensor_row olmoe[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -26,7 +28,7 @@ static const struct hf_tensor_row olmoe[] = {
     ROUTER("mlp.gate"),
     EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
 };
-// Gate and up lie side by side in each expert's matrix, column by column, which is stored turned.
+// Gate and up lie side by side in each expert's matrix, column by column, which is stored turned; in MXFP4, as it is published, row by row.
 static const struct hf_tensor_row gptoss[] = {
     TRUNK,
     WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS),
@@ -35,9 +37,12 @@ static const struct hf_tensor_row gptoss[] = {
     OUTPUT_BIAS(HF_ATTENTION_BIAS),
     {L "self_attn.sinks", B "attn_sinks.weight"},
     BOTH(L "mlp.router", B "ffn_gate_inp", HF_ALWAYS),
-    {L "mlp.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_ALWAYS, HF_TRANSPOSED_EVEN},
-    {L "mlp.experts.gate_up_proj", B "ffn_up_exps.weight", HF_ALWAYS, HF_TRANSPOSED_ODD},
-    {L "mlp.experts.down_proj", B "ffn_down_exps.weight", HF_ALWAYS, HF_TRANSPOSED},
+    {L "mlp.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_IN_FLOATS, HF_TRANSPOSED_EVEN},
+    {L "mlp.experts.gate_up_proj", B "ffn_up_exps.weight", HF_IN_FLOATS, HF_TRANSPOSED_ODD},
+    {L "mlp.experts.down_proj", B "ffn_down_exps.weight", HF_IN_FLOATS, HF_TRANSPOSED},
+    {L "mlp.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_IN_MXFP4, HF_MXFP4_EVEN},
+    {L "mlp.experts.gate_up_proj", B "ffn_up_exps.weight", HF_IN_MXFP4, HF_MXFP4_ODD},
+    {L "mlp.experts.down_proj", B "ffn_down_exps.weight", HF_IN_MXFP4, HF_MXFP4},
     {L "mlp.experts.gate_up_proj_bias", B "ffn_gate_exps.bias", HF_ALWAYS, HF_EVEN},
     {L "mlp.experts.gate_up_proj_bias", B "ffn_up_exps.bias", HF_ALWAYS, HF_ODD},
     {L "mlp.experts.down_proj_bias", B "ffn_down_exps.bias"},
@@ -104,12 +109,18 @@ static const struct hf_arch archs[] = {
      TENSORS(qwen2moe)},
     {"Qwen3MoeForCausalLM", "qwen3_moe", "qwen3moe", "model.", SILU, HF_UNTIED, .windows_off = true,
      TENSORS(qwen3moe)},
+    {"Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe_text", "qwen3vlmoe", "model.", SILU, HF_UNTIED,
+     .windows_off = true, TENSORS(qwen3vlmoe)},
     {"OlmoeForCausalLM", "olmoe", "olmoe", "model.", SILU, HF_UNTIED, TENSORS(olmoe)},
     {"GptOssForCausalLM", "gpt_oss", "gpt-oss", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptoss)},
     {"DeepseekV2ForCausalLM", "deepseek_v2", "deepseek2", "model.", SILU, HF_UNTIED, TENSORS(deepseek)},
     {"DeepseekV3ForCausalLM", "deepseek_v3", "deepseek2", "model.", SILU, HF_UNTIED, EXPERT_GATING_SIGMOID,
      TENSORS(deepseek)},
+    {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", "deepseek2", "model.", SILU, HF_UNTIED, EXPERT_GATING_SIGMOID,
+     TENSORS(deepseek)},
     {"Glm4MoeForCausalLM", "glm4_moe", "glm4moe", "model.", SILU, HF_UNTIED, TENSORS(glm4moe)},
+    {"Glm4vMoeForConditionalGeneration", "glm4v_moe_text", "glm4moe", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS,
+     TENSORS(glm4moe)},
     {"Llama4ForCausalLM", "llama4_text", "llama4", "model.", SILU, HF_UNTIED, TENSORS(llama4),
      ALIASES(llama4_aliases)},
     {"GraniteMoeForCausalLM", "granitemoe", "granitemoe", "model.", SILU, HF_UNTIED, TENSORS(granitemoe)},

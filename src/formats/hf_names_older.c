@@ -24,6 +24,19 @@ static const struct hf_tensor_row gpt2[] = {
     LEFT_OUT(H "attn.bias"), // masks
     LEFT_OUT(H "attn.masked_bias"),
 };
+// StarCoder (Li et al. 2023): the same with one head of keys, its layers stored as layers.
+static const struct hf_tensor_row bigcode[] = {
+    WEIGHT("wte", "token_embd", HF_ALWAYS),
+    WEIGHT("wpe", "position_embd", HF_ALWAYS),
+    HEAD,
+    BOTH("ln_f", "output_norm", HF_ALWAYS),
+    BOTH(H "ln_1", B "attn_norm", HF_ALWAYS),
+    BOTH(H "ln_2", B "ffn_norm", HF_ALWAYS),
+    BOTH(H "attn.c_attn", B "attn_qkv", HF_ALWAYS),
+    BOTH(H "attn.c_proj", B "attn_output", HF_ALWAYS),
+    BOTH(H "mlp.c_fc", B "ffn_up", HF_ALWAYS),
+    BOTH(H "mlp.c_proj", B "ffn_down", HF_ALWAYS),
+};
 static const struct hf_tensor_row gptneox[] = {
     WEIGHT("embed_in", "token_embd", HF_ALWAYS),
     WEIGHT("embed_out", "output", HF_UNTIED),
@@ -86,6 +99,7 @@ static const struct hf_tensor_row opt[] = {
 
 static const struct hf_arch archs[] = {
     {"GPT2LMHeadModel", "gpt2", "gpt2", "transformer.", GELU_TANH, TENSORS(gpt2)},
+    {"GPTBigCodeForCausalLM", "gpt_bigcode", "starcoder", "transformer.", GELU_TANH, TENSORS(bigcode)},
     {"GPTNeoXForCausalLM", "gpt_neox", "gptneox", "gpt_neox.", GELU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptneox)},
     {"BloomForCausalLM", "bloom", "bloom", "transformer.", GELU_TANH, TENSORS(bloom)},
     {"FalconForCausalLM", "falcon", "falcon", "transformer.", GELU, TENSORS(falcon)},

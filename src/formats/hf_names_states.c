@@ -39,6 +39,30 @@ static const struct hf_tensor_row lfm2[] = {
     WEIGHT(L "feed_forward.w2", B "ffn_down", HF_ALWAYS),
 };
 
+#define W(name, gguf, when) WEIGHT(L name, B gguf, when)
+static const struct hf_tensor_row lfm2moe[] = {
+    EMBEDDING,
+    HEAD,
+    WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS),
+    W("operator_norm", "attn_norm", HF_ALWAYS),
+    W("ffn_norm", "ffn_norm", HF_ALWAYS),
+    WEIGHT(L "conv.conv", B "shortconv.conv", HF_RECURS, HF_SQUEEZED),
+    W("conv.in_proj", "shortconv.in_proj", HF_RECURS),
+    W("conv.out_proj", "shortconv.out_proj", HF_RECURS),
+    W("self_attn.q_proj", "attn_q", HF_ATTENDS),
+    W("self_attn.k_proj", "attn_k", HF_ATTENDS),
+    W("self_attn.v_proj", "attn_v", HF_ATTENDS),
+    W("self_attn.out_proj", "attn_output", HF_ATTENDS),
+    W("self_attn.q_layernorm", "attn_q_norm", HF_ATTENDS),
+    W("self_attn.k_layernorm", "attn_k_norm", HF_ATTENDS),
+    W("feed_forward.w1", "ffn_gate", HF_DENSE),
+    W("feed_forward.w3", "ffn_up", HF_DENSE),
+    W("feed_forward.w2", "ffn_down", HF_DENSE),
+    ROUTER("feed_forward.gate"),
+    {L "feed_forward.expert_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_OPTIONAL},
+    EXPERTS("feed_forward", "w1", "w3", "w2"),
+};
+
 // Gated delta rule (Yang et al. 2024) between layers of gated attention.
 #define QWEN3NEXT                                                                                                    \
     EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE),                                    \
@@ -47,7 +71,7 @@ static const struct hf_tensor_row lfm2[] = {
         LEFT_OUT("model.mtp.*"), WEIGHT(L "linear_attn.norm", B "ssm_norm", HF_RECURS)
 #define QWEN3NEXT_EXPERTS                                                                                            \
     GATED_FFN("mlp", "", HF_DENSE), ROUTER("mlp.gate"), EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),         \
-        GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),                                                        \
+        EXPERTS_IN_ROWS, GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),                                       \
         WEIGHT(L "mlp.shared_expert_gate", B "ffn_gate_inp_shexp", HF_EXPERTS)
 static const struct hf_tensor_row qwen3next[] = {
     QWEN3NEXT,
@@ -81,6 +105,7 @@ static const struct hf_arch archs[] = {
     {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED,
      TENSORS(granitehybrid)},
     {"Lfm2ForCausalLM", "lfm2", "lfm2", "model.", SILU, TENSORS(lfm2), ALIASES(lfm2_aliases)},
+    {"Lfm2MoeForCausalLM", "lfm2_moe", "lfm2moe", "model.", SILU, TENSORS(lfm2moe)},
     {"Qwen3NextForCausalLM", "qwen3_next", "qwen3next", "model.", SILU, HF_UNTIED, .windows_off = true,
      TENSORS(qwen3next)},
     {"Qwen3_5ForCausalLM", "qwen3_5_text", "qwen35", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen35)},

@@ -55,9 +55,16 @@
     BIAS(L "mlp.down_proj", B "ffn_down", when)
 // Experts one by one.
 #define EXPERTS(from, gate, up, down)                                                  \
-    WEIGHT(L from ".experts.%e." gate, B "ffn_gate_exps", HF_EXPERTS, HF_STACKED),     \
-    WEIGHT(L from ".experts.%e." up, B "ffn_up_exps", HF_EXPERTS, HF_STACKED),         \
-    WEIGHT(L from ".experts.%e." down, B "ffn_down_exps", HF_EXPERTS, HF_STACKED)
+    WEIGHT(L from ".experts.%e." gate, B "ffn_gate_exps", HF_EXPERTS | HF_EXPERTS_APART, HF_STACKED),     \
+    WEIGHT(L from ".experts.%e." up, B "ffn_up_exps", HF_EXPERTS | HF_EXPERTS_APART, HF_STACKED),         \
+    WEIGHT(L from ".experts.%e." down, B "ffn_down_exps", HF_EXPERTS | HF_EXPERTS_APART, HF_STACKED)
+// All in one, gate above up: rows as they are, or turned.
+#define EXPERTS_TOGETHER(when, gate, up, down)                                                        \
+    {L "mlp.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_EXPERTS | (when), gate},              \
+    {L "mlp.experts.gate_up_proj", B "ffn_up_exps.weight", HF_EXPERTS | (when), up},                  \
+    {L "mlp.experts.down_proj", B "ffn_down_exps.weight", HF_EXPERTS | (when), down}
+#define EXPERTS_IN_ROWS    EXPERTS_TOGETHER(HF_EXPERTS_IN_ROWS, HF_FIRST_HALF, HF_SECOND_HALF, HF_AS_IT_IS)
+#define EXPERTS_IN_COLUMNS EXPERTS_TOGETHER(HF_EXPERTS_IN_COLUMNS, HF_TRANSPOSED_FIRST_HALF, HF_TRANSPOSED_SECOND_HALF, HF_TRANSPOSED)
 #define ROUTER(from) WEIGHT(L from, B "ffn_gate_inp", HF_EXPERTS)
 
 // Norms of both sides of attention and feed-forward.
@@ -86,8 +93,9 @@
 #define GELU_TANH "gelu_pytorch_tanh gelu_new gelu_fast"
 #define GELU      "gelu"
 
-#define TENSORS(list) .tensors = list, .n_tensors = sizeof(list) / sizeof *(list)
-#define ALIASES(list) .aliases = list, .n_aliases = sizeof(list) / sizeof *(list)
-#define AT(field)     offsetof(struct raw_hparams, field)
+#define TENSORS(list)  .tensors = list, .n_tensors = sizeof(list) / sizeof *(list)
+#define ALIASES(list)  .aliases = list, .n_aliases = sizeof(list) / sizeof *(list)
+#define DEFAULTS(list) .defaults = list, .n_defaults = sizeof(list) / sizeof *(list)
+#define AT(field)      offsetof(struct raw_hparams, field)
 
 #endif

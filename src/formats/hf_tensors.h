@@ -20,6 +20,8 @@ enum { HF_MAX_FACTOR_TENSORS = 2 };
 bool hf_rope_bytes(const struct hf_config *c, size_t *out); // false: overflow
 rn_status hf_add_rope_factors(struct package *p, const struct hf_config *c, rn_error *err);
 
+double rope_power(double theta, double x); // theta^x for x in [0, 1], the same with every C library
+
 // What the frequency of each pair is divided by. out: [n_rot / 2].
 void llama3_rope_factors(const struct llama3_rope *r, float theta, int32_t n_rot, float *out);
 

@@ -13,6 +13,7 @@ enum hparams_source { HPARAMS_GGUF, HPARAMS_CONFIG };
 
 enum { HPARAMS_NOT_SAID = -1 }; // of a layer's number: the one for all layers counts
 enum { HPARAM_MAX_ROWS = 96, HPARAM_MAX_CLASSES = 65536 };
+enum { LARGEST_LLAMA4 = 128 }; // experts of the one that does not norm queries and keys
 
 // What is read before it is judged: the parameters, and numbers that only take part in the checks.
 struct raw_hparams {
@@ -47,6 +48,8 @@ struct raw_hparams {
     float ff_multiplier;
     int32_t ff_multiple;
     bool double_wide_ff; // config.json, gemma4: layers that share keys and values have twice the n_ff
+    float clamp;         // GGUF: must be 0
+    float rope_alpha;    // config.json, hunyuan: rope_theta grows by it
     bool rope_switch;    // GGUF: rope.scaling.finetuned
 };
 

@@ -58,12 +58,13 @@ static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (hp->kv_lora_rank == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.kv_lora_rank)).text);
+    const bool is_older = raw->source == HPARAMS_GGUF && hp->mla_head_dim_v == 0 && raw->key_length_mla == 0;
+    if (is_older) { // files of before April 2025 give the heads as they were, and as many for keys (gguf_older.c)
+        raw->key_length_mla = hp->head_dim;
+        hp->mla_head_dim_v = raw->value_length;
+    }
     if (hp->mla_head_dim_v == 0)
-        return fail(err, RN_E_FORMAT, "%s: missing%s", hparam_name_at(raw, AT(hp.mla_head_dim_v)).text,
-                    raw->source == HPARAMS_GGUF
-                        ? ": the file is of the older form, whose keys and values are not split; "
-                          "convert the original anew"
-                        : "");
+        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.mla_head_dim_v)).text);
     if (raw->source == HPARAMS_CONFIG)
         hp->n_rot = raw->qk_rope_dim;
     else
@@ -74,7 +75,8 @@ static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
             hparam_name_at(raw, raw->source == HPARAMS_CONFIG ? AT(hp.head_dim_nope) : AT(key_length_mla)).text,
             hp->head_dim_nope, hp->n_rot);
     const int32_t head_dim = hp->kv_lora_rank + hp->n_rot; // each at most 4096
-    if (raw->source == HPARAMS_GGUF && (hp->head_dim != head_dim || raw->value_length != hp->kv_lora_rank))
+    if (raw->source == HPARAMS_GGUF && !is_older &&
+        (hp->head_dim != head_dim || raw->value_length != hp->kv_lora_rank))
         return fail(err, RN_E_FORMAT,
                     "%s: %" PRId32 ", and values of %" PRId32 ", where a latent of %" PRId32 " and %" PRId32
                     " rotated elements make %" PRId32,
@@ -183,6 +185,8 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = check_experts(raw, err);
     if (st == RN_OK) st = hparams_check_states(raw, err);
     if (st == RN_OK) set_scales(raw);
+    // Llama 4 norms queries and keys but for its largest model, which files tell by its number of experts.
+    if (raw->source == HPARAMS_GGUF) raw->hp.qk_norm = raw->facts->swa_is_chunk && raw->hp.n_expert != LARGEST_LLAMA4;
     return st;
 }
 

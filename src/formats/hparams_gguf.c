@@ -219,22 +219,14 @@ static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers", hparam_name_at(raw, AT(n_nextn)).text,
                     raw->n_nextn, raw->hp.n_layer);
     raw->hp.n_layer -= raw->n_nextn;
+    raw->hp.n_layer_after = raw->n_nextn;
     return RN_OK;
-}
-
-// Files of early 2024 have each expert's matrices by themselves.
-static rn_status refuse_single_experts(const struct raw_hparams *raw, const struct package *p, rn_error *err) {
-    static const char name[] = "blk.0.ffn_gate.0.weight";
-    if (raw->hp.n_expert == 0 || !package_tensor(p, name)) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED,
-                "tensor %s: experts that lie one by one are not read; convert the original anew", name);
 }
 
 static rn_status read_rows(const struct gguf *g, struct raw_hparams *raw, struct package *p, rn_error *err) {
     rn_status st = read_row(g, &hparam_rows[0], raw, err);
     if (st == RN_OK) st = hparams_begin_layers(raw, p, err);
     for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(g, &hparam_rows[i], raw, err);
-    if (st == RN_OK) st = refuse_single_experts(raw, p, err);
     if (st == RN_OK) st = read_scaling(g, raw, err);
     if (st == RN_OK) st = find_long_factors(raw, p, err);
     if (st == RN_OK) st = read_sections(g, raw, err);
@@ -251,6 +243,7 @@ rn_status hparams_read_gguf(const struct gguf *g, struct package *p, rn_error *e
     rn_status st = read_rows(g, &raw, p, err);
     if (st == RN_OK) st = hparams_check(&raw, err);
     if (st == RN_OK) st = hparams_fill_layers(&raw, err);
+    if (st == RN_OK) st = gguf_renew(p, &raw.hp, err);
     if (st == RN_OK) st = hparams_check_vocab(&raw, p, err);
     if (st != RN_OK) return st;
     p->hparams = raw.hp;

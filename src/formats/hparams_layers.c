@@ -68,7 +68,8 @@ static bool is_recurrent(const struct raw_hparams *raw, int32_t l) {
 static bool has_experts(const struct raw_hparams *raw, int32_t l) {
     if (raw->hp.n_expert == 0) return false;
     switch (raw->facts->experts) {
-    case EXPERTS_AFTER_DENSE: return l >= raw->n_leading_dense;
+    case EXPERTS_AFTER_DENSE:
+        return l >= raw->n_leading_dense && (raw->moe_step <= 1 || (l + 1) % raw->moe_step == 0);
     case EXPERTS_EVERY_NTH: return raw->moe_step == 0 ? false : (l + 1) % raw->moe_step == 0;
     default: return true; // EXPERTS_BY_ROUTER: said by the reader
     }

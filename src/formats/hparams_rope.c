@@ -72,10 +72,21 @@ static rn_status check_longrope(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
+// A step of the queries' temperature where no number of its own says it; llama.cpp's files have none.
+static void set_temperature(struct raw_hparams *raw) {
+    struct hparams *hp = &raw->hp;
+    const enum temperature_rule rule = raw->facts->temperature;
+    if (rule == TEMPERATURE_FAR && hp->attn_temp_length == 0)
+        hp->attn_temp_length = hp->rope_n_ctx_orig ? hp->rope_n_ctx_orig : hp->n_ctx_train;
+    if (rule == TEMPERATURE_NONE || hp->attn_temp_scale == 0 || hp->attn_temp_length == 0)
+        hp->attn_temp_scale = 0, hp->attn_temp_length = 0;
+}
+
 rn_status hparams_check_rope(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     const rn_status st = check_rotation(raw, err);
     if (st != RN_OK) return st;
+    set_temperature(raw);
     if (hp->rope_factor == 0 || hp->rope_scaling == ROPE_SCALING_NONE) hp->rope_factor = 1;
     if (hp->rope_attn_factor == 0) hp->rope_attn_factor = 1;
     if (raw->yarn_attn_factor != 0) hp->rope_attn_factor *= raw->yarn_attn_factor;

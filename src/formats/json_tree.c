@@ -183,6 +183,20 @@ static bool read_word(struct reader *r, struct json_node *v) {
     return false;
 }
 
+static bool read_infinity(struct reader *r, struct json_node *v) {
+    static const char *const words[] = {"Infinity", "-Infinity", "NaN"};
+    for (size_t i = 0; r->t->takes_infinity && i < sizeof words / sizeof *words; i++) {
+        const size_t n = strlen(words[i]);
+        if (r->n - r->pos < n || memcmp(r->text + r->pos, words[i], n) != 0) continue;
+        v->kind = JSON_NUMBER;
+        v->text = r->text + r->pos;
+        v->n_text = (uint32_t)n;
+        r->pos += n;
+        return true;
+    }
+    return false;
+}
+
 static rn_status open_container(struct reader *r, struct json_node *v, enum json_kind kind) {
     if (r->depth == JSON_MAX_DEPTH)
         return fail(r->err, RN_E_LIMIT, "JSON: nested deeper than %d (at byte %zu)", JSON_MAX_DEPTH, r->pos);
@@ -205,7 +219,7 @@ static rn_status read_value(struct reader *r, const char *name, uint32_t n_name)
     case '{': return open_container(r, v, JSON_OBJECT);
     case '[': return open_container(r, v, JSON_ARRAY);
     case '"': v->kind = JSON_STRING; return read_string(r, &v->text, &v->n_text);
-    default: return read_word(r, v) ? RN_OK : read_number(r, v);
+    default: return read_word(r, v) || read_infinity(r, v) ? RN_OK : read_number(r, v);
     }
 }
 

@@ -7,13 +7,23 @@
 
 enum { NUMBER_BYTES = 64 }; // 17 digits say a double; what is longer is cut to be shown and refused
 
-const struct json_node *json_member(const struct json_node *v, const char *name) {
+static const struct json_node *find_member(const struct json_node *v, const char *name) {
     if (!v || v->kind != JSON_OBJECT) return NULL;
     const size_t n = strlen(name);
     const struct json_node *m = json_first(v);
     for (uint32_t i = 0; i < v->n_items; i++, m = json_next(m))
-        if (m->n_name == n && memcmp(m->name, name, n) == 0) return m->kind == JSON_NULL ? NULL : m;
+        if (m->n_name == n && memcmp(m->name, name, n) == 0) return m;
     return NULL;
+}
+
+const struct json_node *json_member(const struct json_node *v, const char *name) {
+    const struct json_node *m = find_member(v, name);
+    return m && m->kind == JSON_NULL ? NULL : m;
+}
+
+bool json_has_null(const struct json_node *v, const char *name) {
+    const struct json_node *m = find_member(v, name);
+    return m && m->kind == JSON_NULL;
 }
 
 bool json_is(const struct json_node *v, const char *text) {
@@ -45,7 +55,7 @@ rn_status json_int(const struct json_node *v, int64_t min, int64_t max, int64_t 
     int64_t x;
     if (v->kind != JSON_NUMBER) return wrong_kind(v, "an integer", err);
     for (uint32_t i = 0; i < v->n_text; i++)
-        if (strchr(".eE", v->text[i]))
+        if (!strchr("-0123456789", v->text[i]))
             return fail(err, RN_E_FORMAT, "is %.*s, must be an integer", shown(v), v->text);
     if (!parse_int(v->text, v->n_text, &x) || x < min || x > max)
         return fail(err, RN_E_FORMAT, "%.*s is outside %" PRId64 "..%" PRId64, shown(v), v->text, min, max);

@@ -20,6 +20,7 @@ enum gguf_limits {
 enum safetensors_limits {
     SAFETENSORS_MAX_HEADER_BYTES = 100000000, // as the reference library
     SAFETENSORS_MAX_TENSORS = 65536,          // of all shards together
+    SAFETENSORS_MAX_DIMS = 8,                 // 4 of a tensor that is used: pictures' parts have more
     SAFETENSORS_MAX_NAME_BYTES = 256,
     SAFETENSORS_MAX_SHARDS = 1024
 };

@@ -100,6 +100,7 @@ rn_status package_check_files(const package *p, rn_error *err) {
 const char *package_path(const package *p) { return p->path; }
 const char *package_format(const package *p) { return p->format; }
 const char *package_note(const package *p) { return p->note; }
+const char *package_left_out(const package *p) { return p->left_out; }
 size_t package_n_files(const package *p) { return p->n_files; }
 const struct file_map *package_file_at(const package *p, size_t i) { return &p->files[i].map; }
 const char *package_file_path(const package *p, size_t i) { return p->files[i].path; }
@@ -119,4 +120,9 @@ const struct tensor_view *package_tensor(const package *p, const char *name) {
 const char *package_chat_template(const package *p, size_t *n) {
     *n = p->chat_template.n;
     return p->chat_template.s;
+}
+
+const char *package_rerank_template(const package *p, size_t *n) {
+    *n = p->rerank_template.n;
+    return p->rerank_template.s;
 }

@@ -35,6 +35,9 @@ enum expert_gating { EXPERT_GATING_SOFTMAX = 1, EXPERT_GATING_SIGMOID, EXPERT_GA
 // Which rows of a text make its embedding: numbered as GGUF's pooling_type, one more. First and last speak of positions.
 enum pooling { POOLING_NOT_SAID, POOLING_NONE, POOLING_MEAN, POOLING_FIRST, POOLING_LAST, POOLING_RANK };
 
+// Whether an embedding is divided by its length. GGUF files do not say.
+enum normalization { NORMALIZATION_NOT_SAID, NORMALIZATION_L2, NORMALIZATION_OFF };
+
 // What a layer is, where layers differ.
 enum layer_flag {
     LAYER_SWA = 1,        // attends over the last n_swa positions only (or within a chunk of n_chunk)
@@ -61,6 +64,7 @@ struct hparams {
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;
     int32_t n_embd, n_layer;
+    int32_t n_layer_after; // layers that the file has behind these, which predict further tokens: left out
     // Of the layers where they do not differ, else the largest: layers[] has each one's own.
     int32_t n_head, n_head_kv, head_dim, head_dim_v, n_ff;
     int32_t n_rot; // rotated dimensions of a head, even, <= head_dim; 0: positions are not rotated
@@ -84,16 +88,16 @@ struct hparams {
     int32_t n_swa;   // attention window of LAYER_SWA layers, the position itself included; 0: none
     int32_t n_chunk; // LAYER_SWA layers attend within chunks of this many positions; 0: by n_swa
     // Factors; 0 where the architecture has none of the kind, which for the scales means 1.
-    float embd_scale;     // of embeddings as they enter (gemma: sqrt(n_embd), which is filled in)
-    float residual_scale; // of what blocks add
-    float logit_scale;    // logits are multiplied by it (granite's files give the divisor: inverted here)
-    float attn_scale;     // of q . k; 0: 1 / sqrt(head_dim)
-    float attn_softcap;   // cap * tanh(score / cap)
-    float logit_softcap;  // the same of logits
-    float alibi_max_bias; // > 0: ALiBi in place of rotation
-    int32_t
-        attn_temp_length; // llama4: queries of no-rope layers times 1 + attn_temp_scale * ln(1 + floor((pos + 1) / length))
+    float embd_scale;         // of embeddings as they enter (gemma: sqrt(n_embd), which is filled in)
+    float residual_scale;     // of what blocks add
+    float logit_scale;        // logits are multiplied by it (granite's files give the divisor: inverted here)
+    float attn_scale;         // of q . k; 0: 1 / sqrt(head_dim)
+    float attn_softcap;       // cap * tanh(score / cap)
+    float logit_softcap;      // the same of logits
+    float alibi_max_bias;     // > 0: ALiBi in place of rotation
+    int32_t attn_temp_length; // of enum temperature_rule (formats/arch_facts.h); 0: none
     float attn_temp_scale;
+    bool qk_norm;           // llama4: queries and keys that are rotated are normed
     bool parallel_residual; // attention and feed-forward read the same input (gptneox)
     // Mixtures of experts; all 0 without.
     int32_t n_expert, n_expert_used, n_expert_shared, n_ff_expert, n_ff_shared;
@@ -108,6 +112,7 @@ struct hparams {
     // gemma4: width of the embedding that each layer gets of its own. 0: none.
     int32_t n_embd_per_layer;
     enum pooling pooling;
+    enum normalization normalization;
     int32_t n_class; // scores of a reranker's head; 0: not said, which means one
 };
 
@@ -139,6 +144,8 @@ void package_close(package *p); // NULL is fine
 const char *package_path(const package *p);   // of a split file the first part's, whichever was named
 const char *package_format(const package *p); // "GGUF v3", "GGUF v3 in 3 parts", "safetensors in 2 shards"
 const char *package_note(const package *p);   // what was left aside and should be known; NULL: nothing
+const char *package_left_out(
+    const package *p); // parts that nothing here computes: "vision part: 8 tensors, not used yet"; NULL: none
 // The files that tensors lie in, in order. Of caller's bytes: fd -1, data theirs.
 size_t package_n_files(const package *p);
 const struct file_map *package_file_at(const package *p, size_t i);
@@ -158,5 +165,6 @@ size_t package_n_tensors(const package *p);
 const struct tensor_view *package_tensor_at(const package *p, size_t i);
 const struct tensor_view *package_tensor(const package *p, const char *name); // NULL: absent
 const char *package_chat_template(const package *p, size_t *n);               // NULL: none
+const char *package_rerank_template(const package *p, size_t *n); // with {query} and {document}; NULL: none
 
 #endif

@@ -5,6 +5,7 @@
 #define RN_FORMATS_PACKAGE_BUILD_H
 
 #include "base/arena.h"
+#include "formats/hf_wrappers.h"
 #include "formats/name_index.h"
 #include "formats/package.h"
 
@@ -28,13 +29,15 @@ struct package {
     uint8_t *made;                        // bytes of tensors that lie in no file
     size_t n_made, max_made;
     const char *path; // in the arena
-    const char *format, *note;
+    const char *format, *note, *left_out;
+    size_t n_aside[HF_N_PARTS]; // tensors of other parts than the text
     struct hparams hparams;
     struct vocab vocab;
     size_t n_tensors, max_tensors;
     struct tensor_view *tensors;
     struct name_index tensor_names;
     struct vocab_str chat_template; // s NULL: none
+    struct vocab_str rerank_template;
 };
 
 // ---- files (package_files.c) ------------------------------------------------------------------------------------------
@@ -67,6 +70,9 @@ struct tensor_claim {
 rn_status package_reserve_tensors(struct package *p, size_t n, rn_error *err);
 // Errors: RN_E_FORMAT (`tensor NAME: WHY`), RN_E_NOMEM.
 rn_status package_add_tensor(struct package *p, const struct tensor_claim *claim, rn_error *err);
+// An empty list with room for n tensors in place of the one there is, whose items stay where they lie: each is kept, or left out.
+rn_status package_begin_anew(struct package *p, size_t n, rn_error *err);
+void package_keep_tensor(struct package *p, const struct tensor_view *t);
 // After the last one of a file: no byte may belong to two of the tensors from number `first` on.
 rn_status package_check_overlap(struct package *p, size_t first, const struct file_map *file, rn_error *err);
 
@@ -79,5 +85,7 @@ uint8_t *package_made_data(struct package *p);
 // ---- readers: fill p, whose path is set. What they leave behind on failure package_close() releases -------------------------
 
 rn_status gguf_load(struct package *p, rn_error *err); // p's files are its parts
+// gguf_older.c: tensors of older files in the form that today's have. hp: checked, layers are there.
+rn_status gguf_renew(struct package *p, const struct hparams *hp, rn_error *err);
 
 #endif

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-// theta^x for x in [0, 1): the product of theta's square roots that x's binary digits name. Square roots are exact under
+// The product of theta's square roots that x's binary digits name. Square roots are exact under
 // IEEE 754, which pow() is not: this gives the same bits with every C library.
-static double power(double theta, double x) {
+double rope_power(double theta, double x) {
     double root = theta, product = 1;
     for (int digit = 0; digit < 53 && x > 0; digit++) {
         root = sqrt(root);
@@ -27,7 +27,7 @@ void llama3_rope_factors(const struct llama3_rope *r, float theta, int32_t n_rot
     const double two_pi = 6.283185307179586477, n_ctx = r->n_ctx_orig;
     const double low = (double)r->low_freq, high = (double)r->high_freq, factor = (double)r->factor;
     for (int32_t i = 0; i < n_rot / 2; i++) {
-        const double turns = n_ctx / (two_pi * power((double)theta, 2.0 * i / n_rot)); // n_ctx / w
+        const double turns = n_ctx / (two_pi * rope_power((double)theta, 2.0 * i / n_rot)); // n_ctx / w
         const double s = (turns - low) / (high - low);
         out[i] = s > 1 ? 1.0f : s < 0 ? (float)factor : (float)(1 / ((1 - s) / factor + s));
     }

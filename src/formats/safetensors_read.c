@@ -47,8 +47,9 @@ static rn_status read_type(const struct json_node *v, const struct safetensors_t
 
 static rn_status read_shape(const struct json_node *v, struct safetensors_record *t, rn_error *err) {
     if (!v || v->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member shape: missing, or no array");
-    if (v->n_items > PACKAGE_MAX_DIMS)
-        return fail(err, RN_E_LIMIT, "member shape: %" PRIu32 " dimensions, limit %d", v->n_items, PACKAGE_MAX_DIMS);
+    if (v->n_items > SAFETENSORS_MAX_DIMS)
+        return fail(err, RN_E_LIMIT, "member shape: %" PRIu32 " dimensions, limit %d", v->n_items,
+                    SAFETENSORS_MAX_DIMS);
     const struct json_node *d = json_first(v);
     for (t->n_dims = 0; t->n_dims < (int)v->n_items; t->n_dims++, d = json_next(d)) {
         int64_t dim;

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "formats/limits.h"
 #include "formats/package.h"
 
 // An element type as headers name it.
@@ -24,8 +25,8 @@ struct safetensors_type {
 struct safetensors_record {
     const char *name; // n_name bytes, no terminator
     uint32_t n_name;
-    int n_dims;                      // 0..PACKAGE_MAX_DIMS
-    uint64_t dims[PACKAGE_MAX_DIMS]; // as in the header: the last one is contiguous
+    int n_dims;                          // 0..SAFETENSORS_MAX_DIMS
+    uint64_t dims[SAFETENSORS_MAX_DIMS]; // as in the header: the last one is contiguous
     const struct safetensors_type *type;
     uint64_t begin, end; // from the beginning of the file
 };

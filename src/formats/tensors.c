@@ -4,6 +4,7 @@
 #include "formats/package_build.h"
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MADE_ALIGNMENT = 64 };
 
@@ -87,6 +88,16 @@ rn_status package_add_tensor(struct package *p, const struct tensor_claim *claim
     if (st != RN_OK) return fail_in(err, st, "tensor %s", t->name);
     p->n_tensors++;
     return RN_OK;
+}
+
+rn_status package_begin_anew(struct package *p, size_t n, rn_error *err) {
+    p->n_tensors = 0;
+    return package_reserve_tensors(p, n, err);
+}
+
+void package_keep_tensor(struct package *p, const struct tensor_view *t) {
+    name_index_add(&p->tensor_names, t->name, (uint32_t)strlen(t->name), (uint32_t)p->n_tensors);
+    p->tensors[p->n_tensors++] = *t;
 }
 
 static int by_place(const void *a, const void *b) {

@@ -9,25 +9,24 @@
 #define GELU_TANH_3    0x1.2444f2p-5f // sqrt(2 / pi) * 0.044715
 #define GELU_QUICK     1.702f
 
+#define ACT_FN_LIST(X, arg)                                                                                          \
+    X(arg, SILU, silu)                                                                                               \
+    X(arg, GELU, gelu)                                                                                               \
+    X(arg, GELU_TANH, gelu_tanh)                                                                                     \
+    X(arg, GELU_QUICK, gelu_quick)                                                                                   \
+    X(arg, RELU, relu)                                                                                               \
+    X(arg, RELU_SQUARED, relu_squared)                                                                               \
+    X(arg, SIGMOID, sigmoid)                                                                                         \
+    X(arg, SOFTPLUS, softplus)
+
 // A set's functions are named PREFIX_activate_NAME and PREFIX_activate_mul_NAME.
-#define ACT_FN_DECLARE(prefix, name)                                                                                 \
+#define ACT_FN_DECLARE(prefix, id, name)                                                                             \
     void prefix##_activate_##name(const float *x, size_t n, float *y);                                               \
-    void prefix##_activate_mul_##name(const float *gate, const float *up, size_t n, float *y)
-#define ACT_FNS_DECLARE(prefix)                                                                                      \
-    ACT_FN_DECLARE(prefix, silu);                                                                                    \
-    ACT_FN_DECLARE(prefix, gelu);                                                                                    \
-    ACT_FN_DECLARE(prefix, gelu_tanh);                                                                               \
-    ACT_FN_DECLARE(prefix, gelu_quick);                                                                              \
-    ACT_FN_DECLARE(prefix, relu);                                                                                    \
-    ACT_FN_DECLARE(prefix, relu_squared);                                                                            \
-    ACT_FN_DECLARE(prefix, sigmoid);                                                                                 \
-    ACT_FN_DECLARE(prefix, softplus)
+    void prefix##_activate_mul_##name(const float *gate, const float *up, size_t n, float *y);
+#define ACT_FNS_DECLARE(prefix) ACT_FN_LIST(ACT_FN_DECLARE, prefix)
 
 // The slots of a set: ACT_FNS(prefix_activate), ACT_FNS(prefix_activate_mul).
-#define ACT_FNS(of)                                                                                                  \
-    {[ACT_FN_SILU] = of##_silu,           [ACT_FN_GELU] = of##_gelu,                                                 \
-     [ACT_FN_GELU_TANH] = of##_gelu_tanh, [ACT_FN_GELU_QUICK] = of##_gelu_quick,                                     \
-     [ACT_FN_RELU] = of##_relu,           [ACT_FN_RELU_SQUARED] = of##_relu_squared,                                 \
-     [ACT_FN_SIGMOID] = of##_sigmoid,     [ACT_FN_SOFTPLUS] = of##_softplus}
+#define ACT_FN_SLOT(of, id, name) [ACT_FN_##id] = of##_##name,
+#define ACT_FNS(of)               {ACT_FN_LIST(ACT_FN_SLOT, of)}
 
 #endif

@@ -81,6 +81,22 @@ static inline void sum_group(const sum_fn *sums, const struct attend_block *a, f
     }
 }
 
+// Functions for each size of group, whose sums then stay in registers, out of the file's score() and sum_channels(). GROUPS: what has been
+// defined, by size.
+#define DEFINE_SCORE(name, form, R)                                                                                  \
+    static void score_##name##_##R(const struct attend_block *a, struct slots s, float(*p)[KV_BLOCK]) {              \
+        score(form, R, a, s, p);                                                                                     \
+    }
+#define DEFINE_SUM(name, form, R)                                                                                    \
+    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
+                                 const float *corr) {                                                                \
+        sum_channels(form, R, a, s, p, corr);                                                                        \
+    }
+#define DEFINE_SCORE_AND_SUM(name, form, R) DEFINE_SCORE(name, form, R) DEFINE_SUM(name, form, R)
+#define FOR_GROUPS(define, name, form)                                                                               \
+    define(name, form, 1) define(name, form, 2) define(name, form, 3) define(name, form, 4)
+#define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
+
 // Two ways to have lines there before they are used, each measured the better for some codecs (docs/kernels.md). Always inline: GCC 12
 // takes a function that only fetches for one without effect and drops the call.
 //

@@ -10,15 +10,16 @@
 #include <stdint.h>
 
 // The order of a row by depth: t = (x - max) / temp is how far below the largest x lies, negative, and its bin -t * scale, rounded down,
-// ROW_N_BINS - 1 at most. Rounding is monotonic: what comes later in the order is in no earlier bin. scale is a power of two.
+// `last` at most. Rounding is monotonic: what comes later in the order is in no earlier bin. scale is a power of two, last < ROW_N_BINS.
 enum { ROW_N_BINS = 1024 };
 struct row_depth {
     float max, temp, scale;
+    int last;
 };
 static inline float row_depth_of(struct row_depth d, float x) { return (x - d.max) / d.temp; }
 static inline int row_bin_of(struct row_depth d, float t) {
     const float bin = -t * d.scale;
-    return bin < ROW_N_BINS - 1 ? (int)bin : ROW_N_BINS - 1;
+    return bin < (float)d.last ? (int)bin : d.last;
 }
 // A number in [0, 1] with 38 bits behind the point, rounded to nearest: as integers the sums of weights do not depend on their order.
 static inline uint64_t row_weight_of(float e) { return (uint64_t)(int64_t)((double)e * 0x1p38 + 0.5); }
@@ -30,10 +31,11 @@ struct rowmath {
     void (*exp)(const float *x, size_t n, float m, float *y); // y = exp_f32(x[i] - m); y may be x
     // How many x[i] are >= t; their indices go to idx (room for max), ascending. More than max: only the count is right.
     size_t (*select_ge)(const float *x, size_t n, float t, int32_t *idx, size_t max);
-    // Adds the weight of exp_f32(t) of each x to the sum of its bin. x: neither NaN nor above d.max, which is finite.
+    // The same, lo <= x[i] < hi.
+    size_t (*select_between)(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max);
+    // Adds the weight of exp_f32(t) of each x to the sum of its bin. x: neither NaN nor above d.max, which is finite. What lies in the last
+    // bin is added up where it is found, faster than what has to find its bin.
     void (*weigh)(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
-    // As select_ge, those in one bin.
-    size_t (*select_bin)(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 };
 
 // The definitions, scalar. Error bounds against the exact value, over all floats, are stated in docs/arithmetic.md.

@@ -12,6 +12,8 @@
 // Slots of state are pages of one more pool: counted, owned by blocks and evicted in the same way. A block owns at most one, the state
 // after some of its positions. One that a block owns, or that two hold, is never written either: the next row writes into another.
 //
+// A private sequence knows no blocks: its pages are counted as any others, and free when nobody holds them any more.
+//
 // Ownership: everything lies in kv.mem. Threads: as kv.h.
 #ifndef RN_KV_BOOKS_H
 #define RN_KV_BOOKS_H
@@ -60,6 +62,7 @@ struct run {
 struct seq {
     bool used;
     bool dirty;                         // listed in kv.dirty
+    bool is_private;                    // kv_seq_new_private(): no block of the index has a page or slot of it
     int32_t len;                        // positions
     int32_t stored;                     // of these, how many kv_commit() has seen
     int32_t first[KV_MAX_GROUPS];       // first block held; those before fell out of the window and read KV_NONE

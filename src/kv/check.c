@@ -93,7 +93,12 @@ static rn_status count_seq(const struct audit *a, const struct seq *q) {
         for (int32_t p = 0; p < n_blocks(q->n_nodes); p++)
             REQUIRE(k->pool[g].pages[q->node_pages[g][p]].refs == 1, "sequence %d: scratch page %d is shared", s, p);
     }
-    for (int32_t b = 0; st == RN_OK && b < q->stored / KV_PAGE; b++) {
+    for (int32_t b = 0; st == RN_OK && b < n_blocks(q->len) && q->is_private; b++)
+        REQUIRE(k->pool[0].pages[q->pages[0][b]].block == KV_NONE, "private sequence %d: block %d is in the index", s,
+                b);
+    REQUIRE(!q->is_private || q->state == KV_NONE || k->pool[KV_STATE].pages[q->state].block == KV_NONE,
+            "private sequence %d: its state is in the index", s);
+    for (int32_t b = 0; st == RN_OK && b < q->stored / KV_PAGE && !q->is_private; b++) {
         const int32_t name = q->pages[0][b], parent = b ? q->pages[0][b - 1] : KV_NONE;
         REQUIRE(k->pool[0].pages[name].block == name && k->blocks[name].n == KV_PAGE &&
                     k->blocks[name].parent == parent,

@@ -59,6 +59,13 @@ void kv_destroy(kv *k); // NULL is fine
 
 // RN_E_LIMIT: max_seqs are in use.
 rn_status kv_seq_new(kv *k, kv_seq *out, rn_error *err);
+// A sequence of n positions with these row keys, whose pages and state come from elsewhere: kv_first_block() and later of each group, and
+// the slot kv_seq_state(n), are its own, to be filled before its next row. It is private, and so are its forks, until it is cut to
+// nothing: no other sequence ever finds or shares what it holds, and it goes back only as far as it holds pages (its state: not at all).
+// All or nothing. RN_E_LIMIT: max_seqs are in use; n is beyond n_ctx; not enough pages even after eviction, or no slot.
+rn_status kv_seq_new_private(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, rn_error *err);
+// The first block that a sequence of len positions holds of a group: what lies before it nobody sees any more.
+int32_t kv_first_block(const kv *k, int32_t group, int32_t len);
 // What the sequence held becomes cached blocks of the prefix index (its last, partly filled page too), or free pages.
 void kv_seq_free(kv *k, kv_seq s);
 // Shares all pages and the state; the scratch tree is not forked. RN_E_LIMIT: max_seqs are in use. RN_E_STATE: there are states, and

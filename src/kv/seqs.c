@@ -14,6 +14,7 @@ rn_status kv_seq_new(kv *k, kv_seq *out, rn_error *err) {
     const kv_seq s = k->spare[--k->n_spare];
     struct seq *q = &k->seqs[s];
     q->used = true;
+    q->is_private = false;
     q->len = q->stored = q->n_nodes = q->n_runs = q->wish = 0;
     q->state = KV_NONE;
     memset(q->first, 0, sizeof q->first);
@@ -25,7 +26,7 @@ void kv_seq_free(kv *k, kv_seq s) {
     struct seq *q = seq_at(k, s);
     kv_scratch_cut(k, s, 0);
     seq_cut(k, q, q->stored); // rows whose keys and values were never stored must not be found
-    if (q->stored % KV_PAGE != 0) index_add_partial(k, q, q->stored);
+    if (q->stored % KV_PAGE != 0 && !q->is_private) index_add_partial(k, q, q->stored);
     states_give(k, q, q->stored, q->state);
     seq_cut(k, q, 0);
     q->used = false;
@@ -49,6 +50,7 @@ rn_status kv_seq_fork(kv *k, kv_seq s, kv_seq *out, rn_error *err) {
     struct seq *to = seq_at(k, *out);
     to->len = from->len;
     to->stored = from->stored;
+    to->is_private = from->is_private;
     to->state = from->state;
     states_share(k, to);
     if (to->stored < to->len) mark_dirty(k, to);
@@ -124,7 +126,7 @@ rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *
 }
 
 void seq_settle(kv *k, struct seq *q) {
-    for (int32_t b = q->stored / KV_PAGE; b < q->len / KV_PAGE; b++) index_add_full(k, q, b);
+    for (int32_t b = q->stored / KV_PAGE; b < q->len / KV_PAGE && !q->is_private; b++) index_add_full(k, q, b);
     states_settle(k, q);
     q->stored = q->len;
     for (int32_t g = 1; g < k->config.n_groups; g++)
@@ -187,6 +189,7 @@ void seq_cut(kv *k, struct seq *q, int32_t len) {
     }
     q->len = len;
     if (q->stored > len) q->stored = len;
+    if (len == 0) q->is_private = false; // what comes from elsewhere is gone
 }
 
 int32_t kv_truncate(kv *k, kv_seq s, int32_t n) {

@@ -40,6 +40,7 @@ void states_append(kv *k, struct seq *q) {
 // The first place behind `pos` where q's state is to be kept.
 static int64_t next_place(const kv *k, const struct seq *q, int32_t pos) {
     const int64_t interval = k->config.state_interval;
+    if (q->is_private) return INT64_MAX;
     const int64_t next = interval ? (pos / interval + 1) * interval : INT64_MAX;
     return q->wish > pos && q->wish < next ? q->wish : next;
 }
@@ -73,7 +74,7 @@ void states_keep_path(kv *k, struct seq *q, const int32_t *path, int32_t n) {
 // Keeping.
 
 void states_give(kv *k, const struct seq *q, int32_t n, int32_t slot) {
-    if (slot == KV_NONE || slot_of(k, slot)->block != KV_NONE) return;
+    if (q->is_private || slot == KV_NONE || slot_of(k, slot)->block != KV_NONE) return;
     const int32_t last = (n - 1) / KV_PAGE, name = n % KV_PAGE ? index_add_partial(k, q, n) : q->pages[0][last];
     struct block *b = &k->blocks[name];
     if (b->page[KV_STATE] != KV_NONE) return;
@@ -112,7 +113,7 @@ static bool has_state(const struct seq *q, int32_t n) {
 
 // The largest m <= n after which a state of q's text was kept, and its slot; 0 and KV_NONE: there is none.
 static int32_t find_state(const kv *k, const struct seq *q, int32_t n, int32_t *slot) {
-    for (int32_t b = n_blocks(n) - 1; b >= 0; b--) {
+    for (int32_t b = n_blocks(n) - 1; b >= 0 && !q->is_private; b--) {
         const int32_t most = n - b * KV_PAGE < KV_PAGE ? n - b * KV_PAGE : KV_PAGE;
         const int32_t found =
             index_find_state(k, b ? q->pages[0][b - 1] : KV_NONE, page_keys(k, q->pages[0][b]), most);

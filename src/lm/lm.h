@@ -33,6 +33,14 @@ struct lm_prefix {
     const char *miss; // "none", "empty", "differs", "end", "window", "state"
 };
 
+// What a sequence's memory is made of, for files: so many parts, each of records of one size. Of a sequence of so many positions the part
+// has the records first .. first + n - 1; what is left of others nobody will read.
+struct lm_part {
+    size_t record_bytes;
+    int32_t first, n;
+};
+enum { LM_MAX_PARTS = 8 };
+
 struct lm_ops {
     const char *name;
     void (*destroy)(lm *m);
@@ -49,6 +57,10 @@ struct lm_ops {
                               rn_error *err);
     bool (*seq_is_for)(const lm *m, int32_t seq, int32_t n_most); // NULL: always
     const float *(*rank)(lm *m, size_t row);                      // NULL: n_rank is 0
+    struct lm_part (*part)(const lm *m, int32_t part, int32_t n);
+    rn_status (*seq_restore)(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
+    void (*read_record)(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out);
+    void (*write_record)(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes);
 };
 struct lm {
     const struct lm_ops *ops;
@@ -58,6 +70,7 @@ struct lm {
     int32_t n_batch;  // most rows of a step
     int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
     int32_t n_logits; // most of these whose logits are
+    int32_t n_parts;  // of a sequence's memory, at most LM_MAX_PARTS
 };
 
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
@@ -103,6 +116,22 @@ static inline rn_status lm_match_prefix_for(lm *m, int32_t n_most, const int32_t
 static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out,
                                         rn_error *err) {
     return lm_match_prefix_for(m, 0, tokens, n, out, err);
+}
+// Part 0..n_parts-1 of a sequence of n positions; the same for the same model, type of keys and values, and arithmetic.
+static inline struct lm_part lm_part(const lm *m, int32_t part, int32_t n) { return m->ops->part(m, part, n); }
+// A sequence of n positions of these tokens, n_most as above, whose records the caller writes before its next row: all those of all parts.
+// It is private until it is cut to nothing: neither it nor what goes on from it serves a prefix, because what is written may be
+// a stranger's. All or nothing. RN_E_LIMIT: no memory for it, or longer than n_ctx.
+static inline rn_status lm_seq_restore(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq,
+                                       rn_error *err) {
+    return m->ops->seq_restore(m, n_most, tokens, n, seq, err);
+}
+// A record of the sequence as it is now, record_bytes of its part; what of it belongs to no position is zeros.
+static inline void lm_read_record(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
+    m->ops->read_record(m, seq, part, record, out);
+}
+static inline void lm_write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
+    m->ops->write_record(m, seq, part, record, bytes);
 }
 static inline void lm_destroy(lm *m) {
     if (m) m->ops->destroy(m);

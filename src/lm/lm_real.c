@@ -244,6 +244,45 @@ static rn_status match_prefix(lm *base, int32_t n_most, const int32_t *tokens, i
     return st;
 }
 
+// Parts are the groups of pages, then the states.
+
+static struct lm_part part_of(const lm *base, int32_t part, int32_t n) {
+    const struct lm_real *m = (const struct lm_real *)base;
+    const bool is_state = part == m->p->n_groups;
+    struct lm_part out = {.record_bytes = backend_page_bytes(m->b, is_state ? KV_STATE : part)};
+    if (out.record_bytes == 0) return out;
+    if (!is_state) out.first = kv_first_block(m->kv, part, n);
+    out.n = is_state ? n > 0 : (n + KV_PAGE - 1) / KV_PAGE - out.first;
+    return out;
+}
+
+static rn_status seq_restore(lm *base, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq,
+                             rn_error *err) {
+    struct lm_real *m = self(base);
+    const bool is_far = goes_far(m, n_most);
+    for (int32_t i = 0; i < n && i < m->c.n_ctx; i++) m->keys[i] = row_key(tokens[i], is_far);
+    const rn_status st = kv_seq_new_private(m->kv, m->keys, n, seq, err);
+    if (st == RN_OK) m->is_far[*seq] = is_far;
+    return st;
+}
+
+static int32_t page_of(const struct lm_real *m, int32_t seq, int32_t part, int32_t record) {
+    if (part < m->p->n_groups) return kv_seq_page(m->kv, seq, part, record);
+    return kv_seq_state(m->kv, seq, kv_seq_len(m->kv, seq));
+}
+
+static void read_record(const lm *base, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
+    const struct lm_real *m = (const struct lm_real *)base;
+    const int32_t n = kv_seq_len(m->kv, seq) - record * KV_PAGE;
+    backend_read_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record),
+                      n < KV_PAGE ? n : KV_PAGE, out);
+}
+
+static void write_record(lm *base, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
+    struct lm_real *m = self(base);
+    backend_write_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record), bytes);
+}
+
 static void copy_pages(void *user, const struct kv_copy *c) { backend_copy(user, c); }
 
 static void destroy(lm *base) {
@@ -265,8 +304,26 @@ static void destroy(lm *base) {
     mem_free(m);
 }
 
-static const struct lm_ops ops = {"real",   destroy, step, logits,       hidden,       seq_new,    seq_fork,
-                                  seq_free, seq_len, keep, truncate_seq, match_prefix, seq_is_for, rank};
+static const struct lm_ops ops = {
+    .name = "real",
+    .destroy = destroy,
+    .step = step,
+    .logits = logits,
+    .hidden = hidden,
+    .seq_new = seq_new,
+    .seq_fork = seq_fork,
+    .seq_free = seq_free,
+    .seq_len = seq_len,
+    .keep = keep,
+    .truncate = truncate_seq,
+    .match_prefix = match_prefix,
+    .seq_is_for = seq_is_for,
+    .rank = rank,
+    .part = part_of,
+    .seq_restore = seq_restore,
+    .read_record = read_record,
+    .write_record = write_record,
+};
 
 static rn_status take_memory(struct lm_real *m, rn_error *err) {
     const size_t n_batch = (size_t)m->c.n_batch, n_groups = (size_t)m->p->n_groups;
@@ -309,7 +366,8 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
                    .n_want = c->n_want,
-                   .n_logits = c->n_logits ? c->n_logits : c->n_want};
+                   .n_logits = c->n_logits ? c->n_logits : c->n_want,
+                   .n_parts = p->n_groups + 1};
     const struct backend_sizes sizes = lm_real_sizes(p, c);
     struct kv_config k = {.n_groups = p->n_groups,
                           .max_seqs = c->max_seqs,

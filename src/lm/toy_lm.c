@@ -226,6 +226,35 @@ static rn_status match_prefix(lm *m, int32_t n_most, const int32_t *tokens, int3
     return st;
 }
 
+// Parts are the groups of pages.
+
+static struct lm_part part_of(const lm *m, int32_t part, int32_t n) {
+    const int32_t first = kv_first_block(((const struct toy *)m)->books, part, n);
+    return (struct lm_part){PAGE_BYTES, first, (n + KV_PAGE - 1) / KV_PAGE - first};
+}
+
+static rn_status seq_restore(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err) {
+    (void)n_most;
+    struct toy *t = toy_of(m);
+    for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];
+    return kv_seq_new_private(t->books, t->keys, n, seq, err);
+}
+
+static void read_record(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
+    const struct toy *t = (const struct toy *)m;
+    const int32_t n = kv_seq_len(t->books, seq) - record * KV_PAGE;
+    memset(out, 0, PAGE_BYTES);
+    memcpy(out, t->pages[part] + (size_t)kv_seq_page(t->books, seq, part, record) * PAGE_BYTES,
+           (size_t)(n < KV_PAGE ? n : KV_PAGE) * VALUE_BYTES);
+}
+
+static void write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
+    struct toy *t = toy_of(m);
+    const int32_t page = kv_seq_page(t->books, seq, part, record);
+    memcpy(t->pages[part] + (size_t)page * PAGE_BYTES, bytes, PAGE_BYTES);
+    t->garbage[part][page] = false;
+}
+
 // Making and freeing.
 
 static void destroy(lm *m) {
@@ -256,6 +285,10 @@ static const struct lm_ops toy_ops = {
     .keep = keep,
     .truncate = truncate_seq,
     .match_prefix = match_prefix,
+    .part = part_of,
+    .seq_restore = seq_restore,
+    .read_record = read_record,
+    .write_record = write_record,
 };
 
 static rn_status check_config(const struct toy_config *c, rn_error *err) {
@@ -300,7 +333,8 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
                    .n_want = c->n_want,
-                   .n_logits = c->n_want};
+                   .n_logits = c->n_want,
+                   .n_parts = c->n_groups};
     const struct kv_config books = {
         .n_groups = c->n_groups,
         .n_pages = {c->n_pages, c->n_pages},

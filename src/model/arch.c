@@ -26,11 +26,10 @@ const char *arch_list(void) {
     return names + 2; // past the first comma
 }
 
-// Llama 4 norms queries and keys but in the model of 128 experts: no key of its files says so, llama.cpp goes by this too.
 uint32_t arch_model_flags(const struct hparams *h) {
     uint32_t flags = 0;
     if (!h->parallel_residual) flags |= MODEL_SEQUENTIAL;
-    if (h->n_expert != 128) flags |= MODEL_QK_NORM;
+    if (h->qk_norm) flags |= MODEL_QK_NORM;
     if (h->q_lora_rank > 0) flags |= MODEL_Q_LORA;
     return flags;
 }

@@ -274,6 +274,7 @@ struct arch {
     bool tiled_heads;  // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
     bool rank_softmax; // a reranker's scores are softmax of what its head gives
     bool rope_halves;  // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
+    bool sections_halves; // the former where the file has sections for a picture's coordinates
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown

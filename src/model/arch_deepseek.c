@@ -22,18 +22,17 @@ static const struct tensor_spec tensors[] = {
     {ROLE_V_HEADS, "blk.%d.attn_v_b.weight", DIM_KV_LORA, DIM_HEAD_V, DIM_HEADS},
     {ROLE_O, "blk.%d.attn_output.weight", DIM_O_SPREAD, DIM_EMBD},
     TENSORS_FFN_NORM,
-    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
-    TENSORS_EXPERTS,
+    TENSORS_EXPERTS_OR_GATED,
     TENSORS_CHOICE_BIAS,
     TENSORS_SHARED_EXPERT,
 };
 static const struct op_spec begin[] = {OPS_EMBED};
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
-    LINEAR_IF(BUF_NORMED, BUF_Q_LORA, ROLE_Q_LORA, ROLE_NONE, .if_role = ROLE_Q_LORA),
-    {OP_RMS_NORM, .src = BUF_Q_LORA, .dst = BUF_Q_LORA, .vec = ROLE_Q_LORA_NORM, .if_role = ROLE_Q_LORA},
-    LINEAR_IF(BUF_Q_LORA, BUF_Q_SPREAD, ROLE_Q_SPREAD, ROLE_NONE, .if_role = ROLE_Q_LORA),
-    LINEAR_IF(BUF_NORMED, BUF_Q_SPREAD, ROLE_Q, ROLE_NONE, .unless_role = ROLE_Q_LORA),
+    LINEAR(BUF_NORMED, BUF_Q_LORA, ROLE_Q_LORA, ROLE_NONE),
+    RMS_NORM_IF_ANY(BUF_Q_LORA, ROLE_Q_LORA_NORM),
+    LINEAR(BUF_Q_LORA, BUF_Q_SPREAD, ROLE_Q_SPREAD, ROLE_NONE),
+    LINEAR(BUF_NORMED, BUF_Q_SPREAD, ROLE_Q, ROLE_NONE),
     // The latent vector, then what is rotated.
     LINEAR(BUF_NORMED, BUF_K, ROLE_KV_LORA, ROLE_NONE),
     {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_KV_LORA_NORM, .part = DIM_KV_LORA},
@@ -47,11 +46,7 @@ static const struct op_spec layer[] = {
     {OP_LINEAR, .src = BUF_ATTENDED, .dst = BUF_O_SPREAD, .matrix = ROLE_V_HEADS, .heads = DIM_HEADS},
     LINEAR(BUF_O_SPREAD, BUF_DELTA, ROLE_O, ROLE_NONE),
     ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
-    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
 };
 static const struct op_spec end[] = {OPS_END_RMS};
 const struct arch arch_deepseek2 = {TENSORS(tensors), BEGIN(begin), LAYER(layer), END(end)};

@@ -4,44 +4,17 @@
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
+#define TENSORS_GEMMA TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION, TENSORS_FFN_NORM, TENSORS_FFN_GATED
+static const struct tensor_spec gemma_tensors[] = {TENSORS_GEMMA};
+static const struct tensor_spec gemma2_tensors[] = {TENSORS_GEMMA, TENSORS_POST_NORMS};
+static const struct tensor_spec gemma3_tensors[] = {TENSORS_GEMMA, TENSORS_POST_NORMS, TENSORS_QK_NORM_OF_HEADS};
+
 static const struct op_spec begin[] = {OPS_EMBED};
+static const struct op_spec layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
+                                       OPS_FFN_HALF(OP_GATE, ACT_FN_GELU_TANH)};
 static const struct op_spec end[] = {OPS_END_RMS};
 
-static const struct tensor_spec gemma_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
-                                                   TENSORS_FFN_NORM, TENSORS_FFN_GATED};
-static const struct op_spec gemma_layer[] = {
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
-    OPS_QKV(BUF_NORMED),
-    OPS_ROPE,
-    OPS_ATTEND,
-    ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
-    ADD(BUF_DELTA, BUF_X),
-};
-const struct arch arch_gemma = {TENSORS(gemma_tensors), BEGIN(begin), LAYER(gemma_layer), END(end),
-                                .rope_halves = true};
-
-// The norms of queries and keys are Gemma 3's alone: its tensors are not optional, Gemma 2 has none to skip.
-static const struct tensor_spec gemma2_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM, TENSORS_ATTENTION,
-                                                    TENSORS_FFN_NORM, TENSORS_FFN_GATED, TENSORS_POST_NORMS};
-static const struct tensor_spec gemma3_tensors[] = {
-    TENSORS_HEAD,      TENSORS_ATTN_NORM,  TENSORS_ATTENTION,       TENSORS_FFN_NORM,
-    TENSORS_FFN_GATED, TENSORS_POST_NORMS, TENSORS_QK_NORM_OF_HEADS};
-static const struct op_spec gemma2_layer[] = {
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
-    OPS_QKV(BUF_NORMED),
-    OPS_QK_NORM_OF_HEADS,
-    OPS_ROPE,
-    OPS_ATTEND,
-    RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_ATTN_NORM),
-    ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_GELU_TANH),
-    RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
-    ADD(BUF_DELTA, BUF_X),
-};
-const struct arch arch_gemma2 = {TENSORS(gemma2_tensors), BEGIN(begin), LAYER(gemma2_layer), END(end),
-                                 .rope_halves = true};
-const struct arch arch_gemma3 = {TENSORS(gemma3_tensors), BEGIN(begin), LAYER(gemma2_layer), END(end),
-                                 .rope_halves = true};
+#define GEMMA(tensors) TENSORS(tensors), BEGIN(begin), LAYER(layer), END(end), .rope_halves = true
+const struct arch arch_gemma = {GEMMA(gemma_tensors)};
+const struct arch arch_gemma2 = {GEMMA(gemma2_tensors)};
+const struct arch arch_gemma3 = {GEMMA(gemma3_tensors)};

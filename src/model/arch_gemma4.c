@@ -52,17 +52,17 @@ static const struct op_spec begin[] = {
 
 // Experts read the same as the dense feed-forward through a norm of their own; what both make is normed and added up. The router reads it
 // through a third norm.
-#define NORM_IF_EXPERTS(from, to, weight) {OP_RMS_NORM, .src = from, .dst = to, .vec = weight, .only = LAYER_EXPERTS}
+#define NORM_IF_EXPERTS(from, to, weight) {OP_RMS_NORM, .src = from, .dst = to, .vec = weight, IF_EXPERTS}
 #define OPS_EXPERTS_BESIDE                                                                                           \
     NORM_IF_EXPERTS(BUF_DELTA, BUF_DELTA, ROLE_POST_DENSE_NORM),                                                     \
         NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_ROUTER_SCALE),                                                     \
-        {OP_SCALE, .dst = BUF_NORMED_2, .factor = FACTOR_BY_SQRT_EMBD, .only = LAYER_EXPERTS},                       \
-        LINEAR_IF(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE, .only = LAYER_EXPERTS),                          \
-        {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, .only = LAYER_EXPERTS},        \
+        {OP_SCALE, .dst = BUF_NORMED_2, .factor = FACTOR_BY_SQRT_EMBD, IF_EXPERTS},                                  \
+        LINEAR(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE),                                                    \
+        {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, IF_EXPERTS},                   \
         NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_EXPERTS_NORM),                                                     \
         OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .src_parts = false),                              \
         EXPERTS_SUM(BUF_DELTA_2, true), NORM_IF_EXPERTS(BUF_DELTA_2, BUF_DELTA_2, ROLE_POST_EXPERTS_NORM), {         \
-        OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, .only = LAYER_EXPERTS                                          \
+        OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, IF_EXPERTS                                                     \
     }
 
 #define OWN_KV .unless = LAYER_SHARED_KV

@@ -6,13 +6,8 @@
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
-static const struct tensor_spec tensors[] = {TENSORS_HEAD,
-                                             TENSORS_ATTN_NORM,
-                                             TENSORS_ATTENTION,
-                                             TENSORS_FFN_NORM,
-                                             TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
-                                             TENSORS_EXPERTS,
-                                             TENSORS_SHARED_EXPERT};
+static const struct tensor_spec tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM,        TENSORS_ATTENTION,
+                                             TENSORS_FFN_NORM, TENSORS_EXPERTS_OR_GATED, TENSORS_SHARED_EXPERT};
 static const struct op_spec begin[] = {OPS_EMBED};
 
 #define NORM_ROTATED(buf, heads_)                                                                                    \
@@ -23,11 +18,12 @@ static const struct op_spec layer[] = {
     OPS_ROPE,
     NORM_ROTATED(BUF_Q, DIM_HEADS),
     NORM_ROTATED(BUF_K, DIM_HEADS_KV),
-    {OP_TEMPERATURE, .dst = BUF_Q, .at = DIM_TEMPERATURE, .factor = FACTOR_TEMPERATURE, .only = LAYER_NO_ROPE},
+    {OP_TEMPERATURE, .dst = BUF_Q, .at = DIM_TEMPERATURE, .dst_at = DIM_ONE, .factor = FACTOR_TEMPERATURE,
+     .only = LAYER_NO_ROPE},
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     OPS_EXPERTS_OF_WEIGHTED(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
     OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),

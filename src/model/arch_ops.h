@@ -1,5 +1,5 @@
-// model/arch_ops.h - operations that many architectures share: lists for the rows of arch_*.c. Biases and norms that are optional tensors
-// are left out where the file has none.
+// model/arch_ops.h - operations that many architectures share: lists for the rows of arch_*.c. A product or a bias of a tensor that a layer
+// does not have is left out; what goes with it says so by .if_role.
 #ifndef RN_MODEL_ARCH_OPS_H
 #define RN_MODEL_ARCH_OPS_H
 
@@ -7,6 +7,7 @@
 
 #define LINEAR(from, to, weight, bias)      {OP_LINEAR, .src = from, .dst = to, .matrix = weight, .vec = bias}
 #define RMS_NORM(from, to, weight)          {OP_RMS_NORM, .src = from, .dst = to, .vec = weight}
+#define RMS_NORM_IF_ANY(buf, weight)        {OP_RMS_NORM, .src = buf, .dst = buf, .vec = weight, .if_role = weight}
 #define LAYER_NORM(from, to, weight, bias_) {OP_LAYER_NORM, .src = from, .dst = to, .vec = weight, .vec2 = bias_}
 #define ADD(from, to)                       {OP_ADD, .src = from, .dst = to, .factor = FACTOR_RESIDUAL}
 
@@ -16,10 +17,10 @@
 // A reranker's scores (llama.cpp's pooling "rank"): tanh of a hidden layer where the file has one. Ahead of the head, which fewer rows go
 // through. A cap of 1 is tanh.
 #define OPS_RANK                                                                                                     \
-    LINEAR_IF(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS, .if_role = ROLE_RANK),                         \
+    LINEAR(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS),                                                  \
         {OP_SOFTCAP, .dst = BUF_RANK_HIDDEN, .factor = FACTOR_ONE, .if_role = ROLE_RANK},                            \
         {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .if_role = ROLE_RANK_OUT, .unless_role = ROLE_RANK},    \
-        LINEAR_IF(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS, .if_role = ROLE_RANK_OUT)
+        LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)
 #define OPS_HEAD                                                                                                     \
     OPS_RANK, LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                         \
         {OP_SCALE, .dst = BUF_LOGITS, .factor = FACTOR_LOGITS}, {                                                    \
@@ -39,69 +40,68 @@
 #define OPS_QK_NORM_OF_ROWS RMS_NORM(BUF_Q, BUF_Q, ROLE_Q_NORM), RMS_NORM(BUF_K, BUF_K, ROLE_K_NORM)
 #define OPS_ROPE                                                                                                     \
     {OP_ROPE, .dst = BUF_Q, .heads = DIM_HEADS}, { OP_ROPE, .dst = BUF_K, .heads = DIM_HEADS_KV }
+// Queries far into a text are scaled, where the model says so (Ministral 3).
+#define OPS_TEMPERATURE {OP_TEMPERATURE, .dst = BUF_Q, .at = DIM_TEMPERATURE, .factor = FACTOR_TEMPERATURE}
 // From queries, keys and values to what attention adds.
 #define OPS_ATTEND                                                                                                   \
     {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V}, {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                      \
         LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_O_BIAS)
 
-// Feed-forward, from a buffer to another.
+// Feed-forward, from a buffer to another; nothing in layers that have experts in its place.
 #define OPS_FFN_GATED(from, to, fn_)                                                                                 \
     LINEAR(from, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS), LINEAR(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS),                  \
-        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_},                                      \
+        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .if_role = ROLE_GATE},                \
         LINEAR(BUF_GATE, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 #define OPS_FFN_PLAIN(from, to, fn_)                                                                                 \
     LINEAR(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS), {OP_ACTIVATE, .src = BUF_UP, .dst = BUF_UP, .fn = fn_},             \
         LINEAR(BUF_UP, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 
-// The same only in layers without experts.
-#define LINEAR_IF(from, to, weight, bias, ...)                                                                       \
-    {OP_LINEAR, .src = from, .dst = to, .matrix = weight, .vec = bias, __VA_ARGS__}
-#define OPS_FFN_GATED_DENSE(from, to, fn_)                                                                           \
-    LINEAR_IF(from, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS, .unless = LAYER_EXPERTS),                                   \
-        LINEAR_IF(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS, .unless = LAYER_EXPERTS),                                     \
-        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .unless = LAYER_EXPERTS},             \
-        LINEAR_IF(BUF_GATE, to, ROLE_DOWN, ROLE_DOWN_BIAS, .unless = LAYER_EXPERTS)
-
 // Mixtures of experts, in layers that have them: from a buffer to what their outputs add up to.
+#define IF_EXPERTS .if_role = ROLE_ROUTER
 #define OPS_ROUTE(from)                                                                                              \
-    LINEAR_IF(from, BUF_ROUTED, ROLE_ROUTER, ROLE_ROUTER_BIAS, .only = LAYER_EXPERTS), {                             \
-        OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec = ROLE_CHOICE_BIAS, .only = LAYER_EXPERTS              \
+    LINEAR(from, BUF_ROUTED, ROLE_ROUTER, ROLE_ROUTER_BIAS), {                                                       \
+        OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec = ROLE_CHOICE_BIAS, IF_EXPERTS                         \
     }
 #define EXPERTS(from, to, weight, bias, ...)                                                                         \
-    {OP_EXPERTS,  .src = from,         .src2 = BUF_CHOICES,   .dst = to,  .matrix = weight,                          \
-     .vec = bias, .heads = DIM_CHOSEN, .only = LAYER_EXPERTS, __VA_ARGS__}
+    {OP_EXPERTS,  .src = from,         .src2 = BUF_CHOICES, .dst = to,  .matrix = weight,                            \
+     .vec = bias, .heads = DIM_CHOSEN, IF_EXPERTS,          __VA_ARGS__}
 #define OPS_EXPERTS_GATED(from, gate, fn_, ...)                                                                      \
     EXPERTS(from, BUF_PARTS_GATE, ROLE_GATE_EXPERTS, ROLE_GATE_EXPERTS_BIAS, __VA_ARGS__),                           \
-        EXPERTS(from, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_UP_EXPERTS_BIAS, __VA_ARGS__), {gate,                      \
-                                                                                          .src = BUF_PARTS_GATE,     \
-                                                                                          .src2 = BUF_PARTS_UP,      \
-                                                                                          .dst = BUF_PARTS_GATE,     \
-                                                                                          .fn = fn_,                 \
-                                                                                          .only = LAYER_EXPERTS},    \
+        EXPERTS(from, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_UP_EXPERTS_BIAS, __VA_ARGS__),                             \
+        {gate, .src = BUF_PARTS_GATE, .src2 = BUF_PARTS_UP, .dst = BUF_PARTS_GATE, .fn = fn_, IF_EXPERTS},           \
         EXPERTS(BUF_PARTS_GATE, BUF_PARTS_DOWN, ROLE_DOWN_EXPERTS, ROLE_DOWN_EXPERTS_BIAS, .src_parts = true)
 #define EXPERTS_SUM(to, weighted)                                                                                    \
-    {OP_EXPERTS_SUM, .src = BUF_PARTS_DOWN,   .src2 = BUF_CHOICES,                                                   \
-     .dst = to,      .is_weighted = weighted, .only = LAYER_EXPERTS}
+    {OP_EXPERTS_SUM, .src = BUF_PARTS_DOWN, .src2 = BUF_CHOICES, .dst = to, .is_weighted = weighted, IF_EXPERTS}
 // What experts make is weighted; or what they read (llama4).
 #define OPS_EXPERTS(from, to, gate, fn)                                                                              \
     OPS_ROUTE(from), OPS_EXPERTS_GATED(from, gate, fn, .src_parts = false), EXPERTS_SUM(to, true)
 #define OPS_EXPERTS_OF_WEIGHTED(from, to, gate, fn)                                                                  \
-    OPS_ROUTE(from), {OP_SPREAD,           .src = from,         .src2 = BUF_CHOICES,                                 \
-                      .dst = BUF_PARTS_IN, .heads = DIM_CHOSEN, .only = LAYER_EXPERTS},                              \
+    OPS_ROUTE(from),                                                                                                 \
+        {OP_SPREAD, .src = from, .src2 = BUF_CHOICES, .dst = BUF_PARTS_IN, .heads = DIM_CHOSEN, IF_EXPERTS},         \
         OPS_EXPERTS_GATED(BUF_PARTS_IN, gate, fn, .src_parts = true), EXPERTS_SUM(to, false)
 // The expert that every row goes to, and its gate, where there are; adds to what the others made. Takes BUF_DELTA_2.
-#define IF_SHARED .only = LAYER_EXPERTS, .if_role = ROLE_GATE_SHARED
+#define IF_SHARED .if_role = ROLE_GATE_SHARED
 #define OPS_SHARED_EXPERT(from, to, fn_)                                                                             \
-    LINEAR_IF(from, BUF_GATE_SHARED, ROLE_GATE_SHARED, ROLE_NONE, IF_SHARED),                                        \
-        LINEAR_IF(from, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE, IF_SHARED),                                        \
+    LINEAR(from, BUF_GATE_SHARED, ROLE_GATE_SHARED, ROLE_NONE),                                                      \
+        LINEAR(from, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE),                                                      \
         {OP_GATE, .src = BUF_GATE_SHARED, .src2 = BUF_UP_SHARED, .dst = BUF_GATE_SHARED, .fn = fn_, IF_SHARED},      \
-        LINEAR_IF(BUF_GATE_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE, IF_SHARED),                             \
-        LINEAR_IF(from, BUF_SHARED_GATE, ROLE_SHARED_GATE, ROLE_NONE, .if_role = ROLE_SHARED_GATE),                  \
+        LINEAR(BUF_GATE_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE),                                           \
+        LINEAR(from, BUF_SHARED_GATE, ROLE_SHARED_GATE, ROLE_NONE),                                                  \
         {OP_ACTIVATE, .src = BUF_SHARED_GATE, .dst = BUF_SHARED_GATE, .fn = ACT_FN_SIGMOID,                          \
          .if_role = ROLE_SHARED_GATE},                                                                               \
         {OP_SCALE_BY, .src = BUF_SHARED_GATE, .dst = BUF_DELTA_2, .if_role = ROLE_SHARED_GATE}, {                    \
         OP_ADD, .src = BUF_DELTA_2, .dst = to, IF_SHARED                                                             \
     }
+
+// Halves of a layer that norm what they read and, where the model has norms for it, what they add. qk_norm: what becomes of queries and
+// keys before they are rotated.
+#define OPS_ATTENTION_HALF(qk_norm)                                                                                  \
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM), OPS_QKV(BUF_NORMED), qk_norm, OPS_ROPE, OPS_TEMPERATURE,            \
+        OPS_ATTEND, RMS_NORM_IF_ANY(BUF_DELTA, ROLE_POST_ATTN_NORM), ADD(BUF_DELTA, BUF_X)
+#define OPS_FFN_HALF(gate, fn)                                                                                       \
+    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM), OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, fn),                            \
+        OPS_EXPERTS(BUF_NORMED, BUF_DELTA, gate, fn), OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, fn),                  \
+        RMS_NORM_IF_ANY(BUF_DELTA, ROLE_POST_FFN_NORM), ADD(BUF_DELTA, BUF_X)
 
 // The lists of a struct arch.
 #define COUNT(a)   (sizeof(a) / sizeof *(a))

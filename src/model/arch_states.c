@@ -52,10 +52,9 @@ static const struct op_spec mamba2_layer[] = {
 const struct arch arch_mamba2 = {TENSORS(mamba2_tensors), BEGIN(begin), LAYER(mamba2_layer), END(end)};
 
 // Granite 4: Mamba-2 or attention, then experts beside one that all rows go to, or a dense feed-forward.
-static const struct tensor_spec granitehybrid_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM,
-                                                           TENSORS_MAMBA2,   TENSORS_ATTENTION,
-                                                           TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
-                                                           TENSORS_EXPERTS,  TENSORS_SHARED_EXPERT};
+static const struct tensor_spec granitehybrid_tensors[] = {
+    TENSORS_HEAD,     TENSORS_ATTN_NORM,        TENSORS_MAMBA2,       TENSORS_ATTENTION,
+    TENSORS_FFN_NORM, TENSORS_EXPERTS_OR_GATED, TENSORS_SHARED_EXPERT};
 static const struct op_spec granitehybrid_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     OPS_MAMBA2(BUF_NORMED, BUF_DELTA),
@@ -63,11 +62,7 @@ static const struct op_spec granitehybrid_layer[] = {
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
-    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
 };
 const struct arch arch_granitehybrid = {TENSORS(granitehybrid_tensors), BEGIN(begin), LAYER(granitehybrid_layer),
                                         END(end)};
@@ -86,7 +81,9 @@ static const struct tensor_spec lfm2_tensors[] = {
     TENSORS_ATTENTION,
     TENSORS_QK_NORM_OF_HEADS,
     TENSORS_FFN_NORM,
-    TENSORS_FFN_GATED,
+    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
+    TENSORS_EXPERTS,
+    TENSORS_CHOICE_BIAS,
 };
 static const struct op_spec lfm2_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
@@ -102,16 +99,14 @@ static const struct op_spec lfm2_layer[] = {
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
 };
 const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_layer), END(end), .rope_halves = true};
 
 // ---- gated delta rule (Yang et al. 2024, 2412.06464) beside gated attention: Qwen3-Next, Qwen3.5 -------------------------------
 
 #define TENSORS_QWEN_LAYER                                                                                           \
-    TENSORS_HEAD, TENSORS_ATTN_NORM, {ROLE_FFN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD},                 \
+    TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_FFN_NORM_BETWEEN,                                                       \
         {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_TWICE, .unless = LAYER_RECURRENT},                          \
         {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_RECURRENT},                                \
         {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_RECURRENT}, TENSORS_ATTENTION_OUTPUT,      \
@@ -120,9 +115,9 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
         {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
         {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
         {ROLE_SSM_A, "blk.%d.ssm_a", DIM_SSM_HEADS, RECURS},                                                         \
-        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS}, {                                           \
-        ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS                                       \
-    }
+        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS},                                             \
+        {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}, TENSORS_EXPERTS_OR_GATED,          \
+        TENSORS_SHARED_EXPERT, TENSORS_SHARED_EXPERT_GATE
 #define OPS_GATED_ATTENTION(from)                                                                                    \
     LINEAR(from, BUF_Q_TWICE, ROLE_Q, ROLE_NONE), LINEAR(from, BUF_K, ROLE_K, ROLE_NONE),                            \
         LINEAR(from, BUF_V, ROLE_V, ROLE_NONE), {OP_COPY,          .src = BUF_Q_TWICE,                               \
@@ -157,10 +152,7 @@ static const struct tensor_spec qwen35_tensors[] = {
     TENSORS_QWEN_LAYER,
     {ROLE_SSM_BETA, "blk.%d.ssm_beta.weight", DIM_EMBD, DIM_SSM_HEADS, RECURS},
     {ROLE_SSM_ALPHA, "blk.%d.ssm_alpha.weight", DIM_EMBD, DIM_SSM_HEADS, RECURS},
-    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
-    TENSORS_EXPERTS,
-    TENSORS_SHARED_EXPERT,
-    TENSORS_SHARED_EXPERT_GATE};
+};
 static const struct op_spec qwen35_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     LINEAR(BUF_NORMED, BUF_SSM_BETA, ROLE_SSM_BETA, ROLE_NONE),
@@ -168,11 +160,7 @@ static const struct op_spec qwen35_layer[] = {
     OPS_DELTA(BUF_NORMED),
     OPS_GATED_ATTENTION(BUF_NORMED),
     ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
-    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
 };
 const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),       LAYER(qwen35_layer), END(end),
                                  .tiled_heads = true,     .rope_halves = true};
@@ -181,10 +169,7 @@ const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),       LA
 static const struct tensor_spec qwen3next_tensors[] = {
     TENSORS_QWEN_LAYER,
     {ROLE_SSM_BETA_ALPHA, "blk.%d.ssm_ba.weight", DIM_EMBD, DIM_SSM_HEADS_TWICE, RECURS},
-    TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS),
-    TENSORS_EXPERTS,
-    TENSORS_SHARED_EXPERT,
-    TENSORS_SHARED_EXPERT_GATE};
+};
 static const struct op_spec qwen3next_layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     LINEAR(BUF_NORMED, BUF_SSM_BETA_ALPHA, ROLE_SSM_BETA_ALPHA, ROLE_NONE),
@@ -194,11 +179,7 @@ static const struct op_spec qwen3next_layer[] = {
     OPS_DELTA(BUF_NORMED),
     OPS_GATED_ATTENTION(BUF_NORMED),
     ADD(BUF_DELTA, BUF_X),
-    RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
-    OPS_FFN_GATED_DENSE(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),
-    OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
-    ADD(BUF_DELTA, BUF_X),
+    OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
 };
 const struct arch arch_qwen3next = {TENSORS(qwen3next_tensors), BEGIN(begin), LAYER(qwen3next_layer), END(end),
                                     .rope_halves = true};

@@ -29,7 +29,9 @@
 #define TENSORS_ATTN_NORM      {ROLE_ATTN_NORM, "blk.%d.attn_norm.weight", DIM_EMBD}
 #define TENSORS_ATTN_NORM_BIAS {ROLE_ATTN_NORM_BIAS, "blk.%d.attn_norm.bias", DIM_EMBD}
 #define TENSORS_FFN_NORM       {ROLE_FFN_NORM, "blk.%d.ffn_norm.weight", DIM_EMBD}
-#define TENSORS_FFN_NORM_BIAS  {ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD}
+// .. under the name of one behind attention.
+#define TENSORS_FFN_NORM_BETWEEN {ROLE_FFN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD}
+#define TENSORS_FFN_NORM_BIAS    {ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD}
 // Norms of what a block adds, before it is added.
 #define TENSORS_POST_NORMS                                                                                           \
     {ROLE_POST_ATTN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD}, {                                          \
@@ -114,6 +116,8 @@
         ROLE_DOWN_EXPERTS, "blk.%d.ffn_down_exps.weight", DIM_FF_EXPERT, DIM_EMBD, DIM_EXPERTS,                      \
             .only = LAYER_EXPERTS                                                                                    \
     }
+// Experts, or in layers without them a dense feed-forward.
+#define TENSORS_EXPERTS_OR_GATED TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS), TENSORS_EXPERTS
 #define TENSOR_EXPERTS_BIAS(role, name, width)                                                                       \
     {role, name, width, DIM_EXPERTS, .is_vector = true, .only = LAYER_EXPERTS}
 #define TENSORS_EXPERTS_BIASES                                                                                       \

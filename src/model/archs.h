@@ -12,12 +12,15 @@
     X("smollm3", llama) /* every fourth layer without rotation */                                                    \
     X("granite", llama) /* four factors */                                                                           \
     X("qwen2", qwen2)                                                                                                \
+    X("qwen2vl", qwen2) /* turned by a picture's coordinates, which are one in text */                               \
     X("qwen3", qwen3)                                                                                                \
+    X("qwen3vl", qwen3)                                                                                              \
     X("phi3", phi3)                                                                                                  \
     X("glm4", glm4)                                                                                                  \
     X("granitemoe", granitemoe) /* arch_experts.c */                                                                 \
     X("qwen2moe", qwen2moe)                                                                                          \
     X("qwen3moe", qwen3moe)                                                                                          \
+    X("qwen3vlmoe", qwen3moe)                                                                                        \
     X("olmoe", olmoe)                                                                                                \
     X("gpt-oss", gpt_oss)                                                                                            \
     X("glm4moe", glm4moe)                                                                                            \
@@ -41,10 +44,23 @@
     X("mamba2", mamba2) /* arch_states.c */                                                                          \
     X("granitehybrid", granitehybrid)                                                                                \
     X("lfm2", lfm2)                                                                                                  \
+    X("lfm2moe", lfm2)                                                                                               \
     X("qwen3next", qwen3next)                                                                                        \
     X("qwen35", qwen35)                                                                                              \
     X("qwen35moe", qwen35)                                                                                           \
-    X("cohere2", cohere)
+    X("cohere2", cohere)                                                                                             \
+    X("starcoder", gpt2) /* one head of keys */                                                                      \
+    X("ernie4_5", llama)                                                                                             \
+    X("seed_oss", seed_oss) /* arch_kin.c */                                                                         \
+    X("chatglm", chatglm)                                                                                            \
+    X("arcee", arcee)                                                                                                \
+    X("hunyuan-dense", hunyuan)                                                                                      \
+    X("nemotron", nemotron)                                                                                          \
+    X("olmo", olmo)                                                                                                  \
+    X("ernie4_5-moe", ernie_moe)                                                                                     \
+    X("hunyuan-moe", hunyuan_moe)                                                                                    \
+    X("dots1", dots)                                                                                                 \
+    X("minimax-m2", minimax_m2)
 
 #define DECLARE(name, id) extern const struct arch arch_##id;
 ARCHS(DECLARE)

@@ -142,10 +142,17 @@ static bool is_redundant(const char *name) {
     return false;
 }
 
+// Is it one of a layer behind the model's own?
+static bool is_left_out(const struct hparams *h, const char *name) {
+    int32_t layer;
+    return sscanf(name, "blk.%9" SCNd32 ".", &layer) == 1 && layer >= h->n_layer &&
+           layer < h->n_layer + h->n_layer_after;
+}
+
 static rn_status check_all_used(const struct model *m, const bool *used, rn_error *err) {
     for (size_t i = 0; i < package_n_tensors(m->pkg); i++) {
         const char *name = package_tensor_at(m->pkg, i)->name;
-        if (!used[i] && !is_redundant(name))
+        if (!used[i] && !is_redundant(name) && !is_left_out(m->h, name))
             return fail(
                 err, RN_E_FORMAT,
                 "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",

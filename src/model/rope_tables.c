@@ -17,10 +17,18 @@ static const float *frequencies(struct model *m, const struct hparams *h, const 
     return inv_freq;
 }
 
+static bool has_sections(const struct hparams *h) {
+    int32_t sum = 0;
+    for (size_t i = 0; i < sizeof h->rope_sections / sizeof *h->rope_sections; i++) sum += h->rope_sections[i];
+    return sum > 0;
+}
+
 // far: factors of long texts, NULL: all are rotated alike.
 static rn_status add_table(struct model *m, const struct hparams *h, const float *factors, const float *far,
                            rn_error *err) {
-    struct rope_table t = {.n_rot = h->n_rot, .halves = m->arch->rope_halves, .magnitude = rope_magnitude(h)};
+    struct rope_table t = {.n_rot = h->n_rot,
+                           .halves = m->arch->rope_halves || (m->arch->sections_halves && has_sections(h)),
+                           .magnitude = rope_magnitude(h)};
     t.inv_freq = frequencies(m, h, factors);
     t.inv_freq_far = far ? frequencies(m, h, far) : NULL;
     if (!t.inv_freq || (far && !t.inv_freq_far)) return model_no_memory(m, err);

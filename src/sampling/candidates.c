@@ -72,7 +72,7 @@ void candidates_take_from(struct candidates *c, const float *row, float floor) {
 uint64_t candidates_row_weight(struct candidates *c, const float *row, float max) {
     uint64_t sum = 0;
     memset(c->weight_in_bin, 0, sizeof c->weight_in_bin);
-    c->rm->weigh(row, c->n_vocab, (struct row_depth){max, 1, BINS_PER_UNIT}, c->weight_in_bin);
+    c->rm->weigh(row, c->n_vocab, (struct row_depth){max, 1, BINS_PER_UNIT, ROW_N_BINS - 1}, c->weight_in_bin);
     for (int b = 0; b < ROW_N_BINS; b++) sum += c->weight_in_bin[b];
     return sum;
 }

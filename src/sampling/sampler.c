@@ -20,6 +20,10 @@ enum stage_id {
     N_STAGES
 };
 
+enum {
+    BLOCK = 8192
+}; // numbers, of which the largest has its place looked for while they are in the first-level cache
+
 struct sampler {
     struct sampling_params p; // p.bias is bias
     struct logit_bias *bias;  // owned
@@ -29,6 +33,7 @@ struct sampler {
     size_t n_chain, first_cut;     // chain[0..first_cut) edit the row, chain[first_cut] takes the list
     bool is_headed;                // a draw needs no list: a head of the order does
     float *row;                    // [n_vocab] the edited logits; NULL when nothing edits them
+    size_t max_block;              // of the row checked last: where the block of its first largest begins
     struct history history;
     struct candidates list; // all zero when greedy
     struct head head;
@@ -146,7 +151,7 @@ static rn_status take_memory(sampler *s, int32_t n_ctx, rn_error *err) {
     if (penalties_are_on(p) || caller_is_on(p)) {
         const size_t cap = (size_t)n_ctx + 1; // the last token drawn is seen, though never evaluated
         const size_t window = !penalties_are_on(p) ? 0 : p->penalty_last_n < 0 ? cap : (size_t)p->penalty_last_n;
-        const rn_status st = history_init(&s->history, cap, window, p->penalty_prompt, s->n_vocab, err);
+        const rn_status st = token_history_init(&s->history, cap, window, p->penalty_prompt, s->n_vocab, err);
         if (st) return st;
     }
     if (p->temp == 0) return RN_OK;
@@ -183,19 +188,31 @@ void sampler_destroy(sampler *s) {
     if (!s) return;
     mem_free(s->bias);
     mem_free(s->row);
-    history_free(&s->history);
+    token_history_free(&s->history);
     candidates_free(&s->list);
     mem_free(s);
 }
 
-void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n) { history_prompt(&s->history, tokens, n); }
-void sampler_accept(sampler *s, int32_t token) { history_accept(&s->history, token); }
-void sampler_rewind(sampler *s, size_t n) { history_rewind(&s->history, n); }
+void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n) { token_history_prompt(&s->history, tokens, n); }
+void sampler_accept(sampler *s, int32_t token) { token_history_accept(&s->history, token); }
+void sampler_rewind(sampler *s, size_t n) { token_history_rewind(&s->history, n); }
+
+// The largest of a row; NaN where anything is.
+static float find_max(sampler *s, const float *row) {
+    const size_t n = (size_t)s->n_vocab;
+    float max = -INFINITY;
+    s->max_block = 0;
+    for (size_t i = 0; i < n && !isnan(max); i += BLOCK) {
+        const float m = s->rm->max(row + i, n - i < BLOCK ? n - i : BLOCK);
+        if (!(m <= max)) max = m, s->max_block = i;
+    }
+    return max;
+}
 
 // The largest logit, or the reason why the row cannot be drawn from. One pass: the maximum is NaN where anything is.
 // after: the stage that made the row so; NULL for the model's own.
-static rn_status check_row(const sampler *s, const float *row, const struct stage *after, float *max, rn_error *err) {
-    *max = s->rm->max(row, (size_t)s->n_vocab);
+static rn_status check_row(sampler *s, const float *row, const struct stage *after, float *max, rn_error *err) {
+    *max = find_max(s, row);
     if (isfinite(*max)) return RN_OK;
     const char *logits = after ? "logits after " : "logits", *name = after ? after->name : "";
     if (*max == -INFINITY)
@@ -250,10 +267,12 @@ static int32_t draw_from_head(sampler *s, const float *row, float max, double u)
     return head_draw(&s->head, first || !temp_is_on(&s->p) ? 0 : s->p.temp, u);
 }
 
+// Of the row checked last.
 static int32_t first_equal(const sampler *s, const float *row, float max) {
+    const size_t at = s->max_block, left = (size_t)s->n_vocab - at;
     int32_t first = 0;
-    s->rm->select_ge(row, (size_t)s->n_vocab, max, &first, 1);
-    return first;
+    s->rm->select_ge(row + at, left < BLOCK ? left : BLOCK, max, &first, 1);
+    return (int32_t)at + first;
 }
 
 rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32_t *token, rn_error *err) {

@@ -7,8 +7,8 @@
 #define RN_SAMPLING_STAGES_H
 
 #include "sampling/candidates.h"
-#include "sampling/history.h"
 #include "sampling/sampler.h"
+#include "sampling/token_history.h"
 
 // row: [n_vocab]. -inf stays -inf.
 void stage_bias(float *row, const struct logit_bias *bias, size_t n_bias);

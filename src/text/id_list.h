@@ -17,7 +17,7 @@ struct id_list {
 // false: out of memory, the list is as before. cap cannot overflow: ids come from at most TOKENIZER_MAX_TEXT bytes.
 static inline bool id_list_add(struct id_list *l, int32_t id) {
     if (l->n == l->cap) {
-        const size_t cap = l->cap ? l->cap + l->cap / 2 : 64;
+        const size_t cap = l->cap ? l->cap + l->cap / 2 + 1 : 64; // + 1: half of one is none
         int32_t *const ids = mem_realloc(l->ids, cap * sizeof *ids);
         if (!ids) return false;
         l->ids = ids;

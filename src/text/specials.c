@@ -66,12 +66,31 @@ void specials_free(struct specials *s) {
     *s = (struct specials){0};
 }
 
-// The longest spelling that text[0..n) begins with: its length, 0: none.
-static size_t longest_at(const struct trie *t, const char *text, size_t n, int32_t *id) {
+static bool areas_hold(const struct special_areas *a, size_t begin, size_t end) {
+    size_t low = 0, high = a->n; // the range that holds `begin` is among [low, high)
+    begin += a->offset, end += a->offset;
+    while (!a->everywhere && low + 1 < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (a->ranges[middle].begin <= begin)
+            low = middle;
+        else
+            high = middle;
+    }
+    return a->everywhere || (low < high && a->ranges[low].begin <= begin && end <= a->ranges[low].end);
+}
+
+// The longest spelling at text[at..n) of a token that may stand there: its length, 0: none.
+static size_t longest_at(const struct specials *s, const char *text, size_t n, size_t at,
+                         const struct special_areas *controls, int32_t *id) {
+    const struct trie *const t = controls ? &s->all : &s->user_defined;
     size_t longest = 0;
     uint32_t node = TRIE_ROOT;
-    for (size_t i = 0; i < n && (node = trie_step(t, node, (uint8_t)text[i])) != TRIE_NONE; i++)
-        if (trie_id(t, node) >= 0) longest = i + 1, *id = trie_id(t, node);
+    for (size_t i = at; i < n && (node = trie_step(t, node, (uint8_t)text[i])) != TRIE_NONE; i++) {
+        const int32_t found = trie_id(t, node);
+        if (found < 0) continue;
+        if (s->v->tokens[found].kind == TOKEN_USER_DEFINED || areas_hold(controls, at, i + 1))
+            longest = i + 1 - at, *id = found;
+    }
     return longest;
 }
 
@@ -114,12 +133,12 @@ static bool is_whole_word(const char *text, size_t n, size_t pos, size_t end) {
     return !(pos > 0 && is_word_at(text + before, pos - before)) && !is_word_at(text + end, n - end);
 }
 
-bool specials_find(const struct specials *s, const char *text, size_t n, size_t from, bool controls,
-                   struct special_match *out) {
-    const struct trie *const t = controls ? &s->all : &s->user_defined;
-    for (size_t i = from; i < n && t->n_nodes > 0; i++) {
+bool specials_find(const struct specials *s, const char *text, size_t n, size_t from,
+                   const struct special_areas *controls, struct special_match *out) {
+    const bool has_any = (controls ? &s->all : &s->user_defined)->n_nodes > 0;
+    for (size_t i = from; i < n && has_any; i++) {
         int32_t id = -1;
-        const size_t len = longest_at(t, text + i, n - i, &id);
+        const size_t len = longest_at(s, text, n, i, controls, &id);
         if (len == 0) continue;
         const struct vocab_token *token = &s->v->tokens[id];
         if (token->flags & TOKEN_ONLY_WHOLE_WORD && !is_whole_word(text, n, i, i + len)) {
@@ -127,7 +146,7 @@ bool specials_find(const struct specials *s, const char *text, size_t n, size_t 
             continue;
         }
         *out = (struct special_match){i, i + len, id, token->kind == TOKEN_USER_DEFINED};
-        widen(s, text, n, from, controls, out);
+        widen(s, text, n, from, controls != NULL, out);
         return true;
     }
     return false;

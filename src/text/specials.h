@@ -16,6 +16,18 @@ struct specials {
     bool is_phi3;
 }; // zero = none, nothing to free
 
+// A stretch of a text, [begin, end).
+struct text_range {
+    size_t begin, end;
+};
+// Where control tokens count: their spelling must lie wholly in one of the ranges, which ascend and do not touch.
+struct special_areas {
+    bool everywhere; // whatever the ranges say
+    const struct text_range *ranges;
+    size_t n;
+    size_t offset; // where the text that is looked at begins in the one that the ranges count
+};
+
 struct special_match {
     size_t pos; // where the token begins, with the white space that belongs to it
     size_t end; // where the text goes on
@@ -27,8 +39,8 @@ struct special_match {
 // Errors: RN_E_LIMIT (a spelling over SPECIALS_MAX_BYTES), RN_E_NOMEM. On failure *s is zero.
 rn_status specials_init(struct specials *s, const struct vocab *v, const struct vocab_str *texts, rn_error *err);
 void specials_free(struct specials *s);
-// The first match at or after `from`; user-defined tokens always, others only with `controls`. false: none.
-bool specials_find(const struct specials *s, const char *text, size_t n, size_t from, bool controls,
-                   struct special_match *out);
+// The first match at or after `from`; user-defined tokens always, others only where `controls` says. NULL: nowhere. false: none.
+bool specials_find(const struct specials *s, const char *text, size_t n, size_t from,
+                   const struct special_areas *controls, struct special_match *out);
 
 #endif

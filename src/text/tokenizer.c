@@ -109,6 +109,8 @@ void tokenizer_destroy(tokenizer *t) {
 struct encoder {
     const tokenizer *t;
     struct word_work work;
+    const char *text;              // all of it
+    struct special_areas controls; // where control tokens count, when parse_special
     bool parse_special;
     bool at_start; // of the text, or behind a control token: where SPM puts its space
     bool goes_on;  // from text that was encoded before
@@ -157,13 +159,13 @@ static rn_status add_match(struct encoder *e, const struct special_match *m, rn_
 
 typedef rn_status (*stretch_fn)(struct encoder *e, const struct stretch *x, rn_error *err);
 
-// Hands on what lies between the special tokens of a stretch.
+// Hands on what lies between the special tokens of a stretch. controls: where in it control tokens count.
 static rn_status add_between(struct encoder *e, const struct specials *s, const struct stretch *x,
-                             stretch_fn add_stretch, rn_error *err) {
+                             const struct special_areas *controls, stretch_fn add_stretch, rn_error *err) {
     rn_status st = RN_OK;
     for (size_t at = 0; st == RN_OK && at < x->n;) {
         struct special_match m;
-        const bool found = specials_find(s, x->s, x->n, at, e->parse_special, &m);
+        const bool found = specials_find(s, x->s, x->n, at, controls, &m);
         const size_t end = found ? m.pos : x->n;
         const struct stretch part = {x->s + at, end - at, x->is_first && at == 0, x->is_last && end == x->n};
         if (part.n > 0) st = add_stretch(e, &part, err);
@@ -173,16 +175,79 @@ static rn_status add_between(struct encoder *e, const struct specials *s, const 
     return st;
 }
 
-static rn_status add_normalized(struct encoder *e, const struct stretch *x, rn_error *err) {
+static const struct special_areas everywhere = {.everywhere = true};
+
+// A stretch as the steps before TOKEN_IN_NORMALIZED leave it, on to the words.
+static rn_status add_rewritten(struct encoder *e, const struct stretch *x, bool controls, rn_error *err) {
     const tokenizer *const t = e->t;
-    const int32_t n_before = t->v->n_norms_before;
-    if (n_before == 0) return add_between(e, &t->normalized, x, add_text, err);
     struct text_buf b = {0};
-    rn_status st = normalizer_run(&t->normalizer, 0, n_before, x->s, x->n, place_of(e, x), &b, err);
+    rn_status st = normalizer_run(&t->normalizer, 0, t->v->n_norms_before, x->s, x->n, place_of(e, x), &b, err);
     const struct stretch normalized = {b.n ? b.s : "", b.n, x->is_first, x->is_last};
-    if (st == RN_OK) st = add_between(e, &t->normalized, &normalized, add_text, err);
+    if (st == RN_OK) st = add_between(e, &t->normalized, &normalized, controls ? &everywhere : NULL, add_text, err);
     text_buf_free(&b);
     return st;
+}
+
+// The control tokens that a stretch spells once it is rewritten.
+static rn_status list_controls(const struct encoder *e, const struct stretch *x, struct id_list *to, rn_error *err) {
+    const tokenizer *const t = e->t;
+    struct text_buf b = {0};
+    struct special_match m;
+    rn_status st = normalizer_run(&t->normalizer, 0, t->v->n_norms_before, x->s, x->n, place_of(e, x), &b, err);
+    for (size_t at = 0; st == RN_OK && specials_find(&t->normalized, b.s, b.n, at, &everywhere, &m); at = m.end)
+        if (!m.is_user_defined && !id_list_add(to, m.id)) st = fail(err, RN_E_NOMEM, "text: out of memory");
+    text_buf_free(&b);
+    return st;
+}
+
+// What of a stretch lies within or without the markup, from *at on.
+static struct stretch next_part(const struct encoder *e, const struct stretch *x, size_t *at, bool *is_markup) {
+    const size_t base = (size_t)(x->s - e->text), from = *at;
+    size_t end = x->n;
+    *is_markup = false;
+    for (size_t i = 0; i < e->controls.n && !*is_markup; i++) {
+        const struct text_range r = e->controls.ranges[i];
+        if (r.end <= base + from) continue;
+        *is_markup = r.begin <= base + from;
+        const size_t border = (*is_markup ? r.end : r.begin) - base;
+        if (border < end) end = border;
+        break;
+    }
+    *at = end;
+    return (struct stretch){x->s + from, end - from, x->is_first && from == 0, x->is_last && end == x->n};
+}
+
+// Rewriting moves bytes, so where markup lies is not known behind it. A stretch is taken as a whole when its parts by themselves spell
+// the control tokens that the whole does, none of them outside the markup; else part by part.
+static rn_status add_normalized_marked(struct encoder *e, const struct stretch *x, rn_error *err) {
+    struct id_list whole = {0}, parts = {0};
+    bool is_markup;
+    rn_status st = list_controls(e, x, &whole, err);
+    for (size_t at = 0; st == RN_OK && at < x->n;) {
+        const struct stretch part = next_part(e, x, &at, &is_markup);
+        if (is_markup) st = list_controls(e, &part, &parts, err);
+    }
+    const bool same =
+        whole.n == parts.n && (whole.n == 0 || memcmp(whole.ids, parts.ids, whole.n * sizeof *whole.ids) == 0);
+    mem_free(whole.ids);
+    mem_free(parts.ids);
+    if (st != RN_OK || same) return st != RN_OK ? st : add_rewritten(e, x, true, err);
+    for (size_t at = 0; st == RN_OK && at < x->n;) {
+        const struct stretch part = next_part(e, x, &at, &is_markup);
+        st = add_rewritten(e, &part, is_markup, err);
+    }
+    return st;
+}
+
+static rn_status add_normalized(struct encoder *e, const struct stretch *x, rn_error *err) {
+    const tokenizer *const t = e->t;
+    if (t->v->n_norms_before > 0)
+        return e->parse_special && !e->controls.everywhere && t->normalized.all.n_nodes > 0
+                   ? add_normalized_marked(e, x, err)
+                   : add_rewritten(e, x, e->parse_special, err);
+    struct special_areas controls = e->controls;
+    controls.offset = controls.everywhere ? 0 : (size_t)(x->s - e->text);
+    return add_between(e, &t->normalized, x, e->parse_special ? &controls : NULL, add_text, err);
 }
 
 // SentencePiece knows no spaces, only U+2581, so user-defined tokens of spaces are spelled by either; with special tokens
@@ -190,14 +255,15 @@ static rn_status add_normalized(struct encoder *e, const struct stretch *x, rn_e
 static rn_status add_all(struct encoder *e, const char *text, size_t n, rn_error *err) {
     static const struct vocab_replace to_space = {{"\xE2\x96\x81", 3}, {" ", 1}};
     const bool has_block = n > 0 && memmem(text, n, to_space.from.s, to_space.from.n);
+    const struct special_areas *const controls = e->parse_special ? &e->controls : NULL;
     struct stretch all = {text, n, true, true};
     if (e->t->v->model != VOCAB_SPM || e->t->v->n_norms > 0 || e->parse_special || !has_block)
-        return add_between(e, &e->t->specials, &all, add_normalized, err);
+        return add_between(e, &e->t->specials, &all, controls, add_normalized, err);
     struct text_buf b = {0};
     text_buf_replace(&b, text, n, to_space.from, to_space.to);
     all.s = b.s, all.n = b.n;
     const rn_status st = b.failed ? fail(err, RN_E_NOMEM, "text: out of memory for %zu bytes", n)
-                                  : add_between(e, &e->t->specials, &all, add_normalized, err);
+                                  : add_between(e, &e->t->specials, &all, controls, add_normalized, err);
     text_buf_free(&b);
     return st;
 }
@@ -212,6 +278,7 @@ static rn_status encode(struct encoder e, const char *text, size_t n, bool add_s
     if (n > TOKENIZER_MAX_TEXT)
         return fail(err, RN_E_LIMIT, "text: %zu bytes, at most %d can be tokenized at once", n, TOKENIZER_MAX_TEXT);
     const struct vocab *const v = t->v;
+    e.text = text;
     rn_status st = add_special && v->add_bos && v->bos >= 0 ? add_id(&e, v->bos, err) : RN_OK;
     if (st == RN_OK) st = add_all(&e, text, n, err);
     if (st == RN_OK && add_special && v->add_eos && v->eos >= 0) st = add_id(&e, v->eos, err);
@@ -228,13 +295,20 @@ static rn_status encode(struct encoder e, const char *text, size_t n, bool add_s
 
 rn_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, bool add_special, bool parse_special,
                            int32_t **ids, size_t *n_ids, size_t *n_dropped, rn_error *err) {
-    const struct encoder e = {.t = t, .parse_special = parse_special, .at_start = true};
+    const struct encoder e = {.t = t, .controls = everywhere, .parse_special = parse_special, .at_start = true};
     return encode(e, text, n, add_special, ids, n_ids, n_dropped, err);
 }
 
 rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids,
                                 size_t *n_ids, rn_error *err) {
-    const struct encoder e = {.t = t, .parse_special = parse_special, .goes_on = true};
+    const struct encoder e = {.t = t, .controls = everywhere, .parse_special = parse_special, .goes_on = true};
+    return encode(e, text, n, false, ids, n_ids, NULL, err);
+}
+
+rn_status tokenizer_encode_marked(const tokenizer *t, const char *text, size_t n, const struct text_range *markup,
+                                  size_t n_markup, int32_t **ids, size_t *n_ids, rn_error *err) {
+    const struct encoder e = {
+        .t = t, .controls = {.ranges = markup, .n = n_markup}, .parse_special = true, .at_start = true};
     return encode(e, text, n, false, ids, n_ids, NULL, err);
 }
 

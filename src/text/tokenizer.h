@@ -7,6 +7,7 @@
 #define RN_TEXT_TOKENIZER_H
 
 #include "base/status.h"
+#include "text/specials.h"
 #include "text/vocab.h"
 
 #define TOKENIZER_MAX_TEXT (512 * 1024 * 1024) // bytes: three times as many still count in 31 bits
@@ -29,6 +30,12 @@ rn_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, bool 
 // ids of text that goes on from other text: as above, but no space is put before it and no special tokens are added.
 rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids,
                                 size_t *n_ids, rn_error *err);
+
+// ids of a text that is put together from markup and from what strangers wrote: control tokens only where their whole spelling lies
+// in markup[0..n_markup), ranges of the text that ascend and do not touch. What lies between them is one text, whoever wrote it, so
+// the ids are tokenizer_encode()'s with parse_special wherever the rest spells no control token. No special tokens are added.
+rn_status tokenizer_encode_marked(const tokenizer *t, const char *text, size_t n, const struct text_range *markup,
+                                  size_t n_markup, int32_t **ids, size_t *n_ids, rn_error *err);
 
 // The bytes of one token as they stand inside a text (SPM: its leading space kept). Control tokens have none unless
 // `special`; then their spelling. Pointers live as long as the tokenizer.

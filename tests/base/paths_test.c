@@ -120,6 +120,39 @@ TEST(links_of_a_cache_snapshot_may_lead_to_its_blobs_and_nowhere_else) {
     }
 }
 
+TEST(a_file_of_a_folder_inside_lies_in_it_too) {
+    static const struct {
+        const char *why, *sub, *name;
+        rn_status status;
+        bool found;
+        const char *want;
+    } rows[] = {
+        {"a file", "sub", "b", RN_OK, true, ""},
+        {"no file", "sub", "c", RN_OK, false, ""},
+        {"no folder", "nowhere", "b", RN_OK, false, ""},
+        {"a link within the outer folder", "sub", "up", RN_OK, true, ""},
+        {"a link outside", "sub", "out", RN_E_FORMAT, false, "out: is a symbolic link that leaves the folder"},
+        {"a folder outside", "away", "hostname", RN_E_FORMAT, false, "leaves the folder"},
+        {"up", "..", "outside", RN_E_FORMAT, false, "\"..\" is no plain folder name"},
+        {"two steps down", "sub/sub", "b", RN_E_FORMAT, false, "\"sub/sub\" is no plain folder name"},
+        {"absolute", "/etc", "hostname", RN_E_FORMAT, false, "is no plain folder name"},
+        {"empty", "", "a", RN_E_FORMAT, false, "\"\" is no plain folder name"},
+        {"a name that goes up", "sub", "../a", RN_E_FORMAT, false, "\"../a\" is no plain file name"},
+    };
+    lay_out();
+    CHECK(symlink("../a", at("model/sub/up")) == 0 && symlink("../../outside", at("model/sub/out")) == 0);
+    CHECK(symlink("/etc", at("model/away")) == 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char path[PATH_BYTES];
+        bool found = !rows[i].found;
+        rn_error err = {0};
+        check_note("%s", rows[i].why);
+        CHECK_INT(path_in_subfolder(at("model"), rows[i].sub, rows[i].name, path, &found, &err), rows[i].status);
+        CHECK(found == rows[i].found);
+        CHECK_HAS(err.text, rows[i].want);
+    }
+}
+
 TEST(a_path_up_to_the_systems_limit_is_taken) {
     char folder[PATH_BYTES], name[PATH_BYTES], path[PATH_BYTES];
     bool found;

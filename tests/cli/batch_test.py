@@ -56,7 +56,7 @@ BAD = [
     (b'{"id":1,"prompt":"\xff"}', 'not JSON'),
     (b'{"id":1,"prompt":"a","temp":NaN}', 'not JSON'),
     (b'{"id":1,"prompt":"a","temp":1e999}', 'not JSON'),
-    (b'{"id":1}', 'prompt or ids is missing'),
+    (b'{"id":1}', 'prompt, ids or messages is missing'),
     (b'{"id":1,"prompt":"a","ids":[1]}', 'exclude each other'),
     (b'{"id":1,"prompt":5}', 'prompt: must be a string, not a whole number'),
     (b'{"id":1,"ids":"1"}', 'ids: must be an array'),

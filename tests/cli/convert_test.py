@@ -11,7 +11,7 @@ import time
 from gguf import join, parts, with_string
 from harness import (MODEL, PROGRAM, ROOT, Folder, Skip, Terminal, check, end, environment, equal, interrupt, main, runnel,
                      skip_under_tsan, start, test)
-from hf_folder import write_folder
+from hf_folder import copy_folder, write_folder
 
 TEXT = 'Once upon a time, there was a little girl named Lily. She loved to play outside. ' * 12
 
@@ -60,6 +60,29 @@ def the_default_models_folder_gives_the_same_text_as_its_file():
                for t in line['tokens']]
         want = [t for line in runnel('run', *prompt, '-n', '40', '--temp', '0', '--json').ok().lines for t in line['tokens']]
         equal(got, want)
+
+
+@test
+def latent_attention_keeps_yarns_magnitude_however_the_folder_says_it():
+    yarn = {'type': 'yarn', 'factor': 4, 'original_max_position_embeddings': 64}
+    rows = [('as published models do', {'mscale': 0.707, 'mscale_all_dim': 0.707}, 0.0707),
+            ('the other published pair', {'mscale': 1.0, 'mscale_all_dim': 1.0}, 0.1),
+            ('two of them: cosines grow too', {'mscale': 1.0, 'mscale_all_dim': 0.8}, None),
+            ('only cosines grow', {}, None)]
+    golden, ids = shared('goldens/deepseek-v3'), ','.join(map(str, range(40, 100)))
+    with Folder() as folder:
+        for i, (why, mscales, multiplier) in enumerate(rows):
+            hf, file, logits = copy_folder(golden, folder / f'hf{i}', rope_scaling=yarn | mscales), folder / 'out.gguf', []
+            runnel('convert', hf, file).ok()
+            for model in hf, file:
+                runnel('score', '-m', model, '--ids', ids, '--logits', folder / 'logits.npy').ok()
+                logits.append((folder / 'logits.npy').read_bytes())
+            check(logits[0] == logits[1], f'{why}: other logits from the file')
+            pairs = dict(parts(file.read_bytes())[1])
+            if multiplier:      # DeepSeek-V2 and V3 as llama.cpp's converter writes them
+                check('deepseek2.rope.scaling.attn_factor' not in pairs, why)
+                said, = struct.unpack('<f', pairs['deepseek2.rope.scaling.yarn_log_multiplier'][-4:])
+                check(abs(said - multiplier) < 1e-8, why, said)
 
 
 @test

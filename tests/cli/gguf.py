@@ -84,3 +84,43 @@ def with_strings(data, key, texts):
 def without_weights(data):
     front, pairs, _, _ = parts(data)
     return join(front, pairs, [], b'')
+
+
+# ---- tensors ----------------------------------------------------------------------------------------------------------
+
+F32 = 0
+
+
+def tensors(data):
+    """{name: (dims, type, bytes)}: dims[0] is contiguous. Bytes up to the next one's, padding included."""
+    _, _, infos, weights = parts(data)
+    found = []
+    for raw in infos:
+        r = Reader(raw)
+        name = r.string().decode()
+        dims = [r.take('Q') for _ in range(r.take('I'))]
+        found.append((name, dims, r.take('I'), r.take('Q')))
+    ends = sorted(at for *_, at in found)[1:] + [len(weights)]
+    end_of = dict(zip(sorted(at for *_, at in found), ends, strict=True))
+    return {name: (dims, kind, weights[at:end_of[at]]) for name, dims, kind, at in found}
+
+
+def with_tensors(data, changed):
+    """The same file with these tensors."""
+    front, pairs, _, _ = parts(data)
+    infos, weights = [], b''
+    for name, (dims, kind, raw) in changed.items():
+        infos.append(struct.pack('<Q', len(name)) + name.encode() + struct.pack(f'<I{len(dims)}QIQ', len(dims), *dims, kind, len(weights)))
+        weights += raw + bytes(aligned(len(raw)))
+    return join(front, pairs, infos, weights)
+
+
+def with_numbers(data, **changed):
+    """Keys (dots as __) with other u32 values; None: without them."""
+    front, pairs, infos, weights = parts(data)
+    changed = {key.replace('__', '.'): v for key, v in changed.items()}
+    kept = [p for p in pairs if p[0] not in changed]
+    for key, v in changed.items():
+        if v is not None:
+            kept.append((key, struct.pack('<Q', len(key)) + key.encode() + struct.pack('<II', 4, v)))
+    return join(front, kept, infos, weights)

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import select
 import shutil
 import signal
@@ -19,6 +20,7 @@ import tempfile
 import termios
 import time
 import traceback
+import unicodedata
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get('RUNNEL_PROGRAM') or str(ROOT / 'build/release/runnel')
@@ -174,6 +176,18 @@ class Terminal:
             self.shown += more
         return self.shown.decode(errors='replace')
 
+    def read_times(self, text, n):
+        """Until the text has been shown n times."""
+        limit = time.monotonic() + TIMEOUT_S
+        while self.shown.count(text) < n:
+            check(time.monotonic() < limit and self.child.poll() is None, f'nothing more came; shown: {shorten(self.shown)}')
+            if select.select([self.master], [], [], 1)[0]:
+                try:
+                    self.shown += os.read(self.master, 65536)
+                except OSError:
+                    break
+        return self.shown.decode(errors='replace')
+
     def type(self, keys):
         os.write(self.master, keys)
 
@@ -182,6 +196,36 @@ class Terminal:
         code = self.child.wait(timeout=TIMEOUT_S)
         os.close(self.master)
         return code, shown
+
+
+def screen(shown, columns):
+    """The lines a terminal of that width holds after these bytes: text, CR, LF, colours, erase-line and cursor moves within a line."""
+    lines, at = [[]], 0
+    for part in re.findall(r'\x1b\[[?0-9;]*[A-Za-z]|.|\n', shown.replace('\r\n', '\n'), re.S):
+        if part == '\n':
+            lines.append([])
+            at = 0
+        elif part == '\r':
+            at = 0
+        elif part == '\x07':
+            continue
+        elif part == '\x1b[K':
+            del lines[-1][at:]
+        elif part[0] == '\x1b' and part[-1] == 'D':
+            at -= int(part[2:-1] or 1)
+        elif part[0] == '\x1b' and part[-1] == 'G':
+            at = int(part[2:-1] or 1) - 1
+        elif part[0] == '\x1b' and part[-1] == 'P':
+            del lines[-1][at:at + int(part[2:-1] or 1)]
+        elif part[0] != '\x1b':
+            width = 2 if unicodedata.east_asian_width(part) in 'WF' else 1
+            if at + width > columns:
+                lines.append([])
+                at = 0
+            lines[-1] += [' '] * (at - len(lines[-1]))
+            lines[-1][at:at + width] = [part] + [''] * (width - 1)
+            at += width
+    return [''.join(line) for line in lines]
 
 
 class Folder:

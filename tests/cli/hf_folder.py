@@ -1,5 +1,7 @@
-"""tests/cli/hf_folder.py - makes a small Hugging Face folder."""
+"""tests/cli/hf_folder.py - makes a small Hugging Face folder, copies one, takes the weights of others apart."""
 import json
+import math
+import shutil
 import struct
 
 
@@ -15,15 +17,42 @@ def write_folder(path):
              'mlp.down_proj': [32, 64]}
     shapes = {'model.embed_tokens.weight': [16, 32], 'model.norm.weight': [32]}
     shapes |= {f'model.layers.0.{name}.weight': shape for name, shape in layer.items()}
+    write_tensors(path / 'model.safetensors', {name: ('F32', shape, counted(math.prod(shape))) for name, shape in shapes.items()})
+    return path
+
+
+def counted(n):
+    return struct.pack(f'<{n}f', *(((i * 7919) % 1009 - 504) / 504 for i in range(n)))
+
+
+def read_tensors(path):
+    """{name: (dtype, shape, bytes)} of a safetensors file."""
+    data = path.read_bytes()
+    n, = struct.unpack_from('<Q', data)
+    header = json.loads(data[8:8 + n])
+    header.pop('__metadata__', None)
+    at = 8 + n
+    return {name: (t['dtype'], t['shape'], data[at + t['data_offsets'][0]:at + t['data_offsets'][1]])
+            for name, t in header.items()}
+
+
+def write_tensors(path, tensors):
     header, data = {}, b''
-    for name, shape in shapes.items():
-        n = 1
-        for d in shape:
-            n *= d
-        values = [((i * 7919) % 1009 - 504) / 504 for i in range(n)]
-        header[name] = {'dtype': 'F32', 'shape': shape, 'data_offsets': [len(data), len(data) + 4 * n]}
-        data += struct.pack(f'<{n}f', *values)
+    for name, (dtype, shape, raw) in tensors.items():
+        header[name] = {'dtype': dtype, 'shape': shape, 'data_offsets': [len(data), len(data) + len(raw)]}
+        data += raw
     text = json.dumps(header).encode()
     text += b' ' * (-len(text) % 8)
-    (path / 'model.safetensors').write_bytes(struct.pack('<Q', len(text)) + text + data)
-    return path
+    path.write_bytes(struct.pack('<Q', len(text)) + text + data)
+
+
+def copy_folder(path, to, **changed):
+    """A copy that may be written to; changed: members of its config.json."""
+    to.mkdir()
+    for file in path.iterdir():
+        if file.is_file():
+            shutil.copyfile(file, to / file.name)
+    if changed:
+        config = to / 'config.json'
+        config.write_text(json.dumps(json.loads(config.read_text()) | changed))
+    return to

@@ -4,21 +4,32 @@
 peer_archs.json has what llama.cpp made of them (make_peer_archs.py). With RUNNEL_PEER (peer_rule.py) llama.cpp itself is asked, about one
 type of each."""
 import json
+import math
 import os
 import pathlib
 
 from harness import Folder, Skip, check, equal, main, runnel, test
-from peer_rule import Outcome, command, measure
+from hf_folder import copy_folder
+from peer_rule import PLAIN, Outcome, Rows, command, listed, measure, peer
 
 HERE = pathlib.Path(__file__).parent
 GOLDEN = json.loads((HERE / 'peer_archs.json').read_text())
 
 
-def converted(name, folder):
+# Members of config.json without which llama.cpp reads a folder's file as transformers reads the folder: `parts` of the golden says why. (gpt-oss: a
+# base of rotation by which the ramp's ends are whole pairs.)
+ALIKE = {'deepseek-v3': {}, 'exaone4': {'sliding_window': None, 'layer_types': ['full_attention'] * 4}, 'gemma2': {'query_pre_attn_scalar': 24},
+         'gemma3': {'query_pre_attn_scalar': 24}, 'gpt-oss': {'rope_theta': math.exp(16 * math.log(64 / math.tau) / 2 / 3.9999999)},
+         'llama4': {'attention_chunk_size': 8192, 'floor_scale': 8192}, 'mistral': {'sliding_window': None},
+         'phi3': {'original_max_position_embeddings': 300}, 'phi3-partial': {}, 'starcoder2': {'sliding_window': None}}
+
+
+def converted(name, folder, **changed):
     path = pathlib.Path(os.environ.get('RUNNEL_SHARED') or HERE.parents[2] / 'shared', 'goldens', name)
     if not path.exists():
         raise Skip('no shared material: set RUNNEL_SHARED')
-    runnel('convert', path, folder / 'source.gguf').ok()
+    with Folder() as other:     # its name goes into the file: make_peer_archs.py
+        runnel('convert', copy_folder(path, other / 'model', **changed), folder / 'source.gguf').ok()
     return folder / 'source.gguf'
 
 
@@ -51,6 +62,20 @@ def llama_cpp_loads_files_of_every_architecture_and_gives_the_same_tokens():
             runnel('quantize', converted(name, folder), model, kind).ok()
             runnel('quantize', model, exact, 'F32').ok()
             judge(name, kind, model, measure(model, exact, GOLDEN['prompt'], 16, folder))
+
+
+@test
+def without_what_llama_cpp_reads_otherwise_its_logits_are_the_same():
+    command()
+    ids = GOLDEN['prompt'] + [(i * 37 + 11) % 256 for i in range(40)]    # beyond the windows
+    with Folder() as folder:
+        for name, changed in ALIKE.items():
+            model = converted(name, folder, **changed)
+            peer('logits', model, '--ids', listed(ids), '--out', folder / 'peer.npy', *PLAIN)
+            runnel('score', '-m', model, '--ids', listed(ids), '--kv-type', 'f32', '--logits', folder / 'ours.npy').ok()
+            pairs = zip(Rows(folder / 'peer.npy', len(ids)).x, Rows(folder / 'ours.npy', len(ids)).x)
+            # Deviation is 4, and what is read otherwise moves logits by more than 1; llama.cpp's GELU is a table of F16, which moves them by 0.01.
+            check(max(abs(a - b) for a, b in pairs) < 0.05, name)
 
 
 main()

@@ -76,4 +76,26 @@ def gemma_3s_argmax_is_llama_cpps_at_every_decided_step_of_its_text():
     teacher_forced(fetched('gemma3-270m'), PEER['gemma3-270m'], GEMMA_NOISE)
 
 
+def chats():
+    return json.loads((pathlib.Path(__file__).parent / 'peer_chats.json').read_text())['chats']
+
+
+@test
+def smollm2s_replies_in_conversations_are_llama_cpps():
+    """Each turn by itself: the prompt's ids, and the reply's as far as margins decide them."""
+    model, decided = fetched(), 0
+    for turn in (turn for turns in chats() for turn in turns):
+        n = next((i for i, m in enumerate(turn['margins']) if m < NOISE), len(turn['ids']))
+        request = {'messages': turn['messages'], 'n': max(n, 1), 'temp': 0}
+        line, = runnel('batch', '-m', model, '--kv-type', 'f32', stdin=json.dumps(request).encode()).ok().lines
+        equal((line['usage']['prompt_tokens'], line['tokens'][:n]), (len(turn['prompt_ids']), turn['ids'][:n]), turn['messages'][-1])
+        decided += n
+    check(decided >= 20, f'only {decided} steps are decided')
+
+
+@test
+def smollm2s_argmax_is_llama_cpps_at_every_decided_step_of_a_conversation():
+    teacher_forced(fetched(), [turn | {'prompt': turn['messages'][-1]['content']} for turns in chats() for turn in turns])
+
+
 main()

@@ -5,30 +5,11 @@ import re
 import subprocess
 import time
 
-from harness import CTRL_C, TIMEOUT_S, Folder, Terminal, check, environment, equal, main, runnel, shorten, test
+from harness import CTRL_C, TIMEOUT_S, Folder, Terminal, check, environment, equal, main, runnel, screen, shorten, test
 
 PROMPT = 'Once upon a time'
 RUN = ('run', PROMPT, '--temp', '0')
 LONG = (*RUN, '--ignore-eos', '--cpu', 'ref', '-n', '400')
-
-
-def screen(shown, columns):
-    """The lines a terminal of that width holds after these bytes: text, CR, LF and erase-line are all that is sent."""
-    lines, at = [[]], 0
-    for part in re.findall(r'\x1b\[[0-9;]*[A-Za-z]|.|\n', shown, re.S):
-        if part == '\n':
-            lines.append([])
-        elif part == '\r':
-            at = 0
-        elif part == '\x1b[K':
-            lines[-1] = lines[-1][:at]
-        elif part[0] != '\x1b':
-            if at == columns:
-                lines.append([])
-                at = 0
-            lines[-1][at:at + 1] = part
-            at += 1
-    return [''.join(line) for line in lines]
 
 
 def seen(shown, columns=200):

@@ -14,7 +14,8 @@ BEST = {'cortex-a72': 'neon', 'neoverse-n1': 'neondot', 'max': 'neoni8mm'}
 LACKS = {'cortex-a72': 'neondot needs the dot product instructions (asimddp)',
          'neoverse-n1': 'neoni8mm needs the 8-bit matrix instructions (i8mm)', 'max': ''}
 LIBRARIES = ROOT / 'build/aarch64-libraries'
-EMULATOR = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu', '-E', f'LD_LIBRARY_PATH={LIBRARIES}/usr/lib/aarch64-linux-gnu']
+EMULATOR = ['qemu-aarch64', '-L', '/usr/aarch64-linux-gnu', '-E',
+            f'LD_LIBRARY_PATH={LIBRARIES}/usr/lib/aarch64-linux-gnu:{LIBRARIES}/lib/aarch64-linux-gnu']
 PROGRAMS = [f'kernels.{name}_test' for name in ('set', 'check', 'attend', 'sums', 'pack')]
 
 

@@ -157,6 +157,31 @@ TEST(a_pace_is_never_exceeded_and_changes_no_text) {
     fixture_close(&f);
 }
 
+TEST(a_pace_can_be_changed_and_lifted_while_a_stream_runs) {
+    struct fixture f;
+    rn_error err = {0};
+    rn_stream *s;
+    rn_chunk c;
+    struct outcome alone, got = {0};
+    const rn_engine_options opt = engine_options();
+    rn_request r = text_request("Once upon a time");
+    r.max_tokens = 40;
+    if (!fixture_open(&f, &opt) || !run_request(f.engine, &r, &alone)) return;
+    r.max_tokens_per_second = 10.0;
+    if (!CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err)) return;
+    CHECK_OK(rn_stream_next(s, -1, &c, &err), &err);
+    outcome_add(&got, &c);
+    CHECK_INT(rn_stream_set_rate(s, -1.0, &err), RN_E_ARG);
+    CHECK_HAS(err.text, "max_tokens_per_second");
+    const int64_t t0 = clock_now_ns();
+    CHECK_OK(rn_stream_set_rate(s, 0.0, &err), &err);
+    while (got.finish == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, -1, &c, &err), &err)) outcome_add(&got, &c);
+    CHECK(clock_now_ns() - t0 < 3000000000); // 39 tokens at the first pace take 3.9 s
+    same_outcome(&got, &alone);
+    rn_stream_close(s);
+    fixture_close(&f);
+}
+
 static void count_ready(void *user) { __atomic_add_fetch((int *)user, 1, __ATOMIC_RELAXED); }
 
 TEST(the_ready_callback_comes_for_every_chunk) {

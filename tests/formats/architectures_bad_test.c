@@ -66,15 +66,44 @@ TEST(members_that_change_the_arithmetic_are_refused_by_name) {
         {"GptOssForCausalLM", "\"swiglu_limit\": 6.5, ", "member swiglu_limit: 6.5 is not supported; 7.0 is"},
         {"Mamba2ForCausalLM", "\"use_bias\": true, ", "member use_bias: true is not supported; false is"},
         {"Mamba2ForCausalLM", "\"time_step_limit\": [0.001, 0.1], ", "member time_step_limit: only [0, Infinity]"},
+        {"Mamba2ForCausalLM", "\"time_step_limit\": [Infinity, Infinity], ",
+         "member time_step_limit: only [0, Infinity]"},
+        {"Mamba2ForCausalLM", "\"time_step_limit\": [0, -Infinity], ", "member time_step_limit: only [0, Infinity]"},
+        {"Mamba2ForCausalLM", "\"time_step_limit\": [0, NaN], ", "member time_step_limit: only [0, Infinity]"},
+        {"Mamba2ForCausalLM", "\"time_step_limit\": [NaN, Infinity], ", "member time_step_limit: only [0, Infinity]"},
+        {"Mamba2ForCausalLM", "\"time_step_limit\": [0, 1e400], ", "member time_step_limit: only [0, Infinity]"},
         {"Mamba2ForCausalLM", "\"time_step_limit\": 3, ", "member time_step_limit: is no list of two numbers"},
+        {"Glm4MoeLiteForCausalLM", EXPERTS "\"mlp_layer_types\": [\"dense\"], ",
+         "member mlp_layer_types: 1 items for 2 layers"},
+        {"Glm4MoeLiteForCausalLM", EXPERTS "\"mlp_layer_types\": [\"dense\", \"x\"], ",
+         "member mlp_layer_types: item 1: \"x\" is neither dense nor sparse"},
+        {"Ernie4_5_MoeForCausalLM", EXPERTS "\"moe_layer_end_index\": 0, ",
+         "member moe_layer_end_index: 0 of 2 layers is not supported; the last is"},
+        {"Ernie4_5_MoeForCausalLM", EXPERTS "\"moe_layer_end_index\": -2, ",
+         "member moe_layer_end_index: -2 is outside -1..65536"},
+        {"HunYuanMoEV1ForCausalLM", "\"num_experts\": 4, \"moe_topk\": [2, 1], ",
+         "member moe_topk: is an array, must be an integer"},
+        {"HunYuanMoEV1ForCausalLM", "\"num_experts\": 4, \"moe_topk\": [], ",
+         "member moe_topk: is an array, must be an integer"},
+        {"HunYuanMoEV1ForCausalLM", "\"num_experts\": 4, \"moe_topk\": [\"2\", \"2\"], ",
+         "member moe_topk: is an array, must be an integer"},
+        {"HunYuanMoEV1ForCausalLM", "\"num_experts\": 4, \"moe_topk\": [9, 9], ", "member moe_topk: 9 of 4 experts"},
+        {"Dots1ForCausalLM", "\"num_experts\": 4, \"num_experts_per_tok\": [2, 2], ",
+         "member num_experts_per_tok: is an array, must be an integer"},
+        {"GPTBigCodeForCausalLM", "\"multi_query\": false, ", "member multi_query: false is not supported; true is"},
+        {"OlmoForCausalLM", "\"clip_qkv\": 8.0, ", "member clip_qkv: 8.0 is not supported"},
+        {"Glm4vForConditionalGeneration", "\"rope_scaling\": {\"type\": \"default\"}, ",
+         "member rope_scaling.mrope_section: missing"},
         {"Lfm2ForCausalLM", "\"conv_bias\": true, ", "member conv_bias: true is not supported"},
         {"DeepseekV3ForCausalLM", EXPERTS "\"scoring_func\": \"relu\", ", "member scoring_func: \"relu\" is not"},
         {"DeepseekV2ForCausalLM", EXPERTS "\"topk_method\": \"x\", ",
          "member topk_method: \"x\" is not supported; greedy,"},
-        {"Llama4ForCausalLM", "\"intermediate_size_mlp\": 4, \"use_qk_norm\": false, ",
-         "member use_qk_norm: false, with 0 experts, is not supported"},
-        {"Llama4ForCausalLM", "\"intermediate_size_mlp\": 4, \"attn_temperature_tuning\": false, ",
-         "member attn_temperature_tuning: false is not supported"},
+        {"Llama4ForCausalLM", "\"intermediate_size_mlp\": 4, \"use_qk_norm\": 1, ",
+         "member use_qk_norm: is a number, must be true or false"},
+        {"Llama4ForCausalLM", "\"intermediate_size_mlp\": 4, \"attn_temperature_tuning\": \"on\", ",
+         "member attn_temperature_tuning: is a string, must be true or false"},
+        {"Llama4ForCausalLM", "\"intermediate_size_mlp\": 4, \"attn_temperature_tuning\": -1, ",
+         "member attn_temperature_tuning: -1 is outside 0..2147483647"},
         {"GraniteMoeHybridForCausalLM", "\"position_embedding_type\": \"alibi\", ",
          "member position_embedding_type: \"alibi\" is not supported; rope and nope are"},
     };
@@ -252,6 +281,11 @@ static void mla_older(struct gguf_builder *b) {
     mla(b);
     gb_u32(b, key("attention.key_length"), 4);
 }
+static void mla_older_short(struct gguf_builder *b) {
+    mla_older(b);
+    gb_u32(b, key("attention.value_length"), 2);
+    gb_tensor(b, "blk.0.attn_kv_b.weight", 0, 2, (const uint64_t[]){4, 6}, NULL, 4 * 6 * 4);
+}
 static void mla_contradicts(struct gguf_builder *b) {
     mla(b);
     gb_u32(b, key("attention.key_length_mla"), 4);
@@ -308,6 +342,10 @@ static void gating_9(struct gguf_builder *b) {
     gb_u32(b, key("expert_used_count"), 2);
     gb_u32(b, key("expert_gating_func"), 9);
 }
+static void clamped(struct gguf_builder *b) {
+    heads(b);
+    gb_f32(b, key("attention.clamp_kqv"), 8);
+}
 static void norm_as_number(struct gguf_builder *b) {
     heads(b);
     gb_u32(b, key("expert_weights_norm"), 1);
@@ -337,8 +375,9 @@ TEST(keys_that_contradict_each_other_are_refused) {
          "key gemma4.attention.shared_kv_layers: 1 of 2 layers, and none before them is like layer 1"},
         {"gemma4", "all share", all_shared, "key gemma4.attention.shared_kv_layers: 2 of 2 layers"},
         {"deepseek2", "no ranks", heads, "key deepseek2.attention.kv_lora_rank: missing"},
-        {"deepseek2", "keys and values in one", mla_older,
-         "key deepseek2.attention.value_length_mla: missing: the file is of the older form"},
+        {"deepseek2", "keys and values in one", mla_older, "key deepseek2.attention.value_length_mla: missing"},
+        {"deepseek2", "an older file, whose matrix has two rows less", mla_older_short,
+         "tensor blk.0.attn_kv_b.weight: 6 rows, where 8 are expected"},
         {"deepseek2", "a latent of another width", mla_contradicts,
          "key deepseek2.attention.key_length: 7, and values of 4, where a latent of 4 and 2 rotated elements make 6"},
         {"deepseek2", "a sound one", mla_sound, NULL},
@@ -354,10 +393,11 @@ TEST(keys_that_contradict_each_other_are_refused) {
          "key llama.attention.head_count_kv: item 0: 0 is outside 1..4096"},
         {"glm4moe", "no layers of its own", nextn_all, "key glm4moe.nextn_predict_layers: 2 of 2 layers"},
         {"glm4moe", "an unknown gating", gating_9, "key glm4moe.expert_gating_func: 9 is outside 0..3"},
+        {"olmo", "queries within bounds", clamped, "key olmo.attention.clamp_kqv: 8 is outside 0..0"},
         {"glm4moe", "a number for a bool", norm_as_number,
          "key glm4moe.expert_weights_norm: is of type u32, must be a bool"},
         {"llama", "experts one by one", single_experts,
-         "tensor blk.0.ffn_gate.0.weight: experts that lie one by one"},
+         "tensor blk.0.ffn_gate.1.weight: missing, where there are 2 experts"},
         {"phi3", "factors of short contexts alone", one_factor_tensor,
          "tensor rope_factors_long.weight: missing, where longrope needs it"},
     };

@@ -3,11 +3,9 @@
 #include "formats/package.h"
 #include "tests/check.h"
 #include "tests/support/same_package.h"
-#include <jansson.h>
+#include "tests/support/spoiled_config.h"
 #include <stdlib.h>
 #include <string.h>
-
-#define N(rows) (sizeof(rows) / sizeof *(rows))
 
 struct folder {
     json_t *config;
@@ -16,8 +14,9 @@ struct folder {
     long n_opened, n_refused;
 };
 
-static void open_folder(struct folder *f) {
-    char *config = json_dumps(f->config, JSON_COMPACT);
+static void open_folder(void *user, const json_t *spoiled) {
+    struct folder *f = user;
+    char *config = json_dumps(spoiled, JSON_COMPACT);
     const struct package_bytes files[] = {{"config.json", (const uint8_t *)config, strlen(config)},
                                           {"model.safetensors", f->weights, f->n_weights}};
     package *p = NULL;
@@ -32,42 +31,6 @@ static void open_folder(struct folder *f) {
     free(config);
 }
 
-static json_t *hostile(size_t i) {
-    static const char *const texts[] = {"0",          "1",   "-1",    "2",      "3",     "2147483647",
-                                        "4294967296", "0.5", "1e300", "-1e300", "null",  "false",
-                                        "true",       "[]",  "[1]",   "{}",     "\"x\"", "[\"x\", \"x\"]"};
-    return i < N(texts) ? json_loads(texts[i], JSON_DECODE_ANY, NULL) : NULL;
-}
-
-// Members of an object, and of the objects in it.
-static void spoil_members(struct folder *f, json_t *object, const char *dir) {
-    json_t *names = json_array();
-    const char *name;
-    json_t *v;
-    json_object_foreach(object, name, v) json_array_append_new(names, json_string(name));
-    for (size_t k = 0; k < json_array_size(names); k++) {
-        name = json_string_value(json_array_get(names, k));
-        json_t *before = json_incref(json_object_get(object, name)), *spoiled;
-        check_note("%s: %s", dir, name);
-        for (size_t i = 0; (spoiled = hostile(i)); i++) {
-            json_object_set_new(object, name, spoiled);
-            open_folder(f);
-        }
-        for (size_t item = 0; json_is_array(before) && item < json_array_size(before); item++)
-            for (size_t i = 0; (spoiled = hostile(i)); i++) {
-                json_t *list = json_copy(before);
-                json_array_set_new(list, item, spoiled);
-                json_object_set_new(object, name, list);
-                open_folder(f);
-            }
-        json_object_del(object, name);
-        open_folder(f);
-        json_object_set_new(object, name, before);
-        if (json_is_object(before)) spoil_members(f, before, dir);
-    }
-    json_decref(names);
-}
-
 static void spoil_folder(const char *dir, const char *config, long *n_opened, long *n_refused) {
     char rel[128];
     struct folder f = {0};
@@ -75,7 +38,8 @@ static void spoil_folder(const char *dir, const char *config, long *n_opened, lo
     f.config = json_load_file(shared_path(rel), 0, NULL);
     snprintf(rel, sizeof rel, "goldens/%s/model.safetensors", dir);
     f.weights = read_file(shared_path(rel), &f.n_weights);
-    if (CHECK(f.config && f.weights)) spoil_members(&f, f.config, dir);
+    const struct spoiling s = {dir, f.config, open_folder, &f};
+    if (CHECK(f.config && f.weights)) spoil_each_member(&s);
     *n_opened += f.n_opened;
     *n_refused += f.n_refused;
     json_decref(f.config);

@@ -161,10 +161,10 @@ TEST(shapes_that_a_form_does_not_fit_are_refused) {
         const char *want;
     } rows[] = {
         {HF_AS_IT_IS, 0, {0}, "is a single number without a shape"},
-        {HF_QUERIES_INTERLEAVED, 2, {7, 2}, "7 rows, where config.json says 8"},
-        {HF_KEYS_INTERLEAVED, 2, {8, 2}, "8 rows, where config.json says 4"},
+        {HF_QUERIES_INTERLEAVED, 2, {7, 2}, "7 rows, where 8 are expected"},
+        {HF_KEYS_INTERLEAVED, 2, {8, 2}, "8 rows, where 4 are expected"},
         {HF_QUERIES_INTERLEAVED, 3, {2, 8, 2}, "3 dimensions, where at most 2 are expected"},
-        {HF_QKV_GROUPED, 2, {15, 2}, "15 rows, where config.json says 16"},
+        {HF_QKV_GROUPED, 2, {15, 2}, "15 rows, where 16 are expected"},
         {HF_FIRST_HALF, 2, {3, 2}, "3 rows, where two halves are expected"},
         {HF_ODD, 2, {2, 3}, "3 columns, where two halves are expected"},
         {HF_WITHOUT_FIRST_TWO, 2, {2, 2}, "2 rows, where more than 2 are expected"},
@@ -172,14 +172,14 @@ TEST(shapes_that_a_form_does_not_fit_are_refused) {
         {HF_SQUEEZED, 2, {2, 2}, "is no [channels, 1, taps]"},
         {HF_COLUMN, 2, {2, 2}, "2 dimensions, where one is expected"},
         {HF_BY_GROUP, 1, {3}, "3 numbers for 2 groups"},
-        {HF_KEYS_OF_LATENT, 2, {5, 2}, "5 rows, where config.json says 6"},
+        {HF_KEYS_OF_LATENT, 2, {5, 2}, "5 rows, where 6 are expected"},
         {HF_VALUES_OF_LATENT, 3, {2, 6, 2}, "3 dimensions, where at most 2"},
-        {HF_Z_OF_QKVZ, 2, {11, 1}, "11 rows, where config.json says 12"},
-        {HF_TILED_QKV, 2, {9, 1}, "9 rows, where config.json says 8"},
+        {HF_Z_OF_QKVZ, 2, {11, 1}, "11 rows, where 12 are expected"},
+        {HF_TILED_QKV, 2, {9, 1}, "9 rows, where 8 are expected"},
         {HF_TILED_COLUMNS, 2, {2, 5}, "5 columns, where config.json says 4 heads of 1"},
         {HF_TILED_CONV, 3, {8, 2, 2}, "is no [channels, 1, taps]"},
         {HF_TILED_CONV, 2, {8, 2}, "is no [channels, 1, taps]"},
-        {HF_TILED_HEADS, 1, {5}, "5 rows, where config.json says 4"},
+        {HF_TILED_HEADS, 1, {5}, "5 rows, where 4 are expected"},
     };
     for (size_t i = 0; i < N(rows); i++) {
         struct safetensors_record t = {.n_dims = rows[i].n_dims, .type = &f32};

@@ -266,6 +266,54 @@ TEST(true_and_false_are_no_numbers) {
     json_free(&t);
 }
 
+// Python's json writes them; a text that may not have them is no JSON.
+TEST(infinity_is_a_number_only_where_it_is_asked_for) {
+    static const struct {
+        const char *text, *infinite; // the word at the end of what is read; NULL: none is there
+    } rows[] = {{"[0.0, Infinity]", "Infinity"},
+                {"{\"a\": -Infinity}", "-Infinity"},
+                {"NaN", "NaN"},
+                {"Infinity", "Infinity"},
+                {"[Infinity,NaN]", "NaN"},
+                {"Infinit", NULL},
+                {"+Infinity", NULL},
+                {"infinity", NULL},
+                {"-NaN", NULL},
+                {"{Infinity: 1}", NULL},
+                {"InfinityNaN", NULL},
+                {"[Infinity1]", NULL},
+                {"{\"a\": Infinity \"b\"}", NULL}};
+    for (size_t i = 0; i < N(rows); i++)
+        for (int taken = 0; taken < 2; taken++) {
+            struct json_tree t = {.takes_infinity = taken};
+            const bool is_read = taken && rows[i].infinite;
+            check_note("%s, %d", rows[i].text, taken);
+            CHECK_INT(json_read(&t, rows[i].text, strlen(rows[i].text), NULL), is_read ? RN_OK : RN_E_FORMAT);
+            const struct json_node *v = is_read ? &t.nodes[t.n_nodes - 1] : NULL;
+            if (v) CHECK(v->kind == JSON_NUMBER && v->n_text == strlen(rows[i].infinite));
+            if (v) CHECK_MEM(v->text, rows[i].infinite, v->n_text);
+            json_free(&t);
+        }
+}
+
+TEST(infinity_is_outside_of_every_range) {
+    static const char *const texts[] = {"Infinity", "-Infinity", "NaN"};
+    for (size_t i = 0; i < N(texts); i++) {
+        struct json_tree t = {.takes_infinity = true};
+        int64_t n = 5;
+        float x = 5;
+        rn_error err = {0};
+        check_note("%s", texts[i]);
+        CHECK_OK(json_read(&t, texts[i], strlen(texts[i]), &err), &err);
+        CHECK_FAILS(json_int(&t.nodes[0], INT64_MIN, INT64_MAX, &n, &err), RN_E_FORMAT, &err);
+        CHECK_HAS(err.text, "must be an integer");
+        CHECK_FAILS(json_float(&t.nodes[0], -1e30, 1e30, &x, &err), RN_E_FORMAT, &err);
+        CHECK_HAS(err.text, "is outside -1e+30..1e+30");
+        CHECK(n == 5 && x == 5);
+        json_free(&t);
+    }
+}
+
 static rn_status read_large(void *text) {
     struct json_tree t = {0};
     const rn_status st = json_read(&t, text, strlen(text), NULL);

@@ -180,9 +180,11 @@ def a_missing_library_is_named_with_its_package_when_configuring(folder):
     pcre2 = 'libpcre2-8 10.40 or newer (Debian, Ubuntu: libpcre2-dev)'
     utf8proc = 'libutf8proc 2.5 or newer (Debian, Ubuntu: libutf8proc-dev)'
     jansson = 'jansson 2.12 or newer (Debian, Ubuntu: libjansson-dev)'
-    for why, versions, missing in [('none is there', {}, [pcre2, utf8proc, jansson]),
-                                   ('one is too old', {'libpcre2-8': '10.39', 'libutf8proc': '2.5', 'jansson': '2.12'}, [pcre2]),
-                                   ('another is', {'libpcre2-8': '10.40', 'libutf8proc': '2.5', 'jansson': '2.11'}, [jansson])]:
+    programs = ['libedit 3.1 or newer (Debian, Ubuntu: libedit-dev)', 'libmicrohttpd 0.9.75 or newer (Debian, Ubuntu: libmicrohttpd-dev)']
+    others = {'libedit': '3.1', 'libmicrohttpd': '0.9.75'}
+    for why, versions, missing in [('none is there', {}, [pcre2, utf8proc, jansson, *programs]),
+                                   ('one is too old', {'libpcre2-8': '10.39', 'libutf8proc': '2.5', 'jansson': '2.12', **others}, [pcre2]),
+                                   ('another is', {'libpcre2-8': '10.40', 'libutf8proc': '2.5', 'jansson': '2.11', **others}, [jansson])]:
         place = folder / why
         write(place, {'empty': '', **{f'{n}.pc': f'Name: {n}\nDescription: -\nVersion: {v}\n' for n, v in versions.items()}})
         said = run('cmake', '-S', ROOT, '-B', place / 'build', '-G', cached('CMAKE_GENERATOR'), fails=True,

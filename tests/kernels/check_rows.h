@@ -25,6 +25,13 @@ static void call_select(const struct kernel_set *set, const struct row_call *c) 
     if (count > room) memset(c->out, 0, 4 * room); // then only the count is right
     c->out[c->n] = (float)count;
 }
+static void call_select_between(const struct kernel_set *set, const struct row_call *c) {
+    const float other = c->n ? c->x[c->n / 2] : 0, lo = fminf(c->t, other), hi = fmaxf(c->t, other);
+    const size_t room = c->which ? c->n : c->n / 4;
+    const size_t count = set->row.select_between(c->x, c->n, lo, hi, (int32_t *)(void *)c->out, room);
+    if (count > room) memset(c->out, 0, 4 * room);
+    c->out[c->n] = (float)count;
+}
 static void call_rms_norm(const struct kernel_set *set, const struct row_call *c) {
     set->rms_norm(c->x, c->which ? c->w : NULL, c->n, 1e-5f, c->out);
 }
@@ -60,6 +67,7 @@ static const struct row_op {
     {"row_sum_exp", call_sum_exp, 1, APART},
     {"row_exp", call_exp, 1, EITHER},
     {"row_select_ge", call_select, 1, APART},
+    {"row_select_between", call_select_between, 2, APART},
     {"rms_norm", call_rms_norm, 2, EITHER},
     {"layer_norm", call_layer_norm, 4, EITHER},
     {"softmax", call_softmax, 1, IN_PLACE},
@@ -158,43 +166,37 @@ static void check_functions(const struct kernel_set *set) {
     }
 }
 
-// Sums of weights by bin, and the members of one bin; rows as they must be: no NaN, nothing above the largest.
+// Sums of weights by bin; rows as they must be: no NaN, nothing above the largest.
 static bool bins_case(const struct kernel_set *set, size_t n, struct row_depth d, enum data kind) {
     struct guarded x = guarded_new(4 * n, 4 * below(16));
     struct output sums[2] = {output_new(8 * ROW_N_BINS), output_new(8 * ROW_N_BINS)};
-    struct output members[2] = {output_new(4 * n + 4), output_new(4 * n + 4)};
     float *const row = (float *)(void *)x.data;
     fill_floats(row, n, kind);
     for (size_t i = 0; i < n; i++)
         if (below(16) == 0) row[i] = -INFINITY;
     d.max = n ? ref->row.max(row, n) : 0;
     if (d.max == -INFINITY) d.max = 0;
-    const int bin = n ? row_bin_of(d, row_depth_of(d, row[below(n)])) : 0;
-    const size_t room = below(2) ? n : n / 4;
     for (int i = 0; i < 2; i++) {
         const struct rowmath *const rm = i ? &ref->row : &set->row;
-        int32_t *const idx = (int32_t *)(void *)members[i].data;
         rm->weigh(row, n, d, (uint64_t *)(void *)sums[i].data); // adds to what is there
-        const size_t count = rm->select_bin(row, n, d, bin, idx, room);
-        if (count > room) memset(idx, 0, 4 * room);
-        idx[n] = (int32_t)count;
     }
-    const bool same = same_bytes(&sums[0], &sums[1]) && same_bytes(&members[0], &members[1]);
-    for (int i = 0; i < 2; i++) output_free(&sums[i]), output_free(&members[i]);
+    const bool same = same_bytes(&sums[0], &sums[1]);
+    for (int i = 0; i < 2; i++) output_free(&sums[i]);
     guarded_free(&x);
     return CHECK(same);
 }
 
 static void check_bins(const struct kernel_set *set) {
     static const size_t sizes[] = {0, 1, 7, 8, 9, 15, 16, 17, 33, 100, 1027};
-    static const struct row_depth depths[] = {
-        {0, 1, 32}, {0, 0.7f, 32}, {0, 1, 65536}, {0, 1e-30f, 64}, {0, 90, 256}};
-    for (size_t i = 0; i < 30 * COUNT(sizes) && op_wanted("row_weigh row_select_bin"); i++) {
+    static const struct row_depth depths[] = {{0, 1, 32, 1023},   {0, 0.7f, 32, 320}, {0, 1, 65536, 1023},
+                                              {0, 1e-30f, 64, 1}, {0, 1, 1024, 1},    {0, 90, 256, 1023},
+                                              {0, 1, 32, 0}};
+    for (size_t i = 0; i < 30 * COUNT(sizes) && op_wanted("row_weigh"); i++) {
         const enum data kind = (enum data)(i % DATA_N);
         const struct row_depth d = depths[i % COUNT(depths)];
         rng_start("row_weigh", i);
-        NOTE(set, "row_weigh", "%s n %zu temp %g scale %g", data_names[kind], sizes[i / 30], (double)d.temp,
-             (double)d.scale);
+        NOTE(set, "row_weigh", "%s n %zu temp %g scale %g last %d", data_names[kind], sizes[i / 30], (double)d.temp,
+             (double)d.scale, d.last);
         if (!bins_case(set, sizes[i / 30], d, kind)) break;
     }
 }

@@ -430,11 +430,19 @@ static bool attend_case(const struct kernel_set *set, enum kv_codec c, struct wi
     return same;
 }
 
+// Does a lower set attend by the same function? Then it was compared with it.
+static bool attended_before(const struct kernel_set *set, enum kv_codec c) {
+    for (enum cpu_set s = CPU_REF + 1; s < set->id; s++)
+        if (cpu_set_available(s) && kernel_set_get(s)->kv[c].attend == set->kv[c].attend) return true;
+    return false;
+}
+
 static void check_attend(const struct kernel_set *set) {
     static const size_t head_dims[] = {1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48, 64, 80, 96, 100, 128, 256};
     static const size_t n_qs[] = {0, 1, 2, 3, 4, 5, 8, 9, 13, 15, 16, 17, 31, 32, 33, 40};
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
+        if (attended_before(set, c)) continue;
         snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
         for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i += every_attention()) {
             const enum data kind = (enum data)(i % DATA_N);
@@ -454,6 +462,7 @@ static void check_attend_variants(const struct kernel_set *set) {
     static const size_t n_qs[] = {1, 2, 3, 4, 5, 13, 16, 17, 40};
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
+        if (attended_before(set, c)) continue;
         snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
         for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += every_attention()) {
             const enum data kind = (enum data)(i % DATA_N);

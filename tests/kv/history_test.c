@@ -127,11 +127,25 @@ static void op_match(struct shadow *w, struct dice *d) {
     if (w->config.n_groups == 1) CHECK_INT(matched, kept);
 }
 
+// Of the same texts as all others, so that only its being private keeps it from them.
+static void op_private(struct shadow *w, struct dice *d) {
+    uint64_t keys[SHADOW_CTX];
+    const int32_t n = roll(d, 3) ? roll(d, 200) : 64 * roll(d, 4), text = roll(d, 3), choice = roll(d, 2);
+    kv_seq s;
+    for (int32_t i = 0; i < n; i++) keys[i] = text_key(text, i, choice);
+    const rn_status st = shadow_private(w, keys, n, 0x5afe, &s);
+    CHECK(st == RN_OK || (st == RN_E_LIMIT && s == KV_NONE));
+}
+
 static void one_operation(struct shadow *w, struct dice *d) {
     const kv_seq s = any_seq(w, d);
     const int32_t op = roll(d, 20);
     if (s == KV_NONE || op < 2) {
-        if (!full(w)) shadow_seq_new(w);
+        if (full(w)) return;
+        if (roll(d, 2))
+            op_private(w, d);
+        else
+            shadow_seq_new(w);
     } else if (op < 8)
         op_append(w, d, s);
     else if (op < 9)

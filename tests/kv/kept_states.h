@@ -64,7 +64,9 @@ static inline bool windows_reach(const struct shadow *w, kv_seq s, int32_t n) {
 static inline int32_t longest_restorable(const struct shadow *w, kv_seq s, int32_t n) {
     const struct shadow_seq *q = &w->seqs[s];
     if (n >= q->len) return q->len;
-    while (n > 0 && !(windows_reach(w, s, n) && (w->config.n_states == 0 || kept_state_at(w, q->keys, n)))) n--;
+    while (n > 0 &&
+           !(windows_reach(w, s, n) && (w->config.n_states == 0 || (q->start == 0 && kept_state_at(w, q->keys, n)))))
+        n--;
     return n;
 }
 

@@ -17,6 +17,8 @@ enum { SHADOW_SEQS = 8, SHADOW_CTX = 400, SHADOW_NODES = 200, SHADOW_PAGES = 64 
 struct shadow_seq {
     bool used;
     int32_t len, n_nodes;
+    uint64_t
+        start; // the value before the first position: 0; of a private sequence its own, so that it shows elsewhere
     uint64_t keys[SHADOW_CTX];
     uint64_t node_keys[SHADOW_NODES];
     int32_t parents[SHADOW_NODES];
@@ -76,11 +78,11 @@ static inline uint64_t *shadow_slot(struct shadow *w, int32_t group, struct kv_s
 
 static inline uint64_t shadow_value(uint64_t before, uint64_t key) { return hash_u64(key, before); }
 
-static inline uint64_t shadow_value_of(const uint64_t *keys, int32_t n) {
-    uint64_t value = 0;
+static inline uint64_t shadow_value_from(uint64_t value, const uint64_t *keys, int32_t n) {
     for (int32_t i = 0; i < n; i++) value = shadow_value(value, keys[i]);
     return value;
 }
+static inline uint64_t shadow_value_of(const uint64_t *keys, int32_t n) { return shadow_value_from(0, keys, n); }
 
 // A row's recurrence: reads one slot, writes the other.
 static inline void shadow_recur(struct shadow *w, int32_t from, int32_t to, uint64_t key) {
@@ -96,7 +98,7 @@ static inline uint64_t shadow_node_value(const struct shadow_seq *q, int32_t nod
 // Stores what an evaluated row would: positions from..len of s.
 static inline void shadow_store(struct shadow *w, kv_seq s, int32_t from) {
     const struct shadow_seq *q = &w->seqs[s];
-    uint64_t value = 0;
+    uint64_t value = q->start;
     for (int32_t p = 0; p < q->len; p++) {
         value = shadow_value(value, q->keys[p]);
         for (int32_t g = 0; p >= from && g < w->config.n_groups; g++)
@@ -106,7 +108,9 @@ static inline void shadow_store(struct shadow *w, kv_seq s, int32_t from) {
     }
 }
 
-static inline uint64_t shadow_root(const struct shadow_seq *q) { return shadow_value_of(q->keys, q->len); }
+static inline uint64_t shadow_root(const struct shadow_seq *q) {
+    return shadow_value_from(q->start, q->keys, q->len);
+}
 
 // A sequence's state and those of its scratch nodes are what their texts give.
 static inline bool shadow_verify_states(struct shadow *w, kv_seq s) {
@@ -123,7 +127,7 @@ static inline bool shadow_verify_seq(struct shadow *w, kv_seq s) {
     const struct shadow_seq *q = &w->seqs[s];
     if (!CHECK_INT(kv_seq_len(w->k, s), q->used ? q->len : KV_NONE) || !q->used) return !q->used;
     bool ok = CHECK_INT(kv_scratch_len(w->k, s), q->n_nodes);
-    uint64_t value = 0;
+    uint64_t value = q->start;
     for (int32_t p = 0; ok && p < q->len; p++) {
         value = shadow_value(value, q->keys[p]);
         ok = CHECK(kv_seq_key(w->k, s, p) == q->keys[p]);
@@ -243,6 +247,7 @@ static inline int32_t shadow_truncate(struct shadow *w, kv_seq s, int32_t n) {
     CHECK(kept <= n && kept <= q->len);
     q->len = kept;
     q->n_nodes = 0;
+    if (kept == 0) q->start = 0;
     return kept;
 }
 
@@ -253,6 +258,21 @@ static inline kv_seq shadow_fork(struct shadow *w, kv_seq s) {
     w->seqs[out] = w->seqs[s];
     w->seqs[out].n_nodes = 0;
     return out;
+}
+
+// A private sequence of these keys, filled as one whose values begin with `start`; *out is KV_NONE where there is no room.
+static inline rn_status shadow_private(struct shadow *w, const uint64_t *keys, int32_t n, uint64_t start,
+                                       kv_seq *out) {
+    const rn_status st = kv_seq_new_private(w->k, keys, n, out, NULL);
+    if (st != RN_OK) return st;
+    struct shadow_seq *q = &w->seqs[*out];
+    *q = (struct shadow_seq){.used = true, .len = n, .start = n ? start : 0};
+    memcpy(q->keys, keys, (size_t)n * sizeof *keys);
+    for (int32_t g = 0; g < w->config.n_groups; g++)
+        for (int32_t p = kv_first_block(w->k, g, n) * KV_PAGE; p < n; p++)
+            *shadow_slot(w, g, kv_seq_slot(w->k, *out, g, p)) = shadow_value_from(start, keys, p + 1) + (uint64_t)g;
+    if (n > 0 && w->config.n_states > 0) w->states[kv_seq_state(w->k, *out, n)] = shadow_root(q);
+    return st;
 }
 
 static inline void shadow_seq_free(struct shadow *w, kv_seq s) {

@@ -2,6 +2,7 @@
 //
 // RUNNEL_WRITE_PAGE=1 writes the page anew.
 #include "formats/hf_names.h"
+#include "formats/hf_wrappers.h"
 #include "model/archs.h"
 #include "tests/check.h"
 #include "tests/support/golden.h"
@@ -40,12 +41,14 @@ static const char head[] =
     "- **folder**: the class in `architectures` of config.json. It runs as it is and `runnel convert` makes a GGUF file of it.\n"
     "- **transformers**: small models with random weights whose logits and 32 greedy tokens behind each of four prompts were computed by\n"
     "  transformers 5.23 in float32. In brackets: the most that a logit may differ from those, whose deviation is about 4; the greedy\n"
-    "  tokens must all be the same (`tests/lm/architectures_test.c`).\n"
+    "  tokens must all be the same (`tests/lm/architectures_test.c`). Those with a star are smaller still, their weights made by a formula\n"
+    "  (`tests/cli/published_archs_test.py`): 12 greedy tokens behind one prompt.\n"
     "- **converted**: the same models, converted to GGUF and read again, say the same of every number and tensor and\n"
     "  give the same bits (`tests/convert/convert_architectures_test.c`).\n"
-    "- **llama.cpp**: types in which files of the converted models give the greedy tokens of llama.cpp 0.5.0, wherever its margin is more than\n"
-    "  rounding may move (`tests/cli/peer_archs_test.py`). A dash: it does not load these files, or there is none. Words: what\n"
-    "  it does otherwise than transformers, whose logits both forms give here.\n"
+    "- **llama.cpp**: how many types of weights were compared with llama.cpp 0.5.0, in files with random weights that it loads and that are wide\n"
+    "  enough for every type: its best token is ours wherever its margin is more than rounding may move, in rows of a prompt and in what is\n"
+    "  generated (`tests/cli/peer_wide_test.py`). Mixtures have all experts in use there; which ones a row is sent to is compared in the\n"
+    "  converted models that it loads (`peer_archs_test.py`, five types). F32*: its logits of a starred model's file are within 0.002. A dash: it does not know the architecture. [Below](#where-llamacpp-reads-files-otherwise): what it does otherwise than transformers.\n"
     "\n"
     "| GGUF | folder | transformers | converted | llama.cpp |\n"
     "|---|---|---|---|---|\n";
@@ -58,51 +61,109 @@ static void put_classes(FILE *to, const char *arch) {
     if (n == 0) fprintf(to, "-");
 }
 
-static int put_folders(FILE *to, const char *arch) {
+// The architecture of a row of published.json: that of its class, or of its text_config's type.
+static const char *published_arch(const json_t *row) {
+    const json_t *const text = json_object_get(json_object_get(row, "config"), "text_config");
+    const char *const class_name = json_string_value(json_object_get(row, "class"));
+    const char *const type = json_string_value(json_object_get(text, "model_type"));
+    const struct hf_arch *a =
+        type ? hf_arch_by_type(type, strlen(type)) : hf_arch_by_class(class_name, strlen(class_name));
+    return a ? a->gguf_name : "";
+}
+
+static int put_folders(FILE *to, const json_t *published, const char *arch) {
+    const char *name;
+    json_t *row;
     int n = 0;
     for (int i = 0; i < N_FOLDERS; i++)
         if (strcmp(folders[i].arch, arch) == 0)
             fprintf(to, "%s%s (%g)", n++ ? ", " : "", folders[i].folder, folders[i].tolerance);
+    json_object_foreach(json_object_get((json_t *)(uintptr_t)published, "models"), name,
+                        row) if (strcmp(published_arch(row), arch) == 0)
+        fprintf(to, "%s%s* (%g)", n++ ? ", " : "", name, json_number_value(json_object_get(row, "tolerance")));
     if (n == 0) fprintf(to, "-");
     return n;
 }
 
-// Types in which llama.cpp agrees, of the first of an architecture's folders that it loads; else why it parts.
-static void put_peer(FILE *to, const json_t *peer, const char *arch) {
-    const json_t *const models = json_object_get(peer, "models"), *const parts = json_object_get(peer, "parts");
-    const char *said = "-";
-    int n = 0;
-    for (int i = 0; i < N_FOLDERS && n == 0; i++) {
-        const json_t *const why = json_object_get(parts, folders[i].folder);
-        const char *type;
-        json_t *row;
-        if (strcmp(folders[i].arch, arch) != 0) continue;
-        if (why) said = json_string_value(why);
-        json_object_foreach(json_object_get(models, folders[i].folder), type, row)
-            fprintf(to, "%s%s", n++ ? ", " : "", type);
+static const char tail[] =
+    "\n"
+    "Folders of these classes hold a text model beside parts for pictures or sound. The text model, which is that of\n"
+    "`text_config.model_type`, runs and is converted; the other parts are left alone, and `runnel info` names them:\n";
+
+static void put_wrappers(FILE *to) {
+    fputs(tail, to);
+    for (size_t i = 0; hf_wrapper_at(i); i++) fprintf(to, "%s%s", i ? ", " : "", hf_wrapper_at(i)->class_name);
+    fprintf(to, ".\n");
+}
+
+// Does llama.cpp give the logits of a starred model of this architecture?
+static bool peer_agrees(const json_t *published, const char *arch) {
+    const char *name;
+    json_t *row;
+    json_object_foreach(json_object_get((json_t *)(uintptr_t)published, "models"), name,
+                        row) if (strcmp(published_arch(row), arch) == 0 &&
+                                 json_is_real(json_object_get(row, "llama.cpp"))) return true;
+    return false;
+}
+
+// How many types the first of an architecture's wide models was compared in; else what is known of a starred one.
+static void put_peer(FILE *to, const json_t *wide, const json_t *published, const char *arch) {
+    const json_t *const models = json_object_get(wide, "models");
+    const char *name;
+    json_t *of;
+    json_object_foreach(json_object_get(wide, "archs"), name, of) if (strcmp(json_string_value(of), arch) == 0) {
+        fprintf(to, "%zu types", json_object_size(json_object_get(models, name)));
+        return;
     }
-    if (n == 0) fputs(said, to);
+    fputs(peer_agrees(published, arch) ? "F32*" : "-", to);
+}
+
+static const char types_head[] = "\nThe types: ";
+static const char parts_head[] =
+    "\n"
+    "## Where llama.cpp reads files otherwise\n"
+    "\n"
+    "Folder and converted file give the logits of transformers here; the file gives others in llama.cpp, or does not load. Each cause was found in\n"
+    "its source; of those that it loads its logits are the same once the difference is taken away (`peer_archs_test.py`).\n"
+    "\n";
+
+static void put_below(FILE *to, const json_t *wide, const json_t *archs) {
+    const char *name, *type, *before = types_head;
+    json_t *value;
+    json_object_foreach(json_object_get(json_object_get(wide, "models"), "llama"), type, value) {
+        fprintf(to, "%s%s", before, type);
+        before = ", ";
+    }
+    fprintf(to, ".\n%s", parts_head);
+    json_object_foreach(json_object_get(archs, "parts"), name, value)
+        fprintf(to, "- %s: %s.\n", name, json_string_value(value));
 }
 
 static char *page(void) {
     size_t n = 0;
     char *text = NULL;
-    json_t *const peer = json_load_file(tests_path("cli/peer_archs.json"), 0, NULL);
+    json_t *const wide = json_load_file(tests_path("cli/peer_wide.json"), 0, NULL);
+    json_t *const archs = json_load_file(tests_path("cli/peer_archs.json"), 0, NULL);
+    json_t *const published = json_load_file(tests_path("cli/published.json"), 0, NULL);
     FILE *to = open_memstream(&text, &n);
     if (!to) abort();
-    CHECK(peer);
+    CHECK(wide && archs && published);
     fputs(head, to);
     for (int i = 0; i < N_NAMES; i++) {
         fprintf(to, "| `%s` | ", names[i]);
         put_classes(to, names[i]);
         fprintf(to, " | ");
-        const int n_folders = put_folders(to, names[i]);
+        const int n_folders = put_folders(to, published, names[i]);
         fprintf(to, " | %s | ", n_folders ? "same bits" : "-");
-        put_peer(to, peer, names[i]);
+        put_peer(to, wide, published, names[i]);
         fprintf(to, " |\n");
     }
+    put_below(to, wide, archs);
+    put_wrappers(to);
     fclose(to);
-    json_decref(peer);
+    json_decref(wide);
+    json_decref(archs);
+    json_decref(published);
     return text;
 }
 
@@ -135,6 +196,16 @@ static double tolerance_of(const json_t *cases) {
         most = fmax(most, fmax(2e-4, 10 * json_number_value(noise)));
     }
     return most;
+}
+
+TEST(every_class_that_holds_a_text_model_names_one_that_is_read) {
+    for (size_t i = 0; hf_wrapper_at(i); i++) {
+        const struct hf_wrapper *const w = hf_wrapper_at(i);
+        check_note("%s: %s", w->class_name, w->text_type);
+        CHECK(hf_arch_by_type(w->text_type, strlen(w->text_type)));
+        CHECK(hf_wrapper_by_class(w->class_name, strlen(w->class_name)) == w);
+        CHECK(hf_wrapper_by_type(w->model_type, strlen(w->model_type)) == w);
+    }
 }
 
 TEST(a_golden_folder_is_of_the_architecture_and_the_tolerance_of_its_row) {

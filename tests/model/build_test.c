@@ -58,6 +58,11 @@ static void keys_experts(struct gguf_builder *b) {
     gb_u32(b, "llama.expert_used_count", 2);
 }
 
+static void keys_layer_after(struct gguf_builder *b) {
+    gb_u32(b, "llama.block_count", 3);
+    gb_u32(b, "llama.nextn_predict_layers", 1);
+}
+
 TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
     static const struct {
         const char *why;
@@ -117,6 +122,14 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
          {NULL, "blk.2.attn_q.weight", 2, {64, 64}, NULL},
          RN_E_FORMAT,
          "tensor blk.2.attn_q.weight: architecture 'llama' has no use for it"},
+        {"a tensor of a layer behind those that are left out",
+         {"llama.block_count", "blk.3.attn_q.weight", 2, {64, 64}, keys_layer_after},
+         RN_E_FORMAT,
+         "tensor blk.3.attn_q.weight: architecture 'llama' has no use for it"},
+        {"a tensor that nothing uses before a layer that is left out",
+         {"llama.block_count", "blk.1.nextn.eh_proj.weight", 2, {128, 64}, keys_layer_after},
+         RN_E_FORMAT,
+         "tensor blk.1.nextn.eh_proj.weight: architecture 'llama' has no use for it"},
         {"another architecture",
          {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
          RN_E_UNSUPPORTED,
@@ -169,6 +182,8 @@ TEST(what_files_may_leave_out_or_add_without_harm_is_accepted) {
         {"a head of its own", {NULL, "output.weight", 2, {64, 40}, NULL}},
         {"one bias among none", {NULL, "blk.1.ffn_up.bias", 1, {96}, NULL}},
         {"frequencies that an old converter wrote out", {NULL, "blk.0.attn_rot_embd.weight", 1, {8}, NULL}},
+        {"a layer that predicts further tokens",
+         {"llama.block_count", "blk.2.nextn.eh_proj.weight", 2, {128, 64}, keys_layer_after}},
     };
     const struct tiny_model m = tiny();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

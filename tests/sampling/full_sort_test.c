@@ -127,12 +127,18 @@ static void row_flat(float *row, int32_t n) { // all within a few of the widest 
 static void row_small(float *row, int32_t n) { // differences that a division by a temperature makes denormal: zeros
     for (int32_t i = 0; i < n; i++) row[i] = gauss() * 1e-37f;
 }
+static void row_hidden(float *row,
+                       int32_t n) { // one far above many others, which a sample of every 24th does not meet
+    for (int32_t i = 0; i < n; i++) row[i] = i % 8 ? -10.5f - 0.01f * (float)below(40) : -60;
+    row[below(n)] = 0;
+}
 static const struct {
     const char *name;
     void (*fill)(float *row, int32_t n);
-} rows[] = {{"noise", row_noise}, {"ties", row_ties},   {"gaps", row_gaps}, {"equal", row_equal},
-            {"huge", row_huge},   {"large", row_large}, {"tiny", row_tiny}, {"zeros", row_zeros},
-            {"peak", row_peak},   {"steps", row_steps}, {"flat", row_flat}, {"small", row_small}};
+} rows[] = {{"noise", row_noise},  {"ties", row_ties},   {"gaps", row_gaps}, {"equal", row_equal},
+            {"huge", row_huge},    {"large", row_large}, {"tiny", row_tiny}, {"zeros", row_zeros},
+            {"peak", row_peak},    {"steps", row_steps}, {"flat", row_flat}, {"small", row_small},
+            {"hidden", row_hidden}};
 
 static void random_params(struct sampling_params *p, int32_t n_vocab) {
     static const float temps[] = {0.1f, 0.7f, 1, 1, 1.5f, 5}, top_ps[] = {0, 0.1f, 0.5f, 0.9f, 0.999f, 1, 1, 1};
@@ -195,6 +201,25 @@ TEST(lists_probabilities_and_draws_equal_those_of_a_full_sort_on_every_cpu_set) 
             ok = equals_plain(&p, &kernel_set_get(set)->row, row, n);
         }
         if (!ok) break;
+    }
+    fp_mode_leave(mode);
+}
+
+TEST(weight_that_a_sample_of_the_row_does_not_show_is_found_on_every_cpu_set) {
+    static float row[MAX_N];
+    const fp_mode mode = fp_mode_enter();
+    for (int round = 0; round < 60; round++) {
+        struct sampling_params p;
+        row_hidden(row, MAX_N);
+        random_params(&p, MAX_N);
+        p.top_k = 0, p.min_keep = 1;
+        plain_chain(&p, row, MAX_N);
+        for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++) {
+            if (!cpu_set_available(set)) continue;
+            check_note("round %d, %s, temp %g, top_p %g, min_p %g, %s", round, cpu_set_name(set), (double)p.temp,
+                       (double)p.top_p, (double)p.min_p, sampling_order_names[p.order]);
+            equals_plain(&p, &kernel_set_get(set)->row, row, MAX_N);
+        }
     }
     fp_mode_leave(mode);
 }

@@ -56,6 +56,34 @@ TEST(greedy_takes_the_largest_and_of_equals_the_smallest_id) {
     sampler_destroy(s);
 }
 
+// The largest is looked for in blocks of 8,192.
+TEST(greedy_takes_the_first_largest_of_a_long_row) {
+    enum { N = 20000 };
+    static const struct {
+        const char *why;
+        int32_t at[3];
+    } rows[] = {
+        {"the first", {0, 1, N - 1}},
+        {"the last of a block", {8191, 8192, 16384}},
+        {"the first of one", {8192, 8193, 8200}},
+        {"in the last block, which is not full", {16384, N - 2, N - 1}},
+        {"the last of all", {N - 1, N - 1, N - 1}},
+    };
+    static float row[N];
+    const struct sampling_params p = plain(0);
+    sampler *s = make(&p, N);
+    for (size_t i = 0; s && i < sizeof rows / sizeof *rows; i++) {
+        check_note("%s", rows[i].why);
+        for (int32_t k = 0; k < N; k++) row[k] = -1 - (float)(k % 7);
+        for (int k = 0; k < 3; k++) row[rows[i].at[k]] = 2;
+        CHECK_INT(draw(s, row, 0), rows[i].at[0]);
+        row[rows[i].at[0]] = NAN;
+        int32_t token;
+        CHECK_FAILS(sampler_draw(s, row, 0, &token, NULL), RN_E_FORMAT, NULL);
+    }
+    sampler_destroy(s);
+}
+
 TEST(greedy_needs_no_random_number_so_seed_and_position_do_not_matter) {
     const float row[] = {1, 3, 3, 2};
     for (uint64_t seed = 0; seed < 20; seed++) {

@@ -1,5 +1,7 @@
 // tests/support/arch_subjects.c - see arch_subjects.h.
 #include "tests/support/arch_subjects.h"
+#include <stdio.h>
+#include <string.h>
 
 #define COMMON "context_length=256 embedding_length=64 feed_forward_length=96 attention.head_count=4 "
 #define RMS    "attention.layer_norm_rms_epsilon=1e-5 "
@@ -48,13 +50,21 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
                 "attn_logit_softcapping=5.0 final_logit_softcapping=12.0"}},
     {"experts in Llama's shape",
      {"llama", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2"}},
-    {"its own name for the same", {"mistral3", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"queries that grow sharper with the position",
+     {"mistral3", "block_count=2 " COMMON RMS "attention.head_count_kv=2 attention.temperature_scale=0.1 "
+                  "rope.scaling.original_context_length=16"}},
     {"a layer without rotation", {"smollm3", "block_count=4 " COMMON RMS "attention.head_count_kv=2"}},
     {"four factors",
      {"granite",
       "block_count=2 " COMMON RMS
       "attention.head_count_kv=2 embedding_scale=12.0 residual_scale=0.22 logit_scale=8.0 attention.scale=0.125"}},
     {"biases of queries, keys and values", {"qwen2", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"the same of a model that sees", {"qwen2vl", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"queries and keys normed by head, of one that sees",
+     {"qwen3vl", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"and with experts",
+     {"qwen3vlmoe", "block_count=2 " COMMON RMS
+                    "attention.head_count_kv=2 expert_count=6 expert_used_count=2 expert_feed_forward_length=32"}},
     {"queries and keys normed by head", {"qwen3", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
     {"norms after blocks, half a head rotated",
      {"glm4", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8"}},
@@ -94,7 +104,88 @@ const struct arch_subject arch_subjects[N_ARCH_SUBJECTS] = {
      {"starcoder2", "block_count=2 " COMMON LAYER "attention.head_count_kv=2 attention.sliding_window=48"}},
     {"scaled logits, both blocks from one norm",
      {"command-r", "block_count=2 " COMMON LAYER "attention.head_count_kv=2 logit_scale=0.5"}},
+    {"one head of keys, learned positions", {"starcoder", "block_count=2 " COMMON LAYER "attention.head_count_kv=1"}},
+    {"Llama by another name", {"ernie4_5", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"a norm by another name", {"seed_oss", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"gate and up in one, half a head rotated",
+     {"chatglm", "block_count=2 " COMMON RMS "attention.head_count_kv=2 rope.dimension_count=8",
+      .without = "attn_qkv"}},
+    {"squared ReLU", {"arcee", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"queries and keys normed behind rotation",
+     {"hunyuan-dense", "block_count=2 " COMMON RMS "attention.head_count_kv=2"}},
+    {"squared ReLU, layer norms",
+     {"nemotron", "block_count=2 " COMMON LAYER "attention.head_count_kv=2 rope.dimension_count=8"}},
+    {"layer norms without weights", {"olmo", "block_count=2 " COMMON LAYER "attention.head_count_kv=2"}},
+    {"softmax routing by a bias behind a dense layer",
+     {"ernie4_5-moe", "block_count=3 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
+                      "expert_feed_forward_length=32 expert_shared_count=1 leading_dense_block_count=1"}},
+    {"experts beside a shared one, norms behind rotation",
+     {"hunyuan-moe", "block_count=2 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2"}},
+    {"sigmoid routing, norms before rotation",
+     {"dots1",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=2 expert_count=6 expert_used_count=2 "
+      "expert_feed_forward_length=32 expert_shared_count=1 leading_dense_block_count=1 expert_weights_scale=1.5"}},
+    {"sigmoid routing, queries and keys normed by row",
+     {"minimax-m2", "block_count=2 " COMMON RMS
+                    "attention.head_count_kv=2 expert_count=6 expert_used_count=2 rope.dimension_count=8"}},
     {"windows with rotation, whole layers without",
      {"cohere2",
       "block_count=4 " COMMON LAYER "attention.head_count_kv=2 attention.sliding_window=24 logit_scale=0.4"}},
+    {"states alone, two pairs of keys",
+     {"mamba2",
+      "block_count=3 context_length=256 embedding_length=64 feed_forward_length=0 attention.head_count=0 " RMS
+      "ssm.conv_kernel=4 ssm.inner_size=128 ssm.state_size=16 ssm.time_step_rank=8 ssm.group_count=2"}},
+    {"states, and attention without rotation on one layer, experts beside a shared one",
+     {"granitehybrid",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=(0,2,0) rope.scaling.finetuned=false ssm.conv_kernel=4 "
+      "ssm.inner_size=128 ssm.state_size=16 ssm.time_step_rank=8 ssm.group_count=1 expert_count=4 expert_used_count=2 "
+      "expert_shared_feed_forward_length=48 embedding_scale=12.0 residual_scale=0.22 logit_scale=8.0"}},
+    {"the same rotated, a dense feed-forward",
+     {"granitehybrid",
+      "block_count=3 " COMMON RMS "attention.head_count_kv=(2,0,2) rope.dimension_count=16 ssm.conv_kernel=2 "
+      "ssm.inner_size=96 ssm.state_size=12 ssm.time_step_rank=6 ssm.group_count=3"}},
+    {"convolutions of three steps",
+     {"lfm2", "block_count=4 " COMMON RMS "attention.head_count_kv=(0,2,0,4) shortconv.l_cache=3"}},
+    {"short convolutions, experts after a dense layer",
+     {"lfm2moe",
+      "block_count=4 " COMMON RMS "attention.head_count_kv=(0,2,0,2) shortconv.l_cache=3 leading_dense_block_count=1 "
+      "expert_count=4 expert_used_count=2 expert_feed_forward_length=32"}},
+    {"the delta rule beside gated attention, experts",
+     {"qwen3next",
+      "block_count=4 " COMMON RMS
+      "attention.head_count_kv=2 attention.key_length=32 attention.value_length=32 rope.dimension_count=8 "
+      "full_attention_interval=2 ssm.conv_kernel=4 ssm.inner_size=64 ssm.state_size=8 ssm.time_step_rank=4 "
+      "ssm.group_count=2 expert_count=4 expert_used_count=2 expert_feed_forward_length=32 "
+      "expert_shared_feed_forward_length=32"}},
+    {"heads that take their keys in turn, layers by name",
+     {"qwen35", "block_count=3 " COMMON RMS
+                "attention.head_count_kv=2 attention.key_length=32 attention.value_length=32 rope.dimension_count=8 "
+                "attention.recurrent_layers=[101] ssm.conv_kernel=4 ssm.inner_size=96 ssm.state_size=16 "
+                "ssm.time_step_rank=6 ssm.group_count=2"}},
+    {"the same with experts, attention on the last layer",
+     {"qwen35moe",
+      "block_count=4 " COMMON RMS
+      "attention.head_count_kv=1 attention.key_length=16 attention.value_length=16 rope.dimension_count=4 ssm.conv_kernel=3 "
+      "ssm.inner_size=64 ssm.state_size=32 ssm.time_step_rank=4 ssm.group_count=4 expert_count=6 expert_used_count=3 "
+      "expert_feed_forward_length=32 expert_shared_feed_forward_length=64"}},
 };
+
+void arch_subject_name(size_t s, char out[ARCH_SUBJECT_NAME]) {
+    const char *arch = arch_subjects[s].m.arch;
+    int n_before = 0;
+    for (size_t i = 0; i < s; i++) n_before += strcmp(arch_subjects[i].m.arch, arch) == 0;
+    if (n_before)
+        snprintf(out, ARCH_SUBJECT_NAME, "%s/%d", arch, n_before);
+    else
+        snprintf(out, ARCH_SUBJECT_NAME, "%s", arch);
+}
+
+size_t arch_subject_named(const char *name) {
+    char own[ARCH_SUBJECT_NAME] = "";
+    size_t s = 0;
+    for (; s < N_ARCH_SUBJECTS; s++) {
+        arch_subject_name(s, own);
+        if (strcmp(own, name) == 0) break;
+    }
+    return s;
+}

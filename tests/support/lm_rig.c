@@ -2,6 +2,7 @@
 #include "tests/support/lm_rig.h"
 #include "base/philox.h"
 #include "tests/check.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,11 @@ bool rig_open_file(struct rig *r, const char *path, const struct rig_options *o)
     rn_error err = {0};
     *r = (struct rig){0};
     return CHECK_OK(package_open(path, NULL, &r->pkg, &err), &err) && stand_up(r, o);
+}
+
+bool rig_open_package(struct rig *r, package *pkg, const struct rig_options *o) {
+    *r = (struct rig){.pkg = pkg};
+    return stand_up(r, o);
 }
 
 void rig_close(struct rig *r) {
@@ -116,6 +122,20 @@ bool rig_eval_fresh(struct rig *r, const int32_t *tokens, int32_t n, float *out)
     if (seq >= 0) lm_seq_free(r->lm, seq);
     kv_forget(lm_real_kv(r->lm));
     return ok;
+}
+
+void rig_check_cut(struct rig *r, int32_t n, int32_t n_step) {
+    const size_t n_floats = (size_t)n * (size_t)r->lm->n_vocab;
+    float *cut = new_floats(n_floats), *at_once = new_floats(n_floats);
+    int32_t tokens[MOST_ROWS];
+    if (n > MOST_ROWS) abort();
+    random_tokens(tokens, n, r->lm->n_vocab, 1);
+    if (rig_append_by(r, rig_seq_for(r, n), tokens, n, n_step, cut) &&
+        rig_append(r, rig_seq_for(r, n), tokens, n, at_once))
+        for (size_t i = 0; i < n_floats; i++)
+            if ((isfinite(cut[i]) || isfinite(at_once[i])) && !CHECK(cut[i] == at_once[i])) break;
+    free(cut);
+    free(at_once);
 }
 
 void random_tokens(int32_t *out, int32_t n, int32_t n_vocab, uint64_t seed) {

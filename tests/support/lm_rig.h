@@ -30,6 +30,7 @@ struct rig {
 bool rig_open(struct rig *r, const struct tiny_model *m, const struct rig_options *o);
 bool rig_open_file(struct rig *r, const char *path, const struct rig_options *o);
 bool rig_open_bytes(struct rig *r, uint8_t *bytes, size_t n, const struct rig_options *o); // takes the bytes over
+bool rig_open_package(struct rig *r, package *pkg, const struct rig_options *o);           // takes it over
 void rig_close(struct rig *r);
 
 // The steps of a test, each a failed check where the lm refuses.
@@ -44,6 +45,9 @@ bool rig_append_by(struct rig *r, int32_t seq, const int32_t *tokens, int32_t n,
 bool rig_scratch(struct rig *r, int32_t seq, int32_t token, int32_t parent, float *out);
 // In a sequence of its own that no page is shared with: nothing is cached before or after.
 bool rig_eval_fresh(struct rig *r, const int32_t *tokens, int32_t n, float *out);
+
+// A text of n tokens gives the same logits in one step and in steps of n_step, wherever they are numbers.
+void rig_check_cut(struct rig *r, int32_t n, int32_t n_step);
 
 // n tokens below n_vocab, the same for the same seed on every machine.
 void random_tokens(int32_t *out, int32_t n, int32_t n_vocab, uint64_t seed);

@@ -108,8 +108,33 @@ static void destroy(backend *base) {
     free(b);
 }
 
-static const struct backend_ops ops = {
-    .name = "state", .copy = copy, .run = run, .result = result, .destroy = destroy};
+static size_t page_bytes(const backend *base, int32_t group) {
+    (void)base;
+    return group == KV_STATE ? sizeof(uint64_t) : KV_PAGE * sizeof(uint64_t);
+}
+
+static void read_page(const backend *base, int32_t group, int32_t page, int32_t n, uint8_t *out) {
+    const struct state_backend *b = (const struct state_backend *)base;
+    memset(out, 0, page_bytes(base, group));
+    if (group == KV_STATE)
+        memcpy(out, b->states + page, sizeof *b->states);
+    else
+        memcpy(out, b->pages + page * KV_PAGE, (size_t)n * sizeof *b->pages);
+}
+
+static void write_page(backend *base, int32_t group, int32_t page, const uint8_t *bytes) {
+    const struct state_backend *b = self(base);
+    memcpy(group == KV_STATE ? b->states + page : b->pages + page * KV_PAGE, bytes, page_bytes(base, group));
+}
+
+static const struct backend_ops ops = {.name = "state",
+                                       .copy = copy,
+                                       .page_bytes = page_bytes,
+                                       .read_page = read_page,
+                                       .write_page = write_page,
+                                       .run = run,
+                                       .result = result,
+                                       .destroy = destroy};
 
 backend *state_backend_new(const struct backend_sizes *s) {
     struct state_backend *b = calloc(1, sizeof *b);

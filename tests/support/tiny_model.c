@@ -2,10 +2,10 @@
 #include "tests/support/tiny_model.h"
 #include "base/hash.h"
 #include "base/philox.h"
-#include "tests/check.h"
 #include "tests/support/any_blocks.h"
 #include "text/vocab.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -349,10 +349,10 @@ static void put_token_list(struct gguf_builder *b, const struct token_list *l) {
     free(texts);
 }
 
-static void put_vocab(const struct tiny_model *m, struct gguf_builder *b) {
-    const bool spm = m->vocab == TINY_SPM;
-    struct token_list l = {.cap = m->n_vocab};
-    if (m->n_vocab < TINY_MIN_VOCAB) abort();
+void tiny_vocab_put(enum tiny_vocab vocab, int n_vocab, struct gguf_builder *b) {
+    const bool spm = vocab == TINY_SPM;
+    struct token_list l = {.cap = n_vocab};
+    if (n_vocab < TINY_MIN_VOCAB) abort();
     l.text = calloc((size_t)l.cap, sizeof *l.text);
     l.kind = calloc((size_t)l.cap, sizeof *l.kind);
     l.score = calloc((size_t)l.cap, sizeof *l.score);
@@ -364,7 +364,7 @@ static void put_vocab(const struct tiny_model *m, struct gguf_builder *b) {
     gb_str(b, "tokenizer.ggml.pre", spm ? "default" : "gpt-2");
     put_token_list(b, &l);
     if (spm) gb_array(b, "tokenizer.ggml.scores", GB_F32, l.score, (size_t)l.n, sizeof *l.score);
-    const int room = m->n_vocab - TINY_MIN_VOCAB; // only merges whose token found room
+    const int room = n_vocab - TINY_MIN_VOCAB; // only merges whose token found room
     if (!spm) gb_str_array(b, "tokenizer.ggml.merges", merges, (size_t)(room < N_MERGES ? room : N_MERGES));
     gb_u32(b, "tokenizer.ggml.bos_token_id", spm ? 1 : TINY_BYTES_BOS);
     gb_u32(b, "tokenizer.ggml.eos_token_id", spm ? 2 : TINY_BYTES_EOS);
@@ -380,7 +380,7 @@ static void put_vocab(const struct tiny_model *m, struct gguf_builder *b) {
 
 void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b) {
     put_hparams(m, b);
-    if (m->vocab != TINY_NO_VOCAB) put_vocab(m, b);
+    if (m->vocab != TINY_NO_VOCAB) tiny_vocab_put(m->vocab, m->n_vocab, b);
     put_tensors(m, b);
 }
 
@@ -394,7 +394,9 @@ uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes) {
 bool tiny_model_write(const struct tiny_model *m, const char *path) {
     size_t n;
     uint8_t *bytes = tiny_model_bytes(m, &n);
-    const bool ok = write_file(path, bytes, n);
+    FILE *const to = fopen(path, "wb");
+    bool ok = to && fwrite(bytes, 1, n, to) == n;
+    if (to) ok = fclose(to) == 0 && ok;
     free(bytes);
     return ok;
 }

@@ -47,6 +47,7 @@ struct tiny_model tiny_model_four_layers(enum tensor_type type);
 // factors), "qwen2moe" (a dense layer, a shared expert with a gate), "gpt-oss" (biases, sinks, windows) or "glm4moe" (3 groups of which 2
 // are used, a shared expert, a dense layer).
 void tiny_model_add_experts(struct tiny_model *m, const char *arch);
+void tiny_vocab_put(enum tiny_vocab vocab, int n_vocab, struct gguf_builder *b); // the pairs of a tokenizer
 void tiny_model_build(const struct tiny_model *m, struct gguf_builder *b); // pairs and tensors into an open builder
 uint8_t *tiny_model_bytes(const struct tiny_model *m, size_t *n_bytes);    // free() it
 bool tiny_model_write(const struct tiny_model *m, const char *path);

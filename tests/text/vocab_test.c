@@ -145,3 +145,14 @@ TEST(field_2_20_end_tokens_are_those_the_file_names_and_control_tokens_with_know
     sv.v.eos = -1;
     CHECK_INT(vocab_end_tokens(&sv.v, ids, 8), 0);
 }
+
+TEST(a_tool_call_ends_a_text_and_the_end_of_a_message_does_not_where_messages_follow) {
+    int32_t ids[8];
+    small_bpe(&sv, "gpt-2"); // 282: <|end|>, 287: <|eot|>
+    sv.tokens[286].text = str_of("<|return|>");
+    CHECK_INT(vocab_end_tokens(&sv.v, ids, 8), 5); // </s>, <|im_end|>, <|end|>, <|return|>, <|eot|>
+    sv.tokens[287].text = str_of("<|call|>");
+    if (CHECK_INT(vocab_end_tokens(&sv.v, ids, 8), 4)) CHECK(ids[2] == 286 && ids[3] == 287);
+    sv.v.eot = 282; // the file names it: it knows better
+    CHECK_INT(vocab_end_tokens(&sv.v, ids, 8), 5);
+}

@@ -139,6 +139,16 @@ static void use(const backend *base, struct backend_use *out) {
 }
 
 static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(base), c); }
+static size_t page_bytes(const backend *base, int32_t group) {
+    const struct cpu_backend *b = (const struct cpu_backend *)base;
+    return group == KV_STATE ? b->p->state_bytes : b->groups[group].page_bytes;
+}
+static void read_page(const backend *base, int32_t group, int32_t page, int32_t n, uint8_t *out) {
+    cpu_page_read((const struct cpu_backend *)base, group, page, n, out);
+}
+static void write_page(backend *base, int32_t group, int32_t page, const uint8_t *bytes) {
+    cpu_page_write(self(base), group, page, bytes);
+}
 
 static void destroy(backend *base) {
     struct cpu_backend *b = self(base);
@@ -154,8 +164,22 @@ static void destroy(backend *base) {
     mem_free(b);
 }
 
-static const struct backend_ops cpu_ops = {"cpu",         plan,        load, copy,   run,    collect,
-                                           profile_begin, profile_end, use,  result, destroy};
+static const struct backend_ops cpu_ops = {
+    .name = "cpu",
+    .plan = plan,
+    .load = load,
+    .copy = copy,
+    .page_bytes = page_bytes,
+    .read_page = read_page,
+    .write_page = write_page,
+    .run = run,
+    .collect = collect,
+    .profile_begin = profile_begin,
+    .profile_end = profile_end,
+    .use = use,
+    .result = result,
+    .destroy = destroy,
+};
 
 rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
                              rn_error *err) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 typedef void (*op_fn)(const struct op_run *x, size_t begin, size_t end);
+typedef void (*pieces_fn)(const struct op_run *x);
 typedef void (*columns_fn)(const struct op_run *x, size_t r, size_t begin, size_t end);
 
 static void op_embed(const struct op_run *x, size_t begin, size_t end) {
@@ -126,11 +127,11 @@ static void op_softcap(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++) x->b->k->softcap(run_dst(x, r), o->factor, (size_t)o->width);
 }
 
-// Llama 4 (transformers, Llama4TextAttention): far positions sharpen the queries of layers without rotation.
+// Llama 4 (transformers, Llama4TextAttention; Ministral3Attention): far positions sharpen queries.
 static void op_temperature(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++) {
-        const int32_t turns = (x->b->batch->rows[r].pos + 1) / o->at;
+        const int32_t turns = (x->b->batch->rows[r].pos + o->dst_at) / o->at;
         const double by = 1 + (double)o->factor * log_f64(1.0 + turns);
         x->b->k->scale(run_dst(x, r), (float)by, (size_t)o->width);
     }
@@ -169,6 +170,11 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_SCALE_BY] = op_scale_by,
     [OP_MUL] = op_mul,
     [OP_N_KINDS] = op_prepare,
+};
+// Of what is claimed, alone or as the first of ops that go together.
+static const pieces_fn by_pieces[OP_N_KINDS + 1] = {
+    [OP_LINEAR] = linear_run, [OP_EXPERTS] = experts_run, [OP_STORE_KV] = attend_run, [OP_ATTEND] = attend_run,
+    [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,
 };
 static const columns_fn by_columns[OP_N_KINDS + 1] = {
     [OP_ACTIVATE] = columns_activate, [OP_GATE] = columns_gate, [OP_GATE_OAI] = columns_gate_oai};
@@ -215,21 +221,16 @@ void cpu_op_collect(const struct op_run *x) {
 }
 
 void cpu_op_run(const struct op_run *x) {
-    const struct op_way *w = run_way(x);
-    if (x->o->op.kind == OP_LINEAR) {
-        linear_run(x);
-    } else if (x->o->op.kind == OP_EXPERTS) {
-        experts_run(x);
-    } else if (x->o->op.kind == OP_ATTEND || (w->split == SPLIT_CLAIM && x->o->op.kind == OP_STORE_KV)) {
-        attend_run(x);
-    } else if (w->split == SPLIT_CLAIM) {
-        recur_run(x);
-    } else if (w->split == SPLIT_EACH) {
-        if (w->fills_dst) fill_copy(x);
+    size_t begin, end;
+    switch (run_way(x)->split) {
+    case SPLIT_CLAIM: by_pieces[x->o->op.kind](x); break;
+    case SPLIT_EACH:
+        if (run_way(x)->fills_dst) fill_copy(x);
         run_rows(x, 0, x->n_rows);
-    } else {
-        size_t begin, end;
+        break;
+    case SPLIT_ROWS:
         pool_share(x->n_rows, 1, x->i_thread, x->n_threads, &begin, &end);
         run_rows(x, begin, end);
+        break;
     }
 }

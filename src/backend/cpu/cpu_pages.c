@@ -2,6 +2,7 @@
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/mem.h"
+#include <string.h>
 
 static struct cpu_page_group group_of(const struct cpu_backend *b, const struct program *p, int32_t group) {
     const struct kv_codec_ops *c = &b->k->kv[b->codec];
@@ -41,16 +42,47 @@ uint8_t *cpu_key_block(const struct cpu_backend *b, int32_t layer, int32_t head,
     return pg->pages + (size_t)page * pg->page_bytes + block * (pg->key_bytes + pg->value_bytes);
 }
 
-void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c) {
+struct slots {
+    uint8_t *page;
+    int32_t first;
+};
+
+static void copy_slots(const struct cpu_backend *b, int32_t group, struct slots dst, struct slots src, int32_t n) {
     const struct kv_codec_ops *codec = &b->k->kv[b->codec];
-    const struct cpu_page_group *pg = &b->groups[c->group];
-    const size_t head_dim = (size_t)b->p->groups[c->group].head_dim, v_dim = (size_t)b->p->groups[c->group].v_dim;
-    const uint8_t *src = pg->pages + (size_t)c->src * pg->page_bytes;
-    uint8_t *dst = pg->pages + (size_t)c->dst * pg->page_bytes;
+    const struct cpu_page_group *pg = &b->groups[group];
+    const size_t head_dim = (size_t)b->p->groups[group].head_dim, v_dim = (size_t)b->p->groups[group].v_dim;
     for (size_t keys = 0; keys < pg->page_bytes; keys += pg->key_bytes + pg->value_bytes)
-        for (int32_t i = 0; i < c->n; i++) {
+        for (int32_t i = 0; i < n; i++) {
             const size_t values = keys + pg->key_bytes;
-            codec->copy_key(dst + keys, c->slot_dst + i, src + keys, c->slot_src + i, head_dim);
-            codec->copy_value(dst + values, c->slot_dst + i, src + values, c->slot_src + i, v_dim);
+            codec->copy_key(dst.page + keys, dst.first + i, src.page + keys, src.first + i, head_dim);
+            codec->copy_value(dst.page + values, dst.first + i, src.page + values, src.first + i, v_dim);
         }
+}
+
+static uint8_t *page_at(const struct cpu_page_group *pg, int32_t page) {
+    return pg->pages + (size_t)page * pg->page_bytes;
+}
+
+void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c) {
+    const struct cpu_page_group *pg = &b->groups[c->group];
+    copy_slots(b, c->group, (struct slots){page_at(pg, c->dst), c->slot_dst},
+               (struct slots){page_at(pg, c->src), c->slot_src}, c->n);
+}
+
+void cpu_page_read(const struct cpu_backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out) {
+    if (group == KV_STATE) {
+        memcpy(out, cpu_state(b, page), b->p->state_bytes);
+    } else if (n == KV_PAGE) {
+        memcpy(out, page_at(&b->groups[group], page), b->groups[group].page_bytes);
+    } else { // what stands behind the n positions may be of a text that had the page before
+        memset(out, 0, b->groups[group].page_bytes);
+        copy_slots(b, group, (struct slots){out, 0}, (struct slots){page_at(&b->groups[group], page), 0}, n);
+    }
+}
+
+void cpu_page_write(struct cpu_backend *b, int32_t group, int32_t page, const uint8_t *bytes) {
+    if (group == KV_STATE)
+        memcpy(cpu_state(b, page), bytes, b->p->state_bytes);
+    else
+        memcpy(page_at(&b->groups[group], page), bytes, b->groups[group].page_bytes);
 }

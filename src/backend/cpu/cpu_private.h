@@ -177,6 +177,8 @@ rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err);
 size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group);
 void cpu_pages_free(struct cpu_backend *b);
 void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c);
+void cpu_page_read(const struct cpu_backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out);
+void cpu_page_write(struct cpu_backend *b, int32_t group, int32_t page, const uint8_t *bytes);
 // The key block of a layer and head in a page; its value block follows it.
 uint8_t *cpu_key_block(const struct cpu_backend *b, int32_t layer, int32_t head, int32_t page);
 

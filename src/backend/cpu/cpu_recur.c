@@ -1,6 +1,7 @@
 // backend/cpu/cpu_recur.c - recurrent ops: threads claim heads or channels and take each through all rows in order, since a row's state is
 // the next one's.
 #include "backend/cpu/cpu_run.h"
+#include "base/checked.h"
 #include <math.h>
 #include <string.h>
 
@@ -20,9 +21,7 @@ static float *state_of(const struct cpu_backend *b, size_t r, size_t at, size_t 
     return to;
 }
 
-static size_t conv_pieces(const struct op_run *x) {
-    return ((size_t)x->o->op.width + CONV_CHANNELS - 1) / CONV_CHANNELS;
-}
+static size_t conv_pieces(const struct op_run *x) { return ceil_div((size_t)x->o->op.width, CONV_CHANNELS); }
 
 static void conv_piece(const struct op_run *x, size_t i) {
     const struct op *o = &x->o->op;

@@ -121,7 +121,8 @@ static void attend_4(const struct attend_block *a) { attend_group(4, a); }
 void neon_kv_bf16_attend(const struct attend_block *a) {
     static void (*const groups[GROUP])(const struct attend_block *) = {attend_1, attend_2, attend_3, attend_4};
     for (size_t i = 0; i < a->n_q; i += GROUP) {
-        const struct attend_block some = queries_from(a, i, smaller(a->n_q - i, GROUP));
-        groups[some.n_q - 1](&some);
+        struct attend_block room;
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        groups[group->n_q - 1](group);
     }
 }

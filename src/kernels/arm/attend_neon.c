@@ -100,21 +100,10 @@ ALWAYS_INLINE void sum_channels(const enum form f, const int R, const struct att
     }
 }
 
-#define DEFINE_GROUP(name, form, R)                                                                                  \
-    static void score_##name##_##R(const struct attend_block *a, struct slots s, float(*p)[KV_BLOCK]) {              \
-        score(form, R, a, s, p);                                                                                     \
-    }                                                                                                                \
-    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
-                                 const float *corr) {                                                                \
-        sum_channels(form, R, a, s, p, corr);                                                                        \
-    }
-#define DEFINE_GROUPS(name, form)                                                                                    \
-    DEFINE_GROUP(name, form, 1) DEFINE_GROUP(name, form, 2) DEFINE_GROUP(name, form, 3) DEFINE_GROUP(name, form, 4)
-DEFINE_GROUPS(f32, FORM_F32)
-DEFINE_GROUPS(f16, FORM_F16)
-DEFINE_GROUPS(q8, FORM_Q8)
+FOR_GROUPS(DEFINE_SCORE_AND_SUM, f32, FORM_F32)
+FOR_GROUPS(DEFINE_SCORE_AND_SUM, f16, FORM_F16)
+FOR_GROUPS(DEFINE_SCORE_AND_SUM, q8, FORM_Q8)
 
-#define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
 static void (*const scores[][GROUP])(const struct attend_block *, struct slots, float (*)[KV_BLOCK]) = {
     GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8)};
 static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8)};
@@ -130,14 +119,15 @@ void neon_bend_scores(const struct attend_block *a, struct slots s, float (*p)[K
 
 static void attend_groups(enum form f, const struct attend_block *a) {
     for (size_t i = 0; i < a->n_q; i += GROUP) {
-        const struct attend_block group = queries_from(a, i, smaller(a->n_q - i, GROUP));
-        const struct slots s = seen_by_any(&group);
+        struct attend_block room;
+        const struct attend_block *const group = some_queries(a, i, smaller(a->n_q - i, GROUP), &room);
+        const struct slots s = seen_by_any(group);
         float p[GROUP][KV_BLOCK], corr[GROUP];
-        scores[f][group.n_q - 1](&group, s, p);
-        if (scores_are_bent(&group)) neon_bend_scores(&group, s, p);
-        for (size_t r = 0; r < group.n_q; r++)
-            corr[r] = softmax(p[r], s, group.lo[r], group.hi[r], &group.m[r], &group.l[r]);
-        sum_group(sums[f], &group, p, corr);
+        scores[f][group->n_q - 1](group, s, p);
+        if (scores_are_bent(group)) neon_bend_scores(group, s, p);
+        for (size_t r = 0; r < group->n_q; r++)
+            corr[r] = softmax(p[r], s, group->lo[r], group->hi[r], &group->m[r], &group->l[r]);
+        sum_group(sums[f], group, p, corr);
     }
 }
 

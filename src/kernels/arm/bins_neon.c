@@ -1,4 +1,4 @@
-// kernels/arm/bins_neon.c - a row by depth below its largest: weights by bin, and who is in a bin.
+// kernels/arm/bins_neon.c - a row by depth below its largest: weights by bin.
 #include "kernels/arm/lanes_neon.h"
 #include "kernels/arm/neon.h"
 #include "kernels/bin_sums.h"
@@ -13,7 +13,7 @@ ALWAYS_INLINE float32x4_t depths(const float *x, size_t i, size_t n, struct row_
     return vdivq_f32(vsubq_f32(v, vdupq_n_f32(d.max)), vdupq_n_f32(d.temp));
 }
 ALWAYS_INLINE int32x4_t bins_of(float32x4_t t, struct row_depth d) {
-    return vcvtq_s32_f32(vminq_f32(vmulq_n_f32(t, -d.scale), vdupq_n_f32(ROW_N_BINS - 1)));
+    return vcvtq_s32_f32(vminq_f32(vmulq_n_f32(t, -d.scale), vdupq_n_f32((float)d.last)));
 }
 ALWAYS_INLINE uint64x2_t weights_of(float32x2_t e) {
     const float64x2_t scaled = vmulq_f64(vcvt_f64_f32(e), vdupq_n_f64(0x1p38));
@@ -38,20 +38,4 @@ void neon_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[
     }
     bin_sums_add(&s, &part, n_part);
     bin_sums_end(&s, sums);
-}
-
-size_t neon_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += LANES) {
-        int32_t bins[LANES];
-        const int32x4_t v = bins_of(depths(x, i, n, d), d);
-        if (!vmaxvq_u32(vceqq_s32(v, vdupq_n_s32(bin)))) continue;
-        vst1q_s32(bins, v);
-        for (size_t j = 0; j < LANES && i + j < n; j++) {
-            if (bins[j] != bin) continue;
-            if (count < max) idx[count] = (int32_t)(i + j);
-            count++;
-        }
-    }
-    return count;
 }

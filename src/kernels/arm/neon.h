@@ -46,8 +46,8 @@ float neon_row_sum_squares(const float *x, size_t n);
 float neon_row_sum_exp(const float *x, size_t n, float m);
 void neon_row_exp(const float *x, size_t n, float m, float *y);
 size_t neon_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+size_t neon_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max);
 void neon_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
-size_t neon_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void neon_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void neon_add(float *y, const float *x, size_t n);

@@ -47,21 +47,34 @@ void neon_row_exp(const float *x, size_t n, float m, float *y) {
 }
 
 // Few numbers of a long row are wanted: most steps find none.
-size_t neon_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
+// Those that are not below lo, and below hi where that is asked for.
+ALWAYS_INLINE size_t select_within(const float *x, size_t n, float lo, const bool has_hi, float hi, int32_t *idx,
+                                   size_t max) {
     size_t count = 0;
     for (size_t i = 0, end; i < n; i = end) {
         end = n - i < STEP ? n : i + STEP;
         if (end - i == STEP) {
             uint32x4_t found = vdupq_n_u32(0);
-            for (int j = 0; j < VECTORS; j++)
-                found = vorrq_u32(found, vcgeq_f32(vld1q_f32(x + i + 4 * j), vdupq_n_f32(t)));
+            for (int j = 0; j < VECTORS; j++) {
+                const float32x4_t v = vld1q_f32(x + i + 4 * j);
+                const uint32x4_t high = vcgeq_f32(v, vdupq_n_f32(lo));
+                found = vorrq_u32(found, has_hi ? vandq_u32(high, vcltq_f32(v, vdupq_n_f32(hi))) : high);
+            }
             if (!vmaxvq_u32(found)) continue;
         }
         for (size_t j = i; j < end; j++) {
-            if (!(x[j] >= t)) continue;
+            if (!(x[j] >= lo) || (has_hi && !(x[j] < hi))) continue;
             if (count < max) idx[count] = (int32_t)j;
             count++;
         }
     }
     return count;
+}
+
+size_t neon_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
+    return select_within(x, n, t, false, 0, idx, max);
+}
+
+size_t neon_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
+    return select_within(x, n, lo, true, hi, idx, max);
 }

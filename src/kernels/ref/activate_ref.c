@@ -17,21 +17,14 @@ static float softplus(float x) {
     return relu(x) + (log_f32(sum) + (t - (sum - 1)) / sum);
 }
 
-#define DEFINE_ACT_FN(name)                                                                                          \
-    void ref_activate_##name(const float *x, size_t n, float *y) {                                                   \
+#define DEFINE_ACT_FN(prefix, id, name)                                                                              \
+    void prefix##_activate_##name(const float *x, size_t n, float *y) {                                              \
         for (size_t i = 0; i < n; i++) y[i] = name(x[i]);                                                            \
     }                                                                                                                \
-    void ref_activate_mul_##name(const float *gate, const float *up, size_t n, float *y) {                           \
+    void prefix##_activate_mul_##name(const float *gate, const float *up, size_t n, float *y) {                      \
         for (size_t i = 0; i < n; i++) y[i] = name(gate[i]) * up[i];                                                 \
     }
-DEFINE_ACT_FN(silu)
-DEFINE_ACT_FN(gelu)
-DEFINE_ACT_FN(gelu_tanh)
-DEFINE_ACT_FN(gelu_quick)
-DEFINE_ACT_FN(relu)
-DEFINE_ACT_FN(relu_squared)
-DEFINE_ACT_FN(sigmoid)
-DEFINE_ACT_FN(softplus)
+ACT_FN_LIST(DEFINE_ACT_FN, ref)
 
 // NaN passes every comparison.
 void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y) {

@@ -56,8 +56,8 @@ float ref_row_sum_squares(const float *x, size_t n);
 float ref_row_sum_exp(const float *x, size_t n, float m);
 void ref_row_exp(const float *x, size_t n, float m, float *y);
 size_t ref_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+size_t ref_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max);
 void ref_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
-size_t ref_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void ref_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void ref_layer_norm(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
@@ -69,7 +69,7 @@ void ref_mul(float *y, const float *x, size_t n);
 void ref_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 void ref_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 
-ACT_FNS_DECLARE(ref);
+ACT_FNS_DECLARE(ref)
 void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void ref_softcap(float *y, float cap, size_t n);
 

@@ -35,19 +35,19 @@ size_t ref_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t
     return count;
 }
 
+size_t ref_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!(x[i] >= lo && x[i] < hi)) continue;
+        if (count < max) idx[count] = (int32_t)i;
+        count++;
+    }
+    return count;
+}
+
 void ref_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]) {
     for (size_t i = 0; i < n; i++) {
         const float t = row_depth_of(d, x[i]);
         sums[row_bin_of(d, t)] += row_weight_of(exp_f32(t));
     }
-}
-
-size_t ref_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (row_bin_of(d, row_depth_of(d, x[i])) != bin) continue;
-        if (count < max) idx[count] = (int32_t)i;
-        count++;
-    }
-    return count;
 }

@@ -33,27 +33,20 @@ ALWAYS_INLINE __m256 softplus(__m256 x) {
     return _mm256_add_ps(relu(x), _mm256_add_ps(log_of_1_to_2(sum), lost));
 }
 
-#define DEFINE_ACT_FN(name)                                                                                          \
-    void avx2_activate_##name(const float *x, size_t n, float *y) {                                                  \
+#define DEFINE_ACT_FN(prefix, id, name)                                                                              \
+    void prefix##_activate_##name(const float *x, size_t n, float *y) {                                              \
         size_t i = 0;                                                                                                \
         for (; i + 8 <= n; i += 8) _mm256_storeu_ps(y + i, name(_mm256_loadu_ps(x + i)));                            \
         if (i < n) store_first(y + i, n - i, name(load_first(x + i, n - i)));                                        \
     }                                                                                                                \
-    void avx2_activate_mul_##name(const float *gate, const float *up, size_t n, float *y) {                          \
+    void prefix##_activate_mul_##name(const float *gate, const float *up, size_t n, float *y) {                      \
         size_t i = 0;                                                                                                \
         for (; i + 8 <= n; i += 8)                                                                                   \
             _mm256_storeu_ps(y + i, _mm256_mul_ps(name(_mm256_loadu_ps(gate + i)), _mm256_loadu_ps(up + i)));        \
         if (i < n)                                                                                                   \
             store_first(y + i, n - i, _mm256_mul_ps(name(load_first(gate + i, n - i)), load_first(up + i, n - i)));  \
     }
-DEFINE_ACT_FN(silu)
-DEFINE_ACT_FN(gelu)
-DEFINE_ACT_FN(gelu_tanh)
-DEFINE_ACT_FN(gelu_quick)
-DEFINE_ACT_FN(relu)
-DEFINE_ACT_FN(relu_squared)
-DEFINE_ACT_FN(sigmoid)
-DEFINE_ACT_FN(softplus)
+ACT_FN_LIST(DEFINE_ACT_FN, avx2)
 
 // A minimum and a maximum give their second operand where that is NaN.
 ALWAYS_INLINE __m256 swiglu_oai(__m256 gate, __m256 up, __m256 alpha, __m256 limit) {

@@ -37,28 +37,21 @@ ALWAYS_INLINE_512 __m512 softplus(__m512 x) {
     return _mm512_add_ps(relu(x), _mm512_add_ps(log_of_1_to_2(sum), lost));
 }
 
-#define DEFINE_ACT_FN(name)                                                                                          \
-    void avx512_activate_##name(const float *x, size_t n, float *y) {                                                \
+#define DEFINE_ACT_FN(prefix, id, name)                                                                              \
+    void prefix##_activate_##name(const float *x, size_t n, float *y) {                                              \
         for (size_t i = 0; i < n; i += 16) {                                                                         \
             const __mmask16 lanes = lanes_left(n - i);                                                               \
             _mm512_mask_storeu_ps(y + i, lanes, name(_mm512_maskz_loadu_ps(lanes, x + i)));                          \
         }                                                                                                            \
     }                                                                                                                \
-    void avx512_activate_mul_##name(const float *gate, const float *up, size_t n, float *y) {                        \
+    void prefix##_activate_mul_##name(const float *gate, const float *up, size_t n, float *y) {                      \
         for (size_t i = 0; i < n; i += 16) {                                                                         \
             const __mmask16 lanes = lanes_left(n - i);                                                               \
             const __m512 g = _mm512_maskz_loadu_ps(lanes, gate + i), u = _mm512_maskz_loadu_ps(lanes, up + i);       \
             _mm512_mask_storeu_ps(y + i, lanes, _mm512_mul_ps(name(g), u));                                          \
         }                                                                                                            \
     }
-DEFINE_ACT_FN(silu)
-DEFINE_ACT_FN(gelu)
-DEFINE_ACT_FN(gelu_tanh)
-DEFINE_ACT_FN(gelu_quick)
-DEFINE_ACT_FN(relu)
-DEFINE_ACT_FN(relu_squared)
-DEFINE_ACT_FN(sigmoid)
-DEFINE_ACT_FN(softplus)
+ACT_FN_LIST(DEFINE_ACT_FN, avx512)
 
 // A minimum and a maximum give their second operand where that is NaN.
 ALWAYS_INLINE_512 __m512 swiglu_oai(__m512 gate, __m512 up, __m512 alpha, __m512 limit) {

@@ -106,20 +106,14 @@ ALWAYS_INLINE_512 void sum_channels(const enum form f, const int R, const struct
     }
 }
 
-#define DEFINE_GROUP(name, form, R)                                                                                  \
+#define DEFINE_SCORES_AND_SUM(name, form, R)                                                                         \
     static void score_##name##_##R(const struct attend_block *a, float(*p)[KV_BLOCK]) { score(form, R, a, p); }      \
-    static void sum_##name##_##R(const struct attend_block *a, struct slots s, const float(*p)[KV_BLOCK],            \
-                                 const float *corr) {                                                                \
-        sum_channels(form, R, a, s, p, corr);                                                                        \
-    }
-#define DEFINE_GROUPS(name, form)                                                                                    \
-    DEFINE_GROUP(name, form, 1) DEFINE_GROUP(name, form, 2) DEFINE_GROUP(name, form, 3) DEFINE_GROUP(name, form, 4)
-DEFINE_GROUPS(f32, FORM_F32)
-DEFINE_GROUPS(f16, FORM_F16)
-DEFINE_GROUPS(q8, FORM_Q8)
-DEFINE_GROUPS(cached, FORM_CACHED)
+    DEFINE_SUM(name, form, R)
+FOR_GROUPS(DEFINE_SCORES_AND_SUM, f32, FORM_F32)
+FOR_GROUPS(DEFINE_SCORES_AND_SUM, f16, FORM_F16)
+FOR_GROUPS(DEFINE_SCORES_AND_SUM, q8, FORM_Q8)
+FOR_GROUPS(DEFINE_SCORES_AND_SUM, cached, FORM_CACHED)
 
-#define GROUPS(what, name) {what##_##name##_1, what##_##name##_2, what##_##name##_3, what##_##name##_4}
 static void (*const scores[][GROUP])(const struct attend_block *, float (*)[KV_BLOCK]) = {
     GROUPS(score, f32), GROUPS(score, f16), GROUPS(score, q8), GROUPS(score, cached)};
 static const sum_fn sums[][GROUP] = {GROUPS(sum, f32), GROUPS(sum, f16), GROUPS(sum, q8), GROUPS(sum, cached)};

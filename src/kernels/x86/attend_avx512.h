@@ -4,8 +4,7 @@
 #define RN_KERNELS_X86_ATTEND_AVX512_H
 
 #include "kernels/attend_groups.h"
-#include "kernels/exp_constants.h"
-#include "kernels/x86/lanes_avx512.h"
+#include "kernels/x86/exp_avx512.h"
 #include <math.h>
 
 enum { ROWS = 16 }; // queries whose maxima and sums are found together: a lane each
@@ -16,27 +15,6 @@ void avx512_bend_scores(const struct attend_block *a, float (*p)[KV_BLOCK]);
 // The slots that query r sees, a bit each.
 ALWAYS_INLINE_512 uint64_t seen(const struct attend_block *a, size_t r) {
     return ~(uint64_t)0 << a->lo[r] & ~(uint64_t)0 >> (KV_BLOCK - a->hi[r]);
-}
-
-// exp_f32 (scalar_f32.c) of numbers that are not above 0, or NaN, operation by operation.
-ALWAYS_INLINE_512 __m512 exp_lanes(__m512 x) {
-    const __m512 shift = _mm512_set1_ps(EXP_SHIFT), one = _mm512_set1_ps(1);
-    const __m512 shifted = _mm512_fmadd_ps(x, _mm512_set1_ps(EXP_LOG2E), shift);
-    const __m512 n = _mm512_sub_ps(shifted, shift);
-    const __m512 r =
-        _mm512_fmadd_ps(n, _mm512_set1_ps(-EXP_LN2_LO), _mm512_fmadd_ps(n, _mm512_set1_ps(-EXP_LN2_HI), x));
-    __m512 p = _mm512_set1_ps(EXP_C6);
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(EXP_C5));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(EXP_C4));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(EXP_C3));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(EXP_C2));
-    p = _mm512_fmadd_ps(p, r, one);
-    p = _mm512_fmadd_ps(p, r, one);
-    const __m512i scaled =
-        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_slli_epi32(_mm512_castps_si512(shifted), 23));
-    const __mmask16 large_enough = _mm512_cmp_ps_mask(x, _mm512_set1_ps(EXP_MIN), _CMP_GE_OQ);
-    const __m512 y = _mm512_maskz_mov_ps(large_enough, _mm512_castsi512_ps(scaled));
-    return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
 }
 
 // One step of a tree over the lanes of two vectors: the halves, quarters, .. that are to be combined side by side.
@@ -89,7 +67,7 @@ ALWAYS_INLINE_512 void softmax(const struct attend_block *a, float p[ROWS][KV_BL
     __m512 m_new = _mm512_max_ps(tree_max_of_rows(v), m); // m if that is NaN
     m_new = _mm512_mask_mov_ps(m_new, (__mmask16)nan, _mm512_set1_ps(NAN));
     m_new = _mm512_add_ps(m_new, _mm512_setzero_ps());
-    const __m512 scale_old = exp_lanes(_mm512_sub_ps(m, m_new));
+    const __m512 scale_old = exp_of_at_most_0(_mm512_sub_ps(m, m_new));
     _mm512_mask_storeu_ps(a->m, rows, m_new);
     _mm512_storeu_ps(corr, scale_old);
 
@@ -99,7 +77,7 @@ ALWAYS_INLINE_512 void softmax(const struct attend_block *a, float p[ROWS][KV_BL
         const uint64_t mask = seen(a, r);
         const __m512 m_row = _mm512_set1_ps(a->m[r]);
         for (int i = 0; i < 4; i++) {
-            const __m512 e = exp_lanes(_mm512_sub_ps(_mm512_loadu_ps(p[r] + 16 * i), m_row));
+            const __m512 e = exp_of_at_most_0(_mm512_sub_ps(_mm512_loadu_ps(p[r] + 16 * i), m_row));
             const __m512 x = _mm512_maskz_mov_ps((__mmask16)(mask >> 16 * i), e);
             _mm512_storeu_ps(p[r] + 16 * i, x);
             v[r] = _mm512_add_ps(v[r], x);

@@ -47,8 +47,8 @@ float avx2_row_sum_squares(const float *x, size_t n);
 float avx2_row_sum_exp(const float *x, size_t n, float m);
 void avx2_row_exp(const float *x, size_t n, float m, float *y);
 size_t avx2_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max);
+size_t avx2_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max);
 void avx2_row_weigh(const float *x, size_t n, struct row_depth d, uint64_t sums[ROW_N_BINS]);
-size_t avx2_row_select_bin(const float *x, size_t n, struct row_depth d, int bin, int32_t *idx, size_t max);
 
 void avx2_rms_norm(const float *x, const float *w, size_t n, float eps, float *y);
 void avx2_layer_norm(const float *x, const float *w, const float *bias, size_t n, float eps, float *y);
@@ -60,7 +60,7 @@ void avx2_mul(float *y, const float *x, size_t n);
 void avx2_rope(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 void avx2_rope_halves(float *x, size_t n_head, size_t stride, size_t n_rot, const float *cos_sin);
 
-ACT_FNS_DECLARE(avx2);
+ACT_FNS_DECLARE(avx2)
 void avx2_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y);
 void avx2_softcap(float *y, float cap, size_t n);
 

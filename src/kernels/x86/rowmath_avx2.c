@@ -71,15 +71,31 @@ void avx2_row_exp(const float *x, size_t n, float m, float *y) {
     if (i < n) store_first(y + i, n - i, exp_first(x + i, n - i, vm));
 }
 
-size_t avx2_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
-    const __m256 vt = _mm256_set1_ps(t);
+// Those that are not below lo, and below hi where that is asked for.
+ALWAYS_INLINE size_t select_within(const float *x, size_t n, float lo, const bool has_hi, float hi, int32_t *idx,
+                                   size_t max) {
+    const __m256 least = _mm256_set1_ps(lo), beyond = _mm256_set1_ps(hi);
     size_t count = 0;
     for (size_t i = 0; i < n; i += 8) {
         const size_t left = n - i < 8 ? n - i : 8;
         const __m256 v = left == 8 ? _mm256_loadu_ps(x + i) : load_first(x + i, left);
-        unsigned found = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, vt, _CMP_GE_OQ)) & ((1u << left) - 1);
+        __m256 is_within = _mm256_cmp_ps(v, least, _CMP_GE_OQ);
+        if (has_hi) is_within = _mm256_and_ps(is_within, _mm256_cmp_ps(v, beyond, _CMP_LT_OQ));
+        unsigned found = (unsigned)_mm256_movemask_ps(is_within) & ((1u << left) - 1);
+        if (count >= max) { // there is no room for more
+            count += (size_t)__builtin_popcount(found);
+            continue;
+        }
         for (; found; found &= found - 1, count++)
             if (count < max) idx[count] = (int32_t)(i + (size_t)__builtin_ctz(found));
     }
     return count;
+}
+
+size_t avx2_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
+    return select_within(x, n, t, false, 0, idx, max);
+}
+
+size_t avx2_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
+    return select_within(x, n, lo, true, hi, idx, max);
 }

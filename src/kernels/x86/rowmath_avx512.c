@@ -59,21 +59,34 @@ void avx512_row_exp(const float *x, size_t n, float m, float *y) {
     }
 }
 
+// Which are not below lo, and below hi where that is asked for.
+ALWAYS_INLINE_512 __mmask16 within(__m512 v, float lo, const bool has_hi, float hi) {
+    const __mmask16 high = _mm512_cmp_ps_mask(v, _mm512_set1_ps(lo), _CMP_GE_OQ);
+    return has_hi ? _mm512_mask_cmp_ps_mask(high, v, _mm512_set1_ps(hi), _CMP_LT_OQ) : high;
+}
+
 // Mostly nothing is found: four vectors are looked at together.
-size_t avx512_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
-    const __m512 vt = _mm512_set1_ps(t);
+ALWAYS_INLINE_512 size_t select_within(const float *x, size_t n, float lo, const bool has_hi, float hi, int32_t *idx,
+                                       size_t max) {
     size_t count = 0, i = 0;
     for (; i + AT_ONCE * LANES <= n; i += AT_ONCE * LANES) {
         __mmask16 found[AT_ONCE];
-        for (int j = 0; j < AT_ONCE; j++)
-            found[j] = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + LANES * j), vt, _CMP_GE_OQ);
+        for (int j = 0; j < AT_ONCE; j++) found[j] = within(_mm512_loadu_ps(x + i + LANES * j), lo, has_hi, hi);
         if (!(found[0] | found[1] | found[2] | found[3])) continue;
         for (size_t j = 0; j < AT_ONCE; j++) count = put_found(found[j], i + LANES * j, idx, count, max);
     }
     for (; i < n; i += LANES) {
         const __mmask16 left = lanes_left(n - i);
-        const __mmask16 found = _mm512_mask_cmp_ps_mask(left, _mm512_maskz_loadu_ps(left, x + i), vt, _CMP_GE_OQ);
+        const __mmask16 found = left & within(_mm512_maskz_loadu_ps(left, x + i), lo, has_hi, hi);
         count = put_found(found, i, idx, count, max);
     }
     return count;
+}
+
+size_t avx512_row_select_ge(const float *x, size_t n, float t, int32_t *idx, size_t max) {
+    return select_within(x, n, t, false, 0, idx, max);
+}
+
+size_t avx512_row_select_between(const float *x, size_t n, float lo, float hi, int32_t *idx, size_t max) {
+    return select_within(x, n, lo, true, hi, idx, max);
 }

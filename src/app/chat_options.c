@@ -1,0 +1,76 @@
+// app/chat_options.c - see chat_options.h.
+#include "app/chat_options.h"
+#include "app/files.h"
+#include "app/json_write.h"
+#include "app/say.h"
+#include <string.h>
+#include <unistd.h>
+
+const option chat_turn_rows[3] = {
+    {0, "chat", NULL, OPTION_FLAG, offsetof(chat_options, is_chat),
+     .help = "the prompt is what the user says, and the answer one turn of a conversation"},
+    {0, "system", "TEXT", OPTION_TEXT, offsetof(chat_options, system),
+     .help = "a system message before it (default: what the chat template does without one)"},
+    {0, "show-reasoning", NULL, OPTION_FLAG, offsetof(chat_options, show_reasoning),
+     .help = "reasoning goes to stderr also when that is no terminal"},
+};
+const option chat_template_rows[2] = {
+    {0, "chat-template", "FILE|NAME", OPTION_TEXT, offsetof(chat_options, template_wish),
+     .help = "a Jinja file, or a built-in template by name, in place of the model's"},
+    {0, "output-format", "NAME", OPTION_TEXT, offsetof(chat_options, output_format),
+     .help = "how reasoning and tool calls are written (default: as the template's text says; none: all is content)"},
+};
+
+static bool is_builtin(const char *name) {
+    for (size_t i = 0; i < rn_n_builtin_templates(); i++)
+        if (strcmp(rn_builtin_template_name(i, NULL), name) == 0) return true;
+    return false;
+}
+
+int chat_template_open(const char *wish, rn_template **tmpl) {
+    rn_error err = {0};
+    bytes source = {0};
+    // A word that is neither: the library lists the names.
+    const bool is_name =
+        is_builtin(wish) || (!strchr(wish, '/') && strcmp(wish, "-") != 0 && access(wish, F_OK) != 0);
+    rn_status st = RN_OK;
+    if (is_name) {
+        st = rn_template_builtin(wish, tmpl, &err);
+    } else {
+        if (!file_read(wish, TEXT_LIMIT, &source)) return EXIT_CODE_FAILED;
+        st = rn_template_compile(source.n ? source.data : "", source.n, wish, tmpl, &err);
+        bytes_free(&source);
+    }
+    if (st == RN_OK) return EXIT_CODE_OK;
+    say("%s", err.text);
+    return st == RN_E_ARG ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
+}
+
+int chat_options_open(chat_options *c) {
+    return c->template_wish ? chat_template_open(c->template_wish, &c->tmpl) : EXIT_CODE_OK;
+}
+
+void chat_options_free(chat_options *c) {
+    rn_template_close(c->tmpl);
+    c->tmpl = NULL;
+}
+
+static void add_message(json_writer *w, const char *role, const char *text, size_t n_text) {
+    json_put_begin(w, '{');
+    json_member_string(w, "role", role);
+    json_member_text(w, "content", text, n_text);
+    json_put_end(w, '}');
+}
+
+void chat_add_messages(const chat_options *c, bytes *to, const char *text, size_t n_text) {
+    json_writer w = {to, false};
+    json_put_begin(&w, '[');
+    if (c->system) add_message(&w, "system", c->system, strlen(c->system));
+    add_message(&w, "user", text, n_text);
+    json_put_end(&w, ']');
+}
+
+void chat_options_apply(const chat_options *c, rn_chat *chat) {
+    chat->tmpl = c->tmpl;
+    chat->output_format = c->output_format;
+}

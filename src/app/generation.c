@@ -1,0 +1,61 @@
+// app/generation.c - from a generation's fields to a request of the library.
+#include "app/generation.h"
+#include <math.h>
+#include <string.h>
+
+void generation_init(generation *g) {
+    *g = (generation){.n = -1, .order = -1, .prompt_penalty = -1, .logprobs = -1, .stream_interval = 1};
+    for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
+}
+
+static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
+    rn_field field;
+    if (g->preset && rn_sampling_preset(s, g->preset, err) != RN_OK) return false;
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++)
+        if (!isnan(g->fields[i]) && rn_sampling_set(s, field.name, g->fields[i], err) != RN_OK) return false;
+    if (g->order >= 0) s->order = (rn_sampler_order)g->order;
+    if (g->prompt_penalty >= 0) s->penalty_prompt = g->prompt_penalty == 0;
+    s->logit_bias = g->bias;
+    s->n_logit_bias = g->n_bias;
+    return true;
+}
+
+bool generation_apply(const generation *g, rn_request *req, rn_error *err) {
+    if (!apply_sampling(g, &req->sampling, err)) return false;
+    req->max_tokens = g->n;
+    req->seed = g->seed;
+    req->has_seed = g->has_seed;
+    req->stop = g->stop;
+    req->stop_bytes = g->stop_bytes;
+    req->n_stop = g->n_stop;
+    req->stop_tokens = g->stop_tokens;
+    req->n_stop_tokens = g->n_stop_tokens;
+    req->ignore_eos = g->ignore_eos;
+    req->special = g->special;
+    req->echo = g->echo;
+    req->logprobs = g->logprobs;
+    req->stream_interval = g->stream_interval;
+    return true;
+}
+
+void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text) {
+    *part = (rn_part){.kind = RN_PART_TEXT, .text = text, .n_text = n_text, .parse_special = g->parse_special};
+    req->parts = part;
+    req->n_parts = 1;
+    req->add_special = true;
+}
+
+void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids) {
+    *part = (rn_part){.kind = RN_PART_IDS, .ids = ids, .n_ids = n_ids};
+    req->parts = part;
+    req->n_parts = 1;
+    req->add_special = false;
+}
+
+void generation_chat(const generation *g, rn_request *req, rn_chat *chat, const char *messages, size_t n_messages) {
+    rn_chat_init(chat);
+    chat->messages = messages;
+    chat->n_messages = n_messages;
+    chat->parse_special = g->parse_special;
+    req->chat = chat;
+}

@@ -1,0 +1,70 @@
+// app/generation.h - what is asked of a generation besides its prompt, by options or by a request line.
+//
+// Ownership: plain data that may be copied; strings are the command line's or the request's and must outlive it.
+// Threads:   one at a time.
+#ifndef RN_APP_GENERATION_H
+#define RN_APP_GENERATION_H
+
+#include "app/json_read.h"
+#include "app/options.h"
+#include <runnel/runnel.h>
+
+// The limits of rn_request.
+enum { GENERATION_STOPS = 16, GENERATION_STOP_BYTES = 256, GENERATION_STOP_TOKENS = 128, GENERATION_BIASES = 1024 };
+enum { GENERATION_FIELDS = 24 }; // room for the rows of rn_sampling_field()
+
+typedef struct generation {
+    int32_t n;                        // -1: the rest of the context
+    const char *preset;               // NULL: none
+    double fields[GENERATION_FIELDS]; // by index of rn_sampling_field(); NaN: not given
+    int32_t order, prompt_penalty;    // index of the option's words; -1: not given
+    bool has_seed;
+    uint64_t seed;
+    size_t n_stop, n_stop_tokens, n_bias;
+    const char *stop[GENERATION_STOPS];
+    size_t stop_bytes[GENERATION_STOPS];
+    int32_t stop_tokens[GENERATION_STOP_TOKENS];
+    rn_logit_bias bias[GENERATION_BIASES];
+    bool ignore_eos, special, echo, parse_special;
+    int32_t logprobs, stream_interval; // -1: none; 1
+} generation;
+
+void generation_init(generation *g);
+// Fills the request's fields but for prompt and delivery; they point into g. A preset comes first, whatever the
+// order of writing, then single fields.
+bool generation_apply(const generation *g, rn_request *req, rn_error *err);
+// For a prompt of one text or of ids that are taken as they are. `part` is the caller's.
+void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);
+void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids);
+
+// For a conversation: n_messages bytes of JSON. `chat` is the caller's.
+void generation_chat(const generation *g, rn_request *req, rn_chat *chat, const char *messages, size_t n_messages);
+
+// Option tables. The rows for sampling are made from rn_sampling_field() and rn_preset_name(): ranges, defaults
+// and names are the library's.
+typedef struct generation_rows {
+    option sampling[GENERATION_FIELDS + 8];
+    size_t n_sampling;
+    char names[GENERATION_FIELDS][32];
+    char helps[GENERATION_FIELDS][160];
+    char preset_help[256];
+} generation_rows;
+void generation_rows_init(generation_rows *rows);
+extern const option generation_stop_rows[4], generation_text_rows[4];
+#define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
+#define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
+#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 4, (g)}
+// Says which of the given options cannot have an effect together; false if there is one.
+bool generation_check(const generation *g, const options *parsed);
+
+// Members of a request line, named as the options with `_` for `-`.
+typedef struct generation_members {
+    member rows[GENERATION_FIELDS + 16];
+    size_t n;
+} generation_members;
+void generation_members_init(generation_members *members);
+// What a line gives replaces the default in g as a whole: a preset all sampling fields, a list the list.
+bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
+                     char *why);
+
+#endif

@@ -1,0 +1,120 @@
+// app/generation_members.c - a generation from a request line.
+#include "app/generation.h"
+#include "app/numbers.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool too_many(size_t limit, char *why) {
+    snprintf(why, NUMBER_WHY, "more than %zu items", limit);
+    return false;
+}
+
+static bool each_stop(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    if (g->n_stop == GENERATION_STOPS) return too_many(GENERATION_STOPS, why);
+    if (text.n == 0 || text.n > GENERATION_STOP_BYTES) {
+        snprintf(why, NUMBER_WHY, "%zu bytes, must have 1..%d", text.n, GENERATION_STOP_BYTES);
+        return false;
+    }
+    g->stop[g->n_stop] = text.data;
+    g->stop_bytes[g->n_stop++] = text.n;
+    return true;
+}
+
+static bool each_stop_token(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    int64_t id;
+    if (!json_item_whole(value, 0, INT32_MAX, &id, why)) return false;
+    if (g->n_stop_tokens == GENERATION_STOP_TOKENS) return too_many(GENERATION_STOP_TOKENS, why);
+    g->stop_tokens[g->n_stop_tokens++] = (int32_t)id;
+    return true;
+}
+
+// {"ID": BIAS, ...}; "-inf" as a string, since JSON has no such number.
+static bool each_bias(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i;
+    generation *const g = target;
+    int64_t id;
+    double bias = -INFINITY;
+    json_span text = {0};
+    if (!number_read_whole(key, 0, INT32_MAX, &id, why)) return false;
+    const bool is_never =
+        json_item_is_text(value) && json_item_text(value, &text, why) && strcmp(text.data, "-inf") == 0;
+    if (!is_never && !json_item_real(value, -100, 100, &bias, why)) return false;
+    if (g->n_bias == GENERATION_BIASES) return too_many(GENERATION_BIASES, why);
+    g->bias[g->n_bias++] = (rn_logit_bias){(int32_t)id, (float)bias};
+    return true;
+}
+
+static bool each_seed(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    g->has_seed = true;
+    return json_item_u64(value, &g->seed, why);
+}
+
+static bool each_prompt_penalty(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_on;
+    if (!json_item_bool(value, &is_on, why)) return false;
+    ((generation *)target)->prompt_penalty = is_on ? 0 : 1;
+    return true;
+}
+
+static bool each_order(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    static const char *const words[] = {[RN_ORDER_LLAMA_CPP] = "llama.cpp", [RN_ORDER_TRANSFORMERS] = "transformers"};
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    for (int32_t w = 0; w < 2; w++)
+        if (strcmp(words[w], text.data) == 0) {
+            ((generation *)target)->order = w;
+            return true;
+        }
+    snprintf(why, NUMBER_WHY, "'%.60s' is none of llama.cpp, transformers", text.data);
+    return false;
+}
+
+static const member fixed_rows[] = {
+    {"n", MEMBER_INT, .offset = offsetof(generation, n), .min = -1, .max = INT32_MAX},
+    {"preset", MEMBER_NAME, .offset = offsetof(generation, preset)},
+    {"penalty_prompt", MEMBER_EACH, .each = each_prompt_penalty},
+    {"sampler_order", MEMBER_EACH, .each = each_order},
+    {"logit_bias", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_bias},
+    {"seed", MEMBER_EACH, .each = each_seed},
+    {"stop", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_stop},
+    {"stop_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stop_token},
+    {"ignore_eos", MEMBER_BOOL, .offset = offsetof(generation, ignore_eos)},
+    {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},
+    {"parse_special", MEMBER_BOOL, .offset = offsetof(generation, parse_special)},
+    {"echo", MEMBER_BOOL, .offset = offsetof(generation, echo)},
+    {"logprobs", MEMBER_INT, .offset = offsetof(generation, logprobs), .min = 0, .max = 20},
+};
+
+void generation_members_init(generation_members *members) {
+    rn_field field;
+    *members = (generation_members){0};
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++)
+        members->rows[members->n++] = (member){.name = field.name,
+                                               .kind = field.is_int ? MEMBER_WHOLE : MEMBER_REAL,
+                                               .offset = offsetof(generation, fields) + i * sizeof(double),
+                                               .min = field.min,
+                                               .max = field.max};
+    for (size_t i = 0; i < sizeof fixed_rows / sizeof *fixed_rows; i++) members->rows[members->n++] = fixed_rows[i];
+}
+
+bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
+                     char *why) {
+    const member_group groups[] = {{members->rows, members->n, g}, *more};
+    if (json_doc_has(doc, "preset"))
+        for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
+    if (json_doc_has(doc, "stop")) g->n_stop = 0;
+    if (json_doc_has(doc, "stop_tokens")) g->n_stop_tokens = 0;
+    if (json_doc_has(doc, "logit_bias")) g->n_bias = 0;
+    return json_doc_read(doc, groups, 2, why);
+}

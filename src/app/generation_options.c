@@ -1,0 +1,143 @@
+// app/generation_options.c - a generation from the command line: tables, and what may not go together.
+#include "app/generation.h"
+#include "app/numbers.h"
+#include "app/say.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool take_stop(void *target, const char *value, char *why) {
+    generation *const g = target;
+    const size_t n = strlen(value);
+    if (n == 0 || n > GENERATION_STOP_BYTES) {
+        snprintf(why, NUMBER_WHY, "%zu bytes, must have 1..%d", n, GENERATION_STOP_BYTES);
+        return false;
+    }
+    if (g->n_stop == GENERATION_STOPS) {
+        snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_STOPS);
+        return false;
+    }
+    g->stop[g->n_stop] = value;
+    g->stop_bytes[g->n_stop++] = n;
+    return true;
+}
+
+static bool take_stop_token(void *target, const char *value, char *why) {
+    generation *const g = target;
+    int64_t id;
+    if (!number_read_whole(value, 0, INT32_MAX, &id, why)) return false;
+    if (g->n_stop_tokens == GENERATION_STOP_TOKENS) {
+        snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_STOP_TOKENS);
+        return false;
+    }
+    g->stop_tokens[g->n_stop_tokens++] = (int32_t)id;
+    return true;
+}
+
+static bool take_bias(void *target, const char *value, char *why) {
+    generation *const g = target;
+    char id_text[32];
+    int64_t id;
+    double bias = -INFINITY;
+    const size_t n_id = strcspn(value, "=");
+    if (!value[n_id] || n_id >= sizeof id_text) {
+        snprintf(why, NUMBER_WHY, "'%.100s' is not ID=BIAS", value);
+        return false;
+    }
+    snprintf(id_text, sizeof id_text, "%.*s", (int)n_id, value);
+    if (!number_read_whole(id_text, 0, INT32_MAX, &id, why)) return false;
+    if (strcmp(value + n_id + 1, "-inf") != 0 && !number_read_real(value + n_id + 1, -100, 100, &bias, why))
+        return false;
+    if (g->n_bias == GENERATION_BIASES) {
+        snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_BIASES);
+        return false;
+    }
+    g->bias[g->n_bias++] = (rn_logit_bias){(int32_t)id, (float)bias};
+    return true;
+}
+
+static bool take_seed(void *target, const char *value, char *why) {
+    generation *const g = target;
+    g->has_seed = true;
+    return number_read_u64(value, &g->seed, why);
+}
+
+static const option more_sampling_rows[] = {
+    {0, "penalty-prompt", "on|off", OPTION_CHOICE, offsetof(generation, prompt_penalty),
+     .help = "whether penalties look at the prompt too (default on)"},
+    {0, "sampler-order", "llama.cpp|transformers", OPTION_CHOICE, offsetof(generation, order),
+     .help = "truncate first and take temperature last, or temperature first (default llama.cpp)"},
+    {0, "logit-bias", "ID=BIAS", OPTION_EACH, .each = take_bias,
+     .help = "add BIAS (-100..100, or -inf: never) to a token's logit; repeatable"},
+    {0, "seed", "N", OPTION_EACH, .each = take_seed,
+     .help = "seed of the random numbers (default: drawn once and reported)"},
+};
+const option generation_stop_rows[4] = {
+    {'n', "max-tokens", "N", OPTION_INT, offsetof(generation, n), -1, INT32_MAX,
+     .help = "tokens to generate at most (default -1: the rest of the context)"},
+    {0, "stop", "TEXT", OPTION_EACH, .each = take_stop, .help = "end before this text; repeatable, up to 16"},
+    {0, "stop-token", "ID", OPTION_EACH, .each = take_stop_token,
+     .help = "end at this token, in addition to the model's end tokens; repeatable, up to 128"},
+    {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
+     .help = "go on past the model's end tokens"},
+};
+const option generation_text_rows[4] = {
+    {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
+    {0, "parse-special", NULL, OPTION_FLAG, offsetof(generation, parse_special),
+     .help = "control-token spellings in the prompt become those tokens (default: they stay text)"},
+    {0, "echo", NULL, OPTION_FLAG, offsetof(generation, echo), .help = "the prompt's text comes first"},
+    {0, "logprobs", "K", OPTION_INT, offsetof(generation, logprobs), 0, 20,
+     .help = "in JSON, each token's log-probability and the K best candidates, 0..20"},
+};
+
+static void make_row(generation_rows *rows, size_t i, const rn_field *field) {
+    snprintf(rows->names[i], sizeof rows->names[i], "%s", field->name);
+    for (char *c = rows->names[i]; *c; c++)
+        if (*c == '_') *c = '-';
+    snprintf(rows->helps[i], sizeof rows->helps[i], "%.100s (%.10g..%.10g, default %.6g)", field->help, field->min,
+             field->max, field->def);
+    rows->sampling[rows->n_sampling++] = (option){.name = rows->names[i],
+                                                  .arg = field->is_int ? "N" : "X",
+                                                  .kind = field->is_int ? OPTION_WHOLE : OPTION_REAL,
+                                                  .offset = offsetof(generation, fields) + i * sizeof(double),
+                                                  .min = field->min,
+                                                  .max = field->max,
+                                                  .help = rows->helps[i]};
+}
+
+static void make_preset_row(generation_rows *rows) {
+    size_t n = 0;
+    for (size_t i = 0; i < rn_n_presets() && n < sizeof rows->preset_help; i++)
+        n += (size_t)snprintf(
+            rows->preset_help + n, sizeof rows->preset_help - n, "%s%s",
+            i ? ", " : "settings that go together, which single options override: ", rn_preset_name(i, NULL));
+    rows->sampling[rows->n_sampling++] = (option){.name = "preset",
+                                                  .arg = "NAME",
+                                                  .kind = OPTION_TEXT,
+                                                  .offset = offsetof(generation, preset),
+                                                  .help = rows->preset_help};
+}
+
+void generation_rows_init(generation_rows *rows) {
+    rn_field field;
+    *rows = (generation_rows){0};
+    make_preset_row(rows);
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) make_row(rows, i, &field);
+    for (size_t i = 0; i < sizeof more_sampling_rows / sizeof *more_sampling_rows; i++)
+        rows->sampling[rows->n_sampling++] = more_sampling_rows[i];
+}
+
+bool generation_check(const generation *g, const options *parsed) {
+    rn_request req;
+    rn_error err = {0};
+    rn_request_init(&req);
+    if (!generation_apply(g, &req, &err)) {
+        say("--%s", err.text); // only a preset's name is left to be wrong
+        return false;
+    }
+    const rn_sampling *const s = &req.sampling;
+    const bool has_penalty = s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0;
+    const char *const why = "while no penalty is on";
+    return has_penalty ||
+           !(options_refuse(parsed, "penalty-last-n", why) || options_refuse(parsed, "penalty-prompt", why));
+}

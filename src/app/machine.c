@@ -1,0 +1,161 @@
+// app/machine.c - opens model and engine, with a bar while it takes long and with Ctrl+C at any time.
+#include "app/machine.h"
+#include "app/files.h"
+#include "app/interrupt.h"
+#include "app/model_path.h"
+#include "app/say.h"
+#include "app/wrap.h"
+#include <stdlib.h>
+
+const option machine_model_rows[1] = {
+    {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, wish),
+     .help =
+         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
+};
+const option machine_size_rows[2] = {
+    {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
+     .help = "positions of the context (default: the model's, or the most that fits in memory)"},
+    {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
+     .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
+};
+const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
+    {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
+     .help = "how keys and values are kept (default f16)"},
+    {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
+     .help =
+         "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
+    {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
+     .help = "map the file, read it into memory, or map and lock it there (default map)"},
+    {0, "no-repack", NULL, OPTION_FLAG, offsetof(machine, no_repack),
+     .help =
+         "use weights as the file has them: starts at once and holds no copies, but is slower; the text is the same"},
+    {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
+     .help = "say on stderr what was chosen and why"},
+};
+
+void machine_init(machine *m) {
+    const char *cpu = getenv("RUNNEL_CPU");
+    *m = (machine){.cpu = cpu && *cpu ? cpu : NULL, .n_streams = 1};
+    progress_begin(&m->bar);
+}
+
+int machine_failed(const rn_error *err) {
+    if (err->code == RN_E_CANCELLED && interrupt_came()) return EXIT_CODE_INTERRUPTED;
+    say("%s", err->text);
+    return err->code == RN_E_ARG ? EXIT_CODE_USAGE : EXIT_CODE_FAILED;
+}
+
+rn_status machine_next_chunk(machine *m, rn_stream *stream, rn_chunk *chunk, rn_error *err) {
+    enum { LOOK_NS = 50000000 }; // how often Ctrl+C is looked for while no token comes
+    rn_status st;
+    do {
+        st = rn_stream_next(stream, LOOK_NS, chunk, err);
+        if (interrupt_came()) rn_stream_cancel(stream); // more than once is as good as once
+    } while (st == RN_E_AGAIN);
+    progress_hide(&m->bar);
+    return st;
+}
+
+bool machine_progress(void *user, rn_phase phase, uint64_t done, uint64_t total) {
+    static const struct {
+        const char *label;
+        progress_unit unit;
+    } phases[] = {[RN_PHASE_LOAD] = {"loading", PROGRESS_BYTES},
+                  [RN_PHASE_REPACK] = {"preparing", PROGRESS_BYTES},
+                  [RN_PHASE_PREFILL] = {"reading the prompt", PROGRESS_COUNT},
+                  [RN_PHASE_WRITE] = {"writing", PROGRESS_BYTES}};
+    machine *const m = user;
+    progress_update(&m->bar, phases[phase].label, phases[phase].unit, NULL, done, total);
+    return interrupt_came();
+}
+
+static void print_log(void *user, rn_log_level level, const char *text) {
+    machine *const m = user;
+    if (level > RN_LOG_WARN && !m->is_verbose) return;
+    progress_hide(&m->bar);
+    say("%s%s", level == RN_LOG_WARN ? "warning: " : "", text);
+}
+
+int machine_open_file(machine *m, const char *wish, char **path, rn_model **model) {
+    rn_model_options opt;
+    rn_error err = {0};
+    rn_model_options_init(&opt);
+    opt.load = (rn_load)m->load;
+    opt.log = print_log;
+    opt.progress = machine_progress;
+    opt.log_user = opt.progress_user = m;
+    *path = model_path_find(wish);
+    if (!*path) return EXIT_CODE_FAILED;
+    const rn_status st = rn_model_open(*path, &opt, model, &err);
+    progress_hide(&m->bar);
+    return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+}
+
+int machine_open_model(machine *m) { return machine_open_file(m, m->wish, &m->path, &m->model); }
+int machine_open_reference(machine *m, const char *wish) {
+    return machine_open_file(m, wish, &m->reference_path, &m->reference);
+}
+
+int machine_check_output(const machine *m, const char *text_file, const char *out) {
+    if (!rn_model_reads(m->model, out) && !rn_model_reads(m->reference, out) &&
+        !(text_file && file_is_same(text_file, out)))
+        return EXIT_CODE_OK;
+    say("%s: is a file that is read: give the output another name", out);
+    return EXIT_CODE_USAGE;
+}
+
+static void say_choices(const machine *m) {
+    rn_engine_info e = {.struct_size = sizeof e};
+    char kv[HUMAN_BYTES], all[HUMAN_BYTES];
+    if (rn_engine_get_info(m->engine, 0, &e, NULL) != RN_OK) return;
+    say("model: %s", m->path);
+    say("kernels: %s: %s", e.cpu, e.cpu_reason);
+    say("threads: %s", e.threads_reason);
+    say("context: %d positions, keys and values as %s, %s of %s", e.n_ctx, e.kv_type, human_size(e.kv_bytes, kv),
+        human_size(e.limit_bytes, all));
+}
+
+void machine_engine_options(machine *m, rn_engine_options *opt) {
+    rn_engine_options_init(opt);
+    opt->cpu = m->cpu;
+    opt->n_ctx = m->n_ctx;
+    opt->n_threads = m->n_threads;
+    opt->kv_type = (rn_kv_type)m->kv_type;
+    opt->n_streams = m->n_streams;
+    opt->no_repack = m->no_repack;
+    opt->log = print_log;
+    opt->progress = machine_progress;
+    opt->log_user = opt->progress_user = m;
+}
+
+int machine_open_engine(machine *m) {
+    rn_engine_options opt;
+    rn_error err = {0};
+    machine_engine_options(m, &opt);
+    rn_model *const models[] = {m->model, m->reference};
+    const rn_status st = rn_engine_open(models, m->reference ? 2 : 1, &opt, &m->engine, &err);
+    progress_hide(&m->bar);
+    if (st != RN_OK) return machine_failed(&err);
+    if (m->is_verbose) say_choices(m);
+    return EXIT_CODE_OK;
+}
+
+void machine_close_engine(machine *m) {
+    if (m->engine) rn_engine_close(m->engine);
+    m->engine = NULL;
+}
+
+void machine_close_models(machine *m) {
+    machine_close_engine(m);
+    rn_model_close(m->model);
+    rn_model_close(m->reference);
+    free(m->path);
+    free(m->reference_path);
+    m->model = m->reference = NULL;
+    m->path = m->reference_path = NULL;
+}
+
+void machine_close(machine *m) {
+    progress_end(&m->bar);
+    machine_close_models(m);
+}

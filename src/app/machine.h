@@ -1,0 +1,58 @@
+// app/machine.h - the options that choose a model and how this machine runs it, and the opening of both.
+//
+// Ownership: `struct machine` is the caller's; machine_init() first, machine_close() last.
+// Threads:   one at a time.
+#ifndef RN_APP_MACHINE_H
+#define RN_APP_MACHINE_H
+
+#include "app/options.h"
+#include "app/progress.h"
+#include <runnel/runnel.h>
+
+typedef struct machine {
+    const char *wish; // -m
+    const char *cpu;
+    int32_t n_ctx, n_threads; // 0: the engine's choice
+    int32_t kv_type, load;    // of rn_kv_type, rn_load
+    bool no_repack, is_verbose;
+    int32_t n_streams; // set by the command
+    progress bar;
+    char *path, *reference_path;
+    rn_model *model;     // the engine's model 0
+    rn_model *reference; // its model 1; NULL: none
+    rn_engine *engine;
+} machine;
+
+// -m alone, for what needs only the vocabulary; -c and -t; the rest of what an engine is told.
+enum { MACHINE_ENGINE_ROWS = 5 };
+extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[MACHINE_ENGINE_ROWS];
+#define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
+#define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
+#define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, MACHINE_ENGINE_ROWS, (m)}
+#define MACHINE_REST_GROUP(m)                                                                                        \
+    {NULL, machine_engine_rows + 1, MACHINE_ENGINE_ROWS - 1, (m)} // without --kv-type, which comes first
+
+void machine_init(machine *m);
+// Each returns EXIT_CODE_OK, or an exit code after saying why.
+int machine_open_model(machine *m);
+int machine_open_reference(machine *m, const char *wish); // a second model for the engine, after the first
+int machine_open_engine(machine *m);                      // after the models
+// After the models: what is written must be none of the files that are read. text_file: NULL for none.
+int machine_check_output(const machine *m, const char *text_file, const char *out);
+void machine_close_engine(machine *m);
+void machine_close_models(machine *m); // and the engine; others may be opened then
+void machine_close(machine *m);
+
+// For a command that has more than two models: each file by itself, and what the options say of the engine. `path` is the caller's.
+int machine_open_file(machine *m, const char *wish, char **path, rn_model **model);
+void machine_engine_options(machine *m, rn_engine_options *opt);
+
+// Says err's text, and the exit code that goes with the status: 2 for arguments, 130 where Ctrl+C was the
+// reason, else 1.
+int machine_failed(const rn_error *err);
+// The next chunk, the bar hidden; Ctrl+C cancels the stream, whose last chunk comes then. As rn_stream_next(), but never RN_E_AGAIN.
+rn_status machine_next_chunk(machine *m, rn_stream *stream, rn_chunk *chunk, rn_error *err);
+// For rn_request: prefill on the machine's bar; user is the machine.
+bool machine_progress(void *user, rn_phase phase, uint64_t done, uint64_t total);
+
+#endif

@@ -1,0 +1,55 @@
+// app/model_path.c - the places where a model may be.
+#include "app/model_path.h"
+#include "app/say.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+static const char *non_empty(const char *variable) {
+    const char *v = getenv(variable);
+    return v && *v ? v : NULL;
+}
+
+static char *models_dir(void) {
+    const char *dir = non_empty("RUNNEL_MODELS"), *cache = non_empty("XDG_CACHE_HOME"), *home = non_empty("HOME");
+    if (dir) return app_copy_text(dir);
+    if (cache) return app_text("%s/runnel/models", cache);
+    return app_text("%s/.cache/runnel/models", home ? home : "");
+}
+
+static char *find_wish(const char *wish) {
+    if (strchr(wish, '/') || access(wish, F_OK) == 0)
+        return app_copy_text(wish); // opening it says what is wrong with it
+    char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, wish);
+    if (access(path, F_OK) != 0) {
+        say("%s: there is no such file, and no model of that name: %s", wish, path);
+        free(path);
+        path = NULL;
+    }
+    free(dir);
+    return path;
+}
+
+static char *find_default(void) {
+    // Installed; else in a build folder of the source tree. The first cannot be anything else, the second could.
+    static const char *const beside[] = {"../share/runnel/models/stories.gguf", "../../models/stories.gguf"};
+    // By the kernel's word rather than /proc/self/exe: a bare chroot has no /proc.
+    char *const program = realpath((const char *)getauxval(AT_EXECFN), NULL), *found = NULL;
+    char *const slash = program ? strrchr(program, '/') : NULL;
+    if (slash) *slash = '\0';
+    for (size_t i = 0; slash && !found && i < sizeof beside / sizeof *beside; i++) {
+        char *path = app_text("%s/%s", program, beside[i]);
+        if (access(path, R_OK) == 0) found = realpath(path, NULL);
+        free(path);
+    }
+    free(program);
+    if (found) return found;
+    say("no model: give one with -m FILE or in $RUNNEL_MODEL; the one that comes with the program is not beside it");
+    return NULL;
+}
+
+char *model_path_find(const char *wish) {
+    if (!wish) wish = non_empty("RUNNEL_MODEL");
+    return wish ? find_wish(wish) : find_default();
+}

@@ -1,0 +1,61 @@
+// app/stream_json.c - member by member, in the order the manual shows them.
+#include "app/stream_json.h"
+
+void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        json_put_begin(w, '{');
+        json_member_whole(w, "id", tokens[i].id);
+        json_put_key(w, "logprob");
+        json_put_float(w, tokens[i].logprob);
+        json_member_begin(w, "top", '[');
+        for (int32_t k = 0; k < tokens[i].n_top; k++) {
+            json_put_begin(w, '{');
+            json_member_whole(w, "id", tokens[i].top[k].id);
+            json_put_key(w, "logprob");
+            json_put_float(w, tokens[i].top[k].logprob);
+            json_put_end(w, '}');
+        }
+        json_put_end(w, ']');
+        json_put_end(w, '}');
+    }
+}
+
+static void put_usage(json_writer *w, const rn_usage *usage) {
+    json_member_begin(w, "usage", '{');
+    json_member_whole(w, "prompt_tokens", usage->prompt_tokens);
+    json_member_whole(w, "cached_tokens", usage->cached_tokens);
+    json_member_whole(w, "completion_tokens", usage->completion_tokens);
+    if (usage->reasoning_tokens) json_member_whole(w, "reasoning_tokens", usage->reasoning_tokens);
+    json_put_end(w, '}');
+}
+
+// Of a conversation that was cut to the context.
+static void put_dropped(json_writer *w, const rn_chunk *last) {
+    if (last->n_dropped_messages == 0) return;
+    json_member_whole(w, "dropped_messages", last->n_dropped_messages);
+    json_member_whole(w, "untruncated_tokens", last->untruncated_tokens);
+}
+
+void json_put_timing(json_writer *w, const rn_timing *timing, bool has_token_times) {
+    enum { MICROSECONDS = 3 };
+    json_member_begin(w, "timing", '{');
+    json_member_rounded(w, "queue_ms", timing->queue_ms, MICROSECONDS);
+    json_member_rounded(w, "prefill_ms", timing->prefill_ms, MICROSECONDS);
+    json_member_rounded(w, "first_token_ms", timing->first_token_ms, MICROSECONDS);
+    json_member_rounded(w, "decode_ms", timing->decode_ms, MICROSECONDS);
+    if (has_token_times) {
+        json_member_begin(w, "token_ms", '[');
+        for (size_t i = 0; i < timing->n_token_ms; i++) json_put_rounded(w, timing->token_ms[i], MICROSECONDS);
+        json_put_end(w, ']');
+    }
+    json_put_end(w, '}');
+}
+
+void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times) {
+    json_member_string(w, "finish_reason", rn_finish_name(last->finish_reason));
+    json_member_string(w, "finish_detail", last->finish_detail);
+    json_member_u64(w, "seed", last->seed);
+    put_usage(w, &last->usage);
+    put_dropped(w, last);
+    json_put_timing(w, &last->timing, has_token_times);
+}

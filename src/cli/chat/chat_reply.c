@@ -1,0 +1,204 @@
+// cli/chat/chat_reply.c - one reply: asked for, shown as it streams, kept in the conversation.
+#include "app/interrupt.h"
+#include "app/say.h"
+#include "app/term.h"
+#include "app/wrap.h"
+#include "cli/chat/chat_state.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void chat_reply_free(chat_reply *r) {
+    free(r->tokens);
+    *r = (chat_reply){0};
+}
+
+static void keep_tokens(chat_reply *r, const rn_chunk *chunk) {
+    for (size_t i = 0; i < chunk->n_tokens; i++) {
+        if (r->n == r->n_room) {
+            r->n_room = r->n_room ? 2 * r->n_room : 256;
+            r->tokens = app_realloc(r->tokens, r->n_room * sizeof *r->tokens);
+        }
+        reply_token *const t = &r->tokens[r->n++];
+        *t = (reply_token){.id = chunk->tokens[i], .logprob = NAN};
+        if (!chunk->token_data) continue;
+        const rn_token *const from = &chunk->token_data[i];
+        t->logprob = from->logprob;
+        t->n_top = from->n_top < CHAT_TOP ? from->n_top : CHAT_TOP;
+        if (t->n_top > 0) memcpy(t->top, from->top, (size_t)t->n_top * sizeof *t->top);
+    }
+}
+
+// What was gathered goes into the message that the conversation keeps.
+static void keep_message(message *m, const chat_message *said) {
+    json_writer w = {&m->calls, m->calls.n > 0};
+    bytes_add(&m->content, said->content.data, said->content.n);
+    bytes_add(&m->reasoning, said->reasoning.data, said->reasoning.n);
+    for (size_t i = 0; i < said->n_calls; i++) json_put_tool_call(&w, &said->calls[i]);
+}
+
+static void keep_end(chat *c, const rn_chunk *last) {
+    chat_reply *const r = &c->last;
+    r->usage = last->usage;
+    r->timing = last->timing;
+    r->timing.token_ms = NULL; // the stream's
+    r->seed = last->seed;
+    r->finish = last->finish_reason;
+    snprintf(r->detail, sizeof r->detail, "%s", last->finish_detail);
+    snprintf(r->miss, sizeof r->miss, "%s", last->usage.miss ? last->usage.miss : "");
+    c->n_prompt += (uint64_t)last->usage.prompt_tokens;
+    c->n_cached += (uint64_t)last->usage.cached_tokens;
+    c->n_made += (uint64_t)last->usage.completion_tokens;
+}
+
+// Messages that the library left out went for good: the next turn begins where this one did.
+static void drop_messages(chat *c, const rn_chunk *last) {
+    if (last->n_dropped_messages <= 0) return;
+    size_t first = dialogue_system(&c->talk) ? 1 : 0, n = (size_t)last->n_dropped_messages;
+    if (c->truncate == RN_TRUNCATE_MIDDLE) // the first turn stays: up to the next user's message
+        for (first++; first < c->talk.n && strcmp(c->talk.items[first].role, "user") != 0;) first++;
+    if (first + n >= c->talk.n) return;
+    dialogue_remove(&c->talk, first, n);
+    chat_note(c, "%zu messages were left out: the conversation had %" PRId64 " tokens, the context holds fewer", n,
+              last->untruncated_tokens);
+}
+
+static void read_reply(chat *c, rn_stream *stream, chat_message *said) {
+    rn_chunk chunk = {0};
+    rn_error err = {0};
+    for (;;) {
+        if (machine_next_chunk(&c->on, stream, &chunk, &err) != RN_OK) {
+            say("%s", err.text);
+            c->code = EXIT_CODE_FAILED;
+            return;
+        }
+        keep_tokens(&c->last, &chunk);
+        for (size_t i = 0; i < chunk.n_deltas; i++) {
+            chat_message_add(said, &chunk.deltas[i]);
+            if (reply_screen_add(&c->screen, &chunk.deltas[i])) continue;
+            c->is_over = true; // nobody reads any more
+            rn_stream_cancel(stream);
+        }
+        if (chunk.finish_reason == RN_FINISH_NONE) continue;
+        keep_end(c, &chunk);
+        keep_message(&c->talk.items[c->talk.n - 1], said);
+        drop_messages(c, &chunk);
+        return;
+    }
+}
+
+static void fill_chat(const chat *c, bool goes_on, bytes *messages, bytes *variables, rn_chat *chat_of) {
+    json_writer w = {messages, false}, v = {variables, false};
+    dialogue_write(&c->talk, &w);
+    json_put_begin(&v, '{');
+    if (c->thinking >= 0) json_member_bool(&v, "enable_thinking", c->thinking == 1);
+    json_put_end(&v, '}');
+    rn_chat_init(chat_of);
+    chat_of->messages = messages->data;
+    chat_of->n_messages = messages->n;
+    chat_of->variables = variables->data;
+    chat_of->n_variables = variables->n;
+    chat_options_apply(&c->options, chat_of);
+    chat_of->continue_final = goes_on;
+    chat_of->add_generation_prompt = !goes_on;
+    chat_of->truncate = (rn_truncate)c->truncate;
+}
+
+static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err) {
+    rn_request req;
+    rn_chat chat_of;
+    bytes messages = {0}, variables = {0};
+    rn_request_init(&req);
+    fill_chat(c, goes_on, &messages, &variables, &chat_of);
+    rn_status st = generation_apply(&c->g, &req, err) ? RN_OK : err->code;
+    if (c->wants_probs) req.logprobs = CHAT_TOP;
+    req.session = c->session;
+    req.chat = &chat_of;
+    req.progress = machine_progress;
+    req.progress_user = &c->on;
+    if (st == RN_OK) st = rn_stream_begin(c->on.engine, &req, stream, err);
+    bytes_free(&messages);
+    bytes_free(&variables);
+    return st;
+}
+
+static void say_offers(const chat *c) {
+    if (c->editor)
+        chat_note(c, "/undo takes the last turn back, /clear all; /set truncate old or middle leaves out what is old "
+                     "whenever the context is full");
+}
+
+// How it ended, where a person would wonder.
+static void say_end(const chat *c) {
+    const chat_reply *const r = &c->last;
+    if (r->finish == RN_FINISH_ERROR) say("generation: %s", r->detail);
+    if (r->finish == RN_FINISH_CANCELLED && c->editor) chat_note(c, "stopped; /continue goes on");
+    if (r->finish != RN_FINISH_LENGTH) return;
+    chat_note(c, "the reply was cut at %s; /continue goes on", r->detail);
+    if (strncmp(r->detail, "context", 7) == 0) say_offers(c);
+}
+
+// At a terminal the last line of what is gone on with comes again, so that one can read on.
+static void show_last_line(chat *c) {
+    const bytes *const said = &c->talk.items[c->talk.n - 1].content;
+    size_t from = said->n;
+    while (from > 0 && said->data[from - 1] != '\n') from--;
+    const rn_delta line = {
+        .channel = RN_CHANNEL_CONTENT, .tool = -1, .text = said->data + from, .n_text = said->n - from};
+    if (line.n_text) reply_screen_add(&c->screen, &line);
+}
+
+bool chat_answer(chat *c, bool goes_on) {
+    rn_error err = {0};
+    rn_stream *stream = NULL;
+    chat_message said = {0};
+    interrupt_again();
+    const rn_status st = begin(c, goes_on, &stream, &err);
+    if (st != RN_OK) {
+        progress_hide(&c->on.bar);
+        say("%s", err.text);
+        if (st == RN_E_LIMIT) say_offers(c);
+        c->code = EXIT_CODE_FAILED;
+        return false;
+    }
+    if (!goes_on) dialogue_add(&c->talk, "assistant", "", 0);
+    c->last.n = 0;
+    reply_screen_begin(&c->screen);
+    if (goes_on && c->editor) show_last_line(c);
+    read_reply(c, stream, &said);
+    reply_screen_end(&c->screen);
+    rn_stream_close(stream);
+    chat_message_free(&said);
+    if (c->last.finish == RN_FINISH_ERROR) c->code = EXIT_CODE_FAILED;
+    say_end(c);
+    if (c->editor) chat_footer(c);
+    return true;
+}
+
+// Figures by importance: those that do not fit the line are left out.
+void chat_footer(const chat *c) {
+    const chat_reply *const r = &c->last;
+    rn_engine_info info = {.struct_size = sizeof info};
+    char first[HUMAN_BYTES], text[4][96], held[HUMAN_BYTES], all[HUMAN_BYTES];
+    const int width = term_width(STDOUT_FILENO) - 1;
+    if (rn_engine_get_info(c->on.engine, 0, &info, NULL) != RN_OK) return;
+    const int64_t n_held = r->usage.prompt_tokens + r->usage.completion_tokens;
+    const double n_timed = (double)r->usage.completion_tokens - 1;
+    const double rate = n_timed > 0 && r->timing.decode_ms > 0 ? n_timed * 1000 / r->timing.decode_ms : 0;
+    snprintf(text[0], sizeof *text, "%.0f tok/s", rate);
+    snprintf(text[1], sizeof *text, "first %s", human_time(r->timing.first_token_ms, first));
+    snprintf(text[2], sizeof *text, "context %s/%s", human_count((uint64_t)n_held, held),
+             human_count((uint64_t)info.n_ctx, all));
+    snprintf(text[3], sizeof *text, "prompt %" PRId64 " (%" PRId64 " cached)", r->usage.prompt_tokens,
+             r->usage.cached_tokens);
+    bytes line = {0};
+    for (size_t i = 0; i < 4; i++) {
+        const size_t n = line.n + strlen(text[i]) + (line.n ? 3 : 0);
+        if (n + 2 > (size_t)width) break;
+        bytes_add_format(&line, "%s%s", line.n ? " | " : "", text[i]);
+    }
+    chat_note(c, "%s", line.n ? line.data : "");
+    bytes_free(&line);
+}

@@ -1,0 +1,261 @@
+// cli/chat/chat_settings.c - /set and /preset: what replies are made with, by name.
+//
+// The sampling fields and their ranges are the library's (rn_sampling_field()); the rest is a table here.
+#include "app/json_read.h"
+#include "app/numbers.h"
+#include "app/say.h"
+#include "cli/chat/chat_state.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct setting {
+    const char *name, *values, *help;
+    bool (*set)(chat *c, const char *value, char *why);
+    void (*show)(const chat *c, bytes *to);
+} setting;
+
+static bool one_of(const char *value, const char *const *words, int32_t *index, char *why) {
+    for (int32_t i = 0; words[i]; i++)
+        if (strcmp(value, words[i]) == 0) return *index = i, true;
+    snprintf(why, NUMBER_WHY, "'%.100s' is none of its values", value);
+    return false;
+}
+
+static bool set_max_tokens(chat *c, const char *value, char *why) {
+    int64_t n;
+    if (!number_read_whole(value, -1, INT32_MAX, &n, why)) return false;
+    c->g.n = (int32_t)n;
+    return true;
+}
+static void show_max_tokens(const chat *c, bytes *to) { bytes_add_format(to, "%d", c->g.n); }
+
+static bool set_seed(chat *c, const char *value, char *why) {
+    c->g.has_seed = strcmp(value, "random") != 0;
+    return !c->g.has_seed || number_read_u64(value, &c->g.seed, why);
+}
+static void show_seed(const chat *c, bytes *to) {
+    if (c->g.has_seed)
+        bytes_add_format(to, "%llu", (unsigned long long)c->g.seed);
+    else
+        bytes_add_text(to, "random");
+}
+
+static const char *const on_off[] = {"on", "off", NULL}, *const thinking_words[] = {"default", "off", "on", NULL},
+                         *const truncate_words[] = {"none", "old", "middle", NULL};
+
+static bool set_reasoning(chat *c, const char *value, char *why) {
+    int32_t i;
+    if (!one_of(value, on_off, &i, why)) return false;
+    c->screen.shows_reasoning = i == 0;
+    return true;
+}
+static void show_reasoning(const chat *c, bytes *to) { bytes_add_text(to, c->screen.shows_reasoning ? "on" : "off"); }
+
+static bool set_thinking(chat *c, const char *value, char *why) {
+    int32_t i;
+    if (!one_of(value, thinking_words, &i, why)) return false;
+    c->thinking = i - 1;
+    return true;
+}
+static void show_thinking(const chat *c, bytes *to) { bytes_add_text(to, thinking_words[c->thinking + 1]); }
+
+static bool set_truncate(chat *c, const char *value, char *why) {
+    return one_of(value, truncate_words, &c->truncate, why);
+}
+static void show_truncate(const chat *c, bytes *to) { bytes_add_text(to, truncate_words[c->truncate]); }
+
+static bool set_wrap(chat *c, const char *value, char *why) {
+    int32_t i;
+    if (!one_of(value, on_off, &i, why)) return false;
+    c->screen.wraps = i == 0;
+    return true;
+}
+static void show_wrap(const chat *c, bytes *to) { bytes_add_text(to, c->screen.wraps ? "on" : "off"); }
+
+static const setting settings[] = {
+    {"max_tokens", "-1..", "tokens of a reply at most; -1: the rest of the context", set_max_tokens, show_max_tokens},
+    {"seed", "N|random", "of the random numbers", set_seed, show_seed},
+    {"reasoning", "on|off", "show what the model thinks", set_reasoning, show_reasoning},
+    {"thinking", "on|off|default", "ask the template for thinking (enable_thinking)", set_thinking, show_thinking},
+    {"truncate", "none|old|middle", "what is left out when the context is full", set_truncate, show_truncate},
+    {"wrap", "on|off", "break lines between words", set_wrap, show_wrap},
+};
+enum { N_SETTINGS = sizeof settings / sizeof *settings, N_NAMES = N_SETTINGS + GENERATION_FIELDS };
+
+const char *const *chat_setting_names(void) {
+    static const char *names[N_NAMES + 1];
+    size_t n = 0;
+    rn_field field;
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) names[n++] = field.name;
+    for (size_t i = 0; i < N_SETTINGS; i++) names[n++] = settings[i].name;
+    return names;
+}
+
+// The index of a sampling field; -1: none. Either spelling, top_p or top-p.
+static int find_field(const char *name, rn_field *field) {
+    char *const own = app_copy_text(name);
+    int found = -1;
+    for (char *p = own; *p; p++)
+        if (*p == '-') *p = '_';
+    for (int i = 0; found < 0 && i < GENERATION_FIELDS && rn_sampling_field((size_t)i, field); i++)
+        if (strcmp(field->name, own) == 0) found = i;
+    free(own);
+    return found;
+}
+
+static const setting *find_setting(const char *name) {
+    for (size_t i = 0; i < N_SETTINGS; i++)
+        if (strcmp(settings[i].name, name) == 0) return &settings[i];
+    return NULL;
+}
+
+// What holds now: the field's own value, else the preset's, else the default.
+static double value_of(const chat *c, size_t i) {
+    rn_request req;
+    rn_error err = {0};
+    rn_request_init(&req);
+    generation_apply(&c->g, &req, &err);
+    rn_field field;
+    if (!rn_sampling_field(i, &field)) return NAN;
+    return rn_sampling_get(&req.sampling, field.name);
+}
+
+static void add_field(const chat *c, size_t i, bytes *to) {
+    rn_field f;
+    rn_sampling_field(i, &f);
+    bytes_add_format(to, "%-18s%-10.6g%.10g..%.10g  %s\n", f.name, value_of(c, i), f.min, f.max, f.help);
+}
+
+static void add_setting(const chat *c, const setting *s, bytes *to) {
+    bytes value = {0};
+    s->show(c, &value);
+    bytes_add_format(to, "%-18s%-10s%s  %s\n", s->name, value.data, s->values, s->help);
+    bytes_free(&value);
+}
+
+static void show_all(const chat *c) {
+    bytes page = {0};
+    rn_field field;
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) add_field(c, i, &page);
+    for (size_t i = 0; i < N_SETTINGS; i++) add_setting(c, &settings[i], &page);
+    page.data[page.n - 1] = '\0';
+    chat_note(c, "%s", page.data);
+    bytes_free(&page);
+}
+
+static bool set_one(chat *c, const char *name, const char *value, char *why) {
+    rn_field field;
+    const int i = find_field(name, &field);
+    if (i >= 0) {
+        double v;
+        if (!number_read_real(value, field.min, field.max, &v, why) ||
+            !number_check(v, field.min, field.max, field.is_int, why))
+            return false;
+        c->g.fields[i] = v;
+        return true;
+    }
+    const setting *const s = find_setting(name);
+    if (s) return s->set(c, value, why);
+    const char *const *const names = chat_setting_names();
+    size_t n = 0;
+    while (names[n]) n++;
+    const char *const near = nearest_word(name, names, n);
+    snprintf(why, NUMBER_WHY, "no such setting%s%s%s; /set lists them", near ? ": did you mean " : "",
+             near ? near : "", near ? "?" : "");
+    return false;
+}
+
+void chat_run_set(chat *c, const char *args) {
+    char why[NUMBER_WHY] = "";
+    char *const name = app_copy_text(args);
+    char *value = name + strcspn(name, " =");
+    if (*value) *value++ = '\0';
+    value += strspn(value, " =");
+    if (!*name) {
+        show_all(c);
+    } else if (*value && !set_one(c, name, value, why)) {
+        chat_note(c, "%s: %s", name, why);
+        if (!c->editor) c->code = EXIT_CODE_FAILED;
+    } else {
+        rn_field field;
+        bytes line = {0};
+        const int i = find_field(name, &field);
+        const setting *const s = find_setting(name);
+        if (i >= 0)
+            add_field(c, (size_t)i, &line);
+        else if (s)
+            add_setting(c, s, &line);
+        else
+            bytes_add_format(&line, "%s: no such setting; /set lists them\n", name);
+        line.data[line.n - 1] = '\0';
+        chat_note(c, "%s", line.data);
+        bytes_free(&line);
+    }
+    free(name);
+}
+
+void chat_run_preset(chat *c, const char *args) {
+    const char *help;
+    for (size_t i = 0; i < rn_n_presets(); i++) {
+        const char *const name = rn_preset_name(i, &help);
+        if (!*args)
+            chat_note(c, "%-12s%s%s", name, help, c->g.preset && strcmp(c->g.preset, name) == 0 ? " (taken)" : "");
+        if (strcmp(args, name) != 0) continue;
+        c->g.preset = name;
+        for (size_t f = 0; f < GENERATION_FIELDS; f++) c->g.fields[f] = NAN; // the preset is the whole of it
+        chat_note(c, "preset %s", name);
+        return;
+    }
+    if (!*args) return;
+    chat_note(c, "%s: no such preset; /preset lists them", args);
+    if (!c->editor) c->code = EXIT_CODE_FAILED;
+}
+
+// ---- saved ---------------------------------------------------------------------------------------------------------
+
+void chat_settings_write(const chat *c, json_writer *w) {
+    rn_field field;
+    if (c->g.preset) json_member_string(w, "preset", c->g.preset);
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++) {
+        if (isnan(c->g.fields[i])) continue;
+        json_member_real(w, field.name, c->g.fields[i]);
+    }
+    for (size_t i = 0; i < N_SETTINGS; i++) {
+        bytes value = {0};
+        settings[i].show(c, &value);
+        json_member_string(w, settings[i].name, value.data);
+        bytes_free(&value);
+    }
+}
+
+static bool read_setting(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    chat *const c = target;
+    json_span text;
+    double v;
+    rn_field field;
+    (void)i;
+    if (!json_item_is_text(value)) {
+        const int f = find_field(key, &field);
+        if (f < 0) return snprintf(why, JSON_WHY / 2, "no such setting"), false;
+        if (!json_item_real(value, field.min, field.max, &v, why)) return false;
+        if (!number_check(v, field.min, field.max, field.is_int, why)) return false;
+        c->g.fields[f] = v;
+        return true;
+    }
+    if (!json_item_text(value, &text, why)) return false;
+    if (strcmp(key, "preset") != 0) return set_one(c, key, text.data, why);
+    for (size_t p = 0; p < rn_n_presets(); p++)
+        if (strcmp(rn_preset_name(p, NULL), text.data) == 0) return c->g.preset = rn_preset_name(p, NULL), true;
+    return snprintf(why, JSON_WHY / 2, "no such preset"), false;
+}
+
+bool chat_settings_read(chat *c, const char *line, size_t n, char *why) {
+    static const member rows[] = {{"settings", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = read_setting}};
+    json_doc *doc;
+    const member_group group = {rows, 1, c};
+    const bool ok = json_doc_parse(line, n, &doc, why) && json_doc_read(doc, &group, 1, why);
+    json_doc_free(doc);
+    return ok;
+}

@@ -1,0 +1,261 @@
+// cli/chat/cmd_chat.c - `runnel chat`: a conversation at a terminal, or from a pipe.
+#include "app/files.h"
+#include "app/interrupt.h"
+#include "app/say.h"
+#include "app/term.h"
+#include "app/wrap.h"
+#include "cli/chat/chat_state.h"
+#include "cli/command.h"
+#include "cli/line_source.h"
+#include <locale.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const option chat_rows[] = {
+    {0, "reasoning", "show|hide", OPTION_CHOICE, offsetof(chat, reasoning),
+     .help = "whether what the model thinks is shown (default: at a terminal)"},
+    {0, "truncate", "none|old|middle", OPTION_CHOICE, offsetof(chat, truncate),
+     .help =
+         "when the context is full: end with an error, leave out the oldest turns, or those after the first (default none)"},
+    {0, "each-line", NULL, OPTION_FLAG, offsetof(chat, is_each_line),
+     .help =
+         "from a pipe: each line is a message or a command, and has its reply (default: all of stdin is one message)"},
+    {0, "no-history", NULL, OPTION_FLAG, offsetof(chat, has_no_history),
+     .help = "keep no history of what is typed (else in ${XDG_STATE_HOME:-~/.local/state}/runnel)"},
+};
+
+static const char *const notes = "At a terminal: /help lists the commands; Ctrl+C stops a reply, Ctrl+D ends.\n"
+                                 "From a pipe stdout gets the replies and nothing else.\n\n"
+                                 "  runnel chat -m MODEL\n"
+                                 "  runnel chat -m MODEL --system \"Answer in one word.\" < question.txt\n"
+                                 "  printf '%s\\n' 'Hello!' /regen | runnel chat -m MODEL --each-line";
+
+// Lines that are too long are broken between words; width 0: none is.
+static void add_lines(bytes *to, const char *text, int width) {
+    for (const char *line = text; *line;) {
+        const size_t n = strcspn(line, "\n");
+        char *const own = app_text("%.*s", (int)n, line);
+        if (width && n > (size_t)width)
+            add_wrapped(to, own, 4, width);
+        else
+            bytes_add_format(to, "%s\n", own);
+        free(own);
+        line += n + (line[n] == '\n');
+    }
+    if (to->n) to->data[--to->n] = '\0';
+}
+
+void chat_note(const chat *c, const char *fmt, ...) {
+    va_list args;
+    bytes plain = {0}, line = {0};
+    va_start(args, fmt);
+    char *text = NULL;
+    if (vasprintf(&text, fmt, args) >= 0) {
+        FILE *const to = c->editor ? stdout : stderr;
+        const bool has_colour = c->editor && c->screen.has_colour;
+        term_add_plain(&plain, text, strlen(text));
+        add_lines(&line, plain.n ? plain.data : "", c->editor ? term_width(STDOUT_FILENO) - 1 : 0);
+        fprintf(to, "%s%s%s\n", has_colour ? "\x1b[2m" : "", line.n ? line.data : "", has_colour ? "\x1b[0m" : "");
+        fflush(to);
+    }
+    va_end(args);
+    free(text);
+    bytes_free(&plain);
+    bytes_free(&line);
+}
+
+void chat_say(chat *c, const char *text, size_t n) {
+    const size_t at = c->talk.n;
+    dialogue_add(&c->talk, "user", text, n);
+    const bool is_there = chat_answer(c, false);
+    const message *const reply = dialogue_last(&c->talk, "assistant");
+    if (is_there && reply &&
+        (reply->content.n || reply->reasoning.n || reply->calls.n || c->last.finish == RN_FINISH_STOP))
+        return;
+    dialogue_drop(&c->talk, at < c->talk.n ? at : c->talk.n); // no reply: the message is as if it had not been sent
+    if (c->editor) c->prefill = app_copy_text(text);
+}
+
+// ---- where lines come from -----------------------------------------------------------------------------------------
+
+static void take_line(chat *c, const char *line, size_t n) {
+    if (n == 0 || strspn(line, " \t\n") == n) return;
+    if (line[0] == '/')
+        chat_command(c, line);
+    else
+        chat_say(c, line, n);
+}
+
+static void read_terminal(chat *c) {
+    while (!c->is_over) {
+        char *const prefill = c->prefill;
+        c->prefill = NULL;
+        char *const line = line_editor_read(c->editor, prefill);
+        free(prefill);
+        if (!line) break;
+        take_line(c, line, strlen(line));
+        free(line);
+    }
+}
+
+static void read_lines(chat *c) {
+    line_source in = {.fd = STDIN_FILENO, .name = "stdin"};
+    const char *line;
+    size_t n;
+    line_outcome outcome;
+    while (!c->is_over && (outcome = line_source_take(&in, &line, &n)) != LINE_END) {
+        if (outcome == LINE_WAIT) {
+            struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+            if (poll(&ready, 1, -1) < 0 && interrupt_came()) break;
+            line_source_fill(&in);
+        } else if (outcome == LINE_TOO_LONG) {
+            say("stdin: line %llu: longer than a message may be", (unsigned long long)in.n_lines);
+            c->code = EXIT_CODE_FAILED;
+        } else {
+            char *const own = app_text("%.*s", (int)n, line);
+            take_line(c, own, strlen(own));
+            free(own);
+        }
+        if (c->last.finish == RN_FINISH_CANCELLED && interrupt_came()) break;
+    }
+    if (in.has_failed) c->code = EXIT_CODE_FAILED;
+    line_source_free(&in);
+}
+
+static void read_whole(chat *c) {
+    bytes text = {0};
+    if (!file_read("-", TEXT_LIMIT, &text)) {
+        c->code = EXIT_CODE_FAILED;
+    } else {
+        if (text.n && text.data[text.n - 1] == '\n') text.data[--text.n] = '\0';
+        if (text.n)
+            chat_say(c, text.data, text.n);
+        else
+            say("stdin: no message; a pipe's text is the message");
+        if (!text.n) c->code = EXIT_CODE_USAGE;
+    }
+    bytes_free(&text);
+}
+
+// ---- begin and end -------------------------------------------------------------------------------------------------
+
+// The file of the history, made with its folders; NULL: nowhere. The caller's.
+static char *history_path(const chat *c) {
+    const char *const state = getenv("XDG_STATE_HOME"), *const home = getenv("HOME");
+    if (c->has_no_history || !((state && *state) || (home && *home))) return NULL;
+    char *const folder = state && *state ? app_text("%s/runnel", state) : app_text("%s/.local/state/runnel", home);
+    for (char *p = folder + 1; *p; p++) {
+        if (*p != '/') continue;
+        *p = '\0';
+        mkdir(folder, 0700); // there already, or the next one fails
+        *p = '/';
+    }
+    mkdir(folder, 0700);
+    char *const path = app_text("%s/chat_history", folder);
+    free(folder);
+    return path;
+}
+
+static void greet(const chat *c) {
+    rn_model_info model = {.struct_size = sizeof model};
+    rn_engine_info engine = {.struct_size = sizeof engine};
+    char n_ctx[HUMAN_BYTES];
+    if (rn_model_get_info(c->on.model, &model, NULL) != RN_OK ||
+        rn_engine_get_info(c->on.engine, 0, &engine, NULL) != RN_OK)
+        return;
+    const char *const slash = strrchr(c->on.path, '/');
+    chat_note(c, "%s, context %s. /help lists commands",
+              model.name && *model.name ? model.name
+              : slash                   ? slash + 1
+                                        : c->on.path,
+              human_count((uint64_t)engine.n_ctx, n_ctx));
+}
+
+static int talk(chat *c) {
+    char *const history = history_path(c);
+    const line_editor_setup setup = {.prompt = "> ", .history = history, .complete = chat_complete, .user = c};
+    c->editor = line_editor_open(&setup);
+    if (c->editor) {
+        greet(c);
+        read_terminal(c);
+    } else if (c->is_each_line || term_is(STDIN_FILENO)) {
+        read_lines(c);
+    } else {
+        read_whole(c);
+    }
+    line_editor_close(c->editor);
+    c->editor = NULL;
+    free(history);
+    if (c->code == EXIT_CODE_OK && c->last.finish == RN_FINISH_CANCELLED && interrupt_came() &&
+        !term_is(STDIN_FILENO))
+        c->code = EXIT_CODE_INTERRUPTED;
+    return output_exit(&c->screen.out, c->code);
+}
+
+// Before the model is made ready: a template that is missing or wrong is said at once.
+static int open_template(chat *c) {
+    rn_error err = {0};
+    if (c->options.tmpl || rn_template_of_model(c->on.model, &c->tmpl, &err) == RN_OK) return EXIT_CODE_OK;
+    return machine_failed(&err);
+}
+
+static int run_chat(chat *c) {
+    rn_error err = {0};
+    interrupt_catch();
+    int code = machine_open_model(&c->on);
+    if (code == EXIT_CODE_OK) code = chat_options_open(&c->options);
+    if (code == EXIT_CODE_OK) code = open_template(c);
+    if (code == EXIT_CODE_OK) code = machine_open_engine(&c->on);
+    if (code != EXIT_CODE_OK) return code;
+    if (rn_session_open(c->on.engine, 0, &c->session, &err) != RN_OK) return machine_failed(&err);
+    if (c->options.system) dialogue_set_system(&c->talk, c->options.system);
+    return talk(c);
+}
+
+int cmd_chat(int n_args, char **args) {
+    chat c = {.thinking = -1, .reasoning = -1};
+    generation_rows rows;
+    options parsed;
+    setlocale(LC_CTYPE, ""); // what a typed key means, and how wide a character is
+    machine_init(&c.on);
+    generation_init(&c.g);
+    generation_rows_init(&rows);
+    reply_screen_init(&c.screen);
+    const option_group groups[] = {
+        {"Chat", chat_turn_rows + 1, 1, &c.options}, // --system
+        CHAT_TEMPLATE_GROUP(&c.options),
+        {NULL, chat_rows, sizeof chat_rows / sizeof *chat_rows, &c},
+        MACHINE_MODEL_GROUP(&c.on),
+        MACHINE_SIZE_GROUP(&c.on),
+        MACHINE_ENGINE_GROUP(&c.on),
+        GENERATION_SAMPLING_GROUP(&rows, &c.g),
+        GENERATION_STOP_GROUP(&c.g),
+    };
+    const option_spec spec = {
+        .command = "chat",
+        .usage = "[-m MODEL] [--system TEXT] [options]",
+        .about = "Talk with a model. Each turn evaluates only what is new.",
+        .notes = notes,
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+    };
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) {
+        if (c.reasoning >= 0) c.screen.shows_reasoning = c.reasoning == 0;
+        code = generation_check(&c.g, &parsed) ? run_chat(&c) : EXIT_CODE_USAGE;
+    }
+    options_free(&parsed);
+    rn_session_close(c.session);
+    rn_template_close(c.tmpl);
+    chat_options_free(&c.options);
+    machine_close(&c.on);
+    dialogue_free(&c.talk);
+    chat_reply_free(&c.last);
+    reply_screen_free(&c.screen);
+    free(c.prefill);
+    return code;
+}

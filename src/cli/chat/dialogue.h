@@ -1,0 +1,39 @@
+// cli/chat/dialogue.h - the messages of a chat, as JSON for the library and as lines of a file.
+//
+// Ownership: `struct dialogue` owns its messages; {0} is empty; dialogue_free(). Threads: one at a time.
+#ifndef RN_CLI_DIALOGUE_H
+#define RN_CLI_DIALOGUE_H
+
+#include "app/bytes.h"
+#include "app/json_write.h"
+
+typedef struct message {
+    char role[16]; // "system", "user", "assistant"; of a file that was loaded also others
+    bytes content, reasoning;
+    bytes calls; // tool calls: items of a JSON array, without its brackets; empty: none
+} message;
+
+typedef struct dialogue {
+    message *items;
+    size_t n, n_room;
+} dialogue;
+
+message *dialogue_add(dialogue *c, const char *role, const char *content, size_t n_content);
+void dialogue_drop(dialogue *c, size_t from); // messages from..n
+// Messages [from, from + n) go; those behind them move up.
+void dialogue_remove(dialogue *c, size_t from, size_t n);
+void dialogue_free(dialogue *c);
+
+message *dialogue_last(dialogue *c, const char *role); // the last message, when it has this role; else NULL
+// The system message: always the first. NULL text: it goes.
+void dialogue_set_system(dialogue *c, const char *text);
+const message *dialogue_system(const dialogue *c); // NULL: none
+
+// OpenAI's message object.
+void message_write(const message *m, json_writer *w);
+// An array of them.
+void dialogue_write(const dialogue *c, json_writer *w);
+// Adds a message from such an object, as a line of a saved chat has it. false: why (JSON_WHY bytes of app/json_read.h).
+bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why);
+
+#endif

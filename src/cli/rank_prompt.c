@@ -1,0 +1,72 @@
+// cli/rank_prompt.c - see rank_prompt.h. Text between two control tokens is tokenized as one, whoever wrote its parts.
+#include "cli/rank_prompt.h"
+#include <string.h>
+
+struct builder {
+    const rn_model *model;
+    bytes plain; // since the last control token
+    bytes *ids;
+    rn_error *err;
+};
+
+static rn_status flush(struct builder *b) {
+    int32_t *ids;
+    size_t n;
+    if (b->plain.n == 0) return RN_OK;
+    const rn_status st = rn_tokenize(b->model, b->plain.data, b->plain.n, false, false, &ids, &n, b->err);
+    if (st != RN_OK) return st;
+    bytes_add(b->ids, ids, n * sizeof *ids);
+    bytes_drop_front(&b->plain, b->plain.n);
+    rn_free(ids);
+    return RN_OK;
+}
+
+// Control tokens have no text.
+static rn_status add_token(struct builder *b, int32_t id) {
+    char *text;
+    size_t n;
+    rn_status st = rn_detokenize(b->model, &id, 1, false, &text, &n, b->err);
+    if (st != RN_OK) return st;
+    bytes_add(&b->plain, text, n);
+    rn_free(text);
+    if (n > 0) return RN_OK;
+    st = flush(b);
+    bytes_add(b->ids, &id, sizeof id);
+    return st;
+}
+
+static rn_status add_literal(struct builder *b, const char *text, size_t n_text) {
+    int32_t *ids;
+    size_t n;
+    if (n_text == 0) return RN_OK;
+    rn_status st = rn_tokenize(b->model, text, n_text, false, true, &ids, &n, b->err);
+    for (size_t i = 0; st == RN_OK && i < n; i++) st = add_token(b, ids[i]);
+    if (st == RN_OK) rn_free(ids);
+    return st;
+}
+
+rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, rn_error *err) {
+    const struct {
+        const char *name, *text;
+        size_t n;
+    } places[] = {{"{query}", p->query, p->n_query}, {"{document}", p->document, p->n_document}};
+    enum { N_PLACES = sizeof places / sizeof *places };
+    struct builder b = {.model = model, .ids = ids, .err = err};
+    const char *from = p->text;
+    rn_status st = RN_OK;
+    for (const char *at = from; st == RN_OK && *at;) {
+        size_t k = 0;
+        while (k < N_PLACES && strncmp(at, places[k].name, strlen(places[k].name)) != 0) k++;
+        if (k == N_PLACES) {
+            at++;
+            continue;
+        }
+        st = add_literal(&b, from, (size_t)(at - from));
+        bytes_add(&b.plain, places[k].text, places[k].n);
+        from = at += strlen(places[k].name);
+    }
+    if (st == RN_OK) st = add_literal(&b, from, strlen(from));
+    if (st == RN_OK) st = flush(&b);
+    bytes_free(&b.plain);
+    return st;
+}

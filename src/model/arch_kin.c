@@ -1,0 +1,117 @@
+// model/arch_kin.c - relatives of Llama that differ from it by a norm, an activation or an order: Seed-OSS, Arcee, Nemotron, OLMo, GLM,
+// Hunyuan; and those with experts in place of the feed-forward part: ERNIE 4.5, Hunyuan, dots.llm1, MiniMax-M2.
+#include "model/arch_ops.h"
+#include "model/arch_tensors.h"
+#include "model/archs.h"
+
+static const struct op_spec begin[] = {OPS_EMBED};
+static const struct op_spec end[] = {OPS_END_RMS};
+
+// What stands before and behind the rotation of queries and keys.
+#define TO_QKV   RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM), OPS_QKV(BUF_NORMED)
+#define FROM_QKV OPS_ATTEND, ADD(BUF_DELTA, BUF_X), RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM)
+#define EXPERTS_OR_DENSE                                                                                             \
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU), OPS_EXPERTS(BUF_NORMED, BUF_DELTA, OP_GATE, ACT_FN_SILU),     \
+        OPS_SHARED_EXPERT(BUF_NORMED, BUF_DELTA, ACT_FN_SILU)
+
+// ---- dense ----------------------------------------------------------------------------------------------------------
+
+static const struct op_spec gated_layer[] = {
+    TO_QKV, OPS_ROPE, FROM_QKV, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU), ADD(BUF_DELTA, BUF_X),
+};
+
+// Seed-OSS (ByteDance 2025): the norm of what the feed-forward part reads goes by the name of one behind attention.
+static const struct tensor_spec seed_oss_tensors[] = {TENSORS_HEAD,
+                                                      TENSORS_ATTN_NORM,
+                                                      TENSORS_ATTENTION,
+                                                      {ROLE_FFN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD},
+                                                      TENSORS_FFN_GATED};
+const struct arch arch_seed_oss = {TENSORS(seed_oss_tensors), BEGIN(begin), LAYER(gated_layer), END(end),
+                                   .rope_halves = true};
+
+// GLM-4 of 2024 (2406.12793), before its norms behind blocks; interleaved rotation of half a head.
+static const struct tensor_spec chatglm_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
+                                                     TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED};
+const struct arch arch_chatglm = {TENSORS(chatglm_tensors), BEGIN(begin), LAYER(gated_layer), END(end)};
+
+// Arcee (2025): squared ReLU in place of a gate.
+static const struct tensor_spec arcee_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
+                                                   TENSORS_FFN_NORM, TENSORS_FFN_PLAIN};
+static const struct op_spec arcee_layer[] = {
+    TO_QKV, OPS_ROPE, FROM_QKV, OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_RELU_SQUARED), ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_arcee = {TENSORS(arcee_tensors), BEGIN(begin), LAYER(arcee_layer), END(end)};
+
+// Hunyuan (Tencent 2025): queries and keys are normed after they are rotated.
+static const struct tensor_spec hunyuan_tensors[] = {TENSORS_HEAD,      TENSORS_ATTN_NORM,
+                                                     TENSORS_ATTENTION, TENSORS_QK_NORM_OF_HEADS,
+                                                     TENSORS_FFN_NORM,  TENSORS_FFN_GATED};
+static const struct op_spec hunyuan_layer[] = {
+    TO_QKV,
+    OPS_ROPE,
+    OPS_QK_NORM_OF_HEADS,
+    FROM_QKV,
+    OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+    ADD(BUF_DELTA, BUF_X),
+};
+const struct arch arch_hunyuan = {TENSORS(hunyuan_tensors), BEGIN(begin), LAYER(hunyuan_layer), END(end),
+                                  .rope_halves = true};
+
+// ---- layer norms ----------------------------------------------------------------------------------------------------
+
+// Nemotron-4 (2402.16819): squared ReLU, part of a head rotated.
+#define LAYER_OF_LAYER_NORMS(ffn)                                                                                    \
+    LAYER_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM, ROLE_ATTN_NORM_BIAS), OPS_QKV(BUF_NORMED), OPS_ROPE, OPS_ATTEND,   \
+        ADD(BUF_DELTA, BUF_X), LAYER_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM, ROLE_FFN_NORM_BIAS), ffn,                \
+        ADD(BUF_DELTA, BUF_X)
+static const struct op_spec layer_norm_end[] = {OPS_END_LAYER};
+static const struct tensor_spec nemotron_tensors[] = {
+    TENSORS_HEAD,      TENSORS_OUTPUT_NORM_BIAS, TENSORS_ATTN_NORM,     TENSORS_ATTN_NORM_BIAS,
+    TENSORS_ATTENTION, TENSORS_FFN_NORM,         TENSORS_FFN_NORM_BIAS, TENSORS_FFN_PLAIN};
+static const struct op_spec nemotron_layer[] = {
+    LAYER_OF_LAYER_NORMS(OPS_FFN_PLAIN(BUF_NORMED, BUF_DELTA, ACT_FN_RELU_SQUARED))};
+const struct arch arch_nemotron = {TENSORS(nemotron_tensors), BEGIN(begin), LAYER(nemotron_layer),
+                                   END(layer_norm_end), .rope_halves = true};
+
+// OLMo (Groeneveld et al. 2024, 2402.00838): layer norms without weights.
+static const struct tensor_spec olmo_tensors[] = {
+    TENSORS_EMBD,
+    {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
+    TENSORS_ATTENTION,
+    TENSORS_FFN_GATED};
+static const struct op_spec olmo_layer[] = {LAYER_OF_LAYER_NORMS(OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU))};
+const struct arch arch_olmo = {TENSORS(olmo_tensors), BEGIN(begin), LAYER(olmo_layer), END(layer_norm_end)};
+
+// ---- experts --------------------------------------------------------------------------------------------------------
+
+#define TENSORS_MIXED                                                                                                \
+    TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS), TENSORS_EXPERTS, TENSORS_CHOICE_BIAS,                 \
+        TENSORS_SHARED_EXPERT
+
+// ERNIE 4.5 (Baidu 2025): softmax over all experts, of which some are chosen by it and a bias.
+static const struct tensor_spec ernie_moe_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
+                                                       TENSORS_MIXED};
+static const struct op_spec ernie_moe_layer[] = {TO_QKV, OPS_ROPE, FROM_QKV, EXPERTS_OR_DENSE, ADD(BUF_DELTA, BUF_X)};
+const struct arch arch_ernie_moe = {TENSORS(ernie_moe_tensors), BEGIN(begin), LAYER(ernie_moe_layer), END(end)};
+
+static const struct tensor_spec normed_moe_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
+                                                        TENSORS_QK_NORM_OF_HEADS, TENSORS_MIXED};
+
+static const struct op_spec hunyuan_moe_layer[] = {TO_QKV,   OPS_ROPE,         OPS_QK_NORM_OF_HEADS,
+                                                   FROM_QKV, EXPERTS_OR_DENSE, ADD(BUF_DELTA, BUF_X)};
+const struct arch arch_hunyuan_moe = {TENSORS(normed_moe_tensors), BEGIN(begin), LAYER(hunyuan_moe_layer), END(end),
+                                      .rope_halves = true};
+
+// dots.llm1 (2506.05767): routing as DeepSeek-V3's.
+static const struct op_spec dots_layer[] = {TO_QKV,   OPS_QK_NORM_OF_HEADS, OPS_ROPE,
+                                            FROM_QKV, EXPERTS_OR_DENSE,     ADD(BUF_DELTA, BUF_X)};
+const struct arch arch_dots = {TENSORS(normed_moe_tensors), BEGIN(begin), LAYER(dots_layer), END(end),
+                               .rope_halves = true};
+
+// MiniMax-M2 (2025): queries and keys are normed over the whole row.
+static const struct tensor_spec minimax_m2_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
+                                                        TENSORS_QK_NORM_OF_ROWS, TENSORS_MIXED};
+static const struct op_spec minimax_m2_layer[] = {TO_QKV,   OPS_QK_NORM_OF_ROWS, OPS_ROPE,
+                                                  FROM_QKV, EXPERTS_OR_DENSE,    ADD(BUF_DELTA, BUF_X)};
+const struct arch arch_minimax_m2 = {TENSORS(minimax_m2_tensors), BEGIN(begin), LAYER(minimax_m2_layer), END(end),
+                                     .rope_halves = true};

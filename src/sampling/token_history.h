@@ -1,0 +1,35 @@
+// sampling/token_history.h - the tokens a sampler has seen, and how often each occurs in the window that penalties look at.
+//
+// Ownership: token_history_init() / token_history_free(); all zero is a history that remembers nothing. Threads: one at a time.
+#ifndef RN_SAMPLING_TOKEN_HISTORY_H
+#define RN_SAMPLING_TOKEN_HISTORY_H
+
+#include "base/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct token_count {
+    int32_t token, count;
+};
+struct history {
+    int32_t *tokens; // [cap] prompt, then accepted; NULL: nothing is remembered
+    size_t n, n_prompt, cap;
+    size_t window; // the last so many tokens are counted; 0: none
+    bool count_prompt;
+    struct token_count *counts; // [n_counts] distinct tokens of the window, in no particular order
+    size_t n_counts;
+    int32_t *slots;   // private: open addressing, token -> 1 + index in counts, 0 = empty
+    size_t slot_mask; // private
+};
+
+// cap: most tokens ever seen; window: counted tokens, cut to cap. At most n_vocab distinct tokens.
+rn_status token_history_init(struct history *h, size_t cap, size_t window, bool count_prompt, int32_t n_vocab,
+                             rn_error *err);
+void token_history_free(struct history *h);
+void token_history_prompt(struct history *h, const int32_t *tokens, size_t n); // before the first accept
+void token_history_accept(struct history *h, int32_t token);
+// Takes the last n accepted tokens back, as if they had never been: tokens that had left the window return to it.
+void token_history_rewind(struct history *h, size_t n);
+
+#endif

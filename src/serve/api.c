@@ -1,0 +1,191 @@
+// serve/api.c - see api.h.
+#include "serve/api.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "serve/key_rates.h"
+#include "serve/session_store.h"
+#include "serve/stream_store.h"
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+enum { LOOK_MS = 50 };
+
+typedef struct job_list {
+    job *first;
+} job_list;
+
+struct api {
+    struct server *server;
+    struct stream_store *streams;
+    struct session_store *sessions;
+    struct key_rates *rates;
+    pthread_t housekeeper;
+    pthread_mutex_t lock; // of what stands below
+    pthread_cond_t changed;
+    job_list live, dead;
+    bool is_ending;
+};
+
+static void list_add(job_list *l, job *j) {
+    j->prev = NULL;
+    j->next = l->first;
+    if (l->first) l->first->prev = j;
+    l->first = j;
+}
+
+static void list_remove(job_list *l, job *j) {
+    if (j->prev) j->prev->next = j->next;
+    if (j->next) j->next->prev = j->prev;
+    if (l->first == j) l->first = j->next;
+}
+
+static void free_part(job_part *p) {
+    bytes_free(&p->text);
+    bytes_free(&p->logprobs);
+    bytes_free(&p->ids);
+    chat_message_free(&p->message);
+    free(p->embedding);
+}
+
+// Ends the streams, which may take as long as a step.
+static void destroy(struct api *a, job *j) {
+    for (size_t i = 0; i < j->n_parts; i++) rn_stream_close(j->parts[i].stream);
+    session_release(a->sessions, j->session);
+    key_rates_settle(a->rates, j->key, j->n_reserved, (uint64_t)(job_prompt_tokens(j) + job_completion_tokens(j)));
+    for (size_t i = 0; i < j->n_parts; i++) free_part(&j->parts[i]);
+    if (j->more && j->format->free_more) j->format->free_more(j->more);
+    bytes_free(&j->body);
+    pthread_mutex_destroy(&j->lock);
+    free(j->parts);
+    free(j);
+}
+
+// With the lock.
+static void end_overdue(struct api *a) {
+    const int64_t now = now_ns();
+    for (job *j = a->live.first; j; j = j->next) {
+        if (j->deadline_ns == 0 || now < j->deadline_ns) continue;
+        j->deadline_ns = 0;
+        atomic_store(&j->is_timed_out, true);
+        job_cancel(j);
+    }
+}
+
+static bool has_deadlines(const struct api *a) {
+    for (const job *j = a->live.first; j; j = j->next)
+        if (j->deadline_ns) return true;
+    return false;
+}
+
+static void wait_for_work(struct api *a) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const int64_t at = until.tv_nsec + (has_deadlines(a) ? LOOK_MS : 1000) * INT64_C(1000000);
+    until.tv_sec += at / 1000000000;
+    until.tv_nsec = at % 1000000000;
+    pthread_cond_timedwait(&a->changed, &a->lock, &until);
+}
+
+static void *keep_house(void *api) {
+    struct api *const a = api;
+    pthread_mutex_lock(&a->lock);
+    for (;;) {
+        job *const j = a->dead.first;
+        if (j) {
+            list_remove(&a->dead, j);
+            pthread_mutex_unlock(&a->lock);
+            destroy(a, j);
+        } else if (a->is_ending) {
+            break;
+        } else {
+            end_overdue(a);
+            pthread_mutex_unlock(&a->lock);
+            stream_store_expire(a->streams, now_ns());
+        }
+        pthread_mutex_lock(&a->lock);
+        if (!a->dead.first && !a->is_ending) wait_for_work(a);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+struct api *api_open(struct server *s) {
+    struct api *const a = app_alloc(sizeof *a);
+    pthread_condattr_t attr;
+    *a = (struct api){.server = s};
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&a->changed, &attr);
+    pthread_condattr_destroy(&attr);
+    a->streams = stream_store_open();
+    a->sessions = session_store_open(s);
+    a->rates = key_rates_open(s->key_tokens_per_minute);
+    if (pthread_create(&a->housekeeper, NULL, keep_house, a) == 0) return a;
+    say("serve: no thread could be made");
+    key_rates_close(a->rates);
+    session_store_close(a->sessions);
+    stream_store_close(a->streams);
+    free(a);
+    return NULL;
+}
+
+void api_close(struct api *a) {
+    if (!a) return;
+    stream_store_close(a->streams); // its jobs are given back
+    pthread_mutex_lock(&a->lock);
+    a->is_ending = true;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    pthread_join(a->housekeeper, NULL);
+    session_store_close(a->sessions);
+    key_rates_close(a->rates);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+void api_make_id(char *id, size_t n) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    uint8_t random[64] = {0};
+    if (getrandom(random, n - 1, 0) < 0) { // never on Linux once it has booted; then ids are only unlike each other
+        static atomic_ullong counter;
+        const uint64_t c = atomic_fetch_add(&counter, 1) ^ (uint64_t)now_ns();
+        for (size_t i = 0; i < 8; i++) random[i] = (uint8_t)(c >> 8 * i);
+    }
+    for (size_t i = 0; i + 1 < n; i++) id[i] = letters[random[i] % 62];
+    id[n - 1] = 0;
+}
+
+void api_adopt(struct api *a, job *j) {
+    api_make_id(j->id, sizeof j->id);
+    pthread_mutex_lock(&a->lock);
+    list_add(&a->live, j);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void api_bury(struct api *a, job *j) {
+    pthread_mutex_lock(&a->lock);
+    list_remove(&a->live, j);
+    list_add(&a->dead, j);
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void api_set_deadline(struct api *a, job *j, double seconds) {
+    pthread_mutex_lock(&a->lock);
+    j->deadline_ns = now_ns() + (int64_t)(seconds * 1e9);
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+void api_clear_deadline(struct api *a, job *j) {
+    pthread_mutex_lock(&a->lock);
+    j->deadline_ns = 0;
+    pthread_mutex_unlock(&a->lock);
+}
+
+struct stream_store *api_streams(struct api *a) { return a->streams; }
+struct session_store *api_sessions(struct api *a) { return a->sessions; }
+struct key_rates *api_rates(struct api *a) { return a->rates; }

@@ -1,0 +1,152 @@
+// serve/cmd_serve.c - the command: options, start, signals, end.
+#include "app/interrupt.h"
+#include "app/say.h"
+#include "app/wrap.h"
+#include "serve/api.h"
+#include "serve/serve.h"
+#include "serve/serve_signals.h"
+#include "serve/server.h"
+#include "serve/websocket.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DRAIN_LOOK_MS = 20 };
+
+// NAME=MODEL, where what stands before the sign can be a name.
+static bool add_model(void *target, const char *value, char *why) {
+    server *const s = target;
+    const char *const equals = strchr(value, '=');
+    const size_t n_name = equals && !memchr(value, '/', (size_t)(equals - value)) ? (size_t)(equals - value) : 0;
+    if (s->n_models == SERVER_MODELS) {
+        snprintf(why, 64, "more than %d models", SERVER_MODELS);
+        return false;
+    }
+    server_model *const m = &s->models[s->n_models++];
+    m->wish = n_name ? equals + 1 : value;
+    if (n_name) m->name = app_text("%.*s", (int)n_name, value);
+    return true;
+}
+
+static const option model_rows[] = {
+    {'m', "model", "[NAME=]MODEL", OPTION_EACH, .each = add_model,
+     .help =
+         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model; several times. Requests "
+         "call it NAME, else as the file is called (default: $RUNNEL_MODEL, else the program's own)"},
+};
+static const option engine_rows[] = {
+    {0, "streams", "N", OPTION_INT, offsetof(server, n_streams), 1, 4096,
+     .help = "generations that run at once; the memory for their keys and values is planned at start (default 16)"},
+    {0, "queue", "N", OPTION_INT, offsetof(server, n_queue), 0, 65536,
+     .help = "generations that may wait; one more is refused with 429 (default 64)"},
+    {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
+     .help = "MiB that model, keys, values and buffers may take together (default: what is available)"},
+    {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, INT32_MAX,
+     .help =
+         "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
+};
+
+static void print_start(const server *s) {
+    for (size_t i = 0; i < s->n_models; i++) {
+        rn_engine_info e = {.struct_size = sizeof e};
+        rn_model_info m = {.struct_size = sizeof m};
+        if (rn_model_get_info(s->models[i].model, &m, NULL) != RN_OK ||
+            rn_engine_get_info(s->engine, i, &e, NULL) != RN_OK)
+            continue;
+        say("model %s: %s, %s, context %d", s->models[i].name, m.architecture, m.format, e.n_ctx);
+        if (i + 1 < s->n_models) continue;
+        say("kernels %s, %d threads, %d streams at once, %d may wait", e.cpu, e.n_threads, s->n_streams, s->n_queue);
+        fprintf(stderr, "%s%s", e.plan, e.plan[0] && e.plan[strlen(e.plan) - 1] == '\n' ? "" : "\n");
+    }
+    say("listening at %s", http_server_url(s->http));
+}
+
+// Answers that run may end; new ones are refused. A second signal ends at once.
+static void drain(server *s, int32_t seconds) {
+    const int64_t end_ns = now_ns() + seconds * INT64_C(1000000000);
+    atomic_store(&s->is_draining, true);
+    service_notify("STOPPING=1");
+    http_server_stop_accepting(s->http);
+    websockets_drain(s->websockets);
+    if (http_server_busy(s->http))
+        say("ending: %zu requests still run, for %d s at most", http_server_busy(s->http), seconds);
+    while (http_server_busy(s->http) && now_ns() < end_ns) {
+        const int number = signals_wait(DRAIN_LOOK_MS);
+        if (number == SIGTERM || number == SIGINT) break;
+    }
+    http_server_cancel_all(s->http);
+}
+
+static void serve(server *s) {
+    print_start(s);
+    service_notify("READY=1");
+    for (;;) {
+        const int number = signals_wait(-1);
+        if (number == SIGTERM || number == SIGINT) {
+            drain(s, number == SIGTERM ? s->http_options.drain_seconds : 0);
+            return;
+        }
+        if (number == SIGHUP && http_server_reload_keys(s->http)) say("keys: read again");
+    }
+}
+
+static int run(server *s) {
+    int code = chat_options_open(&s->chat);
+    if (!code) code = server_open_models(s);
+    if (!code) code = server_open_engine(s);
+    if (code) return code;
+    s->started = (int64_t)time(NULL);
+    if (!signals_catch() || !(s->api = api_open(s)) || !(s->websockets = websockets_open(s))) return EXIT_CODE_FAILED;
+    const bool is_open = http_server_open(s, &s->http_options, &s->http);
+    if (is_open) serve(s);
+    websockets_end(s->websockets); // before the HTTP side, whose connections they have
+    http_server_close(s->http);
+    websockets_free(s->websockets);
+    api_close(s->api); // after all that hold its jobs
+    return is_open ? EXIT_CODE_OK : EXIT_CODE_FAILED;
+}
+
+int cmd_serve(int n_args, char **args) {
+    server *const s = app_alloc(sizeof *s);
+    memset(s, 0, sizeof *s);
+    s->n_streams = 16, s->n_queue = 64;
+    http_options *const o = &s->http_options;
+    http_options_init(o);
+    machine_init(&s->machine);
+    const option_group groups[] = {
+        {"Model", model_rows, sizeof model_rows / sizeof *model_rows, s},
+        MACHINE_SIZE_GROUP(&s->machine),
+        {NULL, engine_rows, sizeof engine_rows / sizeof *engine_rows, s},
+        MACHINE_ENGINE_GROUP(&s->machine),
+        CHAT_TEMPLATE_GROUP(&s->chat),
+        {"Server", http_address_rows, HTTP_ADDRESS_ROWS, o},
+        {NULL, http_tls_rows, HTTP_TLS_ROWS, o},
+        {"Access", http_access_rows, HTTP_ACCESS_ROWS, o},
+        {"Limits", http_limit_rows, HTTP_LIMIT_ROWS, o},
+    };
+    const option_spec spec = {
+        .command = "serve",
+        .usage = "[-m MODEL] [options]",
+        .about =
+            "Answers requests of many clients at once over HTTP, with one engine. SIGTERM lets running answers end, SIGINT ends "
+            "at once, SIGHUP reads the keys again.",
+        .notes = "  runnel serve -m model.gguf\n"
+                 "  curl http://127.0.0.1:8080/v1/models\n",
+        .groups = groups,
+        .n_groups = sizeof groups / sizeof *groups,
+    };
+    options parsed;
+    int code;
+    if (options_parse(&spec, n_args, args, &parsed, &code)) {
+        if (s->n_models == 0) s->n_models = 1;
+        interrupt_catch();
+        code = run(s);
+    }
+    options_free(&parsed);
+    server_close(s);
+    chat_options_free(&s->chat);
+    free(s);
+    return code;
+}

@@ -1,0 +1,25 @@
+// serve/responses.h - the route of OpenAI's responses interface, and what its answer is made of.
+//
+// Threads: one at a time.
+#ifndef RN_SERVE_RESPONSES_H
+#define RN_SERVE_RESPONSES_H
+
+#include "serve/chat_form.h"
+
+void route_responses(struct server *s, http_exchange *x, const http_request *r);
+
+// What an answer repeats of its request.
+typedef struct response_echo {
+    char *instructions, *tools; // JSON; NULL: none. Owned
+    char *effort;               // JSON
+    int32_t max_output_tokens;  // -1: no limit
+    double temperature, top_p;  // NaN: not given
+    bool one_call, no_tools, truncates;
+} response_echo;
+
+// Of a job's `more`, made by response_answer_new(), which takes the echo's memory.
+typedef struct response_answer response_answer;
+response_answer *response_answer_new(const response_echo *echo);
+extern const job_format response_stream_format, response_whole_format;
+
+#endif

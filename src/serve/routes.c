@@ -1,0 +1,33 @@
+// serve/routes.c - every path that this server answers to.
+#include "serve/chat_completions.h"
+#include "serve/embeddings.h"
+#include "serve/http.h"
+#include "serve/job_http.h"
+#include "serve/native_generate.h"
+#include "serve/responses.h"
+#include "serve/route_status.h"
+#include "serve/socket_streams.h"
+#include "serve/text_routes.h"
+
+const http_route http_routes[] = {
+    {"GET", "/health", route_health, .is_open = true},
+    {"GET", "/ready", route_ready},
+    {"GET", "/metrics", route_metrics},
+    {"GET", "/v1/models", route_models},
+    {"GET", "/v1/models/", route_model},
+    {"GET", "/props", route_props},
+    {"GET", "/slots", route_slots},
+    {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
+    {"POST", "/v1/completions", route_completions, .has_body = true},
+    {"POST", "/v1/responses", route_responses, .has_body = true},
+    {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
+    {"POST", "/tokenize", route_tokenize, .has_body = true},
+    {"POST", "/detokenize", route_detokenize, .has_body = true},
+    {"POST", "/apply-template", route_apply_template, .has_body = true},
+    {"POST", "/v1/runnel/generate", route_generate, .has_body = true},
+    {"GET", "/v1/stream", route_socket},
+    {"DELETE", "/v1/runnel/sessions/", route_session_delete},
+    {"GET", "/v1/runnel/streams/", route_stream_resume},
+    {"DELETE", "/v1/runnel/streams/", route_stream_delete},
+    {0},
+};

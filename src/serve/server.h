@@ -1,0 +1,55 @@
+// serve/server.h - what a running server is: its engine, its models by name, its HTTP side and its counts.
+//
+// Ownership: cmd_serve() owns the one there is. Threads: fields are set before the first request and fixed from then on, but for what is
+// atomic or locked by itself.
+#ifndef RN_SERVE_SERVER_H
+#define RN_SERVE_SERVER_H
+
+#include "app/chat_options.h"
+#include "app/generation.h"
+#include "app/machine.h"
+#include "serve/http_server.h"
+#include "serve/metrics.h"
+#include <runnel/runnel.h>
+#include <stdatomic.h>
+
+enum { SERVER_MODELS = METRICS_MODELS };
+
+typedef struct server_model {
+    const char *wish; // -m: a path or a name; NULL: the default model
+    char *name;       // what requests call it
+    char *path;
+    rn_model *model; // the engine's model of the same index
+} server_model;
+
+struct api; // serve/api.h: what the API's routes keep between requests
+
+typedef struct server {
+    machine machine;               // engine options
+    chat_options chat;             // template and output format
+    int32_t key_tokens_per_minute; // 0: no limit
+    int32_t n_streams, n_queue, memory_mib;
+    http_options http_options;
+    server_model models[SERVER_MODELS];
+    size_t n_models;
+    rn_engine *engine;
+    http_server *http;
+    struct websockets *websockets;
+    struct api *api;
+    metrics metrics;
+    int64_t started; // seconds since 1970
+    atomic_bool is_draining;
+} server;
+
+// The index of the model that a request names; NULL or "": the first. -1: there is none of that name.
+int32_t server_find_model(const server *s, const char *name);
+
+// Models and engine, by the options; what is wrong is said. Returns an exit code.
+int server_open_models(server *s);
+int server_open_engine(server *s);
+void server_close(server *s); // engine and models; fine on half of it
+
+// READY=1 and the like to the service manager that started this program, if one did ($NOTIFY_SOCKET, sd_notify(3)).
+void service_notify(const char *state);
+
+#endif

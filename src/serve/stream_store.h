@@ -1,0 +1,32 @@
+// serve/stream_store.h - jobs whose readers may come back: by id, with the events they missed, for a while (field.md 5.6).
+//
+// A stream without a reader goes on until the engine's buffer is full; after GRACE_S it is cancelled, and HELD_S after its end forgotten.
+//
+// Ownership: a job that was kept is the store's. Threads: internally locked; an attached stream is its reader's alone.
+#ifndef RN_SERVE_STREAM_STORE_H
+#define RN_SERVE_STREAM_STORE_H
+
+#include "serve/event_ring.h"
+#include "serve/job.h"
+
+enum { GRACE_S = 30, HELD_S = 300, STORE_BYTES = 64 << 20 };
+
+struct stream_store;
+typedef struct kept_stream kept_stream;
+
+struct stream_store *stream_store_open(void);
+void stream_store_close(struct stream_store *t);          // gives all jobs back
+kept_stream *stream_keep(struct stream_store *t, job *j); // attached
+job *kept_job(const kept_stream *k);
+const event_ring *kept_events(const kept_stream *k);
+uint64_t kept_next(const kept_stream *k); // the number of the next event
+void kept_add(struct stream_store *t, kept_stream *k, const char *event, size_t n);
+// id: "STREAM" or "STREAM.NUMBER". False: e says why. Events after `after` are due.
+bool stream_attach(struct stream_store *t, const char *id, const char *last_event, int32_t key, kept_stream **k,
+                   uint64_t *after, api_error *e);
+void stream_detach(struct stream_store *t, kept_stream *k);
+// Ends one that may have a reader. False: there is none of that id.
+bool stream_store_cancel(struct stream_store *t, const char *id, int32_t key);
+void stream_store_expire(struct stream_store *t, int64_t now_ns);
+
+#endif

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""tests/cli/make_published.py [NAME ...] - writes published.json: what transformers makes of small models whose weights a formula makes.
+
+Wants torch and transformers, and a driver of llama.cpp in RUNNEL_PEER (peer_rule.py), which is asked about the converted files. Each row of MODELS is a class of config.json with numbers of its own; which tensors its folder has, under which
+names, is what save_pretrained() writes, which is how checkpoints of it are published. Tensors of parts other than the text are left out but for
+two. With NAME only those are made anew. Logits are kept of the last token of IDS and of the last greedy one."""
+import copy
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import torch
+import transformers
+
+transformers.logging.set_verbosity_error()
+
+from formula_folder import write_formula_folder
+from harness import Folder
+from hf_folder import read_tensors
+from published import FAR, peer_difference
+
+IDS = [7, 31, 2, 40, 19, 5, 5, 28, 44, 11, 0, 36]
+N_GREEDY = 12
+TEXT = dict(vocab_size=48, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            max_position_embeddings=64, bos_token_id=1, eos_token_id=47, pad_token_id=0)
+HEADS = dict(TEXT, head_dim=12)
+YARN = dict(rope_type='yarn', rope_theta=10000.0, factor=4.0, original_max_position_embeddings=8, beta_fast=32.0, beta_slow=1.0, mscale=1.0,
+            mscale_all_dim=1.0, llama_4_scaling_beta=0.1)
+PIXTRAL = dict(model_type='pixtral', hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, image_size=28, patch_size=14, head_dim=8)
+SIGLIP = dict(model_type='siglip_vision_model', hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, image_size=28, patch_size=14)
+CLIP = dict(SIGLIP, model_type='clip_vision_model', projection_dim=16)
+QWEN_VIT = dict(depth=1, hidden_size=16, intermediate_size=24, num_heads=2, patch_size=14, out_hidden_size=32)
+MROPE = dict(rope_type='default', rope_theta=10000.0, mrope_section=[2, 1, 1])
+EXPERTS = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
+LLAMA4 = dict(HEADS, num_hidden_layers=4, intermediate_size_mlp=40, intermediate_size=24, num_local_experts=3, interleave_moe_layer_step=2, floor_scale=4,
+              attention_chunk_size=8)
+WINDOWS = dict(sliding_window=6, layer_types=['sliding_attention', 'full_attention'])
+DELTA = dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8, linear_conv_kernel_dim=4,
+             layer_types=['linear_attention', 'full_attention'], rope_parameters=dict(MROPE, partial_rotary_factor=0.5))
+
+MODELS = {
+    'ministral3': ('Ministral3ForCausalLM', dict(HEADS, rope_parameters=YARN)),
+    'llama4-unnormed': ('Llama4ForCausalLM', dict(LLAMA4, use_qk_norm=False)),
+    'llama4-untuned': ('Llama4ForCausalLM', dict(LLAMA4, attn_temperature_tuning=False)),
+    'gemma3-vision': ('Gemma3ForConditionalGeneration', dict(text_config=dict(HEADS, **WINDOWS), vision_config=SIGLIP, mm_tokens_per_image=4)),
+    'gemma4-vision': ('Gemma4ForConditionalGeneration', dict(text_config=dict(HEADS, global_head_dim=16, hidden_size_per_layer_input=0, num_kv_shared_layers=0, **WINDOWS))),
+    'mistral3-vision': ('Mistral3ForConditionalGeneration', dict(text_config=dict(HEADS, model_type='mistral', sliding_window=None), vision_config=PIXTRAL)),
+    'ministral3-vision': ('Mistral3ForConditionalGeneration', dict(text_config=dict(HEADS, model_type='ministral3', rope_parameters=YARN), vision_config=PIXTRAL)),
+    'llama4-vision': ('Llama4ForConditionalGeneration', dict(text_config=LLAMA4, vision_config=dict(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, image_size=28, patch_size=14, vision_output_dim=16,
+        projector_input_dim=16, projector_output_dim=16))),
+    'llava-next': ('LlavaNextForConditionalGeneration', dict(text_config=dict(TEXT, model_type='mistral', sliding_window=None), vision_config=CLIP)),
+    'llava-onevision': ('LlavaOnevisionForConditionalGeneration', dict(text_config=dict(TEXT, model_type='qwen2'), vision_config=SIGLIP)),
+    'idefics3': ('Idefics3ForConditionalGeneration', dict(text_config=dict(TEXT, model_type='llama'), vision_config=dict(SIGLIP, model_type='idefics3_vision'), scale_factor=2, pad_token_id=0)),
+    'qwen2.5-vl': ('Qwen2_5_VLForConditionalGeneration', dict(text_config=dict(TEXT, rope_parameters=MROPE), vision_config=QWEN_VIT)),
+    'qwen3-vl': ('Qwen3VLForConditionalGeneration', dict(text_config=dict(TEXT, head_dim=8, rope_parameters=MROPE), vision_config=dict(QWEN_VIT, deepstack_visual_indexes=[0]))),
+    'qwen3-vl-moe': ('Qwen3VLMoeForConditionalGeneration', dict(text_config=dict(TEXT, head_dim=8, rope_parameters=MROPE, **dict(EXPERTS, moe_intermediate_size=20)), vision_config=dict(QWEN_VIT, deepstack_visual_indexes=[0]))),
+    'qwen3.5-vision': ('Qwen3_5ForConditionalGeneration', dict(text_config=dict(TEXT, head_dim=16, **DELTA), vision_config=dict(QWEN_VIT))),
+    'qwen3.5-moe-vision': ('Qwen3_5MoeForConditionalGeneration', dict(text_config=dict(TEXT, head_dim=16, shared_expert_intermediate_size=24, **DELTA, **EXPERTS), vision_config=dict(QWEN_VIT))),
+    'glm4v': ('Glm4vForConditionalGeneration', dict(text_config=dict(TEXT, partial_rotary_factor=0.5, rope_parameters=dict(MROPE, mrope_section=[1, 1, 0], partial_rotary_factor=0.5)), vision_config=dict(QWEN_VIT, out_hidden_size=32))),
+    'glm4v-moe': ('Glm4vMoeForConditionalGeneration', dict(text_config=dict(
+        TEXT, head_dim=8, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, n_shared_experts=1, first_k_dense_replace=1,
+        rope_parameters=dict(MROPE, mrope_section=[1, 1, 0], partial_rotary_factor=0.5)), vision_config=dict(QWEN_VIT, out_hidden_size=32))),
+    'internvl': ('InternVLForConditionalGeneration', dict(text_config=dict(TEXT, model_type='qwen2'), vision_config=dict(hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2, image_size=[28, 28], patch_size=[14, 14]))),
+    'lfm2-vl': ('Lfm2VlForConditionalGeneration', dict(text_config=dict(TEXT, model_type='lfm2', block_auto_adjust_ff_dim=False, layer_types=['conv', 'full_attention']), vision_config=dict(SIGLIP, model_type='siglip2_vision_model', num_patches=4))),
+    'seed-oss': ('SeedOssForCausalLM', dict(HEADS, attention_bias=True)),
+    'arcee': ('ArceeForCausalLM', dict(TEXT, rope_parameters=dict(rope_type='yarn', rope_theta=10000.0, factor=4.0, original_max_position_embeddings=16))),
+    'nemotron': ('NemotronForCausalLM', dict(TEXT, partial_rotary_factor=0.5)),
+    'olmo': ('OlmoForCausalLM', dict(TEXT, clip_qkv=None)),
+    'glm': ('GlmForCausalLM', dict(TEXT, head_dim=8, partial_rotary_factor=0.5, attention_bias=True)),
+    'ernie4.5': ('Ernie4_5ForCausalLM', dict(HEADS, use_bias=False)),
+    'ernie4.5-moe': ('Ernie4_5_MoeForCausalLM', dict(TEXT, num_hidden_layers=3, moe_num_experts=4, moe_k=2, moe_num_shared_experts=1, moe_intermediate_size=16,
+                                                     moe_layer_start_index=1, use_bias=False)),
+    'hunyuan': ('HunYuanDenseV1ForCausalLM', dict(HEADS)),
+    'hunyuan-alpha': ('HunYuanDenseV1ForCausalLM', dict(HEADS, rope_parameters=dict(rope_type='dynamic', rope_theta=10000.0, alpha=50.0, factor=1.0))),
+    'hunyuan-moe': ('HunYuanMoEV1ForCausalLM', dict(HEADS, num_experts=4, moe_topk=2)),
+    'dots1': ('Dots1ForCausalLM', dict(HEADS, num_hidden_layers=3, num_key_value_heads=4, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=16,
+                                       first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=1.5, n_group=1, topk_group=1)),
+    'lfm2-moe': ('Lfm2MoeForCausalLM', dict(TEXT, num_hidden_layers=3, layer_types=['conv', 'full_attention', 'conv'], num_dense_layers=1, num_experts=4,
+                                            num_experts_per_tok=2, moe_intermediate_size=16)),
+    'minimax-m2': ('MiniMaxM2ForCausalLM', dict(HEADS, num_local_experts=4, num_experts_per_tok=2, rotary_dim=6)),
+    'glm4-moe-lite': ('Glm4MoeLiteForCausalLM', dict(TEXT, num_hidden_layers=3, num_key_value_heads=4, q_lora_rank=16, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=4, v_head_dim=8,
+                                                     n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=16, n_group=1, topk_group=1)),
+    'granitemoe': ('GraniteMoeForCausalLM', dict(TEXT, num_local_experts=4, num_experts_per_tok=2, residual_multiplier=0.5, embedding_multiplier=2.0, logits_scaling=2.0)),
+    'granitemoeshared': ('GraniteMoeSharedForCausalLM', dict(TEXT, num_local_experts=4, num_experts_per_tok=2, shared_intermediate_size=24)),
+    'starcoder': ('GPTBigCodeForCausalLM', dict(vocab_size=48, n_embd=32, n_inner=64, n_head=4, n_layer=2, n_positions=64, multi_query=True, bos_token_id=1, eos_token_id=47)),
+}
+OTHER = re.compile(r'(^|\.)(visual|vision_tower|vision_model|multi_modal_projector|connector|embed_vision|audio_tower|embed_audio|image_newline|view_separator)\b')
+
+
+def shapes_of(folder):
+    shapes, kept = {}, 0
+    for name, (_, shape, _) in read_tensors(folder / 'model.safetensors').items():
+        kept += bool(OTHER.search(name))
+        if not OTHER.search(name) or kept <= 2:
+            shapes[name] = shape
+    return shapes
+
+
+def make(class_name, config_args):
+    cls = getattr(transformers, class_name)
+    config = cls.config_class(**copy.deepcopy(config_args))
+    torch.manual_seed(0)
+    with Folder() as folder:
+        cls(config).save_pretrained(folder / 'saved')
+        shapes = shapes_of(folder / 'saved')
+        saved = json.loads((folder / 'saved/config.json').read_text())
+        write_formula_folder(folder / 'made', saved, shapes)
+        model, info = cls.from_pretrained(folder / 'made', dtype=torch.float32, attn_implementation='eager', experts_implementation='eager',
+                                          output_loading_info=True)
+        missing = [name for name in info['missing_keys'] if not OTHER.search(name) and not name.startswith('lm_head')]
+        assert not missing and not info['unexpected_keys'], (missing, info['unexpected_keys'])
+        model.eval()
+        ids = list(IDS)
+        with torch.no_grad():
+            for _ in range(N_GREEDY):
+                logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+                best = torch.topk(logits[-1], 2)
+                assert best.values[0] - best.values[1] > 1e-3, 'a near tie: take other ids'
+                ids.append(int(best.indices[0]))
+            logits = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+            exact = model.double()(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
+        noise = float((logits.double() - exact).abs().max())
+    rows = [[float(f'{x:.6g}') for x in logits[i].tolist()] for i in (len(IDS) - 1, len(ids) - 1)]
+    return {'class': class_name, 'config': saved, 'shapes': shapes, 'ids': ids, 'tolerance': max(2e-4, float(f'{10 * noise:.3g}')), 'logits': rows}
+
+
+def ask_peer(row):
+    """By how much llama.cpp's logits of the converted file differ from ours at most; a word where it parts, or has none."""
+    with Folder() as folder:
+        try:
+            worst = peer_difference(row, folder)
+            return float(f'{worst:.2g}') if worst < FAR else 'parts'
+        except AssertionError as e:
+            print(str(e)[:200])
+            return 'none'
+
+
+def main():
+    path = pathlib.Path(__file__).parent / 'published.json'
+    have = json.loads(path.read_text())['models'] if path.exists() else {}
+    wanted = sys.argv[1:] or list(MODELS)
+    for name in wanted:
+        try:
+            have[name] = make(*MODELS[name])
+            row = have[name]
+            row['llama.cpp'] = ask_peer(row)
+            deviation = torch.tensor(row['logits']).std()
+            print(f'{name}: {len(row["shapes"])} tensors, logits deviate by {deviation:.2f}, tolerance {row["tolerance"]:.3g}; llama.cpp: {row["llama.cpp"]}', flush=True)
+        except Exception as e:      # the next one may do
+            print(f'{name}: {type(e).__name__}: {str(e)[:300]}', flush=True)
+    text = ',\n'.join(f' {json.dumps(name)}: {json.dumps(have[name], separators=(",", ":"))}' for name in MODELS if name in have)
+    path.write_text(f'{{"made_by": "transformers {transformers.__version__}, torch {torch.__version__}; tests/cli/make_published.py",\n"n_prompt": {len(IDS)},\n"models": {{\n{text}\n}}}}\n')
+
+
+main()

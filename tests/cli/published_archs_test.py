@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""tests/cli/published_archs_test.py - classes of folders beyond the goldens against transformers, logits and greedy text; and folders that hold a
+text model beside a vision part.
+
+published.json has the classes, their shapes and what transformers made of them (make_published.py); weights follow from a formula."""
+import array
+import json
+import pathlib
+
+from formula_folder import numbers, write_formula_folder
+from harness import Folder, check, equal, main, runnel, test
+from hf_folder import read_tensors, write_tensors
+from peer_rule import command
+from published import FAR, floats, logits, peer_difference
+
+GOLDEN = json.loads((pathlib.Path(__file__).parent / 'published.json').read_text())
+MODELS = GOLDEN['models']
+
+
+def compare(name, row, npy):
+    x, ids = floats(npy), row['ids']
+    n, first = len(x) // len(ids), GOLDEN['n_prompt'] - 1
+    for at, want in zip((first, len(ids) - 1), row['logits'], strict=True):
+        worst = max(abs(a - b) for a, b in zip(x[at * n:(at + 1) * n], want, strict=True))
+        check(worst <= row['tolerance'], f'{name}: the logits behind token {at} differ by {worst:.3g}, allowed {row["tolerance"]:.3g}')
+    greedy = [max(range(n), key=lambda i: x[at * n + i]) for at in range(first, len(ids) - 1)]
+    equal(greedy, ids[first + 1:], f'{name}: greedy tokens')
+
+
+@test
+def every_published_class_gives_the_logits_and_greedy_text_of_transformers():
+    for name, row in MODELS.items():
+        with Folder() as folder:
+            source = write_formula_folder(folder / 'source', row['config'], row['shapes'])
+            want = logits(source, row['ids'], folder)
+            compare(name, row, want)
+            made = runnel('convert', source, folder / 'made.gguf')
+            if made.code and 'nothing that a GGUF file can say' in made.err:
+                continue
+            made.ok()
+            equal(logits(folder / 'made.gguf', row['ids'], folder), want, name)
+
+
+@test
+def llama_cpp_gives_the_same_logits_where_it_gave_them():
+    command()
+    for name, row in MODELS.items():
+        if not isinstance(row['llama.cpp'], float):
+            continue
+        with Folder() as folder:
+            worst = peer_difference(row, folder)
+            check(worst <= FAR, f'{name}: llama.cpp differs by {worst:.3g}')
+
+
+def rewritten(row, folder, name=lambda x: x, tensor=lambda x, t: t, text=lambda x: None):
+    """The model's folder with other names, tensors and members of text_config."""
+    source = write_formula_folder(folder, row['config'], row['shapes'])
+    config = json.loads(json.dumps(row['config']))
+    text(config['text_config'])
+    (source / 'config.json').write_text(json.dumps(config))
+    made = {name(x): tensor(x, t) for x, t in read_tensors(source / 'model.safetensors').items()}
+    write_tensors(source / 'model.safetensors', made)
+    return source
+
+
+@test
+def names_of_tensors_are_taken_in_each_form_that_was_published():
+    def front(text, head, other=''):
+        return lambda x: (x.replace('language_model.model.', text) if x.startswith('language_model.model.')
+                          else x.replace('language_model.lm_head.', head) if 'lm_head' in x else other + x)
+    forms = {'as it is saved': front('language_model.model.', 'language_model.lm_head.'),
+             'as transformers 5 has it': front('model.language_model.', 'lm_head.', 'model.'),
+             'as Idefics': front('model.text_model.', 'lm_head.', 'model.')}
+    for model in ('gemma3-vision', 'mistral3-vision'):
+        row = MODELS[model]
+        for what, name in forms.items():
+            with Folder() as folder:
+                compare(f'{model}, {what}', row, logits(rewritten(row, folder / 'source', name), row['ids'], folder))
+
+
+@test
+def members_that_text_config_leaves_out_are_those_of_its_class():
+    def leave_out(text):
+        equal((text.pop('rms_norm_eps'), text.pop('query_pre_attn_scalar')), (1e-6, 256))
+        equal({k: v['rope_theta'] for k, v in text.pop('rope_parameters').items()}, {'full_attention': 1e6, 'sliding_attention': 1e4})
+        text.pop('model_type')
+    row = MODELS['gemma3-vision']
+    with Folder() as folder:
+        compare('gemma3', row, logits(rewritten(row, folder / 'source', text=leave_out), row['ids'], folder))
+        said = rewritten(row, folder / 'said', text=lambda text: text.update(sliding_window=None, layer_types=None))
+        check(logits(said, row['ids'], folder) != logits(folder / 'source', row['ids'], folder), 'null is no window, and not left out')
+        other = rewritten(row, folder / 'other', text=lambda text: text.update(model_type='bert'))
+        runnel('info', '-m', other).fails(1, 'member text_config.model_type: "bert" is not supported in a Gemma3ForConditionalGeneration')
+        (other / 'config.json').write_text(json.dumps(row['config'] | {'text_config': 7}))
+        runnel('info', '-m', other).fails(1, 'member text_config: is a number, must be an object')
+
+
+@test
+def a_vision_part_is_left_aside_and_info_names_it():
+    row = MODELS['gemma3-vision']
+    with Folder() as folder:
+        source = rewritten(row, folder / 'source')
+        check('vision part: 2 tensors, not used yet' in runnel('info', '-m', source).ok().text)
+        info, = runnel('info', '-m', source, '--json').ok().lines
+        equal(info['left_out'], 'vision part: 2 tensors, not used yet')
+        five = read_tensors(source / 'model.safetensors') | {'audio_tower.conv.weight': ('F32', [1, 1, 1, 1, 2], bytes(8))}
+        write_tensors(source / 'model.safetensors', five)
+        info, = runnel('info', '-m', source, '--json').ok().lines
+        equal(info['left_out'], 'vision part: 2 tensors, audio part: 1 tensors, not used yet')
+        compare('five dimensions', row, logits(source, row['ids'], folder))
+        write_tensors(source / 'model.safetensors', five | {'model.extra.weight': ('F32', [2], bytes(8))})
+        runnel('info', '-m', source).fails(1, 'tensor model.extra.weight: ')
+        short = {x: t for x, t in five.items() if not x.endswith('layers.1.mlp.up_proj.weight')}
+        write_tensors(source / 'model.safetensors', short)
+        runnel('info', '-m', source).fails(1, 'layers.1.mlp.up_proj.weight: missing')
+
+
+def turned(t):
+    """Matrices of experts with rows and columns exchanged."""
+    dtype, (n, rows, cols), raw = t
+    at = lambda e, r, c: 4 * ((e * rows + r) * cols + c)
+    return dtype, [n, cols, rows], b''.join(raw[at(e, r, c):][:4] for e in range(n) for c in range(cols) for r in range(rows))
+
+
+def together(tensors, layer, n):
+    """The experts of a layer in two tensors, gate above up."""
+    made, front = dict(tensors), f'model.language_model.layers.{layer}.mlp.experts'
+    part = lambda e, p: made.pop(f'{front}.{e}.{p}_proj.weight')
+    gates, ups, downs = ([part(e, p) for e in range(n)] for p in ('gate', 'up', 'down'))
+    shape = gates[0][1]
+    made[f'{front}.gate_up_proj'] = 'F32', [n, 2 * shape[0], shape[1]], b''.join(g[2] + u[2] for g, u in zip(gates, ups, strict=True))
+    made[f'{front}.down_proj'] = 'F32', [n, *downs[0][1]], b''.join(d[2] for d in downs)
+    return made
+
+
+@test
+def experts_are_taken_one_by_one_and_together_by_rows_and_by_columns():
+    with Folder() as folder:
+        row = MODELS['qwen3-vl-moe']
+        columns = rewritten(row, folder / 'columns', tensor=lambda x, t: turned(t) if '.experts.' in x else t)
+        check(read_tensors(columns / 'model.safetensors')['model.language_model.layers.0.mlp.experts.down_proj'][1] == [4, 20, 32])
+        compare('qwen3-vl-moe by columns', row, logits(columns, row['ids'], folder))
+        row = MODELS['qwen3.5-moe-vision']
+        fused = rewritten(row, folder / 'fused')
+        tensors = read_tensors(fused / 'model.safetensors')
+        for layer in range(2):
+            tensors = together(tensors, layer, 4)
+        write_tensors(fused / 'model.safetensors', tensors)
+        compare('qwen3.5-moe together', row, logits(fused, row['ids'], folder))
+
+
+@test
+def a_formula_makes_the_same_weights_everywhere():
+    equal(list(array.array('f', numbers('model.norm.weight', [4]))), [0.5954513549804688, 0.6691970825195312, 0.6502456665039062, 0.775604248046875])
+
+
+main()

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Who may use the server: keys, names, origins, TLS."""
+import signal
+import subprocess
+import time
+
+from serving import Folder, KEY, Server, Skip, check, equal, main, random_key, runnel, test, wait_until
+
+BEARER = f'Authorization: Bearer {KEY}'
+
+
+@test
+def field_3_15_every_path_but_health_wants_the_key():
+    with Server('--api-key', KEY) as s:
+        equal(s.get('/health').status, 200)
+        for method, path in (('GET', '/ready'), ('GET', '/metrics'), ('GET', '/rig/counts'), ('GET', '/nope'), ('POST', '/rig/echo'),
+                             ('OPTIONS', '/rig/echo'), ('GET', '/health/'), ('GET', '//health'), ('GET', '/rig/../health'),
+                             ('GET', '/%68ealth'), ('POST', '/health')):
+            with s.connect() as c:
+                a = c.ask(method, path).refuses(401, 'invalid_api_key')
+                equal(a.header('www-authenticate'), 'Bearer', path)
+        for header in (BEARER, f'authorization: bearer  {KEY}', f'X-Api-Key: {KEY}', f'Api-Key: {KEY}'):
+            equal(s.get('/ready', header).status, 200, header)
+
+
+@test
+def a_wrong_key_is_refused_whatever_it_shares_with_the_right_one():
+    with Server('--api-key', KEY) as s:
+        for wrong in (KEY[:-1], KEY + 'x', KEY[:-1] + 'X', KEY.upper(), '', ' ', 'x' * 256, 'x' * 5000, KEY + '\t' + KEY):
+            s.get('/ready', f'Authorization: Bearer {wrong}').refuses(401, 'invalid_api_key')
+            time.sleep(0.11)        # not too many in a second
+        s.get('/ready', f'Authorization: Basic {KEY}').refuses(401, 'invalid_api_key')
+
+
+@test
+def who_guesses_keys_is_slowed_down_and_then_heard_again():
+    with Server('--api-key', KEY) as s:
+        codes = [s.get('/ready', f'Authorization: Bearer {random_key()}').status for _ in range(60)]
+        check(429 in codes and codes.count(401) >= 10, codes)
+        s.get('/ready', f'Authorization: Bearer {random_key()}')
+        wait_until(lambda: s.get('/ready', BEARER).status == 200, 'the right key counts again', 5)
+
+
+@test
+def a_key_has_16_to_256_characters():
+    for n, is_good in ((15, False), (16, True), (256, True), (257, False)):
+        key = 'k' * n
+        if is_good:
+            with Server('--api-key', key) as s:
+                equal(s.get('/ready', f'Authorization: Bearer {key}').status, 200, n)
+        else:
+            runnel('serve', '--port', 0, '--api-key', key).fails(1, f'key 1 has {n} bytes, a key has 16 to 256')
+
+
+@test
+def keys_of_a_file_count_and_sighup_reads_them_again():
+    first, second, third = random_key(), random_key(), random_key()
+    with Folder() as folder:
+        file = folder / 'keys'
+        file.write_text(f'# ours\n{first}\r\n\n{second}\n')
+        with Server('--api-key-file', file) as s:
+            equal([s.get('/ready', f'Authorization: Bearer {k}').status for k in (first, second, third)], [200, 200, 401])
+            equal(s.post('/rig/echo', '{}', f'Authorization: Bearer {second}').json['key'], 1)
+            file.write_text(f'{third}\n')
+            s.signal(signal.SIGHUP)
+            wait_until(lambda: 'keys: read again' in s.said, 'the keys were read again')
+            equal([s.get('/ready', f'Authorization: Bearer {k}').status for k in (first, second, third)], [401, 401, 200])
+            for bad, why in (('short\n', 'has 5 bytes'), ('# none\n', 'there is no key in it')):
+                file.write_text(bad)
+                s.signal(signal.SIGHUP)
+                wait_until(lambda: why in s.said, 'the bad file was refused')
+            equal(s.get('/ready', f'Authorization: Bearer {third}').status, 200, 'the old keys went')
+            check(not any(k in s.said for k in (first, second, third)), 'a key was logged')
+
+
+@test
+def a_running_answer_does_not_notice_that_keys_change():
+    with Folder() as folder:
+        file = folder / 'keys'
+        file.write_text(KEY)
+        with Server('--api-key-file', file) as s, s.connect() as c:
+            c.request('GET', '/rig/events?n=5&ms=200', BEARER)
+            c.head()
+            file.write_text(random_key())
+            s.signal(signal.SIGHUP)
+            equal(b''.join(c.chunks()).count(b'data: x'), 5)
+
+
+@test
+def names_that_are_not_the_servers_are_refused():
+    with Server('--allow-host', 'box.lan') as s:
+        for host, status in (('localhost', 200), ('LOCALHOST:1', 200), ('127.0.0.1', 200), ('127.1.2.3:80', 200), ('[::1]', 200),
+                             ('[::1]:8080', 200), ('box.lan', 200), ('Box.Lan:443', 200), ('evil.example', 403), ('127.0.0.1.evil.example', 403),
+                             ('localhost.evil.example', 403), ('10.0.0.1', 403), ('[::2]', 403), ('', 403), ('localhost:80x', 403),
+                             ('[::1', 403), ('[::1]x', 403), ('a' * 300, 403), ('localhost:', 200), ('@localhost', 403)):
+            with s.connect() as c:
+                a = c.ask('GET', '/health', f'Host: {host}', host=False)
+                equal(a.status, status, host)
+                if status == 403:
+                    a.refuses(403, 'forbidden_origin')
+
+
+@test
+def pages_of_other_origins_are_refused_unless_they_are_listed():
+    with Server('--cors', 'https://chat.example') as s:
+        own = f'http://localhost:{s.port}'
+        for origin, status in ((own, 200), ('https://chat.example', 200), ('HTTPS://CHAT.example', 200), ('http://chat.example', 403),
+                               ('https://chat.example.evil', 403), ('https://chat.example:444', 403), ('null', 403),
+                               (f'http://localhost:{s.port + 1}', 403), ('http://evil.example', 403)):
+            a = s.get('/health', f'Origin: {origin}')
+            equal(a.status, status, origin)
+            foreign = status == 200 and origin != own
+            equal(a.header('access-control-allow-origin'), origin if foreign else None, origin)
+            equal(a.header('vary'), 'Origin' if foreign else None, origin)
+    with Server('--cors', '*') as s:
+        equal(s.get('/health', 'Origin: http://anything').header('access-control-allow-origin'), 'http://anything')
+
+
+@test
+def a_browsers_question_before_a_request_needs_no_key():
+    ask = ('Access-Control-Request-Method: POST', 'Access-Control-Request-Headers: authorization, x-stainless-os')
+    with Server('--cors', 'https://chat.example', '--api-key', KEY) as s, s.connect() as c:
+        a = c.ask('OPTIONS', '/rig/echo', 'Origin: https://chat.example', *ask)
+        equal((a.status, a.header('access-control-allow-headers')), (204, 'authorization, x-stainless-os'))
+        check('POST' in a.header('access-control-allow-methods'), a.headers)
+        a = c.ask('POST', '/rig/echo', 'Origin: https://chat.example', BEARER, 'Content-Type: application/json', body='{}')
+        equal((a.status, a.header('access-control-allow-origin')), (200, 'https://chat.example'))
+        c.ask('OPTIONS', '/rig/echo', 'Origin: https://evil.example', *ask).refuses(403, 'forbidden_origin')
+        a = c.ask('GET', '/ready', 'Origin: https://chat.example').refuses(401, 'invalid_api_key')
+        equal(a.header('access-control-allow-origin'), 'https://chat.example', 'a page cannot read why')
+
+
+@test
+def an_address_that_others_reach_wants_a_key_or_a_word():
+    runnel('serve', '--host', '0.0.0.0', '--port', 0).fails(1, 'others than this machine reach it, and there is no key')
+    with Server('--host', '0.0.0.0', '--no-auth') as s:
+        s.host = '127.0.0.1'
+        with s.connect() as c:      # an address of its own can be any; a name cannot
+            equal(c.ask('GET', '/health', 'Host: 192.168.7.9:8080', host=False).status, 200)
+            c.ask('GET', '/health', 'Host: rebound.example', host=False).refuses(403, 'forbidden_origin')
+    with Server('--host', '0.0.0.0', '--api-key', KEY) as s:
+        s.host = '127.0.0.1'
+        equal(s.get('/ready', BEARER).status, 200)
+
+
+@test
+def the_server_listens_at_version_6_too():
+    try:
+        with Server('--host', '::1') as s:
+            with s.connect() as c:
+                equal(c.ask('GET', '/health', f'Host: [::1]:{s.port}', host=False).status, 200)
+    except AssertionError as e:
+        if 'Cannot assign requested address' in str(e) or 'not supported' in str(e):
+            raise Skip('there is no IPv6 here') from e
+        raise
+
+
+def make_certificate(folder):
+    try:
+        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', folder / 'key.pem', '-out',
+                        folder / 'cert.pem', '-days', '2', '-subj', '/CN=localhost'], check=True, capture_output=True, timeout=60)
+    except FileNotFoundError as e:
+        raise Skip('openssl is not here') from e
+
+
+@test
+def under_tls_requests_streams_and_leaving_work_the_same():
+    with Folder() as folder:
+        make_certificate(folder)
+        with Server('--tls-cert', folder / 'cert.pem', '--tls-key', folder / 'key.pem') as s:
+            check(s.is_tls, s.said)
+            equal(s.get('/health').status, 200)
+            equal(s.post('/rig/echo', 'x' * 100000).json['n'], 100000)
+            with s.connect() as c:
+                equal(c.ask('GET', '/rig/events?n=5&ms=10').body.count(b'data: x'), 5)
+                equal(c.ask('GET', '/rig/later?ms=50').json, {'late': True})
+            for path in ('/rig/events?n=1&ms=100000', '/rig/later?ms=100000'):
+                with s.connect() as c:
+                    c.request('GET', path)
+                    wait_until(lambda: s.counts()['running'] == 1, 'it runs')
+                wait_until(lambda: s.counts()['running'] == 0, f'{path}: the client left')
+
+
+@test
+def tls_that_cannot_be_is_said_at_start():
+    with Folder() as folder:
+        (folder / 'junk.pem').write_text('junk')
+        runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem').fails(1, 'one is of no use without the other')
+        runnel('serve', '--port', 0, '--tls-cert', folder / 'none.pem', '--tls-key', folder / 'junk.pem').fails(1, 'none.pem')
+        runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem', '--tls-key', folder / 'junk.pem').fails(1, 'does not start')
+
+
+if __name__ == '__main__':
+    main()

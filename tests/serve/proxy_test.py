@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Two servers behind a proxy, as docs/examples has it: streams are not held back, a conversation stays with its server, one may drain.
+
+The proxies are those of the PATH, or $NGINX and $HAPROXY.
+"""
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from serving import Client, Folder, KEY, ROOT, Server, Skip, check, equal, main, test, wait_until
+
+BEARER = f'Authorization: Bearer {KEY}'
+
+
+class Proxy:
+    """What a Client needs to know of it."""
+    is_tls = True
+    host = '127.0.0.1'
+
+    def __init__(self, port):
+        self.port = port
+
+    def ask(self, method, path, *headers):
+        with Client(self) as c:
+            return c.request(method, path, f'Host: chat.example:{self.port}', BEARER, *headers, host=False).answer()
+
+
+def program(variable, name):
+    found = os.environ.get(variable) or shutil.which(name) or shutil.which(name, path='/usr/sbin')
+    if not found:
+        raise Skip(f'{name} is not here (${variable})')
+    if not shutil.which('openssl'):
+        raise Skip('openssl is not here')
+    return found
+
+
+def free_port():
+    with socket.create_server(('127.0.0.1', 0)) as s:
+        return s.getsockname()[1]
+
+
+def make_certificate(folder, name):
+    key, cert = folder / f'{name}.key', folder / f'{name}.pem'
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, '-days', '2', '-subj',
+                    '/CN=chat.example'], check=True, capture_output=True, timeout=60)
+    return cert, key
+
+
+@contextlib.contextmanager
+def behind(variable, name, example, write):
+    """Two servers, and the proxy of an example before them."""
+    path = program(variable, name)
+    with Folder() as folder, Server('--allow-host', 'chat.example', '--api-key', KEY) as one, \
+            Server('--allow-host', 'chat.example', '--api-key', KEY) as two:
+        proxy = Proxy(free_port())
+        text = (ROOT / 'docs/examples' / example).read_text()
+        for was, now in (('8443', proxy.port), ('127.0.0.1:8081', f'127.0.0.1:{one.port}'), ('127.0.0.1:8082', f'127.0.0.1:{two.port}')):
+            check(was in text, f'{example} has no {was}')
+            text = text.replace(was, str(now))
+        command, env = write(path, folder, text)
+        child = subprocess.Popen(command, env=os.environ | env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=(folder / 'said').open('wb'))
+        try:
+            def is_up():
+                check(child.poll() is None, f'{name} ended: {(folder / "said").read_text()}')
+                try:
+                    return proxy.ask('GET', '/ready').status == 200
+                except OSError:
+                    return False
+            wait_until(is_up, f'{name} is up')
+            yield proxy, one, two
+        finally:
+            child.terminate()
+            child.wait(timeout=30)
+
+
+def write_nginx(path, folder, text):
+    cert, key = make_certificate(folder, 'chat.example')
+    text = text.replace('/etc/nginx/chat.example.pem', str(cert)).replace('/etc/nginx/chat.example.key', str(key))
+    temps = ''.join(f'{kind}_temp_path {folder}/{kind};' for kind in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'))
+    text = text.replace('http {', f'pid {folder}/pid; error_log {folder}/log; http {{ access_log off; {temps}', 1)
+    (folder / 'conf').write_text(text if os.geteuid() else 'user root;' + text)
+    return [path, '-e', folder / 'log', '-c', folder / 'conf', '-g', 'daemon off;'], {}
+
+
+def write_haproxy(path, folder, text):
+    cert, key = make_certificate(folder, 'chat.example')
+    cert.write_text(cert.read_text() + key.read_text())
+    (folder / 'conf').write_text(text.replace('/etc/haproxy/chat.example.pem', str(cert)))
+    return [path, '-db', '-f', folder / 'conf'], {'RUNNEL_KEY': KEY}
+
+
+def streams_pass_as_they_are_made(proxy):
+    with Client(proxy) as c:
+        c.request('GET', '/rig/events?n=5&ms=300', f'Host: chat.example:{proxy.port}', BEARER, host=False)
+        begin = time.monotonic()
+        c.head()
+        c.chunk()
+        check(time.monotonic() - begin < 0.25, 'the head was held back')
+        times = [time.monotonic() for data in c.chunks() if data.startswith(b'data: x')]
+        equal(len(times), 5)
+        check(all(b - a > 0.1 for a, b in zip(times, times[1:])), 'events came in lumps', times)
+
+
+def a_client_that_leaves_is_noticed_behind_it(proxy, one, two):
+    c = Client(proxy)
+    c.request('GET', '/rig/events?n=1&ms=100000', f'Host: chat.example:{proxy.port}', BEARER, host=False)
+    c.head()
+    running = lambda: one.counts(BEARER)['running'] + two.counts(BEARER)['running']     # noqa: E731
+    wait_until(lambda: running() == 1, 'it runs')
+    c.close()
+    wait_until(lambda: running() == 0, 'the server hears of it')
+
+
+def an_affinity_has_one_server(proxy, one, two):
+    where = {}
+    for turn in range(3):
+        for talk in range(12):
+            before = one.counts(BEARER)['pulls']
+            equal(proxy.ask('GET', '/rig/later?ms=1', f'x-affinity: talk {talk}').json, {'late': True})
+            where.setdefault(talk, set()).add(one.counts(BEARER)['pulls'] > before)
+    check(all(len(w) == 1 for w in where.values()), where)
+    equal({w for ws in where.values() for w in ws}, {True, False}, 'all talks went to one server')
+
+
+def a_server_that_drains_is_left_out(proxy, one, two):
+    with Client(proxy) as c:
+        talk = next(t for t in range(50) if (b := one.counts(BEARER)['pulls']) is not None
+                    and proxy.ask('GET', '/rig/later?ms=1', f'x-affinity: {t}').status == 200 and one.counts(BEARER)['pulls'] > b)
+        c.request('GET', '/rig/events?n=20&ms=100', f'Host: chat.example:{proxy.port}', BEARER, f'x-affinity: {talk}', host=False)
+        c.head()
+        one.signal(signal.SIGTERM)
+        for _ in range(10):
+            equal(proxy.ask('GET', '/rig/later?ms=1', f'x-affinity: {talk}').status, 200)
+            time.sleep(0.05)
+        body = b''.join(c.chunks())
+        equal(body.count(b'data: x'), 20)
+        equal(one.wait(), 0)
+
+
+def check_all(proxy, one, two):
+    streams_pass_as_they_are_made(proxy)
+    a_client_that_leaves_is_noticed_behind_it(proxy, one, two)
+    an_affinity_has_one_server(proxy, one, two)
+    a_server_that_drains_is_left_out(proxy, one, two)
+
+
+@test
+def field_3_1_behind_nginx_streams_flow_talks_stay_and_one_may_drain():
+    with behind('NGINX', 'nginx', 'nginx.conf', write_nginx) as (proxy, one, two):
+        check_all(proxy, one, two)
+
+
+@test
+def field_3_1_behind_haproxy_streams_flow_talks_stay_and_one_may_drain():
+    with behind('HAPROXY', 'haproxy', 'haproxy.cfg', write_haproxy) as (proxy, one, two):
+        check_all(proxy, one, two)
+
+
+@test
+def the_systemd_unit_is_one():
+    if not shutil.which('systemd-analyze'):
+        raise Skip('systemd-analyze is not here')
+    text = (ROOT / 'docs/examples/runnel.service').read_text()
+    with Folder() as folder:
+        (folder / 'runnel.service').write_text(re.sub(r'(?m)^(ExecStart)=\S+', r'\1=/bin/true', text).replace('Documentation=', '# '))
+        done = subprocess.run(['systemd-analyze', 'verify', folder / 'runnel.service'], capture_output=True, text=True, timeout=60)
+        equal((done.returncode, done.stderr), (0, ''))
+
+
+if __name__ == '__main__':
+    main()

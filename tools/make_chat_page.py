@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""tools/make_chat_page.py MODEL - writes docs/chat.md: its transcripts are what build/release/runnel says, typed at a terminal of 80 columns.
+
+MODEL: SmolLM2-135M-Instruct (`./dev model smollm2-135m` prints its path). Text between transcripts is here."""
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / 'tests/cli'))
+from harness import Folder, Terminal, environment, screen  # noqa: E402
+
+PAGE = '''# Talking with a model
+
+`runnel chat` holds a conversation with any model whose file has a chat template, or with one of runnel's own
+(`--chat-template NAME`). This page is written by `tools/make_chat_page.py`; the transcripts are a terminal's.
+
+{first}
+
+The line below a reply: speed, time to the first token, positions of the context in use, tokens of the prompt and how many of
+them needed no evaluation. In a narrow terminal only the first of these are shown. `/stats` has more:
+
+{stats}
+
+A reply that was cut goes on from its very last token, and another one can be had:
+
+{cut}
+
+Messages can be taken back, changed, and looked at as tokens:
+
+{edit}
+
+## Commands
+
+{help}
+
+Tab completes names. A message that begins with a slash is written with a blank before it. Alt+Enter, or a backslash before
+Enter, begins a new line; pasted text keeps its lines. Ctrl+C stops a reply and keeps what was said; before the first token it gives the
+message back for editing. `NO_COLOR` is honoured; reasoning, dimmed otherwise, then stands between `(thinking)` and `(answer)`.
+
+## Saved chats
+
+`/save FILE` writes messages, settings and tokens, `/save FILE kv` keys and values too; `/load FILE` goes on, with another model as well:
+then the messages are rendered by its template. [sessions.md](sessions.md) has the file's format.
+
+{save}
+
+## When the context is full
+
+Nothing is left out in silence. A message that does not fit is an error that names both lengths, and stays on the line for editing;
+`/undo` and `/clear` make room, `/set truncate old` leaves out the oldest turns from then on, `/set truncate middle` those after the first, and each
+time says how many.
+
+## From a pipe
+
+All of stdin is one message, and stdout gets the reply alone. With `--each-line` every line is a message or a command; what
+commands say goes to stderr. Exit 1 when a reply or a command failed.
+
+```sh
+runnel chat -m MODEL --system "Answer in one word." < question.txt
+printf '%s\\n' 'Hello!' /regen | runnel chat -m MODEL --each-line
+```
+
+`runnel run --chat` is one turn for scripts, `runnel template` shows the prompt itself ([chat-api.md](chat-api.md), [templates.md](templates.md)).
+'''
+
+
+def main():
+    model = sys.argv[1]
+    with Folder() as folder:
+        env = environment(XDG_STATE_HOME=str(folder), NO_COLOR='1', LANG='C.UTF-8')
+        terminal = Terminal('chat', '-m', model, '--temp', '0', '-n', '40', '-t', '2', columns=80, env=env)
+        parts, begin = {}, 0
+
+        def typed(*lines):
+            nonlocal begin
+            for line in lines:
+                n_prompts = terminal.shown.count(b'\x1b[?2004h')
+                terminal.type(line.encode() + b'\r')
+                terminal.read_times(b'\x1b[?2004h', n_prompts + 1)
+            text, begin = ('> ' if begin else '') + terminal.shown[begin:].decode(), len(terminal.shown)
+            lines = screen(text, 80)
+            while lines and lines[-1].strip() in ('', '>'):
+                lines.pop()
+            return '```\n' + '\n'.join(line.rstrip() for line in lines).replace(str(folder), '/tmp').replace(model, 'smollm2-135m') + '\n```'
+
+        terminal.read_times(b'\x1b[?2004h', 1)
+        parts['first'] = typed('Hello! Who are you?', 'What can you help me with?')
+        parts['stats'] = typed('/stats')
+        parts['cut'] = typed('Tell me about rivers.', '/continue', '/set temp 0.8', '/set seed 7', '/regen')
+        parts['edit'] = typed('/undo', '/tokens Hello world', '/edit What is a river?')
+        parts['help'] = typed('/help')
+        parts['save'] = typed(f'/save {folder}/rivers.chat kv', '/clear', f'/load {folder}/rivers.chat')
+        terminal.type(b'/quit\r')
+        terminal.end()
+    (ROOT / 'docs/chat.md').write_text(PAGE.format(**parts))
+
+
+main()
