@@ -134,10 +134,10 @@ def ctrl_c_stops_the_reply_and_nothing_else():
 @test
 def ctrl_c_at_the_prompt_empties_the_line_and_ctrl_d_ends():
     chat = Chat()
-    chat.type(b'never said' + CTRL_C)
-    time.sleep(0.2)
-    chat.type(b'/clear\r')
+    n = chat.shown.count(READY)
+    chat.type(b'never said' + CTRL_C + b'/clear\r')
     chat.read(until=b'is empty')
+    chat.read_times(READY, n + 1)
     chat.type(b'\x04')
     code, shown = Terminal.end(chat)
     equal(code, 0)
@@ -149,9 +149,7 @@ def ctrl_c_at_the_prompt_empties_the_line_and_ctrl_d_ends():
 def a_paste_is_one_message_with_its_lines():
     chat = Chat()
     n = chat.shown.count(READY)
-    chat.type(b'\x1b[200~Once\rupon\x1b[201~ a\x1b\rtime\\\r')
-    time.sleep(0.3)
-    chat.type(b'end\r')
+    chat.type(b'\x1b[200~Once\rupon\x1b[201~ a\x1b\rtime\\\rend\r')
     chat.read_times(READY, n + 1)
     chat.take()
     n = chat.shown.count(b'end')

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum { HISTORY_LINES = 1000 };
@@ -78,6 +79,18 @@ static unsigned char drop_line(EditLine *el, int key) {
     ed->is_more = false;
     ed->message.n = 0;
     return CC_REDISPLAY;
+}
+
+// libedit takes the terminal only after its prompt is out, and gives it back between two lines of a message: what is typed or pasted
+// before would be echoed, have its line breaks changed, or stop the program. So each line begins by taking the terminal.
+static void take_terminal(void) {
+    struct termios typing;
+    if (tcgetattr(STDIN_FILENO, &typing) != 0) return;
+    typing.c_iflag &= ~(tcflag_t)(ICRNL | INLCR | IGNCR);
+    typing.c_lflag &= ~(tcflag_t)(ECHO | ICANON | ISIG | IEXTEN);
+    typing.c_cc[VMIN] = 1;
+    typing.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &typing);
 }
 
 static unsigned char stop_program(EditLine *el, int key) {
@@ -174,6 +187,11 @@ line_editor *line_editor_open(const line_editor_setup *setup) {
 // One line of the message, or more where it holds breaks. false: the input ended.
 static bool read_part(line_editor *ed) {
     int n = 0;
+    take_terminal();
+    if (!ed->is_more) { // only now: a terminal that was asked may paste at once
+        fputs(paste_on, stdout);
+        fflush(stdout);
+    }
     const char *const line = el_gets(ed->el, &n);
     if (!line || n <= 0) return false;
     bytes_add(&ed->message, line, (size_t)n);
@@ -202,8 +220,6 @@ char *line_editor_read(line_editor *ed, const char *prefill) {
     bool is_there;
     ed->message.n = 0;
     ed->is_more = false;
-    fputs(paste_on, stdout);
-    fflush(stdout);
     if (prefill) type_text(ed, prefill);
     do is_there = read_part(ed);
     while (is_there && ed->is_more);
