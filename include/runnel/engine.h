@@ -20,10 +20,16 @@ typedef struct rn_engine_options {
     const char *cpu; // kernel set by name ("ref", "avx2"); NULL: $RUNNEL_CPU is not read here, the best one is taken
     rn_kv_type kv_type; // default RN_KV_F16
     int32_t n_ctx; // positions of one stream; 0: the model's, or the most that fits. One that does not fit is refused
-    int32_t n_streams;     // streams that run at once; default 1. More wait in the queue
-    int64_t n_kv;          // positions kept in all; 0: n_ctx * n_streams, or what fits
-    int32_t n_batch;       // rows of a step at most; 0: 512
-    int32_t n_queue;       // streams that may wait; default 64
+    int32_t n_streams;      // streams that run at once; default 1. More wait in the queue
+    int64_t n_kv;           // positions kept in all; 0: n_ctx * n_streams, or what fits
+    int32_t n_batch;        // rows of a step at most; 0: 512
+    int32_t n_queue;        // streams that may wait; default 64
+    int64_t n_queue_tokens; // tokens of their prompts, together; 0: four times n_ctx
+    int32_t
+        queue_wait_ms; // longest wait, then the stream ends with RN_FINISH_ERROR and RN_E_BUSY; 0: no limit (default)
+    // While streams decode, a step takes in as many rows of prompts as keep it below this, or below twice what the step takes without
+    // them, whichever is more; 16 rows at least. 0: 256 rows, whatever they take (default). 0..60,000 milliseconds
+    int32_t target_itl_ms;
     uint64_t memory_limit; // bytes; 0: what the machine or its cgroup has available
     bool
         no_repack; // weights are used as the file has them: opens at once and holds no copies, computes slower. Same text
@@ -91,13 +97,36 @@ typedef struct rn_memory {
 RN_API rn_status rn_engine_get_memory(const rn_engine *engine, rn_memory *memory,
                                       rn_error *err); // takes milliseconds
 
+// Why tokens of a prompt were evaluated: as rn_usage.miss says it of one stream.
+typedef enum rn_miss {
+    RN_MISS_NONE = 0, // all that could be was taken over: the last row is always evaluated
+    RN_MISS_EMPTY = 1,
+    RN_MISS_DIFFERS = 2,
+    RN_MISS_END = 3,
+    RN_MISS_WINDOW = 4,
+    RN_MISS_STATE = 5,
+    RN_MISS_EVICTED = 6
+} rn_miss;
+#define RN_N_MISSES   7
+#define RN_N_FINISHES 5                     // of rn_finish
+RN_API const char *rn_miss_name(rn_miss m); // "differs"
+
+// Counts since the engine was opened, and how things are as of the end of the last step.
 typedef struct rn_engine_stats {
     size_t struct_size;
     int32_t n_running, n_queued, n_parked;
-    int64_t kv_pages, kv_pages_free, kv_pages_cached;
-    uint64_t n_steps, n_rows, n_evicted_pages, n_preempted;
+    int64_t kv_pages, kv_pages_free, kv_pages_cached; // the rest is in use; cached ones are had for the asking
+    int64_t states, states_free, states_cached;       // recurrent states, likewise
+    uint64_t n_steps, n_rows, n_prompt_rows;          // steps, their rows, and of these those of prompts
+    uint64_t n_evicted_pages, n_preempted;
+    uint64_t n_ended[RN_N_FINISHES];     // streams by rn_finish
+    uint64_t prefix_queries;             // tokens of prompts that were looked up
+    uint64_t prefix_hits;                // of these, those whose keys and values were there
+    uint64_t prefix_misses[RN_N_MISSES]; // and the others, by why
 } rn_engine_stats;
+// Of all models together, and of one. Any thread; neither waits for the step in progress. RN_E_ARG: NULL, no such model.
 RN_API void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats);
+RN_API rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats, rn_error *err);
 
 /**
  * Sessions keep the keys and values of a conversation between turns, so that the next one evaluates only what is new.

@@ -57,6 +57,9 @@ typedef enum rn_overflow {
     RN_OVERFLOW_CANCEL = 2       // the stream ends: RN_FINISH_CANCELLED, "slow reader"
 } rn_overflow;
 
+// Who begins first. Every ten seconds of waiting raise a stream by one class, without end, so that every one begins.
+typedef enum rn_priority { RN_PRIORITY_LOW = -1, RN_PRIORITY_NORMAL = 0, RN_PRIORITY_HIGH = 1 } rn_priority;
+
 typedef struct rn_request {
     size_t struct_size;
     size_t model;        // index among the engine's models
@@ -81,7 +84,9 @@ typedef struct rn_request {
     int32_t stream_interval; // tokens of a chunk, 1..1024, default 1
     bool echo;               // the prompt's text comes first
     int32_t logprobs;        // -1: none (default); K 0..20: each token's log-probability and the K best candidates
-    bool want_logits;        // each token's raw logits [n_vocab]; keeps the buffer short
+    int32_t
+        prompt_logprobs; // the same of the prompt's tokens, before the first generated one. Its rows are evaluated anew, cached or not
+    bool want_logits; // each token's raw logits [n_vocab]; keeps the buffer short
     bool raw_bytes;   // text may hold invalid UTF-8 as generated; default: each maximal invalid part becomes U+FFFD
     bool token_times; // the last chunk has each token's time
     rn_overflow overflow;
@@ -89,6 +94,12 @@ typedef struct rn_request {
     double max_tokens_per_second; // 0: no limit
     rn_progress_fn progress;      // prefill; called on the engine's thread
     void *progress_user;
+    rn_priority priority; // of the queue, of prompts' rows, of who keeps its memory
+    uint64_t client; // whose it is, any number: clients share evenly, whatever each has in flight. 0: nobody else's
+    uint64_t
+        cache_salt; // cached prefixes are shared only among requests of the same number; 0: of none. Sessions likewise
+    int32_t
+        timeout_ms; // ends it with what there is by then, queue and prefill included: RN_FINISH_LENGTH, "timeout"; 0: none
     const rn_chat *chat; // a conversation is the prompt: no parts then, and no echo. NULL: none
 } rn_request;
 RN_API void rn_request_init(rn_request *r);

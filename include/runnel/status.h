@@ -2,6 +2,8 @@
 #ifndef RUNNEL_STATUS_H
 #define RUNNEL_STATUS_H
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,6 +20,7 @@ typedef enum rn_status {
     RN_E_FORMAT = 21,      // a file's content is malformed
     RN_E_NOMEM = 30,       // an allocation failed
     RN_E_LIMIT = 31,       // a stated limit (context, memory plan, queue) would be exceeded
+    RN_E_BUSY = 32,        // a stated limit is reached for now: rn_error.retry_after_s says when to ask again
     RN_E_CANCELLED = 40,   // a progress callback asked to stop
     RN_E_INTERNAL = 90     // an invariant of runnel was broken: a bug worth reporting
 } rn_status;
@@ -27,6 +30,7 @@ typedef enum rn_status {
 typedef struct rn_error {
     rn_status code;
     char text[1024];
+    int32_t retry_after_s; // RN_E_BUSY: seconds until there is room, by the speed measured so far; else 0
 } rn_error;
 
 #ifdef __cplusplus

@@ -13,7 +13,7 @@ typedef struct rn_stream rn_stream;
 typedef enum rn_finish {
     RN_FINISH_NONE = 0,
     RN_FINISH_STOP = 1,   // an end token, a stop token or a stop string: finish_detail says which
-    RN_FINISH_LENGTH = 2, // max_tokens or the context: finish_detail says which limit
+    RN_FINISH_LENGTH = 2, // max_tokens, the context or timeout_ms: finish_detail says which limit
     RN_FINISH_CANCELLED = 3,
     RN_FINISH_ERROR = 4
 } rn_finish;
@@ -30,6 +30,7 @@ typedef struct rn_token {
     int32_t n_top;
     const float *logits; // [n_vocab] on request, else NULL
     bool drafted;
+    int32_t rank; // 1: the most probable of all; 0 when not asked for, and of a prompt's first token
 } rn_token;
 
 typedef struct rn_usage {
@@ -44,7 +45,8 @@ typedef struct rn_usage {
 } rn_usage;
 // rn_usage.miss: "none" (everything that could be was taken over), "differs at token N: ..." (of a session's text and the new prompt,
 // both named), "evicted" (the session's keys and values were given back), "window" or "state" (a window's keys or a recurrent state are
-// no longer there at the place to go on from); without a session also "empty", "differs" and "end" of what other prompts left.
+// no longer there at the place to go on from); without a session also "empty", "differs" and "end" of what other prompts left;
+// "logits" (prompt_logprobs wants every row).
 typedef struct rn_timing {  // milliseconds
     double queue_ms;        // begun -> first scheduled
     double prefill_ms;      // first scheduled -> prompt evaluated
@@ -62,13 +64,17 @@ typedef struct rn_chunk {
         *tokens;     // every generated token since the last chunk. Text may lag behind while it could still become a
     size_t n_tokens; // stop string; a token that ended the stream is listed but has no text
     const rn_token *token_data; // [n_tokens]; NULL unless log-probabilities or logits were asked for
-    size_t n_dropped;           // tokens lost before this chunk (RN_OVERFLOW_DROP_OLDEST)
-    rn_finish finish_reason;    // RN_FINISH_NONE until the last chunk
-    const char *finish_detail;  // terminated; "" until the last chunk
-    uint64_t seed;              // last chunk
-    rn_usage usage;             // last chunk
-    rn_timing timing;           // last chunk
-    const float *embedding;     // last chunk of rn_embed_begin(): n_embedding floats; else NULL
+    const rn_token *
+        prompt_data; // rn_request.prompt_logprobs: the whole prompt, in one chunk, before the first generated token. The
+    size_t n_prompt_data;      // first token's log-probability is NaN: nothing stood before it
+    size_t n_dropped;          // tokens lost before this chunk (RN_OVERFLOW_DROP_OLDEST)
+    rn_finish finish_reason;   // RN_FINISH_NONE until the last chunk
+    const char *finish_detail; // terminated; "" until the last chunk
+    rn_status error;        // RN_FINISH_ERROR: what kind of; RN_E_BUSY: waited longer than queue_wait_ms. Else RN_OK
+    uint64_t seed;          // last chunk
+    rn_usage usage;         // last chunk
+    rn_timing timing;       // last chunk
+    const float *embedding; // last chunk of rn_embed_begin(): n_embedding floats; else NULL
     size_t n_embedding;
     const rn_delta
         *deltas;     // of a chat's answer: what `text` says, taken apart into channels. Text that may still become a
@@ -83,7 +89,8 @@ typedef struct rn_chunk {
  *
  * @param req     may be freed when the call returns; everything is copied.
  * @param stream  on RN_OK the caller's, to be closed with rn_stream_close(); else NULL.
- * @return RN_OK; RN_E_ARG (which field, value, range); RN_E_LIMIT (prompt longer than the context: both figures; queue full);
+ * @return RN_OK; RN_E_ARG (which field, value, range); RN_E_LIMIT (prompt longer than the context: both figures); RN_E_BUSY (the
+ *         queue is full, in streams or in tokens of prompts: err->retry_after_s says when to ask again);
  *         RN_E_STATE (the session has a running stream); RN_E_UNSUPPORTED (text without a tokenizer); RN_E_NOMEM.
  */
 RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_stream **stream, rn_error *err);
@@ -116,6 +123,29 @@ RN_API void rn_stream_pause(rn_stream *stream); // leaves the batch, keeps its K
 RN_API void rn_stream_resume(rn_stream *stream);
 // Changes rn_request.max_tokens_per_second for what comes after the next token. RN_E_ARG: the range.
 RN_API rn_status rn_stream_set_rate(rn_stream *stream, double max_tokens_per_second, rn_error *err);
+// Where a stream is.
+typedef enum rn_stream_phase {
+    RN_STREAM_QUEUED = 0,  // waits: for its turn, or, preempted, for its memory
+    RN_STREAM_PREFILL = 1, // its prompt is evaluated
+    RN_STREAM_DECODE = 2,
+    RN_STREAM_ENDED = 3 // its last chunk is there to be taken, or was
+} rn_stream_phase;
+typedef struct rn_stream_state {
+    size_t struct_size;
+    rn_stream_phase phase;
+    bool is_paused, is_parked; // by rn_stream_pause(); because its reader is behind
+    bool was_preempted;        // had to give its memory back once
+    int32_t queue_position;    // while queued: 1 begins next; else 0
+    int32_t slot;              // while it runs: 0..n_streams-1, no other running stream's; else -1
+    int64_t n_prompt;          // tokens of the prompt
+    int64_t n_evaluated;       // tokens whose keys and values are there, cached ones included; of prompt and answer
+    int64_t n_to_evaluate;     // tokens to be evaluated before the next one is generated
+    int64_t n_generated;
+    int64_t kv_pages; // held; shared ones included
+} rn_stream_state;
+// As of the end of the last step; does not wait for the one in progress. Any thread. RN_E_ARG: NULL, struct_size.
+RN_API rn_status rn_stream_get_state(rn_stream *stream, rn_stream_state *state, rn_error *err);
+RN_API const char *rn_stream_phase_name(rn_stream_phase p); // "queued"
 // Cancels if needed, waits for the step in progress, frees. NULL is fine.
 RN_API void rn_stream_close(rn_stream *stream);
 

@@ -20,6 +20,7 @@ rn_status fail(rn_error *err, rn_status code, const char *fmt, ...) {
     format_line(text, sizeof text, fmt, ap);
     va_end(ap);
     memcpy(err->text, text, sizeof text);
+    err->retry_after_s = 0;
     return err->code = code;
 }
 
@@ -43,10 +44,19 @@ const char *status_name(rn_status code) {
         rn_status code;
         const char *name;
     } names[] = {
-        {RN_OK, "RN_OK"},           {RN_E_AGAIN, "RN_E_AGAIN"},         {RN_E_END, "RN_E_END"},
-        {RN_E_ARG, "RN_E_ARG"},     {RN_E_STATE, "RN_E_STATE"},         {RN_E_UNSUPPORTED, "RN_E_UNSUPPORTED"},
-        {RN_E_IO, "RN_E_IO"},       {RN_E_FORMAT, "RN_E_FORMAT"},       {RN_E_NOMEM, "RN_E_NOMEM"},
-        {RN_E_LIMIT, "RN_E_LIMIT"}, {RN_E_CANCELLED, "RN_E_CANCELLED"}, {RN_E_INTERNAL, "RN_E_INTERNAL"},
+        {RN_OK, "RN_OK"},
+        {RN_E_AGAIN, "RN_E_AGAIN"},
+        {RN_E_END, "RN_E_END"},
+        {RN_E_ARG, "RN_E_ARG"},
+        {RN_E_STATE, "RN_E_STATE"},
+        {RN_E_UNSUPPORTED, "RN_E_UNSUPPORTED"},
+        {RN_E_IO, "RN_E_IO"},
+        {RN_E_FORMAT, "RN_E_FORMAT"},
+        {RN_E_NOMEM, "RN_E_NOMEM"},
+        {RN_E_LIMIT, "RN_E_LIMIT"},
+        {RN_E_BUSY, "RN_E_BUSY"},
+        {RN_E_CANCELLED, "RN_E_CANCELLED"},
+        {RN_E_INTERNAL, "RN_E_INTERNAL"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].code == code) return names[i].name;

@@ -24,6 +24,7 @@ void rn_request_init(rn_request *r) {
                       .max_tokens = -1,
                       .stream_interval = 1,
                       .logprobs = -1,
+                      .prompt_logprobs = -1,
                       .overflow = RN_OVERFLOW_PARK,
                       .buffer_tokens = 1024};
     sampling_defaults(&p);

@@ -145,8 +145,9 @@ rn_status embedding_absorb(rn_stream *s, const struct stream_rows *p, rn_error *
         take_row(m, at, m->shape.pooling == RN_POOLING_RANK ? lm_rank(l, p->first + i) : lm_hidden(l, p->first + i));
     }
     if (done < s->n_prompt && m->shape.pooling != RN_POOLING_FIRST) return RN_OK;
-    if ((s->read_status = complete(s, err)) == RN_OK) s->finish = RN_FINISH_STOP;
-    return s->read_status;
+    const rn_status st = complete(s, err);
+    if (st == RN_OK) s->finish = RN_FINISH_STOP;
+    return st;
 }
 
 void embedding_show(const struct embedding *m, rn_chunk *last) {

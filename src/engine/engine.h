@@ -13,6 +13,7 @@
 #include "decoding/strategy.h"
 #include "engine/chat.h"
 #include "engine/outbox.h"
+#include "engine/pace.h"
 #include "formats/package.h"
 #include "kernels/kernels.h"
 #include "lm/lm_real.h"
@@ -24,13 +25,13 @@
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
-#define ARITHMETIC_NAME      "runnel-1" // docs/arithmetic.md
-#define ENGINE_MAX_MODELS    8
-#define ENGINE_MAX_STREAMS   4096
-#define ENGINE_MAX_END       64 // end tokens of a model
-#define ENGINE_MAX_STOP_IDS  128
-#define ENGINE_MAX_BUFFER    65536 // tokens that wait for a reader
-#define ENGINE_MIXED_PREFILL 256   // prompt rows of a step in which streams decode as well
+#define ARITHMETIC_NAME     "runnel-1" // docs/arithmetic.md
+#define ENGINE_MAX_MODELS   8
+#define ENGINE_MAX_STREAMS  4096
+#define ENGINE_MAX_END      64 // end tokens of a model
+#define ENGINE_MAX_STOP_IDS 128
+#define ENGINE_MAX_BUFFER   65536 // tokens that wait for a reader
+#define N_PRIORITIES        (RN_PRIORITY_HIGH - RN_PRIORITY_LOW + 1)
 
 struct rn_model {
     package *pkg;
@@ -67,11 +68,26 @@ struct lane {
     struct backend_plan plan;
     struct lm_row *rows;       // [n_batch] of the step being built
     struct stream_rows *parts; // [n_batch] whose rows they are
-    size_t n_rows, n_parts, n_logits;
-    bool profiled;    // a profile is running; step thread
-    bool crowded;     // a step could not hold every stream that decodes
-    uint64_t n_ended; // streams of this lane that ended: pages may have come free
+    size_t n_rows, n_parts, n_logits, n_decode_rows;
+    rn_stream **order; // [n_streams] for putting the step's streams in order
+    struct pace pace;
+    bool profiled;         // a profile is running; step thread
+    bool crowded;          // a step could not hold every stream that decodes
+    uint64_t n_ended;      // streams of this lane that ended: pages may have come free
+    rn_engine_stats stats; // as of the last step; the engine's lock
 };
+
+// One round of the step thread over all lanes.
+struct round {
+    int64_t now, wait_until; // earliest time at which there is something to do, where nothing runs; -1: none
+    bool decodes;            // somebody, in any lane
+    double quiet_ns;         // what all lanes' rows that decode take
+    uint32_t n_prompting;    // lanes with prompts
+};
+static inline void round_begin(struct round *r, int64_t now) { *r = (struct round){.now = now, .wait_until = -1}; }
+static inline void round_wait_until(struct round *r, int64_t t) {
+    if (r->wait_until < 0 || t < r->wait_until) r->wait_until = t;
+}
 
 enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
 
@@ -83,6 +99,19 @@ struct rn_stream {
     _Atomic enum stream_state state; // the step thread moves it on; ENDED only under the engine's lock
     atomic_bool cancelled, paused;
     const char *cancel_why; // finish_detail of a cancel, step thread
+    int32_t priority;
+    uint64_t client;    // 0: nobody else's
+    uint64_t salt;      // of its prefix; 0: none
+    int32_t timeout_ms; // of t_begin; 0: none
+    // Its place among others; the engine's lock.
+    int32_t n_mates;      // running streams of its client, itself not counted
+    int32_t n_left_out;   // steps in a row that it had no room in
+    uint64_t left_out_at; // the last of them
+    size_t n_share;       // rows of the step being built that are for its prompt
+    int32_t slot;         // while it runs; -1
+    struct {              // as of the end of its last step, for other threads
+        int32_t n_evaluated, n_generated, n_pages;
+    } shown;
 
     // The request, copied.
     bool ignore_eos, special, want_logits;
@@ -94,11 +123,12 @@ struct rn_stream {
     size_t n_stop_ids;
     rn_progress_fn progress;
     void *progress_user;
-    rn_score_fn on_row; // a score; neither it nor embed: a generation
+    struct prompt_scores *scores; // log-probabilities of the prompt; NULL: not asked for
+    rn_score_fn on_row;           // a score; neither it nor embed: a generation
     void *on_row_user;
     struct embedding *embed; // an embedding
     struct answer *answer;   // to a conversation: taken apart by the reader; NULL: the prompt was none
-    rn_status read_status;   // what went wrong with either
+    rn_status end_status;    // RN_FINISH_ERROR: what went wrong
     struct sampling_params sampling;
 
     // The run: step thread.
@@ -135,6 +165,7 @@ struct rn_session {
     int32_t *tokens;                // [n_ctx]
     int32_t n_tokens, n_reply_from; // the last stream's tokens begin at n_reply_from
     int32_t seq;                    // -1: its pages were given back; the prefix index may still have them
+    uint64_t salt;                  // of seq
     int64_t t_used;
 };
 
@@ -167,8 +198,10 @@ struct rn_engine {
     rn_session *sessions;
     struct engine_call *calls, **calls_end;
     int32_t n_queued, n_running;
-
-    rn_engine_stats stats; // step thread writes under the lock
+    bool slots[ENGINE_MAX_STREAMS];   // taken by running streams
+    int64_t class_turn[N_PRIORITIES]; // when a stream of the class last began to run
+    int64_t t_ended;                  // when a stream last ended while others waited; 0: none waits since
+    struct pace_median end_gap;       // between such ends
 };
 
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
@@ -181,6 +214,25 @@ uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slot
 void *engine_step_thread(void *arg);
 void engine_wake(rn_engine *e); // with the lock held
 void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
+
+// step_build.c: the rows of the next step; with the lock held
+void round_look(rn_engine *e, struct round *r);
+// culprit: the stream that a failure is about.
+rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
+
+// queue.c: who waits, who begins, who makes room; with the lock held
+rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err); // may one more wait? RN_E_BUSY, RN_E_LIMIT
+void queue_add(rn_engine *e, rn_stream *s);
+rn_stream *queue_next(rn_engine *e, int64_t now);         // who begins now; NULL: nobody
+int32_t queue_position(rn_engine *e, const rn_stream *s); // 1: next
+void queue_begin(rn_stream *s, int64_t now);              // it runs from here on
+void queue_leave(rn_stream *s);                           // it ends, or (back) goes to the queue again
+bool queue_make_room(rn_engine *e, struct lane *l);       // of keys and values; false: nobody is left to ask
+
+// stream_state.c: what other threads see of a stream and of its engine; with the lock held
+void stream_show(rn_stream *s);
+void lane_show(struct lane *l);
+void lane_count_prefix(struct lane *l, const rn_stream *s); // once, when it was looked up
 
 // stream_run.c: the step thread's side of a stream
 rn_status stream_schedule(rn_stream *s, rn_error *err); // gets its sequence; queued -> prefill
@@ -202,6 +254,12 @@ rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *e
 rn_status stream_submit(rn_stream *s, rn_error *err);
 // Waits for a reader's only chunk: how it ended. what: begins the sentence of one that was cancelled.
 rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err);
+
+// prompt_scores.c: log-probabilities of a prompt's tokens
+rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err);
+bool prompt_scores_due(const rn_stream *s); // all rows of its prompt are to be evaluated, for their logits
+rn_status prompt_scores_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err);
+void prompt_scores_destroy(struct prompt_scores *p); // NULL is fine
 
 // embed.c: a text's embedding, from the hidden states of its rows
 bool embedding_reads(const struct embedding *m, int32_t i, int32_t n); // is the hidden state of row i of n wanted?

@@ -23,7 +23,10 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     if ((st = check_range("n_streams", o->n_streams, 1, ENGINE_MAX_STREAMS, err)) != RN_OK) return st;
     if ((st = check_range("n_kv", o->n_kv, 0, INT32_MAX / 2, err)) != RN_OK) return st;
     if ((st = check_range("n_batch", o->n_batch, 0, 65536, err)) != RN_OK) return st;
-    return check_range("n_queue", o->n_queue, 0, 1 << 20, err);
+    if ((st = check_range("n_queue", o->n_queue, 0, 1 << 20, err)) != RN_OK) return st;
+    if ((st = check_range("n_queue_tokens", o->n_queue_tokens, 0, INT64_MAX / 2, err)) != RN_OK) return st;
+    if ((st = check_range("queue_wait_ms", o->queue_wait_ms, 0, INT32_MAX, err)) != RN_OK) return st;
+    return check_range("target_itl_ms", o->target_itl_ms, 0, 60000, err);
 }
 
 static rn_status choose_machine(rn_engine *e, rn_error *err) {
@@ -71,8 +74,11 @@ static rn_status load_lane(rn_engine *e, struct lane *l, rn_error *err) {
     if (st != RN_OK) return st;
     l->rows = mem_calloc((size_t)c.n_batch, sizeof *l->rows);
     l->parts = mem_calloc((size_t)c.n_batch, sizeof *l->parts);
-    return l->rows && l->parts ? RN_OK
-                               : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", c.n_batch);
+    l->order = mem_calloc((size_t)e->opt.n_streams, sizeof *l->order);
+    lane_show(l);
+    return l->rows && l->parts && l->order
+               ? RN_OK
+               : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", c.n_batch);
 }
 
 static rn_status start_thread(rn_engine *e, rn_error *err) {
@@ -130,6 +136,7 @@ void rn_engine_close(rn_engine *e) {
         model_destroy(l->program);
         mem_free(l->rows);
         mem_free(l->parts);
+        mem_free(l->order);
     }
     pool_destroy(e->threads);
     if (e->changed_made) condvar_destroy(&e->changed);
@@ -166,29 +173,4 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .no_repack = e->opt.no_repack,
     };
     return RN_OK;
-}
-
-struct stats_call {
-    rn_engine *e;
-    rn_engine_stats *out;
-};
-
-static void stats_on_step_thread(void *ctx) {
-    const struct stats_call *c = ctx;
-    *c->out = c->e->stats;
-    c->out->struct_size = sizeof *c->out;
-    c->out->n_running = c->e->n_running;
-    c->out->n_queued = c->e->n_queued;
-    for (size_t i = 0; i < c->e->n_lanes; i++) {
-        struct kv_stats k;
-        kv_stats_get(lm_real_kv(c->e->lanes[i].lm), &k);
-        c->out->kv_pages += k.n_pages;
-        c->out->kv_pages_free += k.n_free;
-        c->out->kv_pages_cached += k.n_cached;
-        c->out->n_evicted_pages += k.n_evicted;
-    }
-}
-
-void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats) {
-    if (engine && stats) engine_call_wait(engine, stats_on_step_thread, &(struct stats_call){engine, stats});
 }

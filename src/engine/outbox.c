@@ -73,6 +73,10 @@ void outbox_drop_oldest(struct outbox *o, uint32_t n_tokens, uint32_t n_text) {
         o->token_tail += c->n_tokens;
         o->text_tail += c->n_text;
         o->dropped += c->n_tokens + c->n_dropped;
+        if (c->has_prompt && o->chunk_tail < o->chunk_head) // nobody can do without it: the next one brings it
+            o->chunks[o->chunk_tail % o->cap_chunks].has_prompt = true;
+        else if (c->has_prompt)
+            o->open.has_prompt = true;
     }
     mutex_unlock(&o->lock);
 }
@@ -91,6 +95,13 @@ void outbox_push_text(struct outbox *o, const char *text, size_t n) {
     mutex_lock(&o->lock);
     for (size_t i = 0; i < n; i++) o->text[o->text_head++ % o->cap_text] = text[i];
     o->open.n_text += (uint32_t)n;
+    mutex_unlock(&o->lock);
+}
+
+void outbox_push_prompt(struct outbox *o, const rn_token *prompt, size_t n) {
+    mutex_lock(&o->lock);
+    o->prompt = prompt, o->n_prompt = n;
+    o->open.has_prompt = true;
     mutex_unlock(&o->lock);
 }
 
@@ -134,7 +145,8 @@ static void copy_out(struct outbox *o, rn_chunk *chunk) {
                                   n_top ? o->r_top + i * n_top : NULL,
                                   t->n_top,
                                   n_logits ? o->r_logits + i * n_logits : NULL,
-                                  t->drafted};
+                                  t->drafted,
+                                  t->rank};
         if (n_top) memcpy(o->r_top + i * n_top, o->top + at * n_top, n_top * sizeof *o->top);
         if (n_logits) memcpy(o->r_logits + i * n_logits, o->logits + at * n_logits, n_logits * sizeof *o->logits);
     }
@@ -142,6 +154,8 @@ static void copy_out(struct outbox *o, rn_chunk *chunk) {
     chunk->text = o->r_text, chunk->n_text = c.n_text;
     chunk->tokens = o->r_ids, chunk->n_tokens = c.n_tokens;
     chunk->token_data = o->has_data ? o->r_data : NULL;
+    chunk->prompt_data = c.has_prompt ? o->prompt : NULL;
+    chunk->n_prompt_data = c.has_prompt ? o->n_prompt : 0;
     chunk->n_dropped = c.n_dropped + o->dropped;
     o->dropped = 0;
     o->end_taken = is_last;

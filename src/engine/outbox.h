@@ -12,11 +12,12 @@
 struct outbox_token {
     int32_t id;
     float logprob;
-    int32_t n_top;
+    int32_t n_top, rank;
     bool drafted;
 };
 struct outbox_chunk {
     uint32_t n_tokens, n_text, n_dropped;
+    bool has_prompt;
 };
 
 struct outbox {
@@ -35,6 +36,8 @@ struct outbox {
     uint64_t token_head, token_tail, text_head, text_tail, chunk_head, chunk_tail;
     struct outbox_chunk open; // being written
     uint32_t dropped;         // tokens lost, not yet reported
+    const rn_token *prompt;   // the writer's; published by outbox_push_prompt()
+    size_t n_prompt;
     bool ended, end_taken;
     rn_chunk last; // finish, usage, timing of the last chunk
     rn_ready_fn ready;
@@ -63,6 +66,8 @@ bool outbox_has_room(struct outbox *o, uint32_t n_tokens, uint32_t n_text);
 void outbox_drop_oldest(struct outbox *o, uint32_t n_tokens, uint32_t n_text);
 void outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
 void outbox_push_text(struct outbox *o, const char *text, size_t n);
+// The open chunk brings the prompt's log-probabilities, which stay the writer's and as they are.
+void outbox_push_prompt(struct outbox *o, const rn_token *prompt, size_t n);
 uint32_t outbox_open_tokens(const struct outbox *o);
 void outbox_close_chunk(struct outbox *o);               // what is open becomes a chunk the reader can take
 void outbox_end(struct outbox *o, const rn_chunk *last); // the last chunk: what is open, and how it ended

@@ -37,9 +37,12 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = check_int("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_int("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
     if ((st = check_int("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
+    if ((st = check_int("prompt_logprobs", r->prompt_logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
     if ((st = check_int("buffer_tokens", r->buffer_tokens, 1, ENGINE_MAX_BUFFER, err)) != RN_OK) return st;
     if ((st = check_int("overflow", r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK) return st;
     if ((st = check_int("n_stop_tokens", (int64_t)r->n_stop_tokens, 0, ENGINE_MAX_STOP_IDS, err)) != RN_OK) return st;
+    if ((st = check_int("priority", r->priority, RN_PRIORITY_LOW, RN_PRIORITY_HIGH, err)) != RN_OK) return st;
+    if ((st = check_int("timeout_ms", r->timeout_ms, 0, INT32_MAX, err)) != RN_OK) return st;
     int64_t gap_ns;
     if ((st = stream_rate_gap(r->max_tokens_per_second, &gap_ns, err)) != RN_OK) return st;
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
@@ -213,7 +216,7 @@ static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
         size_t n = utf8_assembler_push(&a, echo, n_echo, s->text_a);
         n += utf8_assembler_finish(&a, s->text_a + n);
         outbox_push_text(&s->out, s->text_a, n);
-        outbox_close_chunk(&s->out);
+        if (r->prompt_logprobs < 0) outbox_close_chunk(&s->out); // else it comes with them
     }
 out:
     mem_free(echo);
@@ -228,6 +231,7 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     s->lane = &e->lanes[model];
     s->seq = -1;
     s->n_logprobs = -1;
+    s->slot = -1;
     s->t_begin = clock_now_ns();
     snprintf(s->miss, sizeof s->miss, "none");
     stop_matcher_init(&s->matcher, NULL);
@@ -279,6 +283,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
     int64_t gap_ns = 0;
     (void)stream_rate_gap(r->max_tokens_per_second, &gap_ns, NULL); // checked above
     s->token_gap_ns = gap_ns;
+    s->priority = r->priority, s->client = r->client, s->salt = r->cache_salt, s->timeout_ms = r->timeout_ms;
     s->progress = r->progress, s->progress_user = r->progress_user;
     s->utf8.keep_invalid = r->raw_bytes;
 
@@ -291,7 +296,8 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
     if (st == RN_OK && r->token_times &&
         !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
         st = no_memory(err);
-    if (st == RN_OK && r->logprobs >= 0 &&
+    if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
+    if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
         !(s->top_scratch =
               mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
         st = no_memory(err);
@@ -344,6 +350,7 @@ void stream_destroy(rn_stream *s) {
     mem_free(s->top_scratch);
     mem_free(s->token_ms);
     embedding_destroy(s->embed);
+    prompt_scores_destroy(s->scores);
     answer_destroy(s->answer);
     mem_free(s);
 }

@@ -1,10 +1,9 @@
 // engine/scheduler.c - the step thread: rows of all streams in one batch, decode rows before prompt chunks, then each strategy absorbs.
 //
-// A round: calls of other threads; streams that were cancelled end; queued ones start while there is room; for each model one step.
-// When keys and values run out, idle sessions give their pages back, then the stream that began last is preempted: it loses its pages
-// and later evaluates its tokens again, which by design.md section 6 gives the same bits.
+// A round: calls of other threads; streams that were cancelled or whose time is over end; queued ones begin while there is room
+// (queue.c); for each model one step (step_build.c). When keys and values run out, idle sessions give their pages back, then a stream is
+// preempted: it loses its pages and later evaluates its tokens again, which by design.md section 6 gives the same bits.
 #include "base/clock.h"
-#include "base/mem.h"
 #include "engine/engine.h"
 #include <math.h>
 #include <stdio.h>
@@ -33,6 +32,7 @@ static void run_calls(rn_engine *e) {
         mutex_unlock(&e->lock);
         c->fn(c->ctx);
         mutex_lock(&e->lock);
+        for (size_t i = 0; i < e->n_lanes; i++) lane_show(&e->lanes[i]); // it may have freed pages
         c->done = true;
         condvar_broadcast(&e->changed);
     }
@@ -41,176 +41,70 @@ static void run_calls(rn_engine *e) {
 // Takes a stream out of the list and tells its reader. With the lock held; it is let go while the outbox is written.
 static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
     rn_engine *e = s->engine;
-    if (s->state == STREAM_QUEUED)
-        e->n_queued--;
-    else
-        e->n_running--;
-    for (rn_stream **at = &e->streams; *at; at = &(*at)->next)
-        if (*at == s) {
-            *at = s->next;
-            break;
-        }
+    queue_leave(s);
     mutex_unlock(&e->lock);
     stream_end(s, why, detail);
     mutex_lock(&e->lock);
     if (s->session) s->session->stream = NULL;
     s->lane->n_ended++;
+    s->lane->stats.n_ended[why]++;
     s->state = STREAM_ENDED;
+    stream_show(s);
+    lane_show(s->lane);
     condvar_broadcast(&e->changed);
 }
 
-static void end_cancelled(rn_engine *e) {
+static void end_failed(rn_stream *s, const rn_error *err) {
+    s->end_status = err->code;
+    end_stream(s, RN_FINISH_ERROR, err->text);
+}
+
+// 0: none. While it waits for its first turn the queue's limit holds as well.
+static int64_t deadline_of(const rn_stream *s, bool *of_queue) {
+    const int64_t timeout = s->timeout_ms ? s->t_begin + s->timeout_ms * INT64_C(1000000) : 0,
+                  wait = s->t_scheduled == 0 && !s->was_preempted && s->engine->opt.queue_wait_ms
+                             ? s->t_begin + s->engine->opt.queue_wait_ms * INT64_C(1000000)
+                             : 0;
+    *of_queue = wait && (!timeout || wait < timeout);
+    return *of_queue ? wait : timeout;
+}
+
+static void end_waiting(rn_stream *s) {
+    rn_error err;
+    fail(&err, RN_E_BUSY, "queue: no place within %d ms; %d streams run, %d wait", s->engine->opt.queue_wait_ms,
+         s->engine->n_running, s->engine->n_queued);
+    end_failed(s, &err);
+}
+
+// Those that were cancelled, or whose time is over.
+static void end_due(rn_engine *e, struct round *r) {
     for (rn_stream *s = e->streams, *next; s; s = next) {
+        bool of_queue;
+        const int64_t deadline = deadline_of(s, &of_queue);
         next = s->next;
         if (atomic_load(&s->cancelled) || e->stopping)
             end_stream(s, RN_FINISH_CANCELLED, s->cancel_why ? s->cancel_why : "cancelled");
+        else if (deadline && deadline > r->now)
+            round_wait_until(r, deadline);
+        else if (deadline && of_queue)
+            end_waiting(s);
+        else if (deadline)
+            end_stream(s, RN_FINISH_LENGTH, "timeout");
     }
 }
 
-static bool lane_is_idle(const rn_engine *e, const struct lane *l) {
-    for (const rn_stream *s = e->streams; s; s = s->next)
-        if (s->lane == l && s->state != STREAM_QUEUED) return false;
-    return true;
-}
-
-// In order of beginning. A preempted stream comes back when another ended, and until then nobody of its model overtakes it.
-static void start_queued(rn_engine *e) {
-    const struct lane *held = NULL;
-    for (rn_stream *s = e->streams, *next; s && e->n_running < e->opt.n_streams; s = next) {
+static void start_queued(rn_engine *e, int64_t now) {
+    for (rn_stream *s; (s = queue_next(e, now));) {
         rn_error err = {0};
-        next = s->next;
-        if (s->state != STREAM_QUEUED || atomic_load(&s->paused) || s->lane == held) continue;
-        if (s->was_preempted && s->ended_when_preempted == s->lane->n_ended && !lane_is_idle(e, s->lane)) {
-            held = s->lane;
-            continue;
-        }
-        e->n_queued--;
-        e->n_running++;
-        s->state = STREAM_PREFILL;
+        queue_begin(s, now);
         mutex_unlock(&e->lock);
+        const bool is_first = s->t_scheduled == 0;
         const rn_status st = stream_schedule(s, &err);
         mutex_lock(&e->lock);
-        if (st != RN_OK) end_stream(s, RN_FINISH_ERROR, err.text);
+        if (is_first && st == RN_OK && s->strategy && !s->scores) lane_count_prefix(s->lane, s);
+        stream_show(s);
+        if (st != RN_OK) end_failed(s, &err);
     }
-}
-
-// May the stream have rows in the next step? *wait_until: earliest time at which a paced stream may.
-static bool may_run(rn_stream *s, int64_t now, int64_t *wait_until) {
-    s->parked = false;
-    if (s->state == STREAM_QUEUED || atomic_load(&s->paused)) return false;
-    if (s->state == STREAM_DECODE && s->t_next_token > now) {
-        if (*wait_until < 0 || s->t_next_token < *wait_until) *wait_until = s->t_next_token;
-        return false;
-    }
-    if (s->on_row || s->embed || outbox_has_room(&s->out, 1, s->room_text)) return true;
-    if (s->overflow == RN_OVERFLOW_DROP_OLDEST) {
-        outbox_drop_oldest(&s->out, 1, s->room_text);
-        return true;
-    }
-    if (s->overflow == RN_OVERFLOW_CANCEL) {
-        s->cancel_why = "slow reader";
-        atomic_store(&s->cancelled, true);
-        s->engine->work = true; // the next round ends it, even when nothing else runs
-        return false;
-    }
-    if (outbox_open_tokens(&s->out))
-        outbox_close_chunk(&s->out); // a long stream_interval must not keep text from its reader
-    s->parked = true;
-    return false;
-}
-
-static void add_decode_rows(struct lane *l, rn_stream *s, rn_error *err, rn_status *st) {
-    struct row_list list = {l->rows + l->n_rows, 0, (size_t)l->lm->n_batch - l->n_rows};
-    if (list.cap == 0 || l->n_logits == (size_t)l->lm->n_logits) {
-        l->crowded = true;
-        return;
-    }
-    if ((*st = s->strategy->ops->propose(s->strategy, &list, err)) != RN_OK) return;
-    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, .absorbs = true};
-    for (size_t i = 0; i < list.n; i++) l->n_logits += (list.rows[i].want & LM_WANT_LOGITS) != 0;
-    l->n_rows += list.n;
-}
-
-static void add_prefill_rows(struct lane *l, rn_stream *s, size_t budget) {
-    const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
-    size_t n = (size_t)(target - done), room_logits = (size_t)l->lm->n_logits - l->n_logits;
-    const bool first_run = s->n_tokens == s->n_prompt;
-    if (n > budget - l->n_rows) n = budget - l->n_rows;
-    if (s->on_row && n > room_logits) n = room_logits;
-    const bool completes = done + (int32_t)n == target;
-    const bool generates = !s->on_row && !s->embed;
-    if (completes && first_run && generates && room_logits == 0 && n > 0)
-        n--; // its last row waits for room among those with logits
-    if (n == 0) return;
-    const bool absorbs = done + (int32_t)n == target && first_run && generates;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t at = done + (int32_t)i;
-        const bool has_logits = s->on_row || (absorbs && i + 1 == n);
-        const bool has_hidden = s->embed && embedding_reads(s->embed, at, s->n_prompt);
-        // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
-        const bool kept = at + 2 == s->n_prompt;
-        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND,
-                                                 (has_logits ? LM_WANT_LOGITS : 0) |
-                                                     (has_hidden ? LM_WANT_HIDDEN : 0) | (kept ? LM_WANT_STATE : 0)};
-        l->n_logits += has_logits;
-    }
-    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};
-    l->n_rows += n;
-}
-
-// Streams decode first, in order of their age; then prompts, oldest first, up to the step's budget.
-static rn_status build_step(rn_engine *e, struct lane *l, int64_t now, int64_t *wait_until, int32_t *n_parked,
-                            rn_stream **culprit, rn_error *err) {
-    rn_status st = RN_OK;
-    l->n_rows = l->n_parts = l->n_logits = 0;
-    l->crowded = false;
-    for (int phase = 0; phase < 2 && st == RN_OK; phase++) {
-        const size_t n_batch = (size_t)l->lm->n_batch, mixed = l->n_rows + ENGINE_MIXED_PREFILL;
-        const size_t budget = phase && l->n_rows && mixed < n_batch ? mixed : n_batch;
-        for (rn_stream *s = e->streams; s && st == RN_OK; s = s->next) {
-            if (s->lane != l || s->state != (phase ? STREAM_PREFILL : STREAM_DECODE)) continue;
-            if (!may_run(s, now, wait_until)) {
-                *n_parked += s->parked;
-                continue;
-            }
-            *culprit = s;
-            if (phase == 0)
-                add_decode_rows(l, s, err, &st);
-            else if (l->n_rows < budget)
-                add_prefill_rows(l, s, budget);
-        }
-    }
-    return st;
-}
-
-static bool is_idle(const rn_stream *s) { return s->parked || atomic_load(&s->paused); }
-
-// Idle sessions give pages back first, then the stream that waits for its reader, or else began last. false: nobody is left to ask.
-// The lock is held; streams are only ever taken out by this thread, so the list is stable while it is let go.
-static bool make_room(rn_engine *e, struct lane *l) {
-    bool freed = false;
-    session_give_back_lru(e, l, &freed);
-    if (freed) return true;
-    rn_stream *victim = NULL;
-    int n = 0;
-    for (rn_stream *s = e->streams; s; s = s->next) {
-        if (s->lane != l || s->seq < 0 || s->state == STREAM_QUEUED) continue;
-        n++;
-        if (!victim || is_idle(s) > is_idle(victim) ||
-            (is_idle(s) == is_idle(victim) && s->t_begin > victim->t_begin))
-            victim = s;
-    }
-    if (n < 2) return false;
-    stream_release_seq(victim, false);
-    victim->was_preempted = true;
-    victim->ended_when_preempted = l->n_ended;
-    victim->state = STREAM_QUEUED;
-    e->n_queued++;
-    e->n_running--;
-    e->stats.n_preempted++;
-    log_to(&e->log, LOG_DEBUG, "keys and values: full, a stream of %d tokens waits and evaluates them again later",
-           victim->n_tokens);
-    return true;
 }
 
 static bool finite_row(const rn_engine *e, const float *logits, int32_t n) {
@@ -223,11 +117,9 @@ static rn_status absorb_score(rn_engine *e, struct lane *l, const struct stream_
     for (size_t i = 0; i < p->n; i++) {
         const float *logits = lm_logits(l->lm, p->first + i);
         if (!finite_row(e, logits, l->lm->n_vocab))
-            return s->read_status =
-                       fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);
+            return fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);
         if (s->on_row(s->on_row_user, (size_t)first + i, logits, l->lm->n_vocab))
-            return s->read_status =
-                       fail(err, RN_E_CANCELLED, "stopped by the caller at position %d", first + (int32_t)i);
+            return fail(err, RN_E_CANCELLED, "stopped by the caller at position %d", first + (int32_t)i);
     }
     if (stream_evaluated(s) == s->n_prompt) s->finish = RN_FINISH_LENGTH;
     return RN_OK;
@@ -239,6 +131,8 @@ static rn_status absorb_part(rn_engine *e, struct lane *l, const struct stream_r
     if (s->embed) return embedding_absorb(s, p, err);
     if (s->state == STREAM_PREFILL) {
         const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
+        const rn_status st = prompt_scores_due(s) ? prompt_scores_absorb(s, p, err) : RN_OK;
+        if (st != RN_OK) return st;
         if (s->progress && s->progress(s->progress_user, RN_PHASE_PREFILL, (uint64_t)done, (uint64_t)target)) {
             s->cancel_why = "stopped by the progress callback";
             atomic_store(&s->cancelled, true);
@@ -265,6 +159,7 @@ static void run_step(rn_engine *e, struct lane *l) {
     rn_error err = {0};
     size_t failed_row = 0;
     mutex_unlock(&e->lock);
+    const int64_t t0 = clock_now_ns();
     rn_status st = package_check_files(l->m->pkg, &err);
     const bool file_gone = st != RN_OK;
     if (st == RN_OK) st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
@@ -274,57 +169,47 @@ static void run_step(rn_engine *e, struct lane *l) {
             if (absorb_part(e, l, &l->parts[i], &e1) != RN_OK) {
                 rn_stream *s = l->parts[i].s;
                 snprintf(s->detail, sizeof s->detail, "%s", e1.text);
+                s->end_status = e1.code;
                 s->finish = RN_FINISH_ERROR;
             }
         }
+    if (st == RN_OK) pace_learn(&l->pace, l->n_decode_rows, l->n_rows - l->n_decode_rows, clock_now_ns() - t0);
     mutex_lock(&e->lock);
-    e->stats.n_steps++;
-    e->stats.n_rows += l->n_rows;
-    if (st == RN_E_LIMIT && make_room(e, l)) return; // the step is built anew
+    l->stats.n_steps++;
+    l->stats.n_rows += l->n_rows;
+    l->stats.n_prompt_rows += l->n_rows - l->n_decode_rows;
+    if (st == RN_E_LIMIT && queue_make_room(e, l)) return; // the step is built anew
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;
         const bool hit =
             st != RN_OK &&
             (file_gone || (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
         if (hit)
-            end_stream(s, RN_FINISH_ERROR, err.text);
+            end_failed(s, &err);
         else if (st == RN_OK && s->finish != RN_FINISH_NONE)
             end_stream(s, s->finish, s->detail);
+        else
+            stream_show(s);
     }
+    lane_show(l);
 }
 
-// One round over all models; false: nothing could run. With the lock held.
-static bool run_round(rn_engine *e, int64_t *wait_until) {
+// One step of each model; false: nothing could run. With the lock held.
+static bool run_round(rn_engine *e, struct round *r) {
     bool ran = false;
-    int32_t n_parked = 0;
-    *wait_until = -1;
     for (size_t i = 0; i < e->n_lanes; i++) {
         struct lane *l = &e->lanes[i];
         rn_error err = {0};
         rn_stream *culprit = NULL;
-        if (build_step(e, l, clock_now_ns(), wait_until, &n_parked, &culprit, &err) != RN_OK) {
-            end_stream(culprit, RN_FINISH_ERROR, err.text);
+        if (step_build(e, l, r, &culprit, &err) != RN_OK) {
+            end_failed(culprit, &err);
             ran = true;
         } else if (l->n_rows) {
             run_step(e, l);
             ran = true;
         }
     }
-    e->stats.n_parked = n_parked;
     return ran;
-}
-
-// Streams that decode take turns at the head of the list when a step cannot hold all of them.
-static void rotate(rn_engine *e) {
-    rn_stream *first = e->streams;
-    bool crowded = false;
-    for (size_t i = 0; i < e->n_lanes; i++) crowded |= e->lanes[i].crowded;
-    if (!crowded || !first->next) return;
-    rn_stream *last = first;
-    while (last->next) last = last->next;
-    e->streams = first->next;
-    first->next = NULL;
-    last->next = first;
 }
 
 void *engine_step_thread(void *arg) {
@@ -332,16 +217,17 @@ void *engine_step_thread(void *arg) {
     const fp_mode mode = fp_mode_enter(); // strategies compute on this thread
     mutex_lock(&e->lock);
     for (;;) {
-        int64_t wait_until;
+        struct round r;
         e->work = false;
         run_calls(e);
-        end_cancelled(e);
+        round_begin(&r, clock_now_ns());
+        end_due(e, &r);
         if (e->stopping) break;
-        start_queued(e);
-        if (!run_round(e, &wait_until))
+        start_queued(e, r.now);
+        round_look(e, &r);
+        if (!run_round(e, &r))
             while (!e->work && !e->stopping)
-                if (!condvar_wait(&e->wake, &e->lock, wait_until)) break;
-        rotate(e);
+                if (!condvar_wait(&e->wake, &e->lock, r.wait_until)) break;
     }
     run_calls(e);
     mutex_unlock(&e->lock);

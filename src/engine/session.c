@@ -46,6 +46,7 @@ static void fork_on_step_thread(void *ctx) {
     memcpy(c->copy->tokens, c->session->tokens, (size_t)c->session->n_tokens * sizeof *c->copy->tokens);
     c->copy->n_tokens = c->session->n_tokens;
     c->copy->n_reply_from = c->session->n_reply_from;
+    c->copy->salt = c->session->salt;
     if (c->session->seq >= 0 && lm_seq_fork(c->session->lane->lm, c->session->seq, &c->copy->seq, NULL) != RN_OK)
         c->copy->seq = -1;
 }

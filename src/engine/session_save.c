@@ -22,7 +22,9 @@ struct snapshot {
 static rn_status look_up_pages(rn_session *s, rn_error *err) {
     struct lm_prefix found;
     if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;
+    s->lane->lm->salt = s->salt;
     const rn_status st = lm_match_prefix_for(s->lane->lm, s->n_tokens, s->tokens, s->n_tokens, &found, err);
+    s->lane->lm->salt = 0;
     if (st != RN_OK) return st;
     if (found.n > 0)
         s->seq = found.seq;

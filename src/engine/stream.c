@@ -7,15 +7,8 @@ rn_status stream_submit(rn_stream *s, rn_error *err) {
     mutex_lock(&e->lock);
     if (e->stopping)
         st = fail(err, RN_E_STATE, "engine: closing");
-    else if (e->n_running + e->n_queued >= e->opt.n_streams + e->opt.n_queue)
-        st = fail(err, RN_E_LIMIT, "queue: full: %d streams run or wait, limits %d and %d",
-                  e->n_running + e->n_queued, e->opt.n_streams, e->opt.n_queue);
-    else {
-        rn_stream **at = &e->streams;
-        while (*at) at = &(*at)->next;
-        *at = s;
-        s->state = STREAM_QUEUED;
-        e->n_queued++;
+    else if ((st = queue_check(e, s, err)) == RN_OK) {
+        queue_add(e, s);
         engine_wake(e);
     }
     mutex_unlock(&e->lock);
@@ -92,8 +85,7 @@ void rn_stream_close(rn_stream *stream) {
 rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err) {
     const rn_status st = rn_stream_next(s, -1, last, err);
     if (st != RN_OK) return st;
-    if (last->finish_reason == RN_FINISH_ERROR)
-        return fail(err, s->read_status != RN_OK ? s->read_status : RN_E_INTERNAL, "%s", last->finish_detail);
+    if (last->finish_reason == RN_FINISH_ERROR) return fail(err, last->error, "%s", last->finish_detail);
     if (last->finish_reason == RN_FINISH_CANCELLED)
         return fail(err, RN_E_CANCELLED, "%s: %s", what, last->finish_detail);
     return RN_OK;

@@ -32,7 +32,10 @@ static int32_t go_back(rn_stream *s) {
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st = RN_OK;
-    if (s->session && s->session->seq >= 0 && !lm_seq_is_for(m, s->session->seq, s->n_limit)) {
+    const bool from_start =
+        s->on_row || (s->embed && embedding_from_start(s->embed)) || prompt_scores_due(s); // every row is wanted
+    if (s->session && s->session->seq >= 0 &&
+        (from_start || s->session->salt != s->salt || !lm_seq_is_for(m, s->session->seq, s->n_limit))) {
         lm_seq_free(m, s->session->seq);
         s->session->seq = -1;
     }
@@ -40,11 +43,14 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         s->seq = s->session->seq;
         s->session->seq = -1;
         s->n_cached = go_back(s);
-    } else if (s->seq < 0 && (s->on_row || (s->embed && embedding_from_start(s->embed)))) {
+    } else if (s->seq < 0 && from_start) {
+        m->salt = s->salt;
         st = lm_seq_new_for(m, s->n_limit, &s->seq, err);
+        if (prompt_scores_due(s)) note_miss(s, "logits");
     } else if (s->seq < 0) {
         // The last row is evaluated even where its keys are known: its logits are wanted.
         struct lm_prefix found;
+        m->salt = s->salt;
         st = lm_match_prefix_for(m, s->n_limit, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt),
                                  &found, err);
         if (st == RN_OK) s->seq = found.seq;
@@ -53,6 +59,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
             if (!s->session || found.n < s->n_matched) note_miss(s, s->n_matched ? "evicted" : found.miss);
         }
     }
+    m->salt = 0;
     if (st != RN_OK) return st;
     if (s->strategy) s->strategy->seq = s->seq;
     if (!s->t_scheduled) s->t_scheduled = clock_now_ns();
@@ -64,7 +71,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
 void stream_release_seq(rn_stream *s, bool keep_for_session) {
     if (s->seq < 0) return;
     if (keep_for_session)
-        s->session->seq = s->seq;
+        s->session->seq = s->seq, s->session->salt = s->salt;
     else
         lm_seq_free(s->lane->lm, s->seq);
     s->seq = -1;
@@ -109,6 +116,7 @@ static void push_token(rn_stream *s, const struct emission *e) {
         t.logprob =
             token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->top, s->top_scratch);
         for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
+        t.rank = token_rank(e->logits, n_vocab, e->token);
     }
     outbox_push_token(&s->out, &t, top, e->logits);
 }
@@ -177,6 +185,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     rn_chunk last = {
         .finish_reason = why,
         .finish_detail = s->detail,
+        .error = why == RN_FINISH_ERROR ? s->end_status : RN_OK,
         .seed = s->sampling.seed,
         .usage = {.prompt_tokens = s->n_prompt,
                   .cached_tokens = s->n_cached,

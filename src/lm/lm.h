@@ -71,6 +71,9 @@ struct lm {
     int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
     int32_t n_logits; // most of these whose logits are
     int32_t n_parts;  // of a sequence's memory, at most LM_MAX_PARTS
+    uint64_t
+        salt; // of sequences that are made or looked up from now on, set by the caller: only those of one salt share prefixes. 0: all
+              // others
 };
 
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no

@@ -1,6 +1,7 @@
 // lm/lm_real.c - a step: room for all rows in the books, rows as the backend sees them, one run; all or nothing.
 #include "lm/lm_real.h"
 #include "base/checked.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct lm_real {
     int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
     uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
     bool *is_far;                         // [max_seqs] of sequences that are in use
+    uint64_t *salts;                      // [max_seqs] likewise
 };
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
@@ -51,6 +53,12 @@ static bool goes_far(const struct lm_real *m, int32_t n_most) { return m->p->n_n
 
 // The same token in a sequence that is rotated otherwise is another row to the prefix index.
 static uint64_t row_key(int32_t token, bool is_far) { return (uint64_t)token | (uint64_t)is_far << 32; }
+
+// What a text begins with decides who shares it: a salt goes into its first row's key.
+static uint64_t first_key(int32_t token, bool is_far, uint64_t salt) {
+    const uint64_t key = row_key(token, is_far);
+    return salt ? hash_bytes(&key, sizeof key, salt) | UINT64_C(1) << 63 : key;
+}
 
 static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_error *err) {
     if (r->token < 0 || r->token >= m->base.n_vocab)
@@ -91,8 +99,10 @@ static void undo(struct lm_real *m) {
 }
 
 static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
-    const uint64_t key = row_key(r->token, m->is_far[r->seq]);
     const int32_t len = kv_seq_len(m->kv, r->seq), row = (int32_t)(out - m->rows);
+    const bool is_first = len == 0 && r->parent < 0;
+    const uint64_t key =
+        is_first ? first_key(r->token, m->is_far[r->seq], m->salts[r->seq]) : row_key(r->token, m->is_far[r->seq]);
     rn_status st;
     *out = (struct batch_row){
         .token = r->token, .seq = enter_seq(m, r->seq), .pos = len, .state = {.from = KV_NONE, .to = KV_NONE}};
@@ -210,13 +220,13 @@ static const float *rank(lm *base, size_t row) {
 static rn_status seq_new(lm *base, int32_t n_most, int32_t *seq, rn_error *err) {
     struct lm_real *m = self(base);
     const rn_status st = kv_seq_new(m->kv, seq, err);
-    if (st == RN_OK) m->is_far[*seq] = goes_far(m, n_most);
+    if (st == RN_OK) m->is_far[*seq] = goes_far(m, n_most), m->salts[*seq] = m->base.salt;
     return st;
 }
 static rn_status seq_fork(lm *base, int32_t seq, int32_t *out, rn_error *err) {
     struct lm_real *m = self(base);
     const rn_status st = kv_seq_fork(m->kv, seq, out, err);
-    if (st == RN_OK) m->is_far[*out] = m->is_far[seq];
+    if (st == RN_OK) m->is_far[*out] = m->is_far[seq], m->salts[*out] = m->salts[seq];
     return st;
 }
 static bool seq_is_for(const lm *base, int32_t seq, int32_t n_most) {
@@ -236,11 +246,12 @@ static rn_status match_prefix(lm *base, int32_t n_most, const int32_t *tokens, i
     const bool is_far = goes_far(m, n_most);
     enum kv_miss why;
     const int32_t n_keys = n < m->c.n_ctx ? n : m->c.n_ctx;
-    for (int32_t i = 0; i < n_keys; i++) m->keys[i] = row_key(tokens[i], is_far);
+    for (int32_t i = 0; i < n_keys; i++)
+        m->keys[i] = i ? row_key(tokens[i], is_far) : first_key(tokens[i], is_far, base->salt);
     const rn_status st = kv_match_prefix(m->kv, m->keys, n_keys, &out->seq, &out->n, &why, err);
     if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END; // nothing cached is longer than n_ctx
     if (st == RN_OK) out->miss = kv_miss_name(why);
-    if (st == RN_OK) m->is_far[out->seq] = is_far;
+    if (st == RN_OK) m->is_far[out->seq] = is_far, m->salts[out->seq] = base->salt;
     return st;
 }
 
@@ -262,7 +273,7 @@ static rn_status seq_restore(lm *base, int32_t n_most, const int32_t *tokens, in
     const bool is_far = goes_far(m, n_most);
     for (int32_t i = 0; i < n && i < m->c.n_ctx; i++) m->keys[i] = row_key(tokens[i], is_far);
     const rn_status st = kv_seq_new_private(m->kv, m->keys, n, seq, err);
-    if (st == RN_OK) m->is_far[*seq] = is_far;
+    if (st == RN_OK) m->is_far[*seq] = is_far, m->salts[*seq] = base->salt;
     return st;
 }
 
@@ -301,6 +312,7 @@ static void destroy(lm *base) {
     mem_free(m->scratch_before);
     mem_free(m->keys);
     mem_free(m->is_far);
+    mem_free(m->salts);
     mem_free(m);
 }
 
@@ -341,8 +353,9 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
     m->keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->keys);
     m->is_far = mem_calloc((size_t)m->c.max_seqs, sizeof *m->is_far);
+    m->salts = mem_calloc((size_t)m->c.max_seqs, sizeof *m->salts);
     if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
-        !m->wanted_of || !m->len_before || !m->scratch_before || !m->keys || !m->is_far)
+        !m->wanted_of || !m->len_before || !m->scratch_before || !m->keys || !m->is_far || !m->salts)
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;

@@ -14,3 +14,10 @@ float token_logprobs(const struct rowmath *rm, const float *logits, int32_t n_vo
     }
     return (float)((double)logits[token] - norm);
 }
+
+int32_t token_rank(const float *logits, int32_t n_vocab, int32_t token) {
+    const float own = logits[token];
+    int32_t n = 1;
+    for (int32_t i = 0; i < n_vocab; i++) n += logits[i] > own;
+    return n;
+}

@@ -114,6 +114,8 @@ struct token_logprob {
 #define LOGPROBS_MAX_TOP 20
 // logprob of `token`, and the min(n_top, n_vocab) best into top (ordered), n_top <= LOGPROBS_MAX_TOP. logits as sampler_draw
 // accepts them. scratch as for row_top_k with k = n_top; not needed (NULL) for n_top 0.
+// How many tokens are more probable than this one, and one.
+int32_t token_rank(const float *logits, int32_t n_vocab, int32_t token);
 float token_logprobs(const struct rowmath *rm, const float *logits, int32_t n_vocab, int32_t token, int n_top,
                      struct token_logprob *top, int32_t *scratch);
 

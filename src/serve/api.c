@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-enum { LOOK_MS = 50 };
+enum { LOOK_MS = 1000 };
 
 typedef struct job_list {
     job *first;
@@ -20,6 +20,7 @@ struct api {
     struct stream_store *streams;
     struct session_store *sessions;
     struct key_rates *rates;
+    uint64_t secret; // fixed
     pthread_t housekeeper;
     pthread_mutex_t lock; // of what stands below
     pthread_cond_t changed;
@@ -44,6 +45,7 @@ static void free_part(job_part *p) {
     bytes_free(&p->text);
     bytes_free(&p->logprobs);
     bytes_free(&p->ids);
+    bytes_free(&p->prompt_scores);
     chat_message_free(&p->message);
     free(p->embedding);
 }
@@ -61,27 +63,10 @@ static void destroy(struct api *a, job *j) {
     free(j);
 }
 
-// With the lock.
-static void end_overdue(struct api *a) {
-    const int64_t now = now_ns();
-    for (job *j = a->live.first; j; j = j->next) {
-        if (j->deadline_ns == 0 || now < j->deadline_ns) continue;
-        j->deadline_ns = 0;
-        atomic_store(&j->is_timed_out, true);
-        job_cancel(j);
-    }
-}
-
-static bool has_deadlines(const struct api *a) {
-    for (const job *j = a->live.first; j; j = j->next)
-        if (j->deadline_ns) return true;
-    return false;
-}
-
 static void wait_for_work(struct api *a) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    const int64_t at = until.tv_nsec + (has_deadlines(a) ? LOOK_MS : 1000) * INT64_C(1000000);
+    const int64_t at = until.tv_nsec + LOOK_MS * INT64_C(1000000);
     until.tv_sec += at / 1000000000;
     until.tv_nsec = at % 1000000000;
     pthread_cond_timedwait(&a->changed, &a->lock, &until);
@@ -99,7 +84,6 @@ static void *keep_house(void *api) {
         } else if (a->is_ending) {
             break;
         } else {
-            end_overdue(a);
             pthread_mutex_unlock(&a->lock);
             stream_store_expire(a->streams, now_ns());
         }
@@ -114,6 +98,7 @@ struct api *api_open(struct server *s) {
     struct api *const a = app_alloc(sizeof *a);
     pthread_condattr_t attr;
     *a = (struct api){.server = s};
+    if (getrandom(&a->secret, sizeof a->secret, 0) < 0) a->secret = (uint64_t)now_ns();
     pthread_mutex_init(&a->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -173,17 +158,17 @@ void api_bury(struct api *a, job *j) {
     pthread_mutex_unlock(&a->lock);
 }
 
-void api_set_deadline(struct api *a, job *j, double seconds) {
+void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *user) {
     pthread_mutex_lock(&a->lock);
-    j->deadline_ns = now_ns() + (int64_t)(seconds * 1e9);
-    pthread_cond_signal(&a->changed);
+    for (const job *j = a->live.first; j; j = j->next) see(user, j);
     pthread_mutex_unlock(&a->lock);
 }
 
-void api_clear_deadline(struct api *a, job *j) {
-    pthread_mutex_lock(&a->lock);
-    j->deadline_ns = 0;
-    pthread_mutex_unlock(&a->lock);
+uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more) {
+    const uint64_t prime = UINT64_C(1099511628211); // FNV-1a from a random beginning
+    uint64_t h = (a->secret ^ more) * prime;
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * prime;
+    return h ? h : 1;
 }
 
 struct stream_store *api_streams(struct api *a) { return a->streams; }

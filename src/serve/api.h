@@ -17,9 +17,10 @@ void api_make_id(char *id, size_t n);
 
 void api_adopt(struct api *a, job *j);
 void api_bury(struct api *a, job *j); // by job_close() alone
-// Before job_listen(): after so many seconds the job is cancelled, and what was made until then is the answer.
-void api_set_deadline(struct api *a, job *j, double seconds);
-void api_clear_deadline(struct api *a, job *j);
+// Every job that was adopted and not buried, on the HTTP thread.
+void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *user);
+// A number of the text that nobody outside this process can tell; never 0.
+uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more);
 
 struct stream_store *api_streams(struct api *a);   // serve/stream_store.h
 struct session_store *api_sessions(struct api *a); // serve/session_store.h

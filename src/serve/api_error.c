@@ -60,6 +60,7 @@ bool api_fail_status(api_error *e, rn_status st, const rn_error *err, const char
         {RN_E_ARG, API_INVALID_VALUE},     {RN_E_UNSUPPORTED, API_UNSUPPORTED_PARAMETER},
         {RN_E_STATE, API_STREAM_BUSY},     {RN_E_LIMIT, API_CONTEXT_LENGTH},
         {RN_E_FORMAT, API_TEMPLATE_ERROR}, {RN_E_CANCELLED, API_SHUTTING_DOWN},
+        {RN_E_BUSY, API_QUEUE_FULL},
     };
     api_code code = API_INTERNAL_ERROR;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)

@@ -8,7 +8,8 @@
 #include <string.h>
 
 void api_generation_init(api_generation *g) {
-    *g = (api_generation){.n = 1, .max_completion_tokens = -2, .overflow = -1, .buffer_tokens = -1};
+    *g = (api_generation){
+        .n = 1, .max_completion_tokens = -2, .overflow = -1, .buffer_tokens = -1, .prompt_logprobs = -1};
     generation_init(&g->g);
 }
 
@@ -27,11 +28,34 @@ static bool each_overflow(void *target, size_t i, const char *key, const json_it
     return false;
 }
 
+// A word, or vLLM's number: the lower, the earlier.
+static bool each_priority(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    static const char *const words[] = {"low", "normal", "high"};
+    int32_t *const to = &((api_generation *)target)->priority;
+    json_span text;
+    int64_t number;
+    if (!json_item_is_text(value)) {
+        if (!json_item_whole(value, INT32_MIN, INT32_MAX, &number, why)) return false;
+        *to = number < 0 ? RN_PRIORITY_HIGH : number > 0 ? RN_PRIORITY_LOW : RN_PRIORITY_NORMAL;
+        return true;
+    }
+    if (!json_item_text(value, &text, why)) return false;
+    for (int32_t w = 0; w < 3; w++)
+        if (strcmp(words[w], text.data) == 0) {
+            *to = RN_PRIORITY_LOW + w;
+            return true;
+        }
+    snprintf(why, JSON_WHY / 2, "'%.60s' is none of low, normal, high", text.data);
+    return false;
+}
+
 static bool each_progress(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     bool is_on = true;
     if (!json_item_bool(value, &is_on, why)) return false;
     ((api_generation *)target)->no_progress = !is_on;
+    ((api_generation *)target)->wants_progress = is_on;
     return true;
 }
 
@@ -54,6 +78,9 @@ static const member delivery_rows[] = {
     {"timeout", MEMBER_REAL, offsetof(api_generation, timeout), 0.001, 86400},
     {"resumable", MEMBER_BOOL, offsetof(api_generation, delivery.is_resumable)},
     {"session", MEMBER_NAME, offsetof(api_generation, session)},
+    {"priority", MEMBER_EACH, .each = each_priority},
+    {"cache_salt", MEMBER_NAME, offsetof(api_generation, cache_salt)},
+    {"prompt_logprobs", MEMBER_INT, offsetof(api_generation, prompt_logprobs), 0, 20},
     {"return_progress", MEMBER_EACH, .each = each_progress},
 };
 enum { N_DELIVERY_ROWS = sizeof delivery_rows / sizeof *delivery_rows };
@@ -147,6 +174,9 @@ bool api_generation_apply(const api_generation *g, rn_request *req, int32_t choi
     req->max_tokens_per_second = g->max_tokens_per_second;
     if (g->overflow >= 0) req->overflow = (rn_overflow)g->overflow;
     if (g->buffer_tokens > 0) req->buffer_tokens = g->buffer_tokens;
+    req->prompt_logprobs = g->prompt_logprobs;
+    req->priority = (rn_priority)g->priority;
+    req->timeout_ms = (int32_t)(g->timeout * 1e3);
     return true;
 }
 
@@ -158,12 +188,25 @@ static uint64_t most_tokens(const api_generation *g, const api_request *r, const
     return n_prompt + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
 }
 
+// A key is a client, whatever its addresses; without keys an address is.
+static uint64_t client_of(const struct api *a, const api_request *r) {
+    return r->key >= 0 ? (uint64_t)r->key + 1 : r->client ? api_secret_number(a, r->client, 0) : 0;
+}
+
+static uint64_t salt_of(const struct api *a, const job *j, const char *wish) {
+    const uint64_t key = j->server->isolates_keys && j->key >= 0 ? (uint64_t)j->key + 1 : 0;
+    return key || wish ? api_secret_number(a, wish ? wish : "", key) : 0;
+}
+
 bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e) {
     struct api *const a = j->server->api;
     int32_t wait_s = 0;
     j->model = r->model;
-    j->has_prefill = !g->no_progress;
+    j->has_progress = !g->no_progress;
+    j->wakes_for_progress = g->wants_progress;
     j->key = r->key;
+    j->client = client_of(a, r);
+    j->salt = salt_of(a, j, g->cache_salt);
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
         api_fail(e, API_RATE_LIMIT, NULL, "key: has spent its tokens; again in %d s", wait_s);
@@ -171,6 +214,5 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
         return false;
     }
     if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
-    if (g->timeout > 0) api_set_deadline(a, j, g->timeout);
     return true;
 }

@@ -17,8 +17,10 @@ typedef struct api_generation {
     int32_t n;                                              // answers
     int32_t max_completion_tokens, overflow, buffer_tokens; // -2: not given
     double max_tokens_per_second, timeout;
-    const char *session; // NULL: none
-    bool no_progress, include_usage, has_stream_options;
+    int32_t prompt_logprobs, priority; // -1: none; of rn_priority
+    const char *session;               // NULL: none
+    const char *cache_salt;            // NULL: none
+    bool no_progress, wants_progress, include_usage, has_stream_options;
     bool is_unsupported; // what a reason is about is known, but not honoured
 } api_generation;
 

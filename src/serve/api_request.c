@@ -47,6 +47,7 @@ bool api_request_open(api_request *r, struct server *s, const http_request *http
     const char *const strict = http ? http_header(http, "x-runnel-strict") : NULL;
     *r = (api_request){.server = s,
                        .key = http ? http->key : -1,
+                       .client = http ? http->client : NULL,
                        .n_body = n_body,
                        .is_strict = strict && strcmp(strict, "true") == 0};
     if (!check_size(r, body, n_body)) return false;
@@ -125,7 +126,6 @@ static const struct {
     const char *theirs, *ours;
     api_code code;
 } begins[] = {
-    {"queue", "", API_QUEUE_FULL},
     {"messages", "messages", API_INVALID_VALUE},
     {"tools", "tools", API_INVALID_VALUE},
     {"variables", "chat_template_kwargs", API_INVALID_VALUE},
@@ -147,6 +147,7 @@ static const struct {
     {"max_tokens_per_second", "max_tokens_per_second", API_INVALID_VALUE},
     {"stream_interval", "stream_interval", API_INVALID_VALUE},
     {"buffer_tokens", "buffer_tokens", API_INVALID_VALUE},
+    {"prompt_logprobs", "prompt_logprobs", API_INVALID_VALUE},
 };
 
 bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char *prompt_name) {
@@ -163,7 +164,11 @@ bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char 
     if (!is_known) code = API_INVALID_VALUE;
     if (strstr(err->text, ": token ") && strstr(err->text, " is outside ")) code = API_INVALID_TOKEN;
     if (st == RN_E_ARG) return api_fail(e, is_known || !is_chat ? code : API_TEMPLATE_ERROR, param, "%s", err->text);
-    if (st == RN_E_LIMIT && code == API_QUEUE_FULL) return api_fail(e, code, NULL, "%s", err->text);
+    if (st == RN_E_BUSY) {
+        api_fail(e, API_QUEUE_FULL, NULL, "%s", err->text);
+        e->retry_after = err->retry_after_s;
+        return false;
+    }
     if (st != RN_E_LIMIT) return api_fail_status(e, st, err, st == RN_E_NOMEM ? NULL : param);
     if (strncmp(err->text, "prompt", n_word) != 0 || !strstr(err->text, "context"))
         return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);

@@ -25,7 +25,8 @@ typedef struct api_refusals {
 
 typedef struct api_request {
     struct server *server;
-    int32_t key; // of the API, or -1
+    int32_t key;        // of the API, or -1
+    const char *client; // its address; NULL: not known
     size_t n_body;
     json_doc *doc;
     const char *model_name;

@@ -222,6 +222,7 @@ static const member limit_rows[] = {
 static const api_refusal refusals[] = {
     {"response_format", "{\"type\":\"text\"}", GUIDED},
     {"functions", "[]", "deprecated: use tools"},
+    {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
     {"function_call", "\"none\"", "deprecated: use tool_choice"},
     {"modalities", "[\"text\"]", MEDIA},
     {"audio", "", MEDIA},
@@ -239,7 +240,7 @@ typedef struct chat_request {
 
 // Refusals of this route first, then those of all.
 static bool read_request(chat_request *c) {
-    static const char *const left_out[] = {"logprobs", "echo", NULL};
+    static const char *const left_out[] = {"logprobs", "echo", "prompt_logprobs", NULL};
     api_refusal rows[64];
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);

@@ -41,11 +41,22 @@ static const option engine_rows[] = {
      .help = "generations that run at once; the memory for their keys and values is planned at start (default 16)"},
     {0, "queue", "N", OPTION_INT, offsetof(server, n_queue), 0, 65536,
      .help = "generations that may wait; one more is refused with 429 (default 64)"},
+    {0, "queue-tokens", "N", OPTION_INT, offsetof(server, n_queue_tokens), 0, INT32_MAX,
+     .help = "tokens of prompts that may wait, together (default 0: four times the context)"},
+    {0, "queue-seconds", "S", OPTION_INT, offsetof(server, queue_wait_s), 0, 86400,
+     .help = "longest wait in the queue, then the answer is 503; 0: no limit (default 120)"},
+    {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
+     .help =
+         "while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice "
+         "what it is without them; 0: 256 tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
      .help = "MiB that model, keys, values and buffers may take together (default: what is available)"},
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, INT32_MAX,
      .help =
          "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
+    {0, "isolate-keys", NULL, OPTION_FLAG, offsetof(server, isolates_keys),
+     .help =
+         "prompts are looked up among those of the same API key only, so that no key can tell what another one asked"},
 };
 
 static void print_start(const server *s) {
@@ -111,7 +122,7 @@ static int run(server *s) {
 int cmd_serve(int n_args, char **args) {
     server *const s = app_alloc(sizeof *s);
     memset(s, 0, sizeof *s);
-    s->n_streams = 16, s->n_queue = 64;
+    s->n_streams = 16, s->n_queue = 64, s->queue_wait_s = 120, s->target_itl_ms = 100;
     http_options *const o = &s->http_options;
     http_options_init(o);
     machine_init(&s->machine);

@@ -15,7 +15,7 @@ typedef struct part_lists {
     int64_t n_chars; // of the text so far
 } part_lists;
 typedef struct completion_answer {
-    bool has_logprobs, has_usage;
+    bool has_logprobs, has_usage, has_echo, has_prompt_scores;
     size_t n_parts;
     part_lists parts[JOB_PARTS];
 } completion_answer;
@@ -52,23 +52,49 @@ static void put_top(json_writer *w, const rn_model *m, const rn_token *t) {
     json_put_end(w, '}');
 }
 
-static void add_token(part_lists *l, const rn_model *m, const rn_token *t) {
+// n_chars: of the text, that the token makes; -1: as many as its own text has.
+static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64_t n_chars) {
     json_writer w[N_LISTS];
     size_t n;
     char *const text = openai_token_text(m, t->id, &n);
     for (int k = 0; k < N_LISTS; k++) w[k] = (json_writer){&l->lists[k], l->lists[k].n > 0};
     json_put_text(&w[LIST_TOKENS], n ? text : "", n);
-    json_put_float(&w[LIST_VALUES], t->logprob);
-    put_top(&w[LIST_TOP], m, t);
+    if (t->rank) {
+        json_put_float(&w[LIST_VALUES], t->logprob);
+        put_top(&w[LIST_TOP], m, t);
+    } else { // the first of a prompt: nothing stood before it
+        json_put_null(&w[LIST_VALUES]);
+        json_put_null(&w[LIST_TOP]);
+    }
     json_put_whole(&w[LIST_OFFSETS], l->n_chars);
-    l->n_chars += count_chars(text, n);
+    l->n_chars += n_chars >= 0 ? n_chars : count_chars(text, n);
     rn_free(text);
 }
 
+// The prompt's tokens stand before the answer's, with offsets into the text that the echo begins. A begin token is not part of it, nor a
+// space that the tokenizer puts before the first word.
+static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c) {
+    for (size_t i = 0; i < c->n_prompt_data; i++) {
+        char *text = NULL;
+        size_t n = 0;
+        int64_t n_chars = 0;
+        if (rn_detokenize(m, &c->prompt_data[i].id, 1, false, &text, &n, NULL) == RN_OK && n > 0)
+            n_chars = l->n_chars == 0 ? count_chars(text, n) : -1;
+        rn_free(text);
+        add_token(l, m, &c->prompt_data[i], n_chars);
+    }
+}
+
 static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
-    const size_t n = c->token_data && answer_of(j)->has_logprobs ? openai_n_text_tokens(p, c) : 0;
-    if (c->n_tokens == 0 && p->n_tokens == 0) lists_of(p)->n_chars += count_chars(c->text, c->n_text); // echo
-    for (size_t i = 0; i < n; i++) add_token(lists_of(p), job_model(j), &c->token_data[i]);
+    const completion_answer *const a = answer_of(j);
+    // With the echo every token is told, an end token too: those who score a text count them from its end.
+    const size_t n_told = a->has_echo ? c->n_tokens : openai_n_text_tokens(p, c);
+    const size_t n = c->token_data && a->has_logprobs ? n_told : 0;
+    if (c->prompt_data && a->has_echo && a->has_logprobs) add_prompt(lists_of(p), job_model(j), c);
+    if (c->prompt_data && a->has_prompt_scores)
+        openai_put_prompt_scores(&(json_writer){&p->prompt_scores, false}, job_model(j), c->prompt_data,
+                                 c->n_prompt_data);
+    for (size_t i = 0; i < n; i++) add_token(lists_of(p), job_model(j), &c->token_data[i], -1);
     bytes_add(&p->text, c->text, c->n_text);
     p->state[0] += (int64_t)c->n_dropped;
 }
@@ -96,6 +122,12 @@ static void put_choice(json_writer *w, job_part *p) {
     json_member_whole(w, "index", p->index);
     json_member_bytes(w, "text", &p->text);
     put_lists(w, p);
+    if (p->prompt_scores.n) {
+        json_member_begin(w, "prompt_logprobs", '[');
+        json_put_raw(w, p->prompt_scores.data);
+        json_put_end(w, ']');
+        bytes_free(&p->prompt_scores);
+    }
     if (p->state[0]) json_member_whole(w, "dropped", p->state[0]); // tokens that a slow reader lost, by its own wish
     p->state[0] = 0;
     json_member_string(w, "finish_reason", p->is_done ? openai_finish(p) : NULL);
@@ -160,9 +192,9 @@ static bool check(completion_request *c) {
     if (c->prompts.n * (size_t)c->g.n > JOB_PARTS)
         return api_fail(e, API_INVALID_VALUE, "n", "n: %zu prompts with %d answers each are more than %d",
                         c->prompts.n, c->g.n, JOB_PARTS);
-    if (c->g.g.echo && c->g.g.logprobs >= 0)
+    if (c->g.g.echo && c->g.g.logprobs >= 0 && c->g.session)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo",
-                        "echo: this server does not have log-probabilities of prompts yet");
+                        "echo: with logprobs only of a whole text, not of a session's turn");
     return api_generation_check(&c->g, e);
 }
 
@@ -173,6 +205,7 @@ static bool begin_parts(completion_request *c, job *j) {
         rn_part part;
         rn_request_init(&req);
         if (!api_generation_apply(&c->g, &req, (int32_t)(i % (size_t)c->g.n), &c->r.error)) return false;
+        if (c->g.g.echo && c->g.g.logprobs > req.prompt_logprobs) req.prompt_logprobs = c->g.g.logprobs;
         prompt_form_apply(&c->prompts, i / (size_t)c->g.n, c->g.g.parse_special, &req, &part);
         if (j->session) req.session = session_of(j->session);
         if (!job_begin_part(j, i, &req, "prompt", &c->r.error)) return false;
@@ -184,8 +217,11 @@ static job *begin_job(completion_request *c) {
     const size_t n = c->prompts.n * (size_t)c->g.n;
     job *const j = job_new(c->r.server, c->g.delivery.is_stream ? &stream_format : &whole_format, n);
     completion_answer *const answer = app_alloc(sizeof *answer);
-    *answer =
-        (completion_answer){.has_logprobs = c->g.g.logprobs >= 0, .has_usage = c->g.include_usage, .n_parts = n};
+    *answer = (completion_answer){.has_logprobs = c->g.g.logprobs >= 0,
+                                  .has_usage = c->g.include_usage,
+                                  .has_echo = c->g.g.echo,
+                                  .has_prompt_scores = c->g.prompt_logprobs >= 0,
+                                  .n_parts = n};
     j->more = answer;
     j->n_answers = (size_t)c->g.n;
     if (begin_parts(c, j)) return j;

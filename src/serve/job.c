@@ -4,6 +4,7 @@
 #include "app/say.h"
 #include "serve/api.h"
 #include "serve/session_store.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,29 +28,27 @@ job *job_new(struct server *s, const job_format *format, size_t n_parts) {
     return j;
 }
 
+static void on_ready(void *user) {
+    job *const j = user;
+    pthread_mutex_lock(&j->lock);
+    if (j->wake) j->wake(j->wake_target);
+    pthread_mutex_unlock(&j->lock);
+}
+
 static bool on_prefill(void *user, rn_phase phase, uint64_t done, uint64_t total) {
-    job_part *const p = user;
-    if (phase == RN_PHASE_PREFILL) {
-        atomic_store(&p->n_prefill, (long long)total);
-        atomic_store(&p->n_prefilled, (long long)done);
-    }
+    (void)phase, (void)done, (void)total;
+    on_ready(user);
     return false;
 }
 
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e) {
     rn_error err = {0};
     req->model = j->model;
-    req->progress = on_prefill;
-    req->progress_user = &j->parts[i];
+    req->client = j->client;
+    req->cache_salt = j->salt;
+    if (j->wakes_for_progress) req->progress = on_prefill, req->progress_user = j;
     const rn_status st = rn_stream_begin(j->server->engine, req, &j->parts[i].stream, &err);
     return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);
-}
-
-static void on_ready(void *user) {
-    job *const j = user;
-    pthread_mutex_lock(&j->lock);
-    if (j->wake) j->wake(j->wake_target);
-    pthread_mutex_unlock(&j->lock);
 }
 
 void job_set_wake(job *j, job_wake wake, void *target) {
@@ -80,10 +79,11 @@ static void take_last(job_part *p, const rn_chunk *c) {
     p->timing.n_token_ms = 0;
     p->n_tool_calls = c->n_tool_calls;
     p->n_dropped_messages = c->n_dropped_messages;
-    if (p->is_cut || atomic_load(&p->job->is_timed_out)) {
+    p->failure = c->error;
+    if (p->is_cut) {
         // Cancelled from here: for the reader an end like others.
-        if (p->finish == RN_FINISH_CANCELLED) p->finish = p->is_cut ? RN_FINISH_STOP : RN_FINISH_LENGTH;
-        snprintf(p->detail, sizeof p->detail, "%s", p->is_cut ? "parallel_tool_calls" : "timeout");
+        if (p->finish == RN_FINISH_CANCELLED) p->finish = RN_FINISH_STOP;
+        snprintf(p->detail, sizeof p->detail, "parallel_tool_calls");
     }
     metrics_generation(&p->job->server->metrics, p->job->model, c);
 }
@@ -111,7 +111,11 @@ static size_t count_allowed(job_part *p, const rn_chunk *c) {
 static void fail_part(job_part *p) {
     api_error *const e = &p->job->error;
     if (p->finish == RN_FINISH_ERROR)
-        api_fail(e, API_INTERNAL_ERROR, NULL, "generation: %s", p->detail);
+        api_fail(e,
+                 p->failure == RN_E_BUSY    ? API_QUEUE_TIMEOUT
+                 : p->failure == RN_E_LIMIT ? API_KV_EXHAUSTED
+                                            : API_INTERNAL_ERROR,
+                 NULL, "generation: %s", p->detail);
     else if (atomic_load(&p->job->server->is_draining))
         api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     else
@@ -157,7 +161,6 @@ static void write_failure(job *j) {
 
 // The next turn may come as soon as the client has this one's end.
 static void give_session_back(job *j) {
-    api_clear_deadline(j->server->api, j); // the housekeeper leaves the streams alone from here on
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_stream_close(j->parts[i].stream); // it has ended, or does within a step
         j->parts[i].stream = NULL;
@@ -217,16 +220,27 @@ int64_t job_reasoning_tokens(const job *j) { return sum_usage(j, reasoning_of); 
 int64_t job_prompt_tokens(const job *j) { return sum_usage(j, prompt_of) / (int64_t)j->n_answers; }
 int64_t job_cached_tokens(const job *j) { return sum_usage(j, cached_of) / (int64_t)j->n_answers; }
 
-void job_ping(const job *j, bytes *line) {
-    long long done = 0, total = 0;
-    if (!j->has_prefill) return;
+bool job_get_progress(const job *j, job_progress *p) {
+    int32_t position = INT32_MAX;
+    *p = (job_progress){0};
     for (size_t i = 0; i < j->n_parts; i++) {
-        if (j->parts[i].n_tokens) return;
-        done += atomic_load(&j->parts[i].n_prefilled);
-        total += atomic_load(&j->parts[i].n_prefill);
+        rn_stream_state s = {.struct_size = sizeof s};
+        if (!j->has_progress || j->parts[i].n_tokens || !j->parts[i].stream ||
+            rn_stream_get_state(j->parts[i].stream, &s, NULL) != RN_OK)
+            return false;
+        p->n_evaluated += s.n_evaluated;
+        p->n_total += s.n_to_evaluate;
+        if (s.queue_position < position) position = s.queue_position;
     }
-    if (total)
-        bytes_add_format(line, " prefill %lld/%lld", done, total);
+    p->queue_position = position;
+    return true;
+}
+
+void job_ping(const job *j, bytes *line) {
+    job_progress p;
+    if (!job_get_progress(j, &p)) return;
+    if (p.queue_position)
+        bytes_add_format(line, " queued %d", p.queue_position);
     else
-        bytes_add_text(line, " queued");
+        bytes_add_format(line, " prefill %" PRId64 "/%" PRId64, p.n_evaluated, p.n_total);
 }

@@ -29,18 +29,17 @@ typedef struct job_part { // one stream
     rn_finish finish;
     bool is_cut; // calls after the first were wished away
     char detail[256];
+    rn_status failure; // of RN_FINISH_ERROR
     uint64_t seed;
     rn_usage usage;
     rn_timing timing; // without each token's
     int32_t n_tool_calls, n_dropped_messages;
     // For the format:
-    bytes text, logprobs, ids; // logprobs, ids: items of a JSON array
+    bytes text, logprobs, ids, prompt_scores; // but for text, items of a JSON array
     chat_message message;
     float *embedding;
     size_t n_embedding;
     int64_t state[4];
-    // Prefill, written by the engine's thread.
-    atomic_llong n_prefilled, n_prefill;
 } job_part;
 
 typedef struct job_format {
@@ -64,9 +63,11 @@ struct job {
     int64_t created; // seconds since 1970
     size_t model;
     int32_t key;               // of the request; -1: none
+    uint64_t client, salt;     // as rn_request has them
     int64_t credit;            // tokens that may be read; INT64_MAX: all
     bool one_call;             // parallel_tool_calls false
-    bool has_prefill;          // of what pings tell
+    bool has_progress;         // is told where it is asked for: by pings, by sockets
+    bool wakes_for_progress;   // the job, step by step while its prompts are evaluated
     size_t n_parts, n_answers; // answers to each prompt
     job_part *parts;
     bool has_begun, has_ended, has_failed;
@@ -79,10 +80,7 @@ struct job {
     pthread_mutex_t lock;          // of the two below
     job_wake wake;
     void *wake_target;
-    // The housekeeper's (serve/api.c).
-    job *next, *prev;
-    int64_t deadline_ns; // 0: none
-    atomic_bool is_timed_out;
+    job *next, *prev; // the housekeeper's (serve/api.c)
 };
 
 job *job_new(struct server *s, const job_format *format, size_t n_parts);
@@ -104,7 +102,13 @@ int64_t job_cached_tokens(const job *j);
 int64_t job_completion_tokens(const job *j);
 int64_t job_reasoning_tokens(const job *j);
 
-// The bytes of a ping: " queued" or " prefill 512/4096"; nothing once tokens come.
+// Where its generations are while none has brought a token. False: one has, or nothing is to be told.
+typedef struct job_progress {
+    int32_t queue_position;       // of the part that begins first; 0: one has begun
+    int64_t n_evaluated, n_total; // tokens of all prompts
+} job_progress;
+bool job_get_progress(const job *j, job_progress *p);
+// The bytes of a ping: " queued 3" or " prefill 512/4096"; nothing once tokens come.
 void job_ping(const job *j, bytes *line);
 
 #endif

@@ -31,8 +31,6 @@ typedef struct count_row {
     const char *name, *help;
 } count_row;
 static const count_row counts[METRICS_N_COUNTS] = {
-    [METRICS_PREFIX_QUERIES] = {"vllm:prefix_cache_queries_total", "Prompt tokens that were looked up in the cache."},
-    [METRICS_PREFIX_HITS] = {"vllm:prefix_cache_hits_total", "Prompt tokens that were found in the cache."},
     [METRICS_PROMPT] = {"vllm:prompt_tokens_total", "Tokens of all prompts."},
     [METRICS_GENERATED] = {"vllm:generation_tokens_total", "Tokens generated."},
 };
@@ -59,8 +57,6 @@ void metrics_generation(metrics *m, size_t model, const rn_chunk *last) {
     model_metrics *const mm = &m->models[model];
     if ((size_t)last->finish_reason < METRICS_FINISHES)
         atomic_fetch_add_explicit(&mm->finished[last->finish_reason], 1, memory_order_relaxed);
-    add_count(m, model, METRICS_PREFIX_QUERIES, u->prompt_tokens);
-    add_count(m, model, METRICS_PREFIX_HITS, u->cached_tokens);
     add_count(m, model, METRICS_PROMPT, u->prompt_tokens);
     add_count(m, model, METRICS_GENERATED, u->completion_tokens);
     observe(&mm->h[METRICS_PROMPT_TOKENS], token_bounds, (double)u->prompt_tokens, 1);
@@ -142,25 +138,86 @@ static void add_model_counts(server *s, bytes *to) {
         }
 }
 
+// Of one model, as the engine counts it.
+typedef struct engine_row {
+    const char *name, *kind, *help;
+    double (*of)(const rn_engine_stats *e);
+} engine_row;
+#define FIELD(field)                                                                                                 \
+    static double of_##field(const rn_engine_stats *e) { return (double)e->field; }
+FIELD(n_running)
+FIELD(n_queued)
+FIELD(n_parked)
+FIELD(kv_pages)
+FIELD(kv_pages_free)
+FIELD(kv_pages_cached)
+FIELD(states)
+FIELD(states_free)
+FIELD(states_cached)
+FIELD(n_preempted)
+FIELD(n_steps)
+FIELD(n_rows)
+FIELD(n_prompt_rows)
+FIELD(n_evicted_pages)
+FIELD(prefix_queries)
+FIELD(prefix_hits)
+#undef FIELD
+static double usage_of(const rn_engine_stats *e) {
+    return e->kv_pages ? (double)(e->kv_pages - e->kv_pages_free - e->kv_pages_cached) / (double)e->kv_pages : 0.0;
+}
+static const engine_row engine_rows[] = {
+    {"vllm:num_requests_running", "gauge", "Generations in the batch.", of_n_running},
+    {"vllm:num_requests_waiting", "gauge", "Generations in the queue.", of_n_queued},
+    {"runnel:num_requests_parked", "gauge", "Generations that wait for their reader.", of_n_parked},
+    {"vllm:kv_cache_usage_perc", "gauge", "Part of the pages of keys and values in use, 0 to 1.", usage_of},
+    {"runnel:kv_pages", "gauge", "Pages for keys and values.", of_kv_pages},
+    {"runnel:kv_pages_free", "gauge", "Pages that hold nothing.", of_kv_pages_free},
+    {"runnel:kv_pages_cached", "gauge", "Pages kept for later prompts.", of_kv_pages_cached},
+    {"runnel:states", "gauge", "Recurrent states.", of_states},
+    {"runnel:states_free", "gauge", "States that hold nothing.", of_states_free},
+    {"runnel:states_cached", "gauge", "States kept for later prompts.", of_states_cached},
+    {"vllm:num_preemptions_total", "counter", "Generations that had to give their pages back for a while.",
+     of_n_preempted},
+    {"vllm:prefix_cache_queries_total", "counter", "Prompt tokens that were looked up in the cache.",
+     of_prefix_queries},
+    {"vllm:prefix_cache_hits_total", "counter", "Prompt tokens that were found in the cache.", of_prefix_hits},
+    {"runnel:engine_steps_total", "counter", "Batches that were computed.", of_n_steps},
+    {"runnel:engine_rows_total", "counter", "Rows of these batches.", of_n_rows},
+    {"runnel:engine_prompt_rows_total", "counter", "Rows of these that were prompts'.", of_n_prompt_rows},
+    {"runnel:kv_pages_evicted_total", "counter", "Cached pages that were needed for something else.",
+     of_n_evicted_pages},
+};
+
+static void add_by_model(server *s, bytes *to, const engine_row *row, const rn_engine_stats *stats) {
+    add_head(to, row->name, row->kind, row->help);
+    for (size_t m = 0; m < s->n_models; m++) {
+        bytes_add_format(to, "%s{", row->name);
+        add_label(to, "model_name", s->models[m].name);
+        bytes_add_format(to, "} %.17g\n", row->of(&stats[m]));
+    }
+}
+
+static void add_misses(server *s, bytes *to, const rn_engine_stats *stats) {
+    add_head(to, "runnel:prefix_cache_misses_total", "counter",
+             "Prompt tokens that were not found in the cache, by why.");
+    for (size_t m = 0; m < s->n_models; m++)
+        for (int i = 0; i < RN_N_MISSES; i++) {
+            bytes_add_text(to, "runnel:prefix_cache_misses_total{");
+            add_label(to, "model_name", s->models[m].name);
+            bytes_add_format(to, ",reason=\"%s\"} %llu\n", rn_miss_name((rn_miss)i),
+                             (unsigned long long)stats[m].prefix_misses[i]);
+        }
+}
+
 static void add_engine(server *s, bytes *to) {
-    rn_engine_stats e = {.struct_size = sizeof e};
+    rn_engine_stats stats[SERVER_MODELS];
     rn_memory memory = {.struct_size = sizeof memory};
-    rn_engine_get_stats(s->engine, &e);
-    add_gauge(to, "vllm:num_requests_running", "Generations in the batch.", e.n_running);
-    add_gauge(to, "vllm:num_requests_waiting", "Generations in the queue.", e.n_queued);
-    add_gauge(to, "runnel:num_requests_parked", "Generations that wait for their reader.", e.n_parked);
-    const int64_t used = e.kv_pages - e.kv_pages_free - e.kv_pages_cached;
-    add_gauge(to, "vllm:kv_cache_usage_perc", "Part of the pages of keys and values in use, 0 to 1.",
-              e.kv_pages ? (double)used / (double)e.kv_pages : 0);
-    add_gauge(to, "runnel:kv_pages", "Pages for keys and values.", (double)e.kv_pages);
-    add_gauge(to, "runnel:kv_pages_free", "Pages that hold nothing.", (double)e.kv_pages_free);
-    add_gauge(to, "runnel:kv_pages_cached", "Pages kept for later prompts.", (double)e.kv_pages_cached);
-    add_counter(to, "vllm:num_preemptions_total", "Generations that had to give their pages back for a while.",
-                e.n_preempted);
-    add_counter(to, "runnel:engine_steps_total", "Batches that were computed.", e.n_steps);
-    add_counter(to, "runnel:engine_rows_total", "Rows of these batches.", e.n_rows);
-    add_counter(to, "runnel:kv_pages_evicted_total", "Cached pages that were needed for something else.",
-                e.n_evicted_pages);
+    for (size_t m = 0; m < s->n_models; m++) {
+        stats[m] = (rn_engine_stats){.struct_size = sizeof *stats};
+        rn_engine_get_model_stats(s->engine, m, &stats[m], NULL);
+    }
+    for (size_t i = 0; i < sizeof engine_rows / sizeof *engine_rows; i++) add_by_model(s, to, &engine_rows[i], stats);
+    add_misses(s, to, stats);
     if (rn_engine_get_memory(s->engine, &memory, NULL) == RN_OK)
         add_gauge(to, "process_resident_memory_bytes", "Memory of the process.", (double)memory.process_bytes);
 }

@@ -29,13 +29,7 @@ typedef enum metrics_histogram {
     METRICS_GENERATED_TOKENS,
     METRICS_N_HISTOGRAMS
 } metrics_histogram;
-typedef enum metrics_count {
-    METRICS_PREFIX_QUERIES, // prompt tokens that were looked up
-    METRICS_PREFIX_HITS,    // of these, those that were found
-    METRICS_PROMPT,
-    METRICS_GENERATED,
-    METRICS_N_COUNTS
-} metrics_count;
+typedef enum metrics_count { METRICS_PROMPT, METRICS_GENERATED, METRICS_N_COUNTS } metrics_count;
 
 typedef struct model_metrics {
     histogram h[METRICS_N_HISTOGRAMS];

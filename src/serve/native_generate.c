@@ -19,6 +19,13 @@ static void put_token_data(json_writer *w, const rn_chunk *c) {
     json_put_end(w, ']');
 }
 
+static void put_prompt_scores(json_writer *w, const rn_chunk *c) {
+    if (!c->prompt_data) return;
+    json_member_begin(w, "prompt_logprobs", '[');
+    json_put_logprobs(w, c->prompt_data, c->n_prompt_data);
+    json_put_end(w, ']');
+}
+
 void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     const native_answer *const a = answer_of(p->job);
     json_member_whole(w, "choice", p->index);
@@ -31,6 +38,7 @@ void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     json_put_key(w, "tokens");
     json_put_ids(w, c->tokens, c->n_tokens);
     put_token_data(w, c);
+    put_prompt_scores(w, c);
     if (c->n_dropped) json_member_whole(w, "dropped", (int64_t)c->n_dropped);
     if (!p->is_done) return;
     rn_chunk last = *c;
@@ -62,6 +70,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     json_writer ids = {&p->ids, p->ids.n > 0};
     for (size_t i = 0; i < c->n_tokens; i++) json_put_whole(&ids, c->tokens[i]);
     if (c->token_data) json_put_logprobs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, c->token_data, c->n_tokens);
+    put_prompt_scores(&(json_writer){&p->prompt_scores, false}, c);
     for (size_t i = 0; i < c->n_deltas; i++) chat_message_add(&p->message, &c->deltas[i]);
     p->state[0] += (int64_t)c->n_dropped;
     if (!p->is_done) return;
@@ -82,6 +91,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
         json_put_raw(&w, p->logprobs.data);
         json_put_end(&w, ']');
     }
+    if (p->prompt_scores.n) bytes_add_format(w.out, ",%s", p->prompt_scores.data);
     if (p->state[0]) json_member_whole(&w, "dropped", p->state[0]);
     rn_chunk last = *c;
     last.finish_reason = p->finish;

@@ -114,6 +114,38 @@ void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *toke
     }
 }
 
+static void put_score(json_writer *w, const rn_model *m, const rn_top *t, int32_t rank) {
+    char id[16];
+    size_t n;
+    char *const text = openai_token_text(m, t->id, &n);
+    snprintf(id, sizeof id, "%d", t->id);
+    json_member_begin(w, id, '{');
+    json_put_key(w, "logprob");
+    json_put_float(w, t->logprob);
+    json_member_whole(w, "rank", rank);
+    json_member_text(w, "decoded_token", n ? text : "", n);
+    json_put_end(w, '}');
+    rn_free(text);
+}
+
+void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const rn_token *const t = &tokens[i];
+        bool is_listed = false;
+        if (t->rank == 0) {
+            json_put_null(w);
+            continue;
+        }
+        json_put_begin(w, '{');
+        for (int32_t k = 0; k < t->n_top; k++) {
+            put_score(w, m, &t->top[k], k + 1);
+            is_listed |= t->top[k].id == t->id;
+        }
+        if (!is_listed) put_score(w, m, &(rn_top){t->id, t->logprob}, t->rank);
+        json_put_end(w, '}');
+    }
+}
+
 size_t openai_n_text_tokens(const job_part *p, const rn_chunk *c) {
     const bool has_end = p->is_done && p->finish == RN_FINISH_STOP && !p->is_cut && c->n_tokens > 0 &&
                          strncmp(p->detail, "stop string", 11) != 0;

@@ -18,6 +18,8 @@ const char *openai_finish(const job_part *p); // "stop", "length", "tool_calls";
 void openai_put_rest(json_writer *w, const job_part *p);
 // A token's text; n bytes, not terminated; freed with rn_free().
 char *openai_token_text(const rn_model *m, int32_t id, size_t *n);
+// Items of vLLM's prompt_logprobs: null, then by id what was there and what was more probable.
+void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);
 // Items of logprobs.content.
 void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);
 // The tokens of a chunk that have text: one that ended the answer has none.

@@ -225,10 +225,12 @@ static const api_refusal refusals[] = {
     {"include", "[]", "nothing more can be included"},
     {"top_logprobs", "0", "log-probabilities are told by /v1/chat/completions"},
     {"max_tool_calls", "", "this server runs no tools"},
+    {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
 };
 
 static bool read_request(response_request *q) {
-    static const char *const left_out[] = {"logprobs", "echo", "n", "max_tokens", "stream_options", NULL};
+    static const char *const left_out[] = {"logprobs",       "echo", "prompt_logprobs", "n", "max_tokens",
+                                           "stream_options", NULL};
     api_refusal all_rows[64];
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);

@@ -138,21 +138,3 @@ void route_props(struct server *s, http_exchange *x, const http_request *r) {
     json_put_end(&w, '}');
     answer(x, &body);
 }
-
-void route_slots(struct server *s, http_exchange *x, const http_request *r) {
-    bytes body = {0};
-    json_writer w = {.out = &body};
-    rn_engine_stats e = {.struct_size = sizeof e};
-    (void)r;
-    rn_engine_get_stats(s->engine, &e);
-    json_put_begin(&w, '{');
-    json_member_whole(&w, "total", s->n_streams);
-    json_member_whole(&w, "running", e.n_running);
-    json_member_whole(&w, "queued", e.n_queued);
-    json_member_whole(&w, "parked", e.n_parked);
-    json_member_whole(&w, "kv_pages", e.kv_pages);
-    json_member_whole(&w, "kv_pages_free", e.kv_pages_free);
-    json_member_whole(&w, "kv_pages_cached", e.kv_pages_cached);
-    json_put_end(&w, '}');
-    answer(x, &body);
-}

@@ -29,6 +29,8 @@ typedef struct server {
     chat_options chat;             // template and output format
     int32_t key_tokens_per_minute; // 0: no limit
     int32_t n_streams, n_queue, memory_mib;
+    int32_t n_queue_tokens, queue_wait_s, target_itl_ms;
+    bool isolates_keys; // each has cached prefixes of its own
     http_options http_options;
     server_model models[SERVER_MODELS];
     size_t n_models;

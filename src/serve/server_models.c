@@ -37,6 +37,9 @@ int server_open_engine(server *s) {
     machine_engine_options(&s->machine, &opt);
     opt.n_streams = s->n_streams;
     opt.n_queue = s->n_queue;
+    opt.n_queue_tokens = s->n_queue_tokens;
+    opt.queue_wait_ms = s->queue_wait_s * 1000;
+    opt.target_itl_ms = s->target_itl_ms;
     opt.memory_limit = (uint64_t)s->memory_mib << 20;
     for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model;
     const rn_status st = rn_engine_open(models, s->n_models, &opt, &s->engine, &err);

@@ -16,12 +16,14 @@ typedef struct socket_stream {
     job *job;
     bytes pending; // messages, one a line, that the socket had no room for
     size_t n_sent; // of pending
+    job_progress told;
 } socket_stream;
 
 struct socket_side {
     struct server *server;
     websocket *socket;
     int32_t key;
+    char *client;
     bool is_draining;
     size_t n_streams;
     socket_stream *first;
@@ -114,11 +116,32 @@ static void send_pending(socket_stream *t) {
     t->n_sent = 0;
 }
 
+static bool has_moved(const job_progress *a, const job_progress *b) {
+    return a->queue_position != b->queue_position || a->n_evaluated != b->n_evaluated;
+}
+
+// How far a stream is that has no token yet, where that has changed and the socket is not behind.
+static void send_progress(socket_stream *t) {
+    job_progress p;
+    if (!t->job->wakes_for_progress || t->pending.n || !job_get_progress(t->job, &p) || !has_moved(&p, &t->told))
+        return;
+    bytes json = {0};
+    json_writer w = begin_message(&json, "progress", t->id);
+    json_member_string(&w, "state", p.queue_position ? "queued" : "prefill");
+    if (p.queue_position) json_member_whole(&w, "position", p.queue_position);
+    json_member_whole(&w, "n_evaluated", p.n_evaluated);
+    json_member_whole(&w, "n_prompt", p.n_total);
+    json_put_end(&w, '}');
+    send_of(t, &json);
+    t->told = p;
+}
+
 static void pump(socket_side *side) {
     for (socket_stream **at = &side->first; *at;) {
         socket_stream *const t = *at;
         send_pending(t);
         const job_state state = t->pending.n ? JOB_WAITS : job_advance(t->job);
+        if (state == JOB_WAITS) send_progress(t);
         if (state == JOB_HAS_MORE) websocket_wake(side->socket); // after the others' turn
         if (state == JOB_ENDED && t->pending.n == 0)
             end_stream(at);
@@ -179,6 +202,7 @@ static bool begin_stream(socket_side *side, native_request *q, const message *m)
     send_begun(t, q);
     job_set_wake(j, wake_socket, side->socket);
     job_listen(j);
+    send_progress(t);
     return true;
 }
 
@@ -280,6 +304,7 @@ static void take_message(void *self, const char *text, size_t n) {
     message m = {.credit = -1};
     bool ok = api_request_open(&r, side->server, NULL, text, n);
     r.key = side->key;
+    r.client = side->client;
     ok = ok && read_head(&r, &m);
     if (ok && strcmp(m.type, "generate") == 0) {
         take_generate(side, &r, &m, &e);
@@ -294,8 +319,7 @@ static void take_message(void *self, const char *text, size_t n) {
 
 static void *open_side(struct server *s, websocket *w, int32_t key, const char *client) {
     socket_side *const side = app_alloc(sizeof *side);
-    (void)client;
-    *side = (socket_side){.server = s, .socket = w, .key = key};
+    *side = (socket_side){.server = s, .socket = w, .key = key, .client = app_copy_text(client)};
     return side;
 }
 
@@ -310,6 +334,7 @@ static void drain_side(void *self) {
 static void close_side(void *self) {
     socket_side *const side = self;
     while (side->first) end_stream(&side->first);
+    free(side->client);
     free(side);
 }
 

@@ -61,8 +61,9 @@ TEST(a_full_queue_refuses_with_its_figures) {
     r.buffer_tokens = 1; // they park, so none ends
     if (!fixture_open(&f, &opt)) return;
     for (int i = 0; i < 3; i++) CHECK_OK(rn_stream_begin(f.engine, &r, &s[i], &err), &err);
-    CHECK_FAILS(rn_stream_begin(f.engine, &r, &s[3], &err), RN_E_LIMIT, &err);
-    CHECK_HAS(err.text, "limits 1 and 2");
+    CHECK_FAILS(rn_stream_begin(f.engine, &r, &s[3], &err), RN_E_BUSY, &err);
+    CHECK_HAS(err.text, "queue: full: 2 streams wait, limit 2");
+    CHECK(err.retry_after_s >= 1);
     for (int i = 0; i < 3; i++) rn_stream_close(s[i]);
     fixture_close(&f);
 }
@@ -524,6 +525,7 @@ static rn_status begin_and_close_stream(void *user) {
     r.sampling.n_logit_bias = 1;
     r.echo = r.token_times = true;
     r.logprobs = 4;
+    r.prompt_logprobs = 2;
     r.max_tokens = 1;
     const rn_status st = rn_stream_begin(user, &r, &s, &err);
     rn_stream_close(s);

@@ -23,7 +23,7 @@ def the_program_says_its_models_its_memory_and_its_address():
             s.get(path).refuses(404, 'model_not_found')
         equal(models['data'][0]['meta']['default_sampling']['temp'], 0.8)
         equal(s.get('/props').json['total_slots'], 16)
-        equal(s.get('/slots').json['running'], 0)
+        equal([x['is_processing'] for x in s.get('/slots').json], [False] * 16)
         check(str(MODEL.parent) not in json.dumps([models, s.get('/props').json]), 'a path of the machine was told')
 
 

@@ -1,0 +1,57 @@
+// engine/pace.c - see pace.h.
+#include "engine/pace.h"
+
+enum {
+    FIRST_ROWS = 64, // of prompts, before anything was measured
+    LEAST_SHARE = 8  // a prompt's row is never taken for cheaper than this part of the step's average row
+};
+
+void pace_median_add(struct pace_median *m, double v) { m->last[m->n++ % PACE_LAST] = v; }
+
+double pace_median_of(const struct pace_median *m) {
+    double sorted[PACE_LAST];
+    const size_t n = m->n < PACE_LAST ? m->n : PACE_LAST;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        for (; at > 0 && sorted[at - 1] > m->last[i]; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = m->last[i];
+    }
+    return n ? sorted[n / 2] : 0.0;
+}
+
+static size_t size_of(size_t n_rows) {
+    size_t i = 0;
+    while (i + 1 < PACE_SIZES && (size_t)1 << i < n_rows) i++;
+    return i;
+}
+
+// Of a size that was not measured yet, the next smaller one's, or else the next larger one's.
+double pace_quiet_ns(const struct pace *p, size_t n_decode) {
+    if (n_decode == 0) return 0.0;
+    const size_t size = size_of(n_decode);
+    for (size_t i = size + 1; i-- > 0;)
+        if (p->quiet[i].n) return pace_median_of(&p->quiet[i]);
+    for (size_t i = size + 1; i < PACE_SIZES; i++)
+        if (p->quiet[i].n) return pace_median_of(&p->quiet[i]);
+    return 0.0;
+}
+
+void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns) {
+    if (n_decode == 0 && n_prompt > 0) n_decode = 1, n_prompt--; // its first row pays for reading the weights
+    if (n_decode + n_prompt == 0 || ns <= 0) return;
+    if (n_prompt == 0) {
+        pace_median_add(&p->quiet[size_of(n_decode)], (double)ns);
+        return;
+    }
+    const double row = ((double)ns - pace_quiet_ns(p, n_decode)) / (double)n_prompt,
+                 least = (double)ns / (double)(n_decode + n_prompt) / LEAST_SHARE;
+    pace_median_add(&p->row, row > least ? row : least);
+}
+
+size_t pace_rows(const struct pace *p, double ns) {
+    const double row = pace_median_of(&p->row);
+    if (row <= 0.0) return FIRST_ROWS;
+    const double n = ns / row;
+    if (n < PACE_TILE) return PACE_TILE;
+    return n < 65536.0 ? (size_t)n / PACE_TILE * PACE_TILE : 65536;
+}

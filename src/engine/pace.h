@@ -1,0 +1,38 @@
+// engine/pace.h - how long steps take, measured: what the rows that decode cost by themselves, and what each row of a prompt adds.
+//
+// Each figure is the median of its last few measurements: a step that the system held up changes nothing, and a change that stays
+// (longer texts, another program's load) is known after a few steps. Only how many rows a step takes depends on it, never a text.
+//
+// Ownership: plain data, {0} is empty. Threads: one at a time (the step thread).
+#ifndef RN_ENGINE_PACE_H
+#define RN_ENGINE_PACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PACE_LAST = 9,   // measurements that a median is of
+    PACE_SIZES = 17, // steps of 1, 2, 3..4, 5..8, ... rows
+    PACE_TILE = 16   // rows of a prompt at least, and a multiple of it otherwise: kernels' tiles are not split
+};
+
+struct pace_median {
+    double last[PACE_LAST];
+    uint32_t n; // measurements so far
+};
+void pace_median_add(struct pace_median *m, double v);
+double pace_median_of(const struct pace_median *m); // 0: nothing was measured
+
+struct pace {
+    struct pace_median quiet[PACE_SIZES]; // nanoseconds of a step of so many rows that decode, without prompts
+    struct pace_median row;               // nanoseconds that a prompt's row adds
+};
+
+// A step of n_decode rows that decode and n_prompt of prompts took so long.
+void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns);
+// What a step of n_decode rows takes without prompts; 0: nothing of the kind was measured.
+double pace_quiet_ns(const struct pace *p, size_t n_decode);
+// Rows of prompts that fit in so long, at least PACE_TILE; before anything was measured, a page's.
+size_t pace_rows(const struct pace *p, double ns);
+
+#endif

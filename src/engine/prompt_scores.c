@@ -1,0 +1,65 @@
+// engine/prompt_scores.c - the log-probability of each token of a prompt, and the most probable ones in its place.
+//
+// A row's logits are about the token after it, so every row of the prompt is evaluated, from the first one on, whatever is cached.
+#include "base/mem.h"
+#include "engine/engine.h"
+#include <math.h>
+
+struct prompt_scores {
+    int32_t n_top;
+    rn_token *tokens; // [n_prompt]
+    rn_top *top;      // [n_prompt][n_top]
+};
+
+rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err) {
+    const int32_t n_vocab = s->lane->lm->n_vocab;
+    struct prompt_scores *p = mem_calloc(1, sizeof *p);
+    s->scores = p;
+    if (p) {
+        p->n_top = n_top < n_vocab ? n_top : n_vocab;
+        p->tokens = mem_calloc((size_t)s->n_prompt, sizeof *p->tokens);
+        p->top = mem_calloc((size_t)s->n_prompt, (size_t)p->n_top * sizeof *p->top + 1);
+    }
+    if (!p || !p->tokens || !p->top)
+        return fail(err, RN_E_NOMEM, "prompt_logprobs: out of memory for %d tokens", s->n_prompt);
+    p->tokens[0] = (rn_token){.id = s->tokens[0], .logprob = NAN};
+    return RN_OK;
+}
+
+void prompt_scores_destroy(struct prompt_scores *p) {
+    if (!p) return;
+    mem_free(p->tokens);
+    mem_free(p->top);
+    mem_free(p);
+}
+
+// After a preemption during the prompt it begins anew, with the same figures.
+bool prompt_scores_due(const rn_stream *s) { return s->scores && s->n_tokens == s->n_prompt; }
+
+static void score(rn_stream *s, int32_t at, const float *logits) {
+    struct prompt_scores *p = s->scores;
+    const int32_t n_vocab = s->lane->lm->n_vocab, id = s->tokens[at];
+    rn_top *const top = p->top + (size_t)at * (size_t)p->n_top;
+    const float logprob =
+        token_logprobs(&s->engine->kernels->row, logits, n_vocab, id, p->n_top, s->top, s->top_scratch);
+    for (int32_t i = 0; i < p->n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
+    p->tokens[at] = (rn_token){.id = id,
+                               .logprob = logprob,
+                               .top = p->n_top ? top : NULL,
+                               .n_top = p->n_top,
+                               .rank = token_rank(logits, n_vocab, id)};
+}
+
+rn_status prompt_scores_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err) {
+    const int32_t done = stream_evaluated(s), first = done - (int32_t)p->n, n_vocab = s->lane->lm->n_vocab;
+    for (int32_t i = 0; i < (int32_t)p->n && first + i + 1 < s->n_prompt; i++) {
+        const float *const logits = lm_logits(s->lane->lm, p->first + (size_t)i);
+        if (!isfinite(s->engine->kernels->row.max(logits, (size_t)n_vocab)))
+            return fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + i);
+        score(s, first + i + 1, logits);
+    }
+    if (done < s->n_prompt) return RN_OK;
+    outbox_push_prompt(&s->out, s->scores->tokens, (size_t)s->n_prompt);
+    outbox_close_chunk(&s->out);
+    return RN_OK;
+}

@@ -1,0 +1,210 @@
+// engine/queue.c - who waits, who begins, and who makes room: bounds of the queue, priority classes, clients, preemption.
+//
+// Queued streams begin by class; each RAISE_NS that a class has waited for a turn raise it by one, so none starves. Within a class those
+// come first that were preempted; then those of the client with the fewest running streams; then the one that has waited longest.
+// All with the engine's lock held.
+#include "base/clock.h"
+#include "engine/engine.h"
+
+#define RAISE_NS    INT64_C(10000000000)
+#define QUEUE_CTX   4    // contexts of prompt tokens that may wait, unless told otherwise
+#define MAX_RETRY_S 3600 // nobody is told to come again later than this
+
+// ---- whose turn it is -----------------------------------------------------------------------------------------------
+
+static size_t class_index(const rn_stream *s) { return (size_t)(s->priority - RN_PRIORITY_LOW); }
+
+struct levels {
+    int64_t of[N_PRIORITIES];
+};
+
+static struct levels class_levels(const rn_engine *e, int64_t now) {
+    struct levels l;
+    int64_t since[N_PRIORITIES]; // the class waits for a turn
+    for (size_t i = 0; i < N_PRIORITIES; i++) since[i] = now;
+    for (const rn_stream *s = e->streams; s; s = s->next) {
+        const size_t i = class_index(s);
+        const int64_t t = s->t_begin > e->class_turn[i] ? s->t_begin : e->class_turn[i];
+        if (s->state == STREAM_QUEUED && t < since[i]) since[i] = t;
+    }
+    for (size_t i = 0; i < N_PRIORITIES; i++) l.of[i] = (int64_t)i + (now - since[i]) / RAISE_NS;
+    return l;
+}
+
+static bool begins_before(const struct levels *l, const rn_stream *a, const rn_stream *b) {
+    const int64_t level_a = l->of[class_index(a)], level_b = l->of[class_index(b)];
+    if (level_a != level_b) return level_a > level_b;
+    if (a->priority != b->priority) return a->priority > b->priority;
+    if (a->was_preempted != b->was_preempted) return a->was_preempted;
+    if (a->n_mates != b->n_mates) return a->n_mates < b->n_mates;
+    return a->t_begin < b->t_begin;
+}
+
+static bool lane_is_idle(const rn_engine *e, const struct lane *l) {
+    for (const rn_stream *s = e->streams; s; s = s->next)
+        if (s->lane == l && s->state != STREAM_QUEUED) return false;
+    return true;
+}
+
+// A preempted stream comes back when another ended, and until then nobody of its model overtakes it.
+static bool lane_is_held(const rn_engine *e, const struct lane *l) {
+    for (const rn_stream *s = e->streams; s; s = s->next)
+        if (s->lane == l && s->state == STREAM_QUEUED && s->was_preempted && s->ended_when_preempted == l->n_ended &&
+            !atomic_load(&s->paused))
+            return !lane_is_idle(e, l);
+    return false;
+}
+
+rn_stream *queue_next(rn_engine *e, int64_t now) {
+    rn_stream *first = NULL;
+    bool held[ENGINE_MAX_MODELS];
+    if (e->n_queued == 0 || e->n_running >= e->opt.n_streams) return NULL;
+    for (size_t i = 0; i < e->n_lanes; i++) held[i] = lane_is_held(e, &e->lanes[i]);
+    const struct levels l = class_levels(e, now);
+    for (rn_stream *s = e->streams; s; s = s->next) {
+        if (s->state != STREAM_QUEUED || atomic_load(&s->paused) || held[s->lane - e->lanes]) continue;
+        if (!first || begins_before(&l, s, first)) first = s;
+    }
+    return first;
+}
+
+int32_t queue_position(rn_engine *e, const rn_stream *s) {
+    const struct levels l = class_levels(e, clock_now_ns());
+    int32_t n = 1;
+    for (const rn_stream *t = e->streams; t; t = t->next)
+        n += t != s && t->state == STREAM_QUEUED && begins_before(&l, t, s);
+    return n;
+}
+
+// ---- from the queue into the batch and out of it --------------------------------------------------------------------
+
+static void count_mates(rn_stream *s, int32_t by) {
+    if (s->client == 0) return;
+    for (rn_stream *t = s->engine->streams; t; t = t->next)
+        if (t != s && t->client == s->client) t->n_mates += by;
+}
+
+void queue_add(rn_engine *e, rn_stream *s) {
+    rn_stream **at = &e->streams;
+    for (; *at; at = &(*at)->next)
+        s->n_mates += s->client != 0 && (*at)->client == s->client && (*at)->state != STREAM_QUEUED;
+    *at = s;
+    s->state = STREAM_QUEUED;
+    e->n_queued++;
+}
+
+void queue_begin(rn_stream *s, int64_t now) {
+    rn_engine *e = s->engine;
+    e->n_queued--;
+    e->n_running++;
+    e->class_turn[class_index(s)] = now;
+    count_mates(s, 1);
+    for (s->slot = 0; e->slots[s->slot];) s->slot++;
+    e->slots[s->slot] = true;
+    s->state = STREAM_PREFILL;
+}
+
+static void leave_batch(rn_stream *s) {
+    s->engine->n_running--;
+    s->engine->slots[s->slot] = false;
+    s->slot = -1;
+    count_mates(s, -1);
+}
+
+void queue_leave(rn_stream *s) {
+    rn_engine *e = s->engine;
+    const int64_t now = clock_now_ns();
+    if (s->state == STREAM_QUEUED) {
+        e->n_queued--;
+    } else {
+        leave_batch(s);
+        if (e->t_ended && e->n_queued) pace_median_add(&e->end_gap, (double)(now - e->t_ended));
+        e->t_ended = e->n_queued ? now : 0;
+    }
+    for (rn_stream **at = &e->streams; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+}
+
+// ---- making room ----------------------------------------------------------------------------------------------------
+
+static bool is_idle(const rn_stream *s) { return s->parked || atomic_load(&s->paused); }
+
+// Those that wait for their reader go first, then the lowest class, then whoever began last.
+static bool yields_before(const rn_stream *a, const rn_stream *b) {
+    if (is_idle(a) != is_idle(b)) return is_idle(a);
+    if (a->priority != b->priority) return a->priority < b->priority;
+    return a->t_begin > b->t_begin;
+}
+
+// Streams are only ever taken out by the step thread, whose call this is.
+bool queue_make_room(rn_engine *e, struct lane *l) {
+    bool freed = false;
+    session_give_back_lru(e, l, &freed);
+    if (freed) return true;
+    rn_stream *victim = NULL;
+    int n = 0;
+    for (rn_stream *s = e->streams; s; s = s->next) {
+        if (s->lane != l || s->seq < 0 || s->state == STREAM_QUEUED) continue;
+        n++;
+        if (!victim || yields_before(s, victim)) victim = s;
+    }
+    if (n < 2) return false;
+    stream_release_seq(victim, false);
+    victim->was_preempted = true;
+    victim->ended_when_preempted = l->n_ended;
+    leave_batch(victim);
+    victim->state = STREAM_QUEUED;
+    e->n_queued++;
+    l->stats.n_preempted++;
+    stream_show(victim);
+    log_to(&e->log, LOG_DEBUG, "keys and values: full, a stream of %d tokens waits and evaluates them again later",
+           victim->n_tokens);
+    return true;
+}
+
+// ---- bounds ---------------------------------------------------------------------------------------------------------
+
+// Nanoseconds until a running stream ends: as streams lately did while others waited; before that, until the one with least to do has
+// generated all it may.
+static double until_one_ends(const rn_engine *e) {
+    double least = 0.0;
+    if (e->end_gap.n) return pace_median_of(&e->end_gap);
+    for (const rn_stream *s = e->streams; s; s = s->next) {
+        if (s->state != STREAM_PREFILL && s->state != STREAM_DECODE) continue;
+        const double ns = (double)(s->n_limit - s->n_prompt - s->shown.n_generated) *
+                          pace_quiet_ns(&s->lane->pace, (size_t)e->n_running);
+        if (least == 0.0 || ns < least) least = ns;
+    }
+    return least;
+}
+
+static rn_status say_busy(const rn_engine *e, rn_error *err, int32_t n_ends, const char *what, int64_t have,
+                          int64_t limit) {
+    const double s = until_one_ends(e) / 1e9 * n_ends + 0.5;
+    const rn_status st = fail(err, RN_E_BUSY, "queue: full: %lld %s, limit %lld; %d streams run, %d wait",
+                              (long long)have, what, (long long)limit, e->n_running, e->n_queued);
+    if (err) err->retry_after_s = s < 1.0 ? 1 : s < MAX_RETRY_S ? (int32_t)s : MAX_RETRY_S;
+    return st;
+}
+
+// Those that begin at once do not count as waiting: of the lane's queued streams, the oldest ones.
+rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err) {
+    const int64_t limit = e->opt.n_queue_tokens ? e->opt.n_queue_tokens : (int64_t)QUEUE_CTX * s->lane->n_ctx;
+    const int32_t n_free = e->opt.n_streams - e->n_running;
+    if (e->n_queued < n_free) return RN_OK;
+    if (e->n_queued - n_free >= e->opt.n_queue)
+        return say_busy(e, err, e->n_queued - n_free - e->opt.n_queue + 1, "streams wait", e->n_queued - n_free,
+                        e->opt.n_queue);
+    int64_t n_tokens = 0;
+    int32_t n_begin = n_free, n_ends = 0;
+    for (const rn_stream *t = e->streams; t; t = t->next)
+        if (t->state == STREAM_QUEUED && n_begin-- <= 0 && t->lane == s->lane) n_tokens += t->n_prompt;
+    if (n_tokens + s->n_prompt <= limit) return RN_OK;
+    int64_t left = n_tokens + s->n_prompt;
+    for (const rn_stream *t = e->streams; t && left > limit; t = t->next)
+        if (t->state == STREAM_QUEUED && t->lane == s->lane) left -= t->n_prompt, n_ends++;
+    return say_busy(e, err, n_ends ? n_ends : 1, "tokens of prompts would wait", n_tokens + s->n_prompt, limit);
+}

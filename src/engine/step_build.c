@@ -1,0 +1,201 @@
+// engine/step_build.c - the rows of a lane's next step: streams that decode first, then prompts, as many rows as the pace allows.
+#include "engine/engine.h"
+
+enum { MIXED_ROWS = 256 }; // of prompts in a step while streams decode, without target_itl_ms
+
+// What all lanes' streams are about to do, for the budgets of prompts.
+void round_look(rn_engine *e, struct round *r) {
+    for (size_t i = 0; i < e->n_lanes; i++) {
+        const struct lane *l = &e->lanes[i];
+        size_t n_decode = 0, n_prefill = 0;
+        for (const rn_stream *s = e->streams; s; s = s->next) {
+            if (s->lane != l || s->parked || atomic_load(&s->paused)) continue;
+            n_decode += s->state == STREAM_DECODE;
+            n_prefill += s->state == STREAM_PREFILL;
+        }
+        r->decodes |= n_decode > 0;
+        r->quiet_ns += pace_quiet_ns(&l->pace, n_decode);
+        r->n_prompting += n_prefill > 0;
+    }
+}
+
+// Rows of prompts that a step may have beside those that decode, in this lane or in another: all wait for it.
+static size_t prompt_rows(const rn_engine *e, const struct lane *l, const struct round *r) {
+    if (!r->decodes) return (size_t)l->lm->n_batch;
+    if (e->opt.target_itl_ms == 0) return MIXED_ROWS;
+    const double target = 1e6 * e->opt.target_itl_ms - r->quiet_ns;
+    const double ns = target > r->quiet_ns ? target : r->quiet_ns; // prompts get half of the time at least
+    return pace_rows(&l->pace, ns / (double)(r->n_prompting ? r->n_prompting : 1));
+}
+
+// May the stream have rows in the next step? Else r->wait_until: the earliest time at which a paced stream may.
+static bool may_run(rn_stream *s, struct round *r) {
+    s->parked = false;
+    if (s->state == STREAM_QUEUED || atomic_load(&s->paused)) return false;
+    if (s->state == STREAM_DECODE && s->t_next_token > r->now) {
+        round_wait_until(r, s->t_next_token);
+        return false;
+    }
+    if (s->on_row || s->embed || outbox_has_room(&s->out, 1, s->room_text)) return true;
+    if (s->overflow == RN_OVERFLOW_DROP_OLDEST) {
+        outbox_drop_oldest(&s->out, 1, s->room_text);
+        return true;
+    }
+    if (s->overflow == RN_OVERFLOW_CANCEL) {
+        s->cancel_why = "slow reader";
+        atomic_store(&s->cancelled, true);
+        s->engine->work = true; // the next round ends it, even when nothing else runs
+        return false;
+    }
+    if (outbox_open_tokens(&s->out))
+        outbox_close_chunk(&s->out); // a long stream_interval must not keep text from its reader
+    s->parked = true;
+    return false;
+}
+
+// ---- rows that decode -----------------------------------------------------------------------------------------------
+
+// A stream that steps went without is raised by a class after so many of them.
+static int64_t class_of(const rn_stream *s, int64_t n_steps) { return s->priority + s->n_left_out / n_steps; }
+
+static void leave_out(rn_stream *s) {
+    s->n_left_out++;
+    s->left_out_at = s->lane->stats.n_steps + 1;
+}
+
+// Where a step cannot hold all streams: by class; then clients with little running; then whoever was left out last, so that a client's
+// streams take turns.
+static bool decodes_before(const rn_stream *a, const rn_stream *b) {
+    const int64_t class_a = class_of(a, 1), class_b = class_of(b, 1);
+    if (class_a != class_b) return class_a > class_b;
+    if (a->n_mates != b->n_mates) return a->n_mates < b->n_mates;
+    if (a->left_out_at != b->left_out_at) return a->left_out_at > b->left_out_at;
+    return a->t_begin < b->t_begin;
+}
+
+static rn_status add_decode_rows(struct lane *l, rn_stream *s, rn_error *err) {
+    struct row_list list = {l->rows + l->n_rows, 0, (size_t)l->lm->n_batch - l->n_rows};
+    if (list.cap == 0 || l->n_logits == (size_t)l->lm->n_logits) {
+        l->crowded = true;
+        leave_out(s);
+        return RN_OK;
+    }
+    s->n_left_out = 0;
+    const rn_status st = s->strategy->ops->propose(s->strategy, &list, err);
+    if (st != RN_OK) return st;
+    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, .absorbs = true};
+    for (size_t i = 0; i < list.n; i++) l->n_logits += (list.rows[i].want & LM_WANT_LOGITS) != 0;
+    l->n_rows += list.n;
+    return RN_OK;
+}
+
+// Into l->order: streams of this state that may run. Sorting puts them in where they belong: they mostly come in order already.
+static size_t gather(rn_engine *e, struct lane *l, enum stream_state state, struct round *r,
+                     bool (*before)(const rn_stream *, const rn_stream *)) {
+    size_t n = 0;
+    for (rn_stream *s = e->streams; s; s = s->next) {
+        if (s->lane != l || s->state != state || !may_run(s, r)) continue;
+        size_t at = n++;
+        for (; before && at > 0 && before(s, l->order[at - 1]); at--) l->order[at] = l->order[at - 1];
+        l->order[at] = s;
+    }
+    return n;
+}
+
+static rn_status add_decoding(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
+    const size_t n = gather(e, l, STREAM_DECODE, r, l->crowded ? decodes_before : NULL);
+    rn_status st = RN_OK;
+    l->crowded = false;
+    for (size_t i = 0; i < n && st == RN_OK; i++) {
+        *culprit = l->order[i];
+        st = add_decode_rows(l, l->order[i], err);
+    }
+    return st;
+}
+
+// ---- rows of prompts ------------------------------------------------------------------------------------------------
+
+static bool prompts_before(const rn_stream *a, const rn_stream *b) {
+    enum { RAISE_STEPS = 8 };
+    const int64_t class_a = class_of(a, RAISE_STEPS), class_b = class_of(b, RAISE_STEPS);
+    if (class_a != class_b) return class_a > class_b;
+    if (a->n_mates != b->n_mates) return a->n_mates < b->n_mates;
+    return a->t_begin < b->t_begin;
+}
+
+static size_t left_of(const rn_stream *s) { return (size_t)(stream_prefill_target(s) - stream_evaluated(s)); }
+
+static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
+    const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
+    const size_t room_logits = (size_t)l->lm->n_logits - l->n_logits;
+    const bool first_run = s->n_tokens == s->n_prompt;
+    const bool wants_each = s->on_row || prompt_scores_due(s);
+    if (wants_each && n > room_logits) n = room_logits;
+    const bool completes = done + (int32_t)n == target;
+    const bool generates = !s->on_row && !s->embed;
+    if (completes && first_run && generates && room_logits == 0 && n > 0)
+        n--; // its last row waits for room among those with logits
+    if (n == 0) {
+        leave_out(s);
+        return;
+    }
+    s->n_left_out = 0;
+    const bool absorbs = done + (int32_t)n == target && first_run && generates;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t at = done + (int32_t)i;
+        const bool has_logits = wants_each || (absorbs && i + 1 == n);
+        const bool has_hidden = s->embed && embedding_reads(s->embed, at, s->n_prompt);
+        // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
+        const bool kept = at + 2 == s->n_prompt;
+        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND,
+                                                 (has_logits ? LM_WANT_LOGITS : 0) |
+                                                     (has_hidden ? LM_WANT_HIDDEN : 0) | (kept ? LM_WANT_STATE : 0)};
+        l->n_logits += has_logits;
+    }
+    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};
+    l->n_rows += n;
+}
+
+// The one of the highest class that has least left to evaluate; NULL: none has anything left.
+static rn_stream *shortest(rn_stream *const *order, size_t n) {
+    rn_stream *found = NULL;
+    size_t least = 0;
+    for (size_t i = 0; i < n; i++) {
+        rn_stream *const s = order[i];
+        const size_t left = left_of(s) - s->n_share;
+        if (left == 0 || (found && s->priority < found->priority)) continue;
+        if (!found || s->priority > found->priority || left < least) found = s, least = left;
+    }
+    return found;
+}
+
+// Half of the rows are for the prompt whose turn it is, which so always moves; half for those with least left: a short prompt behind a
+// long one is done soon, and prompts of one length are done one after the other rather than all at the end.
+static void share_rows(rn_stream *const *order, size_t n, size_t n_rows) {
+    for (size_t i = 0; i < n; i++) order[i]->n_share = 0;
+    const size_t half = (n_rows + 1) / 2, left = left_of(order[0]);
+    order[0]->n_share = left < half ? left : half;
+    n_rows -= order[0]->n_share;
+    for (rn_stream *s; n_rows > 0 && (s = shortest(order, n));) {
+        const size_t more = left_of(s) - s->n_share;
+        const size_t take = more < n_rows ? more : n_rows;
+        s->n_share += take;
+        n_rows -= take;
+    }
+}
+
+static void add_prompts(rn_engine *e, struct lane *l, struct round *r) {
+    const size_t n = gather(e, l, STREAM_PREFILL, r, prompts_before), room = (size_t)l->lm->n_batch - l->n_rows,
+                 budget = prompt_rows(e, l, r);
+    if (n == 0 || room == 0) return;
+    share_rows(l->order, n, budget < room ? budget : room);
+    for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->n_share);
+}
+
+rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
+    l->n_rows = l->n_parts = l->n_logits = 0;
+    const rn_status st = add_decoding(e, l, r, culprit, err);
+    l->n_decode_rows = l->n_rows;
+    if (st == RN_OK) add_prompts(e, l, r);
+    return st;
+}

@@ -1,0 +1,117 @@
+// engine/stream_state.c - what other threads see of a stream and of its engine: figures as of the end of the last step, under the lock.
+#include "engine/engine.h"
+#include <string.h>
+
+_Static_assert(offsetof(rn_engine_stats, kv_pages) % sizeof(uint64_t) == 0, "counts are whole words");
+
+void stream_show(rn_stream *s) {
+    int32_t n_pages = 0;
+    for (int32_t g = 0; s->seq >= 0 && g < model_program(s->lane->program)->n_groups; g++) {
+        const struct lm_part part = lm_part(s->lane->lm, g, stream_evaluated(s));
+        n_pages += part.n;
+    }
+    s->shown.n_evaluated = stream_evaluated(s);
+    s->shown.n_generated = s->n_tokens - s->n_prompt;
+    s->shown.n_pages = n_pages;
+}
+
+rn_status rn_stream_get_state(rn_stream *stream, rn_stream_state *state, rn_error *err) {
+    static const rn_stream_phase phases[] = {[STREAM_NEW] = RN_STREAM_QUEUED,
+                                             [STREAM_QUEUED] = RN_STREAM_QUEUED,
+                                             [STREAM_PREFILL] = RN_STREAM_PREFILL,
+                                             [STREAM_DECODE] = RN_STREAM_DECODE,
+                                             [STREAM_ENDED] = RN_STREAM_ENDED};
+    if (!stream || !state || state->struct_size != sizeof *state)
+        return fail(err, RN_E_ARG, "rn_stream_get_state: NULL argument or struct_size not set");
+    rn_engine *e = stream->engine;
+    mutex_lock(&e->lock);
+    const enum stream_state at = stream->state;
+    const int64_t n_made = stream->shown.n_generated, n_prompt = stream->n_prompt;
+    *state = (rn_stream_state){
+        .struct_size = sizeof *state,
+        .phase = phases[at],
+        .is_paused = atomic_load(&stream->paused),
+        .is_parked = stream->parked && at != STREAM_ENDED,
+        .was_preempted = stream->was_preempted,
+        .queue_position = at == STREAM_QUEUED ? queue_position(e, stream) : 0,
+        .slot = stream->slot,
+        .n_prompt = n_prompt,
+        .n_evaluated = stream->shown.n_evaluated,
+        .n_to_evaluate = n_made ? n_prompt + n_made - 1 : n_prompt,
+        .n_generated = n_made,
+        .kv_pages = stream->shown.n_pages,
+    };
+    mutex_unlock(&e->lock);
+    return RN_OK;
+}
+
+const char *rn_stream_phase_name(rn_stream_phase p) {
+    static const char *const names[] = {"queued", "prefill", "decode", "ended"};
+    return (unsigned)p < sizeof names / sizeof *names ? names[p] : "?";
+}
+
+// ---- the engine -----------------------------------------------------------------------------------------------------
+
+void lane_show(struct lane *l) {
+    struct kv_stats k;
+    kv_stats_get(lm_real_kv(l->lm), &k);
+    l->stats.kv_pages = k.n_pages;
+    l->stats.kv_pages_free = k.n_free;
+    l->stats.kv_pages_cached = k.n_cached;
+    l->stats.states = k.n_states;
+    l->stats.states_free = k.n_states - k.n_states_used - k.n_states_cached;
+    l->stats.states_cached = k.n_states_cached;
+    l->stats.n_evicted_pages = k.n_evicted;
+}
+
+static const char *const miss_names[RN_N_MISSES] = {"none", "empty", "differs", "end", "window", "state", "evicted"};
+
+const char *rn_miss_name(rn_miss m) { return (unsigned)m < RN_N_MISSES ? miss_names[m] : "?"; }
+
+void lane_count_prefix(struct lane *l, const rn_stream *s) {
+    const size_t n_word = strspn(s->miss, "abcdefghijklmnopqrstuvwxyz");
+    l->stats.prefix_queries += (uint64_t)s->n_prompt;
+    l->stats.prefix_hits += (uint64_t)s->n_cached;
+    for (size_t i = 0; i < RN_N_MISSES; i++)
+        if (strlen(miss_names[i]) == n_word && memcmp(miss_names[i], s->miss, n_word) == 0)
+            l->stats.prefix_misses[i] += (uint64_t)(s->n_prompt - s->n_cached);
+}
+
+// Every field but the first three is a sum over lanes of 64-bit numbers.
+static void add_stats(rn_engine_stats *to, const rn_engine_stats *more) {
+    enum { FIRST = offsetof(rn_engine_stats, kv_pages) / sizeof(uint64_t), END = sizeof *to / sizeof(uint64_t) };
+    uint64_t a[END], b[END];
+    memcpy(a, to, sizeof a);
+    memcpy(b, more, sizeof b);
+    for (size_t i = FIRST; i < END; i++) a[i] += b[i];
+    memcpy((char *)to + offsetof(rn_engine_stats, kv_pages), &a[FIRST], sizeof a - FIRST * sizeof *a);
+}
+
+static void add_lane(rn_engine *e, const struct lane *l, rn_engine_stats *to) {
+    add_stats(to, &l->stats);
+    for (const rn_stream *s = e->streams; s; s = s->next) {
+        if (s->lane != l) continue;
+        to->n_queued += s->state == STREAM_QUEUED;
+        to->n_running += s->state != STREAM_QUEUED;
+        to->n_parked += s->state != STREAM_QUEUED && s->parked;
+    }
+}
+
+void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats) {
+    if (!engine || !stats) return;
+    *stats = (rn_engine_stats){.struct_size = sizeof *stats};
+    mutex_lock(&engine->lock);
+    for (size_t i = 0; i < engine->n_lanes; i++) add_lane(engine, &engine->lanes[i], stats);
+    mutex_unlock(&engine->lock);
+}
+
+rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats, rn_error *err) {
+    if (!engine || !stats) return fail(err, RN_E_ARG, "rn_engine_get_model_stats: NULL argument");
+    if (model >= engine->n_lanes)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    *stats = (rn_engine_stats){.struct_size = sizeof *stats};
+    mutex_lock(&engine->lock);
+    add_lane(engine, &engine->lanes[model], stats);
+    mutex_unlock(&engine->lock);
+    return RN_OK;
+}
