@@ -38,8 +38,7 @@ class Stream:
 
     def __init__(self, port, prompt, n):
         self.port, self.times = port, []
-        self.body = json.dumps({'prompt': prompt, 'max_tokens': n, 'stream': True, 'ignore_eos': True, 'temperature': 1, 'seed': 1,
-                                'cache_prompt': False}).encode()
+        self.body = json.dumps({'prompt': prompt, 'max_tokens': n, 'stream': True, 'ignore_eos': True, 'temperature': 1, 'seed': 1}).encode()
 
     async def run(self):
         reader, writer = await asyncio.open_connection('127.0.0.1', self.port, limit=READ_LIMIT)
@@ -95,7 +94,7 @@ def free_port():
 
 
 def prompt(rng, n):
-    return [rng.randrange(1000, 1000 + 20000) for _ in range(n)]
+    return [rng.randrange(300, 4000) for _ in range(n)]
 
 
 async def throughput(port, rng, n_streams, n_tokens):

@@ -63,6 +63,7 @@ struct http_exchange {
     size_t n_out_taken;
     bool has_begun, has_more, is_last;
     bool is_unsendable; // libmicrohttpd did not take the answer: the connection is closed
+    bool is_settled;    // of ANSWER_LATER: libmicrohttpd knows that it has nothing to read (wait_pull())
     // lock
     bool is_waiting; // suspended; whoever takes this back resumes it, and nobody else
     bool is_woken;   // pull() is due

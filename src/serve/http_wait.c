@@ -78,6 +78,9 @@ void http_answer_later(http_exchange *x, const http_source *source, void *self) 
     begin(x, ANSWER_LATER, source, self);
 }
 
+// A connection that is suspended while libmicrohttpd handles what it has just read is read again when it is resumed, and one whose client
+// sends no more (FIN) is then closed without its answer. So the first time it is left as it is: libmicrohttpd notes that there is nothing
+// to read, and asks again at once.
 enum MHD_Result wait_pull(http_exchange *x) {
     for (;;) {
         const wake w = take_wake(x);
@@ -87,6 +90,10 @@ enum MHD_Result wait_pull(http_exchange *x) {
             if (x->kind == ANSWER_WHOLE) return x->is_unsendable ? MHD_NO : MHD_YES;
             if (end == HTTP_END) return MHD_NO; // without an answer
             if (end == HTTP_MORE) continue;
+        }
+        if (!x->is_settled) {
+            x->is_settled = true;
+            return MHD_YES;
         }
         if (wait_begin(x)) return MHD_YES;
     }

@@ -53,9 +53,10 @@ bool websocket_send(websocket *w, const char *text, size_t n) {
 
 void websocket_wake(websocket *w) {
     pthread_mutex_lock(&w->all->lock);
+    const bool is_first = !w->is_woken; // all streams of a socket wake it at every step: it is rung for once
     w->is_woken = true;
     pthread_mutex_unlock(&w->all->lock);
-    ring(w->all);
+    if (is_first) ring(w->all);
 }
 
 void websocket_close(websocket *w, websocket_code code, const char *reason) {
