@@ -50,7 +50,8 @@ struct http_exchange {
         is_body_hopeless; // nobody waits for its end, as it is far away or cannot be told: the connection ends with the answer
     bytes body;
     const http_route *route;
-    api_error *refusal; // found in the head: answered when the body has gone by
+    bool is_refused; // for `refusal`, found in the head: answered when the body has gone by
+    api_error refusal;
     int64_t begin_ns;
     // The answer.
     answer_kind kind;
