@@ -1,18 +1,26 @@
-// app/bytes.c - growth by doubling; a size that overflows ends the program as an allocation that fails does.
+// app/bytes.c - growth by doubling; a size that overflows is an allocation that fails.
 #include "app/bytes.h"
-#include "app/say.h"
+#include "app/memory.h"
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+// What bytes that never had memory point to, so that they can be read: room for whoever skips a bracket or two.
+static char nothing[4];
+
 char *bytes_reserve(bytes *b, size_t n) {
     const size_t n_need = n < SIZE_MAX - b->n ? b->n + n + 1 : SIZE_MAX;
     if (n_need > b->n_room) {
         size_t n_room = b->n_room < 128 ? 128 : b->n_room;
         while (n_room < n_need) n_room = n_room > SIZE_MAX / 2 ? n_need : n_room * 2;
-        b->data = app_realloc(b->data, n_room);
+        char *const data = app_realloc(b->n_room ? b->data : NULL, n_room);
+        if (!data) {
+            if (!b->n_room) b->data = nothing;
+            return NULL;
+        }
+        b->data = data;
         b->n_room = n_room;
     }
     b->data[b->n] = '\0';
@@ -21,6 +29,7 @@ char *bytes_reserve(bytes *b, size_t n) {
 
 void bytes_add(bytes *b, const void *data, size_t n) {
     char *to = bytes_reserve(b, n);
+    if (!to) return;
     if (n) memcpy(to, data, n);
     b->n += n;
     b->data[b->n] = '\0';
@@ -33,8 +42,9 @@ void bytes_add_format(bytes *b, const char *fmt, ...) {
     va_start(args, fmt);
     va_copy(again, args);
     const int n = vsnprintf(NULL, 0, fmt, args);
-    if (n > 0) {
-        vsnprintf(bytes_reserve(b, (size_t)n), (size_t)n + 1, fmt, again);
+    char *const to = n > 0 ? bytes_reserve(b, (size_t)n) : NULL;
+    if (to) {
+        vsnprintf(to, (size_t)n + 1, fmt, again);
         b->n += (size_t)n;
     }
     va_end(again);
@@ -48,7 +58,7 @@ void bytes_drop_front(bytes *b, size_t n) {
 }
 
 void bytes_free(bytes *b) {
-    free(b->data);
+    if (b->n_room) free(b->data);
     *b = (bytes){0};
 }
 

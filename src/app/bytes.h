@@ -1,5 +1,8 @@
 // app/bytes.h - a growing run of bytes: where lines, files and answers are put together.
 //
+// Where there is no memory and the program goes on (memory.h), what should have been added is missing, data is not NULL and has its
+// terminator, and the thread knows.
+//
 // Ownership: `struct bytes` is the caller's; {0} is empty; bytes_free() gives its memory back and makes it
 // empty again.
 // Threads:   one at a time.
@@ -15,7 +18,7 @@ typedef struct bytes {
     size_t n_room;
 } bytes;
 
-// Room for n more; returns where they go. The caller adds what it used to b->n.
+// Room for n more; returns where they go; NULL: no memory. The caller adds what it used to b->n.
 char *bytes_reserve(bytes *b, size_t n);
 void bytes_add(bytes *b, const void *data, size_t n);
 void bytes_add_text(bytes *b, const char *text);

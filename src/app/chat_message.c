@@ -6,7 +6,9 @@
 static chat_call *call_of(chat_message *m, const rn_delta *d) {
     const size_t i = (size_t)d->tool;
     if (i >= m->n_calls) {
-        m->calls = app_realloc(m->calls, (i + 1) * sizeof *m->calls);
+        chat_call *const calls = app_realloc(m->calls, (i + 1) * sizeof *m->calls);
+        if (!calls) return NULL;
+        m->calls = calls;
         while (m->n_calls <= i) m->calls[m->n_calls++] = (chat_call){0};
     }
     return &m->calls[i];
@@ -17,6 +19,7 @@ void chat_message_add(chat_message *m, const rn_delta *d) {
     if (d->channel == RN_CHANNEL_REASONING) bytes_add(&m->reasoning, d->text, d->n_text);
     if (d->channel != RN_CHANNEL_TOOL_CALL) return;
     chat_call *const call = call_of(m, d);
+    if (!call) return;
     if (d->name && !call->name) call->name = app_copy_text(d->name);
     if (d->id && !call->id) call->id = app_copy_text(d->id);
     bytes_add(&call->arguments, d->text, d->n_text);

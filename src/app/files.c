@@ -13,7 +13,12 @@ enum { READ_STEP = 65536 };
 static bool read_all(int fd, const char *name, size_t limit, bytes *to) {
     const size_t n_before = to->n;
     for (;;) {
-        const ssize_t n = read(fd, bytes_reserve(to, READ_STEP), READ_STEP);
+        char *const place = bytes_reserve(to, READ_STEP);
+        if (!place) {
+            say("%s: out of memory", name);
+            return false;
+        }
+        const ssize_t n = read(fd, place, READ_STEP);
         if (n == 0) return true;
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {

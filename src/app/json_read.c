@@ -40,7 +40,7 @@ bool json_item_bool(const json_item *value, bool *v, char *why) {
 }
 
 void json_item_add(const json_item *value, bytes *to) {
-    char *const text = json_dumps(node(value), JSON_ENCODE_ANY | JSON_COMPACT);
+    char *const text = memory_noted(json_dumps(node(value), JSON_ENCODE_ANY | JSON_COMPACT));
     bytes_add_text(to, text ? text : "null");
     free(text);
 }
@@ -169,7 +169,11 @@ static bool read_ids(const json_t *j, id_list *list, char *why) {
     if (!json_is_array(j)) return wrong_type(j, "an array", why);
     const size_t n = json_array_size(j);
     free(list->ids);
-    *list = (id_list){.ids = app_alloc(n * sizeof *list->ids)}; // n values were in memory a moment ago
+    *list = (id_list){.ids = app_alloc(n * sizeof *list->ids)};
+    if (!list->ids) {
+        snprintf(why, JSON_WHY / 2, "out of memory");
+        return false;
+    }
     for (; list->n < n; list->n++) {
         char item_why[JSON_WHY / 2] = "";
         int64_t id;

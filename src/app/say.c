@@ -1,8 +1,7 @@
-// app/say.c - error lines in one write, and allocation that ends the program when there is nothing left.
+// app/say.c - error lines in one write.
 #include "app/say.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void say(const char *fmt, ...) {
@@ -19,25 +18,4 @@ void say(const char *fmt, ...) {
     strcat(line, "\n");
     fputs(line, stderr);
     fflush(stderr);
-}
-
-static void *or_end(void *p) {
-    if (p) return p;
-    say("out of memory");
-    exit(EXIT_CODE_FAILED);
-}
-
-void *app_alloc(size_t n_bytes) { return or_end(calloc(1, n_bytes ? n_bytes : 1)); }
-
-void *app_realloc(void *p, size_t n_bytes) { return or_end(realloc(p, n_bytes ? n_bytes : 1)); }
-
-char *app_copy_text(const char *text) { return or_end(strdup(text)); }
-
-char *app_text(const char *fmt, ...) {
-    char *text = NULL;
-    va_list args;
-    va_start(args, fmt);
-    const int n = vasprintf(&text, fmt, args);
-    va_end(args);
-    return or_end(n < 0 ? NULL : text);
 }

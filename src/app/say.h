@@ -1,11 +1,10 @@
-// app/say.h - what the program says on stderr, the codes it ends with, and its memory.
+// app/say.h - what the program says on stderr, and the codes it ends with.
 //
 // Threads: any.
 #ifndef RN_APP_SAY_H
 #define RN_APP_SAY_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "app/memory.h" // of nearly everybody who says something
 
 // The program's exit codes; docs/man/runnel.1 documents them.
 typedef enum exit_code {
@@ -18,12 +17,5 @@ typedef enum exit_code {
 // `runnel: WHAT: WHY` and a line break, in one write. Control characters that came with a name or a value are
 // shown as `?`: an error text must not steer the terminal.
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
-
-// Memory of the program itself: small blocks, never NULL. When there is none left, the program says so and ends
-// with 1. Freed with free().
-void *app_alloc(size_t n_bytes);
-void *app_realloc(void *p, size_t n_bytes);
-char *app_copy_text(const char *text);
-__attribute__((format(printf, 1, 2))) char *app_text(const char *fmt, ...);
 
 #endif

@@ -38,6 +38,7 @@ static const struct {
     [API_SHUTTING_DOWN] = {503, SERVER, "shutting_down"},
     [API_KV_EXHAUSTED] = {503, SERVER, "kv_exhausted"},
     [API_QUEUE_TIMEOUT] = {503, SERVER, "queue_timeout"},
+    [API_OUT_OF_MEMORY] = {503, SERVER, "out_of_memory"},
 };
 
 bool api_fail(api_error *e, api_code code, const char *param, const char *fmt, ...) {
@@ -60,13 +61,16 @@ bool api_fail_status(api_error *e, rn_status st, const rn_error *err, const char
         {RN_E_ARG, API_INVALID_VALUE},     {RN_E_UNSUPPORTED, API_UNSUPPORTED_PARAMETER},
         {RN_E_STATE, API_STREAM_BUSY},     {RN_E_LIMIT, API_CONTEXT_LENGTH},
         {RN_E_FORMAT, API_TEMPLATE_ERROR}, {RN_E_CANCELLED, API_SHUTTING_DOWN},
-        {RN_E_BUSY, API_QUEUE_FULL},
+        {RN_E_BUSY, API_QUEUE_FULL},       {RN_E_NOMEM, API_OUT_OF_MEMORY},
     };
     api_code code = API_INTERNAL_ERROR;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (codes[i].st == st) code = codes[i].code;
     return api_fail(e, code, param, "%s", err->text);
 }
+
+const api_error api_no_memory = {
+    .code = API_OUT_OF_MEMORY, .retry_after = 1, .message = "memory: the server has none left for this request"};
 
 int api_http_status(api_code code) { return rows[code].status; }
 const char *api_code_name(api_code code) { return rows[code].code; }

@@ -36,6 +36,7 @@ typedef enum api_code {
     API_SHUTTING_DOWN,
     API_KV_EXHAUSTED,
     API_QUEUE_TIMEOUT,
+    API_OUT_OF_MEMORY,
     API_N_CODES
 } api_code;
 
@@ -54,6 +55,7 @@ bool api_fail_status(api_error *e, rn_status st, const rn_error *err,
 int api_http_status(api_code code);
 const char *api_code_name(api_code code);                 // "invalid_json"
 void api_error_write(const api_error *e, json_writer *w); // {"error": {...}}
+extern const api_error api_no_memory;                     // when there was none for a request's beginning
 void api_answer_error(http_exchange *x, const api_error *e);
 
 #endif

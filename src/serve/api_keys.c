@@ -68,7 +68,8 @@ static bool add_file(key_set *set, const char *file) {
 
 static bool read_all(const api_keys *k, key_set *set) {
     *set = (key_set){.keys = app_alloc(API_KEYS_MAX * sizeof *set->keys)};
-    bool is_good = true;
+    bool is_good = set->keys != NULL;
+    if (!is_good) say("keys: out of memory");
     for (size_t i = 0; is_good && i < k->given->n; i++)
         is_good = add_key(set, "--api-key", i + 1, k->given->items[i], strlen(k->given->items[i]));
     if (is_good && k->file) {
@@ -85,8 +86,9 @@ static bool read_all(const api_keys *k, key_set *set) {
 
 bool api_keys_open(const text_list *given, const char *file, api_keys **keys) {
     api_keys *const k = app_alloc(sizeof *k);
-    *k = (api_keys){.given = given, .file = file};
     *keys = NULL;
+    if (!k) return false;
+    *k = (api_keys){.given = given, .file = file};
     if (!read_all(k, &k->set)) {
         free(k);
         return false;

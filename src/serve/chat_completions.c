@@ -277,7 +277,11 @@ static bool begin_parts(chat_request *c, job *j) {
 
 static job *begin_job(chat_request *c) {
     job *const j = job_new(c->r.server, c->g.delivery.is_stream ? &stream_format : &whole_format, (size_t)c->g.n);
-    chat_answer *const answer = app_alloc(sizeof *answer);
+    chat_answer *const answer = j ? app_alloc(sizeof *answer) : NULL;
+    if (!answer) {
+        job_close(j);
+        return NULL;
+    }
     *answer = (chat_answer){c->body.logprobs, c->g.include_usage, (reasoning_form)c->chat.reasoning};
     j->more = answer;
     j->n_answers = j->n_parts;
@@ -288,6 +292,10 @@ static job *begin_job(chat_request *c) {
 
 void route_chat_completions(struct server *s, http_exchange *x, const http_request *http) {
     chat_request *const c = app_alloc(sizeof *c);
+    if (!c) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     *c = (chat_request){0};
     api_generation_init(&c->g);
     chat_form_init(&c->chat);

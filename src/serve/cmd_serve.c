@@ -110,6 +110,7 @@ static int run(server *s) {
     if (code) return code;
     s->started = (int64_t)time(NULL);
     if (!signals_catch() || !(s->api = api_open(s)) || !(s->websockets = websockets_open(s))) return EXIT_CODE_FAILED;
+    memory_be_fallible(); // from here on a failed allocation costs one request
     const bool is_open = http_server_open(s, &s->http_options, &s->http);
     if (is_open) serve(s);
     websockets_end(s->websockets); // before the HTTP side, whose connections they have

@@ -216,7 +216,11 @@ static bool begin_parts(completion_request *c, job *j) {
 static job *begin_job(completion_request *c) {
     const size_t n = c->prompts.n * (size_t)c->g.n;
     job *const j = job_new(c->r.server, c->g.delivery.is_stream ? &stream_format : &whole_format, n);
-    completion_answer *const answer = app_alloc(sizeof *answer);
+    completion_answer *const answer = j ? app_alloc(sizeof *answer) : NULL;
+    if (!answer) {
+        job_close(j);
+        return NULL;
+    }
     *answer = (completion_answer){.has_logprobs = c->g.g.logprobs >= 0,
                                   .has_usage = c->g.include_usage,
                                   .has_echo = c->g.g.echo,
@@ -232,6 +236,10 @@ static job *begin_job(completion_request *c) {
 void route_completions(struct server *s, http_exchange *x, const http_request *http) {
     enum { DEFAULT_TOKENS = 16 }; // OpenAI's
     completion_request *const c = app_alloc(sizeof *c);
+    if (!c) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     *c = (completion_request){0};
     api_generation_init(&c->g);
     c->g.g.n = DEFAULT_TOKENS;

@@ -19,6 +19,7 @@ static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     (void)j;
     if (!c->embedding) return;
     p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
+    if (!p->embedding) return;
     memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
     p->n_embedding = c->n_embedding;
 }
@@ -141,6 +142,7 @@ static bool begin_part(embedding_request *q, job *j, size_t i, const rn_embed_op
     int32_t *ids = NULL;
     size_t n = 0;
     const bool is_text = q->input.items[i].text.data != NULL;
+    if (job_lacks_memory(&q->r.error)) return false;
     bool ok = prompt_form_ids(&q->input, i, job_model(j), &ids, &n, &err);
     if (ok) {
         const rn_status st = rn_embed_begin(j->server->engine, j->model, ids, n, o, &j->parts[i].stream, &err);
@@ -153,7 +155,11 @@ static bool begin_part(embedding_request *q, job *j, size_t i, const rn_embed_op
 
 static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_embed_shape *shape) {
     job *const j = job_new(q->r.server, &format, q->input.n);
-    embedding_answer *const a = app_alloc(sizeof *a);
+    embedding_answer *const a = j ? app_alloc(sizeof *a) : NULL;
+    if (!a) {
+        job_close(j);
+        return NULL;
+    }
     *a = (embedding_answer){q->encoding && strcmp(q->encoding, "base64") == 0, shape->is_normalized, q->n_dimensions};
     j->more = a;
     bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
@@ -165,6 +171,10 @@ static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_
 
 void route_embeddings(struct server *s, http_exchange *x, const http_request *http) {
     embedding_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     rn_embed_options o;
     rn_embed_shape shape;
     job *j = NULL;

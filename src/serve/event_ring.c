@@ -18,7 +18,13 @@ bool event_ring_drop_oldest(event_ring *r) {
 void event_ring_add(event_ring *r, const char *event, size_t n) {
     if (!r->sizes) r->sizes = app_alloc(RING_EVENTS * sizeof *r->sizes);
     if (r->n_added - r->n_dropped == RING_EVENTS) event_ring_drop_oldest(r);
-    bytes_add(&r->text, event, n);
+    const size_t n_before = r->text.n;
+    if (r->sizes) bytes_add(&r->text, event, n);
+    if (r->text.n != n_before + n) { // no memory: a reader that comes back finds nothing, rather than a gap
+        r->n_dropped = ++r->n_added;
+        r->n_dead = r->text.n = 0;
+        return;
+    }
     r->sizes[r->n_added++ % RING_EVENTS] = (uint32_t)n;
     while (event_ring_bytes(r) > RING_BYTES && event_ring_drop_oldest(r)) {
     }

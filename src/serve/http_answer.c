@@ -51,8 +51,20 @@ bool answer_queue(http_exchange *x, int status, struct MHD_Response *response, c
     return is_queued;
 }
 
+// In place of an answer for which there was no memory; nothing of it is put together.
+static const char no_memory[] =
+    "{\"error\":{\"message\":\"memory: the server has none left for this request\",\"type\":\"server_error\",\"param\":null,"
+    "\"code\":\"out_of_memory\"}}";
+
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
                  size_t n_body) {
+    static const char *const retry[] = {"Retry-After: 1", NULL};
+    if (memory_failed()) {
+        memory_forget();
+        metrics_error(&x->conn->h->server->metrics, API_OUT_OF_MEMORY);
+        status = api_http_status(API_OUT_OF_MEMORY), content_type = "application/json", headers = retry;
+        body = no_memory, n_body = sizeof no_memory - 1;
+    }
     struct MHD_Response *const response = MHD_create_response_from_buffer(
         n_body, n_body ? (void *)(uintptr_t)body : (void *)(uintptr_t) "", MHD_RESPMEM_MUST_COPY);
     x->kind = ANSWER_WHOLE;

@@ -31,7 +31,9 @@ static void set_socket(int fd) {
 }
 
 static void conn_begin(http_server *h, struct MHD_Connection *mhd, void **context) {
+    memory_forget();
     http_conn *const c = app_alloc(sizeof *c);
+    if (!c) return; // request_begin() refuses what comes
     *c = (http_conn){.h = h,
                      .mhd = mhd,
                      .fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
@@ -54,6 +56,7 @@ static void note_connection(void *user, struct MHD_Connection *mhd, void **conte
         conn_begin(user, mhd, context);
         return;
     }
+    if (!*context) return;
     watch_drop(*context);
     free(*context);
     *context = NULL;
@@ -113,8 +116,9 @@ static bool start(http_server *h, const pem *p) {
 bool http_server_open(struct server *s, const http_options *o, http_server **out) {
     http_server *const h = app_alloc(sizeof *h);
     pem p = {0};
-    *h = (http_server){.server = s, .o = o, .is_tls = o->tls_cert != NULL, .listen_fd = -1, .log_fd = -1};
     *out = NULL;
+    if (!h) return false;
+    *h = (http_server){.server = s, .o = o, .is_tls = o->tls_cert != NULL, .listen_fd = -1, .log_fd = -1};
     pthread_mutex_init(&h->lock, NULL);
     bool is_good = read_pem(o, &p) && api_keys_open(&o->keys, o->key_file, &h->keys) &&
                    (h->log_fd = log_open(o->access_log)) != -2 &&

@@ -50,7 +50,8 @@ struct http_exchange {
         is_body_hopeless; // nobody waits for its end, as it is far away or cannot be told: the connection ends with the answer
     bytes body;
     const http_route *route;
-    api_error *refusal; // found in the head: answered when the body has gone by
+    bool is_refused; // for `refusal`, found in the head: answered when the body has gone by
+    api_error refusal;
     int64_t begin_ns;
     // The answer.
     answer_kind kind;
@@ -63,6 +64,7 @@ struct http_exchange {
     size_t n_out_taken;
     bool has_begun, has_more, is_last;
     bool is_unsendable; // libmicrohttpd did not take the answer: the connection is closed
+    bool is_settled;    // of ANSWER_LATER: libmicrohttpd knows that it has nothing to read (wait_pull())
     // lock
     bool is_waiting; // suspended; whoever takes this back resumes it, and nobody else
     bool is_woken;   // pull() is due

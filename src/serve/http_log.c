@@ -59,6 +59,9 @@ void log_exchange(const http_exchange *x, bool is_complete) {
     if (x->request.key >= 0) bytes_add_format(&line, " key=%d", x->request.key);
     bytes_add_text(&line, "\n");
     // A log that cannot be written must not stop the answers.
-    if (write(h->log_fd, line.data, line.n) < 0) atomic_fetch_add(&m->n_log_failures, 1);
+    if (memory_failed()) // and a line that lacks something must not stand there
+        atomic_fetch_add(&m->n_log_failures, 1);
+    else if (write(h->log_fd, line.data, line.n) < 0)
+        atomic_fetch_add(&m->n_log_failures, 1);
     bytes_free(&line);
 }

@@ -13,8 +13,14 @@
 void *request_begin(void *user, const char *uri, struct MHD_Connection *mhd) {
     http_server *const h = user;
     const union MHD_ConnectionInfo *const info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    http_exchange *const x = app_alloc(sizeof *x);
-    *x = (http_exchange){.conn = info->socket_context, .target = app_copy_text(uri), .begin_ns = now_ns()};
+    memory_forget();
+    http_exchange *const x = info->socket_context ? app_alloc(sizeof *x) : NULL;
+    char *const target = x ? app_copy_text(uri) : NULL;
+    if (!target) { // request_continue() closes the connection
+        free(x);
+        return NULL;
+    }
+    *x = (http_exchange){.conn = info->socket_context, .target = target, .begin_ns = now_ns()};
     x->request.id = x->id;
     x->request.key = -1;
     answer_make_id(x->id);
@@ -35,14 +41,14 @@ static bool is_decent_id(const char *id) {
 }
 
 static void refuse(http_exchange *x, const api_error *e) {
-    if (x->refusal) return;
-    x->refusal = app_alloc(sizeof *x->refusal);
-    *x->refusal = *e;
+    if (x->is_refused) return;
+    x->is_refused = true;
+    x->refusal = *e;
     bytes_free(&x->body);
 }
 
 static enum MHD_Result answer_refusal(http_exchange *x) {
-    api_answer_error(x, x->refusal);
+    api_answer_error(x, &x->refusal);
     return x->is_unsendable ? MHD_NO : MHD_YES;
 }
 
@@ -72,18 +78,22 @@ static enum MHD_Result take_body(http_exchange *x, const char *data, size_t n) {
     pthread_mutex_lock(&h->lock);
     const size_t n_body = x->conn->n_body += n;
     pthread_mutex_unlock(&h->lock);
-    if (n_body > limit && !x->refusal) {
+    if (n_body > limit && !x->is_refused) {
         api_fail(&e, API_REQUEST_TOO_LARGE, NULL, "body: more than the limit of %zu bytes (--max-body)", limit);
         refuse(x, &e);
     }
-    if (!x->refusal) bytes_add(&x->body, data, n);
+    if (!x->is_refused) bytes_add(&x->body, data, n);
+    if (memory_failed()) {
+        api_fail(&e, API_OUT_OF_MEMORY, NULL, "body: the server has no memory for it");
+        refuse(x, &e);
+    }
     return n_body > limit * 2 ? MHD_NO : MHD_YES; // chunks without end
 }
 
 static enum MHD_Result dispatch(http_exchange *x) {
     api_error e;
     watch_phase(x->conn, CONN_ANSWER);
-    if (x->refusal) return answer_refusal(x);
+    if (x->is_refused) return answer_refusal(x);
     x->request.body = x->body.data ? x->body.data : "";
     x->request.n_body = x->body.n;
     if (head_is_preflight(x))
@@ -102,6 +112,8 @@ enum MHD_Result request_continue(void *user, struct MHD_Connection *mhd, const c
                                  const char *version, const char *data, size_t *n_data, void **exchange) {
     http_exchange *const x = *exchange;
     (void)user, (void)mhd, (void)url;
+    memory_forget();
+    if (!x) return MHD_NO; // there was no memory for it
     if (!x->is_head_read) return first_call(x, method, version);
     if (*n_data) {
         const size_t n = *n_data;
@@ -115,6 +127,7 @@ void request_end(void *user, struct MHD_Connection *mhd, void **exchange, enum M
     http_server *const h = user;
     http_exchange *const x = *exchange;
     if (!x) return;
+    memory_forget();
     pthread_mutex_lock(&h->lock);
     const bool is_complete = why == MHD_REQUEST_TERMINATED_COMPLETED_OK && x->status && !x->is_unsendable;
     x->conn->x = NULL;
@@ -128,7 +141,6 @@ void request_end(void *user, struct MHD_Connection *mhd, void **exchange, enum M
         MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)h->o->idle_seconds);
     bytes_free(&x->body);
     bytes_free(&x->out);
-    free(x->refusal);
     free(x->target);
     free(x);
     *exchange = NULL;

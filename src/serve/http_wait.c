@@ -2,6 +2,7 @@
 //
 // A connection that libmicrohttpd has suspended is resumed by whoever takes `is_waiting` back, so exactly once; until then it cannot go
 // away. That is why its pointer may be used after the lock was given back.
+#include "app/memory.h"
 #include "app/progress.h"
 #include "serve/http_inside.h"
 #include "serve/server.h"
@@ -76,8 +77,12 @@ static void begin(http_exchange *x, answer_kind kind, const http_source *source,
 
 void http_answer_later(http_exchange *x, const http_source *source, void *self) {
     begin(x, ANSWER_LATER, source, self);
+    if (memory_failed()) http_answer(x, 0, NULL, NULL, NULL, 0); // that there was none
 }
 
+// A connection that is suspended while libmicrohttpd handles what it has just read is read again when it is resumed, and one whose client
+// sends no more (FIN) is then closed without its answer. So the first time it is left as it is: libmicrohttpd notes that there is nothing
+// to read, and asks again at once.
 enum MHD_Result wait_pull(http_exchange *x) {
     for (;;) {
         const wake w = take_wake(x);
@@ -87,6 +92,10 @@ enum MHD_Result wait_pull(http_exchange *x) {
             if (x->kind == ANSWER_WHOLE) return x->is_unsendable ? MHD_NO : MHD_YES;
             if (end == HTTP_END) return MHD_NO; // without an answer
             if (end == HTTP_MORE) continue;
+        }
+        if (!x->is_settled) {
+            x->is_settled = true;
+            return MHD_YES;
         }
         if (wait_begin(x)) return MHD_YES;
     }
@@ -114,6 +123,7 @@ static size_t take_out(http_exchange *x, char *to, size_t max) {
 static ssize_t read_events(void *exchange, uint64_t at, char *to, size_t max) {
     http_exchange *const x = exchange;
     (void)at;
+    memory_forget();
     while (x->out.n == 0) {
         if (x->is_last) return MHD_CONTENT_READER_END_OF_STREAM;
         const wake w = take_wake(x);
@@ -124,6 +134,7 @@ static ssize_t read_events(void *exchange, uint64_t at, char *to, size_t max) {
             x->is_last = end == HTTP_END;
         }
         if (x->out.n == 0 && !x->is_last && (w.is_ping_due || !x->has_begun)) add_ping(x);
+        if (memory_failed()) return MHD_CONTENT_READER_END_WITH_ERROR; // not even to say so
         x->has_begun = true; // something is sent at once, so that whoever stands between lets the head through
         if (x->out.n == 0 && !x->is_last && !x->has_more && wait_begin(x)) return 0;
     }
@@ -136,6 +147,10 @@ void http_answer_events(http_exchange *x, const char *const *headers, const http
     for (size_t n = 2; headers && *headers && n < sizeof lines / sizeof *lines - 1; n++) lines[n] = *headers++;
     begin(x, ANSWER_EVENTS, source, self);
     x->ping = ping;
+    if (memory_failed()) {
+        http_answer(x, 0, NULL, NULL, NULL, 0); // that there was none
+        return;
+    }
     struct MHD_Response *const response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, EVENT_BLOCK, read_events, x, NULL);
     x->is_unsendable = !answer_queue(x, MHD_HTTP_OK, response, "text/event-stream", lines);

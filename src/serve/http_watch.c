@@ -63,6 +63,7 @@ static void refuse_slow(http_conn *c, const char *what, const char *name, int32_
     if (!c->h->is_tls) send(c->fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (c->x) c->x->status = api_http_status(API_REQUEST_TIMEOUT);
     bytes_free(&body);
+    memory_forget(); // the connection ends either way
 }
 
 // With the lock. libmicrohttpd reads the end of a socket that was shut down, and closes it.

@@ -14,14 +14,19 @@ enum { CHUNKS_AT_ONCE = 64 }; // of one job, then others have their turn
 
 job *job_new(struct server *s, const job_format *format, size_t n_parts) {
     job *const j = app_alloc(sizeof *j);
+    job_part *const parts = j ? app_alloc(n_parts * sizeof *parts) : NULL;
+    if (!parts) {
+        free(j);
+        return NULL;
+    }
     *j = (job){.server = s,
                .format = format,
                .created = (int64_t)time(NULL),
                .key = -1,
                .n_parts = n_parts,
                .n_answers = 1,
-               .credit = INT64_MAX};
-    j->parts = app_alloc(n_parts * sizeof *j->parts);
+               .credit = INT64_MAX,
+               .parts = parts};
     for (size_t i = 0; i < n_parts; i++) j->parts[i] = (job_part){.job = j, .index = (int32_t)i};
     pthread_mutex_init(&j->lock, NULL);
     api_adopt(s->api, j);
@@ -41,8 +46,14 @@ static bool on_prefill(void *user, rn_phase phase, uint64_t done, uint64_t total
     return false;
 }
 
+bool job_lacks_memory(api_error *e) {
+    return memory_failed() &&
+           !api_fail(e, API_OUT_OF_MEMORY, NULL, "memory: the server has none left for this request");
+}
+
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e) {
     rn_error err = {0};
+    if (job_lacks_memory(e)) return false;
     req->model = j->model;
     req->client = j->client;
     req->cache_salt = j->salt;
@@ -63,7 +74,7 @@ void job_listen(job *j) {
 }
 
 void job_event(job *j, const char *name, bytes *json) {
-    if (j->emit) j->emit(j, name, json->data, json->n);
+    if (j->emit && !memory_failed()) j->emit(j, name, json->data, json->n);
     bytes_free(json);
 }
 
@@ -133,7 +144,8 @@ static bool advance_part(job *j, job_part *p) {
     if (st != RN_OK) {
         p->is_done = true;
         j->has_failed = true;
-        api_fail(&j->error, API_INTERNAL_ERROR, NULL, "generation: %s", err.text);
+        api_fail(&j->error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_INTERNAL_ERROR, NULL, "generation: %s",
+                 err.text);
         return true;
     }
     if (j->credit != INT64_MAX) j->credit -= (int64_t)c.n_tokens;
@@ -169,10 +181,18 @@ static void give_session_back(job *j) {
     j->session = NULL;
 }
 
+// An answer that lacks something is none. The error is the next thing to be put together, and may find memory again.
+static void check_memory(job *j) {
+    if (j->has_failed || !job_lacks_memory(&j->error)) return;
+    memory_forget();
+    j->has_failed = true;
+}
+
 job_state job_advance(job *j) {
     if (j->has_ended) return JOB_ENDED;
     if (!j->has_begun && j->format->begin) j->format->begin(j);
     j->has_begun = true;
+    check_memory(j);
     size_t n_taken = 0, n_done = 0;
     for (bool is_more = true; is_more && n_taken < CHUNKS_AT_ONCE && !j->has_failed;) {
         is_more = false;
@@ -181,15 +201,17 @@ job_state job_advance(job *j) {
             job_part *const p = &j->parts[i];
             if (!p->is_done && advance_part(j, p)) is_more = true, n_taken++;
             n_done += p->is_done;
+            check_memory(j);
         }
     }
     if (!j->has_failed && n_done < j->n_parts) return n_taken < CHUNKS_AT_ONCE ? JOB_WAITS : JOB_HAS_MORE;
     j->has_ended = true;
+    if (!j->has_failed) j->format->end(j);
+    check_memory(j);
     if (j->has_failed) {
         job_cancel(j);
         write_failure(j);
-    } else
-        j->format->end(j);
+    }
     if (j->session) give_session_back(j);
     return JOB_ENDED;
 }

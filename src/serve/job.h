@@ -83,7 +83,10 @@ struct job {
     job *next, *prev; // the housekeeper's (serve/api.c)
 };
 
+// NULL: no memory, as below too (memory.h): the answer is then an error of its own.
 job *job_new(struct server *s, const job_format *format, size_t n_parts);
+// Was there no memory for what has been put together so far? Then e says so, and nothing must begin.
+bool job_lacks_memory(api_error *e);
 // False: e says why the library refused. prompt_name: as api_fail_begin() takes it.
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e);
 void job_set_wake(job *j, job_wake wake, void *target); // NULL: nobody is told any more

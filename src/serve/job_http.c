@@ -27,6 +27,10 @@ static void emit_event(job *j, const char *name, const char *json, size_t n_json
     bytes_add_text(r->to, "data: ");
     bytes_add(r->to, json, n_json);
     bytes_add_text(r->to, "\n\n");
+    if (memory_failed()) { // half an event would spoil the next one
+        r->to->n = begin;
+        return;
+    }
     if (r->kept) kept_add(api_streams(j->server->api), r->kept, r->to->data + begin, r->to->n - begin);
 }
 
@@ -91,10 +95,17 @@ static void answer_events(reader *r, http_exchange *x) {
 
 void job_answer(job *j, http_exchange *x, const api_request *req, const delivery *d) {
     reader *const r = app_alloc(sizeof *r);
-    *r = (reader){.job = j, .ignored = api_request_ignored(req)};
+    kept_stream *const kept =
+        r && d->is_stream && d->is_resumable ? stream_keep(api_streams(j->server->api), j) : NULL;
+    if (!r || memory_failed()) {
+        job_close(j);
+        free(r);
+        api_answer_error(x, &req->error);
+        return;
+    }
+    *r = (reader){.job = j, .kept = kept, .ignored = api_request_ignored(req)};
     job_set_wake(j, wake_exchange, x);
     if (d->is_stream) {
-        if (d->is_resumable) r->kept = stream_keep(api_streams(j->server->api), j);
         answer_events(r, x);
     } else
         http_answer_later(x, &whole_source, r);
@@ -120,6 +131,11 @@ void route_stream_resume(struct server *s, http_exchange *x, const http_request 
         return;
     }
     reader *const r = app_alloc(sizeof *r);
+    if (!r) {
+        stream_detach(api_streams(s->api), kept);
+        api_answer_error(x, &e);
+        return;
+    }
     *r = (reader){.job = kept_job(kept), .kept = kept, .is_replaying = true, .after = after};
     job_set_wake(r->job, wake_exchange, x);
     answer_events(r, x);

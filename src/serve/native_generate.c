@@ -196,7 +196,11 @@ static bool begin_parts(native_request *q, job *j) {
 
 job *native_begin(native_request *q, const job_format *format) {
     job *const j = job_new(q->r.server, format, (size_t)q->g.n);
-    native_answer *const answer = app_alloc(sizeof *answer);
+    native_answer *const answer = j ? app_alloc(sizeof *answer) : NULL;
+    if (!answer) {
+        job_close(j);
+        return NULL;
+    }
     *answer = (native_answer){q->chat.has_messages, q->token_times};
     j->more = answer;
     j->n_answers = j->n_parts;
@@ -207,6 +211,10 @@ job *native_begin(native_request *q, const job_format *format) {
 
 void route_generate(struct server *s, http_exchange *x, const http_request *http) {
     native_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     job *j = NULL;
     native_init(q);
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && native_read(q, NULL))

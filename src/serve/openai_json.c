@@ -1,5 +1,6 @@
 // serve/openai_json.c - see openai_json.h.
 #include "serve/openai_json.h"
+#include "app/memory.h"
 #include "app/stream_json.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,8 +79,10 @@ char *openai_token_text(const rn_model *m, int32_t id, size_t *n) {
     char *one = NULL, *both = NULL;
     size_t n_one = 0, n_both = 0;
     *n = 0;
-    if (rn_detokenize(m, twice, 1, true, &one, &n_one, NULL) == RN_OK &&
-        rn_detokenize(m, twice, 2, true, &both, &n_both, NULL) == RN_OK && n_both >= n_one) {
+    rn_status st = rn_detokenize(m, twice, 1, true, &one, &n_one, NULL);
+    if (st == RN_OK) st = rn_detokenize(m, twice, 2, true, &both, &n_both, NULL);
+    if (st == RN_E_NOMEM) memory_noted(NULL);
+    if (st == RN_OK && n_both >= n_one) {
         *n = n_both - n_one;
         memmove(both, both + n_one, *n);
     }

@@ -293,9 +293,10 @@ static job *begin_job(response_request *q) {
     fill_echo(q);
     job *const j =
         job_new(q->r.server, q->g.delivery.is_stream ? &response_stream_format : &response_whole_format, 1);
+    if (!j) return NULL;
     j->more = response_answer_new(&q->echo);
-    q->echo = (response_echo){0};
-    if (begin_part(q, j)) return j;
+    if (j->more) q->echo = (response_echo){0};
+    if (j->more && begin_part(q, j)) return j;
     if (strncmp(q->r.error.param, "messages", 8) == 0) // what they are called here
         snprintf(q->r.error.param, sizeof q->r.error.param, "input");
     job_close(j);
@@ -304,6 +305,10 @@ static job *begin_job(response_request *q) {
 
 void route_responses(struct server *s, http_exchange *x, const http_request *http) {
     response_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     *q = (response_request){0};
     api_generation_init(&q->g);
     chat_form_init(&q->chat);

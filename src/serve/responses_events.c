@@ -26,6 +26,7 @@ struct response_answer {
 
 response_answer *response_answer_new(const response_echo *echo) {
     response_answer *const a = app_alloc(sizeof *a);
+    if (!a) return NULL;
     *a = (response_answer){.echo = *echo};
     return a;
 }

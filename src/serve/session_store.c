@@ -66,8 +66,13 @@ static bool make(struct session_store *t, int32_t key, size_t model, const char 
     rn_session *session;
     if (!place) return api_fail(e, API_QUEUE_FULL, "session", "session: all %d are in use", SESSIONS_MAX);
     if (rn_session_open(t->server->engine, model, &session, &err) != RN_OK)
-        return api_fail(e, API_INTERNAL_ERROR, "session", "%s", err.text);
-    *place = (session_entry){.session = session, .name = app_copy_text(name), .key = key, .model = model};
+        return api_fail_status(e, err.code, &err, "session");
+    char *const copy = app_copy_text(name);
+    if (!copy) {
+        rn_session_close(session);
+        return false;
+    }
+    *place = (session_entry){.session = session, .name = copy, .key = key, .model = model};
     *entry = place;
     return true;
 }

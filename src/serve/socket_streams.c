@@ -41,19 +41,24 @@ static json_writer begin_message(bytes *json, const char *type, const char *id) 
 
 // Of a stream: in order, behind what still waits.
 static void send_of(socket_stream *t, bytes *json) {
-    if (t->pending.n || !websocket_send(t->side->socket, json->data, json->n)) {
+    const size_t n_before = t->pending.n;
+    if (!memory_failed() && (n_before || !websocket_send(t->side->socket, json->data, json->n))) {
         bytes_add(&t->pending, json->data, json->n);
         bytes_add(&t->pending, "\n", 1);
+        if (memory_failed()) t->pending.n = n_before; // no half messages
     }
     bytes_free(json);
 }
 
 static void send_error(socket_side *side, const char *id, const api_error *e) {
     bytes json = {0}, error = {0};
+    if (memory_failed()) e = &api_no_memory;
+    memory_forget();
     (void)begin_message(&json, "error", id);
     api_error_write(e, &(json_writer){.out = &error});
-    bytes_add_format(&json, ",%s", error.data + 1);  // {"error": ...}, without its beginning
-    websocket_send(side->socket, json.data, json.n); // one that finds no room has asked too fast to be told
+    bytes_add_format(&json, ",%s", error.data + 1); // {"error": ...}, without its beginning
+    if (!memory_failed())
+        websocket_send(side->socket, json.data, json.n); // one that finds no room has asked too fast to be told
     bytes_free(&error);
     bytes_free(&json);
 }
@@ -136,6 +141,12 @@ static void send_progress(socket_stream *t) {
     t->told = p;
 }
 
+// At the end of each call from the socket's thread: a client that was not told something must know.
+static void check_memory(socket_side *side) {
+    if (memory_failed()) websocket_close(side->socket, WEBSOCKET_TRY_LATER, "out of memory");
+    memory_forget();
+}
+
 static void pump(socket_side *side) {
     for (socket_stream **at = &side->first; *at;) {
         socket_stream *const t = *at;
@@ -194,7 +205,13 @@ static bool begin_stream(socket_side *side, native_request *q, const message *m)
     job *const j = native_begin(q, &socket_format);
     if (!j) return false;
     socket_stream *const t = app_alloc(sizeof *t);
-    *t = (socket_stream){.next = side->first, .side = side, .id = app_copy_text(m->id), .job = j};
+    char *const id = t ? app_copy_text(m->id) : NULL;
+    if (!id) {
+        free(t);
+        job_close(j);
+        return false;
+    }
+    *t = (socket_stream){.next = side->first, .side = side, .id = id, .job = j};
     side->first = t;
     side->n_streams++;
     j->outlet = t;
@@ -208,6 +225,11 @@ static bool begin_stream(socket_side *side, native_request *q, const message *m)
 
 static bool take_generate(socket_side *side, api_request *opened, message *m, api_error *e) {
     native_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        send_error(side, m->id, &api_no_memory);
+        api_request_close(opened);
+        return false;
+    }
     const member_group more = {message_rows, 3, m};
     native_init(q);
     q->r = *opened; // its document is this request's now
@@ -302,33 +324,47 @@ static void take_message(void *self, const char *text, size_t n) {
     api_request r;
     api_error e = {0};
     message m = {.credit = -1};
+    memory_forget();
     bool ok = api_request_open(&r, side->server, NULL, text, n);
     r.key = side->key;
     r.client = side->client;
     ok = ok && read_head(&r, &m);
     if (ok && strcmp(m.type, "generate") == 0) {
         take_generate(side, &r, &m, &e);
+        check_memory(side);
         return;
     }
     ok = ok && take_control(side, &r, &m);
     if (!ok) send_error(side, m.id, &r.error);
     api_request_close(&r);
+    check_memory(side);
 }
 
 // ---- the socket -----------------------------------------------------------------------------------------------------
 
 static void *open_side(struct server *s, websocket *w, int32_t key, const char *client) {
     socket_side *const side = app_alloc(sizeof *side);
-    *side = (socket_side){.server = s, .socket = w, .key = key, .client = app_copy_text(client)};
+    char *const name = side ? app_copy_text(client) : NULL;
+    if (!name) {
+        free(side);
+        return NULL;
+    }
+    *side = (socket_side){.server = s, .socket = w, .key = key, .client = name};
     return side;
 }
 
-static void wake_side(void *self) { pump(self); }
+static void wake_side(void *self) {
+    memory_forget();
+    pump(self);
+    check_memory(self);
+}
 
 static void drain_side(void *self) {
     socket_side *const side = self;
     side->is_draining = true;
+    memory_forget();
     pump(side);
+    check_memory(side);
 }
 
 static void close_side(void *self) {

@@ -48,6 +48,7 @@ void stream_store_close(struct stream_store *t) {
 
 kept_stream *stream_keep(struct stream_store *t, job *j) {
     kept_stream *const k = app_alloc(sizeof *k);
+    if (!k) return NULL;
     *k = (kept_stream){.job = j, .is_attached = true};
     pthread_mutex_lock(&t->lock);
     k->next = t->first;

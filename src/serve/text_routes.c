@@ -101,8 +101,8 @@ void route_detokenize(struct server *s, http_exchange *x, const http_request *ht
     if (ok && !q.ids.ids) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "tokens", "tokens: is missing");
     if (ok) {
         const rn_status st = rn_detokenize(model_of(&q), q.ids.ids, q.ids.n, q.parse_special, &text, &n, &err);
-        ok = st == RN_OK || api_fail(&q.r.error, st == RN_E_ARG ? API_INVALID_TOKEN : API_UNSUPPORTED_PARAMETER,
-                                     "tokens", "%s", err.text);
+        if (st == RN_E_ARG) api_fail(&q.r.error, API_INVALID_TOKEN, "tokens", "%s", err.text);
+        ok = st == RN_OK || (st != RN_E_ARG && api_fail_status(&q.r.error, st, &err, "tokens"));
     }
     if (ok) {
         json_writer w = {&body, false};
@@ -160,7 +160,7 @@ static bool render(template_request *q, bytes *body) {
         json_member_text(&w, "prompt", text, n);
         json_put_end(&w, '}');
     } else
-        api_fail(&q->r.error, API_TEMPLATE_ERROR, "messages", "%s", err.text);
+        api_fail(&q->r.error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_TEMPLATE_ERROR, "messages", "%s", err.text);
     bytes_free(&context);
     rn_rendering_free(rendering);
     rn_template_close(own);

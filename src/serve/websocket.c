@@ -27,6 +27,10 @@ static void ring(struct websockets *all) {
 bool websocket_send(websocket *w, const char *text, size_t n) {
     struct websockets *const all = w->all;
     message *const m = app_alloc(sizeof *m + n);
+    if (!m) { // a client that misses a message must know
+        websocket_close(w, WEBSOCKET_TRY_LATER, "out of memory");
+        return true;
+    }
     *m = (message){.n = n};
     if (n) memcpy(m->text, text, n);
     pthread_mutex_lock(&all->lock);
@@ -53,9 +57,10 @@ bool websocket_send(websocket *w, const char *text, size_t n) {
 
 void websocket_wake(websocket *w) {
     pthread_mutex_lock(&w->all->lock);
+    const bool is_first = !w->is_woken; // all streams of a socket wake it at every step: it is rung for once
     w->is_woken = true;
     pthread_mutex_unlock(&w->all->lock);
-    ring(w->all);
+    if (is_first) ring(w->all);
 }
 
 void websocket_close(websocket *w, websocket_code code, const char *reason) {
@@ -91,8 +96,9 @@ static void open_socket(websocket *w) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = w};
     w->is_open = true;
     w->events = event.events;
-    w->self = w->handler->open(w->all->server, w, w->key, w->client);
-    if (!websocket_start(w) || epoll_ctl(w->all->epoll_fd, EPOLL_CTL_ADD, w->fd, &event) != 0) w->is_failed = true;
+    w->self = w->is_failed ? NULL : w->handler->open(w->all->server, w, w->key, w->client);
+    if (!w->self || !websocket_start(w) || epoll_ctl(w->all->epoll_fd, EPOLL_CTL_ADD, w->fd, &event) != 0)
+        w->is_failed = true;
 }
 
 // Gives the connection back; its exchange's end frees the socket.
@@ -100,7 +106,7 @@ static void end_socket(websocket *w) {
     struct websockets *const all = w->all;
     if (w->is_open) {
         epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
-        w->handler->closed(w->self);
+        if (w->self) w->handler->closed(w->self);
         if (w->ctx) wslay_event_context_free(w->ctx);
     }
     pthread_mutex_lock(&all->lock);

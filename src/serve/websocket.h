@@ -13,8 +13,9 @@
 typedef struct websocket websocket;
 
 typedef struct websocket_handler {
-    void *(*open)(struct server *s, websocket *w, int32_t key,
-                  const char *client);                       // returns self; key, client: as in http_request
+    void *(*open)(
+        struct server *s, websocket *w, int32_t key,
+        const char *client); // returns self; NULL: no memory, closed() will not come; key, client: as in http_request
     void (*message)(void *self, const char *text, size_t n); // UTF-8, no terminator, valid during the call
     // After websocket_wake(), and when there is room again after a websocket_send() that found none.
     void (*wake)(void *self);

@@ -57,7 +57,9 @@ static void take_socket(void *user, struct MHD_Connection *mhd, void *exchange, 
     (void)mhd, (void)exchange;
     w->fd = fd;
     w->urh = urh;
+    memory_forget();
     bytes_add(&w->early, early, n_early);
+    w->is_failed = memory_failed(); // a message that lacks its beginning
     watch_phase(w->conn, CONN_UPGRADED);
     websocket_begin(w);
 }
@@ -77,6 +79,10 @@ void http_upgrade(http_exchange *x, const http_request *r, const struct websocke
         return;
     }
     websocket *const w = app_alloc(sizeof *w);
+    if (!w) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     *w = (websocket){
         .all = x->conn->h->server->websockets, .handler = handler, .conn = x->conn, .key = r->key, .fd = -1};
     snprintf(w->client, sizeof w->client, "%s", r->client);
@@ -84,9 +90,14 @@ void http_upgrade(http_exchange *x, const http_request *r, const struct websocke
     bytes_add_text(&accept, "Sec-WebSocket-Accept: ");
     add_accept(&accept, http_header(r, "Sec-WebSocket-Key"));
     const char *const headers[] = {"Upgrade: websocket", accept.data, NULL};
-    x->kind = ANSWER_UPGRADE;
     x->self = w;
     x->source.gone = free_socket;
+    if (memory_failed()) {
+        bytes_free(&accept);
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    x->kind = ANSWER_UPGRADE;
     x->is_unsendable = !answer_queue(x, MHD_HTTP_SWITCHING_PROTOCOLS, MHD_create_response_for_upgrade(take_socket, w),
                                      NULL, headers);
     bytes_free(&accept);

@@ -163,6 +163,20 @@ def a_client_that_only_stops_sending_still_gets_its_late_answer():
 
 
 @test
+def a_client_that_stops_sending_with_its_last_byte_gets_its_answer_however_soon_it_comes():
+    """libmicrohttpd closes a connection on whose end it comes by reading: it must not read while the answer is waited for."""
+    with Server('--ping-seconds', 0) as s:
+        asked = [(path, method, ms) for path in ('/rig/later', '/rig/events') for method in ('GET', 'POST') for ms in (0, 1, 2, 5, 20) * 2]
+        for path, method, ms in asked:
+            with s.connect() as c:
+                body = {'body': '{}'} if method == 'POST' else {}
+                c.request(method, f'{path}?n=1&ms={ms}', 'Content-Type: application/json', **body)
+                c.socket.shutdown(socket.SHUT_WR)
+                equal(c.answer().status, 200, (path, method, ms))
+        settled(s, complete=len(asked), gone=0)
+
+
+@test
 def a_half_closed_client_that_leaves_later_is_noticed_by_the_next_ping():
     with Server('--ping-seconds', 1) as s:
         for path in ('/rig/events?n=1&ms=100000', '/rig/later?ms=100000'):

@@ -3,9 +3,17 @@
 // It takes the arguments of `runnel serve`. Everything below the routes is the server's own.
 #include "app/progress.h"
 #include "app/say.h"
+#include "base/mem.h"
+#include "serve/chat_completions.h"
+#include "serve/embeddings.h"
+#include "serve/job_http.h"
+#include "serve/native_generate.h"
+#include "serve/responses.h"
 #include "serve/route_status.h"
 #include "serve/serve.h"
 #include "serve/server.h"
+#include "serve/socket_streams.h"
+#include "serve/text_routes.h"
 #include "serve/websocket.h"
 #include <pthread.h>
 #include <signal.h>
@@ -168,6 +176,22 @@ static void route_counts(server *s, http_exchange *x, const http_request *r) {
     bytes_free(&body);
 }
 
+static atomic_bool is_engines;
+
+// n=N: the N-th allocation of the program from now fails; engine=N: that of the library. What was wished before: has it happened?
+static void route_fault(server *s, http_exchange *x, const http_request *r) {
+    const bool has_fired = atomic_load(&is_engines) ? mem_fail_fired() : memory_fault_fired();
+    bytes body = {0};
+    (void)s;
+    bytes_add_format(&body, "{\"fired\": %s}", has_fired ? "true" : "false");
+    memory_fail_after(0);
+    http_answer_json(x, 200, &body);
+    bytes_free(&body);
+    atomic_store(&is_engines, number(r, "engine", 0) > 0);
+    mem_fail_after(number(r, "engine", 0));
+    memory_fail_after(number(r, "n", 0));
+}
+
 static void route_nothing(server *s, http_exchange *x, const http_request *r) { (void)s, (void)x, (void)r; }
 
 // Echoes; `flood N`: N messages of 1 KiB, as fast as they are taken; `bye`: closes.
@@ -208,7 +232,7 @@ static void peer_closed(void *self) {
     atomic_fetch_add(&counts.closed, 1);
     free(self);
 }
-static void route_socket(server *s, http_exchange *x, const http_request *r) {
+static void route_echo_socket(server *s, http_exchange *x, const http_request *r) {
     static const websocket_handler handler = {peer_open, peer_message, peer_wake, peer_drain, peer_closed};
     (void)s;
     http_upgrade(x, r, &handler);
@@ -226,8 +250,22 @@ const http_route http_routes[] = {
     {"GET", "/rig/below/", route_echo},
     {"GET", "/rig/big", route_big},
     {"GET", "/rig/counts", route_counts},
+    {"GET", "/rig/fault", route_fault},
+    // The server's own, while allocations fail.
+    {"GET", "/v1/models", route_models},
+    {"GET", "/props", route_props},
+    {"GET", "/slots", route_slots},
+    {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
+    {"POST", "/v1/completions", route_completions, .has_body = true},
+    {"POST", "/v1/responses", route_responses, .has_body = true},
+    {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
+    {"POST", "/tokenize", route_tokenize, .has_body = true},
+    {"POST", "/detokenize", route_detokenize, .has_body = true},
+    {"POST", "/apply-template", route_apply_template, .has_body = true},
+    {"POST", "/v1/runnel/generate", route_generate, .has_body = true},
+    {"GET", "/v1/stream", route_socket},
     {"GET", "/rig/nothing", route_nothing},
-    {"GET", "/rig/socket", route_socket},
+    {"GET", "/rig/socket", route_echo_socket},
     {0},
 };
 

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""The server without memory: the n-th allocation of a request fails, then the next one, until the request succeeds.
+
+What has failed may cost the request: 503 `out_of_memory`, or a connection or socket that ends. It never costs the server, another request, or
+the truth: an answer that looks whole is the right one."""
+import json
+
+from api import STORY, TOOLS, chat_model, events
+from serving import Client, Folder, Server, Socket, check, equal, main, test, wait_until
+
+TIME = 'Once upon a time'
+SHORT = {'max_tokens': 3, 'seed': 1}
+GENERATE = '/v1/runnel/generate'
+REQUESTS = {
+    'chat': ('POST', '/v1/chat/completions', {'messages': STORY, 'tools': TOOLS, 'logprobs': True, **SHORT}),
+    'streamed chat': ('POST', '/v1/chat/completions', {'messages': STORY, 'stream': True, 'stream_options': {'include_usage': True}, **SHORT}),
+    'completions': ('POST', '/v1/completions', {'prompt': [TIME, [1, 2]], 'logprobs': 2, 'n': 2, 'unknown': 1, **SHORT}),
+    'responses': ('POST', '/v1/responses', {'input': TIME, 'instructions': 'Tell', 'max_output_tokens': 3, 'temperature': 0}),
+    'streamed responses': ('POST', '/v1/responses', {'input': TIME, 'max_output_tokens': 3, 'temperature': 0, 'stream': True}),
+    'embeddings': ('POST', '/v1/embeddings', {'input': [TIME, 'b'], 'dimensions': 8, 'encoding_format': 'base64'}),
+    'generate': ('POST', GENERATE, {'prompt': TIME, 'n': 2, 'logprobs': 1, 'stop': ['zzz'], 'logit_bias': {'5': -1}, **SHORT}),
+    'a resumable stream': ('POST', GENERATE, {'messages': STORY, 'stream': True, 'resumable': True, **SHORT}),
+    'a session': ('POST', GENERATE, {'messages': STORY, 'session': 'a', **SHORT}),
+    'tokenize': ('POST', '/tokenize', {'content': TIME, 'with_pieces': True}),
+    'detokenize': ('POST', '/detokenize', {'tokens': [427, 438]}),
+    'apply-template': ('POST', '/apply-template', {'messages': STORY}),
+    'a refusal': ('POST', '/v1/completions', {'prompt': 5}),
+    'models': ('GET', '/v1/models', None),
+    'metrics': ('GET', '/metrics', None),
+}
+CHANGING = ('id', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel')
+
+
+def constant(value):
+    """Without what differs from answer to answer."""
+    if isinstance(value, dict):
+        return {k: constant(v) for k, v in value.items() if k not in CHANGING}
+    return [constant(v) for v in value] if isinstance(value, list) else value
+
+
+def told(answer, path):
+    """(is it whole, what it says). An error is whole: it says that there was no memory."""
+    if path == '/metrics':
+        return True, answer.status
+    if answer.header('content-type') != 'text/event-stream':
+        return True, (answer.status, constant(answer.json))
+    data = [d for _, _, d in events(answer.body)]
+    ends = data[-1:] == ['[DONE]'] or (data and isinstance(data[-1], dict) and data[-1].get('type') in ('response.completed', 'response.incomplete'))
+    return ends, (answer.status, constant(data))
+
+
+def is_out_of_memory(answer):
+    if answer.status == 503:
+        answer.refuses(503, 'out_of_memory')
+        equal(answer.header('retry-after'), '1')
+        return True
+    last = [d for _, _, d in events(answer.body)][-1:] if answer.header('content-type') == 'text/event-stream' else []
+    return bool(last) and isinstance(last[0], dict) and last[0].get('error', {}).get('code') == 'out_of_memory'
+
+
+def ask(s, method, path, body):
+    """The answer; None: the connection ended before it was whole."""
+    with Client(s) as c:
+        try:
+            more = {} if body is None else {'body': json.dumps(body)}
+            return c.ask(method, path, 'Content-Type: application/json', **more)
+        except (AssertionError, ConnectionError):
+            return None
+
+
+def fault(s, query=''):
+    """Has what was wished before happened? It may happen to this question too: then it is asked again."""
+    while (answer := ask(s, 'GET', f'/rig/fault{query}', None)) is None or answer.status != 200:
+        check(s.child.poll() is None, f'the server ended: {s.said[-3000:]}')
+    return answer.json['fired']
+
+
+def sweep(s, room, name):
+    method, path, body = REQUESTS[name]
+    _, want = told(ask(s, method, path, body), path)
+    for n in range(1, 2000):
+        fault(s, f'?{room}={n}')
+        answer = ask(s, method, path, body)
+        fired = fault(s)
+        check(s.child.poll() is None, f'{name}: allocation {n}: the server ended: {s.said[-3000:]}')
+        if answer is not None and not is_out_of_memory(answer):
+            is_whole, got = told(answer, path)
+            check(fired or is_whole, f'{name}: allocation {n} did not fail, and the answer is not whole')
+            if is_whole:
+                equal(got, want, f'{name}: allocation {n} ({"failed" if fired else "did not fail"})')
+        check(fired or answer is not None, f'{name}: no allocation failed, and there is no answer')
+        if not fired:
+            check(n > 1, f'{name}: nothing was allocated')
+            return
+        # A session is given back soon after its request has failed.
+        after = wait_until(lambda: (a := ask(s, method, path, body)).status != 409 and a, f'{name}: after allocation {n}')
+        equal(told(after, path)[1], want, f'{name}: after allocation {n}')
+    raise AssertionError(f'{name}: there is no end of allocations')
+
+
+def settled(s):
+    wait_until(lambda: s.get('/slots').json['running'] == 0, 'nothing runs')
+    equal(ask(s, *REQUESTS['chat']).status, 200)
+
+
+def server(folder):
+    return Server('-m', f'm={chat_model(folder)}', '-t', '1', '-c', '256', '--access-log', 'none')
+
+
+@test
+def an_allocation_that_fails_costs_its_request_at_most():
+    with Folder() as folder, server(folder) as s:
+        for name in REQUESTS:
+            sweep(s, 'n', name)
+        settled(s)
+
+
+@test
+def an_allocation_of_the_library_that_fails_costs_its_request_at_most():
+    with Folder() as folder, server(folder) as s:
+        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template'):
+            sweep(s, 'engine', name)
+        settled(s)
+
+
+def socket_says(s):
+    """What a socket's stream said; None: it was not told to its end."""
+    try:
+        w = Socket(Client(s), '/v1/stream')
+    except (AssertionError, ConnectionError):
+        return None
+    with w.client:
+        try:
+            w.send(json.dumps({'type': 'generate', 'id': 'a', 'prompt': TIME, **SHORT}))
+            text = ''
+            while True:
+                opcode, payload = w.read()
+                if opcode != 1:
+                    check(opcode is None or payload[:2] == b'\x03\xf5', 'a close frame of another code than 1013', payload)
+                    return None
+                m = json.loads(payload)
+                if m['type'] == 'error':
+                    equal(m['error']['code'], 'out_of_memory', m)
+                    return None
+                text += m.get('text', '')
+                if m['type'] == 'end':
+                    return text
+        except (AssertionError, ConnectionError) as e:
+            if isinstance(e, AssertionError) and 'the connection ended' not in str(e):
+                raise
+            return None
+
+
+@test
+def an_allocation_that_fails_costs_its_socket_at_most():
+    with Folder() as folder, server(folder) as s:
+        want = socket_says(s)
+        check(want, 'nothing was said')
+        for room in ('n', 'engine'):
+            for n in range(1, 2000):
+                fault(s, f'?{room}={n}')
+                got = socket_says(s)
+                fired = fault(s)
+                check(s.child.poll() is None, f'allocation {n}: the server ended: {s.said[-3000:]}')
+                check(got == want or (fired and got is None), f'allocation {n}: {got!r}')
+                if not fired:
+                    break
+            check(1 < n < 1999, f'{n} allocations')
+        settled(s)
+
+
+main()
