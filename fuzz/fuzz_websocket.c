@@ -180,9 +180,9 @@ static void talk(http_exchange *x, const uint8_t *frames, size_t n, size_t n_ear
     x->source.gone(x->self, false);
 }
 
-// A client's close frame with a text that is not UTF-8 is answered with 1007 only when it comes in one piece: wslay reads the text of a close
-// frame as it comes. Either is the end.
-static bool is_same_end(int a, int b) { return a == b || (a == 1007 && b >= 1000) || (b == 1007 && a >= 1000); }
+// A client's close frame whose text is not UTF-8 is answered with 1007 by what has come of it in one piece, and wslay does not put the pieces
+// of such a text together. Any code is the end.
+static bool is_same_end(int a, int b) { return a == b || a == 1007 || b == 1007; }
 
 static bool shake_hands(http_exchange *x, http_conn *conn, const headers *h) {
     *x = (http_exchange){.conn = conn,
