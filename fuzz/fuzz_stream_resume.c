@@ -93,14 +93,14 @@ static void add_event(kept_stream *k, uint64_t number) {
 static void open_streams(uint8_t how, bool has_many) {
     static const char *const names[STREAMS] = {"abc", "many", "theirs"};
     const uint64_t n_events[STREAMS] = {how % 16, has_many ? EVENTS_MAX : 0, 3};
-    store = stream_store_open();
+    store = stream_store_open(&(stream_limits){30, 300, 64 << 20});
     for (size_t i = 0; i < STREAMS; i++) {
         job *const j = app_alloc(sizeof *j);
         *j = (job){.server = &the_server, .key = i == 2 ? OURS + 1 : OURS};
         strcpy(j->id, names[i]);
         kept[i] = stream_keep(store, j);
         for (uint64_t e = 1; e <= n_events[i]; e++) add_event(kept[i], e);
-        if (!(how & IS_READ) || i) stream_detach(store, kept[i]);
+        if (!(how & IS_READ) || i) stream_detach(store, kept[i], 0);
     }
 }
 
@@ -127,12 +127,12 @@ static void check_answer(const http_exchange *x, const http_request *r, uint8_t 
     const bool is_number = number_of(last, name, &number);
     const event_ring *const ring = i < STREAMS ? kept_events(kept[i]) : NULL;
     const bool is_read = i == 0 && (how & IS_READ);
-    const int want_status = !is_number                ? 400
-                            : !ring                   ? 404
-                            : is_read                 ? 409
+    const int want_status = !is_number                 ? 400
+                            : !ring                    ? 404
+                            : is_read                  ? 409
                             : number > ring->n_added   ? 400
                             : number < ring->n_dropped ? 410
-                                                      : 200;
+                                                       : 200;
     must(x->status == want_status);
     if (want_status != 200) return;
     bytes want = {0};

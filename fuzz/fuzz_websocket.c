@@ -185,8 +185,9 @@ static void talk(http_exchange *x, const uint8_t *frames, size_t n, size_t n_ear
 static bool is_same_end(int a, int b) { return a == b || a == 1007 || b == 1007; }
 
 static bool shake_hands(http_exchange *x, http_conn *conn, const headers *h) {
-    *x = (http_exchange){.conn = conn,
-                         .request = {.method = "GET", .path = "/", .query = "", .client = "fuzz", .key = -1, .headers = h}};
+    *x = (http_exchange){
+        .conn = conn,
+        .request = {.method = "GET", .path = "/", .query = "", .client = "fuzz", .key = -1, .headers = h}};
     was_refused = false;
     http_upgrade(x, &x->request, &echo);
     must(was_refused != (x->kind == ANSWER_UPGRADE));
@@ -211,8 +212,8 @@ static char *read_headers(headers *h, const uint8_t **data, size_t *n) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    static http_options options = {.max_body_mib = 1, .write_seconds = 60};
-    http_server http = {.server = &the_server, .o = &options};
+    static http_options limits = {.max_body_mib = 1, .write_seconds = 60};
+    http_server http = {.server = &the_server, .o = &limits};
     http_conn conn = {.h = &http};
     headers h = {{"keep-alive, Upgrade", "websocket", "13", "dGhlIHNhbXBsZSBub25jZQ=="}};
     http_exchange x;
