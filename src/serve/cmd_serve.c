@@ -3,6 +3,7 @@
 #include "app/say.h"
 #include "app/wrap.h"
 #include "serve/api.h"
+#include "serve/key_rates.h"
 #include "serve/serve.h"
 #include "serve/serve_signals.h"
 #include "serve/server.h"
@@ -43,7 +44,7 @@ static const option engine_rows[] = {
      .help = "generations that may wait; one more is refused with 429 (default 64)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
      .help = "MiB that model, keys, values and buffers may take together (default: what is available)"},
-    {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, INT32_MAX,
+    {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help =
          "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
 };
