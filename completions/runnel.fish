@@ -151,6 +151,9 @@ complete -c runnel -n '__runnel_command_is serve' -l body-seconds -x -d 'time fo
 complete -c runnel -n '__runnel_command_is serve' -l idle-seconds -x -d 'how long a connection may wait for its next request'
 complete -c runnel -n '__runnel_command_is serve' -l write-seconds -x -d 'how long a client may take nothing of an answer'
 complete -c runnel -n '__runnel_command_is serve' -l ping-seconds -x -d 'a sign of life in event streams after so long a silence'
+complete -c runnel -n '__runnel_command_is serve' -l resume-grace-seconds -x -d 'how long a resumable stream goes on without a reader'
+complete -c runnel -n '__runnel_command_is serve' -l resume-seconds -x -d 'how long its events are held after its end'
+complete -c runnel -n '__runnel_command_is serve' -l resume-mib -x -d 'MiB of events that all resumable streams hold together'
 complete -c runnel -n '__runnel_command_is serve' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is serve' -l version -d 'show the program\'s version'
 complete -c runnel -n '__runnel_command_is batch' -F

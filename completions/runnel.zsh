@@ -175,6 +175,9 @@ _runnel() {
       '--idle-seconds=[how long a connection may wait for its next request]:N: ' \
       '--write-seconds=[how long a client may take nothing of an answer]:N: ' \
       '--ping-seconds=[a sign of life in event streams after so long a silence]:N: ' \
+      '--resume-grace-seconds=[how long a resumable stream goes on without a reader]:N: ' \
+      '--resume-seconds=[how long its events are held after its end]:N: ' \
+      '--resume-mib=[MiB of events that all resumable streams hold together]:MIB: ' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \

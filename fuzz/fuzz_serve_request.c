@@ -19,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 struct http_exchange {
     const char *last_event;
-    int status; // of the answer; 0: none yet
+    int status;                // of the answer; 0: none yet
+    const http_source *source; // gone() is due when the handler has returned, as with the real one
+    void *self;
     const websocket_handler *handler;
 };
 struct websocket {
@@ -48,9 +50,9 @@ void http_answer_json(http_exchange *x, int status, const bytes *body) {
 }
 
 void http_answer_later(http_exchange *x, const http_source *source, void *self) {
-    (void)source, (void)self;
-    x->status = 200;
-    source->gone(self, false);
+    answered(x, 200);
+    x->source = source;
+    x->self = self;
 }
 
 void http_answer_events(http_exchange *x, const char *const *headers, const http_source *source, void *self,
@@ -60,7 +62,8 @@ void http_answer_events(http_exchange *x, const char *const *headers, const http
     ping(self, &line);
     bytes_free(&line);
     answered(x, 200);
-    source->gone(self, false);
+    x->source = source;
+    x->self = self;
 }
 
 void http_wake(http_exchange *x) { (void)x; }
@@ -82,6 +85,7 @@ static server *the_server(void) {
     static server s;
     if (s.api) return &s;
     s.n_streams = 4, s.n_queue = 64, s.n_models = 1;
+    s.resume_grace_seconds = 30, s.resume_seconds = 300, s.resume_mib = 64;
     s.models[0].wish = RUNNEL_SOURCE_DIR "/models/stories.gguf";
     machine_init(&s.machine);
     s.machine.n_ctx = 64, s.machine.n_threads = 1, s.machine.no_repack = true;
@@ -147,6 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         x.last_event = body;
         routes[i].handle(s, &x, &r);
         if (x.status == 0) abort(); // nothing was answered
+        if (x.source) x.source->gone(x.self, false);
     }
     free(body);
     return 0;

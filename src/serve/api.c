@@ -104,7 +104,9 @@ struct api *api_open(struct server *s) {
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&a->changed, &attr);
     pthread_condattr_destroy(&attr);
-    a->streams = stream_store_open();
+    a->streams = stream_store_open(&(stream_limits){.grace_seconds = s->resume_grace_seconds,
+                                                    .held_seconds = s->resume_seconds,
+                                                    .n_bytes = (size_t)s->resume_mib << 20});
     a->sessions = session_store_open(s);
     a->rates = key_rates_open(s->key_tokens_per_minute);
     if (pthread_create(&a->housekeeper, NULL, keep_house, a) == 0) return a;

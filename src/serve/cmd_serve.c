@@ -3,6 +3,7 @@
 #include "app/say.h"
 #include "app/wrap.h"
 #include "serve/api.h"
+#include "serve/key_rates.h"
 #include "serve/serve.h"
 #include "serve/serve_signals.h"
 #include "serve/server.h"
@@ -51,12 +52,20 @@ static const option engine_rows[] = {
          "what it is without them; 0: 256 tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
      .help = "MiB that model, keys, values and buffers may take together (default: what is available)"},
-    {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, INT32_MAX,
+    {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help =
          "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
     {0, "isolate-keys", NULL, OPTION_FLAG, offsetof(server, isolates_keys),
      .help =
          "prompts are looked up among those of the same API key only, so that no key can tell what another one asked"},
+};
+static const option resume_rows[] = {
+    {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,
+     .help = "how long a resumable stream goes on without a reader (default 30)"},
+    {0, "resume-seconds", "N", OPTION_INT, offsetof(server, resume_seconds), 0, 86400,
+     .help = "how long its events are held after its end (default 300)"},
+    {0, "resume-mib", "MIB", OPTION_INT, offsetof(server, resume_mib), 1, 65536,
+     .help = "MiB of events that all resumable streams hold together (default 64)"},
 };
 
 static void print_start(const server *s) {
@@ -124,6 +133,7 @@ int cmd_serve(int n_args, char **args) {
     server *const s = app_alloc(sizeof *s);
     memset(s, 0, sizeof *s);
     s->n_streams = 16, s->n_queue = 64, s->queue_wait_s = 120, s->target_itl_ms = 100;
+    s->resume_grace_seconds = 30, s->resume_seconds = 300, s->resume_mib = 64;
     http_options *const o = &s->http_options;
     http_options_init(o);
     machine_init(&s->machine);
@@ -137,6 +147,7 @@ int cmd_serve(int n_args, char **args) {
         {NULL, http_tls_rows, HTTP_TLS_ROWS, o},
         {"Access", http_access_rows, HTTP_ACCESS_ROWS, o},
         {"Limits", http_limit_rows, HTTP_LIMIT_ROWS, o},
+        {NULL, resume_rows, sizeof resume_rows / sizeof *resume_rows, s},
     };
     const option_spec spec = {
         .command = "serve",

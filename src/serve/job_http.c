@@ -1,5 +1,6 @@
 // serve/job_http.c - see job_http.h.
 #include "serve/job_http.h"
+#include "app/progress.h"
 #include "app/say.h"
 #include "serve/api.h"
 #include "serve/stream_store.h"
@@ -70,7 +71,7 @@ static void gone(void *self, bool is_complete) {
     job_set_wake(j, NULL, NULL);
     j->emit = NULL;
     if (r->kept)
-        stream_detach(api_streams(j->server->api), r->kept);
+        stream_detach(api_streams(j->server->api), r->kept, now_ns());
     else
         job_close(j);
     free(r->ignored);

@@ -11,6 +11,7 @@
 
 struct key_rates;
 
+enum { KEY_RATE_MAX = 100000000 }; // so that a bucket in nanosecond-tokens is a 64-bit number
 struct key_rates *key_rates_open(int32_t tokens_per_minute); // 0: no limit. A bucket holds a minute's worth
 void key_rates_close(struct key_rates *r);
 // key -1: nobody's. False: not now, but in wait_s seconds. reserved: what was taken, at most a bucket.

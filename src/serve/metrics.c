@@ -130,7 +130,7 @@ static void add_model_counts(server *s, bytes *to) {
     }
     add_head(to, "vllm:request_success_total", "counter", "Generations that ended, by how.");
     for (size_t m = 0; m < s->n_models; m++)
-        for (size_t f = 1; f < METRICS_FINISHES && *rn_finish_name((rn_finish)f); f++) {
+        for (size_t f = 1; f < METRICS_FINISHES; f++) {
             bytes_add_text(to, "vllm:request_success_total{");
             add_label(to, "model_name", s->models[m].name);
             bytes_add_format(to, ",finished_reason=\"%s\"} %llu\n", rn_finish_name((rn_finish)f),

@@ -1,7 +1,6 @@
 // serve/stream_store.c - see stream_store.h.
 #include "serve/stream_store.h"
 #include "app/numbers.h"
-#include "app/progress.h"
 #include "app/say.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,21 +15,22 @@ struct kept_stream {
     int64_t until_ns; // while it is detached
 };
 struct stream_store {
+    stream_limits limits;
     pthread_mutex_t lock;
     kept_stream *first;
     size_t n_bytes;
 };
 
-struct stream_store *stream_store_open(void) {
+struct stream_store *stream_store_open(const stream_limits *limits) {
     struct stream_store *const t = app_alloc(sizeof *t);
-    *t = (struct stream_store){0};
+    *t = (struct stream_store){.limits = *limits};
     pthread_mutex_init(&t->lock, NULL);
     return t;
 }
 
 // Of one that is out of the list.
 static void forget(struct stream_store *t, kept_stream *k) {
-    t->n_bytes -= event_ring_bytes(&k->events);
+    t->n_bytes -= event_ring_bytes(&k->events) + KEPT_BYTES;
     job_close(k->job);
     event_ring_free(&k->events);
     free(k);
@@ -46,6 +46,26 @@ void stream_store_close(struct stream_store *t) {
     free(t);
 }
 
+static bool has_ended(const kept_stream *k) { return !k->is_attached && k->is_cancelled; }
+
+// With the lock. The stream of k is the one that takes more.
+static void make_room(struct stream_store *t, kept_stream *k) {
+    while (t->n_bytes > t->limits.n_bytes) {
+        kept_stream **victim = NULL;
+        for (kept_stream **at = &t->first; *at; at = &(*at)->next)
+            if (has_ended(*at) && (!victim || (*at)->until_ns < (*victim)->until_ns)) victim = at;
+        if (victim) {
+            kept_stream *const gone = *victim;
+            *victim = gone->next;
+            forget(t, gone);
+            continue;
+        }
+        const size_t held = event_ring_bytes(&k->events);
+        if (!event_ring_drop_oldest(&k->events)) return;
+        t->n_bytes -= held - event_ring_bytes(&k->events);
+    }
+}
+
 kept_stream *stream_keep(struct stream_store *t, job *j) {
     kept_stream *const k = app_alloc(sizeof *k);
     if (!k) return NULL;
@@ -53,6 +73,8 @@ kept_stream *stream_keep(struct stream_store *t, job *j) {
     pthread_mutex_lock(&t->lock);
     k->next = t->first;
     t->first = k;
+    t->n_bytes += KEPT_BYTES;
+    make_room(t, k);
     pthread_mutex_unlock(&t->lock);
     return k;
 }
@@ -66,11 +88,7 @@ void kept_add(struct stream_store *t, kept_stream *k, const char *event, size_t 
     const size_t before = event_ring_bytes(&k->events);
     event_ring_add(&k->events, event, n);
     t->n_bytes += event_ring_bytes(&k->events) - before;
-    while (t->n_bytes > STORE_BYTES) { // all together: whoever adds pays
-        const size_t held = event_ring_bytes(&k->events);
-        if (!event_ring_drop_oldest(&k->events)) break;
-        t->n_bytes -= held - event_ring_bytes(&k->events);
-    }
+    make_room(t, k);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -112,11 +130,11 @@ bool stream_attach(struct stream_store *t, const char *id, const char *last_even
     return ok;
 }
 
-void stream_detach(struct stream_store *t, kept_stream *k) {
+void stream_detach(struct stream_store *t, kept_stream *k, int64_t now_ns) {
     pthread_mutex_lock(&t->lock);
     k->is_attached = false;
     k->is_cancelled |= k->job->has_ended;
-    k->until_ns = now_ns() + (k->is_cancelled ? HELD_S : GRACE_S) * SECOND_NS;
+    k->until_ns = now_ns + (k->is_cancelled ? t->limits.held_seconds : t->limits.grace_seconds) * SECOND_NS;
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -128,17 +146,17 @@ bool stream_store_cancel(struct stream_store *t, const char *id, int32_t key) {
     return k != NULL;
 }
 
-void stream_store_expire(struct stream_store *t, int64_t now) {
+void stream_store_expire(struct stream_store *t, int64_t now_ns) {
     kept_stream *gone = NULL;
     pthread_mutex_lock(&t->lock);
     for (kept_stream **at = &t->first; *at;) {
         kept_stream *const k = *at;
-        if (k->is_attached || now < k->until_ns) {
+        if (k->is_attached || now_ns < k->until_ns) {
             at = &k->next;
         } else if (!k->is_cancelled) {
             job_cancel(k->job);
             k->is_cancelled = true;
-            k->until_ns = now + HELD_S * SECOND_NS;
+            k->until_ns = now_ns + t->limits.held_seconds * SECOND_NS;
         } else {
             *at = k->next;
             k->next = gone;

@@ -164,8 +164,7 @@ static void set_events(websocket *w) {
     epoll_ctl(w->all->epoll_fd, EPOLL_CTL_MOD, w->fd, &event);
 }
 
-// All that may be due for one socket; false: it has ended.
-static bool serve_socket(websocket *w, int64_t now) {
+bool websocket_serve(websocket *w, int64_t now) {
     if (!w->is_open) open_socket(w);
     if (!w->is_failed) {
         const order o = take_order(w);
@@ -207,7 +206,7 @@ static void *run(void *user) {
         for (websocket *next; w; w = next) {
             next = w->next;
             if (is_ending) w->is_failed = true;
-            serve_socket(w, now_ns());
+            websocket_serve(w, now_ns());
         }
         if (is_ending) return NULL;
     }

@@ -51,6 +51,8 @@ struct websockets {
 };
 
 void websocket_begin(struct websocket *w); // from the HTTP thread: hands it to the sockets' thread
+// All that may be due for one socket, on the sockets' thread; false: it has ended.
+bool websocket_serve(struct websocket *w, int64_t now_ns);
 
 // websocket_wslay.c: one socket, on the sockets' thread.
 bool websocket_start(struct websocket *w);

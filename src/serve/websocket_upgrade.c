@@ -4,8 +4,8 @@
 #include "app/base64_write.h"
 #include "app/say.h"
 #include "serve/server.h"
-#include "serve/sha1.h"
 #include "serve/websocket_inside.h"
+#include <nettle/sha1.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,10 +44,13 @@ static bool check(const http_exchange *x, const http_request *r, api_error *e) {
 }
 
 static void add_accept(bytes *to, const char *key) {
-    uint8_t digest[SHA1_BYTES];
+    struct sha1_ctx sha1;
+    uint8_t digest[SHA1_DIGEST_SIZE];
     char text[KEY_TEXT + 37];
     const int n = snprintf(text, sizeof text, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
-    sha1(text, (size_t)n, digest);
+    sha1_init(&sha1);
+    sha1_update(&sha1, (size_t)n, (const uint8_t *)text);
+    sha1_digest(&sha1, sizeof digest, digest);
     base64_add(to, digest, sizeof digest);
 }
 

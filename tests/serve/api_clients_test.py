@@ -1,28 +1,49 @@
 #!/usr/bin/env python3
-"""OpenAI's own Python client and curl against the server. The client runs where it can be imported (tests/serve/requirements.txt)."""
+"""OpenAI's own Python client and curl against the server.
+
+The client runs where it can be imported: in this Python, in the one that $RUNNEL_TEST_PYTHON names, or in the environment of
+`./dev setup --clients` (tests/serve/requirements.txt).
+"""
+import asyncio
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
 from api import STORY, TOOLS, chat, chat_model, good, scripted, serving
-from serving import KEY, ROOT, Folder, Skip, check, equal, main, test
+from serving import KEY, ROOT, Folder, Skip, check, equal, main, test, wait_until
 
 try:
     import openai
 except ImportError:     # a virtual environment beside this one may have it
-    python = os.environ.get('RUNNEL_TEST_PYTHON')
-    if python and os.path.abspath(python) != os.path.abspath(sys.executable):
+    python = os.environ.get('RUNNEL_TEST_PYTHON') or str(ROOT / 'build/clients/python/bin/python')
+    if os.access(python, os.X_OK) and os.path.abspath(python) != os.path.abspath(sys.executable):
         os.execv(python, [python, *sys.argv])
     openai = None
 
 
-def client(server, key='none'):
+ENDLESS = {'model': 'm', 'messages': STORY, 'max_tokens': 400, 'extra_body': {'max_tokens_per_second': 1, 'ignore_eos': True}}
+
+
+def client(server, key='none', kind='OpenAI', **more):
     if not openai:
-        raise Skip('the openai package is not here (tests/serve/requirements.txt; RUNNEL_TEST_PYTHON names a Python that has it)')
-    return openai.OpenAI(base_url=f'http://127.0.0.1:{server.port}/v1', api_key=key, max_retries=0)
+        raise Skip('the openai package is not here (./dev setup --clients; RUNNEL_TEST_PYTHON names a Python that has it)')
+    return getattr(openai, kind)(base_url=f'http://127.0.0.1:{server.port}/v1', api_key=key, **{'max_retries': 0, **more})
+
+
+def raises(kind, call):
+    try:
+        call()
+    except kind as e:
+        return e
+    raise AssertionError(f'no {kind.__name__}')
+
+
+def nothing_runs(server):
+    wait_until(lambda: server.get('/slots').json['running'] == 0, 'nothing runs any more')
 
 
 @test
@@ -39,11 +60,17 @@ def the_openai_client_chats_streams_and_lists_models():
         told = list(c.chat.completions.create(**more, stream=True, stream_options={'include_usage': True}))
         equal(''.join(k.choices[0].delta.content or '' for k in told if k.choices), want)
         equal(told[-1].usage.completion_tokens, 8)
-        equal(c.completions.create(model='m', prompt='Once upon a time', max_tokens=8, seed=1).choices[0].text, want)
+        text = c.completions.create(model='m', prompt='Once upon a time', max_tokens=8, seed=1, logprobs=1).choices[0]
+        equal((text.text, ''.join(text.logprobs.tokens)), (want, want))
+        echo = c.completions.create(model='m', prompt='Once upon a time', max_tokens=8, seed=1, echo=True, stream=True)
+        equal(''.join(k.choices[0].text for k in echo), 'Once upon a time' + want)
+        raw = c.chat.completions.with_raw_response.create(**more)
+        equal(raw.parse().choices[0].message.content, want)
+        check(raw.request_id == raw.headers['x-request-id'])
 
 
 @test
-def the_openai_client_reads_tool_calls_and_stops_in_the_middle():
+def the_openai_client_reads_tool_calls():
     with Folder() as folder, serving(scripted(folder), '--output-format', 'hermes') as s:
         c = client(s)
         more = {'model': 'm', 'messages': [{'role': 'user', 'content': 'T'}], 'temperature': 0, 'tools': TOOLS}
@@ -52,10 +79,90 @@ def the_openai_client_reads_tool_calls_and_stops_in_the_middle():
         with c.chat.completions.stream(**more) as told:
             final = told.get_final_completion()
         equal([k.function.name for k in final.choices[0].message.tool_calls], ['look', 'f'])
-        told = c.chat.completions.create(**more, stream=True)
+
+
+@test
+def field_3_7_the_openai_client_sees_arguments_as_they_are_written():
+    with Folder() as folder, serving(scripted(folder), '--output-format', 'hermes') as s:
+        more = {'model': 'm', 'messages': [{'role': 'user', 'content': 'T'}], 'temperature': 0, 'tools': TOOLS}
+        with client(s).chat.completions.stream(**more) as told:
+            deltas = [e.arguments_delta for e in told if e.type == 'tool_calls.function.arguments.delta']
+            calls = told.get_final_completion().choices[0].message.tool_calls
+        check(len(deltas) > 2, 'the arguments came in one piece')
+        equal(''.join(deltas), ''.join(k.function.arguments for k in calls))
+
+
+@test
+def field_3_3_what_the_openai_client_closes_is_cancelled():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        c = client(s)
+        told = c.chat.completions.create(**ENDLESS, stream=True)
         next(iter(told))
         told.close()
-        equal(c.chat.completions.create(**more).choices[0].finish_reason, 'tool_calls')
+        nothing_runs(s)
+        raises(openai.APITimeoutError, lambda: c.with_options(timeout=0.3).chat.completions.create(**ENDLESS))
+        nothing_runs(s)
+        check(c.chat.completions.create(model='m', messages=STORY, max_tokens=4).choices[0].message.content)
+
+
+@test
+def the_openai_client_parses_what_it_may_and_hears_that_a_schema_cannot_be_kept():
+    with Folder() as folder, serving(scripted(folder)) as s:
+        c = client(s)
+        more = {'model': 'm', 'messages': [{'role': 'user', 'content': 'N'}], 'temperature': 0}
+        schema = {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'object'}, 'strict': True}}
+        e = raises(openai.BadRequestError, lambda: c.chat.completions.create(**more, response_format=schema))
+        equal((e.code, e.param), ('unsupported_parameter', 'response_format'))
+        import pydantic     # the client stands on it
+        model = pydantic.create_model('Answer', text=(str, ...))
+        e = raises(openai.BadRequestError, lambda: c.chat.completions.parse(**more, response_format=model))
+        equal((e.code, e.param), ('unsupported_parameter', 'response_format'))
+        e = raises(openai.BadRequestError, lambda: c.responses.parse(model='m', input='N', text_format=model))
+        equal((e.code, e.param), ('unsupported_parameter', 'text'))
+        plain = c.chat.completions.parse(**more).choices[0].message
+        equal((plain.content, plain.parsed), ('Yes!', None))
+
+
+@test
+def the_openai_client_tries_again_when_it_was_told_to():
+    with Folder() as folder, serving(chat_model(folder), '--key-tokens-per-minute', '6000') as s:
+        c = client(s)
+        # All of the bucket is reserved, and fills again at 100 tokens a second.
+        held = c.chat.completions.create(model='m', messages=STORY, max_tokens=5980, stream=True, extra_body={'max_tokens_per_second': 1})
+        more = {'model': 'm', 'messages': STORY, 'max_tokens': 150}
+        e = raises(openai.RateLimitError, lambda: c.chat.completions.create(**more))
+        check(e.code == 'rate_limit_exceeded' and int(e.response.headers['retry-after']) >= 1, e)
+        check(client(s, max_retries=5).chat.completions.create(**more).choices[0].message.content)
+        held.close()
+
+
+@test
+def the_openai_client_is_told_that_the_server_ends():
+    with Folder() as folder, serving(chat_model(folder), '--drain-seconds', '60') as s:
+        c = client(s)
+        held = c.chat.completions.create(**ENDLESS, stream=True)
+        next(iter(held))
+        c.models.list()         # a second connection, which stays open
+        s.signal(signal.SIGTERM)
+        wait_until(lambda: 'ending' in s.said, 'the server ends')
+        e = raises(openai.InternalServerError, lambda: c.chat.completions.create(model='m', messages=STORY))
+        equal((e.status_code, e.code, e.response.headers['retry-after']), (503, 'shutting_down', '1'))
+        held.close()
+        equal(s.wait(), 0)
+
+
+@test
+def the_openai_clients_asynchronous_twin_talks_to_several_at_once():
+    async def talk(s):
+        async with client(s, kind='AsyncOpenAI') as c:
+            async def one(seed):
+                told = await c.chat.completions.create(model='m', messages=STORY, max_tokens=8, seed=seed, stream=True)
+                return ''.join([k.choices[0].delta.content or '' async for k in told if k.choices])
+            return await asyncio.gather(*map(one, range(8)))
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        client(s)
+        told = asyncio.run(talk(s))
+        equal(told, [chat(s, max_tokens=8, seed=i)['choices'][0]['message']['content'] for i in range(8)])
 
 
 @test
@@ -68,27 +175,29 @@ def the_openai_client_reads_responses_and_embeddings():
         equal(''.join(e.delta for e in told if e.type == 'response.output_text.delta'), 'Yes!')
         equal(told[-1].response.output_text, 'Yes!')
     with Folder() as folder, serving(chat_model(folder)) as s:
-        vector = client(s).embeddings.create(model='m', input='hello').data[0].embedding    # asks for base64
-        check(len(vector) == len(good(s, '/v1/embeddings', input='hello')['data'][0]['embedding']))
+        want = good(s, '/v1/embeddings', input=['a', 'b'])['data']
+        for more in ({}, {'encoding_format': 'float'}):     # base64 unless told otherwise
+            got = client(s).embeddings.create(model='m', input=['a', 'b'], **more).data
+            check(all(abs(x - y) < 1e-6 for g, w in zip(got, want) for x, y in zip(g.embedding, w['embedding'], strict=True)))
 
 
 @test
 def the_openai_client_raises_what_each_refusal_means():
     with Folder() as folder, serving(chat_model(folder), '--api-key', KEY) as s:
         c = client(s, KEY)
-        rows = [(openai.BadRequestError, {'temperature': 9}, 'temperature'), (openai.NotFoundError, {'model': 'x'}, 'model')]
-        for kind, body, param in rows:
-            try:
-                c.chat.completions.create(**{'model': 'm', 'messages': STORY, **body})
-                check(False, f'{param}: no error')
-            except kind as e:
-                equal(e.param, param)
-                check(e.request_id, 'no request id')
-        try:
-            client(s, 'wrong-key-of-some-length').models.list()
-            check(False, 'a wrong key: no error')
-        except openai.AuthenticationError as e:
-            equal(e.code, 'invalid_api_key')
+        rows = [(openai.BadRequestError, {'temperature': 9}, 'invalid_value', 'temperature'),
+                (openai.BadRequestError, {'messages': []}, 'missing_required_parameter', 'messages'),
+                (openai.BadRequestError, {'messages': [{'role': 'user', 'content': 'long ' * 5000}]}, 'context_length_exceeded', 'messages'),
+                (openai.BadRequestError, {'logit_bias': {'999999': 1}}, 'invalid_token', 'logit_bias'),
+                (openai.BadRequestError, {'tools': TOOLS, 'tool_choice': 'required'}, 'unsupported_parameter', 'tool_choice'),
+                (openai.NotFoundError, {'model': 'x'}, 'model_not_found', 'model')]
+        for kind, body, code, param in rows:
+            e = raises(kind, lambda: c.chat.completions.create(**{'model': 'm', 'messages': STORY, **body}))     # noqa: B023
+            equal((e.code, e.param), (code, param), body)
+            check(e.request_id, 'no request id')
+        equal(raises(openai.NotFoundError, c.files.list).code, 'unknown_url')
+        equal(raises(openai.AuthenticationError, client(s, 'wrong-key-of-some-length').models.list).code, 'invalid_api_key')
+        raises(openai.APIConnectionError, c.with_options(base_url='http://127.0.0.1:1/v1').models.list)
 
 
 @test

@@ -16,6 +16,18 @@ def blocks(language):
     return re.findall(rf'```{language}\n(.*?)```', PAGE, re.S)
 
 
+def node_says(what, *flags):
+    done = subprocess.run(['node', *flags, '-p', what], capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
+
+
+def check_printed(server, block, *flags):
+    script = block.replace('127.0.0.1:8080', f'127.0.0.1:{server.port}').replace('MODEL', 'm')
+    done = subprocess.run(['node', *flags, '--input-type=module', '-e', script], capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0 and done.stdout.strip(), f'{block}: {done.stderr}')
+    return done.stdout
+
+
 @test
 def every_shell_example_gets_an_answer_without_an_error():
     if not shutil.which('curl'):
@@ -34,9 +46,21 @@ def every_javascript_example_prints_an_answer():
         raise Skip('node is not here')
     with Folder() as folder, serving(chat_model(folder)) as s:
         for block in blocks('javascript'):
-            script = block.replace('127.0.0.1:8080', f'127.0.0.1:{s.port}')
-            done = subprocess.run(['node', '--input-type=module', '-e', script], capture_output=True, timeout=60)
-            check(done.returncode == 0 and done.stdout.strip(), f'{block}: {done.stderr}')
+            if 'from "openai"' not in block and 'WebSocket' not in block:     # js_client_test.py; below
+                check_printed(s, block)
+
+
+@test
+def the_javascript_example_of_sockets_prints_what_both_streams_said():
+    if not shutil.which('node'):
+        raise Skip('node is not here')
+    flags = ['--experimental-websocket'] if node_says('typeof WebSocket') == 'undefined' else []
+    if node_says('typeof WebSocket', *flags) != 'function':
+        raise Skip('this node has no WebSocket')
+    block, = (b for b in blocks('javascript') if 'WebSocket' in b)
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        out = check_printed(s, block, *flags)
+        check(re.search(r"a: '.+',\s+b: '.+'", out, re.S), out)
 
 
 @test

@@ -130,6 +130,37 @@ def field_3_16_a_stream_is_its_keys_own():
 
 
 @test
+def field_3_16_how_long_an_ended_stream_is_held_is_an_option():
+    def begin(s):
+        answer = post(s, NATIVE, prompt=TIME, max_tokens=2, stream=True, resumable=True)
+        return f'/v1/runnel/streams/{answer.header("x-runnel-stream")}'
+    with Folder() as folder:
+        model = chat_model(folder)
+        with serving(model, '--resume-seconds', '0') as s:
+            path = begin(s)
+            wait_until(lambda: s.get(path).status == 404, 'it is forgotten')
+        with serving(model, '--resume-mib', '1', '--resume-seconds', '86400') as s:
+            path = begin(s)
+            equal(s.get(path).status, 200)
+            for _ in range(60):     # 20 KiB each, whatever they say
+                last = begin(s)
+            s.get(path).refuses(404, 'stream_not_found')
+            equal(s.get(last).status, 200)
+
+
+@test
+def field_3_16_a_stream_that_nobody_reads_ends_after_its_time_of_grace():
+    with Folder() as folder, serving(chat_model(folder), '--resume-grace-seconds', '0') as s:
+        with s.connect() as c:
+            body = {'prompt': TIME, 'max_tokens': 400, 'ignore_eos': True, 'max_tokens_per_second': 1, 'stream': True, 'resumable': True}
+            c.request('POST', NATIVE, 'Content-Type: application/json', body=json.dumps(body))
+            name = dict(c.head()[1])['x-runnel-stream']
+            c.chunk()
+        wait_until(lambda: s.get('/slots').json['running'] == 0, 'it is cancelled')
+        equal(s.get(f'/v1/runnel/streams/{name}').status, 200)      # what it said is still held
+
+
+@test
 def keys_spend_no_more_tokens_than_a_minute_allows():
     with Folder() as folder, serving(chat_model(folder), '--api-key', KEY, '--key-tokens-per-minute', '100') as s:
         key = f'Authorization: Bearer {KEY}'

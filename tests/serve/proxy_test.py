@@ -172,5 +172,14 @@ def the_systemd_unit_is_one():
         equal((done.returncode, done.stderr), (0, ''))
 
 
+@test
+def the_systemd_unit_gives_a_broken_in_server_little_to_harm():
+    if not shutil.which('systemd-analyze'):
+        raise Skip('systemd-analyze is not here')
+    done = subprocess.run(['systemd-analyze', 'security', '--offline=true', '--threshold=20', ROOT / 'docs/examples/runnel.service'],
+                          capture_output=True, text=True, timeout=60)
+    check(done.returncode == 0 and 'exposure level' in done.stdout, done.stdout[-300:], done.stderr)
+
+
 if __name__ == '__main__':
     main()
