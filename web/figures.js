@@ -4,7 +4,7 @@ import {h, svg} from './dom.js';
 const ms = v => (v >= 10000 ? `${(v / 1000).toFixed(1)} s` : v >= 100 ? `${Math.round(v)} ms` : `${v.toFixed(1)} ms`);
 export const figureWords = f => [
   f.tokens ? `${f.tokens} token${f.tokens === 1 ? '' : 's'}` : null,
-  f.rate ? `${f.rate.toFixed(f.rate < 10 ? 2 : 1)} tokens/s` : null,
+  f.rate ? `${f.rate.toFixed(f.rate < 10 ? 2 : f.rate < 100 ? 1 : 0)} tokens/s` : null,
   f.first ? `first after ${ms(f.first)}` : f.waiting > 1000 ? `waiting for ${(f.waiting / 1000).toFixed(0)} s` : null,
   f.prompt !== null && f.prompt !== undefined ? `prompt ${f.prompt}, ${f.cached} cached` : null,
 ].filter(Boolean);

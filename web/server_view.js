@@ -9,7 +9,7 @@ export function readMetrics(page) {
   const found = {};
   for (const line of page.split('\n')) {
     const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
-    if (match) (found[match[1]] ||= []).push({labels: match[2] || '', value: Number(match[3])});
+    if (match && !Number.isNaN(Number(match[3]))) (found[match[1]] ||= []).push({labels: match[2] || '', value: Number(match[3])});
   }
   return found;
 }
@@ -53,8 +53,9 @@ export class ServerView {
 
   draw(slots, metrics) {
     const now = performance.now(), made = sum(metrics, 'vllm:generation_tokens_total');
-    const rate = this.before ? (made - this.before.made) / (now - this.before.now) * 1000 : 0;
-    this.before = {made, now};
+    const told = sum(metrics, 'vllm:inter_token_latency_seconds_count');     // the count above rises when an answer ends
+    const rate = this.before ? (told - this.before.told) / (now - this.before.now) * 1000 : 0;
+    this.before = {told, now};
     const mean = name => ratio(sum(metrics, `${name}_sum`), sum(metrics, `${name}_count`));
     const hit = ratio(sum(metrics, 'vllm:prefix_cache_hits_total'), sum(metrics, 'vllm:prefix_cache_queries_total'));
     const figure = (name, value, help) => h('.figure', {title: help}, h('dd', String(value)), h('dt', name));
@@ -68,7 +69,7 @@ export class ServerView {
       h('h3', 'Keys and values'),
       pages > 0 ? bar([['in use', held, 'held'], ['cached', cached, 'cached'], ['free', free, 'free']], pages) : h('p', 'No figures.'),
       rows.length ? h('h3', 'Streams') : null, rows.length ? table(rows.slice(0, ROWS)) : null,
-      h('h3', 'How it runs'), h('dl.facts', Object.entries(this.props).filter(([, v]) => ['string', 'number'].includes(typeof v) && String(v).length < 80)
+      h('h3', 'How it runs'), h('dl.facts', Object.entries(this.props).filter(([name, v]) => name !== 'chat_template' && ['string', 'number'].includes(typeof v) && String(v).length < 80)
         .map(([name, v]) => h('div', h('dt', name.replaceAll('_', ' ')), h('dd', String(v))))));
   }
 }

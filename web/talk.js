@@ -137,9 +137,7 @@ export class Talk extends EventTarget {
     delete body.chat_template_kwargs;
     const text = plainText(settings.system, above);
     if (!goesOn) return {...body, prompt: text};
-    if (!data.tokens.length) return {...body, prompt: text + message.content};
-    const {tokens} = await postJson('tokenize', {content: text, add_special: true, model: model.id});
-    return {...body, prompt: [...tokens, ...data.tokens]};
+    return data.tokens.length ? {...body, prompt: text, reply_tokens: data.tokens} : {...body, prompt: text + message.content};
   }
 
   async generate(message, data, {goesOn = false, stream = null} = {}) {

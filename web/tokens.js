@@ -1,5 +1,5 @@
 // The token view: an answer's tokens, coloured by how probable they were; what else could have come, one key or click away.
-import {h, find, announce} from './dom.js';
+import {announce, fill, find, h} from './dom.js';
 
 const percent = p => (p >= 0.0995 ? `${(p * 100).toFixed(0)} %` : p >= 0.001 ? `${(p * 100).toFixed(1)} %` : '< 0.1 %');
 export const shown = piece => (piece === '' ? '∅' : piece.replace(/\n/g, '⏎\n').replace(/\t/g, '⇥'));
@@ -13,7 +13,14 @@ export const steps = {
 const legends = {probability: ['unlikely', 'certain'], surprisal: ['9 bits and more', 'less than 1 bit']};
 
 let mode = 'probability';
-let hideTimer = 0;
+let hideTimer = 0, opener = null;
+addEventListener('keydown', e => {
+  if (e.key !== 'Escape' || !find('alternatives')) return;
+  if (find('alternatives').contains(document.activeElement)) opener.focus();
+  hide();
+  e.preventDefault();
+  e.stopPropagation();
+}, {capture: true});
 
 function legend(onmode) {
   const option = name => h('label', h('input', {type: 'radio', name: 'token-colour', value: name, checked: mode === name, onchange: () => onmode(name)}), name);
@@ -28,17 +35,18 @@ function hide() {
 
 function show(button, token, choose) {
   hide();
+  opener = button;
   const top = token.top?.length ? token.top : [];
   const row = alt => h('button', {type: 'button', class: alt.id === token.id ? 'chosen' : null, title: `token ${alt.id}, log-probability ${alt.logprob?.toFixed(3)}`,
     onclick: () => { hide(); choose(alt); }}, h('code', visible(alt.piece)), h('meter', {min: '0', max: '1', value: String(Math.exp(alt.logprob))}), h('span', percent(Math.exp(alt.logprob))));
   const el = h('div', {id: 'alternatives', role: 'group', 'aria-label': 'Alternatives'});
-  el.append(h('p', h('code', visible(token.piece)), ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}`),
+  fill(el, h('p', h('code', visible(token.piece)), ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}`),
     top.length ? h('p.hint', 'Continue from another token:') : h('p.hint', 'No alternatives were recorded (Settings, alternatives).'), top.map(row));
   el.addEventListener('pointerenter', () => clearTimeout(hideTimer));
   el.addEventListener('pointerleave', hideSoon);
   el.addEventListener('keydown', e => {
     const rows = [...el.querySelectorAll('button')], at = rows.indexOf(document.activeElement);
-    if (e.key === 'Escape') { hide(); button.focus(); } else if (e.key === 'ArrowDown') rows[(at + 1) % rows.length].focus();
+    if (e.key === 'ArrowDown') rows[(at + 1) % rows.length].focus();
     else if (e.key === 'ArrowUp') rows[(at - 1 + rows.length) % rows.length].focus();
     else return;
     e.preventDefault();

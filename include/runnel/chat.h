@@ -82,9 +82,6 @@ typedef struct rn_chat {
     bool add_generation_prompt; // default true; not with continue_final
     bool
         continue_final; // the last message is the beginning of the answer, which goes on from it without another token between
-    const int32_t
-        *reply; // n_reply ids that the answer begins with, as they were sampled: it goes on from the last of them,
-    size_t n_reply;     // whatever tokens their text would be cut into. Not with continue_final, nor with a session
     bool parse_special; // control tokens spelled in the content become those tokens. Default false
     const char
         *output_format; // how reasoning and tool calls are written: a name; "none"; NULL: as the template's text says

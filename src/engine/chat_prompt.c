@@ -51,15 +51,14 @@ static rn_status tokenize(const struct chat_prompt_plan *plan, const struct temp
 
 // The tokens of an answer that was begun, behind the prompt.
 static rn_status add_reply(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
-    const rn_chat *const chat = plan->chat;
     char *text = NULL;
     size_t n = 0;
-    if (chat->n_reply == 0) return RN_OK;
-    rn_status st = tokenizer_decode(plan->tok, chat->reply, chat->n_reply, true, &text, &n, err);
+    if (plan->n_reply == 0) return RN_OK;
+    rn_status st = tokenizer_decode(plan->tok, plan->reply, plan->n_reply, true, &text, &n, err);
     if (st != RN_OK) return fail_in(err, st, "reply");
-    for (size_t i = 0; i < chat->n_reply && st == RN_OK; i++)
-        if (!id_list_add(&p->ids, chat->reply[i]))
-            st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", chat->n_reply);
+    for (size_t i = 0; i < plan->n_reply && st == RN_OK; i++)
+        if (!id_list_add(&p->ids, plan->reply[i]))
+            st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", plan->n_reply);
     p->text.max = 0; // what a template may write
     if (st == RN_OK) text_buf_add(&p->text, text, n);
     if (st == RN_OK && p->text.failed) st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu bytes", n);

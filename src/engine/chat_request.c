@@ -97,11 +97,10 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
     const output_format *format = NULL;
     rn_status st = model_need_tokenizer(m, err);
     if (st != RN_OK) return fail_in(err, st, "chat");
-    if (r->chat->n_reply && (r->chat->continue_final || s->session))
-        return fail(err, RN_E_ARG, "reply: excludes %s",
-                    s->session ? "a session, which has the answer's tokens" : "continue_final");
     if (!t) return fail(err, m->template_error.code, "%s", m->template_error.text);
     const struct chat_prompt_plan plan = {.chat = r->chat,
+                                          .reply = r->reply,
+                                          .n_reply = r->n_reply,
                                           .tmpl = t,
                                           .vocab = package_vocab(m->pkg),
                                           .tok = m->tok,

@@ -164,8 +164,8 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
         chat->n_variables = c->variables.n;
     }
     chat->continue_final = c->continue_final;
-    chat->reply = c->reply.ids;
-    chat->n_reply = c->reply.n;
+    req->reply = c->reply.ids;
+    req->n_reply = c->reply.n;
     if (c->no_prompt) chat->add_generation_prompt = false;
     if (c->reasoning == REASONING_NONE) chat->output_format = "none";
     chat->truncate = (rn_truncate)c->truncate;

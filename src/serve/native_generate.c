@@ -210,6 +210,8 @@ static bool begin_parts(native_request *q, job *j) {
         rn_chat chat;
         rn_request_init(&req);
         if (!api_generation_apply(&q->g, &req, (int32_t)i, e)) return false;
+        req.reply = q->chat.reply.ids;
+        req.n_reply = q->chat.reply.n;
         if (q->prompt.n)
             prompt_form_apply(&q->prompt, 0, q->g.g.parse_special, &req, &part);
         else if (!chat_form_apply(&q->chat, &req, &chat, j->server, e))
