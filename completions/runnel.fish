@@ -130,6 +130,7 @@ complete -c runnel -n '__runnel_command_is serve' -l chat-template -a 'FILE NAME
 complete -c runnel -n '__runnel_command_is serve' -l output-format -x -d 'how reasoning and tool calls are written'
 complete -c runnel -n '__runnel_command_is serve' -l host -x -d 'address to listen at'
 complete -c runnel -n '__runnel_command_is serve' -l port -x -d 'port'
+complete -c runnel -n '__runnel_command_is serve' -l no-page -d 'the API alone, without the page at /'
 complete -c runnel -n '__runnel_command_is serve' -l drain-seconds -x -d 'after SIGTERM, how long running answers may go on'
 complete -c runnel -n '__runnel_command_is serve' -l tls-cert -F -r -d 'certificate chain'
 complete -c runnel -n '__runnel_command_is serve' -l tls-key -F -r -d 'its private key'

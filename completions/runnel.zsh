@@ -154,6 +154,7 @@ _runnel() {
       '--output-format=[how reasoning and tool calls are written]:NAME: ' \
       '--host=[address to listen at]:ADDRESS: ' \
       '--port=[port]:N: ' \
+      '--no-page[the API alone, without the page at /]' \
       '--drain-seconds=[after SIGTERM, how long running answers may go on]:N: ' \
       '--tls-cert=[certificate chain]:FILE:_files' \
       '--tls-key=[its private key]:FILE:_files' \

@@ -66,6 +66,10 @@ typedef struct rn_request {
     rn_session *session; // NULL: none
     const rn_part *parts;
     size_t n_parts;
+    // n_reply ids that the answer begins with, as they were sampled: it goes on from the last of them, whatever tokens its text would be
+    // cut into, and with the same seed as if it had not ended there. Not with a session nor with chat's continue_final.
+    const int32_t *reply;
+    size_t n_reply;
     bool
         add_special; // begin token as the file says, before the first part unless it begins with that id; default true
     int32_t max_tokens; // -1: the rest of the context

@@ -42,11 +42,12 @@ static void destroy(strategy *base) { mem_free(base); }
 
 static const struct strategy_ops sample_ops = {"sample", propose, absorb, destroy};
 
-rn_status sample_strategy_create(sampler *s, int32_t seq, strategy **out, rn_error *err) {
+rn_status sample_strategy_create(sampler *s, int32_t seq, uint32_t position, strategy **out, rn_error *err) {
     *out = NULL;
     struct sample_strategy *made = mem_alloc(sizeof *made);
     if (!made) return fail(err, RN_E_NOMEM, "sample strategy: out of memory");
-    *made = (struct sample_strategy){.base = {&sample_ops, seq}, .sampler = s, .pending = NO_TOKEN};
+    *made =
+        (struct sample_strategy){.base = {&sample_ops, seq}, .sampler = s, .pending = NO_TOKEN, .position = position};
     *out = &made->base;
     return RN_OK;
 }

@@ -49,7 +49,7 @@ struct strategy {
     int32_t seq;
 };
 
-// Greedy and sampling: one row, one token. The sampler is lent: the stream's.
-rn_status sample_strategy_create(sampler *s, int32_t seq, strategy **out, rn_error *err);
+// Greedy and sampling: one row, one token. The sampler is lent: the stream's. position: tokens of the answer that there are already.
+rn_status sample_strategy_create(sampler *s, int32_t seq, uint32_t position, strategy **out, rn_error *err);
 
 #endif

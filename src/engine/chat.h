@@ -30,6 +30,8 @@ struct chat_prompt {
 };
 struct chat_prompt_plan {
     const rn_chat *chat;
+    const int32_t *reply; // ids that the answer begins with
+    size_t n_reply;
     const rn_template *tmpl;
     const struct vocab *vocab;
     const tokenizer *tok;

@@ -49,6 +49,23 @@ static rn_status tokenize(const struct chat_prompt_plan *plan, const struct temp
     return st;
 }
 
+// The tokens of an answer that was begun, behind the prompt.
+static rn_status add_reply(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
+    char *text = NULL;
+    size_t n = 0;
+    if (plan->n_reply == 0) return RN_OK;
+    rn_status st = tokenizer_decode(plan->tok, plan->reply, plan->n_reply, true, &text, &n, err);
+    if (st != RN_OK) return fail_in(err, st, "reply");
+    for (size_t i = 0; i < plan->n_reply && st == RN_OK; i++)
+        if (!id_list_add(&p->ids, plan->reply[i]))
+            st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", plan->n_reply);
+    p->text.max = 0; // what a template may write
+    if (st == RN_OK) text_buf_add(&p->text, text, n);
+    if (st == RN_OK && p->text.failed) st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu bytes", n);
+    mem_free(text);
+    return st;
+}
+
 // What the output parser has to know: what the template wrote behind the last that somebody said.
 static size_t find_answer(const struct template_output *o) {
     const size_t n = o->n_segments;
@@ -96,6 +113,7 @@ static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_
     }
     mem_free(ids.ids);
     template_output_free(&o);
+    if (st == RN_OK) st = add_reply(f->plan, f->p, err);
     return st == RN_OK && f->c->chat->continue_final ? find_reply(f, from, to, err) : st;
 }
 

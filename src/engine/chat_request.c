@@ -99,6 +99,8 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
     if (st != RN_OK) return fail_in(err, st, "chat");
     if (!t) return fail(err, m->template_error.code, "%s", m->template_error.text);
     const struct chat_prompt_plan plan = {.chat = r->chat,
+                                          .reply = r->reply,
+                                          .n_reply = r->n_reply,
                                           .tmpl = t,
                                           .vocab = package_vocab(m->pkg),
                                           .tok = m->tok,

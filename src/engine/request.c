@@ -47,6 +47,9 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = stream_rate_gap(r->max_tokens_per_second, &gap_ns, err)) != RN_OK) return st;
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
     if (r->n_parts && r->chat) return fail(err, RN_E_ARG, "parts: exclude chat, which is the whole prompt");
+    if (r->n_reply && (r->session || (r->chat && r->chat->continue_final)))
+        return fail(err, RN_E_ARG, "reply: excludes %s",
+                    r->session ? "a session, which has the answer's tokens" : "continue_final");
     if (r->echo && r->chat)
         return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_template_render() shows the prompt");
     return RN_OK;
@@ -112,7 +115,9 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
 }
 
 static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
-    rn_status st = r->chat ? stream_make_chat_prompt(s, r, v, err) : join_parts(s, r, v, err);
+    rn_status st = check_ids("reply", r->reply, r->n_reply, s->lane->lm->n_vocab, err);
+    if (st == RN_OK) st = r->chat ? stream_make_chat_prompt(s, r, v, err) : join_parts(s, r, v, err);
+    if (st == RN_OK && !r->chat) st = ids_append(v, r->reply, r->n_reply, err);
     if (st == RN_OK)
         st = check_ids("prompt", v->ids, v->n, s->lane->lm->n_vocab,
                        err); // a vocabulary may name more than the head has rows
@@ -172,8 +177,10 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
                         err);
     s->sampling.bias = NULL, s->sampling.n_bias = 0; // the sampler has its own copy
     mem_free(bias);
-    if (st == RN_OK) sampler_see_prompt(s->sampler, s->tokens, (size_t)s->n_prompt);
-    if (st == RN_OK) st = sample_strategy_create(s->sampler, -1, &s->strategy, err);
+    const size_t n_prompt = (size_t)s->n_prompt - r->n_reply; // a reply that was begun counts as generated
+    if (st == RN_OK) sampler_see_prompt(s->sampler, s->tokens, n_prompt);
+    for (size_t i = 0; i < r->n_reply && st == RN_OK; i++) sampler_accept(s->sampler, r->reply[i]);
+    if (st == RN_OK) st = sample_strategy_create(s->sampler, -1, (uint32_t)r->n_reply, &s->strategy, err);
     return st;
 }
 

@@ -130,6 +130,7 @@ static const struct {
     {"tools", "tools", API_INVALID_VALUE},
     {"variables", "chat_template_kwargs", API_INVALID_VALUE},
     {"continue_final", "continue_final_message", API_INVALID_VALUE},
+    {"reply", "reply_tokens", API_INVALID_VALUE},
     {"stop", "stop", API_INVALID_VALUE},
     {"stop_tokens", "stop_tokens", API_INVALID_TOKEN},
     {"ids", "prompt", API_INVALID_TOKEN},

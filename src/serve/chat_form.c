@@ -10,7 +10,9 @@ void chat_form_free(chat_form *c) {
     bytes_free(&c->messages.json);
     bytes_free(&c->variables);
     free(c->tools);
+    free(c->reply.ids);
     c->tools = NULL;
+    c->reply = (id_list){0};
 }
 
 // A word of a list, as its index.
@@ -133,6 +135,7 @@ const member chat_form_rows[CHAT_FORM_ROWS] = {
     {"add_generation_prompt", MEMBER_EACH, .each = each_prompt},
     {"truncate", MEMBER_EACH, .each = each_truncate},
     {"continue_final", MEMBER_BOOL, offsetof(chat_form, continue_final)},
+    {"reply_tokens", MEMBER_IDS, offsetof(chat_form, reply)},
 };
 
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e) {
@@ -161,6 +164,8 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
         chat->n_variables = c->variables.n;
     }
     chat->continue_final = c->continue_final;
+    req->reply = c->reply.ids;
+    req->n_reply = c->reply.n;
     if (c->no_prompt) chat->add_generation_prompt = false;
     if (c->reasoning == REASONING_NONE) chat->output_format = "none";
     chat->truncate = (rn_truncate)c->truncate;

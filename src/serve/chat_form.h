@@ -17,13 +17,14 @@ typedef struct chat_form {
     bytes variables;                          // an object without its end
     bool no_tools;                            // tool_choice none
     bool one_call, continue_final, no_prompt; // no_prompt: add_generation_prompt false
+    id_list reply;                            // the tokens that the answer begins with
     int32_t reasoning, truncate;
     bool is_unsupported;
 } chat_form;
 
 void chat_form_init(chat_form *c);
 void chat_form_free(chat_form *c);
-enum { CHAT_FORM_ROWS = 11 };
+enum { CHAT_FORM_ROWS = 12 };
 extern const member chat_form_rows[CHAT_FORM_ROWS];
 #define CHAT_FORM_GROUP(c) {chat_form_rows, CHAT_FORM_ROWS, (c)}
 bool chat_form_choose(chat_form *c, const json_item *choice, char *why); // tool_choice

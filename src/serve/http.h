@@ -64,7 +64,8 @@ typedef void (*http_handler)(struct server *s, http_exchange *x, const http_requ
 typedef struct http_route {
     const char *method, *path; // a path that ends in `/` stands for all below it
     http_handler handle;
-    bool is_open;  // answers without a key (/health)
+    bool is_open;  // answers without a key (/health, the page)
+    bool is_page;  // not with --no-page
     bool has_body; // a JSON body is due
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method

@@ -161,8 +161,10 @@ static bool is_path_plain(const char *path) {
     return true;
 }
 
-static bool is_route_of(const http_route *r, const char *path) {
+static bool is_route_of(const http_exchange *x, const http_route *r) {
+    const char *const path = x->request.path;
     const size_t n = strlen(r->path);
+    if (r->is_page && x->conn->h->o->no_page) return false;
     return strcmp(r->path, path) == 0 || (n > 1 && r->path[n - 1] == '/' && strncmp(r->path, path, n) == 0);
 }
 
@@ -172,7 +174,7 @@ static const char *method_of(const http_exchange *x) {
 
 static const http_route *find_route(const http_exchange *x) {
     for (const http_route *r = http_routes; r->method; r++)
-        if (is_route_of(r, x->request.path) && strcmp(r->method, method_of(x)) == 0) return r;
+        if (is_route_of(x, r) && strcmp(r->method, method_of(x)) == 0) return r;
     return NULL;
 }
 
@@ -201,7 +203,7 @@ static bool check_route(http_exchange *x, api_error *e) {
     if (x->route) return true;
     size_t n = 0;
     for (const http_route *r = http_routes; x->is_path_plain && r->method; r++) {
-        if (!is_route_of(r, x->request.path) || strstr(x->allow, r->method)) continue;
+        if (!is_route_of(x, r) || strstr(x->allow, r->method)) continue;
         n += (size_t)snprintf(x->allow + n, sizeof x->allow - n, "%s%s", n ? ", " : "Allow: ", r->method);
     }
     if (n) return api_fail(e, API_METHOD_NOT_ALLOWED, NULL, "method: this path answers to %s", x->allow + 7);

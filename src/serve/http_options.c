@@ -53,6 +53,8 @@ const option http_address_rows[HTTP_ADDRESS_ROWS] = {
      .help = "address to listen at (default 127.0.0.1: this machine only)"},
     {0, "port", "N", OPTION_INT, offsetof(http_options, port), 0, 65535,
      .help = "port; 0: one that is free (default 8080)"},
+    {0, "no-page", NULL, OPTION_FLAG, offsetof(http_options, no_page),
+     .help = "the API alone, without the page at /"},
     {0, "drain-seconds", "N", OPTION_INT, offsetof(http_options, drain_seconds), 0, 86400,
      .help = "after SIGTERM, how long running answers may go on (default 30)"},
 };

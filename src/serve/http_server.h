@@ -24,6 +24,7 @@ typedef struct http_options {
     const char *host;
     int32_t port; // 0: one that is free
     bool no_auth; // without a key on an address that others reach
+    bool no_page; // nothing at / and below /page/
     text_list keys, hosts, origins;
     const char *key_file, *tls_cert, *tls_key, *access_log;
     int32_t max_connections, max_connections_address;
@@ -33,7 +34,7 @@ typedef struct http_options {
 } http_options;
 
 void http_options_init(http_options *o);
-enum { HTTP_ADDRESS_ROWS = 3, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 6, HTTP_LIMIT_ROWS = 12 };
+enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 6, HTTP_LIMIT_ROWS = 12 };
 extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
     http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
 

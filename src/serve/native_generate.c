@@ -12,10 +12,46 @@ static const native_answer *answer_of(const job *j) { return j->more; }
 
 // ---- chunks ---------------------------------------------------------------------------------------------------------
 
-static void put_token_data(json_writer *w, const rn_chunk *c) {
+static void put_piece(json_writer *w, const rn_model *m, int32_t id) {
+    size_t n;
+    char *const text = openai_token_text(m, id, &n);
+    json_member_text(w, "piece", text, n);
+    rn_free(text);
+}
+
+// As json_put_logprobs() has it, and what each token says.
+static void put_pieces(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        json_put_begin(w, '{');
+        json_member_whole(w, "id", tokens[i].id);
+        put_piece(w, m, tokens[i].id);
+        json_put_key(w, "logprob");
+        json_put_float(w, tokens[i].logprob);
+        json_member_begin(w, "top", '[');
+        for (int32_t k = 0; k < tokens[i].n_top; k++) {
+            json_put_begin(w, '{');
+            json_member_whole(w, "id", tokens[i].top[k].id);
+            put_piece(w, m, tokens[i].top[k].id);
+            json_put_key(w, "logprob");
+            json_put_float(w, tokens[i].top[k].logprob);
+            json_put_end(w, '}');
+        }
+        json_put_end(w, ']');
+        json_put_end(w, '}');
+    }
+}
+
+static void put_logprobs(json_writer *w, const job *j, const rn_chunk *c) {
+    if (answer_of(j)->has_pieces)
+        put_pieces(w, job_model(j), c->token_data, c->n_tokens);
+    else
+        json_put_logprobs(w, c->token_data, c->n_tokens);
+}
+
+static void put_token_data(json_writer *w, const job *j, const rn_chunk *c) {
     if (!c->token_data) return;
     json_member_begin(w, "logprobs", '[');
-    json_put_logprobs(w, c->token_data, c->n_tokens);
+    put_logprobs(w, j, c);
     json_put_end(w, ']');
 }
 
@@ -37,7 +73,7 @@ void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c) {
     }
     json_put_key(w, "tokens");
     json_put_ids(w, c->tokens, c->n_tokens);
-    put_token_data(w, c);
+    put_token_data(w, p->job, c);
     put_prompt_scores(w, c);
     if (c->n_dropped) json_member_whole(w, "dropped", (int64_t)c->n_dropped);
     if (!p->is_done) return;
@@ -69,7 +105,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     bytes_add(&p->text, c->text, c->n_text);
     json_writer ids = {&p->ids, p->ids.n > 0};
     for (size_t i = 0; i < c->n_tokens; i++) json_put_whole(&ids, c->tokens[i]);
-    if (c->token_data) json_put_logprobs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, c->token_data, c->n_tokens);
+    if (c->token_data) put_logprobs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, j, c);
     put_prompt_scores(&(json_writer){&p->prompt_scores, false}, c);
     for (size_t i = 0; i < c->n_deltas; i++) chat_message_add(&p->message, &c->deltas[i]);
     p->state[0] += (int64_t)c->n_dropped;
@@ -132,7 +168,10 @@ void native_free(native_request *q) {
     api_request_close(&q->r);
 }
 
-static const member own_rows[] = {{"token_times", MEMBER_BOOL, offsetof(native_request, token_times)}};
+static const member own_rows[] = {
+    {"token_times", MEMBER_BOOL, offsetof(native_request, token_times)},
+    {"with_pieces", MEMBER_BOOL, offsetof(native_request, with_pieces)},
+};
 static const member prompt_rows[] = {
     {"prompt", MEMBER_EACH, .each = prompt_form_each},
     {"ids", MEMBER_EACH, .each = prompt_form_each},
@@ -154,7 +193,7 @@ bool native_read(native_request *q, const member_group *more) {
                                    API_GENERATION_GROUP(&made, &q->g),
                                    {prompt_rows, 2, &q->prompt},
                                    CHAT_FORM_GROUP(&q->chat),
-                                   {own_rows, 1, q},
+                                   {own_rows, 2, q},
                                    more ? *more : (member_group){0}};
     api_error *const e = &q->r.error;
     if (!api_request_read(&q->r, groups, sizeof groups / sizeof *groups, &all)) {
@@ -181,6 +220,8 @@ static bool begin_parts(native_request *q, job *j) {
         rn_chat chat;
         rn_request_init(&req);
         if (!api_generation_apply(&q->g, &req, (int32_t)i, e)) return false;
+        req.reply = q->chat.reply.ids;
+        req.n_reply = q->chat.reply.n;
         if (q->prompt.n)
             prompt_form_apply(&q->prompt, 0, q->g.g.parse_special, &req, &part);
         else if (!chat_form_apply(&q->chat, &req, &chat, j->server, e))
@@ -201,7 +242,7 @@ job *native_begin(native_request *q, const job_format *format) {
         job_close(j);
         return NULL;
     }
-    *answer = (native_answer){q->chat.has_messages, q->token_times};
+    *answer = (native_answer){q->chat.has_messages, q->token_times, q->with_pieces};
     j->more = answer;
     j->n_answers = j->n_parts;
     if (begin_parts(q, j)) return j;

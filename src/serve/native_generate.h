@@ -13,7 +13,7 @@ typedef struct native_request {
     api_generation g;
     prompt_form prompt;
     chat_form chat;
-    bool token_times;
+    bool token_times, with_pieces;
 } native_request;
 
 void native_init(native_request *q);
@@ -22,7 +22,7 @@ void native_free(native_request *q);
 bool native_read(native_request *q, const member_group *more);
 // NULL: q->r.error says why. format: the transport's; its `more` is a struct native_answer.
 typedef struct native_answer {
-    bool is_chat, has_token_times;
+    bool is_chat, has_token_times, has_pieces;
 } native_answer;
 job *native_begin(native_request *q, const job_format *format);
 // What a chunk says, as members of an object that is open.

@@ -1,5 +1,6 @@
 // serve/route_status.c - see route_status.h.
 #include "serve/route_status.h"
+#include "serve/sampling_json.h"
 #include "serve/server.h"
 #include <string.h>
 
@@ -56,6 +57,14 @@ static void put_defaults(json_writer *w, const char *name) {
     json_put_end(w, '}');
 }
 
+// Is there a template for messages: the server's choice, the file's, or one that its vocabulary tells of?
+static bool can_chat(const server *s, size_t i) {
+    rn_template *own = NULL;
+    const bool can = s->chat.tmpl || rn_template_of_model(s->models[i].model, &own, NULL) == RN_OK;
+    rn_template_close(own);
+    return can;
+}
+
 static void put_meta(const server *s, size_t i, json_writer *w) {
     rn_model_info m = {.struct_size = sizeof m};
     rn_engine_info e = {.struct_size = sizeof e};
@@ -72,6 +81,7 @@ static void put_meta(const server *s, size_t i, json_writer *w) {
         json_member_whole(w, "n_params", (int64_t)m.n_params);
         json_member_whole(w, "size", (int64_t)m.file_bytes);
         json_member_bool(w, "has_chat_template", m.chat_template != NULL);
+        json_member_bool(w, "can_chat", can_chat(s, i));
     }
     put_defaults(w, "default_sampling");
     json_put_end(w, '}');
@@ -135,6 +145,8 @@ void route_props(struct server *s, http_exchange *x, const http_request *r) {
         json_member_whole(&w, "n_threads", e.n_threads);
     }
     put_defaults(&w, "default_generation_settings");
+    sampling_put_fields(&w, "sampling");
+    sampling_put_presets(&w, "presets");
     json_put_end(&w, '}');
     answer(x, &body);
 }

@@ -4,6 +4,7 @@
 #include "serve/http.h"
 #include "serve/job_http.h"
 #include "serve/native_generate.h"
+#include "serve/page.h"
 #include "serve/responses.h"
 #include "serve/route_status.h"
 #include "serve/socket_streams.h"
@@ -11,6 +12,8 @@
 
 const http_route http_routes[] = {
     {"GET", "/health", route_health, .is_open = true},
+    {"GET", "/", route_page, .is_open = true, .is_page = true},
+    {"GET", "/page/", route_page, .is_open = true, .is_page = true},
     {"GET", "/ready", route_ready},
     {"GET", "/metrics", route_metrics},
     {"GET", "/v1/models", route_models},

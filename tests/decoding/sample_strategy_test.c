@@ -53,7 +53,7 @@ static bool begin(struct stream *s, lm *m, const struct sampling_params *p, cons
     int32_t seq = 0;
     if (!CHECK_OK(sampler_create(p, rm(), N_VOCAB, N_CTX, &s->sampler, &s->err), &s->err)) return false;
     if (!CHECK_OK(lm_seq_new(m, &seq, &s->err), &s->err)) return false;
-    if (!CHECK_OK(sample_strategy_create(s->sampler, seq, &s->strategy, &s->err), &s->err)) return false;
+    if (!CHECK_OK(sample_strategy_create(s->sampler, seq, 0, &s->strategy, &s->err), &s->err)) return false;
     sampler_see_prompt(s->sampler, prompt, N_PROMPT);
     return true;
 }
@@ -274,7 +274,7 @@ TEST(a_round_of_propose_and_absorb_allocates_nothing) {
 static rn_status create_and_destroy(void *user) {
     strategy *s = NULL;
     rn_error err = {0};
-    const rn_status st = sample_strategy_create(user, 0, &s, &err);
+    const rn_status st = sample_strategy_create(user, 0, 0, &s, &err);
     CHECK((s == NULL) == (st != RN_OK));
     if (s) s->ops->destroy(s);
     return st;

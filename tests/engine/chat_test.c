@@ -509,6 +509,33 @@ TEST(an_answer_gone_on_with_is_the_one_that_was_not_cut) {
     }
 }
 
+// Its tokens say more than its text: whatever that would be cut into, and counted as drawn.
+TEST(an_answer_gone_on_with_by_its_tokens_is_the_one_that_was_not_cut) {
+    struct fixture f;
+    struct talk talk = {0};
+    struct outcome whole, rest;
+    rn_chat chat;
+    const rn_engine_options o = chat_engine_options();
+    if (!chat_open(&f, &plain, &o)) return;
+    talk_say(&talk, "user", "Hi");
+    for (size_t cut = 0; cut <= 20; cut += 4) {
+        rn_request r = chat_request(&talk, &chat, NULL);
+        r.has_seed = true, r.seed = 3, r.sampling.temp = 1.5F, r.sampling.penalty_prompt = false;
+        r.sampling.repeat_penalty = 1.2F;
+        r.ignore_eos = true, r.max_tokens = 24;
+        if (!run_request(f.engine, &r, &whole)) break;
+        r.reply = whole.tokens, r.n_reply = cut;
+        r.max_tokens = (int32_t)(24 - cut);
+        if (!run_request(f.engine, &r, &rest)) break;
+        check_note("cut at %zu", cut);
+        CHECK_INT(rest.n_tokens, whole.n_tokens - cut);
+        CHECK_MEM(rest.tokens, whole.tokens + cut, rest.n_tokens * sizeof *rest.tokens);
+        CHECK_INT(rest.usage.prompt_tokens, whole.usage.prompt_tokens + (int64_t)cut);
+    }
+    talk_free(&talk);
+    fixture_close(&f);
+}
+
 // ---- turns left out -------------------------------------------------------------------------------------------------
 
 // A system message and n turns of about 40 tokens each.

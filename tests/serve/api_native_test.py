@@ -45,6 +45,31 @@ def field_3_14_a_request_with_a_timeout_ends_with_what_was_made():
 
 
 @test
+def field_3_17_an_answer_goes_on_from_its_tokens_as_if_it_had_not_ended():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for begin in ({'messages': STORY}, {'prompt': TIME}):
+            body = {**begin, 'seed': 7, 'temp': 1.5, 'repeat_penalty': 1.3, 'penalty_prompt': False}
+            whole = good(s, NATIVE, max_tokens=24, **body)['choices'][0]['tokens']
+            for cut in (1, 7, 23):
+                rest = good(s, NATIVE, max_tokens=24 - cut, reply_tokens=whole[:cut], **body)
+                equal(whole[:cut] + rest['choices'][0]['tokens'], whole, (cut, begin))
+        for bad, code in (({'reply_tokens': [5000]}, 'invalid_token'), ({'reply_tokens': [5], 'session': 'x'}, 'invalid_value'),
+                          ({'reply_tokens': [5], 'continue_final_message': True}, 'invalid_value'), ({'reply_tokens': 'x'}, 'invalid_value')):
+            equal(post(s, NATIVE, messages=STORY, **bad).refuses(400, code).json['error']['param'], 'reply_tokens')
+
+
+@test
+def each_token_and_its_alternatives_say_their_piece_of_the_text():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        choice = good(s, NATIVE, prompt=TIME, max_tokens=8, seed=3, logprobs=2, with_pieces=True)['choices'][0]
+        equal(''.join(t['piece'] for t in choice['logprobs']), choice['text'])
+        equal([t['id'] for t in choice['logprobs']], choice['tokens'])
+        check(all(len(t['top']) == 2 and all(isinstance(k['piece'], str) for k in t['top']) for t in choice['logprobs']), choice)
+        told = stream(s, NATIVE, prompt=TIME, max_tokens=8, seed=3, logprobs=2, with_pieces=True)
+        equal([t for d in told for t in d['logprobs']], choice['logprobs'])
+
+
+@test
 def a_session_keeps_its_tokens_between_turns_and_belongs_to_one_stream():
     with Folder() as folder, serving(chat_model(folder)) as s:
         first = chat(s, max_tokens=8, seed=1, session='a')

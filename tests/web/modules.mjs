@@ -1,0 +1,128 @@
+// tests/web/modules.mjs - event streams at every cut, trees, search, settings, metrics, colours of tokens.
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import {fileURLToPath, pathToFileURL} from 'node:url';
+import {assert, run, test} from './rig.mjs';
+
+// Node takes .js for modules where a package.json says so, and web/ has none.
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'runnel-web.'));
+fs.cpSync(path.join(path.dirname(fileURLToPath(import.meta.url)), '../../web'), folder, {recursive: true});
+fs.writeFileSync(path.join(folder, 'package.json'), '{"type": "module"}');
+process.on('exit', () => fs.rmSync(folder, {recursive: true, force: true}));
+globalThis.addEventListener ??= () => {};
+const load = name => import(pathToFileURL(path.join(folder, name)));
+const {EventReader} = await load('sse.js'), {Tree, ROOT} = await load('tree.js'), {fold, matchAt, snippet, words} = await load('search.js');
+const {effective, messagesOf, plainText, requestOf, withDefaults} = await load('settings_model.js'), {Answer, emptyData} = await load('answer.js');
+const {readMetrics, streamsOf} = await load('server_view.js'), {steps} = await load('tokens.js'), {figureWords, gapSummary} = await load('figures.js');
+
+function read(pieces) {
+  const events = [], comments = [], reader = new EventReader(e => events.push(e), c => comments.push(c));
+  pieces.forEach(p => reader.push(p));
+  return {events, comments};
+}
+
+test(function an_event_stream_is_read_the_same_however_it_is_cut() {
+  for (const end of ['\n', '\r\n', '\r']) {
+    const stream = ['\uFEFF: ping prefill 3/9', 'id: s.1', 'data: {"a": 1}', '', 'data:two', 'data: lines', 'event: odd', '', ':', 'unknown: x', 'id: s.\0', 'data', '', 'id: s.2', '',
+      'data: : colon', '', 'data: cut off'].join(end);
+    const want = {events: [{data: '{"a": 1}', name: 'message', id: 's.1'}, {data: 'two\nlines', name: 'odd', id: 's.1'}, {data: '', name: 'message', id: 's.1'}, {data: ': colon', name: 'message', id: 's.2'}],
+      comments: ['ping prefill 3/9', '']};
+    assert.deepEqual(read([stream]), want);
+    assert.deepEqual(read([...stream]), want);
+    for (let a = 0; a <= stream.length; a++)
+      for (let b = a; b <= stream.length; b += 7) assert.deepEqual(read([stream.slice(0, a), stream.slice(a, b), stream.slice(b)]), want, `${a} ${b}`);
+  }
+});
+
+test(function a_tree_shows_the_newest_version_until_another_is_chosen() {
+  const tree = new Tree([{id: 'u', parent: ROOT, created: 1}, {id: 'a', parent: 'u', created: 2}, {id: 'b', parent: 'u', created: 3}, {id: 'c', parent: 'a', created: 4}]);
+  const shown = () => tree.path().map(m => m.id).join('');
+  assert.equal(shown(), 'ub');
+  tree.select('a');
+  assert.equal(shown(), 'uac');
+  assert.equal(tree.step('a', 1).id, 'b');
+  assert.equal(tree.step('a', -1).id, 'b');
+  assert.deepEqual(tree.above('c').map(m => m.id), ['u', 'a']);
+  tree.add({id: 'd', parent: 'u', created: 2.5});
+  assert.deepEqual(tree.siblings('b').map(m => m.id), ['a', 'd', 'b']);
+  assert.deepEqual(tree.remove('a'), ['a', 'c']);
+  assert.equal(shown(), 'ub');
+  tree.add({id: 'b', parent: 'u', created: 3, again: true});
+  assert.equal(tree.siblings('d').length, 2);
+  assert.equal(tree.get('b').again, true);
+});
+
+test(function a_search_finds_words_whatever_their_case_and_accents_and_cuts_around_them() {
+  const text = 'It was a dark and stormy night; Crème BRÛLÉE was served to the last guest of the long evening.';
+  const list = words('brulee  DARK');
+  const at = matchAt(fold(text), list);
+  assert.equal(text.slice(at, at + 4), 'dark');
+  assert.equal(matchAt(fold(text), words('dark light')), -1);
+  assert.deepEqual(snippet(text, at, list).filter(([, hit]) => hit).map(([t]) => t), ['dark', 'BRÛLÉE']);
+  for (let i = 0; i < text.length; i++) assert.equal(snippet(text, i, []).map(([t]) => t).join('').replace(/^… | …$/g, '').length <= 120, true);
+  for (const odd of ['ŉ İ ß ﬁ', '😀 ok', '\u0000', 'a'.repeat(5000)]) assert.equal(fold(odd).length, odd.normalize('NFC').length, odd);
+});
+
+test(function settings_become_exactly_the_members_that_were_set() {
+  const s = withDefaults({alternatives: -1});
+  assert.deepEqual(requestOf(s), {token_times: true});
+  const all = requestOf(withDefaults({model: 'm', preset: 'p', values: {temp: 0}, seed: '0', stop: ['x'], max_tokens: '9', tools: '[1]', variables: '{"a": 1}', alternatives: 3}));
+  assert.deepEqual(all, {temp: 0, model: 'm', preset: 'p', seed: 0, stop: ['x'], max_tokens: 9, tools: [1], chat_template_kwargs: {a: 1}, logprobs: 3, with_pieces: true, token_times: true});
+  assert.throws(() => requestOf(withDefaults({tools: '{}'})), /Tools: an array is due/);
+  assert.throws(() => requestOf(withDefaults({variables: '['})), /not JSON/);
+  const field = {name: 'temp', default: 1}, presets = [{name: 'p', values: {temp: 2}}];
+  assert.deepEqual([effective(s, field, presets), effective({...s, preset: 'p'}, field, presets), effective({...s, preset: 'p', values: {temp: 3}}, field, presets)], [1, 2, 3]);
+});
+
+test(function a_conversation_is_sent_as_it_was_said() {
+  const said = [{role: 'user', content: 'a'}, {role: 'assistant', content: '', reasoning: 'hm', calls: [{id: '1', name: 'f', arguments: '{}'}]}, {role: 'tool', content: 'r', callId: '1', name: 'f'}];
+  assert.deepEqual(messagesOf(' ', said), [{role: 'user', content: 'a'},
+    {role: 'assistant', content: '', reasoning_content: 'hm', tool_calls: [{id: '1', type: 'function', function: {name: 'f', arguments: '{}'}}]}, {role: 'tool', content: 'r', tool_call_id: '1', name: 'f'}]);
+  assert.equal(messagesOf('sys', []).length, 1);
+  assert.equal(plainText('', said.slice(0, 1)), 'a');
+});
+
+test(function an_answer_that_is_cut_goes_back_to_its_last_whole_text() {
+  const m = {id: 'abcdef', content: ''}, d = emptyData(), a = new Answer(m, d, 0);
+  const chunk = (text, tokens, more = {}) => ({text, deltas: text ? [{channel: 'content', text}] : [], tokens, ...more});
+  a.add(chunk('Hi', [1]), 10);
+  a.add(chunk('', [2]), 20);
+  a.add(chunk('', [3]), 40);
+  assert.deepEqual([d.tokens, d.gaps, d.places], [[1, 2, 3], [10, 20], [[2, 0], [2, 0], [2, 0]]]);
+  a.cutToSafe();
+  assert.deepEqual([m.content, d.tokens, d.places], ['Hi', [1], [[2, 0]]]);
+  a.add(chunk('', [2]), 50);
+  a.add(chunk('\uFFFD', [], {finish_reason: 'length', timing: {decode_ms: 10}, usage: {}}), 60);
+  a.cutToSafe();
+  assert.deepEqual([m.content, d.tokens], ['Hi', [1]]);
+});
+
+test(function thoughts_and_calls_are_gathered_apart() {
+  const m = {id: 'abcdef', content: ''}, a = new Answer(m, emptyData());
+  const deltas = [{channel: 'reasoning', text: 'h'}, {channel: 'reasoning', text: 'm'}, {channel: 'content', text: 'Yes'}, {channel: 'tool_call', tool: 0, name: 'f', text: ''},
+    {channel: 'tool_call', tool: 0, text: '{"a"'}, {channel: 'tool_call', tool: 0, text: ': 1}'}, {channel: 'tool_call', tool: 1, name: 'g', id: 'x', text: '{}'}];
+  for (const d of deltas) a.add({text: d.text, deltas: [d], tokens: [1]});
+  assert.deepEqual([m.reasoning, m.content, m.calls], ['hm', 'Yes', [{id: 'call_abcdef_0', name: 'f', arguments: '{"a": 1}'}, {id: 'x', name: 'g', arguments: '{}'}]]);
+});
+
+test(function metrics_and_slots_are_read_in_every_form() {
+  const found = readMetrics('# HELP a b\n# TYPE a counter\na{m="x y",le="+Inf"} 3\na{m="z"} 4.5\nb 1e3\n\nodd line\n');
+  assert.deepEqual(found, {a: [{labels: 'm="x y",le="+Inf"', value: 3}, {labels: 'm="z"', value: 4.5}], b: [{labels: '', value: 1000}]});
+  assert.deepEqual(streamsOf({total: 4, running: 0}), []);
+  assert.deepEqual(streamsOf([{id: 1}]), [{id: 1}]);
+  assert.deepEqual(streamsOf({total: 4, streams: [{id: 1}]}), [{id: 1}]);
+});
+
+test(function colours_rise_with_probability_and_fall_with_surprisal() {
+  assert.deepEqual([0, 0.05, 0.95, 1].map(p => steps.probability(Math.log(p))), [0, 0, 9, 9]);
+  assert.deepEqual([0, -0.5, -1.5, -100, -Infinity].map(bits => steps.surprisal(bits * Math.LN2)), [9, 9, 8, 0, 0]);
+});
+
+test(function figures_say_what_is_known_and_nothing_else() {
+  assert.deepEqual(figureWords({tokens: 0, first: 0, rate: null, waiting: 2500, prompt: null, cached: null}), ['waiting for 3 s']);
+  assert.deepEqual(figureWords({tokens: 1, first: 12.34, rate: null, waiting: 0, prompt: 5, cached: 4}), ['1 token', 'first after 12.3 ms', 'prompt 5, 4 cached']);
+  assert.equal(gapSummary([1, 2, 3, 100]), '4 gaps: half below 3.0 ms, 99 % below 100 ms, longest 100 ms');
+});
+
+await run();

@@ -1,0 +1,139 @@
+// tests/web/page_conversations.mjs - what is kept: list, names, search, files, room, and other tabs.
+import fs from 'node:fs/promises';
+import {answers, assert, done, open, pace, press, say, talk, test, text, using} from './rig.mjs';
+
+const titles = page => page.locator('#conversations .title').allInnerTexts();
+const menu = async (page, n, name) => {
+  await page.locator('#conversations .menu summary').nth(n).click();
+  await page.locator('#conversations .menu').nth(n).getByRole('button', {name}).click();
+};
+
+test(async function conversations_are_there_after_a_reload_with_all_their_versions() {
+  await using({}, async page => {
+    await talk(page, 'N');
+    await press(page, 'regenerate');
+    await page.waitForSelector('.branches >> text=2/2');
+    await done(page);
+    await press(page, 'previous');
+    await page.reload();
+    await done(page);
+    assert.equal(await text(page), 'No more!');
+    assert.equal(await page.locator('.branches span').innerText(), '1/2');
+    assert.deepEqual(await titles(page), ['N']);
+  });
+});
+
+test(async function a_conversation_is_renamed_and_its_deletion_is_taken_back() {
+  await using({}, async page => {
+    await talk(page, 'N');
+    await page.click('#new');
+    await talk(page, 'K');
+    await menu(page, 0, 'Rename');
+    await page.fill('#conversations input', 'About colours');
+    await page.press('#conversations input', 'Enter');
+    await page.waitForSelector('#conversations >> text=About colours');
+    assert.equal(await page.innerText('#title'), 'About colours');
+    await menu(page, 0, 'Delete');
+    await page.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 1);
+    await page.getByRole('button', {name: 'Undo'}).click();
+    await page.waitForSelector('#conversations >> text=About colours');
+    await menu(page, 1, 'Delete');
+    await page.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 1);
+    await page.reload();
+    await page.waitForSelector('#conversations >> text=About colours');
+    assert.deepEqual(await titles(page), ['About colours']);
+  });
+});
+
+test(async function the_search_finds_words_of_any_message_and_shows_the_place() {
+  await using({}, async page => {
+    await talk(page, 'Crème brûlée for N');
+    await page.click('#new');
+    await talk(page, 'K');
+    await page.fill('#search', 'creme n');
+    await page.waitForSelector('#conversations mark');
+    assert.deepEqual(await page.locator('#conversations li .found mark').first().innerText(), 'Crème');
+    await page.fill('#search', 'blue');
+    await page.waitForFunction(() => document.querySelector('#conversations .found')?.textContent === 'Blue.');
+    await page.click('#conversations .open');
+    assert.equal(await page.evaluate(() => document.activeElement.classList.contains('assistant')), true);
+    await page.fill('#search', 'nothing of the kind');
+    await page.waitForSelector('#conversations >> text=Nothing was found.');
+    await page.press('#search', 'Escape');
+    await page.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 2);
+  });
+});
+
+test(async function what_is_exported_comes_in_again_and_what_is_no_such_file_is_refused() {
+  await using({}, async page => {
+    await talk(page, 'M');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', {name: 'Export all'}).click()]);
+    const file = JSON.parse(await fs.readFile(await download.path(), 'utf8'));
+    assert.equal(file.conversations[0].messages.length, 2);
+    assert.ok(file.conversations[0].data[0].tokens.length > 3);
+    const put = body => page.setInputFiles('#import-file', {name: 'x.json', mimeType: 'application/json', buffer: Buffer.from(body)});
+    await put(JSON.stringify(file));
+    await page.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 2);
+    await page.locator('#conversations .open').nth(1).click();
+    await done(page);
+    await press(page, 'tokens');
+    await page.waitForSelector('.token');
+    const circle = {...file, conversations: [{...file.conversations[0], messages: file.conversations[0].messages.map((m, i, all) => ({...m, parent: all[1 - i].id}))}]};
+    for (const [body, why] of [['{', 'not JSON'], ['{}', 'no file of runnel-conversations'], [JSON.stringify(circle), 'has no way to the first'],
+      [JSON.stringify({...file, conversations: [{id: 'a', title: 'b', messages: [{id: 1}]}]}), 'messages[0]']]) {
+      await put(body);
+      await page.waitForSelector(`.toast.error >> text=${why}`);
+      await page.locator('.toast.error').last().getByRole('button', {name: 'Close'}).click();
+    }
+    assert.equal((await titles(page)).length, 2);
+  });
+});
+
+test(async function a_full_store_is_said_and_the_answer_is_still_there() {
+  const fill = () => { IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }; };
+  await using({init: fill}, async page => {
+    await talk(page, 'N');
+    await page.waitForSelector('.toast.error >> text=no more room');
+    assert.equal(await text(page), 'No more!');
+  });
+});
+
+test(async function two_tabs_lose_nothing_of_each_other() {
+  await using({}, async one => {
+    await talk(one, 'N');
+    const hash = await one.evaluate(() => location.hash);
+    const two = await open({context: one.context(), hash});
+    await done(two);
+    await Promise.all([say(one, 'K'), say(two, 'R')]);
+    for (const page of [one, two]) {
+      await page.waitForFunction(() => document.querySelector('.branches span')?.textContent.endsWith('/2'));
+      await done(page, 2);
+    }
+    const said = async page => {
+      const first = await text(page);
+      await press(page, 'following', 0);
+      await done(page, 2);
+      return [first, await text(page)].sort();
+    };
+    assert.deepEqual(await said(one), ['Blue.', 'Yes, it is.']);
+    await two.click('#new');
+    await talk(two, 'M');
+    await one.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 2);
+    assert.deepEqual(two.problems, []);
+  });
+});
+
+test(async function an_answer_that_comes_in_one_tab_is_shown_in_the_other_when_it_is_whole() {
+  await using({}, async one => {
+    await pace(one, 40);
+    await say(one, 'L');
+    await one.waitForFunction(q => document.querySelector(q)?.innerText.includes('word5'), `${answers} .body`);
+    await one.waitForTimeout(1200);
+    const two = await open({context: one.context(), hash: await one.evaluate(() => location.hash)});
+    await two.waitForSelector('.state >> text=in another tab');
+    await done(one);
+    await done(two);
+    assert.equal(await text(two), await text(one));
+    assert.deepEqual(two.problems, []);
+  });
+});

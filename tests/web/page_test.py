@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""The page in a real browser: this starts the servers, page.mjs drives Chromium through them and counts the tests.
+
+Needs node, the npm package playwright-core ($RUNNEL_PLAYWRIGHT, else tests/web/node_modules) and Chromium ($RUNNEL_CHROMIUM, else what is
+in PATH): ./dev setup --web. Without them it says SKIP. Arguments: parts of names to run.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / 'serve'))
+from api import chat_model, serving         # noqa: E402
+import script_model                         # noqa: E402
+from serving import KEY, PROGRAM, Folder    # noqa: E402
+
+TIMEOUT_S = 1500 if os.environ.get('RUNNEL_TEST_FULL') else 500
+HOSTILE = ['Before.\n\n', '<script>window.hacked = 1</script>\n\n', '<img src="http://evil.example/x.png" onerror="window.hacked = 2">',
+           '![cat](http://evil.example/cat.png) ', '[link](javascript:window.hacked=3) ', '[good](https://example.org/)\n\n',
+           '<a href="jAvAsCrIpT:window.hacked=4">a</a> <iframe src="http://evil.example/"></iframe>\n\n',
+           '<svg onload="window.hacked=5"><style>body{display:none}</style></svg>\n\n', '<form action="http://evil.example/"><input name="x"></form>\n\n',
+           '\u202eright to left\u202c and \u202eopen\n\n', '|' + 'column|' * 40 + '\n|' + '-|' * 40 + '\n|' + 'wide cell|' * 40 + '\n\n',
+           *['w' * 4000] * 25, '\n\n', '>' * 3000 + ' deep\n\n', '[' * 5000 + '\n\n', '```html\n', '<b>never closed']
+SCRIPTS = {
+    'M': ['# Title', '\n\nSome **bold**', ' and `code`.\n\n', '- one\n', '- two\n\n', '| a | b |\n|', '---|---|\n', '| 1 | 2 |\n\n', '```python\n', 'print(', '"hi")\n', 'x = 1\n',
+          '```\n\n', 'After ', 'the ', 'code.'],
+    'R': ['<think>', 'hm ', 'so', '</think>', 'Yes', ', it is.'],
+    'T': ['Look: ', '<tool_call>', '{"name": "look"', ', "arguments": {"at": ', '"the sky"}}', '</tool_call>'],
+    'K': ['Blue', '.'],
+    'H': HOSTILE,
+    'L': [f'word{i} ' + ('\n\n' if i % 10 == 9 else '') for i in range(100)],
+    'N': ['No', ' more', '!'],
+}
+
+
+def missing():
+    if not shutil.which('node'):
+        return 'node is not here (./dev setup --web)'
+    package = pathlib.Path(os.environ.get('RUNNEL_PLAYWRIGHT') or HERE / 'node_modules') / 'playwright-core'
+    if not (package / 'package.json').exists():
+        return f'playwright-core is not in {package.parent} (./dev setup --web, or RUNNEL_PLAYWRIGHT)'
+    browser = os.environ.get('RUNNEL_CHROMIUM') or next(filter(None, map(shutil.which, ('chromium', 'chromium-browser', 'google-chrome'))), None)
+    if not browser:
+        return 'there is no Chromium (./dev setup --web, or RUNNEL_CHROMIUM)'
+    return package, browser
+
+
+def main():
+    found = missing()
+    if isinstance(found, str):
+        print(f'SKIP the_page_in_a_browser: {found}')
+        return 0
+    if not os.access(PROGRAM, os.X_OK):
+        sys.exit(f'{PROGRAM}: there is no such program: build it, or set RUNNEL_PROGRAM')
+    with Folder() as folder:
+        script = folder / 'script.gguf'
+        script.write_bytes(script_model.make(SCRIPTS, '{% for m in messages %}{{ m.content }}{% endfor %}'))
+        with serving(script, '-m', f'stories={chat_model(folder)}', '--output-format', 'hermes', '--access-log', 'none') as two, \
+                serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
+            given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY,
+                     'pictures': os.environ.get('RUNNEL_PICTURES', '')}
+            done = subprocess.run(['node', HERE / 'page.mjs', *sys.argv[1:]], env={**os.environ, 'RUNNEL_PAGE_TEST': json.dumps(given)},
+                                  stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    return done.returncode
+
+
+if __name__ == '__main__':
+    sys.exit(main())

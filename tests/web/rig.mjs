@@ -1,0 +1,119 @@
+// tests/web/rig.mjs - tests are functions whose names are sentences; a browser, pages of their own, and a link that can be cut.
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import {pathToFileURL} from 'node:url';
+
+export const given = JSON.parse(process.env.RUNNEL_PAGE_TEST || '{}');
+export const WAIT = 40000;
+const tests = [];
+export const test = fn => tests.push(fn);
+export {assert};
+
+export async function run() {
+  const wanted = process.argv.slice(2);
+  let failed = 0;
+  for (const fn of tests) {
+    if (wanted.length && !wanted.some(w => fn.name.includes(w))) continue;
+    try {
+      await fn();
+      console.log(`ok ${fn.name}`);
+    } catch (e) {
+      failed++;
+      console.log(e.stack);
+      console.log(`FAIL ${fn.name}: ${String(e.message).replace(/\s+/g, ' ').slice(0, 1500)}`);
+    }
+  }
+  await browser?.close();
+  links.forEach(l => l.close());
+  process.exit(failed ? 1 : 0);
+}
+
+let browser = null;
+export const asked = [];        // every address that any page asked for
+export async function open({port = given.two, settings = {}, hash = '', options = {}, context = null, wait = '#input', init = null} = {}) {
+  if (!browser) {
+    const {chromium} = await import(pathToFileURL(`${given.playwright}/index.mjs`));
+    browser = await chromium.launch({executablePath: given.chromium, args: ['--no-sandbox', '--disable-dev-shm-usage']});
+  }
+  const own = context || await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
+  const page = await own.newPage();
+  page.problems = [];
+  page.on('pageerror', e => page.problems.push(e.stack));
+  page.on('console', m => { if (m.type() === 'error' && !/status of|net::ERR/.test(m.text())) page.problems.push(m.text()); });
+  page.on('request', r => asked.push(r.url()));
+  page.setDefaultTimeout(WAIT);
+  await page.addInitScript(s => { try { localStorage['runnel-settings'] ||= JSON.stringify(s); } catch { /* about:blank */ } }, {model: 'm', values: {temp: 0}, ...settings});
+  if (init) await page.addInitScript(init);
+  await page.goto(`http://127.0.0.1:${port}/${hash}`);
+  await page.waitForSelector(wait);
+  if (wait === '#input') await page.waitForSelector('.empty, .message');
+  return page;
+}
+
+// Runs with a page, and sees afterwards that nothing went wrong in it.
+export async function using(options, fn) {
+  const page = await open(options);
+  try {
+    await fn(page);
+    assert.deepEqual(page.problems, []);
+  } catch (e) {
+    if (page.problems.length) e.message += ` | page: ${page.problems.join(' | ')}`;
+    throw e;
+  } finally {
+    await page.context().close();
+  }
+}
+
+export const answers = '.messages > .message.assistant';
+export async function say(page, text) {
+  await page.fill('#input', text);
+  await page.press('#input', 'Enter');
+}
+export async function done(page, n = 1, state = 'done') {
+  await page.waitForFunction(([q, count, want]) => {
+    const all = document.querySelectorAll(q);
+    return all.length === count && all[count - 1].dataset.state === want;
+  }, [answers, n, state]);
+}
+export async function talk(page, text, n = 1) {
+  await say(page, text);
+  await done(page, n);
+}
+export const text = (page, selector = `${answers} .body`) => page.locator(selector).last().innerText();
+export const press = (page, action, n = -1) => page.locator(`[data-do=${action}]`).nth(n).click();
+
+// Generations no faster than that; bodies are kept.
+export async function pace(page, perSecond, bodies = []) {
+  await page.route('**/v1/runnel/generate', route => {
+    const body = JSON.parse(route.request().postData());
+    bodies.push(body);
+    route.continue({postData: JSON.stringify(perSecond ? {...body, max_tokens_per_second: perSecond} : body)});
+  });
+  return bodies;
+}
+
+// A link to the server that can be cut and mended.
+const links = [];
+export async function link(port) {
+  const sockets = new Set();
+  const own = {isUp: true, cut() { for (const s of sockets) s.destroy(); }, close() { server.close(); own.cut(); }};
+  const server = net.createServer(near => {
+    if (!own.isUp) return near.destroy();
+    const far = net.connect(port, '127.0.0.1');
+    for (const [a, b] of [[near, far], [far, near]]) {
+      sockets.add(a);
+      a.pipe(b);
+      a.on('error', () => b.destroy());
+      a.on('close', () => { sockets.delete(a); b.destroy(); });
+    }
+    return null;
+  });
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
+  own.port = server.address().port;
+  links.push(own);
+  return own;
+}
+
+export async function picture(page, name) {
+  if (given.pictures) await page.screenshot({path: `${given.pictures}/${name}.png`});
+}

@@ -1,0 +1,77 @@
+// An answer as it comes: chunks of /v1/runnel/generate joined into a message and what belongs to it.
+
+export const emptyData = () => ({tokens: [], data: [], places: [], gaps: []});
+
+export class Answer {
+  // message and data are filled in place. After a continued one's beginning they are not empty.
+  constructor(message, data, now = performance.now()) {
+    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, base: {tokens: data.tokens.length, calls: message.calls?.length || 0}});
+    this.safe = this.place();
+  }
+
+  place() {
+    const {content, reasoning} = this.message;
+    return {tokens: this.data.tokens.length, content: content.length, reasoning: (reasoning || '').length};
+  }
+
+  add(chunk, now = performance.now()) {
+    const {message: m, data: d} = this;
+    for (const delta of chunk.deltas ?? [{channel: 'content', text: chunk.text}]) this.delta(delta);
+    if (chunk.tokens.length) {
+      if (this.n) d.gaps.push((now - this.last) / chunk.tokens.length);
+      else this.first = now;
+      this.last = now;
+    }
+    this.n += chunk.tokens.length;
+    d.tokens.push(...chunk.tokens);
+    if (chunk.logprobs) d.data.push(...chunk.logprobs);
+    for (const _ of chunk.tokens) d.places.push([m.content.length, (m.reasoning || '').length]);
+    if (!chunk.finish_reason) {
+      if (chunk.text && !chunk.text.endsWith('\uFFFD')) this.safe = this.place();
+      return;
+    }
+    m.finish = chunk.finish_reason;
+    m.detail = chunk.finish_detail;
+    m.seed = chunk.seed;
+    m.usage = chunk.usage;
+    m.timing = {...chunk.timing};
+    if (chunk.timing.token_ms?.length > 1) d.gaps = chunk.timing.token_ms.slice(1).map((t, i) => t - chunk.timing.token_ms[i]);
+    delete m.timing.token_ms;
+    if (!/\uFFFD$/.test(chunk.text)) this.safe = this.place();
+  }
+
+  delta({channel, text, tool, name, id}) {
+    const m = this.message;
+    if (channel === 'reasoning') m.reasoning = (m.reasoning || '') + text;
+    else if (channel !== 'tool_call') m.content += text;
+    else {
+      const calls = m.calls ||= [], at = this.base.calls + tool;
+      calls[at] ||= {id: '', name: '', arguments: ''};
+      if (name) calls[at].name = name;
+      if (id) calls[at].id = id;
+      calls[at].id ||= `call_${m.id.slice(0, 6)}_${at}`;
+      calls[at].arguments += text;
+    }
+  }
+
+  // Back to the last token whose text came out whole: from there the same seed goes on with the same bits.
+  cutToSafe() {
+    const {message: m, data: d, safe} = this;
+    if (m.calls?.length > this.base.calls) return;
+    d.tokens.length = safe.tokens;
+    d.data.length = Math.min(d.data.length, safe.tokens);
+    d.places.length = Math.min(d.places.length, safe.tokens);
+    m.content = m.content.slice(0, safe.content);
+    if (m.reasoning) m.reasoning = m.reasoning.slice(0, safe.reasoning);
+  }
+
+  figures(now = performance.now()) {
+    const {timing, usage} = this.message;
+    const ms = timing ? timing.decode_ms : this.last - this.first;
+    return {
+      tokens: this.n, first: timing ? timing.first_token_ms : this.first && this.first - this.begun,
+      rate: this.n > 1 && ms > 0 ? (this.n - 1) / ms * 1000 : null, waiting: this.first ? 0 : now - this.begun,
+      prompt: usage?.prompt_tokens ?? null, cached: usage?.cached_tokens ?? null,
+    };
+  }
+}

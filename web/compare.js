@@ -1,0 +1,74 @@
+// One prompt, two to four settings side by side. The answers are versions of one message: none is lost when one is kept.
+import {fill, h, iconButton} from './dom.js';
+import {MessageView} from './message.js';
+import {Painter} from './paint.js';
+import {SettingsForm} from './settings.js';
+import {withDefaults} from './settings_model.js';
+
+const NAME = 'runnel-columns', MOST = 4, LEAST = 2;
+
+function readColumns() {
+  try {
+    const list = JSON.parse(localStorage.getItem(NAME));
+    if (Array.isArray(list) && list.length >= LEAST && list.length <= MOST) return list.map(c => ({model: c.model || '', preset: c.preset || '', values: {...c.values},
+      seed: c.seed || '', max_tokens: c.max_tokens || '', stop: Array.isArray(c.stop) ? c.stop : []}));
+  } catch { /* none were kept */ }
+  return ['', 'greedy'].map(preset => ({model: '', preset, values: {}, seed: '', max_tokens: '', stop: []}));
+}
+
+export function summary(s) {
+  const parts = [s.model, s.preset, ...Object.entries(s.values || {}).map(([name, v]) => `${name} ${v}`), s.seed !== '' && s.seed !== undefined ? `seed ${s.seed}` : ''];
+  return parts.filter(Boolean).join(', ') || 'defaults';
+}
+
+export class CompareView {
+  constructor({props, models, onKeep}) {
+    Object.assign(this, {props, models, onKeep, columns: readColumns(), views: new Map(), shown: []});
+    this.painter = new Painter(ids => ids.forEach(id => this.views.get(id)?.grow()));
+    this.grid = h('.columns');
+    this.prompt = h('p.compare-prompt', {dir: 'auto'});
+    this.add = iconButton('plus', 'Add a column', () => { this.columns.push({...structuredClone(this.columns.at(-1))}); this.keep(); this.draw(); }, {text: true});
+    this.el = h('section.compare', {'aria-label': 'Compare'}, h('.compare-head', h('h2', 'Compare'), h('p.hint', 'One prompt, several settings. The answers are versions of one message.'), this.add), this.prompt, this.grid);
+  }
+
+  keep() { try { localStorage.setItem(NAME, JSON.stringify(this.columns)); } catch { /* for this visit only */ } }
+
+  settings(base) { return this.columns.map(c => ({...withDefaults(base), ...structuredClone(c)})); }
+
+  show(talk) {
+    this.talk = talk;
+    const asked = talk.tree.path().filter(m => m.role === 'user').at(-1);
+    const answers = asked ? talk.tree.children(asked.id).filter(m => m.compare) : [];
+    this.shown = answers.slice(-Math.min(this.columns.length, answers.length));
+    this.prompt.textContent = this.shown.length ? asked.content : '';
+    this.draw();
+  }
+
+  started(asked, answers) {
+    this.prompt.textContent = asked;
+    this.shown = answers;
+    this.draw();
+  }
+
+  draw() {
+    const views = new Map(this.shown.map(m => [m.id, this.views.get(m.id) || new MessageView(m, this.talk)]));
+    this.views = views;
+    for (const v of views.values()) v.refresh(this.talk.tree.get(v.message.id) || v.message);
+    this.add.disabled = this.columns.length === MOST;
+    this.grid.style.setProperty('--columns', this.columns.length);
+    const open = [...this.grid.querySelectorAll('details.column-settings')].map(d => d.open);
+    fill(this.grid, this.columns.map((c, i) => this.column(c, i, views.get(this.shown[i]?.id), open[i])));
+  }
+
+  column(c, i, view, isOpen) {
+    const words = h('span', summary(c));
+    const form = new SettingsForm(this.props, this.models, c, () => { words.textContent = summary(c); this.keep(); }, {isColumn: true});
+    const remove = this.columns.length > LEAST ? iconButton('close', `Remove column ${i + 1}`, () => { this.columns.splice(i, 1); this.keep(); this.draw(); }) : null;
+    return h('section.column', {'aria-label': `Column ${i + 1}`}, h('.column-head', h('details.column-settings', {open: Boolean(isOpen)}, h('summary', h('b', `${i + 1}`), words), form.el), remove),
+      view ? view.el : h('p.hint', 'Nothing yet.'),
+      view ? h('button.keep', {type: 'button', onclick: () => this.onKeep(view.message.id)}, 'Keep this one') : null);
+  }
+
+  has(id) { return this.views.has(id); }
+  grow(message) { if (this.views.has(message.id)) this.painter.due(message.id); }
+}

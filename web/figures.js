@@ -1,0 +1,33 @@
+// What an answer took: tokens a second, time to the first, cached tokens, and the gaps between tokens as a small plot.
+import {h, svg} from './dom.js';
+
+const ms = v => (v >= 10000 ? `${(v / 1000).toFixed(1)} s` : v >= 100 ? `${Math.round(v)} ms` : `${v.toFixed(1)} ms`);
+export const figureWords = f => [
+  f.tokens ? `${f.tokens} token${f.tokens === 1 ? '' : 's'}` : null,
+  f.rate ? `${f.rate.toFixed(f.rate < 10 ? 2 : f.rate < 100 ? 1 : 0)} tokens/s` : null,
+  f.first ? `first after ${ms(f.first)}` : f.waiting > 1000 ? `waiting for ${(f.waiting / 1000).toFixed(0)} s` : null,
+  f.prompt !== null && f.prompt !== undefined ? `prompt ${f.prompt}, ${f.cached} cached` : null,
+].filter(Boolean);
+
+const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+
+export function gapSummary(gaps) {
+  const sorted = [...gaps].sort((a, b) => a - b);
+  return `${gaps.length} gaps: half below ${ms(quantile(sorted, 0.5))}, 99 % below ${ms(quantile(sorted, 0.99))}, longest ${ms(sorted.at(-1))}`;
+}
+
+const WIDTH = 160, HEIGHT = 28;
+// At most 160 bars, each the longest of its stretch; heights are logarithms, since one pause would flatten all else.
+export function plot(gaps) {
+  const n = Math.min(gaps.length, WIDTH / 2), bars = [];
+  for (let i = 0; i < n; i++) bars.push(Math.max(...gaps.slice(Math.floor(i * gaps.length / n), Math.max(Math.floor((i + 1) * gaps.length / n), Math.floor(i * gaps.length / n) + 1))));
+  const top = Math.log(1 + Math.max(...bars, 1)), words = gapSummary(gaps);
+  const d = bars.map((g, i) => `M${(i * WIDTH / n + 0.5).toFixed(1)} ${HEIGHT}V${(HEIGHT - 1 - Math.log(1 + g) / top * (HEIGHT - 3)).toFixed(1)}`).join('');
+  const title = svg('title', {});
+  title.textContent = words;
+  return svg('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'plot', role: 'img', 'aria-label': words}, title, svg('path', {d}));
+}
+
+export function figureLine(figures, gaps) {
+  return h('.figures', figureWords(figures).map(w => h('span', w)), gaps?.length > 1 ? plot(gaps) : null);
+}

@@ -1,0 +1,120 @@
+// One generation read to its end, also over broken connections: the stream has a name, its events numbers (docs/server-api.md).
+import {ApiError, isNetworkError, request} from './api.js';
+import {EventReader} from './sse.js';
+
+const SILENCE_MS = 30000;       // three pings
+const WAITS_MS = [200, 500, 1000, 2000, 4000, 4000, 4000, 4000, 4000, 4000];     // the server keeps a stream without a reader for 30 s
+const BUSY_MS = 1000;
+
+class Broken extends Error {}
+
+async function read(response, events, signal, control) {
+  const reader = response.body.getReader(), decoder = new TextDecoder();
+  let timer = 0;
+  const watch = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => control.abort(new Broken('no sign of life')), SILENCE_MS);
+  };
+  try {
+    for (;;) {
+      watch();
+      const {value, done} = await reader.read();
+      if (done) return;
+      events.push(decoder.decode(value, {stream: true}));
+    }
+  } finally {
+    clearTimeout(timer);
+    reader.cancel().catch(() => {});
+  }
+}
+
+const pause = (ms, signal) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason); }, {once: true});
+});
+
+export class Generation {
+  // from: {body} begins one, {stream: {name, last}} goes on with one. on: chunk(data), state(word, text), named({name, last}).
+  constructor(from, on) {
+    Object.assign(this, {body: from.body, stream: from.stream || null, on, stopper: new AbortController()});
+  }
+
+  // Resolves when all has come; fails with an ApiError, an AbortError after stop(), or what fetch says when the server stays away.
+  async run() {
+    for (let tries = 0; ;) {
+      const before = this.stream?.last;
+      try {
+        await this.once();
+        if (this.isDone) return;
+        throw new Broken('the connection ended early');
+      } catch (e) {
+        if (this.stopper.signal.aborted) throw new DOMException('stopped', 'AbortError');
+        const busy = e instanceof ApiError && e.code === 'stream_busy';     // the old connection is not yet known to be gone
+        if (!busy && !(e instanceof Broken) && !isNetworkError(e)) throw e;
+        if (!this.stream) throw e;
+        if (busy) {         // without an end: another tab may read it to the last
+          this.on.state('elsewhere', '');
+          await pause(BUSY_MS, this.stopper.signal);
+          continue;
+        }
+        if (this.stream.last !== before) tries = 0;
+        if (tries === WAITS_MS.length) throw e;
+        this.on.state('reconnecting', `${tries + 1} of ${WAITS_MS.length}`);
+        await pause(WAITS_MS[tries++], this.stopper.signal);
+      }
+    }
+  }
+
+  async once() {
+    const control = new AbortController(), stop = () => control.abort(this.stopper.signal.reason);
+    this.stopper.signal.addEventListener('abort', stop);
+    try {
+      const response = this.stream ? await this.resume(control.signal) : await this.begin(control.signal);
+      this.on.state('open', '');
+      const events = new EventReader(e => this.event(e), text => this.comment(text));
+      await read(response, events, this.stopper.signal, control);
+    } catch (e) {
+      throw control.signal.reason instanceof Broken ? control.signal.reason : e;
+    } finally {
+      this.stopper.signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async begin(signal) {
+    const response = await request('v1/runnel/generate', {method: 'POST', body: {...this.body, stream: true, resumable: true}, signal});
+    this.stream = {name: response.headers.get('x-runnel-stream'), last: ''};
+    this.on.named(this.stream);
+    return response;
+  }
+
+  resume(signal) {
+    const {name, last} = this.stream;
+    return request(`v1/runnel/streams/${encodeURIComponent(name)}`, {signal, headers: last ? {'Last-Event-ID': last} : {}});
+  }
+
+  event({data, id}) {
+    if (data === '[DONE]') {
+      this.isDone = true;
+      return;
+    }
+    const chunk = JSON.parse(data);
+    if (chunk.error) throw new ApiError(200, chunk.error, 0);
+    this.on.chunk(chunk);
+    if (this.stream) this.stream.last = id;
+  }
+
+  comment(text) {
+    const prefill = /prefill (\d+)\/(\d+)/.exec(text);
+    if (prefill) this.on.state('prefill', `${prefill[1]} of ${prefill[2]}`);
+    else if (text.includes('queued')) this.on.state('queued', '');
+  }
+
+  abandon() { this.stopper.abort(new DOMException('abandoned', 'AbortError')); }
+
+  // The server ends it, too: it would go on without a reader for a while.
+  stop() {
+    if (this.stopper.signal.aborted) return;
+    this.abandon();
+    if (this.stream) request(`v1/runnel/streams/${encodeURIComponent(this.stream.name)}`, {method: 'DELETE', keepalive: true}).catch(() => {});
+  }
+}

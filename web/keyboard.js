@@ -1,0 +1,32 @@
+// Keys that work everywhere, and the page that lists them.
+import {dialog, h} from './dom.js';
+
+const MAC = navigator.platform.startsWith('Mac');
+const isTyping = e => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || e.target.isContentEditable;
+
+// [keys, what they do, name of the action]; single letters only while nobody types.
+const rows = [
+  ['Enter', 'Send the message', null], ['Shift+Enter', 'Begin a new line', null], ['Escape', 'Stop the answer; close what is open', 'stop'],
+  ['Alt+N', 'New conversation', 'fresh'], ['Control+K', 'Search conversations', 'search'], ['Alt+ArrowUp', 'Conversation above', 'above'],
+  ['Alt+ArrowDown', 'Conversation below', 'below'], ['Alt+1', 'Chat', 'chat'], ['Alt+2', 'Compare', 'compare'], ['Alt+3', 'Server', 'server'],
+  ['Alt+S', 'Settings', 'settings'], ['/', 'Go to the message box', 'write'], ['r', 'Another answer', 'regenerate'], ['t', 'Tokens of the last answer', 'tokens'], ['?', 'This list', 'help'],
+];
+
+function nameOf(e) {
+  const parts = [(MAC ? e.metaKey : e.ctrlKey) && 'Control', e.altKey && 'Alt', e.shiftKey && e.key.length > 1 && 'Shift'].filter(Boolean);
+  const key = e.altKey && /^(Key|Digit)/.test(e.code) ? e.code.replace(/^(Key|Digit)/, '') : e.key.length === 1 && parts.length ? e.key.toUpperCase() : e.key;
+  return [...parts, key].join('+');
+}
+
+export function listen(actions) {
+  addEventListener('keydown', e => {
+    if (e.defaultPrevented || e.isComposing) return;
+    const name = nameOf(e), row = rows.find(([keys, , action]) => action && keys === name);
+    if (!row || (row[0].length === 1 && isTyping(e)) || (document.querySelector('dialog[open]') && row[2] !== 'stop')) return;
+    if (row[2] === 'stop' && document.querySelector('dialog[open]')) return;
+    if (actions[row[2]]() !== false) e.preventDefault();
+  });
+}
+
+export const help = () => dialog('Keys', () => h('dl.keys', rows.map(([keys, what]) => h('div',
+  h('dt', keys.replace('Control', MAC ? 'Cmd' : 'Ctrl').split('+').map((k, i) => [i ? '+' : '', h('kbd', k.replace('ArrowUp', 'Up').replace('ArrowDown', 'Down'))])), h('dd', what)))));

@@ -1,0 +1,232 @@
+// The page: puts its parts together, and says which conversation and which view is shown.
+import {getJson, key, onKeyNeeded, setKey} from './api.js';
+import {ChatView} from './chat.js';
+import {CompareView} from './compare.js';
+import {Composer} from './composer.js';
+import {announce, dialog, fill, find, h, iconButton, toast} from './dom.js';
+import {help, listen} from './keyboard.js';
+import {ServerView} from './server_view.js';
+import {labelled, SettingsForm} from './settings.js';
+import {withDefaults} from './settings_model.js';
+import {Sidebar} from './sidebar.js';
+import {listConversations, onOtherTab, onStoreError, openStore, readConversation, saveConversation} from './store.js';
+import {runs, Talk} from './talk.js';
+
+const LAST = 'runnel-settings';
+let models = [], props = {sampling: [], presets: []}, talk = null, view = 'chat';
+const info = () => ({models});
+const main = find('main'), narrow = matchMedia('(max-width: 50rem)');
+
+// ---- the server: what it is, and its key ----------------------------------------------------------------------------
+
+onKeyNeeded(() => dialog('This server wants a key', close => {
+  const input = h('input', {type: 'password', autocomplete: 'current-password', required: true, minlength: '16', maxlength: '256'});
+  const remember = h('input', {type: 'checkbox', id: 'remember'});
+  return h('form', {id: 'key-form', onsubmit: e => { e.preventDefault(); setKey(input.value.trim(), remember.checked); close(true); }},
+    key() ? h('p.error', 'The server refused the key it was given.') : null, labelled('Key', input, 'It is sent to this server only.'),
+    h('label.check', remember, 'Remember it in this browser'), h('button.primary', {type: 'submit'}, 'Use it'));
+}));
+
+async function connect() {
+  for (;;) {
+    try {
+      const [list, found] = await Promise.all([getJson('v1/models'), getJson('props')]);
+      models = list.data;
+      props = found;
+      return;
+    } catch (e) {
+      const words = e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message;
+      await new Promise(resolve => fill(main, h('.empty', h('p.error', {role: 'alert'}, words), h('button.primary', {type: 'button', onclick: resolve}, 'Try again'))));
+    }
+  }
+}
+
+// ---- what is shown --------------------------------------------------------------------------------------------------
+
+const title = h('h2', {id: 'title'}), bar = find('bar');
+const viewButtons = [['chat', 'chat', 'Chat'], ['compare', 'columns', 'Compare'], ['server', 'server', 'Server']]
+  .map(([name, icon, label]) => iconButton(icon, label, () => showView(name), {text: true, 'data-view': name}));
+const menuButton = iconButton('menu', 'Conversations', () => openSide(true), {id: 'open-side', 'aria-expanded': 'false'});
+const settingsButton = iconButton('tune', 'Settings', () => openSettings(find('settings').hidden), {id: 'open-settings', 'aria-expanded': 'false'});
+bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons), iconButton('keys', 'Keys (?)', help, {id: 'open-keys'}), settingsButton);
+
+const chat = new ChatView(main), server = new ServerView();
+let compare = null;
+const composer = new Composer(find('composer'), {onSend: send, onStop: () => talk.stopAll()});
+const sidebar = new Sidebar(find('sidebar'), {
+  onOpen: (id, message) => open(id, message), onNew: () => fresh(), onClose: () => openSide(false),
+});
+sidebar.onChanged = async c => {
+  if (c.id === talk.c.id) Object.assign(talk.c, {title: c.title});
+  await saveConversation(c.id === talk.c.id ? talk.c : c);
+  showTitle();
+};
+
+const empty = () => {
+  const model = talk.model(talk.c.settings), canChat = model?.meta.can_chat !== false;
+  return h('.empty', h('p.big', canChat ? 'Ask something.' : 'Begin a story.'),
+    h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, and goes on with your text'}.` : ''), h('p.hint', 'Everything stays between this browser and this server. ? lists the keys.'));
+};
+
+function showTitle() {
+  title.textContent = talk.c.title || 'New conversation';
+  document.title = talk.c.title ? `${talk.c.title} - runnel` : 'runnel';
+}
+
+function showView(name) {
+  view = name;
+  for (const b of viewButtons) b.setAttribute('aria-pressed', String(b.dataset.view === name));
+  fill(main, {chat: chat.el, compare: compare.el, server: server.el}[name], name === 'chat' ? chat.down : null);
+  main.setAttribute('aria-label', {chat: 'Conversation', compare: 'Compare', server: 'Server'}[name]);
+  document.body.dataset.view = name;
+  server.open(name === 'server');
+  if (name === 'chat') chat.draw();
+  if (name === 'compare') compare.show(talk);
+  showRunning();
+}
+
+function showRunning() {
+  composer.running(talk.isRunning());
+  const n = [...runs.values()].filter(r => r.talk.c.id !== talk.c.id).length;
+  composer.hint.textContent = n ? `${n} answer${n === 1 ? '' : 's'} in other conversations` : '';
+}
+
+function openSide(isOpen) {
+  document.body.classList.toggle('side-open', isOpen);
+  menuButton.setAttribute('aria-expanded', String(isOpen));
+  find('shade').hidden = !isOpen;
+  if (narrow.matches) (isOpen ? sidebar.search : menuButton).focus();
+}
+find('shade').addEventListener('click', () => { openSide(false); openSettings(false); });
+
+function openSettings(isOpen) {
+  const panel = find('settings');
+  const hadFocus = panel.contains(document.activeElement);
+  panel.hidden = !isOpen;
+  settingsButton.setAttribute('aria-expanded', String(isOpen));
+  if (narrow.matches) find('shade').hidden = !isOpen;
+  if (!isOpen) {
+    if (hadFocus) settingsButton.focus();
+    return;
+  }
+  const form = new SettingsForm(props, models, talk.c.settings, settings => {
+    try { localStorage.setItem(LAST, JSON.stringify(settings)); } catch { /* for this conversation only */ }
+    if (!talk.isNew) saveConversation(talk.c);
+  });
+  const theme = h('select', {onchange: () => runnelTheme.set(theme.value)}, ['system', 'light', 'dark'].map(t => h('option', {value: t}, t)));
+  theme.value = runnelTheme.get();
+  fill(panel, h('.panel-head', h('h2', {tabindex: '-1'}, 'Settings'), iconButton('close', 'Close the settings', () => openSettings(false))), form.el,
+    h('fieldset', h('legend', 'This browser'), labelled('Theme', theme), key() ? h('button', {type: 'button', onclick: () => { setKey('', false); openSettings(true); }}, 'Forget the key') : null));
+  panel.querySelector('h2').focus();
+}
+
+// ---- conversations --------------------------------------------------------------------------------------------------
+
+function use(next, message) {
+  talk = next;
+  const mine = fn => e => { if (talk === next) fn(e.detail); };
+  next.addEventListener('change', mine(() => { redraw(); showRunning(); }));
+  next.addEventListener('message', mine(m => { chat.grow(m); compare.grow(m); }));
+  next.addEventListener('saved', mine(() => { showTitle(); sidebar.current = talk.c.id; address(); sidebar.draw(); }));
+  next.addEventListener('ended', () => showRunning());
+  sidebar.current = next.isNew ? '' : next.c.id;
+  showTitle();
+  address();
+  chat.show(next, empty);
+  showView(view === 'server' || message ? 'chat' : view);
+  if (!find('settings').hidden) openSettings(true);
+  if (message) {
+    if (next.tree.get(message)) next.select(message);
+    chat.showMessage(message);
+  }
+  sidebar.draw();
+}
+
+function redraw() {
+  if (view === 'chat') chat.draw();
+  if (view === 'compare') compare.draw();
+}
+
+const address = () => history.replaceState(null, '', talk.isNew ? location.pathname + location.search : `#${talk.c.id}`);
+
+function lastSettings() {
+  try { return withDefaults(JSON.parse(localStorage.getItem(LAST))); } catch { return withDefaults({}); }
+}
+
+function fresh() {
+  const next = new Talk(info, null, null);
+  next.c.settings = {...lastSettings()};
+  use(next);
+  openSide(false);
+  composer.focus();
+}
+
+async function open(id, message) {
+  const c = id === talk?.c.id && !talk.isNew ? talk.c : await readConversation(id);
+  if (!c || c.deleted) return fresh();
+  use(await Talk.open(info, c), message);
+  if (narrow.matches) openSide(false);
+  if (!message) composer.focus();
+  return null;
+}
+
+async function send(text) {
+  try {
+    if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings)));
+    else await talk.send(text);
+    announce('The answer begins.');
+    chat.toEnd();
+    showRunning();
+  } catch (e) {
+    toast(e.message, {isError: true});
+    return false;
+  }
+  return true;
+}
+
+async function neighbour(n) {
+  const list = await listConversations(), at = list.findIndex(c => c.id === talk.c.id), to = list[at < 0 ? 0 : at + n];
+  if (to) open(to.id);
+}
+
+// ---- begin ----------------------------------------------------------------------------------------------------------
+
+listen({
+  stop: () => {
+    if (document.body.classList.contains('side-open') && narrow.matches) openSide(false);
+    else if (!find('settings').hidden && find('settings').contains(document.activeElement)) openSettings(false);
+    else if (talk?.isRunning()) talk.stopAll();
+    else return false;
+    return true;
+  },
+  fresh, help, above: () => neighbour(-1), below: () => neighbour(1), write: () => composer.focus(),
+  search: () => { if (narrow.matches) openSide(true); sidebar.search.focus(); sidebar.search.select(); },
+  chat: () => showView('chat'), compare: () => showView('compare'), server: () => showView('server'), settings: () => openSettings(find('settings').hidden),
+  regenerate: () => { const last = chat.lastAnswer(); if (last && !last.run) talk.regenerate(last.message.id); },
+  tokens: () => { const last = chat.lastAnswer(); if (last && !last.run) last.toggleTokens(); },
+});
+onStoreError(text => toast(text, {isError: true}));
+onOtherTab(async ({conv}) => {
+  sidebar.draw();
+  if (conv !== talk?.c.id || talk.isNew) return;
+  const c = await readConversation(conv);
+  if (c) talk.c.title = c.title;
+  await talk.merge();
+  showTitle();
+});
+setInterval(() => { for (const [id, run] of runs) if (run.talk === talk) { chat.grow({id}); compare?.grow({id}); } }, 1000);
+
+async function begin() {
+  try {
+    await openStore();
+  } catch (e) {
+    toast(`Conversations cannot be kept in this browser: ${e.message}`, {isError: true});
+  }
+  sidebar.draw();
+  await connect();
+  compare = new CompareView({props, models, onKeep: id => { talk.select(id); showView('chat'); chat.showMessage(id); }});
+  const id = location.hash.slice(1);
+  if (id) await open(id);
+  else fresh();
+}
+begin();

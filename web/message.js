@@ -1,0 +1,182 @@
+// One message on the page: its words, thoughts, tool calls, and the buttons below.
+import {announce, copyText, h, iconButton} from './dom.js';
+import {figureLine} from './figures.js';
+import {MarkdownView} from './markdown.js';
+import {readData} from './store.js';
+import {runs} from './talk.js';
+import {tokenView} from './tokens.js';
+
+const NAMES = {user: 'You', assistant: 'Answer', tool: 'Tool result'};
+const STATES = {waiting: 'Waiting for the server', queued: 'Waiting in the queue', prefill: 'Reading the prompt', open: 'Answering',
+  reconnecting: 'The connection is lost: trying again', elsewhere: 'This answer is being read in another tab'};
+const FINISHES = {length: 'The limit of tokens was reached', cancelled: 'Cancelled', error: 'Ended with an error', timeout: 'The time was up'};
+
+export class MessageView {
+  constructor(message, talk) {
+    Object.assign(this, {message, talk, isTokens: false, isEditing: false, said: ''});
+    this.body = h('.body');
+    this.thought = h('details.thought', h('summary', 'Thoughts'), h('.thought-text'));
+    this.calls = h('.calls');
+    this.state = h('.state');
+    this.foot = h('.foot');
+    this.tools = h('.tools', {role: 'toolbar', 'aria-label': 'Message'});
+    this.el = h(`article.message.${message.role}`, {'data-id': message.id, tabindex: '-1'}, h('h3.who', NAMES[message.role]),
+      this.thought, this.body, this.calls, this.state, this.foot, this.tools);
+    this.thoughtView = new MarkdownView(this.thought.lastChild);
+    if (message.role === 'assistant') this.markdown = new MarkdownView(this.body);
+    this.refresh();
+  }
+
+  get run() { return runs.get(this.message.id); }
+
+  // After anything but more text.
+  refresh(message = this.message) {
+    this.message = message;
+    if (this.isEditing) return;
+    this.grow();
+    this.tools.replaceChildren(...this.buttons());
+    this.el.setAttribute('aria-label', NAMES[message.role] + this.branchWords());
+  }
+
+  // What came since the last frame.
+  grow() {
+    const {message: m, run} = this;
+    this.el.setAttribute('aria-busy', String(m.state === 'running'));
+    this.el.dataset.state = m.state;
+    this.thought.hidden = !m.reasoning;
+    if (m.reasoning) {
+      this.thought.firstChild.textContent = m.state === 'running' && !m.content ? 'Thinking ...' : 'Thoughts';
+      if (this.thought.open || m.state !== 'running') this.thoughtView.set(m.reasoning, m.state !== 'running');
+      else this.thought.ontoggle = () => this.thoughtView.set(this.message.reasoning, false);
+    }
+    if (!this.isTokens) this.text();
+    this.showCalls();
+    this.showState();
+    const figures = run ? run.answer.figures() : m.figures;
+    this.foot.replaceChildren(...(figures ? [figureLine(figures, run ? run.data.gaps : this.gaps)] : []),
+      ...(m.seed !== undefined ? [h('span.seed', `seed ${m.seed}`)] : []));
+    if (!run && figures && this.gaps === undefined) this.loadGaps();
+  }
+
+  async loadGaps() {
+    this.gaps = [];
+    this.gaps = (await readData(this.message.id))?.gaps || [];
+    if (this.gaps.length > 1) this.grow();
+  }
+
+  text() {
+    const {message: m} = this;
+    if (!this.markdown) {
+      if (this.body.textContent !== m.content) this.body.replaceChildren(h('p.plain', {dir: 'auto'}, m.content));
+      return;
+    }
+    const isOver = m.state !== 'running', done = this.markdown.set(m.content, isOver);
+    if (!this.run && !this.wasRunning) return;      // what is old is not read out
+    this.wasRunning = true;
+    this.said += done;
+    if (this.said.trim() && (isOver || this.said.length > 80)) {
+      announce(this.said.trim().slice(0, 2000));
+      this.said = '';
+    }
+    if (isOver) {
+      this.wasRunning = false;
+      announce(m.state === 'done' ? 'The answer is complete.' : 'The answer ended early.');
+    }
+  }
+
+  showCalls() {
+    const calls = this.message.calls || [];
+    const text = JSON.stringify(calls);
+    if (text === this.callText) return;
+    this.callText = text;
+    this.calls.replaceChildren(...calls.filter(Boolean).map(c => h('details.call', {open: true}, h('summary', `Calls ${c.name || '...'}`),
+      h('pre', {tabindex: '0'}, h('code', pretty(c.arguments))),
+      this.message.state === 'running' ? null : h('form.result', {onsubmit: e => this.answerCall(e, c)},
+        h('label', `Result of ${c.name}`, h('textarea', {rows: '2', name: 'result', required: true})), h('button', {type: 'submit'}, 'Send result')))));
+    this.callText = this.message.state === 'running' ? '' : text;
+  }
+
+  answerCall(e, call) {
+    e.preventDefault();
+    const text = new FormData(e.target).get('result');
+    const tool = this.talk.add('tool', this.talk.last.id, {content: text, callId: call.id, name: call.name});
+    const answered = this.talk.tree.path().filter(m => m.role === 'tool').map(m => m.callId);
+    this.talk.keepMessage(tool);
+    if (this.message.calls.every(c => answered.includes(c.id))) this.talk.begin(tool.id, this.talk.c.settings);
+    else this.talk.say('change');
+  }
+
+  showState() {
+    const {message: m, run} = this, list = [];
+    if (run) list.push(h('span.working', `${STATES[run.state] || ''}${run.words ? ` (${run.words})` : ''}`));
+    if (run && run.state !== 'open') list[0].classList.add('loud');
+    if (m.error) list.push(h('p.error', {role: 'alert'}, m.error.message), iconButton('redo', m.content ? 'Go on' : 'Try again', () => this.retry(), {text: true}));
+    else if (m.state === 'stopped') list.push(h('span', 'Stopped'));
+    else if (!run && FINISHES[m.finish]) list.push(h('span', FINISHES[m.finish]));
+    if (m.usage?.dropped_messages) list.push(h('span', `${m.usage.dropped_messages} earlier messages did not fit`));
+    const key = list.map(n => n.textContent).join('|');
+    if (key !== this.stateKey) this.state.replaceChildren(...list);
+    this.stateKey = key;
+  }
+
+  retry() { return this.message.content || this.message.reasoning ? this.talk.resume(this.message.id) : this.talk.again(this.message.id); }
+
+  branchWords() {
+    const all = this.talk.tree.siblings(this.message.id);
+    return all.length > 1 ? `, ${all.indexOf(this.message) + 1} of ${all.length}` : '';
+  }
+
+  buttons() {
+    const {message: m, talk} = this, all = talk.tree.siblings(m.id), at = all.indexOf(m), list = [];
+    const isOver = m.state !== 'running', isAnswer = m.role === 'assistant';
+    if (all.length > 1) list.push(h('span.branches', iconButton('back', 'Previous version', () => talk.select(talk.tree.step(m.id, -1).id), {'data-do': 'previous'}),
+      h('span', `${at + 1}/${all.length}`), iconButton('next', 'Next version', () => talk.select(talk.tree.step(m.id, 1).id), {'data-do': 'following'})));
+    if (!isOver) return [...list, iconButton('stop', 'Stop', () => talk.stop(m.id), {text: true, 'data-do': 'stop'})];
+    const copy = iconButton('copy', 'Copy', () => copyText(m.content, copy), {'data-do': 'copy'});
+    list.push(copy);
+    if (isAnswer && (m.state === 'stopped' || m.finish === 'length' || m.finish === 'edited' || m.state === 'failed') && (m.content || m.reasoning) && !m.calls?.length)
+      list.push(iconButton('play', 'Continue', () => talk.resume(m.id), {text: true, 'data-do': 'continue'}));
+    if (isAnswer) list.push(iconButton('redo', 'Another answer', () => talk.regenerate(m.id), {'data-do': 'regenerate'}));
+    if (m.role !== 'tool') list.push(iconButton('edit', 'Edit', () => this.edit(), {'data-do': 'edit'}));
+    if (isAnswer) list.push(iconButton('tokens', 'Tokens', () => this.toggleTokens(), {'data-do': 'tokens', 'aria-pressed': String(this.isTokens)}));
+    list.push(iconButton('trash', 'Delete from here', () => talk.remove(m.id), {'data-do': 'delete'}));
+    return list;
+  }
+
+  edit() {
+    this.isEditing = true;
+    const area = h('textarea', {value: this.message.content, 'aria-label': 'Edit the message', rows: String(Math.min(20, this.message.content.split('\n').length + 2))});
+    const end = () => {
+      this.isEditing = false;
+      this.body.replaceChildren();
+      this.markdown?.clear();
+      this.refresh();
+      this.tools.querySelector('[data-do=edit]')?.focus();
+    };
+    const save = async () => {
+      const text = area.value;
+      end();
+      if (text.trim() && text !== this.message.content) await this.talk.edit(this.message.id, text);
+    };
+    area.addEventListener('keydown', e => {
+      if (e.key === 'Escape') { e.stopPropagation(); end(); }
+      if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) save();
+    });
+    this.body.replaceChildren(area, h('.row', h('button.primary', {type: 'button', onclick: save}, this.message.role === 'user' ? 'Send' : 'Save'), h('button', {type: 'button', onclick: end}, 'Cancel')));
+    this.tools.replaceChildren();
+    area.focus();
+  }
+
+  async toggleTokens() {
+    this.isTokens = !this.isTokens;
+    this.body.replaceChildren();
+    this.markdown.clear();
+    if (this.isTokens) tokenView(this.body, (await readData(this.message.id)) || {data: []}, (n, alt) => this.talk.branch(this.message.id, n, alt));
+    this.refresh();
+    this.tools.querySelector('[data-do=tokens]')?.focus();
+  }
+}
+
+function pretty(json) {
+  try { return JSON.stringify(JSON.parse(json), null, 2); } catch { return json; }
+}

@@ -1,0 +1,41 @@
+// Full-text search: every word of the question must occur, whatever its case and accents.
+
+// Character for character, so that places in the folded text are places in the text.
+export const fold = text => Array.from(text.normalize('NFC'), c => {
+  const plain = c.normalize('NFD').replace(/\p{M}+/gu, '').toLowerCase();
+  return plain.length === c.length ? plain : c;
+}).join('');
+
+export const words = question => fold(question).split(/\s+/).filter(Boolean);
+
+// Where the first of the words is, or -1 where one is missing.
+export function matchAt(folded, list) {
+  let first = -1;
+  for (const word of list) {
+    const at = folded.indexOf(word);
+    if (at < 0) return -1;
+    if (first < 0 || at < first) first = at;
+  }
+  return first;
+}
+
+// A stretch around the place, cut at blanks where there are any, as [text, is it a match?] pieces.
+export function snippet(text, at, list, width = 90) {
+  text = text.normalize('NFC');
+  let from = Math.max(0, at - 30), to = Math.min(text.length, from + width);
+  if (from > 0) from = Math.max(from, text.lastIndexOf(' ', at - 1) + 1 > from ? text.indexOf(' ', from) + 1 : from);
+  const part = text.slice(from, to).replace(/\s/g, ' '), folded = fold(part), pieces = [];
+  let done = 0;
+  while (done < part.length) {
+    const hits = list.map(w => [folded.indexOf(w, done), w.length]).filter(([i]) => i >= 0).sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+    if (!hits.length) break;
+    const [i, n] = hits[0];
+    if (i > done) pieces.push([part.slice(done, i), false]);
+    pieces.push([part.slice(i, i + n), true]);
+    done = i + n;
+  }
+  if (done < part.length) pieces.push([part.slice(done), false]);
+  if (from > 0) pieces.unshift(['… ', false]);
+  if (to < text.length) pieces.push([' …', false]);
+  return pieces;
+}

@@ -1,0 +1,92 @@
+// What the server does: queue, streams, keys and values. Asked once a second while it is looked at.
+import {getJson, request} from './api.js';
+import {fill, h} from './dom.js';
+
+const EVERY_MS = 1000, ROWS = 200;
+
+// The lines of a Prometheus page as {name: [{labels, value}]}.
+export function readMetrics(page) {
+  const found = {};
+  for (const line of page.split('\n')) {
+    const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (match && !Number.isNaN(Number(match[3]))) (found[match[1]] ||= []).push({labels: match[2] || '', value: Number(match[3])});
+  }
+  return found;
+}
+const sum = (metrics, name) => (metrics[name] || []).reduce((total, row) => total + row.value, 0);
+const ratio = (a, b) => (b > 0 ? a / b : null);
+const seconds = v => (v === null ? '-' : v < 1 ? `${(v * 1000).toFixed(0)} ms` : `${v.toFixed(2)} s`);
+
+// Today's /slots is an object of counts; an array, or a member with one, lists streams.
+export function streamsOf(slots) {
+  if (Array.isArray(slots)) return slots;
+  return Object.values(slots).find(v => Array.isArray(v) && v.every(row => row && typeof row === 'object')) || [];
+}
+
+export class ServerView {
+  constructor() {
+    this.el = h('section.server', {'aria-label': 'Server'});
+    this.body = h('div');
+    this.el.append(h('h2', 'Server'), this.body);
+    addEventListener('visibilitychange', () => this.look());
+  }
+
+  open(isOpen) {
+    this.isOpen = isOpen;
+    this.look();
+  }
+
+  async look() {
+    clearTimeout(this.timer);
+    if (!this.isOpen || document.hidden || this.isBusy) return;
+    this.isBusy = true;
+    try {
+      const [slots, page, props] = await Promise.all([getJson('slots'), request('metrics').then(r => r.text()), this.props || getJson('props')]);
+      this.props = props;
+      this.draw(slots, readMetrics(page));
+    } catch (e) {
+      this.body.replaceChildren(h('p.error', {role: 'alert'}, e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message));
+    }
+    this.isBusy = false;
+    this.timer = setTimeout(() => this.look(), EVERY_MS);
+  }
+
+  draw(slots, metrics) {
+    const now = performance.now(), made = sum(metrics, 'vllm:generation_tokens_total');
+    const told = sum(metrics, 'vllm:inter_token_latency_seconds_count');     // the count above rises when an answer ends
+    const rate = this.before ? (told - this.before.told) / (now - this.before.now) * 1000 : 0;
+    this.before = {told, now};
+    const mean = name => ratio(sum(metrics, `${name}_sum`), sum(metrics, `${name}_count`));
+    const hit = ratio(sum(metrics, 'vllm:prefix_cache_hits_total'), sum(metrics, 'vllm:prefix_cache_queries_total'));
+    const figure = (name, value, help) => h('.figure', {title: help}, h('dd', String(value)), h('dt', name));
+    const {kv_pages: pages, kv_pages_free: free, kv_pages_cached: cached} = slots, held = pages - free - cached;
+    const rows = streamsOf(slots);
+    fill(this.body,
+      h('dl.figure-grid', figure('running', `${slots.running ?? '-'}`, `of ${slots.total} at once`), figure('queued', slots.queued ?? '-', `${this.props.queue} may wait`),
+        figure('parked', slots.parked ?? '-', 'their readers are slow'), figure('tokens/s', rate.toFixed(1), 'of all streams, in the last second'),
+        figure('tokens made', made, 'since the start'), figure('prefix hits', hit === null ? '-' : `${(hit * 100).toFixed(0)} %`, 'prompt tokens that were found in the cache'),
+        figure('first token', seconds(mean('vllm:time_to_first_token_seconds')), 'mean'), figure('between tokens', seconds(mean('vllm:inter_token_latency_seconds')), 'mean')),
+      h('h3', 'Keys and values'),
+      pages > 0 ? bar([['in use', held, 'held'], ['cached', cached, 'cached'], ['free', free, 'free']], pages) : h('p', 'No figures.'),
+      rows.length ? h('h3', 'Streams') : null, rows.length ? table(rows.slice(0, ROWS)) : null,
+      h('h3', 'How it runs'), h('dl.facts', Object.entries(this.props).filter(([name, v]) => name !== 'chat_template' && ['string', 'number'].includes(typeof v) && String(v).length < 80)
+        .map(([name, v]) => h('div', h('dt', name.replaceAll('_', ' ')), h('dd', String(v))))));
+  }
+}
+
+function bar(parts, whole) {
+  const words = parts.map(([name, n]) => `${n} ${name}`).join(', ');
+  const el = h('.kv', {role: 'img', 'aria-label': `${whole} pages: ${words}`}, parts.map(([, n, kind]) => {
+    const i = h(`i.${kind}`);
+    i.style.width = `${n / whole * 100}%`;
+    return i;
+  }));
+  return h('div', el, h('.kv-words', parts.map(([name, n, kind]) => h('span', h(`i.${kind}`), `${n} ${name}`)), h('span', `of ${whole} pages`)));
+}
+
+const cell = v => (v !== null && typeof v === 'object' ? JSON.stringify(v).slice(0, 60) : String(v).slice(0, 60));
+function table(rows) {
+  const names = [...new Set(rows.flatMap(Object.keys))].slice(0, 12);
+  return h('.table', {tabindex: '0', role: 'region', 'aria-label': 'Streams'}, h('table', h('thead', h('tr', names.map(n => h('th', {scope: 'col'}, n.replaceAll('_', ' '))))),
+    h('tbody', rows.map(row => h('tr', names.map(n => h('td', n in row ? cell(row[n]) : '')))))));
+}

@@ -1,0 +1,127 @@
+// The panel of settings: model, system prompt, preset, every field of sampling with its range, limits, and what belongs to this browser.
+import {fill, h, iconButton} from './dom.js';
+import {DEFAULTS, effective, parseJson} from './settings_model.js';
+
+const SLIDER_SPAN = 1000;       // wider ranges have a box alone
+const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
+  frequency_penalty: 'Frequency penalty', presence_penalty: 'Presence penalty', penalty_last_n: 'Penalties look back'};
+
+export function labelled(text, control, help) {
+  const id = control.id ||= `c${(labelled.n = (labelled.n || 0) + 1)}`;
+  const hint = help ? h('small', {id: `${id}-help`}, help) : null;
+  if (hint) control.setAttribute('aria-describedby', hint.id);
+  return h('.field', h('label', {htmlFor: id}, text), control, hint);
+}
+
+// A form over one object of settings; onchange after each change that is right. Used by the panel and by each column of a comparison.
+export class SettingsForm {
+  constructor(props, models, settings, onchange, {isColumn = false} = {}) {
+    Object.assign(this, {props, models, settings, onchange, isColumn});
+    this.el = h('form.settings-form', {onsubmit: e => e.preventDefault()});
+    this.draw();
+  }
+
+  change(changes) {
+    Object.assign(this.settings, changes);
+    this.onchange(this.settings);
+  }
+
+  draw() {
+    const {settings: s, props} = this;
+    const model = h('select', {name: 'model', onchange: () => this.change({model: model.value})}, this.models.map(m => h('option', {value: m.id}, m.id)));
+    model.value = this.models.some(m => m.id === s.model) ? s.model : this.models[0]?.id;
+    const preset = h('select', {name: 'preset', onchange: () => { this.change({preset: preset.value, values: {}}); this.draw(); this.el.querySelector('[name=preset]').focus(); }},
+      h('option', {value: ''}, 'none'), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)));
+    preset.value = s.preset;
+    fill(this.el,
+      this.models.length > 1 || this.isColumn ? labelled('Model', model) : labelled('Model', model, this.modelWords()),
+      this.isColumn ? null : this.area('system', 'System prompt', 4),
+      labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
+      h('fieldset', h('legend', 'Sampling'), props.sampling.map(f => this.sampling(f))),
+      this.text('seed', 'Seed', 'empty: another each time', v => v === '' || (/^\d{1,15}$/.test(v) ? true : 'a whole number of at most 15 digits')),
+      this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', v => v === '' || (/^[1-9]\d{0,8}$/.test(v) ? true : 'a whole number from 1')),
+      this.stops(), this.isColumn ? null : this.more());
+  }
+
+  modelWords() {
+    const m = this.models[0]?.meta;
+    return m?.n_ctx ? `${m.architecture}, ${(m.n_params / 1e6).toFixed(0)} M parameters, context ${m.n_ctx}${m.can_chat ? '' : '; no chat template: it goes on with the text'}` : '';
+  }
+
+  sampling(f) {
+    const {settings: s} = this, value = effective(s, f, this.props.presets), step = f.is_int ? '1' : '0.01';
+    const box = h('input', {type: 'number', name: f.name, min: String(f.min), max: String(f.max), step: f.is_int ? '1' : 'any', value: String(value)});
+    const slider = f.max - f.min <= SLIDER_SPAN ? h('input', {type: 'range', min: String(f.min), max: String(f.max), step, value: String(value), 'aria-label': `${NAMES[f.name] || f.name} slider`, tabindex: '-1'}) : null;
+    const reset = iconButton('redo', `Reset ${NAMES[f.name] || f.name}`, () => { delete s.values[f.name]; this.change({}); show(); box.focus(); });
+    const show = () => {
+      const v = effective(s, f, this.props.presets);
+      box.value = v;
+      if (slider) slider.value = v;
+      reset.hidden = !(f.name in s.values);
+      box.setCustomValidity('');
+    };
+    const take = (from, isSlider) => {
+      const v = Number(from.value), isRight = from.value !== '' && Number.isFinite(v) && v >= f.min && v <= f.max && (!f.is_int || Number.isInteger(v));
+      box.setCustomValidity(isRight ? '' : `${f.min} to ${f.max}${f.is_int ? ', a whole number' : ''}`);
+      if (!isRight) return box.reportValidity();
+      s.values[f.name] = v;
+      this.change({});
+      if (isSlider) box.value = v;
+      else if (slider) slider.value = v;
+      reset.hidden = false;
+      return true;
+    };
+    box.addEventListener('change', () => take(box, false));
+    slider?.addEventListener('input', () => take(slider, true));
+    const field = labelled(NAMES[f.name] || f.name, h('.range', slider, box, reset), null);
+    box.id = `${field.firstChild.htmlFor}-box`;
+    field.firstChild.htmlFor = box.id;
+    field.append(h('small', `${f.help} (${f.min} to ${f.max}, default ${Number(f.default.toPrecision(6))})`));
+    show();
+    return field;
+  }
+
+  text(name, label, help, check) {
+    const input = h('input', {name, value: String(this.settings[name]), inputmode: 'numeric', autocomplete: 'off'});
+    input.addEventListener('change', () => {
+      const right = check(input.value.trim());
+      input.setCustomValidity(right === true ? '' : right);
+      if (right === true) this.change({[name]: input.value.trim()});
+      else input.reportValidity();
+    });
+    return labelled(label, input, help);
+  }
+
+  area(name, label, rows, help, check) {
+    const area = h('textarea', {name, rows: String(rows), value: this.settings[name], spellcheck: 'false'});
+    area.addEventListener('change', () => {
+      let wrong = '';
+      try { check?.(area.value); } catch (e) { wrong = e.message; }
+      area.setCustomValidity(wrong);
+      if (wrong) area.reportValidity();
+      else this.change({[name]: area.value});
+    });
+    return labelled(label, area, help);
+  }
+
+  stops() {
+    const read = text => text.split('\n').filter(Boolean).map(s => s.replaceAll('\\n', '\n').replaceAll('\\t', '\t'));
+    const area = h('textarea', {name: 'stop', rows: '2', spellcheck: 'false', value: this.settings.stop.map(s => s.replaceAll('\n', '\\n').replaceAll('\t', '\\t')).join('\n')});
+    area.addEventListener('change', () => {
+      const list = read(area.value), long = list.find(s => new TextEncoder().encode(s).length > 256);
+      area.setCustomValidity(list.length > 16 ? `${list.length} stop strings, 16 are the limit` : long ? 'one is longer than 256 bytes' : '');
+      if (area.reportValidity()) this.change({stop: list});
+    });
+    return labelled('Stop strings', area, 'one a line; \\n is a line break');
+  }
+
+  more() {
+    const alternatives = h('input', {type: 'number', name: 'alternatives', min: '-1', max: '20', value: String(this.settings.alternatives)});
+    alternatives.addEventListener('change', () => { if (alternatives.reportValidity()) this.change({alternatives: Number(alternatives.value)}); });
+    return [labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
+      h('details', h('summary', 'Tools and template'),
+        this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', v => parseJson(v, Array.isArray, 'Tools')),
+        this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', v => parseJson(v, x => x && typeof x === 'object' && !Array.isArray(x), 'Template variables'))),
+      h('button', {type: 'button', onclick: () => { this.change(structuredClone({...DEFAULTS, model: this.settings.model})); this.draw(); }}, 'All to default')];
+  }
+}

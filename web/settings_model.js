@@ -1,0 +1,55 @@
+// What a conversation's settings are, and the members of a request they become.
+
+export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', tools: '', variables: '', alternatives: 5};
+
+export const withDefaults = s => ({...DEFAULTS, ...s, values: {...s?.values}, stop: [...(s?.stop || [])]});
+
+// The value that counts for a field of sampling: set by hand, by the preset, or the default.
+export function effective(settings, field, presets) {
+  if (field.name in settings.values) return settings.values[field.name];
+  return presets.find(p => p.name === settings.preset)?.values[field.name] ?? field.default;
+}
+
+export function parseJson(text, isRight, what) {
+  if (!text.trim()) return null;
+  let value;
+  try { value = JSON.parse(text); } catch (e) { throw new Error(`${what}: not JSON: ${e.message}`); }
+  if (!isRight(value)) throw new Error(`${what}: ${what === 'Tools' ? 'an array' : 'an object'} is due`);
+  return value;
+}
+
+export function requestOf(settings) {
+  const body = {...settings.values};
+  if (settings.model) body.model = settings.model;
+  if (settings.preset) body.preset = settings.preset;
+  if (settings.seed !== '') body.seed = Number(settings.seed);
+  if (settings.stop.length) body.stop = settings.stop;
+  if (settings.max_tokens !== '') body.max_tokens = Number(settings.max_tokens);
+  const tools = parseJson(settings.tools, Array.isArray, 'Tools');
+  const variables = parseJson(settings.variables, v => v && typeof v === 'object' && !Array.isArray(v), 'Template variables');
+  if (tools) body.tools = tools;
+  if (variables) body.chat_template_kwargs = variables;
+  if (settings.alternatives >= 0) Object.assign(body, {logprobs: settings.alternatives, with_pieces: true});
+  return {...body, token_times: true};
+}
+
+// A conversation as a request has it; images and the like do not occur.
+export function messagesOf(system, path) {
+  const list = system.trim() ? [{role: 'system', content: system}] : [];
+  for (const m of path) {
+    if (m.role === 'tool') list.push({role: 'tool', content: m.content, tool_call_id: m.callId, name: m.name});
+    else if (m.role === 'user') list.push({role: 'user', content: m.content});
+    else list.push(assistant(m));
+  }
+  return list;
+}
+
+function assistant(m) {
+  const out = {role: 'assistant', content: m.content};
+  if (m.reasoning) out.reasoning_content = m.reasoning;
+  if (m.calls?.length) out.tool_calls = m.calls.map(c => ({id: c.id, type: 'function', function: {name: c.name, arguments: c.arguments}}));
+  return out;
+}
+
+// What a model without a chat template goes on from: all that was said, as one text.
+export const plainText = (system, path) => [system.trim() ? `${system}\n\n` : '', ...path.map(m => m.content)].join('');

@@ -1,0 +1,125 @@
+// The conversations: list, full-text search, rename, delete with a way back, export and import.
+import {h, icon, iconButton, toast} from './dom.js';
+import {fold, matchAt, snippet, words} from './search.js';
+import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, saveConversation} from './store.js';
+
+const FILE_LIMIT = 64 << 20, FOUND_LIMIT = 100, UNDO_MS = 8000;
+const ages = [[0, 'Today'], [1, 'Yesterday'], [7, 'This week'], [30, 'This month'], [Infinity, 'Earlier']];
+
+function age(time) {
+  const midnight = new Date().setHours(0, 0, 0, 0), days = Math.ceil((midnight - time) / 86400000);
+  return ages.find(([most]) => days <= most)[1];
+}
+
+export class Sidebar {
+  constructor(el, {onOpen, onNew, onClose}) {
+    Object.assign(this, {el, onOpen, onNew, current: ''});
+    this.search = h('input', {type: 'search', id: 'search', placeholder: 'Search conversations', 'aria-label': 'Search conversations', autocomplete: 'off'});
+    this.list = h('ul', {id: 'conversations'});
+    this.count = h('.unseen', {role: 'status'});
+    this.file = h('input', {type: 'file', accept: '.json,application/json', hidden: true, id: 'import-file'});
+    const exportAll = iconButton('down', 'Export all', () => this.export(null), {text: true});
+    const importButton = iconButton('plus', 'Import', () => this.file.click(), {text: true});
+    el.append(h('.side-head', h('h1', 'runnel'), iconButton('plus', 'New conversation', onNew, {id: 'new'}), iconButton('close', 'Close the list', onClose, {id: 'close-side'})),
+      this.search, this.list, this.count, h('.side-foot', exportAll, importButton, this.file));
+    this.search.addEventListener('input', () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.draw(), 150); });
+    this.search.addEventListener('keydown', e => { if (e.key === 'Escape' && this.search.value) { e.stopPropagation(); this.search.value = ''; this.draw(); } });
+    this.file.addEventListener('change', () => this.import());
+  }
+
+  async draw() {
+    const number = this.drawing = (this.drawing || 0) + 1, list = words(this.search.value);
+    const rows = list.length ? await this.found(list) : await this.all();
+    if (number !== this.drawing) return;        // a newer one is on its way
+    const focused = this.list.contains(document.activeElement) && document.activeElement.closest('li')?.dataset.id;
+    this.list.replaceChildren(...rows);
+    if (!rows.length) this.list.append(h('li.none', list.length ? 'Nothing was found.' : 'No conversations yet.'));
+    this.count.textContent = list.length ? `${rows.length} found` : '';
+    if (focused) this.list.querySelector(`[data-id="${focused}"] button`)?.focus();
+  }
+
+  async all() {
+    let last = '';
+    return (await listConversations()).flatMap(c => {
+      const group = age(c.updated), head = group === last ? [] : [h('li.age', {'aria-hidden': 'true'}, group)];
+      last = group;
+      return [...head, this.row(c, [])];
+    });
+  }
+
+  async found(list) {
+    const conversations = new Map((await listConversations()).map(c => [c.id, c])), rows = [];
+    for (const c of conversations.values()) if (matchAt(fold(c.title), list) >= 0) rows.push(this.row(c, snippet(c.title, 0, list)));
+    for (const m of (await allMessages()).sort((a, b) => b.created - a.created)) {
+      const c = conversations.get(m.conv), at = c ? matchAt(fold(m.content), list) : -1;
+      if (at >= 0 && rows.length < FOUND_LIMIT) rows.push(this.row(c, snippet(m.content, at, list), m.id));
+    }
+    return rows;
+  }
+
+  row(c, pieces, message) {
+    const open = h('button.open', {type: 'button', onclick: () => this.onOpen(c.id, message), 'aria-current': c.id === this.current ? 'true' : null},
+      h('span.title', {dir: 'auto'}, c.title || 'Untitled'), pieces.length ? h('span.found', {dir: 'auto'}, pieces.map(([text, hit]) => (hit ? h('mark', text) : text))) : null);
+    const menu = h('details.menu', h('summary', {'aria-label': `More for ${c.title}`, title: 'More'}, icon('more')),
+      h('.menu-list', h('button', {type: 'button', onclick: () => this.rename(c, open)}, 'Rename'), h('button', {type: 'button', onclick: () => this.export([c.id])}, 'Export'),
+        h('button', {type: 'button', onclick: () => this.remove(c)}, 'Delete')));
+    menu.addEventListener('focusout', e => { if (!menu.contains(e.relatedTarget)) menu.open = false; });
+    return h('li', {'data-id': c.id}, open, menu);
+  }
+
+  rename(c, open) {
+    const input = h('input', {value: c.title, 'aria-label': 'New name', maxlength: '200'});
+    let isOver = false;
+    const end = async keep => {
+      if (isOver) return;
+      isOver = true;
+      const fresh = await readConversation(c.id);
+      if (keep && input.value.trim() && fresh) await this.onChanged({...fresh, title: input.value.trim()});
+      await this.draw();
+    };
+    input.addEventListener('keydown', e => {
+      if (e.key === 'Enter') end(true);
+      else if (e.key === 'Escape') { e.stopPropagation(); end(false); }
+    });
+    input.addEventListener('blur', () => end(true));
+    open.replaceWith(input);
+    input.select();
+  }
+
+  // The open conversation has a copy in memory: main.js replaces this.
+  async onChanged(c) { await saveConversation(c); }
+
+  async remove(c) {
+    const fresh = await readConversation(c.id);
+    await saveConversation({...fresh, deleted: Date.now()});
+    if (c.id === this.current) this.onNew();
+    this.draw();
+    const timer = setTimeout(() => purge(c.id), UNDO_MS);
+    toast(`"${c.title}" was deleted.`, {ms: UNDO_MS, action: 'Undo', onaction: async () => {
+      clearTimeout(timer);
+      await saveConversation({...fresh, deleted: undefined});
+      this.draw();
+    }});
+  }
+
+  async export(ids) {
+    const file = new Blob([JSON.stringify(await exportConversations(ids))], {type: 'application/json'});
+    const a = h('a', {href: URL.createObjectURL(file), download: `runnel-${new Date().toISOString().slice(0, 10)}.json`});
+    a.click();
+    setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+  }
+
+  async import() {
+    const file = this.file.files[0];
+    this.file.value = '';
+    if (!file) return;
+    try {
+      if (file.size > FILE_LIMIT) throw new Error(`import: ${file.size} bytes, the limit is ${FILE_LIMIT}`);
+      const n = await importConversations(await file.text());
+      toast(`${n} conversation${n === 1 ? '' : 's'} imported.`);
+    } catch (e) {
+      toast(e.message, {isError: true});
+    }
+    this.draw();
+  }
+}

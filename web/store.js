@@ -1,0 +1,160 @@
+// Conversations in IndexedDB, written message by message; other tabs are told.
+//
+// Stores: conversations {id, title, created, updated, settings, selected, deleted}; messages {id, conv, parent, role, content, ...};
+// data {id, conv, tokens, data, gaps}: what belongs to a message and is large.
+import {unique} from './dom.js';
+
+const NAMES = ['conversations', 'messages', 'data'];
+const tab = unique();
+const channel = 'BroadcastChannel' in window ? new BroadcastChannel('runnel') : null;
+let database = null;
+const listeners = [];
+export const onStoreError = fn => { listeners.push(fn); };
+export const onOtherTab = fn => channel?.addEventListener('message', e => { if (e.data.tab !== tab) fn(e.data); });
+const tell = (kind, conv) => channel?.postMessage({kind, conv, tab});
+
+const asPromise = request => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+
+export async function openStore() {
+  const request = indexedDB.open('runnel', 1);
+  request.onupgradeneeded = () => {
+    for (const name of NAMES) {
+      const store = request.result.createObjectStore(name, {keyPath: 'id'});
+      if (name !== 'conversations') store.createIndex('conv', 'conv');
+    }
+  };
+  database = await asPromise(request);
+  database.onversionchange = () => database.close();
+  for (const c of await all('conversations')) if (c.deleted) await purge(c.id);
+  navigator.storage?.persist?.().catch(() => {});
+}
+
+// A browser without storage (some private windows) has no conversations.
+const read = (name, otherwise, ask) => (database ? asPromise(ask(database.transaction(name).objectStore(name))) : Promise.resolve(otherwise));
+const all = name => read(name, [], store => store.getAll());
+const ofConversation = (name, id) => read(name, [], store => store.index('conv').getAll(id));
+
+const words = e => (e?.name === 'QuotaExceededError'
+  ? 'This browser gives the page no more room: what is new is not saved. Export conversations, then delete some.'
+  : `Not saved: ${e?.message || e}`);
+
+// All of it or nothing. Resolves to whether it was written; the listeners hear why not.
+function write(names, fill) {
+  return new Promise(resolve => {
+    const fail = e => { listeners.forEach(fn => fn(words(e))); resolve(false); };
+    try {
+      const t = database.transaction(names, 'readwrite');
+      t.oncomplete = () => resolve(true);
+      t.onabort = () => fail(t.error);
+      fill(name => t.objectStore(name));
+    } catch (e) {
+      fail(e);
+    }
+  });
+}
+
+export const listConversations = async () => (await all('conversations')).filter(c => !c.deleted).sort((a, b) => b.updated - a.updated);
+export const readConversation = id => read('conversations', undefined, store => store.get(id));
+export const readMessages = id => ofConversation('messages', id);
+export const readData = id => read('data', undefined, store => store.get(id));
+export const allMessages = () => all('messages');
+
+export async function saveConversation(c) {
+  const ok = await write(['conversations'], of => of('conversations').put(c));
+  if (ok) tell('conversation', c.id);
+  return ok;
+}
+
+// data NULL: that part has not changed.
+export async function saveMessage(message, data) {
+  const names = data ? ['messages', 'data'] : ['messages'];
+  const ok = await write(names, of => {
+    of('messages').put(message);
+    if (data) of('data').put({...data, id: message.id, conv: message.conv});
+  });
+  if (ok) tell('message', message.conv);
+  return ok;
+}
+
+export async function removeMessages(conv, ids) {
+  if (await write(['messages', 'data'], of => ids.forEach(id => { of('messages').delete(id); of('data').delete(id); }))) tell('message', conv);
+}
+
+// For good; saveConversation({...c, deleted: true}) can be taken back until then.
+export async function purge(id) {
+  const ids = (await ofConversation('messages', id)).map(m => m.id);
+  await write(NAMES, of => {
+    of('conversations').delete(id);
+    ids.forEach(each => { of('messages').delete(each); of('data').delete(each); });
+  });
+  tell('conversation', id);
+}
+
+// ---- export and import ----------------------------------------------------------------------------------------------
+
+const FORMAT = 'runnel-conversations';
+const LIMITS = {conversations: 10000, messages: 100000};
+
+export async function exportConversations(ids) {
+  const list = [];
+  for (const c of await listConversations()) {
+    if (ids && !ids.includes(c.id)) continue;
+    list.push({...c, messages: await readMessages(c.id), data: await ofConversation('data', c.id)});
+  }
+  return {format: FORMAT, version: 1, conversations: list};
+}
+
+const isText = v => typeof v === 'string';
+function checked(file) {
+  const need = (holds, what) => { if (!holds) throw new Error(`import: ${what}`); };
+  need(file?.format === FORMAT && file.version === 1, `this is no file of ${FORMAT}, version 1`);
+  need(Array.isArray(file.conversations) && file.conversations.length <= LIMITS.conversations, `conversations: an array of at most ${LIMITS.conversations} is due`);
+  file.conversations.forEach((c, i) => {
+    need(c && isText(c.id) && isText(c.title), `conversations[${i}]: id or title is missing`);
+    need(Array.isArray(c.messages) && c.messages.length <= LIMITS.messages, `conversations[${i}].messages: an array of at most ${LIMITS.messages} is due`);
+    const ids = new Set();
+    c.messages.forEach((m, k) => {
+      need(m && isText(m.id) && isText(m.content) && ['user', 'assistant', 'tool'].includes(m.role), `conversations[${i}].messages[${k}]: id, role or content is wrong`);
+      need(!ids.has(m.id), `conversations[${i}].messages[${k}]: its id occurs twice`);
+      ids.add(m.id);
+    });
+    const parents = new Map(c.messages.map(m => [m.id, m.parent || '']));
+    const sound = new Set(['']);
+    for (const m of c.messages) {        // every message hangs on the root, and no two on each other
+      const chain = [];
+      for (let at = m.id; !sound.has(at); at = parents.get(at)) {
+        need(parents.has(at) && chain.push(at) <= parents.size, `conversations[${i}]: message ${String(m.id).slice(0, 40)} has no way to the first`);
+      }
+      chain.forEach(at => sound.add(at));
+    }
+  });
+  return file.conversations;
+}
+
+// Under new ids: what is there stays. Returns how many came in.
+export async function importConversations(text) {
+  let file;
+  try { file = JSON.parse(text); } catch (e) { throw new Error(`import: not JSON: ${e.message}`); }
+  const list = checked(file);
+  for (const c of list) {
+    const conv = unique(), ids = new Map(c.messages.map(m => [m.id, unique()])), rename = id => (id ? ids.get(id) || '' : '');
+    const number = v => (Number.isFinite(v) ? v : Date.now());
+    const selected = Object.entries(c.selected && typeof c.selected === 'object' ? c.selected : {}).map(([p, m]) => [rename(p), rename(m)]);
+    const ok = await write(NAMES, of => {
+      of('conversations').put({id: conv, title: c.title.slice(0, 200), created: number(c.created), updated: number(c.updated),
+        settings: c.settings && typeof c.settings === 'object' ? c.settings : {}, selected: Object.fromEntries(selected)});
+      for (const m of c.messages) {
+        const copy = {...m, id: ids.get(m.id), conv, parent: rename(m.parent), created: number(m.created)};
+        of('messages').put(copy.state === 'running' ? {...copy, state: 'stopped', stream: null} : copy);
+      }
+      for (const d of Array.isArray(c.data) ? c.data : [])
+        if (ids.has(d?.id) && Array.isArray(d.tokens)) of('data').put({...d, id: ids.get(d.id), conv});
+    });
+    if (!ok) throw new Error('import: not all of it could be saved');
+    tell('conversation', conv);
+  }
+  return list.length;
+}

@@ -1,0 +1,240 @@
+// The conversation that is shown: its tree, its answers in progress, and what can be done with it. Says `change` (what is shown is
+// another list), `message` (one grew or changed) and `saved`.
+import {Answer, emptyData} from './answer.js';
+import {postJson} from './api.js';
+import {unique} from './dom.js';
+import {Generation} from './generate.js';
+import {messagesOf, plainText, requestOf, withDefaults} from './settings_model.js';
+import {readData, readMessages, removeMessages, saveConversation, saveMessage} from './store.js';
+import {ROOT, Tree} from './tree.js';
+
+const SAVE_MS = 1000;
+
+// Answers in progress, of all conversations: they go on while another one is shown.
+export const runs = new Map();      // message id -> {generation, answer, state, words, talk, data}
+
+let clock = 0;
+const now = () => { clock = Math.max(clock + 1, Date.now()); return clock; };      // messages made at once keep their order
+
+export class Talk extends EventTarget {
+  constructor(info, conversation, messages) {
+    super();
+    this.info = info;       // () => {models: [...]}
+    this.c = conversation || {id: unique(), title: '', created: now(), updated: now(), settings: withDefaults({}), selected: {}};
+    this.c.settings = withDefaults(this.c.settings);
+    this.tree = new Tree(messages || [], this.c.selected);
+    this.isNew = !conversation;
+    for (const run of runs.values()) if (run.talk.c.id === this.c.id) this.tree.add(run.message);
+  }
+
+  static async open(info, conversation) {
+    const talk = new Talk(info, conversation, await readMessages(conversation.id));
+    for (const run of runs.values()) if (run.talk.c.id === talk.c.id) run.talk = talk;
+    for (const m of talk.tree.byId.values()) if (m.state === 'running' && !runs.has(m.id)) talk.takeUp(m);
+    return talk;
+  }
+
+  say(kind, detail) { this.dispatchEvent(new CustomEvent(kind, {detail})); }
+
+  async save() {
+    this.c.updated = now();
+    this.isNew = false;
+    await saveConversation(this.c);
+    this.say('saved');
+  }
+
+  add(role, parent, more) {
+    const message = {id: unique(), conv: this.c.id, parent, role, content: '', created: now(), state: 'done', ...more};
+    this.tree.add(message);
+    this.tree.select(message.id);
+    return message;
+  }
+
+  get last() { return this.tree.path().at(-1); }
+  isRunning() { return [...runs.values()].some(r => r.talk.c.id === this.c.id); }
+  model(settings) { return this.info().models.find(m => m.id === settings.model) || this.info().models[0]; }
+
+  // What the user says, and one answer, or one for each of several settings beside each other.
+  async send(text, parent = this.last?.id || ROOT, several = null, more = {}) {
+    const message = this.add('user', parent, {content: text, ...more});
+    if (!this.c.title) this.c.title = text.trim().replace(/\s+/g, ' ').slice(0, 80) || 'Untitled';
+    const saved = saveMessage(message);
+    const answers = (several || [this.c.settings]).map(s => this.begin(message.id, s, several ? {compare: true} : {}));
+    await Promise.all([saved, this.save()]);
+    return answers;
+  }
+
+  // A new answer below a message.
+  begin(parent, settings, more = {}) {
+    const message = this.add('assistant', parent, {settings: structuredClone({...settings}), ...more});
+    this.generate(message, emptyData());
+    this.say('change');
+    return message;
+  }
+
+  // Another answer; the same seed would give the same one.
+  regenerate(id) {
+    const {parent, settings} = this.tree.get(id);
+    this.begin(parent, {...this.c.settings, seed: settings?.seed === this.c.settings.seed ? '' : this.c.settings.seed});
+    return this.save();
+  }
+
+  edit(id, text) {
+    const old = this.tree.get(id);
+    if (old.role === 'user') return this.send(text, old.parent);
+    const message = this.add('assistant', old.parent, {content: text, settings: old.settings, finish: 'edited'});
+    this.say('change');
+    return Promise.all([saveMessage(message), this.save()]);
+  }
+
+  // The same message goes on: from its tokens, or from its text where there are none.
+  async resume(id) {
+    const message = this.tree.get(id), data = (await readData(id)) || emptyData();
+    for (const name of ['error', 'finish', 'timing', 'usage']) delete message[name];
+    this.generate(message, data, {goesOn: true});
+    this.say('change');
+  }
+
+  // A new answer that has the first n tokens of this one, then another token.
+  async branch(id, n, other) {
+    const old = this.tree.get(id), data = await readData(id);
+    const tokens = [...data.tokens.slice(0, n), other.id], model = this.model(old.settings || this.c.settings)?.id;
+    const text = async (ids, special) => (ids.length ? (await postJson('detokenize', {tokens: ids, special, model})).content : '');
+    const isEnd = (await text([other.id], false)) === '' && other.piece !== '';
+    const [content, reasoning] = n ? data.places[n - 1] : [0, 0];
+    const message = this.add('assistant', old.parent, {settings: {...old.settings, seed: old.seed ?? old.settings?.seed ?? ''}, branched: n});
+    const isPlain = !old.reasoning && !old.calls?.length;
+    message.content = isPlain ? await text(isEnd ? tokens.slice(0, -1) : tokens, false) : old.content.slice(0, content);
+    if (old.reasoning) message.reasoning = old.reasoning.slice(0, reasoning);
+    if (!isPlain && !isEnd) {
+      const isThought = reasoning < old.reasoning?.length && (data.places[n]?.[1] ?? 0) > reasoning;
+      if (isThought) message.reasoning += other.piece;
+      else message.content += other.piece;
+    }
+    const fresh = {...emptyData(), tokens, data: [...data.data.slice(0, n), {...other, top: data.data[n]?.top || []}],
+      places: [...data.places.slice(0, n), [message.content.length, (message.reasoning || '').length]]};
+    if (isEnd) {
+      message.finish = 'stop';
+      await saveMessage(message, fresh);
+    } else this.generate(message, fresh, {goesOn: true});
+    this.say('change');
+    await this.save();
+  }
+
+  async body(message, data, goesOn) {
+    const settings = withDefaults(message.settings || this.c.settings), body = requestOf(settings);
+    const above = this.tree.above(message.id), model = this.model(settings);
+    if (goesOn && message.seed !== undefined) body.seed = message.seed;
+    if (goesOn && body.max_tokens > 0 && message.branched !== undefined) body.max_tokens = Math.max(1, body.max_tokens - data.tokens.length);
+    if (!model || model.meta.can_chat) {
+      const tokens = goesOn ? data.tokens : [], says = goesOn && !tokens.length && message.content;
+      body.messages = messagesOf(settings.system, says ? [...above, message] : above);
+      if (tokens.length) body.reply_tokens = tokens;
+      else if (says) body.continue_final_message = true;
+      return body;
+    }
+    delete body.tools;
+    delete body.chat_template_kwargs;
+    const text = plainText(settings.system, above);
+    if (!goesOn) return {...body, prompt: text};
+    return data.tokens.length ? {...body, prompt: text, reply_tokens: data.tokens} : {...body, prompt: text + message.content};
+  }
+
+  async generate(message, data, {goesOn = false, stream = null} = {}) {
+    const run = {message, data, talk: this, state: 'waiting', words: '', saved: performance.now()};
+    runs.set(message.id, run);
+    message.state = 'running';
+    delete message.error;
+    run.answer = new Answer(message, data);
+    const tell = () => run.talk.say('message', message);
+    try {
+      const body = stream ? null : await this.body(message, data, goesOn);
+      if (run.isStopped) throw new DOMException('stopped', 'AbortError');
+      run.generation = new Generation(stream ? {stream} : {body}, {
+        named: s => { message.stream = s; this.keep(run); },
+        state: (word, words) => { Object.assign(run, {state: word, words}); tell(); },
+        chunk: chunk => {
+          run.answer.add(chunk);
+          run.state = 'open';
+          if (performance.now() - run.saved > SAVE_MS) queueMicrotask(() => this.keep(run));
+          tell();
+        },
+      });
+      await run.generation.run();
+      message.state = 'done';
+    } catch (e) {
+      if (run.isAbandoned) return;
+      run.answer.cutToSafe();
+      message.state = e.name === 'AbortError' ? 'stopped' : 'failed';
+      if (message.state === 'failed') message.error = {message: e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message, code: e.code || null};
+    }
+    delete message.stream;
+    message.figures = run.answer.figures();
+    runs.delete(message.id);
+    await saveMessage(message, data);
+    run.talk.say('change');
+    run.talk.say('ended', message);
+  }
+
+  // In the middle: what is saved goes together with the event it is up to.
+  keep(run) {
+    run.saved = performance.now();
+    const {stream} = run.message;
+    saveMessage({...run.message, stream: stream && {...stream}, places: undefined}, structuredClone(run.data));
+  }
+
+  // An answer that was running when its page went away: the server may still have it.
+  async takeUp(message) {
+    const data = (await readData(message.id)) || emptyData();
+    if (message.stream) return this.generate(message, data, {stream: {...message.stream}});
+    message.state = 'stopped';
+    await saveMessage(message);
+    this.say('change');
+  }
+
+  // From the beginning, in place of what failed.
+  async again(id) {
+    const message = this.tree.get(id);
+    Object.assign(message, {content: '', reasoning: undefined, calls: undefined});
+    this.generate(message, emptyData());
+    this.say('change');
+  }
+
+  keepMessage(message) { return Promise.all([saveMessage(message), this.save()]); }
+
+  stop(id) {
+    const run = runs.get(id);
+    if (!run) return;
+    run.isStopped = true;
+    run.generation?.stop();
+  }
+  stopAll() { for (const [id, run] of runs) if (run.talk.c.id === this.c.id) this.stop(id); }
+
+  select(id) {
+    this.tree.select(id);
+    this.say('change');
+    return this.isNew ? null : saveConversation(this.c);
+  }
+
+  async remove(id) {
+    const gone = this.tree.remove(id);
+    gone.forEach(each => this.stop(each));
+    this.say('change');
+    await Promise.all([removeMessages(this.c.id, gone), this.save()]);
+  }
+
+  // Another tab wrote: its messages come in, ours that run stay.
+  async merge() {
+    for (const m of await readMessages(this.c.id)) {
+      const run = runs.get(m.id);
+      if (run?.state === 'elsewhere' && m.state !== 'running') {        // the tab that read it has all of it
+        run.isAbandoned = true;
+        runs.delete(m.id);
+        run.generation.abandon();
+      } else if (run) continue;
+      const there = this.tree.get(m.id);
+      if (!there || JSON.stringify(there) !== JSON.stringify(m)) this.tree.add(m);
+    }
+    this.say('change');
+  }
+}
