@@ -133,7 +133,7 @@ void route_stream_resume(struct server *s, http_exchange *x, const http_request 
     }
     reader *const r = app_alloc(sizeof *r);
     if (!r) {
-        stream_detach(api_streams(s->api), kept);
+        stream_detach(api_streams(s->api), kept, now_ns());
         api_answer_error(x, &e);
         return;
     }
