@@ -22,8 +22,10 @@ static void see(void *user, const job *j) {
         if (s.state.slot >= 0 && (size_t)s.state.slot < all->n_streams) {
             all->rows[s.state.slot] = s;
         } else if (s.state.phase == RN_STREAM_QUEUED) {
-            all->rows = app_realloc(all->rows, (all->n + 1) * sizeof *all->rows);
-            all->rows[all->n++] = s;
+            slot *const rows = app_realloc(all->rows, (all->n + 1) * sizeof *rows);
+            if (!rows) return;
+            all->rows = rows;
+            rows[all->n++] = s;
         }
     }
 }
@@ -71,9 +73,11 @@ void route_slots(struct server *s, http_exchange *x, const http_request *r) {
     json_writer w = {.out = &body};
     (void)r;
     all.rows = app_alloc(all.n * sizeof *all.rows);
-    memset(all.rows, 0, all.n * sizeof *all.rows);
-    api_each_job(s->api, see, &all);
-    qsort(all.rows + all.n_streams, all.n - all.n_streams, sizeof *all.rows, by_place);
+    if (!all.rows) all.n = 0; // the answer says so
+    if (all.rows) {
+        api_each_job(s->api, see, &all);
+        qsort(all.rows + all.n_streams, all.n - all.n_streams, sizeof *all.rows, by_place);
+    }
     json_put_begin(&w, '[');
     for (size_t i = 0; i < all.n; i++) put_slot(&w, s, i, &all.rows[i]);
     json_put_end(&w, ']');

@@ -43,7 +43,7 @@ def raises(kind, call):
 
 
 def nothing_runs(server):
-    wait_until(lambda: server.get('/slots').json['running'] == 0, 'nothing runs any more')
+    wait_until(lambda: not server.working(), 'nothing runs any more')
 
 
 @test

@@ -359,7 +359,7 @@ def the_page_of_metrics_counts_what_was_answered():
         equal(page.header('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
         lines = page.body.decode().splitlines()
         for line in ('runnel:http_requests_total{status="200"} 1', 'runnel:http_requests_total{status="404"} 1',
-                     'runnel:errors_total{code="unknown_url"} 1', 'vllm:num_requests_running 0',
+                     'runnel:errors_total{code="unknown_url"} 1', 'vllm:num_requests_running{model_name="stories"} 0',
                      'vllm:time_to_first_token_seconds_count{model_name="stories"} 0'):
             check(line in lines, line)
         names = [line.split()[2] for line in lines if line.startswith('# TYPE')]

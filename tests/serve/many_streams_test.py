@@ -57,10 +57,6 @@ def planned(s):
     return float(number) * {'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30}[unit]
 
 
-def running(s):
-    return json.loads(s.get('/slots').body)['running']
-
-
 def chunks(body):
     """Of a body in chunks that is all there."""
     while True:
@@ -93,7 +89,7 @@ async def crowd(s, pace):
     async def look():
         nonlocal most
         while not is_over:
-            most = max(most, await asyncio.to_thread(running, s))
+            most = max(most, await asyncio.to_thread(lambda: len(s.working())))
             await asyncio.sleep(0.05)
     looker = asyncio.create_task(look())
     texts = await asyncio.gather(*(read_stream(s, i, pace) for i in range(N)))
@@ -125,7 +121,7 @@ def event_streams_of_a_crowd_each_say_what_they_say_alone_and_leave_nothing():
         if not SANITIZED:       # its allocator keeps what was freed for a while
             check(sizes[-1] <= sizes[-2] + GROWTH, said)
             check(sizes[-1] <= planned(s) + OWN + N * STREAM, said)
-        equal(running(s), 0)
+        equal(s.working(), [])
 
 
 @test

@@ -99,7 +99,7 @@ def sweep(s, room, name):
 
 
 def settled(s):
-    wait_until(lambda: s.get('/slots').json['running'] == 0, 'nothing runs')
+    wait_until(lambda: not s.working(), 'nothing runs')
     equal(ask(s, *REQUESTS['chat']).status, 200)
 
 

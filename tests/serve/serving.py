@@ -94,6 +94,10 @@ class Server:
         with self.connect() as c:
             return c.ask('POST', path, 'Content-Type: application/json', *headers, body=body)
 
+    def working(self, *headers):
+        """The generations that run or wait, as GET /slots shows them."""
+        return [slot for slot in self.get('/slots', *headers).json if slot['is_processing']]
+
     def counts(self, *headers):
         return self.get('/rig/counts', *headers).json
 

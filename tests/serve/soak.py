@@ -32,11 +32,6 @@ def held_mib(s):
     return int(re.search(r'VmRSS:\s+(\d+) kB', pathlib.Path(f'/proc/{s.child.pid}/status').read_text())[1]) >> 10
 
 
-def is_idle(s):
-    slots = s.get('/slots').json
-    return slots['running'] == slots['queued'] == 0
-
-
 def drained(s):
     """Streams that run when SIGTERM comes end whole, and the program ends with 0."""
     clients = [s.connect() for _ in range(3)]
@@ -83,7 +78,7 @@ def soak(seconds, seed, n_workers=12):
         t.settle()
         curve = traffic_for(t, seconds, n_workers, s)
         if s.child.poll() is None:
-            attempt(t, 'streams that nobody reads any more', wait_until, lambda: is_idle(s), 'the server is idle', serving.WAIT_S)
+            attempt(t, 'streams that nobody reads any more', wait_until, lambda: not s.working(), 'the server is idle', serving.WAIT_S)
             attempt(t, 'SIGTERM', drained, s)
         if s.child.poll() != 0:
             t.failures.append(f'the server ended with {s.child.poll()}')

@@ -33,7 +33,7 @@ async function until(holds) {
 
 async function running() {
   const page = await fetch(`${url}/slots`, {headers: {Authorization: `Bearer ${key}`}});
-  return (await page.json()).running;
+  return (await page.json()).filter((slot) => slot.is_processing).length;
 }
 
 const tests = {
