@@ -28,6 +28,7 @@ typedef struct rn_embed_options {
     rn_normalize
         normalize; // default: L2, but off for RN_POOLING_NONE and RN_POOLING_RANK, and where the folder's modules.json
                    // has no Normalize
+    uint64_t client, cache_salt; // as rn_request has them
 } rn_embed_options;
 RN_API void rn_embed_options_init(rn_embed_options *o);
 
@@ -52,8 +53,8 @@ RN_API rn_status rn_embed_get_shape(rn_engine *engine, size_t model, const rn_em
  * @param ids     the text's tokens, as rn_tokenize() makes them with add_special.
  * @param opt     NULL: defaults.
  * @param stream  on RN_OK the caller's, closed with rn_stream_close(); else NULL.
- * @return RN_OK; RN_E_ARG (an option; an id outside the vocabulary; no ids); RN_E_LIMIT (longer than the context: both figures;
- *         queue full); RN_E_UNSUPPORTED (as above); RN_E_NOMEM.
+ * @return RN_OK; RN_E_ARG (an option; an id outside the vocabulary; no ids); RN_E_LIMIT (longer than the context: both figures);
+ *         RN_E_BUSY (as rn_stream_begin()); RN_E_UNSUPPORTED (as above); RN_E_NOMEM.
  */
 RN_API rn_status rn_embed_begin(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids,
                                 const rn_embed_options *opt, rn_stream **stream, rn_error *err);

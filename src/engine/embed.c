@@ -184,6 +184,7 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
     rn_status st = rn_embed_get_shape(e, model, opt, n_ids, &shape, err);
     if (st == RN_OK) st = stream_create_reader(e, model, ids, n_ids, out, err);
     if (st != RN_OK) return st;
+    if (opt) (*out)->client = opt->client, (*out)->salt = opt->cache_salt;
     if ((st = make_embedding(&shape, &(*out)->embed, err)) == RN_OK) return RN_OK;
     stream_destroy(*out);
     *out = NULL;

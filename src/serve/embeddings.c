@@ -137,8 +137,10 @@ static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *sha
     return true;
 }
 
-static bool begin_part(embedding_request *q, job *j, size_t i, const rn_embed_options *o) {
+static bool begin_part(embedding_request *q, job *j, size_t i, rn_embed_options *o) {
     rn_error err = {0};
+    o->client = j->client;
+    o->cache_salt = j->salt;
     int32_t *ids = NULL;
     size_t n = 0;
     const bool is_text = q->input.items[i].text.data != NULL;
@@ -153,7 +155,7 @@ static bool begin_part(embedding_request *q, job *j, size_t i, const rn_embed_op
     return ok;
 }
 
-static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_embed_shape *shape) {
+static job *begin_job(embedding_request *q, rn_embed_options *o, const rn_embed_shape *shape) {
     job *const j = job_new(q->r.server, &format, q->input.n);
     embedding_answer *const a = j ? app_alloc(sizeof *a) : NULL;
     if (!a) {

@@ -181,8 +181,7 @@ TEST(a_reader_that_loses_the_oldest_chunks_still_gets_the_scores) {
     r.buffer_tokens = 4;
     r.overflow = RN_OVERFLOW_DROP_OLDEST;
     if (!fixture_open(&f, &opt) || !CHECK_OK(rn_stream_begin(f.engine, &r, &stream, &err), &err)) return;
-    do
-        rn_engine_get_stats(f.engine, &st);
+    do rn_engine_get_stats(f.engine, &st);
     while (st.n_running + st.n_queued);
     s = (struct scored){0};
     while (s.o.finish == RN_FINISH_NONE) {
