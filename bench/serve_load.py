@@ -5,7 +5,8 @@
                       [--peer LLAMA_SERVER] MODEL.gguf
 
 Every round starts each server anew, and asks over POST /v1/completions as event streams, with prompts of random token ids that share nothing:
-  few, many   so many streams at once: all their tokens/s while all of them decode; time to first token
+  few, many   so many streams at once: all their tokens/s while all of them decode, by the clock and by the server's processor time (which
+              other work on the machine hardly changes; with -t 1 it has no waiting threads in it); time to first token
   gaps        --decoding streams: milliseconds between a stream's tokens (p50, p99) without, and while a prompt of --long tokens is read
 --peer is llama-server's path ($LLAMA_SERVER). --extra: more options for runnel serve. Machines are shared and noisy: the ratios of one
 round hold, single figures do not."""
@@ -97,12 +98,26 @@ def prompt(rng, n):
     return [rng.randrange(300, 4000) for _ in range(n)]
 
 
-async def throughput(port, rng, n_streams, n_tokens):
-    """(tokens/s of all while all decode, median time to first token in ms)"""
-    streams = await asyncio.gather(*(Stream(port, prompt(rng, PROMPT), n_tokens).run() for _ in range(n_streams)))
+def cpu_seconds(pid):
+    fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+async def throughput(server, rng, n_streams, n_tokens):
+    """(tokens/s of all while all decode, the same by processor time, median time to first token in ms)"""
+    clock = []
+
+    async def watch():
+        while True:
+            clock.append((time.perf_counter(), cpu_seconds(server.child.pid)))
+            await asyncio.sleep(0.02)
+    watcher = asyncio.create_task(watch())
+    streams = await asyncio.gather(*(Stream(server.port, prompt(rng, PROMPT), n_tokens).run() for _ in range(n_streams)))
+    watcher.cancel()
     begin, end = max(s.times[0] for s in streams), min(s.times[-2] for s in streams)
     n = sum(begin < t <= end for s in streams for t in s.times)
-    return n / (end - begin), 1000 * statistics.median(s.times[0] - s.begin for s in streams)
+    used = [min(clock, key=lambda c: abs(c[0] - t))[1] for t in (begin, end)]
+    return n / (end - begin), n / max(used[1] - used[0], 0.01), 1000 * statistics.median(s.times[0] - s.begin for s in streams)
 
 
 async def gaps(port, rng, n_streams, n_long, n_tokens):
@@ -129,11 +144,13 @@ async def gaps(port, rng, n_streams, n_long, n_tokens):
 def measure(command, port, a, seed):
     rng = random.Random(seed)
     found = {}
-    with Server(command, port):
-        asyncio.run(throughput(port, rng, 1, 8))
+    with Server(command, port) as server:
+        asyncio.run(throughput(server, rng, 1, 8))
         for name, n in (('few', a.few), ('many', a.many)):
-            found[f'{name} tok/s'], found[f'{name} TTFT ms'] = asyncio.run(throughput(port, rng, n, a.n))
-        found['many/few'] = found['many tok/s'] / found['few tok/s']
+            names = f'{name} tok/s', f'{name} tok/cpu-s', f'{name} TTFT ms'
+            found |= zip(names, asyncio.run(throughput(server, rng, n, a.n)))
+        for unit in ('tok/s', 'tok/cpu-s'):
+            found[f'many/few {unit}'] = found[f'many {unit}'] / found[f'few {unit}']
         if a.long:
             quiet, busy, found['long TTFT ms'] = asyncio.run(gaps(port, rng, a.decoding, a.long, a.n_gaps))
             for name, values in (('quiet', quiet), ('busy', busy)):
@@ -170,7 +187,7 @@ def main():
         rounds.append({name: measure(command, port, a, i) for name, command in commands.items()})
         print(json.dumps(rounds[-1]), file=sys.stderr, flush=True)
     for key in rounds[0]['runnel']:
-        columns = [f'{key:16}']
+        columns = [f'{key:18}']
         for name in commands:
             values = [r[name][key] for r in rounds]
             columns.append(f'{name} {statistics.median(values):9.2f} ({min(values):.2f} to {max(values):.2f})')

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MESSAGE_PARTS = 256 }; // the library's limit: what is joined here never comes before it
+
 // What the interfaces of chat and responses call a piece of text.
 static bool is_text_type(const char *type) {
     static const char *const names[] = {"text", "input_text", "output_text", "refusal"};
@@ -40,6 +42,10 @@ static bool add_part(bytes *text, const json_item *part, size_t i, bool *has_uns
 }
 
 bool api_messages_join(const json_item *parts, bytes *text, bool *has_unsupported, char *why) {
+    if (json_item_count(parts) > MESSAGE_PARTS) {
+        snprintf(why, JSON_WHY / 2, "content: %zu parts, limit %d", json_item_count(parts), MESSAGE_PARTS);
+        return false;
+    }
     for (size_t i = 0; i < json_item_count(parts); i++) {
         if (i) bytes_add(text, "\n", 1);
         if (!add_part(text, json_item_at(parts, i), i, has_unsupported, why)) return false;

@@ -9,10 +9,18 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MORE = 64, MEMORY_SPARE = 32 << 10, PEM_LIMIT = 1 << 20, END_MS = 5000 };
+enum {
+    CONNECTIONS_MORE = 64,
+    MEMORY_SPARE = 32 << 10,
+    PEM_LIMIT = 1 << 20,
+    END_MS = 5000,
+    FILES_MORE = 64,
+    SEND_BYTES = 256 << 10
+};
 
 // With the lock.
 static bool is_too_many(const http_server *h, const char *client, bool is_loopback) {
@@ -24,8 +32,10 @@ static bool is_too_many(const http_server *h, const char *client, bool is_loopba
 }
 
 static void set_socket(int fd) {
-    const int one = 1, idle_seconds = 60;
+    const int one = 1, idle_seconds = 60, send_bytes = SEND_BYTES;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes,
+               sizeof send_bytes); // else the system holds megabytes for who reads nothing
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); // a client whose link is gone says nothing any more
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
 }
@@ -113,9 +123,21 @@ static bool start(http_server *h, const pem *p) {
     return h->daemon != NULL;
 }
 
+// A descriptor for each connection, and what the process has besides. The system's first offer is often less than it allows.
+static void allow_files(const http_options *o) {
+    const rlim_t needed = (rlim_t)o->max_connections + CONNECTIONS_MORE + FILES_MORE;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
+    files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < needed)
+        say("open files: the system allows %llu, too few for %d connections (--max-connections): further ones will wait",
+            (unsigned long long)files.rlim_cur, o->max_connections);
+}
+
 bool http_server_open(struct server *s, const http_options *o, http_server **out) {
     http_server *const h = app_alloc(sizeof *h);
     pem p = {0};
+    allow_files(o);
     *out = NULL;
     if (!h) return false;
     *h = (http_server){.server = s, .o = o, .is_tls = o->tls_cert != NULL, .listen_fd = -1, .log_fd = -1};

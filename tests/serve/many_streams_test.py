@@ -7,13 +7,12 @@ import asyncio
 import functools
 import json
 import os
-import pathlib
 import re
 import resource
 
 from api import events, good, serving
 from api_native_streams import Streams
-from serving import MODEL, PROGRAM, check, equal, main, test, wait_until
+from serving import MODEL, SANITIZED, check, equal, held, main, test, wait_until
 
 N = 1000 if os.environ.get('RUNNEL_TEST_FULL') else 200
 N_SOCKETS = 4 if N > 200 else 1         # 256 streams each
@@ -23,7 +22,6 @@ PROMPTS = ('Once upon a time', 'The cat', 'A big dog', 'One day, Lily')
 PACES = (8, 2, 0.5, 0.1)                # tokens/s; slower ones where a machine takes long to open them all
 GROWTH = 8 << 20                        # of the memory held, from one crowd to the next
 OWN, STREAM = 48 << 20, 256 << 10   # beside the plan: the program itself; a connection's buffers and a stream's texts
-SANITIZED = any(name in pathlib.Path(PROGRAM).read_bytes() for name in (b'__asan_init', b'__tsan_init'))
 
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
@@ -43,12 +41,6 @@ def alone_texts():
         texts = [good(s, NATIVE, **request(i))['choices'][0]['text'] for i in range(N)]
     check(len(set(texts)) > N // 2, 'the texts are alike: a mixture would not show')
     return texts
-
-
-def held(s):
-    """Bytes in memory and descriptors of the server."""
-    status = pathlib.Path(f'/proc/{s.child.pid}/status').read_text()
-    return int(re.search(r'VmRSS:\s+(\d+) kB', status)[1]) << 10, len(os.listdir(f'/proc/{s.child.pid}/fd'))
 
 
 def planned(s):

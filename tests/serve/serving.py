@@ -22,6 +22,7 @@ from harness import (Folder, MODEL, PROGRAM, ROOT, Skip, check, environment, equ
 
 RIG = pathlib.Path(PROGRAM).parent / 'tests/serve_rig'
 KEY = 'correct-horse-battery'
+SANITIZED = any(name in pathlib.Path(PROGRAM).read_bytes() for name in (b'__asan_init', b'__tsan_init')) if os.path.exists(PROGRAM) else False
 WAIT_S = 60 if os.environ.get('RUNNEL_TEST_FULL') else 30
 
 
@@ -100,6 +101,12 @@ class Server:
 
     def counts(self, *headers):
         return self.get('/rig/counts', *headers).json
+
+
+def held(server):
+    """Bytes in memory, and open descriptors, of a server."""
+    status = pathlib.Path(f'/proc/{server.child.pid}/status').read_text()
+    return int(re.search(r'VmRSS:\s+(\d+) kB', status)[1]) << 10, len(os.listdir(f'/proc/{server.child.pid}/fd'))
 
 
 class Answer:

@@ -6,7 +6,6 @@ held from moment to moment, and `soak: N passed, N failed`: whole answers that w
 import argparse
 import json
 import os
-import pathlib
 import re
 import signal
 import sys
@@ -15,7 +14,7 @@ import time
 
 import serving
 from api import chat_model, events
-from serving import Folder, Server, check, equal, wait_until
+from serving import Folder, Server, check, equal, held, wait_until
 from traffic import GENERATE, Traffic
 
 SHOWN = 20
@@ -26,10 +25,6 @@ REPORT = re.compile(r'Sanitizer|runtime error:|Assertion')
 os.environ['ASAN_OPTIONS'] = 'detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8'
 os.environ['UBSAN_OPTIONS'] = 'print_stacktrace=1:halt_on_error=1'
 os.environ['TSAN_OPTIONS'] = 'halt_on_error=1:allocator_may_return_null=1'
-
-
-def held_mib(s):
-    return int(re.search(r'VmRSS:\s+(\d+) kB', pathlib.Path(f'/proc/{s.child.pid}/status').read_text())[1]) >> 10
 
 
 def drained(s):
@@ -55,7 +50,7 @@ def traffic_for(t, seconds, n_workers, s):
     for w in workers:
         w.start()
     while not is_over():
-        curve.append(held_mib(s))
+        curve.append(held(s)[0] >> 20)
         time.sleep(min(1, seconds / 10))
     for w in workers:
         w.join()

@@ -244,8 +244,12 @@ def socket_streams(t, rng):
             w.client.reset()
             return
         while running:
-            m = json.loads(w.text())
-            hear(t, running, m)
+            opcode, payload = w.read()
+            if opcode == 9:     # a ping, when nothing was said for long
+                w.client.send(Socket.frame(10, payload))
+                continue
+            equal(opcode, 1, payload)
+            hear(t, running, json.loads(payload))
 
 
 def hear(t, running, m):
