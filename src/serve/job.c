@@ -146,7 +146,7 @@ static bool advance_part(job *j, job_part *p) {
 
 static void write_failure(job *j) {
     bytes json = {0};
-    metrics_error(&j->server->metrics, j->error.code);
+    if (j->outlet) metrics_error(&j->server->metrics, j->error.code); // else it is counted where it is answered
     if (j->format->fail) {
         j->format->fail(j, &j->error);
         return;
