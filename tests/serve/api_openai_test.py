@@ -82,6 +82,8 @@ REFUSED = [   # path, body, status, code, param, why
     ('/v1/responses', {'input': 'a', 'tools': [{'type': 'web_search'}]}, 'unsupported_parameter', 'tools[0]', 'a tool of the server\'s'),
     ('/v1/responses', {'input': [{'type': 'item_reference', 'id': 'x'}]}, 'unsupported_parameter', 'input[0]', 'a reference'),
     ('/v1/embeddings', {}, 'missing_required_parameter', 'input', 'absent'),
+    ('/v1/embeddings', {'input': ['a', 'a ' * 2000]}, 'context_length_exceeded', 'input', 'too long'),
+    ('/v1/embeddings', {'input': [5, 4096]}, 'invalid_token', 'input', 'token n_vocab'),
     ('/v1/embeddings', {'input': 'a', 'encoding_format': 'hex'}, 'invalid_value', 'encoding_format', 'no such form'),
     ('/v1/embeddings', {'input': 'a', 'dimensions': 100000}, 'invalid_value', 'dimensions', 'more than there are'),
     ('/tokenize', {}, 'missing_required_parameter', 'content', 'absent'),
