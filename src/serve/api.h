@@ -21,8 +21,9 @@ void api_bury(struct api *a, job *j); // by job_close() alone
 void api_set_deadline(struct api *a, job *j, double seconds);
 void api_clear_deadline(struct api *a, job *j);
 
-struct stream_store *api_streams(struct api *a);   // serve/stream_store.h
-struct session_store *api_sessions(struct api *a); // serve/session_store.h
-struct key_rates *api_rates(struct api *a);        // serve/key_rates.h
+struct stream_store *api_streams(struct api *a);     // serve/stream_store.h
+struct session_store *api_sessions(struct api *a);   // serve/session_store.h
+struct response_store *api_responses(struct api *a); // serve/response_store.h
+struct key_rates *api_rates(struct api *a);          // serve/key_rates.h
 
 #endif

@@ -166,8 +166,7 @@ bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char 
     if (st == RN_E_LIMIT && code == API_QUEUE_FULL) return api_fail(e, code, NULL, "%s", err->text);
     if (st != RN_E_LIMIT) return api_fail_status(e, st, err, st == RN_E_NOMEM ? NULL : param);
     const bool is_prompt = strncmp(err->text, "prompt", n_word) == 0 || strncmp(err->text, "ids", n_word) == 0;
-    if (!is_prompt || !strstr(err->text, "context"))
-        return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
+    if (!is_prompt || !strstr(err->text, "context")) return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
     api_fail(e, API_CONTEXT_LENGTH, prompt_name, "%s", err->text);
     static const char *const forms[] = {"prompt: %d tokens leave no room in the context of %d",
                                         "ids: %d tokens do not fit the context of %d"};

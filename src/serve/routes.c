@@ -21,6 +21,8 @@ const http_route http_routes[] = {
     {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
     {"POST", "/v1/completions", route_completions, .has_body = true},
     {"POST", "/v1/responses", route_responses, .has_body = true},
+    {"GET", "/v1/responses/", route_response_get},
+    {"DELETE", "/v1/responses/", route_response_delete},
     {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
     {"POST", "/rerank", route_rerank, .has_body = true},
     {"POST", "/v1/rerank", route_rerank, .has_body = true},

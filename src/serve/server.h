@@ -30,6 +30,7 @@ typedef struct server {
     int32_t key_tokens_per_minute; // 0: no limit
     int32_t n_streams, n_queue, memory_mib;
     int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/stream_store.h
+    int32_t responses_mib;                                    // serve/response_store.h
     http_options http_options;
     server_model models[SERVER_MODELS];
     size_t n_models;

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """/v1/rerank: documents in the order of their scores, which are those of `runnel embed --query`."""
 import json
+import re
 
 from api import chat_model, good, post, serving
-from serving import Folder, check, equal, main, runnel, test
+from serving import ROOT, Folder, check, equal, main, runnel, test
 from rank_model import reranker
 
 DOCUMENTS = ['A cat.', 'Dogs bark.', '', 'The moon is far', 'cats and cats']
@@ -54,6 +55,13 @@ def there_are_at_most_1000_documents():
     with Folder() as folder, serving(reranker(folder)) as s:
         equal(len(rank(s, documents=['x'] * 1000)['results']), 1000)
         post(s, '/v1/rerank', query='q', documents=['x'] * 1001).refuses(400, 'invalid_value', 'more than 1000 documents')
+
+
+@test
+def the_example_of_the_manual_is_answered():
+    block, = re.findall(r'```json\n(\{"query".*?)```', (ROOT / 'docs/server-api.md').read_text(), re.S)
+    with Folder() as folder, serving(reranker(folder)) as s:
+        equal(len(good(s, '/v1/rerank', **json.loads(block))['results']), 1)
 
 
 REFUSED = [
