@@ -6,6 +6,7 @@
 #include "serve/embeddings.h"
 #include "serve/job_http.h"
 #include "serve/native_generate.h"
+#include "serve/rerank.h"
 #include "serve/responses.h"
 #include "serve/socket_streams.h"
 #include "serve/text_routes.h"
@@ -107,9 +108,10 @@ static const struct {
     http_handler handle;
     const char *path;
 } routes[] = {
-    {'c', route_chat_completions, "/"}, {'t', route_completions, "/"},    {'r', route_responses, "/"},
-    {'e', route_embeddings, "/"},       {'g', route_generate, "/"},       {'k', route_tokenize, "/"},
-    {'d', route_detokenize, "/"},       {'a', route_apply_template, "/"}, {'s', route_stream_resume, "/x"},
+    {'c', route_chat_completions, "/"}, {'t', route_completions, "/"}, {'r', route_responses, "/"},
+    {'e', route_embeddings, "/"},       {'g', route_generate, "/"},    {'k', route_tokenize, "/"},
+    {'n', route_rerank, "/"},           {'d', route_detokenize, "/"},  {'a', route_apply_template, "/"},
+    {'s', route_stream_resume, "/x"},
 };
 
 static void talk(http_exchange *x, server *s, const char *text, size_t n) {
