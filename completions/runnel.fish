@@ -159,6 +159,7 @@ complete -c runnel -n '__runnel_command_is serve' -l ping-seconds -x -d 'a sign 
 complete -c runnel -n '__runnel_command_is serve' -l resume-grace-seconds -x -d 'how long a resumable stream goes on without a reader'
 complete -c runnel -n '__runnel_command_is serve' -l resume-seconds -x -d 'how long its events are held after its end'
 complete -c runnel -n '__runnel_command_is serve' -l resume-mib -x -d 'MiB of events that all resumable streams hold together'
+complete -c runnel -n '__runnel_command_is serve' -l responses-mib -x -d 'MiB of answers of /v1/responses that later requests may go on from'
 complete -c runnel -n '__runnel_command_is serve' -s h -l help -d 'show this page'
 complete -c runnel -n '__runnel_command_is serve' -l version -d 'show the program\'s version'
 complete -c runnel -n '__runnel_command_is batch' -F

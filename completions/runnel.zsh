@@ -183,6 +183,7 @@ _runnel() {
       '--resume-grace-seconds=[how long a resumable stream goes on without a reader]:N: ' \
       '--resume-seconds=[how long its events are held after its end]:N: ' \
       '--resume-mib=[MiB of events that all resumable streams hold together]:MIB: ' \
+      '--responses-mib=[MiB of answers of /v1/responses that later requests may go on from]:MIB: ' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \

@@ -6,6 +6,7 @@
 #include "serve/embeddings.h"
 #include "serve/job_http.h"
 #include "serve/native_generate.h"
+#include "serve/rerank.h"
 #include "serve/responses.h"
 #include "serve/socket_streams.h"
 #include "serve/text_routes.h"
@@ -85,7 +86,7 @@ static server *the_server(void) {
     static server s;
     if (s.api) return &s;
     s.n_streams = 4, s.n_queue = 64, s.n_models = 1;
-    s.resume_grace_seconds = 30, s.resume_seconds = 300, s.resume_mib = 64;
+    s.resume_grace_seconds = 30, s.resume_seconds = 300, s.resume_mib = 64, s.responses_mib = 1;
     s.models[0].wish = RUNNEL_SOURCE_DIR "/models/stories.gguf";
     machine_init(&s.machine);
     s.machine.n_ctx = 64, s.machine.n_threads = 1, s.machine.no_repack = true;
@@ -107,9 +108,10 @@ static const struct {
     http_handler handle;
     const char *path;
 } routes[] = {
-    {'c', route_chat_completions, "/"}, {'t', route_completions, "/"},    {'r', route_responses, "/"},
-    {'e', route_embeddings, "/"},       {'g', route_generate, "/"},       {'k', route_tokenize, "/"},
-    {'d', route_detokenize, "/"},       {'a', route_apply_template, "/"}, {'s', route_stream_resume, "/x"},
+    {'c', route_chat_completions, "/"}, {'t', route_completions, "/"}, {'r', route_responses, "/"},
+    {'e', route_embeddings, "/"},       {'g', route_generate, "/"},    {'k', route_tokenize, "/"},
+    {'n', route_rerank, "/"},           {'d', route_detokenize, "/"},  {'a', route_apply_template, "/"},
+    {'s', route_stream_resume, "/x"},
 };
 
 static void talk(http_exchange *x, server *s, const char *text, size_t n) {

@@ -6,7 +6,7 @@
 #include "app/machine.h"
 #include "app/term.h"
 #include "cli/command.h"
-#include "cli/rank_prompt.h"
+#include "app/rank_prompt.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -244,7 +244,7 @@ static int find_template(embed *e) {
         return EXIT_CODE_USAGE;
     }
     e->template = info.rerank_template;
-    if (e->template && strstr(e->template, "{query}") && strstr(e->template, "{document}")) return EXIT_CODE_OK;
+    if (rank_prompt_is_template(e->template)) return EXIT_CODE_OK;
     say("--query: %s: %s", info.path,
         e->template ? "tokenizer.chat_template.rerank lacks {query} or {document}"
                     : "no tokenizer.chat_template.rerank");

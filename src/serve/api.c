@@ -3,6 +3,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "serve/key_rates.h"
+#include "serve/response_store.h"
 #include "serve/session_store.h"
 #include "serve/stream_store.h"
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct api {
     struct server *server;
     struct stream_store *streams;
     struct session_store *sessions;
+    struct response_store *responses;
     struct key_rates *rates;
     uint64_t secret; // fixed
     pthread_t housekeeper;
@@ -108,10 +110,12 @@ struct api *api_open(struct server *s) {
                                                     .held_seconds = s->resume_seconds,
                                                     .n_bytes = (size_t)s->resume_mib << 20});
     a->sessions = session_store_open(s);
+    a->responses = response_store_open((size_t)s->responses_mib << 20);
     a->rates = key_rates_open(s->key_tokens_per_minute);
     if (pthread_create(&a->housekeeper, NULL, keep_house, a) == 0) return a;
     say("serve: no thread could be made");
     key_rates_close(a->rates);
+    response_store_close(a->responses);
     session_store_close(a->sessions);
     stream_store_close(a->streams);
     free(a);
@@ -126,6 +130,7 @@ void api_close(struct api *a) {
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
     pthread_join(a->housekeeper, NULL);
+    response_store_close(a->responses);
     session_store_close(a->sessions);
     key_rates_close(a->rates);
     pthread_cond_destroy(&a->changed);
@@ -175,4 +180,5 @@ uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more)
 
 struct stream_store *api_streams(struct api *a) { return a->streams; }
 struct session_store *api_sessions(struct api *a) { return a->sessions; }
+struct response_store *api_responses(struct api *a) { return a->responses; }
 struct key_rates *api_rates(struct api *a) { return a->rates; }

@@ -22,8 +22,9 @@ void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *us
 // A number of the text that nobody outside this process can tell; never 0.
 uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more);
 
-struct stream_store *api_streams(struct api *a);   // serve/stream_store.h
-struct session_store *api_sessions(struct api *a); // serve/session_store.h
-struct key_rates *api_rates(struct api *a);        // serve/key_rates.h
+struct stream_store *api_streams(struct api *a);     // serve/stream_store.h
+struct session_store *api_sessions(struct api *a);   // serve/session_store.h
+struct response_store *api_responses(struct api *a); // serve/response_store.h
+struct key_rates *api_rates(struct api *a);          // serve/key_rates.h
 
 #endif

@@ -22,6 +22,7 @@ static const struct {
     [API_UNKNOWN_URL] = {404, "not_found_error", "unknown_url"},
     [API_MODEL_NOT_FOUND] = {404, INVALID, "model_not_found"},
     [API_STREAM_NOT_FOUND] = {404, "not_found_error", "stream_not_found"},
+    [API_RESPONSE_NOT_FOUND] = {404, "not_found_error", "response_not_found"},
     [API_METHOD_NOT_ALLOWED] = {405, INVALID, "method_not_allowed"},
     [API_REQUEST_TIMEOUT] = {408, INVALID, "request_timeout"},
     [API_STREAM_BUSY] = {409, INVALID, "stream_busy"},

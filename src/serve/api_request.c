@@ -133,7 +133,7 @@ static const struct {
     {"reply", "reply_tokens", API_INVALID_VALUE},
     {"stop", "stop", API_INVALID_VALUE},
     {"stop_tokens", "stop_tokens", API_INVALID_TOKEN},
-    {"ids", "prompt", API_INVALID_TOKEN},
+    {"ids", NULL, API_INVALID_TOKEN},
     {"prompt", NULL, API_INVALID_VALUE},
     {"logit_bias", "logit_bias", API_INVALID_VALUE},
     {"logprobs", "logprobs", API_INVALID_VALUE},
@@ -171,11 +171,13 @@ bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char 
         return false;
     }
     if (st != RN_E_LIMIT) return api_fail_status(e, st, err, st == RN_E_NOMEM ? NULL : param);
-    if (strncmp(err->text, "prompt", n_word) != 0 || !strstr(err->text, "context"))
-        return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
+    const bool is_prompt = strncmp(err->text, "prompt", n_word) == 0 || strncmp(err->text, "ids", n_word) == 0;
+    if (!is_prompt || !strstr(err->text, "context")) return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
     api_fail(e, API_CONTEXT_LENGTH, prompt_name, "%s", err->text);
-    if (sscanf(err->text, "prompt: %d tokens leave no room in the context of %d", &e->n_prompt_tokens, &e->n_ctx) !=
-        2)
-        e->n_prompt_tokens = e->n_ctx = 0;
+    static const char *const forms[] = {"prompt: %d tokens leave no room in the context of %d",
+                                        "ids: %d tokens do not fit the context of %d"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (sscanf(err->text, forms[i], &e->n_prompt_tokens, &e->n_ctx) == 2) return false;
+    e->n_prompt_tokens = e->n_ctx = 0;
     return false;
 }

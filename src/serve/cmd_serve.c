@@ -59,13 +59,16 @@ static const option engine_rows[] = {
      .help =
          "prompts are looked up among those of the same API key only, so that no key can tell what another one asked"},
 };
-static const option resume_rows[] = {
+static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,
      .help = "how long a resumable stream goes on without a reader (default 30)"},
     {0, "resume-seconds", "N", OPTION_INT, offsetof(server, resume_seconds), 0, 86400,
      .help = "how long its events are held after its end (default 300)"},
     {0, "resume-mib", "MIB", OPTION_INT, offsetof(server, resume_mib), 1, 65536,
      .help = "MiB of events that all resumable streams hold together (default 64)"},
+    {0, "responses-mib", "MIB", OPTION_INT, offsetof(server, responses_mib), 0, 65536,
+     .help = "MiB of answers of /v1/responses that later requests may go on from; the oldest go first; 0: none is "
+             "kept (default 64)"},
 };
 
 static void print_start(const server *s) {
@@ -133,7 +136,7 @@ int cmd_serve(int n_args, char **args) {
     server *const s = app_alloc(sizeof *s);
     memset(s, 0, sizeof *s);
     s->n_streams = 16, s->n_queue = 64, s->queue_wait_s = 120, s->target_itl_ms = 100;
-    s->resume_grace_seconds = 30, s->resume_seconds = 300, s->resume_mib = 64;
+    s->resume_grace_seconds = 30, s->resume_seconds = 300, s->resume_mib = 64, s->responses_mib = 64;
     http_options *const o = &s->http_options;
     http_options_init(o);
     machine_init(&s->machine);
@@ -147,7 +150,7 @@ int cmd_serve(int n_args, char **args) {
         {NULL, http_tls_rows, HTTP_TLS_ROWS, o},
         {"Access", http_access_rows, HTTP_ACCESS_ROWS, o},
         {"Limits", http_limit_rows, HTTP_LIMIT_ROWS, o},
-        {NULL, resume_rows, sizeof resume_rows / sizeof *resume_rows, s},
+        {NULL, keeping_rows, sizeof keeping_rows / sizeof *keeping_rows, s},
     };
     const option_spec spec = {
         .command = "serve",

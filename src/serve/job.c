@@ -69,8 +69,10 @@ void job_set_wake(job *j, job_wake wake, void *target) {
     pthread_mutex_unlock(&j->lock);
 }
 
+void job_listen_part(job *j, size_t i) { rn_stream_on_ready(j->parts[i].stream, on_ready, j); }
+
 void job_listen(job *j) {
-    for (size_t i = 0; i < j->n_parts; i++) rn_stream_on_ready(j->parts[i].stream, on_ready, j);
+    for (size_t i = 0; i < j->n_parts; i++) job_listen_part(j, i);
 }
 
 void job_event(job *j, const char *name, bytes *json) {
@@ -138,7 +140,7 @@ static void fail_part(job_part *p) {
 static bool advance_part(job *j, job_part *p) {
     rn_chunk c = {0};
     rn_error err = {0};
-    if (j->credit <= 0) return false;
+    if (j->credit <= 0 || !p->stream) return false;
     const rn_status st = rn_stream_next(p->stream, 0, &c, &err);
     if (st == RN_E_AGAIN) return false;
     if (st != RN_OK) {
@@ -162,7 +164,7 @@ static bool advance_part(job *j, job_part *p) {
 
 static void write_failure(job *j) {
     bytes json = {0};
-    metrics_error(&j->server->metrics, j->error.code);
+    if (j->outlet) metrics_error(&j->server->metrics, j->error.code); // else it is counted where it is answered
     if (j->format->fail) {
         j->format->fail(j, &j->error);
         return;

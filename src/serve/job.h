@@ -91,6 +91,8 @@ bool job_lacks_memory(api_error *e);
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e);
 void job_set_wake(job *j, job_wake wake, void *target); // NULL: nobody is told any more
 void job_listen(job *j);                                // once everything is in place: chunks wake
+void job_listen_part(job *j,
+                     size_t i); // one that begins later, when another has ended; its stream is NULL until then
 
 typedef enum job_state { JOB_WAITS, JOB_HAS_MORE, JOB_ENDED } job_state;
 job_state job_advance(job *j); // takes what is there, within a bound

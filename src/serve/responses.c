@@ -1,6 +1,8 @@
-// serve/responses.c - POST /v1/responses: items in. The conversation is whole in every request: nothing is kept between two of them.
+// serve/responses.c - POST /v1/responses: items in. The conversation is whole in every request, or goes on from an answer that was stored.
 #include "serve/responses.h"
 #include "app/say.h"
+#include "serve/api.h"
+#include "serve/response_store.h"
 #include "serve/session_store.h"
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +15,11 @@ typedef struct response_request {
     chat_form chat; // its messages are put together from instructions and items
     response_echo echo;
     json_span instructions, input_text;
-    bytes items; // messages, as items of an array
-    bytes calls; // tool calls that belong to one message: items of its tool_calls
-    bool has_input;
-    bytes tools; // in the form of chats
+    bytes items;                 // messages, as items of an array
+    bytes calls;                 // tool calls that belong to one message: items of its tool_calls
+    bool has_input, is_unstored; // store false
+    const char *previous;        // id; NULL: none
+    bytes tools;                 // in the form of chats
 } response_request;
 
 // ---- items to messages ----------------------------------------------------------------------------------------------
@@ -205,7 +208,21 @@ static bool each_truncation(void *target, size_t i, const char *key, const json_
     return q->echo.truncates || strcmp(text.data, "disabled") == 0;
 }
 
+static bool each_store(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    bool is_stored = true;
+    (void)i, (void)key;
+    if (!json_item_bool(value, &is_stored, why)) return false;
+    q->is_unstored = !is_stored;
+    if (!is_stored || response_store_is_open(api_responses(q->r.server->api))) return true;
+    q->chat.is_unsupported = true;
+    snprintf(why, JSON_WHY / 2, "this server keeps no answers (--responses-mib)");
+    return false;
+}
+
 static const member rows[] = {
+    {"store", MEMBER_EACH, .each = each_store},
+    {"previous_response_id", MEMBER_NAME, offsetof(response_request, previous)},
     {"input", MEMBER_EACH, .each = each_input},
     {"instructions", MEMBER_TEXT, offsetof(response_request, instructions)},
     {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_tool},
@@ -215,11 +232,9 @@ static const member rows[] = {
     {"truncation", MEMBER_EACH, .each = each_truncation},
     {"max_output_tokens", MEMBER_INT, offsetof(response_request, g.max_completion_tokens), -1, INT32_MAX},
 };
-#define STATELESS "this server keeps no answers: send the whole conversation as input"
 static const api_refusal refusals[] = {
-    {"previous_response_id", "", STATELESS},
-    {"conversation", "", STATELESS},
-    {"background", "false", STATELESS},
+    {"conversation", "", "this server keeps no conversations: go on from previous_response_id"},
+    {"background", "false", "this server ends an answer when its client leaves"},
     {"prompt", "", "this server keeps no prompts"},
     {"text", "{} {\"format\":{\"type\":\"text\"}}", "this server has no guided output yet"},
     {"include", "[]", "nothing more can be included"},
@@ -254,6 +269,36 @@ static void fill_chat(response_request *q) {
     if (q->tools.n) q->chat.tools = app_text("[%s]", q->tools.data);
 }
 
+static bool each_stored(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return add_item(target, value, why);
+}
+
+// What was said before comes before what is said now. Instructions are not among it.
+static bool go_on(response_request *q) {
+    static const member output_rows[] = {{"output", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stored}};
+    char why[JSON_WHY] = "";
+    stored_response before;
+    bytes now = q->items, output = {0};
+    json_doc *doc = NULL;
+    if (!q->previous) return true;
+    if (!response_store_get(api_responses(q->r.server->api), q->previous, q->r.key, &before))
+        return api_fail(&q->r.error, API_RESPONSE_NOT_FOUND, "previous_response_id",
+                        "previous_response_id: there is none of this id, or it was forgotten");
+    q->items = before.input;
+    before.input = (bytes){0};
+    bytes_add_format(&output, "{\"output\":[%s]}", before.output.n ? before.output.data : "");
+    const bool ok = json_doc_parse(output.data, output.n, &doc, why) &&
+                    json_doc_read(doc, &(member_group){output_rows, 1, q}, 1, why);
+    flush_calls(q);
+    if (now.n) bytes_add_format(&q->items, "%s%s", q->items.n ? "," : "", now.data);
+    json_doc_free(doc);
+    bytes_free(&output);
+    bytes_free(&now);
+    stored_response_free(&before);
+    return ok || api_fail(&q->r.error, API_INTERNAL_ERROR, "previous_response_id", "previous_response_id: %s", why);
+}
+
 static double field_of(const generation *g, const char *name) {
     rn_field f;
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &f); i++)
@@ -273,6 +318,8 @@ static void fill_echo(response_request *q) {
     q->echo.top_p = field_of(&q->g.g, "top_p");
     q->echo.one_call = q->chat.one_call;
     q->echo.no_tools = q->chat.no_tools;
+    q->echo.is_stored = !q->is_unstored && response_store_is_open(api_responses(q->r.server->api));
+    q->echo.previous = q->previous ? app_copy_text(q->previous) : NULL;
 }
 
 static bool begin_part(response_request *q, job *j) {
@@ -294,8 +341,11 @@ static job *begin_job(response_request *q) {
     job *const j =
         job_new(q->r.server, q->g.delivery.is_stream ? &response_stream_format : &response_whole_format, 1);
     if (!j) return NULL;
-    j->more = response_answer_new(&q->echo);
-    if (j->more) q->echo = (response_echo){0};
+    j->more = response_answer_new(&q->echo, q->items);
+    if (j->more) {
+        q->echo = (response_echo){0};
+        q->items = (bytes){0};
+    }
     if (j->more && begin_part(q, j)) return j;
     if (strncmp(q->r.error.param, "messages", 8) == 0) // what they are called here
         snprintf(q->r.error.param, sizeof q->r.error.param, "input");
@@ -315,18 +365,16 @@ void route_responses(struct server *s, http_exchange *x, const http_request *htt
     job *j = NULL;
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
         api_request_find_model(&q->r) && api_generation_check(&q->g, &q->r.error)) {
-        if (q->has_input)
-            j = begin_job(q);
-        else
+        if (!q->has_input)
             api_fail(&q->r.error, API_MISSING_PARAMETER, "input", "input: is missing");
+        else if (go_on(q))
+            j = begin_job(q);
     }
     if (j)
         job_answer(j, x, &q->r, &q->g.delivery);
     else
         api_answer_error(x, &q->r.error);
-    free(q->echo.tools);
-    free(q->echo.effort);
-    free(q->echo.instructions);
+    response_echo_free(&q->echo);
     bytes_free(&q->items);
     bytes_free(&q->calls);
     bytes_free(&q->tools);

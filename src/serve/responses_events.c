@@ -2,8 +2,9 @@
 //
 // A whole answer goes the same way, with nobody to hear the events: what stands in `output` at the end is the same.
 #include "app/say.h"
-#include "serve/api_error.h"
+#include "serve/api.h"
 #include "serve/openai_json.h"
+#include "serve/response_store.h"
 #include "serve/responses.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@ typedef enum item_kind { ITEM_NONE, ITEM_REASONING, ITEM_MESSAGE, ITEM_CALL } it
 
 struct response_answer {
     response_echo echo;
-    bytes output; // items that are done
+    bytes conversation; // for the store
+    bytes output;       // items that are done
     int32_t n_items;
     int64_t n_events;
     item_kind kind; // of the item that is open
@@ -24,19 +26,26 @@ struct response_answer {
     char call_id[CALL_ID_BYTES];
 };
 
-response_answer *response_answer_new(const response_echo *echo) {
+void response_echo_free(response_echo *e) {
+    free(e->instructions);
+    free(e->tools);
+    free(e->effort);
+    free(e->previous);
+    *e = (response_echo){0};
+}
+
+response_answer *response_answer_new(const response_echo *echo, bytes conversation) {
     response_answer *const a = app_alloc(sizeof *a);
     if (!a) return NULL;
-    *a = (response_answer){.echo = *echo};
+    *a = (response_answer){.echo = *echo, .conversation = conversation};
     return a;
 }
 
 static void free_answer(void *more) {
     response_answer *const a = more;
-    free(a->echo.instructions);
-    free(a->echo.tools);
-    free(a->echo.effort);
+    response_echo_free(&a->echo);
     free(a->name);
+    bytes_free(&a->conversation);
     bytes_free(&a->output);
     bytes_free(&a->text);
     free(a);
@@ -67,12 +76,12 @@ static void put_echo(json_writer *w, const response_echo *e) {
     else
         json_member_string(w, "max_output_tokens", NULL);
     json_member_bool(w, "parallel_tool_calls", !e->one_call);
-    json_member_string(w, "previous_response_id", NULL);
+    json_member_string(w, "previous_response_id", e->previous);
     json_member_begin(w, "reasoning", '{');
     put_raw(w, "effort", e->effort);
     json_member_string(w, "summary", NULL);
     json_put_end(w, '}');
-    json_member_bool(w, "store", false);
+    json_member_bool(w, "store", e->is_stored);
     put_number(w, "temperature", e->temperature, (double)defaults.temp);
     put_raw(w, "text", "{\"format\":{\"type\":\"text\"}}");
     json_member_string(w, "tool_choice", e->no_tools ? "none" : "auto");
@@ -97,10 +106,13 @@ static void put_usage(json_writer *w, const job *j) {
     json_put_end(w, '}');
 }
 
+enum { ID_BYTES = 64 };
+static void response_id(const job *j, char id[ID_BYTES]) { snprintf(id, ID_BYTES, "resp_%s", j->id); }
+
 static void put_response(json_writer *w, const job *j, const char *status) {
     const response_answer *const a = answer_of(j);
-    char id[64];
-    snprintf(id, sizeof id, "resp_%s", j->id);
+    char id[ID_BYTES];
+    response_id(j, id);
     json_put_begin(w, '{');
     json_member_string(w, "id", id);
     json_member_string(w, "object", "response");
@@ -283,14 +295,29 @@ static const char *status_of(const job *j) {
     return j->parts[0].finish == RN_FINISH_LENGTH ? "incomplete" : "completed";
 }
 
+// Before the client hears of the end, so that its next request finds it.
+static void store(job *j) {
+    response_answer *const a = answer_of(j);
+    stored_response r = {0};
+    char id[ID_BYTES];
+    if (!a->echo.is_stored) return;
+    response_id(j, id);
+    put_response(&(json_writer){&r.body, false}, j, status_of(j));
+    bytes_add(&r.input, a->conversation.data, a->conversation.n);
+    bytes_add(&r.output, a->output.data, a->output.n);
+    response_store_add(api_responses(j->server->api), id, j->key, &r);
+}
+
 static void stream_end(job *j) {
     close_item(j);
+    store(j);
     response_event(j, j->parts[0].finish == RN_FINISH_LENGTH ? "response.incomplete" : "response.completed",
                    status_of(j));
 }
 
 static void whole_end(job *j) {
     close_item(j);
+    store(j);
     put_response(&(json_writer){&j->body, false}, j, status_of(j));
 }
 

@@ -7,19 +7,22 @@
 
 typedef struct text_request {
     api_request r;
-    json_span text;
+    json_span text, prompt; // as llama-server and as vLLM call it
     id_list ids;
-    bool add_special, parse_special, with_pieces;
+    bool add_special, parse_special, with_pieces, with_texts;
 } text_request;
 
 static const member tokenize_rows[] = {
     {"content", MEMBER_TEXT, offsetof(text_request, text)},
-    {"prompt", MEMBER_TEXT, offsetof(text_request, text)},
+    {"prompt", MEMBER_TEXT, offsetof(text_request, prompt)},
     {"add_special", MEMBER_BOOL, offsetof(text_request, add_special)},
     {"add_special_tokens", MEMBER_BOOL, offsetof(text_request, add_special)},
     {"parse_special", MEMBER_BOOL, offsetof(text_request, parse_special)},
     {"with_pieces", MEMBER_BOOL, offsetof(text_request, with_pieces)},
+    {"return_token_strs", MEMBER_BOOL, offsetof(text_request, with_texts)},
 };
+static const api_refusal refused[] = {{"messages", "", "conversations become prompts at /apply-template"}};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
 static const member detokenize_rows[] = {
     {"tokens", MEMBER_IDS, offsetof(text_request, ids)},
     {"special", MEMBER_BOOL, offsetof(text_request, parse_special)},
@@ -28,7 +31,7 @@ static const member detokenize_rows[] = {
 static bool open_request(text_request *q, struct server *s, const http_request *http, const member *rows, size_t n) {
     *q = (text_request){0};
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}};
-    return api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 2, NULL) &&
+    return api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 2, &refusals) &&
            api_request_find_model(&q->r);
 }
 
@@ -60,6 +63,17 @@ static void put_piece(json_writer *w, const rn_model *m, int32_t id) {
     rn_free(text);
 }
 
+static void put_texts(json_writer *w, const rn_model *m, const int32_t *ids, size_t n) {
+    json_member_begin(w, "token_strs", '[');
+    for (size_t i = 0; i < n; i++) {
+        size_t n_text;
+        char *const text = openai_token_text(m, ids[i], &n_text);
+        json_put_text(w, n_text ? text : "", n_text);
+        rn_free(text);
+    }
+    json_put_end(w, ']');
+}
+
 static void put_tokens(json_writer *w, const text_request *q, const int32_t *ids, size_t n) {
     json_put_begin(w, '{');
     json_put_key(w, "tokens");
@@ -70,6 +84,10 @@ static void put_tokens(json_writer *w, const text_request *q, const int32_t *ids
     } else
         json_put_ids(w, ids, n);
     json_member_whole(w, "count", (int64_t)n);
+    rn_engine_info info = {.struct_size = sizeof info};
+    if (rn_engine_get_info(q->r.server->engine, q->r.model, &info, NULL) == RN_OK)
+        json_member_whole(w, "max_model_len", info.n_ctx);
+    if (q->with_texts) put_texts(w, model_of(q), ids, n);
     json_put_end(w, '}');
 }
 
@@ -80,6 +98,10 @@ void route_tokenize(struct server *s, http_exchange *x, const http_request *http
     int32_t *ids = NULL;
     size_t n = 0;
     bool ok = open_request(&q, s, http, tokenize_rows, sizeof tokenize_rows / sizeof *tokenize_rows);
+    if (ok && !q.text.data && q.prompt.data) { // vLLM's form, whose default is another one
+        q.text = q.prompt;
+        if (!json_doc_has(q.r.doc, "add_special_tokens") && !json_doc_has(q.r.doc, "add_special")) q.add_special = true;
+    }
     if (ok && !q.text.data) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "content", "content: is missing");
     if (ok) {
         const rn_status st =

@@ -3,35 +3,13 @@
 
 With RUNNEL_PEER (peer_rule.py) llama.cpp scores the same file and tokens."""
 import array
-import struct
 
-from gguf import aligned, join, parts, with_string
+from gguf import with_string
 from harness import Folder, check, equal, main, runnel, test
 from peer_rule import PLAIN, command, listed, peer
-from wide_models import write
+from rank_model import TEMPLATE, reranker
 
-TEMPLATE = '<|begin|>Judge\nthe {query}\nin {document}<|im_end|>\nso'
 BEGIN, END = 256, 257    # tiny_vocab_put()
-RANK = 4
-
-
-def string(text):
-    return struct.pack('<Q', len(text)) + text.encode()
-
-
-def reranker(folder, template=TEMPLATE):
-    """A Qwen3 with a head of two classes, as Qwen3-Reranker's files have it."""
-    write('qwen3', 'F16', folder / 'plain.gguf', folder)
-    front, pairs, infos, data = parts((folder / 'plain.gguf').read_bytes())
-    extra = [string('qwen3.pooling_type') + struct.pack('<II', 4, RANK),
-             string('qwen3.classifier.output_labels') + struct.pack('<IIQ', 9, 8, 2) + string('yes') + string('no')]
-    if template is not None:
-        extra.append(string('tokenizer.chat_template.rerank') + struct.pack('<I', 8) + string(template))
-    data += bytes(aligned(len(data)))
-    infos.append(string('cls.output.weight') + struct.pack('<IQQIQ', 2, 256, 2, 0, len(data)))
-    data += array.array('f', [((i * 7919) % 1009 - 504) / 5000 for i in range(512)]).tobytes()
-    (folder / 'rank.gguf').write_bytes(join(front, pairs + [('', raw) for raw in extra], infos, data))
-    return folder / 'rank.gguf'
 
 
 def scores(*args):

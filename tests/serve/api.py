@@ -16,6 +16,7 @@ SCRIPTS = {
     'N': ['Yes', '!'],
     'U': ['<think>', 'hm', ' so'],
     'A': ['<think>', 'hm', '</think>', 'Yes', '<think>', 'oh', '</think>', 'No'],
+    'E': ['Yes', script_model.BROKEN],
 }
 
 

@@ -174,6 +174,12 @@ def the_openai_client_reads_responses_and_embeddings():
         told = list(c.responses.create(model='m', input='N', temperature=0, stream=True))
         equal(''.join(e.delta for e in told if e.type == 'response.output_text.delta'), 'Yes!')
         equal(told[-1].response.output_text, 'Yes!')
+        equal(c.responses.retrieve(whole.id).output_text, 'Yes!')
+        on = c.responses.create(model='m', input='N', temperature=0, previous_response_id=whole.id)
+        equal((on.output_text, on.previous_response_id), ('Yes!', whole.id))
+        check(on.usage.input_tokens > whole.usage.input_tokens)
+        c.responses.delete(whole.id)
+        equal(raises(openai.NotFoundError, lambda: c.responses.retrieve(whole.id)).code, 'response_not_found')
     with Folder() as folder, serving(chat_model(folder)) as s:
         want = good(s, '/v1/embeddings', input=['a', 'b'])['data']
         for more in ({}, {'encoding_format': 'float'}):     # base64 unless told otherwise

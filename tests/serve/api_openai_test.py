@@ -78,10 +78,13 @@ REFUSED = [   # path, body, status, code, param, why
     (TEXT, {'prompt': 'a', 'best_of': 2}, 'unsupported_parameter', 'best_of', 'best_of'),
     (TEXT, {'prompt': 'a', 'mirostat': 2}, 'unsupported_parameter', 'mirostat', 'another engine\'s sampler'),
     ('/v1/responses', {}, 'missing_required_parameter', 'input', 'absent'),
-    ('/v1/responses', {'input': 'a', 'previous_response_id': 'b'}, 'unsupported_parameter', 'previous_response_id', 'nothing is kept'),
+    ('/v1/responses', {'input': 'a', 'conversation': 'b'}, 'unsupported_parameter', 'conversation', 'no conversations'),
+    ('/v1/responses', {'input': 'a', 'previous_response_id': 'b'}, 'response_not_found', 'previous_response_id', 'no such response'),
     ('/v1/responses', {'input': 'a', 'tools': [{'type': 'web_search'}]}, 'unsupported_parameter', 'tools[0]', 'a tool of the server\'s'),
     ('/v1/responses', {'input': [{'type': 'item_reference', 'id': 'x'}]}, 'unsupported_parameter', 'input[0]', 'a reference'),
     ('/v1/embeddings', {}, 'missing_required_parameter', 'input', 'absent'),
+    ('/v1/embeddings', {'input': ['a', 'a ' * 2000]}, 'context_length_exceeded', 'input', 'too long'),
+    ('/v1/embeddings', {'input': [5, 4096]}, 'invalid_token', 'input', 'token n_vocab'),
     ('/v1/embeddings', {'input': 'a', 'encoding_format': 'hex'}, 'invalid_value', 'encoding_format', 'no such form'),
     ('/v1/embeddings', {'input': 'a', 'dimensions': 100000}, 'invalid_value', 'dimensions', 'more than there are'),
     ('/tokenize', {}, 'missing_required_parameter', 'content', 'absent'),
@@ -96,7 +99,7 @@ def field_3_5_what_is_wrong_is_refused_by_name_before_anything_is_promised():
             for streams in (False, True) if path in (CHAT, TEXT, '/v1/responses') and 'resumable' not in body else (False,):
                 answer = post(s, path, **body, **({'stream': True} if streams else {}))
                 error = answer.json['error']
-                equal((answer.status, error['code'], error['param']), (404 if code == 'model_not_found' else 400, code, param), f'{why}: {error}')
+                equal((answer.status, error['code'], error['param']), (404 if code.endswith('_not_found') else 400, code, param), f'{why}: {error}')
                 check(answer.header('x-request-id') and answer.header('content-type') == 'application/json', why)
         error = post(s, TEXT, prompt='a ' * 2000).json['error']
         check(error['n_prompt_tokens'] > 512 and error['n_ctx'] == 512, error)

@@ -256,6 +256,34 @@ def malformed_requests_are_refused_and_the_server_goes_on():
         equal(server().get('/health').status, 200, why)
 
 
+# libmicrohttpd refuses these before the server hears of them, and has no way to say it otherwise.
+HOPELESS = {
+    'header without colon': b'GET /health HTTP/1.1\r\nHost: localhost\r\nnonsense-secret\r\n\r\n',
+    'length -1': b'POST /rig/echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\nsecret',
+    'chunk size of no digits': b'POST /rig/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: '
+                               b'chunked\r\n\r\nzz\r\nsecret\r\n0\r\n\r\n',
+    'a version of its own': b'GET /secret HTTP/9.9\r\nHost: localhost\r\n\r\n',
+    '200 KiB of headers': b'GET /secret HTTP/1.1\r\nHost: localhost\r\n' + b'x: ' + b'y' * 200000 + b'\r\n\r\n',
+}
+
+
+@test
+def what_no_reader_of_http_understands_gets_a_short_page_that_repeats_nothing_and_the_connection_ends():
+    for why, data in HOPELESS.items():
+        with server().connect() as c:
+            try:
+                c.send(data)
+                status, headers = c.head()
+                body = c.rest()
+            except (ConnectionError, AssertionError):
+                continue        # closed without a word: what was still on its way broke it
+            check(400 <= status < 600, why, status)
+            headers = {n.lower(): v for n, v in headers}
+            equal(headers['connection'].lower(), 'close', why)
+            check(headers.get('content-type') in (None, 'application/json'), why, headers)     # its page has none
+            check(len(body) < 1000 and b'secret' not in body and b'yyy' not in body, why, body)
+
+
 @test
 def every_cut_of_a_request_is_the_same_request():
     request = b'POST /rig/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}'

@@ -6,6 +6,7 @@ With temperature 0 the answer is the script, token by token, for every chunking 
 import struct
 
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
+BROKEN = 'broken'        # a piece after which no logit is a number: the stream that said it ends with an error
 NORMAL, UNKNOWN, CONTROL, USER, BYTE = 1, 2, 3, 4, 6
 
 
@@ -44,6 +45,8 @@ def make(scripts, template):
     head = [[0.0] * n_embd for _ in range(n_vocab)]
     for token in range(n_vocab):
         embd[token][direction.get(token, 0)] = 1.0
+    for token in [i for i, (piece, _) in enumerate(pieces) if piece == BROKEN]:
+        embd[token] = [float('nan')] * n_embd
     for start, end in steps:
         head[end][direction[start]] = 4.0
     head[2][0] = 4.0

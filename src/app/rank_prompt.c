@@ -1,5 +1,5 @@
-// cli/rank_prompt.c - see rank_prompt.h. Text between two control tokens is tokenized as one, whoever wrote its parts.
-#include "cli/rank_prompt.h"
+// app/rank_prompt.c - see rank_prompt.h. Text between two control tokens is tokenized as one, whoever wrote its parts.
+#include "app/rank_prompt.h"
 #include <string.h>
 
 struct builder {
@@ -43,6 +43,10 @@ static rn_status add_literal(struct builder *b, const char *text, size_t n_text)
     for (size_t i = 0; st == RN_OK && i < n; i++) st = add_token(b, ids[i]);
     if (st == RN_OK) rn_free(ids);
     return st;
+}
+
+bool rank_prompt_is_template(const char *template) {
+    return template && strstr(template, "{query}") && strstr(template, "{document}");
 }
 
 rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, rn_error *err) {
