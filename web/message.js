@@ -1,5 +1,5 @@
 // One message on the page: its words, thoughts, tool calls, and the buttons below.
-import {announce, copyText, h, iconButton} from './dom.js';
+import {announce, copyText, h, iconButton, toast} from './dom.js';
 import {figureLine} from './figures.js';
 import {MarkdownView} from './markdown.js';
 import {readData} from './store.js';
@@ -113,7 +113,7 @@ export class MessageView {
     if (m.error) list.push(h('p.error', {role: 'alert'}, m.error.message), iconButton('redo', m.content ? 'Go on' : 'Try again', () => this.retry(), {text: true}));
     else if (m.state === 'stopped') list.push(h('span', 'Stopped'));
     else if (!run && FINISHES[m.finish]) list.push(h('span', FINISHES[m.finish]));
-    if (m.usage?.dropped_messages) list.push(h('span', `${m.usage.dropped_messages} earlier messages did not fit`));
+    if (m.dropped) list.push(h('span', `${m.dropped} earlier message${m.dropped === 1 ? '' : 's'} did not fit and went unread`));
     const key = list.map(n => n.textContent).join('|');
     if (key !== this.stateKey) this.state.replaceChildren(...list);
     this.stateKey = key;
@@ -139,7 +139,7 @@ export class MessageView {
     if (isAnswer) list.push(iconButton('redo', 'Another answer', () => talk.regenerate(m.id), {'data-do': 'regenerate'}));
     if (m.role !== 'tool') list.push(iconButton('edit', 'Edit', () => this.edit(), {'data-do': 'edit'}));
     if (isAnswer) list.push(iconButton('tokens', 'Tokens', () => this.toggleTokens(), {'data-do': 'tokens', 'aria-pressed': String(this.isTokens)}));
-    list.push(iconButton('trash', 'Delete from here', () => talk.remove(m.id), {'data-do': 'delete'}));
+    list.push(iconButton('trash', 'Delete from here', () => this.remove(), {'data-do': 'delete'}));
     return list;
   }
 
@@ -165,6 +165,11 @@ export class MessageView {
     this.body.replaceChildren(area, h('.row', h('button.primary', {type: 'button', onclick: save}, this.message.role === 'user' ? 'Send' : 'Save'), h('button', {type: 'button', onclick: end}, 'Cancel')));
     this.tools.replaceChildren();
     area.focus();
+  }
+
+  async remove() {
+    const restore = await this.talk.remove(this.message.id);
+    toast('Deleted, with what came after it.', {action: 'Undo', onaction: restore});
   }
 
   async toggleTokens() {

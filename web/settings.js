@@ -118,7 +118,10 @@ export class SettingsForm {
   more() {
     const alternatives = h('input', {type: 'number', name: 'alternatives', min: '-1', max: '20', value: String(this.settings.alternatives)});
     alternatives.addEventListener('change', () => { if (alternatives.reportValidity()) this.change({alternatives: Number(alternatives.value)}); });
-    return [labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
+    const truncate = h('select', {name: 'truncate', onchange: () => this.change({truncate: truncate.value})},
+      [['old', 'leave out the oldest turns'], ['middle', 'leave out turns after the first'], ['none', 'refuse']].map(([value, words]) => h('option', {value}, words)));
+    truncate.value = this.settings.truncate;
+    return [labelled('What does not fit the context', truncate), labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
       h('details', h('summary', 'Tools and template'),
         this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', v => parseJson(v, Array.isArray, 'Tools')),
         this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', v => parseJson(v, x => x && typeof x === 'object' && !Array.isArray(x), 'Template variables'))),

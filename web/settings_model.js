@@ -1,8 +1,15 @@
 // What a conversation's settings are, and the members of a request they become.
 
-export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', tools: '', variables: '', alternatives: 5};
+export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '', alternatives: 5};
 
-export const withDefaults = s => ({...DEFAULTS, ...s, values: {...s?.values}, stop: [...(s?.stop || [])]});
+// Also of settings that come from a file or from an older page: what is of another kind is as if it were not there.
+export function withDefaults(s) {
+  const out = {...DEFAULTS};
+  for (const name of Object.keys(DEFAULTS)) if (typeof s?.[name] === typeof DEFAULTS[name] && s[name] !== null) out[name] = s[name];
+  out.values = Object.fromEntries(Object.entries(out.values).filter(([, v]) => Number.isFinite(v)));
+  out.stop = Array.isArray(out.stop) ? out.stop.filter(v => typeof v === 'string') : [];
+  return out;
+}
 
 // The value that counts for a field of sampling: set by hand, by the preset, or the default.
 export function effective(settings, field, presets) {
@@ -25,6 +32,7 @@ export function requestOf(settings) {
   if (settings.seed !== '') body.seed = Number(settings.seed);
   if (settings.stop.length) body.stop = settings.stop;
   if (settings.max_tokens !== '') body.max_tokens = Number(settings.max_tokens);
+  if (settings.truncate !== 'none') body.truncate = settings.truncate;
   const tools = parseJson(settings.tools, Array.isArray, 'Tools');
   const variables = parseJson(settings.variables, v => v && typeof v === 'object' && !Array.isArray(v), 'Template variables');
   if (tools) body.tools = tools;

@@ -107,7 +107,16 @@ export async function exportConversations(ids) {
   return {format: FORMAT, version: 1, conversations: list};
 }
 
-const isText = v => typeof v === 'string';
+const isText = v => typeof v === 'string', isNumber = Number.isFinite, isObject = v => Boolean(v) && typeof v === 'object' && !Array.isArray(v);
+const isNumbers = v => isObject(v) && Object.values(v).every(x => x === null || isNumber(x));
+const isList = of => v => Array.isArray(v) && v.every(of);
+const isAlternative = v => isObject(v) && isNumber(v.id) && isText(v.piece) && (isNumber(v.logprob) || v.logprob === null);
+const messageKinds = {id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, callId: isText, seed: isNumber, branched: isNumber,
+  dropped: isNumber, compare: v => v === true, settings: isObject, usage: isNumbers, timing: isNumbers, figures: isNumbers, error: v => isObject(v) && isText(v.message),
+  calls: isList(c => isObject(c) && isText(c.id) && isText(c.name) && isText(c.arguments))};
+const dataKinds = {tokens: isList(isNumber), gaps: isList(isNumber), places: isList(isList(isNumber)), data: isList(t => isAlternative(t) && isList(isAlternative)(t.top))};
+// What is of the kind that it must be; the rest is left out.
+const pick = (from, kinds) => Object.fromEntries(Object.entries(kinds).filter(([name, isRight]) => from[name] !== undefined && isRight(from[name])).map(([name]) => [name, from[name]]));
 function checked(file) {
   const need = (holds, what) => { if (!holds) throw new Error(`import: ${what}`); };
   need(file?.format === FORMAT && file.version === 1, `this is no file of ${FORMAT}, version 1`);
@@ -142,16 +151,16 @@ export async function importConversations(text) {
   for (const c of list) {
     const conv = unique(), ids = new Map(c.messages.map(m => [m.id, unique()])), rename = id => (id ? ids.get(id) || '' : '');
     const number = v => (Number.isFinite(v) ? v : Date.now());
-    const selected = Object.entries(c.selected && typeof c.selected === 'object' ? c.selected : {}).map(([p, m]) => [rename(p), rename(m)]);
+    const selected = Object.entries(isObject(c.selected) ? c.selected : {}).map(([p, m]) => [rename(p), rename(m)]);
     const ok = await write(NAMES, of => {
       of('conversations').put({id: conv, title: c.title.slice(0, 200), created: number(c.created), updated: number(c.updated),
-        settings: c.settings && typeof c.settings === 'object' ? c.settings : {}, selected: Object.fromEntries(selected)});
+        settings: isObject(c.settings) ? c.settings : {}, selected: Object.fromEntries(selected)});
       for (const m of c.messages) {
-        const copy = {...m, id: ids.get(m.id), conv, parent: rename(m.parent), created: number(m.created)};
-        of('messages').put(copy.state === 'running' ? {...copy, state: 'stopped', stream: null} : copy);
+        const state = m.state === 'done' || m.state === 'failed' ? m.state : 'stopped';
+        of('messages').put({...pick(m, messageKinds), state, id: ids.get(m.id), conv, parent: rename(m.parent), created: number(m.created)});
       }
       for (const d of Array.isArray(c.data) ? c.data : [])
-        if (ids.has(d?.id) && Array.isArray(d.tokens)) of('data').put({...d, id: ids.get(d.id), conv});
+        if (isObject(d) && ids.has(d.id)) of('data').put({tokens: [], data: [], places: [], gaps: [], ...pick(d, dataKinds), id: ids.get(d.id), conv});
     });
     if (!ok) throw new Error('import: not all of it could be saved');
     tell('conversation', conv);
