@@ -5,7 +5,8 @@ export const emptyData = () => ({tokens: [], data: [], places: [], gaps: []});
 export class Answer {
   // message and data are filled in place. After a continued one's beginning they are not empty.
   constructor(message, data, now = performance.now()) {
-    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, raw: '', base: {content: message.content, gaps: data.gaps.length, calls: message.calls?.length || 0}});
+    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, raw: ''});
+    this.base = {content: message.content, gaps: data.gaps.length, calls: message.calls?.length || 0};
     this.safe = this.place();
   }
 
@@ -41,8 +42,9 @@ export class Answer {
     m.usage = chunk.usage;
     m.dropped = chunk.dropped_messages;
     m.timing = {...chunk.timing};
-    if (chunk.timing.token_ms?.length > 1) d.gaps = d.gaps.slice(0, this.base.gaps).concat(chunk.timing.token_ms.slice(1).map((t, i) => t - chunk.timing.token_ms[i]));
     delete m.timing.token_ms;
+    const times = chunk.timing.token_ms;
+    if (times?.length > 1) d.gaps = d.gaps.slice(0, this.base.gaps).concat(times.slice(1).map((t, i) => t - times[i]));
     if (!/\uFFFD$/.test(chunk.text)) this.safe = this.place();
   }
 

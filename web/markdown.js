@@ -10,8 +10,8 @@ const LINE_LIMIT = 5000, STRETCH_LIMIT = 50000, BLOCK_LIMIT = 240000;
 const DEEP = /^(?:(?:[ \t]*(?:>|[-*+](?=[ \t])|\d+[.)](?=[ \t]))){40}|[ \t]{80,}(?:[-*+>]|\d+[.)]))/;
 const marked = new Marked({gfm: true, breaks: false});
 const RULES = {
-  ALLOWED_TAGS: ['a', 'b', 'blockquote', 'br', 'code', 'del', 'details', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'input', 'kbd', 'li',
-    'mark', 'ol', 'p', 'pre', 's', 'strong', 'sub', 'summary', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'],
+  ALLOWED_TAGS: ['a', 'b', 'blockquote', 'br', 'code', 'del', 'details', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i',
+    'img', 'input', 'kbd', 'li', 'mark', 'ol', 'p', 'pre', 's', 'strong', 'sub', 'summary', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'],
   ALLOWED_ATTR: ['href', 'src', 'alt', 'title', 'align', 'start', 'type', 'checked', 'disabled', 'open'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/(?:png|jpeg|gif|webp);base64,)/i,
   ALLOW_DATA_ATTR: false,
@@ -47,7 +47,8 @@ function mend(fragment) {
 function codeBlock(text, language) {
   const code = h('code', text);
   const copy = iconButton('copy', 'Copy code', () => copyText(code.textContent, copy));
-  return h('.code', h('.code-head', h('span', language || 'text'), copy), h('pre', {tabindex: '0', role: 'region', 'aria-label': `Code: ${language || 'text'}`}, code));
+  const name = language || 'text', box = h('pre', {tabindex: '0', role: 'region', 'aria-label': `Code: ${name}`}, code);
+  return h('.code', h('.code-head', h('span', name), copy), box);
 }
 
 const language = token => (token.lang || '').trim().split(/\s+/)[0].slice(0, 30);

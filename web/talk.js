@@ -168,7 +168,7 @@ export class Talk extends EventTarget {
       if (run.isAbandoned) return;
       run.answer.cutToSafe();
       message.state = e.name === 'AbortError' ? 'stopped' : 'failed';
-      if (message.state === 'failed') message.error = {message: e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message, code: e.code || null};
+      if (message.state === 'failed') message.error = {message: e.message};
     }
     delete message.stream;
     message.figures = run.answer.figures();
