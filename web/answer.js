@@ -5,18 +5,23 @@ export const emptyData = () => ({tokens: [], data: [], places: [], gaps: []});
 export class Answer {
   // message and data are filled in place. After a continued one's beginning they are not empty.
   constructor(message, data, now = performance.now()) {
-    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, base: {tokens: data.tokens.length, calls: message.calls?.length || 0}});
+    Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, raw: ''});
+    this.base = {content: message.content, gaps: data.gaps.length, calls: message.calls?.length || 0};
     this.safe = this.place();
   }
 
   place() {
     const {content, reasoning} = this.message;
-    return {tokens: this.data.tokens.length, content: content.length, reasoning: (reasoning || '').length};
+    return {tokens: this.data.tokens.length, content: content.length, reasoning: (reasoning || '').length, raw: this.raw.length};
   }
+
+  get isPlain() { return !this.message.reasoning && !this.message.calls?.length; }
 
   add(chunk, now = performance.now()) {
     const {message: m, data: d} = this;
-    for (const delta of chunk.deltas ?? [{channel: 'content', text: chunk.text}]) this.delta(delta);
+    const deltas = chunk.deltas ?? [{channel: 'content', text: chunk.text}];
+    this.raw += chunk.text;
+    for (const delta of deltas) this.delta(delta);
     if (chunk.tokens.length) {
       if (this.n) d.gaps.push((now - this.last) / chunk.tokens.length);
       else this.first = now;
@@ -27,16 +32,19 @@ export class Answer {
     if (chunk.logprobs) d.data.push(...chunk.logprobs);
     for (const _ of chunk.tokens) d.places.push([m.content.length, (m.reasoning || '').length]);
     if (!chunk.finish_reason) {
-      if (chunk.text && !chunk.text.endsWith('\uFFFD')) this.safe = this.place();
+      const last = deltas.at(-1)?.text;       // else something is held back that may become a tag
+      if (chunk.text && (this.isPlain || (last && this.raw.endsWith(last)))) this.safe = this.place();
       return;
     }
     m.finish = chunk.finish_reason;
     m.detail = chunk.finish_detail;
     m.seed = chunk.seed;
     m.usage = chunk.usage;
+    m.dropped = chunk.dropped_messages;
     m.timing = {...chunk.timing};
-    if (chunk.timing.token_ms?.length > 1) d.gaps = chunk.timing.token_ms.slice(1).map((t, i) => t - chunk.timing.token_ms[i]);
     delete m.timing.token_ms;
+    const times = chunk.timing.token_ms;
+    if (times?.length > 1) d.gaps = d.gaps.slice(0, this.base.gaps).concat(times.slice(1).map((t, i) => t - times[i]));
     if (!/\uFFFD$/.test(chunk.text)) this.safe = this.place();
   }
 
@@ -54,10 +62,15 @@ export class Answer {
     }
   }
 
-  // Back to the last token whose text came out whole: from there the same seed goes on with the same bits.
+  // Back to the last token whose text is known whole: from there the same seed goes on with the same bits. What was held back, because
+  // it could have become a tag, comes out now, as it does at every end.
   cutToSafe() {
     const {message: m, data: d, safe} = this;
     if (m.calls?.length > this.base.calls) return;
+    if (this.isPlain && !m.finish) {
+      m.content = this.base.content + this.raw.slice(0, safe.raw);
+      safe.content = m.content.length;
+    }
     d.tokens.length = safe.tokens;
     d.data.length = Math.min(d.data.length, safe.tokens);
     d.places.length = Math.min(d.places.length, safe.tokens);
@@ -69,7 +82,7 @@ export class Answer {
     const {timing, usage} = this.message;
     const ms = timing ? timing.decode_ms : this.last - this.first;
     return {
-      tokens: this.n, first: timing ? timing.first_token_ms : this.first && this.first - this.begun,
+      tokens: this.data.tokens.length, first: timing ? timing.first_token_ms : this.first && this.first - this.begun,
       rate: this.n > 1 && ms > 0 ? (this.n - 1) / ms * 1000 : null, waiting: this.first ? 0 : now - this.begun,
       prompt: usage?.prompt_tokens ?? null, cached: usage?.cached_tokens ?? null,
     };

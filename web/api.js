@@ -7,6 +7,12 @@ export class ApiError extends Error {
   }
 }
 
+export class NetworkError extends Error {
+  constructor() { super('The server cannot be reached.'); }
+}
+// What fetch and its readers call a TypeError.
+export const onNetwork = promise => promise.catch(e => { throw e instanceof TypeError ? new NetworkError() : e; });
+
 const NAME = 'runnel-key';
 const stores = () => [() => sessionStorage, () => localStorage].flatMap(get => { try { return [get()]; } catch { return []; } });
 let askKey = null;      // set by main.js: shows a question, returns {key, remember}
@@ -38,11 +44,11 @@ async function ask(used) {
 export async function request(path, {method = 'GET', body, headers = {}, signal, keepalive = false} = {}) {
   for (;;) {
     const used = key();
-    const response = await fetch(address(path), {
+    const response = await onNetwork(fetch(address(path), {
       method, signal, keepalive, cache: 'no-store', redirect: 'error', credentials: 'omit',
       headers: {...headers, ...(body ? {'Content-Type': 'application/json'} : {}), ...(used ? {Authorization: `Bearer ${used}`} : {})},
       body: body ? JSON.stringify(body) : undefined,
-    });
+    }));
     if (response.ok) return response;
     const error = await errorOf(response);
     if (response.status !== 401 || !askKey || !await ask(used)) throw error;
@@ -50,4 +56,3 @@ export async function request(path, {method = 'GET', body, headers = {}, signal,
 }
 export const getJson = async (path, more) => (await request(path, more)).json();
 export const postJson = async (path, body, more) => (await request(path, {method: 'POST', body, ...more})).json();
-export const isNetworkError = e => e instanceof TypeError;

@@ -27,7 +27,8 @@ export class ChatView {
   }
 
   draw() {
-    const path = this.talk.tree.path(), focused = document.activeElement?.closest?.('.message')?.dataset.id, focusedDo = document.activeElement?.dataset?.do;
+    const path = this.talk.tree.path(), active = document.activeElement;
+    const focused = active?.closest?.('.message')?.dataset.id, focusedDo = active?.dataset?.do;
     if (this.list.firstChild?.className === 'empty') this.list.firstChild.remove();
     const wanted = path.map(m => {
       let view = this.views.get(m.id);

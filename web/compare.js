@@ -7,17 +7,19 @@ import {withDefaults} from './settings_model.js';
 
 const NAME = 'runnel-columns', MOST = 4, LEAST = 2;
 
+// Of all settings, those that a column has for itself.
+const column = ({model, preset, values, seed, max_tokens, stop}) => ({model, preset, values, seed, max_tokens, stop});
+
 function readColumns() {
   try {
     const list = JSON.parse(localStorage.getItem(NAME));
-    if (Array.isArray(list) && list.length >= LEAST && list.length <= MOST) return list.map(c => ({model: c.model || '', preset: c.preset || '', values: {...c.values},
-      seed: c.seed || '', max_tokens: c.max_tokens || '', stop: Array.isArray(c.stop) ? c.stop : []}));
+    if (Array.isArray(list) && list.length >= LEAST && list.length <= MOST) return list.map(c => column(withDefaults(c)));
   } catch { /* none were kept */ }
-  return ['', 'greedy'].map(preset => ({model: '', preset, values: {}, seed: '', max_tokens: '', stop: []}));
+  return ['', 'greedy'].map(preset => column(withDefaults({preset})));
 }
 
 export function summary(s) {
-  const parts = [s.model, s.preset, ...Object.entries(s.values || {}).map(([name, v]) => `${name} ${v}`), s.seed !== '' && s.seed !== undefined ? `seed ${s.seed}` : ''];
+  const parts = [s.model, s.preset, ...Object.entries(s.values).map(([name, v]) => `${name} ${v}`), s.seed && `seed ${s.seed}`];
   return parts.filter(Boolean).join(', ') || 'defaults';
 }
 
@@ -27,11 +29,18 @@ export class CompareView {
     this.painter = new Painter(ids => ids.forEach(id => this.views.get(id)?.grow()));
     this.grid = h('.columns');
     this.prompt = h('p.compare-prompt', {dir: 'auto'});
-    this.add = iconButton('plus', 'Add a column', () => { this.columns.push({...structuredClone(this.columns.at(-1))}); this.keep(); this.draw(); }, {text: true});
-    this.el = h('section.compare', {'aria-label': 'Compare'}, h('.compare-head', h('h2', 'Compare'), h('p.hint', 'One prompt, several settings. The answers are versions of one message.'), this.add), this.prompt, this.grid);
+    this.add = iconButton('plus', 'Add a column', () => this.change(() => this.columns.push(structuredClone(this.columns.at(-1)))), {text: true});
+    const hint = h('p.hint', 'One prompt, several settings. The answers are versions of one message.');
+    this.el = h('section.compare', {'aria-label': 'Compare'}, h('.compare-head', h('h2', 'Compare'), hint, this.add), this.prompt, this.grid);
   }
 
   keep() { try { localStorage.setItem(NAME, JSON.stringify(this.columns)); } catch { /* for this visit only */ } }
+
+  change(how) {
+    how();
+    this.keep();
+    this.draw();
+  }
 
   settings(base) { return this.columns.map(c => ({...withDefaults(base), ...structuredClone(c)})); }
 
@@ -63,8 +72,10 @@ export class CompareView {
   column(c, i, view, isOpen) {
     const words = h('span', summary(c));
     const form = new SettingsForm(this.props, this.models, c, () => { words.textContent = summary(c); this.keep(); }, {isColumn: true});
-    const remove = this.columns.length > LEAST ? iconButton('close', `Remove column ${i + 1}`, () => { this.columns.splice(i, 1); this.keep(); this.draw(); }) : null;
-    return h('section.column', {'aria-label': `Column ${i + 1}`}, h('.column-head', h('details.column-settings', {open: Boolean(isOpen)}, h('summary', h('b', `${i + 1}`), words), form.el), remove),
+    const settings = h('details.column-settings', {open: Boolean(isOpen)}, h('summary', h('b', `${i + 1}`), words), form.el);
+    const remove = this.columns.length > LEAST &&
+      iconButton('close', `Remove column ${i + 1}`, () => this.change(() => this.columns.splice(i, 1)));
+    return h('section.column', {'aria-label': `Column ${i + 1}`}, h('.column-head', settings, remove),
       view ? view.el : h('p.hint', 'Nothing yet.'),
       view ? h('button.keep', {type: 'button', onclick: () => this.onKeep(view.message.id)}, 'Keep this one') : null);
   }

@@ -32,14 +32,28 @@ export function set(el, attributes) {
 export const find = id => document.getElementById(id);
 
 const paths = {
-  menu: 'M4 6h16M4 12h16M4 18h16', plus: 'M12 5v14M5 12h14', send: 'M5 12h14M13 6l6 6-6 6', stop: 'M7 7h10v10H7z',
-  copy: 'M9 9h10v11H9zM5 15V4h10', redo: 'M4 12a8 8 0 1 1 2.5 5.8M4 20v-5h5', edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
-  next: 'M9 6l6 6-6 6', back: 'M15 6l-6 6 6 6', more: 'M6 12h.01M12 12h.01M18 12h.01', close: 'M6 6l12 12M18 6L6 18',
-  trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13', search: 'M11 5a6 6 0 1 0 0 12a6 6 0 0 0 0-12M16 16l4 4', tune: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4',
-  chat: 'M4 5h16v11H9l-5 4z', columns: 'M4 5h7v14H4zM13 5h7v14h-7z', server: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
-  tokens: 'M4 7h6v4H4zM12 7h8v4h-8zM4 13h9v4H4zM15 13h5v4h-5z', play: 'M7 5l11 7-11 7z', keys: 'M3 7h18v10H3zM7 10h.01M11 10h.01M15 10h.01M8 14h8',
-  down: 'M12 5v13M6 13l6 6 6-6', sun: 'M12 8a4 4 0 1 0 0 8a4 4 0 0 0 0-8M12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.5 1.5M17.500 17.500L19 19M5 19l1.500-1.500M17.500 6.500L19 5',
-  tool: 'M14 7a4 4 0 0 1 5-3l-2.500 2.500 1 2 2 1L22 7a4 4 0 0 1-5 5l-8 8-3-3 8-8a4 4 0 0 1 0-2', check: 'M5 12l5 5 9-10', warn: 'M12 4l9 16H3zM12 10v4M12 17h.01',
+  menu: 'M4 6h16M4 12h16M4 18h16',
+  plus: 'M12 5v14M5 12h14',
+  send: 'M5 12h14M13 6l6 6-6 6',
+  stop: 'M7 7h10v10H7z',
+  copy: 'M9 9h10v11H9zM5 15V4h10',
+  redo: 'M4 12a8 8 0 1 1 2.5 5.8M4 20v-5h5',
+  edit: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
+  next: 'M9 6l6 6-6 6',
+  back: 'M15 6l-6 6 6 6',
+  more: 'M6 12h.01M12 12h.01M18 12h.01',
+  close: 'M6 6l12 12M18 6L6 18',
+  trash: 'M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13',
+  search: 'M11 5a6 6 0 1 0 0 12a6 6 0 0 0 0-12M16 16l4 4',
+  tune: 'M4 7h10M18 7h2M4 17h2M10 17h10M16 5v4M8 15v4',
+  chat: 'M4 5h16v11H9l-5 4z',
+  columns: 'M4 5h7v14H4zM13 5h7v14h-7z',
+  server: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
+  tokens: 'M4 7h6v4H4zM12 7h8v4h-8zM4 13h9v4H4zM15 13h5v4h-5z',
+  play: 'M7 5l11 7-11 7z',
+  keys: 'M3 7h18v10H3zM7 10h.01M11 10h.01M15 10h.01M8 14h8',
+  down: 'M12 5v13M6 13l6 6 6-6',
+  check: 'M5 12l5 5 9-10',
 };
 const SVG = 'http://www.w3.org/2000/svg';
 export function svg(name, attributes, ...children) {

@@ -20,9 +20,11 @@ const WIDTH = 160, HEIGHT = 28;
 // At most 160 bars, each the longest of its stretch; heights are logarithms, since one pause would flatten all else.
 export function plot(gaps) {
   const n = Math.min(gaps.length, WIDTH / 2), bars = [];
-  for (let i = 0; i < n; i++) bars.push(Math.max(...gaps.slice(Math.floor(i * gaps.length / n), Math.max(Math.floor((i + 1) * gaps.length / n), Math.floor(i * gaps.length / n) + 1))));
+  const border = i => Math.floor(i * gaps.length / n);
+  for (let i = 0; i < n; i++) bars.push(Math.max(...gaps.slice(border(i), border(i + 1))));
   const top = Math.log(1 + Math.max(...bars, 1)), words = gapSummary(gaps);
-  const d = bars.map((g, i) => `M${(i * WIDTH / n + 0.5).toFixed(1)} ${HEIGHT}V${(HEIGHT - 1 - Math.log(1 + g) / top * (HEIGHT - 3)).toFixed(1)}`).join('');
+  const height = gap => 1 + Math.log(1 + gap) / top * (HEIGHT - 3);
+  const d = bars.map((g, i) => `M${(i * WIDTH / n + 0.5).toFixed(1)} ${HEIGHT}v${(-height(g)).toFixed(1)}`).join('');
   const title = svg('title', {});
   title.textContent = words;
   return svg('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'plot', role: 'img', 'aria-label': words}, title, svg('path', {d}));

@@ -1,5 +1,5 @@
 // One generation read to its end, also over broken connections: the stream has a name, its events numbers (docs/server-api.md).
-import {ApiError, isNetworkError, request} from './api.js';
+import {ApiError, NetworkError, onNetwork, request} from './api.js';
 import {EventReader} from './sse.js';
 
 const SILENCE_MS = 30000;       // three pings
@@ -18,7 +18,7 @@ async function read(response, events, signal, control) {
   try {
     for (;;) {
       watch();
-      const {value, done} = await reader.read();
+      const {value, done} = await onNetwork(reader.read());
       if (done) return;
       events.push(decoder.decode(value, {stream: true}));
     }
@@ -50,7 +50,7 @@ export class Generation {
       } catch (e) {
         if (this.stopper.signal.aborted) throw new DOMException('stopped', 'AbortError');
         const busy = e instanceof ApiError && e.code === 'stream_busy';     // the old connection is not yet known to be gone
-        if (!busy && !(e instanceof Broken) && !isNetworkError(e)) throw e;
+        if (!busy && !(e instanceof Broken) && !(e instanceof NetworkError)) throw e;
         if (!this.stream) throw e;
         if (busy) {         // without an end: another tab may read it to the last
           this.on.state('elsewhere', '');

@@ -9,13 +9,14 @@ const rows = [
   ['Enter', 'Send the message', null], ['Shift+Enter', 'Begin a new line', null], ['Escape', 'Stop the answer; close what is open', 'stop'],
   ['Alt+N', 'New conversation', 'fresh'], ['Control+K', 'Search conversations', 'search'], ['Alt+ArrowUp', 'Conversation above', 'above'],
   ['Alt+ArrowDown', 'Conversation below', 'below'], ['Alt+1', 'Chat', 'chat'], ['Alt+2', 'Compare', 'compare'], ['Alt+3', 'Server', 'server'],
-  ['Alt+S', 'Settings', 'settings'], ['/', 'Go to the message box', 'write'], ['r', 'Another answer', 'regenerate'], ['t', 'Tokens of the last answer', 'tokens'], ['?', 'This list', 'help'],
+  ['Alt+S', 'Settings', 'settings'], ['/', 'Go to the message box', 'write'], ['r', 'Another answer', 'regenerate'],
+  ['t', 'Tokens of the last answer', 'tokens'], ['?', 'This list', 'help'],
 ];
 
 function nameOf(e) {
   const parts = [(MAC ? e.metaKey : e.ctrlKey) && 'Control', e.altKey && 'Alt', e.shiftKey && e.key.length > 1 && 'Shift'].filter(Boolean);
-  const key = e.altKey && /^(Key|Digit)/.test(e.code) ? e.code.replace(/^(Key|Digit)/, '') : e.key.length === 1 && parts.length ? e.key.toUpperCase() : e.key;
-  return [...parts, key].join('+');
+  const plain = e.altKey && /^(?:Key|Digit)(.)$/.exec(e.code)?.[1];        // Alt makes other letters on some keyboards
+  return [...parts, plain || (e.key.length === 1 && parts.length ? e.key.toUpperCase() : e.key)].join('+');
 }
 
 export function listen(actions) {
@@ -28,5 +29,6 @@ export function listen(actions) {
   });
 }
 
-export const help = () => dialog('Keys', () => h('dl.keys', rows.map(([keys, what]) => h('div',
-  h('dt', keys.replace('Control', MAC ? 'Cmd' : 'Ctrl').split('+').map((k, i) => [i ? '+' : '', h('kbd', k.replace('ArrowUp', 'Up').replace('ArrowDown', 'Down'))])), h('dd', what)))));
+const shown = key => ({Control: MAC ? 'Cmd' : 'Ctrl', ArrowUp: 'Up', ArrowDown: 'Down'}[key] || key);
+const keyList = keys => keys.split('+').map((key, i) => [i ? '+' : '', h('kbd', shown(key))]);
+export const help = () => dialog('Keys', () => h('dl.keys', rows.map(([keys, what]) => h('div', h('dt', keyList(keys)), h('dd', what)))));

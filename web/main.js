@@ -35,8 +35,9 @@ async function connect() {
       props = found;
       return;
     } catch (e) {
-      const words = e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message;
-      await new Promise(resolve => fill(main, h('.empty', h('p.error', {role: 'alert'}, words), h('button.primary', {type: 'button', onclick: resolve}, 'Try again'))));
+      await new Promise(resolve => {
+        fill(main, h('.empty', h('p.error', {role: 'alert'}, e.message), h('button.primary', {type: 'button', onclick: resolve}, 'Try again')));
+      });
     }
   }
 }
@@ -48,7 +49,8 @@ const viewButtons = [['chat', 'chat', 'Chat'], ['compare', 'columns', 'Compare']
   .map(([name, icon, label]) => iconButton(icon, label, () => showView(name), {text: true, 'data-view': name}));
 const menuButton = iconButton('menu', 'Conversations', () => openSide(true), {id: 'open-side', 'aria-expanded': 'false'});
 const settingsButton = iconButton('tune', 'Settings', () => openSettings(find('settings').hidden), {id: 'open-settings', 'aria-expanded': 'false'});
-bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons), iconButton('keys', 'Keys (?)', help, {id: 'open-keys'}), settingsButton);
+bar.append(menuButton, title, h('.views', {role: 'group', 'aria-label': 'View'}, viewButtons),
+  iconButton('keys', 'Keys (?)', help, {id: 'open-keys'}), settingsButton);
 
 const chat = new ChatView(main), server = new ServerView();
 let compare = null;
@@ -65,7 +67,8 @@ sidebar.onChanged = async c => {
 const empty = () => {
   const model = talk.model(talk.c.settings), canChat = model?.meta.can_chat !== false;
   return h('.empty', h('p.big', canChat ? 'Ask something.' : 'Begin a story.'),
-    h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, and goes on with your text'}.` : ''), h('p.hint', 'Everything stays between this browser and this server. ? lists the keys.'));
+    h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, and goes on with your text'}.` : ''),
+    h('p.hint', 'Everything stays between this browser and this server. ? lists the keys.'));
 };
 
 function showTitle() {
@@ -115,8 +118,12 @@ function openSettings(isOpen) {
   });
   const theme = h('select', {onchange: () => runnelTheme.set(theme.value)}, ['system', 'light', 'dark'].map(t => h('option', {value: t}, t)));
   theme.value = runnelTheme.get();
+  const forget = () => {
+    setKey('', false);
+    openSettings(true);
+  };
   fill(panel, h('.panel-head', h('h2', {tabindex: '-1'}, 'Settings'), iconButton('close', 'Close the settings', () => openSettings(false))), form.el,
-    h('fieldset', h('legend', 'This browser'), labelled('Theme', theme), key() ? h('button', {type: 'button', onclick: () => { setKey('', false); openSettings(true); }}, 'Forget the key') : null));
+    h('fieldset', h('legend', 'This browser'), labelled('Theme', theme), key() && h('button', {type: 'button', onclick: forget}, 'Forget the key')));
   panel.querySelector('h2').focus();
 }
 
@@ -201,7 +208,8 @@ listen({
   },
   fresh, help, above: () => neighbour(-1), below: () => neighbour(1), write: () => composer.focus(),
   search: () => { if (narrow.matches) openSide(true); sidebar.search.focus(); sidebar.search.select(); },
-  chat: () => showView('chat'), compare: () => showView('compare'), server: () => showView('server'), settings: () => openSettings(find('settings').hidden),
+  chat: () => showView('chat'), compare: () => showView('compare'), server: () => showView('server'),
+  settings: () => openSettings(find('settings').hidden),
   regenerate: () => { const last = chat.lastAnswer(); if (last && !last.run) talk.regenerate(last.message.id); },
   tokens: () => { const last = chat.lastAnswer(); if (last && !last.run) last.toggleTokens(); },
 });

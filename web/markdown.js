@@ -1,17 +1,17 @@
 // Markdown that grows: rendered block by block, so that what stands above the last block is never touched again.
 //
 // Everything goes through DOMPurify; code is put in as text. Pictures from elsewhere become links. Text that would take a parser too
-// long (a line of 10,000 characters and more, deep nesting) is shown as it is.
+// long (a line of more than 5,000 characters, 50,000 without a blank line, deep nesting) is shown as it is.
 import {Marked} from './vendor/marked.js';
 import DOMPurify from './vendor/purify.js';
 import {copyText, h, iconButton} from './dom.js';
 
-const LINE_LIMIT = 10000, BLOCK_LIMIT = 240000;
-const DEEP = /^(?:(?:[ \t]*(?:>|[-*+](?=[ \t])|\d+[.)](?=[ \t]))){40}|[ \t]{200})/;
+const LINE_LIMIT = 5000, STRETCH_LIMIT = 50000, BLOCK_LIMIT = 240000;
+const DEEP = /^(?:(?:[ \t]*(?:>|[-*+](?=[ \t])|\d+[.)](?=[ \t]))){40}|[ \t]{80,}(?:[-*+>]|\d+[.)]))/;
 const marked = new Marked({gfm: true, breaks: false});
 const RULES = {
-  ALLOWED_TAGS: ['a', 'b', 'blockquote', 'br', 'code', 'del', 'details', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'input', 'kbd', 'li',
-    'mark', 'ol', 'p', 'pre', 's', 'strong', 'sub', 'summary', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'],
+  ALLOWED_TAGS: ['a', 'b', 'blockquote', 'br', 'code', 'del', 'details', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i',
+    'img', 'input', 'kbd', 'li', 'mark', 'ol', 'p', 'pre', 's', 'strong', 'sub', 'summary', 'sup', 'table', 'tbody', 'td', 'th', 'thead', 'tr', 'ul'],
   ALLOWED_ATTR: ['href', 'src', 'alt', 'title', 'align', 'start', 'type', 'checked', 'disabled', 'open'],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|data:image\/(?:png|jpeg|gif|webp);base64,)/i,
   ALLOW_DATA_ATTR: false,
@@ -47,7 +47,8 @@ function mend(fragment) {
 function codeBlock(text, language) {
   const code = h('code', text);
   const copy = iconButton('copy', 'Copy code', () => copyText(code.textContent, copy));
-  return h('.code', h('.code-head', h('span', language || 'text'), copy), h('pre', {tabindex: '0', role: 'region', 'aria-label': `Code: ${language || 'text'}`}, code));
+  const name = language || 'text', box = h('pre', {tabindex: '0', role: 'region', 'aria-label': `Code: ${name}`}, code);
+  return h('.code', h('.code-head', h('span', name), copy), box);
 }
 
 const language = token => (token.lang || '').trim().split(/\s+/)[0].slice(0, 30);
@@ -58,7 +59,7 @@ const isHard = line => line.length > LINE_LIMIT || DEEP.test(line);
 // The lexer's blocks of a text. Hard lines are plain by themselves, outside of code; what stands around them is Markdown.
 function blocksOf(text) {
   const blocks = [], lines = text.split(/(?<=\n)/);
-  let held = '', fence = '';
+  let held = '', fence = '', stretch = 0;
   const flush = () => {
     if (held) try { blocks.push(...marked.lexer(held)); } catch { blocks.push({type: 'plain', raw: held}); }
     held = '';
@@ -67,7 +68,8 @@ function blocksOf(text) {
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
     if (!fence && mark) fence = mark;
     else if (fence && mark?.startsWith(fence)) fence = '';
-    if (fence || !isHard(line)) {
+    stretch = fence || !line.trim() ? 0 : stretch + line.length;
+    if (fence || (stretch <= STRETCH_LIMIT && !isHard(line))) {
       held += line;
       continue;
     }

@@ -1,5 +1,5 @@
 // One message on the page: its words, thoughts, tool calls, and the buttons below.
-import {announce, copyText, h, iconButton} from './dom.js';
+import {announce, copyText, h, iconButton, toast} from './dom.js';
 import {figureLine} from './figures.js';
 import {MarkdownView} from './markdown.js';
 import {readData} from './store.js';
@@ -89,11 +89,12 @@ export class MessageView {
     const text = JSON.stringify(calls);
     if (text === this.callText) return;
     this.callText = text;
+    const isOver = this.message.state !== 'running';
+    const form = c => h('form.result', {onsubmit: e => this.answerCall(e, c)},
+      h('label', `Result of ${c.name}`, h('textarea', {rows: '2', name: 'result', required: true})), h('button', {type: 'submit'}, 'Send result'));
     this.calls.replaceChildren(...calls.filter(Boolean).map(c => h('details.call', {open: true}, h('summary', `Calls ${c.name || '...'}`),
-      h('pre', {tabindex: '0'}, h('code', pretty(c.arguments))),
-      this.message.state === 'running' ? null : h('form.result', {onsubmit: e => this.answerCall(e, c)},
-        h('label', `Result of ${c.name}`, h('textarea', {rows: '2', name: 'result', required: true})), h('button', {type: 'submit'}, 'Send result')))));
-    this.callText = this.message.state === 'running' ? '' : text;
+      h('pre', {tabindex: '0'}, h('code', pretty(c.arguments))), isOver && form(c))));
+    this.callText = isOver ? text : '';
   }
 
   answerCall(e, call) {
@@ -110,10 +111,11 @@ export class MessageView {
     const {message: m, run} = this, list = [];
     if (run) list.push(h('span.working', `${STATES[run.state] || ''}${run.words ? ` (${run.words})` : ''}`));
     if (run && run.state !== 'open') list[0].classList.add('loud');
-    if (m.error) list.push(h('p.error', {role: 'alert'}, m.error.message), iconButton('redo', m.content ? 'Go on' : 'Try again', () => this.retry(), {text: true}));
+    const again = () => iconButton('redo', m.content ? 'Go on' : 'Try again', () => this.retry(), {text: true});
+    if (m.error) list.push(h('p.error', {role: 'alert'}, m.error.message), again());
     else if (m.state === 'stopped') list.push(h('span', 'Stopped'));
     else if (!run && FINISHES[m.finish]) list.push(h('span', FINISHES[m.finish]));
-    if (m.usage?.dropped_messages) list.push(h('span', `${m.usage.dropped_messages} earlier messages did not fit`));
+    if (m.dropped) list.push(h('span', `${m.dropped} earlier message${m.dropped === 1 ? '' : 's'} did not fit and went unread`));
     const key = list.map(n => n.textContent).join('|');
     if (key !== this.stateKey) this.state.replaceChildren(...list);
     this.stateKey = key;
@@ -129,23 +131,26 @@ export class MessageView {
   buttons() {
     const {message: m, talk} = this, all = talk.tree.siblings(m.id), at = all.indexOf(m), list = [];
     const isOver = m.state !== 'running', isAnswer = m.role === 'assistant';
-    if (all.length > 1) list.push(h('span.branches', iconButton('back', 'Previous version', () => talk.select(talk.tree.step(m.id, -1).id), {'data-do': 'previous'}),
-      h('span', `${at + 1}/${all.length}`), iconButton('next', 'Next version', () => talk.select(talk.tree.step(m.id, 1).id), {'data-do': 'following'})));
+    const step = (n, icon, label, action) => iconButton(icon, label, () => talk.select(talk.tree.step(m.id, n).id), {'data-do': action});
+    if (all.length > 1) list.push(h('span.branches', step(-1, 'back', 'Previous version', 'previous'),
+      h('span', `${at + 1}/${all.length}`), step(1, 'next', 'Next version', 'following')));
     if (!isOver) return [...list, iconButton('stop', 'Stop', () => talk.stop(m.id), {text: true, 'data-do': 'stop'})];
     const copy = iconButton('copy', 'Copy', () => copyText(m.content, copy), {'data-do': 'copy'});
     list.push(copy);
-    if (isAnswer && (m.state === 'stopped' || m.finish === 'length' || m.finish === 'edited' || m.state === 'failed') && (m.content || m.reasoning) && !m.calls?.length)
+    const isCut = m.state === 'stopped' || m.state === 'failed' || m.finish === 'length' || m.finish === 'edited';
+    if (isAnswer && isCut && (m.content || m.reasoning) && !m.calls?.length)
       list.push(iconButton('play', 'Continue', () => talk.resume(m.id), {text: true, 'data-do': 'continue'}));
     if (isAnswer) list.push(iconButton('redo', 'Another answer', () => talk.regenerate(m.id), {'data-do': 'regenerate'}));
     if (m.role !== 'tool') list.push(iconButton('edit', 'Edit', () => this.edit(), {'data-do': 'edit'}));
     if (isAnswer) list.push(iconButton('tokens', 'Tokens', () => this.toggleTokens(), {'data-do': 'tokens', 'aria-pressed': String(this.isTokens)}));
-    list.push(iconButton('trash', 'Delete from here', () => talk.remove(m.id), {'data-do': 'delete'}));
+    list.push(iconButton('trash', 'Delete from here', () => this.remove(), {'data-do': 'delete'}));
     return list;
   }
 
   edit() {
     this.isEditing = true;
-    const area = h('textarea', {value: this.message.content, 'aria-label': 'Edit the message', rows: String(Math.min(20, this.message.content.split('\n').length + 2))});
+    const rows = String(Math.min(20, this.message.content.split('\n').length + 2));
+    const area = h('textarea', {value: this.message.content, 'aria-label': 'Edit the message', rows});
     const end = () => {
       this.isEditing = false;
       this.body.replaceChildren();
@@ -162,9 +167,16 @@ export class MessageView {
       if (e.key === 'Escape') { e.stopPropagation(); end(); }
       if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) save();
     });
-    this.body.replaceChildren(area, h('.row', h('button.primary', {type: 'button', onclick: save}, this.message.role === 'user' ? 'Send' : 'Save'), h('button', {type: 'button', onclick: end}, 'Cancel')));
+    const button = (name, words, onclick) => h(name, {type: 'button', onclick}, words);
+    const words = this.message.role === 'user' ? 'Send' : 'Save';
+    this.body.replaceChildren(area, h('.row', button('button.primary', words, save), button('button', 'Cancel', end)));
     this.tools.replaceChildren();
     area.focus();
+  }
+
+  async remove() {
+    const restore = await this.talk.remove(this.message.id);
+    toast('Deleted, with what came after it.', {action: 'Undo', onaction: restore});
   }
 
   async toggleTokens() {

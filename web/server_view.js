@@ -45,7 +45,7 @@ export class ServerView {
       this.props = props;
       this.draw(slots, readMetrics(page));
     } catch (e) {
-      this.body.replaceChildren(h('p.error', {role: 'alert'}, e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message));
+      this.body.replaceChildren(h('p.error', {role: 'alert'}, e.message));
     }
     this.isBusy = false;
     this.timer = setTimeout(() => this.look(), EVERY_MS);
@@ -62,14 +62,18 @@ export class ServerView {
     const {kv_pages: pages, kv_pages_free: free, kv_pages_cached: cached} = slots, held = pages - free - cached;
     const rows = streamsOf(slots);
     fill(this.body,
-      h('dl.figure-grid', figure('running', `${slots.running ?? '-'}`, `of ${slots.total} at once`), figure('queued', slots.queued ?? '-', `${this.props.queue} may wait`),
+      h('dl.figure-grid', figure('running', slots.running ?? '-', `of ${slots.total} at once`),
+        figure('queued', slots.queued ?? '-', `${this.props.queue} may wait`),
         figure('parked', slots.parked ?? '-', 'their readers are slow'), figure('tokens/s', rate.toFixed(1), 'of all streams, in the last second'),
-        figure('tokens made', made, 'since the start'), figure('prefix hits', hit === null ? '-' : `${(hit * 100).toFixed(0)} %`, 'prompt tokens that were found in the cache'),
-        figure('first token', seconds(mean('vllm:time_to_first_token_seconds')), 'mean'), figure('between tokens', seconds(mean('vllm:inter_token_latency_seconds')), 'mean')),
+        figure('tokens made', made, 'since the start'),
+        figure('prefix hits', hit === null ? '-' : `${(hit * 100).toFixed(0)} %`, 'prompt tokens that were found in the cache'),
+        figure('first token', seconds(mean('vllm:time_to_first_token_seconds')), 'mean'),
+        figure('between tokens', seconds(mean('vllm:inter_token_latency_seconds')), 'mean')),
       h('h3', 'Keys and values'),
       pages > 0 ? bar([['in use', held, 'held'], ['cached', cached, 'cached'], ['free', free, 'free']], pages) : h('p', 'No figures.'),
       rows.length ? h('h3', 'Streams') : null, rows.length ? table(rows.slice(0, ROWS)) : null,
-      h('h3', 'How it runs'), h('dl.facts', Object.entries(this.props).filter(([name, v]) => name !== 'chat_template' && ['string', 'number'].includes(typeof v) && String(v).length < 80)
+      h('h3', 'How it runs'), h('dl.facts', Object.entries(this.props)
+        .filter(([name, v]) => name !== 'chat_template' && ['string', 'number'].includes(typeof v) && String(v).length < 80)
         .map(([name, v]) => h('div', h('dt', name.replaceAll('_', ' ')), h('dd', String(v))))));
   }
 }
@@ -87,6 +91,7 @@ function bar(parts, whole) {
 const cell = v => (v !== null && typeof v === 'object' ? JSON.stringify(v).slice(0, 60) : String(v).slice(0, 60));
 function table(rows) {
   const names = [...new Set(rows.flatMap(Object.keys))].slice(0, 12);
-  return h('.table', {tabindex: '0', role: 'region', 'aria-label': 'Streams'}, h('table', h('thead', h('tr', names.map(n => h('th', {scope: 'col'}, n.replaceAll('_', ' '))))),
-    h('tbody', rows.map(row => h('tr', names.map(n => h('td', n in row ? cell(row[n]) : '')))))));
+  const head = h('tr', names.map(n => h('th', {scope: 'col'}, n.replaceAll('_', ' '))));
+  const body = rows.map(row => h('tr', names.map(n => h('td', n in row ? cell(row[n]) : ''))));
+  return h('.table', {tabindex: '0', role: 'region', 'aria-label': 'Streams'}, h('table', h('thead', head), h('tbody', body)));
 }

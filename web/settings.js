@@ -1,6 +1,6 @@
 // The panel of settings: model, system prompt, preset, every field of sampling with its range, limits, and what belongs to this browser.
 import {fill, h, iconButton} from './dom.js';
-import {DEFAULTS, effective, parseJson} from './settings_model.js';
+import {DEFAULTS, effective, readTools, readVariables} from './settings_model.js';
 
 const SLIDER_SPAN = 1000;       // wider ranges have a box alone
 const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
@@ -28,9 +28,15 @@ export class SettingsForm {
 
   draw() {
     const {settings: s, props} = this;
-    const model = h('select', {name: 'model', onchange: () => this.change({model: model.value})}, this.models.map(m => h('option', {value: m.id}, m.id)));
+    const model = h('select', {name: 'model', onchange: () => this.change({model: model.value})},
+      this.models.map(m => h('option', {value: m.id}, m.id)));
     model.value = this.models.some(m => m.id === s.model) ? s.model : this.models[0]?.id;
-    const preset = h('select', {name: 'preset', onchange: () => { this.change({preset: preset.value, values: {}}); this.draw(); this.el.querySelector('[name=preset]').focus(); }},
+    const choose = () => {
+      this.change({preset: preset.value, values: {}});
+      this.draw();
+      this.el.querySelector('[name=preset]').focus();
+    };
+    const preset = h('select', {name: 'preset', onchange: choose},
       h('option', {value: ''}, 'none'), props.presets.map(p => h('option', {value: p.name, title: p.help}, p.name)));
     preset.value = s.preset;
     fill(this.el,
@@ -38,21 +44,29 @@ export class SettingsForm {
       this.isColumn ? null : this.area('system', 'System prompt', 4),
       labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
       h('fieldset', h('legend', 'Sampling'), props.sampling.map(f => this.sampling(f))),
-      this.text('seed', 'Seed', 'empty: another each time', v => v === '' || (/^\d{1,15}$/.test(v) ? true : 'a whole number of at most 15 digits')),
-      this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', v => v === '' || (/^[1-9]\d{0,8}$/.test(v) ? true : 'a whole number from 1')),
+      this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
+      this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'),
       this.stops(), this.isColumn ? null : this.more());
   }
 
   modelWords() {
     const m = this.models[0]?.meta;
-    return m?.n_ctx ? `${m.architecture}, ${(m.n_params / 1e6).toFixed(0)} M parameters, context ${m.n_ctx}${m.can_chat ? '' : '; no chat template: it goes on with the text'}` : '';
+    if (!m?.n_ctx) return '';
+    const words = `${m.architecture}, ${(m.n_params / 1e6).toFixed(0)} M parameters, context ${m.n_ctx}`;
+    return m.can_chat ? words : `${words}; no chat template: it goes on with the text`;
   }
 
   sampling(f) {
-    const {settings: s} = this, value = effective(s, f, this.props.presets), step = f.is_int ? '1' : '0.01';
-    const box = h('input', {type: 'number', name: f.name, min: String(f.min), max: String(f.max), step: f.is_int ? '1' : 'any', value: String(value)});
-    const slider = f.max - f.min <= SLIDER_SPAN ? h('input', {type: 'range', min: String(f.min), max: String(f.max), step, value: String(value), 'aria-label': `${NAMES[f.name] || f.name} slider`, tabindex: '-1'}) : null;
-    const reset = iconButton('redo', `Reset ${NAMES[f.name] || f.name}`, () => { delete s.values[f.name]; this.change({}); show(); box.focus(); });
+    const {settings: s} = this, name = NAMES[f.name] || f.name, range = {min: String(f.min), max: String(f.max)};
+    const box = h('input', {type: 'number', name: f.name, ...range, step: f.is_int ? '1' : 'any'});
+    const slider = f.max - f.min > SLIDER_SPAN ? null :
+      h('input', {type: 'range', ...range, step: f.is_int ? '1' : '0.01', 'aria-label': `${name} slider`, tabindex: '-1'});
+    const reset = iconButton('redo', `Reset ${name}`, () => {
+      delete s.values[f.name];
+      this.change({});
+      show();
+      box.focus();
+    });
     const show = () => {
       const v = effective(s, f, this.props.presets);
       box.value = v;
@@ -61,7 +75,8 @@ export class SettingsForm {
       box.setCustomValidity('');
     };
     const take = (from, isSlider) => {
-      const v = Number(from.value), isRight = from.value !== '' && Number.isFinite(v) && v >= f.min && v <= f.max && (!f.is_int || Number.isInteger(v));
+      const v = Number(from.value);
+      const isRight = from.value !== '' && Number.isFinite(v) && v >= f.min && v <= f.max && (!f.is_int || Number.isInteger(v));
       box.setCustomValidity(isRight ? '' : `${f.min} to ${f.max}${f.is_int ? ', a whole number' : ''}`);
       if (!isRight) return box.reportValidity();
       s.values[f.name] = v;
@@ -73,7 +88,7 @@ export class SettingsForm {
     };
     box.addEventListener('change', () => take(box, false));
     slider?.addEventListener('input', () => take(slider, true));
-    const field = labelled(NAMES[f.name] || f.name, h('.range', slider, box, reset), null);
+    const field = labelled(name, h('.range', slider, box, reset), null);
     box.id = `${field.firstChild.htmlFor}-box`;
     field.firstChild.htmlFor = box.id;
     field.append(h('small', `${f.help} (${f.min} to ${f.max}, default ${Number(f.default.toPrecision(6))})`));
@@ -81,12 +96,12 @@ export class SettingsForm {
     return field;
   }
 
-  text(name, label, help, check) {
+  text(name, label, help, form, wrong) {
     const input = h('input', {name, value: String(this.settings[name]), inputmode: 'numeric', autocomplete: 'off'});
     input.addEventListener('change', () => {
-      const right = check(input.value.trim());
-      input.setCustomValidity(right === true ? '' : right);
-      if (right === true) this.change({[name]: input.value.trim()});
+      const isRight = form.test(input.value.trim());
+      input.setCustomValidity(isRight ? '' : wrong);
+      if (isRight) this.change({[name]: input.value.trim()});
       else input.reportValidity();
     });
     return labelled(label, input, help);
@@ -106,7 +121,8 @@ export class SettingsForm {
 
   stops() {
     const read = text => text.split('\n').filter(Boolean).map(s => s.replaceAll('\\n', '\n').replaceAll('\\t', '\t'));
-    const area = h('textarea', {name: 'stop', rows: '2', spellcheck: 'false', value: this.settings.stop.map(s => s.replaceAll('\n', '\\n').replaceAll('\t', '\\t')).join('\n')});
+    const value = this.settings.stop.map(s => s.replaceAll('\n', '\\n').replaceAll('\t', '\\t')).join('\n');
+    const area = h('textarea', {name: 'stop', rows: '2', spellcheck: 'false', value});
     area.addEventListener('change', () => {
       const list = read(area.value), long = list.find(s => new TextEncoder().encode(s).length > 256);
       area.setCustomValidity(list.length > 16 ? `${list.length} stop strings, 16 are the limit` : long ? 'one is longer than 256 bytes' : '');
@@ -118,10 +134,19 @@ export class SettingsForm {
   more() {
     const alternatives = h('input', {type: 'number', name: 'alternatives', min: '-1', max: '20', value: String(this.settings.alternatives)});
     alternatives.addEventListener('change', () => { if (alternatives.reportValidity()) this.change({alternatives: Number(alternatives.value)}); });
-    return [labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
+    const ways = [['old', 'leave out the oldest turns'], ['middle', 'leave out turns after the first'], ['none', 'refuse']];
+    const truncate = h('select', {name: 'truncate', onchange: () => this.change({truncate: truncate.value})},
+      ways.map(([value, words]) => h('option', {value}, words)));
+    truncate.value = this.settings.truncate;
+    const reset = () => {
+      this.change(structuredClone({...DEFAULTS, model: this.settings.model}));
+      this.draw();
+    };
+    return [labelled('What does not fit the context', truncate),
+      labelled('Alternatives kept of each token', alternatives, 'for the token view; -1: no token data'),
       h('details', h('summary', 'Tools and template'),
-        this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', v => parseJson(v, Array.isArray, 'Tools')),
-        this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', v => parseJson(v, x => x && typeof x === 'object' && !Array.isArray(x), 'Template variables'))),
-      h('button', {type: 'button', onclick: () => { this.change(structuredClone({...DEFAULTS, model: this.settings.model})); this.draw(); }}, 'All to default')];
+        this.area('tools', 'Tools', 4, 'a JSON array, as OpenAI has them', readTools),
+        this.area('variables', 'Template variables', 2, 'a JSON object, e.g. {"enable_thinking": false}', readVariables)),
+      h('button', {type: 'button', onclick: reset}, 'All to default')];
   }
 }

@@ -1,8 +1,16 @@
 // What a conversation's settings are, and the members of a request they become.
 
-export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', tools: '', variables: '', alternatives: 5};
+export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '',
+  alternatives: 5};
 
-export const withDefaults = s => ({...DEFAULTS, ...s, values: {...s?.values}, stop: [...(s?.stop || [])]});
+// Also of settings that come from a file or from an older page: what is of another kind is as if it were not there.
+export function withDefaults(s) {
+  const out = {...DEFAULTS};
+  for (const name of Object.keys(DEFAULTS)) if (typeof s?.[name] === typeof DEFAULTS[name] && s[name] !== null) out[name] = s[name];
+  out.values = Object.fromEntries(Object.entries(out.values).filter(([, v]) => Number.isFinite(v)));
+  out.stop = Array.isArray(out.stop) ? out.stop.filter(v => typeof v === 'string') : [];
+  return out;
+}
 
 // The value that counts for a field of sampling: set by hand, by the preset, or the default.
 export function effective(settings, field, presets) {
@@ -10,13 +18,15 @@ export function effective(settings, field, presets) {
   return presets.find(p => p.name === settings.preset)?.values[field.name] ?? field.default;
 }
 
-export function parseJson(text, isRight, what) {
+function parseJson(text, what, kind, isRight) {
   if (!text.trim()) return null;
   let value;
   try { value = JSON.parse(text); } catch (e) { throw new Error(`${what}: not JSON: ${e.message}`); }
-  if (!isRight(value)) throw new Error(`${what}: ${what === 'Tools' ? 'an array' : 'an object'} is due`);
+  if (!isRight(value)) throw new Error(`${what}: ${kind} is due`);
   return value;
 }
+export const readTools = text => parseJson(text, 'Tools', 'an array', Array.isArray);
+export const readVariables = text => parseJson(text, 'Template variables', 'an object', v => v && typeof v === 'object' && !Array.isArray(v));
 
 export function requestOf(settings) {
   const body = {...settings.values};
@@ -25,8 +35,8 @@ export function requestOf(settings) {
   if (settings.seed !== '') body.seed = Number(settings.seed);
   if (settings.stop.length) body.stop = settings.stop;
   if (settings.max_tokens !== '') body.max_tokens = Number(settings.max_tokens);
-  const tools = parseJson(settings.tools, Array.isArray, 'Tools');
-  const variables = parseJson(settings.variables, v => v && typeof v === 'object' && !Array.isArray(v), 'Template variables');
+  if (settings.truncate !== 'none') body.truncate = settings.truncate;
+  const tools = readTools(settings.tools), variables = readVariables(settings.variables);
   if (tools) body.tools = tools;
   if (variables) body.chat_template_kwargs = variables;
   if (settings.alternatives >= 0) Object.assign(body, {logprobs: settings.alternatives, with_pieces: true});

@@ -14,16 +14,23 @@ function age(time) {
 export class Sidebar {
   constructor(el, {onOpen, onNew, onClose}) {
     Object.assign(this, {el, onOpen, onNew, current: ''});
-    this.search = h('input', {type: 'search', id: 'search', placeholder: 'Search conversations', 'aria-label': 'Search conversations', autocomplete: 'off'});
+    const words = 'Search conversations';
+    this.search = h('input', {type: 'search', id: 'search', placeholder: words, 'aria-label': words, autocomplete: 'off'});
     this.list = h('ul', {id: 'conversations'});
     this.count = h('.unseen', {role: 'status'});
     this.file = h('input', {type: 'file', accept: '.json,application/json', hidden: true, id: 'import-file'});
     const exportAll = iconButton('down', 'Export all', () => this.export(null), {text: true});
     const importButton = iconButton('plus', 'Import', () => this.file.click(), {text: true});
-    el.append(h('.side-head', h('h1', 'runnel'), iconButton('plus', 'New conversation', onNew, {id: 'new'}), iconButton('close', 'Close the list', onClose, {id: 'close-side'})),
+    el.append(h('.side-head', h('h1', 'runnel'), iconButton('plus', 'New conversation', onNew, {id: 'new'}),
+      iconButton('close', 'Close the list', onClose, {id: 'close-side'})),
       this.search, this.list, this.count, h('.side-foot', exportAll, importButton, this.file));
     this.search.addEventListener('input', () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.draw(), 150); });
-    this.search.addEventListener('keydown', e => { if (e.key === 'Escape' && this.search.value) { e.stopPropagation(); this.search.value = ''; this.draw(); } });
+    this.search.addEventListener('keydown', e => {
+      if (e.key !== 'Escape' || !this.search.value) return;
+      e.stopPropagation();
+      this.search.value = '';
+      this.draw();
+    });
     this.file.addEventListener('change', () => this.import());
   }
 
@@ -59,10 +66,12 @@ export class Sidebar {
 
   row(c, pieces, message) {
     const open = h('button.open', {type: 'button', onclick: () => this.onOpen(c.id, message), 'aria-current': c.id === this.current ? 'true' : null},
-      h('span.title', {dir: 'auto'}, c.title || 'Untitled'), pieces.length ? h('span.found', {dir: 'auto'}, pieces.map(([text, hit]) => (hit ? h('mark', text) : text))) : null);
+      h('span.title', {dir: 'auto'}, c.title || 'Untitled'),
+      pieces.length > 0 && h('span.found', {dir: 'auto'}, pieces.map(([text, hit]) => (hit ? h('mark', text) : text))));
+    const button = (words, onclick) => h('button', {type: 'button', onclick}, words);
     const menu = h('details.menu', h('summary', {'aria-label': `More for ${c.title}`, title: 'More'}, icon('more')),
-      h('.menu-list', h('button', {type: 'button', onclick: () => this.rename(c, open)}, 'Rename'), h('button', {type: 'button', onclick: () => this.export([c.id])}, 'Export'),
-        h('button', {type: 'button', onclick: () => this.remove(c)}, 'Delete')));
+      h('.menu-list', button('Rename', () => this.rename(c, open)),
+        button('Export', () => this.export([c.id])), button('Delete', () => this.remove(c))));
     menu.addEventListener('focusout', e => { if (!menu.contains(e.relatedTarget)) menu.open = false; });
     return h('li', {'data-id': c.id}, open, menu);
   }

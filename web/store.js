@@ -96,6 +96,7 @@ export async function purge(id) {
 // ---- export and import ----------------------------------------------------------------------------------------------
 
 const FORMAT = 'runnel-conversations';
+const noData = {tokens: [], data: [], places: [], gaps: []};
 const LIMITS = {conversations: 10000, messages: 100000};
 
 export async function exportConversations(ids) {
@@ -107,29 +108,53 @@ export async function exportConversations(ids) {
   return {format: FORMAT, version: 1, conversations: list};
 }
 
-const isText = v => typeof v === 'string';
+const isText = v => typeof v === 'string', isNumber = Number.isFinite, isObject = v => Boolean(v) && typeof v === 'object' && !Array.isArray(v);
+const isNumbers = v => isObject(v) && Object.values(v).every(x => x === null || isNumber(x));
+const isList = of => v => Array.isArray(v) && v.every(of);
+const isAlternative = v => isObject(v) && isNumber(v.id) && isText(v.piece) && (isNumber(v.logprob) || v.logprob === null);
+const messageKinds = {
+  id: isText, role: isText, content: isText, reasoning: isText, finish: isText, detail: isText, name: isText, callId: isText,
+  seed: isNumber, branched: isNumber, dropped: isNumber, compare: v => v === true,
+  settings: isObject, usage: isNumbers, timing: isNumbers, figures: isNumbers, error: v => isObject(v) && isText(v.message),
+  calls: isList(c => isObject(c) && isText(c.id) && isText(c.name) && isText(c.arguments)),
+};
+const dataKinds = {
+  tokens: isList(isNumber), gaps: isList(isNumber), places: isList(isList(isNumber)),
+  data: isList(t => isAlternative(t) && isList(isAlternative)(t.top)),
+};
+// What is of the kind that it must be; the rest is left out.
+function pick(from, kinds) {
+  const right = Object.keys(kinds).filter(name => from[name] !== undefined && kinds[name](from[name]));
+  return Object.fromEntries(right.map(name => [name, from[name]]));
+}
+
+const need = (holds, what) => { if (!holds) throw new Error(`import: ${what}`); };
+const needList = (list, most, what) => need(Array.isArray(list) && list.length <= most, `${what}: an array of at most ${most} is due`);
+
+function checkMessages(messages, where) {
+  const parents = new Map(), sound = new Set(['']);
+  messages.forEach((m, k) => {
+    const isRight = isObject(m) && isText(m.id) && isText(m.content) && ['user', 'assistant', 'tool'].includes(m.role);
+    need(isRight, `${where}.messages[${k}]: id, role or content is wrong`);
+    need(!parents.has(m.id), `${where}.messages[${k}]: its id occurs twice`);
+    parents.set(m.id, m.parent || '');
+  });
+  for (const m of messages) {        // every message hangs on the root, and no two on each other
+    const chain = [];
+    for (let at = m.id; !sound.has(at); at = parents.get(at))
+      need(parents.has(at) && chain.push(at) <= parents.size, `${where}: message ${m.id.slice(0, 40)} has no way to the first`);
+    chain.forEach(at => sound.add(at));
+  }
+}
+
 function checked(file) {
-  const need = (holds, what) => { if (!holds) throw new Error(`import: ${what}`); };
-  need(file?.format === FORMAT && file.version === 1, `this is no file of ${FORMAT}, version 1`);
-  need(Array.isArray(file.conversations) && file.conversations.length <= LIMITS.conversations, `conversations: an array of at most ${LIMITS.conversations} is due`);
+  need(isObject(file) && file.format === FORMAT && file.version === 1, `this is no file of ${FORMAT}, version 1`);
+  needList(file.conversations, LIMITS.conversations, 'conversations');
   file.conversations.forEach((c, i) => {
-    need(c && isText(c.id) && isText(c.title), `conversations[${i}]: id or title is missing`);
-    need(Array.isArray(c.messages) && c.messages.length <= LIMITS.messages, `conversations[${i}].messages: an array of at most ${LIMITS.messages} is due`);
-    const ids = new Set();
-    c.messages.forEach((m, k) => {
-      need(m && isText(m.id) && isText(m.content) && ['user', 'assistant', 'tool'].includes(m.role), `conversations[${i}].messages[${k}]: id, role or content is wrong`);
-      need(!ids.has(m.id), `conversations[${i}].messages[${k}]: its id occurs twice`);
-      ids.add(m.id);
-    });
-    const parents = new Map(c.messages.map(m => [m.id, m.parent || '']));
-    const sound = new Set(['']);
-    for (const m of c.messages) {        // every message hangs on the root, and no two on each other
-      const chain = [];
-      for (let at = m.id; !sound.has(at); at = parents.get(at)) {
-        need(parents.has(at) && chain.push(at) <= parents.size, `conversations[${i}]: message ${String(m.id).slice(0, 40)} has no way to the first`);
-      }
-      chain.forEach(at => sound.add(at));
-    }
+    const where = `conversations[${i}]`;
+    need(isObject(c) && isText(c.id) && isText(c.title), `${where}: id or title is missing`);
+    needList(c.messages, LIMITS.messages, `${where}.messages`);
+    checkMessages(c.messages, where);
   });
   return file.conversations;
 }
@@ -142,16 +167,16 @@ export async function importConversations(text) {
   for (const c of list) {
     const conv = unique(), ids = new Map(c.messages.map(m => [m.id, unique()])), rename = id => (id ? ids.get(id) || '' : '');
     const number = v => (Number.isFinite(v) ? v : Date.now());
-    const selected = Object.entries(c.selected && typeof c.selected === 'object' ? c.selected : {}).map(([p, m]) => [rename(p), rename(m)]);
+    const selected = Object.entries(isObject(c.selected) ? c.selected : {}).map(([p, m]) => [rename(p), rename(m)]);
     const ok = await write(NAMES, of => {
       of('conversations').put({id: conv, title: c.title.slice(0, 200), created: number(c.created), updated: number(c.updated),
-        settings: c.settings && typeof c.settings === 'object' ? c.settings : {}, selected: Object.fromEntries(selected)});
+        settings: isObject(c.settings) ? c.settings : {}, selected: Object.fromEntries(selected)});
       for (const m of c.messages) {
-        const copy = {...m, id: ids.get(m.id), conv, parent: rename(m.parent), created: number(m.created)};
-        of('messages').put(copy.state === 'running' ? {...copy, state: 'stopped', stream: null} : copy);
+        const state = m.state === 'done' || m.state === 'failed' ? m.state : 'stopped';
+        of('messages').put({...pick(m, messageKinds), state, id: ids.get(m.id), conv, parent: rename(m.parent), created: number(m.created)});
       }
       for (const d of Array.isArray(c.data) ? c.data : [])
-        if (ids.has(d?.id) && Array.isArray(d.tokens)) of('data').put({...d, id: ids.get(d.id), conv});
+        if (isObject(d) && ids.has(d.id)) of('data').put({...noData, ...pick(d, dataKinds), id: ids.get(d.id), conv});
     });
     if (!ok) throw new Error('import: not all of it could be saved');
     tell('conversation', conv);

@@ -8,7 +8,7 @@ import {messagesOf, plainText, requestOf, withDefaults} from './settings_model.j
 import {readData, readMessages, removeMessages, saveConversation, saveMessage} from './store.js';
 import {ROOT, Tree} from './tree.js';
 
-const SAVE_MS = 1000;
+const SAVE_MS = 1000, SAVE_TOKENS = 4;      // a second, and one more for each 250 tokens, all of which are written again
 
 // Answers in progress, of all conversations: they go on while another one is shown.
 export const runs = new Map();      // message id -> {generation, answer, state, words, talk, data}
@@ -22,6 +22,9 @@ export class Talk extends EventTarget {
     this.info = info;       // () => {models: [...]}
     this.c = conversation || {id: unique(), title: '', created: now(), updated: now(), settings: withDefaults({}), selected: {}};
     this.c.settings = withDefaults(this.c.settings);
+    const known = new Set(messages?.map(m => m.id));
+    for (const m of messages || []) if (m.parent !== ROOT && !known.has(m.parent)) m.parent = ROOT;      // its parent went in another tab
+    this.stored = known;
     this.tree = new Tree(messages || [], this.c.selected);
     this.isNew = !conversation;
     for (const run of runs.values()) if (run.talk.c.id === this.c.id) this.tree.add(run.message);
@@ -57,7 +60,7 @@ export class Talk extends EventTarget {
   // What the user says, and one answer, or one for each of several settings beside each other.
   async send(text, parent = this.last?.id || ROOT, several = null, more = {}) {
     const message = this.add('user', parent, {content: text, ...more});
-    if (!this.c.title) this.c.title = text.trim().replace(/\s+/g, ' ').slice(0, 80) || 'Untitled';
+    if (!this.c.title) this.c.title = [...text.trim().replace(/\s+/g, ' ')].slice(0, 80).join('') || 'Untitled';
     const saved = saveMessage(message);
     const answers = (several || [this.c.settings]).map(s => this.begin(message.id, s, several ? {compare: true} : {}));
     await Promise.all([saved, this.save()]);
@@ -133,8 +136,7 @@ export class Talk extends EventTarget {
       else if (says) body.continue_final_message = true;
       return body;
     }
-    delete body.tools;
-    delete body.chat_template_kwargs;
+    for (const name of ['tools', 'chat_template_kwargs', 'truncate']) delete body[name];
     const text = plainText(settings.system, above);
     if (!goesOn) return {...body, prompt: text};
     return data.tokens.length ? {...body, prompt: text, reply_tokens: data.tokens} : {...body, prompt: text + message.content};
@@ -156,7 +158,7 @@ export class Talk extends EventTarget {
         chunk: chunk => {
           run.answer.add(chunk);
           run.state = 'open';
-          if (performance.now() - run.saved > SAVE_MS) queueMicrotask(() => this.keep(run));
+          if (performance.now() - run.saved > SAVE_MS + data.tokens.length * SAVE_TOKENS) queueMicrotask(() => this.keep(run));
           tell();
         },
       });
@@ -166,7 +168,7 @@ export class Talk extends EventTarget {
       if (run.isAbandoned) return;
       run.answer.cutToSafe();
       message.state = e.name === 'AbortError' ? 'stopped' : 'failed';
-      if (message.state === 'failed') message.error = {message: e.message === 'Failed to fetch' ? 'The server cannot be reached.' : e.message, code: e.code || null};
+      if (message.state === 'failed') message.error = {message: e.message};
     }
     delete message.stream;
     message.figures = run.answer.figures();
@@ -179,8 +181,7 @@ export class Talk extends EventTarget {
   // In the middle: what is saved goes together with the event it is up to.
   keep(run) {
     run.saved = performance.now();
-    const {stream} = run.message;
-    saveMessage({...run.message, stream: stream && {...stream}, places: undefined}, structuredClone(run.data));
+    saveMessage(run.message, run.data);
   }
 
   // An answer that was running when its page went away: the server may still have it.
@@ -216,16 +217,29 @@ export class Talk extends EventTarget {
     return this.isNew ? null : saveConversation(this.c);
   }
 
+  // Returns what takes it back.
   async remove(id) {
-    const gone = this.tree.remove(id);
-    gone.forEach(each => this.stop(each));
+    const below = [this.tree.get(id)];
+    for (let i = 0; i < below.length; i++) below.push(...this.tree.children(below[i].id));
+    below.forEach(m => this.stop(m.id));
+    const data = await Promise.all(below.map(m => readData(m.id))), selected = {...this.c.selected};
+    this.tree.remove(id);
     this.say('change');
-    await Promise.all([removeMessages(this.c.id, gone), this.save()]);
+    await Promise.all([removeMessages(this.c.id, below.map(m => m.id)), this.save()]);
+    return async () => {
+      below.forEach(m => this.tree.add(m));
+      Object.assign(this.c.selected, selected);
+      this.say('change');
+      await Promise.all([...below.map((m, i) => saveMessage(m, data[i])), this.save()]);
+    };
   }
 
   // Another tab wrote: its messages come in, ours that run stay.
   async merge() {
-    for (const m of await readMessages(this.c.id)) {
+    const list = await readMessages(this.c.id), known = new Set(list.map(m => m.id));
+    for (const id of this.stored) if (!known.has(id) && this.tree.get(id)) this.tree.remove(id);
+    this.stored = known;
+    for (const m of list) {
       const run = runs.get(m.id);
       if (run?.state === 'elsewhere' && m.state !== 'running') {        // the tab that read it has all of it
         run.isAbandoned = true;

@@ -23,7 +23,8 @@ addEventListener('keydown', e => {
 }, {capture: true});
 
 function legend(onmode) {
-  const option = name => h('label', h('input', {type: 'radio', name: 'token-colour', value: name, checked: mode === name, onchange: () => onmode(name)}), name);
+  const radio = name => h('input', {type: 'radio', name: 'token-colour', value: name, checked: mode === name, onchange: () => onmode(name)});
+  const option = name => h('label', radio(name), name);
   return h('.legend', h('span', 'Colour by'), option('probability'), option('surprisal'),
     h('span.scale', h('span', legends[mode][0]), Array.from({length: 10}, (_, i) => h(`i.p${i}`)), h('span', legends[mode][1])));
 }
@@ -37,10 +38,18 @@ function show(button, token, choose) {
   hide();
   opener = button;
   const top = token.top?.length ? token.top : [];
-  const row = alt => h('button', {type: 'button', class: alt.id === token.id ? 'chosen' : null, title: `token ${alt.id}, log-probability ${alt.logprob?.toFixed(3)}`,
-    onclick: () => { hide(); choose(alt); }}, h('code', visible(alt.piece)), h('meter', {min: '0', max: '1', value: String(Math.exp(alt.logprob))}), h('span', percent(Math.exp(alt.logprob))));
+  const row = alt => {
+    const p = Math.exp(alt.logprob), title = `token ${alt.id}, log-probability ${alt.logprob?.toFixed(3)}`;
+    const go = () => {
+      hide();
+      choose(alt);
+    };
+    return h('button', {type: 'button', class: alt.id === token.id ? 'chosen' : null, title, onclick: go},
+      h('code', visible(alt.piece)), h('meter', {min: '0', max: '1', value: String(p)}), h('span', percent(p)));
+  };
   const el = h('div', {id: 'alternatives', role: 'group', 'aria-label': 'Alternatives'});
-  fill(el, h('p', h('code', visible(token.piece)), ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}`),
+  const words = ` ${percent(Math.exp(token.logprob))}, ${(-token.logprob / Math.LN2).toFixed(1)} bits, token ${token.id}`;
+  fill(el, h('p', h('code', visible(token.piece)), words),
     top.length ? h('p.hint', 'Continue from another token:') : h('p.hint', 'No alternatives were recorded (Settings, alternatives).'), top.map(row));
   el.addEventListener('pointerenter', () => clearTimeout(hideTimer));
   el.addEventListener('pointerleave', hideSoon);
@@ -65,8 +74,8 @@ export function tokenView(el, data, branch) {
   const list = h('.tokens', {role: 'group', 'aria-label': 'Tokens: arrow keys move, Enter shows alternatives'});
   const draw = () => {
     el.replaceChildren(legend(name => { mode = name; draw(); el.querySelector(`input[value=${name}]`)?.focus(); }), list);
-    list.replaceChildren(...data.data.map((t, i) => h(`button.token.p${steps[mode](t.logprob)}`, {type: 'button', tabindex: i ? '-1' : '0', 'data-at': String(i),
-      'aria-label': `${visible(t.piece)}, ${percent(Math.exp(t.logprob))}`}, shown(t.piece))));
+    list.replaceChildren(...data.data.map((t, i) => h(`button.token.p${steps[mode](t.logprob)}`, {
+      type: 'button', tabindex: i ? '-1' : '0', 'data-at': String(i), 'aria-label': `${visible(t.piece)}, ${percent(Math.exp(t.logprob))}`}, shown(t.piece))));
     if (!data.data.length) list.append(h('p.hint', 'No token data was recorded for this answer.'));
   };
   const of = e => e.target.closest?.('.token');

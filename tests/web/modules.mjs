@@ -65,12 +65,14 @@ test(function a_search_finds_words_whatever_their_case_and_accents_and_cuts_arou
 });
 
 test(function settings_become_exactly_the_members_that_were_set() {
-  const s = withDefaults({alternatives: -1});
+  const s = withDefaults({alternatives: -1, truncate: 'none'});
   assert.deepEqual(requestOf(s), {token_times: true});
-  const all = requestOf(withDefaults({model: 'm', preset: 'p', values: {temp: 0}, seed: '0', stop: ['x'], max_tokens: '9', tools: '[1]', variables: '{"a": 1}', alternatives: 3}));
-  assert.deepEqual(all, {temp: 0, model: 'm', preset: 'p', seed: 0, stop: ['x'], max_tokens: 9, tools: [1], chat_template_kwargs: {a: 1}, logprobs: 3, with_pieces: true, token_times: true});
+  assert.deepEqual(requestOf(withDefaults({alternatives: -1})), {truncate: 'old', token_times: true});
+  const all = requestOf(withDefaults({model: 'm', preset: 'p', values: {temp: 0}, seed: '0', stop: ['x'], max_tokens: '9', tools: '[1]', variables: '{"a": 1}', truncate: 'middle', alternatives: 3}));
+  assert.deepEqual(all, {temp: 0, model: 'm', preset: 'p', seed: 0, stop: ['x'], max_tokens: 9, truncate: 'middle', tools: [1], chat_template_kwargs: {a: 1}, logprobs: 3, with_pieces: true, token_times: true});
   assert.throws(() => requestOf(withDefaults({tools: '{}'})), /Tools: an array is due/);
   assert.throws(() => requestOf(withDefaults({variables: '['})), /not JSON/);
+  assert.deepEqual(withDefaults({stop: 5, values: {temp: 'x', top_k: 3}, tools: [], seed: 7, model: null}), withDefaults({values: {top_k: 3}}));
   const field = {name: 'temp', default: 1}, presets = [{name: 'p', values: {temp: 2}}];
   assert.deepEqual([effective(s, field, presets), effective({...s, preset: 'p'}, field, presets), effective({...s, preset: 'p', values: {temp: 3}}, field, presets)], [1, 2, 3]);
 });
@@ -96,6 +98,19 @@ test(function an_answer_that_is_cut_goes_back_to_its_last_whole_text() {
   a.add(chunk('\uFFFD', [], {finish_reason: 'length', timing: {decode_ms: 10}, usage: {}}), 60);
   a.cutToSafe();
   assert.deepEqual([m.content, d.tokens], ['Hi', [1]]);
+});
+
+test(function what_was_held_back_for_a_tag_comes_out_when_the_answer_is_cut() {
+  const plain = {id: 'a', content: 'so '}, a = new Answer(plain, {...emptyData(), tokens: [9]});
+  a.add({text: 'it ', deltas: [{channel: 'content', text: 'it'}], tokens: [1]});
+  a.add({text: 'is ', deltas: [{channel: 'content', text: ' is'}], tokens: [2]});
+  a.cutToSafe();
+  assert.deepEqual([plain.content, a.data.tokens], ['so it is ', [9, 1, 2]]);
+  const thinks = {id: 'b', content: ''}, b = new Answer(thinks, emptyData());
+  b.add({text: '<think>hm', deltas: [{channel: 'reasoning', text: 'hm'}], tokens: [1, 2]});
+  b.add({text: ' so ', deltas: [{channel: 'reasoning', text: ' so'}], tokens: [3]});
+  b.cutToSafe();
+  assert.deepEqual([thinks.reasoning, b.data.tokens], ['hm', [1, 2]]);
 });
 
 test(function thoughts_and_calls_are_gathered_apart() {

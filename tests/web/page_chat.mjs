@@ -140,7 +140,10 @@ test(async function other_answers_and_edits_are_versions_that_can_be_walked_thro
     await done(page, 2);
     assert.equal(await text(page, `${answers}:nth-of-type(2) .body`), first);
     await press(page, 'delete', 0);
-    assert.deepEqual(await page.locator('.message.user .body').allInnerTexts(), ['Another day']);
+    await page.waitForFunction(() => document.querySelector('.message.user .body').innerText === 'Another day');
+    await page.getByRole('button', {name: 'Undo'}).click();
+    await done(page, 2);
+    assert.deepEqual(await page.locator('.message.user .body').allInnerTexts(), ['One day', 'And then']);
   });
 });
 
@@ -151,5 +154,18 @@ test(async function a_refusal_is_shown_in_the_servers_words_and_can_be_tried_aga
     assert.match(await page.locator('.state .error').innerText(), /tokens leave no room in the context of 512/);
     await page.getByRole('button', {name: 'Try again'}).click();
     await done(page, 1, 'failed');
+  });
+});
+
+test(async function a_long_conversation_goes_on_without_its_oldest_turns_and_says_so() {
+  await using({settings: {model: 'stories', values: {temp: 1}, max_tokens: '5'}}, async page => {
+    await talk(page, 'One day the '.repeat(80));
+    await talk(page, 'Then he said '.repeat(90), 2);
+    assert.match(await page.locator('.state').last().innerText(), /earlier messages? did not fit/);
+    await page.click('#open-settings');
+    await page.selectOption('#settings select[name=truncate]', 'none');
+    await press(page, 'regenerate');
+    await done(page, 2, 'failed');
+    assert.match(await page.locator('.state .error').innerText(), /leave no room/);
   });
 });
