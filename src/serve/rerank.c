@@ -34,7 +34,7 @@ typedef struct rerank_request {
 
 static void free_ranking(void *more) {
     ranking *const k = more;
-    for (size_t i = 0; i < k->n_documents; i++) bytes_free(&k->documents[i]);
+    for (size_t i = 0; k->documents && i < k->n_documents; i++) bytes_free(&k->documents[i]);
     free(k->documents);
     free(k->template);
     free(k->query);
@@ -66,6 +66,7 @@ static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     const ranking *const k = j->more;
     if (c->embedding && c->n_embedding) {
         p->embedding = app_alloc(sizeof *p->embedding);
+        if (!p->embedding) return;
         p->embedding[0] = c->embedding[0];
         p->n_embedding = 1;
     }
@@ -102,6 +103,11 @@ static void whole_end(job *j) {
     const job_part **const sorted = app_alloc(j->n_parts * sizeof *sorted);
     char *const id = app_text("rerank-%s", j->id);
     json_writer w = {&j->body, false};
+    if (!sorted || !id) {
+        free(sorted);
+        free(id);
+        return;
+    }
     for (size_t i = 0; i < j->n_parts; i++) sorted[i] = &j->parts[i];
     qsort(sorted, j->n_parts, sizeof *sorted, by_score);
     const size_t n = k->n_top > 0 && (size_t)k->n_top < j->n_parts ? (size_t)k->n_top : j->n_parts;
@@ -191,7 +197,11 @@ static bool find_template(rerank_request *q, const char **template) {
 
 static job *begin_job(rerank_request *q, const char *template) {
     job *const j = job_new(q->r.server, &format, q->n_documents);
-    ranking *const k = app_alloc(sizeof *k);
+    ranking *const k = j ? app_alloc(sizeof *k) : NULL;
+    if (!k) {
+        job_close(j);
+        return NULL;
+    }
     *k = (ranking){.template = app_copy_text(template),
                    .query = app_alloc(q->query.n + 1),
                    .n_query = q->query.n,
@@ -199,10 +209,14 @@ static job *begin_job(rerank_request *q, const char *template) {
                    .n_documents = q->n_documents,
                    .n_top = q->n_top,
                    .with_documents = q->with_documents};
+    j->more = k;
+    if (job_lacks_memory(&q->r.error)) {
+        job_close(j);
+        return NULL;
+    }
     memcpy(k->query, q->query.data, q->query.n);
     memcpy(k->documents, q->documents, sizeof q->documents); // they are the job's from here on
     q->n_documents = 0;
-    j->more = k;
     bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
     while (ok && k->n_begun < k->n_documents && k->n_begun < AT_ONCE) ok = begin_next(j, &q->r.error);
     if (ok) return j;
@@ -214,6 +228,10 @@ void route_rerank(struct server *s, http_exchange *x, const http_request *http) 
     rerank_request *const q = app_alloc(sizeof *q);
     const char *template;
     job *j = NULL;
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
     *q = (rerank_request){0};
     api_generation_init(&q->g);
     q->g.g.n = 0;

@@ -70,9 +70,13 @@ static entry **find(struct response_store *t, const char *id, int32_t key) {
 
 void response_store_add(struct response_store *t, const char *id, int32_t key, stored_response *r) {
     entry *const e = app_alloc(sizeof *e);
+    if (!e) {
+        stored_response_free(r);
+        return;
+    }
     *e = (entry){.id = app_copy_text(id), .key = key, .response = *r};
     *r = (stored_response){0};
-    if (size_of(e) > t->n_most) {
+    if (!e->id || size_of(e) > t->n_most) {
         free_entry(e);
         return;
     }

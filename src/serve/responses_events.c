@@ -305,7 +305,10 @@ static void store(job *j) {
     put_response(&(json_writer){&r.body, false}, j, status_of(j));
     bytes_add(&r.input, a->conversation.data, a->conversation.n);
     bytes_add(&r.output, a->output.data, a->output.n);
-    response_store_add(api_responses(j->server->api), id, j->key, &r);
+    if (memory_failed()) // half of an answer is none
+        stored_response_free(&r);
+    else
+        response_store_add(api_responses(j->server->api), id, j->key, &r);
 }
 
 static void stream_end(job *j) {

@@ -66,7 +66,7 @@ def field_3_10_a_client_that_stops_reading_parks_its_own_stream_only_and_loses_n
         with s.connect() as slow:
             slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32768)
             begin(s, slow, **body)
-            wait_until(lambda: s.get('/slots').json['parked'] > 0, 'it is parked')
+            wait_until(lambda: any(x['state'] == 'parked' for x in s.working()), 'it is parked')
             with s.connect() as c:
                 equal(text_of(b''.join(begin(s, c, prompt=TIME, seed=7, max_tokens=40, ignore_eos=True).chunks())), alone)
             check(s.get('/slots').json['running'] > 0, 'the slow one has ended')

@@ -90,7 +90,7 @@ def the_queue_holds_what_it_was_given_and_one_more_is_told_to_come_later():
             waiting.append(s.connect())
             waiting[-1].request('POST', GENERATE, 'Content-Type: application/json', body=endless)
             equal(waiting[-1].head()[0], 200, n)
-            wait_until(lambda: s.get('/slots').json['queued'] == max(0, n), f'{n} wait')
+            wait_until(lambda: sum(x['state'] == 'queued' for x in s.working()) == max(0, n), f'{n} wait')
         answer = post(s, GENERATE, prompt='a', max_tokens=1).refuses(429, 'queue_full')
         check(int(answer.header('retry-after')) >= 1, answer.headers)
         waiting.pop().reset()

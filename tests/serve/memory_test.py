@@ -6,6 +6,7 @@ the truth: an answer that looks whole is the right one."""
 import json
 
 from api import STORY, TOOLS, chat_model, events
+from rank_model import reranker
 from serving import Client, Folder, Server, Socket, check, equal, main, test, wait_until
 
 TIME = 'Once upon a time'
@@ -27,6 +28,9 @@ REQUESTS = {
     'a refusal': ('POST', '/v1/completions', {'prompt': 5}),
     'models': ('GET', '/v1/models', None),
     'metrics': ('GET', '/metrics', None),
+    'rerank': ('POST', '/v1/rerank', {'query': 'cats', 'documents': ['A cat.', 'Dogs'], 'return_documents': True}),
+    'slots': ('GET', '/slots', None),
+    'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),
 }
 CHANGING = ('id', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel')
 
@@ -110,7 +114,7 @@ def server(folder):
 @test
 def an_allocation_that_fails_costs_its_request_at_most():
     with Folder() as folder, server(folder) as s:
-        for name in REQUESTS:
+        for name in REQUESTS.keys() - {'rerank'}:
             sweep(s, 'n', name)
         settled(s)
 
@@ -121,6 +125,14 @@ def an_allocation_of_the_library_that_fails_costs_its_request_at_most():
         for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template'):
             sweep(s, 'engine', name)
         settled(s)
+
+
+@test
+def an_allocation_that_fails_costs_its_ranking_at_most():
+    with Folder() as folder, Server('-m', f'm={reranker(folder)}', '-t', '1', '--access-log', 'none') as s:
+        for room in ('n', 'engine'):
+            sweep(s, room, 'rerank')
+        wait_until(lambda: not s.working(), 'nothing runs')
 
 
 def socket_says(s):

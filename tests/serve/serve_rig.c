@@ -8,6 +8,7 @@
 #include "serve/embeddings.h"
 #include "serve/job_http.h"
 #include "serve/native_generate.h"
+#include "serve/rerank.h"
 #include "serve/responses.h"
 #include "serve/route_status.h"
 #include "serve/serve.h"
@@ -259,6 +260,7 @@ const http_route http_routes[] = {
     {"POST", "/v1/completions", route_completions, .has_body = true},
     {"POST", "/v1/responses", route_responses, .has_body = true},
     {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
+    {"POST", "/v1/rerank", route_rerank, .has_body = true},
     {"POST", "/tokenize", route_tokenize, .has_body = true},
     {"POST", "/detokenize", route_detokenize, .has_body = true},
     {"POST", "/apply-template", route_apply_template, .has_body = true},
