@@ -48,7 +48,7 @@ def field_3_3_a_reset_while_a_prompt_is_read_ends_the_reading_and_changes_no_oth
                     wait_until(lambda: metric(s, 'runnel:engine_rows_total') > before + 40, 'the prompt is being read')
                     c.reset()
                     equal(text_of(b''.join(other.chunks())), want)
-                wait_until(lambda: s.get('/slots').json['running'] == 0, 'both have ended')
+                wait_until(lambda: not s.working(), 'both have ended')
                 if metric(s, 'runnel:engine_rows_total') - before < n_prompt:
                     break
             else:
@@ -69,7 +69,7 @@ def field_3_10_a_client_that_stops_reading_parks_its_own_stream_only_and_loses_n
             wait_until(lambda: any(x['state'] == 'parked' for x in s.working()), 'it is parked')
             with s.connect() as c:
                 equal(text_of(b''.join(begin(s, c, prompt=TIME, seed=7, max_tokens=40, ignore_eos=True).chunks())), alone)
-            check(s.get('/slots').json['running'] > 0, 'the slow one has ended')
+            check(s.working(), 'the slow one has ended')
             told = [d for _, _, d in events(b''.join(slow.chunks()))]
         equal(told[-1], '[DONE]')
         equal([''.join(d['text'] for d in told[:-1] if d['choice'] == i) for i in range(4)], want)

@@ -94,7 +94,7 @@ def the_queue_holds_what_it_was_given_and_one_more_is_told_to_come_later():
         answer = post(s, GENERATE, prompt='a', max_tokens=1).refuses(429, 'queue_full')
         check(int(answer.header('retry-after')) >= 1, answer.headers)
         waiting.pop().reset()
-        wait_until(lambda: s.get('/slots').json['queued'] == 1, 'one has left the queue')
+        wait_until(lambda: sum(x['state'] == 'queued' for x in s.working()) == 1, 'one has left the queue')
         for c in waiting:
             c.reset()
         equal(wait_until(lambda: (a := post(s, GENERATE, prompt='a', max_tokens=1)).status == 200 and a, 'there is room').status, 200)
