@@ -30,9 +30,10 @@ typedef struct http_conn {
     struct http_conn *next, *prev;
     http_exchange *x; // the request in progress
     conn_phase phase;
-    int64_t since_ns;    // this phase began
-    size_t n_body;       // of the request in progress, so far
-    bool is_half_closed; // the client sends no more; whether it still reads is asked by sending something
+    int64_t since_ns; // this phase began
+    size_t n_body;    // of the request in progress, so far
+    // Since when the client sends no more, 0: it may; whether it still reads is asked by sending something.
+    int64_t half_closed_ns;
 } http_conn;
 
 typedef enum answer_kind { ANSWER_NONE, ANSWER_WHOLE, ANSWER_EVENTS, ANSWER_LATER, ANSWER_UPGRADE } answer_kind;

@@ -29,7 +29,7 @@ bool wait_begin(http_exchange *x) {
     MHD_suspend_connection(x->conn->mhd);
     pthread_mutex_lock(&h->lock);
     x->is_waiting = true;
-    if (x->conn->is_half_closed && !x->is_probed) watch_probe(x);
+    if (x->conn->half_closed_ns && !x->is_probed) watch_probe(x);
     if (h->is_ending) x->is_gone = true;
     if (is_due(x)) again = take_back(x);
     pthread_mutex_unlock(&h->lock);

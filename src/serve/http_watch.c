@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ static void note_event(http_conn *c, uint32_t events) {
     if (events & (EPOLLHUP | EPOLLERR)) {
         if (c->x) c->x->is_gone = true;
     } else if (events & EPOLLRDHUP) {
-        c->is_half_closed = true;
+        if (!c->half_closed_ns) c->half_closed_ns = now_ns();
         if (c->x && c->x->is_waiting) watch_probe(c->x);
     }
 }
@@ -66,12 +67,23 @@ static void refuse_slow(http_conn *c, const char *what, const char *name, int32_
     memory_forget(); // the connection ends either way
 }
 
+// The client sends no more, and all it sent has been read: no request will come. libmicrohttpd, which is told of bytes and end at once, has
+// read the bytes only.
+static bool is_over(const http_conn *c, int64_t now) {
+    const int64_t since = c->half_closed_ns > c->since_ns ? c->half_closed_ns : c->since_ns;
+    int n_unread = 0;
+    return c->half_closed_ns && (c->phase == CONN_IDLE || c->phase == CONN_HEADERS) && now - since > SECOND_NS &&
+           ioctl(c->fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
+}
+
 // With the lock. libmicrohttpd reads the end of a socket that was shut down, and closes it.
 static void check_time(http_conn *c, int64_t now) {
     const http_options *const o = c->h->o;
     const int64_t seconds = (now - c->since_ns) / SECOND_NS;
-    bool is_late = false;
-    if (c->phase == CONN_HEADERS && o->header_seconds && seconds >= o->header_seconds) {
+    bool is_late = is_over(c, now);
+    if (is_late) {
+        // Nobody waits for a word.
+    } else if (c->phase == CONN_HEADERS && o->header_seconds && seconds >= o->header_seconds) {
         refuse_slow(c, "headers", "--header-seconds", o->header_seconds);
         is_late = true;
     } else if (c->phase == CONN_BODY && o->body_seconds && seconds >= o->body_seconds &&
@@ -91,7 +103,7 @@ static void check_quiet(http_exchange *x, int64_t now) {
     if (x->kind == ANSWER_EVENTS) {
         x->touched_ns = now;
         x->is_ping_due = true;
-    } else if (x->conn->is_half_closed)
+    } else if (x->conn->half_closed_ns)
         watch_probe(x);
 }
 

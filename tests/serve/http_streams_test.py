@@ -177,6 +177,18 @@ def a_client_that_stops_sending_with_its_last_byte_gets_its_answer_however_soon_
 
 
 @test
+def a_connection_whose_client_stopped_sending_ends_soon_after_its_last_answer():
+    """Request and FIN at once: libmicrohttpd hears of both by one edge, and has read the request only."""
+    three = b'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n' * 3
+    with Server('--idle-seconds', 0, '--header-seconds', 0) as s:
+        for sent, n in ((three, 3), (three[:-4], 2), (b'\r\n', 0), (b'GET /health HT', 0)) * 3:
+            with s.connect() as c:
+                c.send(sent)
+                c.socket.shutdown(socket.SHUT_WR)
+                equal(c.rest().count(b'HTTP/1.1 200 '), n, sent)
+
+
+@test
 def a_half_closed_client_that_leaves_later_is_noticed_by_the_next_ping():
     with Server('--ping-seconds', 1) as s:
         for path in ('/rig/events?n=1&ms=100000', '/rig/later?ms=100000'):
