@@ -4,9 +4,9 @@
 #include "app/interrupt.h"
 #include "app/json_write.h"
 #include "app/machine.h"
+#include "app/rank_prompt.h"
 #include "app/term.h"
 #include "cli/command.h"
-#include "app/rank_prompt.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

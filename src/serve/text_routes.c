@@ -31,8 +31,8 @@ static const member detokenize_rows[] = {
 static bool open_request(text_request *q, struct server *s, const http_request *http, const member *rows, size_t n) {
     *q = (text_request){0};
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}};
-    return api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 2, &refusals) &&
-           api_request_find_model(&q->r);
+    return api_request_open(&q->r, s, http, http->body, http->n_body) &&
+           api_request_read(&q->r, groups, 2, &refusals) && api_request_find_model(&q->r);
 }
 
 static void close_request(text_request *q, http_exchange *x, bool ok, bytes *body) {
@@ -100,7 +100,8 @@ void route_tokenize(struct server *s, http_exchange *x, const http_request *http
     bool ok = open_request(&q, s, http, tokenize_rows, sizeof tokenize_rows / sizeof *tokenize_rows);
     if (ok && !q.text.data && q.prompt.data) { // vLLM's form, whose default is another one
         q.text = q.prompt;
-        if (!json_doc_has(q.r.doc, "add_special_tokens") && !json_doc_has(q.r.doc, "add_special")) q.add_special = true;
+        if (!json_doc_has(q.r.doc, "add_special_tokens") && !json_doc_has(q.r.doc, "add_special"))
+            q.add_special = true;
     }
     if (ok && !q.text.data) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "content", "content: is missing");
     if (ok) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """runnel's own interface: generate, sessions, streams that are taken up again, WebSocket streams, texts and tokens, rates."""
 import json
+import re
 import threading
 import time
 
@@ -234,6 +235,39 @@ def sockets_send_no_more_than_was_granted():
         equal(got, 6)
         w.say('credit', id='a', tokens=1000)
         equal(len([t for m in w.until_end('a')['a'] if m['type'] == 'chunk' for t in m['tokens']]), 14)
+
+
+@test
+def field_3_10_a_reader_slower_than_the_model_gets_what_it_asked_for_by_name():
+    def n_rows():
+        return int(re.search(rb'(?m)^runnel:engine_rows_total (\d+)$', s.get('/metrics').body)[1])
+
+    def is_parked(_):
+        return s.get('/slots').json['parked'] == 1
+
+    def has_ended(rows):      # it began, and does not run
+        return rows >= 5 and s.get('/slots').json['running'] == 0
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        more = {'prompt': TIME, 'max_tokens': 40, 'ignore_eos': True, 'seed': 1}
+        whole = good(s, NATIVE, **more)['choices'][0]['text']
+        for rule, is_settled in (('park', is_parked), ('drop-oldest', has_ended), ('cancel', has_ended)):
+            w, before = Streams(s), n_rows()
+            w.say('generate', id='a', credit=0, buffer_tokens=4, overflow=rule, **more)
+            equal(w.hear()['type'], 'begun')
+            wait_until(lambda: is_settled(n_rows() - before), rule)     # noqa: B023
+            w.say('credit', id='a', tokens=1000)
+            told = w.until_end('a')['a']
+            chunks = [m for m in told if m['type'] == 'chunk']
+            n_told, n_dropped = sum(len(m['tokens']) for m in chunks), sum(m.get('dropped', 0) for m in chunks)
+            last = chunks[-1]
+            if rule == 'park':
+                equal((text_of(told), n_told, n_dropped), (whole, 40, 0))
+            elif rule == 'drop-oldest':
+                equal((n_told + n_dropped, last['finish_reason'], last['usage']['completion_tokens']), (40, 'length', 40))
+                check(0 < n_told < 40 and whole.endswith(text_of(told)), told)
+            else:
+                equal((last['finish_reason'], last['finish_detail'], told[-1]['type']), ('cancelled', 'slow reader', 'error'))
+                check(0 < n_told < 40 and whole.startswith(text_of(told)), told)
 
 
 @test
