@@ -243,10 +243,10 @@ def field_3_10_a_reader_slower_than_the_model_gets_what_it_asked_for_by_name():
         return int(re.search(rb'(?m)^runnel:engine_rows_total (\d+)$', s.get('/metrics').body)[1])
 
     def is_parked(_):
-        return s.get('/slots').json['parked'] == 1
+        return [slot['state'] for slot in s.working()] == ['parked']
 
     def has_ended(rows):      # it began, and does not run
-        return rows >= 5 and s.get('/slots').json['running'] == 0
+        return rows >= 5 and not s.working()
     with Folder() as folder, serving(chat_model(folder)) as s:
         more = {'prompt': TIME, 'max_tokens': 40, 'ignore_eos': True, 'seed': 1}
         whole = good(s, NATIVE, **more)['choices'][0]['text']

@@ -53,8 +53,7 @@ def field_3_3_a_reset_while_a_prompt_is_read_ends_the_reading_and_changes_no_oth
                     break
             else:
                 raise AssertionError('every prompt was read to its end')
-            slots = s.get('/slots').json
-            equal(slots['kv_pages_free'] + slots['kv_pages_cached'], slots['kv_pages'], slots)
+            equal(metric(s, 'runnel:kv_pages_free') + metric(s, 'runnel:kv_pages_cached'), metric(s, 'runnel:kv_pages'))
 
 
 @test

@@ -56,7 +56,7 @@ test(async function the_search_finds_words_of_any_message_and_shows_the_place() 
     await page.fill('#search', 'blue');
     await page.waitForFunction(() => document.querySelector('#conversations .found')?.textContent === 'Blue.');
     await page.click('#conversations .open');
-    assert.equal(await page.evaluate(() => document.activeElement.classList.contains('assistant')), true);
+    await page.waitForFunction(() => document.activeElement.classList.contains('assistant'));
     await page.fill('#search', 'nothing of the kind');
     await page.waitForSelector('#conversations >> text=Nothing was found.');
     await page.press('#search', 'Escape');

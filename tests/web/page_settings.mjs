@@ -44,7 +44,7 @@ test(async function what_is_set_is_what_is_sent_and_kept_for_the_next_conversati
     await page.getByRole('button', {name: 'All to default'}).click();
     assert.equal(await box(page, 'seed').inputValue(), '');
     await page.locator('#conversations .open').first().click();
-    assert.equal(await box(page, 'top_k').inputValue(), '7');
+    await page.waitForFunction(() => document.querySelector('#settings input[name=top_k]').value === '7');
   });
 });
 
