@@ -17,12 +17,6 @@ const sum = (metrics, name) => (metrics[name] || []).reduce((total, row) => tota
 const ratio = (a, b) => (b > 0 ? a / b : null);
 const seconds = v => (v === null ? '-' : v < 1 ? `${(v * 1000).toFixed(0)} ms` : `${v.toFixed(2)} s`);
 
-// Today's /slots is an object of counts; an array, or a member with one, lists streams.
-export function streamsOf(slots) {
-  if (Array.isArray(slots)) return slots;
-  return Object.values(slots).find(v => Array.isArray(v) && v.every(row => row && typeof row === 'object')) || [];
-}
-
 export class ServerView {
   constructor() {
     this.el = h('section.server', {'aria-label': 'Server'});
@@ -59,12 +53,12 @@ export class ServerView {
     const mean = name => ratio(sum(metrics, `${name}_sum`), sum(metrics, `${name}_count`));
     const hit = ratio(sum(metrics, 'vllm:prefix_cache_hits_total'), sum(metrics, 'vllm:prefix_cache_queries_total'));
     const figure = (name, value, help) => h('.figure', {title: help}, h('dd', String(value)), h('dt', name));
-    const {kv_pages: pages, kv_pages_free: free, kv_pages_cached: cached} = slots, held = pages - free - cached;
-    const rows = streamsOf(slots);
+    const [pages, free, cached] = ['', '_free', '_cached'].map(kind => sum(metrics, `runnel:kv_pages${kind}`)), held = pages - free - cached;
+    const rows = slots.filter(slot => slot.is_processing), count = state => rows.filter(slot => slot.state === state).length;
     fill(this.body,
-      h('dl.figure-grid', figure('running', slots.running ?? '-', `of ${slots.total} at once`),
-        figure('queued', slots.queued ?? '-', `${this.props.queue} may wait`),
-        figure('parked', slots.parked ?? '-', 'their readers are slow'), figure('tokens/s', rate.toFixed(1), 'of all streams, in the last second'),
+      h('dl.figure-grid', figure('running', rows.length - count('queued'), `of ${this.props.total_slots} at once`),
+        figure('queued', count('queued'), `${this.props.queue} may wait`),
+        figure('parked', count('parked'), 'their readers are slow'), figure('tokens/s', rate.toFixed(1), 'of all streams, in the last second'),
         figure('tokens made', made, 'since the start'),
         figure('prefix hits', hit === null ? '-' : `${(hit * 100).toFixed(0)} %`, 'prompt tokens that were found in the cache'),
         figure('first token', seconds(mean('vllm:time_to_first_token_seconds')), 'mean'),

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """runnel's own interface: generate, sessions, streams that are taken up again, WebSocket streams, texts and tokens, rates."""
 import json
-import re
 import threading
 import time
 
@@ -239,9 +238,6 @@ def sockets_send_no_more_than_was_granted():
 
 @test
 def field_3_10_a_reader_slower_than_the_model_gets_what_it_asked_for_by_name():
-    def n_rows():
-        return int(re.search(rb'(?m)^runnel:engine_rows_total (\d+)$', s.get('/metrics').body)[1])
-
     def is_parked(_):
         return [slot['state'] for slot in s.working()] == ['parked']
 
@@ -251,10 +247,10 @@ def field_3_10_a_reader_slower_than_the_model_gets_what_it_asked_for_by_name():
         more = {'prompt': TIME, 'max_tokens': 40, 'ignore_eos': True, 'seed': 1}
         whole = good(s, NATIVE, **more)['choices'][0]['text']
         for rule, is_settled in (('park', is_parked), ('drop-oldest', has_ended), ('cancel', has_ended)):
-            w, before = Streams(s), n_rows()
+            w, before = Streams(s), s.metric('runnel:engine_rows_total')
             w.say('generate', id='a', credit=0, buffer_tokens=4, overflow=rule, **more)
             equal(w.hear()['type'], 'begun')
-            wait_until(lambda: is_settled(n_rows() - before), rule)     # noqa: B023
+            wait_until(lambda: is_settled(s.metric('runnel:engine_rows_total') - before), rule)     # noqa: B023
             w.say('credit', id='a', tokens=1000)
             told = w.until_end('a')['a']
             chunks = [m for m in told if m['type'] == 'chunk']

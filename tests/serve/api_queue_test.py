@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """tests/serve/api_queue_test.py - what many requests see of each other: queue, classes, deadlines, slots, counts, prompts' scores."""
 import json
-import re
 
 from api import STORY, chat_model, events, good, post, serving, stream     # first: it finds tests/cli
 from api_native_streams import Streams
@@ -40,13 +39,6 @@ def states(s, *headers):
     return [x['state'] for x in slots(s, *headers)]
 
 
-def metric(s, name, labels=''):
-    page = s.get('/metrics').body.decode()
-    found = re.search(r'^%s\{[^}]*%s[^}]*\} (\S+)$' % (re.escape(name), re.escape(labels)), page, re.MULTILINE)
-    check(found, f'{name}: is not on the page')
-    return float(found[1])
-
-
 @test
 def field_3_11_slots_say_who_runs_and_who_waits_and_never_what():
     with Folder() as folder, serving(chat_model(folder), '--streams', '2') as s:
@@ -62,7 +54,7 @@ def field_3_11_slots_say_who_runs_and_who_waits_and_never_what():
                 check(all(x['n_prompt'] == 5 and x['n_ctx'] >= 64 and x['model'] == 'm' for x in told), told)
                 check(told[0]['n_evaluated'] >= 5 and told[0]['kv_pages'] >= 1 and told[2]['n_evaluated'] == 0, told)
                 check(TIME not in json.dumps(told), told)
-                equal((metric(s, 'vllm:num_requests_running'), metric(s, 'vllm:num_requests_waiting')), (2, 2))
+                equal((s.metric('vllm:num_requests_running'), s.metric('vllm:num_requests_waiting')), (2, 2))
         wait_until(lambda: states(s) == ['idle', 'idle'], 'all are gone')
 
 
@@ -168,12 +160,12 @@ def counts_say_what_the_cache_gave_and_why_not_more():
         prompt = list(range(300, 370))
         for _ in range(2):
             good(s, NATIVE, prompt=prompt, max_tokens=1)
-        equal(metric(s, 'vllm:prefix_cache_queries_total'), 140)
-        equal(metric(s, 'vllm:prefix_cache_hits_total'), 69)
-        equal([metric(s, 'runnel:prefix_cache_misses_total', f'reason="{r}"') for r in ('empty', 'none', 'evicted')], [70, 1, 0])
-        equal(metric(s, 'runnel:engine_prompt_rows_total'), 71)
-        equal(metric(s, 'vllm:num_preemptions_total'), 0)
-        equal(metric(s, 'vllm:kv_cache_usage_perc'), 0)
+        equal(s.metric('vllm:prefix_cache_queries_total'), 140)
+        equal(s.metric('vllm:prefix_cache_hits_total'), 69)
+        equal([s.metric('runnel:prefix_cache_misses_total', f'reason="{r}"') for r in ('empty', 'none', 'evicted')], [70, 1, 0])
+        equal(s.metric('runnel:engine_prompt_rows_total'), 71)
+        equal(s.metric('vllm:num_preemptions_total'), 0)
+        equal(s.metric('vllm:kv_cache_usage_perc'), 0)
 
 
 # ---- log-probabilities of prompts ---------------------------------------------------------------------------------------------

@@ -16,10 +16,6 @@ GENERATE = '/v1/runnel/generate'
 TIME = 'Once upon a time'
 
 
-def metric(s, name):
-    return float(re.search(rf'^{name}(?:{{[^}}]*}})? (\S+)$', s.get('/metrics').body.decode(), re.M)[1])
-
-
 def begin(s, c, **body):
     c.request('POST', GENERATE, 'Content-Type: application/json', body=json.dumps({**body, 'stream': True}))
     equal(c.head()[0], 200)
@@ -41,19 +37,19 @@ def field_3_3_a_reset_while_a_prompt_is_read_ends_the_reading_and_changes_no_oth
         with serving(path, '-c', '3200', '--streams', '2') as s:
             want = good(s, GENERATE, **mate)['choices'][0]['text']
             for k in range(10):     # until one reset comes before the prompt has been read
-                before = metric(s, 'runnel:engine_rows_total')
+                before = s.metric('runnel:engine_rows_total')
                 with s.connect() as c, s.connect() as other:
                     begin(s, other, **mate)
                     begin(s, c, prompt=[300 + (i * i + k) % 1000 for i in range(n_prompt)], max_tokens=1)
-                    wait_until(lambda: metric(s, 'runnel:engine_rows_total') > before + 40, 'the prompt is being read')
+                    wait_until(lambda: s.metric('runnel:engine_rows_total') > before + 40, 'the prompt is being read')
                     c.reset()
                     equal(text_of(b''.join(other.chunks())), want)
                 wait_until(lambda: not s.working(), 'both have ended')
-                if metric(s, 'runnel:engine_rows_total') - before < n_prompt:
+                if s.metric('runnel:engine_rows_total') - before < n_prompt:
                     break
             else:
                 raise AssertionError('every prompt was read to its end')
-            equal(metric(s, 'runnel:kv_pages_free') + metric(s, 'runnel:kv_pages_cached'), metric(s, 'runnel:kv_pages'))
+            equal(s.metric('runnel:kv_pages_free') + s.metric('runnel:kv_pages_cached'), s.metric('runnel:kv_pages'))
 
 
 @test

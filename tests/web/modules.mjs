@@ -14,7 +14,7 @@ globalThis.addEventListener ??= () => {};
 const load = name => import(pathToFileURL(path.join(folder, name)));
 const {EventReader} = await load('sse.js'), {Tree, ROOT} = await load('tree.js'), {fold, matchAt, snippet, words} = await load('search.js');
 const {effective, messagesOf, plainText, requestOf, withDefaults} = await load('settings_model.js'), {Answer, emptyData} = await load('answer.js');
-const {readMetrics, streamsOf} = await load('server_view.js'), {steps} = await load('tokens.js'), {figureWords, gapSummary} = await load('figures.js');
+const {readMetrics} = await load('server_view.js'), {steps} = await load('tokens.js'), {figureWords, gapSummary} = await load('figures.js');
 
 function read(pieces) {
   const events = [], comments = [], reader = new EventReader(e => events.push(e), c => comments.push(c));
@@ -124,9 +124,6 @@ test(function thoughts_and_calls_are_gathered_apart() {
 test(function metrics_and_slots_are_read_in_every_form() {
   const found = readMetrics('# HELP a b\n# TYPE a counter\na{m="x y",le="+Inf"} 3\na{m="z"} 4.5\nb 1e3\n\nodd line\n');
   assert.deepEqual(found, {a: [{labels: 'm="x y",le="+Inf"', value: 3}, {labels: 'm="z"', value: 4.5}], b: [{labels: '', value: 1000}]});
-  assert.deepEqual(streamsOf({total: 4, running: 0}), []);
-  assert.deepEqual(streamsOf([{id: 1}]), [{id: 1}]);
-  assert.deepEqual(streamsOf({total: 4, streams: [{id: 1}]}), [{id: 1}]);
 });
 
 test(function colours_rise_with_probability_and_fall_with_surprisal() {
