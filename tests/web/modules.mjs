@@ -121,7 +121,7 @@ test(function thoughts_and_calls_are_gathered_apart() {
   assert.deepEqual([m.reasoning, m.content, m.calls], ['hm', 'Yes', [{id: 'call_abcdef_0', name: 'f', arguments: '{"a": 1}'}, {id: 'x', name: 'g', arguments: '{}'}]]);
 });
 
-test(function metrics_and_slots_are_read_in_every_form() {
+test(function metrics_are_read_in_every_form() {
   const found = readMetrics('# HELP a b\n# TYPE a counter\na{m="x y",le="+Inf"} 3\na{m="z"} 4.5\nb 1e3\n\nodd line\n');
   assert.deepEqual(found, {a: [{labels: 'm="x y",le="+Inf"', value: 3}, {labels: 'm="z"', value: 4.5}], b: [{labels: '', value: 1000}]});
 });
