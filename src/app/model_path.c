@@ -1,9 +1,9 @@
 // app/model_path.c - the places where a model may be.
 #include "app/model_path.h"
+#include "app/process.h"
 #include "app/say.h"
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 static const char *non_empty(const char *variable) {
@@ -34,16 +34,13 @@ static char *find_wish(const char *wish) {
 static char *find_default(void) {
     // Installed; else in a build folder of the source tree. The first cannot be anything else, the second could.
     static const char *const beside[] = {"../share/runnel/models/stories.gguf", "../../models/stories.gguf"};
-    // By the kernel's word rather than /proc/self/exe: a bare chroot has no /proc.
-    char *const program = realpath((const char *)getauxval(AT_EXECFN), NULL), *found = NULL;
-    char *const slash = program ? strrchr(program, '/') : NULL;
-    if (slash) *slash = '\0';
-    for (size_t i = 0; slash && !found && i < sizeof beside / sizeof *beside; i++) {
-        char *path = app_text("%s/%s", program, beside[i]);
+    char *const folder = process_folder(), *found = NULL;
+    for (size_t i = 0; folder && !found && i < sizeof beside / sizeof *beside; i++) {
+        char *path = app_text("%s/%s", folder, beside[i]);
         if (access(path, R_OK) == 0) found = realpath(path, NULL);
         free(path);
     }
-    free(program);
+    free(folder);
     if (found) return found;
     say("no model: give one with -m FILE or in $RUNNEL_MODEL; the one that comes with the program is not beside it");
     return NULL;

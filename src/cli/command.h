@@ -13,6 +13,7 @@ typedef struct command {
 
 int cmd_run(int n_args, char **args);
 int cmd_chat(int n_args, char **args);
+int exec_serve(int n_args, char **args); // the one that is a program of its own
 int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
 int cmd_embed(int n_args, char **args);

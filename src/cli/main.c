@@ -1,17 +1,16 @@
 // cli/main.c - finds the command. `runnel COMMAND --help` is answered by the command's own option table.
 #include "app/options.h"
+#include "app/process.h"
 #include "app/wrap.h"
 #include "cli/command.h"
-#include "serve/serve.h"
-#include <errno.h>
 #include <runnel/api.h>
-#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static const command commands[] = {
     {"run", "continue a prompt; the text appears as it is made", cmd_run},
     {"chat", "talk with a model at a terminal, or from a pipe", cmd_chat},
-    {"serve", "answer many clients at once over HTTP", cmd_serve},
+    {"serve", "answer many clients at once over HTTP", exec_serve},
     {"batch", "many requests from a file of JSON lines, through one engine", cmd_batch},
     {"score", "how probable a text is, token by token", cmd_score},
     {"embed", "texts as vectors, or a reranker's scores", cmd_embed},
@@ -78,15 +77,7 @@ static int dispatch(int argc, char **argv) {
     return c ? c->run(argc - 2, argv + 2) : unknown_command(name);
 }
 
-// Pages go through stdio: did they arrive? As in app/files.h, a reader that went away is no error.
-static int check_stdout(int code) {
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return code;
-    say("stdout: %s", strerror(errno));
-    return code ? code : EXIT_CODE_FAILED;
-}
-
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(), seen where it happens
-    signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow further
-    return check_stdout(dispatch(argc, argv));
+    process_begin();
+    return process_end(dispatch(argc, argv));
 }

@@ -78,7 +78,7 @@ static void add_char(struct recaser *c, size_t at, uint32_t cp) {
 const tval *tr_recase(struct render *r, const tval *s, enum recase how) {
     struct recaser c = {.r = r, .s = s, .how = how, .at_start = true};
     const size_t begin = tr_begin(r);
-    bool ok = tr_work(r, s->str.n / 4);
+    bool ok = tr_work(r, s->str.n / (s->is_ascii ? 4 : 2));
     for (size_t at = 0, end; ok && at < s->str.n;) {
         const bool is_content = tv_is_content(s, at, &end);
         for (int len; ok && at < end; at += (size_t)len) {

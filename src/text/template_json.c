@@ -23,6 +23,7 @@ static bool put_word(struct json_writer *w, const char *s) { return tr_put(w->r,
 // How a character is escaped; 0: it is not.
 static size_t escape(const struct json_writer *w, uint32_t cp, char to[16]) {
     static const char letters[] = "\"\\\n\r\t\f\b", meant[] = "\"\\nrtfb";
+    if (cp >= ' ' && cp < 0x80 && cp != '"' && cp != '\\') return 0; // most characters
     const char *const at = cp && cp < 0x80 ? strchr(letters, (char)cp) : NULL;
     if (at) return (size_t)sprintf(to, "\\%c", meant[at - letters]);
     if (cp < 0x20) return (size_t)sprintf(to, "\\u%04x", cp);

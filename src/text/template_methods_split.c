@@ -26,7 +26,7 @@ static bool split_at(struct render *r, tval *parts, const tval *s, const tval *b
         const char *const hit = memmem(s->str.s + from, s->str.n - from, by->str.s, by->str.n);
         if (!hit) break;
         const size_t to = (size_t)(hit - s->str.s);
-        if (!tr_work(r, 1) || !tr_push(r, parts, tr_part(r, s, from, to))) return false;
+        if (!tr_work(r, 2) || !tr_push(r, parts, tr_part(r, s, from, to))) return false;
         from = to + by->str.n;
     }
     return tr_push(r, parts, tr_part(r, s, from, s->str.n));
@@ -42,7 +42,7 @@ static bool split_at_spaces(struct render *r, tval *parts, const tval *s, tv_int
         const size_t from = at;
         if (max-- == 0) return tr_push(r, parts, tr_part(r, s, from, s->str.n));
         while (at < s->str.n && !py_is(PY_SPACE, py_char(text + at, s->str.n - at, &len))) at += (size_t)len;
-        if (!tr_work(r, 1) || !tr_push(r, parts, tr_part(r, s, from, at))) return false;
+        if (!tr_work(r, 2) || !tr_push(r, parts, tr_part(r, s, from, at))) return false;
     }
 }
 
@@ -59,7 +59,7 @@ static bool rsplit_at(struct render *r, tval *parts, const tval *s, const tval *
     for (; max != 0; max--) {
         const size_t hit = last_place(s, to, by);
         if (hit == SIZE_MAX) break;
-        if (!tr_work(r, 1) || !tr_push(r, parts, tr_part(r, s, hit + by->str.n, to))) return false;
+        if (!tr_work(r, 2) || !tr_push(r, parts, tr_part(r, s, hit + by->str.n, to))) return false;
         to = hit;
     }
     return tr_push(r, parts, tr_part(r, s, 0, to));
@@ -81,7 +81,7 @@ static bool rsplit_at_spaces(struct render *r, tval *parts, const tval *s, tv_in
             n = py_char_len_before(text, at);
             if (py_is(PY_SPACE, py_char(text + at - n, n, &len))) break;
         }
-        if (!tr_work(r, 1) || !tr_push(r, parts, tr_part(r, s, at, to))) return false;
+        if (!tr_work(r, 2) || !tr_push(r, parts, tr_part(r, s, at, to))) return false;
     }
 }
 

@@ -68,14 +68,14 @@ static bool put_bytes(struct render *r, const tval *v) {
 static bool put_items(struct render *r, const tval *v, const char *open, const char *close) {
     bool ok = put_word(r, open);
     for (size_t i = 0; ok && i < v->seq.n; i++)
-        ok = tr_work(r, 1) && (i == 0 || put_word(r, ", ")) && tr_put_repr(r, v->seq.items[i]);
+        ok = tr_work(r, 2) && (i == 0 || put_word(r, ", ")) && tr_put_repr(r, v->seq.items[i]);
     return ok && put_word(r, v->kind == TV_TUPLE && v->seq.n == 1 ? ",)" : close);
 }
 
 static bool put_dict(struct render *r, const struct tv_dict *d) {
     bool ok = put_word(r, "{");
     for (uint32_t i = 0; ok && i < d->n; i++)
-        ok = tr_work(r, 1) && (i == 0 || put_word(r, ", ")) && tr_put_repr(r, &d->entries[i].key) &&
+        ok = tr_work(r, 2) && (i == 0 || put_word(r, ", ")) && tr_put_repr(r, &d->entries[i].key) &&
              put_word(r, ": ") && tr_put_repr(r, d->entries[i].value);
     return ok && put_word(r, "}");
 }

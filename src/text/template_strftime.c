@@ -164,6 +164,7 @@ bool tr_put_time(struct render *r, const tval *format, int64_t now) {
             if (!tr_put_part(r, format, percent, at)) return false; // it stands for itself
         } else {
             const char *const parts = parts_of(s[at]);
+            if (parts && !tr_work(r, 64)) return false;
             if (!(parts ? put_parts(r, &t, now, parts) : put_conversion(r, &t, now, way, s[at]))) return false;
             at++;
         }

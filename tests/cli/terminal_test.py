@@ -83,13 +83,13 @@ def field_2_22_a_terminal_without_a_prompt_is_told_how_to_give_one():
 
 
 def long_batch(folder):
-    """A file of requests that takes about a second, so that a bar is drawn, however fast the build is."""
+    """A file of requests that takes a second and more, so that a bar is drawn, however fast the build is."""
     line = '{"prompt": "Once", "n": 20, "ignore_eos": true}\n'
     begin = time.monotonic()
     runnel('batch', stdin=line.encode() * 8).ok()
     n_lines = 8 / (time.monotonic() - begin)
     requests = folder / 'requests'
-    requests.write_text(line * max(4, min(2000, int(2 * n_lines))))     # start-up is part of what was measured
+    requests.write_text(line * max(4, min(4000, int(4 * n_lines))))     # start-up is part of what was measured
     return requests
 
 

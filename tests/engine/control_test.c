@@ -167,7 +167,7 @@ TEST(a_pace_can_be_changed_and_lifted_while_a_stream_runs) {
     rn_request r = text_request("Once upon a time");
     r.max_tokens = 40;
     if (!fixture_open(&f, &opt) || !run_request(f.engine, &r, &alone)) return;
-    r.max_tokens_per_second = 10.0;
+    r.max_tokens_per_second = 1.0;
     if (!CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err)) return;
     CHECK_OK(rn_stream_next(s, -1, &c, &err), &err);
     outcome_add(&got, &c);
@@ -176,7 +176,7 @@ TEST(a_pace_can_be_changed_and_lifted_while_a_stream_runs) {
     const int64_t t0 = clock_now_ns();
     CHECK_OK(rn_stream_set_rate(s, 0.0, &err), &err);
     while (got.finish == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, -1, &c, &err), &err)) outcome_add(&got, &c);
-    CHECK(clock_now_ns() - t0 < 3000000000); // 39 tokens at the first pace take 3.9 s
+    CHECK(clock_now_ns() - t0 < 30000000000); // 39 tokens at the first pace take 39 s
     same_outcome(&got, &alone);
     rn_stream_close(s);
     fixture_close(&f);

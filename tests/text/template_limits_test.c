@@ -180,7 +180,6 @@ TEST(a_source_is_as_long_as_its_limit_and_no_longer) {
 
 static const char *const hostile[] = {
     "{% for i in range(100000) %}{% for j in range(100000) %}{% for k in range(100000) %}x{% endfor %}{% endfor %}{% endfor %}",
-    "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
     "{% set ns = namespace(s='x') %}{% for i in range(100) %}{% set ns.s = ns.s + ns.s %}{% endfor %}",
     "{% set ns = namespace(s='é') %}{% for i in range(100000) %}{% set ns.s = ns.s + 'é' %}{{ ns.s[-1] }}{% endfor %}",
     "{% macro m(n) %}{{ m(n + 1) }}{{ m(n + 1) }}{% endmacro %}{{ m(0) }}",
@@ -228,23 +227,33 @@ static const char *const hostile[] = {
     "{% for i in range(100000) %}{{ range(100000) | sum }}{% endfor %}",
 };
 
-TEST(templates_that_would_never_end_stop_at_a_limit_within_100_ms) {
+// The processor's time that a template takes until it is stopped, in ms.
+static double time_to_limit(const char *source) {
+    size_t n;
+    rn_error err;
+    const int64_t begin = clock_thread_cpu_ns();
+    const rn_status st = render_limited(source, (struct template_limits){0}, &n, &err);
+    const double ms = (double)(clock_thread_cpu_ns() - begin) * 1e-6;
+    check_note("%s: %s", source, err.text);
+    CHECK_INT(st, RN_E_LIMIT);
+    CHECK_INT(n, 0);
+    return ms;
+}
+
+// A step is about as much work whatever it is, so none takes much longer than an empty loop, whose time depends on the machine alone:
+// 40 ms on a quiet one (docs/performance.md). The least of some runs of either: other programs' turns are no time of the template.
+TEST(templates_that_would_never_end_stop_at_a_limit_and_take_no_longer_than_three_empty_loops) {
+    static const char loop[] = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}";
     for (size_t i = 0; i < N(hostile); i++) {
-        double best = 1e9; // of three: other programs' turns are no time of the template
-        for (int k = 0; k < 3 && best > 100; k++) {
-            size_t n;
-            rn_error err;
-            const int64_t begin = clock_thread_cpu_ns();
-            const rn_status st = render_limited(hostile[i], (struct template_limits){0}, &n, &err);
-            const double ms = (double)(clock_thread_cpu_ns() - begin) * 1e-6;
-            if (ms < best) best = ms;
-            check_note("%s: %s", hostile[i], err.text);
-            CHECK_INT(st, RN_E_LIMIT);
-            CHECK_INT(n, 0);
+        double best = 1e9, of_loop = 0;
+        for (int k = 0; k < 8 && best > 3 * of_loop; k++) {
+            const double ms = time_to_limit(hostile[i]), yardstick = time_to_limit(loop);
+            best = ms < best ? ms : best;
+            of_loop = k == 0 || yardstick < of_loop ? yardstick : of_loop;
         }
-        check_note("%s: %.1f ms", hostile[i], best);
+        check_note("%s: %.1f ms, an empty loop %.1f ms", hostile[i], best, of_loop);
 #ifndef TESTS_SANITIZED
-        CHECK(best <= 100);
+        CHECK(best <= 3 * of_loop);
 #endif
     }
 }

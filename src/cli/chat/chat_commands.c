@@ -185,7 +185,7 @@ static void run_stats(chat *c, const char *args) {
                   "model %s; %s kernels, %" PRId32 " threads; context %" PRId32 " positions, keys and values as %s",
                   c->on.path, info.cpu, info.n_threads, info.n_ctx, info.kv_type);
     const rn_template *const tmpl = c->options.tmpl ? c->options.tmpl : c->tmpl;
-    chat_note(c, "template: %s; answers are read as %s", rn_template_origin(tmpl),
+    chat_note(c, "template: %s; output format %s", rn_template_origin(tmpl),
               c->options.output_format ? c->options.output_format : rn_output_format_of_template(tmpl));
     const bool has_miss = r->miss[0] && strcmp(r->miss, "none") != 0;
     chat_note(c,
