@@ -5,7 +5,7 @@
 
 static void add(struct response_store *t, const char *id, int32_t key, size_t n_bytes) {
     stored_response r = {0};
-    static char text[4096];
+    static char text[8192];
     memset(text, 'x', sizeof text);
     bytes_add(&r.body, text, n_bytes);
     response_store_add(t, id, key, &r);
