@@ -30,7 +30,7 @@ typedef struct server {
     int32_t key_tokens_per_minute; // 0: no limit
     int32_t n_streams, n_queue, memory_mib;
     int32_t n_queue_tokens, queue_wait_s, target_itl_ms;
-    bool isolates_keys; // each has cached prefixes of its own
+    bool isolates_keys;                                       // each has cached prefixes of its own
     int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/stream_store.h
     int32_t responses_mib;                                    // serve/response_store.h
     http_options http_options;

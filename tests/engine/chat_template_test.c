@@ -290,8 +290,13 @@ static void check_prompt_of(const struct vectors *v, const json_t *c, const rn_t
     chat.messages = messages, chat.n_messages = strlen(messages);
     chat.variables = variables, chat.n_variables = strlen(variables);
     chat.parse_special = true; // contexts hold spellings of their own, and the reference reads them all
-    const struct chat_prompt_plan plan = {
-        .chat = &chat, .tmpl = t, .vocab = &named, .tok = f->t, .n_ctx = INT32_MAX, .max_tokens = -1, .puts_bos = true};
+    const struct chat_prompt_plan plan = {.chat = &chat,
+                                          .tmpl = t,
+                                          .vocab = &named,
+                                          .tok = f->t,
+                                          .n_ctx = INT32_MAX,
+                                          .max_tokens = -1,
+                                          .puts_bos = true};
     if (CHECK_OK(chat_prompt_make(&plan, &p, &err), &err) &&
         CHECK_OK(tokenizer_encode(f->t, json_string_value(want), json_string_length(want), false, true, &ids, &n,
                                   NULL, &err),
