@@ -8,8 +8,12 @@
 #include <string.h>
 
 void api_generation_init(api_generation *g) {
-    *g = (api_generation){
-        .n = 1, .max_completion_tokens = -2, .overflow = -1, .buffer_tokens = -1, .prompt_logprobs = -1};
+    *g = (api_generation){.n = 1,
+                          .max_completion_tokens = -2,
+                          .overflow = -1,
+                          .buffer_tokens = -1,
+                          .prompt_logprobs = -1,
+                          .caches_prompt = true};
     generation_init(&g->g);
 }
 
@@ -80,6 +84,7 @@ static const member delivery_rows[] = {
     {"session", MEMBER_NAME, offsetof(api_generation, session)},
     {"priority", MEMBER_EACH, .each = each_priority},
     {"cache_salt", MEMBER_NAME, offsetof(api_generation, cache_salt)},
+    {"cache_prompt", MEMBER_BOOL, offsetof(api_generation, caches_prompt)},
     {"prompt_logprobs", MEMBER_INT, offsetof(api_generation, prompt_logprobs), 0, 20},
     {"return_progress", MEMBER_EACH, .each = each_progress},
 };
@@ -149,7 +154,6 @@ static const api_refusal foreign[] = {
     {"n_keep", "0", "this server does not shift contexts"},
     {"n_discard", "0", "this server does not shift contexts"},
     {"id_slot", "-1", "sequences are pinned by session"},
-    {"cache_prompt", "true", "the cache never changes a text, and is always on"},
     {"lora", "[]", "this server has no adapters"},
     {"service_tier", "\"auto\" \"default\"", "this server has one tier"},
     {"store", "false", "this server keeps no answers"},
@@ -161,6 +165,8 @@ bool api_generation_check(const api_generation *g, api_error *e) {
         return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");
     if (g->delivery.is_resumable && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "resumable", "resumable: only together with stream");
+    if (g->session && !g->caches_prompt)
+        return api_fail(e, API_INVALID_VALUE, "cache_prompt", "cache_prompt: false: a session is what was cached");
     if (g->session && g->n > 1)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: a session goes on with one answer");
     return true;
@@ -206,7 +212,7 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
     j->wakes_for_progress = g->wants_progress;
     j->key = r->key;
     j->client = client_of(a, r);
-    j->salt = salt_of(a, j, g->cache_salt);
+    j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id); // one's own: nobody has left anything there
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
         api_fail(e, API_RATE_LIMIT, NULL, "key: has spent its tokens; again in %d s", wait_s);

@@ -20,12 +20,13 @@ typedef struct api_generation {
     int32_t prompt_logprobs, priority; // -1: none; of rn_priority
     const char *session;               // NULL: none
     const char *cache_salt;            // NULL: none
+    bool caches_prompt;                // looks for its prompt among cached ones: true unless said otherwise
     bool no_progress, wants_progress, include_usage, has_stream_options;
     bool is_unsupported; // what a reason is about is known, but not honoured
 } api_generation;
 
 typedef struct api_generation_rows {
-    member rows[GENERATION_FIELDS + 32];
+    member rows[GENERATION_FIELDS + 48]; // the library's, aliases, and those of delivery
     size_t n;
 } api_generation_rows;
 

@@ -149,6 +149,9 @@ def field_3_13_prefixes_are_a_keys_own_where_that_is_asked_for():
             equal([cached(s, bearers[0]), cached(s, bearers[1])], [0, 69])
             equal([cached(s, bearers[0], cache_salt='x'), cached(s, bearers[1], cache_salt='x')], [0, 69])
             equal(cached(s, bearers[1], cache_salt='y'), 0)
+            equal([cached(s, bearers[1], cache_prompt=wish) for wish in (False, False, True)], [0, 0, 69])
+            refused = s.post(NATIVE, json.dumps({'prompt': prompt, 'session': 'a', 'cache_prompt': False}), bearers[0])
+            refused.refuses(400, 'invalid_value', 'cache_prompt')
         with serving(model, '--api-key', keys[0], '--api-key', keys[1], '--isolate-keys') as s:
             equal([cached(s, bearers[i]) for i in (0, 1, 0, 1)], [0, 0, 69, 69])
             equal([cached(s, bearers[i], cache_salt='x') for i in (0, 1, 1)], [0, 0, 69])
