@@ -33,6 +33,7 @@ static const struct {
     [API_UNSUPPORTED_MEDIA_TYPE] = {415, INVALID, "unsupported_media_type"},
     [API_QUEUE_FULL] = {429, RATE, "queue_full"},
     [API_RATE_LIMIT] = {429, RATE, "rate_limit_exceeded"},
+    [API_CANCELLED] = {400, INVALID, "cancelled"}, // none that clients send again by themselves
     [API_INTERNAL_ERROR] = {500, SERVER, "internal_error"},
     [API_NOT_IMPLEMENTED] = {501, INVALID, "not_implemented"},
     [API_MODEL_LOADING] = {503, SERVER, "model_loading"},

@@ -132,7 +132,7 @@ static void fail_part(job_part *p) {
     else if (atomic_load(&p->job->server->is_draining))
         api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     else
-        api_fail(e, API_INTERNAL_ERROR, NULL, "generation: cancelled: %s", p->detail);
+        api_fail(e, API_CANCELLED, NULL, "generation: cancelled: %s", p->detail);
     p->job->has_failed = true;
 }
 

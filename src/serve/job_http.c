@@ -113,7 +113,7 @@ void job_answer(job *j, http_exchange *x, const api_request *req, const delivery
     job_listen(j);
 }
 
-static const char *id_of(const http_request *r) { return strrchr(r->path, '/') + 1; }
+static const char *id_of(const http_request *r) { return r->path + strlen("/v1/runnel/streams/"); }
 
 // As browsers send it, or, for those who set no headers, ?last_event_id=
 static const char *last_event_of(const http_request *r) {

@@ -4,7 +4,7 @@
 #include "serve/responses.h"
 #include <string.h>
 
-static const char *id_of(const http_request *r) { return strrchr(r->path, '/') + 1; }
+static const char *id_of(const http_request *r) { return r->path + strlen("/v1/responses/"); }
 
 static void answer_not_found(http_exchange *x) {
     api_error e;

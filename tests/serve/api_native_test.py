@@ -263,6 +263,7 @@ def field_3_10_a_reader_slower_than_the_model_gets_what_it_asked_for_by_name():
                 check(0 < n_told < 40 and whole.endswith(text_of(told)), told)
             else:
                 equal((last['finish_reason'], last['finish_detail'], told[-1]['type']), ('cancelled', 'slow reader', 'error'))
+                equal(told[-1]['error']['code'], 'cancelled')
                 check(0 < n_told < 40 and whole.startswith(text_of(told)), told)
 
 
