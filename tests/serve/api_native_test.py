@@ -148,6 +148,7 @@ def field_3_16_a_stream_is_its_keys_own():
         mine, theirs = f'Authorization: Bearer {KEY}', f'Authorization: Bearer {other}'
         name = post(s, NATIVE, mine, prompt=TIME, max_tokens=3, stream=True, resumable=True).header('x-runnel-stream')
         s.get(f'/v1/runnel/streams/{name}', theirs).refuses(404, 'stream_not_found')
+        s.get(f'/v1/runnel/streams/x/{name}', mine).refuses(404, 'stream_not_found')
         wait_until(lambda: s.get(f'/v1/runnel/streams/{name}', mine).status == 200, 'the owner resumes')
         with s.connect() as c:
             c.ask('DELETE', f'/v1/runnel/streams/{name}', theirs).refuses(404, 'stream_not_found')
