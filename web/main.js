@@ -178,6 +178,10 @@ async function open(id, message) {
 }
 
 async function send(text) {
+  if (talk.last?.state === 'running') {
+    toast('The answer is still coming: wait for it, or stop it (Escape).');
+    return false;
+  }
   try {
     if (view === 'compare') compare.started(text, await talk.send(text, undefined, compare.settings(talk.c.settings)));
     else await talk.send(text);

@@ -68,8 +68,9 @@ export async function saveConversation(c) {
   return ok;
 }
 
-// data NULL: that part has not changed.
+// data NULL: that part has not changed. Each writing has a higher number, so that nobody takes an older one for news.
 export async function saveMessage(message, data) {
+  message.rev = (message.rev || 0) + 1;
   const names = data ? ['messages', 'data'] : ['messages'];
   const ok = await write(names, of => {
     of('messages').put(message);

@@ -234,10 +234,16 @@ export class Talk extends EventTarget {
     };
   }
 
-  // Another tab wrote: its messages come in, ours that run stay.
+  // Another tab wrote: its messages come in, ours that run stay, and what is shown here is shown still.
   async merge() {
-    const list = await readMessages(this.c.id), known = new Set(list.map(m => m.id));
-    for (const id of this.stored) if (!known.has(id) && this.tree.get(id)) this.tree.remove(id);
+    const list = await readMessages(this.c.id);
+    for (const m of this.tree.path()) this.c.selected[m.parent] = m.id;
+    const known = new Set(list.map(m => m.id));
+    for (const id of this.stored) {
+      if (known.has(id) || !this.tree.get(id)) continue;
+      this.stop(id);
+      this.tree.remove(id);
+    }
     this.stored = known;
     for (const m of list) {
       const run = runs.get(m.id);
@@ -246,8 +252,7 @@ export class Talk extends EventTarget {
         runs.delete(m.id);
         run.generation.abandon();
       } else if (run) continue;
-      const there = this.tree.get(m.id);
-      if (!there || JSON.stringify(there) !== JSON.stringify(m)) this.tree.add(m);
+      if ((m.rev || 0) > (this.tree.get(m.id)?.rev ?? -1)) this.tree.add(m);
     }
     this.say('change');
   }

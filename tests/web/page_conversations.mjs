@@ -113,18 +113,24 @@ test(async function two_tabs_lose_nothing_of_each_other() {
     const hash = await one.evaluate(() => location.hash);
     const two = await open({context: one.context(), hash});
     await done(two);
-    await Promise.all([say(one, 'K'), say(two, 'R')]);
-    for (const page of [one, two]) {
-      await page.waitForFunction(() => document.querySelector('.branches span')?.textContent.endsWith('/2'));
-      await done(page, 2);
-    }
-    const said = async page => {
-      const first = await text(page);
-      await press(page, 'following', 0);
-      await done(page, 2);
-      return [first, await text(page)].sort();
+    const edit = async (page, words) => {
+      await press(page, 'edit', 0);
+      await page.fill('.message.user textarea', words);
+      await page.press('.message.user textarea', 'Control+Enter');
     };
-    assert.deepEqual(await said(one), ['Blue.', 'Yes, it is.']);
+    await Promise.all([edit(one, 'K'), edit(two, 'R')]);
+    for (const [page, own] of [[one, 'Blue.'], [two, 'Yes, it is.']]) {
+      await page.waitForFunction(() => document.querySelector('.branches span')?.textContent.endsWith('/3'));
+      await done(page);
+      assert.equal(await text(page), own, 'the tab shows what the other one did');
+      const all = [];
+      for (let n = 0; n < 3; n++) {
+        await done(page);
+        all.push(await text(page));
+        await press(page, 'following', 0);
+      }
+      assert.deepEqual(all.sort(), ['Blue.', 'No more!', 'Yes, it is.']);
+    }
     await two.click('#new');
     await talk(two, 'M');
     await one.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 2);

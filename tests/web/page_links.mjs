@@ -72,10 +72,13 @@ test(async function a_server_that_is_not_there_at_the_beginning_is_said() {
   });
 });
 
-test(async function what_was_stopped_ends_at_the_server_too() {
+test(async function what_is_written_waits_for_the_answer_and_what_was_stopped_ends_at_the_server_too() {
   await using({}, async page => {
-    await pace(page, 20);
+    await pace(page, 10);
     await long(page);
+    await say(page, 'more');
+    await page.waitForSelector('.toast >> text=still coming');
+    assert.equal(await page.inputValue('#input'), 'more');
     await page.keyboard.press('Escape');
     await done(page, 1, 'stopped');
     await page.waitForFunction(async () => (await (await fetch('slots')).json()).running === 0);

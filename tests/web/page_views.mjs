@@ -9,6 +9,7 @@ test(async function tokens_are_coloured_by_probability_and_by_surprisal() {
     const words = await text(page);
     await press(page, 'tokens');
     const tokens = page.locator('.token');
+    await tokens.first().waitFor();
     assert.equal(await tokens.count(), 24);
     assert.equal((await page.locator('.tokens').innerText()).replaceAll('⏎', '').replace(/\s+/g, ' ').trim(), words.replace(/\s+/g, ' ').trim());
     const classes = () => tokens.evaluateAll(list => list.map(t => t.className));
@@ -51,6 +52,7 @@ test(async function an_alternative_that_is_chosen_makes_a_version_that_goes_on_f
     assert.equal(bodies.at(-1).reply_tokens.length, 6);
     assert.equal(bodies.at(-1).max_tokens, 18);
     await press(page, 'tokens');
+    await page.waitForSelector('.token');
     assert.equal(await page.locator('.token').count(), 24);
     await press(page, 'previous');
     assert.equal(await text(page), words);
