@@ -116,7 +116,7 @@ TEST(who_says_more_than_all_may_hold_loses_its_own_oldest_events) {
 TEST(streams_that_say_nothing_are_bounded_too) {
     struct stream_store *const t = open_store(8 * KEPT_BYTES);
     for (int i = 0; i < 100; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "s%d", i);
         kept_stream *const k = keep(t, id, 1);
         kept_job(k)->has_ended = true;
