@@ -117,8 +117,10 @@ static bool number_of(const char *id, const char *name, uint64_t *number) {
     return errno == 0;
 }
 
+static const char prefix[] = "/v1/runnel/streams/"; // what routes the request
+
 static void check_answer(const http_exchange *x, const http_request *r, uint8_t how) {
-    const char *const name = strrchr(r->path, '/') + 1;
+    const char *const name = r->path + strlen(prefix);
     size_t i = 0;
     while (i < STREAMS && (strcmp(kept_job(kept[i])->id, name) != 0 || kept_job(kept[i])->key != OURS)) i++;
     const char *last = x->last_event;
@@ -142,7 +144,6 @@ static void check_answer(const http_exchange *x, const http_request *r, uint8_t 
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    static const char prefix[] = "/v1/runnel/streams/";
     if (n == 0) return 0;
     char *const text = app_alloc(n);
     memcpy(text, data + 1, n - 1);

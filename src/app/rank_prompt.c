@@ -40,8 +40,9 @@ static rn_status add_literal(struct builder *b, const char *text, size_t n_text)
     size_t n;
     if (n_text == 0) return RN_OK;
     rn_status st = rn_tokenize(b->model, text, n_text, false, true, &ids, &n, b->err);
+    if (st != RN_OK) return st;
     for (size_t i = 0; st == RN_OK && i < n; i++) st = add_token(b, ids[i]);
-    if (st == RN_OK) rn_free(ids);
+    rn_free(ids);
     return st;
 }
 
