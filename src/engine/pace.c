@@ -8,7 +8,8 @@ enum {
 
 void pace_median_add(struct pace_median *m, double v) { m->last[m->n++ % PACE_LAST] = v; }
 
-double pace_median_of(const struct pace_median *m) {
+// 0: nothing was measured; quarters 2: the median.
+static double quartile_of(const struct pace_median *m, size_t quarters) {
     double sorted[PACE_LAST];
     const size_t n = m->n < PACE_LAST ? m->n : PACE_LAST;
     for (size_t i = 0; i < n; i++) {
@@ -16,8 +17,10 @@ double pace_median_of(const struct pace_median *m) {
         for (; at > 0 && sorted[at - 1] > m->last[i]; at--) sorted[at] = sorted[at - 1];
         sorted[at] = m->last[i];
     }
-    return n ? sorted[n / 2] : 0.0;
+    return n ? sorted[n * quarters / 4] : 0.0;
 }
+
+double pace_median_of(const struct pace_median *m) { return quartile_of(m, 2); }
 
 static size_t size_of(size_t n_rows) {
     size_t i = 0;
@@ -49,7 +52,7 @@ void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns) {
 }
 
 size_t pace_rows(const struct pace *p, double ns) {
-    const double row = pace_median_of(&p->row);
+    const double row = quartile_of(&p->row, 3); // gaps are judged by their longest ones
     if (row <= 0.0) return FIRST_ROWS;
     const double n = ns / row;
     if (n < PACE_TILE) return PACE_TILE;

@@ -1,7 +1,7 @@
 // engine/pace.h - how long steps take, measured: what the rows that decode cost by themselves, and what each row of a prompt adds.
 //
-// Each figure is the median of its last few measurements: a step that the system held up changes nothing, and a change that stays
-// (longer texts, another program's load) is known after a few steps. Only how many rows a step takes depends on it, never a text.
+// Each figure is the median of its last few measurements, or their upper quartile: a step that the system held up changes nothing, and a
+// change that stays (longer texts, another program's load) is known after a few steps. Only how many rows a step takes depends on it, never a text.
 //
 // Ownership: plain data, {0} is empty. Threads: one at a time (the step thread).
 #ifndef RN_ENGINE_PACE_H
@@ -32,7 +32,7 @@ struct pace {
 void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns);
 // What a step of n_decode rows takes without prompts; 0: nothing of the kind was measured.
 double pace_quiet_ns(const struct pace *p, size_t n_decode);
-// Rows of prompts that fit in so long, at least PACE_TILE; before anything was measured, a page's.
+// Rows of prompts that fit in so long even where they take as long as the slower ones of late (the upper quartile), at least PACE_TILE; before anything was measured, a page's.
 size_t pace_rows(const struct pace *p, double ns);
 
 #endif
