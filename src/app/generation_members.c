@@ -69,15 +69,7 @@ static bool each_prompt_penalty(void *target, size_t i, const char *key, const j
 static bool each_order(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     static const char *const words[] = {[RN_ORDER_LLAMA_CPP] = "llama.cpp", [RN_ORDER_TRANSFORMERS] = "transformers"};
-    json_span text;
-    if (!json_item_text(value, &text, why)) return false;
-    for (int32_t w = 0; w < 2; w++)
-        if (strcmp(words[w], text.data) == 0) {
-            ((generation *)target)->order = w;
-            return true;
-        }
-    snprintf(why, NUMBER_WHY, "'%.60s' is none of llama.cpp, transformers", text.data);
-    return false;
+    return json_item_word(value, words, 2, &((generation *)target)->order, why);
 }
 
 static const member fixed_rows[] = {

@@ -96,6 +96,20 @@ bool json_item_u64(const json_item *value, uint64_t *v, char *why) {
     return true;
 }
 
+bool json_item_word(const json_item *value, const char *const *words, int32_t n, int32_t *index, char *why) {
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    for (int32_t i = 0; i < n; i++)
+        if (strcmp(words[i], text.data) == 0) {
+            *index = i;
+            return true;
+        }
+    int at = snprintf(why, JSON_WHY / 2, "'%.60s' is none of", text.data);
+    for (int32_t i = 0; i < n && at < JSON_WHY / 2; i++)
+        at += snprintf(why + at, (size_t)(JSON_WHY / 2 - at), "%s %s", i ? "," : "", words[i]);
+    return false;
+}
+
 static json_t *parse(const char *text, size_t n_text, char *why) {
     json_error_t error;
     json_t *j = json_loadb(text, n_text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);

@@ -85,6 +85,8 @@ bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *
 bool json_item_real(const json_item *value, double min, double max, double *v, char *why);
 bool json_item_u64(const json_item *value, uint64_t *v, char *why);
 bool json_item_bool(const json_item *value, bool *v, char *why);
+// One of n words, as its index.
+bool json_item_word(const json_item *value, const char *const *words, int32_t n, int32_t *index, char *why);
 bool json_item_is_text(const json_item *value);
 bool json_item_is_null(const json_item *value);
 bool json_item_is_object(const json_item *value);

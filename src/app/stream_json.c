@@ -1,16 +1,44 @@
 // app/stream_json.c - member by member, in the order the manual shows them.
 #include "app/stream_json.h"
+#include "app/memory.h"
+#include <string.h>
 
-void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n) {
+// As it stands behind others: some tokenizers take the first one's space away, so the second of two is shown.
+char *token_text(const rn_model *m, int32_t id, size_t *n) {
+    const int32_t twice[] = {id, id};
+    char *one = NULL, *both = NULL;
+    size_t n_one = 0, n_both = 0;
+    *n = 0;
+    rn_status st = rn_detokenize(m, twice, 1, true, &one, &n_one, NULL);
+    if (st == RN_OK) st = rn_detokenize(m, twice, 2, true, &both, &n_both, NULL);
+    if (st == RN_E_NOMEM) memory_noted(NULL);
+    if (st == RN_OK && n_both >= n_one) {
+        *n = n_both - n_one;
+        memmove(both, both + n_one, *n);
+    }
+    rn_free(one);
+    return both;
+}
+
+static void put_id(json_writer *w, int32_t id, const rn_model *pieces) {
+    json_member_whole(w, "id", id);
+    if (!pieces) return;
+    size_t n;
+    char *const text = token_text(pieces, id, &n);
+    json_member_text(w, "piece", text, n);
+    rn_free(text);
+}
+
+void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const rn_model *pieces) {
     for (size_t i = 0; i < n; i++) {
         json_put_begin(w, '{');
-        json_member_whole(w, "id", tokens[i].id);
+        put_id(w, tokens[i].id, pieces);
         json_put_key(w, "logprob");
         json_put_float(w, tokens[i].logprob);
         json_member_begin(w, "top", '[');
         for (int32_t k = 0; k < tokens[i].n_top; k++) {
             json_put_begin(w, '{');
-            json_member_whole(w, "id", tokens[i].top[k].id);
+            put_id(w, tokens[i].top[k].id, pieces);
             json_put_key(w, "logprob");
             json_put_float(w, tokens[i].top[k].logprob);
             json_put_end(w, '}');

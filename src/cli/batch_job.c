@@ -32,15 +32,7 @@ static bool each_truncate(void *target, size_t i, const char *key, const json_it
     (void)i, (void)key;
     static const char *const words[] = {
         [RN_TRUNCATE_NONE] = "none", [RN_TRUNCATE_OLD] = "old", [RN_TRUNCATE_MIDDLE] = "middle"};
-    json_span text;
-    if (!json_item_text(value, &text, why)) return false;
-    for (int32_t w = 0; w < 3; w++)
-        if (strcmp(words[w], text.data) == 0) {
-            ((batch_line *)target)->truncate = w;
-            return true;
-        }
-    snprintf(why, NUMBER_WHY, "'%.60s' is none of none, old, middle", text.data);
-    return false;
+    return json_item_word(value, words, 3, &((batch_line *)target)->truncate, why);
 }
 
 static const member line_rows[] = {
@@ -194,7 +186,7 @@ bool batch_job_read(const batch_plan *plan, batch_job *job) {
         bytes_add(&job->text, chunk.text, chunk.n_text);
         for (size_t i = 0; i < chunk.n_deltas; i++) chat_message_add(&job->message, &chunk.deltas[i]);
         for (size_t i = 0; i < chunk.n_tokens; i++) json_put_whole(&job->ids_writer, chunk.tokens[i]);
-        if (chunk.token_data) json_put_logprobs(&job->logprobs_writer, chunk.token_data, chunk.n_tokens);
+        if (chunk.token_data) json_put_logprobs(&job->logprobs_writer, chunk.token_data, chunk.n_tokens, NULL);
         job->n_tokens += chunk.n_tokens;
         if (chunk.finish_reason == RN_FINISH_ERROR)
             answer_error(job, chunk.finish_detail);

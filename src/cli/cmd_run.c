@@ -77,7 +77,7 @@ static bool write_json(run *r, const rn_chunk *c) {
     }
     if (r->g.logprobs >= 0) {
         json_member_begin(&w, "logprobs", '[');
-        if (c->token_data) json_put_logprobs(&w, c->token_data, c->n_tokens);
+        if (c->token_data) json_put_logprobs(&w, c->token_data, c->n_tokens, NULL);
         json_put_end(&w, ']');
     }
     if (c->finish_reason == RN_FINISH_NONE) {

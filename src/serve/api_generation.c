@@ -21,15 +21,7 @@ static bool each_overflow(void *target, size_t i, const char *key, const json_it
     (void)i, (void)key;
     static const char *const words[] = {
         [RN_OVERFLOW_PARK] = "park", [RN_OVERFLOW_DROP_OLDEST] = "drop-oldest", [RN_OVERFLOW_CANCEL] = "cancel"};
-    json_span text;
-    if (!json_item_text(value, &text, why)) return false;
-    for (int32_t w = 0; w < 3; w++)
-        if (strcmp(words[w], text.data) == 0) {
-            ((api_generation *)target)->overflow = w;
-            return true;
-        }
-    snprintf(why, JSON_WHY / 2, "'%.60s' is none of park, drop-oldest, cancel", text.data);
-    return false;
+    return json_item_word(value, words, 3, &((api_generation *)target)->overflow, why);
 }
 
 // A word, or vLLM's number: the lower, the earlier.
@@ -37,21 +29,16 @@ static bool each_priority(void *target, size_t i, const char *key, const json_it
     (void)i, (void)key;
     static const char *const words[] = {"low", "normal", "high"};
     int32_t *const to = &((api_generation *)target)->priority;
-    json_span text;
     int64_t number;
     if (!json_item_is_text(value)) {
         if (!json_item_whole(value, INT32_MIN, INT32_MAX, &number, why)) return false;
         *to = number < 0 ? RN_PRIORITY_HIGH : number > 0 ? RN_PRIORITY_LOW : RN_PRIORITY_NORMAL;
         return true;
     }
-    if (!json_item_text(value, &text, why)) return false;
-    for (int32_t w = 0; w < 3; w++)
-        if (strcmp(words[w], text.data) == 0) {
-            *to = RN_PRIORITY_LOW + w;
-            return true;
-        }
-    snprintf(why, JSON_WHY / 2, "'%.60s' is none of low, normal, high", text.data);
-    return false;
+    int32_t word;
+    if (!json_item_word(value, words, 3, &word, why)) return false;
+    *to = RN_PRIORITY_LOW + word;
+    return true;
 }
 
 static bool each_progress(void *target, size_t i, const char *key, const json_item *value, char *why) {

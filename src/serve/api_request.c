@@ -77,11 +77,17 @@ static void note_ignored(api_request *r, const char *name) {
     bytes_add_format(&r->ignored, "%s%s", r->ignored.n ? ", " : "", name);
 }
 
+static const api_refusal *find_refusal(const api_refusals *in, const char *name) {
+    for (; in; in = in->more)
+        for (size_t i = 0; i < in->n; i++)
+            if (strcmp(in->rows[i].name, name) == 0) return &in->rows[i];
+    return NULL;
+}
+
 static bool other_member(void *user, const char *name, const json_item *value, char *why) {
     api_request *const r = user;
-    for (size_t i = 0; r->refusals && i < r->refusals->n; i++) {
-        const api_refusal *const row = &r->refusals->rows[i];
-        if (strcmp(row->name, name) != 0) continue;
+    const api_refusal *const row = find_refusal(r->refusals, name);
+    if (row) {
         if (is_harmless(row, value)) return true;
         snprintf(why, JSON_WHY / 2, "%s", row->why);
         r->error.code = API_UNSUPPORTED_PARAMETER;

@@ -21,6 +21,7 @@ typedef struct api_refusal {
 typedef struct api_refusals {
     const api_refusal *rows;
     size_t n;
+    const struct api_refusals *more; // looked through afterwards; NULL: none
 } api_refusals;
 
 typedef struct api_request {

@@ -219,7 +219,7 @@ static const member limit_rows[] = {
 
 #define GUIDED "this server has no guided output yet"
 #define MEDIA  "this server makes text only"
-static const api_refusal refusals[] = {
+static const api_refusal refused[] = {
     {"response_format", "{\"type\":\"text\"}", GUIDED},
     {"functions", "[]", "deprecated: use tools"},
     {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
@@ -230,6 +230,7 @@ static const api_refusal refusals[] = {
     {"web_search_options", "", "this server searches nothing"},
     {"chat_template", "", "a template is the server's to choose"},
 };
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
 typedef struct chat_request {
     api_request r;
@@ -238,22 +239,16 @@ typedef struct chat_request {
     chat_body body;
 } chat_request;
 
-// Refusals of this route first, then those of all.
 static bool read_request(chat_request *c) {
     static const char *const left_out[] = {"logprobs", "echo", "prompt_logprobs", NULL};
-    api_refusal rows[64];
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);
-    const size_t n_own = sizeof refusals / sizeof *refusals;
-    memcpy(rows, refusals, sizeof refusals);
-    memcpy(rows + n_own, api_foreign_members.rows, api_foreign_members.n * sizeof *rows);
-    const api_refusals all = {rows, n_own + api_foreign_members.n};
     const member_group groups[] = {API_COMMON_GROUP(&c->r),
                                    API_GENERATION_GROUP(&made, &c->g),
                                    {limit_rows, 1, &c->g},
                                    CHAT_FORM_GROUP(&c->chat),
                                    {body_rows, 2, &c->body}};
-    if (api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &all)) return true;
+    if (api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &refusals)) return true;
     if (c->chat.is_unsupported) c->r.error.code = API_UNSUPPORTED_PARAMETER;
     return false;
 }
@@ -303,10 +298,7 @@ void route_chat_completions(struct server *s, http_exchange *x, const http_reque
     if (api_request_open(&c->r, s, http, http->body, http->n_body) && read_request(c) &&
         api_request_find_model(&c->r) && api_generation_check(&c->g, &c->r.error))
         j = begin_job(c);
-    if (j)
-        job_answer(j, x, &c->r, &c->g.delivery);
-    else
-        api_answer_error(x, &c->r.error);
+    job_answer(j, x, &c->r, &c->g.delivery);
     chat_form_free(&c->chat);
     api_request_close(&c->r);
     free(c);

@@ -15,21 +15,6 @@ void chat_form_free(chat_form *c) {
     c->reply = (id_list){0};
 }
 
-// A word of a list, as its index.
-static bool read_word(const json_item *value, const char *const *words, int32_t n_words, int32_t *index, char *why) {
-    json_span text;
-    if (!json_item_text(value, &text, why)) return false;
-    for (int32_t i = 0; i < n_words; i++)
-        if (strcmp(words[i], text.data) == 0) {
-            *index = i;
-            return true;
-        }
-    int n = snprintf(why, JSON_WHY / 2, "'%.40s' is none of", text.data);
-    for (int32_t i = 0; i < n_words && n < JSON_WHY / 2; i++)
-        n += snprintf(why + n, (size_t)(JSON_WHY / 2 - n), "%s %s", i ? "," : "", words[i]);
-    return false;
-}
-
 static bool each_message(void *target, size_t i, const char *key, const json_item *value, char *why) {
     chat_form *const c = target;
     (void)i, (void)key;
@@ -103,7 +88,7 @@ static bool each_reasoning_format(void *target, size_t i, const char *key, const
     static const char *const words[] = {"separate", "none", "tags", "auto", "deepseek"};
     chat_form *const c = target;
     (void)i, (void)key;
-    if (!read_word(value, words, 5, &c->reasoning, why)) return false;
+    if (!json_item_word(value, words, 5, &c->reasoning, why)) return false;
     if (c->reasoning > REASONING_TAGS) c->reasoning = REASONING_SEPARATE; // as llama-server calls it
     return true;
 }
@@ -112,7 +97,7 @@ static bool each_truncate(void *target, size_t i, const char *key, const json_it
     static const char *const words[] = {
         [RN_TRUNCATE_NONE] = "none", [RN_TRUNCATE_OLD] = "old", [RN_TRUNCATE_MIDDLE] = "middle"};
     (void)i, (void)key;
-    return read_word(value, words, 3, &((chat_form *)target)->truncate, why);
+    return json_item_word(value, words, 3, &((chat_form *)target)->truncate, why);
 }
 
 static bool each_prompt(void *target, size_t i, const char *key, const json_item *value, char *why) {

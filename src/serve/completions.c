@@ -1,5 +1,6 @@
 // serve/completions.c - POST /v1/completions: prompts in, their continuations out.
 #include "app/say.h"
+#include "app/stream_json.h"
 #include "serve/api_generation.h"
 #include "serve/chat_completions.h"
 #include "serve/openai_json.h"
@@ -41,7 +42,7 @@ static void put_top(json_writer *w, const rn_model *m, const rn_token *t) {
     for (int32_t k = 0; k < t->n_top; k++) {
         size_t n;
         bytes name = {0};
-        char *const text = openai_token_text(m, t->top[k].id, &n);
+        char *const text = token_text(m, t->top[k].id, &n);
         json_put_text(&(json_writer){&name, false}, n ? text : "", n);
         bytes_add_format(w->out, "%s%s:", k ? "," : "", name.data);
         w->needs_comma = false;
@@ -56,7 +57,7 @@ static void put_top(json_writer *w, const rn_model *m, const rn_token *t) {
 static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64_t n_chars) {
     json_writer w[N_LISTS];
     size_t n;
-    char *const text = openai_token_text(m, t->id, &n);
+    char *const text = token_text(m, t->id, &n);
     for (int k = 0; k < N_LISTS; k++) w[k] = (json_writer){&l->lists[k], l->lists[k].n > 0};
     json_put_text(&w[LIST_TOKENS], n ? text : "", n);
     if (t->rank) {
@@ -168,22 +169,18 @@ typedef struct completion_request {
 } completion_request;
 
 static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each}};
-static const api_refusal refusals[] = {
+static const api_refusal refused[] = {
     {"suffix", "\"\"", "this server does not fill in yet"},
     {"response_format", "{\"type\":\"text\"}", "this server has no guided output yet"},
 };
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
 static bool read_request(completion_request *c) {
-    api_refusal rows[64];
     api_generation_rows made;
     api_generation_make_rows(&made, NULL);
-    const size_t n_own = sizeof refusals / sizeof *refusals;
-    memcpy(rows, refusals, sizeof refusals);
-    memcpy(rows + n_own, api_foreign_members.rows, api_foreign_members.n * sizeof *rows);
-    const api_refusals all = {rows, n_own + api_foreign_members.n};
     const member_group groups[] = {
         API_COMMON_GROUP(&c->r), API_GENERATION_GROUP(&made, &c->g), {prompt_rows, 1, &c->prompts}};
-    return api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &all);
+    return api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &refusals);
 }
 
 static bool check(completion_request *c) {
@@ -247,10 +244,7 @@ void route_completions(struct server *s, http_exchange *x, const http_request *h
     if (api_request_open(&c->r, s, http, http->body, http->n_body) && read_request(c) &&
         api_request_find_model(&c->r) && check(c))
         j = begin_job(c);
-    if (j)
-        job_answer(j, x, &c->r, &c->g.delivery);
-    else
-        api_answer_error(x, &c->r.error);
+    job_answer(j, x, &c->r, &c->g.delivery);
     prompt_form_free(&c->prompts);
     api_request_close(&c->r);
     free(c);

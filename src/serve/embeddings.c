@@ -187,10 +187,7 @@ void route_embeddings(struct server *s, http_exchange *x, const http_request *ht
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 3, NULL) &&
         api_request_find_model(&q->r) && check(q, &o, &shape))
         j = begin_job(q, &o, &shape);
-    if (j)
-        job_answer(j, x, &q->r, &q->g.delivery);
-    else
-        api_answer_error(x, &q->r.error);
+    job_answer(j, x, &q->r, &q->g.delivery);
     prompt_form_free(&q->input);
     api_request_close(&q->r);
     free(q);

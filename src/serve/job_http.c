@@ -95,7 +95,7 @@ static void answer_events(reader *r, http_exchange *x) {
 }
 
 void job_answer(job *j, http_exchange *x, const api_request *req, const delivery *d) {
-    reader *const r = app_alloc(sizeof *r);
+    reader *const r = j && !memory_failed() ? app_alloc(sizeof *r) : NULL;
     kept_stream *const kept =
         r && d->is_stream && d->is_resumable ? stream_keep(api_streams(j->server->api), j) : NULL;
     if (!r || memory_failed()) {

@@ -11,7 +11,7 @@ typedef struct delivery {
     bool is_stream, is_resumable;
 } delivery;
 
-// Takes the job, whose parts have begun. Headers for what the request asked in vain are put.
+// Takes the job, whose parts have begun; NULL: the request's error is the answer. Headers for what the request asked in vain are put.
 void job_answer(job *j, http_exchange *x, const api_request *r, const delivery *d);
 
 // GET and DELETE /v1/runnel/streams/ID.

@@ -12,40 +12,8 @@ static const native_answer *answer_of(const job *j) { return j->more; }
 
 // ---- chunks ---------------------------------------------------------------------------------------------------------
 
-static void put_piece(json_writer *w, const rn_model *m, int32_t id) {
-    size_t n;
-    char *const text = openai_token_text(m, id, &n);
-    json_member_text(w, "piece", text, n);
-    rn_free(text);
-}
-
-// As json_put_logprobs() has it, and what each token says.
-static void put_pieces(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        json_put_begin(w, '{');
-        json_member_whole(w, "id", tokens[i].id);
-        put_piece(w, m, tokens[i].id);
-        json_put_key(w, "logprob");
-        json_put_float(w, tokens[i].logprob);
-        json_member_begin(w, "top", '[');
-        for (int32_t k = 0; k < tokens[i].n_top; k++) {
-            json_put_begin(w, '{');
-            json_member_whole(w, "id", tokens[i].top[k].id);
-            put_piece(w, m, tokens[i].top[k].id);
-            json_put_key(w, "logprob");
-            json_put_float(w, tokens[i].top[k].logprob);
-            json_put_end(w, '}');
-        }
-        json_put_end(w, ']');
-        json_put_end(w, '}');
-    }
-}
-
 static void put_logprobs(json_writer *w, const job *j, const rn_chunk *c) {
-    if (answer_of(j)->has_pieces)
-        put_pieces(w, job_model(j), c->token_data, c->n_tokens);
-    else
-        json_put_logprobs(w, c->token_data, c->n_tokens);
+    json_put_logprobs(w, c->token_data, c->n_tokens, answer_of(j)->has_pieces ? job_model(j) : NULL);
 }
 
 static void put_token_data(json_writer *w, const job *j, const rn_chunk *c) {
@@ -58,7 +26,7 @@ static void put_token_data(json_writer *w, const job *j, const rn_chunk *c) {
 static void put_prompt_scores(json_writer *w, const rn_chunk *c) {
     if (!c->prompt_data) return;
     json_member_begin(w, "prompt_logprobs", '[');
-    json_put_logprobs(w, c->prompt_data, c->n_prompt_data);
+    json_put_logprobs(w, c->prompt_data, c->n_prompt_data, NULL);
     json_put_end(w, ']');
 }
 
@@ -176,19 +144,15 @@ static const member prompt_rows[] = {
     {"prompt", MEMBER_EACH, .each = prompt_form_each},
     {"ids", MEMBER_EACH, .each = prompt_form_each},
 };
-static const api_refusal refusals[] = {
+static const api_refusal refused[] = {
     {"want_logits", "false", "a distribution of the whole vocabulary for each token is for the C API"},
     {"raw_bytes", "false", "JSON holds characters: the C API gives bytes"},
 };
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
 bool native_read(native_request *q, const member_group *more) {
-    api_refusal rows[64];
     api_generation_rows made;
     api_generation_make_rows(&made, NULL);
-    const size_t n_own = sizeof refusals / sizeof *refusals;
-    memcpy(rows, refusals, sizeof refusals);
-    memcpy(rows + n_own, api_foreign_members.rows, api_foreign_members.n * sizeof *rows);
-    const api_refusals all = {rows, n_own + api_foreign_members.n};
     const member_group groups[] = {API_COMMON_GROUP(&q->r),
                                    API_GENERATION_GROUP(&made, &q->g),
                                    {prompt_rows, 2, &q->prompt},
@@ -196,7 +160,7 @@ bool native_read(native_request *q, const member_group *more) {
                                    {own_rows, 2, q},
                                    more ? *more : (member_group){0}};
     api_error *const e = &q->r.error;
-    if (!api_request_read(&q->r, groups, sizeof groups / sizeof *groups, &all)) {
+    if (!api_request_read(&q->r, groups, sizeof groups / sizeof *groups, &refusals)) {
         if (q->chat.is_unsupported) e->code = API_UNSUPPORTED_PARAMETER;
         return false;
     }
@@ -260,10 +224,7 @@ void route_generate(struct server *s, http_exchange *x, const http_request *http
     native_init(q);
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && native_read(q, NULL))
         j = native_begin(q, q->g.delivery.is_stream ? &stream_format : &whole_format);
-    if (j)
-        job_answer(j, x, &q->r, &q->g.delivery);
-    else
-        api_answer_error(x, &q->r.error);
+    job_answer(j, x, &q->r, &q->g.delivery);
     native_free(q);
     free(q);
 }

@@ -73,26 +73,9 @@ void openai_put_rest(json_writer *w, const job_part *p) {
     json_put_end(w, '}');
 }
 
-// As it stands behind others: some tokenizers take the first one's space away, so the second of two is shown.
-char *openai_token_text(const rn_model *m, int32_t id, size_t *n) {
-    const int32_t twice[] = {id, id};
-    char *one = NULL, *both = NULL;
-    size_t n_one = 0, n_both = 0;
-    *n = 0;
-    rn_status st = rn_detokenize(m, twice, 1, true, &one, &n_one, NULL);
-    if (st == RN_OK) st = rn_detokenize(m, twice, 2, true, &both, &n_both, NULL);
-    if (st == RN_E_NOMEM) memory_noted(NULL);
-    if (st == RN_OK && n_both >= n_one) {
-        *n = n_both - n_one;
-        memmove(both, both + n_one, *n);
-    }
-    rn_free(one);
-    return both;
-}
-
 static void put_token(json_writer *w, const rn_model *m, int32_t id, float logprob) {
     size_t n;
-    char *const text = openai_token_text(m, id, &n);
+    char *const text = token_text(m, id, &n);
     json_member_text(w, "token", text, n);
     json_put_key(w, "logprob");
     json_put_float(w, logprob);
@@ -120,7 +103,7 @@ void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *toke
 static void put_score(json_writer *w, const rn_model *m, const rn_top *t, int32_t rank) {
     char id[16];
     size_t n;
-    char *const text = openai_token_text(m, t->id, &n);
+    char *const text = token_text(m, t->id, &n);
     snprintf(id, sizeof id, "%d", t->id);
     json_member_begin(w, id, '{');
     json_put_key(w, "logprob");

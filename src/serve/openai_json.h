@@ -16,8 +16,6 @@ void openai_stream_end(job *j, const char *prefix, const char *object, bool has_
 const char *openai_finish(const job_part *p); // "stop", "length", "tool_calls"; only of a part that is done
 // What OpenAI's form has no place for: {"seed", "finish_detail", "timing"} as the member `runnel`.
 void openai_put_rest(json_writer *w, const job_part *p);
-// A token's text; n bytes, not terminated; freed with rn_free().
-char *openai_token_text(const rn_model *m, int32_t id, size_t *n);
 // Items of vLLM's prompt_logprobs: null, then by id what was there and what was more probable.
 void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);
 // Items of logprobs.content.

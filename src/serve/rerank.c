@@ -238,10 +238,7 @@ void route_rerank(struct server *s, http_exchange *x, const http_request *http) 
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
         api_request_find_model(&q->r) && find_template(q, &template))
         j = begin_job(q, template);
-    if (j)
-        job_answer(j, x, &q->r, &q->g.delivery);
-    else
-        api_answer_error(x, &q->r.error);
+    job_answer(j, x, &q->r, &q->g.delivery);
     for (size_t i = 0; i < q->n_documents; i++) bytes_free(&q->documents[i]);
     api_request_close(&q->r);
     free(q);

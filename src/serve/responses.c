@@ -232,7 +232,7 @@ static const member rows[] = {
     {"truncation", MEMBER_EACH, .each = each_truncation},
     {"max_output_tokens", MEMBER_INT, offsetof(response_request, g.max_completion_tokens), -1, INT32_MAX},
 };
-static const api_refusal refusals[] = {
+static const api_refusal refused[] = {
     {"conversation", "", "this server keeps no conversations: go on from previous_response_id"},
     {"background", "false", "this server ends an answer when its client leaves"},
     {"prompt", "", "this server keeps no prompts"},
@@ -242,20 +242,16 @@ static const api_refusal refusals[] = {
     {"max_tool_calls", "", "this server runs no tools"},
     {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
 };
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
 static bool read_request(response_request *q) {
     static const char *const left_out[] = {"logprobs",       "echo", "prompt_logprobs", "n", "max_tokens",
                                            "stream_options", NULL};
-    api_refusal all_rows[64];
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);
-    const size_t n_own = sizeof refusals / sizeof *refusals;
-    memcpy(all_rows, refusals, sizeof refusals);
-    memcpy(all_rows + n_own, api_foreign_members.rows, api_foreign_members.n * sizeof *all_rows);
-    const api_refusals all = {all_rows, n_own + api_foreign_members.n};
     const member_group groups[] = {
         API_COMMON_GROUP(&q->r), API_GENERATION_GROUP(&made, &q->g), {rows, sizeof rows / sizeof *rows, q}};
-    if (api_request_read(&q->r, groups, 3, &all)) return true;
+    if (api_request_read(&q->r, groups, 3, &refusals)) return true;
     if (q->chat.is_unsupported) q->r.error.code = API_UNSUPPORTED_PARAMETER;
     return false;
 }
@@ -370,10 +366,7 @@ void route_responses(struct server *s, http_exchange *x, const http_request *htt
         else if (go_on(q))
             j = begin_job(q);
     }
-    if (j)
-        job_answer(j, x, &q->r, &q->g.delivery);
-    else
-        api_answer_error(x, &q->r.error);
+    job_answer(j, x, &q->r, &q->g.delivery);
     response_echo_free(&q->echo);
     bytes_free(&q->items);
     bytes_free(&q->calls);

@@ -1,5 +1,6 @@
 // serve/text_routes.c - see text_routes.h. Members are called as llama-server's and vLLM's clients call them.
 #include "serve/text_routes.h"
+#include "app/stream_json.h"
 #include "serve/chat_form.h"
 #include "serve/openai_json.h"
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static const rn_model *model_of(const text_request *q) { return q->r.server->mod
 // Text where it is UTF-8 by itself, as llama-server has it; else its bytes.
 static void put_piece(json_writer *w, const rn_model *m, int32_t id) {
     size_t n;
-    char *const text = openai_token_text(m, id, &n);
+    char *const text = token_text(m, id, &n);
     json_put_begin(w, '{');
     json_member_whole(w, "id", id);
     json_member_text(w, "piece", text, n);
@@ -67,7 +68,7 @@ static void put_texts(json_writer *w, const rn_model *m, const int32_t *ids, siz
     json_member_begin(w, "token_strs", '[');
     for (size_t i = 0; i < n; i++) {
         size_t n_text;
-        char *const text = openai_token_text(m, ids[i], &n_text);
+        char *const text = token_text(m, ids[i], &n_text);
         json_put_text(w, n_text ? text : "", n_text);
         rn_free(text);
     }

@@ -156,17 +156,6 @@ static void bind_macro(struct binder *b, struct macro *m) {
     m->n_slots = fn.n_slots;
 }
 
-static void bind_set_block(struct binder *b, struct node *n) {
-    struct scope s = {0};
-    bind_target(b, n->block->target);
-    const struct outside o = scope_open(b, &s, NULL);
-    declare_all(b, &n->block->body);
-    declare_node(b, n->block->filter);
-    bind_list(b, &n->block->body);
-    bind_node(b, n->block->filter);
-    scope_close(b, &s, o, &n->block->scope);
-}
-
 static void bind_filter_block(struct binder *b, struct node *n) {
     struct scope s = {0};
     const struct outside o = scope_open(b, &s, NULL);
@@ -175,6 +164,11 @@ static void bind_filter_block(struct binder *b, struct node *n) {
     bind_list(b, &n->block->body);
     bind_node(b, n->block->filter);
     scope_close(b, &s, o, &n->block->scope);
+}
+
+static void bind_set_block(struct binder *b, struct node *n) {
+    bind_target(b, n->block->target);
+    bind_filter_block(b, n);
 }
 
 static void bind_with(struct binder *b, struct node *n) {
