@@ -52,14 +52,13 @@ ALWAYS_INLINE_512 __m512 scales_of(const struct type_32 t, const uint8_t *scales
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_sub_epi32(_mm512_max_epi32(e, one), one), 23));
 }
 
-ALWAYS_INLINE_512 void unpack_columns(const struct type_32 t, const uint8_t *const panels[2], size_t k, size_t from,
-                                      size_t n, struct columns *to) {
-    const size_t first = from / 32, ahead = n / 32 / t.panel.per_unit * panel_unit_bytes(t.panel);
-    (void)k;
+ALWAYS_INLINE_512 void unpack_columns(const struct type_32 t, const struct gemm_step *s) {
+    const size_t first = s->from / 32, ahead = s->n / 32 / t.panel.per_unit * panel_unit_bytes(t.panel);
+    struct columns *const to = s->columns;
     for (int p = 0; p < 2; p++) {
-        for (size_t i = 0; i < n / 32; i++) {
-            const uint8_t *const scales = panels[p] + panel_scales_at(t.panel, first + i);
-            const uint8_t *const groups = panels[p] + panel_groups_at(t.panel, first + i);
+        for (size_t i = 0; i < s->n / 32; i++) {
+            const uint8_t *const scales = s->panels[p] + panel_scales_at(t.panel, first + i);
+            const uint8_t *const groups = s->panels[p] + panel_groups_at(t.panel, first + i);
             for (size_t l = 0; l < t.panel.n_groups; l++)
                 _mm_prefetch((const char *)groups + ahead + PANEL_LINE * l, _MM_HINT_T1);
             if ((first + i) % t.panel.per_unit == 0) _mm_prefetch((const char *)scales + ahead, _MM_HINT_T1);
@@ -152,25 +151,27 @@ struct walk {
     size_t u, p, i;
 };
 
-ALWAYS_INLINE_512 struct step step_at(const struct type_32 t, const struct gemm_pass *p, size_t from, size_t n_blocks,
-                                      const struct columns *c, struct walk w, float *acc, float *out,
-                                      size_t out_stride) {
+ALWAYS_INLINE_512 struct step step_at(const struct type_32 t, const struct gemm_pass *p, const struct gemm_step *g,
+                                      struct walk w) {
+    const struct columns *const c = g->columns;
+    const size_t n_blocks = g->n / 32;
     struct step s = {.n = n_blocks - w.i < TOGETHER ? n_blocks - w.i : TOGETHER};
-    s.a = gemm_unit(p, w.u, &s.a_stride) + from + 32 * w.i;
+    s.a = gemm_unit(p, w.u, &s.a_stride) + g->from + 32 * w.i;
     s.weights = c->weights[w.p][w.i];
     s.d = c->d[w.p][w.i], s.m = c->m[w.p][w.i];
-    s.d_a = unit_scales(t, p, w.u, from / 32 + w.i);
+    s.d_a = unit_scales(t, p, w.u, g->from / 32 + w.i);
     s.begins = w.i == 0, s.ends = w.i + s.n == n_blocks;
-    s.at = gemm_place(p, w.u, from == 0, from + 32 * n_blocks == p->k, acc, out, out_stride);
+    s.at = gemm_place(p, g, w.u);
     s.at.from += PANEL_ROWS * w.p, s.at.to += PANEL_ROWS * w.p;
     return s;
 }
 
-ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *p, size_t from, size_t n,
-                                const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
-    const size_t n_blocks = n / 32;
+ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *p, const struct gemm_step *g,
+                                struct sums *s) {
+    const size_t n_blocks = g->n / 32;
     struct walk w = {0, 0, 0};
-    struct step now = step_at(t, p, from, n_blocks, c, w, acc, out, out_stride), next = now;
+    unpack_columns(t, g);
+    struct step now = step_at(t, p, g, w), next = now;
     __m512 sum[TILE_ROWS] = {0};
 #pragma GCC unroll 4
     for (int i = 0; i < TOGETHER; i++) {
@@ -178,14 +179,13 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
         if (i > 0) store_block(i - 1, &now, s);
     }
     for (; w.u < p->n_units; now = next) {
-        for (size_t r = 8 * w.p + w.i / 2; r < 8 * w.p + w.i / 2 + 2;
-             r++) // a share of what the next 16 rows are added to
+        for (size_t r = w.i; r < w.i + TOGETHER; r++) // a share of what the next 16 rows are added to
             gemm_fetch_place(&now.at, TILE_ROWS + r);
         w.i += TOGETHER;
         if (w.i >= n_blocks) w.i = 0, w.p++;
         if (w.p == 2) w.p = 0, w.u++;
         if (w.u < p->n_units)
-            next = step_at(t, p, from, n_blocks, c, w, acc, out, out_stride);
+            next = step_at(t, p, g, w);
         else
             next.n = 0;
         if (now.begins)
@@ -203,8 +203,26 @@ ALWAYS_INLINE_512 void multiply(const struct type_32 t, const struct gemm_pass *
     }
 }
 
-#define TYPE_32(...)              ((struct type_32){__VA_ARGS__})
-#define DEFINE_GEMM_32(type, t32) DEFINE_TYPED_GEMM(type, ACT_Q8_32, 32 * CHUNK_BLOCKS, 32 * TOGETHER, TILES_32, t32)
+#define TYPE_32(...) ((struct type_32){__VA_ARGS__})
+#define DEFINE_GEMM_32(type, t)                                                                                      \
+    static size_t side_##type(size_t k) { return side_bytes(t, k); }                                                 \
+    static void start_##type(const struct gemm_pass *p) { start(t, p); }                                             \
+    static void multiply_##type(const struct gemm_pass *p, const struct gemm_step *now,                              \
+                                const struct gemm_step *next, void *sums) {                                          \
+        (void)next;                                                                                                  \
+        multiply(t, p, now, sums);                                                                                   \
+    }                                                                                                                \
+    static const struct gemm_kind gemm_##type = {.act = ACT_Q8_32,                                                   \
+                                                 .n_panels = 2,                                                      \
+                                                 .most_chunk = 32 * CHUNK_BLOCKS,                                    \
+                                                 .chunk_step = 32 * TOGETHER,                                        \
+                                                 .columns_bytes = sizeof(struct columns),                            \
+                                                 .sums_bytes = sizeof(struct sums),                                  \
+                                                 .side_bytes = side_##type,                                          \
+                                                 .start = start_##type,                                              \
+                                                 .multiply = multiply_##type,                                        \
+                                                 .tiles = TILES_32};                                                 \
+    DEFINE_GEMM(type, &gemm_##type)
 DEFINE_GEMM_32(q8_0, TYPE_32(panel_q8_0, NULL, 0, false))
 DEFINE_GEMM_32(q4_0, TYPE_32(panel_q4_0, NULL, 8, false))
 DEFINE_GEMM_32(q4_1, TYPE_32(panel_q4_1, NULL, 0, false))

@@ -7,15 +7,6 @@
 #include "kernels/x86/amx.h"
 #include "kernels/x86/gemm_amx.h"
 
-struct columns {
-    _Alignas(64) const uint8_t *panel[2]; // from the chunk on
-};
-
-static void unpack(const uint8_t *const panels[2], size_t k, size_t from, size_t n, void *columns) {
-    (void)k, (void)n;
-    for (int p = 0; p < 2; p++) ((struct columns *)columns)->panel[p] = panels[p] + 2 * PANEL_ROWS * from;
-}
-
 // One or two units of rows.
 struct units {
     const uint8_t *a[2];
@@ -33,7 +24,7 @@ struct units {
 #define STORE_SUMS(c, u, panel) TILE_STORE(c, r->at[u].to + panel * PANEL_ROWS, r->at[u].to_stride * sizeof(float))
 
 static inline __attribute__((always_inline)) void multiply_units(const int n_units, const struct units *r,
-                                                                 const struct columns *c, size_t n_steps,
+                                                                 const uint8_t *const panels[2], size_t n_steps,
                                                                  bool is_first) {
     LOAD_SUMS(0, 0, 0);
     LOAD_SUMS(1, 0, 1);
@@ -41,17 +32,21 @@ static inline __attribute__((always_inline)) void multiply_units(const int n_uni
         LOAD_SUMS(2, 1, 0);
         LOAD_SUMS(3, 1, 1);
     }
+    const struct gemm_place second = {.to = r->at[0].to + PANEL_ROWS, .to_stride = r->at[0].to_stride};
     for (size_t i = 0; i < n_steps; i++) {
         TILE_LOAD(4, r->a[0] + TILE_LINE * i, r->a_stride[0]);
-        TILE_LOAD(6, c->panel[0] + TILE_BYTES * i, TILE_LINE);
-        TILE_LOAD(7, c->panel[1] + TILE_BYTES * i, TILE_LINE);
+        TILE_LOAD(6, panels[0] + TILE_BYTES * i, TILE_LINE);
+        TILE_LOAD(7, panels[1] + TILE_BYTES * i, TILE_LINE);
         TILE_ADD_BF16(0, 4, 6);
         TILE_ADD_BF16(1, 4, 7);
         if (n_units == 2) {
             TILE_LOAD(5, r->a[1] + TILE_LINE * i, r->a_stride[1]);
             TILE_ADD_BF16(2, 5, 6);
             TILE_ADD_BF16(3, 5, 7);
-            for (size_t j = 4 * i; j < 4 * i + 4; j++) gemm_fetch_place(&r->at[0], 2 * TILE_ROWS + j);
+            for (size_t j = 4 * i; j < 4 * i + 4; j++) {
+                gemm_fetch_place(&r->at[0], 2 * TILE_ROWS + j);
+                gemm_fetch_place(&second, 2 * TILE_ROWS + j);
+            }
         }
     }
     STORE_SUMS(0, 0, 0);
@@ -62,25 +57,26 @@ static inline __attribute__((always_inline)) void multiply_units(const int n_uni
     }
 }
 
-static void multiply(const struct gemm_pass *p, size_t from, size_t n, const void *columns, void *sums, float *acc,
-                     float *out, size_t out_stride) {
-    const bool is_first = from == 0, is_last = from + n == p->k;
-    const size_t n_steps = ceil_div(n, 32);
-    (void)sums;
+static void multiply(const struct gemm_pass *p, const struct gemm_step *now, const struct gemm_step *next,
+                     void *sums) {
+    const size_t n_steps = ceil_div(now->n, 32);
+    const uint8_t *panels[2];
+    (void)next, (void)sums;
+    for (int i = 0; i < 2; i++) panels[i] = now->panels[i] + 2 * PANEL_ROWS * now->from;
     for (size_t u = 0; u < p->n_units; u += 2) {
         struct units r;
         const size_t n_units = p->n_units - u < 2 ? 1 : 2;
         for (size_t i = 0; i < n_units; i++) {
-            r.a[i] = gemm_unit(p, u + i, &r.a_stride[i]) + 2 * from;
-            r.at[i] = gemm_place(p, u + i, is_first, is_last, acc, out, out_stride);
+            r.a[i] = gemm_unit(p, u + i, &r.a_stride[i]) + 2 * now->from;
+            r.at[i] = gemm_place(p, now, u + i);
         }
         if (n_units == 2)
-            multiply_units(2, &r, columns, n_steps, is_first);
+            multiply_units(2, &r, panels, n_steps, now->from == 0);
         else
-            multiply_units(1, &r, columns, n_steps, is_first);
+            multiply_units(1, &r, panels, n_steps, now->from == 0);
     }
 }
 
-static const struct gemm_kind gemm_bf16 = {ACT_BF16, 256,      32,         sizeof(struct columns), 0, NULL, NULL,
-                                           unpack,   multiply, TILES_WHOLE};
-DEFINE_GEMM(bf16, gemm_bf16)
+static const struct gemm_kind gemm_bf16 = {
+    .act = ACT_BF16, .n_panels = 2, .most_chunk = 256, .chunk_step = 32, .multiply = multiply, .tiles = TILES_WHOLE};
+DEFINE_GEMM(bf16, &gemm_bf16)

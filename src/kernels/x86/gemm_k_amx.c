@@ -1,99 +1,7 @@
 // kernels/x86/gemm_k_amx.c - Q2_K to Q6_K and IQ4_XS panels times many rows of bytes, by tiles.
-#include "kernels/panels/panel_k.h"
 #include "kernels/x86/amx.h"
 #include "kernels/x86/gemm_amx.h"
-#include "kernels/x86/unpack_k_amx.h"
-#include <string.h>
-
-// A type: its panel; numbers of a part; whether a weight times its scale fits one byte (negated: as its opposite); whether it has
-// minimums; what reads the scales and the weights, the latter as unsigned bytes, `above_shift` the power of two that those are above the
-// weights meant (0: nothing).
-struct k_type {
-    struct panel_k panel;
-    int part, n_planes, above_shift;
-    bool has_min;
-    const uint8_t *(*scales)(const uint8_t *unit, uint8_t *room, uint8_t *mins);
-    __m512i (*weights)(const uint8_t *unit, int group);
-};
-
-// Planes --------------------------------------------------------------------------------------------------------------------
-
-enum { K_TILES = 4, MOST_PLANES = 2 };
-
-// Two panels' weights of 256 numbers as tiles multiply them, and their scales.
-struct columns {
-    _Alignas(64) uint8_t planes[K_TILES * 2 * MOST_PLANES * TILE_BYTES]; // [k tile][panel][plane]
-    uint8_t mins[2][TILE_BYTES];
-    float d[2][PANEL_ROWS], dmin[2][PANEL_ROWS];
-};
-
-ALWAYS_INLINE_512 __m512i as_bits(__m512 v) { return _mm512_castps_si512(v); }
-
-// The bytes of 16 in both, one of them shifted to where the other has none.
-ALWAYS_INLINE_512 __m512i even_odd(__m512i even, __m512i odd) {
-    return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0xff), even, odd, 0xca);
-}
-
-ALWAYS_INLINE_512 void unpack_part(const struct k_type t, const uint8_t *unit, const uint8_t *scales, int part,
-                                   uint8_t *to) {
-    const __m512i sc = _mm512_cvtepi8_epi32(_mm_loadu_si128((const void *)(scales + PANEL_ROWS * part)));
-    const __m512i low_byte = _mm512_and_si512(sc, _mm512_set1_epi32(0xff));
-    const __m512i sc_even = _mm512_or_si512(low_byte, _mm512_slli_epi32(low_byte, 16)),
-                  sc_odd = _mm512_slli_epi16(sc_even, 8);
-    const __m512i above =
-        words_left(_mm512_mask_blend_epi16(0xaaaaaaaa, sc, _mm512_slli_epi32(sc, 16)), t.above_shift);
-#pragma GCC unroll 8
-    for (int g = 0; g < t.part / 4; g++) {
-        const int group = part * t.part / 4 + g;
-        const __m512i w = t.weights(unit, group);
-        __m512i even = _mm512_maddubs_epi16(w, sc_even), odd = _mm512_maddubs_epi16(w, sc_odd);
-        uint8_t *const at = to + group / 16 * (2 * t.n_planes * TILE_BYTES) + group % 16 * TILE_LINE;
-        if (t.n_planes == 1) {
-            if (t.above_shift) even = _mm512_sub_epi16(above, even), odd = _mm512_sub_epi16(above, odd);
-            _mm512_store_si512(at, even_odd(even, _mm512_slli_epi16(odd, 8)));
-        } else {
-            if (t.above_shift) even = _mm512_sub_epi16(even, above), odd = _mm512_sub_epi16(odd, above);
-            _mm512_store_si512(at, even_odd(_mm512_srli_epi16(even, 7), _mm512_slli_epi16(odd, 1)));
-            _mm512_store_si512(at + TILE_BYTES, bits(even_odd(even, _mm512_slli_epi16(odd, 8)), 127));
-        }
-    }
-}
-
-// Minimums as BF16 numbers, each twice; zeros for the parts that a type with fewer than 16 does not have: a tile multiplies all 16.
-ALWAYS_INLINE_512 void unpack_mins(const uint8_t *mins, int n_parts, uint8_t *to) {
-#pragma GCC unroll 16
-    for (int part = 0; part < n_parts; part++) {
-        const __m512i line = line_at(mins + part / 4 * PANEL_LINE);
-        const __m512i m =
-            _mm512_and_si512(_mm512_srli_epi32(line, (unsigned)(part % 4 * 8)), _mm512_set1_epi32(0xff));
-        const __m512i f = as_bits(_mm512_cvtepi32_ps(m));
-        _mm512_store_si512(to + part * TILE_LINE, _mm512_or_si512(f, _mm512_srli_epi32(f, 16)));
-    }
-    for (int part = n_parts; part < 16; part++) _mm512_store_si512(to + part * TILE_LINE, _mm512_setzero_si512());
-}
-
-ALWAYS_INLINE_512 void unpack_columns(const struct k_type t, const uint8_t *const panels[2], size_t k, size_t from,
-                                      size_t n, struct columns *to) {
-    const size_t b = from / 256;
-    const int n_parts = 256 / t.part;
-    (void)n; // a block
-    _Alignas(64) uint8_t room[256], mins[256];
-    for (int p = 0; p < 2; p++) {
-        const uint8_t *const unit = panels[p] + panel_k_unit_at(t.panel, k, b), *const d =
-                                                                                    panels[p] +
-                                                                                    panel_k_d_at(t.panel, k, b);
-        for (size_t i = 0; i < t.panel.unit_bytes; i += PANEL_LINE)
-            _mm_prefetch((const char *)unit + t.panel.unit_bytes + i, _MM_HINT_T1);
-        const uint8_t *const scales = t.scales(unit, room, mins);
-#pragma GCC unroll 16
-        for (int part = 0; part < n_parts; part++)
-            unpack_part(t, unit, scales, part, to->planes + p * t.n_planes * TILE_BYTES);
-        _mm512_store_ps(to->d[p], load_16_f16(d));
-        if (!t.has_min) continue;
-        unpack_mins(mins, n_parts, to->mins[p]);
-        _mm512_store_ps(to->dmin[p], load_16_f16(d + 2 * PANEL_ROWS));
-    }
-}
+#include "kernels/x86/planes_k_amx.h"
 
 // Rows ----------------------------------------------------------------------------------------------------------------------
 
@@ -130,130 +38,237 @@ ALWAYS_INLINE_512 void start(const struct k_type t, const struct gemm_pass *p) {
 }
 
 // The product ---------------------------------------------------------------------------------------------------------------
+//
+// Two products of 16 rows and a panel at a time share a side, so that tiles hold the sums of both. FEW rows: the panel, and the next is
+// unpacked meanwhile, which is most of the work then. MANY: the rows, which come from the second-level cache.
 
-// Sums of 16 rows and two panels over 256 numbers.
-struct sums {
-    _Alignas(64) int32_t plane[2][MOST_PLANES][TILE_ROWS][PANEL_ROWS];
-    float min[2][TILE_ROWS][PANEL_ROWS];
+enum { PAIR = 2, MOST_FEW = 64 };
+enum shape { FEW, MANY };
+
+// The members of a pair: 16 rows, their sums over parts and their scales; a panel; and where the sums go.
+struct pair {
+    const uint8_t *a[PAIR], *sums[PAIR];
+    size_t a_stride[PAIR];
+    const float *d[PAIR];
+    const struct columns *c[PAIR];
+    struct gemm_place at[PAIR];
 };
 
-// Adds rows [first, first + n) of the sums.
-ALWAYS_INLINE_512 void add_rows(const struct k_type t, const struct sums *s, const struct columns *c,
-                                const struct gemm_place *at, const float *d, int first, int n) {
-#pragma GCC unroll 4
-    for (int r = first; r < first + n; r++) {
-        const __m512 d_a = _mm512_set1_ps(d[r]);
+// Sums over 256 numbers, of each plane and of the minimums.
+struct sums {
+    _Alignas(64) int32_t products[PAIR][MOST_PLANES][TILE_ROWS][PANEL_ROWS];
+    float mins[PAIR][TILE_ROWS][PANEL_ROWS];
+};
+
+// The pair that begins with unit u; n = 1: it is alone.
+ALWAYS_INLINE_512 struct pair pair_at(const enum shape shape, const struct gemm_pass *p, const struct gemm_step *s,
+                                      size_t u, const int n) {
+    const size_t b = s->from / 256;
+    struct pair r = {0};
+    for (size_t i = 0; i < (size_t)n; i++) {
+        const size_t unit = shape == FEW ? u + i : u, panel = shape == FEW ? 0 : i;
+        r.a[i] = gemm_unit(p, unit, &r.a_stride[i]) + s->from;
+        r.sums[i] = pass_sums(p, b, unit * TILE_ROWS);
+        r.d[i] = pass_d(p, b) + unit * TILE_ROWS;
+        r.c[i] = (const struct columns *)s->columns + panel;
+        r.at[i] = gemm_place(p, s, unit);
+        r.at[i].from += PANEL_ROWS * panel, r.at[i].to += PANEL_ROWS * panel;
+    }
+    return r;
+}
+
+// Adds quarter i of the sums of n members.
+ALWAYS_INLINE_512 void add_quarter(const struct k_type t, const int n, const struct sums *s, const struct pair *pair,
+                                   int i) {
 #pragma GCC unroll 2
-        for (int p = 0; p < 2; p++) {
-            __m512i isum = line_at(s->plane[p][0][r]);
-            if (t.n_planes == 2)
-                isum = _mm512_add_epi32(_mm512_slli_epi32(isum, 7), line_at(s->plane[p][1][r]));
-            else if (t.above_shift)
-                isum = _mm512_sub_epi32(_mm512_setzero_si512(), isum);
-            const float *const from = at->from + (size_t)r * at->from_stride + PANEL_ROWS * p;
-            __m512 acc = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_load_ps(c->d[p]), d_a), _mm512_cvtepi32_ps(isum),
-                                         _mm512_loadu_ps(from));
+    for (int m = 0; m < n; m++) {
+        const struct columns *const c = pair->c[m];
+        const struct gemm_place *const at = &pair->at[m];
+#pragma GCC unroll 4
+        for (int r = TILE_ROWS / K_TILES * i; r < TILE_ROWS / K_TILES * (i + 1); r++) {
+            const __m512 d_a = _mm512_set1_ps(pair->d[m][r]);
+            __m512i isum = line_at(s->products[m][0][r]);
+            if (n_planes(t) == 2)
+                isum = _mm512_add_epi32(_mm512_slli_epi32(isum, t.form == HIGH_LOW ? 8 : 3),
+                                        line_at(s->products[m][1][r]));
+            if (t.form == OPPOSITES) isum = _mm512_sub_epi32(_mm512_setzero_si512(), isum);
+            __m512 acc = _mm512_fmadd_ps(_mm512_mul_ps(_mm512_load_ps(c->d), d_a), _mm512_cvtepi32_ps(isum),
+                                         _mm512_loadu_ps(at->from + (size_t)r * at->from_stride));
             if (t.has_min)
-                acc = _mm512_fnmadd_ps(_mm512_mul_ps(_mm512_load_ps(c->dmin[p]), d_a), _mm512_load_ps(s->min[p][r]),
-                                       acc);
-            _mm512_storeu_ps(at->to + (size_t)r * at->to_stride + PANEL_ROWS * p, acc);
+                acc =
+                    _mm512_fnmadd_ps(_mm512_mul_ps(_mm512_load_ps(c->dmin), d_a), _mm512_load_ps(s->mins[m][r]), acc);
+            _mm512_storeu_ps(at->to + (size_t)r * at->to_stride, acc);
         }
     }
 }
 
-// The products of 64 numbers: the rows' tile with each plane of both panels.
-#define MULTIPLY(c, b, from)                                                                                         \
+// Tiles 0 and 1 are the sums of the first member, 2 and 3 of the second, 4 and 5 their rows; 6 and 7 are planes, of which the first may
+// have signs.
+#define LOAD_PLANES(m, i)                                                                                            \
     do {                                                                                                             \
-        TILE_LOAD(b, from, TILE_LINE);                                                                               \
-        TILE_ADD_BYTES(c, 4, b);                                                                                     \
+        const uint8_t *const planes = pair->c[m]->planes + (i) * n_planes(t) * TILE_BYTES;                           \
+        TILE_LOAD(6, planes, TILE_LINE);                                                                             \
+        if (n_planes(t) == 2) TILE_LOAD(7, planes + TILE_BYTES, TILE_LINE);                                          \
+    } while (0)
+#define MULTIPLY(first, second, a)                                                                                   \
+    do {                                                                                                             \
+        if (t.form == OPPOSITES || t.form == HIGH_LOW)                                                               \
+            TILE_ADD_BYTES(first, a, 6);                                                                             \
+        else                                                                                                         \
+            TILE_ADD_UNSIGNED(first, a, 6);                                                                          \
+        if (n_planes(t) == 2) TILE_ADD_UNSIGNED(second, a, 7);                                                       \
     } while (0)
 
-ALWAYS_INLINE_512 void multiply_64(const struct k_type t, const uint8_t *a, size_t a_stride, const uint8_t *planes) {
-    TILE_LOAD(4, a, a_stride);
-    MULTIPLY(0, 5, planes);
-    MULTIPLY(1, 6, planes + TILE_BYTES);
-    if (t.n_planes == 1) return;
-    MULTIPLY(2, 5, planes + 2 * TILE_BYTES);
-    MULTIPLY(3, 6, planes + 3 * TILE_BYTES);
-}
-
-ALWAYS_INLINE_512 void store_sums(const struct k_type t, struct sums *s) {
-    if (t.n_planes == 2) {
-        TILE_STORE(0, s->plane[0][0], TILE_LINE);
-        TILE_STORE(1, s->plane[0][1], TILE_LINE);
-        TILE_STORE(2, s->plane[1][0], TILE_LINE);
-        TILE_STORE(3, s->plane[1][1], TILE_LINE);
+ALWAYS_INLINE_512 void multiply_quarter(const struct k_type t, const enum shape shape, const int n,
+                                        const struct pair *pair, int i) {
+    TILE_LOAD(4, pair->a[0] + 64 * i, pair->a_stride[0]);
+    if (shape == FEW && n == 2) TILE_LOAD(5, pair->a[1] + 64 * i, pair->a_stride[1]);
+    LOAD_PLANES(0, i);
+    MULTIPLY(0, 1, 4);
+    if (n == 1) return;
+    if (shape == FEW) {
+        MULTIPLY(2, 3, 5);
     } else {
-        TILE_STORE(0, s->plane[0][0], TILE_LINE);
-        TILE_STORE(1, s->plane[1][0], TILE_LINE);
+        LOAD_PLANES(1, i);
+        MULTIPLY(2, 3, 4);
     }
 }
 
-#define MULTIPLY_MINS(b, from, to)                                                                                   \
-    do {                                                                                                             \
-        TILE_LOAD(b, from, TILE_LINE);                                                                               \
-        TILE_ZERO(7);                                                                                                \
-        TILE_ADD_BF16(7, 4, b);                                                                                      \
-        TILE_STORE(7, to, TILE_LINE);                                                                                \
-    } while (0)
+ALWAYS_INLINE_512 void multiply_mins(const int n, const struct pair *pair, struct sums *s) {
+    TILE_LOAD(4, pair->sums[0], TILE_LINE);
+    TILE_LOAD(6, pair->c[0]->mins, TILE_LINE);
+    TILE_ZERO(0);
+    TILE_ADD_BF16(0, 4, 6);
+    if (n == 2) {
+        TILE_LOAD(5, pair->sums[1], TILE_LINE);
+        TILE_LOAD(7, pair->c[1]->mins, TILE_LINE);
+        TILE_ZERO(2);
+        TILE_ADD_BF16(2, 5, 7);
+    }
+    TILE_STORE(0, s->mins[0], TILE_LINE);
+    if (n == 2) TILE_STORE(2, s->mins[1], TILE_LINE);
+}
 
-// A unit: 16 rows, their sums over parts, their scales, and where they are added up.
-struct unit {
-    const uint8_t *a, *sums;
-    size_t a_stride;
-    const float *d;
-    struct gemm_place at;
-};
+// Share i of the lines of the 16 rows after these, and of what they are added to, which no hardware guesses.
+ALWAYS_INLINE_512 void fetch_quarter(const struct pair *pair, int i) {
+    const size_t first = TILE_ROWS + TILE_ROWS / K_TILES * (size_t)i;
+    for (size_t r = first; r < first + TILE_ROWS / K_TILES; r++) {
+        for (size_t j = 0; j < K_TILES; j++)
+            _mm_prefetch((const char *)pair->a[0] + r * pair->a_stride[0] + 64 * j, _MM_HINT_T0);
+        gemm_fetch_place(&pair->at[0], r);
+        gemm_fetch_place(&pair->at[1], r);
+    }
+}
 
-// Multiplies 16 rows, while the sums of the 16 before are added up. The lines of the 16 after are fetched, which no hardware guesses.
-ALWAYS_INLINE_512 void multiply_16(const struct k_type t, const struct unit *u, const struct columns *c,
-                                   struct sums *s, const struct unit *before) {
+// Multiplies a pair, or its first member, while the sums of the one before are added up and the next columns are unpacked (NULL: there
+// are none).
+ALWAYS_INLINE_512 void multiply_pair(const struct k_type t, const enum shape shape, const int n,
+                                     const struct pair *pair, const struct pair *before, const struct unpacking *next,
+                                     struct sums *s) {
     TILE_ZERO(0);
     TILE_ZERO(1);
-    if (t.n_planes == 2) {
+    if (n == 2) {
         TILE_ZERO(2);
         TILE_ZERO(3);
     }
 #pragma GCC unroll 4
-    for (size_t i = 0; i < K_TILES; i++) {
-        multiply_64(t, u->a + 64 * i, u->a_stride, c->planes + i * (size_t)(2 * t.n_planes * TILE_BYTES));
-        for (size_t r = TILE_ROWS + 4 * i; r < TILE_ROWS + 4 * i + 4; r++) {
-            for (size_t j = 0; j < K_TILES; j++)
-                _mm_prefetch((const char *)u->a + r * u->a_stride + 64 * j, _MM_HINT_T0);
-            gemm_fetch_place(&u->at, r);
-        }
-        if (before) add_rows(t, s, c, &before->at, before->d, 4 * (int)i, 4);
+    for (int i = 0; i < K_TILES; i++) {
+        multiply_quarter(t, shape, n, pair, i);
+        if (before) add_quarter(t, PAIR, s, before, i);
+        if (next) unpack_quarter(t, next, i), fetch_next(t, next->unit, (size_t)i, K_TILES);
+        if (shape == MANY) fetch_quarter(pair, i);
     }
-    store_sums(t, s);
-    if (!t.has_min) return;
-    TILE_LOAD(4, u->sums, TILE_LINE);
-    MULTIPLY_MINS(5, c->mins[0], s->min[0]);
-    MULTIPLY_MINS(6, c->mins[1], s->min[1]);
+    TILE_STORE(0, s->products[0][0], TILE_LINE);
+    if (n_planes(t) == 2) TILE_STORE(1, s->products[0][1], TILE_LINE);
+    if (n == 2) {
+        TILE_STORE(2, s->products[1][0], TILE_LINE);
+        if (n_planes(t) == 2) TILE_STORE(3, s->products[1][1], TILE_LINE);
+    }
+    if (t.has_min) multiply_mins(n, pair, s);
+}
+ALWAYS_INLINE_512 void add_pair(const struct k_type t, const int n, const struct sums *s, const struct pair *pair) {
+#pragma GCC unroll 4
+    for (int i = 0; i < K_TILES; i++) add_quarter(t, n, s, pair, i);
 }
 
-ALWAYS_INLINE_512 void multiply(const struct k_type t, const struct gemm_pass *p, size_t from, size_t n,
-                                const struct columns *c, struct sums *s, float *acc, float *out, size_t out_stride) {
-    const size_t b = from / 256;
-    struct unit unit, before = {0};
+// The pair of n units that begins with unit u. before: the pair before it, then this one.
+ALWAYS_INLINE_512 void multiply_units(const struct k_type t, const int n, const struct gemm_pass *p,
+                                      const struct gemm_step *now, size_t u, struct pair *before,
+                                      const struct unpacking *next, struct sums *s) {
+    const struct pair pair = pair_at(FEW, p, now, u, n);
+    if (u > 0)
+        multiply_pair(t, FEW, n, &pair, before, NULL, s);
+    else if (next)
+        multiply_pair(t, FEW, n, &pair, NULL, next, s);
+    else
+        multiply_pair(t, FEW, n, &pair, NULL, NULL, s);
+    *before = pair;
+}
+
+ALWAYS_INLINE_512 void multiply_few(const struct k_type t, const struct gemm_pass *p, const struct gemm_step *now,
+                                    const struct gemm_step *next, struct sums *s) {
+    struct unpacking unpacking;
+    struct pair last = {0};
+    size_t u = 0;
+    if (!now->is_unpacked) unpack_columns(t, p, now, 0);
+    if (next) unpack_start(t, p, next, 0, &unpacking);
+    for (; u + 1 < p->n_units; u += PAIR) multiply_units(t, 2, p, now, u, &last, next ? &unpacking : NULL, s);
+    if (u < p->n_units) {
+        multiply_units(t, 1, p, now, u, &last, next ? &unpacking : NULL, s);
+        add_pair(t, 1, s, &last);
+    } else {
+        add_pair(t, 2, s, &last);
+    }
+    if (next) unpack_end(t, &unpacking);
+}
+
+ALWAYS_INLINE_512 void multiply_many(const struct k_type t, const struct gemm_pass *p, const struct gemm_step *now,
+                                     struct sums *s) {
+    struct pair pair = {0};
+    for (int i = 0; i < PAIR; i++) unpack_columns(t, p, now, i);
     for (size_t u = 0; u < p->n_units; u++) {
-        unit.a = gemm_unit(p, u, &unit.a_stride) + from;
-        unit.sums = pass_sums(p, b, u * TILE_ROWS);
-        unit.d = pass_d(p, b) + u * TILE_ROWS;
-        unit.at = gemm_place(p, u, b == 0, from + n == p->k, acc, out, out_stride);
+        const struct pair before = pair;
+        pair = pair_at(MANY, p, now, u, 2);
         if (u == 0)
-            multiply_16(t, &unit, c, s, NULL);
+            multiply_pair(t, MANY, 2, &pair, NULL, NULL, s);
         else
-            multiply_16(t, &unit, c, s, &before);
-        before = unit;
+            multiply_pair(t, MANY, 2, &pair, &before, NULL, s);
+        for (int i = 0; i < PAIR; i++) fetch_next(t, unit_of(t, p, now, i), u, p->n_units);
     }
-    for (int i = 0; i < TILE_ROWS; i += 4) add_rows(t, s, c, &before.at, before.d, i, 4);
+    add_pair(t, 2, s, &pair);
 }
 
-#define K_TYPE(...)             ((struct k_type){__VA_ARGS__})
-#define DEFINE_GEMM_K(type, kt) DEFINE_TYPED_GEMM(type, ACT_Q8_256, 256, 256, TILES_WHOLE, kt)
-DEFINE_GEMM_K(q2_k, K_TYPE(panel_q2_k, 16, 1, 0, true, q2_k_scales, q2_k_weights))
-DEFINE_GEMM_K(q3_k, K_TYPE(panel_q3_k, 16, 1, 2, false, q3_k_scales, q3_k_weights))
-DEFINE_GEMM_K(q4_k, K_TYPE(panel_q4_k, 32, 2, 0, true, q4_k_scales, q4_k_weights))
-DEFINE_GEMM_K(q5_k, K_TYPE(panel_q5_k, 32, 2, 0, true, q4_k_scales, q5_k_weights))
-DEFINE_GEMM_K(q6_k, K_TYPE(panel_q6_k, 16, 2, 5, false, q6_k_scales, q6_k_weights))
-DEFINE_GEMM_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, 2, 7, false, iq4_xs_scales, iq4_xs_weights))
+#define K_TYPE(...) ((struct k_type){__VA_ARGS__})
+#define KIND_K(type, shape, panels, ahead)                                                                           \
+    {.act = ACT_Q8_256,                                                                                              \
+     .n_panels = panels,                                                                                             \
+     .most_chunk = 256,                                                                                              \
+     .chunk_step = 256,                                                                                              \
+     .columns_bytes = panels * sizeof(struct columns),                                                               \
+     .sums_bytes = sizeof(struct sums),                                                                              \
+     .side_bytes = side_##type,                                                                                      \
+     .start = start_##type,                                                                                          \
+     .multiply = shape##_##type,                                                                                     \
+     .is_ahead = ahead,                                                                                              \
+     .tiles = TILES_WHOLE}
+#define DEFINE_GEMM_K(type, t)                                                                                       \
+    static size_t side_##type(size_t k) { return side_bytes(t, k); }                                                 \
+    static void start_##type(const struct gemm_pass *p) { start(t, p); }                                             \
+    static void few_##type(const struct gemm_pass *p, const struct gemm_step *now, const struct gemm_step *next,     \
+                           void *sums) {                                                                             \
+        multiply_few(t, p, now, next, sums);                                                                         \
+    }                                                                                                                \
+    static void many_##type(const struct gemm_pass *p, const struct gemm_step *now, const struct gemm_step *next,    \
+                            void *sums) {                                                                            \
+        (void)next;                                                                                                  \
+        multiply_many(t, p, now, sums);                                                                              \
+    }                                                                                                                \
+    static const struct gemm_kind gemm_##type[] = {                                                                  \
+        [FEW] = KIND_K(type, few, 1, true), [MANY] = KIND_K(type, many, 2, false)};                                  \
+    DEFINE_GEMM(type, &gemm_##type[n_rows <= MOST_FEW ? FEW : MANY])
+DEFINE_GEMM_K(q2_k, K_TYPE(panel_q2_k, 16, PRODUCTS, 0, true, q2_k_scales, q2_k_weights))
+DEFINE_GEMM_K(q3_k, K_TYPE(panel_q3_k, 16, OPPOSITES, 2, false, q3_k_scales, q3_k_weights))
+DEFINE_GEMM_K(q4_k, K_TYPE(panel_q4_k, 32, HALF_SCALES, 0, true, q4_k_scales, q4_k_weights))
+DEFINE_GEMM_K(q5_k, K_TYPE(panel_q5_k, 32, HALF_SCALES, 0, true, q4_k_scales, q5_k_weights))
+DEFINE_GEMM_K(q6_k, K_TYPE(panel_q6_k, 16, HIGH_LOW, 5, false, q6_k_scales, q6_k_weights))
+DEFINE_GEMM_K(iq4_xs, K_TYPE(panel_iq4_xs, 32, HIGH_LOW, 7, false, iq4_xs_scales, iq4_xs_weights))

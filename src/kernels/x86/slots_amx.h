@@ -23,10 +23,10 @@
     AMX_GEMM(TENSOR_MXFP4, mxfp4, 17),                                              \
     AMX_GEMM(TENSOR_Q2_K, q2_k, 9),                                                 \
     AMX_GEMM(TENSOR_Q3_K, q3_k, 9),                                                 \
-    AMX_GEMM(TENSOR_Q4_K, q4_k, 17),                                                \
-    AMX_GEMM(TENSOR_Q5_K, q5_k, 17),                                                \
-    AMX_GEMM(TENSOR_Q6_K, q6_k, 17),                                                \
-    AMX_GEMM(TENSOR_IQ4_XS, iq4_xs, 17),                                            \
+    AMX_GEMM(TENSOR_Q4_K, q4_k, 9),                                                \
+    AMX_GEMM(TENSOR_Q5_K, q5_k, 9),                                                \
+    AMX_GEMM(TENSOR_Q6_K, q6_k, 9),                                                \
+    AMX_GEMM(TENSOR_IQ4_XS, iq4_xs, 9),                                            \
     .kv[KV_BF16].attend = amx_kv_bf16_attend
 // clang-format on
 

@@ -35,8 +35,9 @@ static inline void tiles_release(void) { __asm__ volatile("tilerelease"); }
 #define TILE_STORE(t, to, stride)                                                                                    \
     __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" : : "r"(to), "r"((int64_t)(stride)) : "memory")
 #define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t:)
-// c += a * b: bytes with sign; BF16 numbers.
-#define TILE_ADD_BYTES(c, a, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
-#define TILE_ADD_BF16(c, a, b)  __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
+// c += a * b: bytes with sign; bytes with sign times bytes without; BF16 numbers.
+#define TILE_ADD_BYTES(c, a, b)    __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
+#define TILE_ADD_UNSIGNED(c, a, b) __asm__ volatile("tdpbsud %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
+#define TILE_ADD_BF16(c, a, b)     __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c:)
 
 #endif
