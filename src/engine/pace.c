@@ -54,7 +54,8 @@ void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns) {
 size_t pace_rows(const struct pace *p, double ns) {
     const double row = quartile_of(&p->row, 3); // gaps are judged by their longest ones
     if (row <= 0.0) return FIRST_ROWS;
-    const double n = ns / row;
-    if (n < PACE_TILE) return PACE_TILE;
-    return n < 65536.0 ? (size_t)n / PACE_TILE * PACE_TILE : 65536;
+    const double fit = ns / row;
+    const size_t n = fit < 1.0 ? 0 : fit < 65536.0 ? (size_t)fit : 65536;
+    if (n >= PACE_TILE) return n / PACE_TILE * PACE_TILE;
+    return n < PACE_LEAST ? PACE_LEAST : n / PACE_LEAST * PACE_LEAST;
 }

@@ -13,7 +13,8 @@
 enum {
     PACE_LAST = 9,   // measurements that a median is of
     PACE_SIZES = 17, // steps of 1, 2, 3..4, 5..8, ... rows
-    PACE_TILE = 16   // rows of a prompt at least, and a multiple of it otherwise: kernels' tiles are not split
+    PACE_TILE = 16,  // rows of a prompt are a multiple of it: kernels' tiles are not split
+    PACE_LEAST = 4   // or of this, where not even a tile fits, and at least so many
 };
 
 struct pace_median {
@@ -32,7 +33,8 @@ struct pace {
 void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns);
 // What a step of n_decode rows takes without prompts; 0: nothing of the kind was measured.
 double pace_quiet_ns(const struct pace *p, size_t n_decode);
-// Rows of prompts that fit in so long even where they take as long as the slower ones of late (the upper quartile), at least PACE_TILE; before anything was measured, a page's.
+// Rows of prompts that fit in so long even where they take as long as the slower ones of late (the upper quartile), at least PACE_LEAST;
+// before anything was measured, a page's.
 size_t pace_rows(const struct pace *p, double ns);
 
 #endif

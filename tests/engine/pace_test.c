@@ -23,12 +23,16 @@ TEST(field_3_12_rows_fill_the_time_that_is_left_in_whole_tiles) {
     CHECK_INT(pace_rows(&p, 64.0 * MS), 64);
 }
 
-TEST(a_prompt_always_advances_by_a_tile) {
+TEST(a_prompt_takes_part_of_a_tile_where_no_tile_fits_and_always_advances) {
     struct pace p = {0};
     pace_learn(&p, 1, 0, cost(1, 0));
     pace_learn(&p, 1, 32, cost(1, 32));
-    CHECK_INT(pace_rows(&p, 0.0), 16);
-    CHECK_INT(pace_rows(&p, -5.0 * MS), 16);
+    CHECK_INT(pace_rows(&p, 16.0 * MS), 16);
+    CHECK_INT(pace_rows(&p, 15.9 * MS), 12);
+    CHECK_INT(pace_rows(&p, 4.0 * MS), 4);
+    CHECK_INT(pace_rows(&p, 3.9 * MS), 4);
+    CHECK_INT(pace_rows(&p, 0.0), 4);
+    CHECK_INT(pace_rows(&p, -5.0 * MS), 4);
 }
 
 TEST(a_step_that_was_held_up_changes_nothing) {
