@@ -28,9 +28,11 @@ typedef struct rn_engine_options {
     int32_t
         queue_wait_ms; // longest wait, then the stream ends with RN_FINISH_ERROR and RN_E_BUSY; 0: no limit (default)
     // While streams decode, a step takes in as many rows of prompts as keep it below this, or below twice what the step takes without
-    // them, whichever is more; 16 rows at least. 0: 256 rows, whatever they take (default). 0..60,000 milliseconds
+    // them (up to four times, where more streams wait for their first token than for their next), whichever is more; 4 rows at least. 0: 256 rows, whatever they take (default). 0..60,000 milliseconds
     int32_t target_itl_ms;
     uint64_t memory_limit; // bytes; 0: what the machine or its cgroup has available
+    uint64_t
+        memory_beside; // bytes that the caller keeps for itself, such as a server's connections: part of the plan. Default 0
     bool
         no_repack; // weights are used as the file has them: opens at once and holds no copies, computes slower. Same text
     rn_log_fn log;
@@ -68,7 +70,8 @@ typedef struct rn_engine_info {
     uint64_t repacked_bytes; // copies in the kernel set's layout
     uint64_t kv_bytes;       // keys and values, and recurrent states
     uint64_t kv_bytes_per_token, buffer_bytes, limit_bytes;
-    const char *plan; // the table, lines separated by \n
+    uint64_t other_bytes; // of the plan, once for all models: vocabularies and tables, streams, memory_beside
+    const char *plan;     // the table, lines separated by \n
     bool no_repack;
 } rn_engine_info;
 RN_API rn_status rn_engine_get_info(const rn_engine *engine, size_t model, rn_engine_info *info, rn_error *err);

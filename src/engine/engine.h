@@ -79,10 +79,10 @@ struct lane {
 
 // One round of the step thread over all lanes.
 struct round {
-    int64_t now, wait_until; // earliest time at which there is something to do, where nothing runs; -1: none
-    bool decodes;            // somebody, in any lane
-    double quiet_ns;         // what all lanes' rows that decode take
-    uint32_t n_prompting;    // lanes with prompts
+    int64_t now, wait_until;    // earliest time at which there is something to do, where nothing runs; -1: none
+    size_t n_decode, n_prefill; // streams, of all lanes
+    double quiet_ns;            // what all lanes' rows that decode take
+    uint32_t n_prompting;       // lanes with prompts
 };
 static inline void round_begin(struct round *r, int64_t now) { *r = (struct round){.now = now, .wait_until = -1}; }
 static inline void round_wait_until(struct round *r, int64_t t) {
@@ -186,7 +186,7 @@ struct rn_engine {
     log_sink log;
     cpus cpus;
     char cpu_reason[128], threads_reason[160], plan_text[1024];
-    uint64_t limit_bytes;
+    uint64_t limit_bytes, tables_bytes; // the plan's; of what was allocated before it
     thread step_thread;
     bool thread_started;
 
@@ -206,9 +206,14 @@ struct rn_engine {
 
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
 rn_status engine_plan(rn_engine *e, rn_error *err);
+uint64_t plan_beside_bytes(const rn_engine *e); // beside all lanes
 struct lm_config lane_config(const rn_engine *e, const struct lane *l);
 uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l);    // all pages; once planned
 uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
+
+// stream_size.c: what one takes beside keys and values, at most but for what a request asks for by name (logits, long lists of biases)
+uint64_t stream_waiting_bytes(void);
+uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l);
 
 // scheduler.c
 void *engine_step_thread(void *arg);

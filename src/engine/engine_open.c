@@ -166,6 +166,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .copied_bytes = package_made_bytes(l->m->pkg),
         .repacked_bytes = l->plan.repacked_bytes,
         .buffer_bytes = l->plan.buffer_bytes,
+        .other_bytes = plan_beside_bytes(e),
         .kv_bytes = lane_kv_bytes(e, l) + lane_state_bytes(e, l),
         .kv_bytes_per_token = page_bytes / KV_PAGE,
         .limit_bytes = e->limit_bytes,

@@ -1,6 +1,7 @@
 // engine/plan.c - all memory planned before any is taken: weights, buffers, keys and values against what there is.
 #include "base/checked.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/memory_limit.h"
 #include "engine/engine.h"
 #include <inttypes.h>
@@ -91,26 +92,51 @@ static uint64_t fixed_bytes(const rn_engine *e, const struct lane *l) {
            lane_state_bytes(e, l);
 }
 
+// Of the streams that run, were all of them of the lane that makes the largest, and of those that wait.
+static uint64_t streams_bytes(const rn_engine *e) {
+    uint64_t runs = 0;
+    for (size_t i = 0; i < e->n_lanes; i++) {
+        const uint64_t bytes = stream_running_bytes(e, &e->lanes[i]);
+        runs = bytes > runs ? bytes : runs;
+    }
+    return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * stream_waiting_bytes();
+}
+
+// Beside all lanes: what was allocated until now, streams, and what the caller keeps for itself.
+uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.memory_beside; }
+
 // The plan, a row for each part: in columns on lines of their own, or in one sentence.
-static void write_table(const rn_engine *e, const struct lane *l, bool in_lines, char *out, size_t size) {
+static void write_table(const rn_engine *e, bool in_lines, char *out, size_t size) {
+    uint64_t mapped = 0, made = 0, repacked = 0, buffers = 0, pages = 0, states = 0;
+    int64_t n_kv = 0;
+    for (size_t i = 0; i < e->n_lanes; i++) {
+        const struct lane *const l = &e->lanes[i];
+        mapped += l->plan.mapped_bytes, made += package_made_bytes(l->m->pkg), repacked += l->plan.repacked_bytes;
+        buffers += l->plan.buffer_bytes, pages += lane_kv_bytes(e, l), states += lane_state_bytes(e, l);
+        n_kv += l->n_kv;
+    }
     char kv_name[64];
-    snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", l->n_kv);
+    snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", n_kv);
     const struct {
-        const char *name; // NULL: no row
+        const char *name;
+        bool always; // else where there is any of it
         uint64_t bytes;
     } rows[] = {
-        {"weights used in the file", l->plan.mapped_bytes},
-        {"rows put in order", package_made_bytes(l->m->pkg)},
-        {"weights repacked", l->plan.repacked_bytes},
-        {"row buffers", l->plan.buffer_bytes},
-        {kv_name, lane_kv_bytes(e, l)},
-        {n_states(e, l) ? "recurrent states" : NULL, lane_state_bytes(e, l)},
-        {"together", fixed_bytes(e, l) + lane_kv_bytes(e, l)},
-        {"limit", e->limit_bytes},
+        {"weights used in the file", true, mapped},
+        {"rows put in order", false, made},
+        {"weights repacked", true, repacked},
+        {"row buffers", true, buffers},
+        {kv_name, true, pages},
+        {"recurrent states", false, states},
+        {"vocabulary and tables", true, e->tables_bytes},
+        {"streams", true, streams_bytes(e)},
+        {"the program and its connections", false, e->opt.memory_beside},
+        {"together", true, mapped + made + repacked + buffers + pages + states + plan_beside_bytes(e)},
+        {"limit", true, e->limit_bytes},
     };
     size_t n = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows && n < size; i++) {
-        if (!rows[i].name) continue;
+        if (!rows[i].always && rows[i].bytes == 0) continue;
         n += (size_t)snprintf(out + n, size - n, in_lines ? "%s%-42s %10s" : "%s%s %s",
                               i == 0     ? ""
                               : in_lines ? "\n"
@@ -119,10 +145,9 @@ static void write_table(const rn_engine *e, const struct lane *l, bool in_lines,
     }
 }
 
-static rn_status refuse(const rn_engine *e, const struct lane *l, const char *what, int64_t asked, int64_t fits,
-                        rn_error *err) {
-    char table[384];
-    write_table(e, l, false, table, sizeof table);
+static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int64_t fits, rn_error *err) {
+    char table[448];
+    write_table(e, false, table, sizeof table);
     return fail(err, RN_E_LIMIT, "%s: %" PRId64 " positions do not fit, %" PRId64 " would: %s", what, asked, fits,
                 table);
 }
@@ -150,10 +175,10 @@ static rn_status plan_lane(rn_engine *e, struct lane *l, uint64_t fixed, rn_erro
     const int64_t n_kv = e->opt.n_kv ? e->opt.n_kv : n_ctx * e->opt.n_streams;
     l->n_ctx = (int32_t)n_ctx;
     l->n_kv = n_kv;
-    if (e->opt.n_ctx && n_ctx > fits) return refuse(e, l, "n_ctx", n_ctx, fits, err);
-    if (e->opt.n_kv && n_kv > fits) return refuse(e, l, "n_kv", n_kv, fits, err);
+    if (e->opt.n_ctx && n_ctx > fits) return refuse(e, "n_ctx", n_ctx, fits, err);
+    if (e->opt.n_kv && n_kv > fits) return refuse(e, "n_kv", n_kv, fits, err);
     if (fits < (n_ctx < KV_PAGE ? n_ctx : KV_PAGE))
-        return refuse(e, l, "memory", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
+        return refuse(e, "memory", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
     if (n_ctx > fits) {
         l->n_ctx = (int32_t)fits;
         log_to(&e->log, LOG_WARN, "context: %d positions, the most that fits (the model has %d)", l->n_ctx,
@@ -175,6 +200,8 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
     memory_limit_detect("", &have);
     e->limit_bytes = e->opt.memory_limit ? e->opt.memory_limit : have.bytes / LIMIT_SHARE_DEN * LIMIT_SHARE_NUM;
     if (e->limit_bytes == 0) e->limit_bytes = (uint64_t)1 << 40; // the system does not say: allocation decides
+    e->tables_bytes = mem_heap_bytes();
+    fixed = plan_beside_bytes(e);
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) {
         struct lane *l = &e->lanes[i];
         const struct lm_config c = lane_config(e, l);
@@ -183,6 +210,6 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
         fixed += fixed_bytes(e, l);
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
-    if (st == RN_OK) write_table(e, &e->lanes[0], true, e->plan_text, sizeof e->plan_text);
+    if (st == RN_OK) write_table(e, true, e->plan_text, sizeof e->plan_text);
     return st;
 }

@@ -1,7 +1,11 @@
 // engine/step_build.c - the rows of a lane's next step: streams that decode first, then prompts, as many rows as the pace allows.
 #include "engine/engine.h"
 
-enum { MIXED_ROWS = 256 }; // of prompts in a step while streams decode, without target_itl_ms
+enum {
+    MIXED_ROWS = 256, // of prompts in a step while streams decode, without target_itl_ms
+    MOST_SHARES =
+        3 // of the time of a step for prompts, where many wait: a step takes four times what it takes without them at most
+};
 
 // What all lanes' streams are about to do, for the budgets of prompts.
 void round_look(rn_engine *e, struct round *r) {
@@ -13,7 +17,8 @@ void round_look(rn_engine *e, struct round *r) {
             n_decode += s->state == STREAM_DECODE;
             n_prefill += s->state == STREAM_PREFILL;
         }
-        r->decodes |= n_decode > 0;
+        r->n_decode += n_decode;
+        r->n_prefill += n_prefill;
         r->quiet_ns += pace_quiet_ns(&l->pace, n_decode);
         r->n_prompting += n_prefill > 0;
     }
@@ -21,10 +26,14 @@ void round_look(rn_engine *e, struct round *r) {
 
 // Rows of prompts that a step may have beside those that decode, in this lane or in another: all wait for it.
 static size_t prompt_rows(const rn_engine *e, const struct lane *l, const struct round *r) {
-    if (!r->decodes) return (size_t)l->lm->n_batch;
+    if (r->n_decode == 0) return (size_t)l->lm->n_batch;
     if (e->opt.target_itl_ms == 0) return MIXED_ROWS;
-    const double target = 1e6 * e->opt.target_itl_ms - r->quiet_ns;
-    const double ns = target > r->quiet_ns ? target : r->quiet_ns; // prompts get half of the time at least
+    // Prompts get half of the time at least, and more where more wait for their first token than for their next one.
+    const double waiting = (double)r->n_prefill / (double)r->n_decode, shares = waiting < 1             ? 1
+                                                                                : waiting > MOST_SHARES ? MOST_SHARES
+                                                                                                        : waiting;
+    const double target = 1e6 * e->opt.target_itl_ms - r->quiet_ns, share = shares * r->quiet_ns;
+    const double ns = target > share ? target : share;
     return pace_rows(&l->pace, ns / (double)(r->n_prompting ? r->n_prompting : 1));
 }
 

@@ -88,6 +88,7 @@ extern const size_t sampling_n_presets;
 rn_status sampling_apply_preset(struct sampling_params *p, const char *name, rn_error *err);
 
 typedef struct sampler sampler;
+enum { SAMPLER_TOKEN_BYTES = 32 }; // of a vocabulary's token, in a sampler that edits rows and has no short list
 // n_ctx bounds the history: at most n_ctx + 1 tokens are shown to it. n_vocab > 2^24 is RN_E_LIMIT: the sum of weights must fit.
 // Errors: also those of sampling_validate, RN_E_NOMEM.
 rn_status sampler_create(const struct sampling_params *p, const struct rowmath *rm, int32_t n_vocab, int32_t n_ctx,

@@ -51,7 +51,8 @@ static const option engine_rows[] = {
          "while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice "
          "what it is without them; 0: 256 tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
-     .help = "MiB that model, keys, values and buffers may take together (default: what is available)"},
+     .help =
+         "MiB that everything may take together: model, keys and values, buffers, streams, connections (default: what is available)"},
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help =
          "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
@@ -115,7 +116,15 @@ static void serve(server *s) {
     }
 }
 
+enum { PROGRAM_MIB = 32 }; // itself, its libraries and threads
+
+static uint64_t memory_beside(const server *s) {
+    const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib;
+    return (mib << 20) + http_server_memory(&s->http_options);
+}
+
 static int run(server *s) {
+    s->memory_beside = memory_beside(s);
     int code = chat_options_open(&s->chat);
     if (!code) code = server_open_models(s);
     if (!code) code = server_open_engine(s);

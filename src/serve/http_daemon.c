@@ -16,6 +16,7 @@
 enum {
     CONNECTIONS_MORE = 64,
     MEMORY_SPARE = 32 << 10,
+    CONNECTION_BESIDE = 24 << 10, // a request, its job and what is said of it
     PEM_LIMIT = 1 << 20,
     END_MS = 5000,
     FILES_MORE = 64,
@@ -101,9 +102,17 @@ static void free_pem(pem *p) {
     bytes_free(&p->key);
 }
 
+static size_t connection_memory(const http_options *o) { // libmicrohttpd touches all of it
+    return (size_t)(o->max_line + o->max_header_block) + MEMORY_SPARE;
+}
+
+uint64_t http_server_memory(const http_options *o) {
+    return (uint64_t)(o->max_connections + CONNECTIONS_MORE) * (connection_memory(o) + CONNECTION_BESIDE);
+}
+
 static bool start(http_server *h, const pem *p) {
     const http_options *const o = h->o;
-    const size_t memory = (size_t)(o->max_line + o->max_header_block) + MEMORY_SPARE; // it touches all of it
+    const size_t memory = connection_memory(o);
     const struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, p->cert.data},
                                          {MHD_OPTION_HTTPS_MEM_KEY, 0, p->key.data},
                                          {MHD_OPTION_END, 0, NULL}};

@@ -38,6 +38,8 @@ enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 6, HTTP_LIMI
 extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
     http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
 
+uint64_t http_server_memory(const http_options *o); // bytes that its connections take at most, all together
+
 // What is wrong is said. The options must outlive it.
 bool http_server_open(struct server *s, const http_options *o, http_server **h);
 const char *http_server_url(const http_server *h); // "http://127.0.0.1:8080"

@@ -50,6 +50,7 @@ const output_format *output_format_at(size_t i, const char **help);
 bool output_format_reads(const output_format *f, const char *spelling, size_t n);
 
 typedef struct output_parser output_parser;
+enum { OUTPUT_PARSER_BYTES = 72 << 10 }; // that one takes
 // prompt[0..n): the rendered prompt, whose end may be a tag that opens reasoning or closes it, or the beginning of a call or a header: the
 // output goes on in it. May be empty. Where the prompt ends with a part of the reply itself, give what stands before that part, and push
 // the part as the first text. Errors: RN_E_NOMEM.

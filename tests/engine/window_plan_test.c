@@ -32,6 +32,10 @@ static bool plan_of(rn_model *model, const rn_engine_options *o, rn_engine_info 
     return true;
 }
 
+static uint64_t all_bytes(const rn_engine_info *i) {
+    return i->mapped_bytes + i->copied_bytes + i->repacked_bytes + i->buffer_bytes + i->kv_bytes + i->other_bytes;
+}
+
 TEST(layers_with_a_window_are_planned_for_windows_and_more_context_fits) {
     rn_model *model = open_windowed();
     rn_engine_options o = engine_options();
@@ -44,8 +48,7 @@ TEST(layers_with_a_window_are_planned_for_windows_and_more_context_fits) {
         CHECK_INT(info.n_ctx, 16384);
         CHECK(info.kv_bytes < all * 2 / 3);
         o.n_ctx = 16384;
-        o.memory_limit =
-            info.mapped_bytes + info.copied_bytes + info.repacked_bytes + info.buffer_bytes + info.kv_bytes;
+        o.memory_limit = all_bytes(&info);
         if (plan_of(model, &o, &less)) CHECK_INT(less.kv_bytes, info.kv_bytes);
     }
     rn_model_close(model);
@@ -61,8 +64,7 @@ TEST(one_byte_less_than_the_plan_needs_is_refused_with_what_would_fit) {
     o.n_batch = 64;
     o.n_ctx = 16384;
     if (model && plan_of(model, &o, &info)) {
-        o.memory_limit =
-            info.mapped_bytes + info.copied_bytes + info.repacked_bytes + info.buffer_bytes + info.kv_bytes - 1;
+        o.memory_limit = all_bytes(&info) - 1;
         CHECK_FAILS(rn_engine_open(&model, 1, &o, &e, &err), RN_E_LIMIT, &err);
         CHECK_HAS(err.text, "n_ctx: 16384 positions do not fit, 16320 would");
     }

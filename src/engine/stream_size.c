@@ -1,0 +1,23 @@
+// engine/stream_size.c - what streams take beside keys and values, for the plan.
+#include "engine/engine.h"
+#include "sampling/sampler.h"
+#include "text/output_parser.h"
+
+enum { TOKENS_WAITING = 1024, TEXT_PER_TOKEN = 16 }; // rn_request's default buffer_tokens
+
+static size_t outbox_bytes(void) {
+    const size_t text = (size_t)2 * TOKENS_WAITING * TEXT_PER_TOKEN, // the ring's, and the reader's copy
+        each = sizeof(struct outbox_token) + sizeof(struct outbox_chunk);
+    return text + TOKENS_WAITING * each;
+}
+
+uint64_t stream_waiting_bytes(void) { return sizeof(rn_stream) + outbox_bytes() + OUTPUT_PARSER_BYTES; }
+
+// Of a full context, with a sampler that cuts nothing short and log-probabilities of the most likely.
+uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l) {
+    const struct program *p = model_program(l->program);
+    const uint64_t n_vocab = p->width[p->logits],
+                   n_ctx = (uint64_t)(e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train);
+    return stream_waiting_bytes() + sizeof(int32_t) * (n_ctx + 1) +
+           n_vocab * (SAMPLER_TOKEN_BYTES + 2 * sizeof *((rn_stream *)0)->top_scratch);
+}
