@@ -31,7 +31,8 @@ struct pace {
 
 // A step of n_decode rows that decode and n_prompt of prompts took so long.
 void pace_learn(struct pace *p, size_t n_decode, size_t n_prompt, int64_t ns);
-// What a step of n_decode rows takes without prompts; 0: nothing of the kind was measured.
+// What a step of n_decode rows takes without prompts: of a size that was not measured what the next smaller one took, and each row more
+// what a prompt's does; 0: nothing was measured.
 double pace_quiet_ns(const struct pace *p, size_t n_decode);
 // Rows of prompts that fit in so long even where they take as long as the slower ones of late (the upper quartile), at least PACE_LEAST;
 // before anything was measured, a page's.

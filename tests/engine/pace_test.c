@@ -35,6 +35,23 @@ TEST(a_prompt_takes_part_of_a_tile_where_no_tile_fits_and_always_advances) {
     CHECK_INT(pace_rows(&p, -5.0 * MS), 4);
 }
 
+TEST(rows_that_decode_and_were_never_measured_alone_do_not_make_a_prompts_row_dear) {
+    struct pace p = {0};
+    pace_learn(&p, 1, 0, cost(1, 0));
+    for (int i = 0; i < 9; i++) pace_learn(&p, 60, 4, cost(60, 4)); // 104 ms: (104 - 41) / 4 would be 15.75 for a row
+    CHECK_INT(pace_rows(&p, 16.0 * MS), 16);
+    CHECK(pace_quiet_ns(&p, 60) == 100.0 * MS);
+}
+
+TEST(a_step_alone_that_was_measured_in_a_faster_hour_does_not_keep_steps_small) {
+    struct pace p = {0};
+    for (int i = 0; i < 9; i++) pace_learn(&p, 16, 0, cost(16, 0));
+    for (int i = 0; i < 9; i++)
+        pace_learn(&p, 16, 4, 3 * cost(16, 4)); // 180 ms: (180 - 56) / 4 would be 31 for a row
+    CHECK_INT(pace_rows(&p, 89.0 * MS), 4);     // 1.25 * 180 / 20 = 11.25 for a row: 7.9 rows
+    CHECK_INT(pace_rows(&p, 91.0 * MS), 8);
+}
+
 TEST(a_step_that_was_held_up_changes_nothing) {
     struct pace p = {0};
     for (int i = 0; i < 9; i++) {
