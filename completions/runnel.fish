@@ -121,7 +121,7 @@ complete -c runnel -n '__runnel_command_is serve' -l streams -x -d 'generations 
 complete -c runnel -n '__runnel_command_is serve' -l queue -x -d 'generations that may wait'
 complete -c runnel -n '__runnel_command_is serve' -l queue-tokens -x -d 'tokens of prompts that may wait, together'
 complete -c runnel -n '__runnel_command_is serve' -l queue-seconds -x -d 'longest wait in the queue, then the answer is 503'
-complete -c runnel -n '__runnel_command_is serve' -l target-itl-ms -x -d 'while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice what it is without them'
+complete -c runnel -n '__runnel_command_is serve' -l target-itl-ms -x -d 'while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice what it is without them, or four times while more wait than generate'
 complete -c runnel -n '__runnel_command_is serve' -l memory -x -d 'MiB that everything may take together'
 complete -c runnel -n '__runnel_command_is serve' -l key-tokens-per-minute -x -d 'tokens that each API key may spend in a minute, prompts included'
 complete -c runnel -n '__runnel_command_is serve' -l isolate-keys -d 'prompts are looked up among those of the same API key only, so that no key can tell what another one asked'

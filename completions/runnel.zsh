@@ -144,7 +144,7 @@ _runnel() {
       '--queue=[generations that may wait]:N: ' \
       '--queue-tokens=[tokens of prompts that may wait, together]:N: ' \
       '--queue-seconds=[longest wait in the queue, then the answer is 503]:S: ' \
-      '--target-itl-ms=[while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice what it is without them]:MS: ' \
+      '--target-itl-ms=[while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice what it is without them, or four times while more wait than generate]:MS: ' \
       '--memory=[MiB that everything may take together]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may spend in a minute, prompts included]:N: ' \
       '--isolate-keys[prompts are looked up among those of the same API key only, so that no key can tell what another one asked]' \

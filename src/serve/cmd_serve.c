@@ -49,7 +49,7 @@ static const option engine_rows[] = {
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
      .help =
          "while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice "
-         "what it is without them; 0: 256 tokens at a time (default 100)"},
+         "what it is without them, or four times while more wait than generate; 0: 256 tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
      .help =
          "MiB that everything may take together: model, keys and values, buffers, streams, connections (default: what is available)"},
