@@ -28,7 +28,8 @@ typedef struct rn_engine_options {
     int32_t
         queue_wait_ms; // longest wait, then the stream ends with RN_FINISH_ERROR and RN_E_BUSY; 0: no limit (default)
     // While streams decode, a step takes in as many rows of prompts as keep it below this, or below twice what the step takes without
-    // them (up to four times, where more streams wait for their first token than for their next), whichever is more; 4 rows at least. 0: 256 rows, whatever they take (default). 0..60,000 milliseconds
+    // them (up to four times, where more streams wait for their first token than for their next), whichever is more; 4 rows at least.
+    // 0: 256 rows, whatever they take (default). 0..60,000 milliseconds
     int32_t target_itl_ms;
     uint64_t memory_limit; // bytes; 0: what the machine or its cgroup has available
     uint64_t
