@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "convert/mixes.h"
 #include "convert/vocab_meta.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf/gguf_write.h"
 #include "tensor/half.h"
 #include "tests/support/any_blocks.h"
 #include <math.h>

@@ -5,8 +5,8 @@
 // The project has no published model's template: files are the caller's.
 #include "base/clock.h"
 #include "base/file_map.h"
-#include "formats/template_context.h"
-#include "text/template.h"
+#include "formats/vocab/template_context.h"
+#include "jinja/template.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-# cmake/page.cmake - writes OUT, a C file with the files of the folder WEB as the table of serve/page_files.h, plain and as gzip, and
+# cmake/page.cmake - writes OUT, a C file with the files of the folder WEB as the table of serve/status/page_files.h, plain and as gzip, and
 # the latter into the folder GZIP. The same files give the same bytes.
 cmake_minimum_required(VERSION 3.22)
 set(ENV{SOURCE_DATE_EPOCH} 0) # no time in the gzip header
@@ -27,7 +27,7 @@ foreach(name ${names})
     math(EXPR n "${n} + 1")
 endforeach()
 file(WRITE ${OUT} "// written by cmake/page.cmake
-#include \"serve/page_files.h\"
+#include \"serve/status/page_files.h\"
 
 #define PART extern __attribute__((visibility(\"hidden\"))) const unsigned char
 __asm__(\".pushsection .rodata\\n\"

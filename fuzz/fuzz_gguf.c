@@ -1,7 +1,7 @@
 // fuzz/fuzz_gguf.c - opens any bytes as a model file and walks everything that the package promises.
 #include "base/mem.h"
 #include "formats/package.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include "walk_package.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -2,9 +2,9 @@
 //
 // The first byte chooses the format, the second where the prompt ends (nowhere, or in one of the format's tags).
 #include "base/mem.h"
-#include "text/output_formats.h"
-#include "text/output_literal.h"
-#include "text/output_tag.h"
+#include "output/output_formats.h"
+#include "output/output_literal.h"
+#include "output/output_tag.h"
 #include "text/text_buf.h"
 #include <stdlib.h>
 #include <string.h>

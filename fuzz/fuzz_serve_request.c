@@ -1,16 +1,16 @@
 // fuzz/fuzz_serve_request.c - any bytes as the body of a request to the server: the first one chooses the route, `s` with Last-Event-ID for a
 // body, `w` a WebSocket with a message a line. What begins to generate is left at once, as by a client that goes.
 #include "app/say.h"
-#include "serve/api.h"
-#include "serve/chat_completions.h"
-#include "serve/embeddings.h"
-#include "serve/job_http.h"
-#include "serve/native_generate.h"
-#include "serve/rerank.h"
-#include "serve/responses.h"
-#include "serve/socket_streams.h"
-#include "serve/text_routes.h"
-#include "serve/websocket.h"
+#include "serve/api/api.h"
+#include "serve/jobs/job_http.h"
+#include "serve/native/native_generate.h"
+#include "serve/native/rerank.h"
+#include "serve/native/text_routes.h"
+#include "serve/openai/chat_completions.h"
+#include "serve/openai/embeddings.h"
+#include "serve/openai/responses.h"
+#include "serve/websocket/socket_streams.h"
+#include "serve/websocket/websocket.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // fuzz/fuzz_session_file.c - loads any bytes as a saved session, into an lm whose memory is the toy's: as they are, and with checksums that
 // fit, since a forger makes them fit.
 #include "base/mem.h"
-#include "engine/session_file.h"
+#include "engine/saved/session_file.h"
 #include "lm/toy_lm.h"
 #include "session_repair.h"
 #include "walk_package.h"

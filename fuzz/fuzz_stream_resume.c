@@ -4,9 +4,9 @@
 // The answer must be exactly the events after the number that was given, or a refusal where that number is not `STREAM.N` of a stream of the
 // key, with N no greater than what was said.
 #include "app/say.h"
-#include "serve/api.h"
-#include "serve/job_http.h"
-#include "serve/stream_store.h"
+#include "serve/api/api.h"
+#include "serve/jobs/job_http.h"
+#include "serve/jobs/stream_store.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // fuzz/fuzz_template.c - any bytes as a chat template, and behind the first NUL as the JSON of its variables: compiling and rendering
 // within limits must end, twice with the same bytes, and no byte of a variable may come out as markup.
-#include "formats/template_context.h"
-#include "text/template.h"
+#include "formats/vocab/template_context.h"
+#include "jinja/template.h"
 #include <stdlib.h>
 #include <string.h>
 

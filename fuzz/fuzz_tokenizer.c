@@ -1,7 +1,7 @@
 // fuzz/fuzz_tokenizer.c - any bytes as a text for two small vocabularies, and any bytes as a vocabulary.
-#include "../tests/text/small_vocab.h"
+#include "../tests/tokenizer/small_vocab.h"
 #include "base/mem.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include <stdlib.h>
 
 #define MUST(c)                                                                                                      \

@@ -1,8 +1,8 @@
 // fuzz/fuzz_tokenizer_json.c - any bytes as a tokenizer.json, and behind the first NUL as its tokenizer_config.json; what is accepted
 // must encode texts without a crash, in tokens of its vocabulary.
 #include "base/mem.h"
-#include "formats/tokenizer_json.h"
-#include "text/tokenizer.h"
+#include "formats/vocab/tokenizer_json.h"
+#include "tokenizer/tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // fuzz/fuzz_tokenizer_model.c - any bytes as a SentencePiece tokenizer.model; what is accepted
 // must encode texts without a crash, in tokens of its vocabulary.
 #include "base/mem.h"
-#include "formats/tokenizer_model.h"
-#include "text/tokenizer.h"
+#include "formats/vocab/tokenizer_model.h"
+#include "tokenizer/tokenizer.h"
 #include <stdlib.h>
 
 #define MUST(c)                                                                                                      \

@@ -6,7 +6,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "serve/server.h"
-#include "serve/websocket_inside.h"
+#include "serve/websocket/websocket_inside.h"
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

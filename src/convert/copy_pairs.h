@@ -2,7 +2,7 @@
 #ifndef RN_CONVERT_COPY_PAIRS_H
 #define RN_CONVERT_COPY_PAIRS_H
 
-#include "formats/gguf_write.h"
+#include "formats/gguf/gguf_write.h"
 
 enum { GGUF_QUANTIZATION_VERSION = 2 }; // of the block layouts: general.quantization_version
 

@@ -10,7 +10,7 @@
 #define RN_CONVERT_IMATRIX_FILE_H
 
 #include "base/arena.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf/gguf_write.h"
 
 #define IMATRIX_MAX_MEAN 1e20f // times weights and their squares, summed over a block, it still fits a float
 

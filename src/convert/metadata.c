@@ -1,6 +1,6 @@
 // convert/metadata.c - see metadata.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 //
-// The keys are those that a file is read by: rows of the table in formats/hparams.h. What a row cannot say is in put_scaling() and, of
+// The keys are those that a file is read by: rows of the table in formats/hparams/hparams.h. What a row cannot say is in put_scaling() and, of
 // layers that differ, in metadata_layers.c.
 #include "convert/metadata.h"
 #include "convert/copy_pairs.h"

@@ -3,7 +3,7 @@
 #define RN_CONVERT_METADATA_H
 
 #include "base/log.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf/gguf_write.h"
 
 // file_type: number of general.file_type. log: see vocab_meta.h. Reading the pairs back gives the package's values again.
 // Errors: RN_E_UNSUPPORTED (what no key can say). Those of the puts come with gguf_write_head().

@@ -2,8 +2,8 @@
 #ifndef RN_CONVERT_METADATA_LAYERS_H
 #define RN_CONVERT_METADATA_LAYERS_H
 
-#include "formats/gguf_write.h"
-#include "formats/hparams.h"
+#include "formats/gguf/gguf_write.h"
+#include "formats/hparams/hparams.h"
 
 // {arch}.NAME
 struct metadata_key {

@@ -3,7 +3,7 @@
 #define RN_CONVERT_VOCAB_META_H
 
 #include "base/log.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf/gguf_write.h"
 
 // log: what the file cannot say and tokenizers of GGUF files go without, each a warning. A vocabulary without tokens puts nothing.
 // Errors: RN_E_UNSUPPORTED (a kind of tokenizer, or a way to split text, that GGUF has no name for).

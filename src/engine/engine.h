@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "base/thread.h"
 #include "decoding/strategy.h"
-#include "engine/chat.h"
+#include "engine/chat/chat.h"
 #include "engine/outbox.h"
 #include "engine/pace.h"
 #include "formats/package.h"
@@ -20,8 +20,8 @@
 #include "model/model.h"
 #include "sampling/sampler.h"
 #include "text/stop_matcher.h"
-#include "text/tokenizer.h"
 #include "text/utf8.h"
+#include "tokenizer/tokenizer.h"
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 

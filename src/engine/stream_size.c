@@ -1,7 +1,7 @@
 // engine/stream_size.c - what streams take beside keys and values, for the plan.
 #include "engine/engine.h"
+#include "output/output_parser.h"
 #include "sampling/sampler.h"
-#include "text/output_parser.h"
 
 enum { TOKENS_WAITING = 1024, TEXT_PER_TOKEN = 16 }; // rn_request's default buffer_tokens
 

@@ -43,6 +43,6 @@ enum vocab_limits {
     VOCAB_MAX_STEPS = 64     // of a normalizer, pre-tokenizer or decoder
 };
 
-// Ranges of hyper-parameters: the table in formats/hparam_rows.c.
+// Ranges of hyper-parameters: the table in formats/hparams/hparam_rows.c.
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/mem_use.h"
 #include "base/paths.h"
-#include "formats/folder.h"
-#include "formats/gguf_split.h"
+#include "formats/folder/folder.h"
+#include "formats/gguf/gguf_split.h"
 #include "formats/package_build.h"
 #include <string.h>
 

@@ -4,14 +4,14 @@
 // Ownership: package_open() makes it, package_close() releases it and everything it points to.
 // Threads: immutable once open.
 // Invariants: every tensor's bytes lie inside a file, or in memory of the package; shapes have 1..4 dimensions, none 0; element counts and bytes do not
-// overflow; rows are whole blocks; names are unique. Numbers are finite and inside the ranges of formats/hparam_rows.c.
+// overflow; rows are whole blocks; names are unique. Numbers are finite and inside the ranges of formats/hparams/hparam_rows.c.
 #ifndef RN_FORMATS_PACKAGE_H
 #define RN_FORMATS_PACKAGE_H
 
 #include "base/file_map.h"
 #include "base/status.h"
 #include "tensor/types.h"
-#include "text/vocab.h"
+#include "tokenizer/vocab.h"
 
 #define PACKAGE_MAX_DIMS 4
 
@@ -59,7 +59,7 @@ struct hparams {
     char name[128];     // general.name, "" when absent
     char file_type[32]; // general.type, "model" when absent
     // The numbers below are filled and checked. false: they are all 0, because the file has no tensors, is no model by its
-    // file_type, or is of an architecture whose keys formats/arch_facts.c does not know. The model room refuses such a file.
+    // file_type, or is of an architecture whose keys formats/hparams/arch_facts.c does not know. The model room refuses such a file.
     bool is_checked;
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;
@@ -95,7 +95,7 @@ struct hparams {
     float attn_softcap;       // cap * tanh(score / cap)
     float logit_softcap;      // the same of logits
     float alibi_max_bias;     // > 0: ALiBi in place of rotation
-    int32_t attn_temp_length; // of enum temperature_rule (formats/arch_facts.h); 0: none
+    int32_t attn_temp_length; // of enum temperature_rule (formats/hparams/arch_facts.h); 0: none
     float attn_temp_scale;
     bool qk_norm;           // llama4: queries and keys that are rotated are normed
     bool parallel_residual; // attention and feed-forward read the same input (gptneox)
@@ -155,7 +155,7 @@ bool package_reads(const package *p,
 const struct file_map *package_file_of(const package *p, const uint8_t *data); // NULL: data lies in none of them
 rn_status package_check_files(const package *p, rn_error *err);                // RN_E_IO: a mapped file shrank
 size_t package_made_bytes(
-    const package *p); // memory of tensors put together here rather than in a file; see formats/hf_tensors.h
+    const package *p); // memory of tensors put together here rather than in a file; see formats/folder/hf_tensors.h
 size_t package_made_resident(const package *p); // of these, in memory now
 // No tensors, only a vocabulary: then hparams has arch, name and file_type alone.
 bool package_vocab_only(const package *p);

@@ -5,7 +5,7 @@
 #define RN_FORMATS_PACKAGE_BUILD_H
 
 #include "base/arena.h"
-#include "formats/hf_wrappers.h"
+#include "formats/folder/hf_wrappers.h"
 #include "formats/name_index.h"
 #include "formats/package.h"
 

@@ -2,12 +2,12 @@
 #include "app/interrupt.h"
 #include "app/say.h"
 #include "app/wrap.h"
-#include "serve/api.h"
-#include "serve/key_rates.h"
+#include "serve/access/key_rates.h"
+#include "serve/api/api.h"
 #include "serve/serve.h"
 #include "serve/serve_signals.h"
 #include "serve/server.h"
-#include "serve/websocket.h"
+#include "serve/websocket/websocket.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

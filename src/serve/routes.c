@@ -1,15 +1,15 @@
 // serve/routes.c - every path that this server answers to.
-#include "serve/chat_completions.h"
-#include "serve/embeddings.h"
-#include "serve/http.h"
-#include "serve/job_http.h"
-#include "serve/native_generate.h"
-#include "serve/page.h"
-#include "serve/rerank.h"
-#include "serve/responses.h"
-#include "serve/route_status.h"
-#include "serve/socket_streams.h"
-#include "serve/text_routes.h"
+#include "serve/http/http.h"
+#include "serve/jobs/job_http.h"
+#include "serve/native/native_generate.h"
+#include "serve/native/rerank.h"
+#include "serve/native/text_routes.h"
+#include "serve/openai/chat_completions.h"
+#include "serve/openai/embeddings.h"
+#include "serve/openai/responses.h"
+#include "serve/status/page.h"
+#include "serve/status/route_status.h"
+#include "serve/websocket/socket_streams.h"
 
 const http_route http_routes[] = {
     {"GET", "/health", route_health, .is_open = true},

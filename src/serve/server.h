@@ -8,8 +8,8 @@
 #include "app/chat_options.h"
 #include "app/generation.h"
 #include "app/machine.h"
-#include "serve/http_server.h"
-#include "serve/metrics.h"
+#include "serve/http/http_server.h"
+#include "serve/status/metrics.h"
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
@@ -22,7 +22,7 @@ typedef struct server_model {
     rn_model *model; // the engine's model of the same index
 } server_model;
 
-struct api; // serve/api.h: what the API's routes keep between requests
+struct api; // serve/api/api.h: what the API's routes keep between requests
 
 typedef struct server {
     machine machine;               // engine options
@@ -32,8 +32,8 @@ typedef struct server {
     uint64_t memory_beside; // bytes: the program itself, its connections and what it holds for later requests
     int32_t n_queue_tokens, queue_wait_s, target_itl_ms;
     bool isolates_keys;                                       // each has cached prefixes of its own
-    int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/stream_store.h
-    int32_t responses_mib;                                    // serve/response_store.h
+    int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/jobs/stream_store.h
+    int32_t responses_mib;                                    // serve/jobs/response_store.h
     http_options http_options;
     server_model models[SERVER_MODELS];
     size_t n_models;

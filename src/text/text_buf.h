@@ -5,7 +5,6 @@
 #define RN_TEXT_TEXT_BUF_H
 
 #include "base/mem.h"
-#include "text/text_steps.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -36,8 +35,9 @@ static inline void text_buf_add(struct text_buf *b, const char *s, size_t n) {
     b->n += n;
 }
 
-// Adds s[0..n) with each `from`, which is not empty, replaced by `to`.
-void text_buf_replace(struct text_buf *b, const char *s, size_t n, struct vocab_str from, struct vocab_str to);
+// Appends s[0..n) with each occurrence of from[0..n_from) replaced by to[0..n_to). n_from > 0.
+void text_buf_replace(struct text_buf *b, const char *s, size_t n, const char *from, size_t n_from, const char *to,
+                      size_t n_to);
 
 static inline void text_buf_free(struct text_buf *b) {
     mem_free(b->s);

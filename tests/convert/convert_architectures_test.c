@@ -1,7 +1,7 @@
 // tests/convert/convert_architectures_test.c - folders of every architecture, written as GGUF and read again; and the same files with
 // each of their numbers spoiled.
 #include "base/mem.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "tests/check.h"
 #include "tests/support/lm_rig.h"
 #include "tests/support/same_package.h"

@@ -1,11 +1,11 @@
 // tests/convert/convert_test.c - rn_convert(): what a GGUF file made of a folder says and holds, and the text it gives.
 #include "base/mem.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "tests/check.h"
 #include "tests/support/folder_builder.h"
 #include "tests/support/golden.h"
 #include "tests/support/left_behind.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include <math.h>
 #include <runnel/tools.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // tests/convert/imatrix_test.c - rn_observe() and rn_imatrix(): what matrices are multiplied with, summed, written, read and used.
 #include "base/mem.h"
 #include "convert/imatrix_file.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/package.h"
 #include "tests/check.h"
 #include "tests/support/gguf_builder.h"

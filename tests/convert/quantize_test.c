@@ -1,6 +1,6 @@
 // tests/convert/quantize_test.c - rn_quantize(): what it carries over, what it rounds, what it refuses, what it leaves behind.
 #include "base/mem.h"
-#include "formats/gguf.h"
+#include "formats/gguf/gguf.h"
 #include "formats/package.h"
 #include "tests/check.h"
 #include "tests/support/left_behind.h"

@@ -1,6 +1,6 @@
 // tests/convert/vocab_meta_test.c - what a vocabulary says in a GGUF file's keys, and what is refused or warned of.
 #include "convert/vocab_meta.h"
-#include "formats/gguf_meta.h"
+#include "formats/gguf/gguf_meta.h"
 #include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>

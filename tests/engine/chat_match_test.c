@@ -1,8 +1,8 @@
 // tests/engine/chat_match_test.c - where a prompt goes along with a session's tokens: against all places tried one by one.
 #include "base/philox.h"
-#include "engine/chat.h"
+#include "engine/chat/chat.h"
 #include "tests/check.h"
-#include "tests/text/small_vocab.h"
+#include "tests/tokenizer/small_vocab.h"
 
 enum { HE = 257, START = 276, END = 277, NAMELESS = 300, MOST = 16, N_TURNS = 20000 };
 

@@ -2,7 +2,7 @@
 // shared vectors, through contexts and through conversations.
 #include "base/mem.h"
 #include "chat_fixture.h"
-#include "engine/chat.h"
+#include "engine/chat/chat.h"
 #include "formats/package.h"
 
 // ---- built-in ones --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // tests/formats/architectures_test.c - folders of every architecture: what becomes of their numbers, layers and tensors.
 #include "base/mem.h"
-#include "formats/hf_names.h"
-#include "formats/hparams.h"
+#include "formats/folder/hf_names.h"
+#include "formats/hparams/hparams.h"
 #include "tests/check.h"
 #include "tests/support/same_package.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // tests/formats/folder_test.c - what sound Hugging Face folders give: the same tensors as a GGUF file, parameters, end tokens.
 #include "base/mem.h"
-#include "formats/hf_tensors.h"
+#include "formats/folder/hf_tensors.h"
 #include "formats/limits.h"
 #include "tests/check.h"
 #include "tests/support/folder_builder.h"

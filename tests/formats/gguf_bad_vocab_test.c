@@ -2,7 +2,7 @@
 // know by itself, the tokenizer made from it must refuse.
 #include "tests/check.h"
 #include "tests/support/bad_gguf.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // tests/formats/gguf_write_test.c - what is written reads back the same; what fails leaves nothing behind.
 #include "base/file_map.h"
-#include "formats/gguf_write.h"
+#include "formats/gguf/gguf_write.h"
 #include "formats/limits.h"
 #include "tests/check.h"
 #include "tests/support/left_behind.h"

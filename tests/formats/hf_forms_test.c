@@ -1,5 +1,5 @@
 // tests/formats/hf_forms_test.c - each way of making a GGUF tensor of a folder's, number by number.
-#include "formats/hf_forms.h"
+#include "formats/folder/hf_forms.h"
 #include "tests/check.h"
 #include <math.h>
 #include <string.h>

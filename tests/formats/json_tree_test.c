@@ -1,6 +1,6 @@
 // tests/formats/json_tree_test.c - JSON texts: what is one, what its values are, and the limits.
 #include "base/mem.h"
-#include "formats/json_tree.h"
+#include "formats/json/json_tree.h"
 #include "formats/limits.h"
 #include "tests/check.h"
 #include <locale.h>

@@ -1,7 +1,7 @@
 // tests/formats/safetensors_bad_test.c - spoiled safetensors files: items 14 and 15 of the list of malformed inputs.
 #include "base/mem.h"
+#include "formats/folder/safetensors_read.h"
 #include "formats/limits.h"
-#include "formats/safetensors_read.h"
 #include "tests/check.h"
 #include "tests/support/folder_builder.h"
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // tests/formats/shard_index_test.c - folders in shards: an index that agrees with its files, and item 16 of the list of malformed inputs.
 #include "base/mem.h"
+#include "formats/folder/shard_index.h"
 #include "formats/limits.h"
-#include "formats/shard_index.h"
 #include "tests/check.h"
 #include "tests/support/folder_builder.h"
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // tests/formats/template_context_test.c - variables of a chat template out of JSON.
 #include "base/mem.h"
-#include "formats/template_context.h"
+#include "formats/vocab/template_context.h"
+#include "jinja/template_types.h"
 #include "tests/check.h"
-#include "text/template_types.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // tests/formats/tokenizer_json_test.c - tokenizer.json: small files that must load, and each spoilt one with its sentence (item 18 of
 // the list of malformed inputs).
 #include "base/mem.h"
-#include "formats/tokenizer_json.h"
+#include "formats/vocab/tokenizer_json.h"
 #include "tests/check.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include <stdlib.h>
 #include <string.h>
 

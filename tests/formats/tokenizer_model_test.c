@@ -1,9 +1,9 @@
 // tests/formats/tokenizer_model_test.c - SentencePiece's tokenizer.model: small files that must load, and each spoilt one with its
 // sentence (item 19 of the list of malformed inputs).
 #include "base/mem.h"
-#include "formats/tokenizer_model.h"
+#include "formats/vocab/tokenizer_model.h"
 #include "tests/check.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // tests/lm/arch_numbers_test.c - a file of each architecture with one number of its metadata out of order: an error, or a model that runs.
-#include "formats/hparams.h"
+#include "formats/hparams/hparams.h"
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"
 #include "tests/support/lm_rig.h"

@@ -1,8 +1,8 @@
 // tests/lm/models_page_test.c - docs/models.md is what this program writes of the tables that code and tests go by, and these tables are true.
 //
 // RUNNEL_WRITE_PAGE=1 writes the page anew.
-#include "formats/hf_names.h"
-#include "formats/hf_wrappers.h"
+#include "formats/folder/hf_names.h"
+#include "formats/folder/hf_wrappers.h"
 #include "model/archs.h"
 #include "tests/check.h"
 #include "tests/support/golden.h"

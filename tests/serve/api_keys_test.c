@@ -1,5 +1,5 @@
 // tests/serve/api_keys_test.c - keys as files have them, as requests give them, and as strangers guess them.
-#include "serve/api_keys.h"
+#include "serve/access/api_keys.h"
 #include "tests/check.h"
 #include <string.h>
 

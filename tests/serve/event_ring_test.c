@@ -1,5 +1,5 @@
 // tests/serve/event_ring_test.c - a stream's last events: numbers without gaps, bounds in events and in bytes.
-#include "serve/event_ring.h"
+#include "serve/jobs/event_ring.h"
 #include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>

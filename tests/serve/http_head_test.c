@@ -1,5 +1,5 @@
 // tests/serve/http_head_test.c - what a request's head may say: each row a head, and the refusal or the path that is routed.
-#include "serve/http_inside.h"
+#include "serve/http/http_inside.h"
 #include "serve/server.h"
 #include "tests/check.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // tests/serve/key_rates_test.c - the token bucket of each key, with a clock of the test's own (field.md 5.5).
-#include "serve/api_keys.h"
-#include "serve/key_rates.h"
+#include "serve/access/api_keys.h"
+#include "serve/access/key_rates.h"
 #include "tests/check.h"
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 // tests/serve/prompt_form_test.c - prompts as clients write them: a text, ids, several of either.
-#include "serve/prompt_form.h"
+#include "serve/api/prompt_form.h"
 #include "tests/check.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // tests/serve/response_store_test.c - stored answers: whose they are, how many bytes, and which go first.
-#include "serve/response_store.h"
+#include "serve/jobs/response_store.h"
 #include "tests/check.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // tests/serve/stream_store_test.c - streams that may be taken up again: how long, how much, by whom (field.md 5.6).
 #include "app/say.h"
-#include "serve/stream_store.h"
+#include "serve/jobs/stream_store.h"
 #include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tests/support/chat_model.h"
 #include "tests/check.h"
 #include "tests/support/arch_model.h"
-#include "tests/text/small_vocab.h"
+#include "tests/tokenizer/small_vocab.h"
 #include <stdlib.h>
 
 enum { N_VOCAB = 288, MOST_BYTES = 32 };

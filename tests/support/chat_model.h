@@ -1,4 +1,4 @@
-// tests/support/chat_model.h - small models with random weights that know ChatML: the vocabulary of tests/text/small_vocab.h.
+// tests/support/chat_model.h - small models with random weights that know ChatML: the vocabulary of tests/tokenizer/small_vocab.h.
 //
 // Ids: a byte's is the byte, 256 and up are merges (257 "he", 263 " the"), then control tokens from 272 on: <s> </s> <pad> <unk>
 // <|im_start|> <|im_end|> <image> <|user|> <|assistant|> <|system|> <|end|> <tool_call> </tool_call> <think> </think> <|eot|>.

@@ -4,7 +4,7 @@
 #ifndef RN_TESTS_PARSED_OUTPUT_H
 #define RN_TESTS_PARSED_OUTPUT_H
 
-#include "text/output_parser.h"
+#include "output/output_parser.h"
 #include "text/text_buf.h"
 
 enum { PARSED_MAX_CALLS = 64 };

@@ -1,6 +1,6 @@
 // tests/support/same_package.c - see same_package.h.
 #include "tests/support/same_package.h"
-#include "formats/hparams.h"
+#include "formats/hparams/hparams.h"
 #include "tests/check.h"
 #include "tests/support/golden_folders.h"
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/philox.h"
 #include "tests/support/any_blocks.h"
-#include "text/vocab.h"
+#include "tokenizer/vocab.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

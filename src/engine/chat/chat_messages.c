@@ -1,0 +1,239 @@
+// engine/chat/chat_messages.c - a conversation read, its turns found, and its messages made into a template's values.
+#include "base/mem.h"
+#include "engine/chat/conversation.h"
+#include <string.h>
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+// text NULL: nothing is read. Errors begin with `what`.
+static rn_status read_part(struct json_tree *t, const char *what, const char *text, size_t n, enum json_kind kind,
+                           rn_error *err) {
+    if (!text) return n ? fail(err, RN_E_ARG, "%s: NULL with %zu bytes", what, n) : RN_OK;
+    const rn_status st = json_read(t, text, n, err);
+    if (st != RN_OK) return fail_in(err, st, "%s", what);
+    if (t->nodes[0].kind == kind) return RN_OK;
+    return fail(err, RN_E_ARG, "%s: %s, must be %s", what, json_kind_name(&t->nodes[0]),
+                kind == JSON_ARRAY ? "an array" : "an object");
+}
+
+static bool is_text(const struct json_node *m, const char *name) {
+    const struct json_node *v = json_member(m, name);
+    return v && v->kind == JSON_STRING;
+}
+
+static rn_status check_message(const struct json_node *m, int32_t i, rn_error *err) {
+    if (m->kind != JSON_OBJECT)
+        return fail(err, RN_E_ARG, "messages[%d]: %s, must be an object", i, json_kind_name(m));
+    if (!is_text(m, "role")) return fail(err, RN_E_ARG, "messages[%d]: role: must be a string", i);
+    const struct json_node *content = json_member(m, "content");
+    if (content && content->kind != JSON_STRING && content->kind != JSON_ARRAY)
+        return fail(err, RN_E_ARG, "messages[%d]: content: %s, must be a string or an array of parts", i,
+                    json_kind_name(content));
+    if (content && content->kind == JSON_ARRAY && content->n_items > CHAT_MAX_PARTS)
+        return fail(err, RN_E_LIMIT, "messages[%d]: content: %u parts, limit %d", i, content->n_items,
+                    CHAT_MAX_PARTS);
+    return RN_OK;
+}
+
+static bool has_role(const struct json_node *m, const char *role) { return json_is(json_member(m, "role"), role); }
+
+static rn_status list_messages(struct conversation *c, rn_error *err) {
+    const struct json_node *all = &c->messages.nodes[0], *m = json_first(all);
+    if (all->n_items == 0) return fail(err, RN_E_ARG, "messages: none were given");
+    if (all->n_items > CHAT_MAX_MESSAGES)
+        return fail(err, RN_E_LIMIT, "messages: %u, limit %d", all->n_items, CHAT_MAX_MESSAGES);
+    c->message = mem_calloc(all->n_items, sizeof *c->message);
+    if (!c->message) return fail(err, RN_E_NOMEM, "messages: out of memory for %u", all->n_items);
+    for (c->n_messages = 0; c->n_messages < (int32_t)all->n_items; c->n_messages++, m = json_next(m)) {
+        const rn_status st = check_message(m, c->n_messages, err);
+        if (st != RN_OK) return st;
+        c->message[c->n_messages] = m;
+    }
+    while (c->head < c->n_messages &&
+           (has_role(c->message[c->head], "system") || has_role(c->message[c->head], "developer")))
+        c->head++;
+    return RN_OK;
+}
+
+static const struct json_node *last_part(const struct json_node *content) {
+    const struct json_node *v = json_first(content);
+    for (uint32_t i = 1; i < content->n_items; i++) v = json_next(v);
+    return content->n_items && v->kind == JSON_OBJECT ? json_member(v, "text") : NULL;
+}
+
+// Which member an answer that was begun goes on in: what is said, or, as long as nothing is, what is thought.
+static const char *open_member(const struct json_node *m) {
+    const struct json_node *content = json_member(m, "content");
+    if (content && content->kind == JSON_ARRAY) return last_part(content) ? "content" : NULL;
+    if (content && content->n_text > 0) return "content";
+    if (is_text(m, "reasoning_content")) return "reasoning_content";
+    return is_text(m, "thinking") ? "thinking" : content ? "content" : NULL;
+}
+
+static rn_status check_continue(const struct conversation *c, rn_error *err) {
+    const int32_t last = c->n_messages - 1;
+    if (!c->chat->continue_final) return RN_OK;
+    if (!has_role(c->message[last], "assistant"))
+        return fail(err, RN_E_ARG, "continue_final: messages[%d] is not the assistant's", last);
+    if (json_member(c->message[last], "tool_calls"))
+        return fail(err, RN_E_ARG, "continue_final: messages[%d] ends with tool calls", last);
+    if (!open_member(c->message[last]))
+        return fail(err, RN_E_ARG, "continue_final: messages[%d] has no text to go on from", last);
+    return RN_OK;
+}
+
+rn_status conversation_read(const rn_chat *chat, const struct vocab *vocab, struct conversation *c, rn_error *err) {
+    c->chat = chat;
+    c->vocab = vocab;
+    if (chat->struct_size != sizeof *chat)
+        return fail(err, RN_E_ARG, "chat: struct_size is %zu, this library has %zu: call rn_chat_init()",
+                    chat->struct_size, sizeof *chat);
+    if ((unsigned)chat->truncate > RN_TRUNCATE_MIDDLE)
+        return fail(err, RN_E_ARG, "truncate: %d is unknown", (int)chat->truncate);
+    if (!chat->messages) return fail(err, RN_E_ARG, "messages: NULL");
+    rn_status st = read_part(&c->messages, "messages", chat->messages, chat->n_messages, JSON_ARRAY, err);
+    if (st == RN_OK) st = read_part(&c->tools, "tools", chat->tools, chat->n_tools, JSON_ARRAY, err);
+    if (st == RN_OK && chat->tools && c->tools.nodes[0].n_items > CHAT_MAX_TOOLS)
+        st = fail(err, RN_E_LIMIT, "tools: %u, limit %d", c->tools.nodes[0].n_items, CHAT_MAX_TOOLS);
+    if (st == RN_OK) st = read_part(&c->variables, "variables", chat->variables, chat->n_variables, JSON_OBJECT, err);
+    if (st == RN_OK) st = list_messages(c, err);
+    if (st == RN_OK) st = chat_calls_read(c, err);
+    return st == RN_OK ? check_continue(c, err) : st;
+}
+
+void conversation_free(struct conversation *c) {
+    json_free(&c->messages);
+    json_free(&c->tools);
+    json_free(&c->variables);
+    mem_free(c->message);
+    chat_calls_free(c);
+    *c = (struct conversation){0};
+}
+
+// ---- turns ----------------------------------------------------------------------------------------------------------
+
+// A turn begins with what the user says, and lasts until the user speaks again.
+rn_status conversation_turns(const struct conversation *c, rn_truncate how, int32_t **turns, size_t *n,
+                             rn_error *err) {
+    int32_t *const list = mem_calloc((size_t)c->n_messages + 1, sizeof *list);
+    if (!list) return fail(err, RN_E_NOMEM, "messages: out of memory for their turns");
+    *n = 0;
+    for (int32_t i = c->head; i < c->n_messages; i++)
+        if (i == c->head || has_role(c->message[i], "user")) list[(*n)++] = i;
+    if (how == RN_TRUNCATE_MIDDLE && *n > 0) memmove(list, list + 1, --*n * sizeof *list);
+    *turns = list;
+    return RN_OK;
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+struct making {
+    struct chat_maker maker;
+    const struct conversation *c;
+    const struct chat_way *way;
+};
+
+static const struct template_value *text_and_marker(struct making *m, const struct json_node *v) {
+    const size_t n_marker = strlen(m->way->marker), n = v->n_text;
+    char *const s = arena_alloc(m->maker.arena, n + n_marker + 1);
+    if (!s) {
+        fail(&m->maker.why, RN_E_NOMEM, "chat: out of memory for %zu bytes", n);
+        return NULL;
+    }
+    if (n) memcpy(s, v->text, n);
+    memcpy(s + n, m->way->marker, n_marker);
+    return chat_text(&m->maker, s, n + n_marker, false);
+}
+
+static bool is_named(const struct json_node *v, const char *name) {
+    return name && v->n_name == strlen(name) && memcmp(v->name, name, v->n_name) == 0;
+}
+
+// The last part of a content, with the marker behind what it says.
+static const struct template_value *part_and_marker(struct making *m, const struct json_node *part) {
+    struct template_value *const dict = chat_dict(&m->maker, part->n_items);
+    const struct json_node *v = json_first(part);
+    for (uint32_t i = 0; i < part->n_items; i++, v = json_next(v)) {
+        const bool is_it = v->kind == JSON_STRING && is_named(v, "text");
+        chat_set(dict, v->name, v->n_name, is_it ? text_and_marker(m, v) : chat_value(&m->maker, v, false));
+    }
+    return dict;
+}
+
+static const struct template_value *content_and_marker(struct making *m, const struct json_node *content) {
+    if (content->kind == JSON_STRING) return text_and_marker(m, content);
+    struct template_value *const list = chat_list(&m->maker, content->n_items);
+    const struct json_node *v = json_first(content);
+    for (uint32_t i = 0; i < content->n_items; i++, v = json_next(v))
+        chat_add(list, i + 1 == content->n_items ? part_and_marker(m, v) : chat_value(&m->maker, v, false));
+    return list;
+}
+
+struct vocab_str conversation_last_text(const struct conversation *c) {
+    const struct json_node *m = c->message[c->n_messages - 1];
+    const char *const name = open_member(m);
+    const struct json_node *v = name ? json_member(m, name) : NULL;
+    if (v && v->kind == JSON_ARRAY) v = last_part(v);
+    return v && v->kind == JSON_STRING ? (struct vocab_str){v->text, v->n_text} : (struct vocab_str){"", 0};
+}
+
+static const struct template_value *member_value(struct making *m, const struct json_node *v, const char *open) {
+    if (is_named(v, "role")) return chat_role(&m->maker, v);
+    if (is_named(v, open)) return content_and_marker(m, v);
+    if (is_named(v, "tool_calls") && v->kind == JSON_ARRAY && !m->way->texts_stay)
+        return chat_calls_value(&m->maker, m->c, v);
+    return chat_value(&m->maker, v, false);
+}
+
+// As transformers hands messages to a template: members that are null are left out, and what is thought stands under both names.
+static const struct template_value *message_value(struct making *m, const struct json_node *message, bool is_open) {
+    static const char *const thoughts[2] = {"reasoning_content", "thinking"};
+    const char *const open = is_open ? open_member(message) : NULL;
+    struct template_value *const dict = chat_dict(&m->maker, (size_t)message->n_items + 1);
+    const struct json_node *v = json_first(message);
+    for (uint32_t i = 0; i < message->n_items; i++, v = json_next(v)) {
+        if (v->kind == JSON_NULL) continue;
+        const struct template_value *const value = member_value(m, v, open);
+        chat_set(dict, v->name, v->n_name, value);
+        for (int k = 0; k < 2; k++)
+            if (v->kind == JSON_STRING && is_named(v, thoughts[k]) && !json_member(message, thoughts[1 - k]))
+                chat_set(dict, thoughts[1 - k], strlen(thoughts[1 - k]), value);
+    }
+    return dict;
+}
+
+static const struct template_value *messages_value(struct making *m) {
+    const struct conversation *const c = m->c;
+    struct template_value *const list = chat_list(&m->maker, (size_t)c->n_messages);
+    for (int32_t i = 0; i < c->n_messages; i++) {
+        if ((i >= m->way->cut_from && i < m->way->cut_to) || (m->way->asks && i + 1 == c->n_messages)) continue;
+        chat_add(list, message_value(m, c->message[i], m->way->marker && i + 1 == c->n_messages));
+    }
+    return list;
+}
+
+rn_status conversation_values(const struct conversation *c, const struct chat_way *way, struct arena *a,
+                              const struct template_value **out, rn_error *err) {
+    enum { OWN_NAMES = 4 };
+    struct making m = {{.arena = a}, c, way};
+    struct chat_maker *const maker = &m.maker;
+    const bool asks = way->asks || (c->chat->add_generation_prompt && !c->chat->continue_final);
+    const struct json_node *const more = c->chat->variables ? &c->variables.nodes[0] : NULL;
+    struct template_value *const dict = chat_dict(maker, OWN_NAMES + CHAT_TOKEN_NAMES + (more ? more->n_items : 0));
+    const struct {
+        const char *name;
+        const struct template_value *value;
+    } own[OWN_NAMES] = {
+        {"messages", messages_value(&m)},
+        {"tools", c->chat->tools ? chat_value(maker, &c->tools.nodes[0], false) : template_none()},
+        {"documents", template_none()},
+        {"add_generation_prompt", template_bool(asks)},
+    };
+    for (size_t i = 0; i < OWN_NAMES; i++) chat_set(dict, own[i].name, strlen(own[i].name), own[i].value);
+    chat_put_tokens(maker, c->vocab, dict);
+    const struct json_node *v = more ? json_first(more) : NULL;
+    for (uint32_t i = 0; more && i < more->n_items; i++, v = json_next(v))
+        chat_set(dict, v->name, v->n_name, chat_value(maker, v, false));
+    *out = dict;
+    return maker->why.code == RN_OK ? RN_OK : fail(err, maker->why.code, "%s", maker->why.text);
+}

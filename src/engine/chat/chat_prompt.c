@@ -1,0 +1,172 @@
+// engine/chat/chat_prompt.c - a conversation as token ids that fit the context, whole turns left out on request.
+#include "base/mem.h"
+#include "engine/chat/conversation.h"
+#include <string.h>
+
+void chat_prompt_free(struct chat_prompt *p) {
+    mem_free(p->ids.ids);
+    text_buf_free(&p->text);
+    *p = (struct chat_prompt){0};
+}
+
+static rn_status add_id_first(struct id_list *l, int32_t id, rn_error *err) {
+    if (!id_list_add(l, id)) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", l->n);
+    memmove(l->ids + 1, l->ids, (l->n - 1) * sizeof *l->ids);
+    l->ids[0] = id;
+    return RN_OK;
+}
+
+// The segments of a rendering that the template wrote itself.
+static rn_status list_markup(const struct template_output *o, bool all, struct text_range **ranges, size_t *n,
+                             rn_error *err) {
+    struct text_range *const list = mem_calloc(o->n_segments + 1, sizeof *list);
+    size_t begin = 0;
+    *n = 0;
+    if (!list) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu segments", o->n_segments);
+    if (all) list[(*n)++] = (struct text_range){0, o->text.n};
+    for (size_t i = 0; !all && i < o->n_segments; begin = o->segments[i++].end)
+        if (!o->segments[i].is_content) list[(*n)++] = (struct text_range){begin, o->segments[i].end};
+    *ranges = list;
+    return RN_OK;
+}
+
+// The ids of a rendering. The one rule for begin tokens: the rendering's own counts; where it has none and the file wants one, one is
+// put. So there is never a second one, and never none where the model was made for it.
+static rn_status tokenize(const struct chat_prompt_plan *plan, const struct template_output *o, struct id_list *ids,
+                          rn_error *err) {
+    struct text_range *markup = NULL;
+    size_t n_markup = 0;
+    const struct vocab *const v = plan->vocab;
+    rn_status st = list_markup(o, plan->chat->parse_special, &markup, &n_markup, err);
+    if (st == RN_OK)
+        st = tokenizer_encode_marked(plan->tok, o->text.n ? o->text.s : "", o->text.n, markup, n_markup, &ids->ids,
+                                     &ids->n, err);
+    ids->cap = ids->n;
+    mem_free(markup);
+    const bool wants_bos = plan->puts_bos && v->add_bos && v->bos >= 0 && (ids->n == 0 || ids->ids[0] != v->bos);
+    if (st == RN_OK && wants_bos) st = add_id_first(ids, v->bos, err);
+    if (st == RN_OK && ids->n == 0) st = fail(err, RN_E_ARG, "chat: the template writes nothing");
+    return st;
+}
+
+// The tokens of an answer that was begun, behind the prompt.
+static rn_status add_reply(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
+    char *text = NULL;
+    size_t n = 0;
+    if (plan->n_reply == 0) return RN_OK;
+    rn_status st = tokenizer_decode(plan->tok, plan->reply, plan->n_reply, true, &text, &n, err);
+    if (st != RN_OK) return fail_in(err, st, "reply");
+    for (size_t i = 0; i < plan->n_reply && st == RN_OK; i++)
+        if (!id_list_add(&p->ids, plan->reply[i]))
+            st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", plan->n_reply);
+    p->text.max = 0; // what a template may write
+    if (st == RN_OK) text_buf_add(&p->text, text, n);
+    if (st == RN_OK && p->text.failed) st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu bytes", n);
+    mem_free(text);
+    return st;
+}
+
+// What the output parser has to know: what the template wrote behind the last that somebody said.
+static size_t find_answer(const struct template_output *o) {
+    const size_t n = o->n_segments;
+    if (n == 0 || o->segments[n - 1].is_content) return o->text.n;
+    return n > 1 ? o->segments[n - 2].end : 0;
+}
+
+struct fitting {
+    const struct chat_prompt_plan *plan;
+    const struct conversation *c;
+    struct chat_prompt *p;
+};
+
+// An answer that was begun is what stands behind the place where it would begin: as far as the rendering is the one that asks for it.
+static rn_status find_reply(const struct fitting *f, int32_t from, int32_t to, rn_error *err) {
+    struct chat_prompt *const p = f->p;
+    struct template_output o = {0};
+    const rn_status st = conversation_render_open(f->c, f->plan->tmpl, from, to, &o, err);
+    if (st == RN_E_NOMEM) return st;
+    p->reply_from = p->text.n;
+    if (st == RN_OK) // a template that cannot ask for it here leaves the answer where it is
+        for (p->reply_from = 0; p->reply_from < p->text.n && p->reply_from < o.text.n; p->reply_from++)
+            if (p->text.s[p->reply_from] != o.text.s[p->reply_from]) break;
+    p->answer_from = 0;
+    template_output_free(&o);
+    return RN_OK;
+}
+
+// The prompt without messages [from, to), in place of what was there.
+static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_error *err) {
+    struct template_output o = {0};
+    struct id_list ids = {0};
+    rn_status st = conversation_render(f->c, f->plan->tmpl, from, to, &o, err);
+    if (st == RN_OK) st = tokenize(f->plan, &o, &ids, err);
+    if (st == RN_OK) {
+        mem_free(f->p->ids.ids);
+        text_buf_free(&f->p->text);
+        f->p->ids = ids;
+        f->p->answer_from = find_answer(&o);
+        f->p->reply_from = o.text.n;
+        f->p->text = o.text;
+        f->p->n_dropped = to - from;
+        o.text = (struct text_buf){0};
+        ids = (struct id_list){0};
+    }
+    mem_free(ids.ids);
+    template_output_free(&o);
+    if (st == RN_OK) st = add_reply(f->plan, f->p, err);
+    return st == RN_OK && f->c->chat->continue_final ? find_reply(f, from, to, err) : st;
+}
+
+static rn_status too_long(const struct chat_prompt *p, int32_t n_ctx, const char *rest, rn_error *err) {
+    return fail(err, RN_E_LIMIT, "prompt: %zu tokens leave no room in the context of %d: %s", p->ids.n, n_ctx, rest);
+}
+
+// The fewest turns that have to go, found by halves: the prompt gets shorter with each.
+static rn_status fit(const struct fitting *f, const int32_t *turns, size_t n_turns, size_t most, rn_error *err) {
+    size_t low = 1, high = n_turns - 1; // turns that go; with `high` it fits, as far as it can
+    rn_status st = RN_OK;
+    while (low < high && st == RN_OK) {
+        const size_t middle = low + (high - low) / 2;
+        st = make_cut(f, turns[0], turns[middle], err);
+        if (f->p->ids.n <= most)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return st == RN_OK ? make_cut(f, turns[0], turns[high], err) : st;
+}
+
+static rn_status truncate_turns(const struct fitting *f, size_t most, rn_error *err) {
+    const int32_t n_ctx = f->plan->n_ctx;
+    int32_t *turns = NULL;
+    size_t n = 0;
+    rn_status st = conversation_turns(f->c, f->c->chat->truncate, &turns, &n, err);
+    if (st == RN_OK && n > 1) st = fit(f, turns, n, most, err);
+    mem_free(turns);
+    if (st == RN_OK && f->p->ids.n >= (size_t)n_ctx)
+        st = too_long(f->p, n_ctx, "what is left is the last turn and what stays before it", err);
+    return st;
+}
+
+// An answer gets room too: as much as it may take, but at most half of the context; an eighth where that is open.
+static size_t most_tokens(int32_t n_ctx, int32_t max_tokens) {
+    const int32_t half = n_ctx / 2, room = max_tokens < 0 ? n_ctx / 8 : max_tokens < half ? max_tokens : half;
+    return (size_t)(n_ctx - (room > 0 ? room : 1));
+}
+
+rn_status chat_prompt_make(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
+    struct conversation c = {0};
+    const struct fitting f = {plan, &c, p};
+    const int32_t n_ctx = plan->n_ctx;
+    const size_t most = most_tokens(n_ctx, plan->max_tokens);
+    rn_status st = conversation_read(plan->chat, plan->vocab, &c, err);
+    if (st == RN_OK) st = make_cut(&f, 0, 0, err);
+    p->untruncated = (int64_t)p->ids.n;
+    if (st == RN_OK && plan->chat->truncate != RN_TRUNCATE_NONE && p->ids.n > most)
+        st = truncate_turns(&f, most, err);
+    else if (st == RN_OK && (p->ids.n > (size_t)n_ctx || (p->ids.n == (size_t)n_ctx && plan->max_tokens != 0)))
+        st = too_long(p, n_ctx,
+                      "ask for a larger context (n_ctx), or for old or middle turns to be left out (truncate)", err);
+    conversation_free(&c);
+    return st;
+}

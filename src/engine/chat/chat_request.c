@@ -1,0 +1,120 @@
+// engine/chat/chat_request.c - a request's conversation: its prompt, joined to what the session holds, and what takes the answer apart.
+#include "base/mem.h"
+#include "engine/engine.h"
+#include <stdio.h>
+#include <string.h>
+
+static rn_status find_format(const rn_request *r, const rn_template *t, const output_format **out, rn_error *err) {
+    const char *const name = r->chat->output_format;
+    char names[512] = "";
+    *out = name ? output_format_named(name) : t->format;
+    if (!*out) {
+        for (size_t i = 0, n = 0; i < output_n_formats() && n < sizeof names; i++)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "",
+                                  output_format_name(output_format_at(i, NULL)));
+        return fail(err, RN_E_ARG, "output_format: %.64s is unknown; known ones are %s", name, names);
+    }
+    const bool is_parsed = strcmp(output_format_name(*out), "none") != 0;
+    if (is_parsed && r->special)
+        return fail(err, RN_E_ARG, "special: excludes output format %s, which takes control tokens out of the text",
+                    output_format_name(*out));
+    if (is_parsed && r->overflow == RN_OVERFLOW_DROP_OLDEST)
+        return fail(err, RN_E_ARG, "overflow: dropping chunks excludes output format %s, which reads all of the text",
+                    output_format_name(*out));
+    return RN_OK;
+}
+
+// The longest prefix that both have as ids: where nothing else fits.
+static size_t same_ids(const int32_t *a, size_t n_a, const int32_t *b, size_t n_b) {
+    size_t n = 0;
+    while (n < n_a && n < n_b && a[n] == b[n]) n++;
+    return n;
+}
+
+static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+static bool same_but_for_blanks(const char *a, size_t n_a, const char *b, size_t n_b) {
+    while (n_a && is_blank(*a)) a++, n_a--;
+    while (n_b && is_blank(*b)) b++, n_b--;
+    while (n_a && is_blank(a[n_a - 1])) n_a--;
+    while (n_b && is_blank(b[n_b - 1])) n_b--;
+    return n_a == n_b && memcmp(a, b, n_a) == 0;
+}
+
+// The reply that is gone on with may be the session's own, though the template writes other blanks around it than the model did: then its
+// tokens count, to the last one. A token that ended it does not.
+static rn_status match_own_reply(const rn_stream *s, const struct chat_prompt *p, size_t n_ids, struct chat_match *m,
+                                 rn_error *err) {
+    const rn_session *const held = s->session;
+    int32_t n = held->n_tokens;
+    char *text;
+    size_t n_text;
+    while (n > held->n_reply_from && model_is_end_token(s->lane->m, held->tokens[n - 1])) n--;
+    if (n == held->n_reply_from || m->n_held < (size_t)held->n_reply_from || m->n_held >= (size_t)n) return RN_OK;
+    const rn_status st = tokenizer_decode(s->lane->m->tok, held->tokens + held->n_reply_from,
+                                          (size_t)(n - held->n_reply_from), true, &text, &n_text, err);
+    if (st != RN_OK) return st;
+    if (same_but_for_blanks(text, n_text, p->text.s + p->reply_from, p->text.n - p->reply_from)) {
+        m->n_held = (size_t)n, m->n_ids = n_ids;
+        snprintf(m->why, sizeof m->why, "none");
+    }
+    mem_free(text);
+    return RN_OK;
+}
+
+// The session's tokens up to where the prompt says the same, then the prompt's. A reply keeps the tokens that were sampled, also where
+// its text would be cut into others.
+static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_prompt *p, rn_error *err) {
+    struct id_list *const ids = &p->ids;
+    const rn_session *const held = s->session;
+    struct chat_match m;
+    if (!held) return RN_OK;
+    chat_match(s->lane->m->tok, package_vocab(s->lane->m->pkg), held->tokens, (size_t)held->n_tokens, ids->ids,
+               ids->n, &m);
+    if (chat->continue_final) {
+        const rn_status st = match_own_reply(s, p, ids->n, &m, err);
+        if (st != RN_OK) return st;
+    }
+    const size_t n_rest = ids->n - m.n_ids, n_ctx = (size_t)s->lane->n_ctx;
+    snprintf(s->miss, sizeof s->miss, "%s", m.why);
+    if (m.n_held + n_rest >= n_ctx && ids->n < n_ctx) // the reply's own tokens are too many
+        m.n_held = m.n_ids = same_ids(held->tokens, (size_t)held->n_tokens, ids->ids, ids->n);
+    s->n_matched = (int32_t)m.n_held;
+    const size_t n = m.n_held + (ids->n - m.n_ids);
+    int32_t *const joined = mem_alloc(n * sizeof *joined);
+    if (!joined) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", n);
+    memcpy(joined, held->tokens, m.n_held * sizeof *joined);
+    memcpy(joined + m.n_held, ids->ids + m.n_ids, (ids->n - m.n_ids) * sizeof *joined);
+    mem_free(ids->ids);
+    *ids = (struct id_list){joined, n, n};
+    return RN_OK;
+}
+
+rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err) {
+    const rn_model *const m = s->lane->m;
+    const rn_template *const t = r->chat->tmpl ? r->chat->tmpl : m->tmpl;
+    struct chat_prompt p = {0};
+    const output_format *format = NULL;
+    rn_status st = model_need_tokenizer(m, err);
+    if (st != RN_OK) return fail_in(err, st, "chat");
+    if (!t) return fail(err, m->template_error.code, "%s", m->template_error.text);
+    const struct chat_prompt_plan plan = {.chat = r->chat,
+                                          .reply = r->reply,
+                                          .n_reply = r->n_reply,
+                                          .tmpl = t,
+                                          .vocab = package_vocab(m->pkg),
+                                          .tok = m->tok,
+                                          .n_ctx = s->lane->n_ctx,
+                                          .max_tokens = r->max_tokens,
+                                          .puts_bos = r->add_special};
+    st = find_format(r, t, &format, err);
+    if (st == RN_OK) st = chat_prompt_make(&plan, &p, err);
+    if (st == RN_OK) st = join_session(s, r->chat, &p, err);
+    if (st == RN_OK) st = answer_create(format, m->tok, plan.vocab, &p, &s->answer, err);
+    if (st == RN_OK) {
+        *ids = p.ids;
+        p.ids = (struct id_list){0};
+    }
+    chat_prompt_free(&p);
+    return st;
+}

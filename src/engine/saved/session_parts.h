@@ -1,0 +1,28 @@
+// engine/saved/session_parts.h - the records of a sequence's memory between a file, which the caller's thread reads or writes, and the lm, which the
+// step thread alone may touch: some megabytes at a time, so that streams have to wait only for a copy.
+//
+//   session_records_begin(&r, ...);
+//   while (session_records_next(&r)) engine_call_wait(e, session_records_read, &r), use r.bytes;    or fill r.bytes, then _write
+//   session_records_end(&r);
+#ifndef RN_ENGINE_SAVED_SESSION_PARTS_H
+#define RN_ENGINE_SAVED_SESSION_PARTS_H
+
+#include "engine/engine.h"
+#include "engine/saved/session_file.h"
+
+struct session_records {
+    lm *lm;
+    int32_t seq, part;
+    struct lm_part p;
+    int32_t first, n; // now: bytes has so many records from this one on
+    int32_t most;
+    uint8_t *bytes; // [most][record_bytes]
+};
+rn_status session_records_begin(struct session_records *r, const struct lane *l, int32_t seq, int32_t part,
+                                const struct lm_part *p, rn_error *err);
+bool session_records_next(struct session_records *r); // the next ones; false: that was all
+void session_records_read(void *r);                   // for the step thread: of the sequence into bytes
+void session_records_write(void *r);                  // and back
+void session_records_end(struct session_records *r);
+
+#endif

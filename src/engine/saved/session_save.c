@@ -1,0 +1,137 @@
+// engine/saved/session_save.c - a session into a file: a fork of it is written, so that it and everybody else may go on meanwhile.
+#include "base/mem.h"
+#include "base/one_line.h"
+#include "base/paths.h"
+#include "engine/saved/fingerprint.h"
+#include "engine/saved/session_parts.h"
+#include <stdio.h>
+#include <string.h>
+
+// The session as it was at one moment between two steps.
+struct snapshot {
+    rn_session *session;
+    bool with_kv;
+    int32_t *tokens; // [n_ctx + 1]
+    int32_t seq;     // -1: none; else to be freed on the step thread
+    struct session_head head;
+    rn_status st;
+    rn_error err;
+};
+
+// Pages that the session gave back may still be known to the prefix index.
+static rn_status look_up_pages(rn_session *s, rn_error *err) {
+    struct lm_prefix found;
+    if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;
+    s->lane->lm->salt = s->salt;
+    const rn_status st = lm_match_prefix_for(s->lane->lm, s->n_tokens, s->tokens, s->n_tokens, &found, err);
+    s->lane->lm->salt = 0;
+    if (st != RN_OK) return st;
+    if (found.n > 0)
+        s->seq = found.seq;
+    else
+        lm_seq_free(s->lane->lm, found.seq);
+    return RN_OK;
+}
+
+static void take_on_step_thread(void *ctx) {
+    struct snapshot *c = ctx;
+    rn_session *const s = c->session;
+    if (s->stream) {
+        c->st = fail(&c->err, RN_E_STATE, "session: has a running stream");
+        return;
+    }
+    memcpy(c->tokens, s->tokens, (size_t)s->n_tokens * sizeof *c->tokens);
+    c->head.n_tokens = s->n_tokens;
+    if (!c->with_kv) return;
+    c->st = look_up_pages(s, &c->err);
+    if (c->st != RN_OK || s->seq < 0) return;
+    c->st = lm_seq_fork(s->lane->lm, s->seq, &c->seq, &c->err);
+    if (c->st != RN_OK) return;
+    c->head.n_positions = lm_seq_len(s->lane->lm, c->seq);
+    c->head.is_far = !lm_seq_is_for(s->lane->lm, c->seq, 0);
+}
+
+static void set_text(char *out, size_t size, const char *text) {
+    one_line(out, (size_t)snprintf(out, size, "%s", text) >= size);
+}
+
+static rn_status name_model(const rn_session *s, struct session_head *h, rn_error *err) {
+    const struct lane *l = s->lane;
+    const struct hparams *hp = package_hparams(l->m->pkg);
+    rn_engine_info info = {.struct_size = sizeof info};
+    rn_status st = rn_engine_get_info(s->engine, (size_t)(l - s->engine->lanes), &info, err);
+    if (st == RN_OK) st = lane_fingerprint(l, &h->fingerprint, err);
+    if (st != RN_OK) return st;
+    h->page = KV_PAGE;
+    set_text(h->model, sizeof h->model, hp->name[0] ? hp->name : path_last_name(package_path(l->m->pkg)));
+    set_text(h->architecture, sizeof h->architecture, hp->arch);
+    set_text(h->arithmetic, sizeof h->arithmetic, info.arithmetic);
+    set_text(h->kv_type, sizeof h->kv_type, info.kv_type);
+    return RN_OK;
+}
+
+static rn_status write_part(struct record_out *o, const struct snapshot *c, int32_t part, const struct lm_part *p,
+                            rn_error *err) {
+    struct session_records r;
+    rn_status st = session_file_write_part(o, part, p, err);
+    if (st == RN_OK) st = session_records_begin(&r, c->session->lane, c->seq, part, p, err);
+    if (st != RN_OK) return st;
+    while (st == RN_OK && session_records_next(&r)) {
+        engine_call_wait(c->session->engine, session_records_read, &r);
+        for (int32_t i = 0; st == RN_OK && i < r.n; i++)
+            st = record_out_put(o, r.bytes + (size_t)i * p->record_bytes, err);
+    }
+    session_records_end(&r);
+    return st;
+}
+
+static rn_status write_file(const struct snapshot *c, const char *path, const rn_save_options *opt, rn_error *err) {
+    const lm *m = c->session->lane->lm;
+    struct lm_part parts[LM_MAX_PARTS];
+    const int32_t n_parts = c->head.n_positions > 0 ? m->n_parts : 0;
+    struct record_out o;
+    for (int32_t p = 0; p < n_parts; p++) parts[p] = lm_part(m, p, c->head.n_positions);
+    rn_status st = session_file_begin(&o, path, &c->head, opt->note, opt->n_note, c->tokens, parts, n_parts, err);
+    for (int32_t p = 0; st == RN_OK && p < n_parts; p++) st = write_part(&o, c, p, &parts[p], err);
+    if (st == RN_OK) return record_out_commit(&o, err);
+    record_out_abandon(&o);
+    return st;
+}
+
+static void free_on_step_thread(void *ctx) {
+    const struct snapshot *c = ctx;
+    lm_seq_free(c->session->lane->lm, c->seq);
+}
+
+static rn_status check_save(const rn_session *s, const char *path, const rn_save_options *o, rn_error *err) {
+    if (o->struct_size != sizeof *o)
+        return fail(err, RN_E_ARG,
+                    "save options: struct_size is %zu, this library has %zu: call rn_save_options_init()",
+                    o->struct_size, sizeof *o);
+    if (o->n_note > 0 && !o->note) return fail(err, RN_E_ARG, "note: NULL with n_note %zu", o->n_note);
+    if (o->n_note > RN_SAVED_MAX_NOTE)
+        return fail(err, RN_E_LIMIT, "note: %zu bytes, limit %u", o->n_note, RN_SAVED_MAX_NOTE);
+    for (size_t i = 0; i < s->engine->n_lanes; i++)
+        if (rn_model_reads(s->engine->lanes[i].m, path))
+            return fail(err, RN_E_ARG, "%s: is a file of the model", path);
+    return RN_OK;
+}
+
+rn_status rn_session_save(rn_session *session, const char *path, const rn_save_options *opt, rn_error *err) {
+    rn_save_options defaults;
+    if (!session || !path) return fail(err, RN_E_ARG, "rn_session_save: NULL argument");
+    rn_save_options_init(&defaults);
+    if (!opt) opt = &defaults;
+    rn_status st = check_save(session, path, opt, err);
+    if (st != RN_OK) return st;
+    struct snapshot c = {.session = session, .with_kv = opt->with_kv, .seq = -1};
+    c.tokens = mem_alloc(((size_t)session->lane->n_ctx + 1) * sizeof *c.tokens);
+    if (!c.tokens) return fail(err, RN_E_NOMEM, "session: out of memory for %d tokens", session->lane->n_ctx);
+    st = name_model(session, &c.head, err);
+    if (st == RN_OK) engine_call_wait(session->engine, take_on_step_thread, &c);
+    if (st == RN_OK && c.st != RN_OK) st = fail(err, c.st, "%s", c.err.text);
+    if (st == RN_OK) st = write_file(&c, path, opt, err);
+    if (c.seq >= 0) engine_call_wait(session->engine, free_on_step_thread, &c);
+    mem_free(c.tokens);
+    return st;
+}

@@ -1,0 +1,322 @@
+// formats/folder/config_json.c - see config_json.h.
+#include "formats/folder/config_json.h"
+#include "formats/folder/config_parts.h"
+#include "formats/limits.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define AT(field) offsetof(struct raw_hparams, field)
+
+enum { SHOWN_TEXT_BYTES = 80 };
+
+int config_shown(const struct json_node *v) {
+    return v->n_text < SHOWN_TEXT_BYTES ? (int)v->n_text : SHOWN_TEXT_BYTES;
+}
+
+rn_status config_string(const struct json_node *object, const char *name, const struct json_node **out,
+                        rn_error *err) {
+    *out = json_member(object, name);
+    if (!*out || (*out)->kind == JSON_STRING) return RN_OK;
+    return fail(err, RN_E_FORMAT, "member %s: is %s, must be a string", name, json_kind_name(*out));
+}
+
+rn_status config_list(const struct json_node *object, const char *name, enum json_kind kind,
+                      const struct json_node **out, rn_error *err) {
+    const struct json_node *list = *out = json_member(object, name);
+    if (!list) return RN_OK;
+    if (list->kind != JSON_ARRAY)
+        return fail(err, RN_E_FORMAT, "member %s: is %s, must be a list", name, json_kind_name(list));
+    const struct json_node *v = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v))
+        if (v->kind != kind)
+            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 ": is %s, must be %s", name, i,
+                        json_kind_name(v), kind == JSON_STRING ? "a string" : "a number");
+    return RN_OK;
+}
+
+// ---- traits ---------------------------------------------------------------------------------------------------------
+
+static rn_status read_traits(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    c->traits = c->arch->traits;
+    for (size_t i = 0; i < hf_n_traits; i++) {
+        const struct hf_trait *t = &hf_traits[i];
+        const struct json_node *v = json_member(root, t->member);
+        bool holds;
+        if (!v || (t->gguf_name && strcmp(t->gguf_name, c->arch->gguf_name) != 0)) continue;
+        const rn_status st = json_bool(v, &holds, err);
+        if (st != RN_OK) return fail_in(err, st, "member %s", t->member);
+        c->traits = holds != t->inverted ? c->traits | t->trait : c->traits & ~t->trait;
+    }
+    if (c->is_trunk) c->traits &= ~(uint32_t)HF_UNTIED;
+    return RN_OK;
+}
+
+// What is said of the folder as a whole, though its text model may stand in text_config.
+static rn_status read_folder_traits(struct hf_config *c, const struct json_node *root, const struct json_node *text,
+                                    rn_error *err) {
+    static const char *const foreign[] = {"auto_map", "custom_pipelines", "trust_remote_code"};
+    const struct json_node *const tied[] = {json_member(root, "tie_word_embeddings"),
+                                            json_member(text, "tie_word_embeddings")};
+    c->traits |= config_says_mxfp4(root) ? HF_IN_MXFP4 : HF_IN_FLOATS;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign && !c->foreign_code; i++)
+        if (json_member(root, foreign[i])) c->foreign_code = foreign[i];
+    // The two may differ, and both be left out: then it is as the tensors have it.
+    bool some_tied = !tied[0] && !tied[1], is_tied;
+    for (int i = 0; i < 2; i++) {
+        if (!tied[i]) continue;
+        const rn_status st = json_bool(tied[i], &is_tied, err);
+        if (st != RN_OK) return fail_in(err, st, "member tie_word_embeddings");
+        some_tied = some_tied || is_tied;
+    }
+    c->head_by_tensor = c->is_wrapped && some_tied;
+    return RN_OK;
+}
+
+// Those that follow from numbers.
+static rn_status derive_traits(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct hparams *hp = &c->raw.hp;
+    const struct json_node *n_norms = json_member(root, "num_ln_in_parallel_attn"); // falcon's
+    int64_t n = 2;
+    const rn_status st = n_norms ? json_int(n_norms, 1, 2, &n, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member num_ln_in_parallel_attn");
+    c->traits |= c->raw.new_decoder && n == 2 ? HF_TWO_NORMS : HF_ONE_NORM;
+    c->traits |= hp->q_lora_rank > 0 ? HF_LOW_RANK_Q : HF_PLAIN_Q;
+    if (hp->n_ff_shared > 0) c->traits |= HF_SHARED_EXPERTS;
+    if (hp->expert_gating == EXPERT_GATING_SIGMOID) c->traits |= HF_SIGMOID;
+    if (hp->n_embd_per_layer > 0) c->traits |= HF_LAYER_EMBEDDINGS;
+    return RN_OK;
+}
+
+// ---- the table ------------------------------------------------------------------------------------------------------
+
+struct objects {
+    const struct json_node *root, *rope, *rope_swa;
+};
+
+static const struct json_node *find_member(const struct objects *o, const char *name) {
+    static const char in_rope[] = "rope.", in_rope_swa[] = "rope_swa.";
+    if (strncmp(name, in_rope, sizeof in_rope - 1) == 0) return json_member(o->rope, name + sizeof in_rope - 1);
+    if (strncmp(name, in_rope_swa, sizeof in_rope_swa - 1) == 0)
+        return json_member(o->rope_swa, name + sizeof in_rope_swa - 1);
+    return json_member(o->root, name);
+}
+
+// Hunyuan writes a number of its experts once for each layer: the same one, or it would not be read.
+static const struct json_node *one_of_equal(const struct json_node *v) {
+    const struct json_node *first = json_first(v), *k = first;
+    for (uint32_t i = 0; i < v->n_items; i++, k = json_next(k))
+        if (k->kind != JSON_NUMBER || k->n_text != first->n_text || memcmp(k->text, first->text, k->n_text) != 0)
+            return v;
+    return v->n_items > 0 ? first : v;
+}
+
+static rn_status read_value(struct hf_config *c, const struct hparam_row *row, const char *name,
+                            const struct json_node *v, rn_error *err) {
+    if (c->arch->repeats_numbers && v->kind == JSON_ARRAY) v = one_of_equal(v);
+    const double min = row->may_be_0 ? 0 : row->min;
+    int64_t n = 0;
+    float x = 0;
+    bool b = false;
+    rn_status st;
+    if (row->kind == HPARAM_BOOL)
+        st = json_bool(v, &b, err);
+    else if (row->kind == HPARAM_INT)
+        st = json_int(v, (int64_t)min, (int64_t)row->max, &n, err);
+    else
+        st = json_float(v, min, row->max, &x, err);
+    if (st != RN_OK) return fail_in(err, st, "%s", hparam_name_of(&c->raw, name).text);
+    c->raw.spelled[row - hparam_rows] = name;
+    hparam_set(&c->raw, row, row->kind == HPARAM_BOOL ? b : row->kind == HPARAM_INT ? (double)n : (double)x);
+    return RN_OK;
+}
+
+// A member that this architecture alone calls so; its other names then stand for something else.
+static const char *alias_of(const struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
+    for (size_t i = 0; i < c->arch->n_aliases; i++)
+        if (c->arch->aliases[i].at == row->at && json_member(o->root, c->arch->aliases[i].member))
+            return c->arch->aliases[i].member;
+    return NULL;
+}
+
+// Is the name taken by another number in this architecture?
+static bool is_taken(const struct hf_config *c, const struct hparam_row *row, const char *name) {
+    for (size_t i = 0; i < c->arch->n_aliases; i++)
+        if (c->arch->aliases[i].at != row->at && strcmp(c->arch->aliases[i].member, name) == 0) return true;
+    return false;
+}
+
+// Of a text model in text_config only what differs from its class's defaults need be said. null is said.
+static void set_class_default(struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
+    for (int i = 0; i < HPARAM_MAX_NAMES && row->in[HPARAMS_CONFIG].names[i]; i++)
+        if (json_has_null(o->root, row->in[HPARAMS_CONFIG].names[i])) return;
+    for (size_t i = 0; i < c->arch->n_defaults; i++)
+        if (c->arch->defaults[i].at == row->at) hparam_set(&c->raw, row, c->arch->defaults[i].value);
+}
+
+static rn_status read_row(struct hf_config *c, const struct objects *o, const struct hparam_row *row, rn_error *err) {
+    const char *const *names = row->in[HPARAMS_CONFIG].names;
+    const char *alias = alias_of(c, o, row);
+    if (alias) return read_value(c, row, alias, json_member(o->root, alias), err);
+    for (int i = 0; i < HPARAM_MAX_NAMES && names[i]; i++) {
+        const struct json_node *v = is_taken(c, row, names[i]) ? NULL : find_member(o, names[i]);
+        if (v) return read_value(c, row, names[i], v, err);
+    }
+    if (c->is_wrapped) set_class_default(c, o, row);
+    return hparam_is_missing(&c->raw, row)
+               ? fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(&c->raw, row->at).text)
+               : RN_OK;
+}
+
+static rn_status read_table(struct hf_config *c, const struct objects *o, struct package *p, rn_error *err) {
+    rn_status st = read_row(c, o, &hparam_rows[0], err);
+    if (st == RN_OK) st = hparams_begin_layers(&c->raw, p, err);
+    for (size_t i = 1; st == RN_OK && i < hparam_n_rows; i++) st = read_row(c, o, &hparam_rows[i], err);
+    return st;
+}
+
+// ---- what is said in other ways -------------------------------------------------------------------------------------
+
+// Dense models may say that they have one expert.
+static bool has_experts(const struct hf_arch *a) {
+    for (size_t i = 0; i < a->n_tensors; i++)
+        if (strstr(a->tensors[i].name, "expert")) return true;
+    return false;
+}
+
+static rn_status read_routing(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    struct hparams *hp = &c->raw.hp;
+    const struct json_node *score, *method, *block = json_member(root, "enable_moe_block");
+    bool has_block = true;
+    rn_status st = config_string(root, "scoring_func", &score, err);
+    if (st == RN_OK) st = config_string(root, "topk_method", &method, err);
+    if (st == RN_OK && block) st = json_bool(block, &has_block, err);
+    if (st != RN_OK) return st;
+    if (!has_block || (hp->n_expert == 1 && !has_experts(c->arch))) hp->n_expert = hp->n_expert_used = 0;
+    if (c->arch->gating) hp->expert_gating = c->arch->gating;
+    if (score && !json_is(score, "sigmoid") && !json_is(score, "softmax"))
+        return fail(err, RN_E_UNSUPPORTED, "member scoring_func: \"%.*s\" is not supported; softmax and sigmoid are",
+                    config_shown(score), score->text);
+    if (score) hp->expert_gating = json_is(score, "sigmoid") ? EXPERT_GATING_SIGMOID : EXPERT_GATING_SOFTMAX;
+    const bool in_groups = method ? json_is(method, "group_limited_greedy") || json_is(method, "noaux_tc")
+                                  : hp->expert_gating == EXPERT_GATING_SIGMOID;
+    if (method && !in_groups && !json_is(method, "greedy"))
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member topk_method: \"%.*s\" is not supported; greedy, group_limited_greedy and noaux_tc are",
+                    config_shown(method), method->text);
+    if (!in_groups) hp->n_expert_group = hp->n_expert_group_used = 0;
+    return RN_OK;
+}
+
+// n_ff where it is made of what is said.
+static void derive_widths(struct hf_config *c) {
+    struct raw_hparams *raw = &c->raw;
+    struct hparams *hp = &raw->hp;
+    if (raw->ff_adjusted) { // lfm2: modeling_lfm2.py, as Llama's first code had it
+        double n = (double)(2 * (int64_t)hp->n_ff / 3);
+        if (raw->ff_multiplier != 0) n = (double)(int64_t)((double)raw->ff_multiplier * n);
+        const int64_t of = raw->ff_multiple ? raw->ff_multiple : 1, up = ((int64_t)n + of - 1) / of * of;
+        const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff))->max;
+        hp->n_ff = (int32_t)(up < max ? up : max);
+    }
+    // granite: without experts the part that every token takes is all there is
+    if (raw->facts->logit_divisor && hp->n_expert == 0 && hp->n_ff_shared != 0) hp->n_ff = hp->n_ff_shared;
+}
+
+// Two switches, both on where nothing is said. The second is a number in some published files.
+static rn_status read_llama4(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char norms[] = "use_qk_norm", tunes[] = "attn_temperature_tuning";
+    const struct json_node *v = json_member(root, norms);
+    int64_t is_tuned = 1;
+    bool is_on = true;
+    if (!c->raw.facts->swa_is_chunk) return RN_OK;
+    rn_status st = v ? json_bool(v, &is_on, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", norms);
+    c->raw.hp.qk_norm = is_on;
+    if (!(v = json_member(root, tunes))) return RN_OK;
+    st = v->kind == JSON_NUMBER ? json_int(v, 0, INT32_MAX, &is_tuned, err) : json_bool(v, &is_on, err);
+    if (st != RN_OK) return fail_in(err, st, "member %s", tunes);
+    if (is_tuned == 0 || !is_on) c->raw.hp.attn_temp_scale = 0;
+    return RN_OK;
+}
+
+// Rows in halves are told from interleaved ones by the sections.
+static rn_status check_sections(const struct hf_config *c, rn_error *err) {
+    const int32_t *s = c->raw.hp.rope_sections;
+    for (size_t i = 0; i < c->arch->n_tensors; i++)
+        if (c->arch->tensors[i].form == HF_QUERIES_HALVED && s[0] + s[1] + s[2] + s[3] == 0)
+            return fail(err, RN_E_FORMAT, "member %s.mrope_section: missing", c->raw.rope_object);
+    return RN_OK;
+}
+
+// Rows that are laid out anew for interleaved rotation are so as a whole head.
+static rn_status check_partial(const struct hf_config *c, rn_error *err) {
+    if (c->raw.partial_rotary == 0 || c->raw.partial_rotary == 1) return RN_OK;
+    for (size_t i = 0; i < c->arch->n_tensors; i++)
+        if (c->arch->tensors[i].form == HF_QUERIES_INTERLEAVED)
+            return fail(err, RN_E_UNSUPPORTED, "%s: %g is not supported; 1 is",
+                        hparam_name_at(&c->raw, AT(partial_rotary)).text, (double)c->raw.partial_rotary);
+    return RN_OK;
+}
+
+rn_status config_read(struct hf_config *c, const struct json_tree *text, struct package *p, rn_error *err) {
+    struct objects o = {.root = &text->nodes[0]};
+    *c = (struct hf_config){.raw = {.source = HPARAMS_CONFIG, .hp = {.file_type = "model"}}};
+    if (o.root->kind != JSON_OBJECT)
+        return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(o.root));
+    const struct json_node *const whole = o.root;
+    rn_status st = config_find_model(c, whole, &o.root, err);
+    if (st != RN_OK) return st;
+    hparams_begin(&c->raw);
+    st = config_refuse_ways(c, whole, o.root, err);
+    if (st == RN_OK) st = read_traits(c, o.root, err);
+    if (st == RN_OK) st = read_folder_traits(c, whole, o.root, err);
+    if (st == RN_OK) st = config_find_rope(c, o.root, &o.rope, &o.rope_swa, err);
+    if (st == RN_OK) st = read_table(c, &o, p, err);
+    if (st == RN_OK) st = read_routing(c, o.root, err);
+    if (st == RN_OK) st = read_llama4(c, o.root, err);
+    if (st == RN_OK) st = config_read_overrides(c, o.root, err);
+    if (st == RN_OK) st = config_read_rope(c, o.rope, o.rope_swa, p, err);
+    if (st == RN_OK) st = check_partial(c, err);
+    if (st == RN_OK) st = check_sections(c, err);
+    if (st == RN_OK) st = config_read_layers(c, o.root, err);
+    if (st != RN_OK) return st;
+    derive_widths(c);
+    st = hparams_check(&c->raw, err);
+    if (st == RN_OK) st = derive_traits(c, o.root, err);
+    return st == RN_OK ? hparams_fill_layers(&c->raw, err) : st;
+}
+
+// ---- end tokens -----------------------------------------------------------------------------------------------------
+
+static rn_status add_end_id(const struct json_node *v, int32_t n_vocab, int32_t *ids, struct vocab *vocab,
+                            rn_error *err) {
+    int64_t id;
+    const rn_status st = json_int(v, 0, n_vocab - 1, &id, err);
+    if (st != RN_OK) return st;
+    int32_t at = 0;
+    while (at < vocab->n_end && ids[at] < id) at++;
+    if (at < vocab->n_end && ids[at] == id) return RN_OK;
+    if (vocab->n_end == FOLDER_MAX_END_IDS)
+        return fail(err, RN_E_LIMIT, "more than %d different ones", FOLDER_MAX_END_IDS);
+    memmove(ids + at + 1, ids + at, (size_t)(vocab->n_end - at) * sizeof *ids);
+    ids[at] = (int32_t)id;
+    vocab->n_end++;
+    return RN_OK;
+}
+
+rn_status config_read_end_ids(const struct json_tree *text, int32_t n_vocab, int32_t *ids, struct vocab *v,
+                              rn_error *err) {
+    const struct json_node *root = &text->nodes[0], *member = json_member(root, "eos_token_id");
+    if (root->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
+    if (!member) member = json_member(json_member(root, "text_config"), "eos_token_id");
+    if (!member) return RN_OK;
+    const bool list = member->kind == JSON_ARRAY;
+    const struct json_node *id = list ? json_first(member) : member;
+    for (uint32_t i = 0; i < (list ? member->n_items : 1); i++, id = json_next(id)) {
+        const rn_status st = add_end_id(id, n_vocab, ids, v, err);
+        if (st != RN_OK) return fail_in(err, st, "member eos_token_id");
+    }
+    v->end = ids;
+    return RN_OK;
+}

@@ -1,0 +1,282 @@
+// formats/folder/config_layers.c - the lists of config.json that say what each layer is; see config_parts.h.
+#include "formats/folder/config_parts.h"
+#include <inttypes.h>
+#include <string.h>
+
+static void flag(struct layer_hparams *layer, enum layer_flag f, bool holds) {
+    layer->flags = holds ? layer->flags | f : layer->flags & ~(uint32_t)f;
+}
+
+// A list with an item for each layer; *out NULL when absent.
+static rn_status per_layer(const struct hf_config *c, const struct json_node *root, const char *name,
+                           enum json_kind kind, const struct json_node **out, rn_error *err) {
+    const rn_status st = config_list(root, name, kind, out, err);
+    if (st != RN_OK || !*out || (*out)->n_items == (uint32_t)c->raw.hp.n_layer) return st;
+    return fail(err, RN_E_FORMAT, "member %s: %" PRIu32 " items for %" PRId32 " layers", name, (*out)->n_items,
+                c->raw.hp.n_layer);
+}
+
+// ---- what a layer is, by a word ---------------------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    uint32_t flags;
+} layer_kinds[] = {
+    {"full_attention", 0},
+    {"attention", 0},
+    {"sliding_attention", LAYER_SWA},
+    {"chunked_attention", LAYER_SWA},
+    {"linear_attention", LAYER_RECURRENT},
+    {"mamba", LAYER_RECURRENT},
+    {"conv", LAYER_RECURRENT},
+};
+enum { N_KINDS = sizeof layer_kinds / sizeof *layer_kinds };
+
+static rn_status read_kinds(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const names[] = {"layer_types", "layers_block_type"}; // the latter granite's
+    struct raw_hparams *raw = &c->raw;
+    const struct json_node *list = NULL;
+    const char *name = NULL;
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && !list && i < 2; i++)
+        st = per_layer(c, root, name = names[i], JSON_STRING, &list, err);
+    if (st != RN_OK || !list) return st;
+    const bool has_states = raw->facts->recurrent != RECURRENT_NONE, has_windows = raw->hp.n_swa || raw->hp.n_chunk;
+    const struct json_node *v = json_first(list);
+    for (uint32_t l = 0; l < list->n_items; l++, v = json_next(v)) {
+        size_t k = 0;
+        while (k < N_KINDS && !json_is(v, layer_kinds[k].name)) k++;
+        const uint32_t flags = k < N_KINDS ? layer_kinds[k].flags : 0;
+        if (k == N_KINDS || ((flags & LAYER_RECURRENT) && !has_states))
+            return fail(err, RN_E_UNSUPPORTED, "member %s: item %" PRIu32 ": \"%.*s\" is no layer of %s", name, l,
+                        config_shown(v), v->text, c->arch->class_name);
+        if ((flags & LAYER_SWA) && !has_windows)
+            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 ": \"%.*s\", but no window is given", name, l,
+                        config_shown(v), v->text);
+        raw->layers[l].flags |= flags;
+    }
+    raw->says_windows = has_windows;
+    raw->says_states = has_states;
+    return RN_OK;
+}
+
+// lfm2: the layers that attend, by number.
+static rn_status read_attending(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct json_node *list;
+    const rn_status st = config_list(root, "full_attn_idxs", JSON_NUMBER, &list, err);
+    if (st != RN_OK || !list || c->raw.says_states) return st;
+    for (int32_t l = 0; l < c->raw.hp.n_layer; l++) flag(&c->raw.layers[l], LAYER_RECURRENT, true);
+    const struct json_node *v = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v)) {
+        int64_t l;
+        const rn_status of_item = json_int(v, 0, c->raw.hp.n_layer - 1, &l, err);
+        if (of_item != RN_OK) return fail_in(err, of_item, "member full_attn_idxs: item %" PRIu32, i);
+        flag(&c->raw.layers[l], LAYER_RECURRENT, false);
+    }
+    c->raw.says_states = true;
+    return RN_OK;
+}
+
+// ---- layers that differ ---------------------------------------------------------------------------------------------
+
+// The number that a member's name is; -1: none of a layer.
+static int32_t layer_named(const struct hf_config *c, const struct json_node *m) {
+    int32_t l = 0;
+    if (m->n_name == 0 || m->n_name > 4) return -1;
+    for (uint32_t i = 0; i < m->n_name; i++) {
+        if (m->name[i] < '0' || m->name[i] > '9') return -1;
+        l = 10 * l + (m->name[i] - '0');
+    }
+    return l < c->raw.hp.n_layer ? l : -1;
+}
+
+static rn_status read_one_override(struct hf_config *c, const struct json_node *of_layer, int32_t l, rn_error *err) {
+    struct layer_hparams *layer = &c->raw.layers[l];
+    const struct {
+        const char *name;
+        int32_t *out;
+    } members[] = {{"head_dim", &layer->head_dim}, {"num_key_value_heads", &layer->n_head_kv}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const struct json_node *v = json_member(of_layer, members[i].name);
+        int64_t n;
+        const rn_status st = v ? json_int(v, 1, 4096, &n, err) : RN_OK;
+        if (st != RN_OK) return fail_in(err, st, "member per_layer_config.%" PRId32 ".%s", l, members[i].name);
+        if (v) *members[i].out = (int32_t)n;
+    }
+    if (layer->head_dim != HPARAMS_NOT_SAID) c->raw.hp.head_dim = layer->head_dim;
+    return RN_OK;
+}
+
+// gemma4, as transformers 5 writes it: what layers without window have otherwise.
+rn_status config_read_overrides(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char name[] = "per_layer_config";
+    const struct json_node *object = json_member(root, name);
+    if (!object) return RN_OK;
+    if (object->kind != JSON_OBJECT)
+        return fail(err, RN_E_FORMAT, "member %s: is %s, must be an object", name, json_kind_name(object));
+    const struct json_node *m = json_first(object);
+    for (uint32_t i = 0; i < object->n_items; i++, m = json_next(m)) {
+        const int32_t l = layer_named(c, m);
+        if (l < 0 || m->kind != JSON_OBJECT)
+            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 " is no object of a layer", name, i);
+        const rn_status st = read_one_override(c, m, l, err);
+        if (st != RN_OK) return st;
+    }
+    return RN_OK;
+}
+
+// Heads are as wide in all layers without window, and otherwise only there.
+static rn_status check_overrides(const struct hf_config *c, rn_error *err) {
+    const struct raw_hparams *raw = &c->raw;
+    for (int32_t l = 0; l < raw->hp.n_layer; l++) {
+        const int32_t said = raw->layers[l].head_dim;
+        const bool swa = (raw->layers[l].flags & LAYER_SWA) != 0;
+        if (said == HPARAMS_NOT_SAID || (!swa && said == raw->hp.head_dim)) continue;
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member per_layer_config.%" PRId32 ".head_dim: %" PRId32
+                    " is not supported in a layer of this kind",
+                    l, said);
+    }
+    return RN_OK;
+}
+
+// ---- windows --------------------------------------------------------------------------------------------------------
+
+static rn_status read_window_switch(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct json_node *v = json_member(root, "use_sliding_window");
+    bool on = !c->arch->windows_off;
+    const rn_status st = v ? json_bool(v, &on, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member use_sliding_window");
+    if (!on) c->raw.hp.n_swa = 0;
+    return RN_OK;
+}
+
+// A period of layers, or its letters: "LLLG".
+static rn_status read_window_pattern(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const names[] = {"sliding_window_pattern", "_sliding_window_pattern"};
+    const char *name = json_member(root, names[0]) ? names[0] : names[1];
+    const struct json_node *v = json_member(root, name);
+    int64_t period;
+    if (!v || c->raw.says_windows) return RN_OK;
+    if (v->kind != JSON_STRING) {
+        const rn_status st = json_int(v, 1, 1024, &period, err);
+        if (st != RN_OK) return fail_in(err, st, "member %s", name);
+        c->raw.swa_period = (int32_t)period;
+        return RN_OK;
+    }
+    if (v->n_text == 0 || strspn(v->text, "LG") < v->n_text)
+        return fail(err, RN_E_FORMAT, "member %s: \"%.*s\" is no pattern of L and G", name, config_shown(v), v->text);
+    for (int32_t l = 0; l < c->raw.hp.n_layer; l++)
+        flag(&c->raw.layers[l], LAYER_SWA, v->text[(uint32_t)l % v->n_text] == 'L');
+    c->raw.says_windows = true;
+    return RN_OK;
+}
+
+// ---- rotation -------------------------------------------------------------------------------------------------------
+
+// 1: the layer rotates.
+static rn_status read_rotation(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct json_node *list;
+    const rn_status st = per_layer(c, root, "no_rope_layers", JSON_NUMBER, &list, err);
+    if (st != RN_OK || !list) return st;
+    const struct json_node *v = json_first(list);
+    for (uint32_t l = 0; l < list->n_items; l++, v = json_next(v)) {
+        int64_t rotates;
+        const rn_status of_item = json_int(v, 0, 1, &rotates, err);
+        if (of_item != RN_OK) return fail_in(err, of_item, "member no_rope_layers: item %" PRIu32, l);
+        flag(&c->raw.layers[l], LAYER_NO_ROPE, rotates == 0);
+        if (c->raw.facts->swa_is_chunk && !c->raw.says_windows) flag(&c->raw.layers[l], LAYER_SWA, rotates == 1);
+    }
+    c->raw.says_rotation = true;
+    if (c->raw.facts->swa_is_chunk) c->raw.says_windows = true;
+    return RN_OK;
+}
+
+// granite: positions are rotated in or left out altogether.
+static rn_status read_position_type(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct json_node *v;
+    const rn_status st = config_string(root, "position_embedding_type", &v, err);
+    if (st != RN_OK || !v) return st;
+    if (!json_is(v, "rope") && !json_is(v, "nope"))
+        return fail(err, RN_E_UNSUPPORTED,
+                    "member position_embedding_type: \"%.*s\" is not supported; rope and nope are", config_shown(v),
+                    v->text);
+    c->raw.rope_switch = json_is(v, "rope");
+    return RN_OK;
+}
+
+// ---- experts --------------------------------------------------------------------------------------------------------
+
+// Layers by number that have no experts, or (of moe_layers) that have.
+static rn_status read_numbers(struct hf_config *c, const struct json_node *root, const char *name, bool has,
+                              rn_error *err) {
+    const struct json_node *list;
+    rn_status st = config_list(root, name, JSON_NUMBER, &list, err);
+    if (st != RN_OK || !list) return st;
+    if (has)
+        for (int32_t l = 0; l < c->raw.hp.n_layer; l++) flag(&c->raw.layers[l], LAYER_EXPERTS, false);
+    const struct json_node *v = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v)) {
+        int64_t l;
+        if ((st = json_int(v, 0, c->raw.hp.n_layer - 1, &l, err)) != RN_OK)
+            return fail_in(err, st, "member %s: item %" PRIu32, name, i);
+        flag(&c->raw.layers[l], LAYER_EXPERTS, has);
+    }
+    c->raw.says_experts = c->raw.says_experts || has;
+    return RN_OK;
+}
+
+// GLM-4.7: a word for each layer.
+static rn_status read_mlp_types(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char name[] = "mlp_layer_types";
+    const struct json_node *list;
+    const rn_status st = per_layer(c, root, name, JSON_STRING, &list, err);
+    if (st != RN_OK || !list) return st;
+    const struct json_node *v = json_first(list);
+    for (uint32_t l = 0; l < list->n_items; l++, v = json_next(v)) {
+        if (!json_is(v, "dense") && !json_is(v, "sparse"))
+            return fail(err, RN_E_UNSUPPORTED, "member %s: item %" PRIu32 ": \"%.*s\" is neither dense nor sparse",
+                        name, l, config_shown(v), v->text);
+        flag(&c->raw.layers[l], LAYER_EXPERTS, json_is(v, "sparse"));
+    }
+    c->raw.says_experts = true;
+    return RN_OK;
+}
+
+// ERNIE 4.5: the last layer with experts; -1: of all.
+static rn_status check_last(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char name[] = "moe_layer_end_index";
+    const struct json_node *v = json_member(root, name);
+    int64_t last = -1;
+    const rn_status st = v ? json_int(v, -1, 1 << 16, &last, err) : RN_OK;
+    if (st != RN_OK) return fail_in(err, st, "member %s", name);
+    if (last == -1 || last == c->raw.hp.n_layer - 1) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: %" PRId64 " of %" PRId32 " layers is not supported; the last is",
+                name, last, c->raw.hp.n_layer);
+}
+
+static rn_status read_expert_layers(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    struct raw_hparams *raw = &c->raw;
+    if (raw->hp.n_expert == 0) return RN_OK;
+    if (raw->facts->experts == EXPERTS_AFTER_DENSE) {
+        const rn_status st = check_last(c, root, err);
+        return st == RN_OK ? read_mlp_types(c, root, err) : st;
+    }
+    if (raw->facts->experts == EXPERTS_EVERY_NTH) return read_numbers(c, root, "moe_layers", true, err);
+    if (raw->facts->experts != EXPERTS_BY_ROUTER) return RN_OK;
+    const int32_t step = raw->moe_step ? raw->moe_step : 1;
+    for (int32_t l = 0; l < raw->hp.n_layer; l++) flag(&raw->layers[l], LAYER_EXPERTS, (l + 1) % step == 0);
+    raw->says_experts = true;
+    return read_numbers(c, root, "mlp_only_layers", false, err);
+}
+
+rn_status config_read_layers(struct hf_config *c, const struct json_node *root, rn_error *err) {
+    rn_status st = read_window_switch(c, root, err);
+    if (st == RN_OK) st = read_kinds(c, root, err);
+    if (st == RN_OK) st = check_overrides(c, err);
+    if (st == RN_OK) st = read_attending(c, root, err);
+    if (st == RN_OK) st = read_window_pattern(c, root, err);
+    if (st == RN_OK) st = read_rotation(c, root, err);
+    if (st == RN_OK) st = read_position_type(c, root, err);
+    return st == RN_OK ? read_expert_layers(c, root, err) : st;
+}

@@ -1,0 +1,63 @@
+// formats/folder/config_model.c - which model config.json is of, and where the text model's numbers stand; see config_parts.h.
+#include "formats/folder/config_parts.h"
+#include "formats/folder/hf_wrappers.h"
+#include <stdio.h>
+#include <string.h>
+
+// Class names for messages, as many as fit.
+static void list_archs(char *text, size_t size) {
+    size_t n = 0;
+    text[0] = 0;
+    for (size_t i = 0; hf_arch_at(i) && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", hf_arch_at(i)->class_name);
+}
+
+static rn_status not_supported(const char *member, const struct json_node *name, rn_error *err) {
+    char supported[1024];
+    list_archs(supported, sizeof supported);
+    return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; supported: %s", member,
+                config_shown(name), name->text, supported);
+}
+
+// The text model of a class that has other parts. Where there is no text_config the whole is its (Qwen2-VL as it was published).
+static rn_status find_text(struct hf_config *c, const struct hf_wrapper *w, const struct json_node *root,
+                           const struct json_node **text, rn_error *err) {
+    static const char member[] = "text_config";
+    const struct json_node *in = json_member(root, member), *type;
+    c->is_wrapped = true;
+    if (in && in->kind != JSON_OBJECT)
+        return fail(err, RN_E_FORMAT, "member %s: is %s, must be an object", member, json_kind_name(in));
+    const rn_status st = config_string(in, "model_type", &type, err);
+    if (st != RN_OK) return fail_in(err, st, "member %s", member);
+    c->arch = type ? hf_arch_by_type(type->text, type->n_text) : hf_arch_by_type(w->text_type, strlen(w->text_type));
+    if (!c->arch)
+        return fail(err, RN_E_UNSUPPORTED, "member %s.model_type: \"%.*s\" is not supported in a %s", member,
+                    config_shown(type), type->text, w->class_name);
+    if (in) *text = in;
+    return RN_OK;
+}
+
+rn_status config_find_model(struct hf_config *c, const struct json_node *root, const struct json_node **text,
+                            rn_error *err) {
+    const struct json_node *classes = json_member(root, "architectures"), *type, *name = NULL;
+    rn_status st = config_string(root, "model_type", &type, err);
+    if (st != RN_OK) return st;
+    if (classes) {
+        if (classes->kind != JSON_ARRAY || classes->n_items == 0 || json_first(classes)->kind != JSON_STRING)
+            return fail(err, RN_E_FORMAT, "member architectures: is no list of names");
+        name = json_first(classes);
+    }
+    if (!name && !type) return fail(err, RN_E_FORMAT, "members architectures and model_type: both are missing");
+    *text = root;
+    const struct hf_wrapper *w =
+        name ? hf_wrapper_by_class(name->text, name->n_text) : hf_wrapper_by_type(type->text, type->n_text);
+    if (w) {
+        st = find_text(c, w, root, text, err);
+    } else {
+        c->arch = name ? hf_arch_by_class(name->text, name->n_text) : hf_arch_by_type(type->text, type->n_text);
+        if (name && !c->arch) c->is_trunk = (c->arch = hf_arch_by_trunk(name->text, name->n_text)) != NULL;
+        if (!c->arch) st = not_supported(name ? "architectures" : "model_type", name ? name : type, err);
+    }
+    if (st == RN_OK) memcpy(c->raw.hp.arch, c->arch->gguf_name, strlen(c->arch->gguf_name) + 1);
+    return st;
+}

@@ -1,0 +1,144 @@
+// formats/folder/config_ways.c - members of config.json that change the arithmetic, and what they must be; see config_parts.h.
+#include "formats/folder/config_parts.h"
+#include <inttypes.h>
+#include <string.h>
+
+// ---- the activation -------------------------------------------------------------------------------------------------
+
+// Is a name one of those in a list, which spaces separate?
+static bool is_listed(const struct json_node *v, const char *list) {
+    while (*list) {
+        const size_t n = strcspn(list, " ");
+        if (n == v->n_text && memcmp(list, v->text, n) == 0) return true;
+        list += n + strspn(list + n, " ");
+    }
+    return false;
+}
+
+static rn_status check_activation(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+    static const char *const names[] = {"hidden_act", "hidden_activation", "activation_function", "activation"};
+    const char *list = c->arch->activations;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct json_node *v;
+        const rn_status st = config_string(root, names[i], &v, err);
+        if (st != RN_OK) return st;
+        if (v && !is_listed(v, list))
+            return fail(err, RN_E_UNSUPPORTED, "member %s: \"%.*s\" is not supported; %.*s is", names[i],
+                        config_shown(v), v->text, (int)strcspn(list, " "), list);
+    }
+    return RN_OK;
+}
+
+// ---- members with one value that is known here --------------------------------------------------------------------------
+
+static const struct {
+    const char *gguf_name; // NULL: of every architecture
+    const char *member, *want;
+    const char *also; // a text that means the same; NULL: none
+} fixed[] = {
+    {NULL, "scale_attn_by_inverse_layer_idx", "false"},
+    {NULL, "scale_attn_weights", "true"},
+    {NULL, "add_cross_attention", "false"},
+    {NULL, "apply_residual_connection_post_layernorm", "false"},
+    {NULL, "alibi", "false"},
+    {NULL, "parallel_attn", "true"},
+    {NULL, "qk_layernorm", "false"},
+    {NULL, "do_layer_norm_before", "true"},
+    {NULL, "enable_bias", "true"},
+    {NULL, "_remove_final_layer_norm", "false"},
+    {NULL, "layer_norm_elementwise_affine", "true"},
+    {NULL, "use_bidirectional_attention", "false", "vision"}, // among the rows of a picture
+    {NULL, "moe_layer_freq", "1"},
+    {NULL, "rope_interleave", "true"},
+    {NULL, "conv_bias", "false"},
+    {NULL, "mamba_conv_bias", "true"},
+    {NULL, "mamba_proj_bias", "false"},
+    {NULL, "swiglu_limit", "7.0"},
+    {NULL, "swiglu_alpha", "1.702"},
+    {NULL, "clip_qkv", "null"},
+    {"starcoder", "multi_query", "true"},
+    {"stablelm", "use_parallel_residual", "false"},
+    {"mamba2", "use_bias", "false"},
+    {"mamba2", "use_conv_bias", "true"},
+    {"mamba2", "rms_norm", "true"},
+};
+
+// "false", "null" and the like, or a number, which may be written in several ways.
+static bool has_value(const struct json_node *v, const char *want) {
+    static const char *const words[] = {"null", "false", "true"};
+    float x, y;
+    if (v->kind <= JSON_TRUE) return strcmp(words[v->kind], want) == 0;
+    if (v->kind != JSON_NUMBER) return false;
+    const struct json_node wanted = {.kind = JSON_NUMBER, .text = want, .n_text = (uint32_t)strlen(want)};
+    if (json_float(&wanted, -1e30, 1e30, &y, NULL) != RN_OK) return false; // want is a word
+    return json_float(v, -1e30, 1e30, &x, NULL) == RN_OK && x == y;
+}
+
+static rn_status check_fixed(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        const struct json_node *v = json_member(root, fixed[i].member);
+        const bool is_its = !fixed[i].gguf_name || strcmp(fixed[i].gguf_name, c->arch->gguf_name) == 0;
+        if (!v || !is_its || has_value(v, fixed[i].want) || (fixed[i].also && json_is(v, fixed[i].also))) continue;
+        const bool is_word = v->kind <= JSON_TRUE;
+        return fail(err, RN_E_UNSUPPORTED, "member %s: %.*s is not supported; %s is", fixed[i].member,
+                    is_word ? 5 : config_shown(v),
+                    v->kind == JSON_TRUE    ? "true"
+                    : v->kind == JSON_FALSE ? "false"
+                    : v->kind >= JSON_ARRAY ? "a list"
+                                            : v->text,
+                    fixed[i].want);
+    }
+    return RN_OK;
+}
+
+// ---- the rest -------------------------------------------------------------------------------------------------------
+
+static const struct json_node *quant_method(const struct json_node *root) {
+    return json_member(json_member(root, "quantization_config"), "quant_method");
+}
+
+bool config_says_mxfp4(const struct json_node *root) { return json_is(quant_method(root), "mxfp4"); }
+
+static bool has_mxfp4(const struct hf_arch *a) {
+    size_t i = 0;
+    while (i < a->n_tensors && !(a->tensors[i].when & HF_IN_MXFP4)) i++;
+    return i < a->n_tensors;
+}
+
+static rn_status check_quantization(const struct hf_config *c, const struct json_node *root, rn_error *err) {
+    const struct json_node *method = quant_method(root);
+    const bool named = method && method->kind == JSON_STRING, takes = has_mxfp4(c->arch);
+    if (!json_member(root, "quantization_config") || (takes && config_says_mxfp4(root))) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member quantization_config: %.*s is not supported; %s are",
+                named ? config_shown(method) : 16, named ? method->text : "its quantization",
+                takes ? "mxfp4, and plain F32, F16 and BF16" : "plain F32, F16 and BF16");
+}
+
+// As Python writes it, or as transformers 5 does: {"__float__": "Infinity"}.
+static bool is_infinity(const struct json_node *v) {
+    static const char word[] = "Infinity";
+    const bool is_number = v->kind == JSON_NUMBER && v->n_text == sizeof word - 1 && v->text[0] == word[0];
+    return is_number || json_is(json_member(v, "__float__"), word);
+}
+
+// Time steps of a state may be held within limits: nothing here does so.
+static rn_status check_time_steps(const struct json_node *root, rn_error *err) {
+    const struct json_node *list = json_member(root, "time_step_limit");
+    float least = 0;
+    if (!list) return RN_OK;
+    if (list->kind != JSON_ARRAY || list->n_items != 2)
+        return fail(err, RN_E_FORMAT, "member time_step_limit: is no list of two numbers");
+    const struct json_node *from = json_first(list), *to = json_next(from);
+    if (from->kind == JSON_NUMBER && json_float(from, 0, 0, &least, NULL) == RN_OK && is_infinity(to)) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED,
+                "member time_step_limit: only [0, Infinity], which limits nothing, is supported");
+}
+
+rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, const struct json_node *text,
+                             rn_error *err) {
+    rn_status st = check_quantization(c, root, err);
+    if (st == RN_OK && text != root) st = check_quantization(c, text, err);
+    if (st == RN_OK) st = check_activation(c, text, err);
+    if (st == RN_OK) st = check_fixed(c, text, err);
+    return st == RN_OK ? check_time_steps(text, err) : st;
+}

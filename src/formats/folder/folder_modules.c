@@ -1,0 +1,133 @@
+// formats/folder/folder_modules.c - the modules of a sentence-transformers folder: how a text becomes an embedding; see folder.h.
+//
+// modules.json lists them: the model itself, then what is made of its rows, each with a folder of its own.
+//   [{"path": "", "type": "...Transformer"}, {"path": "1_Pooling", "type": "...Pooling"}, {"path": "2_Normalize", "type": "...Normalize"}]
+#include "formats/folder/folder.h"
+#include "formats/limits.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+// ---- 1_Pooling/config.json --------------------------------------------------------------------------------------------
+
+// By a switch for each, as is published, or by one word. Kinds that are not here are refused where they are on.
+static const struct {
+    const char *member, *word;
+    enum pooling pooling; // POOLING_NOT_SAID: there is no such kind here
+} poolings[] = {
+    {"pooling_mode_cls_token", "cls", POOLING_FIRST},
+    {"pooling_mode_mean_tokens", "mean", POOLING_MEAN},
+    {"pooling_mode_lasttoken", "lasttoken", POOLING_LAST},
+    {"pooling_mode_max_tokens", "max", POOLING_NOT_SAID},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", POOLING_NOT_SAID},
+    {"pooling_mode_weightedmean_tokens", "weightedmean", POOLING_NOT_SAID},
+};
+enum { MAX_SUB_BYTES = 256 };
+enum { N_POOLINGS = sizeof poolings / sizeof *poolings };
+
+static rn_status not_supported(const char *member, const char *word, int n_word, rn_error *err) {
+    return fail(err, RN_E_UNSUPPORTED, "member %s: %.*s is not supported; one of cls, mean and lasttoken alone is",
+                member, n_word, word);
+}
+
+static rn_status read_word(const struct json_node *word, enum pooling *out, rn_error *err) {
+    if (word->kind != JSON_STRING)
+        return fail(err, RN_E_FORMAT, "member pooling_mode: is %s, must be a string", json_kind_name(word));
+    for (size_t i = 0; i < N_POOLINGS; i++)
+        if (json_is(word, poolings[i].word)) *out = poolings[i].pooling;
+    if (*out != POOLING_NOT_SAID) return RN_OK;
+    return not_supported("pooling_mode", word->text, word->n_text < 40 ? (int)word->n_text : 40, err);
+}
+
+static rn_status read_switches(const struct json_node *root, enum pooling *out, rn_error *err) {
+    for (size_t i = 0; i < N_POOLINGS; i++) {
+        const struct json_node *v = json_member(root, poolings[i].member);
+        bool is_on = false;
+        const rn_status st = v ? json_bool(v, &is_on, err) : RN_OK;
+        if (st != RN_OK) return fail_in(err, st, "member %s", poolings[i].member);
+        if (!is_on) continue;
+        if (poolings[i].pooling == POOLING_NOT_SAID || *out != POOLING_NOT_SAID)
+            return not_supported(poolings[i].member, *out ? "true, beside another," : "true", 24, err);
+        *out = poolings[i].pooling;
+    }
+    return *out ? RN_OK : fail(err, RN_E_FORMAT, "member %s: no kind of pooling is true", poolings[0].member);
+}
+
+static rn_status read_pooling(const struct folder *f, const char *sub, enum pooling *out, rn_error *err) {
+    static const char name[] = "config.json";
+    struct folder in = *f;
+    struct package_file file;
+    struct json_tree tree = {0};
+    bool found;
+    in.sub = sub;
+    rn_status st = folder_open_json(&in, name, FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && !found)
+        st = fail(err, RN_E_FORMAT, "%s: %s/%s: missing, though modules.json names it", package_shown_path(f->path),
+                  sub, name);
+    else if (st == RN_OK) {
+        const struct json_node *root = &tree.nodes[0], *word = json_member(root, "pooling_mode");
+        st = root->kind != JSON_OBJECT ? fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root))
+             : word                    ? read_word(word, out, err)
+                                       : read_switches(root, out, err);
+        st = package_in_file(file.path, st, err);
+    }
+    json_free(&tree);
+    package_file_close(&file);
+    return st;
+}
+
+// ---- modules.json -------------------------------------------------------------------------------------------------------
+
+// The class is the last part of a dotted name, which differs between versions.
+static bool is_class(const struct json_node *type, const char *name) {
+    const size_t n = strlen(name);
+    if (!type || type->kind != JSON_STRING || type->n_text < n) return false;
+    if (memcmp(type->text + type->n_text - n, name, n) != 0) return false;
+    return type->n_text == n || type->text[type->n_text - n - 1] == '.';
+}
+
+// sub: the folder of the pooling is put there.
+static rn_status read_module(const struct json_node *m, uint32_t i, struct hparams *hp, char sub[MAX_SUB_BYTES],
+                             rn_error *err) {
+    const struct json_node *type = json_member(m, "type"), *path = json_member(m, "path");
+    if (!path || path->kind != JSON_STRING || path->n_text >= MAX_SUB_BYTES || memchr(path->text, 0, path->n_text))
+        return fail(err, RN_E_FORMAT, "module %" PRIu32 ": path: missing, or no name of less than %d bytes", i,
+                    MAX_SUB_BYTES);
+    if (is_class(type, "Transformer") && i == 0 && path->n_text == 0) return RN_OK;
+    if (is_class(type, "Normalize") && i > 0) return hp->normalization = NORMALIZATION_L2, RN_OK;
+    if (is_class(type, "Pooling") && i == 1) {
+        snprintf(sub, MAX_SUB_BYTES, "%.*s", (int)path->n_text, path->text);
+        hp->normalization = NORMALIZATION_OFF;
+        return RN_OK;
+    }
+    const bool named = type && type->kind == JSON_STRING;
+    return fail(err, RN_E_UNSUPPORTED,
+                "module %" PRIu32
+                ": %.*s in folder \"%.*s\" is not supported; Transformer in \"\", then Pooling, then "
+                "Normalize or nothing are",
+                i, named && type->n_text < 100 ? (int)type->n_text : 7, named ? type->text : "no type",
+                (int)path->n_text, path->text);
+}
+
+static rn_status read_modules(const struct json_node *list, struct hparams *hp, char sub[MAX_SUB_BYTES],
+                              rn_error *err) {
+    if (list->kind != JSON_ARRAY || list->n_items == 0) return fail(err, RN_E_FORMAT, "is no list of modules");
+    const struct json_node *m = json_first(list);
+    for (uint32_t i = 0; i < list->n_items; i++, m = json_next(m)) {
+        const rn_status st = read_module(m, i, hp, sub, err);
+        if (st != RN_OK) return st;
+    }
+    return RN_OK;
+}
+
+rn_status folder_read_modules(const struct folder *f, struct hparams *hp, rn_error *err) {
+    struct package_file file;
+    struct json_tree tree = {0};
+    char sub[MAX_SUB_BYTES] = "";
+    bool found;
+    rn_status st = folder_open_json(f, "modules.json", FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
+    if (st == RN_OK && found) st = package_in_file(file.path, read_modules(&tree.nodes[0], hp, sub, err), err);
+    json_free(&tree);
+    package_file_close(&file);
+    return st == RN_OK && *sub ? read_pooling(f, sub, &hp->pooling, err) : st;
+}

@@ -1,0 +1,67 @@
+// formats/folder/folder_vocab.c - the vocabulary of a Hugging Face folder; see folder.h.
+//
+// tokenizer.json says all that there is to say; an older folder has SentencePiece's tokenizer.model instead. Where both stand for the same
+// tokens, the latter is taken: its scores are what GGUF wants, and merges made of them give the same ids. What begins and ends a text
+// stands in tokenizer_config.json.
+#include "formats/folder/folder.h"
+#include "formats/limits.h"
+#include "formats/vocab/tokenizer_json.h"
+#include "formats/vocab/tokenizer_model.h"
+
+static rn_status load_json(struct package *p, const struct package_file *file, rn_error *err) {
+    return tokenizer_json_load(package_shown_path(file->path), file->map.data, file->map.size, NULL, 0, &p->arena,
+                               &p->vocab, err);
+}
+
+static rn_status load_model(struct package *p, const struct package_file *file, rn_error *err) {
+    return tokenizer_model_load(package_shown_path(file->path), file->map.data, file->map.size, &p->arena, &p->vocab,
+                                err);
+}
+
+static rn_status apply_config(const struct folder *f, rn_error *err) {
+    struct package_file file;
+    bool found;
+    rn_status st =
+        folder_open_text(f, "tokenizer_config.json", FOLDER_MAX_TOKENIZER_CONFIG_BYTES, &file, &found, err);
+    if (st == RN_OK && found)
+        st = tokenizer_config_apply(package_shown_path(file.path), (const char *)file.map.data, file.map.size,
+                                    &f->p->vocab, err);
+    package_file_close(&file);
+    return st;
+}
+
+// The vocabulary of tokenizer.model in place of one read from tokenizer.json, if it is there and names as many tokens.
+static rn_status prefer_scores(const struct folder *f, rn_error *err) {
+    struct vocab *const v = &f->p->vocab;
+    const struct vocab merged = *v;
+    struct package_file file;
+    bool found;
+    rn_status st = folder_open_text(f, "tokenizer.model", FOLDER_MAX_TOKENIZER_BYTES, &file, &found, err);
+    if (st == RN_OK && found) {
+        *v = (struct vocab){.bos = -1, .eos = -1, .eot = -1, .eom = -1, .unk = -1, .pad = -1};
+        st = load_model(f->p, &file, err);
+        if (st == RN_OK && (v->model != VOCAB_SPM || v->n_tokens != merged.n_tokens)) *v = merged;
+    }
+    package_file_close(&file);
+    return st;
+}
+
+rn_status package_folder_vocab(const struct folder *f, rn_error *err) {
+    static const struct {
+        const char *name;
+        rn_status (*load)(struct package *p, const struct package_file *file, rn_error *err);
+    } kinds[] = {{"tokenizer.json", load_json}, {"tokenizer.model", load_model}};
+    struct vocab *const v = &f->p->vocab;
+    v->bos = v->eos = v->eot = v->eom = v->unk = v->pad = -1;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct package_file file;
+        bool found;
+        rn_status st = folder_open_text(f, kinds[i].name, FOLDER_MAX_TOKENIZER_BYTES, &file, &found, err);
+        if (st == RN_OK && found) st = kinds[i].load(f->p, &file, err);
+        package_file_close(&file);
+        if (st == RN_OK && found && v->model == VOCAB_CHAR_BPE) st = prefer_scores(f, err);
+        if (st != RN_OK) return st;
+        if (found) return apply_config(f, err);
+    }
+    return RN_OK;
+}

@@ -1,0 +1,90 @@
+// formats/folder/hf_forms.h - how a GGUF tensor is made of a folder's: what of it is taken, in which order, and what becomes of its numbers.
+//
+// A folder's tensor is seen as matrices of rows. Of each matrix some rows or columns are taken, put into another order, turned, or
+// changed number by number. A form that takes whole rows as they lie, all in one piece, needs no copy: the tensor stays in the file.
+#ifndef RN_FORMATS_FOLDER_HF_FORMS_H
+#define RN_FORMATS_FOLDER_HF_FORMS_H
+
+#include "base/status.h"
+#include "formats/folder/safetensors_read.h"
+
+enum hf_form {
+    HF_AS_IT_IS,
+    // Rows of queries and keys for interleaved rotation: row (h, j, i) of [heads, 2, d / 2] becomes row (h, i, j).
+    HF_QUERIES_INTERLEAVED,
+    HF_KEYS_INTERLEAVED,
+    HF_QUERIES_HALVED, // the other way round, of the rotated rows of each head
+    HF_KEYS_HALVED,
+    HF_PLUS_ONE,    // weights of norms that multiply by 1 + w
+    HF_TRANSPOSED,  // each matrix
+    HF_QKV_GROUPED, // rows [key head][its queries, key, value] -> all queries, all keys, all values
+    HF_FIRST_HALF,  // rows of each matrix
+    HF_SECOND_HALF,
+    HF_EVEN, // every second number of each row, or of a vector
+    HF_ODD,
+    HF_TRANSPOSED_FIRST_HALF, // columns become rows, and half of them is taken
+    HF_TRANSPOSED_SECOND_HALF,
+    HF_TRANSPOSED_EVEN,
+    HF_TRANSPOSED_ODD,
+    HF_STACKED,           // "%e": matrices of all experts, one behind the other
+    HF_WITHOUT_FIRST_TWO, // rows
+    HF_FLAT,              // [1, n] -> [n]
+    HF_SQUEEZED,          // [channels, 1, taps] -> [channels, taps]
+    HF_COLUMN,            // [n] -> [n, 1]
+    HF_BY_GROUP,          // [d_inner] -> [groups, d_inner / groups]
+    HF_MINUS_EXP,         // -exp(w)
+    HF_MINUS_EXP_COLUMN,
+    HF_KEYS_OF_LATENT, // rows [head][nope, value] of the latent's width -> [head][width][nope]
+    HF_VALUES_OF_LATENT,
+    HF_QKV_OF_QKVZ, // rows [key head][q, k, values, gates] -> all q, all k, all v
+    HF_Z_OF_QKVZ,
+    // The value heads of a key head, which lie side by side, go as far apart as there are key heads: [key head][its v] -> [v][key head].
+    HF_TILED_QKV,   // of rows [q, k, v] those of v
+    HF_TILED_ROWS,  // of a head each
+    HF_TILED_HEADS, // a row or number for each head
+    HF_TILED_COLUMNS,
+    HF_TILED_CONV,
+    HF_TILED_MINUS_EXP,
+    HF_MXFP4, // hf_experts.c: of the tensors NAME_blocks and NAME_scales
+    HF_MXFP4_EVEN,
+    HF_MXFP4_ODD,
+    HF_N_FORMS
+};
+
+// What the forms ask about a model.
+struct hf_sizes {
+    uint64_t n_head, n_head_kv, head_dim, n_rot; // of all heads, or of the layer's
+    uint64_t nope, value;                        // parts of a head of latent attention
+    uint64_t n_expert;
+    uint64_t key_heads, value_heads, key_dim, value_dim, groups; // of recurrent layers
+};
+
+struct hf_sizes hf_sizes_of(const struct hparams *hp,
+                            int32_t layer); // of the whole model for layer -1 (hf_tensors.c)
+
+// What is done.
+struct hf_plan {
+    uint64_t n_mats, n_rows, n_cols; // how the folder's tensor is seen
+    uint64_t row_from, row_step, rows_taken;
+    uint64_t col_from, col_step, cols_taken;
+    bool turned; // columns taken become rows
+    uint64_t (*row_of)(const struct hf_sizes *s,
+                       uint64_t row); // which of the rows taken comes as this one; NULL: itself
+    bool by_column;                   // row_of is of columns
+    enum hf_change { HF_NUMBERS_KEPT, HF_NUMBERS_PLUS_1, HF_NUMBERS_MINUS_EXP } change;
+    int n_dims; // of the GGUF tensor
+    uint64_t ne[PACKAGE_MAX_DIMS];
+};
+
+// The plan for a tensor of these dimensions. Errors: RN_E_FORMAT, without the tensor's name.
+rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t,
+                  struct hf_plan *out, rn_error *err);
+// Does the plan take numbers that lie in one piece, from number *first on?
+bool hf_plan_is_view(const struct hf_plan *p, uint64_t *first);
+// The type that it makes of a type: changed numbers are F32.
+enum tensor_type hf_plan_type(const struct hf_plan *p, enum tensor_type type);
+// src: the whole tensor of the folder; dst: room for the GGUF tensor. type: of src.
+void hf_plan_run(const struct hf_plan *p, const struct hf_sizes *s, enum tensor_type type, const uint8_t *src,
+                 uint8_t *dst);
+
+#endif

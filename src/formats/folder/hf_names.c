@@ -1,0 +1,106 @@
+// formats/folder/hf_names.c - looks up architectures and tensors by name; see hf_names.h.
+#include "formats/folder/hf_names.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct hf_arch_list *const lists[] = {&hf_archs_dense,  &hf_archs_older,  &hf_archs_experts,
+                                                   &hf_archs_states, &hf_archs_gemma4, &hf_archs_kin};
+
+const struct hf_arch *hf_arch_at(size_t i) {
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+        if (i < lists[k]->n) return &lists[k]->archs[i];
+        i -= lists[k]->n;
+    }
+    return NULL;
+}
+
+static bool is(const char *s, const char *name, size_t n) { return strlen(s) == n && memcmp(s, name, n) == 0; }
+
+const struct hf_arch *hf_arch_by_class(const char *name, size_t n) {
+    const struct hf_arch *a;
+    size_t i = 0;
+    while ((a = hf_arch_at(i++)) && !is(a->class_name, name, n)) continue;
+    return a;
+}
+
+const struct hf_arch *hf_arch_by_trunk(const char *name, size_t n) {
+    static const char trunk[] = "Model", whole[] = "ForCausalLM";
+    const size_t n_trunk = sizeof trunk - 1, n_family = n > n_trunk ? n - n_trunk : 0;
+    const struct hf_arch *a = NULL;
+    size_t i = 0;
+    if (n_family == 0 || memcmp(name + n_family, trunk, n_trunk) != 0) return NULL;
+    while ((a = hf_arch_at(i++)))
+        if (strncmp(a->class_name, name, n_family) == 0 && strcmp(a->class_name + n_family, whole) == 0) break;
+    return a;
+}
+
+const struct hf_arch *hf_arch_by_type(const char *name, size_t n) {
+    const struct hf_arch *a;
+    size_t i = 0;
+    while ((a = hf_arch_at(i++)) && !is(a->model_type, name, n)) continue;
+    return a;
+}
+
+const struct hf_trait hf_traits[] = {
+    {"tie_word_embeddings", NULL, HF_UNTIED, true},
+    {"use_qkv_bias", "stablelm", HF_ATTENTION_BIAS},
+    {"attention_bias", NULL, HF_ATTENTION_BIAS},
+    {"mlp_bias", NULL, HF_MLP_BIAS},
+    {"bias", "falcon", HF_BIAS},
+    {"use_bias", NULL, HF_BIAS},
+    {"use_qk_norm", NULL, HF_QK_NORM},
+    {"attention_k_eq_v", NULL, HF_KEYS_ARE_VALUES},
+};
+const size_t hf_n_traits = sizeof hf_traits / sizeof *hf_traits;
+
+// A number as it is written without leading zeros. NULL: none here; else what follows it.
+static const char *read_number(const char *s, int32_t *n) {
+    *n = 0;
+    if (s[0] == '0') return s + 1;
+    const char *from = s;
+    for (; *s >= '0' && *s <= '9' && s - from < 6; s++) *n = *n * 10 + (*s - '0');
+    return s == from ? NULL : s;
+}
+
+bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->name, "%d") != NULL; }
+
+// A pattern that ends in "*" is of every name that begins so.
+static bool matches(const char *pattern, const char *name, int32_t *layer) {
+    *layer = -1;
+    while (*pattern) {
+        int32_t n;
+        if (*pattern == '*') return true;
+        if (*pattern != '%') {
+            if (*pattern++ != *name++) return false;
+            continue;
+        }
+        name = read_number(name, &n);
+        if (!name) return false;
+        if (pattern[1] == 'd') *layer = n;
+        pattern += 2;
+    }
+    return *name == 0;
+}
+
+const struct hf_tensor_row *hf_find_tensor(const struct hf_arch *a, const char *name, int32_t *layer) {
+    for (size_t i = 0; i < a->n_tensors; i++)
+        if (matches(a->tensors[i].name, name, layer)) return &a->tensors[i];
+    return NULL;
+}
+
+struct hf_name hf_name_of(const char *pattern, int32_t layer, int32_t expert) {
+    struct hf_name n;
+    size_t at = 0;
+    for (; *pattern && at + 1 < sizeof n.text; pattern++) {
+        if (*pattern != '%') {
+            n.text[at++] = *pattern;
+            continue;
+        }
+        pattern++;
+        const int written = snprintf(n.text + at, sizeof n.text - at, "%" PRId32, *pattern == 'd' ? layer : expert);
+        at += (size_t)written < sizeof n.text - at ? (size_t)written : sizeof n.text - at - 1;
+    }
+    n.text[at] = 0;
+    return n;
+}

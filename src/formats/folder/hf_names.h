@@ -1,0 +1,116 @@
+// formats/folder/hf_names.h - which architectures of Hugging Face folders are read, and what their tensors are called in GGUF.
+//
+// An architecture is a row of a table and a list of tensor rows: another one adds both and no code. A tensor row tells of one GGUF
+// tensor what it is made of; a folder's tensor that is split has several. Names: transformers' modeling files; gguf-py's
+// tensor_mapping.py.
+#ifndef RN_FORMATS_FOLDER_HF_NAMES_H
+#define RN_FORMATS_FOLDER_HF_NAMES_H
+
+#include "formats/folder/hf_forms.h"
+#include "formats/package.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// When a tensor is part of the model: all that a row names must hold. The first ones config.json says of the whole model
+// (hf_traits), the others follow from what a layer is.
+enum hf_when {
+    HF_ALWAYS = 0,
+    HF_UNTIED = 1 << 0,
+    HF_ATTENTION_BIAS = 1 << 1,
+    HF_MLP_BIAS = 1 << 2,
+    HF_BIAS = 1 << 3,
+    HF_QK_NORM = 1 << 4,
+    HF_LOW_RANK_Q = 1 << 5, // latent attention: queries go through a narrow vector
+    HF_PLAIN_Q = 1 << 6,
+    HF_ONE_NORM = 1 << 7, // falcon: one norm for attention and feed-forward
+    HF_TWO_NORMS = 1 << 8,
+    HF_SHARED_EXPERTS = 1 << 9,
+    HF_SIGMOID = 1 << 10, // of a router
+    HF_LAYER_EMBEDDINGS = 1 << 11,
+    HF_KEYS_ARE_VALUES = 1 << 12, // in layers without window
+    HF_IN_MXFP4 = 1 << 13,        // the experts' matrices
+    HF_IN_FLOATS = 1 << 14,
+    HF_ATTENDS = 1 << 16,
+    HF_RECURS = 1 << 17,
+    HF_OWN_KV = 1 << 18,
+    HF_DENSE = 1 << 19,
+    HF_EXPERTS = 1 << 20,
+    HF_VALUES = 1 << 21, // values of its own
+    // Of experts' matrices, as the tensors have it: each expert's by themselves, or all in one tensor, gate and up too, which is stored
+    // row by row or turned.
+    HF_EXPERTS_APART = 1 << 22,
+    HF_EXPERTS_IN_ROWS = 1 << 23,
+    HF_EXPERTS_IN_COLUMNS = 1 << 24,
+    HF_OPTIONAL = 1 << 30 // no condition: it may be missing
+};
+
+struct hparam_default;
+
+struct hf_tensor_row {
+    const char *name; // "%d" stands for the layer, "%e" for the expert
+    const char *gguf; // NULL: left out; it follows from config.json
+    uint32_t when;    // enum hf_when
+    enum hf_form form;
+};
+
+// A member of config.json that stands for a number of the table under another name, in this architecture alone.
+struct hf_alias {
+    size_t at; // in struct raw_hparams
+    const char *member;
+};
+
+struct hf_arch {
+    const char *class_name; // architectures[0]: "LlamaForCausalLM"
+    const char *model_type; // where there are no architectures: "llama"
+    const char *gguf_name;  // general.architecture
+    const char
+        *prefix; // that names begin with, but for those outside the trunk; checkpoints of the trunk alone lack it
+    const char *activations;   // names of hidden_act that mean the architecture's own, separated by spaces
+    uint32_t traits;           // those that hold where config.json does not say
+    enum expert_gating gating; // 0: as arch_facts says
+    bool windows_off;          // use_sliding_window absent means false
+    bool repeats_numbers;      // a number may be a list of one for each layer, all equal
+    const struct hf_tensor_row *tensors;
+    size_t n_tensors;
+    const struct hf_alias *aliases;
+    size_t n_aliases;
+    const struct hparam_default *defaults; // of its class in transformers: what text_config may leave out
+    size_t n_defaults;
+};
+
+// One after the other; NULL behind the last.
+const struct hf_arch *hf_arch_at(size_t i);
+const struct hf_arch *hf_arch_by_class(const char *name, size_t n); // NULL: unknown
+const struct hf_arch *hf_arch_by_trunk(const char *name,
+                                       size_t n); // "LlamaModel", which has no head, for "LlamaForCausalLM"
+const struct hf_arch *hf_arch_by_type(const char *name, size_t n);
+
+// The lists that they are in: hf_names_*.c.
+struct hf_arch_list {
+    const struct hf_arch *archs;
+    size_t n;
+};
+extern const struct hf_arch_list hf_archs_dense, hf_archs_older, hf_archs_experts, hf_archs_states, hf_archs_gemma4,
+    hf_archs_kin;
+
+// A member of config.json that says whether a trait holds, and its name for messages.
+struct hf_trait {
+    const char *member, *gguf_name; // gguf_name NULL: of every architecture
+    uint32_t trait;                 // enum hf_when
+    bool inverted;                  // true means that it does not hold
+};
+extern const struct hf_trait hf_traits[];
+extern const size_t hf_n_traits;
+
+// The row of a tensor's name, without the prefix, and its layer (-1: of none). NULL: no row has it.
+const struct hf_tensor_row *hf_find_tensor(const struct hf_arch *a, const char *name, int32_t *layer);
+
+// A row's name with the layer and the expert in their places.
+struct hf_name {
+    char text[128];
+};
+struct hf_name hf_name_of(const char *pattern, int32_t layer, int32_t expert);
+bool hf_has_layer(const struct hf_tensor_row *row);
+
+#endif

@@ -1,0 +1,176 @@
+// formats/folder/hf_names_dense.c - tensor names of decoders after Llama's pattern, without experts; see hf_names.h.
+#include "formats/folder/hf_rows.h"
+
+// Llama (Touvron et al. 2023) as transformers names its parts. Rotation: half-split there, interleaved in GGUF.
+static const struct hf_tensor_row llama[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    QKV_BIASES_OF(INTERLEAVED, HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_ATTENTION_BIAS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+    GATED_FFN_BIASES(HF_MLP_BIAS),
+    FREQUENCIES,
+};
+static const struct hf_tensor_row qwen2[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QKV_BIASES_OF(IN_HALVES, HF_ALWAYS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+    FREQUENCIES,
+};
+static const struct hf_tensor_row qwen3[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_ATTENTION_BIAS),
+    QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+};
+static const struct hf_tensor_row gemma[] = {
+    EMBEDDING,
+    HEAD,
+    FINAL_NORM(HF_PLUS_ONE),
+    NORM_BEFORE_ATTENTION(HF_PLUS_ONE),
+    NORM_BEFORE_FFN(HF_PLUS_ONE),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+};
+#define GEMMA2                                                                                                       \
+    EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE), NORMS_AROUND(HF_PLUS_ONE),         \
+        WEIGHT(L "pre_feedforward_layernorm", B "ffn_norm", HF_ALWAYS, HF_PLUS_ONE),                                 \
+        ATTENTION_OF(IN_HALVES, HF_ALWAYS), GATED_FFN("mlp", "", HF_ALWAYS)
+static const struct hf_tensor_row gemma2[] = {GEMMA2};
+static const struct hf_tensor_row gemma3[] = {GEMMA2, QK_NORMS(HF_ALWAYS, HF_PLUS_ONE)};
+
+static const struct hf_tensor_row phi2[] = {
+    EMBEDDING,
+    BOTH("lm_head", "output", HF_UNTIED),
+    BOTH("final_layernorm", "output_norm", HF_ALWAYS),
+    BOTH(L "input_layernorm", B "attn_norm", HF_ALWAYS),
+    BOTH(L "self_attn.q_proj", B "attn_q", HF_ALWAYS),
+    BOTH(L "self_attn.k_proj", B "attn_k", HF_ALWAYS),
+    BOTH(L "self_attn.v_proj", B "attn_v", HF_ALWAYS),
+    BOTH(L "self_attn.dense", B "attn_output", HF_ALWAYS),
+    BOTH(L "mlp.fc1", B "ffn_up", HF_ALWAYS),
+    BOTH(L "mlp.fc2", B "ffn_down", HF_ALWAYS),
+};
+// Gate and up are one matrix, in GGUF too.
+#define GATE_UP_FFN                                                                                                  \
+    WEIGHT(L "mlp.gate_up_proj", B "ffn_up", HF_ALWAYS), WEIGHT(L "mlp.down_proj", B "ffn_down", HF_ALWAYS)
+static const struct hf_tensor_row phi3[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    WEIGHT(L "self_attn.qkv_proj", B "attn_qkv", HF_ALWAYS),
+    WEIGHT(L "self_attn.o_proj", B "attn_output", HF_ALWAYS),
+    GATE_UP_FFN,
+};
+static const struct hf_tensor_row olmo2[] = {
+    EMBEDDING,
+    HEAD,
+    FINAL_NORM(HF_AS_IT_IS),
+    NORMS_AROUND(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+};
+static const struct hf_tensor_row cohere[] = {
+    TRUNK,
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // interleaved in transformers already
+    QK_NORMS(HF_QK_NORM, HF_AS_IT_IS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+};
+// Layer norms, with biases.
+#define TRUNK_OF_LAYER_NORMS                                                                                         \
+    EMBEDDING, HEAD, BOTH("norm", "output_norm", HF_ALWAYS), BOTH(L "input_layernorm", B "attn_norm", HF_ALWAYS),    \
+        BOTH(L "post_attention_layernorm", B "ffn_norm", HF_ALWAYS), ATTENTION_OF(IN_HALVES, HF_ALWAYS)
+static const struct hf_tensor_row stablelm[] = {
+    TRUNK_OF_LAYER_NORMS,
+    QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    GATED_FFN("mlp", "", HF_ALWAYS),
+    FREQUENCIES,
+};
+static const struct hf_tensor_row starcoder2[] = {
+    TRUNK_OF_LAYER_NORMS,
+    QKV_BIASES_OF(IN_HALVES, HF_BIAS),
+    OUTPUT_BIAS(HF_BIAS),
+    WEIGHT(L "mlp.c_fc", B "ffn_up", HF_ALWAYS),
+    WEIGHT(L "mlp.c_proj", B "ffn_down", HF_ALWAYS),
+    BIAS(L "mlp.c_fc", B "ffn_up", HF_BIAS),
+    BIAS(L "mlp.c_proj", B "ffn_down", HF_BIAS),
+};
+static const struct hf_tensor_row glm4[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    WEIGHT(L "post_self_attn_layernorm", B "post_attention_norm", HF_ALWAYS),
+    WEIGHT(L "post_mlp_layernorm", B "post_ffw_norm", HF_ALWAYS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // interleaved in transformers already
+    QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    GATE_UP_FFN,
+};
+
+// As glm4, whose GGUF files with sections for a picture's coordinates have each head's rotated rows in halves.
+static const struct hf_tensor_row glm4v[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    WEIGHT(L "post_self_attn_layernorm", B "post_attention_norm", HF_ALWAYS),
+    WEIGHT(L "post_mlp_layernorm", B "post_ffw_norm", HF_ALWAYS),
+    ATTENTION(HF_QUERIES_HALVED, HF_KEYS_HALVED, HF_ALWAYS),
+    QKV_BIASES(HF_QUERIES_HALVED, HF_KEYS_HALVED, HF_ALWAYS),
+    GATE_UP_FFN,
+};
+
+// What published text_configs leave out: transformers' configuration files.
+static const struct hparam_default llama_defaults[] = {
+    {AT(vocab_size), 32000}, {AT(hp.n_embd), 4096},      {AT(hp.n_ff), 11008},   {AT(hp.n_layer), 32},
+    {AT(hp.n_head), 32},     {AT(hp.n_ctx_train), 2048}, {AT(hp.norm_eps), 1e-6}};
+static const struct hparam_default mistral_defaults[] = {
+    {AT(vocab_size), 32000},      {AT(hp.n_embd), 4096},   {AT(hp.n_ff), 14336},
+    {AT(hp.n_layer), 32},         {AT(hp.n_head), 32},     {AT(hp.n_head_kv), 8},
+    {AT(hp.n_ctx_train), 131072}, {AT(hp.norm_eps), 1e-6}, {AT(hp.n_swa), 4096}};
+static const struct hparam_default qwen2_defaults[] = {
+    {AT(vocab_size), 151936}, {AT(hp.n_embd), 4096},  {AT(hp.n_ff), 22016},        {AT(hp.n_layer), 32},
+    {AT(hp.n_head), 32},      {AT(hp.n_head_kv), 32}, {AT(hp.n_ctx_train), 32768}, {AT(hp.norm_eps), 1e-6}};
+static const struct hparam_default gemma3_defaults[] = {
+    {AT(vocab_size), 262208},      {AT(hp.n_embd), 2304},        {AT(hp.n_ff), 9216},
+    {AT(hp.n_layer), 26},          {AT(hp.n_head), 8},           {AT(hp.n_head_kv), 4},
+    {AT(hp.head_dim), 256},        {AT(hp.n_ctx_train), 131072}, {AT(hp.norm_eps), 1e-6},
+    {AT(query_scalar), 256},       {AT(hp.n_swa), 4096},         {AT(hp.rope_theta), 1e6},
+    {AT(hp.rope_theta_swa), 10000}};
+
+static const struct hf_alias cohere_aliases[] = {{AT(hp.n_ctx_train), "model_max_length"}};
+
+static const struct hf_arch archs[] = {
+    {"LlamaForCausalLM", "llama", "llama", "model.", SILU, HF_UNTIED, TENSORS(llama), DEFAULTS(llama_defaults)},
+    {"MistralForCausalLM", "mistral", "llama", "model.", SILU, HF_UNTIED, TENSORS(llama), DEFAULTS(mistral_defaults)},
+    {"Ministral3ForCausalLM", "ministral3", "mistral3", "model.", SILU, HF_UNTIED, TENSORS(llama)},
+    {"Qwen2ForCausalLM", "qwen2", "qwen2", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen2),
+     DEFAULTS(qwen2_defaults)},
+    {"Qwen2VLForConditionalGeneration", "qwen2_vl_text", "qwen2vl", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen2)},
+    {"Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl_text", "qwen2vl", "model.", SILU, HF_UNTIED,
+     .windows_off = true, TENSORS(qwen2)},
+    {"Qwen3ForCausalLM", "qwen3", "qwen3", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen3)},
+    {"Qwen3VLForConditionalGeneration", "qwen3_vl_text", "qwen3vl", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen3)},
+    {"GemmaForCausalLM", "gemma", "gemma", "model.", GELU_TANH " " GELU,
+     TENSORS(gemma)}, // its "gelu" is meant so, too
+    {"Gemma2ForCausalLM", "gemma2", "gemma2", "model.", GELU_TANH, TENSORS(gemma2)},
+    {"Gemma3ForCausalLM", "gemma3_text", "gemma3", "model.", GELU_TANH, TENSORS(gemma3), DEFAULTS(gemma3_defaults)},
+    {"PhiForCausalLM", "phi", "phi2", "model.", GELU_TANH, HF_UNTIED, TENSORS(phi2)},
+    {"Phi3ForCausalLM", "phi3", "phi3", "model.", SILU, HF_UNTIED, TENSORS(phi3)},
+    {"Olmo2ForCausalLM", "olmo2", "olmo2", "model.", SILU, HF_UNTIED, TENSORS(olmo2)},
+    {"Olmo3ForCausalLM", "olmo3", "olmo2", "model.", SILU, HF_UNTIED, TENSORS(olmo2)},
+    {"SmolLM3ForCausalLM", "smollm3", "smollm3", "model.", SILU, .windows_off = true, TENSORS(llama)},
+    {"GraniteForCausalLM", "granite", "granite", "model.", SILU, HF_UNTIED, TENSORS(llama)},
+    {"CohereForCausalLM", "cohere", "command-r", "model.", SILU, TENSORS(cohere), ALIASES(cohere_aliases)},
+    {"Cohere2ForCausalLM", "cohere2", "cohere2", "model.", SILU, TENSORS(cohere)},
+    {"StableLmForCausalLM", "stablelm", "stablelm", "model.", SILU, HF_UNTIED, TENSORS(stablelm)},
+    {"Starcoder2ForCausalLM", "starcoder2", "starcoder2", "model.", GELU_TANH, HF_BIAS, TENSORS(starcoder2)},
+    {"Glm4ForCausalLM", "glm4", "glm4", "model.", SILU, HF_UNTIED, TENSORS(glm4)},
+    {"Glm4vForConditionalGeneration", "glm4v_text", "glm4", "model.", SILU, HF_UNTIED, TENSORS(glm4v)},
+    {"Exaone4ForCausalLM", "exaone4", "exaone4", "model.", SILU, HF_UNTIED, TENSORS(olmo2)},
+};
+const struct hf_arch_list hf_archs_dense = {archs, sizeof archs / sizeof *archs};

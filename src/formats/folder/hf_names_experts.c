@@ -1,0 +1,129 @@
+// formats/folder/hf_names_experts.c - tensor names of decoders with mixtures of experts; see hf_names.h.
+#include "formats/folder/hf_rows.h"
+
+static const struct hf_tensor_row mixtral[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    ROUTER("block_sparse_moe.gate"),
+    EXPERTS("block_sparse_moe", "w1", "w3", "w2"),
+};
+#define QWEN_MOE                                                                                                     \
+    TRUNK, NORM_BEFORE_FFN(HF_AS_IT_IS), ATTENTION_OF(IN_HALVES, HF_ALWAYS), GATED_FFN("mlp", "", HF_DENSE),         \
+        ROUTER("mlp.gate"), EXPERTS("mlp", "gate_proj", "up_proj", "down_proj")
+static const struct hf_tensor_row qwen2moe[] = {
+    QWEN_MOE,
+    QKV_BIASES_OF(IN_HALVES, HF_ALWAYS),
+    GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),
+    WEIGHT(L "mlp.shared_expert_gate", B "ffn_gate_inp_shexp", HF_EXPERTS),
+};
+static const struct hf_tensor_row qwen3moe[] = {QWEN_MOE, EXPERTS_IN_ROWS, QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
+static const struct hf_tensor_row qwen3vlmoe[] = {QWEN_MOE, EXPERTS_IN_ROWS, EXPERTS_IN_COLUMNS,
+                                                  QK_NORMS(HF_ALWAYS, HF_AS_IT_IS)};
+static const struct hf_tensor_row olmoe[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
+    ROUTER("mlp.gate"),
+    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
+};
+// Gate and up lie side by side in each expert's matrix, column by column, which is stored turned; in MXFP4, as it is published, row by row.
+static const struct hf_tensor_row gptoss[] = {
+    TRUNK,
+    WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    OUTPUT_BIAS(HF_ATTENTION_BIAS),
+    {L "self_attn.sinks", B "attn_sinks.weight"},
+    BOTH(L "mlp.router", B "ffn_gate_inp", HF_ALWAYS),
+    {L "mlp.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_IN_FLOATS, HF_TRANSPOSED_EVEN},
+    {L "mlp.experts.gate_up_proj", B "ffn_up_exps.weight", HF_IN_FLOATS, HF_TRANSPOSED_ODD},
+    {L "mlp.experts.down_proj", B "ffn_down_exps.weight", HF_IN_FLOATS, HF_TRANSPOSED},
+    {L "mlp.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_IN_MXFP4, HF_MXFP4_EVEN},
+    {L "mlp.experts.gate_up_proj", B "ffn_up_exps.weight", HF_IN_MXFP4, HF_MXFP4_ODD},
+    {L "mlp.experts.down_proj", B "ffn_down_exps.weight", HF_IN_MXFP4, HF_MXFP4},
+    {L "mlp.experts.gate_up_proj_bias", B "ffn_gate_exps.bias", HF_ALWAYS, HF_EVEN},
+    {L "mlp.experts.gate_up_proj_bias", B "ffn_up_exps.bias", HF_ALWAYS, HF_ODD},
+    {L "mlp.experts.down_proj_bias", B "ffn_down_exps.bias"},
+};
+// Latent attention (DeepSeek-V2, arXiv 2405.04434): the matrix that makes keys and values of the latent vector is split, and that of the
+// keys turned, so that it can be moved to the queries.
+static const struct hf_tensor_row deepseek[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    WEIGHT(L "self_attn.q_proj", B "attn_q", HF_PLAIN_Q),
+    WEIGHT(L "self_attn.q_a_proj", B "attn_q_a", HF_LOW_RANK_Q),
+    WEIGHT(L "self_attn.q_a_layernorm", B "attn_q_a_norm", HF_LOW_RANK_Q),
+    WEIGHT(L "self_attn.q_b_proj", B "attn_q_b", HF_LOW_RANK_Q),
+    WEIGHT(L "self_attn.kv_a_proj_with_mqa", B "attn_kv_a_mqa", HF_ALWAYS),
+    WEIGHT(L "self_attn.kv_a_layernorm", B "attn_kv_a_norm", HF_ALWAYS),
+    WEIGHT(L "self_attn.kv_b_proj", B "attn_k_b", HF_ALWAYS, HF_KEYS_OF_LATENT),
+    WEIGHT(L "self_attn.kv_b_proj", B "attn_v_b", HF_ALWAYS, HF_VALUES_OF_LATENT),
+    WEIGHT(L "self_attn.o_proj", B "attn_output", HF_ALWAYS),
+    GATED_FFN("mlp", "", HF_DENSE),
+    ROUTER("mlp.gate"),
+    {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_SIGMOID},
+    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
+    GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+    FREQUENCIES,
+};
+static const struct hf_tensor_row glm4moe[] = {
+    TRUNK,
+    WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
+    QK_NORMS(HF_QK_NORM, HF_AS_IT_IS),
+    GATED_FFN("mlp", "", HF_DENSE),
+    ROUTER("mlp.gate"),
+    {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS},
+    EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
+    GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+};
+// Each expert's gate and up are one matrix, stored turned. Rotation is interleaved in transformers already.
+static const struct hf_tensor_row llama4[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS),
+    GATED_FFN("feed_forward", "", HF_DENSE),
+    ROUTER("feed_forward.router"),
+    {L "feed_forward.experts.gate_up_proj", B "ffn_gate_exps.weight", HF_EXPERTS, HF_TRANSPOSED_FIRST_HALF},
+    {L "feed_forward.experts.gate_up_proj", B "ffn_up_exps.weight", HF_EXPERTS, HF_TRANSPOSED_SECOND_HALF},
+    {L "feed_forward.experts.down_proj", B "ffn_down_exps.weight", HF_EXPERTS, HF_TRANSPOSED},
+    GATED_FFN("feed_forward.shared_expert", "_shexp", HF_EXPERTS),
+};
+// Gate and up are one matrix; with experts, of them and of those that every token takes.
+static const struct hf_tensor_row granitemoe[] = {
+    TRUNK,
+    NORM_BEFORE_FFN(HF_AS_IT_IS),
+    ATTENTION_OF(INTERLEAVED, HF_ALWAYS),
+    GRANITE_EXPERTS,
+};
+
+static const struct hf_alias llama4_aliases[] = {{AT(hp.n_ff), "intermediate_size_mlp"},
+                                                 {AT(hp.n_ff_expert), "intermediate_size"}};
+
+static const struct hf_arch archs[] = {
+    {"MixtralForCausalLM", "mixtral", "llama", "model.", SILU, HF_UNTIED, TENSORS(mixtral)},
+    {"Qwen2MoeForCausalLM", "qwen2_moe", "qwen2moe", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen2moe)},
+    {"Qwen3MoeForCausalLM", "qwen3_moe", "qwen3moe", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen3moe)},
+    {"Qwen3VLMoeForConditionalGeneration", "qwen3_vl_moe_text", "qwen3vlmoe", "model.", SILU, HF_UNTIED,
+     .windows_off = true, TENSORS(qwen3vlmoe)},
+    {"OlmoeForCausalLM", "olmoe", "olmoe", "model.", SILU, HF_UNTIED, TENSORS(olmoe)},
+    {"GptOssForCausalLM", "gpt_oss", "gpt-oss", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS, TENSORS(gptoss)},
+    {"DeepseekV2ForCausalLM", "deepseek_v2", "deepseek2", "model.", SILU, HF_UNTIED, TENSORS(deepseek)},
+    {"DeepseekV3ForCausalLM", "deepseek_v3", "deepseek2", "model.", SILU, HF_UNTIED, EXPERT_GATING_SIGMOID,
+     TENSORS(deepseek)},
+    {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", "deepseek2", "model.", SILU, HF_UNTIED, EXPERT_GATING_SIGMOID,
+     TENSORS(deepseek)},
+    {"Glm4MoeForCausalLM", "glm4_moe", "glm4moe", "model.", SILU, HF_UNTIED, TENSORS(glm4moe)},
+    {"Glm4vMoeForConditionalGeneration", "glm4v_moe_text", "glm4moe", "model.", SILU, HF_UNTIED | HF_ATTENTION_BIAS,
+     TENSORS(glm4moe)},
+    {"Llama4ForCausalLM", "llama4_text", "llama4", "model.", SILU, HF_UNTIED, TENSORS(llama4),
+     ALIASES(llama4_aliases)},
+    {"GraniteMoeForCausalLM", "granitemoe", "granitemoe", "model.", SILU, HF_UNTIED, TENSORS(granitemoe)},
+    {"GraniteMoeSharedForCausalLM", "granitemoeshared", "granitemoe", "model.", SILU, HF_UNTIED, TENSORS(granitemoe)},
+};
+const struct hf_arch_list hf_archs_experts = {archs, sizeof archs / sizeof *archs};

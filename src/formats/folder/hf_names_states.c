@@ -1,0 +1,115 @@
+// formats/folder/hf_names_states.c - tensor names of decoders whose layers hold states, all or some; see hf_names.h.
+#include "formats/folder/hf_rows.h"
+
+// Mamba-2 (Dao, Gu 2024). from: what the layer's part is called.
+#define MAMBA2(from, when)                                                                                           \
+    WEIGHT(L from ".in_proj", B "ssm_in", when), WEIGHT(L from ".conv1d", B "ssm_conv1d", when, HF_SQUEEZED),        \
+        BIAS(L from ".conv1d", B "ssm_conv1d", when), {L from ".dt_bias", B "ssm_dt.bias", when},                    \
+        {L from ".A_log", B "ssm_a", when, HF_MINUS_EXP_COLUMN}, {L from ".D", B "ssm_d", when, HF_COLUMN},          \
+        WEIGHT(L from ".norm", B "ssm_norm", when, HF_BY_GROUP), WEIGHT(L from ".out_proj", B "ssm_out", when)
+
+static const struct hf_tensor_row mamba2[] = {
+    WEIGHT("embeddings", "token_embd", HF_ALWAYS),
+    HEAD,
+    WEIGHT("norm_f", "output_norm", HF_ALWAYS),
+    WEIGHT(L "norm", B "attn_norm", HF_ALWAYS),
+    MAMBA2("mixer", HF_ALWAYS),
+};
+static const struct hf_tensor_row granitehybrid[] = {
+    TRUNK,           NORM_BEFORE_FFN(HF_AS_IT_IS), ATTENTION_OF(INTERLEAVED, HF_ATTENDS), MAMBA2("mamba", HF_RECURS),
+    GRANITE_EXPERTS,
+};
+static const struct hf_tensor_row lfm2[] = {
+    EMBEDDING,
+    HEAD,
+    WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS), // of the output, in spite of its names
+    WEIGHT(L "operator_norm", B "attn_norm", HF_ALWAYS),
+    WEIGHT(L "ffn_norm", B "ffn_norm", HF_ALWAYS),
+    WEIGHT(L "conv.conv", B "shortconv.conv", HF_RECURS, HF_SQUEEZED),
+    WEIGHT(L "conv.in_proj", B "shortconv.in_proj", HF_RECURS),
+    WEIGHT(L "conv.out_proj", B "shortconv.out_proj", HF_RECURS),
+    WEIGHT(L "self_attn.q_proj", B "attn_q", HF_ATTENDS),
+    WEIGHT(L "self_attn.k_proj", B "attn_k", HF_ATTENDS),
+    WEIGHT(L "self_attn.v_proj", B "attn_v", HF_ATTENDS),
+    WEIGHT(L "self_attn.out_proj", B "attn_output", HF_ATTENDS),
+    WEIGHT(L "self_attn.q_layernorm", B "attn_q_norm", HF_ATTENDS),
+    WEIGHT(L "self_attn.k_layernorm", B "attn_k_norm", HF_ATTENDS),
+    WEIGHT(L "feed_forward.w1", B "ffn_gate", HF_ALWAYS),
+    WEIGHT(L "feed_forward.w3", B "ffn_up", HF_ALWAYS),
+    WEIGHT(L "feed_forward.w2", B "ffn_down", HF_ALWAYS),
+};
+
+#define W(name, gguf, when) WEIGHT(L name, B gguf, when)
+static const struct hf_tensor_row lfm2moe[] = {
+    EMBEDDING,
+    HEAD,
+    WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS),
+    W("operator_norm", "attn_norm", HF_ALWAYS),
+    W("ffn_norm", "ffn_norm", HF_ALWAYS),
+    WEIGHT(L "conv.conv", B "shortconv.conv", HF_RECURS, HF_SQUEEZED),
+    W("conv.in_proj", "shortconv.in_proj", HF_RECURS),
+    W("conv.out_proj", "shortconv.out_proj", HF_RECURS),
+    W("self_attn.q_proj", "attn_q", HF_ATTENDS),
+    W("self_attn.k_proj", "attn_k", HF_ATTENDS),
+    W("self_attn.v_proj", "attn_v", HF_ATTENDS),
+    W("self_attn.out_proj", "attn_output", HF_ATTENDS),
+    W("self_attn.q_layernorm", "attn_q_norm", HF_ATTENDS),
+    W("self_attn.k_layernorm", "attn_k_norm", HF_ATTENDS),
+    W("feed_forward.w1", "ffn_gate", HF_DENSE),
+    W("feed_forward.w3", "ffn_up", HF_DENSE),
+    W("feed_forward.w2", "ffn_down", HF_DENSE),
+    ROUTER("feed_forward.gate"),
+    {L "feed_forward.expert_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_OPTIONAL},
+    EXPERTS("feed_forward", "w1", "w3", "w2"),
+};
+
+// Gated delta rule (Yang et al. 2024) between layers of gated attention.
+#define QWEN3NEXT                                                                                                    \
+    EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE),                                    \
+        WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS, HF_PLUS_ONE),                       \
+        ATTENTION_OF(IN_HALVES, HF_ATTENDS), QK_NORMS(HF_ATTENDS, HF_PLUS_ONE), LEFT_OUT("mtp.*"),                   \
+        LEFT_OUT("model.mtp.*"), WEIGHT(L "linear_attn.norm", B "ssm_norm", HF_RECURS)
+#define QWEN3NEXT_EXPERTS                                                                                            \
+    GATED_FFN("mlp", "", HF_DENSE), ROUTER("mlp.gate"), EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),         \
+        EXPERTS_IN_ROWS, GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),                                       \
+        WEIGHT(L "mlp.shared_expert_gate", B "ffn_gate_inp_shexp", HF_EXPERTS)
+static const struct hf_tensor_row qwen3next[] = {
+    QWEN3NEXT,
+    WEIGHT(L "linear_attn.in_proj_qkvz", B "attn_qkv", HF_RECURS, HF_QKV_OF_QKVZ),
+    WEIGHT(L "linear_attn.in_proj_qkvz", B "attn_gate", HF_RECURS, HF_Z_OF_QKVZ),
+    WEIGHT(L "linear_attn.in_proj_ba", B "ssm_ba", HF_RECURS),
+    WEIGHT(L "linear_attn.conv1d", B "ssm_conv1d", HF_RECURS, HF_SQUEEZED),
+    {L "linear_attn.dt_bias", B "ssm_dt.bias", HF_RECURS},
+    {L "linear_attn.A_log", B "ssm_a", HF_RECURS, HF_MINUS_EXP},
+    WEIGHT(L "linear_attn.out_proj", B "ssm_out", HF_RECURS),
+    QWEN3NEXT_EXPERTS,
+};
+// GGUF files of these have the value heads of a key head spread out, those of qwen3next as they were.
+#define QWEN35                                                                                                       \
+    QWEN3NEXT, WEIGHT(L "linear_attn.in_proj_qkv", B "attn_qkv", HF_RECURS, HF_TILED_QKV),                           \
+        WEIGHT(L "linear_attn.in_proj_z", B "attn_gate", HF_RECURS, HF_TILED_ROWS),                                  \
+        WEIGHT(L "linear_attn.in_proj_b", B "ssm_beta", HF_RECURS, HF_TILED_HEADS),                                  \
+        WEIGHT(L "linear_attn.in_proj_a", B "ssm_alpha", HF_RECURS, HF_TILED_HEADS),                                 \
+        WEIGHT(L "linear_attn.conv1d", B "ssm_conv1d", HF_RECURS, HF_TILED_CONV),                                    \
+        {L "linear_attn.dt_bias", B "ssm_dt.bias", HF_RECURS, HF_TILED_HEADS},                                       \
+        {L "linear_attn.A_log", B "ssm_a", HF_RECURS, HF_TILED_MINUS_EXP},                                           \
+        WEIGHT(L "linear_attn.out_proj", B "ssm_out", HF_RECURS, HF_TILED_COLUMNS)
+static const struct hf_tensor_row qwen35[] = {QWEN35, GATED_FFN("mlp", "", HF_ALWAYS)};
+static const struct hf_tensor_row qwen35moe[] = {QWEN35, QWEN3NEXT_EXPERTS};
+
+static const struct hf_alias mamba2_aliases[] = {{AT(hp.ssm_n_head), "num_heads"}, {AT(ssm_head_dim), "head_dim"}};
+static const struct hf_alias lfm2_aliases[] = {{AT(hp.n_ff), "block_ff_dim"}};
+
+static const struct hf_arch archs[] = {
+    {"Mamba2ForCausalLM", "mamba2", "mamba2", "backbone.", SILU, HF_UNTIED, TENSORS(mamba2), ALIASES(mamba2_aliases)},
+    {"GraniteMoeHybridForCausalLM", "granitemoehybrid", "granitehybrid", "model.", SILU, HF_UNTIED,
+     TENSORS(granitehybrid)},
+    {"Lfm2ForCausalLM", "lfm2", "lfm2", "model.", SILU, TENSORS(lfm2), ALIASES(lfm2_aliases)},
+    {"Lfm2MoeForCausalLM", "lfm2_moe", "lfm2moe", "model.", SILU, TENSORS(lfm2moe)},
+    {"Qwen3NextForCausalLM", "qwen3_next", "qwen3next", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen3next)},
+    {"Qwen3_5ForCausalLM", "qwen3_5_text", "qwen35", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen35)},
+    {"Qwen3_5MoeForCausalLM", "qwen3_5_moe_text", "qwen35moe", "model.", SILU, HF_UNTIED, .windows_off = true,
+     TENSORS(qwen35moe)},
+};
+const struct hf_arch_list hf_archs_states = {archs, sizeof archs / sizeof *archs};

@@ -1,0 +1,64 @@
+// formats/folder/hf_plan_run.c - carries out what hf_forms.c plans; see hf_forms.h.
+#include "formats/folder/hf_forms.h"
+#include <math.h>
+#include <string.h>
+
+// Where number (i, j) of the taken part of a matrix is.
+static const uint8_t *number_at(const struct hf_plan *p, const uint8_t *mat, size_t n_bytes, uint64_t i, uint64_t j) {
+    return mat + ((p->row_from + i * p->row_step) * p->n_cols + p->col_from + j * p->col_step) * n_bytes;
+}
+
+static uint64_t ordered(const struct hf_plan *p, const struct hf_sizes *s, bool of_columns, uint64_t i) {
+    return p->row_of && p->by_column == of_columns ? p->row_of(s, i) : i;
+}
+
+// One row of the result as it stands in the folder. out: its numbers, of the folder's type.
+static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const uint8_t *mat, size_t n_bytes,
+                     uint64_t row, uint8_t *out) {
+    const uint64_t n = p->turned ? p->rows_taken : p->cols_taken;
+    if (!p->turned && !p->by_column && p->col_step == 1) {
+        memcpy(out, number_at(p, mat, n_bytes, ordered(p, s, false, row), 0), (size_t)n * n_bytes);
+        return;
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        const uint8_t *from = p->turned
+                                  ? number_at(p, mat, n_bytes, k, row)
+                                  : number_at(p, mat, n_bytes, ordered(p, s, false, row), ordered(p, s, true, k));
+        memcpy(out + k * n_bytes, from, n_bytes);
+    }
+}
+
+// exp() in double, so that C libraries that differ in its last bits give the same float.
+static float changed(enum hf_change change, float x) {
+    return change == HF_NUMBERS_PLUS_1 ? x + 1 : (float)-exp((double)x);
+}
+
+// Numbers of a row in pieces, changed, as F32.
+static void change_row(const struct hf_plan *p, const struct tensor_type_info *type, const uint8_t *from, uint64_t n,
+                       uint8_t *dst) {
+    float x[256];
+    const size_t n_bytes = type->block_bytes, most = sizeof x / sizeof *x;
+    for (uint64_t at = 0, k; at < n; at += k) {
+        k = n - at < most ? n - at : most;
+        type->dequantize_row(from + at * n_bytes, x, (size_t)k);
+        for (uint64_t i = 0; i < k; i++) x[i] = changed(p->change, x[i]);
+        memcpy(dst + at * sizeof(float), x, (size_t)k * sizeof(float));
+    }
+}
+
+void hf_plan_run(const struct hf_plan *p, const struct hf_sizes *s, enum tensor_type type, const uint8_t *src,
+                 uint8_t *dst) {
+    const struct tensor_type_info *info = tensor_type_info(type);
+    const size_t n_bytes = info->block_bytes; // plain types: a block is a number
+    const uint64_t rows = p->turned ? p->cols_taken : p->rows_taken, cols = p->turned ? p->rows_taken : p->cols_taken;
+    const size_t row_bytes = (size_t)cols * (p->change == HF_NUMBERS_KEPT ? n_bytes : sizeof(float));
+    for (uint64_t m = 0; m < p->n_mats; m++) {
+        const uint8_t *mat = src + m * p->n_rows * p->n_cols * n_bytes;
+        for (uint64_t r = 0; r < rows; r++, dst += row_bytes) {
+            if (p->change == HF_NUMBERS_KEPT)
+                take_row(p, s, mat, n_bytes, r, dst);
+            else // whole rows, perhaps in another order
+                change_row(p, info, number_at(p, mat, n_bytes, ordered(p, s, false, r), 0), cols, dst);
+        }
+    }
+}

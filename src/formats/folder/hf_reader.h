@@ -1,0 +1,38 @@
+// formats/folder/hf_reader.h - a folder's tensors while they are taken under GGUF's names. Private to hf_tensors.c and hf_experts.c.
+#ifndef RN_FORMATS_FOLDER_HF_READER_H
+#define RN_FORMATS_FOLDER_HF_READER_H
+
+#include "formats/folder/hf_tensors.h"
+
+// A tensor of the folder, and whether a row has taken it.
+struct hf_found {
+    const struct safetensors_record *t;
+    size_t shard;
+    bool used;
+};
+struct hf_reader {
+    struct package *p;
+    const struct hf_config *c;
+    uint32_t traits;         // enum hf_when: config.json's, and what the tensors' names say
+    struct name_index names; // without the architecture's prefix
+    struct hf_found *found;
+    size_t n_found;
+    size_t n_tensors, n_made; // of the whole package: counted before anything is made
+    bool counts;
+    rn_error *err;
+};
+
+struct hf_found *hf_look_up(const struct hf_reader *r, const char *name); // NULL: not there
+// Puts the file and the tensor's own name in front of an error; RN_OK stays.
+rn_status hf_in_tensor(const struct hf_reader *r, const struct hf_found *f, rn_status st);
+rn_status hf_missing(const struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer, int32_t expert);
+rn_status hf_check_type(const struct hf_reader *r, const struct hf_found *f);
+// One more tensor, of so many bytes made in memory.
+rn_status hf_count(struct hf_reader *r, uint64_t n_made);
+struct tensor_claim hf_claim_of(const struct hf_name *name, enum tensor_type type, int n_dims, const uint64_t *ne);
+
+// hf_experts.c: a row's tensor of a layer put together of several of the folder's: of each expert's; of MXFP4's blocks and scales.
+rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer);
+rn_status hf_take_mxfp4(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer);
+
+#endif

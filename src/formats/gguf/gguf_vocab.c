@@ -1,0 +1,169 @@
+// formats/gguf/gguf_vocab.c - see gguf_vocab.h.
+#include "formats/gguf/gguf_vocab.h"
+#include "formats/gguf/gguf_meta.h"
+#include "formats/limits.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define KEY(name) "tokenizer.ggml." name
+
+static bool is_str(struct vocab_str s, const char *text) {
+    return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
+}
+
+static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err) {
+    static const struct {
+        const char *name;
+        enum vocab_model model;
+    } models[] = {{"llama", VOCAB_SPM}, {"gpt2", VOCAB_BPE}, {"gemma4", VOCAB_CHAR_BPE}};
+    bool found;
+    rn_status st = gguf_get_string(g, KEY("model"), &v->model_name, &found, err);
+    if (st != RN_OK || !found) return st;
+    if (v->model_name.n == 0) return fail(err, RN_E_FORMAT, "key %s: is empty", KEY("model"));
+    if (is_str(v->model_name, "none") || is_str(v->model_name, "no_vocab")) { // says that there is none
+        v->model_name = (struct vocab_str){0};
+        return RN_OK;
+    }
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (is_str(v->model_name, models[i].name)) v->model = models[i].model;
+    return gguf_get_string(g, KEY("pre"), &v->pre, &found, err);
+}
+
+// One list that goes with the tokens: absent where that is allowed, else as long as theirs.
+static rn_status parallel_array(const struct gguf *g, const char *key, enum gguf_type type, uint64_t n_tokens,
+                                const struct gguf_pair **out, rn_error *err) {
+    bool found;
+    *out = NULL;
+    const rn_status st = gguf_get_array(g, key, type, out, &found, err);
+    if (st != RN_OK || !found) return st;
+    if ((*out)->n != n_tokens)
+        return fail(err, RN_E_FORMAT, "key %s: %" PRIu64 " items for %" PRIu64 " tokens", key, (*out)->n, n_tokens);
+    return RN_OK;
+}
+
+// Token i of the three lists; *at steps through the strings.
+static rn_status read_token(const uint8_t **at, const struct gguf_pair *scores, const struct gguf_pair *kinds,
+                            uint64_t i, struct vocab_token *t, rn_error *err) {
+    t->text = gguf_next_string(at);
+    if (t->text.n == 0) return fail(err, RN_E_FORMAT, "key %s: token %" PRIu64 " is empty", KEY("tokens"), i);
+    if (t->text.n > VOCAB_MAX_TOKEN_BYTES)
+        return fail(err, RN_E_LIMIT, "key %s: token %" PRIu64 " has %" PRIu32 " bytes, limit %d", KEY("tokens"), i,
+                    t->text.n, VOCAB_MAX_TOKEN_BYTES);
+    t->score = scores ? gguf_f32_item(scores, i) : 0;
+    if (!isfinite(t->score))
+        return fail(err, RN_E_FORMAT, "key %s: the score of token %" PRIu64 " is %g", KEY("scores"), i,
+                    (double)t->score);
+    const int64_t kind = kinds ? gguf_int_item(kinds, i) : TOKEN_NORMAL;
+    if (kind < TOKEN_NORMAL || kind > TOKEN_BYTE)
+        return fail(err, RN_E_FORMAT, "key %s: the type of token %" PRIu64 " is %" PRId64 ", outside %d..%d",
+                    KEY("token_type"), i, kind, TOKEN_NORMAL, TOKEN_BYTE);
+    t->kind = (enum token_kind)kind;
+    return RN_OK;
+}
+
+static rn_status read_tokens(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
+    const struct gguf_pair *tokens = NULL, *scores, *kinds;
+    bool found = false,
+         *optional = v->model == VOCAB_NONE ? &found : NULL; // a model unknown here may keep them elsewhere
+    rn_status st = gguf_get_array(g, KEY("tokens"), GGUF_STRING, &tokens, optional, err);
+    if (st != RN_OK || !tokens) return st;
+    if (tokens->n == 0) return fail(err, RN_E_FORMAT, "key %s: is empty", KEY("tokens"));
+    st = parallel_array(g, KEY("scores"), GGUF_F32, tokens->n, &scores, err);
+    if (st == RN_OK) st = parallel_array(g, KEY("token_type"), GGUF_I32, tokens->n, &kinds, err);
+    if (st != RN_OK) return st;
+    if (v->model == VOCAB_SPM && !scores)
+        return fail(err, RN_E_FORMAT, "key %s: missing; tokenizer model \"llama\" merges by it", KEY("scores"));
+
+    struct vocab_token *list = arena_alloc(into, tokens->n * sizeof *list); // at most GGUF_MAX_ARRAY_ITEMS
+    if (!list) return fail(err, RN_E_NOMEM, "key %s: out of memory for %" PRIu64 " tokens", KEY("tokens"), tokens->n);
+    const uint8_t *at = tokens->value;
+    for (uint64_t i = 0; i < tokens->n; i++)
+        if ((st = read_token(&at, scores, kinds, i, &list[i], err)) != RN_OK) return st;
+    v->tokens = list;
+    v->n_tokens = (int32_t)tokens->n;
+    return RN_OK;
+}
+
+static rn_status read_merges(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
+    const struct gguf_pair *merges;
+    const rn_status st = gguf_get_array(g, KEY("merges"), GGUF_STRING, &merges, NULL, err);
+    if (st != RN_OK) return st;
+    struct vocab_str *list = arena_alloc(into, merges->n * sizeof *list);
+    if (!list) return fail(err, RN_E_NOMEM, "key %s: out of memory for %" PRIu64 " merges", KEY("merges"), merges->n);
+    const uint8_t *at = merges->value;
+    for (uint64_t i = 0; i < merges->n; i++) {
+        list[i] = gguf_next_string(&at);
+        if (list[i].n > VOCAB_MAX_MERGE_BYTES)
+            return fail(err, RN_E_LIMIT, "key %s: merge %" PRIu64 " has %" PRIu32 " bytes, limit %d", KEY("merges"),
+                        i, list[i].n, VOCAB_MAX_MERGE_BYTES);
+    }
+    v->merges = list;
+    v->n_merges = (int32_t)merges->n;
+    return RN_OK;
+}
+
+static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_error *err) {
+    static const struct {
+        const char *key;
+        size_t at;
+    } ids[] = {
+        {KEY("bos_token_id"), offsetof(struct vocab, bos)},
+        {KEY("eos_token_id"), offsetof(struct vocab, eos)},
+        {KEY("eot_token_id"), offsetof(struct vocab, eot)},
+        {KEY("eom_token_id"), offsetof(struct vocab, eom)},
+        {KEY("unknown_token_id"), offsetof(struct vocab, unk)},
+        {KEY("padding_token_id"), offsetof(struct vocab, pad)},
+    };
+    if (v->n_tokens == 0) return RN_OK; // nothing that they could be of
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        int64_t id;
+        bool found;
+        const rn_status st = gguf_get_int(g, ids[i].key, 0, v->n_tokens - 1, &id, &found, err);
+        if (st != RN_OK) return st;
+        if (found) memcpy((char *)v + ids[i].at, &(int32_t){(int32_t)id}, sizeof(int32_t));
+    }
+    return RN_OK;
+}
+
+// Pre-tokenizers whose published tokenizers put BOS before a text; their files often leave add_bos_token out.
+static bool pre_adds_bos(struct vocab_str pre) {
+    static const char *const names[] = {"llama-bpe", "llama3",   "llama-v3", "falcon3",      "falcon-h1",
+                                        "pixtral",   "midm-2.0", "lfm2",     "jina-v5-nano", "tekken"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_str(pre, names[i])) return true;
+    return false;
+}
+
+// Gemma 4's published tokenizer as text/ describes it: spaces are U+2581, nothing is cut, bytes for what no token covers.
+static void describe_gemma4(struct vocab *v) {
+    static const struct norm_step to_block = {
+        .kind = NORM_REPLACE, .pattern = {" ", 1}, .content = {"\xe2\x96\x81", 3}};
+    static const struct vocab_replace to_space = {{"\xe2\x96\x81", 3}, {" ", 1}};
+    v->n_norms = v->n_replaces = 1;
+    v->norms = &to_block;
+    v->replaces = &to_space;
+}
+
+static rn_status read_flags(const struct gguf *g, struct vocab *v, rn_error *err) {
+    bool found;
+    v->add_bos = v->model == VOCAB_SPM || (v->model == VOCAB_BPE && pre_adds_bos(v->pre));
+    v->add_space_prefix = v->model == VOCAB_SPM;
+    v->has_byte_tokens = v->model == VOCAB_SPM || v->model == VOCAB_CHAR_BPE;
+    if (v->model == VOCAB_CHAR_BPE) describe_gemma4(v);
+    rn_status st = gguf_get_bool(g, KEY("add_bos_token"), &v->add_bos, &found, err);
+    if (st == RN_OK) st = gguf_get_bool(g, KEY("add_eos_token"), &v->add_eos, &found, err);
+    if (st == RN_OK) st = gguf_get_bool(g, KEY("add_space_prefix"), &v->add_space_prefix, &found, err);
+    return st;
+}
+
+rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
+    v->bos = v->eos = v->eot = v->eom = v->unk = v->pad = -1;
+    rn_status st = read_model(g, v, err);
+    if (st != RN_OK || v->model_name.n == 0) return st;
+    st = read_tokens(g, into, v, err);
+    if (st == RN_OK && (v->model == VOCAB_BPE || v->model == VOCAB_CHAR_BPE)) st = read_merges(g, into, v, err);
+    if (st == RN_OK) st = read_special_ids(g, v, err);
+    if (st == RN_OK) st = read_flags(g, v, err);
+    return st;
+}

@@ -1,0 +1,12 @@
+// formats/gguf/gguf_vocab.h - the vocabulary that a GGUF file's tokenizer.* keys describe.
+#ifndef RN_FORMATS_GGUF_GGUF_VOCAB_H
+#define RN_FORMATS_GGUF_GGUF_VOCAB_H
+
+#include "formats/gguf/gguf.h"
+
+// v: zeroed. Lists lie in `into`, strings in the file's bytes. A file without tokenizer.ggml.model has no vocabulary:
+// VOCAB_NONE and no tokens. A tokenizer model not known here keeps its name and its tokens: tokenizer_create() refuses it.
+// Errors: RN_E_FORMAT, RN_E_LIMIT, RN_E_NOMEM; `key NAME: WHY`.
+rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err);
+
+#endif

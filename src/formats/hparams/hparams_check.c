@@ -1,0 +1,216 @@
+// formats/hparams/hparams_check.c - what must hold between hyper-parameters, and what follows where they were absent; see hparams.h.
+#include "formats/hparams/hparams.h"
+#include "formats/package_build.h"
+#include <inttypes.h>
+#include <math.h>
+
+#define AT(field) offsetof(struct raw_hparams, field)
+
+bool hparams_known_arch(const char *arch) { return arch_facts_find(arch) != NULL; }
+
+bool hparam_is_missing(const struct raw_hparams *raw, const struct hparam_row *row) {
+    if (!row->is_required || hparam_get(raw, row) != 0) return false;
+    if (row->is_per_layer && raw->facts->recurrent == RECURRENT_ALL) return false;
+    return !(row->at == AT(hp.n_ff) && raw->facts->ff_is_4x);
+}
+
+void hparams_begin(struct raw_hparams *raw) {
+    const struct arch_facts *f = raw->facts = arch_facts_find(raw->hp.arch);
+    raw->rope_switch = true;
+    raw->hp.rope_exact_ramp = f->exact_ramp;
+    for (size_t i = 0; i < f->n_defaults; i++)
+        if (raw->source == HPARAMS_GGUF || !f->defaults[i].not_in_config)
+            hparam_set(raw, hparam_row_at(f->defaults[i].at), f->defaults[i].value);
+    raw->hp.expert_weights_norm = f->weights_norm;
+    raw->hp.expert_gating = f->gating ? f->gating : EXPERT_GATING_SOFTMAX;
+}
+
+static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    if (raw->facts->recurrent == RECURRENT_ALL) {
+        hp->n_head = hp->n_head_kv = hp->head_dim = hp->n_ff = 0;
+        return RN_OK;
+    }
+    if (hp->n_ff == 0) hp->n_ff = 4 * hp->n_embd; // is_required, but where this is so
+    if (raw->multi_query || raw->new_decoder) hp->n_head_kv = raw->new_decoder ? raw->n_head_kv_new : 1;
+    if (hp->n_head_kv == 0) hp->n_head_kv = hp->n_head;
+    const bool differ = raw->layers[0].n_head != HPARAMS_NOT_SAID || raw->layers[0].n_head_kv != HPARAMS_NOT_SAID;
+    if (hp->n_head == 0 || hp->n_head_kv == 0 || (!differ && hp->n_head % hp->n_head_kv != 0))
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the number of heads, %" PRId32,
+                    hparam_name_at(raw, AT(hp.n_head_kv)).text, hp->n_head_kv, hp->n_head);
+    if (hp->head_dim == 0) hp->head_dim = raw->head_dim_swa;
+    if (hp->head_dim != 0) return RN_OK;
+    if (hp->n_embd % hp->n_head != 0)
+        return fail(err, RN_E_FORMAT,
+                    "%s: %" PRId32 " does not divide the embedding's width, %" PRId32
+                    ", and no head's width is given",
+                    hparam_name_at(raw, AT(hp.n_head)).text, hp->n_head, hp->n_embd);
+    hp->head_dim = hp->n_embd / hp->n_head;
+    return RN_OK;
+}
+
+// ---- latent attention -----------------------------------------------------------------------------------------------
+
+// The keys of every head are one latent vector with a rotated part behind it: one key head as wide as both, whose first part the
+// values are (DeepSeek-V2, arXiv 2405.04434, section 2.1, with the matrices of a head's keys and values moved to the queries
+// and the outputs).
+static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    if (hp->kv_lora_rank == 0)
+        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.kv_lora_rank)).text);
+    const bool is_older = raw->source == HPARAMS_GGUF && hp->mla_head_dim_v == 0 && raw->key_length_mla == 0;
+    if (is_older) { // files of before April 2025 give the heads as they were, and as many for keys (gguf_older.c)
+        raw->key_length_mla = hp->head_dim;
+        hp->mla_head_dim_v = raw->value_length;
+    }
+    if (hp->mla_head_dim_v == 0)
+        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.mla_head_dim_v)).text);
+    if (raw->source == HPARAMS_CONFIG)
+        hp->n_rot = raw->qk_rope_dim;
+    else
+        hp->head_dim_nope = raw->key_length_mla - hp->n_rot;
+    if (hp->n_rot == 0 || hp->head_dim_nope <= 0)
+        return fail(
+            err, RN_E_FORMAT, "%s: a head of %" PRId32 " unrotated and %" PRId32 " rotated elements",
+            hparam_name_at(raw, raw->source == HPARAMS_CONFIG ? AT(hp.head_dim_nope) : AT(key_length_mla)).text,
+            hp->head_dim_nope, hp->n_rot);
+    const int32_t head_dim = hp->kv_lora_rank + hp->n_rot; // each at most 4096
+    if (raw->source == HPARAMS_GGUF && !is_older &&
+        (hp->head_dim != head_dim || raw->value_length != hp->kv_lora_rank))
+        return fail(err, RN_E_FORMAT,
+                    "%s: %" PRId32 ", and values of %" PRId32 ", where a latent of %" PRId32 " and %" PRId32
+                    " rotated elements make %" PRId32,
+                    hparam_name_at(raw, AT(hp.head_dim)).text, hp->head_dim, raw->value_length, hp->kv_lora_rank,
+                    hp->n_rot, head_dim);
+    hp->head_dim = head_dim;
+    hp->head_dim_v = hp->kv_lora_rank;
+    hp->n_head_kv = 1;
+    return RN_OK;
+}
+
+static rn_status check_values(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    if (raw->facts->is_mla) return check_latent(raw, err);
+    hp->q_lora_rank = hp->kv_lora_rank = hp->head_dim_nope = hp->mla_head_dim_v = 0;
+    hp->head_dim_v = hp->head_dim;
+    if (raw->value_length != 0 && raw->value_length != hp->head_dim)
+        return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 ", where keys have %" PRId32 ": both must be equal",
+                    hparam_name_at(raw, AT(value_length)).text, raw->value_length, hp->head_dim);
+    if (raw->value_length_swa != 0 && raw->value_length_swa != raw->head_dim_swa)
+        return fail(err, RN_E_UNSUPPORTED, "%s: %" PRId32 ", where keys have %" PRId32 ": both must be equal",
+                    hparam_name_at(raw, AT(value_length_swa)).text, raw->value_length_swa, raw->head_dim_swa);
+    return RN_OK;
+}
+
+// ---- experts --------------------------------------------------------------------------------------------------------
+
+static rn_status check_groups(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    if (hp->n_expert_group <= 1) {
+        hp->n_expert_group = hp->n_expert_group_used = 0;
+        return RN_OK;
+    }
+    if (hp->n_expert % hp->n_expert_group != 0)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the number of experts, %" PRId32,
+                    hparam_name_at(raw, AT(hp.n_expert_group)).text, hp->n_expert_group, hp->n_expert);
+    const int32_t in_groups = hp->n_expert / hp->n_expert_group * hp->n_expert_group_used;
+    if (hp->n_expert_group_used < 1 || hp->n_expert_group_used > hp->n_expert_group || in_groups < hp->n_expert_used)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " groups, for %" PRId32 " of %" PRId32 " experts",
+                    hparam_name_at(raw, AT(hp.n_expert_group_used)).text, hp->n_expert_group_used, hp->n_expert_group,
+                    hp->n_expert_used, hp->n_expert);
+    return RN_OK;
+}
+
+static rn_status check_experts(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    const int32_t least = hp->n_expert > 0 ? 1 : 0;
+    if (hp->n_expert_used < least || hp->n_expert_used > hp->n_expert)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " experts",
+                    hparam_name_at(raw, AT(hp.n_expert_used)).text, hp->n_expert_used, hp->n_expert);
+    if (hp->n_expert == 0) {
+        hp->n_expert_shared = hp->n_ff_expert = hp->n_ff_shared = hp->n_expert_group = hp->n_expert_group_used = 0;
+        hp->expert_gating = 0;
+        hp->expert_weights_norm = false;
+        hp->expert_weights_scale = 0;
+        return RN_OK;
+    }
+    if (hp->expert_gating == 0) hp->expert_gating = EXPERT_GATING_SOFTMAX; // said to be none
+    if (hp->expert_weights_scale == 0) hp->expert_weights_scale = 1;
+    if (hp->n_ff_expert == 0) hp->n_ff_expert = raw->facts->ff_over_used ? hp->n_ff / hp->n_expert_used : hp->n_ff;
+    if (hp->n_ff_expert == 0)
+        return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.n_ff_expert)).text);
+    if (hp->n_ff_shared == 0 && hp->n_expert_shared > 0) {
+        const int64_t n = (int64_t)hp->n_expert_shared * hp->n_ff_expert;
+        const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff_shared))->max;
+        if (n > max)
+            return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " are %" PRId64 " wide, limit %" PRId64,
+                        hparam_name_at(raw, AT(hp.n_expert_shared)).text, hp->n_expert_shared, hp->n_ff_expert, n,
+                        max);
+        hp->n_ff_shared = (int32_t)n;
+    }
+    if (hp->n_ff_shared > 0 && hp->n_expert_shared == 0) hp->n_expert_shared = 1;
+    return check_groups(raw, err);
+}
+
+// ---- scales ---------------------------------------------------------------------------------------------------------
+
+static float inverse_root(double x) { return (float)(1 / sqrt(x)); }
+
+// g(m) of YaRN: see rope_mscale in package.h. log() differs between C libraries in its last bits, and a float is rounded from it
+// where a model is opened, not where it computes; the converter's figure is the same sum.
+static double yarn_g(const struct hparams *hp, double m) {
+    return hp->rope_factor > 1 ? 1 + 0.1 * m * log((double)hp->rope_factor) : 1;
+}
+
+static void set_scales(struct raw_hparams *raw) {
+    struct hparams *hp = &raw->hp;
+    const struct arch_facts *f = raw->facts;
+    if (f->embd_by_sqrt) hp->embd_scale = (float)sqrt((double)hp->n_embd);
+    if (f->logit_divisor && hp->logit_scale != 0) hp->logit_scale = 1 / hp->logit_scale;
+    if (hp->attn_scale == 0 && raw->query_scalar != 0 && raw->query_scalar != (float)hp->head_dim)
+        hp->attn_scale = inverse_root((double)raw->query_scalar);
+    if (hp->attn_scale == 0 && f->wide_scale_layers == hp->n_layer && raw->source == HPARAMS_GGUF)
+        hp->attn_scale = inverse_root(hp->n_embd / hp->n_head);
+    if (f->attn_unscaled) hp->attn_scale = 1;
+    if (f->is_mla && hp->attn_scale == 0) {
+        const double g = hp->rope_scaling == ROPE_SCALING_YARN ? yarn_g(hp, (double)hp->rope_mscale_all) : 1;
+        hp->attn_scale = (float)(g * g / sqrt((double)(hp->head_dim_nope + hp->n_rot)));
+    }
+}
+
+rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
+    rn_status st = check_counts(raw, err);
+    if (st == RN_OK) st = check_values(raw, err);
+    if (st == RN_OK) st = hparams_check_rope(raw, err);
+    if (st == RN_OK) st = check_experts(raw, err);
+    if (st == RN_OK) st = hparams_check_states(raw, err);
+    if (st == RN_OK) set_scales(raw);
+    // Llama 4 norms queries and keys but for its largest model, which files tell by its number of experts.
+    if (raw->source == HPARAMS_GGUF) raw->hp.qk_norm = raw->facts->swa_is_chunk && raw->hp.n_expert != LARGEST_LLAMA4;
+    return st;
+}
+
+// n_vocab is what the embedding holds: GGUF files may pad it beyond the token list, never cut it short.
+rn_status hparams_check_vocab(struct raw_hparams *raw, const struct package *p, rn_error *err) {
+    static const char name[] = "token_embd.weight";
+    const struct tensor_view *t = package_tensor(p, name);
+    const int64_t max = 1 << 24;
+    if (!t)
+        return fail(err, RN_E_FORMAT, "tensor %s: missing; its rows are the vocabulary of %s", name, raw->hp.arch);
+    if (t->n_dims != 2 || t->ne[0] != (uint64_t)raw->hp.n_embd)
+        return fail(err, RN_E_FORMAT,
+                    "tensor %s: %d dimensions, rows of %" PRIu64 "; must be 2 and embedding_length %" PRId32, name,
+                    t->n_dims, t->ne[0], raw->hp.n_embd);
+    if (t->ne[1] > (uint64_t)max)
+        return fail(err, RN_E_LIMIT, "tensor %s: %" PRIu64 " rows, limit %" PRId64, name, t->ne[1], max);
+    raw->hp.n_vocab = (int32_t)t->ne[1];
+    if (p->vocab.n_tokens > raw->hp.n_vocab)
+        return fail(err, RN_E_FORMAT, "tensor %s: %" PRId32 " rows for %" PRId32 " tokens of the vocabulary", name,
+                    raw->hp.n_vocab, p->vocab.n_tokens);
+    const int32_t least = raw->source == HPARAMS_CONFIG ? raw->hp.n_vocab : p->vocab.n_tokens;
+    if (raw->vocab_size != 0 && (raw->vocab_size > raw->hp.n_vocab || raw->vocab_size < least))
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 ", with %" PRId32 " tokens and %" PRId32 " rows of %s",
+                    hparam_name_at(raw, AT(vocab_size)).text, raw->vocab_size, p->vocab.n_tokens, raw->hp.n_vocab,
+                    name);
+    return RN_OK;
+}

@@ -1,0 +1,50 @@
+// formats/hparams/hparams_states.c - what must hold between the numbers of recurrent layers; see hparams.h.
+#include "formats/hparams/hparams.h"
+#include <inttypes.h>
+
+#define AT(field) offsetof(struct raw_hparams, field)
+
+static rn_status missing(const struct raw_hparams *raw, size_t at, rn_error *err) {
+    return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, at).text);
+}
+
+// Convolutions of a few positions, each channel by itself: lfm2.
+static rn_status check_short_conv(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    if (hp->ssm_d_conv == 0) return missing(raw, AT(hp.ssm_d_conv), err);
+    hp->ssm_d_inner = hp->n_embd;
+    hp->ssm_d_state = hp->ssm_n_head = hp->ssm_n_group = 0;
+    return RN_OK;
+}
+
+rn_status hparams_check_states(struct raw_hparams *raw, rn_error *err) {
+    struct hparams *hp = &raw->hp;
+    static const size_t needed[] = {AT(hp.ssm_d_conv), AT(hp.ssm_d_state), AT(hp.ssm_n_head), AT(hp.ssm_n_group)};
+    if (raw->facts->recurrent == RECURRENT_NONE) {
+        hp->ssm_d_conv = hp->ssm_d_inner = hp->ssm_d_state = hp->ssm_n_head = hp->ssm_n_group = 0;
+        return RN_OK;
+    }
+    if (raw->facts->short_conv) return check_short_conv(raw, err);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (hparam_get(raw, hparam_row_at(needed[i])) == 0) return missing(raw, needed[i], err);
+    const int64_t max = (int64_t)hparam_row_at(AT(hp.ssm_d_inner))->max;
+    if (raw->source == HPARAMS_CONFIG) {
+        const int64_t n = (int64_t)hp->ssm_n_head * raw->ssm_head_dim;
+        if (n == 0) return missing(raw, AT(ssm_head_dim), err);
+        if (n > max)
+            return fail(err, RN_E_FORMAT, "%s: %" PRId32 " heads of %" PRId32 " are %" PRId64 " wide, limit %" PRId64,
+                        hparam_name_at(raw, AT(hp.ssm_n_head)).text, hp->ssm_n_head, raw->ssm_head_dim, n, max);
+        hp->ssm_d_inner = (int32_t)n;
+    }
+    if (hp->ssm_d_inner == 0) return missing(raw, AT(hp.ssm_d_inner), err);
+    if (hp->ssm_d_inner % hp->ssm_n_head != 0)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the states' width, %" PRId32,
+                    hparam_name_at(raw, AT(hp.ssm_n_head)).text, hp->ssm_n_head, hp->ssm_d_inner);
+    if (hp->ssm_n_head % hp->ssm_n_group != 0)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " does not divide the number of heads, %" PRId32,
+                    hparam_name_at(raw, AT(hp.ssm_n_group)).text, hp->ssm_n_group, hp->ssm_n_head);
+    if ((int64_t)hp->ssm_d_inner * hp->ssm_d_state > INT32_MAX || (int64_t)hp->ssm_n_group * hp->ssm_d_state > max)
+        return fail(err, RN_E_FORMAT, "%s: %" PRId32 " by %" PRId32 " is a state of more than %d numbers",
+                    hparam_name_at(raw, AT(hp.ssm_d_state)).text, hp->ssm_d_inner, hp->ssm_d_state, INT32_MAX);
+    return RN_OK;
+}

@@ -1,0 +1,98 @@
+// formats/json/json_values.c - look-ups in a JSON tree, and its texts as numbers; see json_tree.h.
+#include "formats/json/json_tree.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_BYTES = 64 }; // 17 digits say a double; what is longer is cut to be shown and refused
+
+static const struct json_node *find_member(const struct json_node *v, const char *name) {
+    if (!v || v->kind != JSON_OBJECT) return NULL;
+    const size_t n = strlen(name);
+    const struct json_node *m = json_first(v);
+    for (uint32_t i = 0; i < v->n_items; i++, m = json_next(m))
+        if (m->n_name == n && memcmp(m->name, name, n) == 0) return m;
+    return NULL;
+}
+
+const struct json_node *json_member(const struct json_node *v, const char *name) {
+    const struct json_node *m = find_member(v, name);
+    return m && m->kind == JSON_NULL ? NULL : m;
+}
+
+bool json_has_null(const struct json_node *v, const char *name) {
+    const struct json_node *m = find_member(v, name);
+    return m && m->kind == JSON_NULL;
+}
+
+bool json_is(const struct json_node *v, const char *text) {
+    return v && v->kind == JSON_STRING && strlen(text) == v->n_text && memcmp(v->text, text, v->n_text) == 0;
+}
+
+const char *json_kind_name(const struct json_node *v) {
+    static const char *const names[] = {"null", "false", "true", "a number", "a string", "an array", "an object"};
+    return names[v->kind];
+}
+
+static rn_status wrong_kind(const struct json_node *v, const char *want, rn_error *err) {
+    return fail(err, RN_E_FORMAT, "is %s, must be %s", json_kind_name(v), want);
+}
+
+static int shown(const struct json_node *v) { return v->n_text < NUMBER_BYTES ? (int)v->n_text : NUMBER_BYTES; }
+
+// The digits as a number; false: more than 63 bits.
+static bool parse_int(const char *s, uint32_t n, int64_t *out) {
+    const bool minus = n > 0 && s[0] == '-';
+    *out = 0;
+    for (uint32_t i = minus ? 1 : 0; i < n; i++)
+        if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, s[i] - '0', out)) return false;
+    if (minus) *out = -*out;
+    return true;
+}
+
+rn_status json_int(const struct json_node *v, int64_t min, int64_t max, int64_t *out, rn_error *err) {
+    int64_t x;
+    if (v->kind != JSON_NUMBER) return wrong_kind(v, "an integer", err);
+    for (uint32_t i = 0; i < v->n_text; i++)
+        if (!strchr("-0123456789", v->text[i]))
+            return fail(err, RN_E_FORMAT, "is %.*s, must be an integer", shown(v), v->text);
+    if (!parse_int(v->text, v->n_text, &x) || x < min || x > max)
+        return fail(err, RN_E_FORMAT, "%.*s is outside %" PRId64 "..%" PRId64, shown(v), v->text, min, max);
+    *out = x;
+    return RN_OK;
+}
+
+// strtod() reads the locale's decimal point, so the text is given to it with that one.
+static double parse_float(const char *s, uint32_t n) {
+    char text[NUMBER_BYTES + 16], point[16];
+    size_t k = 0;
+    const int n_point = snprintf(point, sizeof point, "%.1f", 0.5) - 2; // "0", the point, "5"
+    for (uint32_t i = 0; i < n; i++) {
+        if (s[i] != '.') {
+            text[k++] = s[i];
+            continue;
+        }
+        memcpy(text + k, point + 1, (size_t)n_point);
+        k += (size_t)n_point;
+    }
+    text[k] = 0;
+    return strtod(text, NULL);
+}
+
+rn_status json_float(const struct json_node *v, double min, double max, float *out, rn_error *err) {
+    if (v->kind != JSON_NUMBER) return wrong_kind(v, "a number", err);
+    if (v->n_text > NUMBER_BYTES)
+        return fail(err, RN_E_FORMAT, "%.*s...: a number of %" PRIu32 " characters, limit %d", shown(v), v->text,
+                    v->n_text, NUMBER_BYTES);
+    const double x = parse_float(v->text, v->n_text);
+    if (!(x >= min && x <= max)) return fail(err, RN_E_FORMAT, "%.*s is outside %g..%g", shown(v), v->text, min, max);
+    *out = (float)x;
+    return RN_OK;
+}
+
+rn_status json_bool(const struct json_node *v, bool *out, rn_error *err) {
+    if (v->kind != JSON_TRUE && v->kind != JSON_FALSE) return wrong_kind(v, "true or false", err);
+    *out = v->kind == JSON_TRUE;
+    return RN_OK;
+}

@@ -1,0 +1,67 @@
+// formats/vocab/tokenizer_config.c - tokenizer_config.json: which tokens begin and end a text; see tokenizer_json.h.
+#include "formats/json/json_tree.h"
+#include "formats/limits.h"
+#include "formats/vocab/tokenizer_json.h"
+#include <string.h>
+
+static int32_t find(const struct vocab *v, const struct json_node *text) {
+    for (int32_t i = 0; i < v->n_tokens; i++) {
+        const struct vocab_str s = v->tokens[i].text;
+        if (s.n == text->n_text && memcmp(s.s, text->text, s.n) == 0) return i;
+    }
+    return -1;
+}
+
+// "text", {"content": "text"} or null.
+static rn_status read_token(const struct json_node *root, const char *name, const struct vocab *v, int32_t *id,
+                            rn_error *err) {
+    const struct json_node *m = json_member(root, name);
+    if (m && m->kind == JSON_OBJECT) m = json_member(m, "content");
+    if (!m) return RN_OK;
+    if (m->kind != JSON_STRING)
+        return fail(err, RN_E_FORMAT, "member %s: is %s, must be a string", name, json_kind_name(m));
+    const int32_t found = find(v, m);
+    if (found < 0)
+        return fail(err, RN_E_FORMAT, "member %s: \"%.*s\" is no token of the vocabulary", name,
+                    m->n_text < 60 ? (int)m->n_text : 60, m->text);
+    *id = found;
+    return RN_OK;
+}
+
+// The token that tokenizer.json puts on a side of the text and the one named here are the same, or the file contradicts
+// itself.
+static rn_status check_same(const char *name, bool adds, int32_t before, int32_t now, rn_error *err) {
+    if (!adds || before < 0 || before == now) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "member %s: is token %d, but tokenizer.json puts token %d there", name, now,
+                before);
+}
+
+static rn_status read_flag(const struct json_node *root, const char *name, bool *flag, rn_error *err) {
+    const struct json_node *const m = json_member(root, name);
+    const rn_status st = m ? json_bool(m, flag, err) : RN_OK;
+    return st == RN_OK ? RN_OK : fail_in(err, st, "member %s", name);
+}
+
+static rn_status apply(const struct json_node *root, struct vocab *v, rn_error *err) {
+    const int32_t bos = v->bos, eos = v->eos;
+    if (root->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
+    rn_status st = read_token(root, "bos_token", v, &v->bos, err);
+    if (st == RN_OK) st = read_token(root, "eos_token", v, &v->eos, err);
+    if (st == RN_OK) st = read_token(root, "pad_token", v, &v->pad, err);
+    if (st == RN_OK && v->unk < 0) st = read_token(root, "unk_token", v, &v->unk, err);
+    if (st == RN_OK) st = check_same("bos_token", v->add_bos, bos, v->bos, err);
+    if (st == RN_OK) st = check_same("eos_token", v->add_eos, eos, v->eos, err);
+    if (st == RN_OK) st = read_flag(root, "add_bos_token", &v->add_bos, err);
+    if (st == RN_OK) st = read_flag(root, "add_eos_token", &v->add_eos, err);
+    return st;
+}
+
+rn_status tokenizer_config_apply(const char *name, const char *json, size_t n, struct vocab *v, rn_error *err) {
+    struct json_tree tree = {0};
+    rn_status st = n <= FOLDER_MAX_TOKENIZER_CONFIG_BYTES
+                       ? json_read(&tree, json, n, err)
+                       : fail(err, RN_E_LIMIT, "%zu bytes, limit %d", n, FOLDER_MAX_TOKENIZER_CONFIG_BYTES);
+    if (st == RN_OK) st = apply(&tree.nodes[0], v, err);
+    json_free(&tree);
+    return st == RN_OK ? RN_OK : fail_in(err, st, "%s", name);
+}

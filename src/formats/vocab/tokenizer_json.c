@@ -1,0 +1,78 @@
+// formats/vocab/tokenizer_json.c - puts the parts of a tokenizer.json together; see tokenizer_json.h.
+#include "formats/vocab/tokenizer_json.h"
+#include "formats/vocab/tokenizer_build.h"
+#include "tokenizer/pre_patterns.h"
+#include <string.h>
+
+// Truncation and padding are for batches of training texts: they are not what a text's tokens are.
+static const struct step_kind top = {
+    "tokenizer", "|version|truncation|padding|added_tokens|normalizer|pre_tokenizer|post_processor|decoder|model|",
+    NULL};
+
+static void *copy(struct tokenizer_build *b, const void *list, size_t n, size_t size) {
+    void *const to = arena_alloc(b->mem, n * size + 1); // both are small; a list of none is a pointer too
+    if (to && n > 0) memcpy(to, list, n * size);
+    return to;
+}
+
+static rn_status keep_steps(struct tokenizer_build *b, rn_error *err) {
+    struct vocab *const v = b->v;
+    struct norm_step norms[2 * VOCAB_MAX_STEPS];
+    const size_t n_own = (size_t)b->n_norms, n_norms = n_own + (size_t)b->n_pre_norms;
+    memcpy(norms, b->norms, n_own * sizeof *norms);
+    memcpy(norms + n_own, b->pre_norms, (size_t)b->n_pre_norms * sizeof *norms);
+    v->n_norms = (int32_t)n_norms;
+    v->n_norms_before = b->n_norms;
+    v->n_splits = b->n_splits;
+    v->n_replaces = b->n_replaces;
+    v->norms = copy(b, norms, n_norms, sizeof *norms);
+    v->splits = copy(b, b->splits, (size_t)b->n_splits, sizeof *b->splits);
+    v->replaces = copy(b, b->replaces, (size_t)b->n_replaces, sizeof *b->replaces);
+    return v->norms && v->splits && v->replaces ? RN_OK : fail(err, RN_E_NOMEM, "out of memory for its steps");
+}
+
+static rn_status check_together(struct tokenizer_build *b, rn_error *err) {
+    if (!b->has_decoder)
+        return fail(err, RN_E_UNSUPPORTED, "decoder: there is none: tokens would be joined by spaces");
+    if (b->is_byte_level != b->writes_byte_level)
+        return fail(err, RN_E_UNSUPPORTED, "decoder: %s ByteLevel, unlike the pre_tokenizer",
+                    b->writes_byte_level ? "has" : "has no");
+    if (b->is_byte_level && b->n_replaces > 0)
+        return fail(err, RN_E_UNSUPPORTED, "decoder: replaces texts beside ByteLevel");
+    const struct pre_row *const row = pre_row_of(b->splits, b->n_splits, b->v->takes_whole_words);
+    if (b->splits_behind_bytes && !row)
+        return fail(err, RN_E_UNSUPPORTED,
+                    "pre_tokenizer: steps behind ByteLevel are not supported but as Falcon has them");
+    if (b->is_byte_level && row) b->v->pre = (struct vocab_str){row->name, (uint32_t)strlen(row->name)};
+    return RN_OK;
+}
+
+static rn_status read_all(struct tokenizer_build *b, const struct json_node *root, rn_error *err) {
+    if (root->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "is %s, must be an object", json_kind_name(root));
+    rn_status st = step_check_members(root, &top, err);
+    if (st == RN_OK) st = tokenizer_read_normalizer(b, json_member(root, "normalizer"), err);
+    if (st == RN_OK) st = tokenizer_read_pre_tokenizer(b, json_member(root, "pre_tokenizer"), err);
+    if (st == RN_OK) st = tokenizer_read_model(b, json_member(root, "model"), json_member(root, "added_tokens"), err);
+    if (st == RN_OK) st = tokenizer_read_decoder(b, json_member(root, "decoder"), err);
+    if (st == RN_OK) st = tokenizer_read_post_processor(b, json_member(root, "post_processor"), err);
+    if (st == RN_OK) st = check_together(b, err);
+    return st == RN_OK ? keep_steps(b, err) : st;
+}
+
+rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, const char *config_json,
+                              size_t n_config, struct arena *mem, struct vocab *out, rn_error *err) {
+    struct tokenizer_build b = {.mem = mem, .v = out};
+    struct json_tree tree = {0};
+    *out = (struct vocab){.bos = -1, .eos = -1, .eot = -1, .eom = -1, .unk = -1, .pad = -1};
+    rn_status st = n <= FOLDER_MAX_TOKENIZER_BYTES
+                       ? json_read(&tree, (const char *)data, n, err)
+                       : fail(err, RN_E_LIMIT, "%zu bytes, limit %d", n, FOLDER_MAX_TOKENIZER_BYTES);
+    if (st == RN_OK) st = read_all(&b, &tree.nodes[0], err);
+    json_free(&tree);
+    arena_free(&b.work);
+    if (st != RN_OK) {
+        *out = (struct vocab){.bos = -1, .eos = -1, .eot = -1, .eom = -1, .unk = -1, .pad = -1};
+        return fail_in(err, st, "%s", name);
+    }
+    return config_json ? tokenizer_config_apply("tokenizer_config.json", config_json, n_config, out, err) : RN_OK;
+}

@@ -1,0 +1,87 @@
+// formats/vocab/tokenizer_posts.c - tokenizer.json's "post_processor": which tokens are put around a text.
+#include "formats/vocab/tokenizer_build.h"
+#include <inttypes.h>
+#include <string.h>
+
+static rn_status set_id(struct tokenizer_build *b, int64_t id, int32_t *which, bool *adds, rn_error *err) {
+    if (id < 0 || id >= b->v->n_tokens)
+        return fail(err, RN_E_FORMAT, "token %" PRId64 " is outside 0..%d", id, b->v->n_tokens - 1);
+    if (*adds) return fail(err, RN_E_UNSUPPORTED, "more than one token on a side of the text");
+    *which = (int32_t)id;
+    *adds = true;
+    return RN_OK;
+}
+
+// {"SpecialToken": {"id": text}}: the ids are in the template's own table.
+static rn_status special_id(const struct json_node *template, const struct json_node *item, int64_t *id,
+                            rn_error *err) {
+    const struct json_node *const name = json_member(json_member(item, "SpecialToken"), "id");
+    const struct json_node *const table = json_member(template, "special_tokens");
+    if (!name || name->kind != JSON_STRING || !table || table->kind != JSON_OBJECT)
+        return fail(err, RN_E_FORMAT, "member single: an item is neither a text nor a special token");
+    const struct json_node *entry = json_first(table);
+    for (uint32_t i = 0; i < table->n_items; i++, entry = json_next(entry)) {
+        if (entry->n_name != name->n_text || memcmp(entry->name, name->text, name->n_text) != 0) continue;
+        const struct json_node *const ids = json_member(entry, "ids");
+        if (!ids || ids->kind != JSON_ARRAY || ids->n_items != 1)
+            return fail(err, RN_E_UNSUPPORTED, "special token \"%.*s\" is not one id", shown_bytes(name->n_text),
+                        name->text);
+        return json_int(json_first(ids), INT32_MIN, INT32_MAX, id, err);
+    }
+    return fail(err, RN_E_FORMAT, "special token \"%.*s\" is not in special_tokens", shown_bytes(name->n_text),
+                name->text);
+}
+
+static rn_status read_template(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    struct vocab *const v = b->v;
+    const struct json_node *const single = json_member(step, "single");
+    if (!single || single->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member single: no list");
+    const struct json_node *item = json_first(single);
+    bool behind = false;
+    rn_status st = RN_OK;
+    for (uint32_t i = 0; st == RN_OK && i < single->n_items; i++, item = json_next(item)) {
+        int64_t id;
+        if (json_member(item, "Sequence")) {
+            if (behind) return fail(err, RN_E_UNSUPPORTED, "member single: the text stands there twice");
+            behind = true;
+            continue;
+        }
+        st = special_id(step, item, &id, err);
+        if (st == RN_OK) st = set_id(b, id, behind ? &v->eos : &v->bos, behind ? &v->add_eos : &v->add_bos, err);
+    }
+    if (st == RN_OK && !behind) st = fail(err, RN_E_FORMAT, "member single: the text is missing");
+    return st;
+}
+
+// ["</s>", 2]
+static rn_status read_pair(struct tokenizer_build *b, const struct json_node *step, const char *name, int32_t *which,
+                           bool *adds, rn_error *err) {
+    const struct json_node *const pair = json_member(step, name);
+    int64_t id;
+    if (!pair || pair->kind != JSON_ARRAY || pair->n_items != 2)
+        return fail(err, RN_E_FORMAT, "member %s: no pair of text and id", name);
+    const rn_status st = json_int(json_next(json_first(pair)), INT32_MIN, INT32_MAX, &id, err);
+    return st == RN_OK ? set_id(b, id, which, adds, err) : fail_in(err, st, "member %s", name);
+}
+
+static rn_status read_bert(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    const rn_status st = read_pair(b, step, "cls", &b->v->bos, &b->v->add_bos, err);
+    return st == RN_OK ? read_pair(b, step, "sep", &b->v->eos, &b->v->add_eos, err) : st;
+}
+
+static rn_status read_byte_level(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    (void)b, (void)step, (void)err; // moves offsets, not tokens
+    return RN_OK;
+}
+
+static const struct step_kind kinds[] = {
+    {"TemplateProcessing", "|single|pair|special_tokens|", read_template},
+    {"BertProcessing", "|sep|cls|", read_bert},
+    {"RobertaProcessing", "|sep|cls|trim_offsets|add_prefix_space|", read_bert},
+    {"ByteLevel", "|add_prefix_space|trim_offsets|use_regex|", read_byte_level},
+    {"Sequence", "|processors|", NULL},
+};
+
+rn_status tokenizer_read_post_processor(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
+    return step ? tokenizer_read_step(b, "post_processor", kinds, sizeof kinds / sizeof *kinds, step, err) : RN_OK;
+}

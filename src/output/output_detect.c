@@ -1,0 +1,107 @@
+// output/output_detect.c - finds a format: by its name, or by what a chat template writes.
+#include "output/output_formats.h"
+#include "output/output_tag.h"
+#include <assert.h>
+#include <string.h>
+
+// What a template's source holds, and which format that means; the first row that fits counts. Rows of rare marks stand before those
+// whose marks others have, too.
+static const struct {
+    const char *mark, *also; // NULL: one is enough
+    const char *format;
+} marks[] = {
+    {"<|tool_calls_section_begin|>", NULL, "kimi"},
+    {"<|im_middle|>", NULL, "kimi"}, // whose first template writes no calls
+    {"<|close|>", "<|end_of_msg|>", "kimi-k3"},
+    {"<｜tool▁calls▁begin｜>", NULL, "deepseek"},
+    {"｜DSML｜", NULL, "deepseek-dsml"},
+    {"<|channel|>analysis", NULL, "harmony"},
+    {"<atem:function_calls>", NULL, "muse"},
+    {"atem:", "to=self", "muse"},
+    {"<|tool_call>call:", NULL, "gemma-4"},
+    {"<start_function_call>", NULL, "functiongemma"},
+    {"<|START_ACTION|>", NULL, "command-a"},
+    {"Action:", "```json", "command-r"},
+    {"<arg_key:opensource>", NULL, "hy3"},
+    {"<arg_key{}>", NULL, "hy3"},
+    {"<arg_key>", NULL, "glm"},
+    {"minimax[>[", NULL, "minimax-m3"},
+    {"<minimax:tool_call>", NULL, "minimax-m2"},
+    {"<seed:tool_call>", NULL, "seed-oss"},
+    {"<function name=", NULL, "minicpm"},
+    {"<|tool_call:begin|>", NULL, "solar"},
+    {"<|tools_prefix|>", NULL, "apertus"},
+    {"<|tool_call_start|>", NULL, "lfm2"},
+    {"<|tool_list_start|>", NULL, "lfm2"},
+    {"List of tools: [", NULL, "lfm2"},
+    {"<TOOLCALL>", NULL, "nemotron"},
+    {"[BEGIN FINAL RESPONSE]", NULL, "apriel"},
+    {"<|tool_call|>", NULL, "granite"},
+    {"<|action_start|>", NULL, "internlm"},
+    {"function call", "<|role_sep|>", "gigachat"},
+    {"available functions", "additional_special_tokens", "gigachat"},
+    {"[TOOL_CALL_START]", NULL, "yandexgpt"},
+    {"functools", NULL, "functools"},
+    {">>>${recipient}", NULL, "functionary-3.2"},
+    {">>>all", NULL, "functionary-3.2"},
+    {"<tool_call>", "<parameter=", "qwen3-coder"},
+    {"<function=", "</function>", "functionary-3.1"},
+    {"<function_calls>", NULL, "olmo-3"},
+    {"<tool_calls>", NULL, "tool-calls"},
+    {"[TOOL_CALLS]", NULL, "mistral"},
+    {"[SYSTEM_PROMPT]", NULL, "mistral"}, // these tokenizers have [TOOL_CALLS], too
+    {"<tool_call>", NULL, "hermes"},
+    {"<|python_start|>", NULL, "llama-4"},
+    {"<|python_tag|>", NULL, "llama-3"},
+    {"Environment: ipython", NULL, "llama-3"},
+    {"Reasoning Mode: ", "</think>", "hermes"}, // SmolLM3, whose template shows tools but writes no calls
+    {"</think>", NULL, "think"},
+};
+
+const output_format *output_format_named(const char *name) {
+    for (size_t i = 0; i < n_output_formats; i++)
+        if (strcmp(output_formats[i].name, name) == 0) return &output_formats[i];
+    return NULL;
+}
+
+static bool has(const char *source, size_t n, const char *mark) {
+    return !mark || memmem(source, n, mark, strlen(mark)) != NULL;
+}
+
+const output_format *output_format_of_template(const char *source, size_t n) {
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (has(source, n, marks[i].mark) && has(source, n, marks[i].also))
+            return output_format_named(marks[i].format);
+    return &output_formats[0];
+}
+
+const char *output_format_name(const output_format *f) { return f->name; }
+size_t output_n_formats(void) { return n_output_formats; }
+
+const output_format *output_format_at(size_t i, const char **help) {
+    assert(i < n_output_formats);
+    if (help) *help = output_formats[i].help;
+    return &output_formats[i];
+}
+
+static bool spelled(const char *tag, const char *spelling, size_t n) {
+    return tag && memmem(tag, strlen(tag), spelling, n) != NULL;
+}
+
+static bool form_reads(const struct call_form *f, const char *s, size_t n) {
+    bool reads = spelled(f->open, s, n) || spelled(f->head, s, n) || spelled(f->end, s, n) ||
+                 spelled(f->close, s, n) || spelled(f->quote, s, n);
+    for (int i = 0; i < 2; i++)
+        reads |= spelled(f->tails[i], s, n) || spelled(f->params[i].tag, s, n) || spelled(f->params[i].end, s, n);
+    return reads;
+}
+
+bool output_format_reads(const output_format *f, const char *spelling, size_t n) {
+    bool reads = false;
+    if (n == 0) return false;
+    for (int i = 0; i < FORMAT_BLOCKS; i++)
+        reads |= spelled(f->reasoning[i].open, spelling, n) || spelled(f->reasoning[i].close, spelling, n);
+    for (int i = 0; i < FORMAT_TAGS; i++) reads |= spelled(f->framing[i], spelling, n);
+    for (int i = 0; i < FORMAT_FORMS; i++) reads |= form_reads(&f->forms[i], spelling, n);
+    return reads;
+}

@@ -1,0 +1,68 @@
+// serve/access/key_rates.c - level += rate * time, up to the bucket; n pass when the level holds n (field: level in tokens x 60e9 / rate ns).
+//
+// Levels are kept in nanoseconds of filling: a token is worth `token_ns` of them, so that no rounding adds up.
+#include "serve/access/key_rates.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "serve/access/api_keys.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MINUTE_NS INT64_C(60000000000)
+
+typedef struct bucket {
+    int64_t level_ns, at_ns; // at_ns 0: never used, full
+} bucket;
+struct key_rates {
+    int64_t tokens_per_minute;
+    pthread_mutex_t lock;
+    bucket buckets[API_KEYS_MAX + 1]; // the last one: of nobody
+};
+
+struct key_rates *key_rates_open(int32_t tokens_per_minute) {
+    struct key_rates *const r = app_alloc(sizeof *r);
+    *r = (struct key_rates){.tokens_per_minute = tokens_per_minute};
+    pthread_mutex_init(&r->lock, NULL);
+    return r;
+}
+
+void key_rates_close(struct key_rates *r) {
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+static bucket *bucket_of(struct key_rates *r, int32_t key) {
+    bucket *const b = &r->buckets[key >= 0 && key < API_KEYS_MAX ? key : API_KEYS_MAX];
+    const int64_t now = now_ns(), level = b->at_ns ? b->level_ns + (now - b->at_ns) : MINUTE_NS;
+    b->level_ns = level < MINUTE_NS ? level : MINUTE_NS;
+    b->at_ns = now;
+    return b;
+}
+
+static int64_t cost_of(const struct key_rates *r, uint64_t n) {
+    const uint64_t most = (uint64_t)r->tokens_per_minute;
+    return (int64_t)(n < most ? n : most) * MINUTE_NS / r->tokens_per_minute;
+}
+
+bool key_rates_take(struct key_rates *r, int32_t key, uint64_t n_tokens, uint64_t *reserved, int32_t *wait_s) {
+    *reserved = 0;
+    if (r->tokens_per_minute == 0) return true;
+    const int64_t cost = cost_of(r, n_tokens);
+    pthread_mutex_lock(&r->lock);
+    bucket *const b = bucket_of(r, key);
+    const bool is_there = b->level_ns >= cost;
+    if (is_there) b->level_ns -= cost;
+    *wait_s = (int32_t)((cost - b->level_ns + INT64_C(999999999)) / INT64_C(1000000000));
+    pthread_mutex_unlock(&r->lock);
+    if (is_there) *reserved = n_tokens;
+    return is_there;
+}
+
+void key_rates_settle(struct key_rates *r, int32_t key, uint64_t reserved, uint64_t used) {
+    if (r->tokens_per_minute == 0) return;
+    pthread_mutex_lock(&r->lock);
+    bucket *const b = bucket_of(r, key);
+    const int64_t level = b->level_ns + cost_of(r, reserved) - cost_of(r, used);
+    b->level_ns = level < MINUTE_NS ? level : MINUTE_NS;
+    pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,107 @@
+// serve/api/api_error.c - see api_error.h.
+#include "serve/api/api_error.h"
+#include "serve/server.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char INVALID[] = "invalid_request_error", SERVER[] = "server_error", RATE[] = "rate_limit_error";
+static const struct {
+    int status;
+    const char *type, *code;
+} rows[API_N_CODES] = {
+    [API_INVALID_JSON] = {400, INVALID, "invalid_json"},
+    [API_INVALID_VALUE] = {400, INVALID, "invalid_value"},
+    [API_MISSING_PARAMETER] = {400, INVALID, "missing_required_parameter"},
+    [API_UNSUPPORTED_PARAMETER] = {400, INVALID, "unsupported_parameter"},
+    [API_UNKNOWN_PARAMETER] = {400, INVALID, "unknown_parameter"},
+    [API_CONTEXT_LENGTH] = {400, INVALID, "context_length_exceeded"},
+    [API_INVALID_TOKEN] = {400, INVALID, "invalid_token"},
+    [API_TEMPLATE_ERROR] = {400, INVALID, "template_error"},
+    [API_INVALID_KEY] = {401, "authentication_error", "invalid_api_key"},
+    [API_FORBIDDEN_ORIGIN] = {403, "permission_error", "forbidden_origin"},
+    [API_UNKNOWN_URL] = {404, "not_found_error", "unknown_url"},
+    [API_MODEL_NOT_FOUND] = {404, INVALID, "model_not_found"},
+    [API_STREAM_NOT_FOUND] = {404, "not_found_error", "stream_not_found"},
+    [API_RESPONSE_NOT_FOUND] = {404, "not_found_error", "response_not_found"},
+    [API_METHOD_NOT_ALLOWED] = {405, INVALID, "method_not_allowed"},
+    [API_REQUEST_TIMEOUT] = {408, INVALID, "request_timeout"},
+    [API_STREAM_BUSY] = {409, INVALID, "stream_busy"},
+    [API_STREAM_EXPIRED] = {410, INVALID, "stream_expired"},
+    [API_REQUEST_TOO_LARGE] = {413, INVALID, "request_too_large"},
+    [API_URI_TOO_LONG] = {414, INVALID, "request_too_large"},
+    [API_HEADERS_TOO_LARGE] = {431, INVALID, "request_too_large"},
+    [API_UNSUPPORTED_MEDIA_TYPE] = {415, INVALID, "unsupported_media_type"},
+    [API_QUEUE_FULL] = {429, RATE, "queue_full"},
+    [API_RATE_LIMIT] = {429, RATE, "rate_limit_exceeded"},
+    [API_CANCELLED] = {400, INVALID, "cancelled"}, // none that clients send again by themselves
+    [API_INTERNAL_ERROR] = {500, SERVER, "internal_error"},
+    [API_NOT_IMPLEMENTED] = {501, INVALID, "not_implemented"},
+    [API_MODEL_LOADING] = {503, SERVER, "model_loading"},
+    [API_SHUTTING_DOWN] = {503, SERVER, "shutting_down"},
+    [API_KV_EXHAUSTED] = {503, SERVER, "kv_exhausted"},
+    [API_QUEUE_TIMEOUT] = {503, SERVER, "queue_timeout"},
+    [API_OUT_OF_MEMORY] = {503, SERVER, "out_of_memory"},
+};
+
+bool api_fail(api_error *e, api_code code, const char *param, const char *fmt, ...) {
+    va_list args;
+    *e = (api_error){.code = code};
+    // Whoever is told to come again is told when.
+    if (rows[code].status == 429 || rows[code].status == 503) e->retry_after = 1;
+    if (param) snprintf(e->param, sizeof e->param, "%s", param);
+    va_start(args, fmt);
+    vsnprintf(e->message, sizeof e->message, fmt, args);
+    va_end(args);
+    return false;
+}
+
+bool api_fail_status(api_error *e, rn_status st, const rn_error *err, const char *param) {
+    static const struct {
+        rn_status st;
+        api_code code;
+    } codes[] = {
+        {RN_E_ARG, API_INVALID_VALUE},     {RN_E_UNSUPPORTED, API_UNSUPPORTED_PARAMETER},
+        {RN_E_STATE, API_STREAM_BUSY},     {RN_E_LIMIT, API_CONTEXT_LENGTH},
+        {RN_E_FORMAT, API_TEMPLATE_ERROR}, {RN_E_CANCELLED, API_SHUTTING_DOWN},
+        {RN_E_BUSY, API_QUEUE_FULL},       {RN_E_NOMEM, API_OUT_OF_MEMORY},
+    };
+    api_code code = API_INTERNAL_ERROR;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].st == st) code = codes[i].code;
+    return api_fail(e, code, param, "%s", err->text);
+}
+
+const api_error api_no_memory = {
+    .code = API_OUT_OF_MEMORY, .retry_after = 1, .message = "memory: the server has none left for this request"};
+
+int api_http_status(api_code code) { return rows[code].status; }
+const char *api_code_name(api_code code) { return rows[code].code; }
+
+void api_error_write(const api_error *e, json_writer *w) {
+    json_put_begin(w, '{');
+    json_member_begin(w, "error", '{');
+    json_member_string(w, "message", e->message);
+    json_member_string(w, "type", rows[e->code].type);
+    json_member_string(w, "param", *e->param ? e->param : NULL);
+    json_member_string(w, "code", rows[e->code].code);
+    if (e->n_prompt_tokens > 0) json_member_whole(w, "n_prompt_tokens", e->n_prompt_tokens);
+    if (e->n_ctx > 0) {
+        json_member_whole(w, "n_ctx", e->n_ctx);
+    }
+    json_put_end(w, '}');
+    json_put_end(w, '}');
+}
+
+void api_answer_error(http_exchange *x, const api_error *e) {
+    char retry[48];
+    const char *headers[3] = {0};
+    size_t n = 0;
+    bytes body = {0};
+    metrics_error(&http_exchange_server(x)->metrics, e->code);
+    snprintf(retry, sizeof retry, "Retry-After: %d", e->retry_after);
+    if (e->retry_after > 0) headers[n++] = retry;
+    if (e->code == API_INVALID_KEY) headers[n++] = "WWW-Authenticate: Bearer";
+    api_error_write(e, &(json_writer){.out = &body});
+    http_answer(x, rows[e->code].status, "application/json", headers, body.data, body.n);
+    bytes_free(&body);
+}

@@ -1,0 +1,63 @@
+// serve/api/api_error.h - refusals in OpenAI's form: one table of codes (docs/server.md, field.md 3.5), one writer.
+#ifndef RN_SERVE_API_API_ERROR_H
+#define RN_SERVE_API_API_ERROR_H
+
+#include "app/json_write.h"
+#include "serve/http/http.h"
+#include <runnel/status.h>
+
+typedef enum api_code {
+    API_INVALID_JSON,
+    API_INVALID_VALUE,
+    API_MISSING_PARAMETER,
+    API_UNSUPPORTED_PARAMETER,
+    API_UNKNOWN_PARAMETER,
+    API_CONTEXT_LENGTH,
+    API_INVALID_TOKEN,
+    API_TEMPLATE_ERROR,
+    API_INVALID_KEY,
+    API_FORBIDDEN_ORIGIN,
+    API_UNKNOWN_URL,
+    API_MODEL_NOT_FOUND,
+    API_STREAM_NOT_FOUND,
+    API_RESPONSE_NOT_FOUND,
+    API_METHOD_NOT_ALLOWED,
+    API_REQUEST_TIMEOUT,
+    API_STREAM_BUSY,
+    API_STREAM_EXPIRED,
+    API_REQUEST_TOO_LARGE,
+    API_URI_TOO_LONG,
+    API_HEADERS_TOO_LARGE,
+    API_UNSUPPORTED_MEDIA_TYPE,
+    API_QUEUE_FULL,
+    API_RATE_LIMIT,
+    API_CANCELLED,
+    API_INTERNAL_ERROR,
+    API_NOT_IMPLEMENTED,
+    API_MODEL_LOADING,
+    API_SHUTTING_DOWN,
+    API_KV_EXHAUSTED,
+    API_QUEUE_TIMEOUT,
+    API_OUT_OF_MEMORY,
+    API_N_CODES
+} api_code;
+
+typedef struct api_error {
+    api_code code;
+    char param[128]; // "messages[3].content"; "": null
+    char message[1024];
+    int32_t n_prompt_tokens, n_ctx; // > 0: members of the error, as llama-server has them
+    int32_t retry_after;            // seconds; > 0: a header
+} api_error;
+
+__attribute__((format(printf, 4, 5))) bool api_fail(api_error *e, api_code code, const char *param, const char *fmt,
+                                                    ...); // false
+bool api_fail_status(api_error *e, rn_status st, const rn_error *err,
+                     const char *param); // what the library refused; false
+int api_http_status(api_code code);
+const char *api_code_name(api_code code);                 // "invalid_json"
+void api_error_write(const api_error *e, json_writer *w); // {"error": {...}}
+extern const api_error api_no_memory;                     // when there was none for a request's beginning
+void api_answer_error(http_exchange *x, const api_error *e);
+
+#endif

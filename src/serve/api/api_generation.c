@@ -1,0 +1,211 @@
+// serve/api/api_generation.c - see api_generation.h.
+#include "serve/api/api_generation.h"
+#include "app/say.h"
+#include "serve/access/key_rates.h"
+#include "serve/api/api.h"
+#include "serve/jobs/session_store.h"
+#include <stdio.h>
+#include <string.h>
+
+void api_generation_init(api_generation *g) {
+    *g = (api_generation){.n = 1,
+                          .max_completion_tokens = -2,
+                          .overflow = -1,
+                          .buffer_tokens = -1,
+                          .prompt_logprobs = -1,
+                          .caches_prompt = true};
+    generation_init(&g->g);
+}
+
+static bool each_overflow(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    static const char *const words[] = {
+        [RN_OVERFLOW_PARK] = "park", [RN_OVERFLOW_DROP_OLDEST] = "drop-oldest", [RN_OVERFLOW_CANCEL] = "cancel"};
+    return json_item_word(value, words, 3, &((api_generation *)target)->overflow, why);
+}
+
+// A word, or vLLM's number: the lower, the earlier.
+static bool each_priority(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    static const char *const words[] = {"low", "normal", "high"};
+    int32_t *const to = &((api_generation *)target)->priority;
+    int64_t number;
+    if (!json_item_is_text(value)) {
+        if (!json_item_whole(value, INT32_MIN, INT32_MAX, &number, why)) return false;
+        *to = number < 0 ? RN_PRIORITY_HIGH : number > 0 ? RN_PRIORITY_LOW : RN_PRIORITY_NORMAL;
+        return true;
+    }
+    int32_t word;
+    if (!json_item_word(value, words, 3, &word, why)) return false;
+    *to = RN_PRIORITY_LOW + word;
+    return true;
+}
+
+static bool each_progress(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_on = true;
+    if (!json_item_bool(value, &is_on, why)) return false;
+    ((api_generation *)target)->no_progress = !is_on;
+    ((api_generation *)target)->wants_progress = is_on;
+    return true;
+}
+
+static bool each_stream_option(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i;
+    api_generation *const g = target;
+    g->has_stream_options = true;
+    return strcmp(key, "include_usage") != 0 || json_item_bool(value, &g->include_usage, why);
+}
+
+static const member delivery_rows[] = {
+    {"stream", MEMBER_BOOL, offsetof(api_generation, delivery.is_stream)},
+    {"stream_options", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_stream_option},
+    {"stream_interval", MEMBER_INT, offsetof(api_generation, g.stream_interval), 1, 1024},
+    {"max_tokens", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
+    {"n", MEMBER_INT, offsetof(api_generation, n), 1, API_CHOICES},
+    {"overflow", MEMBER_EACH, .each = each_overflow},
+    {"buffer_tokens", MEMBER_INT, offsetof(api_generation, buffer_tokens), 1, 65536},
+    {"max_tokens_per_second", MEMBER_REAL, offsetof(api_generation, max_tokens_per_second), 0, 1e6},
+    {"timeout", MEMBER_REAL, offsetof(api_generation, timeout), 0.001, 86400},
+    {"resumable", MEMBER_BOOL, offsetof(api_generation, delivery.is_resumable)},
+    {"session", MEMBER_NAME, offsetof(api_generation, session)},
+    {"priority", MEMBER_EACH, .each = each_priority},
+    {"cache_salt", MEMBER_NAME, offsetof(api_generation, cache_salt)},
+    {"cache_prompt", MEMBER_BOOL, offsetof(api_generation, caches_prompt)},
+    {"prompt_logprobs", MEMBER_INT, offsetof(api_generation, prompt_logprobs), 0, 20},
+    {"return_progress", MEMBER_EACH, .each = each_progress},
+};
+enum { N_DELIVERY_ROWS = sizeof delivery_rows / sizeof *delivery_rows };
+
+// What OpenAI's, llama.cpp's and vLLM's clients call members that the library has under another name.
+static const struct {
+    const char *alias, *name;
+} aliases[] = {
+    {"temperature", "temp"},
+    {"repetition_penalty", "repeat_penalty"},
+    {"repeat_last_n", "penalty_last_n"},
+    {"stop_token_ids", "stop_tokens"},
+    {"skip_eos", "ignore_eos"},
+};
+
+static bool is_in(const char *const *names, const char *name) {
+    for (size_t i = 0; names && names[i]; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+static void add_row(api_generation_rows *rows, const member *row, const char *name) {
+    member *const to = &rows->rows[rows->n++];
+    *to = *row;
+    to->name = name;
+}
+
+void api_generation_make_rows(api_generation_rows *rows, const char *const *left_out) {
+    generation_members own;
+    generation_members_init(&own);
+    rows->n = 0;
+    for (size_t i = 0; i < own.n; i++) {
+        member *const row = &own.rows[i];
+        row->offset += offsetof(api_generation, g); // which is its first field: functions take either
+        if (strcmp(row->name, "n") != 0 && !is_in(left_out, row->name)) add_row(rows, row, row->name);
+        for (size_t a = 0; a < sizeof aliases / sizeof *aliases; a++)
+            if (strcmp(aliases[a].name, row->name) == 0) add_row(rows, row, aliases[a].alias);
+    }
+    for (size_t i = 0; i < N_DELIVERY_ROWS; i++)
+        if (!is_in(left_out, delivery_rows[i].name)) add_row(rows, &delivery_rows[i], delivery_rows[i].name);
+}
+
+#define SAMPLER "this server has no such sampler"
+#define GUIDED  "this server has no guided output yet"
+static const api_refusal foreign[] = {
+    {"best_of", "1", "only one answer is made for each that is asked for: use n"},
+    {"use_beam_search", "false", "this server has no beam search yet"},
+    {"min_tokens", "0", "this server cannot hold back the end of an answer"},
+    {"grammar", "\"\"", GUIDED},
+    {"json_schema", "", GUIDED},
+    {"structured_outputs", "", GUIDED},
+    {"guided_json", "", GUIDED},
+    {"guided_regex", "", GUIDED},
+    {"guided_choice", "", GUIDED},
+    {"guided_grammar", "", GUIDED},
+    {"typical_p", "1 1.0", SAMPLER},
+    {"tfs_z", "1 1.0", SAMPLER},
+    {"top_a", "0 0.0", SAMPLER},
+    {"top_n_sigma", "-1 -1.0 0", SAMPLER},
+    {"mirostat", "0", SAMPLER},
+    {"xtc_probability", "0 0.0", SAMPLER},
+    {"dry_multiplier", "0 0.0", SAMPLER},
+    {"dynatemp_range", "0 0.0", SAMPLER},
+    {"samplers", "", "the order of stages is chosen by sampler_order"},
+    {"n_probs", "0", "log-probabilities are asked for by logprobs"},
+    {"n_keep", "0", "this server does not shift contexts"},
+    {"n_discard", "0", "this server does not shift contexts"},
+    {"id_slot", "-1", "sequences are pinned by session"},
+    {"lora", "[]", "this server has no adapters"},
+    {"service_tier", "\"auto\" \"default\"", "this server has one tier"},
+    {"store", "false", "this server keeps no answers"},
+};
+const api_refusals api_foreign_members = {foreign, sizeof foreign / sizeof *foreign};
+
+bool api_generation_check(const api_generation *g, api_error *e) {
+    if (g->has_stream_options && !g->delivery.is_stream)
+        return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");
+    if (g->delivery.is_resumable && !g->delivery.is_stream)
+        return api_fail(e, API_INVALID_VALUE, "resumable", "resumable: only together with stream");
+    if (g->session && !g->caches_prompt)
+        return api_fail(e, API_INVALID_VALUE, "cache_prompt", "cache_prompt: false: a session is what was cached");
+    if (g->session && g->n > 1)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: a session goes on with one answer");
+    return true;
+}
+
+bool api_generation_apply(const api_generation *g, rn_request *req, int32_t choice, api_error *e) {
+    rn_error err = {0};
+    if (!generation_apply(&g->g, req, &err)) return api_fail_begin(e, err.code, &err, "prompt");
+    if (g->max_completion_tokens != -2) req->max_tokens = g->max_completion_tokens;
+    req->seed += (uint64_t)choice;
+    req->max_tokens_per_second = g->max_tokens_per_second;
+    if (g->overflow >= 0) req->overflow = (rn_overflow)g->overflow;
+    if (g->buffer_tokens > 0) req->buffer_tokens = g->buffer_tokens;
+    req->prompt_logprobs = g->prompt_logprobs;
+    req->priority = (rn_priority)g->priority;
+    req->timeout_ms = (int32_t)(g->timeout * 1e3);
+    return true;
+}
+
+// What it may take at most as far as that is known: the text's bytes are no fewer than its tokens, mostly four times as many.
+static uint64_t most_tokens(const api_generation *g, const api_request *r, const job *j) {
+    enum { BYTES_OF_TOKEN = 4, UNLIMITED = 1024 };
+    const int32_t asked = g->max_completion_tokens != -2 ? g->max_completion_tokens : g->g.n;
+    const uint64_t n_prompt = r->n_body / BYTES_OF_TOKEN;
+    return n_prompt + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
+}
+
+// A key is a client, whatever its addresses; without keys an address is.
+static uint64_t client_of(const struct api *a, const api_request *r) {
+    return r->key >= 0 ? (uint64_t)r->key + 1 : r->client ? api_secret_number(a, r->client, 0) : 0;
+}
+
+static uint64_t salt_of(const struct api *a, const job *j, const char *wish) {
+    const uint64_t key = j->server->isolates_keys && j->key >= 0 ? (uint64_t)j->key + 1 : 0;
+    return key || wish ? api_secret_number(a, wish ? wish : "", key) : 0;
+}
+
+bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e) {
+    struct api *const a = j->server->api;
+    int32_t wait_s = 0;
+    j->model = r->model;
+    j->has_progress = !g->no_progress;
+    j->wakes_for_progress = g->wants_progress;
+    j->key = r->key;
+    j->client = client_of(a, r);
+    j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id); // one's own: nobody has left anything there
+    if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
+    if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
+        api_fail(e, API_RATE_LIMIT, NULL, "key: has spent its tokens; again in %d s", wait_s);
+        e->retry_after = wait_s;
+        return false;
+    }
+    if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
+    return true;
+}

@@ -1,0 +1,47 @@
+// serve/api/api_generation.h - the members that all generating routes share: sampling, stopping, delivery; and their way into a request.
+//
+// Ownership: plain data; strings are the request's document's.
+// Threads:   one at a time.
+#ifndef RN_SERVE_API_API_GENERATION_H
+#define RN_SERVE_API_API_GENERATION_H
+
+#include "serve/api/api_request.h"
+#include "serve/jobs/job.h"
+#include "serve/jobs/job_http.h"
+
+enum { API_CHOICES = 8 };
+
+typedef struct api_generation {
+    generation g;
+    delivery delivery;
+    int32_t n;                                              // answers
+    int32_t max_completion_tokens, overflow, buffer_tokens; // -2: not given
+    double max_tokens_per_second, timeout;
+    int32_t prompt_logprobs, priority; // -1: none; of rn_priority
+    const char *session;               // NULL: none
+    const char *cache_salt;            // NULL: none
+    bool caches_prompt;                // looks for its prompt among cached ones: true unless said otherwise
+    bool no_progress, wants_progress, include_usage, has_stream_options;
+    bool is_unsupported; // what a reason is about is known, but not honoured
+} api_generation;
+
+typedef struct api_generation_rows {
+    member rows[GENERATION_FIELDS + 48]; // the library's, aliases, and those of delivery
+    size_t n;
+} api_generation_rows;
+
+void api_generation_init(api_generation *g);
+// Names of the library's members that the route reads otherwise are left out; NULL ends them.
+void api_generation_make_rows(api_generation_rows *rows, const char *const *left_out);
+#define API_GENERATION_GROUP(made, g) {(made)->rows, (made)->n, (g)}
+// What the members of sampling are called that belong to other engines and not to this one.
+extern const api_refusals api_foreign_members;
+
+// After reading: what does not go together, and whether the server takes requests at all.
+bool api_generation_check(const api_generation *g, api_error *e);
+// All of the request but its prompt. part: which of the job's, whose seed is `seed` + choice.
+bool api_generation_apply(const api_generation *g, rn_request *req, int32_t choice, api_error *e);
+// Takes what the key may spend, the session and the deadline. False: the job is to be closed.
+bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e);
+
+#endif

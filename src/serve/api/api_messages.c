@@ -1,0 +1,90 @@
+// serve/api/api_messages.c - see api_messages.h.
+#include "serve/api/api_messages.h"
+#include "app/json_write.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_PARTS = 256 }; // the library's limit: what is joined here never comes before it
+
+// What the interfaces of chat and responses call a piece of text.
+static bool is_text_type(const char *type) {
+    static const char *const names[] = {"text", "input_text", "output_text", "refusal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], type) == 0) return true;
+    return false;
+}
+
+static bool add_part(bytes *text, const json_item *part, size_t i, bool *has_unsupported, char *why) {
+    json_span type = {"text", 4}, said;
+    char part_why[JSON_WHY / 2] = "";
+    const json_item *const named = json_item_member(part, "type");
+    if (json_item_is_text(part)) {
+        json_item_text(part, &said, part_why);
+        bytes_add(text, said.data, said.n);
+        return true;
+    }
+    if (named && !json_item_text(named, &type, part_why)) {
+        snprintf(why, JSON_WHY / 2, "content[%zu].type: %.100s", i, part_why);
+        return false;
+    }
+    if (!is_text_type(type.data)) {
+        snprintf(why, JSON_WHY / 2, "content[%zu].type: '%.40s' is not read here: text only", i, type.data);
+        return !(*has_unsupported = true);
+    }
+    const json_item *value = json_item_member(part, "text");
+    if (!value) value = json_item_member(part, "refusal");
+    if (!value || !json_item_text(value, &said, part_why)) {
+        snprintf(why, JSON_WHY / 2, "content[%zu].text: %.100s", i, value ? part_why : "is missing");
+        return false;
+    }
+    bytes_add(text, said.data, said.n);
+    return true;
+}
+
+bool api_messages_join(const json_item *parts, bytes *text, bool *has_unsupported, char *why) {
+    if (json_item_count(parts) > MESSAGE_PARTS) {
+        snprintf(why, JSON_WHY / 2, "content: %zu parts, limit %d", json_item_count(parts), MESSAGE_PARTS);
+        return false;
+    }
+    for (size_t i = 0; i < json_item_count(parts); i++) {
+        if (i) bytes_add(text, "\n", 1);
+        if (!add_part(text, json_item_at(parts, i), i, has_unsupported, why)) return false;
+    }
+    return true;
+}
+
+typedef struct message_out {
+    api_messages *messages;
+    json_writer w;
+} message_out;
+
+static bool each_member(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    message_out *const out = target;
+    bytes text = {0};
+    bool ok = true;
+    (void)i;
+    if (json_item_is_null(value)) return true;
+    json_put_key(&out->w, key);
+    if (strcmp(key, "content") == 0 && json_item_is_array(value)) {
+        ok = api_messages_join(value, &text, &out->messages->has_unsupported, why);
+        json_put_text(&out->w, text.n ? text.data : "", text.n);
+    } else {
+        json_item_add(value, &text);
+        json_put_raw(&out->w, text.data);
+    }
+    bytes_free(&text);
+    return ok;
+}
+
+bool api_messages_add(api_messages *m, const json_item *message, char *why) {
+    message_out out = {m, {&m->json, m->n++ > 0}};
+    json_put_begin(&out.w, '{');
+    if (!json_item_each(message, each_member, &out, why)) return false;
+    json_put_end(&out.w, '}');
+    return true;
+}
+
+bool api_messages_each(void *messages, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return api_messages_add(messages, value, why);
+}

@@ -1,0 +1,189 @@
+// serve/api/api_request.c - see api_request.h.
+#include "serve/api/api_request.h"
+#include "app/say.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Names that callers give their requests, for their own books.
+static bool each_note(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)target, (void)i, (void)key, (void)value, (void)why;
+    return true;
+}
+const member api_common_rows[API_COMMON_ROWS] = {
+    {"model", MEMBER_NAME, offsetof(api_request, model_name)},
+    {"user", MEMBER_EACH, .each = each_note},
+    {"metadata", MEMBER_EACH, .each = each_note},
+    {"safety_identifier", MEMBER_EACH, .each = each_note},
+    {"prompt_cache_key", MEMBER_EACH, .each = each_note},
+};
+
+// Depth and number of values before there is a tree: a parser would spend memory on both. Strings are passed over.
+static bool check_size(api_request *r, const char *text, size_t n) {
+    size_t depth = 0, n_values = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < n; i++) {
+        const char c = text[i];
+        if (in_string) {
+            i += c == '\\';
+            in_string = c != '"';
+            continue;
+        }
+        in_string = c == '"';
+        n_values += c == ',' || c == '[' || c == '{';
+        depth += c == '[' || c == '{';
+        if ((c == ']' || c == '}') && depth > 0) depth--;
+        if (depth > JSON_DEPTH)
+            return api_fail(&r->error, API_INVALID_JSON, NULL, "body: nested deeper than %d", JSON_DEPTH);
+        if (n_values > JSON_VALUES)
+            return api_fail(&r->error, API_INVALID_JSON, NULL, "body: more than %d values", JSON_VALUES);
+    }
+    return true;
+}
+
+bool api_request_open(api_request *r, struct server *s, const http_request *http, const char *body, size_t n_body) {
+    char why[JSON_WHY] = "";
+    const char *const strict = http ? http_header(http, "x-runnel-strict") : NULL;
+    *r = (api_request){.server = s,
+                       .key = http ? http->key : -1,
+                       .client = http ? http->client : NULL,
+                       .n_body = n_body,
+                       .is_strict = strict && strcmp(strict, "true") == 0};
+    if (!check_size(r, body, n_body)) return false;
+    return json_doc_parse(body, n_body, &r->doc, why) || api_fail(&r->error, API_INVALID_JSON, NULL, "body: %s", why);
+}
+
+static bool is_harmless(const api_refusal *row, const json_item *value) {
+    bytes text = {0};
+    json_item_add(value, &text);
+    bool is_one = false;
+    for (const char *at = row->harmless; at && *at && !is_one;) {
+        const size_t n = strcspn(at, " ");
+        is_one = n == text.n && memcmp(at, text.data, n) == 0;
+        at += n + (at[n] == ' ');
+    }
+    bytes_free(&text);
+    return is_one;
+}
+
+// Into a header go only names that are plain words.
+static void note_ignored(api_request *r, const char *name) {
+    enum { HEADER_BYTES = 1024, WORD_BYTES = 64 };
+    const size_t n = strlen(name);
+    if (r->ignored.n + n > HEADER_BYTES || n > WORD_BYTES) return;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr("_-.", name[i])) return;
+    bytes_add_format(&r->ignored, "%s%s", r->ignored.n ? ", " : "", name);
+}
+
+static const api_refusal *find_refusal(const api_refusals *in, const char *name) {
+    for (; in; in = in->more)
+        for (size_t i = 0; i < in->n; i++)
+            if (strcmp(in->rows[i].name, name) == 0) return &in->rows[i];
+    return NULL;
+}
+
+static bool other_member(void *user, const char *name, const json_item *value, char *why) {
+    api_request *const r = user;
+    const api_refusal *const row = find_refusal(r->refusals, name);
+    if (row) {
+        if (is_harmless(row, value)) return true;
+        snprintf(why, JSON_WHY / 2, "%s", row->why);
+        r->error.code = API_UNSUPPORTED_PARAMETER;
+        return false;
+    }
+    note_ignored(r, name);
+    if (!r->is_strict) return true;
+    snprintf(why, JSON_WHY / 2, "unknown member");
+    r->error.code = API_UNKNOWN_PARAMETER;
+    return false;
+}
+
+bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals) {
+    char param[JSON_WHY / 2] = "", why[JSON_WHY] = "";
+    r->refusals = refusals;
+    r->error.code = API_INVALID_VALUE;
+    return json_doc_read_open(r->doc, groups, n_groups, other_member, r, param, why) ||
+           api_fail(&r->error, r->error.code, param, "%s", why);
+}
+
+bool api_request_find_model(api_request *r) {
+    const int32_t i = server_find_model(r->server, r->model_name);
+    if (i >= 0) r->model = (size_t)i;
+    return i >= 0 ||
+           api_fail(&r->error, API_MODEL_NOT_FOUND, "model",
+                    "model: this server has none of the name '%.64s' (GET /v1/models lists them)", r->model_name);
+}
+
+void api_request_close(api_request *r) {
+    json_doc_free(r->doc);
+    bytes_free(&r->ignored);
+    r->doc = NULL;
+}
+
+char *api_request_ignored(const api_request *r) {
+    return r->ignored.n ? app_text("x-runnel-ignored: %s", r->ignored.data) : NULL;
+}
+
+// The library's names of members that are called otherwise here. A text that begins with none of them, about a conversation, is what its
+// template said.
+static const struct {
+    const char *theirs, *ours;
+    api_code code;
+} begins[] = {
+    {"messages", "messages", API_INVALID_VALUE},
+    {"tools", "tools", API_INVALID_VALUE},
+    {"variables", "chat_template_kwargs", API_INVALID_VALUE},
+    {"continue_final", "continue_final_message", API_INVALID_VALUE},
+    {"reply", "reply_tokens", API_INVALID_VALUE},
+    {"stop", "stop", API_INVALID_VALUE},
+    {"stop_tokens", "stop_tokens", API_INVALID_TOKEN},
+    {"ids", NULL, API_INVALID_TOKEN},
+    {"prompt", NULL, API_INVALID_VALUE},
+    {"logit_bias", "logit_bias", API_INVALID_VALUE},
+    {"logprobs", "logprobs", API_INVALID_VALUE},
+    {"temp", "temperature", API_INVALID_VALUE},
+    {"max_tokens", "max_tokens", API_INVALID_VALUE},
+    {"special", "special", API_INVALID_VALUE},
+    {"overflow", "overflow", API_INVALID_VALUE},
+    {"output_format", "output_format", API_INVALID_VALUE},
+    {"echo", "echo", API_INVALID_VALUE},
+    {"session", "session", API_STREAM_BUSY},
+    {"preset", "preset", API_INVALID_VALUE},
+    {"max_tokens_per_second", "max_tokens_per_second", API_INVALID_VALUE},
+    {"stream_interval", "stream_interval", API_INVALID_VALUE},
+    {"buffer_tokens", "buffer_tokens", API_INVALID_VALUE},
+    {"prompt_logprobs", "prompt_logprobs", API_INVALID_VALUE},
+};
+
+bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char *prompt_name) {
+    const size_t n_word = strspn(err->text, "abcdefghijklmnopqrstuvwxyz_");
+    const bool is_chat = strcmp(prompt_name, "messages") == 0;
+    api_code code = API_N_CODES;
+    const char *param = prompt_name;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strlen(begins[i].theirs) == n_word && strncmp(err->text, begins[i].theirs, n_word) == 0) {
+            code = begins[i].code;
+            param = begins[i].ours ? begins[i].ours : prompt_name;
+        }
+    const bool is_known = code != API_N_CODES;
+    if (!is_known) code = API_INVALID_VALUE;
+    if (strstr(err->text, ": token ") && strstr(err->text, " is outside ")) code = API_INVALID_TOKEN;
+    if (st == RN_E_ARG) return api_fail(e, is_known || !is_chat ? code : API_TEMPLATE_ERROR, param, "%s", err->text);
+    if (st == RN_E_BUSY) {
+        api_fail(e, API_QUEUE_FULL, NULL, "%s", err->text);
+        e->retry_after = err->retry_after_s;
+        return false;
+    }
+    if (st != RN_E_LIMIT) return api_fail_status(e, st, err, st == RN_E_NOMEM ? NULL : param);
+    const bool is_prompt = strncmp(err->text, "prompt", n_word) == 0 || strncmp(err->text, "ids", n_word) == 0;
+    if (!is_prompt || !strstr(err->text, "context")) return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
+    api_fail(e, API_CONTEXT_LENGTH, prompt_name, "%s", err->text);
+    static const char *const forms[] = {"prompt: %d tokens leave no room in the context of %d",
+                                        "ids: %d tokens do not fit the context of %d"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (sscanf(err->text, forms[i], &e->n_prompt_tokens, &e->n_ctx) == 2) return false;
+    e->n_prompt_tokens = e->n_ctx = 0;
+    return false;
+}

@@ -1,0 +1,57 @@
+// serve/api/api_request.h - a request's body as its route reads it: tables of members, refusals by name, what is ignored.
+//
+// Ownership: `struct api_request` is the caller's; api_request_open() first, api_request_close() whatever came of it. What is read points
+// into its document.
+// Threads:   one at a time.
+#ifndef RN_SERVE_API_API_REQUEST_H
+#define RN_SERVE_API_API_REQUEST_H
+
+#include "app/generation.h"
+#include "app/json_read.h"
+#include "serve/api/api_error.h"
+#include "serve/http/http.h"
+#include "serve/server.h"
+
+enum { JSON_DEPTH = 64, JSON_VALUES = 2 << 20, NAME_BYTES = 256 };
+
+// A member that is known and cannot be honoured. harmless: values, as compact JSON apart by spaces, that ask for nothing.
+typedef struct api_refusal {
+    const char *name, *harmless, *why;
+} api_refusal;
+typedef struct api_refusals {
+    const api_refusal *rows;
+    size_t n;
+    const struct api_refusals *more; // looked through afterwards; NULL: none
+} api_refusals;
+
+typedef struct api_request {
+    struct server *server;
+    int32_t key;        // of the API, or -1
+    const char *client; // its address; NULL: not known
+    size_t n_body;
+    json_doc *doc;
+    const char *model_name;
+    size_t model; // index
+    api_error error;
+    bytes ignored;                // names of members that nobody knows, "a, b"
+    bool is_strict;               // such members are errors
+    const api_refusals *refusals; // while members are read
+} api_request;
+
+// http NULL: the request came otherwise. False, here and below: the error says why.
+bool api_request_open(api_request *r, struct server *s, const http_request *http, const char *body, size_t n_body);
+bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals);
+bool api_request_find_model(api_request *r);
+void api_request_close(api_request *r);
+// "x-runnel-ignored: a, b"; NULL: nothing was. Freed with free().
+char *api_request_ignored(const api_request *r);
+
+// The members that every route has: model, user and other names that change nothing.
+enum { API_COMMON_ROWS = 5 };
+extern const member api_common_rows[API_COMMON_ROWS];
+#define API_COMMON_GROUP(r) {api_common_rows, API_COMMON_ROWS, (r)}
+
+// What the library refused when a stream should begin: code and member by its text. member: the prompt's name in this protocol.
+bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char *prompt_name);
+
+#endif

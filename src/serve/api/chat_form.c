@@ -1,0 +1,184 @@
+// serve/api/chat_form.c - see chat_form.h.
+#include "serve/api/chat_form.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void chat_form_init(chat_form *c) { *c = (chat_form){0}; }
+
+void chat_form_free(chat_form *c) {
+    bytes_free(&c->messages.json);
+    bytes_free(&c->variables);
+    free(c->tools);
+    free(c->reply.ids);
+    c->tools = NULL;
+    c->reply = (id_list){0};
+}
+
+static bool each_message(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    chat_form *const c = target;
+    (void)i, (void)key;
+    c->has_messages = true;
+    const bool ok = api_messages_add(&c->messages, value, why);
+    c->is_unsupported |= c->messages.has_unsupported;
+    return ok;
+}
+
+bool chat_form_choose(chat_form *c, const json_item *choice, char *why) {
+    json_span text;
+    if (json_item_is_text(choice) && json_item_text(choice, &text, why)) {
+        c->no_tools = strcmp(text.data, "none") == 0;
+        if (c->no_tools || strcmp(text.data, "auto") == 0) return true;
+        c->is_unsupported = strcmp(text.data, "required") == 0;
+    } else
+        c->is_unsupported = json_item_is_object(choice);
+    snprintf(why, JSON_WHY / 2,
+             c->is_unsupported ? "a call cannot be forced before there is guided output: none or auto"
+                               : "must be none or auto");
+    return false;
+}
+
+static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return chat_form_choose(target, value, why);
+}
+
+static bool each_parallel(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_parallel = true;
+    if (!json_item_bool(value, &is_parallel, why)) return false;
+    ((chat_form *)target)->one_call = !is_parallel;
+    return true;
+}
+
+void chat_form_set_variable(chat_form *c, const char *name, const json_item *value) {
+    json_writer w = {&c->variables, c->variables.n > 0};
+    bytes json = {0};
+    if (c->variables.n == 0) json_put_begin(&w, '{');
+    json_put_key(&w, name);
+    json_item_add(value, &json);
+    json_put_raw(&w, json.data);
+    bytes_free(&json);
+}
+
+// What the request says by members of its own, and the vocabulary's tokens: not to be set behind the server's back.
+static bool each_variable(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const char *const taken[] = {
+        "messages",  "tools",    "add_generation_prompt", "continue_final_message", "bos_token", "eos_token",
+        "unk_token", "pad_token"};
+    (void)i;
+    for (size_t k = 0; k < sizeof taken / sizeof *taken; k++)
+        if (strcmp(taken[k], key) == 0) {
+            snprintf(why, JSON_WHY / 2, "cannot be set as a variable of the template");
+            return false;
+        }
+    chat_form_set_variable(target, key, value);
+    return true;
+}
+
+static bool each_effort(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    json_span text;
+    (void)i, (void)key;
+    if (!json_item_text(value, &text, why)) return false;
+    chat_form_set_variable(target, "reasoning_effort", value);
+    return true;
+}
+
+static bool each_reasoning_format(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const char *const words[] = {"separate", "none", "tags", "auto", "deepseek"};
+    chat_form *const c = target;
+    (void)i, (void)key;
+    if (!json_item_word(value, words, 5, &c->reasoning, why)) return false;
+    if (c->reasoning > REASONING_TAGS) c->reasoning = REASONING_SEPARATE; // as llama-server calls it
+    return true;
+}
+
+static bool each_truncate(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const char *const words[] = {
+        [RN_TRUNCATE_NONE] = "none", [RN_TRUNCATE_OLD] = "old", [RN_TRUNCATE_MIDDLE] = "middle"};
+    (void)i, (void)key;
+    return json_item_word(value, words, 3, &((chat_form *)target)->truncate, why);
+}
+
+static bool each_prompt(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_on = true;
+    if (!json_item_bool(value, &is_on, why)) return false;
+    ((chat_form *)target)->no_prompt = !is_on;
+    return true;
+}
+
+const member chat_form_rows[CHAT_FORM_ROWS] = {
+    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_message},
+    {"tools", MEMBER_JSON, offsetof(chat_form, tools)},
+    {"tool_choice", MEMBER_EACH, .each = each_choice},
+    {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel},
+    {"chat_template_kwargs", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_variable},
+    {"reasoning_effort", MEMBER_EACH, .each = each_effort},
+    {"reasoning_format", MEMBER_EACH, .each = each_reasoning_format},
+    {"continue_final_message", MEMBER_BOOL, offsetof(chat_form, continue_final)},
+    {"add_generation_prompt", MEMBER_EACH, .each = each_prompt},
+    {"truncate", MEMBER_EACH, .each = each_truncate},
+    {"continue_final", MEMBER_BOOL, offsetof(chat_form, continue_final)},
+    {"reply_tokens", MEMBER_IDS, offsetof(chat_form, reply)},
+};
+
+bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e) {
+    if (!c->has_messages)
+        return api_fail(e, API_MISSING_PARAMETER, "messages", "messages: an array of at least one message is due");
+    if (c->reasoning == REASONING_NONE && c->tools && !c->no_tools)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "reasoning_format",
+                        "reasoning_format: none leaves calls of tools in the text: not together with tools");
+    if (c->messages.json.data[0] != '[') { // once, also for several answers
+        bytes array = {0};
+        bytes_add_format(&array, "[%s]", c->messages.json.data);
+        bytes_free(&c->messages.json);
+        c->messages.json = array;
+        if (c->variables.n) bytes_add_text(&c->variables, "}");
+    }
+    rn_chat_init(chat);
+    chat_options_apply(&s->chat, chat);
+    chat->messages = c->messages.json.data;
+    chat->n_messages = c->messages.json.n;
+    if (c->tools && !c->no_tools && strcmp(c->tools, "[]") != 0) {
+        chat->tools = c->tools;
+        chat->n_tools = strlen(c->tools);
+    }
+    if (c->variables.n) {
+        chat->variables = c->variables.data;
+        chat->n_variables = c->variables.n;
+    }
+    chat->continue_final = c->continue_final;
+    req->reply = c->reply.ids;
+    req->n_reply = c->reply.n;
+    if (c->no_prompt) chat->add_generation_prompt = false;
+    if (c->reasoning == REASONING_NONE) chat->output_format = "none";
+    chat->truncate = (rn_truncate)c->truncate;
+    req->chat = chat;
+    return true;
+}
+
+enum { IS_THINKING = 3 }; // of job_part.state
+
+rn_delta chat_form_delta(job_part *p, reasoning_form form, const rn_delta *d, bytes *text) {
+    rn_delta out = *d;
+    if (form != REASONING_TAGS) return out;
+    const bool is_thought = d->channel == RN_CHANNEL_REASONING, was_thought = p->state[IS_THINKING];
+    const bool is_word = is_thought || (was_thought && d->channel == RN_CHANNEL_CONTENT);
+    p->state[IS_THINKING] = is_thought;
+    if (!is_word && !was_thought) return out;
+    if (is_thought && !was_thought) bytes_add_text(text, "<think>");
+    if (!is_thought) bytes_add_text(text, "</think>");
+    if (!is_word) return out;
+    bytes_add(text, d->text, d->n_text);
+    out.channel = RN_CHANNEL_CONTENT;
+    out.text = text->data ? text->data : "";
+    out.n_text = text->n;
+    return out;
+}
+
+const char *chat_form_last(job_part *p, reasoning_form form) {
+    const bool is_due = form == REASONING_TAGS && p->state[IS_THINKING];
+    p->state[IS_THINKING] = 0;
+    return is_due ? "</think>" : NULL;
+}

@@ -1,0 +1,41 @@
+// serve/api/chat_form.h - a conversation as a request gives it, for the routes that take one.
+//
+// Ownership: `struct chat_form` is the caller's; {0} and chat_form_init() first, chat_form_free() last.
+// Threads:   one at a time.
+#ifndef RN_SERVE_API_CHAT_FORM_H
+#define RN_SERVE_API_CHAT_FORM_H
+
+#include "serve/api/api_generation.h"
+#include "serve/api/api_messages.h"
+
+typedef enum reasoning_form { REASONING_SEPARATE = 0, REASONING_NONE = 1, REASONING_TAGS = 2 } reasoning_form;
+
+typedef struct chat_form {
+    api_messages messages; // its items; chat_form_apply() closes the array
+    bool has_messages;
+    char *tools;
+    bytes variables;                          // an object without its end
+    bool no_tools;                            // tool_choice none
+    bool one_call, continue_final, no_prompt; // no_prompt: add_generation_prompt false
+    id_list reply;                            // the tokens that the answer begins with
+    int32_t reasoning, truncate;
+    bool is_unsupported;
+} chat_form;
+
+void chat_form_init(chat_form *c);
+void chat_form_free(chat_form *c);
+enum { CHAT_FORM_ROWS = 12 };
+extern const member chat_form_rows[CHAT_FORM_ROWS];
+#define CHAT_FORM_GROUP(c) {chat_form_rows, CHAT_FORM_ROWS, (c)}
+bool chat_form_choose(chat_form *c, const json_item *choice, char *why); // tool_choice
+void chat_form_set_variable(chat_form *c, const char *name, const json_item *value);
+
+// Into the library's request; `chat` is the caller's.
+bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e);
+
+// A piece of an answer as `reasoning` wants it: reasoning between tags becomes content. `text` is the caller's, as long as the piece.
+rn_delta chat_form_delta(job_part *p, reasoning_form form, const rn_delta *d, bytes *text);
+// What is still due when the answer has ended inside of its reasoning: the closing tag.
+const char *chat_form_last(job_part *p, reasoning_form form);
+
+#endif

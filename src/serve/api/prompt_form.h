@@ -1,0 +1,29 @@
+// serve/api/prompt_form.h - prompts as requests give them: a text, token ids, or an array of either.
+//
+// Ownership: `struct prompt_form` is the caller's; {0} is empty; prompt_form_free().
+// Threads:   one at a time.
+#ifndef RN_SERVE_API_PROMPT_FORM_H
+#define RN_SERVE_API_PROMPT_FORM_H
+
+#include "app/json_read.h"
+#include "serve/jobs/job.h"
+
+typedef struct prompt_item {
+    json_span text; // data NULL: ids
+    id_list ids;
+} prompt_item;
+typedef struct prompt_form {
+    prompt_item items[JOB_PARTS];
+    size_t n;
+    bool is_several; // an array of texts or of arrays
+} prompt_form;
+
+// For a `member` row whose target is the prompt_form.
+bool prompt_form_each(void *form, size_t i, const char *key, const json_item *value, char *why);
+// part: the caller's.
+void prompt_form_apply(const prompt_form *f, size_t i, bool parse_special, rn_request *req, rn_part *part);
+// The ids of an item, with the begin and end tokens that the file puts around a text: rn_free() where the item is a text, else the item's own.
+bool prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, int32_t **ids, size_t *n, rn_error *err);
+void prompt_form_free(prompt_form *f);
+
+#endif

@@ -1,9 +1,0 @@
-// serve/embeddings.h - the route of OpenAI's embeddings interface.
-#ifndef RN_SERVE_EMBEDDINGS_H
-#define RN_SERVE_EMBEDDINGS_H
-
-#include "serve/http.h"
-
-void route_embeddings(struct server *s, http_exchange *x, const http_request *r);
-
-#endif

@@ -1,0 +1,263 @@
+// serve/http/http_head.c - what can be wrong with a request's head: sizes, framing, Host, Origin, key, path, method, content type.
+//
+// Strangers learn as little as possible: a path is looked up only for those who gave a key, where one is needed.
+#include "app/progress.h"
+#include "serve/http/http_inside.h"
+#include "serve/server.h"
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DISCARD_FACTOR = 4 };
+
+typedef struct head {
+    http_exchange *x;
+    size_t n_headers, n_bytes, n_largest;
+    size_t n_hosts, n_lengths, n_codings;
+    const char *host, *length, *coding;
+} head;
+
+static enum MHD_Result note_header(void *to, enum MHD_ValueKind kind, const char *name, const char *value) {
+    head *const d = to;
+    const size_t n = strlen(name) + (value ? strlen(value) : 0) + 4; // `: ` and the line's end
+    (void)kind;
+    d->n_headers++;
+    d->n_bytes += n;
+    if (n > d->n_largest) d->n_largest = n;
+    if (strcasecmp(name, "host") == 0) d->n_hosts++, d->host = value;
+    if (strcasecmp(name, "content-length") == 0) d->n_lengths++, d->length = value;
+    if (strcasecmp(name, "transfer-encoding") == 0) d->n_codings++, d->coding = value;
+    return MHD_YES;
+}
+
+static bool check_sizes(const head *d, const http_options *o, size_t n_line, api_error *e) {
+    if (n_line > (size_t)o->max_line)
+        return api_fail(e, API_URI_TOO_LONG, NULL, "request line: %zu bytes, the limit is %d (--max-line)", n_line,
+                        o->max_line);
+    if (d->n_headers > (size_t)o->max_headers)
+        return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: %zu of them, the limit is %d (--max-headers)",
+                        d->n_headers, o->max_headers);
+    if (d->n_largest > (size_t)o->max_header)
+        return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: one of %zu bytes, the limit is %d (--max-header)",
+                        d->n_largest, o->max_header);
+    if (d->n_bytes > (size_t)o->max_header_block)
+        return api_fail(e, API_HEADERS_TOO_LARGE, NULL,
+                        "headers: %zu bytes together, the limit is %d (--max-header-block)", d->n_bytes,
+                        o->max_header_block);
+    return true;
+}
+
+// Two readers that take a request's end for different places are how requests are smuggled (RFC 9112, section 11.2).
+static bool check_framing(const head *d, api_error *e) {
+    d->x->is_body_hopeless = true;
+    if (d->n_lengths > 1 || d->n_codings > 1 || (d->n_lengths && d->n_codings))
+        return api_fail(e, API_INVALID_VALUE, NULL,
+                        "framing: Content-Length %zu times and Transfer-Encoding %zu times: one of them, once",
+                        d->n_lengths, d->n_codings);
+    if (d->coding && strcasecmp(d->coding, "chunked") != 0)
+        return api_fail(e, API_NOT_IMPLEMENTED, NULL, "Transfer-Encoding: only chunked is understood");
+    d->x->is_body_hopeless = false;
+    return true;
+}
+
+// A name that DNS gives can lead here from any page (rebinding); an address cannot.
+static bool is_ip_address(const char *text) {
+    unsigned char binary[16];
+    return inet_pton(AF_INET, text, binary) == 1 || inet_pton(AF_INET6, text, binary) == 1;
+}
+
+static bool is_loopback_text(const char *name) {
+    struct in_addr v4;
+    return strcasecmp(name, "localhost") == 0 || strcmp(name, "::1") == 0 ||
+           (inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+// host: name, name:port, [address], [address]:port.
+static bool is_host_allowed(const http_server *h, const char *host) {
+    char name[256];
+    const bool has_bracket = *host == '[';
+    const size_t n = has_bracket ? strcspn(host, "]") - 1 : strcspn(host, ":");
+    const char *port = host + n + (has_bracket ? 2 : 0);
+    if (n == 0 || n >= sizeof name || (has_bracket && host[n + 1] != ']')) return false;
+    if (*port && (*port != ':' || strspn(port + 1, "0123456789") != strlen(port + 1))) return false;
+    memcpy(name, host + has_bracket, n);
+    name[n] = '\0';
+    if (is_loopback_text(name) || strcasecmp(name, h->address) == 0 || strcasecmp(name, h->o->host) == 0) return true;
+    if (h->is_any_address && is_ip_address(name)) return true;
+    for (size_t i = 0; i < h->o->hosts.n; i++)
+        if (strcasecmp(name, h->o->hosts.items[i]) == 0) return true;
+    return false;
+}
+
+// A target may carry its host itself (RFC 9112, section 3.2.2); what follows is the path.
+static bool check_target(http_exchange *x, api_error *e) {
+    char *path = x->target, *query = strchr(path, '?');
+    if (strncasecmp(path, "http://", 7) == 0 || strncasecmp(path, "https://", 8) == 0) {
+        char *const host = strchr(path, ':') + 3;
+        path = strchr(host, '/');
+        if (!path || (query && query < path))
+            return api_fail(e, API_UNKNOWN_URL, NULL, "target: an address without a path");
+        *path = '\0';
+        const bool is_allowed = is_host_allowed(x->conn->h, host);
+        *path = '/';
+        if (!is_allowed)
+            return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
+                            "target: this server does not go by that host name (--allow-host)");
+    }
+    if (query) *query++ = '\0';
+    x->request.path = path;
+    x->request.query = query ? query : "";
+    return true;
+}
+
+static bool check_host(const head *d, api_error *e) {
+    http_exchange *const x = d->x;
+    if (d->n_hosts == 0 && x->is_http_1_0) return true;
+    if (d->n_hosts != 1)
+        return api_fail(e, API_INVALID_VALUE, NULL, "Host: given %zu times, it is due once", d->n_hosts);
+    if (!is_host_allowed(x->conn->h, d->host))
+        return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
+                        "Host: this server does not go by that name: --allow-host NAME would let it");
+    return true;
+}
+
+// The server's own page, or an origin of the list.
+static bool check_origin(const head *d, api_error *e) {
+    http_exchange *const x = d->x;
+    const text_list *const list = &x->conn->h->o->origins;
+    const char *const origin = http_header(&x->request, "Origin");
+    if (!origin) return true;
+    const char *const name = strstr(origin, "://");
+    if (name && d->host && strcasecmp(name + 3, d->host) == 0) return true;
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->items[i], "*") == 0 || strcasecmp(list->items[i], origin) == 0) {
+            x->origin = origin;
+            return true;
+        }
+    return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
+                    "Origin: pages of other origins may not use this server: --cors ORIGIN would let them");
+}
+
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+// Paths are compared as they were sent. One that another reader could take for a different path is none of ours: empty and dotted
+// segments, and escapes for what makes segments.
+static bool is_path_plain(const char *path) {
+    if (*path != '/') return false;
+    for (const char *p = path; *p; p++) {
+        if (*p == '%') {
+            const int high = hex_digit(p[1]), low = high < 0 ? -1 : hex_digit(p[2]), c = high * 16 + low;
+            if (low < 0 || c < 0x20 || c == 0x7f || strchr("/\\.%", c)) return false;
+        }
+        if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '\\') return false;
+        const size_t dots = *p == '/' ? strspn(p + 1, ".") : 0;
+        if (*p == '/' && p[1] == '/') return false;
+        if (dots && dots <= 2 && (p[1 + dots] == '/' || p[1 + dots] == '\0')) return false;
+    }
+    return true;
+}
+
+static bool is_route_of(const http_exchange *x, const http_route *r) {
+    const char *const path = x->request.path;
+    const size_t n = strlen(r->path);
+    if (r->is_page && x->conn->h->o->no_page) return false;
+    return strcmp(r->path, path) == 0 || (n > 1 && r->path[n - 1] == '/' && strncmp(r->path, path, n) == 0);
+}
+
+static const char *method_of(const http_exchange *x) {
+    return strcmp(x->request.method, "HEAD") == 0 ? "GET" : x->request.method;
+}
+
+static const http_route *find_route(const http_exchange *x) {
+    for (const http_route *r = http_routes; r->method; r++)
+        if (is_route_of(x, r) && strcmp(r->method, method_of(x)) == 0) return r;
+    return NULL;
+}
+
+static const char *given_key(const http_request *r) {
+    const char *const bearer = http_header(r, "Authorization"), *const key = http_header(r, "X-Api-Key");
+    if (bearer && strncasecmp(bearer, "Bearer ", 7) == 0) return bearer + 7 + strspn(bearer + 7, " ");
+    return key ? key : http_header(r, "Api-Key");
+}
+
+static bool check_key(http_exchange *x, api_error *e) {
+    http_server *const h = x->conn->h;
+    if (x->route && x->route->is_open) return true;
+    const char *const given = given_key(&x->request);
+    switch (api_keys_check(h->keys, given, x->conn->client, now_ns(), &x->request.key)) {
+    case KEY_GOOD: return true;
+    case KEY_TOO_OFTEN:
+        return api_fail(e, API_RATE_LIMIT, NULL, "key: too many wrong keys from this address in this second");
+    case KEY_BAD: break;
+    }
+    if (given) atomic_fetch_add(&h->server->metrics.n_key_failures, 1);
+    return api_fail(e, API_INVALID_KEY, NULL, "key: %s (Authorization: Bearer KEY)",
+                    given ? "it is none of this server's" : "this server wants one");
+}
+
+static bool check_route(http_exchange *x, api_error *e) {
+    if (x->route) return true;
+    size_t n = 0;
+    for (const http_route *r = http_routes; x->is_path_plain && r->method; r++) {
+        if (!is_route_of(x, r) || strstr(x->allow, r->method)) continue;
+        n += (size_t)snprintf(x->allow + n, sizeof x->allow - n, "%s%s", n ? ", " : "Allow: ", r->method);
+    }
+    if (n) return api_fail(e, API_METHOD_NOT_ALLOWED, NULL, "method: this path answers to %s", x->allow + 7);
+    return api_fail(e, API_UNKNOWN_URL, NULL, "path: there is nothing here (docs/server.md lists the paths)");
+}
+
+static bool is_json(const char *type) {
+    const size_t n = type ? strcspn(type, "; \t") : 0;
+    return (n == 16 && strncasecmp(type, "application/json", n) == 0) ||
+           (n > 5 && strncasecmp(type + n - 5, "+json", 5) == 0);
+}
+
+static bool check_body(const head *d, api_error *e) {
+    http_exchange *const x = d->x;
+    const uint64_t limit = (uint64_t)x->conn->h->o->max_body_mib << 20;
+    const unsigned long long n = d->length ? strtoull(d->length, NULL, 10) : 0;
+    x->is_body_hopeless = n > limit * DISCARD_FACTOR;
+    if (x->route->has_body && !is_json(http_header(&x->request, "Content-Type")))
+        return api_fail(e, API_UNSUPPORTED_MEDIA_TYPE, NULL, "Content-Type: application/json is due");
+    if (n > limit)
+        return api_fail(e, API_REQUEST_TOO_LARGE, NULL, "body: %llu bytes, the limit is %llu (--max-body)", n,
+                        (unsigned long long)limit);
+    return true;
+}
+
+static bool check_server(const http_exchange *x, api_error *e) {
+    http_server *const h = x->conn->h;
+    if (x->conn->is_surplus)
+        return api_fail(
+            e, API_QUEUE_FULL, NULL,
+            "connections: more than %d, or %d from one address (--max-connections, --max-connections-per-address)",
+            h->o->max_connections, h->o->max_connections_address);
+    if (atomic_load(&h->server->is_draining) && !(x->route && x->route->is_open) && !x->is_ready_question)
+        return api_fail(e, API_SHUTTING_DOWN, NULL, "server: it is about to end");
+    return true;
+}
+
+bool head_is_preflight(const http_exchange *x) {
+    return strcmp(x->request.method, "OPTIONS") == 0 && http_header(&x->request, "Origin") &&
+           http_header(&x->request, "Access-Control-Request-Method");
+}
+
+bool head_check(http_exchange *x, const char *version, api_error *e) {
+    head d = {.x = x};
+    const http_options *const o = x->conn->h->o;
+    const size_t n_line = strlen(x->request.method) + strlen(x->target) + strlen(version) + 2;
+    x->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
+    MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, note_header, &d);
+    if (!check_sizes(&d, o, n_line, e) || !check_framing(&d, e) || !check_host(&d, e) || !check_target(x, e) ||
+        !check_origin(&d, e))
+        return false;
+    if (head_is_preflight(x)) return true;
+    x->is_path_plain = is_path_plain(x->request.path);
+    if (x->is_path_plain) x->route = find_route(x);
+    x->is_ready_question = strcmp(x->request.path, "/ready") == 0;
+    return check_key(x, e) && check_server(x, e) && check_route(x, e) && check_body(&d, e);
+}

@@ -1,0 +1,111 @@
+// serve/http/http_options.c - the options of the HTTP side; docs/limits.md has their figures and why they are such.
+#include "app/numbers.h"
+#include "serve/http/http_server.h"
+#include <stdio.h>
+#include <string.h>
+
+void http_options_init(http_options *o) {
+    *o = (http_options){.host = "127.0.0.1",
+                        .port = 8080,
+                        .max_connections = 512,
+                        .max_connections_address = 64,
+                        .max_line = 8 << 10,
+                        .max_header_block = 32 << 10,
+                        .max_headers = 100,
+                        .max_header = 8 << 10,
+                        .max_body_mib = 16,
+                        .header_seconds = 10,
+                        .body_seconds = 60,
+                        .idle_seconds = 75,
+                        .write_seconds = 60,
+                        .ping_seconds = 10,
+                        .drain_seconds = 30};
+}
+
+static bool add_item(text_list *list, const char *value, char *why) {
+    if (*value == '\0') {
+        snprintf(why, NUMBER_WHY, "is empty");
+        return false;
+    }
+    if (list->n == TEXT_LIST_ITEMS) {
+        snprintf(why, NUMBER_WHY, "is given more than %d times", TEXT_LIST_ITEMS);
+        return false;
+    }
+    list->items[list->n++] = value;
+    return true;
+}
+static bool add_key(void *o, const char *value, char *why) {
+    return add_item(&((http_options *)o)->keys, value, why);
+}
+static bool add_host(void *o, const char *value, char *why) {
+    return add_item(&((http_options *)o)->hosts, value, why);
+}
+static bool add_origin(void *o, const char *value, char *why) {
+    if (strcmp(value, "*") != 0 && !strstr(value, "://")) {
+        snprintf(why, NUMBER_WHY, "'%.64s' is neither * nor an origin like https://chat.example", value);
+        return false;
+    }
+    return add_item(&((http_options *)o)->origins, value, why);
+}
+
+const option http_address_rows[HTTP_ADDRESS_ROWS] = {
+    {0, "host", "ADDRESS", OPTION_TEXT, offsetof(http_options, host),
+     .help = "address to listen at (default 127.0.0.1: this machine only)"},
+    {0, "port", "N", OPTION_INT, offsetof(http_options, port), 0, 65535,
+     .help = "port; 0: one that is free (default 8080)"},
+    {0, "no-page", NULL, OPTION_FLAG, offsetof(http_options, no_page),
+     .help = "the API alone, without the page at /"},
+    {0, "drain-seconds", "N", OPTION_INT, offsetof(http_options, drain_seconds), 0, 86400,
+     .help = "after SIGTERM, how long running answers may go on (default 30)"},
+};
+
+const option http_tls_rows[HTTP_TLS_ROWS] = {
+    {0, "tls-cert", "FILE", OPTION_TEXT, offsetof(http_options, tls_cert),
+     .help = "certificate chain (PEM): the server speaks HTTPS"},
+    {0, "tls-key", "FILE", OPTION_TEXT, offsetof(http_options, tls_key), .help = "its private key (PEM)"},
+};
+
+const option http_access_rows[HTTP_ACCESS_ROWS] = {
+    {0, "api-key", "KEY", OPTION_EACH, .each = add_key,
+     .help =
+         "who asks must give this key, of 16 to 256 characters, or another of them. Others on this machine can read it among the "
+         "program's arguments: better --api-key-file"},
+    {0, "api-key-file", "FILE", OPTION_TEXT, offsetof(http_options, key_file),
+     .help = "keys, one a line; # begins a comment. Read again at SIGHUP"},
+    {0, "no-auth", NULL, OPTION_FLAG, offsetof(http_options, no_auth),
+     .help = "at an address that others reach: everybody may use the server, without a key"},
+    {0, "allow-host", "NAME", OPTION_EACH, .each = add_host,
+     .help = "the server also goes by this name (Host); several times"},
+    {0, "cors", "ORIGIN", OPTION_EACH, .each = add_origin,
+     .help =
+         "pages of this origin may use the server, * for all; several times (default: only the server's own page)"},
+    {0, "access-log", "FILE", OPTION_TEXT, offsetof(http_options, access_log),
+     .help = "a line for each request, without what was asked; - for stderr, none for none (default -)"},
+};
+
+const option http_limit_rows[HTTP_LIMIT_ROWS] = {
+    {0, "max-connections", "N", OPTION_INT, offsetof(http_options, max_connections), 1, 65536,
+     .help = "connections at once (default 512)"},
+    {0, "max-connections-per-address", "N", OPTION_INT, offsetof(http_options, max_connections_address), 1, 65536,
+     .help = "of these, from one address; this machine's are not counted (default 64)"},
+    {0, "max-line", "N", OPTION_INT, offsetof(http_options, max_line), 64, 1 << 20,
+     .help = "bytes of a request line (default 8192)"},
+    {0, "max-header-block", "N", OPTION_INT, offsetof(http_options, max_header_block), 64, 1 << 20,
+     .help = "bytes of all headers of a request (default 32768)"},
+    {0, "max-headers", "N", OPTION_INT, offsetof(http_options, max_headers), 1, 1024,
+     .help = "headers of a request (default 100)"},
+    {0, "max-header", "N", OPTION_INT, offsetof(http_options, max_header), 64, 1 << 20,
+     .help = "bytes of one header (default 8192)"},
+    {0, "max-body", "MIB", OPTION_INT, offsetof(http_options, max_body_mib), 1, 1024,
+     .help = "MiB of a request's body (default 16)"},
+    {0, "header-seconds", "N", OPTION_INT, offsetof(http_options, header_seconds), 0, 3600,
+     .help = "time for a request's headers; 0: any (default 10)"},
+    {0, "body-seconds", "N", OPTION_INT, offsetof(http_options, body_seconds), 0, 3600,
+     .help = "time for a body that comes slower than 1 KiB/s; 0: any (default 60)"},
+    {0, "idle-seconds", "N", OPTION_INT, offsetof(http_options, idle_seconds), 0, 3600,
+     .help = "how long a connection may wait for its next request; 0: for ever (default 75)"},
+    {0, "write-seconds", "N", OPTION_INT, offsetof(http_options, write_seconds), 0, 3600,
+     .help = "how long a client may take nothing of an answer; 0: for ever (default 60)"},
+    {0, "ping-seconds", "N", OPTION_INT, offsetof(http_options, ping_seconds), 0, 3600,
+     .help = "a sign of life in event streams after so long a silence; 0: none (default 10)"},
+};

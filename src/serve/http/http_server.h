@@ -1,0 +1,52 @@
+// serve/http/http_server.h - the HTTP side as cmd_serve sees it: open, stop accepting, end.
+//
+// Threads: libmicrohttpd's one thread serves all connections; a second one watches them (http_watch.c). The functions here are for the
+// thread that opened it.
+#ifndef RN_SERVE_HTTP_HTTP_SERVER_H
+#define RN_SERVE_HTTP_HTTP_SERVER_H
+
+#include "app/options.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct server;
+typedef struct http_server http_server;
+
+enum { TEXT_LIST_ITEMS = 64 };
+typedef struct text_list {
+    const char *items[TEXT_LIST_ITEMS];
+    size_t n;
+} text_list;
+
+// Figures of docs/limits.md; 0 seconds: no limit.
+typedef struct http_options {
+    const char *host;
+    int32_t port; // 0: one that is free
+    bool no_auth; // without a key on an address that others reach
+    bool no_page; // nothing at / and below /page/
+    text_list keys, hosts, origins;
+    const char *key_file, *tls_cert, *tls_key, *access_log;
+    int32_t max_connections, max_connections_address;
+    int32_t max_line, max_header_block, max_headers, max_header; // bytes, bytes, count, bytes
+    int32_t max_body_mib;
+    int32_t header_seconds, body_seconds, idle_seconds, write_seconds, ping_seconds, drain_seconds;
+} http_options;
+
+void http_options_init(http_options *o);
+enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 6, HTTP_LIMIT_ROWS = 12 };
+extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
+    http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
+
+uint64_t http_server_memory(const http_options *o); // bytes that its connections take at most, all together
+
+// What is wrong is said. The options must outlive it.
+bool http_server_open(struct server *s, const http_options *o, http_server **h);
+const char *http_server_url(const http_server *h); // "http://127.0.0.1:8080"
+bool http_server_reload_keys(http_server *h);      // false: said, and the keys stay as they were
+void http_server_stop_accepting(http_server *h);
+size_t http_server_busy(http_server *h);     // exchanges that have not ended
+void http_server_cancel_all(http_server *h); // those that wait, and event streams
+void http_server_close(http_server *h);      // NULL is fine
+
+#endif

@@ -1,0 +1,270 @@
+// serve/jobs/job.c - see job.h.
+#include "serve/jobs/job.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "serve/api/api.h"
+#include "serve/jobs/session_store.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CHUNKS_AT_ONCE = 64 }; // of one job, then others have their turn
+
+job *job_new(struct server *s, const job_format *format, size_t n_parts) {
+    job *const j = app_alloc(sizeof *j);
+    job_part *const parts = j ? app_alloc(n_parts * sizeof *parts) : NULL;
+    if (!parts) {
+        free(j);
+        return NULL;
+    }
+    *j = (job){.server = s,
+               .format = format,
+               .created = (int64_t)time(NULL),
+               .key = -1,
+               .n_parts = n_parts,
+               .n_answers = 1,
+               .credit = INT64_MAX,
+               .parts = parts};
+    for (size_t i = 0; i < n_parts; i++) j->parts[i] = (job_part){.job = j, .index = (int32_t)i};
+    pthread_mutex_init(&j->lock, NULL);
+    api_adopt(s->api, j);
+    return j;
+}
+
+static void on_ready(void *user) {
+    job *const j = user;
+    pthread_mutex_lock(&j->lock);
+    if (j->wake) j->wake(j->wake_target);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static bool on_prefill(void *user, rn_phase phase, uint64_t done, uint64_t total) {
+    (void)phase, (void)done, (void)total;
+    on_ready(user);
+    return false;
+}
+
+bool job_lacks_memory(api_error *e) {
+    return memory_failed() &&
+           !api_fail(e, API_OUT_OF_MEMORY, NULL, "memory: the server has none left for this request");
+}
+
+bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e) {
+    rn_error err = {0};
+    if (job_lacks_memory(e)) return false;
+    req->model = j->model;
+    req->client = j->client;
+    req->cache_salt = j->salt;
+    if (j->wakes_for_progress) req->progress = on_prefill, req->progress_user = j;
+    const rn_status st = rn_stream_begin(j->server->engine, req, &j->parts[i].stream, &err);
+    return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);
+}
+
+void job_set_wake(job *j, job_wake wake, void *target) {
+    pthread_mutex_lock(&j->lock);
+    j->wake = wake;
+    j->wake_target = target;
+    pthread_mutex_unlock(&j->lock);
+}
+
+void job_listen_part(job *j, size_t i) { rn_stream_on_ready(j->parts[i].stream, on_ready, j); }
+
+void job_listen(job *j) {
+    for (size_t i = 0; i < j->n_parts; i++) job_listen_part(j, i);
+}
+
+void job_event(job *j, const char *name, bytes *json) {
+    if (j->emit && !memory_failed()) j->emit(j, name, json->data, json->n);
+    bytes_free(json);
+}
+
+static void take_last(job_part *p, const rn_chunk *c) {
+    p->is_done = true;
+    p->finish = c->finish_reason;
+    snprintf(p->detail, sizeof p->detail, "%s", c->finish_detail);
+    p->seed = c->seed;
+    p->usage = c->usage;
+    p->usage.miss = "";
+    p->timing = c->timing;
+    p->timing.token_ms = NULL;
+    p->timing.n_token_ms = 0;
+    p->n_tool_calls = c->n_tool_calls;
+    p->n_dropped_messages = c->n_dropped_messages;
+    p->failure = c->error;
+    if (p->is_cut) {
+        // Cancelled from here: for the reader an end like others.
+        if (p->finish == RN_FINISH_CANCELLED) p->finish = RN_FINISH_STOP;
+        snprintf(p->detail, sizeof p->detail, "parallel_tool_calls");
+    }
+    metrics_generation(&p->job->server->metrics, p->job->model, c);
+}
+
+static void count_gap(job_part *p, const rn_chunk *c) {
+    const int64_t now = now_ns();
+    if (c->n_tokens && p->last_token_ns)
+        metrics_seconds(&p->job->server->metrics, p->job->model, METRICS_INTER_TOKEN,
+                        (double)(now - p->last_token_ns) / 1e9 / (double)c->n_tokens);
+    if (c->n_tokens) p->last_token_ns = now;
+}
+
+// Deltas of a second call and what comes after it are cut off when there may be one only.
+static size_t count_allowed(job_part *p, const rn_chunk *c) {
+    if (!p->job->one_call) return c->n_deltas;
+    for (size_t i = 0; i < c->n_deltas && !p->is_cut; i++)
+        if (c->deltas[i].tool > 0) {
+            p->is_cut = true;
+            rn_stream_cancel(p->stream);
+            return i;
+        }
+    return p->is_cut ? 0 : c->n_deltas;
+}
+
+static void fail_part(job_part *p) {
+    api_error *const e = &p->job->error;
+    if (p->finish == RN_FINISH_ERROR)
+        api_fail(e,
+                 p->failure == RN_E_BUSY    ? API_QUEUE_TIMEOUT
+                 : p->failure == RN_E_LIMIT ? API_KV_EXHAUSTED
+                                            : API_INTERNAL_ERROR,
+                 NULL, "generation: %s", p->detail);
+    else if (atomic_load(&p->job->server->is_draining))
+        api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
+    else
+        api_fail(e, API_CANCELLED, NULL, "generation: cancelled: %s", p->detail);
+    p->job->has_failed = true;
+}
+
+// False: the part has nothing now.
+static bool advance_part(job *j, job_part *p) {
+    rn_chunk c = {0};
+    rn_error err = {0};
+    if (j->credit <= 0 || !p->stream) return false;
+    const rn_status st = rn_stream_next(p->stream, 0, &c, &err);
+    if (st == RN_E_AGAIN) return false;
+    if (st != RN_OK) {
+        p->is_done = true;
+        j->has_failed = true;
+        api_fail(&j->error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_INTERNAL_ERROR, NULL, "generation: %s",
+                 err.text);
+        return true;
+    }
+    if (j->credit != INT64_MAX) j->credit -= (int64_t)c.n_tokens;
+    c.n_deltas = count_allowed(p, &c);
+    count_gap(p, &c);
+    if (c.finish_reason != RN_FINISH_NONE) take_last(p, &c);
+    const bool is_bad = p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH;
+    j->format->chunk(j, p, &c);
+    p->n_tokens += c.n_tokens;
+    p->n_text += c.n_text;
+    if (is_bad) fail_part(p);
+    return true;
+}
+
+static void write_failure(job *j) {
+    bytes json = {0};
+    if (j->outlet) metrics_error(&j->server->metrics, j->error.code); // else it is counted where it is answered
+    if (j->format->fail) {
+        j->format->fail(j, &j->error);
+        return;
+    }
+    api_error_write(&j->error, &(json_writer){.out = &json});
+    job_event(j, NULL, &json);
+}
+
+// The next turn may come as soon as the client has this one's end.
+static void give_session_back(job *j) {
+    for (size_t i = 0; i < j->n_parts; i++) {
+        rn_stream_close(j->parts[i].stream); // it has ended, or does within a step
+        j->parts[i].stream = NULL;
+    }
+    session_release(api_sessions(j->server->api), j->session);
+    j->session = NULL;
+}
+
+// An answer that lacks something is none. The error is the next thing to be put together, and may find memory again.
+static void check_memory(job *j) {
+    if (j->has_failed || !job_lacks_memory(&j->error)) return;
+    memory_forget();
+    j->has_failed = true;
+}
+
+job_state job_advance(job *j) {
+    if (j->has_ended) return JOB_ENDED;
+    if (!j->has_begun && j->format->begin) j->format->begin(j);
+    j->has_begun = true;
+    check_memory(j);
+    size_t n_taken = 0, n_done = 0;
+    for (bool is_more = true; is_more && n_taken < CHUNKS_AT_ONCE && !j->has_failed;) {
+        is_more = false;
+        n_done = 0;
+        for (size_t i = 0; i < j->n_parts && !j->has_failed; i++) {
+            job_part *const p = &j->parts[i];
+            if (!p->is_done && advance_part(j, p)) is_more = true, n_taken++;
+            n_done += p->is_done;
+            check_memory(j);
+        }
+    }
+    if (!j->has_failed && n_done < j->n_parts) return n_taken < CHUNKS_AT_ONCE ? JOB_WAITS : JOB_HAS_MORE;
+    j->has_ended = true;
+    if (!j->has_failed) j->format->end(j);
+    check_memory(j);
+    if (j->has_failed) {
+        job_cancel(j);
+        write_failure(j);
+    }
+    if (j->session) give_session_back(j);
+    return JOB_ENDED;
+}
+
+void job_cancel(job *j) {
+    for (size_t i = 0; i < j->n_parts; i++) rn_stream_cancel(j->parts[i].stream);
+}
+
+void job_close(job *j) {
+    if (!j) return;
+    job_set_wake(j, NULL, NULL);
+    job_cancel(j);
+    api_bury(j->server->api, j);
+}
+
+// n answers to one prompt have one prompt; several prompts have one answer each, and count all.
+static int64_t sum_usage(const job *j, int64_t (*of)(const rn_usage *)) {
+    int64_t n = 0;
+    for (size_t i = 0; i < j->n_parts; i++) n += of(&j->parts[i].usage);
+    return n;
+}
+static int64_t prompt_of(const rn_usage *u) { return u->prompt_tokens; }
+static int64_t cached_of(const rn_usage *u) { return u->cached_tokens; }
+static int64_t completion_of(const rn_usage *u) { return u->completion_tokens; }
+static int64_t reasoning_of(const rn_usage *u) { return u->reasoning_tokens; }
+int64_t job_completion_tokens(const job *j) { return sum_usage(j, completion_of); }
+int64_t job_reasoning_tokens(const job *j) { return sum_usage(j, reasoning_of); }
+int64_t job_prompt_tokens(const job *j) { return sum_usage(j, prompt_of) / (int64_t)j->n_answers; }
+int64_t job_cached_tokens(const job *j) { return sum_usage(j, cached_of) / (int64_t)j->n_answers; }
+
+bool job_get_progress(const job *j, job_progress *p) {
+    int32_t position = INT32_MAX;
+    *p = (job_progress){0};
+    for (size_t i = 0; i < j->n_parts; i++) {
+        rn_stream_state s = {.struct_size = sizeof s};
+        if (!j->has_progress || j->parts[i].n_tokens || !j->parts[i].stream ||
+            rn_stream_get_state(j->parts[i].stream, &s, NULL) != RN_OK)
+            return false;
+        p->n_evaluated += s.n_evaluated;
+        p->n_total += s.n_to_evaluate;
+        if (s.queue_position < position) position = s.queue_position;
+    }
+    p->queue_position = position;
+    return true;
+}
+
+void job_ping(const job *j, bytes *line) {
+    job_progress p;
+    if (!job_get_progress(j, &p)) return;
+    if (p.queue_position)
+        bytes_add_format(line, " queued %d", p.queue_position);
+    else
+        bytes_add_format(line, " prefill %" PRId64 "/%" PRId64, p.n_evaluated, p.n_total);
+}

@@ -1,0 +1,35 @@
+// serve/native/native_generate.h - runnel's own form of a generation: everything of the C API, by HTTP and over WebSockets.
+//
+// Ownership: `struct native_request` is the caller's; native_init() first, native_free() last.
+// Threads:   one at a time.
+#ifndef RN_SERVE_NATIVE_NATIVE_GENERATE_H
+#define RN_SERVE_NATIVE_NATIVE_GENERATE_H
+
+#include "serve/api/chat_form.h"
+#include "serve/api/prompt_form.h"
+
+typedef struct native_request {
+    api_request r;
+    api_generation g;
+    prompt_form prompt;
+    chat_form chat;
+    bool token_times, with_pieces;
+} native_request;
+
+void native_init(native_request *q);
+void native_free(native_request *q);
+// more: the transport's own members. False: q->r.error says why.
+bool native_read(native_request *q, const member_group *more);
+// NULL: q->r.error says why. format: the transport's; its `more` is a struct native_answer.
+typedef struct native_answer {
+    bool is_chat, has_token_times, has_pieces;
+} native_answer;
+job *native_begin(native_request *q, const job_format *format);
+// What a chunk says, as members of an object that is open.
+void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c);
+
+void route_generate(struct server *s, http_exchange *x, const http_request *r);
+void route_session_delete(struct server *s, http_exchange *x,
+                          const http_request *r); // DELETE /v1/runnel/sessions/NAME
+
+#endif

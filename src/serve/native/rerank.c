@@ -1,0 +1,245 @@
+// serve/native/rerank.c - POST /v1/rerank: a query and documents in, the documents' scores out, the best first.
+//
+// Documents are scored as many at once as fit beside others; the next one begins when one has ended, so that a long list is not a long queue.
+#include "serve/native/rerank.h"
+#include "app/rank_prompt.h"
+#include "app/say.h"
+#include "serve/api/api.h"
+#include "serve/api/api_generation.h"
+#include "serve/openai/openai_json.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DOCUMENTS_MAX = 1000, AT_ONCE = 16 };
+
+typedef struct ranking { // of a job
+    char *template, *query;
+    size_t n_query;
+    bytes *documents; // of each part
+    size_t n_documents, n_begun;
+    int32_t n_top; // 0: all
+    bool with_documents;
+} ranking;
+
+typedef struct rerank_request {
+    api_request r;
+    api_generation g; // its defaults, for admission
+    json_span query;
+    bytes documents[DOCUMENTS_MAX];
+    size_t n_documents;
+    int32_t n_top;
+    bool with_documents, has_documents, is_unsupported;
+} rerank_request;
+
+static void free_ranking(void *more) {
+    ranking *const k = more;
+    for (size_t i = 0; k->documents && i < k->n_documents; i++) bytes_free(&k->documents[i]);
+    free(k->documents);
+    free(k->template);
+    free(k->query);
+    free(k);
+}
+
+static bool begin_next(job *j, api_error *e) {
+    ranking *const k = j->more;
+    const size_t i = k->n_begun++;
+    const bytes *const d = &k->documents[i];
+    const rank_prompt p = {k->template, k->query, d->n ? d->data : "", k->n_query, d->n};
+    rn_embed_options o;
+    rn_error err = {0};
+    bytes ids = {0};
+    char param[32];
+    rn_embed_options_init(&o);
+    o.pooling = RN_POOLING_RANK;
+    snprintf(param, sizeof param, "documents[%zu]", i);
+    rn_status st = rank_prompt_tokenize(job_model(j), &p, &ids, &err);
+    if (st == RN_OK)
+        st = rn_embed_begin(j->server->engine, j->model, (const int32_t *)(const void *)ids.data,
+                            ids.n / sizeof(int32_t), &o, &j->parts[i].stream, &err);
+    bytes_free(&ids);
+    return st == RN_OK || api_fail_begin(e, st, &err, param);
+}
+
+// The first score is what is asked for: heads of two classes have the other one's beside it.
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    const ranking *const k = j->more;
+    if (c->embedding && c->n_embedding) {
+        p->embedding = app_alloc(sizeof *p->embedding);
+        if (!p->embedding) return;
+        p->embedding[0] = c->embedding[0];
+        p->n_embedding = 1;
+    }
+    if (!p->is_done || k->n_begun == k->n_documents) return;
+    const size_t next = k->n_begun;
+    if (begin_next(j, &j->error))
+        job_listen_part(j, next);
+    else
+        j->has_failed = true;
+}
+
+static int by_score(const void *a, const void *b) {
+    const job_part *const x = *(const job_part *const *)a, *const y = *(const job_part *const *)b;
+    const float sx = x->embedding ? x->embedding[0] : 0, sy = y->embedding ? y->embedding[0] : 0;
+    return sx != sy ? (sx < sy) - (sx > sy) : (x->index > y->index) - (x->index < y->index);
+}
+
+static void put_result(json_writer *w, const job_part *p, const ranking *k) {
+    const bytes *const d = &k->documents[p->index];
+    json_put_begin(w, '{');
+    json_member_whole(w, "index", p->index);
+    json_put_key(w, "relevance_score");
+    json_put_float(w, p->embedding ? p->embedding[0] : 0);
+    if (k->with_documents) {
+        json_member_begin(w, "document", '{');
+        json_member_text(w, "text", d->n ? d->data : "", d->n);
+        json_put_end(w, '}');
+    }
+    json_put_end(w, '}');
+}
+
+static void whole_end(job *j) {
+    const ranking *const k = j->more;
+    const job_part **const sorted = app_alloc(j->n_parts * sizeof *sorted);
+    char *const id = app_text("rerank-%s", j->id);
+    json_writer w = {&j->body, false};
+    if (!sorted || !id) {
+        free(sorted);
+        free(id);
+        return;
+    }
+    for (size_t i = 0; i < j->n_parts; i++) sorted[i] = &j->parts[i];
+    qsort(sorted, j->n_parts, sizeof *sorted, by_score);
+    const size_t n = k->n_top > 0 && (size_t)k->n_top < j->n_parts ? (size_t)k->n_top : j->n_parts;
+    json_put_begin(&w, '{');
+    json_member_string(&w, "id", id);
+    json_member_string(&w, "object", "list");
+    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_begin(&w, "usage", '{');
+    json_member_whole(&w, "prompt_tokens", job_prompt_tokens(j));
+    json_member_whole(&w, "total_tokens", job_prompt_tokens(j));
+    json_put_end(&w, '}');
+    json_member_begin(&w, "results", '[');
+    for (size_t i = 0; i < n; i++) put_result(&w, sorted[i], k);
+    json_put_end(&w, ']');
+    json_put_end(&w, '}');
+    free(id);
+    free(sorted);
+}
+
+static const job_format format = {NULL, take_chunk, whole_end, NULL, free_ranking};
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+// A text, or an object with one.
+static bool each_document(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    rerank_request *const q = target;
+    json_span text;
+    (void)i, (void)key;
+    if (q->n_documents == DOCUMENTS_MAX) {
+        snprintf(why, JSON_WHY / 2, "more than %d documents", DOCUMENTS_MAX);
+        return false;
+    }
+    const bool is_object = json_item_is_object(value);
+    const json_item *const said = is_object ? json_item_member(value, "text") : value;
+    if (!said) {
+        q->is_unsupported = true;
+        snprintf(why, JSON_WHY / 2, "documents are texts, or objects with a text");
+        return false;
+    }
+    if (!json_item_text(said, &text, why)) return false;
+    bytes_add(&q->documents[q->n_documents++], text.data, text.n);
+    q->has_documents = true;
+    return true;
+}
+
+static const member rows[] = {
+    {"query", MEMBER_TEXT, offsetof(rerank_request, query)},
+    {"documents", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_document},
+    {"top_n", MEMBER_INT, offsetof(rerank_request, n_top), 1, INT32_MAX},
+    {"return_documents", MEMBER_BOOL, offsetof(rerank_request, with_documents)},
+};
+#define UNCUT "documents are scored whole, and refused where they are longer than the context"
+static const api_refusal refused[] = {
+    {"max_tokens_per_doc", "", UNCUT},
+    {"max_chunks_per_doc", "", UNCUT},
+    {"truncate_prompt_tokens", "", UNCUT},
+};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
+
+static bool read_request(rerank_request *q) {
+    const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, sizeof rows / sizeof *rows, q}};
+    api_error *const e = &q->r.error;
+    if (!api_request_read(&q->r, groups, 2, &refusals)) {
+        if (q->is_unsupported) e->code = API_UNSUPPORTED_PARAMETER;
+        return false;
+    }
+    if (!q->query.data) return api_fail(e, API_MISSING_PARAMETER, "query", "query: is missing");
+    return q->has_documents ||
+           api_fail(e, API_MISSING_PARAMETER, "documents", "documents: an array of at least one text is due");
+}
+
+static bool find_template(rerank_request *q, const char **template) {
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_embed_options o;
+    rn_embed_shape shape = {.struct_size = sizeof shape};
+    rn_error err = {0};
+    rn_embed_options_init(&o);
+    o.pooling = RN_POOLING_RANK;
+    rn_status st = rn_embed_get_shape(q->r.server->engine, q->r.model, &o, 1, &shape, &err);
+    if (st == RN_OK) st = rn_model_get_info(q->r.server->models[q->r.model].model, &info, &err);
+    *template = info.rerank_template;
+    if (st != RN_OK) return api_fail_status(&q->r.error, st, &err, "model");
+    return rank_prompt_is_template(*template) ||
+           api_fail(&q->r.error, API_UNSUPPORTED_PARAMETER, "model",
+                    "model: its file has no template for a query and a document (tokenizer.chat_template.rerank)");
+}
+
+static job *begin_job(rerank_request *q, const char *template) {
+    job *const j = job_new(q->r.server, &format, q->n_documents);
+    ranking *const k = j ? app_alloc(sizeof *k) : NULL;
+    if (!k) {
+        job_close(j);
+        return NULL;
+    }
+    *k = (ranking){.template = app_copy_text(template),
+                   .query = app_alloc(q->query.n + 1),
+                   .n_query = q->query.n,
+                   .documents = app_alloc(sizeof q->documents),
+                   .n_documents = q->n_documents,
+                   .n_top = q->n_top,
+                   .with_documents = q->with_documents};
+    j->more = k;
+    if (job_lacks_memory(&q->r.error)) {
+        job_close(j);
+        return NULL;
+    }
+    memcpy(k->query, q->query.data, q->query.n);
+    memcpy(k->documents, q->documents, sizeof q->documents); // they are the job's from here on
+    q->n_documents = 0;
+    bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
+    while (ok && k->n_begun < k->n_documents && k->n_begun < AT_ONCE) ok = begin_next(j, &q->r.error);
+    if (ok) return j;
+    job_close(j);
+    return NULL;
+}
+
+void route_rerank(struct server *s, http_exchange *x, const http_request *http) {
+    rerank_request *const q = app_alloc(sizeof *q);
+    const char *template;
+    job *j = NULL;
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    *q = (rerank_request){0};
+    api_generation_init(&q->g);
+    q->g.g.n = 0;
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
+        api_request_find_model(&q->r) && find_template(q, &template))
+        j = begin_job(q, template);
+    job_answer(j, x, &q->r, &q->g.delivery);
+    for (size_t i = 0; i < q->n_documents; i++) bytes_free(&q->documents[i]);
+    api_request_close(&q->r);
+    free(q);
+}

@@ -1,0 +1,208 @@
+// serve/native/text_routes.c - see text_routes.h. Members are called as llama-server's and vLLM's clients call them.
+#include "serve/native/text_routes.h"
+#include "app/stream_json.h"
+#include "serve/api/chat_form.h"
+#include "serve/openai/openai_json.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct text_request {
+    api_request r;
+    json_span text, prompt; // as llama-server and as vLLM call it
+    id_list ids;
+    bool add_special, parse_special, with_pieces, with_texts;
+} text_request;
+
+static const member tokenize_rows[] = {
+    {"content", MEMBER_TEXT, offsetof(text_request, text)},
+    {"prompt", MEMBER_TEXT, offsetof(text_request, prompt)},
+    {"add_special", MEMBER_BOOL, offsetof(text_request, add_special)},
+    {"add_special_tokens", MEMBER_BOOL, offsetof(text_request, add_special)},
+    {"parse_special", MEMBER_BOOL, offsetof(text_request, parse_special)},
+    {"with_pieces", MEMBER_BOOL, offsetof(text_request, with_pieces)},
+    {"return_token_strs", MEMBER_BOOL, offsetof(text_request, with_texts)},
+};
+static const api_refusal refused[] = {{"messages", "", "conversations become prompts at /apply-template"}};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
+static const member detokenize_rows[] = {
+    {"tokens", MEMBER_IDS, offsetof(text_request, ids)},
+    {"special", MEMBER_BOOL, offsetof(text_request, parse_special)},
+};
+
+static bool open_request(text_request *q, struct server *s, const http_request *http, const member *rows, size_t n) {
+    *q = (text_request){0};
+    const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}};
+    return api_request_open(&q->r, s, http, http->body, http->n_body) &&
+           api_request_read(&q->r, groups, 2, &refusals) && api_request_find_model(&q->r);
+}
+
+static void close_request(text_request *q, http_exchange *x, bool ok, bytes *body) {
+    char *const ignored = api_request_ignored(&q->r);
+    if (ok)
+        http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body->data, body->n);
+    else
+        api_answer_error(x, &q->r.error);
+    free(ignored);
+    free(q->ids.ids);
+    bytes_free(body);
+    api_request_close(&q->r);
+}
+
+static const rn_model *model_of(const text_request *q) { return q->r.server->models[q->r.model].model; }
+
+// Text where it is UTF-8 by itself, as llama-server has it; else its bytes.
+static void put_piece(json_writer *w, const rn_model *m, int32_t id) {
+    size_t n;
+    char *const text = token_text(m, id, &n);
+    json_put_begin(w, '{');
+    json_member_whole(w, "id", id);
+    json_member_text(w, "piece", text, n);
+    json_member_begin(w, "bytes", '[');
+    for (size_t i = 0; i < n; i++) json_put_whole(w, (unsigned char)text[i]);
+    json_put_end(w, ']');
+    json_put_end(w, '}');
+    rn_free(text);
+}
+
+static void put_texts(json_writer *w, const rn_model *m, const int32_t *ids, size_t n) {
+    json_member_begin(w, "token_strs", '[');
+    for (size_t i = 0; i < n; i++) {
+        size_t n_text;
+        char *const text = token_text(m, ids[i], &n_text);
+        json_put_text(w, n_text ? text : "", n_text);
+        rn_free(text);
+    }
+    json_put_end(w, ']');
+}
+
+static void put_tokens(json_writer *w, const text_request *q, const int32_t *ids, size_t n) {
+    json_put_begin(w, '{');
+    json_put_key(w, "tokens");
+    if (q->with_pieces) {
+        json_put_begin(w, '[');
+        for (size_t i = 0; i < n; i++) put_piece(w, model_of(q), ids[i]);
+        json_put_end(w, ']');
+    } else
+        json_put_ids(w, ids, n);
+    json_member_whole(w, "count", (int64_t)n);
+    rn_engine_info info = {.struct_size = sizeof info};
+    if (rn_engine_get_info(q->r.server->engine, q->r.model, &info, NULL) == RN_OK)
+        json_member_whole(w, "max_model_len", info.n_ctx);
+    if (q->with_texts) put_texts(w, model_of(q), ids, n);
+    json_put_end(w, '}');
+}
+
+void route_tokenize(struct server *s, http_exchange *x, const http_request *http) {
+    text_request q;
+    rn_error err = {0};
+    bytes body = {0};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    bool ok = open_request(&q, s, http, tokenize_rows, sizeof tokenize_rows / sizeof *tokenize_rows);
+    if (ok && !q.text.data && q.prompt.data) { // vLLM's form, whose default is another one
+        q.text = q.prompt;
+        if (!json_doc_has(q.r.doc, "add_special_tokens") && !json_doc_has(q.r.doc, "add_special"))
+            q.add_special = true;
+    }
+    if (ok && !q.text.data) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "content", "content: is missing");
+    if (ok) {
+        const rn_status st =
+            rn_tokenize(model_of(&q), q.text.data, q.text.n, q.add_special, q.parse_special, &ids, &n, &err);
+        ok = st == RN_OK || api_fail_status(&q.r.error, st, &err, "content");
+    }
+    if (ok) put_tokens(&(json_writer){&body, false}, &q, ids, n);
+    rn_free(ids);
+    close_request(&q, x, ok, &body);
+}
+
+void route_detokenize(struct server *s, http_exchange *x, const http_request *http) {
+    text_request q;
+    rn_error err = {0};
+    bytes body = {0};
+    char *text = NULL;
+    size_t n = 0;
+    bool ok = open_request(&q, s, http, detokenize_rows, sizeof detokenize_rows / sizeof *detokenize_rows);
+    if (ok && !q.ids.ids) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "tokens", "tokens: is missing");
+    if (ok) {
+        const rn_status st = rn_detokenize(model_of(&q), q.ids.ids, q.ids.n, q.parse_special, &text, &n, &err);
+        if (st == RN_E_ARG) api_fail(&q.r.error, API_INVALID_TOKEN, "tokens", "%s", err.text);
+        ok = st == RN_OK || (st != RN_E_ARG && api_fail_status(&q.r.error, st, &err, "tokens"));
+    }
+    if (ok) {
+        json_writer w = {&body, false};
+        json_put_begin(&w, '{');
+        json_member_text(&w, "content", text, n);
+        json_member_text(&w, "prompt", text, n);
+        json_put_end(&w, '}');
+    }
+    rn_free(text);
+    close_request(&q, x, ok, &body);
+}
+
+// ---- a conversation's rendering -------------------------------------------------------------------------------------
+
+typedef struct template_request {
+    api_request r;
+    chat_form chat;
+} template_request;
+
+// The template's variables as one object.
+static void add_context(bytes *to, const chat_form *c, const rn_chat *chat) {
+    json_writer w = {to, false};
+    json_put_begin(&w, '{');
+    json_put_key(&w, "messages");
+    json_put_raw(&w, chat->messages);
+    if (chat->tools) {
+        json_put_key(&w, "tools");
+        json_put_raw(&w, chat->tools);
+    }
+    json_member_bool(&w, "add_generation_prompt", chat->add_generation_prompt);
+    if (c->variables.n)
+        bytes_add_format(to, ",%s", c->variables.data + 1); // an object, without its beginning
+    else
+        json_put_end(&w, '}');
+}
+
+static bool render(template_request *q, bytes *body) {
+    rn_request req;
+    rn_chat chat;
+    rn_error err = {0};
+    rn_template *own = NULL;
+    rn_rendering *rendering = NULL;
+    bytes context = {0};
+    struct server *const s = q->r.server;
+    rn_request_init(&req);
+    if (!chat_form_apply(&q->chat, &req, &chat, s, &q->r.error)) return false;
+    rn_status st = chat.tmpl ? RN_OK : rn_template_of_model(s->models[q->r.model].model, &own, &err);
+    add_context(&context, &q->chat, &chat);
+    if (st == RN_OK) st = rn_template_render(own ? own : chat.tmpl, context.data, context.n, -1, &rendering, &err);
+    if (st == RN_OK) {
+        size_t n;
+        const char *const text = rn_rendering_text(rendering, &n);
+        json_writer w = {body, false};
+        json_put_begin(&w, '{');
+        json_member_text(&w, "prompt", text, n);
+        json_put_end(&w, '}');
+    } else
+        api_fail(&q->r.error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_TEMPLATE_ERROR, "messages", "%s", err.text);
+    bytes_free(&context);
+    rn_rendering_free(rendering);
+    rn_template_close(own);
+    return st == RN_OK;
+}
+
+void route_apply_template(struct server *s, http_exchange *x, const http_request *http) {
+    template_request q = {0};
+    bytes body = {0};
+    const member_group groups[] = {API_COMMON_GROUP(&q.r), CHAT_FORM_GROUP(&q.chat)};
+    if (api_request_open(&q.r, s, http, http->body, http->n_body) && api_request_read(&q.r, groups, 2, NULL) &&
+        api_request_find_model(&q.r) && render(&q, &body))
+        http_answer_json(x, 200, &body);
+    else {
+        if (q.chat.is_unsupported) q.r.error.code = API_UNSUPPORTED_PARAMETER;
+        api_answer_error(x, &q.r.error);
+    }
+    bytes_free(&body);
+    chat_form_free(&q.chat);
+    api_request_close(&q.r);
+}

@@ -1,0 +1,11 @@
+// serve/native/text_routes.h - routes that run no model: tokens of a text, the text of tokens, a conversation as its template writes it.
+#ifndef RN_SERVE_NATIVE_TEXT_ROUTES_H
+#define RN_SERVE_NATIVE_TEXT_ROUTES_H
+
+#include "serve/http/http.h"
+
+void route_tokenize(struct server *s, http_exchange *x, const http_request *r);
+void route_detokenize(struct server *s, http_exchange *x, const http_request *r);
+void route_apply_template(struct server *s, http_exchange *x, const http_request *r);
+
+#endif

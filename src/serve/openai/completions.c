@@ -1,0 +1,251 @@
+// serve/openai/completions.c - POST /v1/completions: prompts in, their continuations out.
+#include "app/say.h"
+#include "app/stream_json.h"
+#include "serve/api/api_generation.h"
+#include "serve/api/prompt_form.h"
+#include "serve/jobs/session_store.h"
+#include "serve/openai/chat_completions.h"
+#include "serve/openai/openai_json.h"
+#include <stdlib.h>
+#include <string.h>
+
+// The arrays of `logprobs`, one for each member.
+typedef enum list_kind { LIST_TOKENS, LIST_VALUES, LIST_TOP, LIST_OFFSETS, N_LISTS } list_kind;
+typedef struct part_lists {
+    bytes lists[N_LISTS];
+    int64_t n_chars; // of the text so far
+} part_lists;
+typedef struct completion_answer {
+    bool has_logprobs, has_usage, has_echo, has_prompt_scores;
+    size_t n_parts;
+    part_lists parts[JOB_PARTS];
+} completion_answer;
+
+static completion_answer *answer_of(const job *j) { return j->more; }
+static part_lists *lists_of(const job_part *p) { return &answer_of(p->job)->parts[p->index]; }
+
+static void free_answer(void *more) {
+    completion_answer *const a = more;
+    for (size_t i = 0; i < a->n_parts; i++)
+        for (int k = 0; k < N_LISTS; k++) bytes_free(&a->parts[i].lists[k]);
+    free(a);
+}
+
+static int64_t count_chars(const char *text, size_t n) {
+    int64_t chars = 0;
+    for (size_t i = 0; i < n; i++) chars += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return chars;
+}
+
+static void put_top(json_writer *w, const rn_model *m, const rn_token *t) {
+    json_put_begin(w, '{');
+    for (int32_t k = 0; k < t->n_top; k++) {
+        size_t n;
+        bytes name = {0};
+        char *const text = token_text(m, t->top[k].id, &n);
+        json_put_text(&(json_writer){&name, false}, n ? text : "", n);
+        bytes_add_format(w->out, "%s%s:", k ? "," : "", name.data);
+        w->needs_comma = false;
+        json_put_float(w, t->top[k].logprob);
+        bytes_free(&name);
+        rn_free(text);
+    }
+    json_put_end(w, '}');
+}
+
+// n_chars: of the text, that the token makes; -1: as many as its own text has.
+static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64_t n_chars) {
+    json_writer w[N_LISTS];
+    size_t n;
+    char *const text = token_text(m, t->id, &n);
+    for (int k = 0; k < N_LISTS; k++) w[k] = (json_writer){&l->lists[k], l->lists[k].n > 0};
+    json_put_text(&w[LIST_TOKENS], n ? text : "", n);
+    if (t->rank) {
+        json_put_float(&w[LIST_VALUES], t->logprob);
+        put_top(&w[LIST_TOP], m, t);
+    } else { // the first of a prompt: nothing stood before it
+        json_put_null(&w[LIST_VALUES]);
+        json_put_null(&w[LIST_TOP]);
+    }
+    json_put_whole(&w[LIST_OFFSETS], l->n_chars);
+    l->n_chars += n_chars >= 0 ? n_chars : count_chars(text, n);
+    rn_free(text);
+}
+
+// The prompt's tokens stand before the answer's, with offsets into the text that the echo begins. A begin token is not part of it, nor a
+// space that the tokenizer puts before the first word.
+static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c) {
+    for (size_t i = 0; i < c->n_prompt_data; i++) {
+        char *text = NULL;
+        size_t n = 0;
+        int64_t n_chars = 0;
+        if (rn_detokenize(m, &c->prompt_data[i].id, 1, false, &text, &n, NULL) == RN_OK && n > 0)
+            n_chars = l->n_chars == 0 ? count_chars(text, n) : -1;
+        rn_free(text);
+        add_token(l, m, &c->prompt_data[i], n_chars);
+    }
+}
+
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    const completion_answer *const a = answer_of(j);
+    // With the echo every token is told, an end token too: those who score a text count them from its end.
+    const size_t n_told = a->has_echo ? c->n_tokens : openai_n_text_tokens(p, c);
+    const size_t n = c->token_data && a->has_logprobs ? n_told : 0;
+    if (c->prompt_data && a->has_echo && a->has_logprobs) add_prompt(lists_of(p), job_model(j), c);
+    if (c->prompt_data && a->has_prompt_scores)
+        openai_put_prompt_scores(&(json_writer){&p->prompt_scores, false}, job_model(j), c->prompt_data,
+                                 c->n_prompt_data);
+    for (size_t i = 0; i < n; i++) add_token(lists_of(p), job_model(j), &c->token_data[i], -1);
+    bytes_add(&p->text, c->text, c->n_text);
+    p->state[0] += (int64_t)c->n_dropped;
+}
+
+// Gives the lists away.
+static void put_lists(json_writer *w, job_part *p) {
+    static const char *const names[N_LISTS] = {"tokens", "token_logprobs", "top_logprobs", "text_offset"};
+    if (!answer_of(p->job)->has_logprobs) {
+        json_member_string(w, "logprobs", NULL);
+        return;
+    }
+    json_member_begin(w, "logprobs", '{');
+    for (int k = 0; k < N_LISTS; k++) {
+        bytes *const list = &lists_of(p)->lists[k];
+        json_member_begin(w, names[k], '[');
+        if (list->n) json_put_raw(w, list->data);
+        json_put_end(w, ']');
+        bytes_free(list);
+    }
+    json_put_end(w, '}');
+}
+
+static void put_choice(json_writer *w, job_part *p) {
+    json_put_begin(w, '{');
+    json_member_whole(w, "index", p->index);
+    json_member_bytes(w, "text", &p->text);
+    put_lists(w, p);
+    if (p->prompt_scores.n) {
+        json_member_begin(w, "prompt_logprobs", '[');
+        json_put_raw(w, p->prompt_scores.data);
+        json_put_end(w, ']');
+        bytes_free(&p->prompt_scores);
+    }
+    if (p->state[0]) json_member_whole(w, "dropped", p->state[0]); // tokens that a slow reader lost, by its own wish
+    p->state[0] = 0;
+    json_member_string(w, "finish_reason", p->is_done ? openai_finish(p) : NULL);
+    if (p->is_done) openai_put_rest(w, p);
+    json_put_end(w, '}');
+    bytes_free(&p->text);
+}
+
+static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
+    take_chunk(j, p, c);
+    if (p->text.n == 0 && lists_of(p)->lists[LIST_TOKENS].n == 0 && !p->is_done) return;
+    if (p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH) return;
+    bytes json = {0};
+    json_writer w = {&json, false};
+    json_put_begin(&w, '{');
+    openai_put_head(&w, j, "cmpl-", "text_completion");
+    json_member_begin(&w, "choices", '[');
+    put_choice(&w, p);
+    json_put_end(&w, ']');
+    if (answer_of(j)->has_usage) json_member_string(&w, "usage", NULL);
+    json_put_end(&w, '}');
+    job_event(j, NULL, &json);
+}
+
+static void stream_end(job *j) { openai_stream_end(j, "cmpl-", "text_completion", answer_of(j)->has_usage); }
+
+static void whole_end(job *j) { openai_put_whole(j, "cmpl-", "text_completion", put_choice); }
+
+static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, free_answer},
+                        whole_format = {NULL, take_chunk, whole_end, NULL, free_answer};
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+typedef struct completion_request {
+    api_request r;
+    api_generation g;
+    prompt_form prompts;
+} completion_request;
+
+static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each}};
+static const api_refusal refused[] = {
+    {"suffix", "\"\"", "this server does not fill in yet"},
+    {"response_format", "{\"type\":\"text\"}", "this server has no guided output yet"},
+};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
+
+static bool read_request(completion_request *c) {
+    api_generation_rows made;
+    api_generation_make_rows(&made, NULL);
+    const member_group groups[] = {
+        API_COMMON_GROUP(&c->r), API_GENERATION_GROUP(&made, &c->g), {prompt_rows, 1, &c->prompts}};
+    return api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &refusals);
+}
+
+static bool check(completion_request *c) {
+    api_error *const e = &c->r.error;
+    if (c->prompts.n == 0) return api_fail(e, API_MISSING_PARAMETER, "prompt", "prompt: is missing");
+    if (c->prompts.n * (size_t)c->g.n > JOB_PARTS)
+        return api_fail(e, API_INVALID_VALUE, "n", "n: %zu prompts with %d answers each are more than %d",
+                        c->prompts.n, c->g.n, JOB_PARTS);
+    if (c->g.g.echo && c->g.g.logprobs >= 0 && c->g.session)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo",
+                        "echo: with logprobs only of a whole text, not of a session's turn");
+    return api_generation_check(&c->g, e);
+}
+
+static bool begin_parts(completion_request *c, job *j) {
+    if (!api_generation_admit(&c->g, &c->r, j, &c->r.error)) return false;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        rn_request req;
+        rn_part part;
+        rn_request_init(&req);
+        if (!api_generation_apply(&c->g, &req, (int32_t)(i % (size_t)c->g.n), &c->r.error)) return false;
+        if (c->g.g.echo && c->g.g.logprobs > req.prompt_logprobs) req.prompt_logprobs = c->g.g.logprobs;
+        prompt_form_apply(&c->prompts, i / (size_t)c->g.n, c->g.g.parse_special, &req, &part);
+        if (j->session) req.session = session_of(j->session);
+        if (!job_begin_part(j, i, &req, "prompt", &c->r.error)) return false;
+    }
+    return true;
+}
+
+static job *begin_job(completion_request *c) {
+    const size_t n = c->prompts.n * (size_t)c->g.n;
+    job *const j = job_new(c->r.server, c->g.delivery.is_stream ? &stream_format : &whole_format, n);
+    completion_answer *const answer = j ? app_alloc(sizeof *answer) : NULL;
+    if (!answer) {
+        job_close(j);
+        return NULL;
+    }
+    *answer = (completion_answer){.has_logprobs = c->g.g.logprobs >= 0,
+                                  .has_usage = c->g.include_usage,
+                                  .has_echo = c->g.g.echo,
+                                  .has_prompt_scores = c->g.prompt_logprobs >= 0,
+                                  .n_parts = n};
+    j->more = answer;
+    j->n_answers = (size_t)c->g.n;
+    if (begin_parts(c, j)) return j;
+    job_close(j);
+    return NULL;
+}
+
+void route_completions(struct server *s, http_exchange *x, const http_request *http) {
+    enum { DEFAULT_TOKENS = 16 }; // OpenAI's
+    completion_request *const c = app_alloc(sizeof *c);
+    if (!c) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    *c = (completion_request){0};
+    api_generation_init(&c->g);
+    c->g.g.n = DEFAULT_TOKENS;
+    job *j = NULL;
+    if (api_request_open(&c->r, s, http, http->body, http->n_body) && read_request(c) &&
+        api_request_find_model(&c->r) && check(c))
+        j = begin_job(c);
+    job_answer(j, x, &c->r, &c->g.delivery);
+    prompt_form_free(&c->prompts);
+    api_request_close(&c->r);
+    free(c);
+}

@@ -1,0 +1,194 @@
+// serve/openai/embeddings.c - POST /v1/embeddings: texts in, vectors out.
+#include "serve/openai/embeddings.h"
+#include "app/base64_write.h"
+#include "app/say.h"
+#include "serve/api/api.h"
+#include "serve/api/api_generation.h"
+#include "serve/api/prompt_form.h"
+#include "serve/openai/openai_json.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct embedding_answer {
+    bool is_base64, is_normalized;
+    int32_t n_dimensions; // 0: all
+} embedding_answer;
+
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    (void)j;
+    if (!c->embedding) return;
+    p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
+    if (!p->embedding) return;
+    memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
+    p->n_embedding = c->n_embedding;
+}
+
+// The first of them; those of a normalized vector are made one again.
+static void cut(job_part *p, const embedding_answer *a) {
+    if (a->n_dimensions == 0 || (size_t)a->n_dimensions >= p->n_embedding) return;
+    double sum = 0;
+    p->n_embedding = (size_t)a->n_dimensions;
+    for (size_t i = 0; i < p->n_embedding; i++) sum += (double)p->embedding[i] * (double)p->embedding[i];
+    if (!a->is_normalized || sum == 0) return;
+    for (size_t i = 0; i < p->n_embedding; i++) p->embedding[i] = (float)((double)p->embedding[i] / sqrt(sum));
+}
+
+// base64 is of little-endian floats, which is what OpenAI's clients read.
+static void put_vector(json_writer *w, const job_part *p, bool is_base64) {
+    bytes text = {0};
+    json_put_key(w, "embedding");
+    if (is_base64) {
+        base64_add(&text, (const uint8_t *)p->embedding, p->n_embedding * sizeof *p->embedding);
+        json_put_text(w, text.data, text.n);
+        bytes_free(&text);
+        return;
+    }
+    json_put_begin(w, '[');
+    for (size_t i = 0; i < p->n_embedding; i++) json_put_float(w, p->embedding[i]);
+    json_put_end(w, ']');
+}
+
+static void whole_end(job *j) {
+    const embedding_answer *const a = j->more;
+    json_writer w = {&j->body, false};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "object", "list");
+    json_member_begin(&w, "data", '[');
+    for (size_t i = 0; i < j->n_parts; i++) {
+        job_part *const p = &j->parts[i];
+        cut(p, a);
+        json_put_begin(&w, '{');
+        json_member_string(&w, "object", "embedding");
+        json_member_whole(&w, "index", p->index);
+        put_vector(&w, p, a->is_base64);
+        json_put_end(&w, '}');
+    }
+    json_put_end(&w, ']');
+    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_begin(&w, "usage", '{');
+    json_member_whole(&w, "prompt_tokens", job_prompt_tokens(j));
+    json_member_whole(&w, "total_tokens", job_prompt_tokens(j));
+    json_put_end(&w, '}');
+    json_put_end(&w, '}');
+}
+
+static const job_format format = {NULL, take_chunk, whole_end, NULL, free};
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+typedef struct embedding_request {
+    api_request r;
+    api_generation g; // its defaults, for admission
+    prompt_form input;
+    const char *encoding, *pooling;
+    int32_t n_dimensions;
+    bool is_raw; // normalize false
+} embedding_request;
+
+static bool each_normalize(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    bool is_on = true;
+    (void)i, (void)key;
+    if (!json_item_bool(value, &is_on, why)) return false;
+    ((embedding_request *)target)->is_raw = !is_on;
+    return true;
+}
+
+static const member rows[] = {
+    {"encoding_format", MEMBER_NAME, offsetof(embedding_request, encoding)},
+    {"dimensions", MEMBER_INT, offsetof(embedding_request, n_dimensions), 1, INT32_MAX},
+    {"pooling", MEMBER_NAME, offsetof(embedding_request, pooling)},
+    {"normalize", MEMBER_EACH, .each = each_normalize},
+};
+static const member input_rows[] = {{"input", MEMBER_EACH, .each = prompt_form_each}};
+
+static bool find_pooling(const embedding_request *q, rn_embed_options *o, api_error *e) {
+    if (!q->pooling) return true;
+    for (int p = RN_POOLING_MEAN; p <= RN_POOLING_RANK; p++)
+        if (strcmp(rn_pooling_name((rn_pooling)p), q->pooling) == 0) {
+            o->pooling = (rn_pooling)p;
+            return true;
+        }
+    return api_fail(e, API_INVALID_VALUE, "pooling", "pooling: '%.40s' is none of mean, first, last, rank",
+                    q->pooling);
+}
+
+// Options as the model will have them; shape: of one vector.
+static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *shape) {
+    api_error *const e = &q->r.error;
+    rn_error err = {0};
+    if (q->input.n == 0) return api_fail(e, API_MISSING_PARAMETER, "input", "input: is missing");
+    if (q->encoding && strcmp(q->encoding, "float") != 0 && strcmp(q->encoding, "base64") != 0)
+        return api_fail(e, API_INVALID_VALUE, "encoding_format", "encoding_format: '%.40s' is none of float, base64",
+                        q->encoding);
+    rn_embed_options_init(o);
+    if (q->is_raw) o->normalize = RN_NORMALIZE_OFF;
+    if (!find_pooling(q, o, e)) return false;
+    *shape = (rn_embed_shape){.struct_size = sizeof *shape};
+    rn_status st = rn_embed_get_shape(q->r.server->engine, q->r.model, o, 1, shape, &err);
+    if (st == RN_OK && shape->pooling == RN_POOLING_NONE) { // of the file: one vector is due here
+        o->pooling = RN_POOLING_LAST;
+        st = rn_embed_get_shape(q->r.server->engine, q->r.model, o, 1, shape, &err);
+    }
+    if (st != RN_OK) return api_fail_begin(e, st, &err, "pooling");
+    if ((size_t)q->n_dimensions > shape->n_row)
+        return api_fail(e, API_INVALID_VALUE, "dimensions", "dimensions: %d is outside 1..%zu", q->n_dimensions,
+                        shape->n_row);
+    return true;
+}
+
+static bool begin_part(embedding_request *q, job *j, size_t i, rn_embed_options *o) {
+    rn_error err = {0};
+    o->client = j->client;
+    o->cache_salt = j->salt;
+    int32_t *ids = NULL;
+    size_t n = 0;
+    const bool is_text = q->input.items[i].text.data != NULL;
+    if (job_lacks_memory(&q->r.error)) return false;
+    bool ok = prompt_form_ids(&q->input, i, job_model(j), &ids, &n, &err);
+    if (ok) {
+        const rn_status st = rn_embed_begin(j->server->engine, j->model, ids, n, o, &j->parts[i].stream, &err);
+        ok = st == RN_OK || api_fail_begin(&q->r.error, st, &err, "input");
+    } else
+        api_fail_begin(&q->r.error, err.code, &err, "input");
+    if (is_text) rn_free(ids);
+    return ok;
+}
+
+static job *begin_job(embedding_request *q, rn_embed_options *o, const rn_embed_shape *shape) {
+    job *const j = job_new(q->r.server, &format, q->input.n);
+    embedding_answer *const a = j ? app_alloc(sizeof *a) : NULL;
+    if (!a) {
+        job_close(j);
+        return NULL;
+    }
+    *a = (embedding_answer){q->encoding && strcmp(q->encoding, "base64") == 0, shape->is_normalized, q->n_dimensions};
+    j->more = a;
+    bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
+    for (size_t i = 0; ok && i < q->input.n; i++) ok = begin_part(q, j, i, o);
+    if (ok) return j;
+    job_close(j);
+    return NULL;
+}
+
+void route_embeddings(struct server *s, http_exchange *x, const http_request *http) {
+    embedding_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    rn_embed_options o;
+    rn_embed_shape shape;
+    job *j = NULL;
+    *q = (embedding_request){0};
+    api_generation_init(&q->g);
+    q->g.g.n = 0;
+    const member_group groups[] = {API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 4, q}};
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 3, NULL) &&
+        api_request_find_model(&q->r) && check(q, &o, &shape))
+        j = begin_job(q, &o, &shape);
+    job_answer(j, x, &q->r, &q->g.delivery);
+    prompt_form_free(&q->input);
+    api_request_close(&q->r);
+    free(q);
+}

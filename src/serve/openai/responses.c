@@ -1,0 +1,377 @@
+// serve/openai/responses.c - POST /v1/responses: items in. The conversation is whole in every request, or goes on from an answer that was stored.
+#include "serve/openai/responses.h"
+#include "app/say.h"
+#include "serve/api/api.h"
+#include "serve/jobs/response_store.h"
+#include "serve/jobs/session_store.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct response_request {
+    api_request r;
+    api_generation g;
+    chat_form chat; // its messages are put together from instructions and items
+    response_echo echo;
+    json_span instructions, input_text;
+    bytes items;                 // messages, as items of an array
+    bytes calls;                 // tool calls that belong to one message: items of its tool_calls
+    bool has_input, is_unstored; // store false
+    const char *previous;        // id; NULL: none
+    bytes tools;                 // in the form of chats
+} response_request;
+
+// ---- items to messages ----------------------------------------------------------------------------------------------
+
+static void add_message(bytes *to, const char *role, const char *text, size_t n) {
+    json_writer w = {to, to->n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "role", role);
+    json_member_text(&w, "content", text, n);
+    json_put_end(&w, '}');
+}
+
+// Calls that follow each other are one message of the assistant's.
+static void flush_calls(response_request *q) {
+    if (q->calls.n == 0) return;
+    json_writer w = {&q->items, q->items.n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "role", "assistant");
+    json_member_string(&w, "content", "");
+    json_member_begin(&w, "tool_calls", '[');
+    json_put_raw(&w, q->calls.data);
+    json_put_end(&w, ']');
+    json_put_end(&w, '}');
+    bytes_free(&q->calls);
+}
+
+static bool read_text(const json_item *item, const char *name, json_span *text, char *why) {
+    char item_why[JSON_WHY / 2] = "";
+    const json_item *const value = json_item_member(item, name);
+    if (value && json_item_text(value, text, item_why)) return true;
+    snprintf(why, JSON_WHY / 2, "%s: %.100s", name, value ? item_why : "is missing");
+    return false;
+}
+
+static bool add_call(response_request *q, const json_item *item, char *why) {
+    json_span id, name, arguments;
+    if (!read_text(item, "call_id", &id, why) || !read_text(item, "name", &name, why) ||
+        !read_text(item, "arguments", &arguments, why))
+        return false;
+    json_writer w = {&q->calls, q->calls.n > 0};
+    json_put_begin(&w, '{');
+    json_member_text(&w, "id", id.data, id.n);
+    json_member_string(&w, "type", "function");
+    json_member_begin(&w, "function", '{');
+    json_member_text(&w, "name", name.data, name.n);
+    json_member_text(&w, "arguments", arguments.data, arguments.n);
+    json_put_end(&w, '}');
+    json_put_end(&w, '}');
+    return true;
+}
+
+static bool add_result(response_request *q, const json_item *item, char *why) {
+    json_span id, output;
+    if (!read_text(item, "call_id", &id, why) || !read_text(item, "output", &output, why)) return false;
+    json_writer w = {&q->items, q->items.n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "role", "tool");
+    json_member_text(&w, "tool_call_id", id.data, id.n);
+    json_member_text(&w, "content", output.data, output.n);
+    json_put_end(&w, '}');
+    return true;
+}
+
+static bool add_said(response_request *q, const json_item *item, char *why) {
+    json_span role;
+    bytes text = {0};
+    const json_item *const content = json_item_member(item, "content");
+    if (!read_text(item, "role", &role, why)) return false;
+    if (!content) {
+        snprintf(why, JSON_WHY / 2, "content: is missing");
+        return false;
+    }
+    bool ok = true;
+    if (json_item_is_array(content))
+        ok = api_messages_join(content, &text, &q->chat.is_unsupported, why);
+    else {
+        json_span said = {0};
+        ok = json_item_text(content, &said, why);
+        bytes_add(&text, said.data, said.n);
+    }
+    if (ok) add_message(&q->items, role.data, text.n ? text.data : "", text.n);
+    bytes_free(&text);
+    return ok;
+}
+
+static bool add_item(response_request *q, const json_item *item, char *why) {
+    json_span type = {"message", 7};
+    const json_item *const named = json_item_member(item, "type");
+    if (named && !json_item_text(named, &type, why)) return false;
+    if (strcmp(type.data, "function_call") == 0) return add_call(q, item, why);
+    flush_calls(q);
+    if (strcmp(type.data, "reasoning") == 0) return true; // thoughts of earlier turns: templates leave them out
+    if (strcmp(type.data, "message") == 0) return add_said(q, item, why);
+    if (strcmp(type.data, "function_call_output") == 0) return add_result(q, item, why);
+    q->chat.is_unsupported = true;
+    snprintf(why, JSON_WHY / 2, "items of type '%.40s' are not read here", type.data);
+    return false;
+}
+
+static bool each_input(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    char item_why[JSON_WHY / 2] = "";
+    (void)i, (void)key;
+    q->has_input = true;
+    if (json_item_is_text(value)) {
+        json_item_text(value, &q->input_text, why);
+        add_message(&q->items, "user", q->input_text.data, q->input_text.n);
+        return true;
+    }
+    if (!json_item_is_array(value)) {
+        snprintf(why, JSON_WHY / 2, "must be a string or an array of items");
+        return false;
+    }
+    for (size_t k = 0; k < json_item_count(value); k++)
+        if (!add_item(q, json_item_at(value, k), item_why)) {
+            snprintf(why, JSON_WHY / 2, "[%zu]: %.200s", k, item_why);
+            return false;
+        }
+    flush_calls(q);
+    return true;
+}
+
+// ---- tools: flat here, in a member `function` there -----------------------------------------------------------------
+
+static bool each_tool(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    json_span type;
+    bytes json = {0};
+    (void)i, (void)key;
+    if (!read_text(value, "type", &type, why)) return false;
+    if (strcmp(type.data, "function") != 0) {
+        q->chat.is_unsupported = true;
+        snprintf(why, JSON_WHY / 2, "tools of type '%.40s' are not run here: functions only", type.data);
+        return false;
+    }
+    json_item_add(value, &json);
+    bytes_add_format(&q->tools, "%s{\"type\":\"function\",\"function\":%s}", q->tools.n ? "," : "", json.data);
+    const size_t n_echo = q->echo.tools ? strlen(q->echo.tools) : 0;
+    char *const all = app_text("%s%s%s", n_echo ? q->echo.tools : "", n_echo ? "," : "", json.data);
+    free(q->echo.tools);
+    q->echo.tools = all;
+    bytes_free(&json);
+    return true;
+}
+
+static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return chat_form_choose(&((response_request *)target)->chat, value, why);
+}
+
+static bool each_parallel(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    bool is_parallel = true;
+    (void)i, (void)key;
+    if (!json_item_bool(value, &is_parallel, why)) return false;
+    ((response_request *)target)->chat.one_call = !is_parallel;
+    return true;
+}
+
+static bool each_reasoning(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    json_span text;
+    bytes json = {0};
+    (void)i;
+    if (json_item_is_null(value)) return true;
+    if (strcmp(key, "effort") != 0) { // summaries: the thoughts themselves are told
+        snprintf(why, JSON_WHY / 2, "only effort can be chosen");
+        return strcmp(key, "summary") == 0 || strcmp(key, "generate_summary") == 0;
+    }
+    if (!json_item_text(value, &text, why)) return false;
+    chat_form_set_variable(&q->chat, "reasoning_effort", value);
+    json_item_add(value, &json);
+    free(q->echo.effort);
+    q->echo.effort = app_copy_text(json.data);
+    bytes_free(&json);
+    return true;
+}
+
+static bool each_truncation(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    json_span text;
+    (void)i, (void)key;
+    if (!json_item_text(value, &text, why)) return false;
+    q->echo.truncates = strcmp(text.data, "auto") == 0;
+    q->chat.truncate = q->echo.truncates ? RN_TRUNCATE_OLD : RN_TRUNCATE_NONE;
+    snprintf(why, JSON_WHY / 2, "must be auto or disabled");
+    return q->echo.truncates || strcmp(text.data, "disabled") == 0;
+}
+
+static bool each_store(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    bool is_stored = true;
+    (void)i, (void)key;
+    if (!json_item_bool(value, &is_stored, why)) return false;
+    q->is_unstored = !is_stored;
+    if (!is_stored || response_store_is_open(api_responses(q->r.server->api))) return true;
+    q->chat.is_unsupported = true;
+    snprintf(why, JSON_WHY / 2, "this server keeps no answers (--responses-mib)");
+    return false;
+}
+
+static const member rows[] = {
+    {"store", MEMBER_EACH, .each = each_store},
+    {"previous_response_id", MEMBER_NAME, offsetof(response_request, previous)},
+    {"input", MEMBER_EACH, .each = each_input},
+    {"instructions", MEMBER_TEXT, offsetof(response_request, instructions)},
+    {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_tool},
+    {"tool_choice", MEMBER_EACH, .each = each_choice},
+    {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel},
+    {"reasoning", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_reasoning},
+    {"truncation", MEMBER_EACH, .each = each_truncation},
+    {"max_output_tokens", MEMBER_INT, offsetof(response_request, g.max_completion_tokens), -1, INT32_MAX},
+};
+static const api_refusal refused[] = {
+    {"conversation", "", "this server keeps no conversations: go on from previous_response_id"},
+    {"background", "false", "this server ends an answer when its client leaves"},
+    {"prompt", "", "this server keeps no prompts"},
+    {"text", "{} {\"format\":{\"type\":\"text\"}}", "this server has no guided output yet"},
+    {"include", "[]", "nothing more can be included"},
+    {"top_logprobs", "0", "log-probabilities are told by /v1/chat/completions"},
+    {"max_tool_calls", "", "this server runs no tools"},
+    {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
+};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
+
+static bool read_request(response_request *q) {
+    static const char *const left_out[] = {"logprobs",       "echo", "prompt_logprobs", "n", "max_tokens",
+                                           "stream_options", NULL};
+    api_generation_rows made;
+    api_generation_make_rows(&made, left_out);
+    const member_group groups[] = {
+        API_COMMON_GROUP(&q->r), API_GENERATION_GROUP(&made, &q->g), {rows, sizeof rows / sizeof *rows, q}};
+    if (api_request_read(&q->r, groups, 3, &refusals)) return true;
+    if (q->chat.is_unsupported) q->r.error.code = API_UNSUPPORTED_PARAMETER;
+    return false;
+}
+
+// The form of a chat, which does the rest.
+static void fill_chat(response_request *q) {
+    api_messages *const m = &q->chat.messages;
+    if (q->instructions.data) add_message(&m->json, "system", q->instructions.data, q->instructions.n);
+    if (q->items.n) bytes_add_format(&m->json, "%s%s", m->json.n ? "," : "", q->items.data);
+    q->chat.has_messages = m->json.n > 0;
+    if (q->tools.n) q->chat.tools = app_text("[%s]", q->tools.data);
+}
+
+static bool each_stored(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return add_item(target, value, why);
+}
+
+// What was said before comes before what is said now. Instructions are not among it.
+static bool go_on(response_request *q) {
+    static const member output_rows[] = {{"output", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stored}};
+    char why[JSON_WHY] = "";
+    stored_response before;
+    bytes now = q->items, output = {0};
+    json_doc *doc = NULL;
+    if (!q->previous) return true;
+    if (!response_store_get(api_responses(q->r.server->api), q->previous, q->r.key, &before))
+        return api_fail(&q->r.error, API_RESPONSE_NOT_FOUND, "previous_response_id",
+                        "previous_response_id: there is none of this id, or it was forgotten");
+    q->items = before.input;
+    before.input = (bytes){0};
+    bytes_add_format(&output, "{\"output\":[%s]}", before.output.n ? before.output.data : "");
+    const bool ok = json_doc_parse(output.data, output.n, &doc, why) &&
+                    json_doc_read(doc, &(member_group){output_rows, 1, q}, 1, why);
+    flush_calls(q);
+    if (now.n) bytes_add_format(&q->items, "%s%s", q->items.n ? "," : "", now.data);
+    json_doc_free(doc);
+    bytes_free(&output);
+    bytes_free(&now);
+    stored_response_free(&before);
+    return ok || api_fail(&q->r.error, API_INTERNAL_ERROR, "previous_response_id", "previous_response_id: %s", why);
+}
+
+static double field_of(const generation *g, const char *name) {
+    rn_field f;
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &f); i++)
+        if (strcmp(f.name, name) == 0) return g->fields[i];
+    return NAN;
+}
+
+static void fill_echo(response_request *q) {
+    bytes text = {0};
+    if (q->instructions.data) {
+        json_put_text(&(json_writer){&text, false}, q->instructions.data, q->instructions.n);
+        q->echo.instructions = app_copy_text(text.data);
+        bytes_free(&text);
+    }
+    q->echo.max_output_tokens = q->g.max_completion_tokens == -2 ? -1 : q->g.max_completion_tokens;
+    q->echo.temperature = field_of(&q->g.g, "temp");
+    q->echo.top_p = field_of(&q->g.g, "top_p");
+    q->echo.one_call = q->chat.one_call;
+    q->echo.no_tools = q->chat.no_tools;
+    q->echo.is_stored = !q->is_unstored && response_store_is_open(api_responses(q->r.server->api));
+    q->echo.previous = q->previous ? app_copy_text(q->previous) : NULL;
+}
+
+static bool begin_part(response_request *q, job *j) {
+    rn_request req;
+    rn_chat chat;
+    rn_request_init(&req);
+    if (!api_generation_admit(&q->g, &q->r, j, &q->r.error)) return false;
+    j->one_call = q->chat.one_call;
+    if (!api_generation_apply(&q->g, &req, 0, &q->r.error)) return false;
+    if (!chat_form_apply(&q->chat, &req, &chat, j->server, &q->r.error)) return false;
+    chat.parse_special = q->g.g.parse_special;
+    if (j->session) req.session = session_of(j->session);
+    return job_begin_part(j, 0, &req, "messages", &q->r.error);
+}
+
+static job *begin_job(response_request *q) {
+    fill_chat(q);
+    fill_echo(q);
+    job *const j =
+        job_new(q->r.server, q->g.delivery.is_stream ? &response_stream_format : &response_whole_format, 1);
+    if (!j) return NULL;
+    j->more = response_answer_new(&q->echo, q->items);
+    if (j->more) {
+        q->echo = (response_echo){0};
+        q->items = (bytes){0};
+    }
+    if (j->more && begin_part(q, j)) return j;
+    if (strncmp(q->r.error.param, "messages", 8) == 0) // what they are called here
+        snprintf(q->r.error.param, sizeof q->r.error.param, "input");
+    job_close(j);
+    return NULL;
+}
+
+void route_responses(struct server *s, http_exchange *x, const http_request *http) {
+    response_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    *q = (response_request){0};
+    api_generation_init(&q->g);
+    chat_form_init(&q->chat);
+    job *j = NULL;
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
+        api_request_find_model(&q->r) && api_generation_check(&q->g, &q->r.error)) {
+        if (!q->has_input)
+            api_fail(&q->r.error, API_MISSING_PARAMETER, "input", "input: is missing");
+        else if (go_on(q))
+            j = begin_job(q);
+    }
+    job_answer(j, x, &q->r, &q->g.delivery);
+    response_echo_free(&q->echo);
+    bytes_free(&q->items);
+    bytes_free(&q->calls);
+    bytes_free(&q->tools);
+    chat_form_free(&q->chat);
+    api_request_close(&q->r);
+    free(q);
+}

@@ -1,0 +1,30 @@
+// serve/openai/responses.h - the route of OpenAI's responses interface, and what its answer is made of.
+//
+// Threads: one at a time.
+#ifndef RN_SERVE_OPENAI_RESPONSES_H
+#define RN_SERVE_OPENAI_RESPONSES_H
+
+#include "serve/api/chat_form.h"
+
+void route_responses(struct server *s, http_exchange *x, const http_request *r);
+void route_response_get(struct server *s, http_exchange *x, const http_request *r); // one that is stored
+void route_response_delete(struct server *s, http_exchange *x, const http_request *r);
+
+// What an answer repeats of its request.
+typedef struct response_echo {
+    char *instructions, *tools; // JSON; NULL: none. Owned
+    char *effort;               // JSON
+    int32_t max_output_tokens;  // -1: no limit
+    double temperature, top_p;  // NaN: not given
+    bool one_call, no_tools, truncates, is_stored;
+    char *previous; // id; NULL: none. Owned
+} response_echo;
+void response_echo_free(response_echo *e);
+
+// Of a job's `more`, made by response_answer_new(), which takes the echo's memory and that of the conversation: messages as items of an array,
+// for the store.
+typedef struct response_answer response_answer;
+response_answer *response_answer_new(const response_echo *echo, bytes conversation);
+extern const job_format response_stream_format, response_whole_format;
+
+#endif

@@ -1,0 +1,42 @@
+// serve/openai/responses_stored.c - GET and DELETE /v1/responses/ID: answers that were stored, for the key that asked for them.
+#include "serve/api/api.h"
+#include "serve/jobs/response_store.h"
+#include "serve/openai/responses.h"
+#include <string.h>
+
+static const char *id_of(const http_request *r) { return r->path + strlen("/v1/responses/"); }
+
+static void answer_not_found(http_exchange *x) {
+    api_error e;
+    api_fail(&e, API_RESPONSE_NOT_FOUND, NULL, "response: there is none of this id, or it was forgotten");
+    api_answer_error(x, &e);
+}
+
+void route_response_get(struct server *s, http_exchange *x, const http_request *http) {
+    stored_response r;
+    api_error e;
+    if (*http->query) {
+        api_fail(&e, API_UNSUPPORTED_PARAMETER, NULL, "query: a response is told whole, without more");
+        api_answer_error(x, &e);
+    } else if (response_store_get(api_responses(s->api), id_of(http), http->key, &r)) {
+        http_answer_json(x, 200, &r.body);
+        stored_response_free(&r);
+    } else
+        answer_not_found(x);
+}
+
+void route_response_delete(struct server *s, http_exchange *x, const http_request *http) {
+    bytes body = {0};
+    json_writer w = {&body, false};
+    if (!response_store_delete(api_responses(s->api), id_of(http), http->key)) {
+        answer_not_found(x);
+        return;
+    }
+    json_put_begin(&w, '{');
+    json_member_string(&w, "id", id_of(http));
+    json_member_string(&w, "object", "response");
+    json_member_bool(&w, "deleted", true);
+    json_put_end(&w, '}');
+    http_answer_json(x, 200, &body);
+    bytes_free(&body);
+}

@@ -1,9 +1,0 @@
-// serve/rerank.h - the route that scores documents as answers to a query, in the form that Jina's and Cohere's clients use.
-#ifndef RN_SERVE_RERANK_H
-#define RN_SERVE_RERANK_H
-
-#include "serve/http.h"
-
-void route_rerank(struct server *s, http_exchange *x, const http_request *r);
-
-#endif

@@ -1,0 +1,56 @@
+// serve/status/metrics.h - counts and histograms for GET /metrics, as Prometheus reads them; vLLM's names where it has them.
+//
+// Ownership: `struct metrics` is the caller's; {0} is empty.
+// Threads:   any; every field is an atomic of its own, so a page may show one count before another.
+#ifndef RN_SERVE_STATUS_METRICS_H
+#define RN_SERVE_STATUS_METRICS_H
+
+#include "app/bytes.h"
+#include "serve/api/api_error.h"
+#include <runnel/runnel.h>
+#include <stdatomic.h>
+
+enum { METRICS_MODELS = 16, METRICS_BUCKETS = 24, METRICS_FINISHES = RN_FINISH_ERROR + 1, METRICS_STATUSES = 600 };
+
+typedef struct histogram {
+    atomic_ullong buckets[METRICS_BUCKETS + 1]; // the last one: above all bounds
+    atomic_ullong sum;                          // of seconds in nanoseconds, of tokens in tokens
+} histogram;
+
+// Of one model.
+typedef enum metrics_histogram {
+    METRICS_FIRST_TOKEN, // seconds from the request to its first token
+    METRICS_INTER_TOKEN,
+    METRICS_QUEUE,
+    METRICS_PREFILL,
+    METRICS_DECODE,
+    METRICS_WHOLE,
+    METRICS_PROMPT_TOKENS,
+    METRICS_GENERATED_TOKENS,
+    METRICS_N_HISTOGRAMS
+} metrics_histogram;
+typedef enum metrics_count { METRICS_PROMPT, METRICS_GENERATED, METRICS_N_COUNTS } metrics_count;
+
+typedef struct model_metrics {
+    histogram h[METRICS_N_HISTOGRAMS];
+    atomic_ullong n[METRICS_N_COUNTS];
+    atomic_ullong finished[METRICS_FINISHES]; // by rn_finish
+} model_metrics;
+
+typedef struct metrics {
+    model_metrics models[METRICS_MODELS];
+    atomic_ullong answers[METRICS_STATUSES]; // by HTTP status; 499: the client left
+    atomic_ullong errors[API_N_CODES];
+    atomic_ullong n_connections_accepted, n_bytes_sent, n_clients_left, n_key_failures, n_log_failures;
+} metrics;
+
+// For the routes. A generation's last chunk carries what metrics_generation() takes; the gaps between the tokens of a stream are the
+// route's to measure.
+void metrics_seconds(metrics *m, size_t model, metrics_histogram which, double seconds);
+void metrics_generation(metrics *m, size_t model, const rn_chunk *last);
+void metrics_error(metrics *m, api_code code); // api_answer_error() counts by itself; for errors inside a stream
+
+struct server;
+void metrics_add_page(struct server *s, bytes *to);
+
+#endif

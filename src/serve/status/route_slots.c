@@ -1,0 +1,87 @@
+// serve/status/route_slots.c - GET /slots: what each generation does, with llama-server's names where it has them; never what was asked.
+#include "app/say.h"
+#include "serve/api/api.h"
+#include "serve/status/route_status.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slot {
+    rn_stream_state state;
+    const job_part *part; // NULL: nobody is in it
+} slot;
+typedef struct slots {
+    slot *rows; // those that run by their number, then those that wait by their place
+    size_t n, n_streams;
+} slots;
+
+static void see(void *user, const job *j) {
+    slots *const all = user;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        slot s = {.state = {.struct_size = sizeof s.state}, .part = &j->parts[i]};
+        if (!s.part->stream || rn_stream_get_state(s.part->stream, &s.state, NULL) != RN_OK) continue;
+        if (s.state.slot >= 0 && (size_t)s.state.slot < all->n_streams) {
+            all->rows[s.state.slot] = s;
+        } else if (s.state.phase == RN_STREAM_QUEUED) {
+            slot *const rows = app_realloc(all->rows, (all->n + 1) * sizeof *rows);
+            if (!rows) return;
+            all->rows = rows;
+            rows[all->n++] = s;
+        }
+    }
+}
+
+static int by_place(const void *a, const void *b) {
+    return ((const slot *)a)->state.queue_position - ((const slot *)b)->state.queue_position;
+}
+
+static void put_work(json_writer *w, const server *s, const slot *x) {
+    const rn_stream_state *const st = &x->state;
+    const job *const j = x->part->job;
+    json_member_string(w, "model", s->models[j->model].name);
+    json_member_string(w, "state",
+                       st->is_parked   ? "parked"
+                       : st->is_paused ? "paused"
+                                       : rn_stream_phase_name(st->phase));
+    json_member_string(w, "request", j->id);
+    json_member_whole(w, "choice", x->part->index);
+    if (j->key >= 0) json_member_whole(w, "key", j->key);
+    if (st->queue_position) json_member_whole(w, "queue_position", st->queue_position);
+    json_member_whole(w, "n_prompt", st->n_prompt);
+    json_member_whole(w, "n_evaluated", st->n_evaluated);
+    json_member_whole(w, "n_generated", st->n_generated);
+    json_member_whole(w, "kv_pages", st->kv_pages);
+    json_member_bool(w, "was_preempted", st->was_preempted);
+}
+
+static void put_slot(json_writer *w, const server *s, size_t i, const slot *x) {
+    rn_engine_info e = {.struct_size = sizeof e};
+    const size_t model = x->part ? x->part->job->model : 0;
+    json_put_begin(w, '{');
+    json_member_whole(w, "id", (int64_t)i);
+    json_member_bool(w, "is_processing", x->part != NULL);
+    if (rn_engine_get_info(s->engine, model, &e, NULL) == RN_OK) json_member_whole(w, "n_ctx", e.n_ctx);
+    if (x->part)
+        put_work(w, s, x);
+    else
+        json_member_string(w, "state", "idle");
+    json_put_end(w, '}');
+}
+
+void route_slots(struct server *s, http_exchange *x, const http_request *r) {
+    slots all = {.n = (size_t)s->n_streams, .n_streams = (size_t)s->n_streams};
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    (void)r;
+    all.rows = app_alloc(all.n * sizeof *all.rows);
+    if (!all.rows) all.n = 0; // the answer says so
+    if (all.rows) {
+        api_each_job(s->api, see, &all);
+        qsort(all.rows + all.n_streams, all.n - all.n_streams, sizeof *all.rows, by_place);
+    }
+    json_put_begin(&w, '[');
+    for (size_t i = 0; i < all.n; i++) put_slot(&w, s, i, &all.rows[i]);
+    json_put_end(&w, ']');
+    http_answer_json(x, 200, &body);
+    bytes_free(&body);
+    free(all.rows);
+}

@@ -1,0 +1,152 @@
+// serve/status/route_status.c - see route_status.h.
+#include "serve/status/route_status.h"
+#include "serve/api/sampling_json.h"
+#include "serve/server.h"
+#include <string.h>
+
+static void answer(http_exchange *x, bytes *body) {
+    http_answer_json(x, 200, body);
+    bytes_free(body);
+}
+
+static void answer_status(http_exchange *x, const char *status) {
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "status", status);
+    json_put_end(&w, '}');
+    answer(x, &body);
+}
+
+void route_health(struct server *s, http_exchange *x, const http_request *r) {
+    (void)s, (void)r;
+    answer_status(x, "ok");
+}
+
+void route_ready(struct server *s, http_exchange *x, const http_request *r) {
+    (void)r;
+    if (!atomic_load(&s->is_draining)) {
+        answer_status(x, "ready");
+        return;
+    }
+    api_error e;
+    api_fail(&e, API_SHUTTING_DOWN, NULL, "server: it is about to end");
+    api_answer_error(x, &e);
+}
+
+void route_metrics(struct server *s, http_exchange *x, const http_request *r) {
+    bytes page = {0};
+    (void)r;
+    metrics_add_page(s, &page);
+    http_answer(x, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, page.data, page.n);
+    bytes_free(&page);
+}
+
+// What a request gets that says nothing of sampling.
+static void put_defaults(json_writer *w, const char *name) {
+    rn_field f;
+    json_member_begin(w, name, '{');
+    for (size_t i = 0; i < rn_n_sampling_fields(); i++) {
+        if (!rn_sampling_field(i, &f)) continue;
+        json_put_key(w, f.name);
+        if (f.is_int)
+            json_put_whole(w, (int64_t)f.def);
+        else
+            json_put_float(w, (float)f.def);
+    }
+    json_put_end(w, '}');
+}
+
+// Is there a template for messages: the server's choice, the file's, or one that its vocabulary tells of?
+static bool can_chat(const server *s, size_t i) {
+    rn_template *own = NULL;
+    const bool can = s->chat.tmpl || rn_template_of_model(s->models[i].model, &own, NULL) == RN_OK;
+    rn_template_close(own);
+    return can;
+}
+
+static void put_meta(const server *s, size_t i, json_writer *w) {
+    rn_model_info m = {.struct_size = sizeof m};
+    rn_engine_info e = {.struct_size = sizeof e};
+    json_member_begin(w, "meta", '{');
+    if (rn_model_get_info(s->models[i].model, &m, NULL) == RN_OK &&
+        rn_engine_get_info(s->engine, i, &e, NULL) == RN_OK) {
+        json_member_string(w, "architecture", m.architecture);
+        json_member_string(w, "format", m.format);
+        json_member_string(w, "tokenizer", m.tokenizer);
+        json_member_whole(w, "n_vocab", m.n_vocab);
+        json_member_whole(w, "n_ctx", e.n_ctx);
+        json_member_whole(w, "n_ctx_train", m.n_ctx_train);
+        json_member_whole(w, "n_embd", m.n_embd);
+        json_member_whole(w, "n_params", (int64_t)m.n_params);
+        json_member_whole(w, "size", (int64_t)m.file_bytes);
+        json_member_bool(w, "has_chat_template", m.chat_template != NULL);
+        json_member_bool(w, "can_chat", can_chat(s, i));
+    }
+    put_defaults(w, "default_sampling");
+    json_put_end(w, '}');
+}
+
+static void put_model(const server *s, size_t i, json_writer *w) {
+    json_put_begin(w, '{');
+    json_member_string(w, "id", s->models[i].name);
+    json_member_string(w, "object", "model");
+    json_member_whole(w, "created", s->started);
+    json_member_string(w, "owned_by", "runnel");
+    put_meta(s, i, w);
+    json_put_end(w, '}');
+}
+
+void route_models(struct server *s, http_exchange *x, const http_request *r) {
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    (void)r;
+    json_put_begin(&w, '{');
+    json_member_string(&w, "object", "list");
+    json_member_begin(&w, "data", '[');
+    for (size_t i = 0; i < s->n_models; i++) put_model(s, i, &w);
+    json_put_end(&w, ']');
+    json_put_end(&w, '}');
+    answer(x, &body);
+}
+
+void route_model(struct server *s, http_exchange *x, const http_request *r) {
+    const char *const name = r->path + strlen("/v1/models/");
+    const int32_t i = *name ? server_find_model(s, name) : -1;
+    bytes body = {0};
+    api_error e;
+    if (i < 0) {
+        api_fail(&e, API_MODEL_NOT_FOUND, "model", "model: there is none of that name (GET /v1/models lists them)");
+        api_answer_error(x, &e);
+        return;
+    }
+    put_model(s, (size_t)i, &(json_writer){.out = &body});
+    answer(x, &body);
+}
+
+void route_props(struct server *s, http_exchange *x, const http_request *r) {
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    rn_model_info m = {.struct_size = sizeof m};
+    rn_engine_info e = {.struct_size = sizeof e};
+    (void)r;
+    json_put_begin(&w, '{');
+    json_member_string(&w, "build_info", rn_version());
+    json_member_string(&w, "model_alias", s->models[0].name);
+    json_member_whole(&w, "total_slots", s->n_streams);
+    json_member_whole(&w, "queue", s->n_queue);
+    if (rn_model_get_info(s->models[0].model, &m, NULL) == RN_OK &&
+        rn_engine_get_info(s->engine, 0, &e, NULL) == RN_OK) {
+        json_member_whole(&w, "n_ctx", e.n_ctx);
+        json_member_string(&w, "chat_template", m.chat_template);
+        json_member_string(&w, "cpu", e.cpu);
+        json_member_string(&w, "arithmetic", e.arithmetic);
+        json_member_string(&w, "kv_type", e.kv_type);
+        json_member_whole(&w, "n_threads", e.n_threads);
+    }
+    put_defaults(&w, "default_generation_settings");
+    sampling_put_fields(&w, "sampling");
+    sampling_put_presets(&w, "presets");
+    json_put_end(&w, '}');
+    answer(x, &body);
+}

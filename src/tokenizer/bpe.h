@@ -1,0 +1,26 @@
+// tokenizer/bpe.h - byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): words by pattern, bytes joined by ranked merges.
+//
+// Ownership: bpe_init() fills, bpe_free() releases; points into the table it was made from. Threads: immutable.
+#ifndef RN_TOKENIZER_BPE_H
+#define RN_TOKENIZER_BPE_H
+
+#include "tokenizer/id_list.h"
+#include "tokenizer/merge_table.h"
+#include "tokenizer/merger.h"
+#include "tokenizer/pre_tokenizer.h"
+
+struct bpe {
+    const struct token_table *tokens;
+    struct merge_table merges;
+    pre_tokenizer *pre;
+    int32_t byte_id[256]; // -1: vocabularies in use lack some
+}; // zero = nothing to free
+
+// Errors: those of pre_tokenizer_create() and merge_table_init().
+rn_status bpe_init(struct bpe *b, const struct vocab *v, const struct token_table *tokens, rn_error *err);
+void bpe_free(struct bpe *b);
+// Appends the tokens of text[0..n); *n_dropped grows by the bytes that have none. Errors: RN_E_LIMIT, RN_E_NOMEM.
+rn_status bpe_encode(const struct bpe *b, const char *text, size_t n, struct merger *m, struct id_list *ids,
+                     size_t *n_dropped, rn_error *err);
+
+#endif

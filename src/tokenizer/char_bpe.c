@@ -1,0 +1,65 @@
+// tokenizer/char_bpe.c - character BPE over the shared merger.
+#include "tokenizer/char_bpe.h"
+#include "text/utf8.h"
+#include "tokenizer/byte_tokens.h"
+
+rn_status char_bpe_init(struct char_bpe *b, const struct vocab *v, const struct token_table *tokens, rn_error *err) {
+    *b = (struct char_bpe){.v = v, .tokens = tokens};
+    byte_tokens_find(v, b->byte_id);
+    return merge_table_init(&b->merges, v, tokens, err);
+}
+
+void char_bpe_free(struct char_bpe *b) {
+    merge_table_free(&b->merges);
+    *b = (struct char_bpe){0};
+}
+
+static bool joins(const void *rules, const char *word, const struct merge_symbol *left,
+                  const struct merge_symbol *right, uint32_t *rank, int32_t *id) {
+    (void)word;
+    const struct char_bpe *const b = rules;
+    return merge_table_find(&b->merges, left->id, right->id, rank, id);
+}
+
+static bool has_bytes(const struct char_bpe *b, const char *s, size_t n) {
+    bool has_all = b->v->has_byte_tokens;
+    for (size_t i = 0; i < n && has_all; i++) has_all = b->byte_id[(uint8_t)s[i]] >= 0;
+    return has_all;
+}
+
+// The character word[at..at+n), which is no token, as its bytes, or as unknown: one symbol for several where they fuse. Without an
+// unknown token it is left out, and its neighbours become neighbours: so does the published library.
+static void add_unknown(const struct char_bpe *b, struct merger *m, const char *word, size_t at, size_t n,
+                        size_t *n_dropped) {
+    const int32_t unk = b->v->unk;
+    struct merge_symbol *const last = m->n_symbols > 0 ? &m->symbols[m->n_symbols - 1] : NULL;
+    if (has_bytes(b, word + at, n)) {
+        for (size_t i = at; i < at + n; i++) merger_add(m, (uint32_t)i, 1, b->byte_id[(uint8_t)word[i]]);
+    } else if (unk < 0) {
+        *n_dropped += n;
+    } else if (b->v->fuse_unk && last && last->id == unk) {
+        last->n += (uint32_t)n;
+    } else {
+        merger_add(m, (uint32_t)at, (uint32_t)n, unk);
+    }
+}
+
+rn_status char_bpe_encode(const struct char_bpe *b, const char *word, size_t n, struct merger *m, struct id_list *ids,
+                          size_t *n_dropped, rn_error *err) {
+    if (!merger_begin(m, n)) return fail(err, RN_E_NOMEM, "text: out of memory for a word of %zu bytes", n);
+    for (size_t i = 0, len; i < n; i += len) {
+        const int n_char = utf8_char_len(word + i, n - i);
+        len = n_char > 0 ? (size_t)n_char : 1;
+        const int32_t id = token_table_find(b->tokens, word + i, len);
+        if (id >= 0)
+            merger_add(m, (uint32_t)i, (uint32_t)len, id);
+        else
+            add_unknown(b, m, word, i, len, n_dropped);
+    }
+    if (m->n_symbols == 0) return RN_OK;
+    merger_run(m, word, joins, b);
+    for (int32_t i = 0; i >= 0; i = m->symbols[i].next)
+        if (!id_list_add(ids, m->symbols[i].id))
+            return fail(err, RN_E_NOMEM, "text: out of memory for %zu tokens", ids->n);
+    return RN_OK;
+}

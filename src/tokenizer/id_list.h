@@ -1,0 +1,30 @@
+// tokenizer/id_list.h - a growing list of token ids: what an encoder writes into.
+//
+// Ownership: `ids` is mem_alloc'ed and the list owner's. Threads: one at a time.
+#ifndef RN_TOKENIZER_ID_LIST_H
+#define RN_TOKENIZER_ID_LIST_H
+
+#include "base/mem.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct id_list {
+    int32_t *ids;
+    size_t n, cap;
+}; // zero = empty
+
+// false: out of memory, the list is as before. cap cannot overflow: ids come from at most TOKENIZER_MAX_TEXT bytes.
+static inline bool id_list_add(struct id_list *l, int32_t id) {
+    if (l->n == l->cap) {
+        const size_t cap = l->cap ? l->cap + l->cap / 2 + 1 : 64; // + 1: half of one is none
+        int32_t *const ids = mem_realloc(l->ids, cap * sizeof *ids);
+        if (!ids) return false;
+        l->ids = ids;
+        l->cap = cap;
+    }
+    l->ids[l->n++] = id;
+    return true;
+}
+
+#endif

@@ -1,0 +1,100 @@
+// tokenizer/word_model.c - cuts a stretch into words where the model wants that, and hands them to it.
+#include "tokenizer/word_model.h"
+#include "base/mem.h"
+#include "tokenizer/bpe.h"
+#include "tokenizer/char_bpe.h"
+#include "tokenizer/loose_utf8.h"
+#include "tokenizer/spm.h"
+#include "tokenizer/unigram.h"
+
+struct word_model {
+    const struct vocab *v;
+    struct pieces stored; // of the models that work on tokens as stored
+    struct token_table tokens;
+    pre_tokenizer *pre; // of those two; NULL: a stretch is one word
+    struct spm spm;     // of these four the one that v->model names
+    struct bpe bpe;
+    struct char_bpe char_bpe;
+    struct unigram unigram;
+};
+
+static rn_status init_on_pieces(word_model *m, const struct pieces *pieces, rn_error *err) {
+    const struct vocab *const v = m->v;
+    const rn_status st = token_table_init(&m->tokens, v, pieces, err);
+    if (st != RN_OK) return st;
+    return v->model == VOCAB_SPM ? spm_init(&m->spm, v, pieces, &m->tokens, err)
+                                 : bpe_init(&m->bpe, v, &m->tokens, err);
+}
+
+static rn_status init_as_stored(word_model *m, rn_error *err) {
+    const struct vocab *const v = m->v;
+    rn_status st = v->n_splits > 0 ? pre_tokenizer_create(v, &m->pre, err) : RN_OK;
+    if (st != RN_OK || v->model == VOCAB_UNIGRAM) return st == RN_OK ? unigram_init(&m->unigram, v, err) : st;
+    st = pieces_init_as_stored(&m->stored, v, err);
+    if (st == RN_OK) st = token_table_init(&m->tokens, v, &m->stored, err);
+    return st == RN_OK ? char_bpe_init(&m->char_bpe, v, &m->tokens, err) : st;
+}
+
+rn_status word_model_create(const struct vocab *v, const struct pieces *pieces, word_model **out, rn_error *err) {
+    *out = NULL;
+    word_model *m = mem_calloc(1, sizeof *m);
+    if (!m) return fail(err, RN_E_NOMEM, "tokenizer: out of memory");
+    m->v = v;
+    const bool on_pieces = v->model == VOCAB_SPM || v->model == VOCAB_BPE;
+    const rn_status st = on_pieces ? init_on_pieces(m, pieces, err) : init_as_stored(m, err);
+    if (st != RN_OK)
+        word_model_destroy(m);
+    else
+        *out = m;
+    return st;
+}
+
+void word_model_destroy(word_model *m) {
+    if (!m) return;
+    bpe_free(&m->bpe);
+    char_bpe_free(&m->char_bpe);
+    unigram_free(&m->unigram);
+    pre_tokenizer_destroy(m->pre);
+    token_table_free(&m->tokens);
+    pieces_free(&m->stored);
+    mem_free(m);
+}
+
+struct job {
+    const word_model *m;
+    const char *text;
+    struct word_work *work;
+};
+
+static rn_status encode_word(void *user, size_t pos, size_t n, rn_error *err) {
+    const struct job *const j = user;
+    const word_model *const m = j->m;
+    const char *const word = j->text + pos;
+    struct word_work *const w = j->work;
+    if (m->v->model == VOCAB_UNIGRAM) return unigram_encode(&m->unigram, word, n, &w->ids, err);
+    const int32_t whole = m->v->takes_whole_words ? token_table_find(&m->tokens, word, n) : -1;
+    if (whole < 0) return char_bpe_encode(&m->char_bpe, word, n, &w->merger, &w->ids, &w->n_dropped, err);
+    return id_list_add(&w->ids, whole) ? RN_OK
+                                       : fail(err, RN_E_NOMEM, "text: out of memory for %zu tokens", w->ids.n);
+}
+
+// Expressions see a surrogate as another character; the model gets its three bytes.
+static rn_status encode_as_stored(const word_model *m, const char *text, size_t n, struct word_work *work,
+                                  rn_error *err) {
+    struct loose_text t;
+    if (!loose_text_init(&t, text, n)) return fail(err, RN_E_NOMEM, "text: out of memory for %zu bytes", n);
+    struct job j = {m, t.bytes, work};
+    const rn_status st =
+        m->pre ? pre_tokenizer_split(m->pre, t.subject, t.n, encode_word, &j, err) : encode_word(&j, 0, t.n, err);
+    loose_text_free(&t);
+    return st;
+}
+
+rn_status word_model_encode(const word_model *m, const char *text, size_t n, bool space_before,
+                            struct word_work *work, rn_error *err) {
+    if (m->v->model == VOCAB_SPM) return spm_encode(&m->spm, text, n, space_before, &work->merger, &work->ids, err);
+    if (n == 0) return RN_OK;
+    if (m->v->model == VOCAB_BPE)
+        return bpe_encode(&m->bpe, text, n, &work->merger, &work->ids, &work->n_dropped, err);
+    return encode_as_stored(m, text, n, work, err);
+}
