@@ -2,8 +2,8 @@
 // fit, since a forger makes them fit.
 #include "base/mem.h"
 #include "engine/saved/session_file.h"
-#include "lm/toy_lm.h"
 #include "session_repair.h"
+#include "tests/support/toy_lm.h"
 #include "walk_package.h"
 #include <stdlib.h>
 

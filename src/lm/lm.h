@@ -1,6 +1,6 @@
 // lm/lm.h - the waist: rows in, logits out, and the operations on sequences that every decoding strategy is made of.
 //
-// Ownership: made by lm_real_create() or toy_lm_create(), freed by lm_destroy(). Threads: one at a time (the step thread).
+// Ownership: made by lm_real_create(), freed by lm_destroy(). Threads: one at a time (the step thread).
 // Bits: what a row gives depends on its prefix alone, never on batch mates, on how the prefix was cut into steps, on forks,
 // truncations, scratch trees or cache hits (docs/design.md section 6).
 #ifndef RN_LM_LM_H

@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include "decoding/strategy.h"
 #include "kernels/kernels.h"
-#include "lm/toy_lm.h"
 #include "tests/check.h"
+#include "tests/support/toy_lm.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 // tests/lm/restore_test.c - a sequence taken out of one lm record by record and put into another goes on with the same bits; and what a
 // stranger's records can do.
-#include "lm/toy_lm.h"
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"
 #include "tests/support/lm_rig.h"
+#include "tests/support/toy_lm.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

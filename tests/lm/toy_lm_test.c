@@ -2,8 +2,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/philox.h"
-#include "lm/toy_lm.h"
 #include "tests/check.h"
+#include "tests/support/toy_lm.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// lm/toy_lm.h - a tiny model whose logits are an exact, published function of the prefix, read back out of KV pages.
+// tests/support/toy_lm.h - a tiny model whose logits are an exact, published function of the prefix, read back out of KV pages.
 //
 // Strategies, schedulers and KV histories are tested against it by enumeration. For each position p with token t it
 // keeps an integer in the page slots that kv/ assigns, one array of pages for each group g:
@@ -13,8 +13,8 @@
 //
 // Ownership: toy_lm_create() / lm_destroy().
 // Threads: one at a time.
-#ifndef RN_LM_TOY_LM_H
-#define RN_LM_TOY_LM_H
+#ifndef RN_TESTS_TOY_LM_H
+#define RN_TESTS_TOY_LM_H
 
 #include "kv/kv.h"
 #include "lm/lm.h"

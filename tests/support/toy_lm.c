@@ -1,5 +1,5 @@
-// lm/toy_lm.c - the toy model: values in pages of bytes, and logits folded from what is read back.
-#include "lm/toy_lm.h"
+// tests/support/toy_lm.c - the toy model: values in pages of bytes, and logits folded from what is read back.
+#include "tests/support/toy_lm.h"
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/mem.h"
