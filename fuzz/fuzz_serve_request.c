@@ -87,7 +87,7 @@ static server *the_server(void) {
     if (s.api) return &s;
     s.n_streams = 4, s.n_queue = 64, s.n_models = 1;
     s.resume_grace_seconds = 30, s.resume_seconds = 300, s.resume_mib = 64, s.responses_mib = 1;
-    s.models[0].wish = RUNNEL_SOURCE_DIR "/models/stories.gguf";
+    s.models[0].model_name = RUNNEL_SOURCE_DIR "/models/stories.gguf";
     machine_init(&s.machine);
     s.machine.n_ctx = 64, s.machine.n_threads = 1, s.machine.no_repack = true;
     if (rn_template_builtin("chatml", &s.chat.tmpl, NULL) != RN_OK || server_open_models(&s) ||

@@ -1,4 +1,4 @@
-// app/chat_message.h - an answer's channels gathered into a message, and as JSON.
+// app/chat_message.h - collects the deltas of an answer (content, reasoning, tool calls) into a message, and writes it as JSON.
 //
 // Ownership: `struct chat_message` is the caller's; {0} is empty; chat_message_free().
 // Threads:   one at a time.
@@ -27,7 +27,7 @@ void chat_message_free(chat_message *m);
 // {"id", "name", "arguments"}; the arguments are a string, as the model wrote them.
 void json_put_call(json_writer *w, const chat_call *call);
 void json_put_tool_call(json_writer *w, const chat_call *call); // an item of a message's tool_calls
-// As it is handed in again among the messages of the next turn.
+// The message as the next turn's request sends it back.
 void json_put_message(json_writer *w, const chat_message *m);
 void json_put_deltas(json_writer *w, const rn_delta *deltas, size_t n); // the items of the array only
 

@@ -15,7 +15,7 @@ const option chat_turn_rows[3] = {
      .help = "reasoning goes to stderr also when that is no terminal"},
 };
 const option chat_template_rows[2] = {
-    {0, "chat-template", "FILE|NAME", OPTION_TEXT, offsetof(chat_options, template_wish),
+    {0, "chat-template", "FILE|NAME", OPTION_TEXT, offsetof(chat_options, template_name),
      .help = "a Jinja file, or a built-in template by name, in place of the model's"},
     {0, "output-format", "NAME", OPTION_TEXT, offsetof(chat_options, output_format),
      .help = "how reasoning and tool calls are written (default: as the template's text says; none: all is content)"},
@@ -27,18 +27,18 @@ static bool is_builtin(const char *name) {
     return false;
 }
 
-int chat_template_open(const char *wish, rn_template **tmpl) {
+int chat_template_open(const char *name, rn_template **tmpl) {
     rn_error err = {0};
     bytes source = {0};
     // A word that is neither: the library lists the names.
     const bool is_name =
-        is_builtin(wish) || (!strchr(wish, '/') && strcmp(wish, "-") != 0 && access(wish, F_OK) != 0);
+        is_builtin(name) || (!strchr(name, '/') && strcmp(name, "-") != 0 && access(name, F_OK) != 0);
     rn_status st = RN_OK;
     if (is_name) {
-        st = rn_template_builtin(wish, tmpl, &err);
+        st = rn_template_builtin(name, tmpl, &err);
     } else {
-        if (!file_read(wish, TEXT_LIMIT, &source)) return EXIT_CODE_FAILED;
-        st = rn_template_compile(source.n ? source.data : "", source.n, wish, tmpl, &err);
+        if (!file_read(name, TEXT_LIMIT, &source)) return EXIT_CODE_FAILED;
+        st = rn_template_compile(source.n ? source.data : "", source.n, name, tmpl, &err);
         bytes_free(&source);
     }
     if (st == RN_OK) return EXIT_CODE_OK;
@@ -47,7 +47,7 @@ int chat_template_open(const char *wish, rn_template **tmpl) {
 }
 
 int chat_options_open(chat_options *c) {
-    return c->template_wish ? chat_template_open(c->template_wish, &c->tmpl) : EXIT_CODE_OK;
+    return c->template_name ? chat_template_open(c->template_name, &c->tmpl) : EXIT_CODE_OK;
 }
 
 void chat_options_free(chat_options *c) {

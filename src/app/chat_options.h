@@ -12,7 +12,7 @@
 typedef struct chat_options {
     bool is_chat, show_reasoning;
     const char *system;                        // NULL: none
-    const char *template_wish, *output_format; // NULL: as the model's file says
+    const char *template_name, *output_format; // NULL: as the model's file says
     rn_template *tmpl;                         // once opened; NULL: the model's
 } chat_options;
 
@@ -20,14 +20,14 @@ extern const option chat_turn_rows[3], chat_template_rows[2];
 #define CHAT_TURN_GROUP(c)     {"Conversation", chat_turn_rows, 3, (c)}
 #define CHAT_TEMPLATE_GROUP(c) {NULL, chat_template_rows, 2, (c)} // where conversations are possible at all
 
-// A built-in template's name, or a file. Returns an exit code; what is wrong was said.
-int chat_template_open(const char *wish, rn_template **tmpl);
-// The template that is wished for, if one is.
+// name: a built-in template or a file. Returns an exit code; an error has been printed.
+int chat_template_open(const char *name, rn_template **tmpl);
+// Opens the template that the options name, if they name one.
 int chat_options_open(chat_options *c);
 void chat_options_free(chat_options *c);
-// One turn: the system message if there is one, and what the user says.
+// Adds one turn as JSON messages: the system message if there is one, and the user's text.
 void chat_add_messages(const chat_options *c, bytes *to, const char *text, size_t n_text);
-// A request's conversation: template and format as the options say.
+// Sets the template and the output format of a request's conversation.
 void chat_options_apply(const chat_options *c, rn_chat *chat);
 
 #endif

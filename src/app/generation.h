@@ -1,4 +1,4 @@
-// app/generation.h - what is asked of a generation besides its prompt, by options or by a request line.
+// app/generation.h - the parameters of a generation besides its prompt, from command-line options or a request line.
 //
 // Ownership: plain data that may be copied; strings are the command line's or the request's and must outlive it.
 // Threads:   one at a time.
@@ -30,14 +30,14 @@ typedef struct generation {
 } generation;
 
 void generation_init(generation *g);
-// Fills the request's fields but for prompt and delivery; they point into g. A preset comes first, whatever the
-// order of writing, then single fields.
+// Fills the request's fields except prompt and delivery; pointers point into g. A preset is applied first, then single fields,
+// in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, rn_error *err);
-// For a prompt of one text or of ids that are taken as they are. `part` is the caller's.
+// Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.
 void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);
 void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids);
 
-// For a conversation: n_messages bytes of JSON. `chat` is the caller's.
+// Sets a conversation: n_messages bytes of JSON. `chat` is the caller's.
 void generation_chat(const generation *g, rn_request *req, rn_chat *chat, const char *messages, size_t n_messages);
 
 // Option tables. The rows for sampling are made from rn_sampling_field() and rn_preset_name(): ranges, defaults
@@ -54,7 +54,7 @@ extern const option generation_stop_rows[4], generation_text_rows[4];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
 #define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 4, (g)}
-// Says which of the given options cannot have an effect together; false if there is one.
+// Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);
 
 // Members of a request line, named as the options with `_` for `-`.
@@ -63,7 +63,7 @@ typedef struct generation_members {
     size_t n;
 } generation_members;
 void generation_members_init(generation_members *members);
-// What a line gives replaces the default in g as a whole: a preset all sampling fields, a list the list.
+// A member of the line replaces the default in g as a whole: a preset replaces all sampling fields, a list the whole list.
 bool generation_read(const generation_members *members, const json_doc *doc, const member_group *more, generation *g,
                      char *why);
 

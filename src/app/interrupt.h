@@ -1,4 +1,4 @@
-// app/interrupt.h - Ctrl+C: the first asks for a clean end with what was made, the second ends the program at once.
+// app/interrupt.h - Ctrl+C: the first one asks for a clean end that keeps the output so far, the second ends the program at once.
 //
 // Threads: any.
 #ifndef RN_APP_INTERRUPT_H
@@ -6,9 +6,10 @@
 
 #include <stdbool.h>
 
-// From here on. Before it, as while a prompt is read from stdin, Ctrl+C simply ends the program.
+// Installs the handler. Before that, for example while a prompt is read from stdin, Ctrl+C ends the program.
 void interrupt_catch(void);
 bool interrupt_came(void);
-void interrupt_again(void); // what came is forgotten; the next one is again the first
+// Forgets the Ctrl+C that came: the next one counts as the first again.
+void interrupt_again(void);
 
 #endif

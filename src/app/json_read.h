@@ -1,8 +1,8 @@
 // app/json_read.h - a JSON object read into a struct by a table of its members, strictly.
 //
-// Refused, by name: a member that no row names, a wrong type, a number out of range or not whole where that is
-// due, a member twice, NaN, what is not UTF-8, anything after the object. A string may hold U+0000 where the
-// row's kind keeps lengths.
+// Refused with the member's name: an unknown member, a wrong type, a number that is out of range or has a fraction where a whole
+// one is required, a repeated member, NaN, invalid UTF-8, anything after the object. A string may hold U+0000 where the row's
+// kind keeps lengths.
 //
 // Ownership: a json_doc holds the strings that were read; json_doc_free() ends them.
 // Threads:   one at a time.
@@ -40,7 +40,7 @@ typedef enum member_kind {
 // key: the item's key in an object, else NULL. i: its index. On failure a reason of at most JSON_WHY / 2 bytes
 // in why.
 typedef bool (*member_each)(void *target, size_t i, const char *key, const json_item *value, char *why);
-// What may stand before `each` sees its items.
+// The JSON types that a MEMBER_EACH row accepts.
 typedef enum member_shape { SHAPE_VALUE = 0, SHAPE_ARRAY, SHAPE_OBJECT, SHAPE_VALUE_OR_ARRAY } member_shape;
 
 typedef struct member {
@@ -60,26 +60,26 @@ typedef struct member_group {
 
 // Parse only: *doc is NULL on failure, with the reason in why.
 bool json_doc_parse(const char *text, size_t n_text, json_doc **doc, char *why);
-// A member's value as JSON text, for handing back what a request was called; NULL if absent or neither string
-// nor number. Freed with free().
+// A member's value as JSON text, to echo a request's id; NULL if absent or neither a string nor a number. Freed with free().
 char *json_doc_scalar(const json_doc *doc, const char *name);
-// All members into the groups' targets. What is read points into the doc.
+// Reads all members into the groups' targets. Strings point into the doc.
 bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_groups, char *why);
 bool json_doc_has(const json_doc *doc, const char *name);
-// For requests of other programs: members that are null are as if they were not there, and those that no row names go to other(), which
-// may take them (reasons as for `each`). param: JSON_WHY / 2 bytes; where it went wrong, as "stop[2]".
+// For requests of other programs: null members count as absent, and members that no row names are passed to other(), which may
+// accept them (reasons as for `each`). param: JSON_WHY / 2 bytes; receives where it went wrong, such as "stop[2]".
 typedef bool (*json_other)(void *user, const char *name, const json_item *value, char *why);
 bool json_doc_read_open(const json_doc *doc, const member_group *groups, size_t n_groups, json_other other,
                         void *user, char *param, char *why);
 void json_doc_free(json_doc *doc); // NULL is fine
 
-// An array of objects, each read by the rows into `target`, then handed to take(). For files of other versions of the program: members
-// that no row names, and those that are null, are passed over. What was read ends with the call. take: false, and a reason in why, ends it.
+// Reads an array of objects: each one by the rows into `target`, then passed to take(). For files of other versions of the
+// program: unknown and null members are skipped. Values are valid during the call. take() stops by returning false with a
+// reason in why.
 typedef bool (*json_take)(void *user, char *why);
 bool json_read_rows(const char *text, size_t n_text, const member_group *group, json_take take, void *user,
                     char *why);
 
-// For MEMBER_EACH. Each says in why what was wrong.
+// For MEMBER_EACH. On failure each writes a reason to why.
 bool json_item_text(const json_item *value, json_span *text, char *why);
 bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why);
 bool json_item_real(const json_item *value, double min, double max, double *v, char *why);
@@ -94,7 +94,7 @@ bool json_item_is_array(const json_item *value);
 size_t json_item_count(const json_item *array);
 const json_item *json_item_at(const json_item *array, size_t i);
 const json_item *json_item_member(const json_item *object, const char *name); // NULL: not there, null, or no object
-// Each member of an object in the order of the text; what `each` makes of one is as for MEMBER_EACH.
+// Calls `each` for every member of an object, in the order of the text, as for MEMBER_EACH.
 bool json_item_each(const json_item *object, member_each each, void *target, char *why);
 bool json_item_ids(const json_item *value, id_list *list, char *why); // freed by the caller, also after a failure
 void json_item_add(const json_item *value, bytes *to);                // as JSON

@@ -1,7 +1,7 @@
-// app/json_write.h - writes JSON piece by piece into a run of bytes: output lines need no tree.
+// app/json_write.h - writes JSON piece by piece into a byte buffer, without building a tree.
 //
-// Commas come by themselves. Text that is not valid UTF-8 is written with U+FFFD for each wrong byte: an answer
-// never fails for its content. Numbers that JSON cannot say (NaN, infinities) become null.
+// Commas are added automatically. Each invalid UTF-8 byte is written as U+FFFD, so that an answer never fails for its content.
+// Numbers that JSON cannot represent (NaN, infinities) become null.
 //
 // Threads: one at a time.
 #ifndef RN_APP_JSON_WRITE_H

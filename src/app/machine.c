@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 const option machine_model_rows[1] = {
-    {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, wish),
+    {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, model_name),
      .help =
          "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
 };
@@ -76,7 +76,7 @@ static void print_log(void *user, rn_log_level level, const char *text) {
     say("%s%s", level == RN_LOG_WARN ? "warning: " : "", text);
 }
 
-int machine_open_file(machine *m, const char *wish, char **path, rn_model **model) {
+int machine_open_file(machine *m, const char *name, char **path, rn_model **model) {
     rn_model_options opt;
     rn_error err = {0};
     rn_model_options_init(&opt);
@@ -84,16 +84,16 @@ int machine_open_file(machine *m, const char *wish, char **path, rn_model **mode
     opt.log = print_log;
     opt.progress = machine_progress;
     opt.log_user = opt.progress_user = m;
-    *path = model_path_find(wish);
+    *path = model_path_find(name);
     if (!*path) return EXIT_CODE_FAILED;
     const rn_status st = rn_model_open(*path, &opt, model, &err);
     progress_hide(&m->bar);
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
-int machine_open_model(machine *m) { return machine_open_file(m, m->wish, &m->path, &m->model); }
-int machine_open_reference(machine *m, const char *wish) {
-    return machine_open_file(m, wish, &m->reference_path, &m->reference);
+int machine_open_model(machine *m) { return machine_open_file(m, m->model_name, &m->path, &m->model); }
+int machine_open_reference(machine *m, const char *name) {
+    return machine_open_file(m, name, &m->reference_path, &m->reference);
 }
 
 int machine_check_output(const machine *m, const char *text_file, const char *out) {

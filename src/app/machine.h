@@ -10,7 +10,7 @@
 #include <runnel/runnel.h>
 
 typedef struct machine {
-    const char *wish; // -m
+    const char *model_name; // -m: a path or a name; NULL: the default model
     const char *cpu;
     int32_t n_ctx, n_threads; // 0: the engine's choice
     int32_t kv_type, load;    // of rn_kv_type, rn_load
@@ -23,7 +23,7 @@ typedef struct machine {
     rn_engine *engine;
 } machine;
 
-// -m alone, for what needs only the vocabulary; -c and -t; the rest of what an engine is told.
+// -m alone, for commands that need only the vocabulary; -c and -t; the other engine options.
 enum { MACHINE_ENGINE_ROWS = 5 };
 extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[MACHINE_ENGINE_ROWS];
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
@@ -35,22 +35,22 @@ extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_
 void machine_init(machine *m);
 // Each returns EXIT_CODE_OK, or an exit code after saying why.
 int machine_open_model(machine *m);
-int machine_open_reference(machine *m, const char *wish); // a second model for the engine, after the first
+int machine_open_reference(machine *m, const char *name); // a second model for the engine, after the first
 int machine_open_engine(machine *m);                      // after the models
-// After the models: what is written must be none of the files that are read. text_file: NULL for none.
+// Call after the models are open: refuses an output path that is one of the files being read. text_file: NULL for none.
 int machine_check_output(const machine *m, const char *text_file, const char *out);
 void machine_close_engine(machine *m);
 void machine_close_models(machine *m); // and the engine; others may be opened then
 void machine_close(machine *m);
 
-// For a command that has more than two models: each file by itself, and what the options say of the engine. `path` is the caller's.
-int machine_open_file(machine *m, const char *wish, char **path, rn_model **model);
+// For a command with more than two models: opens one file, and fills the engine options. `path` is the caller's.
+int machine_open_file(machine *m, const char *name, char **path, rn_model **model);
 void machine_engine_options(machine *m, rn_engine_options *opt);
 
-// Says err's text, and the exit code that goes with the status: 2 for arguments, 130 where Ctrl+C was the
-// reason, else 1.
+// Prints err's text and returns the exit code for its status: 2 for arguments, 130 after Ctrl+C, else 1.
 int machine_failed(const rn_error *err);
-// The next chunk, the bar hidden; Ctrl+C cancels the stream, whose last chunk comes then. As rn_stream_next(), but never RN_E_AGAIN.
+// Takes the next chunk with the progress bar hidden. Ctrl+C cancels the stream, which then delivers its last chunk. Otherwise as
+// rn_stream_next(), but never RN_E_AGAIN.
 rn_status machine_next_chunk(machine *m, rn_stream *stream, rn_chunk *chunk, rn_error *err);
 // For rn_request: prefill on the machine's bar; user is the machine.
 bool machine_progress(void *user, rn_phase phase, uint64_t done, uint64_t total);

@@ -1,11 +1,11 @@
-// app/memory.h - the program's own memory: small blocks, and what becomes of the program when there are none left.
+// app/memory.h - the program's own small allocations, and what happens when one fails.
 //
-// A command ends: it says so, with exit code 1. A server goes on (memory_be_fallible()): then these functions return NULL, `bytes` take no
-// more (bytes.h), and the thread remembers it. Whoever is about to give away what was made on this thread asks memory_failed() first, and
-// gives an error in its place; so code that only puts an answer together need not ask after every line.
+// A command prints an error and ends with exit code 1. A server goes on (memory_be_fallible()): these functions then return NULL,
+// byte buffers accept no more (bytes.h), and the thread remembers the failure. Code that is about to send a result built on this
+// thread checks memory_failed() first and sends an error instead, so code that only builds an answer need not check every call.
 //
 // Ownership: blocks are freed with free().
-// Threads:   any; what is remembered is each thread's own.
+// Threads:   any; the failure flag is per thread.
 #ifndef RN_APP_MEMORY_H
 #define RN_APP_MEMORY_H
 
@@ -20,7 +20,7 @@ __attribute__((format(printf, 1, 2))) char *app_text(const char *fmt, ...);
 void memory_be_fallible(void); // before there are threads
 bool memory_failed(void);      // on this thread, since memory_forget()
 void memory_forget(void);
-void *memory_noted(void *p); // p; NULL is noted as a failure: of what libraries allocated
+void *memory_noted(void *p); // returns p; NULL is recorded as a failure (for allocations that a library made)
 
 // Tests: the n-th allocation from now fails, of all threads together; 0: none. memory_fault_fired(): it has.
 void memory_fail_after(long n);

@@ -18,12 +18,12 @@ static char *models_dir(void) {
     return app_text("%s/.cache/runnel/models", home ? home : "");
 }
 
-static char *find_wish(const char *wish) {
-    if (strchr(wish, '/') || access(wish, F_OK) == 0)
-        return app_copy_text(wish); // opening it says what is wrong with it
-    char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, wish);
+static char *find_named(const char *name) {
+    if (strchr(name, '/') || access(name, F_OK) == 0)
+        return app_copy_text(name); // opening it says what is wrong with it
+    char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, name);
     if (access(path, F_OK) != 0) {
-        say("%s: there is no such file, and no model of that name: %s", wish, path);
+        say("%s: there is no such file, and no model of that name: %s", name, path);
         free(path);
         path = NULL;
     }
@@ -46,7 +46,7 @@ static char *find_default(void) {
     return NULL;
 }
 
-char *model_path_find(const char *wish) {
-    if (!wish) wish = non_empty("RUNNEL_MODEL");
-    return wish ? find_wish(wish) : find_default();
+char *model_path_find(const char *name) {
+    if (!name) name = non_empty("RUNNEL_MODEL");
+    return name ? find_named(name) : find_default();
 }

@@ -1,4 +1,4 @@
-// app/numbers.h - numbers out of text, strictly: all of the text, in range, or a reason.
+// app/numbers.h - parses numbers strictly: the whole text must be a number within range, else there is a reason.
 //
 // A reason is written to `why` (NUMBER_WHY bytes) without the name of what was read: `'abc' is not a whole
 // number (0..10)`.
@@ -16,7 +16,7 @@ bool number_read_whole(const char *text, int64_t min, int64_t max, int64_t *valu
 bool number_read_u64(const char *text, uint64_t *value, char *why);
 // Decimal only; not NaN and not infinite.
 bool number_read_real(const char *text, double min, double max, double *value, char *why);
-// A value that is there already, as from a JSON document: same reasons.
+// Checks a number that is already parsed, for example from a JSON document. Same reasons.
 bool number_check(double value, double min, double max, bool is_whole, char *why);
 
 // A list of token ids.

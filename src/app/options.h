@@ -1,9 +1,8 @@
 // app/options.h - command-line options as tables: a row is parsed, checked, and explained by --help.
 //
-// Accepted: `--name value`, `--name=value`, `-x value`, `-xvalue`; `--` ends the options; a lone `-` is a
-// positional argument. A value is taken as it comes, also when it begins with a dash (`-n -1`). Given twice,
-// the last one counts, unless the row's kind is OPTION_EACH. Whatever is wrong is said as `runnel: --name:
-// WHY`.
+// Accepted: `--name value`, `--name=value`, `-x value`, `-xvalue`; `--` ends the options; a lone `-` is a positional argument.
+// A value may begin with a dash (`-n -1`). Of a repeated option the last one counts, unless the row's kind is OPTION_EACH.
+// Errors are printed as `runnel: --name: WHY`.
 //
 // Ownership: tables, targets and argv are the caller's and must outlive the parse; options_free() takes what it
 // allocated.
@@ -64,17 +63,16 @@ typedef struct options {
     size_t n_given;
 } options;
 
-// args: what follows the command's name. Whether the command goes on; if not, *code is what the program ends with: 0 when --help or
-// --version was answered, 2 when something was wrong, and said. Either way options_free() is due.
+// args: the arguments after the command's name. Returns whether the command goes on; if not, *code is the exit code: 0 after
+// --help or --version, 2 after an error that has been printed. Call options_free() in either case.
 bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code);
 bool options_given(const options *parsed, const char *name);
-// Says that an option has no effect, if it was given: `runnel: --name: has no effect WHY`. For wishes that
-// cannot be honoured here.
+// If the option was given, prints `runnel: --name: has no effect WHY`.
 bool options_refuse(const options *parsed, const char *name, const char *why);
 void options_free(options *parsed);
 
 void options_print_help(const option_spec *spec, FILE *to);
-// The nearest of n words to a mistyped one, when it is near; else NULL.
+// The word closest to a mistyped one by edit distance, if it is close; else NULL.
 const char *nearest_word(const char *typed, const char *const *words, size_t n_words);
 
 #endif

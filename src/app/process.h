@@ -1,14 +1,14 @@
-// app/process.h - what each of the project's programs does first and last, and where it lies.
+// app/process.h - start and end of each of the project's programs, and the folder they are in.
 #ifndef RN_APP_PROCESS_H
 #define RN_APP_PROCESS_H
 
-// Failures of writing are seen where they happen, not as signals.
+// Ignores SIGPIPE: failed writes are reported where they happen.
 void process_begin(void);
 
-// Did all that went through stdio arrive? code, or EXIT_CODE_FAILED where it was 0 and did not, which was said.
+// Flushes stdio. Returns code, or EXIT_CODE_FAILED if code was 0 and flushing failed; the error has been printed.
 int process_end(int code);
 
-// The folder that the running program lies in, symbolic links followed; the caller's. NULL: the system does not say.
+// The folder of the running program, with symbolic links resolved; freed with free(). NULL: unknown.
 char *process_folder(void);
 
 #endif

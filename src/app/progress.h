@@ -1,4 +1,4 @@
-// app/progress.h - a bar on stderr while something takes long: only at a terminal, erased when done.
+// app/progress.h - a progress bar on stderr, only at a terminal and erased when done.
 //
 // Nothing is drawn in the first 200 ms under a label, then at most ten times a second. The line is cut to the
 // terminal's width.
@@ -15,7 +15,7 @@ typedef enum progress_unit { PROGRESS_COUNT, PROGRESS_BYTES } progress_unit;
 
 typedef struct progress {
     bool is_on;        // a terminal is there
-    atomic_flag busy;  // guards what follows; an update that finds it taken is dropped: the next one will do
+    atomic_flag busy;  // guards the fields below; an update that finds it set is dropped, the next one replaces it
     const char *label; // "loading"
     const char *note;  // after the figures, or NULL; terminated, may change between updates
     progress_unit unit;
@@ -24,13 +24,13 @@ typedef struct progress {
 } progress;
 
 void progress_begin(progress *p);
-// What comes now; an earlier label's line is replaced. total 0: unknown, no bar then, only the count.
+// Shows this state in place of the previous one. total 0: unknown, then the count alone is shown.
 void progress_update(progress *p, const char *label, progress_unit unit, const char *note, uint64_t done,
                      uint64_t total);
 void progress_hide(
     progress *p); // erases the line: before anything else is written to the terminal. Updates draw it again
 void progress_end(progress *p); // erases it for good
 
-int64_t now_ns(void); // a clock that only goes forward
+int64_t now_ns(void); // monotonic clock, nanoseconds
 
 #endif

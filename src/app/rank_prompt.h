@@ -1,4 +1,4 @@
-// app/rank_prompt.h - what a reranker is asked: the model's template with a query and a document in it, as tokens.
+// app/rank_prompt.h - a reranker's prompt: the model's template filled with a query and a document, as tokens.
 #ifndef RN_APP_RANK_PROMPT_H
 #define RN_APP_RANK_PROMPT_H
 
@@ -11,9 +11,9 @@ typedef struct rank_prompt {
     size_t n_query, n_document;
 } rank_prompt;
 
-// The template's own control tokens are tokens; what the query and the document spell is text. No begin or end token is added, as llama.cpp's
-// server adds none. ids: empty, the caller's; int32_t each.
-bool rank_prompt_is_template(const char *template); // has a place for each; NULL: it has not
+// Control tokens of the template are parsed; query and document are plain text. No begin or end token is added, as in llama.cpp's
+// server. ids: an empty buffer of the caller's; receives int32_t values.
+bool rank_prompt_is_template(const char *template); // does it have {query} and {document}? NULL: no
 rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, rn_error *err);
 
 #endif

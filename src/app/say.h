@@ -1,4 +1,4 @@
-// app/say.h - what the program says on stderr, and the codes it ends with.
+// app/say.h - messages on stderr, and the program's exit codes.
 //
 // Threads: any.
 #ifndef RN_APP_SAY_H
@@ -14,8 +14,8 @@ typedef enum exit_code {
     EXIT_CODE_INTERRUPTED = 130 // 128 + SIGINT, as shells report it
 } exit_code;
 
-// `runnel: WHAT: WHY` and a line break, in one write. Control characters that came with a name or a value are
-// shown as `?`: an error text must not steer the terminal.
+// Prints `runnel: WHAT: WHY` and a line break in one write. Control characters are shown as `?`, so that a name or a value in the
+// message cannot send escape sequences to the terminal.
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 
 #endif

@@ -1,4 +1,4 @@
-// app/stream_json.h - chunks as JSON: the parts that `run --json`, `batch` and the server have in common.
+// app/stream_json.h - chunks as JSON: what `run --json`, `batch` and the server share.
 #ifndef RN_APP_STREAM_JSON_H
 #define RN_APP_STREAM_JSON_H
 
@@ -7,7 +7,7 @@
 
 // A token's text; n bytes, not terminated; freed with rn_free().
 char *token_text(const rn_model *m, int32_t id, size_t *n);
-// The items of the array only. pieces: whose tokens they are, to say each one's text, too; NULL: without.
+// Writes the array's items only. pieces: the model whose tokens they are, to add each token's text; NULL: without text.
 void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const rn_model *pieces);
 // finish_reason, finish_detail, seed, usage and timing of a last chunk, as members.
 void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times);

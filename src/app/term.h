@@ -1,4 +1,4 @@
-// app/term.h - what is known of the terminal behind a file descriptor.
+// app/term.h - properties of the terminal behind a file descriptor.
 //
 // Threads: any.
 #ifndef RN_APP_TERM_H
@@ -9,13 +9,13 @@
 #include <stddef.h>
 
 bool term_is(int fd);
-int term_width(int fd);     // columns; 80 when nobody knows
+int term_width(int fd);     // columns; 80 if unknown
 bool term_can_draw(int fd); // a terminal that understands "\r" and "erase line": not TERM=dumb
 bool term_utf8(void);       // the locale's characters are UTF-8: LC_ALL, else LC_CTYPE, else LANG says so (locale(7))
 bool term_colour(int fd);   // one that may be coloured: NO_COLOR is not set (no-color.org)
 
-// Adds text that a model made to `to` for showing at a terminal: control characters other than line break and
-// tab, and C1 controls, appear as U+FFFD, so that a text cannot steer the terminal.
+// Appends generated text in a form that is safe to print: control characters other than line break and tab, and C1 controls,
+// become U+FFFD, so that a text cannot send escape sequences to the terminal.
 void term_add_plain(bytes *to, const char *text, size_t n_text);
 
 #endif

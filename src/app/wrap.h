@@ -1,4 +1,4 @@
-// app/wrap.h - paragraphs and columns for people: text wrapped to a width, tables, sizes and times in words.
+// app/wrap.h - text for people: wrapped paragraphs, tables, sizes and times in words.
 //
 // Threads: any.
 #ifndef RN_APP_WRAP_H
@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-// Adds or prints text, broken between words so that no line passes `width`; lines after the first begin at column
-// `indent`, where the first one is already. Ends with a line break.
+// Appends or prints text, broken between words so that no line exceeds `width` columns. The first line starts at column
+// `indent` already; later lines are indented to it. Ends with a line break.
 void add_wrapped(bytes *to, const char *text, int indent, int width);
 void print_wrapped(const char *text, int indent, int width, FILE *to);
 
-// A table: cells row by row, n_columns each. Columns are as wide as their widest cell and two blanks apart; one
-// whose cells below the head begin with a digit, or are `-`, is set to the right.
+// Appends a table: cells row by row, n_columns each. Columns are as wide as their widest cell and two spaces apart; a column whose
+// cells below the header begin with a digit, or are `-`, is right-aligned.
 void table_add(bytes *to, const char *const *cells, size_t n_rows, size_t n_columns);
 
 // "5.9 MiB", "512 bytes": powers of 1024, as memory is counted and the engine's plan is written. In `text`, which has HUMAN_BYTES bytes.

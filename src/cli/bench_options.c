@@ -50,7 +50,7 @@ static bool take_list(bench_list *list, read_value read, int32_t min, int32_t ma
 }
 
 static bool take_models(void *target, const char *text, char *why) {
-    bench_wishes *const b = target;
+    bench_options *const b = target;
     if (b->n_models == BENCH_MOST_MODELS) {
         snprintf(why, NUMBER_WHY, "given more than %d times", BENCH_MOST_MODELS);
         return false;
@@ -59,22 +59,22 @@ static bool take_models(void *target, const char *text, char *why) {
     return true;
 }
 static bool take_prompts(void *target, const char *text, char *why) {
-    return take_list(&((bench_wishes *)target)->prompts, read_number, 0, MOST_TOKENS, text, why);
+    return take_list(&((bench_options *)target)->prompts, read_number, 0, MOST_TOKENS, text, why);
 }
 static bool take_gens(void *target, const char *text, char *why) {
-    return take_list(&((bench_wishes *)target)->gens, read_number, 0, MOST_TOKENS, text, why);
+    return take_list(&((bench_options *)target)->gens, read_number, 0, MOST_TOKENS, text, why);
 }
 static bool take_depths(void *target, const char *text, char *why) {
-    return take_list(&((bench_wishes *)target)->depths, read_number, 0, MOST_TOKENS, text, why);
+    return take_list(&((bench_options *)target)->depths, read_number, 0, MOST_TOKENS, text, why);
 }
 static bool take_batches(void *target, const char *text, char *why) {
-    return take_list(&((bench_wishes *)target)->batches, read_number, 1, BENCH_MOST_BATCH, text, why);
+    return take_list(&((bench_options *)target)->batches, read_number, 1, BENCH_MOST_BATCH, text, why);
 }
 static bool take_threads(void *target, const char *text, char *why) {
-    return take_list(&((bench_wishes *)target)->threads, read_number, 1, 64, text, why);
+    return take_list(&((bench_options *)target)->threads, read_number, 1, 64, text, why);
 }
 static bool take_kv_types(void *target, const char *text, char *why) {
-    return take_list(&((bench_wishes *)target)->kv_types, read_kv_type, 0, 0, text, why);
+    return take_list(&((bench_options *)target)->kv_types, read_kv_type, 0, 0, text, why);
 }
 
 const option bench_model_rows[BENCH_MODEL_ROWS] = {
@@ -95,21 +95,21 @@ const option bench_measured_rows[BENCH_MEASURED_ROWS] = {
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
     {0, "kv-type", "TYPE,...", OPTION_EACH, .each = take_kv_types,
      .help = "how keys and values are kept: f16, f32, q8 (default f16)"},
-    {'r', "repeats", "N", OPTION_INT, offsetof(bench_wishes, n_repeats), 1, BENCH_MOST_REPEATS,
+    {'r', "repeats", "N", OPTION_INT, offsetof(bench_options, n_repeats), 1, BENCH_MOST_REPEATS,
      .help = "runs of each, 1..100 (default 3); the median counts"},
-    {0, "no-limits", NULL, OPTION_FLAG, offsetof(bench_wishes, wants_no_limits),
+    {0, "no-limits", NULL, OPTION_FLAG, offsetof(bench_options, wants_no_limits),
      .help = "do not measure what the machine can read and multiply"},
 };
 const option bench_answer_rows[BENCH_ANSWER_ROWS] = {
-    {0, "json", NULL, OPTION_FLAG, offsetof(bench_wishes, is_json),
+    {0, "json", NULL, OPTION_FLAG, offsetof(bench_options, is_json),
      .help = "an array with an object for each configuration"},
-    {0, "vs", "FILE", OPTION_TEXT, offsetof(bench_wishes, vs_path),
+    {0, "vs", "FILE", OPTION_TEXT, offsetof(bench_options, vs_path),
      .help = "compare with a file that --json wrote; changes over 3 % are flagged"},
-    {0, "fail-on-regression", NULL, OPTION_FLAG, offsetof(bench_wishes, fails_when_slower),
+    {0, "fail-on-regression", NULL, OPTION_FLAG, offsetof(bench_options, fails_when_slower),
      .help = "with --vs: end with 1 when a figure is over 3 % slower"},
-    {0, "profile", NULL, OPTION_FLAG, offsetof(bench_wishes, wants_profile),
+    {0, "profile", NULL, OPTION_FLAG, offsetof(bench_options, wants_profile),
      .help = "one more run of each, and where its time went: by operation and by layer"},
-    {0, "trace", "FILE", OPTION_TEXT, offsetof(bench_wishes, trace_path),
+    {0, "trace", "FILE", OPTION_TEXT, offsetof(bench_options, trace_path),
      .help = "one more run of each as a timeline, in Chrome's trace format (Perfetto shows it)"},
 };
 
@@ -117,7 +117,7 @@ static void use_default(bench_list *list, int32_t v) {
     if (list->n == 0) *list = (bench_list){{v}, 1};
 }
 
-void bench_wishes_complete(bench_wishes *w) {
+void bench_options_complete(bench_options *w) {
     use_default(&w->prompts, 512);
     use_default(&w->gens, 64);
     use_default(&w->depths, 0);

@@ -1,6 +1,6 @@
 // cli/bench_options.h - what `bench` is asked for, and the tables that read it.
 //
-// Ownership: `struct bench_wishes` is the caller's, {0} before the options are parsed; its texts are the command line's.
+// Ownership: `struct bench_options` is the caller's, {0} before the options are parsed; its texts are the command line's.
 #ifndef RN_CLI_BENCH_OPTIONS_H
 #define RN_CLI_BENCH_OPTIONS_H
 
@@ -13,7 +13,7 @@ typedef struct bench_list {
     size_t n;
 } bench_list;
 
-typedef struct bench_wishes {
+typedef struct bench_options {
     const char *models[BENCH_MOST_MODELS]; // NULL: the default one
     size_t n_models;
     bench_list prompts, gens, depths, batches;
@@ -22,13 +22,13 @@ typedef struct bench_wishes {
     int32_t n_repeats;
     bool is_json, wants_profile, wants_no_limits, fails_when_slower;
     const char *vs_path, *trace_path; // NULL: none
-} bench_wishes;
+} bench_options;
 
 enum { BENCH_MEASURED_ROWS = 8, BENCH_ANSWER_ROWS = 5, BENCH_MODEL_ROWS = 1 };
 extern const option bench_measured_rows[BENCH_MEASURED_ROWS], bench_answer_rows[BENCH_ANSWER_ROWS],
     bench_model_rows[BENCH_MODEL_ROWS];
 
 // Defaults where nothing was asked for.
-void bench_wishes_complete(bench_wishes *w);
+void bench_options_complete(bench_options *w);
 
 #endif

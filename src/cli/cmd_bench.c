@@ -13,7 +13,7 @@
 
 typedef struct bench {
     machine on;
-    bench_wishes wish;
+    bench_options opt;
     bench_old *old; // NULL: none
     bench_trace trace;
     bench_machine here;
@@ -80,8 +80,8 @@ static void keep_profile(bench *b, bench_row *row, bench_kind kind) {
     bench_row_label(row, kind, label);
     char *name = app_text("%s, %s, %d threads, %s", bench_base_name(row->model), label, row->n_threads, row->kv_type);
     progress_hide(&b->on.bar);
-    if (b->wish.wants_profile) bench_sums_make(&row->sums[kind], p);
-    if (b->wish.trace_path) bench_trace_add(&b->trace, name, p);
+    if (b->opt.wants_profile) bench_sums_make(&row->sums[kind], p);
+    if (b->opt.trace_path) bench_trace_add(&b->trace, name, p);
     free(name);
     rn_profile_free(p);
     row->figures[kind].profile = NULL;
@@ -93,13 +93,13 @@ static int say_no_room(const bench_case *c, int32_t n_ctx) {
 }
 
 static int cut_case(bench *b, bench_case *c, int32_t n_ctx) {
-    const bench_case wish = *c;
+    const bench_case requested = *c;
     if (!bench_case_cut(c, n_ctx)) return say_no_room(c, n_ctx);
     progress_hide(&b->on.bar);
-    if (c->n_prompt != wish.n_prompt)
-        say("prompt cut from %d to %d tokens: the context holds %d", wish.n_prompt, c->n_prompt, n_ctx);
-    if (c->n_gen != wish.n_gen)
-        say("generation cut from %d to %d tokens: the context holds %d", wish.n_gen, c->n_gen, n_ctx);
+    if (c->n_prompt != requested.n_prompt)
+        say("prompt cut from %d to %d tokens: the context holds %d", requested.n_prompt, c->n_prompt, n_ctx);
+    if (c->n_gen != requested.n_gen)
+        say("generation cut from %d to %d tokens: the context holds %d", requested.n_gen, c->n_gen, n_ctx);
     return EXIT_CODE_OK;
 }
 
@@ -115,8 +115,8 @@ static int measure(bench *b, bench_case c) {
     bench_row *row = add_row(b, &engine, &c);
     for (bench_kind k = 0; k < BENCH_N_KINDS && st == RN_OK; k++) {
         if (!bench_row_tokens(row, k)) continue;
-        st = bench_case_run(&b->ground, &c, k, b->wish.wants_profile || b->wish.trace_path,
-                            b->wish.trace_path ? BENCH_TRACE_EVENTS : 0, &row->figures[k], &err);
+        st = bench_case_run(&b->ground, &c, k, b->opt.wants_profile || b->opt.trace_path,
+                            b->opt.trace_path ? BENCH_TRACE_EVENTS : 0, &row->figures[k], &err);
         if (st == RN_OK) keep_profile(b, row, k);
     }
     if (st != RN_OK) return machine_failed(&err);
@@ -131,12 +131,12 @@ static int measure(bench *b, bench_case c) {
 // Every combination, for the engine that is open. A prompt is one stream's: it is measured beside the first number of streams only.
 static int for_each_case(bench *b, int (*visit)(bench *, bench_case)) {
     int code = EXIT_CODE_OK;
-    for (size_t d = 0; d < b->wish.depths.n; d++)
-        for (size_t p = 0; p < b->wish.prompts.n; p++)
-            for (size_t g = 0; g < b->wish.gens.n; g++)
-                for (size_t s = 0; s < b->wish.batches.n && code == EXIT_CODE_OK; s++) {
-                    const bench_case c = {b->wish.depths.v[d], s == 0 ? b->wish.prompts.v[p] : 0, b->wish.gens.v[g],
-                                          b->wish.batches.v[s], b->wish.n_repeats};
+    for (size_t d = 0; d < b->opt.depths.n; d++)
+        for (size_t p = 0; p < b->opt.prompts.n; p++)
+            for (size_t g = 0; g < b->opt.gens.n; g++)
+                for (size_t s = 0; s < b->opt.batches.n && code == EXIT_CODE_OK; s++) {
+                    const bench_case c = {b->opt.depths.v[d], s == 0 ? b->opt.prompts.v[p] : 0, b->opt.gens.v[g],
+                                          b->opt.batches.v[s], b->opt.n_repeats};
                     if (s == 0 || c.n_gen) code = visit(b, c);
                 }
     return code;
@@ -159,7 +159,7 @@ static int widen(bench *b, bench_case c) {
 static int measure_limits(bench *b) {
     rn_error err = {0};
     b->limits = (rn_limits){0};
-    if (b->wish.wants_no_limits) return EXIT_CODE_OK;
+    if (b->opt.wants_no_limits) return EXIT_CODE_OK;
     b->limits.struct_size = sizeof b->limits;
     progress_update(&b->on.bar, "measuring the machine", PROGRESS_COUNT, NULL, 0, 0);
     return rn_measure_limits(b->on.engine, &b->limits, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
@@ -167,7 +167,7 @@ static int measure_limits(bench *b) {
 
 static int open_model(bench *b, size_t i) {
     rn_error err = {0};
-    b->on.wish = b->wish.models[i];
+    b->on.model_name = b->opt.models[i];
     const int code = machine_open_model(&b->on);
     if (code != EXIT_CODE_OK) return code;
     return rn_model_get_info(b->on.model, &b->model, &err) == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
@@ -187,10 +187,10 @@ static int run_model(bench *b, size_t i) {
     int code = open_model(b, i);
     b->on.n_ctx = 0;
     if (code == EXIT_CODE_OK) code = for_each_case(b, widen);
-    for (size_t t = 0; t < b->wish.threads.n; t++)
-        for (size_t k = 0; k < b->wish.kv_types.n && code == EXIT_CODE_OK; k++) {
-            b->on.n_threads = b->wish.threads.v[t];
-            b->on.kv_type = b->wish.kv_types.v[k];
+    for (size_t t = 0; t < b->opt.threads.n; t++)
+        for (size_t k = 0; k < b->opt.kv_types.n && code == EXIT_CODE_OK; k++) {
+            b->on.n_threads = b->opt.threads.v[t];
+            b->on.kv_type = b->opt.kv_types.v[k];
             code = run_engine(b);
         }
     machine_close_models(&b->on);
@@ -203,14 +203,14 @@ static int answer(bench *b) {
     int code = EXIT_CODE_OK;
     progress_hide(&b->on.bar);
     if (b->old) bench_old_say_rest(b->old, b->here.processor);
-    if (b->wish.trace_path && !bench_trace_commit(&b->trace)) code = EXIT_CODE_FAILED;
-    if (b->wish.is_json)
+    if (b->opt.trace_path && !bench_trace_commit(&b->trace)) code = EXIT_CODE_FAILED;
+    if (b->opt.is_json)
         bench_print_json(b->rows, b->n_rows, &b->here, &text);
     else
         bench_print_text(b->rows, b->n_rows, &b->here, &text);
     output_write(&out, text.data, text.n);
     bytes_free(&text);
-    for (size_t i = 0; i < b->n_rows && b->wish.fails_when_slower; i++)
+    for (size_t i = 0; i < b->n_rows && b->opt.fails_when_slower; i++)
         for (bench_kind k = 0; k < BENCH_N_KINDS; k++) {
             const char *verdict = bench_row_verdict(&b->rows[i], k);
             if (verdict && strcmp(verdict, "slower") == 0) code = EXIT_CODE_FAILED;
@@ -221,14 +221,13 @@ static int answer(bench *b) {
 // What can be wrong is found before anything is measured: models, the old file, the place of the trace.
 static int check_all(bench *b) {
     int code = EXIT_CODE_OK;
-    for (size_t i = 0; i < b->wish.n_models && code == EXIT_CODE_OK; i++) {
+    for (size_t i = 0; i < b->opt.n_models && code == EXIT_CODE_OK; i++) {
         code = open_model(b, i);
         if (code == EXIT_CODE_OK) code = for_each_case(b, widen);
         machine_close_models(&b->on);
     }
-    if (code == EXIT_CODE_OK && b->wish.vs_path && !(b->old = bench_old_read(b->wish.vs_path)))
-        code = EXIT_CODE_FAILED;
-    if (code == EXIT_CODE_OK && b->wish.trace_path && !bench_trace_open(&b->trace, b->wish.trace_path))
+    if (code == EXIT_CODE_OK && b->opt.vs_path && !(b->old = bench_old_read(b->opt.vs_path))) code = EXIT_CODE_FAILED;
+    if (code == EXIT_CODE_OK && b->opt.trace_path && !bench_trace_open(&b->trace, b->opt.trace_path))
         code = EXIT_CODE_FAILED;
     return code;
 }
@@ -237,13 +236,13 @@ static int run_bench(bench *b) {
     interrupt_catch();
     bench_machine_read(&b->here);
     int code = check_all(b);
-    for (size_t i = 0; i < b->wish.n_models && code == EXIT_CODE_OK; i++) code = run_model(b, i);
+    for (size_t i = 0; i < b->opt.n_models && code == EXIT_CODE_OK; i++) code = run_model(b, i);
     return code == EXIT_CODE_OK ? answer(b) : code;
 }
 
 static int start(bench *b, const options *parsed) {
-    if (!b->wish.vs_path && options_refuse(parsed, "fail-on-regression", "without --vs")) return EXIT_CODE_USAGE;
-    bench_wishes_complete(&b->wish);
+    if (!b->opt.vs_path && options_refuse(parsed, "fail-on-regression", "without --vs")) return EXIT_CODE_USAGE;
+    bench_options_complete(&b->opt);
     return run_bench(b);
 }
 
@@ -252,9 +251,9 @@ int cmd_bench(int n_args, char **args) {
     options parsed;
     machine_init(&b.on);
     const option_group groups[] = {
-        {"Measured", bench_measured_rows, BENCH_MEASURED_ROWS, &b.wish},
-        {"Told", bench_answer_rows, BENCH_ANSWER_ROWS, &b.wish},
-        {"Model", bench_model_rows, BENCH_MODEL_ROWS, &b.wish},
+        {"Measured", bench_measured_rows, BENCH_MEASURED_ROWS, &b.opt},
+        {"Output", bench_answer_rows, BENCH_ANSWER_ROWS, &b.opt},
+        {"Model", bench_model_rows, BENCH_MODEL_ROWS, &b.opt},
         MACHINE_REST_GROUP(&b.on),
     };
     const option_spec spec = {

@@ -50,11 +50,11 @@ static int print_info(info *n, const options *parsed) {
 }
 
 static int run_info(info *n, const options *parsed) {
-    if (parsed->n_positional && n->on.wish) {
+    if (parsed->n_positional && n->on.model_name) {
         say("model: given twice, as %s and with -m", parsed->positional[0]);
         return EXIT_CODE_USAGE;
     }
-    if (parsed->n_positional) n->on.wish = parsed->positional[0];
+    if (parsed->n_positional) n->on.model_name = parsed->positional[0];
     interrupt_catch();
     const int code = machine_open_model(&n->on);
     return code == EXIT_CODE_OK ? print_info(n, parsed) : code;

@@ -98,7 +98,7 @@ static int render(const template_job *t, const bytes *context, int64_t now) {
 static int run_template(template_job *t) {
     bytes context = {0};
     int64_t now;
-    if ((t->on.wish != NULL) + (t->file != NULL) + (t->builtin != NULL) > 1) {
+    if ((t->on.model_name != NULL) + (t->file != NULL) + (t->builtin != NULL) > 1) {
         say("template: given more than once; -m, --file and --builtin exclude each other");
         return EXIT_CODE_USAGE;
     }

@@ -26,7 +26,7 @@ static bool add_model(void *target, const char *value, char *why) {
         return false;
     }
     server_model *const m = &s->models[s->n_models++];
-    m->wish = n_name ? equals + 1 : value;
+    m->model_name = n_name ? equals + 1 : value;
     if (n_name) m->name = app_text("%.*s", (int)n_name, value);
     return true;
 }

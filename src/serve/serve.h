@@ -2,7 +2,7 @@
 #ifndef RN_SERVE_SERVE_H
 #define RN_SERVE_SERVE_H
 
-// args: what follows the command's name. Serves until SIGTERM or SIGINT; returns the exit code (app/say.h).
+// args: the arguments after the command's name. Serves until SIGTERM or SIGINT; returns the exit code (app/say.h).
 int cmd_serve(int n_args, char **args);
 
 #endif

@@ -1,4 +1,4 @@
-// serve/serve_signals.h - the signals that a server obeys, as something to wait for.
+// serve/serve_signals.h - waits for the signals that control the server.
 //
 // Threads: one waits.
 #ifndef RN_SERVE_SERVE_SIGNALS_H
@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-bool signals_catch(void);         // SIGTERM, SIGINT, SIGHUP from here on; false: said
-int signals_wait(int timeout_ms); // the next one that came, 0: none in time; negative: no limit
+bool signals_catch(void); // blocks SIGTERM, SIGINT and SIGHUP for signals_wait(); false: the error has been printed
+int signals_wait(int timeout_ms); // the next signal's number; 0: none in time. Negative timeout: no limit
 
 #endif

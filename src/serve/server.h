@@ -1,7 +1,7 @@
-// serve/server.h - what a running server is: its engine, its models by name, its HTTP side and its counts.
+// serve/server.h - the state of a running server: engine, models by name, HTTP side and metrics.
 //
-// Ownership: cmd_serve() owns the one there is. Threads: fields are set before the first request and fixed from then on, but for what is
-// atomic or locked by itself.
+// Ownership: cmd_serve() owns the only one. Threads: fields are set before the first request and constant afterwards, except
+// those that are atomic or have a lock of their own.
 #ifndef RN_SERVE_SERVER_H
 #define RN_SERVE_SERVER_H
 
@@ -16,13 +16,13 @@
 enum { SERVER_MODELS = METRICS_MODELS };
 
 typedef struct server_model {
-    const char *wish; // -m: a path or a name; NULL: the default model
-    char *name;       // what requests call it
+    const char *model_name; // -m: a path or a name; NULL: the default model
+    char *name;             // what requests call it
     char *path;
     rn_model *model; // the engine's model of the same index
 } server_model;
 
-struct api; // serve/api/api.h: what the API's routes keep between requests
+struct api; // serve/api/api.h: state that the API's routes keep between requests
 
 typedef struct server {
     machine machine;               // engine options
@@ -49,12 +49,12 @@ typedef struct server {
 // The index of the model that a request names; NULL or "": the first. -1: there is none of that name.
 int32_t server_find_model(const server *s, const char *name);
 
-// Models and engine, by the options; what is wrong is said. Returns an exit code.
+// Opens the models, then the engine, as the options say. Returns an exit code; an error has been printed.
 int server_open_models(server *s);
 int server_open_engine(server *s);
-void server_close(server *s); // engine and models; fine on half of it
+void server_close(server *s); // closes engine and models, also after a failed open
 
-// READY=1 and the like to the service manager that started this program, if one did ($NOTIFY_SOCKET, sd_notify(3)).
+// Sends READY=1 and the like to the service manager, if one started this program ($NOTIFY_SOCKET, sd_notify(3)).
 void service_notify(const char *state);
 
 #endif

@@ -19,7 +19,7 @@ static char *name_of(const char *path) {
 int server_open_models(server *s) {
     for (size_t i = 0; i < s->n_models; i++) {
         server_model *const m = &s->models[i];
-        const int code = machine_open_file(&s->machine, m->wish, &m->path, &m->model);
+        const int code = machine_open_file(&s->machine, m->model_name, &m->path, &m->model);
         if (code) return code;
         if (!m->name) m->name = name_of(m->path);
         if (server_find_model(s, m->name) != (int32_t)i) {

@@ -1,6 +1,6 @@
 // serve/access/key_rates.h - tokens per minute of each API key: token buckets in whole nanosecond-tokens.
 //
-// A request takes what it may need at most out of its key's bucket, and what it did not use goes back when it has ended.
+// A request reserves the most tokens it may need from its key's bucket; what it did not use is returned when it ends.
 //
 // Ownership: key_rates_close(). Threads: internally locked.
 #ifndef RN_SERVE_ACCESS_KEY_RATES_H
@@ -14,7 +14,7 @@ struct key_rates;
 enum { KEY_RATE_MAX = 100000000 }; // so that a bucket in nanosecond-tokens is a 64-bit number
 struct key_rates *key_rates_open(int32_t tokens_per_minute); // 0: no limit. A bucket holds a minute's worth
 void key_rates_close(struct key_rates *r);
-// key -1: nobody's. False: not now, but in wait_s seconds. reserved: what was taken, at most a bucket.
+// key -1: no key, no limit. False: try again in *wait_s seconds. *reserved: tokens taken, at most a full bucket.
 bool key_rates_take(struct key_rates *r, int32_t key, uint64_t n_tokens, uint64_t *reserved, int32_t *wait_s);
 void key_rates_settle(struct key_rates *r, int32_t key, uint64_t reserved, uint64_t used);
 

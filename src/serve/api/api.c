@@ -23,7 +23,7 @@ struct api {
     struct response_store *responses;
     struct key_rates *rates;
     uint64_t secret; // fixed
-    pthread_t housekeeper;
+    pthread_t reaper;
     pthread_mutex_t lock; // of what stands below
     pthread_cond_t changed;
     job_list live, dead;
@@ -74,7 +74,7 @@ static void wait_for_work(struct api *a) {
     pthread_cond_timedwait(&a->changed, &a->lock, &until);
 }
 
-static void *keep_house(void *api) {
+static void *reap_jobs(void *api) {
     struct api *const a = api;
     pthread_mutex_lock(&a->lock);
     for (;;) {
@@ -112,7 +112,7 @@ struct api *api_open(struct server *s) {
     a->sessions = session_store_open(s);
     a->responses = response_store_open((size_t)s->responses_mib << 20);
     a->rates = key_rates_open(s->key_tokens_per_minute);
-    if (pthread_create(&a->housekeeper, NULL, keep_house, a) == 0) return a;
+    if (pthread_create(&a->reaper, NULL, reap_jobs, a) == 0) return a;
     say("serve: no thread could be made");
     key_rates_close(a->rates);
     response_store_close(a->responses);
@@ -129,7 +129,7 @@ void api_close(struct api *a) {
     a->is_ending = true;
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
-    pthread_join(a->housekeeper, NULL);
+    pthread_join(a->reaper, NULL);
     response_store_close(a->responses);
     session_store_close(a->sessions);
     key_rates_close(a->rates);
@@ -150,14 +150,14 @@ void api_make_id(char *id, size_t n) {
     id[n - 1] = 0;
 }
 
-void api_adopt(struct api *a, job *j) {
+void api_register_job(struct api *a, job *j) {
     api_make_id(j->id, sizeof j->id);
     pthread_mutex_lock(&a->lock);
     list_add(&a->live, j);
     pthread_mutex_unlock(&a->lock);
 }
 
-void api_bury(struct api *a, job *j) {
+void api_release_job(struct api *a, job *j) {
     pthread_mutex_lock(&a->lock);
     list_remove(&a->live, j);
     list_add(&a->dead, j);

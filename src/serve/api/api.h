@@ -1,5 +1,5 @@
-// serve/api/api.h - what the API keeps between requests: jobs that run or can be resumed, sessions, keys' buckets; and the housekeeper, a
-// thread that ends streams and looks at clocks, so that the HTTP thread waits for neither.
+// serve/api/api.h - state that the API keeps between requests: running and resumable jobs, sessions, rate limits; and the reaper, a
+// thread that closes streams and checks deadlines, so that the HTTP thread never waits for either.
 //
 // Ownership: cmd_serve() opens it before the HTTP side and closes it after that.
 // Threads:   any; internally locked.
@@ -10,16 +10,16 @@
 #include "serve/server.h"
 
 struct api *api_open(struct server *s);
-void api_close(struct api *a); // jobs must have been given back; NULL is fine
+void api_close(struct api *a); // all jobs must have been closed; NULL is fine
 
-// Ids of letters and digits that nobody guesses: n - 1 of them and a terminator.
+// An unguessable id: n - 1 random letters and digits, and a terminator.
 void api_make_id(char *id, size_t n);
 
-void api_adopt(struct api *a, job *j);
-void api_bury(struct api *a, job *j); // by job_close() alone
-// Every job that was adopted and not buried, on the HTTP thread.
+void api_register_job(struct api *a, job *j);
+void api_release_job(struct api *a, job *j); // called by job_close() only
+// Calls see() for every registered job, on the HTTP thread.
 void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *user);
-// A number of the text that nobody outside this process can tell; never 0.
+// A keyed hash of the text, with a key that is secret to this process; never 0.
 uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more);
 
 struct stream_store *api_streams(struct api *a);     // serve/jobs/stream_store.h

@@ -1,4 +1,4 @@
-// serve/api/api_error.h - refusals in OpenAI's form: one table of codes (docs/server.md, field.md 3.5), one writer.
+// serve/api/api_error.h - errors in OpenAI's form: one table of codes (docs/server.md), one writer.
 #ifndef RN_SERVE_API_API_ERROR_H
 #define RN_SERVE_API_API_ERROR_H
 
@@ -53,11 +53,11 @@ typedef struct api_error {
 __attribute__((format(printf, 4, 5))) bool api_fail(api_error *e, api_code code, const char *param, const char *fmt,
                                                     ...); // false
 bool api_fail_status(api_error *e, rn_status st, const rn_error *err,
-                     const char *param); // what the library refused; false
+                     const char *param); // an error of the library; returns false
 int api_http_status(api_code code);
 const char *api_code_name(api_code code);                 // "invalid_json"
 void api_error_write(const api_error *e, json_writer *w); // {"error": {...}}
-extern const api_error api_no_memory;                     // when there was none for a request's beginning
+extern const api_error api_no_memory;                     // for a request that could not even be set up
 void api_answer_error(http_exchange *x, const api_error *e);
 
 #endif

@@ -186,9 +186,9 @@ static uint64_t client_of(const struct api *a, const api_request *r) {
     return r->key >= 0 ? (uint64_t)r->key + 1 : r->client ? api_secret_number(a, r->client, 0) : 0;
 }
 
-static uint64_t salt_of(const struct api *a, const job *j, const char *wish) {
+static uint64_t salt_of(const struct api *a, const job *j, const char *cache_salt) {
     const uint64_t key = j->server->isolates_keys && j->key >= 0 ? (uint64_t)j->key + 1 : 0;
-    return key || wish ? api_secret_number(a, wish ? wish : "", key) : 0;
+    return key || cache_salt ? api_secret_number(a, cache_salt ? cache_salt : "", key) : 0;
 }
 
 bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e) {

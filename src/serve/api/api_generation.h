@@ -1,4 +1,4 @@
-// serve/api/api_generation.h - the members that all generating routes share: sampling, stopping, delivery; and their way into a request.
+// serve/api/api_generation.h - the members that all generating routes share (sampling, stopping, delivery), and their use in a request.
 //
 // Ownership: plain data; strings are the request's document's.
 // Threads:   one at a time.
@@ -20,9 +20,9 @@ typedef struct api_generation {
     int32_t prompt_logprobs, priority; // -1: none; of rn_priority
     const char *session;               // NULL: none
     const char *cache_salt;            // NULL: none
-    bool caches_prompt;                // looks for its prompt among cached ones: true unless said otherwise
+    bool caches_prompt;                // reuse cached prefixes; default true
     bool no_progress, wants_progress, include_usage, has_stream_options;
-    bool is_unsupported; // what a reason is about is known, but not honoured
+    bool is_unsupported; // the member that failed is known but not supported
 } api_generation;
 
 typedef struct api_generation_rows {
@@ -31,13 +31,13 @@ typedef struct api_generation_rows {
 } api_generation_rows;
 
 void api_generation_init(api_generation *g);
-// Names of the library's members that the route reads otherwise are left out; NULL ends them.
+// left_out: names of library members that the route reads differently, terminated by NULL.
 void api_generation_make_rows(api_generation_rows *rows, const char *const *left_out);
 #define API_GENERATION_GROUP(made, g) {(made)->rows, (made)->n, (g)}
-// What the members of sampling are called that belong to other engines and not to this one.
+// Sampling members of other engines that runnel does not support: refused by name.
 extern const api_refusals api_foreign_members;
 
-// After reading: what does not go together, and whether the server takes requests at all.
+// Call after reading: checks combinations of members, and whether the server accepts requests.
 bool api_generation_check(const api_generation *g, api_error *e);
 // All of the request but its prompt. part: which of the job's, whose seed is `seed` + choice.
 bool api_generation_apply(const api_generation *g, rn_request *req, int32_t choice, api_error *e);

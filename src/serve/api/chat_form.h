@@ -1,4 +1,4 @@
-// serve/api/chat_form.h - a conversation as a request gives it, for the routes that take one.
+// serve/api/chat_form.h - a conversation in a request: messages, tools and template options, for the routes that accept one.
 //
 // Ownership: `struct chat_form` is the caller's; {0} and chat_form_init() first, chat_form_free() last.
 // Threads:   one at a time.
@@ -17,7 +17,7 @@ typedef struct chat_form {
     bytes variables;                          // an object without its end
     bool no_tools;                            // tool_choice none
     bool one_call, continue_final, no_prompt; // no_prompt: add_generation_prompt false
-    id_list reply;                            // the tokens that the answer begins with
+    id_list reply;                            // token ids that the answer begins with
     int32_t reasoning, truncate;
     bool is_unsupported;
 } chat_form;
@@ -30,12 +30,13 @@ extern const member chat_form_rows[CHAT_FORM_ROWS];
 bool chat_form_choose(chat_form *c, const json_item *choice, char *why); // tool_choice
 void chat_form_set_variable(chat_form *c, const char *name, const json_item *value);
 
-// Into the library's request; `chat` is the caller's.
+// Fills the library's request; `chat` is the caller's.
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e);
 
-// A piece of an answer as `reasoning` wants it: reasoning between tags becomes content. `text` is the caller's, as long as the piece.
+// Converts a delta as `reasoning` asks: with REASONING_TAGS, reasoning becomes content between tags. `text` is the caller's and must
+// outlive the returned delta.
 rn_delta chat_form_delta(job_part *p, reasoning_form form, const rn_delta *d, bytes *text);
-// What is still due when the answer has ended inside of its reasoning: the closing tag.
+// The closing tag, when the answer ended inside its reasoning; else "".
 const char *chat_form_last(job_part *p, reasoning_form form);
 
 #endif

@@ -1,4 +1,4 @@
-// serve/api/prompt_form.h - prompts as requests give them: a text, token ids, or an array of either.
+// serve/api/prompt_form.h - prompts in a request: a text, token ids, or an array of either.
 //
 // Ownership: `struct prompt_form` is the caller's; {0} is empty; prompt_form_free().
 // Threads:   one at a time.
@@ -22,7 +22,8 @@ typedef struct prompt_form {
 bool prompt_form_each(void *form, size_t i, const char *key, const json_item *value, char *why);
 // part: the caller's.
 void prompt_form_apply(const prompt_form *f, size_t i, bool parse_special, rn_request *req, rn_part *part);
-// The ids of an item, with the begin and end tokens that the file puts around a text: rn_free() where the item is a text, else the item's own.
+// The token ids of an item. A text is tokenized with the begin and end tokens that the model file asks for, and *ids is freed with
+// rn_free(); of an item of ids *ids points into the item.
 bool prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, int32_t **ids, size_t *n, rn_error *err);
 void prompt_form_free(prompt_form *f);
 

@@ -1,4 +1,4 @@
-// serve/api/sampling_json.h - what can be said of sampling, as JSON: fields with ranges and help, presets with what they set.
+// serve/api/sampling_json.h - the sampling fields (range, default, help) and the presets (the values they set), as JSON.
 #ifndef RN_SERVE_API_SAMPLING_JSON_H
 #define RN_SERVE_API_SAMPLING_JSON_H
 

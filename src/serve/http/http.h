@@ -1,11 +1,11 @@
-// serve/http/http.h - HTTP as the routes see it: a request that has been checked, and an exchange that is answered at once or bit by bit.
+// serve/http/http.h - HTTP as the routes see it: a checked request, and an exchange that is answered at once or as a stream.
 //
-// Below stands libmicrohttpd with one thread for all connections (suspend and resume): handlers and pulls run there, one at a time, and
-// must not block. The checks of docs/server.md (limits, Host, Origin, key, content type, times) are made before a handler is called, from
-// the very request object that is routed.
+// Implemented with libmicrohttpd and one thread for all connections (suspend and resume): handlers and pull() run on that thread,
+// one at a time, and must not block. The checks of docs/server.md (limits, Host, Origin, key, content type, timeouts) are done
+// before a handler is called, on the same request object that is routed.
 //
-// Ownership: a request lives until its handler returns, its exchange until the source's gone() returns. Threads: http_wake() from any;
-// everything else on the HTTP thread.
+// Ownership: a request lives until its handler returns, its exchange until the source's gone() returns.
+// Threads: http_wake() from any thread; everything else on the HTTP thread.
 #ifndef RN_SERVE_HTTP_HTTP_H
 #define RN_SERVE_HTTP_HTTP_H
 
@@ -22,7 +22,7 @@ typedef struct http_request {
     const char *method, *path, *query; // as sent; query without its `?`, "" when there is none
     const char *body;                  // n_body bytes and a terminator
     size_t n_body;
-    const char *id;      // x-request-id: the client's if it is a decent one, else made here
+    const char *id;      // x-request-id: the client's if it is short and printable, else generated
     const char *client;  // address, for fairness and logs
     int32_t key;         // index of the API key that was given; -1: none is needed
     const void *headers; // http_header()
@@ -30,27 +30,27 @@ typedef struct http_request {
 const char *http_header(const http_request *r, const char *name); // NULL: not there
 struct server *http_exchange_server(const http_exchange *x);
 
-// An answer at once. headers: "Name: value" lines, terminated by NULL; NULL: none.
+// Answers at once. headers: "Name: value" lines, terminated by NULL; NULL: none. The body is copied.
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
                  size_t n_body);
 void http_answer_json(http_exchange *x, int status, const bytes *body);
 
-// An answer later: the exchange waits, and pull() is called on the HTTP thread after each http_wake().
+// For an answer that comes later: the exchange waits, and pull() is called on the HTTP thread after each http_wake().
 typedef enum http_pull {
-    HTTP_WAIT, // what was added goes out; nothing more for now
-    HTTP_MORE, // the same, and there is more already
-    HTTP_END   // that was all
+    HTTP_WAIT, // send what was added; nothing more for now
+    HTTP_MORE, // send what was added; more is ready
+    HTTP_END   // send what was added; the answer is complete
 } http_pull;
 typedef struct http_source {
-    // An event stream has begun with status 200 when it is first pulled: pull() adds bytes of the body. An answer at once, but later
-    // (http_answer_later()): pull() calls http_answer() and returns HTTP_END, or returns HTTP_WAIT.
+    // Event stream: the header with status 200 is sent before the first pull(), which adds bytes of the body. After
+    // http_answer_later(): pull() calls http_answer() and returns HTTP_END, or returns HTTP_WAIT.
     http_pull (*pull)(void *self, http_exchange *x, bytes *to);
-    // Nobody reads any more: the client left, or all was sent (is_complete). Frees self. Called exactly once.
+    // The exchange is over: everything was sent (is_complete) or the client disconnected. Frees self. Called exactly once.
     void (*gone)(void *self, bool is_complete);
 } http_source;
 
-// text/event-stream with the headers of field.md 3.1. What the server puts in by itself while nothing comes: `: ping` lines
-// (--ping-seconds); ping may add text to that line (queue and prefill progress), NULL: none.
+// Answers with text/event-stream (headers: docs/server-api.md). While there are no events the server sends `: ping` lines
+// (--ping-seconds); ping() may append text to that line (queue and prefill progress); NULL: none.
 void http_answer_events(http_exchange *x, const char *const *headers, const http_source *source, void *self,
                         void (*ping)(void *self, bytes *line));
 void http_answer_later(http_exchange *x, const http_source *source, void *self);
@@ -62,11 +62,11 @@ void http_upgrade(http_exchange *x, const http_request *r, const struct websocke
 
 typedef void (*http_handler)(struct server *s, http_exchange *x, const http_request *r);
 typedef struct http_route {
-    const char *method, *path; // a path that ends in `/` stands for all below it
+    const char *method, *path; // a path that ends in `/` matches everything below it
     http_handler handle;
-    bool is_open;  // answers without a key (/health, the page)
-    bool is_page;  // not with --no-page
-    bool has_body; // a JSON body is due
+    bool is_open;  // needs no key (/health, the page)
+    bool is_page;  // disabled by --no-page
+    bool has_body; // requires a JSON body
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method
 

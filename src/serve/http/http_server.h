@@ -1,7 +1,7 @@
-// serve/http/http_server.h - the HTTP side as cmd_serve sees it: open, stop accepting, end.
+// serve/http/http_server.h - the HTTP server as cmd_serve uses it: open, stop accepting, close.
 //
-// Threads: libmicrohttpd's one thread serves all connections; a second one watches them (http_watch.c). The functions here are for the
-// thread that opened it.
+// Threads: one thread of libmicrohttpd serves all connections, a second one watches them (http_watch.c). The functions below are
+// for the thread that opened the server.
 #ifndef RN_SERVE_HTTP_HTTP_SERVER_H
 #define RN_SERVE_HTTP_HTTP_SERVER_H
 
@@ -19,12 +19,12 @@ typedef struct text_list {
     size_t n;
 } text_list;
 
-// Figures of docs/limits.md; 0 seconds: no limit.
+// Limits as in docs/limits.md; 0 seconds: no limit.
 typedef struct http_options {
     const char *host;
-    int32_t port; // 0: one that is free
-    bool no_auth; // without a key on an address that others reach
-    bool no_page; // nothing at / and below /page/
+    int32_t port; // 0: any free port
+    bool no_auth; // allows an address that other machines reach without a key
+    bool no_page; // serves nothing at / and below /page/
     text_list keys, hosts, origins;
     const char *key_file, *tls_cert, *tls_key, *access_log;
     int32_t max_connections, max_connections_address;
@@ -38,15 +38,15 @@ enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 6, HTTP_LIMI
 extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
     http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
 
-uint64_t http_server_memory(const http_options *o); // bytes that its connections take at most, all together
+uint64_t http_server_memory(const http_options *o); // bytes that all connections together take at most
 
-// What is wrong is said. The options must outlive it.
+// False: failed, the error has been printed. The options must outlive the server.
 bool http_server_open(struct server *s, const http_options *o, http_server **h);
 const char *http_server_url(const http_server *h); // "http://127.0.0.1:8080"
-bool http_server_reload_keys(http_server *h);      // false: said, and the keys stay as they were
+bool http_server_reload_keys(http_server *h);      // false: the keys stay as they were; the error has been printed
 void http_server_stop_accepting(http_server *h);
-size_t http_server_busy(http_server *h);     // exchanges that have not ended
-void http_server_cancel_all(http_server *h); // those that wait, and event streams
+size_t http_server_busy(http_server *h);     // exchanges in progress
+void http_server_cancel_all(http_server *h); // ends waiting exchanges and event streams
 void http_server_close(http_server *h);      // NULL is fine
 
 #endif

@@ -29,7 +29,7 @@ job *job_new(struct server *s, const job_format *format, size_t n_parts) {
                .parts = parts};
     for (size_t i = 0; i < n_parts; i++) j->parts[i] = (job_part){.job = j, .index = (int32_t)i};
     pthread_mutex_init(&j->lock, NULL);
-    api_adopt(s->api, j);
+    api_register_job(s->api, j);
     return j;
 }
 
@@ -226,7 +226,7 @@ void job_close(job *j) {
     if (!j) return;
     job_set_wake(j, NULL, NULL);
     job_cancel(j);
-    api_bury(j->server->api, j);
+    api_release_job(j->server->api, j);
 }
 
 // n answers to one prompt have one prompt; several prompts have one answer each, and count all.

@@ -1,10 +1,10 @@
-// serve/jobs/job.h - one request's generations in flight: their streams, read without blocking and told by a protocol's functions.
+// serve/jobs/job.h - a request's generations: their streams, read without blocking, and formatted by a protocol's functions.
 //
-// A protocol is a job_format: chunk() is called for what each stream brings, and emits events or gathers. Where events go is the job's
-// outlet: an event stream (serve/jobs/job_http.h), a WebSocket, or nowhere when the answer is whole.
+// A protocol is a job_format: chunk() is called for every chunk and emits events or collects the answer. Events go to the job's
+// outlet: an event stream (serve/jobs/job_http.h), a WebSocket, or nowhere when the answer is sent whole.
 //
-// Ownership: whoever made a job gives it back with job_close(), which returns at once: streams end and memory goes on the housekeeper's
-// thread (serve/api/api.h). Threads: one at a time (the HTTP thread); the streams wake it from the engine's.
+// Ownership: job_new() / job_close(). job_close() returns at once; the reaper thread (serve/api/api.h) ends the streams and frees
+// the memory. Threads: one at a time (the HTTP thread); streams wake the job from the engine's thread.
 #ifndef RN_SERVE_JOBS_JOB_H
 #define RN_SERVE_JOBS_JOB_H
 
@@ -27,15 +27,15 @@ typedef struct job_part { // one stream
     // Once it has ended:
     bool is_done;
     rn_finish finish;
-    bool is_cut; // calls after the first were wished away
+    bool is_cut; // parallel_tool_calls is false: only the first tool call was kept
     char detail[256];
     rn_status failure; // of RN_FINISH_ERROR
     uint64_t seed;
     rn_usage usage;
     rn_timing timing; // without each token's
     int32_t n_tool_calls, n_dropped_messages;
-    // For the format:
-    bytes text, logprobs, ids, prompt_scores; // but for text, items of a JSON array
+    // Filled by the format. All but text are items of a JSON array.
+    bytes text, logprobs, ids, prompt_scores;
     chat_message message;
     float *embedding;
     size_t n_embedding;
@@ -44,14 +44,14 @@ typedef struct job_part { // one stream
 
 typedef struct job_format {
     void (*begin)(job *j); // before the first chunk; NULL: nothing
-    // c: as rn_stream_next() gives it. The last one comes with the part's fields filled.
+    // c: as rn_stream_next() returned it. For the last chunk the part's fields are filled.
     void (*chunk)(job *j, job_part *p, const rn_chunk *c);
-    void (*end)(job *j);                      // all parts ended well
+    void (*end)(job *j);                      // all parts ended without error
     void (*fail)(job *j, const api_error *e); // NULL: {"error": ...} as the last event
     void (*free_more)(void *more);
 } job_format;
 
-// Takes an event: JSON of one line; name NULL: none.
+// Sends one event: a line of JSON; name NULL: without a name.
 typedef void (*job_emit)(job *j, const char *name, const char *json, size_t n_json);
 typedef void (*job_wake)(void *target);
 
@@ -59,15 +59,15 @@ struct job {
     struct server *server;
     const job_format *format;
     void *more;      // the format's
-    char id[24];     // of letters and digits, like no other job's of this process
+    char id[24];     // letters and digits, unique within this process
     int64_t created; // seconds since 1970
     size_t model;
     int32_t key;               // of the request; -1: none
     uint64_t client, salt;     // as rn_request has them
-    int64_t credit;            // tokens that may be read; INT64_MAX: all
-    bool one_call;             // parallel_tool_calls false
-    bool has_progress;         // is told where it is asked for: by pings, by sockets
-    bool wakes_for_progress;   // the job, step by step while its prompts are evaluated
+    int64_t credit;            // tokens that may still be read (flow control); INT64_MAX: no limit
+    bool one_call;             // parallel_tool_calls is false
+    bool has_progress;         // queue and prefill progress is reported, in pings or to sockets
+    bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt
     job_part *parts;
     bool has_begun, has_ended, has_failed;
@@ -80,40 +80,40 @@ struct job {
     pthread_mutex_t lock;          // of the two below
     job_wake wake;
     void *wake_target;
-    job *next, *prev; // the housekeeper's (serve/api/api.c)
+    job *next, *prev; // list of registered jobs (serve/api/api.c)
 };
 
-// NULL: no memory, as below too (memory.h): the answer is then an error of its own.
+// NULL: out of memory (app/memory.h); the caller answers with an error.
 job *job_new(struct server *s, const job_format *format, size_t n_parts);
-// Was there no memory for what has been put together so far? Then e says so, and nothing must begin.
+// Did an allocation fail while the job was set up? Then e holds the error, and no part may begin.
 bool job_lacks_memory(api_error *e);
-// False: e says why the library refused. prompt_name: as api_fail_begin() takes it.
+// False: the library refused the request; e holds the error. prompt_name: as for api_fail_begin().
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e);
-void job_set_wake(job *j, job_wake wake, void *target); // NULL: nobody is told any more
-void job_listen(job *j);                                // once everything is in place: chunks wake
-void job_listen_part(job *j,
-                     size_t i); // one that begins later, when another has ended; its stream is NULL until then
+void job_set_wake(job *j, job_wake wake, void *target); // NULL: no more wake-ups
+void job_listen(job *j);                                // from now on chunks wake the job
+// For a part that begins later, when another one has ended; its stream is NULL until then.
+void job_listen_part(job *j, size_t i);
 
 typedef enum job_state { JOB_WAITS, JOB_HAS_MORE, JOB_ENDED } job_state;
-job_state job_advance(job *j); // takes what is there, within a bound
+job_state job_advance(job *j); // takes available chunks, at most a bounded number
 void job_cancel(job *j);
 void job_close(job *j); // NULL is fine
 
-// Says an event whose JSON was put together in `json`, and empties that.
+// Emits an event whose JSON is in `json`, and empties `json`.
 void job_event(job *j, const char *name, bytes *json);
-// What most formats gather: text, message, ids and the last chunk's fields come by themselves; nothing here is due.
+// Sums over all parts, for formats that report usage.
 int64_t job_prompt_tokens(const job *j);
 int64_t job_cached_tokens(const job *j);
 int64_t job_completion_tokens(const job *j);
 int64_t job_reasoning_tokens(const job *j);
 
-// Where its generations are while none has brought a token. False: one has, or nothing is to be told.
+// Progress while no part has produced a token. False: one has, or progress is not reported.
 typedef struct job_progress {
     int32_t queue_position;       // of the part that begins first; 0: one has begun
     int64_t n_evaluated, n_total; // tokens of all prompts
 } job_progress;
 bool job_get_progress(const job *j, job_progress *p);
-// The bytes of a ping: " queued 3" or " prefill 512/4096"; nothing once tokens come.
+// Appends a ping's text: " queued 3" or " prefill 512/4096"; nothing once there are tokens.
 void job_ping(const job *j, bytes *line);
 
 #endif

@@ -1,4 +1,4 @@
-// serve/jobs/job_http.h - a job as the answer to an HTTP request: an event stream, that may be resumed, or one whole JSON document.
+// serve/jobs/job_http.h - a job as the answer to an HTTP request: a (resumable) event stream or one JSON document.
 //
 // Threads: the HTTP thread.
 #ifndef RN_SERVE_JOBS_JOB_HTTP_H
@@ -11,7 +11,7 @@ typedef struct delivery {
     bool is_stream, is_resumable;
 } delivery;
 
-// Takes the job, whose parts have begun; NULL: the request's error is the answer. Headers for what the request asked in vain are put.
+// Takes ownership of the job, whose parts have begun; NULL: answers with the request's error. Adds the x-runnel-ignored header.
 void job_answer(job *j, http_exchange *x, const api_request *r, const delivery *d);
 
 // GET and DELETE /v1/runnel/streams/ID.

@@ -1,6 +1,6 @@
-// serve/jobs/response_store.h - answers of the responses interface that later requests may go on from or ask for, each its key's own.
+// serve/jobs/response_store.h - stored answers of the responses interface, for previous_response_id and GET; each belongs to one API key.
 //
-// Ownership: the store's; what is taken out is copied. Threads: internally locked.
+// Ownership: the store owns what is in it; stored_response values taken out are copies. Threads: internally locked.
 #ifndef RN_SERVE_JOBS_RESPONSE_STORE_H
 #define RN_SERVE_JOBS_RESPONSE_STORE_H
 
@@ -9,21 +9,21 @@
 
 struct response_store;
 
-// n_bytes: of all of them; the oldest go first. 0: none is kept.
+// n_bytes: limit for all responses together; the oldest are removed first. 0: none is stored.
 struct response_store *response_store_open(size_t n_bytes);
 void response_store_close(struct response_store *t);
-bool response_store_is_open(const struct response_store *t); // keeps any
+bool response_store_is_open(const struct response_store *t); // does it store anything?
 
 typedef struct stored_response {
     bytes input; // the conversation before the answer: messages of a chat, as items of an array, without instructions
     bytes output; // the answer: items of an array
-    bytes body;   // the response as it was told
+    bytes body;   // the response object as it was sent
 } stored_response;
 void stored_response_free(stored_response *r);
 
-// Takes r's memory. One that is larger than all may be is not kept.
+// Takes ownership of r's memory. A response larger than the store's limit is not stored.
 void response_store_add(struct response_store *t, const char *id, int32_t key, stored_response *r);
-// False: there is none of this id that is the key's.
+// False: this key has no response of this id.
 bool response_store_get(struct response_store *t, const char *id, int32_t key, stored_response *copy);
 bool response_store_delete(struct response_store *t, const char *id, int32_t key);
 

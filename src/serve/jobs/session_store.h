@@ -1,4 +1,4 @@
-// serve/jobs/session_store.h - sessions by the names that clients give them, each its key's own (docs/server.md).
+// serve/jobs/session_store.h - sessions by the names that clients give them; each belongs to one API key (docs/server.md).
 //
 // Ownership: the store's; a job borrows one from session_borrow() to session_release(). Threads: internally locked.
 #ifndef RN_SERVE_JOBS_SESSION_STORE_H
@@ -14,12 +14,13 @@ typedef struct session_entry session_entry;
 
 struct session_store *session_store_open(struct server *s);
 void session_store_close(struct session_store *t);
-// The session of that name, made if there is none; when there are too many, the one that was used least lately goes. False: e says why.
+// The session of that name, created if there is none; over SESSIONS_MAX the least recently used one is closed. False: e holds the
+// error.
 bool session_borrow(struct session_store *t, int32_t key, size_t model, const char *name, session_entry **entry,
                     api_error *e);
 rn_session *session_of(const session_entry *entry);
 void session_release(struct session_store *t, session_entry *entry); // NULL is fine
-// False: there is none of that name, or (is_busy) it has a running stream.
+// False: no session has this name, or (*is_busy) it has a running stream.
 bool session_forget(struct session_store *t, int32_t key, const char *name, bool *is_busy);
 
 #endif

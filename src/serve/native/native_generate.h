@@ -1,4 +1,4 @@
-// serve/native/native_generate.h - runnel's own form of a generation: everything of the C API, by HTTP and over WebSockets.
+// serve/native/native_generate.h - runnel's own generation interface: all of the C API, over HTTP and WebSockets.
 //
 // Ownership: `struct native_request` is the caller's; native_init() first, native_free() last.
 // Threads:   one at a time.
@@ -18,14 +18,14 @@ typedef struct native_request {
 
 void native_init(native_request *q);
 void native_free(native_request *q);
-// more: the transport's own members. False: q->r.error says why.
+// more: the transport's own members. False: q->r.error holds the error.
 bool native_read(native_request *q, const member_group *more);
-// NULL: q->r.error says why. format: the transport's; its `more` is a struct native_answer.
+// NULL: q->r.error holds the error. format: the transport's; its `more` is a struct native_answer.
 typedef struct native_answer {
     bool is_chat, has_token_times, has_pieces;
 } native_answer;
 job *native_begin(native_request *q, const job_format *format);
-// What a chunk says, as members of an object that is open.
+// Writes a chunk as members of the open JSON object.
 void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c);
 
 void route_generate(struct server *s, http_exchange *x, const http_request *r);

@@ -1,4 +1,4 @@
-// serve/native/rerank.h - the route that scores documents as answers to a query, in the form that Jina's and Cohere's clients use.
+// serve/native/rerank.h - the route that ranks documents for a query, in the form that Jina's and Cohere's clients use.
 #ifndef RN_SERVE_NATIVE_RERANK_H
 #define RN_SERVE_NATIVE_RERANK_H
 

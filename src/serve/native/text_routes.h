@@ -1,4 +1,4 @@
-// serve/native/text_routes.h - routes that run no model: tokens of a text, the text of tokens, a conversation as its template writes it.
+// serve/native/text_routes.h - routes that run no model: tokenize, detokenize, apply a chat template.
 #ifndef RN_SERVE_NATIVE_TEXT_ROUTES_H
 #define RN_SERVE_NATIVE_TEXT_ROUTES_H
 

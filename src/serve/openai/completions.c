@@ -129,7 +129,9 @@ static void put_choice(json_writer *w, job_part *p) {
         json_put_end(w, ']');
         bytes_free(&p->prompt_scores);
     }
-    if (p->state[0]) json_member_whole(w, "dropped", p->state[0]); // tokens that a slow reader lost, by its own wish
+    if (p->state[0])
+        json_member_whole(w, "dropped",
+                          p->state[0]); // tokens that a slow reader lost, because it asked for drop-oldest
     p->state[0] = 0;
     json_member_string(w, "finish_reason", p->is_done ? openai_finish(p) : NULL);
     if (p->is_done) openai_put_rest(w, p);

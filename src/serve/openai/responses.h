@@ -1,4 +1,4 @@
-// serve/openai/responses.h - the route of OpenAI's responses interface, and what its answer is made of.
+// serve/openai/responses.h - the routes of OpenAI's responses interface, and the parts of its answer.
 //
 // Threads: one at a time.
 #ifndef RN_SERVE_OPENAI_RESPONSES_H
@@ -10,7 +10,7 @@ void route_responses(struct server *s, http_exchange *x, const http_request *r);
 void route_response_get(struct server *s, http_exchange *x, const http_request *r); // one that is stored
 void route_response_delete(struct server *s, http_exchange *x, const http_request *r);
 
-// What an answer repeats of its request.
+// Fields of the request that the answer repeats.
 typedef struct response_echo {
     char *instructions, *tools; // JSON; NULL: none. Owned
     char *effort;               // JSON
@@ -21,8 +21,8 @@ typedef struct response_echo {
 } response_echo;
 void response_echo_free(response_echo *e);
 
-// Of a job's `more`, made by response_answer_new(), which takes the echo's memory and that of the conversation: messages as items of an array,
-// for the store.
+// A job's `more`. response_answer_new() takes ownership of the echo's memory and of the conversation: messages as items of a JSON
+// array, for the store.
 typedef struct response_answer response_answer;
 response_answer *response_answer_new(const response_echo *echo, bytes conversation);
 extern const job_format response_stream_format, response_whole_format;

@@ -1,7 +1,7 @@
-// serve/status/metrics.h - counts and histograms for GET /metrics, as Prometheus reads them; vLLM's names where it has them.
+// serve/status/metrics.h - counters and histograms for GET /metrics in Prometheus' format; vLLM's names where it has them.
 //
 // Ownership: `struct metrics` is the caller's; {0} is empty.
-// Threads:   any; every field is an atomic of its own, so a page may show one count before another.
+// Threads:   any; every field is a separate atomic, so a scrape may see one counter before another.
 #ifndef RN_SERVE_STATUS_METRICS_H
 #define RN_SERVE_STATUS_METRICS_H
 
@@ -44,8 +44,7 @@ typedef struct metrics {
     atomic_ullong n_connections_accepted, n_bytes_sent, n_clients_left, n_key_failures, n_log_failures;
 } metrics;
 
-// For the routes. A generation's last chunk carries what metrics_generation() takes; the gaps between the tokens of a stream are the
-// route's to measure.
+// For the routes. metrics_generation() records a generation's last chunk; the route measures inter-token gaps itself.
 void metrics_seconds(metrics *m, size_t model, metrics_histogram which, double seconds);
 void metrics_generation(metrics *m, size_t model, const rn_chunk *last);
 void metrics_error(metrics *m, api_code code); // api_answer_error() counts by itself; for errors inside a stream

@@ -1,4 +1,4 @@
-// serve/status/route_status.h - routes that say how the server is and what it has: health, readiness, metrics, models, properties.
+// serve/status/route_status.h - status routes: health, readiness, metrics, models, properties, slots.
 #ifndef RN_SERVE_STATUS_ROUTE_STATUS_H
 #define RN_SERVE_STATUS_ROUTE_STATUS_H
 

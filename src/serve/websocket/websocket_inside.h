@@ -1,4 +1,4 @@
-// serve/websocket/websocket_inside.h - sockets, as the files websocket*.c share them.
+// serve/websocket/websocket_inside.h - the socket structs: private to the files websocket*.c.
 #ifndef RN_SERVE_WEBSOCKET_WEBSOCKET_INSIDE_H
 #define RN_SERVE_WEBSOCKET_WEBSOCKET_INSIDE_H
 
@@ -24,12 +24,12 @@ struct websocket {
     // The sockets' thread.
     wslay_event_context_ptr ctx;
     void *self;
-    bytes early; // came together with the handshake
+    bytes early; // frames that arrived together with the handshake
     size_t n_early_taken, n_fragments;
     bool is_open, is_failed, is_lingering;
     uint32_t events;  // what epoll waits for
-    int64_t heard_ns; // something came
-    int64_t moved_ns; // something could be sent, or nothing was to be sent
+    int64_t heard_ns; // last time something was received
+    int64_t moved_ns; // last time something was sent, or nothing was waiting to be sent
     int64_t pinged_ns, closing_ns;
     // lock
     struct websocket *next, *prev;
@@ -51,15 +51,15 @@ struct websockets {
 };
 
 void websocket_begin(struct websocket *w); // from the HTTP thread: hands it to the sockets' thread
-// All that may be due for one socket, on the sockets' thread; false: it has ended.
+// Does everything that is due for one socket, on the sockets' thread; false: the socket has ended.
 bool websocket_serve(struct websocket *w, int64_t now_ns);
 
 // websocket_wslay.c: one socket, on the sockets' thread.
 bool websocket_start(struct websocket *w);
 void websocket_read(struct websocket *w);
-void websocket_write(struct websocket *w); // what is queued, as far as the socket takes it
+void websocket_write(struct websocket *w); // writes queued messages until the socket would block
 void websocket_shut(struct websocket *w, uint16_t code, const char *reason);
 void websocket_check_end(struct websocket *w);
-bool websocket_is_drowning(const struct websocket *w); // so many answers wait that it is not read
+bool websocket_is_drowning(const struct websocket *w); // its send queue is full: nothing is read from it
 
 #endif
