@@ -32,7 +32,7 @@ static int32_t carry_over(lm *from, int32_t seq, lm *to, const int32_t *tokens, 
 
 // --- the toy: every length against the published function ---
 
-static struct toy_config toy_config(int32_t window) {
+static struct toy_config toy_config(int32_t window, int32_t n_states) {
     return (struct toy_config){.n_vocab = 16,
                                .n_ctx = 300,
                                .n_batch = 256,
@@ -42,6 +42,7 @@ static struct toy_config toy_config(int32_t window) {
                                .n_pages = 40,
                                .n_groups = window ? 2 : 1,
                                .window = window,
+                               .n_states = n_states,
                                .nan_token = -1};
 }
 
@@ -69,7 +70,7 @@ TEST(at_every_length_the_toys_records_are_all_that_its_next_rows_read) {
     random_tokens(tokens, 300, 16, 3);
     for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
         for (int32_t n = 1; n <= 200; n += n < 60 || (n > 70 && n < 124) ? 17 : 1) {
-            const struct toy_config c = toy_config(windows[w]);
+            const struct toy_config c = toy_config(windows[w], n % 2 ? 4 : 0);
             lm *from = NULL, *to = NULL;
             check_note("window %d, %d positions", windows[w], n);
             CHECK_INT(toy_lm_create(&c, &from, NULL), RN_OK);

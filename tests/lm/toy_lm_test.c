@@ -27,6 +27,12 @@ static struct toy_config with_window(int32_t window) {
     return c;
 }
 
+static struct toy_config recurrent(struct toy_config c, int32_t n_states) {
+    c.n_states = n_states;
+    return c;
+}
+enum { STATES = NODES + 2 * SEQS }; // room for every scratch node, and for each sequence's state and a kept one
+
 static lm *toy_new(const struct toy_config *c) {
     lm *m = NULL;
     rn_error err = {0};
@@ -93,9 +99,23 @@ TEST(the_function_is_the_one_in_the_header) {
     lm_destroy(m);
 }
 
-TEST(every_cut_of_a_prompt_into_two_steps_gives_the_same_logits) {
+TEST(a_recurrent_models_function_is_the_one_in_the_header) {
+    const struct toy_config c = recurrent(plain, STATES);
+    static const int32_t tokens[] = {3, 1, 2};
+    float got[VOCAB];
+    toy_lm_expect(&c, tokens, 3, got);
+    uint32_t h = 0, state = 0;
+    for (uint64_t j = 0; j < 3; j++) {
+        h = h * 1000003u + (uint32_t)hash_u64(((uint64_t)tokens[j] << 32) + j, 0);
+        state = (uint32_t)hash_u64(((uint64_t)tokens[j] << 32) + state, 2);
+    }
+    h = h * 1000003u + state;
+    for (uint64_t i = 0; i < VOCAB; i++) CHECK(got[i] == (float)((hash_u64(h, i) >> 8) & 0xffff) / 4096 - 8);
+}
+
+static void check_every_cut(int32_t n_states) {
     for (int32_t window = 0; window <= 64; window += 32) {
-        const struct toy_config c = with_window(window);
+        const struct toy_config c = recurrent(with_window(window), n_states);
         int32_t tokens[131];
         some_tokens(tokens, 131, 1);
         for (int32_t cut = 1; cut < 131; cut++) {
@@ -110,9 +130,14 @@ TEST(every_cut_of_a_prompt_into_two_steps_gives_the_same_logits) {
     }
 }
 
+TEST(every_cut_of_a_prompt_into_two_steps_gives_the_same_logits) {
+    check_every_cut(0);
+    check_every_cut(STATES);
+}
+
 TEST(one_token_at_a_time_gives_the_logits_of_one_step) {
     for (int32_t window = 0; window <= 130; window += 65) {
-        const struct toy_config c = with_window(window);
+        const struct toy_config c = recurrent(with_window(window), window == 65 ? 1 : 0);
         int32_t tokens[CTX];
         some_tokens(tokens, CTX, 2);
         lm *m = toy_new(&c);
@@ -129,7 +154,7 @@ TEST(a_token_and_its_draft_tree_in_one_step_equal_chains) {
     for (int32_t len = 60; len <= 66; len++)
         for (int32_t window = 0; window <= 5; window += 5) {
             check_note("length %d, window %d", len, window);
-            const struct toy_config c = with_window(window);
+            const struct toy_config c = recurrent(with_window(window), len % 2 ? STATES : 0);
             int32_t tokens[80];
             some_tokens(tokens, 80, 3);
             lm *m = toy_new(&c);
@@ -158,7 +183,7 @@ TEST(a_token_and_its_draft_tree_in_one_step_equal_chains) {
 }
 
 TEST(a_tree_grows_over_several_steps_and_is_dropped_whole) {
-    const struct toy_config c = with_window(40);
+    const struct toy_config c = recurrent(with_window(40), STATES);
     int32_t tokens[160];
     some_tokens(tokens, 160, 4);
     lm *m = toy_new(&c);
@@ -180,7 +205,7 @@ TEST(forks_go_their_own_ways_and_truncated_ones_start_again) {
     for (int32_t window = 0; window <= 70; window += 70)
         for (int32_t len = 62; len <= 130; len += 17) {
             check_note("window %d, length %d", window, len);
-            const struct toy_config c = with_window(window);
+            const struct toy_config c = recurrent(with_window(window), len % 2 ? STATES : 0);
             int32_t a[CTX], b[CTX];
             some_tokens(a, CTX, 5);
             some_tokens(b, CTX, 6);
@@ -231,6 +256,60 @@ TEST(a_cached_prefix_gives_the_logits_of_an_evaluated_one) {
             books_are_right(m);
             lm_destroy(m);
         }
+}
+
+TEST(a_recurrent_model_finds_a_prefix_where_its_state_was_kept) {
+    static const struct {
+        const char *why;
+        int32_t interval, kept_at, n, found;
+        const char *miss;
+    } rows[] = {
+        {"at the end alone", 0, 0, 149, 0, "state"},        {"at the end", 0, 0, 150, 150, "none"},
+        {"where it was wanted", 0, 90, 149, 90, "state"},   {"at an interval", 64, 0, 149, 128, "state"},
+        {"the later of both", 128, 130, 149, 130, "state"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        check_note("%s", rows[i].why);
+        struct toy_config c = recurrent(plain, STATES);
+        int32_t tokens[200];
+        struct lm_row step[150] = {0};
+        struct lm_prefix p;
+        c.state_interval = rows[i].interval;
+        some_tokens(tokens, 200, 7);
+        lm *m = toy_new(&c);
+        const int32_t s = new_seq(m);
+        for (int32_t j = 0; j < 150; j++)
+            step[j] = (struct lm_row){s, tokens[j], LM_APPEND, j + 1 == rows[i].kept_at ? LM_WANT_STATE : 0};
+        CHECK(lm_step(m, step, 150, NULL, NULL) == RN_OK);
+        lm_seq_free(m, s);
+        CHECK(lm_match_prefix(m, tokens, rows[i].n, &p, NULL) == RN_OK);
+        CHECK_INT(p.n, rows[i].found);
+        CHECK_STR(p.miss, rows[i].miss);
+        CHECK_INT(append_and_check(m, &c, p.seq, tokens, p.n, 155), RN_OK);
+        books_are_right(m);
+        lm_destroy(m);
+    }
+}
+
+TEST(a_step_that_finds_no_state_slot_changes_nothing_and_names_its_row) {
+    const struct toy_config c = recurrent(plain, 2);
+    lm *m = toy_new(&c);
+    int32_t tokens[20];
+    some_tokens(tokens, 20, 11);
+    const int32_t a = new_seq(m), b = new_seq(m);
+    CHECK_INT(append_and_check(m, &c, a, tokens, 0, 5), RN_OK);
+    const struct lm_row rows[] = {{a, tokens[5], LM_APPEND, 1}, {b, 1, LM_APPEND, 1}, {b, 2, LM_ROOT, 1}};
+    size_t failed = 99;
+    rn_error err = {0};
+    CHECK_FAILS(lm_step(m, rows, 3, &failed, &err), RN_E_LIMIT, &err);
+    CHECK_INT(failed, 2);
+    CHECK_HAS(err.text, "slot");
+    CHECK_INT(lm_seq_len(m, a), 5);
+    CHECK_INT(lm_seq_len(m, b), 0);
+    books_are_right(m);
+    CHECK_INT(append_and_check(m, &c, a, tokens, 5, 10), RN_OK);
+    CHECK_INT(append_and_check(m, &c, b, tokens, 0, 5), RN_OK);
+    lm_destroy(m);
 }
 
 TEST(a_prefix_longer_than_the_context_is_matched_up_to_its_end) {
@@ -360,12 +439,14 @@ TEST(a_bad_configuration_is_refused) {
         const char *text;
         struct toy_config c;
     } rows[] = {
-        {"n_vocab 0", plain},      {"n_batch -1", plain},
-        {"n_groups: 3 is", plain}, {"window: 0 is less than 1", plain},
-        {"n_pages: 0 is", plain},  {"max_seqs: 0 is", plain},
+        {"n_vocab 0", plain},       {"n_batch -1", plain},
+        {"n_groups: 3 is", plain},  {"window: 0 is less than 1", plain},
+        {"n_pages: 0 is", plain},   {"max_seqs: 0 is", plain},
+        {"n_states: -1 is", plain}, {"state_interval: 63 is", plain},
     };
     rows[0].c.n_vocab = 0, rows[1].c.n_batch = -1, rows[2].c.n_groups = 3, rows[3].c.n_groups = 2;
-    rows[4].c.n_pages = 0, rows[5].c.max_seqs = 0;
+    rows[4].c.n_pages = 0, rows[5].c.max_seqs = 0, rows[6].c.n_states = -1;
+    rows[7].c.n_states = 1, rows[7].c.state_interval = 63;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lm *m = NULL;
         rn_error err = {0};
@@ -384,12 +465,12 @@ static rn_status create_once(void *user) {
 }
 
 TEST(every_failed_allocation_of_create_is_reported_and_leaks_nothing) {
-    struct toy_config c = with_window(8);
+    struct toy_config c = recurrent(with_window(8), 3);
     check_each_failed_allocation(create_once, &c, __FILE__, __LINE__);
 }
 
 TEST(a_step_makes_no_heap_allocation) {
-    const struct toy_config c = with_window(20);
+    const struct toy_config c = recurrent(with_window(20), STATES);
     lm *m = toy_new(&c);
     int32_t tokens[200];
     some_tokens(tokens, 200, 10);
@@ -441,7 +522,7 @@ static void step_some(struct history *h) {
         const bool tree = h->seqs[s].n_nodes > 0 || roll(h, 4) == 0;
         for (int32_t k = roll(h, 3) ? 1 + roll(h, 3) : roll(h, tree ? 26 : 100); k > 0 && n < BATCH; k--, n++) {
             const int32_t token = roll(h, 2), parent = tree ? roll(h, h->seqs[s].n_nodes + 1) - 1 : LM_APPEND;
-            rows[n] = (struct lm_row){s, token, parent, LM_WANT_LOGITS};
+            rows[n] = (struct lm_row){s, token, parent, LM_WANT_LOGITS | (roll(h, 30) ? 0 : LM_WANT_STATE)};
             if (!tree && h->seqs[s].len < CTX) {
                 h->seqs[s].tokens[h->seqs[s].len++] = token;
                 want_n[n] = prefix_of(h, s, KV_NONE, want[n]);
@@ -519,15 +600,25 @@ static void operate(struct history *h) {
 TEST(random_histories_give_the_published_logits_whatever_is_evicted) {
     static const struct {
         const char *why;
-        int32_t n_pages, window;
+        int32_t n_pages, window, n_states, interval;
     } rows[] = {
-        {"room for all", 40, 0}, {"evictions", 9, 0},         {"hardly a page", 3, 0}, {"window", 30, 70},
-        {"short window", 9, 3},  {"window of a page", 8, 64}, {"window of one", 6, 1},
+        {"room for all", 40, 0, 0, 0},
+        {"evictions", 9, 0, 0, 0},
+        {"few pages", 3, 0, 0, 0},
+        {"window", 30, 70, 0, 0},
+        {"short window", 9, 3, 0, 0},
+        {"window of a page", 8, 64, 0, 0},
+        {"window of one", 6, 1, 0, 0},
+        {"recurrent, room for all", 40, 0, SEQS * (NODES + 2), 64},
+        {"recurrent, few slots", 30, 0, 9, 64},
+        {"recurrent, states kept on request only", 30, 0, 40, 0},
+        {"recurrent, few pages, window", 9, 3, 40, 64},
+        {"recurrent, one slot", 30, 0, 1, 128},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (uint32_t seed = 0; seed < 8; seed++) {
             struct history h = {.c = with_window(rows[r].window), .key = {seed, (uint32_t)r}};
-            h.c.n_pages = rows[r].n_pages;
+            h.c.n_pages = rows[r].n_pages, h.c.n_states = rows[r].n_states, h.c.state_interval = rows[r].interval;
             h.m = toy_new(&h.c);
             for (int i = 0; i < 200; i++) {
                 check_note("%s, seed %u, operation %d", rows[r].why, seed, i);

@@ -1,4 +1,4 @@
-// tests/support/toy_lm.c - the toy model: values in pages of bytes, and logits folded from what is read back.
+// tests/support/toy_lm.c - the toy model: values in pages and state slots of bytes, and logits folded from what is read back.
 #include "tests/support/toy_lm.h"
 #include "base/checked.h"
 #include "base/hash.h"
@@ -7,20 +7,29 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_GROUPS = 2, VALUE_BYTES = 4, PAGE_BYTES = KV_PAGE * VALUE_BYTES, N_HIDDEN = 2, GARBAGE = 0xa5 };
+enum {
+    MAX_GROUPS = 2,
+    VALUE_BYTES = 4,
+    PAGE_BYTES = KV_PAGE * VALUE_BYTES,
+    N_HIDDEN = 2,
+    GARBAGE = 0xa5,
+    STATE_SALT = 2
+};
 
 struct toy_row {
     int32_t node; // scratch node, or KV_NONE: a position of the sequence
     int32_t pos;
     int32_t result; // place among the wanted rows, KV_NONE: not wanted
+    uint32_t state; // as read back from its slot after the row; 0 without a recurrence
 };
 
 struct toy {
     lm base;
     struct toy_config c;
-    kv *books;
+    kv *kv;
     uint8_t *pages[MAX_GROUPS]; // [n_pages][KV_PAGE][VALUE_BYTES]
     bool *garbage[MAX_GROUPS];  // [n_pages] filled with garbage since it was last written
+    uint8_t *states;            // [n_states][VALUE_BYTES]
     struct toy_row *rows;       // [n_batch] of the last step
     size_t n_rows;              // 0 after a step that failed
     float *logits, *hidden;     // [n_want][n_vocab], [n_want][N_HIDDEN]
@@ -38,6 +47,10 @@ static uint32_t value_at(int32_t token, int32_t pos, int32_t group) {
 
 static uint32_t fold(uint32_t h, uint32_t value) { return h * 1000003u + value; }
 
+static uint32_t state_after(int32_t token, uint32_t state) {
+    return (uint32_t)hash_u64((uint64_t)(uint32_t)token << 32 | state, STATE_SALT);
+}
+
 static bool in_window(const struct toy_config *c, int32_t j, int32_t pos) {
     return c->n_groups == 2 && j > pos - c->window;
 }
@@ -48,46 +61,61 @@ static void logits_of(const struct toy_config *c, uint32_t h, int32_t token, flo
 }
 
 void toy_lm_expect(const struct toy_config *c, const int32_t *tokens, int32_t n, float *out) {
-    uint32_t h = 0;
+    uint32_t h = 0, state = 0;
     for (int32_t j = 0; j < n; j++) {
         h = fold(h, value_at(tokens[j], j, 0));
         if (in_window(c, j, n - 1)) h = fold(h, value_at(tokens[j], j, 1));
+        state = state_after(tokens[j], state);
     }
+    if (c->n_states > 0) h = fold(h, state);
     logits_of(c, h, tokens[n - 1], out);
 }
 
-// Pages.
+// Pages and state slots.
+
+static void put_value(uint8_t *bytes, uint32_t value) {
+    for (int i = 0; i < VALUE_BYTES; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint32_t get_value(const uint8_t *bytes) {
+    uint32_t value = 0;
+    for (int i = 0; i < VALUE_BYTES; i++) value |= (uint32_t)bytes[i] << 8 * i;
+    return value;
+}
 
 static uint8_t *slot_bytes(struct toy *t, int32_t group, struct kv_slot at) {
-    assert(at.page != KV_NONE); // the books let something go that a row still sees
+    assert(at.page != KV_NONE); // else kv/ released a page that a row still sees
     return t->pages[group] + (size_t)at.page * PAGE_BYTES + (size_t)at.slot * VALUE_BYTES;
 }
 
 static void store(struct toy *t, int32_t group, struct kv_slot at, uint32_t value) {
     uint8_t *bytes = slot_bytes(t, group, at);
     if (at.slot == 0) memset(bytes, GARBAGE, PAGE_BYTES); // a fresh page: what stood there before means nothing
-    for (int i = 0; i < VALUE_BYTES; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+    put_value(bytes, value);
     t->garbage[group][at.page] = false;
 }
 
-static uint32_t load(struct toy *t, int32_t group, struct kv_slot at) {
-    const uint8_t *bytes = slot_bytes(t, group, at);
-    uint32_t value = 0;
-    for (int i = 0; i < VALUE_BYTES; i++) value |= (uint32_t)bytes[i] << 8 * i;
-    return value;
+static uint32_t load(struct toy *t, int32_t group, struct kv_slot at) { return get_value(slot_bytes(t, group, at)); }
+
+static uint8_t *state_bytes(struct toy *t, int32_t slot) {
+    assert(slot >= 0 && slot < t->c.n_states);
+    return t->states + (size_t)slot * VALUE_BYTES;
 }
 
 static void copy_slots(void *user, const struct kv_copy *c) {
     struct toy *t = user;
+    assert(c->group != KV_STATE); // states are never copied
     memcpy(slot_bytes(t, c->group, (struct kv_slot){c->dst, c->slot_dst}),
            slot_bytes(t, c->group, (struct kv_slot){c->src, c->slot_src}), (size_t)c->n * VALUE_BYTES);
     t->garbage[c->group][c->dst] = false;
 }
 
-static void spoil_free_pages(struct toy *t) {
+static void spoil_free_memory(struct toy *t) {
+    for (int32_t i = 0; i < t->c.n_states; i++)
+        if (kv_page_is_free(t->kv, KV_STATE, i)) memset(state_bytes(t, i), GARBAGE, VALUE_BYTES);
     for (int32_t g = 0; g < t->c.n_groups; g++)
         for (int32_t p = 0; p < t->c.n_pages; p++) {
-            if (t->garbage[g][p] || !kv_page_is_free(t->books, g, p)) continue;
+            if (t->garbage[g][p] || !kv_page_is_free(t->kv, g, p)) continue;
             memset(t->pages[g] + (size_t)p * PAGE_BYTES, GARBAGE, PAGE_BYTES);
             t->garbage[g][p] = true;
         }
@@ -96,7 +124,7 @@ static void spoil_free_pages(struct toy *t) {
 // A step.
 
 static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error *err) {
-    if (kv_seq_len(t->books, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
+    if (kv_seq_len(t->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
     if (r->token < 0 || r->token >= t->c.n_vocab)
         return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, t->c.n_vocab - 1);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
@@ -109,10 +137,14 @@ static rn_status book_row(struct toy *t, const struct lm_row *r, struct toy_row 
     const uint64_t key = (uint64_t)r->token;
     rn_status st = check_row(t, r, err);
     if (st != RN_OK) return st;
-    *out = (struct toy_row){.node = KV_NONE, .pos = kv_seq_len(t->books, r->seq), .result = KV_NONE};
-    if (r->parent == LM_APPEND) return kv_append(t->books, r->seq, &key, 1, err);
-    st = kv_scratch_add(t->books, r->seq, r->parent, key, &out->node, err);
-    if (st == RN_OK) out->pos += kv_scratch_depth(t->books, r->seq, out->node) - 1;
+    *out = (struct toy_row){.node = KV_NONE, .pos = kv_seq_len(t->kv, r->seq), .result = KV_NONE};
+    if (r->parent == LM_APPEND) {
+        st = kv_append(t->kv, r->seq, &key, 1, err);
+        if (st == RN_OK && r->want & LM_WANT_STATE) kv_snapshot(t->kv, r->seq);
+        return st;
+    }
+    st = kv_scratch_add(t->kv, r->seq, r->parent, key, &out->node, err);
+    if (st == RN_OK) out->pos += kv_scratch_depth(t->kv, r->seq, out->node) - 1;
     return st;
 }
 
@@ -121,9 +153,9 @@ static void unbook_rows(struct toy *t, const struct lm_row *rows, size_t n) {
     while (n-- > 0) {
         const int32_t seq = rows[n].seq;
         if (rows[n].parent == LM_APPEND)
-            kv_truncate(t->books, seq, kv_seq_len(t->books, seq) - 1);
+            kv_truncate(t->kv, seq, kv_seq_len(t->kv, seq) - 1);
         else
-            kv_scratch_cut(t->books, seq, kv_scratch_len(t->books, seq) - 1);
+            kv_scratch_cut(t->kv, seq, kv_scratch_len(t->kv, seq) - 1);
     }
 }
 
@@ -146,23 +178,42 @@ static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, s
 }
 
 static struct kv_slot row_slot(const struct toy *t, int32_t seq, const struct toy_row *row, int32_t group) {
-    return row->node == KV_NONE ? kv_seq_slot(t->books, seq, group, row->pos)
-                                : kv_scratch_slot(t->books, seq, row->node, group);
+    return row->node == KV_NONE ? kv_seq_slot(t->kv, seq, group, row->pos)
+                                : kv_scratch_slot(t->kv, seq, row->node, group);
 }
 
-// h of a row, from the pages.
+// In the order of the rows, since a row's slot may be the one that the row before it wrote.
+static void run_recurrence(struct toy *t, const struct lm_row *rows, size_t n) {
+    kv_place_states(t->kv);
+    for (size_t i = 0; i < n; i++) {
+        struct toy_row *row = &t->rows[i];
+        const int32_t seq = rows[i].seq, node = row->node;
+        const int32_t parent = node == KV_NONE ? KV_NONE : kv_scratch_parent(t->kv, seq, node);
+        const int32_t before = node == KV_NONE ? row->pos : kv_seq_len(t->kv, seq);
+        const int32_t from =
+            parent == KV_NONE ? kv_seq_state(t->kv, seq, before) : kv_scratch_state(t->kv, seq, parent);
+        const int32_t to =
+            node == KV_NONE ? kv_seq_state(t->kv, seq, row->pos + 1) : kv_scratch_state(t->kv, seq, node);
+        assert((from == KV_NONE) == (row->pos == 0)); // only an empty prefix has no state
+        const uint32_t state = from == KV_NONE ? 0 : get_value(state_bytes(t, from));
+        put_value(state_bytes(t, to), state_after(rows[i].token, state));
+        row->state = get_value(state_bytes(t, to));
+    }
+}
+
+// h of a row, from the bytes of its pages and of its state.
 static uint32_t read_back(struct toy *t, int32_t seq, const struct toy_row *row) {
-    const int32_t len = row->node == KV_NONE ? row->pos + 1 : kv_seq_len(t->books, seq);
-    for (int32_t node = row->node, j = row->pos; j >= len; j--, node = kv_scratch_parent(t->books, seq, node))
+    const int32_t len = row->node == KV_NONE ? row->pos + 1 : kv_seq_len(t->kv, seq);
+    for (int32_t node = row->node, j = row->pos; j >= len; j--, node = kv_scratch_parent(t->kv, seq, node))
         t->path[j - len] = node;
     uint32_t h = 0;
     for (int32_t j = 0; j <= row->pos; j++)
         for (int32_t g = 0; g < 1 + in_window(&t->c, j, row->pos); g++) {
             const struct kv_slot at =
-                j < len ? kv_seq_slot(t->books, seq, g, j) : kv_scratch_slot(t->books, seq, t->path[j - len], g);
+                j < len ? kv_seq_slot(t->kv, seq, g, j) : kv_scratch_slot(t->kv, seq, t->path[j - len], g);
             h = fold(h, load(t, g, at));
         }
-    return h;
+    return t->c.n_states > 0 ? fold(h, row->state) : h;
 }
 
 static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
@@ -170,12 +221,13 @@ static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed
     t->n_rows = 0;
     if (n == 0 || n > (size_t)t->c.n_batch)
         return fail(err, RN_E_ARG, "toy model: %zu rows, 1..%d are possible", n, t->c.n_batch);
-    spoil_free_pages(t);
+    spoil_free_memory(t);
     const rn_status st = book_rows(t, rows, n, failed_row, err);
     if (st != RN_OK) return st;
     for (size_t i = 0; i < n; i++)
         for (int32_t g = 0; g < t->c.n_groups; g++)
             store(t, g, row_slot(t, rows[i].seq, &t->rows[i], g), value_at(rows[i].token, t->rows[i].pos, g));
+    if (t->c.n_states > 0) run_recurrence(t, rows, n);
     for (size_t i = 0; i < n; i++) {
         if (t->rows[i].result == KV_NONE) continue;
         const size_t place = (size_t)t->rows[i].result;
@@ -184,7 +236,7 @@ static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed
         t->hidden[place * N_HIDDEN] = (float)(h & 0xffff);
         t->hidden[place * N_HIDDEN + 1] = (float)(h >> 16);
     }
-    kv_commit(t->books);
+    kv_commit(t->kv);
     t->n_rows = n;
     return RN_OK;
 }
@@ -203,17 +255,17 @@ static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(
 
 static rn_status seq_new(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {
     (void)n_most;
-    return kv_seq_new(toy_of(m)->books, seq, err);
+    return kv_seq_new(toy_of(m)->kv, seq, err);
 }
 static rn_status seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
-    return kv_seq_fork(toy_of(m)->books, seq, out, err);
+    return kv_seq_fork(toy_of(m)->kv, seq, out, err);
 }
-static void seq_free(lm *m, int32_t seq) { kv_seq_free(toy_of(m)->books, seq); }
-static int32_t seq_len(const lm *m, int32_t seq) { return kv_seq_len(((const struct toy *)m)->books, seq); }
+static void seq_free(lm *m, int32_t seq) { kv_seq_free(toy_of(m)->kv, seq); }
+static int32_t seq_len(const lm *m, int32_t seq) { return kv_seq_len(((const struct toy *)m)->kv, seq); }
 static rn_status keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
-    return kv_keep(toy_of(m)->books, seq, path, n, err);
+    return kv_keep(toy_of(m)->kv, seq, path, n, err);
 }
-static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->books, seq, n); }
+static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->kv, seq, n); }
 
 static rn_status match_prefix(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
                               rn_error *err) {
@@ -221,15 +273,16 @@ static rn_status match_prefix(lm *m, int32_t n_most, const int32_t *tokens, int3
     struct toy *t = toy_of(m);
     enum kv_miss why;
     for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];
-    const rn_status st = kv_match_prefix(t->books, t->keys, n, &out->seq, &out->n, &why, err);
+    const rn_status st = kv_match_prefix(t->kv, t->keys, n, &out->seq, &out->n, &why, err);
     if (st == RN_OK) out->miss = kv_miss_name(why);
     return st;
 }
 
-// Parts are the groups of pages.
+// Parts are the groups of pages, then the states.
 
 static struct lm_part part_of(const lm *m, int32_t part, int32_t n) {
-    const int32_t first = kv_first_block(((const struct toy *)m)->books, part, n);
+    if (part == ((const struct toy *)m)->c.n_groups) return (struct lm_part){VALUE_BYTES, 0, n > 0};
+    const int32_t first = kv_first_block(((const struct toy *)m)->kv, part, n);
     return (struct lm_part){PAGE_BYTES, first, (n + KV_PAGE - 1) / KV_PAGE - first};
 }
 
@@ -237,20 +290,28 @@ static rn_status seq_restore(lm *m, int32_t n_most, const int32_t *tokens, int32
     (void)n_most;
     struct toy *t = toy_of(m);
     for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];
-    return kv_seq_new_private(t->books, t->keys, n, seq, err);
+    return kv_seq_new_private(t->kv, t->keys, n, seq, err);
 }
 
 static void read_record(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
     const struct toy *t = (const struct toy *)m;
-    const int32_t n = kv_seq_len(t->books, seq) - record * KV_PAGE;
+    const int32_t len = kv_seq_len(t->kv, seq), n = len - record * KV_PAGE;
+    if (part == t->c.n_groups) {
+        memcpy(out, t->states + (size_t)kv_seq_state(t->kv, seq, len) * VALUE_BYTES, VALUE_BYTES);
+        return;
+    }
     memset(out, 0, PAGE_BYTES);
-    memcpy(out, t->pages[part] + (size_t)kv_seq_page(t->books, seq, part, record) * PAGE_BYTES,
+    memcpy(out, t->pages[part] + (size_t)kv_seq_page(t->kv, seq, part, record) * PAGE_BYTES,
            (size_t)(n < KV_PAGE ? n : KV_PAGE) * VALUE_BYTES);
 }
 
 static void write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
     struct toy *t = toy_of(m);
-    const int32_t page = kv_seq_page(t->books, seq, part, record);
+    if (part == t->c.n_groups) {
+        memcpy(state_bytes(t, kv_seq_state(t->kv, seq, kv_seq_len(t->kv, seq))), bytes, VALUE_BYTES);
+        return;
+    }
+    const int32_t page = kv_seq_page(t->kv, seq, part, record);
     memcpy(t->pages[part] + (size_t)page * PAGE_BYTES, bytes, PAGE_BYTES);
     t->garbage[part][page] = false;
 }
@@ -263,12 +324,13 @@ static void destroy(lm *m) {
         mem_free(t->pages[g]);
         mem_free(t->garbage[g]);
     }
+    mem_free(t->states);
     mem_free(t->rows);
     mem_free(t->logits);
     mem_free(t->hidden);
     mem_free(t->path);
     mem_free(t->keys);
-    kv_destroy(t->books);
+    kv_destroy(t->kv);
     mem_free(t);
 }
 
@@ -299,6 +361,7 @@ static rn_status check_config(const struct toy_config *c, rn_error *err) {
         return fail(err, RN_E_ARG, "toy model: n_groups: %d is outside 1..%d", c->n_groups, MAX_GROUPS);
     if (c->n_groups == 2 && c->window < 1)
         return fail(err, RN_E_ARG, "toy model: window: %d is less than 1", c->window);
+    if (c->n_states < 0) return fail(err, RN_E_ARG, "toy model: n_states: %d is less than 0", c->n_states);
     return RN_OK;
 }
 
@@ -312,6 +375,7 @@ static rn_status take_memory(struct toy *t, rn_error *err) {
         t->garbage[g] = mem_calloc((size_t)c->n_pages, sizeof *t->garbage[g]);
         ok = t->pages[g] && t->garbage[g];
     }
+    if (c->n_states > 0) ok = ok && (t->states = mem_calloc((size_t)c->n_states, VALUE_BYTES));
     ok = ok && (t->rows = mem_calloc((size_t)c->n_batch, sizeof *t->rows));
     ok = ok && (t->logits = mem_calloc(n_logits, sizeof *t->logits));
     ok = ok && (t->hidden = mem_calloc(n_want, N_HIDDEN * sizeof *t->hidden));
@@ -334,16 +398,18 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
                    .n_batch = c->n_batch,
                    .n_want = c->n_want,
                    .n_logits = c->n_want,
-                   .n_parts = c->n_groups};
-    const struct kv_config books = {
+                   .n_parts = c->n_groups + (c->n_states > 0)};
+    const struct kv_config config = {
         .n_groups = c->n_groups,
         .n_pages = {c->n_pages, c->n_pages},
         .window = {0, c->n_groups == 2 ? c->window : 0},
         .max_seqs = c->max_seqs,
         .n_ctx = c->n_ctx,
         .max_scratch = c->max_scratch,
+        .n_states = c->n_states,
+        .state_interval = c->state_interval,
     };
-    st = kv_create(&books, copy_slots, t, &t->books, err); // checks the numbers that are its own
+    st = kv_create(&config, copy_slots, t, &t->kv, err); // checks the numbers that are its own
     if (st == RN_OK) st = take_memory(t, err);
     if (st == RN_OK)
         *out = &t->base;
@@ -352,4 +418,4 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
     return st;
 }
 
-kv *toy_lm_kv(lm *m) { return toy_of(m)->books; }
+kv *toy_lm_kv(lm *m) { return toy_of(m)->kv; }
