@@ -7,8 +7,9 @@
 #include "engine/engine.h"
 
 #define RAISE_NS    INT64_C(10000000000)
-#define QUEUE_CTX   4    // contexts of prompt tokens that may wait, unless told otherwise
-#define MAX_RETRY_S 3600 // nobody is told to come again later than this
+#define QUEUE_CTX   4                   // contexts of prompt tokens that may wait, unless told otherwise
+#define MAX_RETRY_S 3600                // nobody is told to come again later than this
+#define IDLE_GAP_NS INT64_C(1000000000) // a stream whose next token is due later than this is idle
 
 // ---- whose turn it is -----------------------------------------------------------------------------------------------
 
@@ -40,29 +41,41 @@ static bool begins_before(const struct levels *l, const rn_stream *a, const rn_s
     return a->t_begin < b->t_begin;
 }
 
-static bool lane_is_idle(const rn_engine *e, const struct lane *l) {
-    for (const rn_stream *s = e->streams; s; s = s->next)
-        if (s->lane == l && s->state != STREAM_QUEUED) return false;
-    return true;
+// An idle stream has begun and would make no token if it had a step now: it is paused, its reader does not take what it has, or its
+// rate limit holds it back for long. Nobody waits for an idle stream, and it is the first to be preempted.
+static bool is_idle(rn_stream *s, int64_t now) {
+    if (atomic_load(&s->paused)) return true;
+    if (s->on_row || s->embed) return false; // nothing of them waits for a reader
+    if (s->t_next_token > now + IDLE_GAP_NS) return true;
+    return s->overflow == RN_OVERFLOW_PARK && !outbox_has_room(&s->out, 1, s->room_text);
 }
 
-// A preempted stream comes back when another ended, and until then nobody of its model overtakes it.
-static bool lane_is_held(const rn_engine *e, const struct lane *l) {
-    for (const rn_stream *s = e->streams; s; s = s->next)
-        if (s->lane == l && s->state == STREAM_QUEUED && s->was_preempted && s->ended_when_preempted == l->n_ended &&
-            !atomic_load(&s->paused))
-            return !lane_is_idle(e, l);
-    return false;
+static bool may_begin(rn_stream *s, int64_t now) {
+    return s->state == STREAM_QUEUED && !(s->was_preempted ? is_idle(s, now) : atomic_load(&s->paused));
+}
+
+// A preempted stream comes back when another one of its model ended, or when all that run are idle. Until then no other stream of
+// the model begins, unless the preempted one is idle itself.
+static bool lane_is_held(const rn_engine *e, const struct lane *l, int64_t now) {
+    bool has_active = false, has_preempted = false;
+    for (rn_stream *s = e->streams; s; s = s->next) {
+        if (s->lane != l) continue;
+        if (s->state != STREAM_QUEUED)
+            has_active = has_active || !is_idle(s, now);
+        else if (s->was_preempted && s->ended_when_preempted == l->n_ended)
+            has_preempted = has_preempted || !is_idle(s, now);
+    }
+    return has_active && has_preempted;
 }
 
 rn_stream *queue_next(rn_engine *e, int64_t now) {
     rn_stream *first = NULL;
     bool held[ENGINE_MAX_MODELS];
     if (e->n_queued == 0 || e->n_running >= e->opt.n_streams) return NULL;
-    for (size_t i = 0; i < e->n_lanes; i++) held[i] = lane_is_held(e, &e->lanes[i]);
+    for (size_t i = 0; i < e->n_lanes; i++) held[i] = lane_is_held(e, &e->lanes[i], now);
     const struct levels l = class_levels(e, now);
     for (rn_stream *s = e->streams; s; s = s->next) {
-        if (s->state != STREAM_QUEUED || atomic_load(&s->paused) || held[s->lane - e->lanes]) continue;
+        if (!may_begin(s, now) || held[s->lane - e->lanes]) continue;
         if (!first || begins_before(&l, s, first)) first = s;
     }
     return first;
@@ -130,11 +143,10 @@ void queue_leave(rn_stream *s) {
 
 // ---- making room ----------------------------------------------------------------------------------------------------
 
-static bool is_idle(const rn_stream *s) { return s->parked || atomic_load(&s->paused); }
-
-// Those that wait for their reader go first, then the lowest class, then whoever began last.
-static bool yields_before(const rn_stream *a, const rn_stream *b) {
-    if (is_idle(a) != is_idle(b)) return is_idle(a);
+// Idle streams are preempted first, then the lowest class, then whoever began last.
+static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
+    const bool idle_a = is_idle(a, now);
+    if (idle_a != is_idle(b, now)) return idle_a;
     if (a->priority != b->priority) return a->priority < b->priority;
     return a->t_begin > b->t_begin;
 }
@@ -145,15 +157,17 @@ bool queue_make_room(rn_engine *e, struct lane *l) {
     session_give_back_lru(e, l, &freed);
     if (freed) return true;
     rn_stream *victim = NULL;
+    const int64_t now = clock_now_ns();
     int n = 0;
     for (rn_stream *s = e->streams; s; s = s->next) {
         if (s->lane != l || s->seq < 0 || s->state == STREAM_QUEUED) continue;
         n++;
-        if (!victim || yields_before(s, victim)) victim = s;
+        if (!victim || yields_before(s, victim, now)) victim = s;
     }
     if (n < 2) return false;
     stream_release_seq(victim, false);
     victim->was_preempted = true;
+    victim->parked = false;
     victim->ended_when_preempted = l->n_ended;
     leave_batch(victim);
     victim->state = STREAM_QUEUED;

@@ -39,6 +39,7 @@ static size_t prompt_rows(const rn_engine *e, const struct lane *l, const struct
 
 // May the stream have rows in the next step? Else r->wait_until: the earliest time at which a paced stream may.
 static bool may_run(rn_stream *s, struct round *r) {
+    const bool was_parked = s->parked;
     s->parked = false;
     if (s->state == STREAM_QUEUED || atomic_load(&s->paused)) return false;
     if (s->state == STREAM_DECODE && s->t_next_token > r->now) {
@@ -59,6 +60,8 @@ static bool may_run(rn_stream *s, struct round *r) {
     if (outbox_open_tokens(&s->out))
         outbox_close_chunk(&s->out); // a long stream_interval must not keep text from its reader
     s->parked = true;
+    // It is idle from now on: a preempted stream may take its keys and values.
+    if (!was_parked && s->engine->n_queued > 0) s->engine->work = true;
     return false;
 }
 

@@ -33,6 +33,7 @@ static rn_stream *wait_more(struct waiting *w, int32_t priority, uint64_t client
     s->client = client;
     s->t_begin = t_begin;
     s->n_prompt = 10;
+    s->out.cap_tokens = s->out.cap_text = s->out.cap_chunks = 8;
     queue_add(w->e, s);
     return s;
 }
@@ -119,6 +120,53 @@ TEST(a_paused_stream_is_passed_over_and_a_preempted_one_goes_first_once_another_
     w.e->lanes[0].n_ended++;
     CHECK_INT(begin_next(&w, 9), 3);
     waiting_free(&w);
+}
+
+// s[1] runs, s[0] was preempted for its sake, and s[2] is new.
+static void waiting_after_a_preemption(struct waiting *w) {
+    waiting_init(w, 3);
+    for (int i = 0; i < 3; i++) wait_more(w, 0, 0, i);
+    atomic_store(&w->s[0].paused, true);
+    CHECK_INT(begin_next(w, 9), 1);
+    atomic_store(&w->s[0].paused, false);
+    w->s[0].was_preempted = true;
+    w->s[0].ended_when_preempted = w->e->lanes[0].n_ended;
+    CHECK_INT(begin_next(w, 9), -1);
+}
+
+static void fill_outbox(rn_stream *s) { s->out.token_head = s->out.cap_tokens; }
+
+TEST(a_preempted_stream_does_not_wait_for_one_that_is_idle) {
+    struct waiting w;
+    for (int how = 0; how < 4; how++) {
+        waiting_after_a_preemption(&w);
+        if (how == 0) atomic_store(&w.s[1].paused, true);
+        if (how == 1) fill_outbox(&w.s[1]);
+        if (how == 2) w.s[1].t_next_token = 9 + 2 * SECOND; // its rate limit holds it back
+        if (how == 3)
+            fill_outbox(&w.s[1]), w.s[1].overflow = RN_OVERFLOW_DROP_OLDEST; // goes on whether or not it is read
+        check_note("way %d to be idle", how);
+        CHECK_INT(begin_next(&w, 9), how < 3 ? 0 : -1);
+        waiting_free(&w);
+    }
+}
+
+TEST(a_preempted_stream_that_is_idle_neither_begins_nor_holds_others_back) {
+    struct waiting w;
+    for (int how = 0; how < 2; how++) {
+        waiting_after_a_preemption(&w);
+        if (how == 0) atomic_store(&w.s[0].paused, true);
+        if (how == 1) fill_outbox(&w.s[0]);
+        check_note("way %d to be idle", how);
+        CHECK_INT(begin_next(&w, 9), 2);
+        CHECK_INT(begin_next(&w, 9), -1);
+        w.e->lanes[0].n_ended++;
+        CHECK_INT(begin_next(&w, 9), -1);
+        atomic_store(&w.s[0].paused, false);
+        w.s[0].out.token_head = 0;
+        CHECK_INT(begin_next(&w, 9), 0);
+        waiting_free(&w);
+    }
 }
 
 TEST(field_3_11_the_queue_is_bounded_in_prompt_tokens_and_says_when_to_ask_again) {
@@ -315,6 +363,43 @@ TEST(field_3_12_a_short_prompt_behind_a_long_one_is_evaluated_first) {
     same_outcome(&b, &alone);
     rn_stream_close(s1);
     rn_stream_close(s2);
+    fixture_close(&f);
+}
+
+// Pages for two long streams and one more: the third is preempted. The first two fill their buffers, which nobody reads.
+TEST(readers_that_stopped_do_not_halt_the_others_after_a_preemption) {
+    struct fixture f;
+    rn_engine_options opt = engine_options();
+    opt.n_streams = 3;
+    opt.n_ctx = 192;
+    opt.n_kv = 192;
+    static const char *const prompts[] = {"Once upon a time", "Lily was sad", "The dog ran", "Tom had a ball"};
+    struct outcome alone[4], got[4] = {0};
+    rn_request r[4];
+    rn_stream *s[4];
+    rn_engine_stats st;
+    if (!fixture_open(&f, &opt)) return;
+    for (int i = 0; i < 4; i++) {
+        r[i] = text_request(prompts[i]);
+        r[i].ignore_eos = true;
+        r[i].max_tokens = -1;
+        run_request(f.engine, &r[i], &alone[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        r[i].buffer_tokens = i < 2 ? 150 : 1024;
+        s[i] = begin(f.engine, &r[i]);
+    }
+    drain(s[2], &got[2]);
+    drain(s[3], &got[3]);
+    rn_engine_get_stats(f.engine, &st);
+    CHECK(st.n_preempted > 1); // the third, then one of those that are not read
+    drain(s[0], &got[0]);
+    drain(s[1], &got[1]);
+    for (int i = 0; i < 4; i++) {
+        check_note("stream %d", i);
+        same_outcome(&got[i], &alone[i]);
+        rn_stream_close(s[i]);
+    }
     fixture_close(&f);
 }
 
