@@ -274,7 +274,11 @@ void embedding_show(const struct embedding *m, rn_chunk *last);
 void embedding_destroy(struct embedding *m); // NULL is fine
 
 // session.c
-void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed); // step thread: under memory pressure
+// Frees the sequence of the session that was used longest ago, one whose stream is still queued only after the others; its text stays,
+// and the prefix index may still serve it. except: not this one, may be NULL. false: no session of the model has a sequence. Step
+// thread, with the lock held; session_make_room() takes it.
+bool session_release_lru(rn_engine *e, struct lane *l, const rn_session *except);
+bool session_make_room(rn_engine *e, struct lane *l, const rn_session *except);
 
 // chat_request.c: the prompt of a conversation, from where the session goes on; and what takes its answer apart
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);

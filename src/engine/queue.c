@@ -153,9 +153,7 @@ static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
 
 // Streams are only ever taken out by the step thread, whose call this is.
 bool queue_make_room(rn_engine *e, struct lane *l) {
-    bool freed = false;
-    session_give_back_lru(e, l, &freed);
-    if (freed) return true;
+    if (session_release_lru(e, l, NULL)) return true;
     rn_stream *victim = NULL;
     const int64_t now = clock_now_ns();
     int n = 0;

@@ -39,7 +39,7 @@ static bool is_busy(struct session_call *c) {
     return c->session->stream != NULL;
 }
 
-// A fork shares the pages if a sequence is to be had; if not, the prefix index still may serve it.
+// A fork shares the pages, for which other idle sessions give up theirs where all sequences are in use.
 static void fork_on_step_thread(void *ctx) {
     struct session_call *c = ctx;
     if (is_busy(c)) return;
@@ -47,8 +47,13 @@ static void fork_on_step_thread(void *ctx) {
     c->copy->n_tokens = c->session->n_tokens;
     c->copy->n_reply_from = c->session->n_reply_from;
     c->copy->salt = c->session->salt;
-    if (c->session->seq >= 0 && lm_seq_fork(c->session->lane->lm, c->session->seq, &c->copy->seq, NULL) != RN_OK)
-        c->copy->seq = -1;
+    c->copy->t_used = clock_now_ns();
+    lm *const m = c->session->lane->lm;
+    rn_status st = RN_OK;
+    if (c->session->seq >= 0) do
+            st = lm_seq_fork(m, c->session->seq, &c->copy->seq, NULL);
+        while (st == RN_E_LIMIT && session_make_room(c->session->engine, c->session->lane, c->session));
+    if (st != RN_OK) c->copy->seq = -1; // its text stays, and the prefix index may serve it
 }
 
 rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err) {
@@ -116,12 +121,25 @@ void rn_session_close(rn_session *session) {
     mem_free(session);
 }
 
-void session_give_back_lru(rn_engine *e, struct lane *lane, bool *freed) {
-    rn_session *oldest = NULL;
+static bool is_released_before(const rn_session *a, const rn_session *b) {
+    if ((a->stream != NULL) != (b->stream != NULL)) return a->stream == NULL;
+    return a->t_used < b->t_used;
+}
+
+bool session_release_lru(rn_engine *e, struct lane *l, const rn_session *except) {
+    rn_session *found = NULL;
+    // A running stream has taken over its session's sequence, so none that is in use is found here.
     for (rn_session *s = e->sessions; s; s = s->next)
-        if (s->lane == lane && s->seq >= 0 && !s->stream && (!oldest || s->t_used < oldest->t_used)) oldest = s;
-    *freed = oldest != NULL;
-    if (!oldest) return;
-    lm_seq_free(lane->lm, oldest->seq);
-    oldest->seq = -1;
+        if (s->lane == l && s != except && s->seq >= 0 && (!found || is_released_before(s, found))) found = s;
+    if (!found) return false;
+    lm_seq_free(l->lm, found->seq);
+    found->seq = -1;
+    return true;
+}
+
+bool session_make_room(rn_engine *e, struct lane *l, const rn_session *except) {
+    mutex_lock(&e->lock);
+    const bool freed = session_release_lru(e, l, except);
+    mutex_unlock(&e->lock);
+    return freed;
 }

@@ -29,6 +29,23 @@ static int32_t go_back(rn_stream *s) {
     return n;
 }
 
+// A sequence for a stream that has none: all its rows are wanted, or those that the prefix index knows are taken from there. The last
+// row is evaluated even where its keys are known: its logits are wanted.
+static rn_status find_seq(rn_stream *s, bool from_start, struct lm_prefix *found, rn_error *err) {
+    lm *m = s->lane->lm;
+    rn_status st;
+    m->salt = s->salt;
+    do {
+        if (from_start)
+            st = lm_seq_new_for(m, s->n_limit, &found->seq, err);
+        else
+            st = lm_match_prefix_for(m, s->n_limit, s->tokens,
+                                     stream_prefill_target(s) - (s->n_tokens == s->n_prompt), found, err);
+    } while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
+    m->salt = 0;
+    return st;
+}
+
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st = RN_OK;
@@ -43,23 +60,17 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         s->seq = s->session->seq;
         s->session->seq = -1;
         s->n_cached = go_back(s);
-    } else if (s->seq < 0 && from_start) {
-        m->salt = s->salt;
-        st = lm_seq_new_for(m, s->n_limit, &s->seq, err);
-        if (prompt_scores_due(s)) note_miss(s, "logits");
     } else if (s->seq < 0) {
-        // The last row is evaluated even where its keys are known: its logits are wanted.
-        struct lm_prefix found;
-        m->salt = s->salt;
-        st = lm_match_prefix_for(m, s->n_limit, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt),
-                                 &found, err);
+        struct lm_prefix found = {0};
+        st = find_seq(s, from_start, &found, err);
         if (st == RN_OK) s->seq = found.seq;
-        if (st == RN_OK && !s->was_preempted) {
+        if (st == RN_OK && from_start && prompt_scores_due(s))
+            note_miss(s, "logits");
+        else if (st == RN_OK && !from_start && !s->was_preempted) {
             s->n_cached = found.n;
             if (!s->session || found.n < s->n_matched) note_miss(s, s->n_matched ? "evicted" : found.miss);
         }
     }
-    m->salt = 0;
     if (st != RN_OK) return st;
     if (s->strategy) s->strategy->seq = s->seq;
     if (!s->t_scheduled) s->t_scheduled = clock_now_ns();

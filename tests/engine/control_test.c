@@ -293,6 +293,39 @@ TEST(a_session_can_be_cut_and_forked) {
     fixture_close(&f);
 }
 
+// Sequences are planned for the streams and so many idle sessions.
+TEST(more_sessions_than_there_are_sequences_are_served_and_forked) {
+    enum { N = 80 };
+    struct fixture f;
+    rn_error err = {0};
+    rn_session *s[N], *copy;
+    struct outcome o, first;
+    rn_engine_options opt = engine_options();
+    opt.n_kv = 2 * N * 64; // pages are not what runs out
+    if (!fixture_open(&f, &opt)) return;
+    for (int i = 0; i < N; i++) {
+        check_note("session %d", i);
+        CHECK_OK(rn_session_open(f.engine, 0, &s[i], &err), &err);
+        if (!CHECK(turn(f.engine, s[i], "Once upon a time", &o))) break;
+        CHECK_STR(o.detail, "max_tokens 12");
+        if (i == 0) first = o;
+        CHECK_STR(o.text, first.text);
+    }
+    CHECK_OK(rn_session_fork(s[N - 1], &copy, &err), &err);
+    turn(f.engine, copy, " Then", &o);
+    CHECK_INT(o.usage.cached_tokens, 5 + 12 - 1); // the fork shares its pages
+    CHECK_STR(o.usage.miss, "none");
+    turn(f.engine, s[0], " Then", &first); // the first one's sequence was released, its text was not
+    CHECK_STR(first.text, o.text);
+    rn_request r = text_request("Once upon a time");
+    CHECK(run_request(f.engine, &r, &o)); // nor does a stream without a session wait for one
+    CHECK_STR(o.detail, "max_tokens 40");
+    rn_session_close(copy);
+    for (int i = 0; i < N; i++) rn_session_close(s[i]);
+    CHECK_INT(held_pages(f.engine), 0);
+    fixture_close(&f);
+}
+
 TEST(a_session_takes_one_stream_at_a_time) {
     struct fixture f;
     rn_error err = {0};

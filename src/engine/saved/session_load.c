@@ -102,15 +102,10 @@ static bool positions_fit(const struct load *l, const rn_engine_info *info) {
 static void restore_on_step_thread(void *ctx) {
     struct load *l = ctx;
     rn_session *const s = l->session;
-    for (bool freed = true; freed;) {
-        freed = false;
+    do
         l->st = lm_seq_restore(s->lane->lm, l->head.is_far ? INT32_MAX : 0, s->tokens, l->head.n_positions, &l->seq,
                                &l->err);
-        if (l->st != RN_E_LIMIT) return;
-        mutex_lock(&s->engine->lock);
-        session_give_back_lru(s->engine, s->lane, &freed);
-        mutex_unlock(&s->engine->lock);
-    }
+    while (l->st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
 }
 
 static void adopt_on_step_thread(void *ctx) {

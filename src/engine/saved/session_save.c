@@ -22,8 +22,10 @@ struct snapshot {
 static rn_status look_up_pages(rn_session *s, rn_error *err) {
     struct lm_prefix found;
     if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;
+    rn_status st;
     s->lane->lm->salt = s->salt;
-    const rn_status st = lm_match_prefix_for(s->lane->lm, s->n_tokens, s->tokens, s->n_tokens, &found, err);
+    do st = lm_match_prefix_for(s->lane->lm, s->n_tokens, s->tokens, s->n_tokens, &found, err);
+    while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
     s->lane->lm->salt = 0;
     if (st != RN_OK) return st;
     if (found.n > 0)
@@ -45,7 +47,8 @@ static void take_on_step_thread(void *ctx) {
     if (!c->with_kv) return;
     c->st = look_up_pages(s, &c->err);
     if (c->st != RN_OK || s->seq < 0) return;
-    c->st = lm_seq_fork(s->lane->lm, s->seq, &c->seq, &c->err);
+    do c->st = lm_seq_fork(s->lane->lm, s->seq, &c->seq, &c->err);
+    while (c->st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
     if (c->st != RN_OK) return;
     c->head.n_positions = lm_seq_len(s->lane->lm, c->seq);
     c->head.is_far = !lm_seq_is_for(s->lane->lm, c->seq, 0);
