@@ -126,6 +126,7 @@ struct rn_stream {
     struct prompt_scores *scores; // log-probabilities of the prompt; NULL: not asked for
     rn_score_fn on_row;           // a score; neither it nor embed: a generation
     void *on_row_user;
+    int32_t n_scored;        // rows that on_row has seen; those before them are evaluated again after a preemption
     struct embedding *embed; // an embedding
     struct answer *answer;   // to a conversation: taken apart by the reader; NULL: the prompt was none
     rn_status end_status;    // RN_FINISH_ERROR: what went wrong

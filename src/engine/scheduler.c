@@ -115,6 +115,8 @@ static rn_status absorb_score(rn_engine *e, struct lane *l, const struct stream_
     rn_stream *s = p->s;
     const int32_t first = stream_evaluated(s) - (int32_t)p->n;
     for (size_t i = 0; i < p->n; i++) {
+        if (first + (int32_t)i < s->n_scored) continue;
+        s->n_scored = first + (int32_t)i + 1;
         const float *logits = lm_logits(l->lm, p->first + i);
         if (!finite_row(e, logits, l->lm->n_vocab))
             return fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);

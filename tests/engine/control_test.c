@@ -425,6 +425,52 @@ TEST(a_score_sees_every_row_in_order_and_agrees_with_generation) {
     fixture_close(&f);
 }
 
+// Two prompts of a higher class that begin when row 300 is there.
+struct interrupted_score {
+    rn_stream *more[2];
+    size_t n_calls, n_out_of_order;
+};
+static bool interrupt(void *user, size_t i, const float *logits, int32_t n_vocab) {
+    struct interrupted_score *s = user;
+    (void)logits, (void)n_vocab;
+    if (i != s->n_calls) s->n_out_of_order++;
+    s->n_calls++;
+    for (int k = 0; i == 300 && k < 2; k++) rn_stream_resume(s->more[k]);
+    return false;
+}
+
+TEST(a_score_that_was_preempted_still_sees_every_row_once) {
+    struct fixture f;
+    rn_error err = {0};
+    rn_engine_stats st;
+    struct interrupted_score s = {0};
+    int32_t ids[500];
+    for (int i = 0; i < 500; i++) ids[i] = 300 + i;
+    const rn_part parts[2] = {{.kind = RN_PART_IDS, .ids = ids + 10, .n_ids = 250},
+                              {.kind = RN_PART_IDS, .ids = ids + 20, .n_ids = 250}};
+    rn_engine_options opt = engine_options();
+    opt.n_streams = 3;
+    opt.n_batch = 16;
+    opt.n_ctx = 512;
+    opt.n_kv = 512; // 12 pages: the score needs 8, each other stream 5
+    if (!fixture_open(&f, &opt)) return;
+    for (int k = 0; k < 2; k++) {
+        rn_request r = text_request("");
+        r.parts = &parts[k];
+        r.max_tokens = 60;
+        r.priority = RN_PRIORITY_HIGH;
+        CHECK_OK(rn_stream_begin(f.engine, &r, &s.more[k], &err), &err);
+        rn_stream_pause(s.more[k]);
+    }
+    CHECK_OK(rn_score(f.engine, 0, ids, 500, interrupt, &s, &err), &err);
+    rn_engine_get_stats(f.engine, &st);
+    CHECK(st.n_preempted > 0);
+    CHECK_INT(s.n_calls, 500);
+    CHECK_INT(s.n_out_of_order, 0);
+    for (int k = 0; k < 2; k++) rn_stream_close(s.more[k]);
+    fixture_close(&f);
+}
+
 // --- several engines, several models ---
 
 TEST(two_engines_and_two_models_in_one_engine_live_side_by_side) {
