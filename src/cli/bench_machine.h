@@ -1,21 +1,21 @@
-// cli/bench_machine.h - what figures are of: the machine, and the build of the program.
+// cli/bench_machine.h - the machine and the build that benchmark figures were taken with.
 #ifndef RN_CLI_BENCH_MACHINE_H
 #define RN_CLI_BENCH_MACHINE_H
 
 #include "app/bytes.h"
 #include "app/json_write.h"
 
-extern const char
-    runnel_commit[]; // of the source tree when this was built, "" where there is none (cmake/commit.cmake)
+// The commit of the source tree at build time; "" if it was not a git checkout (cmake/commit.cmake).
+extern const char runnel_commit[];
 
 typedef struct bench_machine {
-    char processor[128];   // as the system names it
-    char features[256];    // of its vector instructions, apart by blanks
+    char processor[128];   // the system's name for it
+    char features[256];    // vector instruction sets, separated by spaces
     int32_t n_processors;  // online
-    uint64_t memory_bytes; // all there is
+    uint64_t memory_bytes; // total
     char system[128];      // "Linux 6.1.0 x86_64"
     const char *compiler;
-    double load; // processes that wanted to run, mean of the last minute; negative: unknown
+    double load; // load average of the last minute; negative: unknown
 } bench_machine;
 
 void bench_machine_read(bench_machine *m);

@@ -1,6 +1,6 @@
-// cli/bench_options.h - what `bench` is asked for, and the tables that read it.
+// cli/bench_options.h - the options of `bench`, and the tables that parse them.
 //
-// Ownership: `struct bench_options` is the caller's, {0} before the options are parsed; its texts are the command line's.
+// Ownership: `struct bench_options` is the caller's, {0} before parsing; strings point into the command line.
 #ifndef RN_CLI_BENCH_OPTIONS_H
 #define RN_CLI_BENCH_OPTIONS_H
 
@@ -28,7 +28,7 @@ enum { BENCH_MEASURED_ROWS = 8, BENCH_ANSWER_ROWS = 5, BENCH_MODEL_ROWS = 1 };
 extern const option bench_measured_rows[BENCH_MEASURED_ROWS], bench_answer_rows[BENCH_ANSWER_ROWS],
     bench_model_rows[BENCH_MODEL_ROWS];
 
-// Defaults where nothing was asked for.
+// Fills in defaults for lists that were not given.
 void bench_options_complete(bench_options *w);
 
 #endif

@@ -1,6 +1,6 @@
-// cli/bench_sums.h - a profile added up: by what an operation does, and by layer.
+// cli/bench_sums.h - sums of a profile by kind of operation and by layer.
 //
-// Ownership: bench_sums_free() takes what bench_sums_make() made; {0} is empty.
+// Ownership: bench_sums_make() / bench_sums_free(); {0} is empty.
 #ifndef RN_CLI_BENCH_SUMS_H
 #define RN_CLI_BENCH_SUMS_H
 
@@ -10,7 +10,7 @@
 
 typedef struct bench_sum {
     char name[80]; // "linear ffn_down", "attend"
-    int32_t layer; // of sums by layer; -1: what is outside of them
+    int32_t layer; // in sums by layer; -1: operations outside the layers
     uint64_t calls, ns, wait_ns, bytes, products;
 } bench_sum;
 
@@ -22,7 +22,7 @@ typedef struct bench_sums {
 
 void bench_sums_make(bench_sums *s, const rn_profile *p);
 void bench_sums_free(bench_sums *s);
-// Two tables for people, no line longer than `width` where that is possible.
+// Prints two tables, with lines no longer than `width` columns where possible.
 void bench_sums_print(const bench_sums *s, int width, bytes *to);
 void bench_sums_put(const bench_sums *s, json_writer *w);
 

@@ -1,10 +1,10 @@
-// cli/command.h - the program's commands: one row, one function, one file each.
+// cli/command.h - the program's commands: each has a row in a table, a function and a file.
 #ifndef RN_CLI_COMMAND_H
 #define RN_CLI_COMMAND_H
 
 #include "app/say.h"
 
-// args: what follows the command's name. Returns the exit code (app/say.h); whatever went wrong was said.
+// args: the arguments after the command's name. Returns the exit code (app/say.h); errors have been printed.
 typedef int (*command_fn)(int n_args, char **args);
 typedef struct command {
     const char *name, *summary;
@@ -13,7 +13,7 @@ typedef struct command {
 
 int cmd_run(int n_args, char **args);
 int cmd_chat(int n_args, char **args);
-int exec_serve(int n_args, char **args); // the one that is a program of its own
+int exec_serve(int n_args, char **args); // executes the program runnel-serve
 int cmd_batch(int n_args, char **args);
 int cmd_score(int n_args, char **args);
 int cmd_embed(int n_args, char **args);

@@ -1,4 +1,4 @@
-// cli/info_print.h - a model's and an engine's facts, for people and as JSON.
+// cli/info_print.h - prints what `info` shows of a model and an engine, as text and as JSON.
 #ifndef RN_CLI_INFO_PRINT_H
 #define RN_CLI_INFO_PRINT_H
 
@@ -6,13 +6,13 @@
 #include <runnel/chat.h>
 #include <runnel/engine.h>
 
-// Which chat template is in force.
+// The chat template in use.
 typedef struct info_chat {
     rn_template *tmpl; // NULL: none
-    const char *why;   // then
+    const char *why;   // why there is none
 } info_chat;
 
-// engine: NULL when there is none.
+// engine, memory: NULL without an engine.
 void info_add_text(bytes *to, const rn_model_info *model, const info_chat *chat, const rn_engine_info *engine,
                    const rn_memory *memory);
 void info_add_json(bytes *to, const rn_model_info *model, const info_chat *chat, const rn_engine_info *engine,

@@ -1,4 +1,4 @@
-// cli/memory_print.h - where an engine's memory is, as a table and as JSON.
+// cli/memory_print.h - prints an engine's memory use as a table and as JSON.
 #ifndef RN_CLI_MEMORY_PRINT_H
 #define RN_CLI_MEMORY_PRINT_H
 
@@ -6,11 +6,11 @@
 #include "app/json_write.h"
 #include <runnel/runnel.h>
 
-// Lines with what is planned and what is there now, their sums and the limit.
+// Lines with planned and resident bytes of each part, their sums, and the limit.
 void memory_add_table(bytes *to, const rn_engine_info *e, const rn_memory *m);
-// One sentence: what is there now, part by part.
+// One sentence with the resident bytes of each part.
 void memory_add_sentence(bytes *to, const rn_memory *m);
-// A member "memory" of the object that is being written: {"file": {"planned": .., "resident": ..}, .., "process_resident", "huge"}.
+// Writes the member "memory": {"file": {"planned": .., "resident": ..}, .., "process_resident", "huge"}.
 void memory_put(json_writer *w, const rn_memory *m);
 
 #endif

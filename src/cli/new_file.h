@@ -1,4 +1,4 @@
-// cli/new_file.h - what `convert` and `quantize` share: their options, the bar, and the line that each tensor gets.
+// cli/new_file.h - what `convert` and `quantize` share: options, progress bar, and the line printed for each tensor.
 //
 // Ownership: `struct new_file` is the caller's; new_file_init() first, new_file_close() last.
 // Threads:   one at a time.
@@ -28,11 +28,11 @@ extern const option new_file_rows[NEW_FILE_ROWS];
 
 typedef rn_status (*new_file_fn)(const char *in, const char *out, const rn_quantize_options *opt, rn_error *err);
 void new_file_init(new_file *f);
-// Makes `out` of `in`, with a line for each tensor on stdout; returns the exit code.
+// Writes `out` from `in` by make(), with a line for each tensor on stdout; returns the exit code.
 int new_file_make(new_file *f, new_file_fn make, const char *in, const char *out);
 void new_file_close(new_file *f);
 
-// "Types: Q4_K_M  4.5 bits ...": for the help pages, freed with free().
+// "Types: Q4_K_M  4.5 bits ...", for the help pages; freed with free().
 char *new_file_types_text(void);
 
 #endif

@@ -1,4 +1,4 @@
-// cli/prompt.h - the prompt of `run`: one of an argument, -p, -f, --ids, or stdin when it is not a terminal.
+// cli/prompt.h - the prompt of `run`: an argument, -p, -f, --ids, or stdin when it is not a terminal.
 //
 // Ownership: `struct prompt` is the caller's; prompt_free().
 // Threads:   one at a time.
@@ -19,9 +19,8 @@ typedef struct prompt {
 extern const option prompt_rows[3];
 #define PROMPT_GROUP(p) {"Prompt", prompt_rows, 3, (p)}
 
-// Reads what was given. Returns an exit code; what is wrong was said. A file or stdin gives its text without
-// one last line break: editors and echo write one that is not meant. A prompt given as an argument is taken to
-// the byte.
+// Reads the prompt. Returns an exit code; errors have been printed. One line break at the end of a file or of stdin is removed,
+// because editors and echo add it. A prompt given as an argument is used unchanged.
 int prompt_read(prompt *p, const options *parsed);
 void prompt_free(prompt *p);
 

@@ -1,4 +1,4 @@
-// cli/score_rows.h - from rows of logits to surprise: what `score` makes of each row as it comes.
+// cli/score_rows.h - negative log-likelihood and argmax of a row of logits, for `score`.
 #ifndef RN_CLI_SCORE_ROWS_H
 #define RN_CLI_SCORE_ROWS_H
 
@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// -log p(id) under softmax(logits), in nats. Sums in double, the largest logit taken out first.
+// -log p(id) under softmax(logits), in nats. Sums in double, after subtracting the largest logit.
 double row_nll(const float *logits, int32_t n_vocab, int32_t id);
-// Index of the largest logit; of equal ones the first.
+// Index of the largest logit; the first of equal ones.
 int32_t row_argmax(const float *logits, int32_t n_vocab);
 
 #endif

@@ -1,4 +1,4 @@
-// cli/chat/chat_state.h - what the files of `runnel chat` share: the conversation, the settings, the last reply.
+// cli/chat/chat_state.h - state shared by the files of `runnel chat`: conversation, settings, last reply.
 //
 // Threads: one; the engine has its own.
 #ifndef RN_CLI_CHAT_STATE_H
@@ -17,7 +17,7 @@ enum { CHAT_TOP = 5 }; // candidates of each token that /probs shows
 // A token of the last reply, as /tokens and /probs show it.
 typedef struct reply_token {
     int32_t id, n_top;
-    float logprob; // NaN: was not asked for
+    float logprob; // NaN: not requested
     rn_top top[CHAT_TOP];
 } reply_token;
 
@@ -40,7 +40,7 @@ typedef struct chat {
     bool is_each_line, has_no_history;
     int32_t reasoning; // -1: shown at a terminal; 0 shown, 1 hidden
 
-    rn_template *tmpl; // in force: the options', else the model's
+    rn_template *tmpl; // in use: the option's, else the model's
     rn_session *session;
     dialogue talk;
     reply_screen screen;
@@ -49,29 +49,29 @@ typedef struct chat {
     bool wants_probs;
     chat_reply last;
     uint64_t n_prompt, n_cached, n_made; // tokens of all replies
-    char *prefill;                       // what the next line begins with; NULL: nothing
+    char *prefill;                       // initial text of the next input line; NULL: none
     bool is_over;
-    int code; // the program's, so far
+    int code; // exit code so far
 } chat;
 
-// chat_reply.c: asks for a reply to the conversation and shows it. goes_on: the last message is an assistant's, which is gone on with.
-// false: there was none, which was said; the conversation is as it was before.
+// chat_reply.c: generates a reply to the conversation and shows it. goes_on: continues the last message, an assistant's.
+// False: there is no reply, the error has been printed, and the conversation is unchanged.
 bool chat_answer(chat *c, bool goes_on);
 void chat_reply_free(chat_reply *r);
-// "prompt 128 (96 cached), first 0.1 s, ..." as wide as the terminal allows.
+// Prints "prompt 128 (96 cached), first 0.1 s, ...", cut to the terminal's width.
 void chat_footer(const chat *c);
 
-// chat_commands.c: a line that begins with a slash. What it does it says on stdout.
+// chat_commands.c: runs a line that begins with a slash; its output goes to stdout.
 void chat_command(chat *c, const char *line);
 const char *const *chat_complete(void *user, const char *line, size_t n_line, size_t *start);
-// A user's message, and the reply to it.
+// Adds a user's message and generates the reply to it.
 void chat_say(chat *c, const char *text, size_t n);
 
 // chat_settings.c: /set and /preset
 void chat_run_set(chat *c, const char *args);
 void chat_run_preset(chat *c, const char *args);
 const char *const *chat_setting_names(void);
-// As members of a JSON object, and back.
+// Write the settings as members of a JSON object, and read them back.
 void chat_settings_write(const chat *c, json_writer *w);
 bool chat_settings_read(chat *c, const char *line, size_t n, char *why);
 
@@ -79,7 +79,7 @@ bool chat_settings_read(chat *c, const char *line, size_t n, char *why);
 void chat_run_save(chat *c, const char *args);
 void chat_run_load(chat *c, const char *args);
 
-// What the chat itself says between messages: dimmed at a terminal, on stderr in a pipe.
+// A notice between messages: dimmed at a terminal, on stderr in a pipe.
 __attribute__((format(printf, 2, 3))) void chat_note(const chat *c, const char *fmt, ...);
 
 #endif

@@ -8,7 +8,7 @@
 #include "app/json_write.h"
 
 typedef struct message {
-    char role[16]; // "system", "user", "assistant"; of a file that was loaded also others
+    char role[16]; // "system", "user", "assistant"; messages loaded from a file may have others
     bytes content, reasoning;
     bytes calls; // tool calls: items of a JSON array, without its brackets; empty: none
 } message;
@@ -20,20 +20,20 @@ typedef struct dialogue {
 
 message *dialogue_add(dialogue *c, const char *role, const char *content, size_t n_content);
 void dialogue_drop(dialogue *c, size_t from); // messages from..n
-// Messages [from, from + n) go; those behind them move up.
+// Removes messages [from, from + n).
 void dialogue_remove(dialogue *c, size_t from, size_t n);
 void dialogue_free(dialogue *c);
 
 message *dialogue_last(dialogue *c, const char *role); // the last message, when it has this role; else NULL
-// The system message: always the first. NULL text: it goes.
+// Sets the system message, which is always the first. NULL text: removes it.
 void dialogue_set_system(dialogue *c, const char *text);
 const message *dialogue_system(const dialogue *c); // NULL: none
 
-// OpenAI's message object.
+// Writes OpenAI's message object.
 void message_write(const message *m, json_writer *w);
-// An array of them.
+// Writes an array of message objects.
 void dialogue_write(const dialogue *c, json_writer *w);
-// Adds a message from such an object, as a line of a saved chat has it. false: why (JSON_WHY bytes of app/json_read.h).
+// Adds a message from such an object, as in a line of a saved chat. False: reason in why (JSON_WHY bytes of app/json_read.h).
 bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why);
 
 #endif

@@ -1,7 +1,7 @@
-// cli/chat/line_editor.h - a person's next message, typed at a terminal: history, completion, several lines, pastes.
+// cli/chat/line_editor.h - reads a message typed at a terminal: history, completion, several lines, pasted text.
 //
-// Editing is libedit's, as its users' ~/.editrc says. A message of several lines: Alt+Enter (or a backslash before Enter) goes on in a
-// new line, and what is pasted keeps its line breaks. Ctrl+C empties the line, Ctrl+D on an empty one ends.
+// Editing is libedit's and follows ~/.editrc. Alt+Enter, or a backslash before Enter, starts another line of the same message, and
+// pasted text keeps its line breaks. Ctrl+C clears the line, Ctrl+D on an empty line ends the input.
 //
 // Ownership: line_editor_open() / line_editor_close(). Threads: one at a time.
 #ifndef RN_CLI_LINE_EDITOR_H
@@ -12,18 +12,20 @@
 
 typedef struct line_editor line_editor;
 
-// The words that may complete line[0..n_line), whose last one begins at *start: terminated by NULL, the caller's. NULL: none.
+// Returns the words that may complete line[0..n_line), an array terminated by NULL that the callback owns, and sets *start to the
+// offset of the word to complete. NULL: none.
 typedef const char *const *(*complete_fn)(void *user, const char *line, size_t n_line, size_t *start);
 
 typedef struct line_editor_setup {
     const char *prompt;
-    const char *history; // a file, made where it is missing; NULL: nothing is kept
+    const char *history; // history file, created if missing; NULL: no history
     complete_fn complete;
     void *user;
 } line_editor_setup;
 
-line_editor *line_editor_open(const line_editor_setup *setup); // NULL: this terminal cannot be edited at; not said
-// The next message without its last line break, freed with free(); NULL: the input ended. prefill: what stands in the line at first.
+line_editor *line_editor_open(
+    const line_editor_setup *setup); // NULL: the terminal does not support editing; nothing is printed
+// The next message without its last line break, freed with free(); NULL: end of input. prefill: initial text of the line.
 char *line_editor_read(line_editor *ed, const char *prefill);
 void line_editor_close(line_editor *ed); // writes the history; NULL is fine
 
