@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """tools/check_layers.py [ROOT] - names every include that tools/layers.txt and tools/externals.txt do not allow.
 
+An include is forbidden where the file names it, and where it arrives through other headers: a header that may be included must not bring
+along one that may not be, unless tools/layers.txt lists that one as re-exported (the line `+`).
 Prints one line for each, with the room that includes and what it included; exit status 1 if there is one.
 """
+import functools
 import pathlib
 import re
 import sys
@@ -24,8 +27,8 @@ def read_table(path):
 
 
 def read_layers(path):
-    """room -> the set of rooms and single headers that it may include."""
-    allowed, everyone = {}, set()
+    """room -> the set of rooms and single headers that it may include; the headers that are re-exported."""
+    allowed, everyone, exported = {}, set(), set()
     for n, room, words in read_table(path):
         if room in allowed:
             sys.exit(f'{path.name}:{n}: {room} has a line already')
@@ -34,9 +37,35 @@ def read_layers(path):
                 sys.exit(f'{path.name}:{n}: {room} names {word}, which is not on a line above it')
         if room == '*':
             everyone = set(words)
+        elif room == '+':
+            exported = set(words)
         else:
             allowed[room] = {room, *words, *everyone}
-    return allowed
+    return allowed, exported
+
+
+@functools.cache
+def includes_of(path):
+    """What a file includes by name, as (line, bracket, target); a bracket None: by a macro, with what it says."""
+    found = []
+    for n, line in enumerate(path.read_text(errors='replace').splitlines(), 1):
+        include = INCLUDE.match(line)
+        if include:
+            target = TARGET.match(include[1])
+            found.append((n, target[1], target[2]) if target else (n, None, include[1]))
+    return found
+
+
+def brought_along(root, header, exported, seen):
+    """The headers of this tree that `header` includes, and what these include, each with the chain that leads there: but for those that
+    are re-exported, with all that they need."""
+    path = root / ('include' if header.startswith('runnel/') else 'src') / header
+    for _, bracket, target in includes_of(path) if path.is_file() else ():
+        if bracket and '/' in target and target not in seen | exported:
+            seen.add(target)
+            yield [header, target]
+            for chain in brought_along(root, target, exported, seen):
+                yield [header, *chain]
 
 
 def violation(room, brackets, target, allowed, externals):
@@ -56,20 +85,30 @@ def violation(room, brackets, target, allowed, externals):
     return None
 
 
-def check_file(path, shown, room, allowed, externals):
-    for n, line in enumerate(path.read_text(errors='replace').splitlines(), 1):
-        include = INCLUDE.match(line)
-        if not include:
-            continue
-        target = TARGET.match(include[1])
-        why = (violation(room, target[1], target[2], allowed, externals) if target
-               else f'{room} includes by a macro, which cannot be checked: {include[1]}')
+def leak(root, room, target, allowed, exported):
+    """Why `room` may not include `target`, which it may name, because of what comes with it; or None. What its own headers bring along is
+    reported where they do."""
+    if target.split('/')[0] == room:
+        return None
+    for chain in brought_along(root, target, exported, {target}):
+        last = chain[-1]
+        owner = last.split('/')[0]
+        if owner in allowed and not {owner, last} & allowed[room]:
+            return f'{room} gets {last} of {owner}, which it may not include, through {" -> ".join(chain[:-1])}'
+    return None
+
+
+def check_file(root, path, shown, room, allowed, exported, externals):
+    for n, bracket, target in includes_of(path):
+        why = (violation(room, bracket, target, allowed, externals) if bracket
+               else f'{room} includes by a macro, which cannot be checked: {target}')
+        why = why or leak(root, room, target, allowed, exported)
         if why:
             yield f'{shown}:{n}: {why}'
 
 
 def check_tree(root):
-    allowed = read_layers(root / 'tools/layers.txt')
+    allowed, exported = read_layers(root / 'tools/layers.txt')
     externals = {name: set(rooms) for _, name, rooms in read_table(root / 'tools/externals.txt')}
     for folder in ('include', 'src'):
         for path in sorted((root / folder).rglob('*')):
@@ -80,7 +119,7 @@ def check_tree(root):
             if len(shown.parts) < 3 or room not in allowed:
                 yield f'{shown}: room {room} is not in tools/layers.txt'
             else:
-                yield from check_file(path, shown, room, allowed, externals)
+                yield from check_file(root, path, shown, room, allowed, exported, externals)
 
 
 def main():

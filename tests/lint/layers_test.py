@@ -68,6 +68,36 @@ def a_house_that_obeys_passes(folder):
 
 
 @test
+def a_header_that_brings_along_a_forbidden_one_is_refused_where_it_is_named(folder):
+    good_house(folder)
+    write(folder, {'src/backend/program.h': '#include "kernels/kernels.h"\n',
+                   'src/model/arch.h': '// first line\n#include "backend/program.h"\n',
+                   'src/model/arch.c': '#include "model/arch.h"\n'})
+    status, text = check(folder)
+    assert status == 1 and len(text.splitlines()) == 1, text
+    has(text, 'src/model/arch.h:2: ', 'model', 'kernels/kernels.h', 'backend/program.h')
+
+
+@test
+def two_headers_down_counts_and_headers_that_include_each_other_end(folder):
+    good_house(folder)
+    write(folder, {'src/backend/backend.h': '#include "backend/program.h"\n',
+                   'src/backend/program.h': '#include "backend/backend.h"\n#include "kernels/kernels.h"\n',
+                   'src/lm/real.c': '#include "backend/backend.h"\n'})
+    has(check(folder)[1], 'src/lm/real.c:1: ', 'kernels/kernels.h', 'backend/backend.h -> backend/program.h')
+
+
+@test
+def a_re_exported_header_may_arrive_but_not_be_named(folder):
+    good_house(folder)
+    write(folder, {'src/tokenizer/vocab.h': '\n', 'src/formats/package.h': '#include "tokenizer/vocab.h"\n',
+                   'src/model/bind.c': '#include "formats/package.h"\n'})
+    assert check(folder) == (0, ''), check(folder)
+    write(folder, {'src/model/bind.c': '#include "tokenizer/vocab.h"\n'})
+    has(check(folder)[1], 'src/model/bind.c:1: ', 'tokenizer/vocab.h')
+
+
+@test
 def each_kind_of_forbidden_include_is_refused_naming_both(folder):
     good_house(folder)
     for why, name, line, parts in FORBIDDEN:
