@@ -234,7 +234,7 @@ static void ladder_attention(const struct kernel_set *set, enum kv_codec c) {
     }
     const double bytes = (double)(n_blocks * pair_bytes), flops = 4.0 * N_BLOCKS * KV_BLOCK * HEAD_DIM * MOST_Q;
     const double r = median(read, N_RUNS);
-    printf("%-10s %-5s %6.2f", set->name, kv->name, bytes / r);
+    printf("%-10s %-5s %6.2f", set->name, kv_codec_name(c), bytes / r);
     for (size_t j = 0; j < N_FEW_Q; j++)
         printf("  %6.2f %4.0f %%", bytes / median(few[j], N_RUNS), 100 * r / few[j][N_RUNS / 2]);
     printf("  %8.4f\n", flops / median(many, N_RUNS) / 1e3);

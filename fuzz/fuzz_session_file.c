@@ -44,7 +44,7 @@ static rn_status restore(struct record_in *in, const struct session_head *h, lm 
         st = session_file_part(in, p, &part, err);
         for (int32_t i = part.first; st == RN_OK && i < part.first + part.n; i++) {
             st = record_in_get(in, bytes, err);
-            if (st == RN_OK) lm_write_record(m, seq, p, i, bytes);
+            if (st == RN_OK) st = lm_write_record(m, seq, p, i, bytes, err);
         }
         free(bytes);
     }

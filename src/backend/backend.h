@@ -64,6 +64,13 @@ typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);
 // Sees row x of what slice number `slice` of matrix number `matrix` of the program is multiplied with: [k].
 typedef void (*backend_collect_fn)(void *user, int32_t matrix, int32_t slice, const float *x, size_t k);
 
+// Rows of results in host memory: row i begins at at + i * stride.
+struct backend_rows {
+    const float *at;
+    size_t stride; // floats
+};
+static inline const float *backend_row(const struct backend_rows *r, size_t i) { return r->at + i * r->stride; }
+
 typedef struct backend backend;
 struct backend_ops {
     const char *name;
@@ -72,16 +79,16 @@ struct backend_ops {
     // Lay the weights out and take all memory; run() allocates nothing.
     rn_status (*load)(backend *b, const struct program *p, const struct backend_sizes *s, backend_progress progress,
                       void *user, rn_error *err);
-    void (*copy)(backend *b, const struct kv_copy *c);
+    rn_status (*copy)(backend *b, const struct kv_copy *c, rn_error *err);
     size_t (*page_bytes)(const backend *b, int32_t group);
-    void (*read_page)(const backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out);
-    void (*write_page)(backend *b, int32_t group, int32_t page, const uint8_t *bytes);
-    void (*run)(backend *b, const struct batch *batch);
+    rn_status (*read_page)(backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out, rn_error *err);
+    rn_status (*write_page)(backend *b, int32_t group, int32_t page, const uint8_t *bytes, rn_error *err);
+    rn_status (*run)(backend *b, const struct batch *batch, rn_error *err);
+    rn_status (*fetch)(backend *b, int32_t buffer, size_t n, struct backend_rows *out, rn_error *err);
     void (*collect)(backend *b, backend_collect_fn fn, void *user);
     rn_status (*profile_begin)(backend *b, size_t n_events, rn_error *err);
     const struct backend_profile *(*profile_end)(backend *b);
     void (*use)(const backend *b, struct backend_use *out);
-    const float *(*result)(backend *b, int32_t buffer, size_t wanted_row); // row of a wanted-rows buffer after run()
     void (*destroy)(backend *b);
 };
 struct backend {
@@ -96,18 +103,34 @@ static inline rn_status backend_load(backend *b, const struct program *p, const 
                                      backend_progress progress, void *user, rn_error *err) {
     return b->ops->load(b, p, s, progress, user, err);
 }
-static inline void backend_copy(backend *b, const struct kv_copy *c) { b->ops->copy(b, c); }
+// Positions from one page to another of the same group, before the next run(). A failure leaves the slots that were to be written
+// undefined and all others as they were.
+static inline rn_status backend_copy(backend *b, const struct kv_copy *c, rn_error *err) {
+    return b->ops->copy(b, c, err);
+}
 // Pages from outside, between steps. KV_STATE in place of a group: slots of state.
 static inline size_t backend_page_bytes(const backend *b, int32_t group) { return b->ops->page_bytes(b, group); }
 // What a page holds, laid out as the KV type is on every machine: its first n positions, zeros behind them. A slot: all of it, whatever n.
-static inline void backend_read_page(const backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out) {
-    b->ops->read_page(b, group, page, n, out);
+static inline rn_status backend_read_page(backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out,
+                                          rn_error *err) {
+    return b->ops->read_page(b, group, page, n, out, err);
 }
 // The same back into a page. The bytes may be anybody's: what they make of a row is as undefined as they are, and of that row alone.
-static inline void backend_write_page(backend *b, int32_t group, int32_t page, const uint8_t *bytes) {
-    b->ops->write_page(b, group, page, bytes);
+static inline rn_status backend_write_page(backend *b, int32_t group, int32_t page, const uint8_t *bytes,
+                                           rn_error *err) {
+    return b->ops->write_page(b, group, page, bytes, err);
 }
-static inline void backend_run(backend *b, const struct batch *batch) { b->ops->run(b, batch); }
+// Evaluates the batch: stores the rows' keys, values and states, and makes the results, which stay where the backend computes until
+// fetch(). A failure (a device that is gone, a rank that does not answer) leaves nothing but the rows' own slots of pages and
+// states undefined, and no results. It may be any status but RN_E_LIMIT, which an lm gives where it has no room.
+static inline rn_status backend_run(backend *b, const struct batch *batch, rn_error *err) {
+    return b->ops->run(b, batch, err);
+}
+// The first n rows of a results buffer of the last run (program.hidden, logits or rank, in the order of batch.wanted) in host memory:
+// valid until the next run(). They are the backend's.
+static inline rn_status backend_fetch(backend *b, int32_t buffer, size_t n, struct backend_rows *out, rn_error *err) {
+    return b->ops->fetch(b, buffer, n, out, err);
+}
 // Until it is called again, run() shows fn what every matrix is multiplied with before it is: op by op, row by row, in routing order, from one thread, so that sums
 // over them do not depend on the number of threads. It slows every step down; bits stay. fn NULL: no more.
 static inline void backend_collect(backend *b, backend_collect_fn fn, void *user) { b->ops->collect(b, fn, user); }
@@ -119,9 +142,6 @@ static inline rn_status backend_profile_begin(backend *b, size_t n_events, rn_er
 // Stops, and tells what was counted; NULL: no count was running.
 static inline const struct backend_profile *backend_profile_end(backend *b) { return b->ops->profile_end(b); }
 static inline void backend_get_use(const backend *b, struct backend_use *out) { b->ops->use(b, out); }
-static inline const float *backend_result(backend *b, int32_t buffer, size_t wanted_row) {
-    return b->ops->result(b, buffer, wanted_row);
-}
 static inline void backend_destroy(backend *b) {
     if (b) b->ops->destroy(b);
 }

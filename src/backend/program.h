@@ -6,7 +6,7 @@
 #ifndef RN_BACKEND_PROGRAM_H
 #define RN_BACKEND_PROGRAM_H
 
-#include "kernels/kernels.h"
+#include "tensor/act_fn.h"
 #include "tensor/types.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +15,8 @@
 #define PROGRAM_MAX_BUFFERS 64
 #define PROGRAM_MAX_GROUPS  4
 #define PROGRAM_MAX_ROPES   2
-#define PROGRAM_MAX_KINDS   4 // of attention
+#define PROGRAM_MAX_KINDS   4  // of attention
+#define PROGRAM_PART_ALIGN  16 // floats: strides of parts are multiples of it
 
 struct file_map;
 
@@ -33,7 +34,7 @@ struct matrix {
 //
 // Experts: OP_ROUTE chooses n_used of them for each row and gives each a weight: a row of choices is n_used weights, then the numbers
 // of their experts, as floats, in routing order. A row of a buffer of parts has n_part = n_used parts, each for one of the
-// row's choices, `stride` floats apart (a multiple of 16, all of the buffer's width). In which order parts lie, over all rows of a
+// row's choices, `stride` floats apart (a multiple of PROGRAM_PART_ALIGN, all of the buffer's width). In which order parts lie, over all rows of a
 // batch, is the backend's affair: only ops that treat all parts alike (OP_GATE and its kind, OP_ACTIVATE) may stand between those below.
 enum op_kind {
     OP_EMBED,      // dst[r] = row token[r] of matrix, times factor

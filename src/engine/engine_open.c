@@ -161,7 +161,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .threads_reason = e->threads_reason,
         .n_ctx = l->n_ctx,
         .n_kv = l->n_kv,
-        .kv_type = e->kernels->kv[codec_of(e->opt.kv_type)].name,
+        .kv_type = kv_codec_name(codec_of(e->opt.kv_type)),
         .mapped_bytes = l->plan.mapped_bytes,
         .copied_bytes = package_made_bytes(l->m->pkg),
         .repacked_bytes = l->plan.repacked_bytes,

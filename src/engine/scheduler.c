@@ -163,8 +163,10 @@ static void run_step(rn_engine *e, struct lane *l) {
     mutex_unlock(&e->lock);
     const int64_t t0 = clock_now_ns();
     rn_status st = package_check_files(l->m->pkg, &err);
-    const bool file_gone = st != RN_OK;
-    if (st == RN_OK) st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
+    if (st != RN_OK)
+        failed_row = LM_ALL_ROWS;
+    else
+        st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
     if (st == RN_OK)
         for (size_t i = 0; i < l->n_parts; i++) {
             rn_error e1 = {0};
@@ -185,8 +187,8 @@ static void run_step(rn_engine *e, struct lane *l) {
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;
         const bool hit =
-            st != RN_OK &&
-            (file_gone || (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
+            st != RN_OK && (failed_row == LM_ALL_ROWS ||
+                            (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
         if (hit)
             end_failed(s, &err);
         else if (st == RN_OK && s->finish != RN_FINISH_NONE)

@@ -11,6 +11,8 @@
 
 #include "base/status.h"
 #include "kernels/rowmath.h"
+#include "tensor/act_fn.h"
+#include "tensor/kv_codec.h"
 #include "tensor/types.h"
 #include <stddef.h>
 #include <stdint.h>
@@ -136,9 +138,7 @@ static inline size_t attend_scratch(size_t wider_dim) {
 }
 
 // Keys and values as pages hold them: for each head a key block and a value block (kv_layout.h).
-enum kv_codec { KV_F16, KV_F32, KV_Q8, KV_BF16, KV_N_CODECS };
 struct kv_codec_ops {
-    const char *name;                                                        // "f16"
     enum act_format act;                                                     // what queries are prepared as
     size_t (*key_bytes)(size_t head_dim), (*value_bytes)(size_t v_dim);      // of one block, multiples of 64
     void (*put_key)(void *block, size_t head_dim, int slot, const float *k); // slot 0..63
@@ -150,19 +150,6 @@ struct kv_codec_ops {
     void (*get_keys)(const void *block, size_t head_dim, int n_slots, float *out);
     void (*get_values)(const void *block, size_t v_dim, int n_slots, float *out);
     void (*attend)(const struct attend_block *a);
-};
-
-// Functions of one number that stand between two matrix products.
-enum act_fn {
-    ACT_FN_SILU,         // x * sigmoid(x)
-    ACT_FN_GELU,         // x * (1 + erf(x / sqrt(2))) / 2
-    ACT_FN_GELU_TANH,    // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2
-    ACT_FN_GELU_QUICK,   // x * sigmoid(1.702 x)
-    ACT_FN_RELU,         // max(x, 0)
-    ACT_FN_RELU_SQUARED, // max(x, 0)^2
-    ACT_FN_SIGMOID,      // 1 / (1 + exp(-x))
-    ACT_FN_SOFTPLUS,     // log(1 + exp(x))
-    ACT_N_FNS
 };
 
 // A step of a recurrence: of one head of one row. docs/arithmetic.md section 7.

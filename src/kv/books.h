@@ -119,7 +119,7 @@ void page_own(kv *k, int32_t group, int32_t page, int32_t block);
 void page_disown(kv *k, int32_t group, int32_t page); // cached -> free; a used page stays with its holders
 void page_forget(kv *k, int32_t group, int32_t page); // its block lives on without it; group is not 0
 void pages_evict(kv *k, int32_t group);               // the least recently used cached page; there must be one
-void pages_copy(kv *k, const struct kv_copy *c);      // keys and statistics included
+rn_status pages_copy(kv *k, const struct kv_copy *c, rn_error *err); // keys and statistics included
 
 // prefix_index.c
 int32_t index_find(const kv *k, int32_t parent, const uint64_t *keys); // a full block, or KV_NONE
@@ -159,6 +159,7 @@ int32_t seq_windows_restorable(const kv *k, const struct seq *q, int32_t n);
 void seq_cut(kv *k, struct seq *q, int32_t len); // to a restorable length
 void seq_settle(kv *k, struct seq *q);           // all rows are stored: index full blocks, let old pages go
 bool seq_tail_is_shared(const kv *k, const struct seq *q, int32_t group);
-void seq_own_tail(kv *k, struct seq *q); // a private last page in all groups; pages must be available
+rn_status seq_own_tail(kv *k, struct seq *q,
+                       rn_error *err); // a private last page in all groups; pages must be available
 
 #endif

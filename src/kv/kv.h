@@ -47,11 +47,12 @@ typedef int32_t kv_seq; // 0..max_seqs-1
 struct kv_slot { // where a position's keys and values are, in one group
     int32_t page, slot;
 };
-// Work for the backend, in order, before it stores new rows: copy slots [slot_src, +n) of page src to page dst at slot_dst.
+// Work for the backend, in order, before it stores new rows: copy slots [slot_src, +n) of page src to page dst at slot_dst. A failure
+// ends the operation that needed the copy (kv_append, kv_keep): committed positions stay as they were.
 struct kv_copy {
     int32_t group, src, slot_src, dst, slot_dst, n;
 };
-typedef void (*kv_copy_fn)(void *user, const struct kv_copy *c);
+typedef rn_status (*kv_copy_fn)(void *user, const struct kv_copy *c, rn_error *err);
 
 // RN_E_ARG: a number out of its range. RN_E_LIMIT, RN_E_NOMEM: the books do not fit. copy: not NULL.
 rn_status kv_create(const struct kv_config *c, kv_copy_fn copy, void *user, kv **out, rn_error *err);
@@ -109,7 +110,8 @@ int32_t kv_scratch_state(const kv *k, kv_seq s, int32_t node);
 // Commit path[0..n) (each the parent of the next, path[0] a child of the last position); drops the rest of the tree. n = 0 drops all.
 // The copies go through the copy function. RN_E_ARG: not such a path. RN_E_LIMIT: no page for the tail; nothing changed then. That
 // happens only where the last page is partly filled and shared: new blocks are made of the tree's own pages, and the last node's state
-// becomes the sequence's. RN_E_STATE: there are states, and appended rows that kv_commit() has not seen.
+// becomes the sequence's. RN_E_STATE: there are states, and appended rows that kv_commit() has not seen. A copy that failed: its error;
+// the tree is gone, the sequence stays as it was.
 rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err);
 
 // The longest restorable length L <= n: a row at position L must find positions L - window + 1 and later in each windowed group,

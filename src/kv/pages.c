@@ -96,10 +96,10 @@ void pages_evict(kv *k, int32_t group) {
     }
 }
 
-void pages_copy(kv *k, const struct kv_copy *c) {
+rn_status pages_copy(kv *k, const struct kv_copy *c, rn_error *err) {
     if (c->group == 0)
         memmove(page_keys(k, c->dst) + c->slot_dst, page_keys(k, c->src) + c->slot_src,
                 (size_t)c->n * sizeof(uint64_t));
     k->n_copied += (uint64_t)c->n;
-    k->copy(k->user, c);
+    return k->copy(k->user, c, err);
 }

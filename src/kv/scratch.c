@@ -81,7 +81,7 @@ static int32_t min(int32_t a, int32_t b) { return a < b ? a : b; }
 // scratch pages themselves, in order: row i goes to scratch slot i - (room in the last block) <= i, and path[i] >=
 // i since a child comes after its parent, so that no row is overwritten before it has moved, and a chain that
 // starts a block does not move at all.
-static void move_path(kv *k, const struct seq *q, int32_t g, const int32_t *path, int32_t n) {
+static rn_status move_path(kv *k, const struct seq *q, int32_t g, const int32_t *path, int32_t n, rn_error *err) {
     const int32_t n_old = n_blocks(q->len);
     for (int32_t i = 0, run; i < n; i += run) {
         const int32_t pos = q->len + i, block = pos / KV_PAGE;
@@ -98,8 +98,10 @@ static void move_path(kv *k, const struct seq *q, int32_t g, const int32_t *path
         for (run = 1; run < most && path[i + run] == path[i] + run;) run++;
         struct kv_copy whole = c;
         whole.n = run;
-        if (moves) pages_copy(k, &whole);
+        const rn_status st = moves ? pages_copy(k, &whole, err) : RN_OK;
+        if (st != RN_OK) return st;
     }
+    return RN_OK;
 }
 
 // The first scratch pages become the sequence's blocks that begin among its next n positions; the rest of the tree
@@ -117,7 +119,7 @@ static void adopt_pages(kv *k, kv_seq s, int32_t n) {
 
 rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err) {
     struct seq *q = seq_at(k, s);
-    const rn_status st = check_path(k, s, path, n, err);
+    rn_status st = check_path(k, s, path, n, err);
     if (st != RN_OK) return st;
     for (int32_t g = 0; n > 0 && g < k->config.n_groups; g++)
         if (seq_tail_is_shared(k, q, g) && pages_available(&k->pool[g]) == 0)
@@ -128,9 +130,13 @@ rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err
     if (n > 0 && k->config.n_states > 0 && q->stored < q->len)
         return fail(err, RN_E_STATE, "kv: sequence %d: %d rows were appended and not committed", s,
                     q->len - q->stored);
-    if (n > 0) seq_own_tail(k, q);
+    if (n > 0) st = seq_own_tail(k, q, err);
+    for (int32_t g = 0; st == RN_OK && g < k->config.n_groups; g++) st = move_path(k, q, g, path, n, err);
+    if (st != RN_OK) { // rows of the tree may have been written over; none of the sequence's
+        kv_scratch_cut(k, s, 0);
+        return st;
+    }
     states_keep_path(k, q, path, n);
-    for (int32_t g = 0; g < k->config.n_groups; g++) move_path(k, q, g, path, n);
     adopt_pages(k, s, n);
     const bool stored = q->stored == q->len;
     q->len += n;

@@ -74,15 +74,21 @@ bool seq_tail_is_shared(const kv *k, const struct seq *q, int32_t group) {
     return p->refs > 1 || p->block != KV_NONE;
 }
 
-void seq_own_tail(kv *k, struct seq *q) {
+rn_status seq_own_tail(kv *k, struct seq *q, rn_error *err) {
     const int32_t b = q->len / KV_PAGE;
     for (int32_t g = 0; g < k->config.n_groups; g++) {
         if (!seq_tail_is_shared(k, q, g)) continue;
         const int32_t shared = q->pages[g][b], own = page_take(k, g);
-        pages_copy(k, &(struct kv_copy){.group = g, .src = shared, .dst = own, .n = q->len % KV_PAGE});
+        const struct kv_copy tail = {.group = g, .src = shared, .dst = own, .n = q->len % KV_PAGE};
+        const rn_status st = pages_copy(k, &tail, err);
+        if (st != RN_OK) {
+            page_release(k, g, own);
+            return st;
+        }
         q->pages[g][b] = own;
         page_release(k, g, shared);
     }
+    return RN_OK;
 }
 
 static int32_t pages_for(const kv *k, const struct seq *q, int32_t group, int32_t n) {
@@ -114,9 +120,9 @@ rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *
     assert(n >= 0);
     if (q->n_nodes > 0)
         return fail(err, RN_E_STATE, "kv: sequence %d: a scratch tree of %d nodes hangs there", s, q->n_nodes);
-    const rn_status st = check_room(k, s, n, err);
+    rn_status st = check_room(k, s, n, err);
+    if (st == RN_OK && n > 0) st = seq_own_tail(k, q, err);
     if (st != RN_OK || n == 0) return st;
-    seq_own_tail(k, q);
     states_append(k, q);
     for (int32_t g = 0; g < k->config.n_groups; g++)
         for (int32_t b = n_blocks(q->len); b < n_blocks(q->len + n); b++) q->pages[g][b] = page_take(k, g);

@@ -19,6 +19,8 @@ enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2, LM_WANT_RESULTS = LM_WANT_LOGITS 
 enum { LM_WANT_STATE = 4 };
 enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
+#define LM_ALL_ROWS SIZE_MAX // a step failed, and not because of one row
+
 struct lm_row {
     int32_t seq;
     int32_t token;  // 0..n_vocab-1
@@ -59,8 +61,8 @@ struct lm_ops {
     const float *(*rank)(lm *m, size_t row);                      // NULL: n_rank is 0
     struct lm_part (*part)(const lm *m, int32_t part, int32_t n);
     rn_status (*seq_restore)(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
-    void (*read_record)(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out);
-    void (*write_record)(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes);
+    rn_status (*read_record)(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err);
+    rn_status (*write_record)(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes, rn_error *err);
 };
 struct lm {
     const struct lm_ops *ops;
@@ -79,6 +81,8 @@ struct lm {
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
 // sequence has changed. RN_E_LIMIT: no memory for the keys, values or state of rows[*failed_row], or its sequence is at n_ctx: the
 // caller may free or park a sequence and ask again. failed_row: NULL allowed.
+// Where the backend could not run the batch, *failed_row is LM_ALL_ROWS and the error any but RN_E_LIMIT: sequences of the step stand
+// where they stood before, except that those of a model with recurrent states hold nothing any more.
 static inline rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     return m->ops->step(m, rows, n, failed_row, err);
 }
@@ -130,11 +134,14 @@ static inline rn_status lm_seq_restore(lm *m, int32_t n_most, const int32_t *tok
     return m->ops->seq_restore(m, n_most, tokens, n, seq, err);
 }
 // A record of the sequence as it is now, record_bytes of its part; what of it belongs to no position is zeros.
-static inline void lm_read_record(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
-    m->ops->read_record(m, seq, part, record, out);
+// A failure is the backend's: pages that are elsewhere and cannot be reached.
+static inline rn_status lm_read_record(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out,
+                                       rn_error *err) {
+    return m->ops->read_record(m, seq, part, record, out, err);
 }
-static inline void lm_write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
-    m->ops->write_record(m, seq, part, record, bytes);
+static inline rn_status lm_write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes,
+                                        rn_error *err) {
+    return m->ops->write_record(m, seq, part, record, bytes, err);
 }
 static inline void lm_destroy(lm *m) {
     if (m) m->ops->destroy(m);

@@ -18,16 +18,17 @@ struct lm_real {
     int32_t *seq_of;        // [max_seqs] index into seqs, -1: not in this step
     int32_t *seq_ids;       // [n_batch] the reverse
     int32_t n_seqs;
-    int32_t *pages;              // [n_batch][n_groups][n_blocks]
-    struct kv_slot *paths;       // [n_batch][n_groups][max_scratch]
-    int32_t *nodes;              // [n_batch] a row's scratch node, KV_NONE: appended
-    int32_t *wanted, *wanted_of; // [n_want] rows; [n_batch] place of a row among the wanted, -1
-    size_t n_rows;               // 0 after a step that failed, so that it has no results
-    size_t n_wanted, n_logits;
-    int32_t *len_before, *scratch_before; // [n_batch] of seqs, to undo
-    uint64_t *keys;                       // [n_ctx] row keys of a prefix that is looked for
-    bool *is_far;                         // [max_seqs] of sequences that are in use
-    uint64_t *salts;                      // [max_seqs] likewise
+    int32_t *pages;                           // [n_batch][n_groups][n_blocks]
+    struct kv_slot *paths;                    // [n_batch][n_groups][max_scratch]
+    int32_t *nodes;                           // [n_batch] a row's scratch node, KV_NONE: appended
+    int32_t *wanted, *wanted_of;              // [n_want] rows; [n_batch] place of a row among the wanted, -1
+    size_t n_rows;                            // 0 after a step that failed, so that it has no results
+    size_t n_wanted, n_logits, n_hidden;      // rows that want a result; logits; the hidden state
+    struct backend_rows logits, hidden, rank; // of the last step, in host memory
+    int32_t *len_before, *scratch_before;     // [n_batch] of seqs, to undo
+    uint64_t *keys;                           // [n_ctx] row keys of a prefix that is looked for
+    bool *is_far;                             // [max_seqs] of sequences that are in use
+    uint64_t *salts;                          // [max_seqs] likewise
 };
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
@@ -164,6 +165,7 @@ static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t 
         if (st == RN_OK) st = book_row(m, r, &m->rows[*i], err);
         if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
         m->n_wanted += (r->want & LM_WANT_RESULTS) != 0;
+        m->n_hidden += (r->want & LM_WANT_HIDDEN) != 0;
         m->n_logits += (r->want & LM_WANT_LOGITS) != 0;
     }
     return RN_OK;
@@ -181,13 +183,42 @@ static void list_wanted(struct lm_real *m, const struct lm_row *rows, size_t n) 
     }
 }
 
+static rn_status fetch_results(struct lm_real *m, rn_error *err) {
+    const struct {
+        int32_t buffer;
+        size_t n;
+        struct backend_rows *to;
+    } results[] = {{m->p->logits, m->n_logits, &m->logits},
+                   {m->p->hidden, m->n_hidden ? m->n_wanted : 0, &m->hidden},
+                   {m->p->rank, m->p->n_rank ? m->n_wanted : 0, &m->rank}};
+    rn_status st = RN_OK;
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        *results[i].to = (struct backend_rows){NULL, 0};
+        if (st == RN_OK && results[i].n)
+            st = backend_fetch(m->b, results[i].buffer, results[i].n, results[i].to, err);
+    }
+    return st;
+}
+
+static rn_status run(struct lm_real *m, size_t n, rn_error *err) {
+    const struct batch batch = {m->rows, n, m->seqs, m->wanted, m->n_wanted, m->n_logits};
+    const rn_status st = backend_run(m->b, &batch, err);
+    return st == RN_OK ? fetch_results(m, err) : st;
+}
+
+// After a run that failed: keys and values of the rows are unused slots again, but a recurrent state is written in place.
+static void undo_run(struct lm_real *m) {
+    undo(m);
+    for (int32_t s = 0; m->p->state_bytes > 0 && s < m->n_seqs; s++) kv_truncate(m->kv, m->seq_ids[s], 0);
+}
+
 static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     struct lm_real *m = self(base);
     size_t i;
-    m->n_rows = m->n_wanted = m->n_logits = 0;
+    m->n_rows = m->n_wanted = m->n_logits = m->n_hidden = 0;
     if (n == 0 || n > (size_t)m->c.n_batch)
         return fail(err, RN_E_ARG, "step: %zu rows, 1..%d are possible", n, m->c.n_batch);
-    const rn_status st = book_rows(m, rows, n, &i, err);
+    rn_status st = book_rows(m, rows, n, &i, err);
     if (st != RN_OK) {
         if (failed_row) *failed_row = i;
         undo(m);
@@ -195,27 +226,30 @@ static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *fai
         fill_seqs(m);
         fill_states(m, n);
         list_wanted(m, rows, n);
-        backend_run(m->b, &(struct batch){m->rows, n, m->seqs, m->wanted, m->n_wanted, m->n_logits});
-        kv_commit(m->kv);
-        m->n_rows = n;
+        st = run(m, n, err);
+        if (st == RN_OK) {
+            kv_commit(m->kv);
+            m->n_rows = n;
+        } else {
+            if (failed_row) *failed_row = LM_ALL_ROWS;
+            undo_run(m);
+        }
     }
     leave_seqs(m);
     return st;
 }
 
-static const float *result(const struct lm_real *m, int32_t buffer, size_t row) {
-    if (row >= m->n_rows || m->wanted_of[row] < 0) return NULL;
-    return backend_result(m->b, buffer, (size_t)m->wanted_of[row]);
+static const float *result(const struct lm_real *m, const struct backend_rows *rows, size_t row) {
+    if (row >= m->n_rows || m->wanted_of[row] < 0 || !rows->at) return NULL;
+    return backend_row(rows, (size_t)m->wanted_of[row]);
 }
 static const float *logits(lm *base, size_t row) {
     const struct lm_real *m = self(base);
     if (row < m->n_rows && m->wanted_of[row] >= (int32_t)m->n_logits) return NULL; // only its hidden state was wanted
-    return result(m, m->p->logits, row);
+    return result(m, &m->logits, row);
 }
-static const float *hidden(lm *base, size_t row) { return result(self(base), self(base)->p->hidden, row); }
-static const float *rank(lm *base, size_t row) {
-    return self(base)->p->n_rank ? result(self(base), self(base)->p->rank, row) : NULL;
-}
+static const float *hidden(lm *base, size_t row) { return result(self(base), &self(base)->hidden, row); }
+static const float *rank(lm *base, size_t row) { return result(self(base), &self(base)->rank, row); }
 
 static rn_status seq_new(lm *base, int32_t n_most, int32_t *seq, rn_error *err) {
     struct lm_real *m = self(base);
@@ -282,19 +316,21 @@ static int32_t page_of(const struct lm_real *m, int32_t seq, int32_t part, int32
     return kv_seq_state(m->kv, seq, kv_seq_len(m->kv, seq));
 }
 
-static void read_record(const lm *base, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
-    const struct lm_real *m = (const struct lm_real *)base;
+static rn_status read_record(lm *base, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err) {
+    const struct lm_real *m = self(base);
     const int32_t n = kv_seq_len(m->kv, seq) - record * KV_PAGE;
-    backend_read_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record),
-                      n < KV_PAGE ? n : KV_PAGE, out);
+    return backend_read_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record),
+                             n < KV_PAGE ? n : KV_PAGE, out, err);
 }
 
-static void write_record(lm *base, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
+static rn_status write_record(lm *base, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes,
+                              rn_error *err) {
     struct lm_real *m = self(base);
-    backend_write_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record), bytes);
+    return backend_write_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record), bytes,
+                              err);
 }
 
-static void copy_pages(void *user, const struct kv_copy *c) { backend_copy(user, c); }
+static rn_status copy_pages(void *user, const struct kv_copy *c, rn_error *err) { return backend_copy(user, c, err); }
 
 static void destroy(lm *base) {
     struct lm_real *m = self(base);

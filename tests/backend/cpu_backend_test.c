@@ -83,7 +83,7 @@ static void check_plan(const struct bench *b, enum tensor_type type, bool keeps_
     struct backend_plan plan;
     rn_error err = {0};
     const bool packs = b->set->matmul[type].pack && !keeps_rows;
-    check_note("%s on %s with %s%s", tensor_type_info(type)->name, b->set->name, b->set->kv[b->codec].name,
+    check_note("%s on %s with %s%s", tensor_type_info(type)->name, b->set->name, kv_codec_name(b->codec),
                keeps_rows ? ", rows kept" : "");
     if (keeps_rows) cpu_backend_keep_rows(made);
     CHECK_OK(backend_get_plan(made, b->p, &sizes, &plan, &err), &err);
@@ -293,7 +293,7 @@ static void check_copy(enum kv_codec codec) {
         const struct page_group *g = &b.p->groups[0];
         const size_t head_dim = (size_t)g->head_dim, key_bytes = cpu->groups[0].key_bytes;
         float in[24], out[24 * KV_BLOCK];
-        check_note("%s", ops->name);
+        check_note("%s", kv_codec_name(codec));
         for (int32_t layer = 0; layer < b.p->n_layer; layer++)
             for (int32_t head = 0; head < g->n_head_kv; head++)
                 for (int slot = 0; slot < KV_BLOCK; slot++) {
@@ -301,7 +301,8 @@ static void check_copy(enum kv_codec codec) {
                     ops->put_key(cpu_key_block(cpu, layer, head, 1), head_dim, slot, in);
                     ops->put_value(cpu_key_block(cpu, layer, head, 1) + key_bytes, head_dim, slot, in);
                 }
-        backend_copy(made, &(struct kv_copy){.group = 0, .src = 1, .slot_src = 10, .dst = 3, .slot_dst = 20, .n = 5});
+        const struct kv_copy copy = {.group = 0, .src = 1, .slot_src = 10, .dst = 3, .slot_dst = 20, .n = 5};
+        CHECK_OK(backend_copy(made, &copy, &err), &err);
         for (int32_t layer = 0; layer < b.p->n_layer; layer++)
             for (int32_t head = 0; head < g->n_head_kv; head++) {
                 const uint8_t *block = cpu_key_block(cpu, layer, head, 3);

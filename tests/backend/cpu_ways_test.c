@@ -242,9 +242,12 @@ static size_t run_steps(struct bench *b, struct random *r, float *out) {
             wanted[i] = i;
         }
         const struct batch_seq seq = {.pages = {pages}, .n_committed = pos};
-        backend_run(b->backend, &(struct batch){rows, (size_t)n, &seq, wanted, (size_t)n});
+        struct backend_rows results = {0};
+        rn_error err = {0};
+        CHECK_OK(backend_run(b->backend, &(struct batch){rows, (size_t)n, &seq, wanted, (size_t)n}, &err), &err);
+        CHECK_OK(backend_fetch(b->backend, LOGITS, (size_t)n, &results, &err), &err);
         for (int32_t i = 0; i < n; i++, n_out += VOCAB)
-            memcpy(out + n_out, backend_result(b->backend, LOGITS, (size_t)i), VOCAB * sizeof(float));
+            memcpy(out + n_out, backend_row(&results, (size_t)i), VOCAB * sizeof(float));
     }
     return n_out;
 }

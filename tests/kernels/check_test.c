@@ -300,11 +300,10 @@ static void check_kv(const struct kernel_set *set) {
     static const size_t head_dims[] = {1, 7, 8, 31, 32, 33, 40, 64, 80, 128};
     COVER(kv);
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++)
-        for (size_t i = 0; i < 6 * COUNT(head_dims) && op_wanted(ref->kv[c].name); i++) {
+        for (size_t i = 0; i < 6 * COUNT(head_dims) && op_wanted(kv_codec_name(c)); i++) {
             const enum data kind = (enum data)(i % DATA_N);
-            rng_start(ref->kv[c].name, i);
-            CHECK_STR(set->kv[c].name, ref->kv[c].name);
-            NOTE(set, ref->kv[c].name, "kv %s head_dim %zu", data_names[kind], head_dims[i / 6]);
+            rng_start(kv_codec_name(c), i);
+            NOTE(set, kv_codec_name(c), "kv %s head_dim %zu", data_names[kind], head_dims[i / 6]);
             if (!kv_case(set, c, head_dims[i / 6], kind)) break;
         }
 }
@@ -443,7 +442,7 @@ static void check_attend(const struct kernel_set *set) {
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
         if (attended_before(set, c)) continue;
-        snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
+        snprintf(op, sizeof op, "attend_%s", kv_codec_name(c));
         for (size_t i = 0; i < 3 * COUNT(n_qs) * COUNT(head_dims) && op_wanted(op); i += every_attention()) {
             const enum data kind = (enum data)(i % DATA_N);
             const size_t head_dim = head_dims[i / 3 / COUNT(n_qs)], n_q = n_qs[i / 3 % COUNT(n_qs)];
@@ -463,7 +462,7 @@ static void check_attend_variants(const struct kernel_set *set) {
     for (enum kv_codec c = 0; c < KV_N_CODECS; c++) {
         char op[32];
         if (attended_before(set, c)) continue;
-        snprintf(op, sizeof op, "attend_%s", ref->kv[c].name);
+        snprintf(op, sizeof op, "attend_%s", kv_codec_name(c));
         for (size_t i = 0; i < 6 * COUNT(n_qs) * COUNT(widths) && op_wanted(op); i += every_attention()) {
             const enum data kind = (enum data)(i % DATA_N);
             const struct widths w = widths[i / 6 / COUNT(n_qs)];

@@ -92,7 +92,7 @@ TEST(copied_positions_keep_their_bits_and_touch_no_other_slot) {
         const size_t n = ops->key_bytes(HEAD_DIM), m = ops->value_bytes(HEAD_DIM);
         uint8_t *const a = calloc(1, n), *const b = calloc(1, n), *const v = calloc(1, m), *const w = calloc(1, m);
         float row[HEAD_DIM];
-        check_note("codec %s", ops->name);
+        check_note("codec %s", kv_codec_name(c));
         for (int d = 0; d < HEAD_DIM; d++) row[d] = noise((uint64_t)d, 70);
         ops->put_key(a, HEAD_DIM, 11, row);
         ops->put_value(v, HEAD_DIM, 11, row);

@@ -212,6 +212,48 @@ TEST(a_group_that_runs_short_refuses_before_another_gives_a_page) {
     shadow_free(w);
 }
 
+TEST(a_copy_that_fails_ends_what_needed_it_and_leaves_every_committed_position) {
+    for (int32_t window = 0; window <= 64; window += 64) { // of two groups the second one's copy fails
+        struct shadow *w = shadow_new(12, window);
+        const kv_seq a = shadow_seq_new(w);
+        shadow_append_run(w, a, 0, 70);
+        const kv_seq b = shadow_fork(w, a); // the last page is shared: whoever goes on copies it
+        rn_error err = {0};
+        const uint64_t key = 7;
+        w->fails_at = w->n_copies + (window ? 2 : 1);
+        CHECK_FAILS(kv_append(w->k, a, &key, 1, &err), RN_E_IO, &err);
+        CHECK_STR(err.text, "copy: the device is gone");
+        CHECK_INT(kv_seq_len(w->k, a), 70);
+        shadow_verify(w);
+        CHECK_INT(shadow_append_run(w, a, 100, 60), RN_OK); // and again, now that copies work
+        CHECK_INT(shadow_append_run(w, b, 200, 3), RN_OK);
+        shadow_verify(w);
+        shadow_free(w);
+    }
+}
+
+TEST(a_kept_path_whose_copy_fails_is_dropped_and_the_sequence_stays) {
+    for (int nth = 1; nth <= 2; nth++) { // of the shared last page, of the path
+        struct shadow *w = shadow_new(12, 0);
+        const kv_seq a = shadow_seq_new(w);
+        shadow_append_run(w, a, 0, 70);
+        shadow_fork(w, a);
+        const int32_t path[] = {1, 3};
+        const int32_t parents[] = {-1, -1, 0, 1};
+        for (int32_t i = 0; i < 4; i++) CHECK_INT(shadow_node(w, a, parents[i], 300 + (uint64_t)i), RN_OK);
+        rn_error err = {0};
+        w->fails_at = w->n_copies + nth;
+        CHECK_FAILS(kv_keep(w->k, a, path, 2, &err), RN_E_IO, &err);
+        w->seqs[a].n_nodes = 0;
+        CHECK_INT(kv_scratch_len(w->k, a), 0);
+        CHECK_INT(kv_seq_len(w->k, a), 70);
+        shadow_verify(w);
+        CHECK_INT(shadow_append_run(w, a, 100, 60), RN_OK);
+        shadow_verify(w);
+        shadow_free(w);
+    }
+}
+
 TEST(sequences_run_out_at_max_seqs_and_come_back) {
     struct shadow *w = shadow_new(8, 0);
     kv_seq s = KV_NONE;

@@ -31,16 +31,18 @@ struct shadow {
     uint64_t states[SHADOW_PAGES];
     struct shadow_seq seqs[SHADOW_SEQS];
     int n_copies; // calls of the copy function
+    int fails_at; // the call of that number fails; 0: none
 };
 
-static inline void shadow_copy(void *user, const struct kv_copy *c) {
+static inline rn_status shadow_copy(void *user, const struct kv_copy *c, rn_error *err) {
     struct shadow *w = user;
-    w->n_copies++;
+    if (++w->n_copies == w->fails_at) return fail(err, RN_E_IO, "copy: the device is gone");
     CHECK(c->n > 0 && c->slot_src + c->n <= KV_PAGE && c->slot_dst + c->n <= KV_PAGE);
     CHECK(c->src != c->dst ||
           abs(c->slot_src - c->slot_dst) >= c->n); // a backend may copy without looking for overlaps
     memcpy(w->slots[c->group][c->dst] + c->slot_dst, w->slots[c->group][c->src] + c->slot_src,
            (size_t)c->n * sizeof(uint64_t));
+    return RN_OK;
 }
 
 // n_pages of each group; window 0: one group, else a second one with that window.

@@ -58,8 +58,7 @@ TEST(the_bits_of_the_default_arithmetic_are_those_written_down) {
         random_tokens(text, pin->n, pin->n_vocab, 1);
         if (rig_open(&r, &m, &o) && rig_eval_fresh(&r, text, pin->n, logits)) {
             const uint64_t hash = hash_bytes(logits, n_floats * sizeof *logits, 0);
-            check_note("%s, keys and values %s: 0x%016" PRIx64, pin->why,
-                       kernel_set_get(CPU_REF)->kv[pin->codec].name, hash);
+            check_note("%s, keys and values %s: 0x%016" PRIx64, pin->why, kv_codec_name(pin->codec), hash);
             CHECK(isfinite(logits[n_floats - 1]) && hash == pin->hash);
         }
         rig_close(&r);

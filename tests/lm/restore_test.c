@@ -22,8 +22,8 @@ static int32_t carry_over(lm *from, int32_t seq, lm *to, const int32_t *tokens, 
         if (!CHECK(a.record_bytes == b.record_bytes && a.first == b.first && a.n == b.n)) break;
         uint8_t *bytes = malloc(a.record_bytes + 1);
         for (int32_t i = a.first; i < a.first + a.n; i++) {
-            lm_read_record(from, seq, p, i, bytes);
-            lm_write_record(to, out, p, i, bytes);
+            CHECK_OK(lm_read_record(from, seq, p, i, bytes, &err), &err);
+            CHECK_OK(lm_write_record(to, out, p, i, bytes, &err), &err);
         }
         free(bytes);
     }
@@ -194,11 +194,13 @@ TEST(with_recurrent_states) {
 // --- a stranger's records ---
 
 static void write_all(lm *m, int32_t seq, int32_t n, uint8_t byte) {
+    rn_error err = {0};
     for (int32_t p = 0; p < m->n_parts; p++) {
         const struct lm_part part = lm_part(m, p, n);
         uint8_t *bytes = malloc(part.record_bytes + 1);
         memset(bytes, byte, part.record_bytes);
-        for (int32_t i = part.first; i < part.first + part.n; i++) lm_write_record(m, seq, p, i, bytes);
+        for (int32_t i = part.first; i < part.first + part.n; i++)
+            CHECK_OK(lm_write_record(m, seq, p, i, bytes, &err), &err);
         free(bytes);
     }
 }
@@ -269,12 +271,13 @@ TEST(what_stands_behind_the_last_position_is_not_read_out) {
         if (rig_open_bytes(&r, bytes, n_bytes, &o)) {
             const size_t size = lm_part(r.lm, 0, 65).record_bytes;
             uint8_t *first = malloc(size), *second = malloc(size);
+            rn_error err = {0};
             const int32_t seq = rig_seq(&r);
             rig_append(&r, seq, tokens, 65, NULL);
-            lm_read_record(r.lm, seq, 0, 1, first);
+            CHECK_OK(lm_read_record(r.lm, seq, 0, 1, first, &err), &err);
             rig_append(&r, seq, tokens + 65, 60, NULL);
             CHECK_INT(lm_truncate(r.lm, seq, 65), 65);
-            lm_read_record(r.lm, seq, 0, 1, second);
+            CHECK_OK(lm_read_record(r.lm, seq, 0, 1, second, &err), &err);
             CHECK(memcmp(first, second, size) == 0);
             free(first);
             free(second);

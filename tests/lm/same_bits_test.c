@@ -124,8 +124,8 @@ static void check_model(const struct tiny_model *m, const char *why, enum kv_cod
         const size_t first = (size_t)ways[i].first_row * N_VOCAB;
         memset(got, 0, sizeof got);
         if (!evaluate(m, codec, &ways[i], tokens, i ? got : want)) return;
-        check_note("%s, keys and values %s, %s: %s", tensor_type_info(m->type)->name,
-                   kernel_set_get(CPU_REF)->kv[codec].name, why, ways[i].name);
+        check_note("%s, keys and values %s, %s: %s", tensor_type_info(m->type)->name, kv_codec_name(codec), why,
+                   ways[i].name);
         if (i) CHECK_MEM(got + first, want + first, (N_FLOATS - first) * sizeof *want);
     }
 }

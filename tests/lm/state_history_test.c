@@ -175,6 +175,35 @@ TEST(a_step_refused_for_want_of_a_slot_names_its_row_and_changes_nothing) {
     world_free(w);
 }
 
+// States are written in place: what a failed run left in them must serve neither the sequence, nor its forks, nor the prefix index.
+TEST(a_failed_run_takes_its_rows_back_and_no_later_row_sees_what_it_left) {
+    struct world *w = world_new(16, 8, 64);
+    const int32_t a = seq_new(w), b = seq_new(w);
+    append(w, a, 0, 70, 0);
+    append(w, b, 3, 30, 0);
+    const struct lm_row rows[] = {{a, 1, LM_APPEND, LM_WANT_LOGITS}, {a, 2, LM_APPEND, LM_WANT_LOGITS}};
+    size_t failed = 9;
+    rn_error err = {0};
+    state_backend_fail_at(w->b, 1);
+    CHECK_FAILS(lm_step(w->lm, rows, 2, &failed, &err), RN_E_IO, &err);
+    CHECK_STR(err.text, "backend state: the device is gone");
+    CHECK(failed == LM_ALL_ROWS);
+    CHECK(lm_logits(w->lm, 0) == NULL);
+    CHECK_INT(lm_seq_len(w->lm, a), 0);
+    append(w, b, 5, 40, 0); // a sequence that was not in the step goes on
+    struct lm_prefix found = {.seq = -1};
+    if (CHECK_OK(lm_match_prefix(w->lm, w->texts[a].tokens, 70, &found, &err), &err)) {
+        CHECK_INT(found.n, 64); // the state after 64 positions was kept, and never written again
+        struct text *t = &w->texts[found.seq];
+        *t = (struct text){.used = true, .n = found.n};
+        memcpy(t->tokens, w->texts[a].tokens, (size_t)found.n * sizeof *t->tokens);
+        append(w, found.seq, 1, 20, 0);
+    }
+    w->texts[a].n = 0;
+    append(w, a, 0, 70, 0);
+    world_free(w);
+}
+
 // Random histories.
 
 static int32_t draw(struct world *w, int32_t n) { // 0..n-1

@@ -20,6 +20,7 @@ struct state_backend {
     uint64_t *pages, *states; // [n_pages][KV_PAGE], [n_states]
     float *logits;            // [n_wanted][STATE_VOCAB]
     struct state_counts counts;
+    int failures; // runs until the one that fails; 0: none will
 };
 
 static uint64_t value_of(int32_t token, int32_t pos) { return hash_u64((uint64_t)token, (uint64_t)pos); }
@@ -67,8 +68,15 @@ static void check_order(struct state_backend *b, const struct batch *batch, size
     }
 }
 
-static void run(backend *base, const struct batch *batch) {
+static rn_status run(backend *base, const struct batch *batch, rn_error *err) {
     struct state_backend *b = self(base);
+    if (b->failures > 0 && --b->failures == 0) {
+        for (size_t r = 0; r < batch->n_rows; r++) { // half done: what belongs to the rows is garbage
+            b->states[batch->rows[r].state.to] = 0xbad;
+            *slot_of(b, batch->rows[r].store[0]) = 0xbad;
+        }
+        return fail(err, RN_E_IO, "backend state: the device is gone");
+    }
     if (b->books) spoil(b);
     for (size_t r = 0, wanted = 0; r < batch->n_rows; r++) {
         const struct batch_row *row = &batch->rows[r];
@@ -87,17 +95,22 @@ static void run(backend *base, const struct batch *batch) {
         if (wanted < batch->n_wanted && batch->wanted[wanted] == (int32_t)r)
             logits_of(state, folded, b->logits + wanted++ * STATE_VOCAB);
     }
+    return RN_OK;
 }
 
-static void copy(backend *base, const struct kv_copy *c) {
+static rn_status copy(backend *base, const struct kv_copy *c, rn_error *err) {
     const struct state_backend *b = self(base);
+    (void)err;
     CHECK_INT(c->group, 0); // states are never copied
     memcpy(slot_of(b, (struct kv_slot){c->dst, c->slot_dst}), slot_of(b, (struct kv_slot){c->src, c->slot_src}),
            (size_t)c->n * sizeof *b->pages);
+    return RN_OK;
 }
 
-static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
-    return buffer == 0 ? self(base)->logits + wanted_row * STATE_VOCAB : NULL;
+static rn_status fetch(backend *base, int32_t buffer, size_t n, struct backend_rows *out, rn_error *err) {
+    if (buffer != 0) return fail(err, RN_E_ARG, "backend state: there is no buffer %d of %zu rows", buffer, n);
+    *out = (struct backend_rows){self(base)->logits, STATE_VOCAB};
+    return RN_OK;
 }
 
 static void destroy(backend *base) {
@@ -113,18 +126,22 @@ static size_t page_bytes(const backend *base, int32_t group) {
     return group == KV_STATE ? sizeof(uint64_t) : KV_PAGE * sizeof(uint64_t);
 }
 
-static void read_page(const backend *base, int32_t group, int32_t page, int32_t n, uint8_t *out) {
-    const struct state_backend *b = (const struct state_backend *)base;
+static rn_status read_page(backend *base, int32_t group, int32_t page, int32_t n, uint8_t *out, rn_error *err) {
+    const struct state_backend *b = self(base);
+    (void)err;
     memset(out, 0, page_bytes(base, group));
     if (group == KV_STATE)
         memcpy(out, b->states + page, sizeof *b->states);
     else
         memcpy(out, b->pages + page * KV_PAGE, (size_t)n * sizeof *b->pages);
+    return RN_OK;
 }
 
-static void write_page(backend *base, int32_t group, int32_t page, const uint8_t *bytes) {
+static rn_status write_page(backend *base, int32_t group, int32_t page, const uint8_t *bytes, rn_error *err) {
     const struct state_backend *b = self(base);
+    (void)err;
     memcpy(group == KV_STATE ? b->states + page : b->pages + page * KV_PAGE, bytes, page_bytes(base, group));
+    return RN_OK;
 }
 
 static const struct backend_ops ops = {.name = "state",
@@ -133,7 +150,7 @@ static const struct backend_ops ops = {.name = "state",
                                        .read_page = read_page,
                                        .write_page = write_page,
                                        .run = run,
-                                       .result = result,
+                                       .fetch = fetch,
                                        .destroy = destroy};
 
 backend *state_backend_new(const struct backend_sizes *s) {
@@ -148,5 +165,6 @@ backend *state_backend_new(const struct backend_sizes *s) {
     return &b->base;
 }
 
+void state_backend_fail_at(backend *b, int n) { self(b)->failures = n; }
 void state_backend_watch(backend *b, const kv *books) { self(b)->books = books; }
 struct state_counts state_backend_counts(const backend *b) { return ((const struct state_backend *)b)->counts; }

@@ -18,6 +18,8 @@ extern const struct program state_program;
 backend *state_backend_new(const struct backend_sizes *s);
 // Free pages and slots of these books are filled with garbage before each run.
 void state_backend_watch(backend *b, const kv *books);
+// The n-th run from now on fails, with the rows' slots of pages and states half written.
+void state_backend_fail_at(backend *b, int n);
 // Batches so far in which a row did not go on in the slot it read, though it was its own; and rows that wrote one in place.
 struct state_counts {
     int moved, in_place;

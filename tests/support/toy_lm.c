@@ -102,12 +102,14 @@ static uint8_t *state_bytes(struct toy *t, int32_t slot) {
     return t->states + (size_t)slot * VALUE_BYTES;
 }
 
-static void copy_slots(void *user, const struct kv_copy *c) {
+static rn_status copy_slots(void *user, const struct kv_copy *c, rn_error *err) {
     struct toy *t = user;
+    (void)err;
     assert(c->group != KV_STATE); // states are never copied
     memcpy(slot_bytes(t, c->group, (struct kv_slot){c->dst, c->slot_dst}),
            slot_bytes(t, c->group, (struct kv_slot){c->src, c->slot_src}), (size_t)c->n * VALUE_BYTES);
     t->garbage[c->group][c->dst] = false;
+    return RN_OK;
 }
 
 static void spoil_free_memory(struct toy *t) {
@@ -293,27 +295,31 @@ static rn_status seq_restore(lm *m, int32_t n_most, const int32_t *tokens, int32
     return kv_seq_new_private(t->kv, t->keys, n, seq, err);
 }
 
-static void read_record(const lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out) {
-    const struct toy *t = (const struct toy *)m;
+static rn_status read_record(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err) {
+    const struct toy *t = toy_of(m);
     const int32_t len = kv_seq_len(t->kv, seq), n = len - record * KV_PAGE;
+    (void)err;
     if (part == t->c.n_groups) {
         memcpy(out, t->states + (size_t)kv_seq_state(t->kv, seq, len) * VALUE_BYTES, VALUE_BYTES);
-        return;
+        return RN_OK;
     }
     memset(out, 0, PAGE_BYTES);
     memcpy(out, t->pages[part] + (size_t)kv_seq_page(t->kv, seq, part, record) * PAGE_BYTES,
            (size_t)(n < KV_PAGE ? n : KV_PAGE) * VALUE_BYTES);
+    return RN_OK;
 }
 
-static void write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes) {
+static rn_status write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes, rn_error *err) {
     struct toy *t = toy_of(m);
+    (void)err;
     if (part == t->c.n_groups) {
         memcpy(state_bytes(t, kv_seq_state(t->kv, seq, kv_seq_len(t->kv, seq))), bytes, VALUE_BYTES);
-        return;
+        return RN_OK;
     }
     const int32_t page = kv_seq_page(t->kv, seq, part, record);
     memcpy(t->pages[part] + (size_t)page * PAGE_BYTES, bytes, PAGE_BYTES);
     t->garbage[part][page] = false;
+    return RN_OK;
 }
 
 // Making and freeing.

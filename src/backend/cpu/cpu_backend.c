@@ -93,8 +93,9 @@ static void run_thread(void *ctx, int i_thread, int n_threads) {
     }
 }
 
-static void run(backend *base, const struct batch *batch) {
+static rn_status run(backend *base, const struct batch *batch, rn_error *err) {
     struct cpu_backend *b = self(base);
+    (void)err;
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
     attend_plan_step(b);
@@ -109,6 +110,7 @@ static void run(backend *base, const struct batch *batch) {
         pool_run_fitting(b->threads, run_thread, b);
     }
     b->batch = NULL;
+    return RN_OK;
 }
 
 static void collect(backend *base, backend_collect_fn fn, void *user) {
@@ -122,9 +124,12 @@ static rn_status profile_begin(backend *base, size_t n_events, rn_error *err) {
 
 static const struct backend_profile *profile_end(backend *base) { return cpu_profile_end(self(base)); }
 
-static const float *result(backend *base, int32_t buffer, size_t wanted_row) {
+// They are made in host memory.
+static rn_status fetch(backend *base, int32_t buffer, size_t n, struct backend_rows *out, rn_error *err) {
     const struct cpu_backend *b = self(base);
-    return b->buffers[buffer] + wanted_row * b->stride[buffer];
+    (void)n, (void)err;
+    *out = (struct backend_rows){b->buffers[buffer], b->stride[buffer]};
+    return RN_OK;
 }
 
 static void use(const backend *base, struct backend_use *out) {
@@ -138,16 +143,25 @@ static void use(const backend *base, struct backend_use *out) {
         mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
 }
 
-static void copy(backend *base, const struct kv_copy *c) { cpu_pages_copy(self(base), c); }
+// Pages are host memory: nothing here can fail.
+static rn_status copy(backend *base, const struct kv_copy *c, rn_error *err) {
+    (void)err;
+    cpu_pages_copy(self(base), c);
+    return RN_OK;
+}
 static size_t page_bytes(const backend *base, int32_t group) {
     const struct cpu_backend *b = (const struct cpu_backend *)base;
     return group == KV_STATE ? b->p->state_bytes : b->groups[group].page_bytes;
 }
-static void read_page(const backend *base, int32_t group, int32_t page, int32_t n, uint8_t *out) {
-    cpu_page_read((const struct cpu_backend *)base, group, page, n, out);
+static rn_status read_page(backend *base, int32_t group, int32_t page, int32_t n, uint8_t *out, rn_error *err) {
+    (void)err;
+    cpu_page_read(self(base), group, page, n, out);
+    return RN_OK;
 }
-static void write_page(backend *base, int32_t group, int32_t page, const uint8_t *bytes) {
+static rn_status write_page(backend *base, int32_t group, int32_t page, const uint8_t *bytes, rn_error *err) {
+    (void)err;
     cpu_page_write(self(base), group, page, bytes);
+    return RN_OK;
 }
 
 static void destroy(backend *base) {
@@ -177,7 +191,7 @@ static const struct backend_ops cpu_ops = {
     .profile_begin = profile_begin,
     .profile_end = profile_end,
     .use = use,
-    .result = result,
+    .fetch = fetch,
     .destroy = destroy,
 };
 

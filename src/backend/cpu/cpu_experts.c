@@ -5,6 +5,8 @@
 #include "base/checked.h"
 #include <string.h>
 
+_Static_assert(PROGRAM_PART_ALIGN % PANEL_ROWS == 0, "a product writes whole panels of a part");
+
 #define GATHER_BYTES                                                                                                 \
     ((size_t)1 << 20)   // of rows that are brought side by side for an expert: they stay in the second-level cache
 #define GATHER_ROWS 512 // and as many as a way for many rows is measured with

@@ -129,7 +129,9 @@ static rn_status fill_part(struct load *l, int32_t part, rn_error *err) {
     while (st == RN_OK && session_records_next(&r)) {
         for (int32_t i = 0; st == RN_OK && i < r.n; i++)
             st = record_in_get(&l->in, r.bytes + (size_t)i * p.record_bytes, err);
-        if (st == RN_OK) engine_call_wait(l->session->engine, session_records_write, &r);
+        if (st != RN_OK) break;
+        engine_call_wait(l->session->engine, session_records_write, &r);
+        if (r.st != RN_OK) st = fail(err, r.st, "%s", r.err.text);
     }
     session_records_end(&r);
     return st;

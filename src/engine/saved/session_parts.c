@@ -25,15 +25,17 @@ bool session_records_next(struct session_records *r) {
 }
 
 void session_records_read(void *ctx) {
-    const struct session_records *r = ctx;
-    for (int32_t i = 0; i < r->n; i++)
-        lm_read_record(r->lm, r->seq, r->part, r->first + i, r->bytes + (size_t)i * r->p.record_bytes);
+    struct session_records *r = ctx;
+    for (int32_t i = 0; r->st == RN_OK && i < r->n; i++)
+        r->st =
+            lm_read_record(r->lm, r->seq, r->part, r->first + i, r->bytes + (size_t)i * r->p.record_bytes, &r->err);
 }
 
 void session_records_write(void *ctx) {
-    const struct session_records *r = ctx;
-    for (int32_t i = 0; i < r->n; i++)
-        lm_write_record(r->lm, r->seq, r->part, r->first + i, r->bytes + (size_t)i * r->p.record_bytes);
+    struct session_records *r = ctx;
+    for (int32_t i = 0; r->st == RN_OK && i < r->n; i++)
+        r->st =
+            lm_write_record(r->lm, r->seq, r->part, r->first + i, r->bytes + (size_t)i * r->p.record_bytes, &r->err);
 }
 
 void session_records_end(struct session_records *r) { mem_free(r->bytes); }

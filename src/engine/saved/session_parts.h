@@ -17,6 +17,8 @@ struct session_records {
     int32_t first, n; // now: bytes has so many records from this one on
     int32_t most;
     uint8_t *bytes; // [most][record_bytes]
+    rn_status st;   // of the last read or write
+    rn_error err;
 };
 rn_status session_records_begin(struct session_records *r, const struct lane *l, int32_t seq, int32_t part,
                                 const struct lm_part *p, rn_error *err);

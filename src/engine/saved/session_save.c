@@ -81,6 +81,7 @@ static rn_status write_part(struct record_out *o, const struct snapshot *c, int3
     if (st != RN_OK) return st;
     while (st == RN_OK && session_records_next(&r)) {
         engine_call_wait(c->session->engine, session_records_read, &r);
+        if (r.st != RN_OK) st = fail(err, r.st, "%s", r.err.text);
         for (int32_t i = 0; st == RN_OK && i < r.n; i++)
             st = record_out_put(o, r.bytes + (size_t)i * p->record_bytes, err);
     }

@@ -5,9 +5,8 @@
 #include "kernels/ref/ref.h"
 
 #define REF_MATMUL(format, type) {"ref", .act = format, .matmul = ref_matmul_##type}
-#define REF_KV(name, format, codec)                                                                                  \
-    {name,                                                                                                           \
-     format,                                                                                                         \
+#define REF_KV(format, codec)                                                                                        \
+    {format,                                                                                                         \
      ref_kv_##codec##_key_bytes,                                                                                     \
      ref_kv_##codec##_value_bytes,                                                                                   \
      ref_kv_##codec##_put_key,                                                                                       \
@@ -37,8 +36,8 @@
     .matmul[TENSOR_Q6_K] = REF_MATMUL(ACT_Q8_256, q6_k),                                                   \
     .matmul[TENSOR_IQ4_XS] = REF_MATMUL(ACT_Q8_256, iq4_xs),                                               \
     .prepare_act = {ref_prepare_f32, ref_prepare_bf16, ref_prepare_q8_32, ref_prepare_q8_256},             \
-    .kv = {REF_KV("f16", ACT_F32, f16), REF_KV("f32", ACT_F32, f32), REF_KV("q8", ACT_F32, q8),            \
-           REF_KV("bf16", ACT_BF16, bf16)},                                                                \
+    .kv = {[KV_F16] = REF_KV(ACT_F32, f16), [KV_F32] = REF_KV(ACT_F32, f32), [KV_Q8] = REF_KV(ACT_F32, q8), \
+           [KV_BF16] = REF_KV(ACT_BF16, bf16)},                                                            \
     .row = {ref_row_max, ref_row_sum_squares, ref_row_sum_exp, ref_row_exp, ref_row_select_ge,             \
             ref_row_select_between, ref_row_weigh},                                                            \
     .rms_norm = ref_rms_norm, .layer_norm = ref_layer_norm, .softmax = ref_softmax, .add = ref_add,        \
