@@ -1,4 +1,4 @@
-// convert/copy_pairs.h - the pairs of a quantized file: those of its source as they stand there, with what is no longer true replaced.
+// convert/copy_pairs.h - the metadata pairs of a quantized file: copied from its source, with outdated ones replaced.
 #ifndef RN_CONVERT_COPY_PAIRS_H
 #define RN_CONVERT_COPY_PAIRS_H
 
@@ -12,8 +12,8 @@ struct replaced_pair {
     uint32_t value;
 };
 
-// source: the bytes of the GGUF file, or of its first part. replaced: pairs that stand in for those of their keys, or come behind them all.
-// Errors: those of gguf_read().
+// source: the bytes of the GGUF file, or of its first part. replaced: pairs that replace those with the same key; keys that the
+// source does not have are appended. Errors: those of gguf_read().
 rn_status pairs_copy(const uint8_t *source, size_t n, const char *out, const struct replaced_pair *replaced,
                      size_t n_replaced, gguf_writer **w, rn_error *err);
 

@@ -18,7 +18,7 @@ struct imatrix_entry {
     const char *name; // n_name bytes, of the file: "blk.0.attn_q.weight"
     uint32_t n_name;
     uint64_t k, n;
-    const float *mean; // [n][k] of squared inputs; 1 where nothing was counted
+    const float *mean; // [n][k] mean squared inputs; 1 where no row was counted
 };
 struct imatrix {
     struct arena arena;
@@ -28,16 +28,17 @@ struct imatrix {
     struct name_index names;
 };
 
-// m: zeroed; released whatever comes back. Errors: RN_E_IO, RN_E_FORMAT (what is wrong with which tensor), RN_E_LIMIT, RN_E_NOMEM.
+// m: zeroed before the call; call imatrix_free() also after a failure. Errors: RN_E_IO, RN_E_FORMAT (names the tensor), RN_E_LIMIT,
+// RN_E_NOMEM.
 rn_status imatrix_load(struct imatrix *m, const char *path, rn_error *err);
-// The same of bytes that are the caller's and outlive m.
+// The same from bytes of the caller that outlive m.
 rn_status imatrix_read(struct imatrix *m, const uint8_t *data, size_t n, rn_error *err);
 void imatrix_free(struct imatrix *m);
 const struct imatrix_entry *imatrix_find(const struct imatrix *m, const char *name); // NULL: none
 
-// What was summed for one tensor.
+// The sums of one tensor.
 struct imatrix_sum {
-    const char *name; // NULL: of no use here
+    const char *name; // NULL: skipped
     size_t k;
     size_t n;         // matrices in the tensor: experts, or 1
     double *sum2;     // [n][k]
@@ -47,7 +48,7 @@ struct imatrix_origin {
     const char *dataset; // NULL: none
     uint32_t n_chunks, chunk_size;
 };
-// Puts everything into a writer just made, writes it and commits. Frees w, also on failure.
+// Adds everything to a new writer, writes the file and commits it. Frees w, also on failure.
 rn_status imatrix_save(gguf_writer *w, const struct imatrix_sum *sums, size_t n_sums,
                        const struct imatrix_origin *from, rn_error *err);
 

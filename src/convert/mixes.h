@@ -1,16 +1,16 @@
-// convert/mixes.h - the types that files are quantized to, as people know them: a base type, and matrices that get more bits.
+// convert/mixes.h - the named mixes of types (Q4_K_M ...): a base type, and rules for matrices that get more bits.
 //
-// Which matrix gets which type follows llama.cpp (src/llama-quant.cpp), so that a name means the same file everywhere.
+// The rules follow llama.cpp (src/llama-quant.cpp), so that a name means the same types everywhere.
 // Threads: pure functions over constant tables.
 #ifndef RN_CONVERT_MIXES_H
 #define RN_CONVERT_MIXES_H
 
 #include "tensor/types.h"
 
-// What a matrix is for, told by its name.
+// The role of a matrix, derived from its name.
 enum part { PART_OTHER, PART_EMBD, PART_OUTPUT, PART_V, PART_K, PART_ATTN_OUT, PART_DOWN, N_PARTS };
 
-// What rules ask about a model.
+// What the rules depend on, of a model.
 struct model_facts {
     int32_t n_layer;
     int32_t n_gqa;    // query heads that share a key head
@@ -19,7 +19,7 @@ struct model_facts {
     bool is_tied;     // the embedding is the output matrix too
     bool has_imatrix;
 };
-// What rules ask about a matrix.
+// What the rules depend on, of a matrix.
 struct matrix_facts {
     enum part part;
     int32_t layer; // -1: none. Of PART_V: its place among the layers that have one
@@ -34,15 +34,15 @@ struct mix {
 
 size_t mix_count(void);
 const struct mix *mix_at(size_t i);
-const struct mix *mix_find(const char *name); // without regard to case; NULL: unknown
+const struct mix *mix_find(const char *name); // ignores case; NULL: unknown
 
-bool type_is_plain(enum tensor_type type); // F32, F16, BF16: numbers, not blocks
+bool type_is_plain(enum tensor_type type); // F32, F16, BF16: single numbers, not blocks
 enum part matrix_part(const char *name);
-// false: matrices of this name are small or delicate, and stay as they are.
+// False: matrices of this name are small or sensitive to rounding, and are not quantized.
 bool matrix_is_quantized(const char *name);
 
-// The type of a matrix that is quantized. Its rows may not fit it: then mix_fallback() says what to take, and whether these fit is
-// again to be asked; F16 takes any.
+// The type of a matrix that is quantized. If the row length is no multiple of the type's block, use mix_fallback(), repeatedly if
+// needed; F16 accepts any length.
 enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, const struct matrix_facts *f);
 enum tensor_type mix_fallback(enum tensor_type type);
 

@@ -1,4 +1,4 @@
-// convert/model_out.h - the second half of convert and quantize: tensors as planned, behind the pairs that the caller has put.
+// convert/model_out.h - the second half of convert and quantize: writes the tensors after the caller has added the metadata pairs.
 #ifndef RN_CONVERT_MODEL_OUT_H
 #define RN_CONVERT_MODEL_OUT_H
 

@@ -4,7 +4,7 @@
 
 #include "convert/type_plan.h"
 
-// Sorts the plans of a model; names that have no place of their own come last, by name.
+// Sorts a model's tensor plans into that order; tensors with unknown names come last, by name.
 void tensor_order(struct tensor_plan *plans, size_t n);
 
 #endif

@@ -1,6 +1,7 @@
-// convert/type_plan.h - what becomes of each tensor of a model: its type, why it is not the one asked for, what guides its rounding.
+// convert/type_plan.h - plans the type of each tensor of the new file: its type, a note if that is not the requested one, and the
+// importance values that guide its rounding.
 //
-// Everything that can be refused is refused here, before a byte is written.
+// Every request that can be refused is refused here, before a byte is written.
 // Ownership: plans lie in the caller's arena; they point into the package and the importance matrix. Threads: immutable once made.
 #ifndef RN_CONVERT_TYPE_PLAN_H
 #define RN_CONVERT_TYPE_PLAN_H
@@ -13,16 +14,16 @@
 struct tensor_plan {
     const struct tensor_view *t;
     enum tensor_type type;
-    const char *note;        // NULL: nothing to say
-    const float *importance; // [n_importance][ne[0]], of equal shares of the rows; NULL: none
+    const char *note;        // why the type is not the requested one; NULL: it is
+    const float *importance; // [n_importance][ne[0]], each for an equal share of the rows; NULL: none
     size_t n_importance;
 };
 
 struct plan_request {
-    const struct mix *mix; // NULL: matrices stay as they are
+    const struct mix *mix; // NULL: matrices keep their type
     const rn_type_rule *rules;
     size_t n_rules;
-    bool is_convert; // what is not quantized becomes F32; else it stays as it is
+    bool is_convert; // tensors that are not quantized become F32; else they keep their type
     bool allow_requantize;
     const struct imatrix *imatrix; // NULL: none
 };
@@ -31,7 +32,7 @@ struct plan_request {
 rn_status plan_types(const package *p, const struct plan_request *r, struct arena *into, struct tensor_plan **plans,
                      rn_error *err);
 
-// `*` any text, `?` any one byte; the whole name.
+// Matches a whole name: `*` is any text, `?` any single byte.
 bool pattern_matches(const char *pattern, const char *name);
 
 #endif

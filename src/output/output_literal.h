@@ -1,7 +1,7 @@
-// output/output_literal.h - reads a value as models write it (JSON, Python, keys without quotes) byte by byte, and says it as JSON.
+// output/output_literal.h - parses a value as models write it (JSON, Python, unquoted keys) byte by byte, and writes it as JSON.
 //
-// JSON comes out as it came in, but for what JSON forbids and models write: line breaks and other control characters inside strings,
-// strings in single quotes, escapes that there are not, None, True and False. White space stays.
+// Valid JSON is passed through unchanged, white space included. Repaired is what models write and JSON forbids: line breaks and other
+// control characters inside strings, single-quoted strings, unknown escapes, None, True and False.
 // Ownership: none; a literal is a small state. Threads: one at a time.
 #ifndef RN_OUTPUT_OUTPUT_LITERAL_H
 #define RN_OUTPUT_OUTPUT_LITERAL_H
@@ -14,17 +14,17 @@
 #define OUTPUT_MAX_WORD  128 // bytes of a number, or of a key or value without quotes
 
 struct literal_dialect {
-    char sep, close;   // of the outermost object: behind a key, and its end
-    bool bare_keys;    // there
-    bool bare_inside;  // keys inside, and strings, may lack quotes
-    const char *quote; // around strings, within which nothing is escaped; NULL: only " and '
+    char sep, close;   // of the outermost object: the byte after a key, and the byte that ends the object
+    bool bare_keys;    // the outermost object's keys have no quotes
+    bool bare_inside;  // inner keys and strings may lack quotes
+    const char *quote; // a string delimiter without escapes inside; NULL: only " and '
 };
 extern const struct literal_dialect LITERAL_JSON, LITERAL_PYTHON;
 
 enum literal_result {
     LITERAL_MORE,
-    LITERAL_AGAIN, // the byte ended a value without quotes and must be given again
-    LITERAL_DONE,  // with this byte
+    LITERAL_AGAIN, // the byte ended an unquoted value and must be passed again
+    LITERAL_DONE,  // the value is complete with this byte
     LITERAL_BAD,
 };
 enum literal_event { LITERAL_NOTHING, LITERAL_KEY, LITERAL_VALUE }; // what ended with the last byte
@@ -35,12 +35,12 @@ struct literal {
     uint8_t depth;
     uint8_t state;
     enum literal_event event;
-    bool is_key, in_token; // the string or word that is being read; what came out belongs to one
-    bool has_key;          // a key and its separator were read
-    bool is_open;          // of a string: its first quote was read
-    char delimiter;        // of the string: " or '; 0: the dialect's
-    uint8_t n_quote;       // bytes of the dialect's that matched
-    uint8_t n_escape;      // of an escape: \, u and up to three digits
+    bool is_key, in_token; // the string or word being read is a key; output belongs to a string or word
+    bool has_key;          // a key and its separator have been read
+    bool is_open;          // the string's opening quote has been read
+    char delimiter;        // the string's: " or '; 0: the dialect's
+    uint8_t n_quote;       // matched bytes of the dialect's delimiter
+    uint8_t n_escape;      // bytes of the current escape: \, u and up to three digits
     uint8_t n_word;
     char escape[8], word[OUTPUT_MAX_WORD];
 };
@@ -52,29 +52,29 @@ struct literal_out {
 };
 
 void literal_begin(struct literal *l, const struct literal_dialect *d);
-// Its `{` or what stands for it was read; out gets a `{`.
+// As literal_begin(), after the opening `{` or its equivalent has been read; writes `{` to out.
 void literal_begin_inside(struct literal *l, const struct literal_dialect *d, struct literal_out *out);
-// out is emptied first.
+// Processes one byte. out is cleared first.
 enum literal_result literal_step(struct literal *l, unsigned char c, struct literal_out *out);
-// Is a value of an object next? Then literal_skip_value() takes it as read, by somebody else.
+// Is an object's value next? literal_skip_value() then tells the literal that the caller has read the value itself.
 bool literal_wants_value(const struct literal *l);
 void literal_skip_value(struct literal *l);
 bool literal_is_whole_byte(const struct literal *l); // not within an escape
-// The text ended: is it a whole value? What was still held comes out.
+// At the end of the text: returns whether the value is complete, and writes what was held back to out.
 bool literal_finish(struct literal *l, struct literal_out *out);
-// The text is broken off here: out gets what is held, as it was written.
+// The text is cut off here: writes what was held back to out, unchanged.
 void literal_break(const struct literal *l, struct literal_out *out);
 
-// A byte of a string's text: appends it to out, escaped where JSON demands that.
+// Appends a byte of a string's text to out, escaped where JSON requires it.
 void json_escape(struct literal_out *out, unsigned char c);
 
-// Takes a JSON string, quotes and all, byte by byte back into its text.
+// Decodes a JSON string, including its quotes, byte by byte.
 struct json_unescape {
-    uint8_t n; // of an escape
+    uint8_t n; // bytes of the current escape
     char escape[8];
     uint16_t high; // the first half of a surrogate pair
 };
-// At most 8 bytes come out of one; half a pair alone becomes U+FFFD.
+// Writes at most 8 bytes for one; an unpaired surrogate becomes U+FFFD.
 size_t json_unescape(struct json_unescape *u, unsigned char c, char out[8]);
 
 #endif

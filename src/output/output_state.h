@@ -1,9 +1,10 @@
-// output/output_state.h - what an output parser remembers, and the parts it is made of. Private to the output parser.
+// output/output_state.h - the state of an output parser and the interfaces between its files. Private to the output parser.
 //
-//   bytes: | decided, not yet given out | undecided: [start, pos) | not yet read: [pos, n) |
+//   bytes: | decided, not emitted yet | undecided: [start, pos) | not read yet: [pos, n) |
 //
-// Each byte is read by step functions that depend on nothing but what was read before. A tag or a call that turns out to be none is
-// taken back: its first byte is text, and reading goes on behind it. So what comes out cannot depend on how the text was cut.
+// Each byte is processed by step functions that depend only on the bytes before it. When a possible tag or call fails to match, the
+// parser backs up: the first byte becomes text, and parsing resumes at the next one. Therefore the result cannot depend on how the
+// text was cut.
 // Ownership: output_parser.c. Threads: one at a time.
 #ifndef RN_OUTPUT_OUTPUT_STATE_H
 #define RN_OUTPUT_OUTPUT_STATE_H
@@ -30,13 +31,14 @@ enum tag_kind {
     TAG_END
 };
 
-// A spelling that what was read since `tag_at` may become.
+// A spelling that the bytes since `tag_at` match so far.
 struct live_tag {
     struct tag_match m;
     enum tag_kind kind;
     int index; // reasoning block or parameter
     const struct call_form *form;
-    bool waiting, in_list; // the tag is whole, and the call's body is to begin; behind a `[`
+    bool waiting; // the tag is complete; the call's body begins next
+    bool in_list; // after a `[`
 };
 struct accepted_tag {
     struct live_tag tag;
@@ -51,10 +53,10 @@ struct call_state {
     const struct call_form *form;
     char name[OUTPUT_MAX_NAME + 1], id[OUTPUT_MAX_NAME + 1];
     size_t n_name, n_id;
-    bool begun, args_done; // the event that begins it was decided; the arguments are whole
+    bool begun, args_done; // the first event is decided; the arguments are complete
     bool id_given;
-    bool is_next; // of a list that had calls before: what fails here is no tag that could be taken back
-    // What is to be given out.
+    bool is_next; // a later call of a list: a failure here cannot back up to a tag
+    // Output waiting to be emitted.
     bool begin_pending;
     size_t n_out;
     char out[CALL_OUT];
@@ -71,8 +73,8 @@ struct call_state {
     // Values between tags: output_params.c.
     bool in_value, in_piece;
     struct accepted_tag piece;
-    size_t piece_at, value_at; // in bytes: the tag that is being read, the value
-    size_t n_value, n_end;     // bytes of it, and of what ends it
+    size_t piece_at, value_at; // offsets of the tag being read and of the value
+    size_t n_value, n_end;     // bytes of the value, and of the text that ends it
     const struct output_param *param;
     enum value_kind value;
     bool break_held, first_skipped;
@@ -90,19 +92,19 @@ struct output_parser {
     void *user;
     char *bytes; // [OUTPUT_MAX_HELD + OUTPUT_SLICE]
     size_t n, start, pos;
-    size_t ghost; // bytes before this are the prompt's: read, but never given out
+    size_t ghost; // bytes before this offset belong to the prompt: parsed, but never emitted
     enum output_mode mode;
     enum output_channel channel;
-    int block;        // of reasoning, that is open
-    bool echo;        // the prompt opened it: the model may do so again
-    bool said;        // anything came out
-    bool fresh;       // nothing has since the beginning, or since a tag
-    bool skip_breaks; // line breaks belong to the tag before them
+    int block;        // the open reasoning block
+    bool echo;        // the prompt opened the block: the model may repeat the tag
+    bool said;        // something was emitted
+    bool fresh;       // nothing was emitted since the beginning or since the last tag
+    bool skip_breaks; // line breaks belong to the preceding tag
     bool behind_call;
-    const struct call_form *items; // the block of calls that is open
-    bool in_fence;                 // of code
-    uint8_t ticks;                 // that this line begins with; NOT_TICKS: it has other bytes
-    size_t text_at, text_n;        // decided bytes of `channel` that are to be given out
+    const struct call_form *items; // the open block of calls
+    bool in_fence;                 // inside fenced code
+    uint8_t ticks;                 // backticks at the start of this line; NOT_TICKS: the line has other bytes
+    size_t text_at, text_n;        // decided bytes of `channel`, to be emitted
     size_t tag_at;
     size_t n_live;
     struct live_tag live[OUTPUT_MAX_LIVE];
@@ -111,40 +113,41 @@ struct output_parser {
     struct call_state call;
 };
 
-// output_live.c: the tags that the byte before p->pos may begin, given to p->live.
+// output_live.c. live_begin: fills p->live with the tags that may begin with the byte before p->pos.
 void live_begin(output_parser *p);
-// That byte was read: those that it does not fit are gone, and the longest whole one is in p->accepted. true: *call's body begins here.
+// Processes that byte: removes tags that it does not match; the longest complete one is in p->accepted. True: *call's body begins here.
 bool live_step(output_parser *p, unsigned char c, struct live_tag *call);
 
-// output_events.c: what is decided.
+// output_events.c: emits what is decided.
 void output_text(output_parser *p, size_t from, size_t to);
 void output_flush(output_parser *p);
-void call_begin(output_parser *p); // from now on it is a call
+void call_begin(output_parser *p); // the call is certain from here on
 void call_bytes(output_parser *p, const char *s, size_t n);
 void call_string(output_parser *p, const char *s, size_t n); // as part of a JSON string
 void call_end(output_parser *p, bool broken);
 
-// A step of a call's body with the byte before p->pos.
+// The result of processing the byte before p->pos as part of a call's body.
 enum body_result {
     BODY_MORE,
     BODY_AGAIN, // p->pos was set back
     BODY_DONE,
-    BODY_FAILED, // with this byte: not a call, or broken when it has begun
+    BODY_FAILED, // at this byte: not a call, or a broken one if it has begun
 };
 // output_calls.c.
 void calls_begin(output_parser *p, bool in_list);
 enum body_result calls_step(output_parser *p, unsigned char c);
-void calls_break(output_parser *p); // the arguments end here: what is held of them comes out
+void calls_break(output_parser *p); // the arguments are cut off here: emits what is held of them
 // output_params.c.
 void params_begin(output_parser *p);
 enum body_result params_step(output_parser *p, unsigned char c);
 void params_break(output_parser *p);
-// The output ended: a whole tag that might have become a longer one counts now. true: there is one, and reading goes on behind it.
+// At the end of the output: a complete tag that might have become a longer one is accepted now. True: there is one, and parsing
+// continues after it.
 bool params_settle(output_parser *p);
 void value_begin(output_parser *p, size_t at);
-// false: the byte ended the value.
+// False: the byte ended the value.
 bool value_step(output_parser *p, unsigned char c, const char *end);
-void value_is_string(output_parser *p); // it is held no longer
+void value_is_string(output_parser *p); // the value is a string and need not be held back any more
 void value_break(output_parser *p, const char *end);
 // output_elements.c.
 void elements_begin(output_parser *p);
