@@ -101,7 +101,7 @@ static size_t check_inline_cases(const char *path, bool shares_context) {
 }
 
 TEST(expressions_and_statements_give_jinja_s_bytes) {
-    CHECK_INT(check_inline_cases(tests_path("text/template_cases.jsonl"), true), 767);
+    CHECK_INT(check_inline_cases(tests_path("jinja/template_cases.jsonl"), true), 767);
 }
 
 TEST(single_features_give_the_shared_bytes) {

@@ -116,7 +116,7 @@ static bool check_turn(const struct json_node *line) {
 
 TEST(replies_that_templates_write_give_back_what_their_messages_say_at_every_cut) {
     size_t n = 0;
-    char *const lines = (char *)read_file(tests_path("text/output_turns.jsonl"), &n);
+    char *const lines = (char *)read_file(tests_path("output/output_turns.jsonl"), &n);
     if (!lines) return;
     int n_lines = 0;
     for (char *at = lines; *at; n_lines++) {
@@ -134,7 +134,7 @@ TEST(replies_that_templates_write_give_back_what_their_messages_say_at_every_cut
 
 TEST(each_published_template_is_taken_for_the_format_that_it_writes) {
     if (!shared_path("vectors/templates")) return test_skip("no shared material: set RUNNEL_SHARED");
-    char *const rows = (char *)read_file(tests_path("text/output_templates.tsv"), NULL);
+    char *const rows = (char *)read_file(tests_path("output/output_templates.tsv"), NULL);
     int n = 0;
     for (char *row = strtok(rows, "\n"); row; row = strtok(NULL, "\n"), n++) {
         char *const tab = strchr(row, '\t');
