@@ -275,6 +275,7 @@ void embedding_show(const struct embedding *m, rn_chunk *last);
 void embedding_destroy(struct embedding *m); // NULL is fine
 
 // session.c
+rn_status session_check_free(rn_session *s, rn_error *err); // RN_E_STATE: it has a stream. Without the lock
 // Frees the sequence of the session that was used longest ago, one whose stream is still queued only after the others; its text stays,
 // and the prefix index may still serve it. except: not this one, may be NULL. false: no session of the model has a sequence. Step
 // thread, with the lock held; session_make_room() takes it.

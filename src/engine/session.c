@@ -34,26 +34,31 @@ struct session_call {
     rn_error err;
 };
 
-static bool is_busy(struct session_call *c) {
-    if (c->session->stream) c->st = fail(&c->err, RN_E_STATE, "session: has a running stream");
-    return c->session->stream != NULL;
+rn_status session_check_free(rn_session *s, rn_error *err) {
+    mutex_lock(&s->engine->lock);
+    const bool is_busy = s->stream != NULL;
+    mutex_unlock(&s->engine->lock);
+    return is_busy ? fail(err, RN_E_STATE, "session: has a running stream") : RN_OK;
 }
 
-// A fork shares the pages, for which other idle sessions give up theirs where all sequences are in use.
+static void fork_seq(rn_session *s, int32_t *seq) {
+    rn_status st;
+    do st = lm_seq_fork(s->lane->lm, s->seq, seq, NULL);
+    while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
+    if (st != RN_OK) *seq = -1; // the copy has its text, and the prefix index may serve it
+}
+
+// A fork shares the pages, for which other idle sessions give up theirs where all sequences are in use. A stream that claims
+// the session meanwhile changes nothing of it: only the step thread, which this is, begins streams.
 static void fork_on_step_thread(void *ctx) {
     struct session_call *c = ctx;
-    if (is_busy(c)) return;
+    if ((c->st = session_check_free(c->session, &c->err)) != RN_OK) return;
     memcpy(c->copy->tokens, c->session->tokens, (size_t)c->session->n_tokens * sizeof *c->copy->tokens);
     c->copy->n_tokens = c->session->n_tokens;
     c->copy->n_reply_from = c->session->n_reply_from;
     c->copy->salt = c->session->salt;
     c->copy->t_used = clock_now_ns();
-    lm *const m = c->session->lane->lm;
-    rn_status st = RN_OK;
-    if (c->session->seq >= 0) do
-            st = lm_seq_fork(m, c->session->seq, &c->copy->seq, NULL);
-        while (st == RN_E_LIMIT && session_make_room(c->session->engine, c->session->lane, c->session));
-    if (st != RN_OK) c->copy->seq = -1; // its text stays, and the prefix index may serve it
+    if (c->session->seq >= 0) fork_seq(c->session, &c->copy->seq);
 }
 
 rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err) {
@@ -73,11 +78,15 @@ rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err)
 
 static void truncate_on_step_thread(void *ctx) {
     struct session_call *c = ctx;
-    if (is_busy(c)) return;
-    if (c->n < (size_t)c->session->n_tokens) c->session->n_tokens = (int32_t)c->n;
     rn_session *const s = c->session;
-    if (s->seq < 0 || lm_seq_len(s->lane->lm, s->seq) <= s->n_tokens) return;
-    if (lm_truncate(s->lane->lm, s->seq, s->n_tokens) > 0) return;
+    mutex_lock(&s->engine->lock); // also while the length changes: a stream that claims the session reads it
+    const bool is_busy = s->stream != NULL;
+    if (!is_busy && c->n < (size_t)s->n_tokens) s->n_tokens = (int32_t)c->n;
+    const int32_t n_tokens = s->n_tokens;
+    mutex_unlock(&s->engine->lock);
+    if (is_busy) c->st = fail(&c->err, RN_E_STATE, "session: has a running stream");
+    if (is_busy || s->seq < 0 || lm_seq_len(s->lane->lm, s->seq) <= n_tokens) return;
+    if (lm_truncate(s->lane->lm, s->seq, n_tokens) > 0) return;
     lm_seq_free(s->lane->lm, s->seq); // the prefix index may know the beginning
     s->seq = -1;
 }
@@ -94,8 +103,8 @@ rn_status rn_session_tokens(rn_session *session, const int32_t **tokens, size_t 
     rn_engine *e = session->engine;
     mutex_lock(&e->lock);
     const bool busy = session->stream != NULL;
-    *tokens = session->tokens;
-    *n_tokens = (size_t)session->n_tokens;
+    *tokens = busy ? NULL : session->tokens;
+    *n_tokens = busy ? 0 : (size_t)session->n_tokens;
     mutex_unlock(&e->lock);
     return busy ? fail(err, RN_E_STATE, "session: has a running stream") : RN_OK;
 }

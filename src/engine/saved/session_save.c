@@ -38,10 +38,7 @@ static rn_status look_up_pages(rn_session *s, rn_error *err) {
 static void take_on_step_thread(void *ctx) {
     struct snapshot *c = ctx;
     rn_session *const s = c->session;
-    if (s->stream) {
-        c->st = fail(&c->err, RN_E_STATE, "session: has a running stream");
-        return;
-    }
+    if ((c->st = session_check_free(s, &c->err)) != RN_OK) return;
     memcpy(c->tokens, s->tokens, (size_t)s->n_tokens * sizeof *c->tokens);
     c->head.n_tokens = s->n_tokens;
     if (!c->with_kv) return;
