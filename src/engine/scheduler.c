@@ -179,10 +179,12 @@ static void run_step(rn_engine *e, struct lane *l) {
         }
     const int64_t took = clock_now_ns() - t0;
     mutex_lock(&e->lock);
-    if (st == RN_OK) pace_learn(&l->pace, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
-    l->stats.n_steps++;
-    l->stats.n_rows += l->n_rows;
-    l->stats.n_prompt_rows += l->n_rows - l->n_decode_rows;
+    if (st == RN_OK) {
+        pace_learn(&l->pace, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
+        l->stats.n_steps++;
+        l->stats.n_rows += l->n_rows;
+        l->stats.n_prompt_rows += l->n_rows - l->n_decode_rows;
+    }
     if (st == RN_E_LIMIT && queue_make_room(e, l)) return; // the step is built anew
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;

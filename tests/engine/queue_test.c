@@ -431,3 +431,35 @@ TEST(stats_count_what_the_prefix_index_gave_and_how_streams_ended) {
     CHECK_STR(rn_miss_name(RN_MISS_EVICTED), "evicted");
     fixture_close(&f);
 }
+
+// The session's pages are needed: a step fails, and is evaluated again once they are released.
+TEST(steps_that_found_no_memory_are_not_counted) {
+    struct fixture f;
+    rn_error err = {0};
+    rn_session *session;
+    rn_engine_stats before, after;
+    struct outcome o;
+    int32_t ids[150];
+    for (int i = 0; i < 150; i++) ids[i] = 300 + i;
+    const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = 150};
+    rn_engine_options opt = engine_options();
+    opt.n_ctx = 192;
+    opt.n_kv = 192; // five pages: three for the session, three for the stream
+    if (!fixture_open(&f, &opt) || !CHECK_OK(rn_session_open(f.engine, 0, &session, &err), &err)) return;
+    rn_request r = text_request("");
+    r.parts = &part;
+    r.max_tokens = 1;
+    r.session = session;
+    run_request(f.engine, &r, &o);
+    rn_engine_get_stats(f.engine, &before);
+    r = text_request("Once upon a time");
+    r.ignore_eos = true;
+    r.max_tokens = 180;
+    run_request(f.engine, &r, &o);
+    rn_engine_get_stats(f.engine, &after);
+    CHECK_INT(after.n_steps - before.n_steps, 180);
+    CHECK_INT(after.n_rows - before.n_rows, 5 + 179);
+    CHECK_INT(after.n_prompt_rows - before.n_prompt_rows, 5);
+    rn_session_close(session);
+    fixture_close(&f);
+}
