@@ -347,7 +347,7 @@ void stream_destroy(rn_stream *s) {
         s->session->stream = NULL;
         mutex_unlock(&s->engine->lock);
     }
-    if (s->strategy) s->strategy->ops->destroy(s->strategy);
+    if (s->strategy) s->strategy->ops->destroy(s->strategy); // it never ran: stream_end() destroys those that did
     sampler_destroy(s->sampler);
     stop_set_destroy(s->stops);
     outbox_free(&s->out);

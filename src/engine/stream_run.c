@@ -132,9 +132,10 @@ static void push_token(rn_stream *s, const struct emission *e) {
     outbox_push_token(&s->out, &t, top, e->logits);
 }
 
-// The emitter of every strategy: answers whether the stream goes on.
+// The emitter of every strategy: answers whether the stream goes on. What comes after it has ended is not taken.
 bool stream_emit(void *user, const struct emission *e) {
     rn_stream *s = user;
+    if (s->finish != RN_FINISH_NONE || s->n_tokens >= s->n_limit) return false;
     const int64_t now = clock_now_ns();
     const char *what;
     const int32_t n_made = s->n_tokens - s->n_prompt;
@@ -189,6 +190,8 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     n = stop_matcher_finish(&s->matcher, s->text_b);
     outbox_push_text(&s->out, s->text_b, n);
     if (s->session) settle_session(s, why);
+    if (s->strategy) s->strategy->ops->destroy(s->strategy); // here, since it may own sequences
+    s->strategy = NULL;
     stream_release_seq(s, false);
     if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
     s->finish = why;
