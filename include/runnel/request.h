@@ -52,9 +52,11 @@ typedef struct rn_sampling {
 
 // What happens when a reader is slower than the model and its buffer is full.
 typedef enum rn_overflow {
-    RN_OVERFLOW_PARK = 0,        // the stream waits, outside the batch; nothing is lost
-    RN_OVERFLOW_DROP_OLDEST = 1, // the oldest chunks go; the next chunk says how many tokens
-    RN_OVERFLOW_CANCEL = 2       // the stream ends: RN_FINISH_CANCELLED, "slow reader"
+    RN_OVERFLOW_PARK = 0, // the stream waits, outside the batch; nothing is lost
+    // The oldest finished chunks go, with their text; the next chunk says how many tokens that were. The prompt's text and
+    // log-probabilities stay: they come with the next chunk.
+    RN_OVERFLOW_DROP_OLDEST = 1,
+    RN_OVERFLOW_CANCEL = 2 // the stream ends: RN_FINISH_CANCELLED, "slow reader"
 } rn_overflow;
 
 // Who begins first. Every ten seconds of waiting raise a stream by one class, without end, so that every one begins.
@@ -85,16 +87,20 @@ typedef struct rn_request {
     bool ignore_eos; // the model's end tokens do not end the stream
     bool special;    // control tokens appear in the text
 
-    int32_t stream_interval; // tokens of a chunk, 1..1024, default 1
-    bool echo;               // the prompt's text comes first
-    int32_t logprobs;        // -1: none (default); K 0..20: each token's log-probability and the K best candidates
+    // Tokens of a chunk, 1..1024, default 1. A chunk is delivered with fewer where its text is longer than 16 bytes a
+    // token and four of the vocabulary's longest tokens, where its reader is behind, and where the stream ends.
+    int32_t stream_interval;
+    bool echo;        // the prompt's text comes first
+    int32_t logprobs; // -1: none (default); K 0..20: each token's log-probability and the K best candidates
     int32_t
         prompt_logprobs; // the same of the prompt's tokens, before the first generated one. Its rows are evaluated anew, cached or not
-    bool want_logits; // each token's raw logits [n_vocab]; keeps the buffer short
+    bool want_logits; // each token's raw logits [n_vocab]; stream_interval and buffer_tokens are 16 then at most
     bool raw_bytes;   // text may hold invalid UTF-8 as generated; default: each maximal invalid part becomes U+FFFD
     bool token_times; // the last chunk has each token's time
     rn_overflow overflow;
-    int32_t buffer_tokens;        // tokens that wait for a slow reader, 1..65,536; default 1024
+    // Tokens that may wait for a slow reader beside those of a chunk that is not full, 1..65,536, default 1024; of 16 bytes
+    // on average, fewer where they are longer.
+    int32_t buffer_tokens;
     double max_tokens_per_second; // 0: no limit
     rn_progress_fn progress;      // prefill; called on the engine's thread
     void *progress_user;

@@ -25,10 +25,10 @@ typedef struct rn_top {
 } rn_top;
 typedef struct rn_token {
     int32_t id;
-    float logprob;     // of the model's own distribution; NaN when not asked for
+    float logprob;     // of the model's own distribution; NaN when not asked for, or the token came without logits
     const rn_top *top; // the n_top most probable candidates, best first
     int32_t n_top;
-    const float *logits; // [n_vocab] on request, else NULL
+    const float *logits; // [n_vocab] on request, else NULL; NULL too where the token came without logits
     bool drafted;
     int32_t rank; // 1: the most probable of all; 0 when not asked for, and of a prompt's first token
 } rn_token;

@@ -13,7 +13,8 @@
 // A token that leaves the strategy.
 struct emission {
     int32_t token;
-    const float *logits; // the row it was drawn from, valid during the call; NULL when there is none
+    const float
+        *logits; // the row it was drawn from, valid during the call; NULL: none, then it has no log-probability
     bool drafted;
 };
 // The engine's side: takes a token and answers at once whether the stream goes on (end tokens, stop strings, limits). Nothing

@@ -114,8 +114,8 @@ struct rn_stream {
     } shown;
 
     // The request, copied.
-    bool ignore_eos, special, want_logits;
-    int32_t n_logprobs, stream_interval;
+    bool ignore_eos, special;
+    int32_t n_logprobs;
     rn_overflow overflow;
     _Atomic int64_t token_gap_ns; // of max_tokens_per_second; 0: none
     stop_set *stops;
@@ -145,7 +145,8 @@ struct rn_stream {
     utf8_assembler utf8;
     stop_matcher matcher;
     char *text_a, *text_b; // between assembler, matcher and outbox
-    uint32_t room_text;    // bytes that one token and the end after it may bring out
+    char *echo;            // [n_echo] the prompt's text; NULL: not delivered
+    size_t n_echo;
     struct token_logprob top[LOGPROBS_MAX_TOP];
     int32_t *top_scratch;
     int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;

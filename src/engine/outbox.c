@@ -4,35 +4,46 @@
 #include "base/mem.h"
 #include <string.h>
 
+enum {
+    TEXT_PER_TOKEN = 16, // bytes, on average
+    LONG_TOKENS = 4,     // of the longest kind that a chunk takes before it counts as full
+    OTHER_CHUNKS = 3     // that hold no token: the echo, the prompt's data, the end
+};
+
+size_t outbox_chunk_text(const struct outbox_sizes *z) {
+    return (size_t)TEXT_PER_TOKEN * z->chunk_tokens + LONG_TOKENS * z->token_text;
+}
+
+// The most that a chunk holds: it was not full before its last token.
+static size_t longest_chunk(const struct outbox_sizes *z) {
+    return outbox_chunk_text(z) + z->token_text + z->end_text;
+}
+
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err) {
-    *o = (struct outbox){.cap_tokens = z->cap_tokens,
-                         .cap_text = z->cap_text,
-                         .cap_chunks = z->cap_tokens + 2,
-                         .max_chunk_tokens = z->max_chunk_tokens,
-                         .n_top = z->n_top,
-                         .n_logits = z->n_logits,
-                         .has_data = z->has_data};
+    const size_t cap = (size_t)z->buffer_tokens + z->chunk_tokens;
+    *o = (struct outbox){.size = *z,
+                         .cap_tokens = cap,
+                         .cap_text = longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens,
+                         .cap_chunks = cap + OTHER_CHUNKS};
     rn_status st = mutex_init(&o->lock, err);
     if (st != RN_OK) return st;
     o->lock_made = true;
     if ((st = condvar_init(&o->filled, err)) != RN_OK) return st;
     o->filled_made = true;
-    // A chunk holds at most max_chunk_tokens, but the last one may follow an open one that is just full: one more.
-    const size_t cap = z->cap_tokens, most = z->max_chunk_tokens + 1, n_top = (size_t)z->n_top,
-                 n_logits = (size_t)z->n_logits;
+    const size_t n_top = (size_t)z->n_top, n_logits = (size_t)z->n_logits;
     o->tokens = mem_calloc(cap, sizeof *o->tokens);
     o->top = mem_calloc(cap, n_top * sizeof *o->top + 1);
     o->logits = mem_calloc(cap, n_logits * sizeof *o->logits + 1);
-    o->text = mem_alloc(z->cap_text);
+    o->text = mem_alloc(o->cap_text);
     o->chunks = mem_calloc(o->cap_chunks, sizeof *o->chunks);
-    o->r_ids = mem_calloc(most, sizeof *o->r_ids);
-    o->r_data = mem_calloc(most, sizeof *o->r_data);
-    o->r_top = mem_calloc(most, n_top * sizeof *o->r_top + 1);
-    o->r_logits = mem_calloc(most, n_logits * sizeof *o->r_logits + 1);
-    o->r_text = mem_alloc(z->cap_text);
+    o->r_ids = mem_calloc(z->chunk_tokens, sizeof *o->r_ids);
+    o->r_data = mem_calloc(z->chunk_tokens, sizeof *o->r_data);
+    o->r_top = mem_calloc(z->chunk_tokens, n_top * sizeof *o->r_top + 1);
+    o->r_logits = mem_calloc(z->chunk_tokens, n_logits * sizeof *o->r_logits + 1);
+    o->r_text = mem_alloc(z->n_echo + longest_chunk(z));
     if (!o->tokens || !o->top || !o->logits || !o->text || !o->chunks || !o->r_ids || !o->r_data || !o->r_top ||
         !o->r_logits || !o->r_text)
-        return fail(err, RN_E_NOMEM, "stream: out of memory for a buffer of %u tokens", z->cap_tokens);
+        return fail(err, RN_E_NOMEM, "stream: out of memory for a buffer of %zu tokens", cap);
     return RN_OK;
 }
 
@@ -52,49 +63,70 @@ void outbox_free(struct outbox *o) {
     *o = (struct outbox){0};
 }
 
+static size_t n_waiting(const struct outbox *o) { return (size_t)(o->token_head - o->token_tail); }
+static size_t n_waiting_text(const struct outbox *o) { return (size_t)(o->text_head - o->text_tail); }
+
 // With the lock held.
-static bool has_room(const struct outbox *o, uint32_t n_tokens, uint32_t n_text) {
-    return o->token_head - o->token_tail + n_tokens <= o->cap_tokens &&
-           o->text_head - o->text_tail + n_text <= o->cap_text &&
-           o->chunk_head - o->chunk_tail + n_tokens + 1 <= o->cap_chunks;
+static bool has_room(const struct outbox *o) {
+    return n_waiting(o) < o->cap_tokens && n_waiting_text(o) + o->size.token_text + o->size.end_text <= o->cap_text;
 }
 
-bool outbox_has_room(struct outbox *o, uint32_t n_tokens, uint32_t n_text) {
+bool outbox_has_room(struct outbox *o) {
     mutex_lock(&o->lock);
-    const bool ok = has_room(o, n_tokens, n_text);
+    const bool ok = has_room(o);
     mutex_unlock(&o->lock);
     return ok;
 }
 
-void outbox_drop_oldest(struct outbox *o, uint32_t n_tokens, uint32_t n_text) {
+void outbox_drop_oldest(struct outbox *o) {
     mutex_lock(&o->lock);
-    while (!has_room(o, n_tokens, n_text) && o->chunk_tail < o->chunk_head) {
-        const struct outbox_chunk *c = &o->chunks[o->chunk_tail++ % o->cap_chunks];
-        o->token_tail += c->n_tokens;
-        o->text_tail += c->n_text;
-        o->dropped += c->n_tokens + c->n_dropped;
-        if (c->has_prompt && o->chunk_tail < o->chunk_head) // nobody can do without it: the next one brings it
-            o->chunks[o->chunk_tail % o->cap_chunks].has_prompt = true;
-        else if (c->has_prompt)
-            o->open.has_prompt = true;
+    while (!has_room(o) && o->chunk_tail < o->chunk_head) {
+        const struct outbox_chunk c = o->chunks[o->chunk_tail++ % o->cap_chunks];
+        struct outbox_chunk *const next =
+            o->chunk_tail < o->chunk_head ? &o->chunks[o->chunk_tail % o->cap_chunks] : &o->open;
+        o->token_tail += c.n_tokens;
+        o->text_tail += c.n_text;
+        o->n_dropped += c.n_tokens;
+        next->has_echo |= c.has_echo;
+        next->has_prompt |= c.has_prompt;
     }
     mutex_unlock(&o->lock);
 }
 
-void outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits) {
+bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits) {
     mutex_lock(&o->lock);
-    const size_t at = o->token_head++ % o->cap_tokens, n_top = (size_t)o->n_top, n_logits = (size_t)o->n_logits;
-    o->tokens[at] = *t;
-    if (n_top) memcpy(o->top + at * n_top, top, (size_t)t->n_top * sizeof *top);
-    if (n_logits) memcpy(o->logits + at * n_logits, logits, n_logits * sizeof *logits);
-    o->open.n_tokens++;
+    const size_t at = o->token_head % o->cap_tokens, n_top = (size_t)o->size.n_top,
+                 n_logits = (size_t)o->size.n_logits;
+    const bool fits = !o->ended && n_waiting(o) < o->cap_tokens && o->open.n_tokens < o->size.chunk_tokens &&
+                      t->n_top >= 0 && t->n_top <= o->size.n_top;
+    if (fits) {
+        o->tokens[at] = *t;
+        o->tokens[at].has_logits = n_logits && logits;
+        if (t->n_top) memcpy(o->top + at * n_top, top, (size_t)t->n_top * sizeof *top);
+        if (n_logits && logits) memcpy(o->logits + at * n_logits, logits, n_logits * sizeof *logits);
+        o->token_head++;
+        o->open.n_tokens++;
+    }
     mutex_unlock(&o->lock);
+    return fits;
 }
 
-void outbox_push_text(struct outbox *o, const char *text, size_t n) {
+bool outbox_push_text(struct outbox *o, const char *text, size_t n) {
     mutex_lock(&o->lock);
-    for (size_t i = 0; i < n; i++) o->text[o->text_head++ % o->cap_text] = text[i];
-    o->open.n_text += (uint32_t)n;
+    const bool fits =
+        !o->ended && n <= o->cap_text - n_waiting_text(o) && n <= longest_chunk(&o->size) - o->open.n_text;
+    if (fits) {
+        for (size_t i = 0; i < n; i++) o->text[o->text_head++ % o->cap_text] = text[i];
+        o->open.n_text += (uint32_t)n;
+    }
+    mutex_unlock(&o->lock);
+    return fits;
+}
+
+void outbox_push_echo(struct outbox *o, const char *text) {
+    mutex_lock(&o->lock);
+    o->echo = text;
+    o->open.has_echo = true;
     mutex_unlock(&o->lock);
 }
 
@@ -105,7 +137,12 @@ void outbox_push_prompt(struct outbox *o, const rn_token *prompt, size_t n) {
     mutex_unlock(&o->lock);
 }
 
-uint32_t outbox_open_tokens(const struct outbox *o) { return o->open.n_tokens; } // the writer's own
+// The reader never touches the open chunk: no lock.
+uint32_t outbox_open_tokens(const struct outbox *o) { return o->open.n_tokens; }
+
+bool outbox_chunk_is_full(const struct outbox *o) {
+    return o->open.n_tokens >= o->size.chunk_tokens || o->open.n_text >= outbox_chunk_text(&o->size);
+}
 
 static void publish(struct outbox *o) {
     condvar_signal(&o->filled);
@@ -115,49 +152,56 @@ static void publish(struct outbox *o) {
     if (ready) ready(user);
 }
 
-void outbox_close_chunk(struct outbox *o) {
-    mutex_lock(&o->lock);
+// With the lock held. The last place is for the end: without another, the chunk stays open and goes with what follows.
+static void close_open(struct outbox *o, bool is_end) {
+    if (o->ended || o->chunk_head - o->chunk_tail + !is_end >= o->cap_chunks) return;
     o->chunks[o->chunk_head++ % o->cap_chunks] = o->open;
     o->open = (struct outbox_chunk){0};
+}
+
+void outbox_close_chunk(struct outbox *o) {
+    mutex_lock(&o->lock);
+    close_open(o, false);
     publish(o);
 }
 
 void outbox_end(struct outbox *o, const rn_chunk *last) {
     mutex_lock(&o->lock);
-    o->chunks[o->chunk_head++ % o->cap_chunks] = o->open;
-    o->open = (struct outbox_chunk){0};
+    close_open(o, true);
     o->last = *last;
     o->ended = true;
     publish(o);
 }
 
-// Copies the chunk at the tail into the reader's own arrays and gives its place free; with the lock held.
+// The oldest token into place i of the reader's copy; with the lock held.
+static void copy_token(struct outbox *o, size_t i) {
+    const size_t at = o->token_tail++ % o->cap_tokens, n_top = (size_t)o->size.n_top,
+                 n_logits = (size_t)o->size.n_logits;
+    const struct outbox_token *t = &o->tokens[at];
+    rn_top *const top = t->n_top ? o->r_top + i * n_top : NULL;
+    float *const logits = t->has_logits ? o->r_logits + i * n_logits : NULL;
+    if (top) memcpy(top, o->top + at * n_top, (size_t)t->n_top * sizeof *top);
+    if (logits) memcpy(logits, o->logits + at * n_logits, n_logits * sizeof *logits);
+    o->r_ids[i] = t->id;
+    o->r_data[i] = (rn_token){t->id, t->logprob, top, t->n_top, logits, t->drafted, t->rank};
+}
+
+// Copies the oldest chunk into the reader's own arrays and releases its place; with the lock held.
 static void copy_out(struct outbox *o, rn_chunk *chunk) {
     const struct outbox_chunk c = o->chunks[o->chunk_tail++ % o->cap_chunks];
     const bool is_last = o->ended && o->chunk_tail == o->chunk_head;
+    const size_t n_echo = c.has_echo ? o->size.n_echo : 0;
     *chunk = is_last ? o->last : (rn_chunk){.finish_detail = "", .usage = {.miss = ""}};
-    for (uint32_t i = 0; i < c.n_tokens; i++, o->token_tail++) {
-        const size_t at = o->token_tail % o->cap_tokens, n_top = (size_t)o->n_top, n_logits = (size_t)o->n_logits;
-        const struct outbox_token *t = &o->tokens[at];
-        o->r_ids[i] = t->id;
-        o->r_data[i] = (rn_token){t->id,
-                                  t->logprob,
-                                  n_top ? o->r_top + i * n_top : NULL,
-                                  t->n_top,
-                                  n_logits ? o->r_logits + i * n_logits : NULL,
-                                  t->drafted,
-                                  t->rank};
-        if (n_top) memcpy(o->r_top + i * n_top, o->top + at * n_top, n_top * sizeof *o->top);
-        if (n_logits) memcpy(o->r_logits + i * n_logits, o->logits + at * n_logits, n_logits * sizeof *o->logits);
-    }
-    for (uint32_t i = 0; i < c.n_text; i++) o->r_text[i] = o->text[o->text_tail++ % o->cap_text];
-    chunk->text = o->r_text, chunk->n_text = c.n_text;
+    for (size_t i = 0; i < c.n_tokens; i++) copy_token(o, i);
+    if (n_echo) memcpy(o->r_text, o->echo, n_echo);
+    for (size_t i = 0; i < c.n_text; i++) o->r_text[n_echo + i] = o->text[o->text_tail++ % o->cap_text];
+    chunk->text = o->r_text, chunk->n_text = n_echo + c.n_text;
     chunk->tokens = o->r_ids, chunk->n_tokens = c.n_tokens;
-    chunk->token_data = o->has_data ? o->r_data : NULL;
+    chunk->token_data = o->size.has_data ? o->r_data : NULL;
     chunk->prompt_data = c.has_prompt ? o->prompt : NULL;
     chunk->n_prompt_data = c.has_prompt ? o->n_prompt : 0;
-    chunk->n_dropped = c.n_dropped + o->dropped;
-    o->dropped = 0;
+    chunk->n_dropped = o->n_dropped;
+    o->n_dropped = 0;
     o->end_taken = is_last;
 }
 

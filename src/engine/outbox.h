@@ -1,7 +1,12 @@
 // engine/outbox.h - the ring between the step thread and a stream's reader: tokens, their data and text, cut into chunks.
 //
-// Bounded in tokens and bytes; all memory is taken at init. The writer asks outbox_has_room() before it lets a stream go on, so a
-// push never fails.
+// Sizes. The open chunk is full at chunk_tokens tokens, or at outbox_chunk_text() bytes where its tokens are long; the
+// writer then closes it. Beside a chunk that is almost full there is room for buffer_tokens more tokens of 16 bytes on
+// average, for one token of the longest kind and for the text of the end. So a push after outbox_has_room() fits, and
+// dropping closed chunks always makes room: the open chunk is never dropped.
+// Each push checks its bounds all the same, changes nothing when it does not fit, and says so.
+//
+// Ownership: all memory is allocated by outbox_init(); the prompt's text and data stay the writer's.
 // Threads: one writer (the step thread), one reader, internally locked. The ready callback runs without the lock.
 #ifndef RN_ENGINE_OUTBOX_H
 #define RN_ENGINE_OUTBOX_H
@@ -12,22 +17,32 @@
 struct outbox_token {
     int32_t id;
     float logprob;
-    int32_t n_top, rank;
-    bool drafted;
+    int32_t n_top, rank; // n_top: at most the outbox's
+    bool drafted, has_logits;
 };
 struct outbox_chunk {
-    uint32_t n_tokens, n_text, n_dropped;
-    bool has_prompt;
+    uint32_t n_tokens, n_text;
+    bool has_echo, has_prompt;
+};
+
+struct outbox_sizes {
+    uint32_t buffer_tokens; // tokens that may wait beside the open chunk
+    uint32_t chunk_tokens;  // tokens of a full chunk
+    size_t token_text;      // most bytes that a token brings out, with text that was held back until then
+    size_t end_text;        // most bytes that come out at the end
+    size_t n_echo;          // bytes of the prompt's text; 0: not delivered
+    int32_t n_top;          // candidates of each token
+    int32_t n_logits;       // logits of each token
+    bool has_data;          // chunks carry token_data
 };
 
 struct outbox {
     mutex lock;
     condvar filled;
     bool lock_made, filled_made;
-    uint32_t cap_tokens, cap_text, cap_chunks, max_chunk_tokens;
-    int32_t n_top, n_logits; // per token; 0: none
-    bool has_data;           // chunks carry token_data
-    // Rings: position modulo capacity; head counts up for ever.
+    struct outbox_sizes size;
+    size_t cap_tokens, cap_text, cap_chunks; // of the rings
+    // Rings: position modulo capacity; head and tail only count up.
     struct outbox_token *tokens;
     rn_top *top;   // [cap_tokens][n_top]
     float *logits; // [cap_tokens][n_logits]
@@ -35,7 +50,8 @@ struct outbox {
     struct outbox_chunk *chunks;
     uint64_t token_head, token_tail, text_head, text_tail, chunk_head, chunk_tail;
     struct outbox_chunk open; // being written
-    uint32_t dropped;         // tokens lost, not yet reported
+    size_t n_dropped;         // tokens lost, not yet reported
+    const char *echo;         // the writer's; published by outbox_push_echo()
     const rn_token *prompt;   // the writer's; published by outbox_push_prompt()
     size_t n_prompt;
     bool ended, end_taken;
@@ -47,32 +63,37 @@ struct outbox {
     rn_token *r_data;
     rn_top *r_top;
     float *r_logits;
-    char *r_text;
+    char *r_text; // [n_echo + outbox_chunk_text() + token_text + end_text]
 };
 
-struct outbox_sizes {
-    uint32_t cap_tokens;       // tokens that may wait
-    uint32_t cap_text;         // bytes that may wait
-    uint32_t max_chunk_tokens; // stream_interval
-    int32_t n_top, n_logits;
-    bool has_data; // log-probabilities or logits were asked for
-};
+// RN_E_NOMEM; outbox_free() is due in any case.
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err);
 void outbox_free(struct outbox *o); // zeroed or half-made is fine
+// Bytes of text at which a chunk counts as full: 16 per token, and four of the longest.
+size_t outbox_chunk_text(const struct outbox_sizes *z);
 
-// Writer. Room for n_tokens more tokens and n_text more bytes, each in a chunk of its own?
-bool outbox_has_room(struct outbox *o, uint32_t n_tokens, uint32_t n_text);
-// Forget the oldest chunks until there is room; whole chunks go. Counts what is lost.
-void outbox_drop_oldest(struct outbox *o, uint32_t n_tokens, uint32_t n_text);
-void outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
-void outbox_push_text(struct outbox *o, const char *text, size_t n);
-// The open chunk brings the prompt's log-probabilities, which stay the writer's and as they are.
+// ---- writer ---------------------------------------------------------------------------------------------------------
+
+// Is there room for a token with its text, and for the end after it?
+bool outbox_has_room(struct outbox *o);
+// Drops the oldest closed chunks until there is room, and counts their tokens. What a dropped chunk brought of the prompt
+// (echo, log-probabilities) comes with the next chunk; its text is lost, with text of earlier tokens that was held back
+// until then.
+void outbox_drop_oldest(struct outbox *o);
+// False: it does not fit, and nothing changed. top: [t->n_top]. logits: [n_logits]; NULL: this token has none.
+bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
+bool outbox_push_text(struct outbox *o, const char *text, size_t n);
+// The open chunk begins with the prompt's text, n_echo bytes. Once, before any token.
+void outbox_push_echo(struct outbox *o, const char *text);
+// The open chunk brings the prompt's log-probabilities. Once, before any token.
 void outbox_push_prompt(struct outbox *o, const rn_token *prompt, size_t n);
 uint32_t outbox_open_tokens(const struct outbox *o);
+bool outbox_chunk_is_full(const struct outbox *o);       // then it is due to be closed
 void outbox_close_chunk(struct outbox *o);               // what is open becomes a chunk the reader can take
 void outbox_end(struct outbox *o, const rn_chunk *last); // the last chunk: what is open, and how it ended
 
-// Reader.
+// ---- reader ---------------------------------------------------------------------------------------------------------
+
 rn_status outbox_take(struct outbox *o, int64_t timeout_ns, rn_chunk *chunk); // RN_OK, RN_E_AGAIN, RN_E_END
 void outbox_on_ready(struct outbox *o, rn_ready_fn fn, void *user);
 

@@ -47,7 +47,7 @@ static bool is_idle(rn_stream *s, int64_t now) {
     if (atomic_load(&s->paused)) return true;
     if (s->on_row || s->embed) return false; // nothing of them waits for a reader
     if (s->t_next_token > now + IDLE_GAP_NS) return true;
-    return s->overflow == RN_OVERFLOW_PARK && !outbox_has_room(&s->out, 1, s->room_text);
+    return s->overflow == RN_OVERFLOW_PARK && !outbox_has_room(&s->out);
 }
 
 static bool may_begin(rn_stream *s, int64_t now) {

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_OUT_SLACK 64u // an unfinished character and the like
+// Tokens of a chunk, and tokens that wait beside it, where each has logits of the whole vocabulary.
+enum { BUFFERED_LOGITS = 16 };
 
 static rn_status check_struct(size_t got, size_t want, const char *name, rn_error *err) {
     return got == want ? RN_OK
@@ -186,48 +187,54 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
 
 static rn_status no_memory(rn_error *err) { return fail(err, RN_E_NOMEM, "stream: out of memory"); }
 
-// Text the prompt stands for, into the outbox as the first chunk.
-static rn_status decode_echo(const rn_stream *s, size_t n_held, char **text, size_t *n, rn_error *err) {
-    const rn_status st = model_need_tokenizer(s->lane->m, err);
+// The prompt's text without what the session holds, as s->echo: whole characters unless raw_bytes.
+static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
+    const size_t n_held = r->session ? (size_t)r->session->n_tokens : 0;
+    utf8_assembler a = {.keep_invalid = r->raw_bytes};
+    char *text = NULL;
+    size_t n = 0;
+    if (!r->echo) return RN_OK;
+    rn_status st = model_need_tokenizer(s->lane->m, err);
     if (st != RN_OK) return fail_in(err, st, "echo");
-    return tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->special, text, n,
-                            err);
+    st = tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->special, &text, &n,
+                          err);
+    if (st != RN_OK) return st;
+    if (n > UINT32_MAX / 16)
+        st = fail(err, RN_E_LIMIT, "echo: a prompt of %zu bytes, limit %u", n, UINT32_MAX / 16);
+    else if (!(s->echo = mem_alloc(UTF8_ASSEMBLER_MAX_OUT(n))))
+        st = no_memory(err);
+    else {
+        s->n_echo = utf8_assembler_push(&a, text, n, s->echo);
+        s->n_echo += utf8_assembler_finish(&a, s->echo + s->n_echo);
+    }
+    mem_free(text);
+    return st;
 }
 
+static uint32_t least_of(int32_t a, int32_t b) { return (uint32_t)(a < b ? a : b); }
+
 static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
-    char *echo = NULL;
-    size_t n_echo = 0;
     const size_t piece = s->lane->m->tok ? tokenizer_max_piece(s->lane->m->tok) : 1;
-    const size_t one =
-        UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES + TEXT_OUT_SLACK; // the most one token brings out
-    const uint32_t interval = (uint32_t)r->stream_interval, wanted = r->want_logits ? 16 : (uint32_t)r->buffer_tokens;
-    rn_status st =
-        r->echo ? decode_echo(s, r->session ? (size_t)r->session->n_tokens : 0, &echo, &n_echo, err) : RN_OK;
-    if (st == RN_OK && (one > UINT32_MAX / 8 || n_echo > UINT32_MAX / 16))
-        st = fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
-    if (st != RN_OK) goto out;
+    const int32_t most = r->want_logits ? BUFFERED_LOGITS : INT32_MAX;
+    if (piece > UINT32_MAX / 64) return fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
+    rn_status st = make_echo(s, r, err);
+    if (st != RN_OK) return st;
     const struct outbox_sizes z = {
-        .cap_tokens = (wanted > interval ? wanted : interval) + 1,
-        .cap_text = (uint32_t)(4 * one + 16 * (size_t)wanted + 6 * n_echo),
-        .max_chunk_tokens = interval,
+        .buffer_tokens = least_of(r->buffer_tokens, most),
+        .chunk_tokens = least_of(r->stream_interval, most),
+        .token_text = UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES,
+        .end_text = UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES,
+        .n_echo = s->n_echo,
         .n_top = r->logprobs > 0 ? r->logprobs : 0,
         .n_logits = r->want_logits ? s->lane->lm->n_vocab : 0,
         .has_data = r->logprobs >= 0 || r->want_logits,
     };
-    s->room_text = (uint32_t)(2 * one);
-    s->text_a = mem_alloc(one + 3 * n_echo), s->text_b = mem_alloc(one + STOP_MAX_BYTES);
-    if (!s->text_a || !s->text_b) st = no_memory(err);
-    if (st == RN_OK) st = outbox_init(&s->out, &z, err);
-    if (st == RN_OK && n_echo) {
-        utf8_assembler a = {.keep_invalid = r->raw_bytes};
-        size_t n = utf8_assembler_push(&a, echo, n_echo, s->text_a);
-        n += utf8_assembler_finish(&a, s->text_a + n);
-        outbox_push_text(&s->out, s->text_a, n);
-        if (r->prompt_logprobs < 0) outbox_close_chunk(&s->out); // else it comes with them
-    }
-out:
-    mem_free(echo);
-    return st;
+    s->text_a = mem_alloc(z.token_text), s->text_b = mem_alloc(z.token_text);
+    if (!s->text_a || !s->text_b) return no_memory(err);
+    if ((st = outbox_init(&s->out, &z, err)) != RN_OK || s->n_echo == 0) return st;
+    outbox_push_echo(&s->out, s->echo);
+    if (r->prompt_logprobs < 0) outbox_close_chunk(&s->out); // else it comes with them
+    return RN_OK;
 }
 
 // What generations and scores have in common.
@@ -285,8 +292,8 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
         stream_destroy(s);
         return st;
     }
-    s->ignore_eos = r->ignore_eos, s->special = r->special, s->want_logits = r->want_logits;
-    s->n_logprobs = r->logprobs, s->stream_interval = r->stream_interval, s->overflow = r->overflow;
+    s->ignore_eos = r->ignore_eos, s->special = r->special;
+    s->n_logprobs = r->logprobs, s->overflow = r->overflow;
     int64_t gap_ns = 0;
     (void)stream_rate_gap(r->max_tokens_per_second, &gap_ns, NULL); // checked above
     s->token_gap_ns = gap_ns;
@@ -327,12 +334,11 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     if (st != RN_OK) return st;
     rn_stream *s = new_stream(e, model);
     if (!s) return no_memory(err);
-    s->stream_interval = 1;
     st = take_tokens(s, &(struct id_list){(int32_t *)ids, n, n}, 0, err); // only read
-    if (st == RN_OK && (!(s->text_a = mem_alloc(16)) || !(s->text_b = mem_alloc(16)))) st = no_memory(err);
-    if (st == RN_OK)
-        st =
-            outbox_init(&s->out, &(struct outbox_sizes){.cap_tokens = 1, .cap_text = 16, .max_chunk_tokens = 1}, err);
+    const struct outbox_sizes z = {.buffer_tokens = 1, .chunk_tokens = 1, .end_text = UTF8_ASSEMBLER_MAX_OUT(0)};
+    if (st == RN_OK && (!(s->text_a = mem_alloc(z.end_text)) || !(s->text_b = mem_alloc(z.end_text))))
+        st = no_memory(err);
+    if (st == RN_OK) st = outbox_init(&s->out, &z, err);
     if (st == RN_OK)
         *out = s;
     else
@@ -352,6 +358,7 @@ void stream_destroy(rn_stream *s) {
     stop_set_destroy(s->stops);
     outbox_free(&s->out);
     mem_free(s->tokens);
+    mem_free(s->echo);
     mem_free(s->text_a);
     mem_free(s->text_b);
     mem_free(s->top_scratch);

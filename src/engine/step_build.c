@@ -46,9 +46,9 @@ static bool may_run(rn_stream *s, struct round *r) {
         round_wait_until(r, s->t_next_token);
         return false;
     }
-    if (s->on_row || s->embed || outbox_has_room(&s->out, 1, s->room_text)) return true;
+    if (s->on_row || s->embed || outbox_has_room(&s->out)) return true;
     if (s->overflow == RN_OVERFLOW_DROP_OLDEST) {
-        outbox_drop_oldest(&s->out, 1, s->room_text);
+        outbox_drop_oldest(&s->out);
         return true;
     }
     if (s->overflow == RN_OVERFLOW_CANCEL) {

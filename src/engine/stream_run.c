@@ -98,11 +98,18 @@ static void finish(rn_stream *s, rn_finish why, const char *fmt, ...) {
     va_end(ap);
 }
 
+// Room was checked before the step, so what does not fit is a bug: the stream ends with it rather than with wrong text.
+static void out_of_room(rn_stream *s) {
+    s->end_status = RN_E_INTERNAL;
+    finish(s, RN_FINISH_ERROR, "stream: token %d does not fit its buffer of %zu tokens, %zu bytes",
+           s->n_tokens - s->n_prompt, s->out.cap_tokens, s->out.cap_text);
+}
+
 // Text of a token on its way out: whole characters, then past the stop strings.
 static void push_text(rn_stream *s, const char *piece, size_t n) {
     size_t n_text = utf8_assembler_push(&s->utf8, piece, n, s->text_a);
     n_text = stop_matcher_push(&s->matcher, s->text_a, n_text, s->text_b);
-    outbox_push_text(&s->out, s->text_b, n_text);
+    if (!outbox_push_text(&s->out, s->text_b, n_text)) out_of_room(s);
     if (s->matcher.matched >= 0) {
         size_t n_stop;
         const char *stop = stop_set_string(s->stops, s->matcher.matched, &n_stop);
@@ -129,7 +136,7 @@ static void push_token(rn_stream *s, const struct emission *e) {
         for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
         t.rank = token_rank(e->logits, n_vocab, e->token);
     }
-    outbox_push_token(&s->out, &t, top, e->logits);
+    if (!outbox_push_token(&s->out, &t, top, e->logits)) out_of_room(s);
 }
 
 // The emitter of every strategy: answers whether the stream goes on. What comes after it has ended is not taken.
@@ -157,8 +164,7 @@ bool stream_emit(void *user, const struct emission *e) {
     if (s->n_tokens >= s->n_limit)
         finish(s, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
                s->context_binds ? s->lane->n_ctx : s->n_limit - s->n_prompt);
-    if (s->finish == RN_FINISH_NONE && outbox_open_tokens(&s->out) >= (uint32_t)s->stream_interval)
-        outbox_close_chunk(&s->out);
+    if (s->finish == RN_FINISH_NONE && outbox_chunk_is_full(&s->out)) outbox_close_chunk(&s->out);
     return s->finish == RN_FINISH_NONE;
 }
 
@@ -181,14 +187,20 @@ static void settle_session(rn_stream *s, rn_finish why) {
     stream_release_seq(s, true);
 }
 
-void stream_end(rn_stream *s, rn_finish why, const char *detail) {
+// What was held back comes out. False: it does not fit.
+static bool push_held_text(rn_stream *s) {
     size_t n = s->matcher.matched >= 0 ? 0 : utf8_assembler_finish(&s->utf8, s->text_a);
-    if (n) {
-        n = stop_matcher_push(&s->matcher, s->text_a, n, s->text_b);
-        outbox_push_text(&s->out, s->text_b, n);
-    }
+    n = stop_matcher_push(&s->matcher, s->text_a, n, s->text_b);
+    const bool fits = outbox_push_text(&s->out, s->text_b, n);
     n = stop_matcher_finish(&s->matcher, s->text_b);
-    outbox_push_text(&s->out, s->text_b, n);
+    return outbox_push_text(&s->out, s->text_b, n) && fits;
+}
+
+void stream_end(rn_stream *s, rn_finish why, const char *detail) {
+    if (!push_held_text(s)) {
+        out_of_room(s);
+        why = RN_FINISH_ERROR, detail = s->detail;
+    }
     if (s->session) settle_session(s, why);
     if (s->strategy) s->strategy->ops->destroy(s->strategy); // here, since it may own sequences
     s->strategy = NULL;
