@@ -10,6 +10,7 @@
 #include "base/pool.h"
 #include "kernels/kernels.h"
 #include "sampling/sampler.h"
+#include "sampling/token_mask.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static const struct {
     int32_t top_k;
     bool penalties;
     int n_logprobs; // instead of a draw, the log-probabilities of a token and the best
+    bool masked;    // under a mask that forbids every third token
 } configs[] = {
     {"greedy", 0, 1, 0, 0, false, 0},
     {"temp 0.8", 0.8f, 1, 0, 0, false, 0},
@@ -66,6 +68,9 @@ static const struct {
     {"all, penalties", 0.8f, 0.95f, 0.05f, 40, true, 0},
     {"all but top_k, penalties", 0.8f, 0.95f, 0.05f, 0, true, 0},
     {"log-probabilities, 5", 1, 1, 0, 0, false, 5},
+    {"temp 0.8, mask", 0.8f, 1, 0, 0, false, 0, true},
+    {"temp 0.8, top_k 40, mask", 0.8f, 1, 0, 40, false, 0, true},
+    {"all, penalties, mask", 0.8f, 0.95f, 0.05f, 40, true, 0, true},
 };
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
@@ -73,6 +78,7 @@ static sampler *make_sampler(int i, const struct rowmath *rm, int32_t n_vocab) {
     struct sampling_params p;
     sampling_defaults(&p);
     p.temp = configs[i].temp, p.top_p = configs[i].top_p, p.min_p = configs[i].min_p, p.top_k = configs[i].top_k;
+    p.masked = configs[i].masked;
     p.seed = 1, p.repeat_penalty = 1, p.frequency_penalty = p.presence_penalty = 0;
     if (configs[i].penalties) p.repeat_penalty = 1.1f, p.frequency_penalty = 0.1f, p.penalty_last_n = N_SEEN;
     sampler *s = NULL;
@@ -86,6 +92,7 @@ static sampler *make_sampler(int i, const struct rowmath *rm, int32_t n_vocab) {
 }
 
 static float *rows; // [N_COPIES][MOST_VOCAB]
+static uint64_t mask[MOST_VOCAB / 64];
 static int32_t scratch[2 * MOST_VOCAB];
 
 static double median_us(int i_config, const struct rowmath *rm, int32_t n_vocab) {
@@ -101,7 +108,7 @@ static double median_us(int i_config, const struct rowmath *rm, int32_t n_vocab)
         if (configs[i_config].n_logprobs)
             token_logprobs(rm, row, n_vocab, token, configs[i_config].n_logprobs, top, scratch);
         else
-            st = sampler_draw(s, row, i, &token, &err);
+            st = sampler_draw_masked(s, row, i, configs[i_config].masked ? mask : NULL, &token, &err);
         us[i] = now_us() - start;
         if (st != RN_OK) {
             fprintf(stderr, "sampler_ladder: %s\n", err.text);
@@ -126,6 +133,8 @@ int main(int argc, char **argv) {
         return 1;
     }
     const struct rowmath *const rm = &kernel_set_get(set)->row;
+    for (int32_t t = 0; t < MOST_VOCAB; t++)
+        if (t % 3) token_mask_add(mask, t);
     const fp_mode mode = fp_mode_enter();
     printf("%s, microseconds (share of a step of %.0f ms)\n", cpu_set_name(set), STEP_US / 1e3);
     for (size_t v = 0; v < sizeof vocabularies / sizeof *vocabularies; v++) {

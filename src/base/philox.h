@@ -9,7 +9,14 @@
 void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 // What a random number is drawn for: part of the counter, so that no two uses share a number.
-enum philox_purpose { PHILOX_SAMPLE = 0, PHILOX_ACCEPT = 1, PHILOX_DRAFT = 2, PHILOX_STAGE = 3, PHILOX_TEST = 99 };
+enum philox_purpose {
+    PHILOX_SAMPLE = 0,
+    PHILOX_ACCEPT = 1,
+    PHILOX_DRAFT = 2,
+    PHILOX_STAGE = 3,
+    PHILOX_REDRAW = 4, // a second draw, after the first gave a token that a mask forbids
+    PHILOX_TEST = 99
+};
 
 // Uniform in [0, 1) with 53 bits, keyed by (seed, choice, position, purpose).
 double philox_uniform(uint64_t seed, uint32_t choice, uint32_t position, enum philox_purpose purpose);

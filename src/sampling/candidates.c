@@ -37,6 +37,11 @@ void candidates_free(struct candidates *c) {
     *c = (struct candidates){0};
 }
 
+size_t candidates_bytes(const struct candidates *c) {
+    return c->cap * (sizeof *c->ids + sizeof *c->logits + sizeof *c->weights) +
+           (c->keys_out ? 2 : 1) * c->n_vocab * sizeof *c->keys;
+}
+
 static void read_logits(struct candidates *c, const float *row) {
     for (size_t i = 0; i < c->n; i++) c->logits[i] = row[c->ids[i]];
 }

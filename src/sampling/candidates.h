@@ -28,6 +28,7 @@ struct candidates {
 // k > 0: room for lists of the k best, k <= n_vocab; k = 0: for any list.
 rn_status candidates_init(struct candidates *c, const struct rowmath *rm, int32_t n_vocab, int32_t k, rn_error *err);
 void candidates_free(struct candidates *c);
+size_t candidates_bytes(const struct candidates *c); // of the memory it owns
 
 // Take from a row [n_vocab]: the k best; all >= floor (all but -inf when that is -inf).
 void candidates_take_best(struct candidates *c, const float *row, int32_t k);

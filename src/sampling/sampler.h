@@ -1,9 +1,10 @@
-// sampling/sampler.h - from a row of logits to a token: penalties and bias, the caller's own stage, truncation, temperature, the draw.
+// sampling/sampler.h - from a row of logits to a token: penalties and bias, the caller's own stage, truncation, temperature,
+// the draw.
 //
 // Stages run in the order that the parameters name; temp 0 takes the largest after the caller's stage. The definition:
 // - Candidates are ordered by (logit descending, id ascending); -inf is no candidate; -0 equals 0. The order is taken when the
 //   first cut that is on is made, else at the draw.
-// - Temperature maps a logit l to (l - max) / temp: the law of l / temp, and finite for any temp > 0.
+// - Temperature maps a logit l to (l - max) / temp: the distribution of l / temp, and finite for any temp > 0.
 // - A candidate's weight is exp_f32(l - max) as a fixed-point number with 38 bits behind the point, rounded to nearest. Sums of
 //   weights are therefore exact: the same in any order, on any CPU set, and for any way of selecting. What lies 27.1 or more
 //   below the largest has weight 0 and is never drawn.
@@ -11,8 +12,22 @@
 //   candidates still there; min_p those with l >= max + log(min_p), rounded to float. None keeps fewer than min_keep.
 // - The draw takes the first candidate whose running weight exceeds u * total, u from Philox keyed by (seed, choice, position).
 //
+// A mask comes before all stages: the distribution is that of the chain on a row in which every token that the mask forbids
+// has the logit -inf. What the caller's stage writes for a forbidden token is dropped. Masking costs a pass over the row and
+// a new draw, so it is put off where that gives exactly the same distribution:
+//
+//   stages that are on                              how a token is drawn
+//   only logit bias, penalties, temperature,        Without the mask; if the token is forbidden, again from the masked row,
+//   min_p with min_keep 1, or temp 0                with a random number of its own (PHILOX_REDRAW). These stages keep the
+//                                                   ratios between the weights of allowed tokens. Weights are rounded
+//                                                   relative to the largest: where that one is forbidden, mask first.
+//   first cut top_k, or min_p with min_keep > 1,    Without the mask if all tokens that this cut keeps are allowed: it keeps
+//   and no temperature before it                    the same ones of the masked row. Else mask first.
+//   first cut top_p, or one of the others after a   Mask first: what they keep, or how it is rounded, depends on forbidden
+//   temperature; the caller's stage                 tokens; the caller's stage may run only once.
+//
 // Ownership: sampler_create() copies the parameters; sampler_destroy(). All memory is taken at create.
-// Threads:   one at a time; in the floating-point mode of base/pool.h.
+// Threads:   one at a time for each sampler; in the floating-point mode of base/pool.h.
 #ifndef RN_SAMPLING_SAMPLER_H
 #define RN_SAMPLING_SAMPLER_H
 
@@ -57,6 +72,7 @@ struct sampling_params {
     uint32_t choice;
     logits_stage stage; // NULL: none
     void *stage_user;
+    bool masked; // draws may be given a mask: memory for a masked row is taken
 };
 
 // The table of parameters: names (as the API, CLI and JSON spell them), ranges, defaults; one place for all surfaces.
@@ -88,13 +104,19 @@ extern const size_t sampling_n_presets;
 rn_status sampling_apply_preset(struct sampling_params *p, const char *name, rn_error *err);
 
 typedef struct sampler sampler;
-enum { SAMPLER_TOKEN_BYTES = 32 }; // of a vocabulary's token, in a sampler that edits rows and has no short list
+// Bytes for each token of the vocabulary, at most: in a sampler that edits or masks rows and has no top_k.
+enum { SAMPLER_TOKEN_BYTES = 32 };
 // n_ctx bounds the history: at most n_ctx + 1 tokens are shown to it. n_vocab > 2^24 is RN_E_LIMIT: the sum of weights must fit.
 // Errors: also those of sampling_validate, RN_E_NOMEM.
 rn_status sampler_create(const struct sampling_params *p, const struct rowmath *rm, int32_t n_vocab, int32_t n_ctx,
                          sampler **out, rn_error *err);
-void sampler_destroy(sampler *s);                                     // NULL is fine
-void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n); // before the first accepted token
+// A sampler with the same parameters, choice included, that has seen the same tokens. From then on both are independent:
+// they share no memory, but for stage_user, which stays the caller's. Errors: RN_E_NOMEM.
+rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err);
+void sampler_destroy(sampler *s);       // NULL is fine
+size_t sampler_bytes(const sampler *s); // of the memory it owns; what a fork will take
+// tokens: [n] of the prompt, or of its next part; before the first accepted token.
+void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n);
 void sampler_accept(sampler *s, int32_t token);
 // Forget the last n accepted tokens (a draft that was not kept).
 void sampler_rewind(sampler *s, size_t n);
@@ -102,10 +124,18 @@ void sampler_rewind(sampler *s, size_t n);
 // NaN anywhere, +inf, or no finite logit, before or after any stage, give RN_E_FORMAT with the reason; the caller's stage that
 // returns false gives RN_E_CANCELLED.
 rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32_t *token, rn_error *err);
+// The same under a mask of the tokens that may be drawn (sampling/token_mask.h); NULL: all of them. A mask that allows every
+// token gives the token of sampler_draw(). RN_E_ARG: the mask allows no token. RN_E_STATE: params.masked was not set.
+// RN_E_FORMAT also where all tokens that it allows are -inf.
+rn_status sampler_draw_masked(sampler *s, const float *logits, uint32_t position, const uint64_t *mask,
+                              int32_t *token, rn_error *err);
 // The distribution that sampler_draw would draw from: candidates in order with probabilities (of all candidates, also where
 // max_n cuts the list); *n is the number written, at most max_n. For verification of drafts, and for tests.
 rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, float *probs, size_t max_n, size_t *n,
                                rn_error *err);
+// The distribution that sampler_draw_masked() draws from. Errors as there.
+rn_status sampler_distribution_masked(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids,
+                                      float *probs, size_t max_n, size_t *n, rn_error *err);
 
 // Log-probabilities of the model's own distribution (before any stage).
 struct token_logprob {

@@ -66,17 +66,35 @@ rn_status token_history_init(struct history *h, size_t cap, size_t window, bool 
     *h = (struct history){.cap = cap, .window = window < cap ? window : cap, .count_prompt = count_prompt};
     if (!(h->tokens = mem_alloc(cap * sizeof *h->tokens))) goto nomem;
     if (h->window > 0) {
-        const size_t n_distinct = h->window < (size_t)n_vocab ? h->window : (size_t)n_vocab;
         size_t n_slots = 2;
-        while (n_slots < 2 * n_distinct) n_slots *= 2;
+        h->n_distinct = h->window < (size_t)n_vocab ? h->window : (size_t)n_vocab;
+        while (n_slots < 2 * h->n_distinct) n_slots *= 2;
         h->slot_mask = n_slots - 1;
-        if (!(h->counts = mem_alloc(n_distinct * sizeof *h->counts))) goto nomem;
+        if (!(h->counts = mem_alloc(h->n_distinct * sizeof *h->counts))) goto nomem;
         if (!(h->slots = mem_calloc(n_slots, sizeof *h->slots))) goto nomem;
     }
     return RN_OK;
 nomem:
     token_history_free(h);
     return fail(err, RN_E_NOMEM, "sampler: out of memory for a history of %zu tokens", cap);
+}
+
+void token_history_copy(struct history *to, const struct history *from) {
+    if (!from->tokens) return;
+    assert(to->cap == from->cap && to->window == from->window && to->slot_mask == from->slot_mask);
+    to->n = from->n;
+    to->n_prompt = from->n_prompt;
+    to->n_counts = from->n_counts;
+    memcpy(to->tokens, from->tokens, from->n * sizeof *from->tokens);
+    if (from->window == 0) return;
+    memcpy(to->counts, from->counts, from->n_counts * sizeof *from->counts);
+    memcpy(to->slots, from->slots, (from->slot_mask + 1) * sizeof *from->slots);
+}
+
+size_t token_history_bytes(const struct history *h) {
+    if (!h->tokens) return 0;
+    const size_t counted = h->window ? h->n_distinct * sizeof *h->counts + (h->slot_mask + 1) * sizeof *h->slots : 0;
+    return h->cap * sizeof *h->tokens + counted;
 }
 
 void token_history_free(struct history *h) {

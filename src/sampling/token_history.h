@@ -19,14 +19,18 @@ struct history {
     bool count_prompt;
     struct token_count *counts; // [n_counts] distinct tokens of the window, in no particular order
     size_t n_counts;
-    int32_t *slots;   // private: open addressing, token -> 1 + index in counts, 0 = empty
-    size_t slot_mask; // private
+    size_t n_distinct; // private: most tokens that counts has room for
+    int32_t *slots;    // private: open addressing, token -> 1 + index in counts, 0 = empty
+    size_t slot_mask;  // private
 };
 
 // cap: most tokens ever seen; window: counted tokens, cut to cap. At most n_vocab distinct tokens.
 rn_status token_history_init(struct history *h, size_t cap, size_t window, bool count_prompt, int32_t n_vocab,
                              rn_error *err);
+// to: made by token_history_init() with the same arguments as `from`.
+void token_history_copy(struct history *to, const struct history *from);
 void token_history_free(struct history *h);
+size_t token_history_bytes(const struct history *h);                           // of the memory it owns
 void token_history_prompt(struct history *h, const int32_t *tokens, size_t n); // before the first accept
 void token_history_accept(struct history *h, int32_t token);
 // Takes the last n accepted tokens back, as if they had never been: tokens that had left the window return to it.

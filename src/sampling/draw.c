@@ -1,0 +1,211 @@
+// sampling/draw.c - the way from a row of logits through the chain of stages to a token.
+#include "base/philox.h"
+#include "sampling/chain.h"
+#include "sampling/token_mask.h"
+#include <math.h>
+#include <string.h>
+
+// Numbers of a row whose largest is found, and then located, while they are in the first-level cache.
+enum { BLOCK = 8192 };
+
+// The largest of a row; NaN where anything is.
+static float find_max(sampler *s, const float *row) {
+    const size_t n = (size_t)s->n_vocab;
+    float max = -INFINITY;
+    s->max_block = 0;
+    for (size_t i = 0; i < n && !isnan(max); i += BLOCK) {
+        const float m = s->rm->max(row + i, n - i < BLOCK ? n - i : BLOCK);
+        if (!(m <= max)) max = m, s->max_block = i;
+    }
+    return max;
+}
+
+// The largest logit, or the reason why the row cannot be drawn from. One pass: the maximum is NaN where anything is.
+// after: the stage that made the row so; NULL for the model's own.
+static rn_status check_row(sampler *s, const float *row, const struct stage *after, float *max, rn_error *err) {
+    *max = find_max(s, row);
+    if (isfinite(*max)) return RN_OK;
+    const char *logits = after ? "logits after " : "logits", *name = after ? after->name : "";
+    if (*max == -INFINITY)
+        return fail(err, RN_E_FORMAT, "%s%s: none of %d tokens is left, all are -inf", logits, name, s->n_vocab);
+    int32_t bad = 0;
+    while (bad < s->n_vocab - 1 && !isnan(row[bad]) && row[bad] != INFINITY) bad++;
+    return fail(err, RN_E_FORMAT, "%s%s: token %d is %s", logits, name, bad,
+                isnan(row[bad]) ? "not a number" : "+inf");
+}
+
+// Stages first..end of the chain, on a copy of the row. A stage may leave NaN or infinities; to save passes over the row, they are
+// looked for only before a stage that reads all of it and after the last one. check_each: after each one, to name it in the error.
+static rn_status run_edits(sampler *s, const float *logits, size_t first, size_t end, bool check_each, float *max,
+                           rn_error *err) {
+    rn_status st = RN_OK;
+    if (check_each || sampling_stages[s->chain[first]].reads_row) st = check_row(s, logits, NULL, max, err);
+    if (st) return st;
+    memcpy(s->row, logits, (size_t)s->n_vocab * sizeof *s->row);
+    for (size_t i = first; i < end; i++) {
+        const struct stage *const stage = &sampling_stages[s->chain[i]];
+        if (!stage->edit_row(s, *max)) return fail(err, RN_E_CANCELLED, "%s: asked to end the stream", stage->name);
+        if (check_each || i + 1 == end || sampling_stages[s->chain[i + 1]].reads_row)
+            st = check_row(s, s->row, stage, max, err);
+        if (st) return st;
+    }
+    return RN_OK;
+}
+
+// A row on its way through the chain.
+struct edited {
+    const float *row; // the sampler's copy, or the caller's logits where no stage edits them
+    float max;        // its largest
+};
+
+// Runs the first n_edits stages of the chain; mask NULL: without that of the mask.
+static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask, size_t n_edits, struct edited *out,
+                          rn_error *err) {
+    const size_t first = s->p.masked && !mask ? 1 : 0;
+    s->mask = mask;
+    out->row = n_edits > first ? s->row : logits;
+    if (n_edits <= first) return check_row(s, logits, NULL, &out->max, err);
+    const bool check_each =
+        s->p.stage != NULL; // the caller's function runs once for a draw, also where the row fails
+    const rn_status st = run_edits(s, logits, first, n_edits, check_each, &out->max, err);
+    return st && !check_each ? run_edits(s, logits, first, n_edits, true, &out->max, err) : st;
+}
+
+// The list that the first cut takes from the row; and what the stages after it leave.
+static void take_list(sampler *s, const struct edited *e) {
+    sampling_stages[s->chain[s->first_cut]].take(s, e->row, e->max);
+}
+static void finish_list(sampler *s) {
+    for (size_t i = s->first_cut + 1; i < s->n_chain; i++) sampling_stages[s->chain[i]].change_list(s);
+}
+
+static int32_t draw_from_list(sampler *s, double u) {
+    return s->list.ids[candidates_find(&s->list, draw_target(u, candidates_weigh(&s->list)))];
+}
+
+static int32_t draw_from_head(sampler *s, const struct edited *e, double u) {
+    const bool temp_first = sampler_temp_comes_first(s);
+    const float temp = s->p.temp == 1 ? 0 : s->p.temp;
+    head_begin(&s->head, &s->list, e->row, e->max, temp_first ? temp : 0);
+    for (size_t i = s->first_cut; i < s->n_chain; i++)
+        if (sampling_stages[s->chain[i]].cut_head) sampling_stages[s->chain[i]].cut_head(s);
+    return head_draw(&s->head, temp_first ? 0 : temp, u);
+}
+
+// Of the row checked last.
+static int32_t first_equal(const sampler *s, const struct edited *e) {
+    const size_t at = s->max_block, left = (size_t)s->n_vocab - at;
+    int32_t first = 0;
+    s->rm->select_ge(e->row + at, left < BLOCK ? left : BLOCK, e->max, &first, 1);
+    return (int32_t)at + first;
+}
+
+static int32_t draw_from(sampler *s, const struct edited *e, double u) {
+    if (s->p.temp == 0) return first_equal(s, e);
+    if (s->is_headed) return draw_from_head(s, e, u);
+    take_list(s, e);
+    finish_list(s);
+    return draw_from_list(s, u);
+}
+
+// A head divides by a temperature itself.
+static size_t n_edits_of_draw(const sampler *s) {
+    return s->first_cut - (s->is_headed && sampler_temp_comes_first(s) ? 1 : 0);
+}
+
+static double uniform(const sampler *s, uint32_t position, enum philox_purpose purpose) {
+    return philox_uniform(s->p.seed, s->p.choice, position, purpose);
+}
+
+static bool list_is_allowed(const struct candidates *list, const uint64_t *mask) {
+    for (size_t i = 0; i < list->n; i++)
+        if (!token_mask_has(mask, list->ids[i])) return false;
+    return true;
+}
+
+// Draws without masking the row. False: the token has to be drawn from the masked row, with a random number of this purpose. A row
+// that cannot be drawn from is left to that as well, since what is wrong with it may be masked.
+static bool draw_and_test(sampler *s, const float *logits, uint32_t position, const uint64_t *mask, int32_t *token,
+                          enum philox_purpose *purpose) {
+    struct edited e;
+    const double u = uniform(s, position, PHILOX_SAMPLE);
+    *purpose = PHILOX_SAMPLE;
+    if (edit_row(s, logits, NULL, n_edits_of_draw(s), &e, NULL)) return false;
+    if (!s->is_headed) {
+        take_list(s, &e);
+        if (!list_is_allowed(&s->list, mask)) return false;
+        finish_list(s);
+        *token = draw_from_list(s, u);
+        return true;
+    }
+    if (!token_mask_has(mask, first_equal(s, &e))) return false; // weights are rounded in proportion to its own
+    const int32_t drawn = draw_from(s, &e, u);
+    *purpose = PHILOX_REDRAW;
+    if (!token_mask_has(mask, drawn)) return false;
+    *token = drawn;
+    return true;
+}
+
+static rn_status check_mask(const sampler *s, const uint64_t *mask, rn_error *err) {
+    if (mask && !s->p.masked) return fail(err, RN_E_STATE, "token mask: the sampler was made without room for one");
+    if (mask && token_mask_is_empty(mask, s->n_vocab))
+        return fail(err, RN_E_ARG, "token mask: none of %d tokens is allowed", s->n_vocab);
+    return RN_OK;
+}
+
+static rn_status draw(sampler *s, const float *logits, uint32_t position, const uint64_t *mask, int32_t *token,
+                      rn_error *err) {
+    struct edited e;
+    enum philox_purpose purpose = PHILOX_SAMPLE;
+    rn_status st = check_mask(s, mask, err);
+    if (st) return st;
+    if (mask && s->mask_may_wait && draw_and_test(s, logits, position, mask, token, &purpose)) return RN_OK;
+    st = edit_row(s, logits, mask, n_edits_of_draw(s), &e, err);
+    if (st == RN_OK) *token = draw_from(s, &e, uniform(s, position, purpose));
+    return st;
+}
+
+rn_status sampler_draw_masked(sampler *s, const float *logits, uint32_t position, const uint64_t *mask,
+                              int32_t *token, rn_error *err) {
+    const rn_status st = draw(s, logits, position, mask, token, err);
+    return st ? fail_in(err, st, "position %u", position) : RN_OK;
+}
+
+rn_status sampler_draw(sampler *s, const float *logits, uint32_t position, int32_t *token, rn_error *err) {
+    return sampler_draw_masked(s, logits, position, NULL, token, err);
+}
+
+rn_status sampler_distribution_masked(sampler *s, const float *logits, const uint64_t *mask, int32_t *ids,
+                                      float *probs, size_t max_n, size_t *n, rn_error *err) {
+    struct edited e;
+    rn_status st = check_mask(s, mask, err);
+    if (st == RN_OK) st = edit_row(s, logits, mask, s->first_cut, &e, err);
+    if (st) return st;
+    *n = 0;
+    if (max_n == 0) return RN_OK;
+    if (s->p.temp == 0) {
+        *n = 1;
+        ids[0] = first_equal(s, &e);
+        probs[0] = 1;
+        return RN_OK;
+    }
+    struct candidates *list = &s->list;
+    if (s->first_cut < s->n_chain) {
+        take_list(s, &e);
+        finish_list(s);
+    } else {
+        candidates_take_from(list, e.row, -INFINITY);
+    }
+    const double total = (double)candidates_weigh(list);
+    *n = list->n < max_n ? list->n : max_n;
+    for (size_t i = 0; i < *n; i++) {
+        ids[i] = list->ids[i];
+        probs[i] = (float)((double)candidates_weight(list, i) / total);
+    }
+    return RN_OK;
+}
+
+rn_status sampler_distribution(sampler *s, const float *logits, int32_t *ids, float *probs, size_t max_n, size_t *n,
+                               rn_error *err) {
+    return sampler_distribution_masked(s, logits, NULL, ids, probs, max_n, n, err);
+}
