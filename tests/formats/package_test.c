@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static package *open_bytes(const uint8_t *file, size_t n) {
@@ -357,14 +356,7 @@ TEST(a_progress_callback_may_stop_the_opening) {
 static package *open_file(const char *path) {
     package *p = NULL;
     rn_error err = {0};
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
     CHECK_OK(package_open(path, NULL, &p, &err), &err);
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    if (p && getenv("RUNNEL_TEST_TIMES"))
-        printf("  %s: %.2f ms, %d tokens\n", path,
-               (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6,
-               package_vocab(p)->n_tokens);
     return p;
 }
 

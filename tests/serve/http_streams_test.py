@@ -5,8 +5,6 @@ import time
 
 from serving import Server, check, equal, main, test, wait_until
 
-STEP_S = 1.0    # what a busy machine may need for something that takes milliseconds
-
 
 def settled(s, **want):
     """The rig's counts, once they are as wanted."""
@@ -16,8 +14,7 @@ def settled(s, **want):
 @test
 def field_3_1_headers_come_before_the_first_event_and_name_no_buffering():
     with Server() as s, s.connect() as c:
-        begin = time.monotonic()
-        c.request('GET', '/rig/events?n=1&ms=3000')
+        c.request('GET', '/rig/events?n=1&ms=100000')
         status, headers = c.head()
         headers = {n.lower(): v for n, v in headers}
         equal(status, 200)
@@ -25,24 +22,16 @@ def field_3_1_headers_come_before_the_first_event_and_name_no_buffering():
               ('text/event-stream', 'no', 'no-cache'))
         equal((headers['transfer-encoding'], headers['x-rig']), ('chunked', 'yes'))
         equal(c.chunk(), b': ping\n\n')
-        check(time.monotonic() - begin < 2, 'head and first comment came with the first event')
-        equal([c.chunk() for _ in range(2)], [b'data: xxxxxxxxxx\n\n', b'data: [DONE]\n\n'])
-        equal(c.chunk(), b'')
 
 
 @test
 def field_3_1_each_event_is_one_chunk_and_comes_when_it_is_made():
-    with Server() as s, s.connect() as c:
-        c.request('GET', '/rig/events?n=10&ms=50')
+    with Server('--ping-seconds', 0) as s, s.connect() as c:
+        c.request('GET', '/rig/events?n=10&ms=50&last_ms=100000')     # nine come, although the tenth does not
         c.head()
-        times = []
-        for data in c.chunks():
-            if data.startswith(b'data: x'):
-                equal(data, b'data: xxxxxxxxxx\n\n')
-                times.append(time.monotonic())
-        gaps = [b - a for a, b in zip(times, times[1:])]
-        equal(len(times), 10)
-        check(sum(gap > 0.02 for gap in gaps) >= 6, 'events came in lumps', gaps)
+        equal(c.chunk(), b': ping\n\n')
+        for _ in range(9):
+            equal(c.chunk(), b'data: xxxxxxxxxx\n\n')
 
 
 @test
@@ -94,26 +83,24 @@ def a_late_answer_comes_when_it_is_there_and_the_connection_goes_on():
         settled(s, complete=2, gone=0, running=0)
 
 
-def time_to_notice(s, leave, path='/rig/events?n=1&ms=100000'):
-    """Seconds from a client's leaving to its source's end."""
+def notices(s, leave, path):
+    """A client's leaving ends its source, which would wait for longer than the test does, and sends nothing that could fail."""
     with s.connect() as c:
         c.request('GET', path)
         settled(s, running=1)
         if 'events' in path:
             c.head()
             c.chunk()
-        begin = time.monotonic()
         leave(c)
         settled(s, running=0)
-        return time.monotonic() - begin
 
 
 @test
 def field_3_3_a_reset_ends_the_source_at_once():
     with Server('--ping-seconds', 0) as s:
         for path in ('/rig/events?n=1&ms=100000', '/rig/later?ms=100000'):
-            took = min(time_to_notice(s, lambda c: c.reset(), path) for _ in range(3))
-            check(took < STEP_S, path, took)
+            for _ in range(3):
+                notices(s, lambda c: c.reset(), path)
         settled(s, gone=6, complete=0)
 
 
@@ -121,8 +108,8 @@ def field_3_3_a_reset_ends_the_source_at_once():
 def field_3_3_a_closed_connection_ends_the_source_at_once():
     with Server('--ping-seconds', 0) as s:
         for path in ('/rig/events?n=1&ms=100000', '/rig/later?ms=100000'):
-            took = min(time_to_notice(s, lambda c: c.close(), path) for _ in range(3))
-            check(took < STEP_S, path, took)
+            for _ in range(3):
+                notices(s, lambda c: c.close(), path)
         settled(s, gone=6, complete=0)
 
 

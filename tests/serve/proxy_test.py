@@ -97,13 +97,12 @@ def write_haproxy(path, folder, text):
 
 def streams_pass_as_they_are_made(proxy):
     with Client(proxy) as c:
-        c.request('GET', '/rig/events?n=3&ms=1000', f'Host: chat.example:{proxy.port}', BEARER, host=False)
-        c.head()
+        c.request('GET', '/rig/events?n=3&ms=500&last_ms=100000', f'Host: chat.example:{proxy.port}', BEARER, host=False)
+        c.head()                                # comes although no event does, and two events although the third does not
         c.chunk()
-        times = [time.monotonic()]      # of the head, then of each event, a second later each
-        times += [time.monotonic() for data in c.chunks() if data.startswith(b'data: x')]
-        equal(len(times), 4)
-        check(all(b - a > 0.2 for a, b in zip(times, times[1:])), 'head and events came in lumps', times)
+        got = b''
+        while got.count(b'data: x') < 2:
+            got += c.chunk()
 
 
 def a_client_that_leaves_is_noticed_behind_it(proxy, one, two):

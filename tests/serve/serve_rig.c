@@ -38,7 +38,7 @@ static long number(const http_request *r, const char *name, long otherwise) {
 typedef struct source {
     struct source *next;
     http_exchange *x;
-    long n_left, ms, n_bytes;
+    long n_left, ms, last_ms, n_bytes; // last_ms: before the last event
     int64_t due_ns;
     bool is_flood, has_ping_text;
 } source;
@@ -59,7 +59,7 @@ static void *tick(void *unused) {
 
 static void set_due(source *s) {
     pthread_mutex_lock(&lock);
-    s->due_ns = now_ns() + s->ms * 1000000;
+    s->due_ns = now_ns() + (s->n_left == 1 ? s->last_ms : s->ms) * 1000000;
     pthread_mutex_unlock(&lock);
 }
 
@@ -71,7 +71,8 @@ static source *new_source(http_exchange *x, const http_request *r) {
                   .n_bytes = number(r, "bytes", 10),
                   .is_flood = number(r, "flood", 0) != 0,
                   .has_ping_text = number(r, "ping", 0) != 0};
-    s->due_ns = now_ns() + s->ms * 1000000;
+    s->last_ms = number(r, "last_ms", s->ms);
+    set_due(s);
     pthread_mutex_lock(&lock);
     s->next = sources;
     sources = s;
