@@ -28,7 +28,7 @@ static void go_on(lm *m, int32_t seq, const int32_t *tokens, int32_t n) {
         must(lm_step(m, &(struct lm_row){seq, 3, LM_APPEND, LM_WANT_LOGITS}, 1, NULL, NULL) == RN_OK);
         touch(lm_logits(m, 0), N_VOCAB * sizeof(float));
     }
-    must(lm_match_prefix(m, tokens, n, &found, NULL) == RN_OK && found.n == 0);
+    must(lm_match_tokens(m, NULL, tokens, n, &found, NULL) == RN_OK && found.n == 0);
     lm_seq_free(m, found.seq);
     must(kv_check(toy_lm_kv(m), NULL) == RN_OK);
 }
@@ -37,7 +37,8 @@ static rn_status restore(struct record_in *in, const struct session_head *h, lm 
     int32_t tokens[N_CTX], seq = -1;
     rn_status st = h->n_tokens > N_CTX ? fail(err, RN_E_LIMIT, "more tokens than the context")
                                        : session_file_tokens(in, h, N_VOCAB, tokens, err);
-    if (st == RN_OK) st = lm_seq_restore(m, 0, tokens, h->n_positions, &seq, err);
+    if (st == RN_OK)
+        st = lm_seq_restore(m, NULL, lm_token_keys(m, tokens, h->n_positions), h->n_positions, &seq, err);
     for (int32_t p = 0; st == RN_OK && h->n_positions > 0 && p < m->n_parts; p++) {
         const struct lm_part part = lm_part(m, p, h->n_positions);
         uint8_t *bytes = malloc(part.record_bytes);

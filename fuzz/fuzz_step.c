@@ -39,7 +39,7 @@ static void step_twice(lm *m) {
     float at_once[N_ROWS * N_VOCAB], in_two[N_ROWS * N_VOCAB];
     int32_t a = -1, b = -1;
     must(m->n_vocab == N_VOCAB);
-    must(lm_seq_new(m, &a, NULL) == RN_OK && lm_seq_new(m, &b, NULL) == RN_OK);
+    must(lm_seq_new(m, NULL, &a, NULL) == RN_OK && lm_seq_new(m, NULL, &b, NULL) == RN_OK);
     append(m, a, 0, N_ROWS, at_once);
     append(m, b, 0, N_CUT, in_two);
     append(m, b, N_CUT, N_ROWS, in_two);

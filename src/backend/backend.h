@@ -16,6 +16,7 @@ struct batch_seq {
         *pages[PROGRAM_MAX_GROUPS]; // page of each block of 64 positions; KV_NONE where it fell out of a window
     int32_t n_committed;            // positions in those pages, this step's appended rows included
     bool is_far;                    // rotated by the far frequencies, from its first position on
+    uint64_t adapters;              // set of adapters; 0: none
 };
 // Where a row finds the recurrent state that it goes on from, and where it leaves its own.
 struct batch_state {
@@ -26,6 +27,11 @@ struct batch_state {
 // is to be kept, at any row, the next one goes on in another.
 struct batch_row {
     int32_t token, pos;
+    // [program.n_vector] in place of the token's embedding, or with `adds` on top of it; NULL: none. Valid while the step runs.
+    const float *vector;
+    bool adds;
+    int32_t coord[PROGRAM_MAX_COORDS];        // further rope coordinates; pos where the row has none of its own
+    int32_t see_to;                           // last position that it attends to; its own where this is lower
     int32_t seq;                              // index into seqs
     struct kv_slot store[PROGRAM_MAX_GROUPS]; // where its keys and values go
     // Scratch rows: slots of positions [n_committed, pos], the row itself last; NULL for appended rows.

@@ -16,6 +16,7 @@
 #define PROGRAM_MAX_GROUPS  4
 #define PROGRAM_MAX_ROPES   2
 #define PROGRAM_MAX_KINDS   4  // of attention
+#define PROGRAM_MAX_COORDS  3  // of a row's rope coordinates beside its position
 #define PROGRAM_PART_ALIGN  16 // floats: strides of parts are multiples of it
 
 struct file_map;
@@ -37,7 +38,8 @@ struct matrix {
 // row's choices, `stride` floats apart (a multiple of PROGRAM_PART_ALIGN, all of the buffer's width). In which order parts lie, over all rows of a
 // batch, is the backend's affair: only ops that treat all parts alike (OP_GATE and its kind, OP_ACTIVATE) may stand between those below.
 enum op_kind {
-    OP_EMBED,      // dst[r] = row token[r] of matrix, times factor
+    OP_EMBED, // dst[r] = row token[r] of matrix, times factor; with takes_vector the row's vector, where it has one, replaces that or
+              // is added to it
     OP_EMBED_POS,  // dst[r] = row position of matrix
     OP_RMS_NORM,   // dst = norm(src) * vec, of each head its first width / n_part numbers; vec NULL: no weight
     OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
@@ -83,10 +85,11 @@ struct op {
     int8_t rope;                    // OP_ROPE: which table
     bool
         src_parts; // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
-    bool is_weighted; // OP_EXPERTS_SUM
-    size_t state_at;  // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
-    bool wanted_rows; // runs over the wanted rows only: everything after OP_GATHER
-    bool logits_rows; // and of these only over those whose logits are wanted: the head, behind all others
+    bool is_weighted;  // OP_EXPERTS_SUM
+    bool takes_vector; // OP_EMBED: rows with an input vector take that
+    size_t state_at;   // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
+    bool wanted_rows;  // runs over the wanted rows only: everything after OP_GATHER
+    bool logits_rows;  // and of these only over those whose logits are wanted: the head, behind all others
 };
 
 // A way to attend; most models have one, those with windows on some layers two.
@@ -120,13 +123,14 @@ struct recurrence {
     bool is_tiled;
 };
 
-// Cosines and sines of a position: pair i at angle position * inv_freq[i].
+// Cosines and sines of a row: pair i at angle coordinate * inv_freq[i], the coordinate being the row's position or one of its own.
 struct rope_table {
     int32_t n_rot;             // rotated numbers of a head: pairs 2i and 2i + 1, or i and i + n_rot / 2
     bool halves;               // the latter
     const float *inv_freq;     // [n_rot / 2] angle of one position, scaling and factors included
     const float *inv_freq_far; // of sequences that are marked far; NULL: the same
-    float magnitude;           // cosines and sines are multiplied by it; 1 without yarn
+    const uint8_t *coord; // [n_rot / 2] 0: the position, else coordinate coord[i] - 1 of the row; NULL: the position
+    float magnitude;      // cosines and sines are multiplied by it; 1 without yarn
 };
 
 // How a router's logits become choices: scores, then the best n_used by score + bias within the best groups, then weights. Ties: the
@@ -158,6 +162,8 @@ struct program {
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
     int32_t rank, n_rank;   // and a reranker's scores, n_rank of a row; 0: it has no such head
     bool rank_softmax;      // scores are softmax of these
+    int32_t n_vector;       // numbers of a row's input vector; 0: rows have none
+    int32_t n_coords;       // of a row's further rope coordinates that some rope table reads; 0: positions alone
     int32_t n_layer;
     float norm_eps;
     int32_t n_kinds;

@@ -31,28 +31,27 @@ static int32_t go_back(rn_stream *s) {
 
 // A sequence for a stream that has none: all its rows are wanted, or those that the prefix index knows are taken from there. The last
 // row is evaluated even where its keys are known: its logits are wanted.
-static rn_status find_seq(rn_stream *s, bool from_start, struct lm_prefix *found, rn_error *err) {
+static rn_status find_seq(rn_stream *s, const struct lm_seq_spec *spec, bool from_start, struct lm_prefix *found,
+                          rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st;
-    m->salt = s->salt;
     do {
         if (from_start)
-            st = lm_seq_new_for(m, s->n_limit, &found->seq, err);
+            st = lm_seq_new(m, spec, &found->seq, err);
         else
-            st = lm_match_prefix_for(m, s->n_limit, s->tokens,
-                                     stream_prefill_target(s) - (s->n_tokens == s->n_prompt), found, err);
+            st = lm_match_tokens(m, spec, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt), found,
+                                 err);
     } while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
-    m->salt = 0;
     return st;
 }
 
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
+    const struct lm_seq_spec spec = {.n_most = s->n_limit, .salt = s->salt};
     rn_status st = RN_OK;
     const bool from_start =
         s->on_row || (s->embed && embedding_from_start(s->embed)) || prompt_scores_due(s); // every row is wanted
-    if (s->session && s->session->seq >= 0 &&
-        (from_start || s->session->salt != s->salt || !lm_seq_is_for(m, s->session->seq, s->n_limit))) {
+    if (s->session && s->session->seq >= 0 && (from_start || !lm_seq_fits(m, s->session->seq, &spec))) {
         lm_seq_free(m, s->session->seq);
         s->session->seq = -1;
     }
@@ -62,7 +61,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         s->n_cached = go_back(s);
     } else if (s->seq < 0) {
         struct lm_prefix found = {0};
-        st = find_seq(s, from_start, &found, err);
+        st = find_seq(s, &spec, from_start, &found, err);
         if (st == RN_OK) s->seq = found.seq;
         if (st == RN_OK && from_start && prompt_scores_due(s))
             note_miss(s, "logits");

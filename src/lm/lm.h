@@ -21,12 +21,38 @@ enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
 #define LM_ALL_ROWS SIZE_MAX // a step failed, and not because of one row
 
+// What a row has besides its token: most rows have none of it.
+struct lm_input {
+    // [lm.n_vector], replaces the token's embedding or is added to it, after the embedding's own scale. NULL: none. Read during
+    // lm_step() only.
+    const float *vector;
+    bool adds; // the vector is added; else the token only has to be a valid one
+    // Identifies the vector's content, and in a span the whole span's and the row's place in it: equal keys share cached prefixes. Unused
+    // in rows without a vector that see up to their own position.
+    uint64_t key;
+    bool has_coord;   // else every rope coordinate of the row is its position
+    int32_t coord[3]; // rope coordinates (time, height, width); attention and prefixes still go by the position
+    // Last position that the row attends to, not before its own; -1: its own. All rows up to it are there at the end of the step, or the
+    // step is refused. A sequence should not be cut inside a span: the rows before the cut have seen those behind it.
+    int32_t see_to;
+};
+
 struct lm_row {
     int32_t seq;
-    int32_t token;  // 0..n_vocab-1
-    int32_t parent; // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position.
-        // k >= 0: a scratch child of node k of this sequence (made in an earlier step or an earlier row of this one)
-    uint32_t want; // of LM_WANT_*
+    int32_t token; // 0..n_vocab-1
+    // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position. k >= 0: a scratch child of
+    // node k of this sequence (made in an earlier step or an earlier row of this one).
+    int32_t parent;
+    uint32_t want;                // of LM_WANT_*
+    const struct lm_input *input; // NULL: the token alone. Read during lm_step() only
+};
+
+// What a sequence is made for; settled when it is made, the same for its forks. Only sequences of equal specs share prefixes.
+struct lm_seq_spec {
+    // Most positions that it may come to hold; 0: few. Some models use other rotary frequencies for long texts (docs/rope.md).
+    int32_t n_most;
+    uint64_t salt;     // keeps the prefixes of one client from others; 0: shared by all who have 0
+    uint64_t adapters; // set of adapters that its rows go through; 0: none
 };
 
 // Why a prefix was not found whole; speaks of position lm_prefix.n.
@@ -49,33 +75,33 @@ struct lm_ops {
     rn_status (*step)(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err);
     const float *(*logits)(lm *m, size_t row);
     const float *(*hidden)(lm *m, size_t row);
-    rn_status (*seq_new)(lm *m, int32_t n_most, int32_t *seq, rn_error *err);
+    rn_status (*seq_new)(lm *m, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err);
     rn_status (*seq_fork)(lm *m, int32_t seq, int32_t *out, rn_error *err);
     void (*seq_free)(lm *m, int32_t seq);
     int32_t (*seq_len)(const lm *m, int32_t seq);
     rn_status (*keep)(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
     int32_t (*truncate)(lm *m, int32_t seq, int32_t n);
-    rn_status (*match_prefix)(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
-                              rn_error *err);
-    bool (*seq_is_for)(const lm *m, int32_t seq, int32_t n_most); // NULL: always
-    const float *(*rank)(lm *m, size_t row);                      // NULL: n_rank is 0
+    rn_status (*match_prefix)(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
+                              struct lm_prefix *out, rn_error *err);
+    bool (*seq_fits)(const lm *m, int32_t seq, const struct lm_seq_spec *spec);
+    const float *(*rank)(lm *m, size_t row); // NULL: n_rank is 0
     struct lm_part (*part)(const lm *m, int32_t part, int32_t n);
-    rn_status (*seq_restore)(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
+    rn_status (*seq_restore)(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
+                             rn_error *err);
     rn_status (*read_record)(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err);
     rn_status (*write_record)(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes, rn_error *err);
 };
 struct lm {
     const struct lm_ops *ops;
     int32_t n_vocab, n_embd;
+    int32_t n_vector; // numbers of an input vector; 0: rows cannot have one
     int32_t n_rank;   // scores of a reranker's head; 0: it has none
     int32_t n_ctx;    // longest sequence
     int32_t n_batch;  // most rows of a step
     int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
     int32_t n_logits; // most of these whose logits are
     int32_t n_parts;  // of a sequence's memory, at most LM_MAX_PARTS
-    uint64_t
-        salt; // of sequences that are made or looked up from now on, set by the caller: only those of one salt share prefixes. 0: all
-              // others
+    uint64_t *keys;   // [n_ctx] room for the row keys of a lookup, see lm_match_tokens()
 };
 
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
@@ -92,15 +118,13 @@ static inline const float *lm_logits(lm *m, size_t row) { return m->ops->logits(
 static inline const float *lm_hidden(lm *m, size_t row) { return m->ops->hidden(m, row); }
 // [n_rank] of a row that wanted its hidden state or logits, as above; NULL also where n_rank is 0.
 static inline const float *lm_rank(lm *m, size_t row) { return m->ops->rank ? m->ops->rank(m, row) : NULL; }
-// n_most: as many positions as the sequence may come to hold. Some models rotate all positions otherwise where a text is going to be
-// long (docs/rope.md): that is settled here, for the sequence and its forks. lm_seq_new: a short one.
-static inline rn_status lm_seq_new_for(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {
-    return m->ops->seq_new(m, n_most, seq, err);
+// An empty sequence. spec NULL: all zeros. RN_E_LIMIT: all sequences are in use. RN_E_UNSUPPORTED: no such adapter set.
+static inline rn_status lm_seq_new(lm *m, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
+    return m->ops->seq_new(m, spec ? spec : &(struct lm_seq_spec){0}, seq, err);
 }
-static inline rn_status lm_seq_new(lm *m, int32_t *seq, rn_error *err) { return lm_seq_new_for(m, 0, seq, err); }
-// Could what it holds have been evaluated for n_most positions? No: its next positions would not fit those before.
-static inline bool lm_seq_is_for(const lm *m, int32_t seq, int32_t n_most) {
-    return !m->ops->seq_is_for || m->ops->seq_is_for(m, seq, n_most);
+// Would a sequence made for spec hold what this one holds? If not, it cannot be continued under spec.
+static inline bool lm_seq_fits(const lm *m, int32_t seq, const struct lm_seq_spec *spec) {
+    return m->ops->seq_fits(m, seq, spec);
 }
 static inline rn_status lm_seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
     return m->ops->seq_fork(m, seq, out, err);
@@ -115,23 +139,29 @@ static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t
 // Cut to the longest restorable length <= n, which is returned; the caller evaluates the rest again. With recurrent layers that is
 // where the sequence stands, a place where a state was kept, or 0.
 static inline int32_t lm_truncate(lm *m, int32_t seq, int32_t n) { return m->ops->truncate(m, seq, n); }
-// A new sequence, for n_most positions, that begins with the longest cached prefix of tokens[0..n). lm_match_prefix: a short one.
-static inline rn_status lm_match_prefix_for(lm *m, int32_t n_most, const int32_t *tokens, int32_t n,
-                                            struct lm_prefix *out, rn_error *err) {
-    return m->ops->match_prefix(m, n_most, tokens, n, out, err);
+// A row's key in the prefix index: a token's id, or with the top bit set a hash of all that the row's results depend on.
+static inline uint64_t lm_token_key(int32_t token) { return (uint64_t)(uint32_t)token; }
+uint64_t lm_row_key(const struct lm_row *row);
+// m->keys, filled with the keys of the first n_ctx of n tokens; valid until the next call of a function that takes keys.
+const uint64_t *lm_token_keys(lm *m, const int32_t *tokens, int32_t n);
+// A new sequence that begins with the longest cached prefix of the rows with these keys, in sequences of the same spec (NULL: all zeros).
+// keys may be m->keys. Errors: as lm_seq_new().
+static inline rn_status lm_match_prefix(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
+                                        struct lm_prefix *out, rn_error *err) {
+    return m->ops->match_prefix(m, spec ? spec : &(struct lm_seq_spec){0}, keys, n, out, err);
 }
-static inline rn_status lm_match_prefix(lm *m, const int32_t *tokens, int32_t n, struct lm_prefix *out,
-                                        rn_error *err) {
-    return lm_match_prefix_for(m, 0, tokens, n, out, err);
+static inline rn_status lm_match_tokens(lm *m, const struct lm_seq_spec *spec, const int32_t *tokens, int32_t n,
+                                        struct lm_prefix *out, rn_error *err) {
+    return lm_match_prefix(m, spec, lm_token_keys(m, tokens, n), n, out, err);
 }
 // Part 0..n_parts-1 of a sequence of n positions; the same for the same model, type of keys and values, and arithmetic.
 static inline struct lm_part lm_part(const lm *m, int32_t part, int32_t n) { return m->ops->part(m, part, n); }
-// A sequence of n positions of these tokens, n_most as above, whose records the caller writes before its next row: all those of all parts.
-// It is private until it is cut to nothing: neither it nor what goes on from it serves a prefix, because what is written may be
-// a stranger's. All or nothing. RN_E_LIMIT: no memory for it, or longer than n_ctx.
-static inline rn_status lm_seq_restore(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq,
-                                       rn_error *err) {
-    return m->ops->seq_restore(m, n_most, tokens, n, seq, err);
+// A sequence of n positions with these row keys (possibly m->keys), whose records the caller writes before its next row: all those of all
+// parts. It is private until it is cut to nothing: neither it nor what goes on from it serves a prefix, because what is written may be
+// a stranger's. All or nothing. RN_E_LIMIT: no memory for it, or longer than n_ctx. Other errors: as lm_seq_new().
+static inline rn_status lm_seq_restore(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
+                                       int32_t *seq, rn_error *err) {
+    return m->ops->seq_restore(m, spec ? spec : &(struct lm_seq_spec){0}, keys, n, seq, err);
 }
 // A record of the sequence as it is now, record_bytes of its part; what of it belongs to no position is zeros.
 // A failure is the backend's: pages that are elsewhere and cannot be reached.
@@ -145,6 +175,12 @@ static inline rn_status lm_write_record(lm *m, int32_t seq, int32_t part, int32_
 }
 static inline void lm_destroy(lm *m) {
     if (m) m->ops->destroy(m);
+}
+
+// For implementations: the key of a sequence's first row. What a text begins with decides who shares it.
+uint64_t lm_first_key(uint64_t key, const struct lm_seq_spec *spec);
+static inline bool lm_shares_prefixes(const struct lm_seq_spec *a, const struct lm_seq_spec *b) {
+    return a->salt == b->salt && a->adapters == b->adapters;
 }
 
 #endif

@@ -1,9 +1,15 @@
-// lm/lm_real.c - a step: room for all rows in the books, rows as the backend sees them, one run; all or nothing.
+// lm/lm_real.c - a step: pages and slots for all rows, rows as the backend sees them, one run; all or nothing.
 #include "lm/lm_real.h"
 #include "base/checked.h"
-#include "base/hash.h"
 #include "base/mem.h"
+#include <inttypes.h>
 #include <string.h>
+
+// What a sequence was made for.
+struct seq_kind {
+    struct lm_seq_spec spec;
+    bool is_far; // rotated by the frequencies for long texts
+};
 
 struct lm_real {
     lm base;
@@ -26,9 +32,7 @@ struct lm_real {
     size_t n_wanted, n_logits, n_hidden;      // rows that want a result; logits; the hidden state
     struct backend_rows logits, hidden, rank; // of the last step, in host memory
     int32_t *len_before, *scratch_before;     // [n_batch] of seqs, to undo
-    uint64_t *keys;                           // [n_ctx] row keys of a prefix that is looked for
-    bool *is_far;                             // [max_seqs] of sequences that are in use
-    uint64_t *salts;                          // [max_seqs] likewise
+    struct seq_kind *kinds;                   // [max_seqs] of sequences that are in use
 };
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
@@ -50,15 +54,23 @@ struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_conf
     return s;
 }
 
-static bool goes_far(const struct lm_real *m, int32_t n_most) { return m->p->n_near > 0 && n_most > m->p->n_near; }
+static struct seq_kind kind_of(const struct lm_real *m, const struct lm_seq_spec *s) {
+    return (struct seq_kind){.spec = *s, .is_far = m->p->n_near > 0 && s->n_most > m->p->n_near};
+}
 
-// The same token in a sequence that is rotated otherwise is another row to the prefix index.
-static uint64_t row_key(int32_t token, bool is_far) { return (uint64_t)token | (uint64_t)is_far << 32; }
+static rn_status check_spec(const struct lm_seq_spec *s, rn_error *err) {
+    if (s->adapters == 0) return RN_OK;
+    return fail(err, RN_E_UNSUPPORTED, "adapter set %" PRIu64 ": no adapters are loaded", s->adapters);
+}
 
-// What a text begins with decides who shares it: a salt goes into its first row's key.
-static uint64_t first_key(int32_t token, bool is_far, uint64_t salt) {
-    const uint64_t key = row_key(token, is_far);
-    return salt ? hash_bytes(&key, sizeof key, salt) | UINT64_C(1) << 63 : key;
+// The key of row `pos` in sequences of one kind.
+static uint64_t key_at(uint64_t key, int32_t pos, const struct seq_kind *k) {
+    if (k->is_far) key ^= UINT64_C(1) << 32;
+    return pos == 0 ? lm_first_key(key, &k->spec) : key;
+}
+
+static void keys_of_kind(struct lm_real *m, const uint64_t *keys, int32_t n, const struct seq_kind *k) {
+    for (int32_t i = 0; i < n && i < m->c.n_ctx; i++) m->base.keys[i] = key_at(keys[i], i, k);
 }
 
 static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_error *err) {
@@ -66,12 +78,37 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
         return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, m->base.n_vocab - 1);
     if (kv_seq_len(m->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
+    if (r->input && r->input->vector && m->base.n_vector == 0)
+        return fail(err, RN_E_UNSUPPORTED, "the model takes no input vectors");
+    if (r->input && r->input->has_coord && m->p->n_coords == 0)
+        return fail(err, RN_E_UNSUPPORTED, "rope coordinates: the model rotates by positions alone");
     if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
     if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->base.n_logits)
         return fail(err, RN_E_ARG, "more than %d rows want logits", m->base.n_logits);
+    return RN_OK;
+}
+
+static bool has_slopes(const struct program *p) {
+    for (int32_t k = 0; k < p->n_kinds; k++)
+        if (p->kinds[k].alibi_slopes) return true;
+    return false;
+}
+
+// A row that attends beyond its own position: to what this step appends, at most.
+static rn_status check_span(const struct lm_real *m, const struct lm_row *r, const struct batch_row *b,
+                            rn_error *err) {
+    const int32_t end = kv_seq_len(m->kv, r->seq), see_to = r->input->see_to;
+    if (see_to < 0 || see_to == b->pos) return RN_OK;
+    if (see_to < b->pos) return fail(err, RN_E_ARG, "sees up to position %d, before its own, %d", see_to, b->pos);
+    if (r->parent != LM_APPEND) return fail(err, RN_E_ARG, "a scratch row sees up to its own position only");
+    if (see_to >= end)
+        return fail(err, RN_E_ARG, "sees up to position %d, the step ends before %d: a span is appended in one step",
+                    see_to, end);
+    if (has_slopes(m->p))
+        return fail(err, RN_E_UNSUPPORTED, "a span: the model weighs distances backwards only (ALiBi)");
     return RN_OK;
 }
 
@@ -101,13 +138,13 @@ static void undo(struct lm_real *m) {
 
 static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
     const int32_t len = kv_seq_len(m->kv, r->seq), row = (int32_t)(out - m->rows);
-    const bool is_first = len == 0 && r->parent < 0;
-    const uint64_t key =
-        is_first ? first_key(r->token, m->is_far[r->seq], m->salts[r->seq]) : row_key(r->token, m->is_far[r->seq]);
+    const uint64_t key = key_at(lm_row_key(r), r->parent < 0 ? len : len + 1, &m->kinds[r->seq]);
     rn_status st;
     *out = (struct batch_row){
         .token = r->token, .seq = enter_seq(m, r->seq), .pos = len, .state = {.from = KV_NONE, .to = KV_NONE}};
     m->nodes[row] = KV_NONE;
+    out->see_to = -1;
+    if (r->input) out->vector = r->input->vector, out->adds = r->input->adds, out->see_to = r->input->see_to;
     if (r->parent == LM_APPEND) {
         if ((st = kv_append(m->kv, r->seq, &key, 1, err)) != RN_OK) return st;
         for (int32_t g = 0; g < m->p->n_groups; g++) out->store[g] = kv_seq_slot(m->kv, r->seq, g, len);
@@ -134,7 +171,8 @@ static void fill_seqs(struct lm_real *m) {
     for (int32_t s = 0; s < m->n_seqs; s++) {
         const int32_t len = kv_seq_len(m->kv, m->seq_ids[s]);
         m->seqs[s].n_committed = len;
-        m->seqs[s].is_far = m->is_far[m->seq_ids[s]];
+        m->seqs[s].is_far = m->kinds[m->seq_ids[s]].is_far;
+        m->seqs[s].adapters = m->kinds[m->seq_ids[s]].spec.adapters;
         for (int32_t g = 0; g < m->p->n_groups; g++) {
             int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
             for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++)
@@ -142,6 +180,14 @@ static void fill_seqs(struct lm_real *m) {
             m->seqs[s].pages[g] = pages;
         }
     }
+}
+
+// Rope coordinates, where the model has them: a row's own, or its position.
+static void fill_coords(struct lm_real *m, const struct lm_row *rows, size_t n) {
+    for (size_t i = 0; m->p->n_coords > 0 && i < n; i++)
+        for (int32_t k = 0; k < PROGRAM_MAX_COORDS; k++)
+            m->rows[i].coord[k] =
+                rows[i].input && rows[i].input->has_coord ? rows[i].input->coord[k] : m->rows[i].pos;
 }
 
 // Which slots rows read and write is settled when all of them are booked: only then it is known which states can be kept.
@@ -167,6 +213,10 @@ static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t 
         m->n_wanted += (r->want & LM_WANT_RESULTS) != 0;
         m->n_hidden += (r->want & LM_WANT_HIDDEN) != 0;
         m->n_logits += (r->want & LM_WANT_LOGITS) != 0;
+    }
+    for (*i = 0; *i < n; ++*i) {
+        const rn_status st = rows[*i].input ? check_span(m, &rows[*i], &m->rows[*i], err) : RN_OK;
+        if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
     }
     return RN_OK;
 }
@@ -225,6 +275,7 @@ static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *fai
     } else {
         fill_seqs(m);
         fill_states(m, n);
+        fill_coords(m, rows, n);
         list_wanted(m, rows, n);
         st = run(m, n, err);
         if (st == RN_OK) {
@@ -251,21 +302,23 @@ static const float *logits(lm *base, size_t row) {
 static const float *hidden(lm *base, size_t row) { return result(self(base), &self(base)->hidden, row); }
 static const float *rank(lm *base, size_t row) { return result(self(base), &self(base)->rank, row); }
 
-static rn_status seq_new(lm *base, int32_t n_most, int32_t *seq, rn_error *err) {
+static rn_status seq_new(lm *base, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
     struct lm_real *m = self(base);
-    const rn_status st = kv_seq_new(m->kv, seq, err);
-    if (st == RN_OK) m->is_far[*seq] = goes_far(m, n_most), m->salts[*seq] = m->base.salt;
+    rn_status st = check_spec(spec, err);
+    if (st == RN_OK) st = kv_seq_new(m->kv, seq, err);
+    if (st == RN_OK) m->kinds[*seq] = kind_of(m, spec);
     return st;
 }
 static rn_status seq_fork(lm *base, int32_t seq, int32_t *out, rn_error *err) {
     struct lm_real *m = self(base);
     const rn_status st = kv_seq_fork(m->kv, seq, out, err);
-    if (st == RN_OK) m->is_far[*out] = m->is_far[seq], m->salts[*out] = m->salts[seq];
+    if (st == RN_OK) m->kinds[*out] = m->kinds[seq];
     return st;
 }
-static bool seq_is_for(const lm *base, int32_t seq, int32_t n_most) {
+static bool seq_fits(const lm *base, int32_t seq, const struct lm_seq_spec *spec) {
     const struct lm_real *m = (const struct lm_real *)base;
-    return m->is_far[seq] == goes_far(m, n_most);
+    const struct seq_kind k = kind_of(m, spec);
+    return m->kinds[seq].is_far == k.is_far && lm_shares_prefixes(&m->kinds[seq].spec, spec);
 }
 static void seq_free(lm *base, int32_t seq) { kv_seq_free(self(base)->kv, seq); }
 static int32_t seq_len(const lm *base, int32_t seq) { return kv_seq_len(((const struct lm_real *)base)->kv, seq); }
@@ -274,19 +327,19 @@ static rn_status keep(lm *base, int32_t seq, const int32_t *path, int32_t n, rn_
 }
 static int32_t truncate_seq(lm *base, int32_t seq, int32_t n) { return kv_truncate(self(base)->kv, seq, n); }
 
-static rn_status match_prefix(lm *base, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
-                              rn_error *err) {
+static rn_status match_prefix(lm *base, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
+                              struct lm_prefix *out, rn_error *err) {
     struct lm_real *m = self(base);
-    const bool is_far = goes_far(m, n_most);
+    const struct seq_kind kind = kind_of(m, spec);
     enum kv_miss why;
-    const int32_t n_keys = n < m->c.n_ctx ? n : m->c.n_ctx;
-    for (int32_t i = 0; i < n_keys; i++)
-        m->keys[i] = i ? row_key(tokens[i], is_far) : first_key(tokens[i], is_far, base->salt);
-    const rn_status st = kv_match_prefix(m->kv, m->keys, n_keys, &out->seq, &out->n, &why, err);
-    if (st == RN_OK && out->n < n && why == KV_MISS_NONE) why = KV_MISS_END; // nothing cached is longer than n_ctx
-    if (st == RN_OK) out->miss = kv_miss_name(why);
-    if (st == RN_OK) m->is_far[out->seq] = is_far, m->salts[out->seq] = base->salt;
-    return st;
+    rn_status st = check_spec(spec, err);
+    if (st != RN_OK) return st;
+    keys_of_kind(m, keys, n, &kind);
+    st = kv_match_prefix(m->kv, m->base.keys, n, &out->seq, &out->n, &why, err);
+    if (st != RN_OK) return st;
+    out->miss = kv_miss_name(why);
+    m->kinds[out->seq] = kind;
+    return RN_OK;
 }
 
 // Parts are the groups of pages, then the states.
@@ -301,13 +354,15 @@ static struct lm_part part_of(const lm *base, int32_t part, int32_t n) {
     return out;
 }
 
-static rn_status seq_restore(lm *base, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq,
+static rn_status seq_restore(lm *base, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
                              rn_error *err) {
     struct lm_real *m = self(base);
-    const bool is_far = goes_far(m, n_most);
-    for (int32_t i = 0; i < n && i < m->c.n_ctx; i++) m->keys[i] = row_key(tokens[i], is_far);
-    const rn_status st = kv_seq_new_private(m->kv, m->keys, n, seq, err);
-    if (st == RN_OK) m->is_far[*seq] = is_far, m->salts[*seq] = base->salt;
+    const struct seq_kind kind = kind_of(m, spec);
+    rn_status st = check_spec(spec, err);
+    if (st != RN_OK) return st;
+    keys_of_kind(m, keys, n, &kind);
+    st = kv_seq_new_private(m->kv, m->base.keys, n, seq, err);
+    if (st == RN_OK) m->kinds[*seq] = kind;
     return st;
 }
 
@@ -346,9 +401,8 @@ static void destroy(lm *base) {
     mem_free(m->wanted_of);
     mem_free(m->len_before);
     mem_free(m->scratch_before);
-    mem_free(m->keys);
-    mem_free(m->is_far);
-    mem_free(m->salts);
+    mem_free(m->base.keys);
+    mem_free(m->kinds);
     mem_free(m);
 }
 
@@ -365,7 +419,7 @@ static const struct lm_ops ops = {
     .keep = keep,
     .truncate = truncate_seq,
     .match_prefix = match_prefix,
-    .seq_is_for = seq_is_for,
+    .seq_fits = seq_fits,
     .rank = rank,
     .part = part_of,
     .seq_restore = seq_restore,
@@ -387,11 +441,10 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->wanted_of = mem_calloc(n_batch, sizeof *m->wanted_of);
     m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
-    m->keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->keys);
-    m->is_far = mem_calloc((size_t)m->c.max_seqs, sizeof *m->is_far);
-    m->salts = mem_calloc((size_t)m->c.max_seqs, sizeof *m->salts);
+    m->base.keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->base.keys);
+    m->kinds = mem_calloc((size_t)m->c.max_seqs, sizeof *m->kinds);
     if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
-        !m->wanted_of || !m->len_before || !m->scratch_before || !m->keys || !m->is_far || !m->salts)
+        !m->wanted_of || !m->len_before || !m->scratch_before || !m->base.keys || !m->kinds)
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;
@@ -411,6 +464,7 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     m->base = (lm){.ops = &ops,
                    .n_vocab = (int32_t)p->width[p->logits],
                    .n_embd = (int32_t)p->width[p->hidden],
+                   .n_vector = p->n_vector,
                    .n_rank = p->n_rank,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,

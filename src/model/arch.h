@@ -274,7 +274,8 @@ struct arch {
     bool tiled_heads;  // of recurrent layers: head h goes by pair of keys h % n_group, else by h / (n_head / n_group)
     bool rank_softmax; // a reranker's scores are softmax of what its head gives
     bool rope_halves;  // rotates number i of a head with i + n_rot / 2, else 2i with 2i + 1
-    bool sections_halves; // the former where the file has sections for a picture's coordinates
+    bool sections_halves;      // the former where the file has sections for a picture's coordinates
+    bool sections_interleaved; // such coordinates take turns among the pairs (Qwen3-VL); else each has a run of pairs
 };
 
 const struct arch *arch_find(const char *name); // NULL: unknown

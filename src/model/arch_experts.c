@@ -24,7 +24,8 @@ const struct arch arch_qwen2moe = {EXPERTS_OF(qwen2moe_tensors, layer), .rope_ha
 static const struct tensor_spec qwen3moe_tensors[] = {TENSORS_HEAD,      TENSORS_ATTN_NORM,
                                                       TENSORS_ATTENTION, TENSORS_QK_NORM_OF_HEADS,
                                                       TENSORS_FFN_NORM,  TENSORS_EXPERTS_OR_GATED};
-const struct arch arch_qwen3moe = {EXPERTS_OF(qwen3moe_tensors, layer), .rope_halves = true};
+const struct arch arch_qwen3moe = {EXPERTS_OF(qwen3moe_tensors, layer), .rope_halves = true,
+                                   .sections_interleaved = true};
 
 // OLMoE (Muennighoff et al. 2024, 2409.02060): queries and keys are normed over the whole row.
 static const struct tensor_spec olmoe_tensors[] = {

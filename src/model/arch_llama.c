@@ -29,4 +29,5 @@ const struct arch arch_glm4 = {LLAMA(glm4_tensors), .sections_halves = true};
 static const struct tensor_spec qwen3_tensors[] = {TENSORS_HEAD,      TENSORS_ATTN_NORM,
                                                    TENSORS_ATTENTION, TENSORS_QK_NORM_OF_HEADS,
                                                    TENSORS_FFN_NORM,  TENSORS_FFN_GATED};
-const struct arch arch_qwen3 = {LLAMA(qwen3_tensors), .rope_halves = true, .rank_softmax = true};
+const struct arch arch_qwen3 = {LLAMA(qwen3_tensors), .rope_halves = true, .rank_softmax = true,
+                                .sections_interleaved = true};

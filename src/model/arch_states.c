@@ -162,8 +162,8 @@ static const struct op_spec qwen35_layer[] = {
     ADD(BUF_DELTA, BUF_X),
     OPS_FFN_HALF(OP_GATE, ACT_FN_SILU),
 };
-const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),       LAYER(qwen35_layer), END(end),
-                                 .tiled_heads = true,     .rope_halves = true};
+const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),        LAYER(qwen35_layer),         END(end),
+                                 .tiled_heads = true,     .rope_halves = true, .sections_interleaved = true};
 
 // Its beta and alpha come group by group.
 static const struct tensor_spec qwen3next_tensors[] = {

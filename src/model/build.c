@@ -153,6 +153,7 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
         .src_parts = s->src_parts || (s->kind == OP_LINEAR && s->heads),
         .is_weighted = s->is_weighted,
+        .takes_vector = s->kind == OP_EMBED && s->matrix == ROLE_TOKEN_EMBD,
         .state_at = model_state_at(m, s->kind, layer),
         .wanted_rows = bufs[made].wanted_rows,
         .logits_rows = bufs[made].logits_rows,
@@ -190,6 +191,7 @@ static void fill_buffers(struct model *m) {
             p->wanted_rows[touched[k]] = bufs[b].wanted_rows;
             p->logits_rows[touched[k]] = bufs[b].logits_rows;
         }
+        if (p->ops[i].takes_vector) p->n_vector = p->ops[i].width;
     }
     p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);
     p->rank = buffer(BUF_RANK), p->n_rank = (int32_t)p->width[p->rank];

@@ -23,6 +23,25 @@ static bool has_sections(const struct hparams *h) {
     return sum > 0;
 }
 
+// Which coordinate of a picture turns which pair: docs/rope.md. Time, height and width are coordinates 1, 2 and 3; a fourth section goes by
+// the position.
+static rn_status section_coords(struct model *m, const struct hparams *h, struct rope_table *t, rn_error *err) {
+    const int32_t n = h->n_rot / 2, *s = h->rope_sections;
+    uint8_t *coord = arena_alloc(&m->mem, (size_t)n);
+    if (!coord) return model_no_memory(m, err);
+    const int32_t sum = s[0] + s[1] + s[2] + s[3];
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t at = i % sum;
+        if (m->arch->sections_interleaved)
+            coord[i] = i % 3 == 1 && i < 3 * s[1] ? 2 : i % 3 == 2 && i < 3 * s[2] ? 3 : 1;
+        else
+            coord[i] = at < s[0] ? 1 : at < s[0] + s[1] ? 2 : at < s[0] + s[1] + s[2] ? 3 : 0;
+    }
+    t->coord = coord;
+    m->p.n_coords = PROGRAM_MAX_COORDS;
+    return RN_OK;
+}
+
 // far: factors of long texts, NULL: all are rotated alike.
 static rn_status add_table(struct model *m, const struct hparams *h, const float *factors, const float *far,
                            rn_error *err) {
@@ -32,6 +51,8 @@ static rn_status add_table(struct model *m, const struct hparams *h, const float
     t.inv_freq = frequencies(m, h, factors);
     t.inv_freq_far = far ? frequencies(m, h, far) : NULL;
     if (!t.inv_freq || (far && !t.inv_freq_far)) return model_no_memory(m, err);
+    const rn_status st = has_sections(h) ? section_coords(m, h, &t, err) : RN_OK;
+    if (st != RN_OK) return st;
     m->p.ropes[m->p.n_ropes++] = t;
     if (far) m->p.n_near = h->rope_n_ctx_orig;
     return RN_OK;

@@ -52,7 +52,7 @@ static bool begin(struct stream *s, lm *m, const struct sampling_params *p, cons
     s->out = (struct emitter){read_token, &s->reader};
     int32_t seq = 0;
     if (!CHECK_OK(sampler_create(p, rm(), N_VOCAB, N_CTX, &s->sampler, &s->err), &s->err)) return false;
-    if (!CHECK_OK(lm_seq_new(m, &seq, &s->err), &s->err)) return false;
+    if (!CHECK_OK(lm_seq_new(m, NULL, &seq, &s->err), &s->err)) return false;
     if (!CHECK_OK(sample_strategy_create(s->sampler, seq, 0, &s->strategy, &s->err), &s->err)) return false;
     sampler_see_prompt(s->sampler, prompt, N_PROMPT);
     return true;

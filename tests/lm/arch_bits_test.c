@@ -31,7 +31,8 @@ static bool after_a_hit(struct rig *r, const int32_t *tokens, float *out) {
     const int32_t first = rig_seq_for(r, N);
     if (!rig_append(r, first, tokens, N - 20, NULL)) return false;
     lm_seq_free(r->lm, first);
-    if (!CHECK_OK(lm_match_prefix_for(r->lm, N, tokens, N, &found, &err), &err)) return false;
+    if (!CHECK_OK(lm_match_tokens(r->lm, &(struct lm_seq_spec){.n_most = N}, tokens, N, &found, &err), &err))
+        return false;
     check_note("%s", found.miss);
     return CHECK(found.n > 0) &&
            rig_append(r, found.seq, tokens + found.n, N - found.n, out + (size_t)found.n * N_VOCAB);

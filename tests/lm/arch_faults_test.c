@@ -21,11 +21,11 @@ static rn_status take_steps(lm *m) {
     const int32_t prompt[] = {1, 2, 5}, path[] = {0};
     struct lm_prefix found;
     int32_t seq = -1, fork = -1;
-    rn_status st = lm_seq_new(m, &seq, NULL);
+    rn_status st = lm_seq_new(m, NULL, &seq, NULL);
     if (st == RN_OK) st = lm_step(m, rows, 4, NULL, NULL);
     if (st == RN_OK) st = lm_keep(m, seq, path, 1, NULL);
     if (st == RN_OK) st = lm_seq_fork(m, seq, &fork, NULL);
-    if (st == RN_OK) st = lm_match_prefix(m, prompt, 3, &found, NULL);
+    if (st == RN_OK) st = lm_match_tokens(m, NULL, prompt, 3, &found, NULL);
     return st;
 }
 

@@ -86,8 +86,8 @@ TEST(a_prefix_found_in_the_cache_gives_the_bits_of_one_that_was_evaluated) {
             lm_seq_free(p.rig.lm, first);
             memcpy(other, tokens, (size_t)n * sizeof *other); // from n on it differs
             other[n] = (tokens[n] + 1) % N_VOCAB;
-            ok =
-                ok && CHECK_OK(lm_match_prefix(p.rig.lm, other, n + 20, &found, &err), &err) && CHECK_INT(found.n, n);
+            ok = ok && CHECK_OK(lm_match_tokens(p.rig.lm, NULL, other, n + 20, &found, &err), &err) &&
+                 CHECK_INT(found.n, n);
             ok = ok && goes_on_equal(&p, found.seq, other, n, n + 20);
             if (found.seq >= 0) lm_seq_free(p.rig.lm, found.seq);
             kv_forget(lm_real_kv(p.rig.lm));
@@ -105,7 +105,7 @@ TEST(a_prefix_longer_than_the_context_ends_where_the_cache_does) {
     if (pair_open(&p, &kinds[0], 64)) {
         const int32_t seq = rig_seq(&p.rig);
         CHECK(rig_append(&p.rig, seq, tokens, 256, NULL)); // n_ctx
-        CHECK_OK(lm_match_prefix(p.rig.lm, tokens, 300, &found, &err), &err);
+        CHECK_OK(lm_match_tokens(p.rig.lm, NULL, tokens, 300, &found, &err), &err);
         CHECK_INT(found.n, 256);
         CHECK_STR(found.miss, "end");
     }
@@ -121,7 +121,7 @@ TEST(a_running_sequence_shares_its_full_pages_with_one_that_begins_alike) {
     if (pair_open(&p, &kinds[0], 64)) {
         const int32_t seq = rig_seq(&p.rig);
         CHECK(rig_append(&p.rig, seq, tokens, 130, NULL));
-        CHECK_OK(lm_match_prefix(p.rig.lm, tokens, 140, &found, &err), &err);
+        CHECK_OK(lm_match_tokens(p.rig.lm, NULL, tokens, 140, &found, &err), &err);
         CHECK_INT(found.n, 128);
         CHECK(goes_on_equal(&p, found.seq, tokens, found.n, 140));
         CHECK(goes_on_equal(&p, seq, tokens, 130, 150)); // and the first does not notice
@@ -312,7 +312,7 @@ TEST(evictions_do_not_change_what_is_evaluated_after_them) {
             struct lm_prefix found = {.seq = -1};
             rn_error err = {0};
             random_tokens(text, LEN, N_VOCAB, (uint64_t)(round * 2 % N_TEXTS));
-            ok = CHECK_OK(lm_match_prefix(p.rig.lm, text, LEN - 1, &found, &err), &err) &&
+            ok = CHECK_OK(lm_match_tokens(p.rig.lm, NULL, text, LEN - 1, &found, &err), &err) &&
                  goes_on_equal(&p, found.seq, text, found.n, LEN);
             if (found.seq >= 0) lm_seq_free(p.rig.lm, found.seq);
         }

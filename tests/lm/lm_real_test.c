@@ -294,7 +294,7 @@ TEST(a_step_and_all_that_surrounds_it_allocate_nothing) {
         CHECK_OK(lm_keep(r.lm, seq, path, 2, &err), &err);
         lm_truncate(r.lm, seq, 70);
         lm_seq_free(r.lm, seq);
-        CHECK_OK(lm_match_prefix(r.lm, text, 90, &found, &err), &err);
+        CHECK_OK(lm_match_tokens(r.lm, NULL, text, 90, &found, &err), &err);
         CHECK(rig_append(&r, found.seq, text, 3, NULL));
         CHECK_INT(mem_count(), before);
     }

@@ -24,7 +24,7 @@ static bool open_phi3(struct rig *r) {
 
 static int32_t match(struct rig *r, int32_t n_most, const int32_t *tokens, struct lm_prefix *found) {
     rn_error err = {0};
-    CHECK_OK(lm_match_prefix_for(r->lm, n_most, tokens, N, found, &err), &err);
+    CHECK_OK(lm_match_tokens(r->lm, &(struct lm_seq_spec){.n_most = n_most}, tokens, N, found, &err), &err);
     return found->n;
 }
 
@@ -71,8 +71,9 @@ TEST(a_fork_is_rotated_as_what_it_was_forked_from) {
         const int32_t seq = rig_seq_for(&r, 200);
         if (rig_append(&r, seq, tokens, N / 2, NULL)) {
             const int32_t fork = rig_fork(&r, seq);
-            CHECK(lm_seq_is_for(r.lm, fork, 200) && lm_seq_is_for(r.lm, fork, N_NEAR + 1));
-            CHECK(!lm_seq_is_for(r.lm, fork, N_NEAR));
+            CHECK(lm_seq_fits(r.lm, fork, &(struct lm_seq_spec){.n_most = 200}) &&
+                  lm_seq_fits(r.lm, fork, &(struct lm_seq_spec){.n_most = N_NEAR + 1}));
+            CHECK(!lm_seq_fits(r.lm, fork, &(struct lm_seq_spec){.n_most = N_NEAR}));
             if (rig_append(&r, seq, tokens + N / 2, N / 2, far) &&
                 rig_append(&r, fork, tokens + N / 2, N / 2, forked))
                 CHECK(memcmp(far, forked, N_FLOATS / 2 * sizeof *far) == 0);

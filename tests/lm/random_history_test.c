@@ -190,7 +190,7 @@ static bool op_match(struct history *h) {
     const int32_t n = h->seqs[like].n;
     memcpy(text, h->seqs[like].tokens, sizeof text);
     for (int32_t i = draw(h, n + 1); i < n; i++) text[i] = draw(h, N_VOCAB);
-    if (!CHECK_OK(lm_match_prefix(h->rig.lm, text, n, &found, &err), &err)) return false;
+    if (!CHECK_OK(lm_match_tokens(h->rig.lm, NULL, text, n, &found, &err), &err)) return false;
     struct shadow_seq *s = &h->seqs[found.seq];
     *s = (struct shadow_seq){.used = true, .n = found.n};
     memcpy(s->tokens, text, sizeof text);

@@ -15,8 +15,9 @@ static int32_t carry_over(lm *from, int32_t seq, lm *to, const int32_t *tokens, 
     int32_t out = -1;
     rn_error err = {0};
     if (!CHECK_INT(from->n_parts, to->n_parts) || !CHECK_INT(lm_seq_len(from, seq), n)) return -1;
-    if (!CHECK_OK(lm_seq_restore(to, lm_seq_is_for(from, seq, 0) ? 0 : INT32_MAX, tokens, n, &out, &err), &err))
-        return -1;
+    const struct lm_seq_spec near = {0}, far = {.n_most = INT32_MAX};
+    const struct lm_seq_spec *spec = lm_seq_fits(from, seq, &near) ? &near : &far;
+    if (!CHECK_OK(lm_seq_restore(to, spec, lm_token_keys(to, tokens, n), n, &out, &err), &err)) return -1;
     for (int32_t p = 0; p < from->n_parts; p++) {
         const struct lm_part a = lm_part(from, p, n), b = lm_part(to, p, n);
         if (!CHECK(a.record_bytes == b.record_bytes && a.first == b.first && a.n == b.n)) break;
@@ -76,8 +77,8 @@ TEST(at_every_length_the_toys_records_are_all_that_its_next_rows_read) {
             CHECK_INT(toy_lm_create(&c, &from, NULL), RN_OK);
             CHECK_INT(toy_lm_create(&c, &to, NULL), RN_OK);
             int32_t seq = -1, other = -1;
-            CHECK_INT(lm_seq_new(from, &seq, NULL), RN_OK);
-            CHECK_INT(lm_seq_new(to, &other, NULL), RN_OK); // so that pages have other numbers
+            CHECK_INT(lm_seq_new(from, NULL, &seq, NULL), RN_OK);
+            CHECK_INT(lm_seq_new(to, NULL, &other, NULL), RN_OK); // so that pages have other numbers
             toy_append(to, other, tokens + 50, 70);
             toy_append(from, seq, tokens, n);
             const int32_t copy = carry_over(from, seq, to, tokens, n);
@@ -219,10 +220,12 @@ static void check_forged(const struct arch_model *m, enum kv_codec codec) {
     random_tokens(tokens, N_ALL, N_VOCAB, 11);
     uint8_t *bytes = arch_model_bytes(m, &n_bytes);
     if (rig_open_bytes(&r, bytes, n_bytes, &o) && rig_eval_fresh(&r, tokens, N_ALL, want) &&
-        CHECK_OK(lm_seq_restore(r.lm, N_ALL, tokens, N, &forged, &err), &err)) {
+        CHECK_OK(lm_seq_restore(r.lm, &(struct lm_seq_spec){.n_most = N_ALL}, lm_token_keys(r.lm, tokens, N), N,
+                                &forged, &err),
+                 &err)) {
         struct lm_prefix found = {.seq = -1};
         write_all(r.lm, forged, N, 0xff);
-        CHECK_OK(lm_match_prefix_for(r.lm, N_ALL, tokens, N_ALL, &found, &err), &err);
+        CHECK_OK(lm_match_tokens(r.lm, &(struct lm_seq_spec){.n_most = N_ALL}, tokens, N_ALL, &found, &err), &err);
         CHECK_INT(found.n, 0);
         for (int32_t i = 0; i < N_ALL; i++) { // side by side with the honest one
             const struct lm_row rows[] = {{forged, tokens[0], LM_APPEND, LM_WANT_LOGITS},

@@ -64,7 +64,7 @@ static bool check_logits(const float *got, const int32_t *tokens, int32_t n) {
 static int32_t seq_new(struct world *w) {
     int32_t q = -1;
     rn_error err = {0};
-    CHECK_OK(lm_seq_new(w->lm, &q, &err), &err);
+    CHECK_OK(lm_seq_new(w->lm, NULL, &q, &err), &err);
     w->texts[q] = (struct text){.used = true};
     return q;
 }
@@ -117,7 +117,7 @@ TEST(a_prompt_is_found_where_its_state_was_asked_for_and_gives_the_same_bits) {
     rn_error err = {0};
     append(w, q, 0, 100, 99);
     append(w, q, 5, 20, 0);
-    CHECK_OK(lm_match_prefix(w->lm, w->texts[q].tokens, 110, &found, &err), &err);
+    CHECK_OK(lm_match_tokens(w->lm, NULL, w->texts[q].tokens, 110, &found, &err), &err);
     CHECK_INT(found.n, 99);
     CHECK_STR(found.miss, "end"); // of what is finished: the page that q goes on in is not
     w->texts[found.seq] = w->texts[q];
@@ -192,7 +192,7 @@ TEST(a_failed_run_takes_its_rows_back_and_no_later_row_sees_what_it_left) {
     CHECK_INT(lm_seq_len(w->lm, a), 0);
     append(w, b, 5, 40, 0); // a sequence that was not in the step goes on
     struct lm_prefix found = {.seq = -1};
-    if (CHECK_OK(lm_match_prefix(w->lm, w->texts[a].tokens, 70, &found, &err), &err)) {
+    if (CHECK_OK(lm_match_tokens(w->lm, NULL, w->texts[a].tokens, 70, &found, &err), &err)) {
         CHECK_INT(found.n, 64); // the state after 64 positions was kept, and never written again
         struct text *t = &w->texts[found.seq];
         *t = (struct text){.used = true, .n = found.n};
@@ -361,7 +361,7 @@ static bool op_match(struct world *w) {
     const int32_t n = w->texts[like].n;
     memcpy(t.tokens, w->texts[like].tokens, sizeof t.tokens);
     for (int32_t i = draw(w, n + 1); i < n; i++) t.tokens[i] = i % STATE_VOCAB;
-    if (!CHECK_OK(lm_match_prefix(w->lm, t.tokens, n, &found, &err), &err)) return false;
+    if (!CHECK_OK(lm_match_tokens(w->lm, NULL, t.tokens, n, &found, &err), &err)) return false;
     t.n = found.n;
     w->texts[found.seq] = t;
     return CHECK(found.n <= n) && CHECK_INT(lm_seq_len(w->lm, found.seq), found.n);

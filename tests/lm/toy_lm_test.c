@@ -70,7 +70,7 @@ static rn_status append_and_check(lm *m, const struct toy_config *c, int32_t seq
 static int32_t new_seq(lm *m) {
     int32_t seq = -1;
     rn_error err = {0};
-    CHECK_OK(lm_seq_new(m, &seq, &err), &err);
+    CHECK_OK(lm_seq_new(m, NULL, &seq, &err), &err);
     return seq;
 }
 
@@ -249,7 +249,7 @@ TEST(a_cached_prefix_gives_the_logits_of_an_evaluated_one) {
             lm_seq_free(m, s);
             if (rows[i].differs >= 0) tokens[rows[i].differs] = (tokens[rows[i].differs] + 1) % VOCAB;
             struct lm_prefix p;
-            CHECK(lm_match_prefix(m, tokens, rows[i].n, &p, NULL) == RN_OK);
+            CHECK(lm_match_tokens(m, NULL, tokens, rows[i].n, &p, NULL) == RN_OK);
             CHECK_INT(p.n, rows[i].found);
             CHECK_STR(p.miss, rows[i].miss);
             CHECK_INT(append_and_check(m, &c, p.seq, tokens, p.n, 155), RN_OK);
@@ -282,7 +282,7 @@ TEST(a_recurrent_model_finds_a_prefix_where_its_state_was_kept) {
             step[j] = (struct lm_row){s, tokens[j], LM_APPEND, j + 1 == rows[i].kept_at ? LM_WANT_STATE : 0};
         CHECK(lm_step(m, step, 150, NULL, NULL) == RN_OK);
         lm_seq_free(m, s);
-        CHECK(lm_match_prefix(m, tokens, rows[i].n, &p, NULL) == RN_OK);
+        CHECK(lm_match_tokens(m, NULL, tokens, rows[i].n, &p, NULL) == RN_OK);
         CHECK_INT(p.n, rows[i].found);
         CHECK_STR(p.miss, rows[i].miss);
         CHECK_INT(append_and_check(m, &c, p.seq, tokens, p.n, 155), RN_OK);
@@ -320,7 +320,7 @@ TEST(a_prefix_longer_than_the_context_is_matched_up_to_its_end) {
     for (int32_t i = 0; i < CTX; i += 100) CHECK_INT(append_and_check(m, &plain, s, tokens, i, i + 100), RN_OK);
     lm_seq_free(m, s);
     struct lm_prefix p;
-    CHECK(lm_match_prefix(m, tokens, CTX + 10, &p, NULL) == RN_OK);
+    CHECK(lm_match_tokens(m, NULL, tokens, CTX + 10, &p, NULL) == RN_OK);
     CHECK_INT(p.n, CTX);
     CHECK_STR(p.miss, "end");
     lm_destroy(m);
@@ -356,7 +356,7 @@ TEST(a_step_that_runs_out_of_pages_changes_no_sequence_and_names_its_row) {
         CHECK_INT(append_and_check(m, &c, a, tokens, 60, 70), RN_OK);
         CHECK_INT(append_and_check(m, &c, b, tokens, 64, 70), RN_OK);
         struct lm_prefix p;
-        CHECK(lm_match_prefix(m, tokens, 64, &p, NULL) ==
+        CHECK(lm_match_tokens(m, NULL, tokens, 64, &p, NULL) ==
               RN_OK); // what was taken back is in no cache, what stayed is
         CHECK_INT(p.n, 64);
         books_are_right(m);
@@ -568,7 +568,7 @@ static void start_some(struct history *h) {
     if (roll(h, 2)) n = 0;
     for (int32_t i = 0; i < CTX; i++)
         if (tokens[i] < 0 || tokens[i] >= VOCAB) tokens[i] = 0;
-    if (lm_match_prefix(h->m, tokens, n, &p, NULL) != RN_OK) return;
+    if (lm_match_tokens(h->m, NULL, tokens, n, &p, NULL) != RN_OK) return;
     h->seqs[p.seq].used = true;
     h->seqs[p.seq].len = p.n;
     h->seqs[p.seq].n_nodes = 0;

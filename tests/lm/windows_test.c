@@ -124,10 +124,10 @@ TEST(a_cached_text_is_gone_on_from_where_its_window_is_left_and_the_miss_says_so
             const int32_t seq = rig_seq(&few);
             if (rig_append_by(&few, seq, tokens, LONG, STEP, NULL)) {
                 lm_seq_free(few.lm, seq);
-                CHECK_OK(lm_match_prefix(few.lm, tokens, LONG, &end, &err), &err);
+                CHECK_OK(lm_match_tokens(few.lm, NULL, tokens, LONG, &end, &err), &err);
                 CHECK_INT(end.n, LONG);
                 CHECK_STR(end.miss, "none");
-                CHECK_OK(lm_match_prefix(few.lm, tokens, 700, &middle, &err), &err);
+                CHECK_OK(lm_match_tokens(few.lm, NULL, tokens, 700, &middle, &err), &err);
                 CHECK(middle.n < 700);
                 CHECK_STR(middle.miss, "window");
             }

@@ -72,7 +72,7 @@ void rig_close(struct rig *r) {
 int32_t rig_seq_for(struct rig *r, int32_t n_most) {
     rn_error err = {0};
     int32_t seq = -1;
-    CHECK_OK(lm_seq_new_for(r->lm, n_most, &seq, &err), &err);
+    CHECK_OK(lm_seq_new(r->lm, &(struct lm_seq_spec){.n_most = n_most}, &seq, &err), &err);
     return seq;
 }
 

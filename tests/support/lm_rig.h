@@ -35,7 +35,7 @@ void rig_close(struct rig *r);
 
 // The steps of a test, each a failed check where the lm refuses.
 int32_t rig_seq(struct rig *r);
-int32_t rig_seq_for(struct rig *r, int32_t n_most); // lm_seq_new_for()
+int32_t rig_seq_for(struct rig *r, int32_t n_most); // lm_seq_new()
 int32_t rig_fork(struct rig *r, int32_t seq);
 // Appends tokens[0..n) in one step (none for n = 0); out: [n][n_vocab] their logits, NULL: not wanted.
 bool rig_append(struct rig *r, int32_t seq, const int32_t *tokens, int32_t n, float *out);

@@ -34,7 +34,7 @@ struct toy {
     size_t n_rows;              // 0 after a step that failed
     float *logits, *hidden;     // [n_want][n_vocab], [n_want][N_HIDDEN]
     int32_t *path;              // [max_scratch + 1] nodes from the root to a row's own
-    uint64_t *keys;             // [n_ctx] of a prefix that is looked for
+    struct lm_seq_spec *specs;  // [max_seqs] of sequences that are in use
 };
 
 static struct toy *toy_of(lm *m) { return (struct toy *)m; } // base is the first member
@@ -132,13 +132,15 @@ static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
     if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
+    if (r->input) return fail(err, RN_E_UNSUPPORTED, "the toy model's rows are tokens alone");
     return RN_OK;
 }
 
 static rn_status book_row(struct toy *t, const struct lm_row *r, struct toy_row *out, rn_error *err) {
-    const uint64_t key = (uint64_t)r->token;
     rn_status st = check_row(t, r, err);
     if (st != RN_OK) return st;
+    const bool is_first = r->parent < 0 && kv_seq_len(t->kv, r->seq) == 0;
+    const uint64_t key = is_first ? lm_first_key(lm_row_key(r), &t->specs[r->seq]) : lm_row_key(r);
     *out = (struct toy_row){.node = KV_NONE, .pos = kv_seq_len(t->kv, r->seq), .result = KV_NONE};
     if (r->parent == LM_APPEND) {
         st = kv_append(t->kv, r->seq, &key, 1, err);
@@ -255,12 +257,18 @@ static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(
 
 // Sequences.
 
-static rn_status seq_new(lm *m, int32_t n_most, int32_t *seq, rn_error *err) {
-    (void)n_most;
-    return kv_seq_new(toy_of(m)->kv, seq, err);
+static rn_status seq_new(lm *m, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
+    const rn_status st = kv_seq_new(toy_of(m)->kv, seq, err);
+    if (st == RN_OK) toy_of(m)->specs[*seq] = *spec;
+    return st;
 }
 static rn_status seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
-    return kv_seq_fork(toy_of(m)->kv, seq, out, err);
+    const rn_status st = kv_seq_fork(toy_of(m)->kv, seq, out, err);
+    if (st == RN_OK) toy_of(m)->specs[*out] = toy_of(m)->specs[seq];
+    return st;
+}
+static bool seq_fits(const lm *m, int32_t seq, const struct lm_seq_spec *spec) {
+    return lm_shares_prefixes(&((const struct toy *)m)->specs[seq], spec);
 }
 static void seq_free(lm *m, int32_t seq) { kv_seq_free(toy_of(m)->kv, seq); }
 static int32_t seq_len(const lm *m, int32_t seq) { return kv_seq_len(((const struct toy *)m)->kv, seq); }
@@ -269,15 +277,20 @@ static rn_status keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_err
 }
 static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->kv, seq, n); }
 
-static rn_status match_prefix(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, struct lm_prefix *out,
-                              rn_error *err) {
-    (void)n_most;
+static void keys_of(struct toy *t, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n) {
+    for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->base.keys[i] = i ? keys[i] : lm_first_key(keys[i], spec);
+}
+
+static rn_status match_prefix(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
+                              struct lm_prefix *out, rn_error *err) {
     struct toy *t = toy_of(m);
     enum kv_miss why;
-    for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];
-    const rn_status st = kv_match_prefix(t->kv, t->keys, n, &out->seq, &out->n, &why, err);
-    if (st == RN_OK) out->miss = kv_miss_name(why);
-    return st;
+    keys_of(t, spec, keys, n);
+    const rn_status st = kv_match_prefix(t->kv, m->keys, n, &out->seq, &out->n, &why, err);
+    if (st != RN_OK) return st;
+    out->miss = kv_miss_name(why);
+    t->specs[out->seq] = *spec;
+    return RN_OK;
 }
 
 // Parts are the groups of pages, then the states.
@@ -288,11 +301,13 @@ static struct lm_part part_of(const lm *m, int32_t part, int32_t n) {
     return (struct lm_part){PAGE_BYTES, first, (n + KV_PAGE - 1) / KV_PAGE - first};
 }
 
-static rn_status seq_restore(lm *m, int32_t n_most, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err) {
-    (void)n_most;
+static rn_status seq_restore(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
+                             rn_error *err) {
     struct toy *t = toy_of(m);
-    for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->keys[i] = (uint64_t)tokens[i];
-    return kv_seq_new_private(t->kv, t->keys, n, seq, err);
+    keys_of(t, spec, keys, n);
+    const rn_status st = kv_seq_new_private(t->kv, m->keys, n, seq, err);
+    if (st == RN_OK) t->specs[*seq] = *spec;
+    return st;
 }
 
 static rn_status read_record(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err) {
@@ -335,7 +350,8 @@ static void destroy(lm *m) {
     mem_free(t->logits);
     mem_free(t->hidden);
     mem_free(t->path);
-    mem_free(t->keys);
+    mem_free(t->base.keys);
+    mem_free(t->specs);
     kv_destroy(t->kv);
     mem_free(t);
 }
@@ -353,6 +369,7 @@ static const struct lm_ops toy_ops = {
     .keep = keep,
     .truncate = truncate_seq,
     .match_prefix = match_prefix,
+    .seq_fits = seq_fits,
     .part = part_of,
     .seq_restore = seq_restore,
     .read_record = read_record,
@@ -386,7 +403,8 @@ static rn_status take_memory(struct toy *t, rn_error *err) {
     ok = ok && (t->logits = mem_calloc(n_logits, sizeof *t->logits));
     ok = ok && (t->hidden = mem_calloc(n_want, N_HIDDEN * sizeof *t->hidden));
     ok = ok && (t->path = mem_calloc((size_t)c->max_scratch + 1, sizeof *t->path));
-    ok = ok && (t->keys = mem_calloc((size_t)c->n_ctx, sizeof *t->keys));
+    ok = ok && (t->base.keys = mem_calloc((size_t)c->n_ctx, sizeof *t->base.keys));
+    ok = ok && (t->specs = mem_calloc((size_t)c->max_seqs, sizeof *t->specs));
     return ok ? RN_OK : fail(err, RN_E_NOMEM, "toy model: out of memory");
 }
 

@@ -122,7 +122,8 @@ static void attend_rows(const struct cpu_backend *b, const struct attend_work *w
     const size_t q0 = (size_t)(r * w->heads), n_q = (size_t)(n * w->heads);
     const struct attend_kind *kind = w->plan->kind;
     for (size_t i = 0; i < n_q; i++) {
-        const int32_t pos = w->rows[r + (int32_t)i / w->heads].pos, reach = pos - block * KV_BLOCK + 1,
+        const struct batch_row *row = &w->rows[r + (int32_t)i / w->heads];
+        const int32_t pos = row->pos, reach = attend_last(row) - block * KV_BLOCK + 1,
                       seen = attend_first(kind, pos) - block * KV_BLOCK;
         s->lo[i] = (uint8_t)(seen > 0 ? seen : 0);
         s->hi[i] = (uint8_t)(reach < KV_BLOCK ? reach : KV_BLOCK);
@@ -151,11 +152,11 @@ static void attend_rows(const struct cpu_backend *b, const struct attend_work *w
 }
 
 static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
-    const int32_t pos = w->rows[r].pos, first = block * KV_BLOCK;
-    return pos >= first && attend_first(w->plan->kind, pos) < first + KV_BLOCK;
+    const int32_t first = block * KV_BLOCK;
+    return attend_last(&w->rows[r]) >= first && attend_first(w->plan->kind, w->rows[r].pos) < first + KV_BLOCK;
 }
 
-// One block against the task's rows that see something of it. Of appended rows these are a run, since positions ascend; rows of a
+// One block against the task's rows that see something of it. Of appended rows these are mostly one run, since positions ascend; rows of a
 // scratch path see a page as it lies wherever their windows reach it.
 static void attend_one(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t block,
                        bool last, const struct states *to) {

@@ -12,6 +12,10 @@ static inline int32_t attend_first(const struct attend_kind *k, int32_t pos) {
     if (k->chunk) return pos / k->chunk * k->chunk;
     return k->window && pos + 1 > k->window ? pos + 1 - k->window : 0;
 }
+// The last one.
+static inline int32_t attend_last(const struct batch_row *row) {
+    return row->see_to > row->pos ? row->see_to : row->pos;
+}
 // Splits of 1,024 positions that a task sees something of.
 static inline int32_t attend_n_splits(const struct attend_task *t) {
     return (t->end - 1) / ATTEND_SPLIT - t->begin / ATTEND_SPLIT + 1;

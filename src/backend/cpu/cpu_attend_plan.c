@@ -93,7 +93,7 @@ static void find_tasks(struct attend_plan *plan, const struct batch *batch) {
         }
         t->n++;
         if (begin < t->begin) t->begin = begin;
-        if (row->pos >= t->end) t->end = row->pos + 1;
+        if (attend_last(row) >= t->end) t->end = attend_last(row) + 1;
     }
 }
 

@@ -60,7 +60,8 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
         float *cs = b->cos_sin[table] + r * 2 * n_pair;
         for (size_t i = 0; i < n_pair; i++) {
             double s, c;
-            sincos_f64((double)row->pos * (double)freq[i], &s, &c);
+            const int32_t at = t->coord && t->coord[i] ? row->coord[t->coord[i] - 1] : row->pos;
+            sincos_f64((double)at * (double)freq[i], &s, &c);
             cs[2 * i] = (float)(c * magnitude);
             cs[2 * i + 1] = (float)(s * magnitude);
         }

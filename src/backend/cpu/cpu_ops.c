@@ -11,8 +11,15 @@ static void op_embed(const struct op_run *x, size_t begin, size_t end) {
     const struct matrix *m = &x->b->p->matrices[x->o->op.matrix];
     const struct tensor_type_info *type = tensor_type_info(m->type);
     for (size_t r = begin; r < end; r++) {
-        type->dequantize_row(m->data + (size_t)x->b->batch->rows[r].token * m->row_bytes, run_dst(x, r), m->k);
+        const struct batch_row *row = &x->b->batch->rows[r];
+        const float *vector = x->o->op.takes_vector ? row->vector : NULL;
+        if (vector && !row->adds) {
+            memcpy(run_dst(x, r), vector, m->k * sizeof *vector);
+            continue;
+        }
+        type->dequantize_row(m->data + (size_t)row->token * m->row_bytes, run_dst(x, r), m->k);
         if (x->o->op.factor != 1) x->b->k->scale(run_dst(x, r), x->o->op.factor, m->k);
+        if (vector) x->b->k->add(run_dst(x, r), vector, m->k);
     }
 }
 

@@ -58,7 +58,7 @@ struct cpu_op {
 // Rows of one sequence that are attended to together, for one key head at a time.
 struct attend_task {
     int32_t first, n;    // rows of the batch
-    int32_t begin, end;  // positions that they see: from the first that any of them does, to the last one's own
+    int32_t begin, end;  // positions that they see: from the first that any of them does, behind the last
     int32_t n_apart;     // 1, or the splits of 1,024 keys that threads take apart ..
     size_t states, left; // .. then, of the first head: states [head][split][query], and splits not yet done [head]
 };

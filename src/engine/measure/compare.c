@@ -57,7 +57,8 @@ static void compare_on_step_thread(void *ctx) {
     struct compare_call *c = ctx;
     const size_t step = rows_at_once(c);
     for (int k = 0; c->st == RN_OK && k < 2; k++) {
-        c->st = lm_seq_new_for(c->sides[k].lane->lm, (int32_t)c->n_ids, &c->sides[k].seq, &c->err);
+        c->st = lm_seq_new(c->sides[k].lane->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids}, &c->sides[k].seq,
+                           &c->err);
         c->sides[k].has_seq = c->st == RN_OK;
     }
     for (size_t at = 0, n; c->st == RN_OK && at < c->n_ids; at += n) {

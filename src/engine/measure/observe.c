@@ -45,7 +45,7 @@ static rn_status evaluate(struct observe_call *c, int32_t seq) {
 static void observe_on_step_thread(void *ctx) {
     struct observe_call *c = ctx;
     int32_t seq;
-    c->st = lm_seq_new_for(c->lane->lm, (int32_t)c->n_ids, &seq, &c->err);
+    c->st = lm_seq_new(c->lane->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids}, &seq, &c->err);
     if (c->st != RN_OK) return;
     backend_collect(c->lane->backend, take_row, c);
     c->st = evaluate(c, seq);

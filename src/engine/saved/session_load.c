@@ -102,9 +102,10 @@ static bool positions_fit(const struct load *l, const rn_engine_info *info) {
 static void restore_on_step_thread(void *ctx) {
     struct load *l = ctx;
     rn_session *const s = l->session;
+    const struct lm_seq_spec spec = {.n_most = l->head.is_far ? INT32_MAX : 0};
     do
-        l->st = lm_seq_restore(s->lane->lm, l->head.is_far ? INT32_MAX : 0, s->tokens, l->head.n_positions, &l->seq,
-                               &l->err);
+        l->st = lm_seq_restore(s->lane->lm, &spec, lm_token_keys(s->lane->lm, s->tokens, l->head.n_positions),
+                               l->head.n_positions, &l->seq, &l->err);
     while (l->st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
 }
 

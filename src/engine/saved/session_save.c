@@ -22,11 +22,10 @@ struct snapshot {
 static rn_status look_up_pages(rn_session *s, rn_error *err) {
     struct lm_prefix found;
     if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;
+    const struct lm_seq_spec spec = {.n_most = s->n_tokens, .salt = s->salt};
     rn_status st;
-    s->lane->lm->salt = s->salt;
-    do st = lm_match_prefix_for(s->lane->lm, s->n_tokens, s->tokens, s->n_tokens, &found, err);
+    do st = lm_match_tokens(s->lane->lm, &spec, s->tokens, s->n_tokens, &found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
-    s->lane->lm->salt = 0;
     if (st != RN_OK) return st;
     if (found.n > 0)
         s->seq = found.seq;
@@ -48,7 +47,7 @@ static void take_on_step_thread(void *ctx) {
     while (c->st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
     if (c->st != RN_OK) return;
     c->head.n_positions = lm_seq_len(s->lane->lm, c->seq);
-    c->head.is_far = !lm_seq_is_for(s->lane->lm, c->seq, 0);
+    c->head.is_far = !lm_seq_fits(s->lane->lm, c->seq, &(struct lm_seq_spec){.salt = s->salt});
 }
 
 static void set_text(char *out, size_t size, const char *text) {
