@@ -16,7 +16,7 @@ work=$root/build/aarch64-apt
 rm -rf "$to" "$work"
 mkdir -p "$to" "$work"/{lists/partial,cache/archives/partial,debs}
 touch "$work/status"
-apt=(apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root
+apt=(apt-get -q -o Acquire::Retries=3 -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root
     -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o "Dir::State::status=$work/status")
 log=$work/log
 if ! { "${apt[@]}" update && cd "$work/debs" && "${apt[@]}" download "${packages[@]}"; } >"$log" 2>&1; then

@@ -7,10 +7,15 @@ leaves out the programs of tests/slow.txt. Programs that test the source tree, o
 A program prints `ok NAME`, `FAIL NAME ...` or `SKIP NAME: why` for each of its tests (tests/check.h). One that prints none of
 these is itself one test. One that crashes, hangs or ends with a status that its lines do not explain is a failed test
 of its own name. The last line is `N passed, N failed`; exit status 1 if any failed, 2 if there was nothing to run.
+
+tests/allowed_skips.txt lists what a machine itself may lack. With RUNNEL_TEST_STRICT=1 any other skip is a failed test;
+RUNNEL_TEST_ALLOW adds patterns, with | between them.
 """
 import argparse
 import collections
 import concurrent.futures
+import fnmatch
+import functools
 import json
 import os
 import pathlib
@@ -45,6 +50,18 @@ def cache_value(build, key):
 def slow_programs():
     lines = (ROOT / 'tests/slow.txt').read_text().splitlines()
     return {line.split()[0] for line in lines if line and not line.startswith('#')}
+
+
+@functools.cache
+def allowed_skips():
+    """The patterns of tests/allowed_skips.txt."""
+    lines = (ROOT / 'tests/allowed_skips.txt').read_text().splitlines()
+    more = os.environ.get('RUNNEL_TEST_ALLOW', '').split('|')
+    return [line.split('  ')[0] for line in lines if line and not line.startswith('#')] + more
+
+
+def is_allowed(skip):
+    return any(fnmatch.fnmatchcase(skip, pattern) for pattern in allowed_skips())
 
 
 def fixed_addresses():
@@ -118,6 +135,13 @@ def run(program, selected):
     return Outcome(program, time.monotonic() - begin, passed, failed, skipped)
 
 
+def fail_skips(outcome):
+    """The outcome with its skips that are not allowed as failed tests."""
+    wrong = [text for text in outcome.skipped if not is_allowed(f'{outcome.program.name}: {text}')]
+    return outcome._replace(skipped=[text for text in outcome.skipped if text not in wrong],
+                            failed=outcome.failed + [(text, ['skipped, and not in tests/allowed_skips.txt']) for text in wrong])
+
+
 def report(outcomes):
     for title in dict.fromkeys(o.program.title for o in outcomes):
         of_pass = [o for o in outcomes if o.program.title == title]
@@ -133,6 +157,9 @@ def report(outcomes):
             skipped[f'{o.program.name}: {text}'].append(o.program.title)
     for text, titles in skipped.items():
         print(f'SKIP {text} ({", ".join(titles)})')
+    n_missing = sum(not is_allowed(text) for text in skipped)
+    if n_missing:
+        print(f'{n_missing} tests were skipped: ./dev setup --all installs what they need')
     for o in outcomes:
         for test, lines in o.failed:
             print(f'FAIL {o.program.name}: {test} ({o.program.title})')
@@ -157,6 +184,8 @@ def main():
     if not outcomes:
         print(f'dev: test: no program and no test has {args.filter!r} in its name', file=sys.stderr)
         return 2
+    if os.environ.get('RUNNEL_TEST_STRICT') == '1':
+        outcomes = [fail_skips(o) for o in outcomes]
     report(outcomes)
     n_failed = sum(len(o.failed) for o in outcomes)
     print(f'{sum(o.passed for o in outcomes)} passed, {n_failed} failed')

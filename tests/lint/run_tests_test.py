@@ -27,8 +27,9 @@ def run(folder, programs, *args, env=None, passes=('',)):
         if label:
             lines.append(f'set_tests_properties({name} PROPERTIES LABELS "{label}")\n')
     write(build, {'CTestTestfile.cmake': ''.join(lines), 'CMakeCache.txt': 'RUNNEL_SANITIZE:STRING=\n'})
+    kept = {k: v for k, v in os.environ.items() if k not in ('RUNNEL_TEST_STRICT', 'RUNNEL_TEST_ALLOW')}
     result = subprocess.run([sys.executable, ROOT / 'tools/run_tests.py', *args, *(f'{build}{p}' for p in passes)],
-                            capture_output=True, text=True, env={**os.environ, **(env or {})})
+                            capture_output=True, text=True, env={**kept, **(env or {})})
     return result.returncode, result.stdout, result.stderr
 
 
@@ -41,6 +42,29 @@ def the_last_line_counts_every_test_of_every_program(folder):
     status, out, _ = run(folder, {'one_test': GOOD, 'two_test': SKIPS})
     assert (status, last(out)) == (0, '3 passed, 0 failed'), out
     has(out, 'SKIP two_test: c_holds: no shared material')
+
+
+@test
+def skips_that_a_package_would_end_are_counted_in_one_line_and_fail_a_strict_run(folder):
+    programs = {'one_test': SKIPS, 'base.mem_use_test': 'echo "SKIP a_figure: no /proc/self/smaps_rollup here"'}
+    status, out, _ = run(folder, programs)
+    assert (status, last(out)) == (0, '1 passed, 0 failed'), out
+    has(out, '\n1 tests were skipped: ./dev setup --all installs what they need\n')
+    status, out, _ = run(folder, programs, env={'RUNNEL_TEST_STRICT': '1'})
+    assert (status, last(out)) == (1, '1 passed, 1 failed'), out
+    has(out, 'FAIL one_test: c_holds: no shared material', 'tests/allowed_skips.txt', 'SKIP base.mem_use_test: a_figure')
+    status, out, _ = run(folder, programs, env={'RUNNEL_TEST_STRICT': '1', 'RUNNEL_TEST_ALLOW': '*: no node|*: no shared material'})
+    assert (status, last(out)) == (0, '1 passed, 0 failed'), out
+
+
+@test
+def every_allowed_skip_names_programs_of_this_tree_and_its_reason(folder):
+    programs = {f'{p.parent.name}.{p.stem}' for pattern in ('*_test.c', '*_test.py') for p in (ROOT / 'tests').rglob(pattern)}
+    for line in (ROOT / 'tests/allowed_skips.txt').read_text().splitlines():
+        if line and not line.startswith('#'):
+            pattern, _, reason = line.partition('  ')
+            assert reason.strip() and pattern.count(': ') >= 2, line
+            assert pattern.startswith('*: ') or pattern.split(':')[0] in programs, line
 
 
 @test
