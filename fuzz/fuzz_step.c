@@ -61,7 +61,8 @@ static void run_model(const struct program *p) {
     backend *b = NULL;
     lm *m = NULL;
     must(pool_create(1, &threads, NULL) == RN_OK);
-    must(cpu_backend_create(kernel_set_get(cpu_set_detect(CPU_N_SETS)), threads, KV_F16, &b, NULL) == RN_OK);
+    const struct backend_spec spec = {.threads = threads, .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))};
+    must(backend_open(&spec, &b, NULL) == RN_OK);
     if (backend_load(b, p, &sizes, NULL, NULL, NULL) == RN_OK && lm_real_create(p, b, &c, &m, NULL) == RN_OK)
         step_twice(m);
     lm_destroy(m);

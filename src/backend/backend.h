@@ -1,14 +1,20 @@
-// backend/backend.h - where bytes live and programs run: the door to a kind of machine.
+// backend/backend.h - where bytes live and programs run: the contract of every kind of machine.
 //
-// Ownership: made by a folder's create function (backend/cpu/cpu_backend.h), freed by backend_destroy().
+// A backend takes a program (program.h), holds its weights, pages of keys and values and slots of state where it computes, and runs
+// the program over batches of rows. How to write one: CONTRIBUTING.md, "Adding a backend".
+//   backend_open -> backend_supports -> backend_get_plan -> backend_load -> run, fetch, copy, read and write pages -> backend_destroy
+//
+// Ownership: made by backend_open(), freed by backend_destroy().
 // Threads:   one at a time (the step thread); a backend may use many inside.
 #ifndef RN_BACKEND_BACKEND_H
 #define RN_BACKEND_BACKEND_H
 
 #include "backend/profile.h"
 #include "backend/program.h"
+#include "base/pool.h"
 #include "base/status.h"
 #include "kv/kv.h"
+#include "tensor/kv_codec.h"
 
 // One sequence as this step's rows see it: its committed pages, for each group.
 struct batch_seq {
@@ -46,13 +52,34 @@ struct batch {
     size_t n_wanted, n_logits;
 };
 
-// Bytes a program takes, known before anything is allocated.
-struct backend_plan {
+#define BACKEND_ARITHMETIC   "runnel-1" // the default one: docs/arithmetic.md
+#define BACKEND_MAX_MEMORIES 4
+
+// What a backend is opened with. Zeros are the defaults.
+struct backend_spec {
+    const char *name; // of the registry; NULL: "cpu"
+    const char *
+        arithmetic; // the one whose bits the caller accepts; NULL: BACKEND_ARITHMETIC. A backend with another is refused
+    // Host threads and kernels, of which a backend of another machine may make no use. The caller's; must outlive the backend.
+    pool *threads;
+    const struct kernel_set *kernels;
+    bool keeps_rows; // weights are used as the file has them: nothing is copied, multiplying is slower. Same bits
+};
+
+// Bytes that a program takes in one memory, known before anything is allocated.
+struct backend_memory {
+    const char *name;                        // "host", "gpu 0"
+    uint64_t limit_bytes;                    // of this memory; 0: the caller knows (the host's)
     uint64_t mapped_bytes;                   // weights used where the file has them
     uint64_t repacked_bytes;                 // copies in this backend's layout
     uint64_t buffer_bytes;                   // row buffers for n_batch rows and their results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
     uint64_t state_bytes;                    // one slot of state
+};
+// Memory 0 is the host's, also where nothing lies there.
+struct backend_plan {
+    size_t n_memories;
+    struct backend_memory memory[BACKEND_MAX_MEMORIES];
 };
 // What of it is in memory now: pages, slots of state among them, count once they were touched.
 struct backend_use {
@@ -62,7 +89,8 @@ struct backend_sizes {
     size_t n_batch, n_wanted;
     size_t n_logits; // of the wanted rows, with logits; 0: all
     int32_t n_pages[PROGRAM_MAX_GROUPS];
-    int32_t n_states; // 0 where the program has none
+    enum kv_codec codec[PROGRAM_MAX_GROUPS]; // of the pages of each group
+    int32_t n_states;                        // 0 where the program has none
 };
 // done of total bytes laid out; true aborts with RN_E_CANCELLED.
 typedef bool (*backend_progress)(void *user, uint64_t done, uint64_t total);
@@ -80,6 +108,7 @@ static inline const float *backend_row(const struct backend_rows *r, size_t i) {
 typedef struct backend backend;
 struct backend_ops {
     const char *name;
+    rn_status (*supports)(const backend *b, const struct program *p, rn_error *err);
     rn_status (*plan)(const backend *b, const struct program *p, const struct backend_sizes *s,
                       struct backend_plan *out, rn_error *err);
     // Lay the weights out and take all memory; run() allocates nothing.
@@ -99,7 +128,35 @@ struct backend_ops {
 };
 struct backend {
     const struct backend_ops *ops;
+    const char *arithmetic; // whose bits it computes; part of what identifies prefixes and saved sessions
 };
+
+// A kind of backend: a row of the registry (registry.c).
+struct backend_kind {
+    const char *name, *arithmetic;
+    rn_status (*open)(const struct backend_spec *spec, backend **out, rn_error *err);
+};
+// RN_E_ARG: no such name (the list is named). RN_E_UNSUPPORTED: it computes another arithmetic than the spec accepts, or the machine
+// lacks what it needs. RN_E_NOMEM.
+rn_status backend_open(const struct backend_spec *spec, backend **out, rn_error *err);
+// The same over another table.
+rn_status backend_open_among(const struct backend_kind *kinds, size_t n_kinds, const struct backend_spec *spec,
+                             backend **out, rn_error *err);
+
+// What a kind of backend can do of a program: checked alike for all by backend_check_support().
+struct backend_support {
+    bool ops[OP_N_KINDS];
+    bool multiplies[TENSOR_N_TYPES]; // matrices of OP_LINEAR and OP_EXPERTS
+    bool looks_up[TENSOR_N_TYPES];   // matrices whose rows are read: OP_EMBED, OP_EMBED_POS
+};
+// RN_E_UNSUPPORTED: names the op, its layer, and the matrix with its type.
+rn_status backend_check_support(const char *backend_name, const struct backend_support *s, const struct program *p,
+                                rn_error *err);
+
+// Can it run the program? RN_E_UNSUPPORTED: what it cannot, by op, type and tensor.
+static inline rn_status backend_supports(const backend *b, const struct program *p, rn_error *err) {
+    return b->ops->supports(b, p, err);
+}
 
 static inline rn_status backend_get_plan(const backend *b, const struct program *p, const struct backend_sizes *s,
                                          struct backend_plan *out, rn_error *err) {

@@ -25,7 +25,6 @@
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
-#define ARITHMETIC_NAME     "runnel-1" // docs/arithmetic.md
 #define ENGINE_MAX_MODELS   8
 #define ENGINE_MAX_STREAMS  4096
 #define ENGINE_MAX_END      64 // end tokens of a model
@@ -66,8 +65,10 @@ struct lane {
     int32_t n_ctx;
     int64_t n_kv;
     struct backend_plan plan;
-    struct lm_row *rows;       // [n_batch] of the step being built
-    struct stream_rows *parts; // [n_batch] whose rows they are
+    enum kv_codec codec[PROGRAM_MAX_GROUPS]; // of keys and values, by page group
+    char kv_name[KV_CODECS_NAME_BYTES];      // of all of them
+    struct lm_row *rows;                     // [n_batch] of the step being built
+    struct stream_rows *parts;               // [n_batch] whose rows they are
     size_t n_rows, n_parts, n_logits, n_decode_rows;
     rn_stream **order; // [n_streams] for putting the step's streams in order
     struct pace pace;

@@ -1,5 +1,4 @@
 // engine/engine_open.c - an engine made and unmade: kernel set, threads, plan, weights, keys and values, step thread.
-#include "backend/cpu/cpu_backend.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include <stdio.h>
@@ -55,9 +54,14 @@ static enum kv_codec codec_of(rn_kv_type t) {
 static rn_status prepare_lane(rn_engine *e, struct lane *l, rn_model *m, rn_error *err) {
     l->m = m;
     rn_status st = model_build(m->pkg, &l->program, err);
-    if (st == RN_OK) st = cpu_backend_create(e->kernels, e->threads, codec_of(e->opt.kv_type), &l->backend, err);
-    if (st == RN_OK && e->opt.no_repack) cpu_backend_keep_rows(l->backend);
-    return st;
+    const struct backend_spec spec = {.threads = e->threads, .kernels = e->kernels, .keeps_rows = e->opt.no_repack};
+    if (st == RN_OK) st = backend_open(&spec, &l->backend, err);
+    if (st == RN_OK) st = backend_supports(l->backend, model_program(l->program), err);
+    if (st != RN_OK) return st;
+    const int32_t n_groups = model_program(l->program)->n_groups;
+    for (int32_t g = 0; g < n_groups; g++) l->codec[g] = codec_of(e->opt.kv_type);
+    kv_codecs_name(l->codec, n_groups, l->kv_name);
+    return RN_OK;
 }
 
 static bool repack_progress(void *user, uint64_t done, uint64_t total) {
@@ -150,22 +154,24 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument or struct_size not set");
     if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
     const struct lane *l = &e->lanes[model];
+    const struct backend_memory *const host = &l->plan.memory[0];
     uint64_t page_bytes = 0;
-    for (int32_t g = 0; g < model_program(l->program)->n_groups; g++) page_bytes += l->plan.page_bytes[g];
+    for (size_t i = 0; i < l->plan.n_memories; i++)
+        for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) page_bytes += l->plan.memory[i].page_bytes[g];
     *info = (rn_engine_info){
         .struct_size = sizeof *info,
         .cpu = e->kernels->name,
         .cpu_reason = e->cpu_reason,
-        .arithmetic = ARITHMETIC_NAME,
+        .arithmetic = l->backend->arithmetic,
         .n_threads = pool_n_threads(e->threads),
         .threads_reason = e->threads_reason,
         .n_ctx = l->n_ctx,
         .n_kv = l->n_kv,
-        .kv_type = kv_codec_name(codec_of(e->opt.kv_type)),
-        .mapped_bytes = l->plan.mapped_bytes,
+        .kv_type = l->kv_name,
+        .mapped_bytes = host->mapped_bytes,
         .copied_bytes = package_made_bytes(l->m->pkg),
-        .repacked_bytes = l->plan.repacked_bytes,
-        .buffer_bytes = l->plan.buffer_bytes,
+        .repacked_bytes = host->repacked_bytes,
+        .buffer_bytes = host->buffer_bytes,
         .other_bytes = plan_beside_bytes(e),
         .kv_bytes = lane_kv_bytes(e, l) + lane_state_bytes(e, l),
         .kv_bytes_per_token = page_bytes / KV_PAGE,

@@ -28,7 +28,7 @@ static void add_files(rn_memory *m, const struct lane *l) {
     }
     for (size_t i = 0; i < package_n_tensors(p); i++)
         if (package_file_of(p, package_tensor_at(p, i)->data)) tensor_bytes += package_tensor_at(p, i)->n_bytes;
-    add(m, RN_MEMORY_FILE, is_mapped ? file_bytes - tensor_bytes + l->plan.mapped_bytes : file_bytes, 0);
+    add(m, RN_MEMORY_FILE, is_mapped ? file_bytes - tensor_bytes + l->plan.memory[0].mapped_bytes : file_bytes, 0);
     add(m, RN_MEMORY_COPIED, package_made_bytes(p), package_made_resident(p));
 }
 
@@ -44,9 +44,9 @@ rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *
         if (st != RN_OK) return st;
         backend_get_use(l->backend, &use);
         if (is_first_lane_of(e, i)) add_files(&m, l);
-        add(&m, RN_MEMORY_REPACKED, l->plan.repacked_bytes, use.repacked_bytes);
+        add(&m, RN_MEMORY_REPACKED, l->plan.memory[0].repacked_bytes, use.repacked_bytes);
         add(&m, RN_MEMORY_KV, info.kv_bytes, use.page_bytes);
-        add(&m, RN_MEMORY_BUFFERS, l->plan.buffer_bytes, use.buffer_bytes);
+        add(&m, RN_MEMORY_BUFFERS, l->plan.memory[0].buffer_bytes, use.buffer_bytes);
     }
     struct process_use process;
     process_use_read(&process);

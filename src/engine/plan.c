@@ -19,6 +19,7 @@
 #define KEPT_BYTES     ((uint64_t)256 << 20) // of recurrent states beside the running ones
 #define KEPT_MIN       2
 #define KEPT_MAX       64
+#define HOST           0 // memory of a backend's plan
 
 // Bytes in a form for people, in one of a few rotating buffers.
 static const char *human(uint64_t bytes) {
@@ -48,8 +49,14 @@ static int32_t n_states(const rn_engine *e, const struct lane *l) {
     return 2 * e->opt.n_streams + (int32_t)(fit < KEPT_MIN ? KEPT_MIN : fit > KEPT_MAX ? KEPT_MAX : fit);
 }
 
+static uint64_t state_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+    return (uint64_t)n_states(e, l) * l->plan.memory[memory].state_bytes;
+}
+
 uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l) {
-    return (uint64_t)n_states(e, l) * l->plan.state_bytes;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < l->plan.n_memories; i++) bytes += state_bytes_in(e, l, i);
+    return bytes;
 }
 
 struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
@@ -57,7 +64,7 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
     size_t n_logits = LOGITS_BYTES / (n_vocab * sizeof(float));
     n_logits = n_logits < 8 ? 8 : n_logits;
-    return (struct lm_config){
+    struct lm_config c = {
         .n_ctx = l->n_ctx,
         .n_batch = (int32_t)n_batch,
         .n_want = (int32_t)n_batch,
@@ -68,28 +75,36 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
         .n_windows = 2 * e->opt.n_streams + CACHED_WINDOWS,
         .n_states = n_states(e, l),
         .state_interval = STATE_INTERVAL,
-        .identity = hash_bytes(ARITHMETIC_NAME, sizeof ARITHMETIC_NAME,
+        .identity = hash_bytes(l->backend->arithmetic, strlen(l->backend->arithmetic) + 1,
                                hash_bytes(package_path(l->m->pkg), strlen(package_path(l->m->pkg)), 0)),
     };
+    memcpy(c.codec, l->codec, sizeof c.codec);
+    return c;
 }
 
-// Of keys and values for n_kv positions. A group of layers with a window has fewer pages than that many.
-static uint64_t kv_bytes(const rn_engine *e, const struct lane *l, int64_t n_kv) {
+// Of keys and values for n_kv positions in one memory. A group of layers with a window has fewer pages than that many.
+static uint64_t kv_bytes_in(const rn_engine *e, const struct lane *l, size_t memory, int64_t n_kv) {
     const struct program *p = model_program(l->program);
     struct lm_config c = lane_config(e, l);
     c.n_pages = pages_for(e, n_kv);
     const struct backend_sizes sizes = lm_real_sizes(p, &c);
     uint64_t bytes = 0;
-    for (int32_t g = 0; g < p->n_groups; g++) bytes += l->plan.page_bytes[g] * (uint64_t)sizes.n_pages[g];
+    for (int32_t g = 0; g < p->n_groups; g++)
+        bytes += l->plan.memory[memory].page_bytes[g] * (uint64_t)sizes.n_pages[g];
     return bytes;
 }
 
-uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) { return kv_bytes(e, l, l->n_kv); }
+uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < l->plan.n_memories; i++) bytes += kv_bytes_in(e, l, i, l->n_kv);
+    return bytes;
+}
 
-// What a lane takes besides keys and values.
-static uint64_t fixed_bytes(const rn_engine *e, const struct lane *l) {
-    return l->plan.mapped_bytes + package_made_bytes(l->m->pkg) + l->plan.repacked_bytes + l->plan.buffer_bytes +
-           lane_state_bytes(e, l);
+// What a lane takes in one memory besides keys and values.
+static uint64_t fixed_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+    const struct backend_memory *m = &l->plan.memory[memory];
+    return m->mapped_bytes + m->repacked_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
+           (memory == HOST ? package_made_bytes(l->m->pkg) : 0);
 }
 
 // Of the streams that run, were all of them of the lane that makes the largest, and of those that wait.
@@ -105,14 +120,51 @@ static uint64_t streams_bytes(const rn_engine *e) {
 // Beside all lanes: what was allocated until now, streams, and what the caller keeps for itself.
 uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.memory_beside; }
 
-// The plan, a row for each part: in columns on lines of their own, or in one sentence.
+struct table {
+    char *out;
+    size_t n, size;
+    bool in_lines; // columns on lines of their own, else one sentence
+};
+
+static void add_row(struct table *t, const char *name, uint64_t bytes) {
+    const char *between = t->n == 0 ? "" : t->in_lines ? "\n" : "; ";
+    if (t->n >= t->size) return;
+    t->n += (size_t)snprintf(t->out + t->n, t->size - t->n, t->in_lines ? "%s%-42s %10s" : "%s%s %s", between, name,
+                             human(bytes));
+}
+
+// What a model takes in memories that are not the host's, and their limits.
+static void add_devices(const rn_engine *e, const struct lane *l, struct table *t) {
+    for (size_t i = HOST + 1; i < l->plan.n_memories; i++) {
+        const struct backend_memory *m = &l->plan.memory[i];
+        const struct {
+            const char *what;
+            bool always;
+            uint64_t bytes;
+        } rows[] = {{"weights", true, m->mapped_bytes + m->repacked_bytes},
+                    {"row buffers", true, m->buffer_bytes},
+                    {"keys and values", true, kv_bytes_in(e, l, i, l->n_kv)},
+                    {"recurrent states", false, state_bytes_in(e, l, i)},
+                    {"limit", false, m->limit_bytes}};
+        for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s: %s", m->name, rows[r].what);
+            if (rows[r].always || rows[r].bytes) add_row(t, name, rows[r].bytes);
+        }
+    }
+}
+
+// The plan, a row for each part.
 static void write_table(const rn_engine *e, bool in_lines, char *out, size_t size) {
+    struct table t = {.out = out, .size = size, .in_lines = in_lines};
     uint64_t mapped = 0, made = 0, repacked = 0, buffers = 0, pages = 0, states = 0;
     int64_t n_kv = 0;
     for (size_t i = 0; i < e->n_lanes; i++) {
         const struct lane *const l = &e->lanes[i];
-        mapped += l->plan.mapped_bytes, made += package_made_bytes(l->m->pkg), repacked += l->plan.repacked_bytes;
-        buffers += l->plan.buffer_bytes, pages += lane_kv_bytes(e, l), states += lane_state_bytes(e, l);
+        const struct backend_memory *const host = &l->plan.memory[HOST];
+        mapped += host->mapped_bytes, made += package_made_bytes(l->m->pkg), repacked += host->repacked_bytes;
+        buffers += host->buffer_bytes;
+        pages += kv_bytes_in(e, l, HOST, l->n_kv), states += state_bytes_in(e, l, HOST);
         n_kv += l->n_kv;
     }
     char kv_name[64];
@@ -134,15 +186,9 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"together", true, mapped + made + repacked + buffers + pages + states + plan_beside_bytes(e)},
         {"limit", true, e->limit_bytes},
     };
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && n < size; i++) {
-        if (!rows[i].always && rows[i].bytes == 0) continue;
-        n += (size_t)snprintf(out + n, size - n, in_lines ? "%s%-42s %10s" : "%s%s %s",
-                              i == 0     ? ""
-                              : in_lines ? "\n"
-                                         : "; ",
-                              rows[i].name, human(rows[i].bytes));
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].always || rows[i].bytes) add_row(&t, rows[i].name, rows[i].bytes);
+    for (size_t i = 0; i < e->n_lanes; i++) add_devices(e, &e->lanes[i], &t);
 }
 
 static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int64_t fits, rn_error *err) {
@@ -152,20 +198,40 @@ static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int
                 table);
 }
 
-// How many positions fit beside all weights and buffers, if the lanes share what is left evenly; whole pages, found by halving.
-static int64_t positions_that_fit(const rn_engine *e, const struct lane *l, uint64_t fixed) {
-    if (fixed >= e->limit_bytes) return 0;
-    const uint64_t left = (e->limit_bytes - fixed) / e->n_lanes;
+// How many positions fit into what is left of one memory; whole pages, found by halving.
+static int64_t positions_that_fit_in(const rn_engine *e, const struct lane *l, size_t memory, uint64_t left) {
     int64_t fit = 0, too_many = INT32_MAX / KV_PAGE;
-    if (kv_bytes(e, l, 0) > left) return 0;
+    if (kv_bytes_in(e, l, memory, 0) > left) return 0;
     while (too_many - fit > 1) {
         const int64_t half = fit + (too_many - fit) / 2;
-        if (kv_bytes(e, l, half * KV_PAGE) <= left)
+        if (kv_bytes_in(e, l, memory, half * KV_PAGE) <= left)
             fit = half;
         else
             too_many = half;
     }
     return fit * KV_PAGE;
+}
+
+// What all models take in the device memory of that name, besides keys and values.
+static uint64_t fixed_bytes_on(const rn_engine *e, const char *name) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < e->n_lanes; i++)
+        for (size_t m = HOST + 1; m < e->lanes[i].plan.n_memories; m++)
+            if (strcmp(e->lanes[i].plan.memory[m].name, name) == 0) bytes += fixed_bytes_in(e, &e->lanes[i], m);
+    return bytes;
+}
+
+// How many positions fit beside all weights and buffers in every memory, if the lanes share what is left evenly.
+static int64_t positions_that_fit(const rn_engine *e, const struct lane *l, uint64_t fixed) {
+    int64_t fit = INT64_MAX;
+    for (size_t m = 0; m < l->plan.n_memories; m++) {
+        const struct backend_memory *const at = &l->plan.memory[m];
+        const uint64_t limit = m == HOST ? e->limit_bytes : at->limit_bytes ? at->limit_bytes : UINT64_MAX;
+        const uint64_t taken = m == HOST ? fixed : fixed_bytes_on(e, at->name);
+        const int64_t here = taken < limit ? positions_that_fit_in(e, l, m, (limit - taken) / e->n_lanes) : 0;
+        fit = here < fit ? here : fit;
+    }
+    return fit;
 }
 
 static rn_status plan_lane(rn_engine *e, struct lane *l, uint64_t fixed, rn_error *err) {
@@ -207,7 +273,7 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
         const struct lm_config c = lane_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
-        fixed += fixed_bytes(e, l);
+        fixed += fixed_bytes_in(e, l, HOST);
     }
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
     if (st == RN_OK) write_table(e, true, e->plan_text, sizeof e->plan_text);

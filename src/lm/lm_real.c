@@ -48,8 +48,10 @@ static int32_t pages_of_windows(const struct lm_config *c, int32_t window) {
 struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c) {
     struct backend_sizes s = {
         .n_batch = (size_t)c->n_batch, .n_wanted = (size_t)c->n_want, .n_logits = (size_t)c->n_logits};
-    for (int32_t g = 0; g < p->n_groups; g++)
+    for (int32_t g = 0; g < p->n_groups; g++) {
         s.n_pages[g] = p->groups[g].window ? pages_of_windows(c, p->groups[g].window) : c->n_pages;
+        s.codec[g] = c->codec[g];
+    }
     s.n_states = p->state_bytes ? c->n_states : 0;
     return s;
 }

@@ -25,6 +25,7 @@ struct lm_config {
         state_interval; // positions from one kept state to the next, a multiple of KV_PAGE; 0: only for LM_WANT_STATE
     uint64_t identity;  // of model and arithmetic, for the prefix index
     int32_t n_logits;   // most of the wanted rows whose logits are; 0: all
+    enum kv_codec codec[PROGRAM_MAX_GROUPS]; // of each group's keys and values
 };
 
 // The sizes that a backend needs for a configuration, for its plan and its load.

@@ -17,7 +17,12 @@ struct bench {
     const struct kernel_set *set;
     enum kv_codec codec;
 };
-static const struct backend_sizes sizes = {.n_batch = 24, .n_wanted = 6, .n_pages = {5}};
+static struct backend_sizes sizes_of(const struct bench *b) {
+    return (struct backend_sizes){.n_batch = 24, .n_wanted = 6, .n_pages = {5}, .codec = {b->codec}};
+}
+static struct backend_spec spec_of(const struct bench *b, bool keeps_rows) {
+    return (struct backend_spec){.threads = b->threads, .kernels = b->set, .keeps_rows = keeps_rows};
+}
 
 static bool bench_open(struct bench *b, enum tensor_type type, enum cpu_set set, enum kv_codec codec, int n_threads) {
     struct tiny_model m = tiny_model_default();
@@ -40,10 +45,11 @@ static void bench_close(struct bench *b) {
     free(b->bytes);
 }
 
-static backend *make(const struct bench *b) {
+static backend *make(const struct bench *b, bool keeps_rows) {
+    const struct backend_spec spec = spec_of(b, keeps_rows);
     rn_error err = {0};
     backend *out = NULL;
-    CHECK_OK(cpu_backend_create(b->set, b->threads, b->codec, &out, &err), &err);
+    CHECK_OK(backend_open(&spec, &out, &err), &err);
     return out;
 }
 
@@ -57,8 +63,8 @@ static enum cpu_set packing_set(enum tensor_type *type) {
 }
 
 // What load has taken of each kind, counted in the backend itself.
-static struct backend_plan taken(const struct cpu_backend *b) {
-    struct backend_plan t = {.repacked_bytes = b->panels_bytes};
+static struct backend_memory taken(const struct cpu_backend *b) {
+    struct backend_memory t = {.repacked_bytes = b->panels_bytes};
     for (int32_t i = 0; i < b->p->n_buffers; i++)
         t.buffer_bytes +=
             (b->p->wanted_rows[i] ? b->sizes.n_wanted : b->sizes.n_batch) * b->stride[i] * sizeof(float);
@@ -79,16 +85,19 @@ static struct backend_plan taken(const struct cpu_backend *b) {
 }
 
 static void check_plan(const struct bench *b, enum tensor_type type, bool keeps_rows) {
-    backend *made = make(b);
-    struct backend_plan plan;
+    backend *made = make(b, keeps_rows);
+    const struct backend_sizes sizes = sizes_of(b);
+    struct backend_plan all_memories;
     rn_error err = {0};
     const bool packs = b->set->matmul[type].pack && !keeps_rows;
     check_note("%s on %s with %s%s", tensor_type_info(type)->name, b->set->name, kv_codec_name(b->codec),
                keeps_rows ? ", rows kept" : "");
-    if (keeps_rows) cpu_backend_keep_rows(made);
-    CHECK_OK(backend_get_plan(made, b->p, &sizes, &plan, &err), &err);
+    CHECK_OK(backend_get_plan(made, b->p, &sizes, &all_memories, &err), &err);
+    CHECK_INT(all_memories.n_memories, 1);
+    const struct backend_memory plan = all_memories.memory[0];
+    CHECK_STR(plan.name, "host");
     CHECK_OK(backend_load(made, b->p, &sizes, NULL, NULL, &err), &err);
-    const struct backend_plan have = taken((struct cpu_backend *)made);
+    const struct backend_memory have = taken((struct cpu_backend *)made);
     CHECK_INT(plan.repacked_bytes, have.repacked_bytes);
     CHECK_INT(plan.buffer_bytes, have.buffer_bytes);
     for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) CHECK_INT(plan.page_bytes[g], have.page_bytes[g]);
@@ -130,9 +139,9 @@ static size_t resident_after_load(bool keeps_rows, enum file_load how, struct ba
     if (CHECK(tiny_model_write(&m, path)) && CHECK_OK(package_open(path, &po, &b.pkg, &err), &err) &&
         CHECK_OK(model_build(b.pkg, &b.model, &err), &err) && CHECK_OK(pool_create(2, &b.threads, &err), &err)) {
         const struct file_map *f = package_file_at(b.pkg, 0);
-        backend *made = make(&b);
+        backend *made = make(&b, keeps_rows);
+        const struct backend_sizes sizes = sizes_of(&b);
         b.p = model_program(b.model);
-        if (keeps_rows) cpu_backend_keep_rows(made);
         CHECK_OK(backend_get_plan(made, b.p, &sizes, plan, &err), &err);
         CHECK_OK(backend_load(made, b.p, &sizes, NULL, NULL, &err), &err);
         backend_get_use(made, use);
@@ -155,8 +164,8 @@ TEST(repacked_weights_of_a_mapped_file_leave_the_process) {
     }
     const size_t left = resident_after_load(false, FILE_LOAD_MAP, &use, &plan);
     CHECK(left < (size_t)1 << 20); // the head of the file, and what is mapped around a page that is touched
-    CHECK_INT(use.repacked_bytes, plan.repacked_bytes);
-    CHECK(use.page_bytes == 0 && use.buffer_bytes <= plan.buffer_bytes);
+    CHECK_INT(use.repacked_bytes, plan.memory[0].repacked_bytes);
+    CHECK(use.page_bytes == 0 && use.buffer_bytes <= plan.memory[0].buffer_bytes);
 }
 
 TEST(bytes_that_were_read_into_memory_stay_when_weights_are_repacked) {
@@ -169,7 +178,7 @@ TEST(without_repacking_nothing_is_copied) {
     struct backend_use use;
     struct backend_plan plan;
     resident_after_load(true, FILE_LOAD_MAP, &use, &plan);
-    CHECK(use.repacked_bytes == 0 && plan.repacked_bytes == 0);
+    CHECK(use.repacked_bytes == 0 && plan.memory[0].repacked_bytes == 0);
 }
 
 struct watch {
@@ -194,15 +203,16 @@ TEST(progress_of_repacking_ascends_to_the_planned_bytes) {
         return;
     }
     if (bench_open(&b, type, set, KV_F16, 2)) {
-        backend *made = make(&b);
+        backend *made = make(&b, false);
+        const struct backend_sizes sizes = sizes_of(&b);
         struct watch w = {.ordered = true};
         struct backend_plan plan;
         rn_error err = {0};
         CHECK_OK(backend_get_plan(made, b.p, &sizes, &plan, &err), &err);
         CHECK_OK(backend_load(made, b.p, &sizes, watch_progress, &w, &err), &err);
         CHECK(w.ordered && w.n_calls >= 1);
-        CHECK_INT(w.done, plan.repacked_bytes);
-        CHECK_INT(w.total, plan.repacked_bytes);
+        CHECK_INT(w.done, plan.memory[0].repacked_bytes);
+        CHECK_INT(w.total, plan.memory[0].repacked_bytes);
         backend_destroy(made);
     }
     bench_close(&b);
@@ -220,7 +230,8 @@ TEST(load_stops_wherever_the_progress_callback_says_so_and_leaks_nothing) {
         rn_status st = RN_E_CANCELLED;
         for (int stop_at = 1; st == RN_E_CANCELLED; stop_at++) {
             const long live = mem_live();
-            backend *made = make(&b);
+            backend *made = make(&b, false);
+            const struct backend_sizes sizes = sizes_of(&b);
             struct watch w = {.stop_at = stop_at, .ordered = true};
             rn_error err = {0};
             st = backend_load(made, b.p, &sizes, watch_progress, &w, &err);
@@ -243,7 +254,7 @@ TEST(load_stops_wherever_the_progress_callback_says_so_and_leaks_nothing) {
 
 TEST(a_backend_that_loaded_nothing_can_be_destroyed) {
     struct bench b;
-    if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 1)) backend_destroy(make(&b));
+    if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 1)) backend_destroy(make(&b, false));
     backend_destroy(NULL);
     bench_close(&b);
 }
@@ -252,7 +263,8 @@ TEST(more_heads_on_a_key_head_than_a_task_holds_are_refused) {
     struct bench b;
     if (bench_open(&b, TENSOR_F32, CPU_REF, KV_F16, 1)) {
         struct program p = *b.p;
-        backend *made = make(&b);
+        backend *made = make(&b, false);
+        const struct backend_sizes sizes = sizes_of(&b);
         rn_error err = {0};
         p.kinds[0].n_head = (ATTEND_MAX_QUERIES + 1) * p.kinds[0].n_head_kv;
         CHECK_FAILS(backend_load(made, &p, &sizes, NULL, NULL, &err), RN_E_UNSUPPORTED, &err);
@@ -264,8 +276,10 @@ TEST(more_heads_on_a_key_head_than_a_task_holds_are_refused) {
 
 static rn_status create_and_load(void *user) {
     const struct bench *b = user;
+    const struct backend_spec spec = spec_of(b, false);
+    const struct backend_sizes sizes = sizes_of(b);
     backend *made = NULL;
-    rn_status st = cpu_backend_create(b->set, b->threads, b->codec, &made, NULL);
+    rn_status st = backend_open(&spec, &made, NULL);
     if (st == RN_OK) st = backend_load(made, b->p, &sizes, NULL, NULL, NULL);
     backend_destroy(made);
     return st;
@@ -285,7 +299,8 @@ TEST(every_failed_allocation_of_create_and_load_is_reported_and_leaks_nothing) {
 static void check_copy(enum kv_codec codec) {
     struct bench b;
     if (bench_open(&b, TENSOR_F32, CPU_REF, codec, 1)) {
-        backend *made = make(&b);
+        backend *made = make(&b, false);
+        const struct backend_sizes sizes = sizes_of(&b);
         struct cpu_backend *cpu = (struct cpu_backend *)made;
         rn_error err = {0};
         CHECK_OK(backend_load(made, b.p, &sizes, NULL, NULL, &err), &err);

@@ -25,9 +25,10 @@ static bool rig_open(struct rig *r, size_t state_bytes) {
     rn_error err = {0};
     *r = (struct rig){.bytes = tiny_model_bytes(&m, &n)};
     if (!CHECK_OK(package_from_bytes("tiny", r->bytes, n, &r->pkg, &err), &err) ||
-        !CHECK_OK(model_build(r->pkg, &r->model, &err), &err) || !CHECK_OK(pool_create(1, &r->threads, &err), &err) ||
-        !CHECK_OK(cpu_backend_create(kernel_set_get(CPU_REF), r->threads, KV_F16, &r->b, &err), &err))
+        !CHECK_OK(model_build(r->pkg, &r->model, &err), &err) || !CHECK_OK(pool_create(1, &r->threads, &err), &err))
         return false;
+    const struct backend_spec spec = {.threads = r->threads, .kernels = kernel_set_get(CPU_REF)};
+    if (!CHECK_OK(backend_open(&spec, &r->b, &err), &err)) return false;
     r->p = *model_program(r->model);
     r->p.state_bytes = state_bytes;
     return true;
@@ -54,7 +55,7 @@ TEST(slots_of_state_are_planned_and_lie_apart_on_cache_lines) {
         rn_error err = {0};
         if (rig_open(&r, rows[i].state_bytes) && CHECK_OK(backend_get_plan(r.b, &r.p, &sizes, &plan, &err), &err) &&
             CHECK_OK(backend_load(r.b, &r.p, &sizes, NULL, NULL, &err), &err)) {
-            CHECK_INT(plan.state_bytes, rows[i].slot_bytes);
+            CHECK_INT(plan.memory[0].state_bytes, rows[i].slot_bytes);
             for (int32_t s = 0; s < sizes.n_states; s++) {
                 uint8_t *slot = cpu_state((struct cpu_backend *)r.b, s);
                 CHECK((uintptr_t)slot % 64 == 0);
@@ -72,8 +73,9 @@ TEST(slots_of_state_are_planned_and_lie_apart_on_cache_lines) {
 static rn_status load_once(void *user) {
     struct rig *r = user;
     const struct backend_sizes sizes = {.n_batch = 4, .n_wanted = 2, .n_pages = {3}, .n_states = 5};
+    const struct backend_spec spec = {.threads = r->threads, .kernels = kernel_set_get(CPU_REF)};
     backend *b = NULL;
-    rn_status st = cpu_backend_create(kernel_set_get(CPU_REF), r->threads, KV_F16, &b, NULL);
+    rn_status st = backend_open(&spec, &b, NULL);
     if (st == RN_OK) st = backend_load(b, &r->p, &sizes, NULL, NULL, NULL);
     backend_destroy(b);
     return st;

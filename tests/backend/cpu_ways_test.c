@@ -33,9 +33,12 @@ static bool bench_open(struct bench *b, enum tensor_type type, int n_threads) {
 static bool bench_load(struct bench *b, const struct program *p, enum kv_codec codec) {
     rn_error err = {0};
     const struct kernel_set *set = kernel_set_get(cpu_set_detect(CPU_N_SETS));
-    if (!CHECK_OK(cpu_backend_create(set, b->threads, codec, &b->backend, &err), &err)) return false;
+    const struct backend_spec spec = {.threads = b->threads, .kernels = set};
+    struct backend_sizes of_codec = sizes;
+    of_codec.codec[0] = codec;
+    if (!CHECK_OK(backend_open(&spec, &b->backend, &err), &err)) return false;
     b->cpu = (const struct cpu_backend *)b->backend;
-    return CHECK_OK(backend_load(b->backend, p, &sizes, NULL, NULL, &err), &err);
+    return CHECK_OK(backend_load(b->backend, p, &of_codec, NULL, NULL, &err), &err);
 }
 static void bench_close(struct bench *b) {
     backend_destroy(b->backend);

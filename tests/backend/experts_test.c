@@ -255,7 +255,7 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
                         .wanted_rows = {[LAST] = true},
                         .n_groups = 1,
                         .routing = routing};
-    const struct backend_sizes sizes = {.n_batch = 64, .n_wanted = 64, .n_pages = {1}};
+    const struct backend_sizes sizes = {.n_batch = 64, .n_wanted = 64, .n_pages = {1}, .codec = {KV_F32}};
     struct batch_row rows[64] = {0};
     int32_t wanted[64];
     pool *threads = NULL;
@@ -265,9 +265,9 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
     for (size_t r = 0; r < n_rows; r++) rows[r].token = (int32_t)(r * 7 % VOCAB), wanted[r] = (int32_t)r;
     const struct batch_seq seq = {0};
     const struct batch batch = {.rows = rows, .n_rows = n_rows, .seqs = &seq, .wanted = wanted, .n_wanted = n_rows};
-    if (CHECK_OK(pool_create(n_threads, &threads, &err), &err) &&
-        CHECK_OK(cpu_backend_create(kernel_set_get(set), threads, KV_F32, &b, &err), &err)) {
-        if (keeps_rows) cpu_backend_keep_rows(b);
+    CHECK_OK(pool_create(n_threads, &threads, &err), &err);
+    const struct backend_spec spec = {.threads = threads, .kernels = kernel_set_get(set), .keeps_rows = keeps_rows};
+    if (threads && CHECK_OK(backend_open(&spec, &b, &err), &err)) {
         if (CHECK_OK(backend_load(b, &p, &sizes, NULL, NULL, &err), &err)) {
             struct backend_rows results = {0};
             CHECK_OK(backend_run(b, &batch, &err), &err);

@@ -18,7 +18,10 @@ static rn_status load(const struct arch_model *m, rn_error *err) {
     size_t n;
     uint8_t *bytes = arch_model_bytes(m, &n);
     CHECK_OK(pool_create(1, &threads, err), err);
-    CHECK_OK(cpu_backend_create(kernel_set_get(cpu_set_detect(CPU_N_SETS)), threads, KV_F16, &b, err), err);
+    CHECK_OK(backend_open(
+                 &(struct backend_spec){.threads = threads, .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))},
+                 &b, err),
+             err);
     rn_status st = package_from_bytes("wide.gguf", bytes, n, &pkg, err);
     if (st == RN_OK) st = model_build(pkg, &model, err);
     if (st == RN_OK) {

@@ -89,7 +89,10 @@ static rn_status open_and_step(void *user) {
     rn_status st = package_from_bytes("tiny", o->bytes, o->n, &pkg, NULL);
     if (st == RN_OK) st = model_build(pkg, &model, NULL);
     if (st == RN_OK) st = pool_create(2, &threads, NULL);
-    if (st == RN_OK) st = cpu_backend_create(kernel_set_get(cpu_set_detect(CPU_N_SETS)), threads, KV_F32, &b, NULL);
+    if (st == RN_OK)
+        st = backend_open(
+            &(struct backend_spec){.threads = threads, .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))}, &b,
+            NULL);
     if (st == RN_OK) st = backend_load(b, model_program(model), &sizes, NULL, NULL, NULL);
     backend_destroy(b);
     pool_destroy(threads);

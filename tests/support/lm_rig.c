@@ -27,13 +27,16 @@ static bool stand_up(struct rig *r, const struct rig_options *o) {
     rn_error err = {0};
     if (!CHECK_OK(model_build(r->pkg, &r->model, &err), &err)) return false;
     if (!CHECK_OK(pool_create(o->n_threads, &r->threads, &err), &err)) return false;
-    const struct kernel_set *kernels = kernel_set_get(o->set);
-    if (!CHECK_OK(cpu_backend_create(kernels, r->threads, o->codec, &r->backend, &err), &err)) return false;
-    if (o->keeps_rows) cpu_backend_keep_rows(r->backend);
+    const struct backend_spec spec = {
+        .threads = r->threads, .kernels = kernel_set_get(o->set), .keeps_rows = o->keeps_rows};
+    if (!CHECK_OK(backend_open(&spec, &r->backend, &err), &err)) return false;
     const struct program *p = model_program(r->model);
-    const struct backend_sizes sizes = lm_real_sizes(p, &o->lm);
+    struct lm_config config = o->lm;
+    for (int32_t g = 0; g < p->n_groups; g++)
+        config.codec[g] = g > 0 && o->mixes_codecs ? o->codec_windows : o->codec;
+    const struct backend_sizes sizes = lm_real_sizes(p, &config);
     if (!CHECK_OK(backend_load(r->backend, p, &sizes, NULL, NULL, &err), &err)) return false;
-    return CHECK_OK(lm_real_create(p, r->backend, &o->lm, &r->lm, &err), &err);
+    return CHECK_OK(lm_real_create(p, r->backend, &config, &r->lm, &err), &err);
 }
 
 bool rig_open_bytes(struct rig *r, uint8_t *bytes, size_t n, const struct rig_options *o) {

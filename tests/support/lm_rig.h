@@ -2,8 +2,9 @@
 #ifndef RN_TESTS_LM_RIG_H
 #define RN_TESTS_LM_RIG_H
 
-#include "backend/cpu/cpu_backend.h"
+#include "backend/backend.h"
 #include "formats/package.h"
+#include "kernels/kernels.h"
 #include "lm/lm_real.h"
 #include "model/model.h"
 #include "tests/support/tiny_model.h"
@@ -12,6 +13,8 @@ struct rig_options {
     enum cpu_set set;
     int n_threads;
     enum kv_codec codec;
+    bool mixes_codecs; // groups after the first one use codec_windows
+    enum kv_codec codec_windows;
     bool keeps_rows; // weights are not repacked
     struct lm_config lm;
 };

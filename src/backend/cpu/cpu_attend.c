@@ -30,12 +30,13 @@ struct attend_work {
     const struct batch_row *rows; // of the task
     const struct batch_seq *seq;
     const struct attend_plan *plan;
-    int32_t layer, head, heads; // heads: query heads that share the key head
+    const struct kv_codec_ops *codec; // of the layer's pages
+    int32_t layer, head, heads;       // heads: query heads that share the key head
     size_t n_q, head_dim, v_dim, q_stride, key_bytes;
 };
 
-static size_t query_bytes(const struct cpu_backend *b, const struct attend_kind *k) {
-    return act_bytes(b->k->kv[b->codec].act, (size_t)k->head_dim);
+static size_t query_bytes(const struct kv_codec_ops *c, const struct attend_kind *k) {
+    return act_bytes(c->act, (size_t)k->head_dim);
 }
 
 static size_t state_bytes(const struct attend_kind *k) {
@@ -46,19 +47,19 @@ static size_t kernel_bytes(const struct attend_kind *k) {
     return round_up(attend_scratch((size_t)(k->head_dim > k->v_dim ? k->head_dim : k->v_dim)), 64);
 }
 
-static size_t kind_scratch(const struct cpu_backend *b, const struct attend_kind *k) {
-    const struct kv_codec_ops *c = &b->k->kv[b->codec];
+static size_t kind_scratch(const struct kv_codec_ops *c, const struct attend_kind *k) {
     return round_up(sizeof(struct scratch), 64) + c->key_bytes((size_t)k->head_dim) +
-           c->value_bytes((size_t)k->v_dim) + attend_most_queries(k) * query_bytes(b, k) + kernel_bytes(k) +
+           c->value_bytes((size_t)k->v_dim) + attend_most_queries(k) * query_bytes(c, k) + kernel_bytes(k) +
            2 * state_bytes(k);
 }
 
-size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p) {
+size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s) {
     size_t most = 0;
-    for (int32_t k = 0; k < p->n_kinds; k++) {
-        const size_t bytes = kind_scratch(b, &p->kinds[k]);
-        if (bytes > most) most = bytes;
-    }
+    for (int32_t k = 0; k < p->n_kinds; k++)
+        for (int32_t g = 0; g < p->n_groups; g++) {
+            const size_t bytes = kind_scratch(&b->k->kv[s->codec[g]], &p->kinds[k]);
+            if (bytes > most) most = bytes;
+        }
     return most;
 }
 
@@ -67,14 +68,14 @@ static struct states states_at(uint8_t *at, const struct attend_kind *k) {
     return (struct states){m, m + attend_most_queries(k), m + 2 * attend_most_queries(k)};
 }
 
-static struct scratch *scratch_of(const struct cpu_backend *b, const struct attend_kind *k, int i_thread) {
-    const struct kv_codec_ops *c = &b->k->kv[b->codec];
+static struct scratch *scratch_of(const struct cpu_backend *b, const struct kv_codec_ops *c,
+                                  const struct attend_kind *k, int i_thread) {
     uint8_t *at = cpu_scratch(b, i_thread);
     struct scratch *s = (struct scratch *)at;
     at += round_up(sizeof *s, 64);
     s->key_block = at, at += c->key_bytes((size_t)k->head_dim);
     s->value_block = at, at += c->value_bytes((size_t)k->v_dim);
-    s->q = at, at += attend_most_queries(k) * query_bytes(b, k);
+    s->q = at, at += attend_most_queries(k) * query_bytes(c, k);
     s->kernel = at, at += kernel_bytes(k);
     s->all = states_at(at, k), s->split = states_at(at + state_bytes(k), k);
     return s;
@@ -103,7 +104,7 @@ static struct kv_pair whole_page(const struct cpu_backend *b, const struct atten
 // Positions that the row sees up to its own, from the sequence's page and from the row's path.
 static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_work *w, const struct batch_row *row,
                                int32_t block, struct scratch *s) {
-    const struct kv_codec_ops *codec = &b->k->kv[b->codec];
+    const struct kv_codec_ops *codec = w->codec;
     const int32_t group = group_of(b, w), first = block * KV_BLOCK, committed = w->seq->n_committed;
     const int32_t seen = attend_first(w->plan->kind, row->pos);
     for (int32_t pos = seen > first ? seen : first; pos <= row->pos && pos < first + KV_BLOCK; pos++) {
@@ -117,8 +118,8 @@ static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_
 }
 
 // Rows [r, r + n) of the task, which all see something of the block.
-static void attend_rows(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t block,
-                        int32_t r, int32_t n, struct kv_pair now, struct kv_pair next, const struct states *to) {
+static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t block, int32_t r, int32_t n,
+                        struct kv_pair now, struct kv_pair next, const struct states *to) {
     const size_t q0 = (size_t)(r * w->heads), n_q = (size_t)(n * w->heads);
     const struct attend_kind *kind = w->plan->kind;
     for (size_t i = 0; i < n_q; i++) {
@@ -130,25 +131,25 @@ static void attend_rows(const struct cpu_backend *b, const struct attend_work *w
         s->offset[i] = block * KV_BLOCK - pos;
         if (kind->alibi_slopes) s->slope[i] = kind->alibi_slopes[w->head * w->heads + (int32_t)i % w->heads];
     }
-    b->k->kv[b->codec].attend(&(struct attend_block){.keys = now.keys,
-                                                     .values = now.values,
-                                                     .next_keys = next.keys,
-                                                     .next_values = next.values,
-                                                     .head_dim = w->head_dim,
-                                                     .v_dim = w->v_dim,
-                                                     .q = s->q + q0 * w->q_stride,
-                                                     .q_stride = w->q_stride,
-                                                     .n_q = n_q,
-                                                     .lo = s->lo,
-                                                     .hi = s->hi,
-                                                     .scale = kind->scale,
-                                                     .softcap = kind->softcap,
-                                                     .slope = kind->alibi_slopes ? s->slope : NULL,
-                                                     .offset = s->offset,
-                                                     .m = to->m + q0,
-                                                     .l = to->l + q0,
-                                                     .o = to->o + q0 * w->v_dim,
-                                                     .scratch = s->kernel});
+    w->codec->attend(&(struct attend_block){.keys = now.keys,
+                                            .values = now.values,
+                                            .next_keys = next.keys,
+                                            .next_values = next.values,
+                                            .head_dim = w->head_dim,
+                                            .v_dim = w->v_dim,
+                                            .q = s->q + q0 * w->q_stride,
+                                            .q_stride = w->q_stride,
+                                            .n_q = n_q,
+                                            .lo = s->lo,
+                                            .hi = s->hi,
+                                            .scale = kind->scale,
+                                            .softcap = kind->softcap,
+                                            .slope = kind->alibi_slopes ? s->slope : NULL,
+                                            .offset = s->offset,
+                                            .m = to->m + q0,
+                                            .l = to->l + q0,
+                                            .o = to->o + q0 * w->v_dim,
+                                            .scratch = s->kernel});
 }
 
 static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
@@ -167,11 +168,11 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
         if (!sees(w, r, block)) continue;
         if (!page.keys) {
             const struct kv_pair own = assemble(b, w, &w->rows[r], block, s);
-            attend_rows(b, w, s, block, r, 1, own, own, to);
+            attend_rows(w, s, block, r, 1, own, own, to);
             continue;
         }
         while (r + n < w->t->n && sees(w, r + n, block)) n++;
-        attend_rows(b, w, s, block, r, n, page, following.keys ? following : page, to);
+        attend_rows(w, s, block, r, n, page, following.keys ? following : page, to);
     }
 }
 
@@ -255,7 +256,7 @@ static void prepare_queries(const struct op_run *x, const struct attend_work *w,
     for (size_t i = 0; i < w->n_q; i++) {
         const size_t r = (size_t)w->t->first + i / (size_t)w->heads,
                      h = (size_t)(w->head * w->heads) + i % (size_t)w->heads;
-        k->prepare_act[k->kv[x->b->codec].act](run_src(x, r) + h * w->head_dim, w->head_dim, s->q + i * w->q_stride);
+        k->prepare_act[w->codec->act](run_src(x, r) + h * w->head_dim, w->head_dim, s->q + i * w->q_stride);
     }
 }
 
@@ -264,26 +265,28 @@ static struct attend_work work_of(const struct op_run *x, const struct attend_pl
     const struct cpu_backend *b = x->b;
     const struct batch_row *rows = b->batch->rows + t->first;
     const struct attend_kind *kind = plan->kind;
-    const int32_t heads = attend_heads(kind);
+    const int32_t heads = attend_heads(kind), group = b->p->attention[x->o->op.layer].group;
     return (struct attend_work){.t = t,
                                 .rows = rows,
                                 .seq = &b->batch->seqs[rows[0].seq],
                                 .plan = plan,
+                                .codec = cpu_codec(b, group),
                                 .layer = x->o->op.layer,
                                 .head = head,
                                 .heads = heads,
                                 .n_q = (size_t)(t->n * heads),
                                 .head_dim = (size_t)kind->head_dim,
                                 .v_dim = (size_t)kind->v_dim,
-                                .q_stride = query_bytes(b, kind),
-                                .key_bytes = b->groups[b->p->attention[x->o->op.layer].group].key_bytes};
+                                .q_stride = query_bytes(cpu_codec(b, group), kind),
+                                .key_bytes = b->groups[group].key_bytes};
 }
 
 void attend_run(const struct op_run *x) {
     const struct attend_plan *plan = &x->b->attend[x->b->p->attention[x->o->op.layer].kind];
     const size_t n_head_kv = (size_t)plan->kind->n_head_kv, n_together = run_way(x)->n_together;
     const struct op_run attend = run_member(x, n_together - 1);
-    struct scratch *s = scratch_of(x->b, plan->kind, x->i_thread);
+    struct scratch *s =
+        scratch_of(x->b, cpu_codec(x->b, x->b->p->attention[x->o->op.layer].group), plan->kind, x->i_thread);
     for (;;) {
         const size_t i = atomic_fetch_add_explicit(x->o->claimed, 1, memory_order_relaxed);
         if (i >= plan->n_units * n_head_kv) return;

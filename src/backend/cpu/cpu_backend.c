@@ -6,36 +6,51 @@
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 
-static rn_status plan(const backend *base, const struct program *p, const struct backend_sizes *s,
-                      struct backend_plan *out, rn_error *err) {
-    (void)err;
+// Every op; of types those that the kernel set multiplies with, and those whose rows can be read.
+static rn_status supports(const backend *base, const struct program *p, rn_error *err) {
     const struct cpu_backend *b = (const struct cpu_backend *)base;
-    *out = (struct backend_plan){0};
-    cpu_weights_plan(b, p, out);
-    out->buffer_bytes = cpu_buffer_bytes(b, p, s);
-    for (int32_t g = 0; g < p->n_groups; g++) out->page_bytes[g] = cpu_page_bytes(b, p, g);
-    out->state_bytes = cpu_state_bytes(p);
-    return RN_OK;
-}
-
-static rn_status load(backend *base, const struct program *p, const struct backend_sizes *s,
-                      backend_progress progress, void *user, rn_error *err) {
-    struct cpu_backend *b = self(base);
+    struct backend_support s;
+    for (int i = 0; i < OP_N_KINDS; i++) s.ops[i] = true;
+    for (int i = 0; i < TENSOR_N_TYPES; i++) {
+        s.multiplies[i] = b->k->matmul[i].matmul != NULL;
+        s.looks_up[i] = tensor_type_info((enum tensor_type)i)->dequantize_row != NULL;
+    }
     for (int32_t i = 0; i < p->n_kinds; i++) {
         const int32_t heads = p->kinds[i].n_head / p->kinds[i].n_head_kv;
         if (heads > ATTEND_MAX_QUERIES)
             return fail(err, RN_E_UNSUPPORTED, "attention: %d heads share a key head, limit %d", heads,
                         ATTEND_MAX_QUERIES);
     }
+    return backend_check_support("cpu", &s, p, err);
+}
+
+static rn_status plan(const backend *base, const struct program *p, const struct backend_sizes *s,
+                      struct backend_plan *out, rn_error *err) {
+    (void)err;
+    const struct cpu_backend *b = (const struct cpu_backend *)base;
+    *out = (struct backend_plan){.n_memories = 1, .memory[0].name = "host"};
+    struct backend_memory *host = &out->memory[0];
+    cpu_weights_plan(b, p, host);
+    host->buffer_bytes = cpu_buffer_bytes(b, p, s);
+    for (int32_t g = 0; g < p->n_groups; g++) host->page_bytes[g] = cpu_page_bytes(b, p, g, s->codec[g]);
+    host->state_bytes = cpu_state_bytes(p);
+    return RN_OK;
+}
+
+static rn_status load(backend *base, const struct program *p, const struct backend_sizes *s,
+                      backend_progress progress, void *user, rn_error *err) {
+    struct cpu_backend *b = self(base);
+    rn_status st = supports(base, p, err);
+    if (st != RN_OK) return st;
     b->p = p;
     b->sizes = *s;
-    rn_status st = cpu_weights_load(b, progress, user, err);
+    st = cpu_weights_load(b, progress, user, err);
     if (st == RN_OK) st = cpu_pages_load(b, err);
     if (st == RN_OK) st = cpu_states_load(b, err);
     if (st == RN_OK) st = cpu_lower(b, err);
     if (st != RN_OK) return st;
     const size_t n_threads = (size_t)pool_n_threads(b->threads);
-    b->thread_scratch_bytes = cpu_scratch_bytes(b, p, s->n_batch);
+    b->thread_scratch_bytes = cpu_scratch_bytes(b, p, s);
     b->thread_scratch = mem_pages(b->thread_scratch_bytes * n_threads);
     bool has_all = b->thread_scratch != NULL;
     for (int32_t i = 0; i < p->n_ropes; i++) {
@@ -181,6 +196,7 @@ static void destroy(backend *base) {
 
 static const struct backend_ops cpu_ops = {
     .name = "cpu",
+    .supports = supports,
     .plan = plan,
     .load = load,
     .copy = copy,
@@ -196,17 +212,14 @@ static const struct backend_ops cpu_ops = {
     .destroy = destroy,
 };
 
-rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
-                             rn_error *err) {
+rn_status cpu_backend_open(const struct backend_spec *spec, backend **out, rn_error *err) {
     struct cpu_backend *b = mem_calloc(1, sizeof *b);
     *out = NULL;
     if (!b) return fail(err, RN_E_NOMEM, "backend cpu: out of memory");
-    b->base.ops = &cpu_ops;
-    b->k = kernels;
-    b->threads = threads;
-    b->codec = codec;
+    b->base = (backend){&cpu_ops, BACKEND_ARITHMETIC};
+    b->k = spec->kernels;
+    b->threads = spec->threads;
+    b->keeps_rows = spec->keeps_rows;
     *out = &b->base;
     return RN_OK;
 }
-
-void cpu_backend_keep_rows(backend *b) { self(b)->keeps_rows = true; }

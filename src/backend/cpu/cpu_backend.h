@@ -5,15 +5,9 @@
 #define RN_BACKEND_CPU_BACKEND_H
 
 #include "backend/backend.h"
-#include "base/pool.h"
 #include "kernels/kernels.h"
 
-// threads and kernels stay the caller's and must outlive the backend.
-rn_status cpu_backend_create(const struct kernel_set *kernels, pool *threads, enum kv_codec codec, backend **out,
-                             rn_error *err);
-
-// Weights are used as the file has them: before plan and load. Nothing is copied; panels are made a few at a time, each time they are
-// multiplied with. Same bits.
-void cpu_backend_keep_rows(backend *b);
+// spec: threads and kernels are needed. With keeps_rows panels are made a few at a time, each time they are multiplied with.
+rn_status cpu_backend_open(const struct backend_spec *spec, backend **out, rn_error *err);
 
 #endif

@@ -58,11 +58,11 @@ static size_t op_scratch(const struct cpu_backend *b, const struct program *p, c
     }
 }
 
-size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, size_t n_batch) {
-    size_t most = attend_scratch_bytes(b, p);
+size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s) {
+    size_t most = attend_scratch_bytes(b, p, s);
     if (recur_scratch_bytes(p) > most) most = recur_scratch_bytes(p);
     for (size_t i = 0; i < p->n_ops; i++) {
-        const size_t bytes = op_scratch(b, p, &p->ops[i], n_batch);
+        const size_t bytes = op_scratch(b, p, &p->ops[i], s->n_batch);
         if (bytes > most) most = bytes;
     }
     return round_up(most, 4096); // no page for two threads
@@ -78,7 +78,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
     for (int32_t i = 0; i < t.n; i++) bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
     const int n_threads = pool_n_threads(b->threads);
     bytes += (uint64_t)n_threads * cpu_own_copies(p, s, n_threads, &t).bytes;
-    return bytes + cpu_scratch_bytes(b, p, s->n_batch) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
+    return bytes + cpu_scratch_bytes(b, p, s) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {

@@ -77,8 +77,8 @@ static void op_rope(const struct op_run *x, size_t begin, size_t end) {
 
 void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end) {
     const struct cpu_backend *b = x->b;
-    const struct kv_codec_ops *codec = &b->k->kv[b->codec];
     const int32_t group = b->p->attention[x->o->op.layer].group;
+    const struct kv_codec_ops *codec = cpu_codec(b, group);
     const size_t head_dim = (size_t)b->p->groups[group].head_dim, v_dim = (size_t)b->p->groups[group].v_dim;
     for (size_t r = begin; r < end; r++) {
         const struct kv_slot at = b->batch->rows[r].store[group];

@@ -4,8 +4,9 @@
 #include "base/mem.h"
 #include <string.h>
 
-static struct cpu_page_group group_of(const struct cpu_backend *b, const struct program *p, int32_t group) {
-    const struct kv_codec_ops *c = &b->k->kv[b->codec];
+static struct cpu_page_group group_of(const struct cpu_backend *b, const struct program *p, int32_t group,
+                                      enum kv_codec codec) {
+    const struct kv_codec_ops *c = &b->k->kv[codec];
     const struct page_group *g = &p->groups[group];
     struct cpu_page_group out = {.key_bytes = c->key_bytes((size_t)g->head_dim),
                                  .value_bytes = c->value_bytes((size_t)g->v_dim)};
@@ -13,14 +14,14 @@ static struct cpu_page_group group_of(const struct cpu_backend *b, const struct 
     return out;
 }
 
-size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group) {
-    return group_of(b, p, group).page_bytes;
+size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group, enum kv_codec codec) {
+    return group_of(b, p, group, codec).page_bytes;
 }
 
 rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err) {
     for (int32_t g = 0; g < b->p->n_groups; g++) {
         struct cpu_page_group *pg = &b->groups[g];
-        *pg = group_of(b, b->p, g);
+        *pg = group_of(b, b->p, g, b->sizes.codec[g]);
         if (pg->page_bytes == 0) continue;
         if (!size_mul(pg->page_bytes, (size_t)b->sizes.n_pages[g], &pg->pool_bytes) ||
             !(pg->pages = mem_pages(pg->pool_bytes)))
@@ -48,7 +49,7 @@ struct slots {
 };
 
 static void copy_slots(const struct cpu_backend *b, int32_t group, struct slots dst, struct slots src, int32_t n) {
-    const struct kv_codec_ops *codec = &b->k->kv[b->codec];
+    const struct kv_codec_ops *codec = cpu_codec(b, group);
     const struct cpu_page_group *pg = &b->groups[group];
     const size_t head_dim = (size_t)b->p->groups[group].head_dim, v_dim = (size_t)b->p->groups[group].v_dim;
     for (size_t keys = 0; keys < pg->page_bytes; keys += pg->key_bytes + pg->value_bytes)

@@ -93,7 +93,6 @@ struct cpu_backend {
     backend base;
     const struct kernel_set *k;
     pool *threads;
-    enum kv_codec codec;
     bool keeps_rows; // no panels
     const struct program *p;
     struct backend_sizes sizes;
@@ -127,7 +126,7 @@ struct cpu_backend {
 
 // cpu_weights.c
 rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, void *user, rn_error *err);
-void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out);
+void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_memory *out);
 void cpu_weights_free(struct cpu_backend *b);
 // How many panels are made at a time where they are not kept, and the memory that takes; 0: the set multiplies with rows.
 size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k);
@@ -150,7 +149,7 @@ void cpu_lower_free(struct cpu_backend *b);
 
 // Memory of one thread's own, as large as any op wants it: 64-byte aligned, its contents lost between ops. A linear op has panels made
 // there first, then what gemm wants.
-size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, size_t n_batch);
+size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s);
 static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
     return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
 }
@@ -166,15 +165,19 @@ size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o); // of t
 
 size_t recur_scratch_bytes(const struct program *p); // cpu_recur.c: of one thread
 // cpu_attend.c, cpu_attend_plan.c
-size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p); // of one thread
+size_t attend_scratch_bytes(const struct cpu_backend *b, const struct program *p,
+                            const struct backend_sizes *s); // of one thread
 uint64_t attend_plan_bytes(const struct program *p, const struct backend_sizes *s, int n_threads);
 rn_status attend_plan_load(struct cpu_backend *b, rn_error *err);
 void attend_plan_free(struct cpu_backend *b);
 void attend_plan_step(struct cpu_backend *b); // of b->batch, before its ops run
 
 // cpu_pages.c
+static inline const struct kv_codec_ops *cpu_codec(const struct cpu_backend *b, int32_t group) {
+    return &b->k->kv[b->sizes.codec[group]];
+}
 rn_status cpu_pages_load(struct cpu_backend *b, rn_error *err);
-size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group);
+size_t cpu_page_bytes(const struct cpu_backend *b, const struct program *p, int32_t group, enum kv_codec codec);
 void cpu_pages_free(struct cpu_backend *b);
 void cpu_pages_copy(struct cpu_backend *b, const struct kv_copy *c);
 void cpu_page_read(const struct cpu_backend *b, int32_t group, int32_t page, int32_t n, uint8_t *out);

@@ -40,7 +40,7 @@ size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
     return fit < 1 ? 1 : fit < PANELS_AT_ONCE ? fit : PANELS_AT_ONCE;
 }
 
-void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_plan *out) {
+void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_memory *out) {
     for (size_t i = 0; i < p->n_matrices; i++) {
         const struct matrix *m = &p->matrices[i];
         const size_t packed = is_multiplied(p, i) ? packed_bytes(b, m) : 0;
