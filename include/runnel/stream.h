@@ -112,8 +112,11 @@ RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_st
  */
 RN_API rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk, rn_error *err);
 
-// For event loops: fn is called, from the engine's thread and with no lock held, when rn_stream_next() would no longer block. It
-// may be called more often than needed; it must not call back into runnel. fn NULL: off.
+// For event loops: fn is called, from the engine's thread and with no lock held, when
+// rn_stream_next() would no longer block. It may be called more often than needed. It must not call
+// back into runnel, but for this function. fn NULL: off.
+// Waits until a call of the former callback has returned, so that its user data may be freed
+// afterwards; called from that callback, it does not wait. Do not hold a lock that the callback takes.
 typedef void (*rn_ready_fn)(void *user);
 RN_API void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user);
 

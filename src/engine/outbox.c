@@ -30,6 +30,8 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
     o->lock_made = true;
     if ((st = condvar_init(&o->filled, err)) != RN_OK) return st;
     o->filled_made = true;
+    if ((st = condvar_init(&o->ready_done, err)) != RN_OK) return st;
+    o->ready_done_made = true;
     const size_t n_top = (size_t)z->n_top, n_logits = (size_t)z->n_logits;
     o->tokens = mem_calloc(cap, sizeof *o->tokens);
     o->top = mem_calloc(cap, n_top * sizeof *o->top + 1);
@@ -50,6 +52,7 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
 void outbox_free(struct outbox *o) {
     if (o->lock_made) mutex_destroy(&o->lock);
     if (o->filled_made) condvar_destroy(&o->filled);
+    if (o->ready_done_made) condvar_destroy(&o->ready_done);
     mem_free(o->tokens);
     mem_free(o->top);
     mem_free(o->logits);
@@ -148,8 +151,15 @@ static void publish(struct outbox *o) {
     condvar_signal(&o->filled);
     const rn_ready_fn ready = o->ready;
     void *const user = o->ready_user;
+    o->ready_runs = ready != NULL;
+    o->ready_thread = pthread_self();
     mutex_unlock(&o->lock);
-    if (ready) ready(user);
+    if (!ready) return;
+    ready(user);
+    mutex_lock(&o->lock);
+    o->ready_runs = false;
+    condvar_broadcast(&o->ready_done);
+    mutex_unlock(&o->lock);
 }
 
 // With the lock held. The last place is for the end: without another, the chunk stays open and goes with what follows.
@@ -225,6 +235,9 @@ void outbox_on_ready(struct outbox *o, rn_ready_fn fn, void *user) {
     mutex_lock(&o->lock);
     o->ready = fn;
     o->ready_user = user;
+    // The caller may free what the former callback uses, so none may be running when this returns, but for the one that calls.
+    while (o->ready_runs && !pthread_equal(o->ready_thread, pthread_self()))
+        condvar_wait(&o->ready_done, &o->lock, -1);
     const bool now = fn && (o->chunk_tail < o->chunk_head || o->end_taken);
     mutex_unlock(&o->lock);
     if (now) fn(user);

@@ -58,6 +58,10 @@ struct outbox {
     rn_chunk last; // finish, usage, timing of the last chunk
     rn_ready_fn ready;
     void *ready_user;
+    bool ready_runs; // the writer is in the callback, on this thread
+    thread ready_thread;
+    condvar ready_done;
+    bool ready_done_made;
     // The reader's copy of a chunk.
     int32_t *r_ids;
     rn_token *r_data;
@@ -95,6 +99,7 @@ void outbox_end(struct outbox *o, const rn_chunk *last); // the last chunk: what
 // ---- reader ---------------------------------------------------------------------------------------------------------
 
 rn_status outbox_take(struct outbox *o, int64_t timeout_ns, rn_chunk *chunk); // RN_OK, RN_E_AGAIN, RN_E_END
+// Returns once no call of the former callback is running any more, unless it is called from that callback.
 void outbox_on_ready(struct outbox *o, rn_ready_fn fn, void *user);
 
 #endif
