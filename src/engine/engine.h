@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/thread.h"
+#include "decoding/step_time.h"
 #include "decoding/strategy.h"
 #include "engine/chat/chat.h"
 #include "engine/outbox.h"
-#include "engine/pace.h"
 #include "formats/package.h"
 #include "kernels/kernels.h"
 #include "lm/lm_real.h"
@@ -70,19 +70,19 @@ struct lane {
     struct lm_row *rows;                     // [n_batch] of the step being built
     struct stream_rows *parts;               // [n_batch] whose rows they are
     size_t n_rows, n_parts, n_logits, n_decode_rows;
-    rn_stream **order; // [n_streams] for putting the step's streams in order
-    struct pace pace;
-    bool profiled;         // a profile is running; step thread
-    bool crowded;          // a step could not hold every stream that decodes
-    uint64_t n_ended;      // streams of this lane that ended: pages may have come free
-    rn_engine_stats stats; // as of the last step; the engine's lock
+    rn_stream **order;          // [n_streams] for putting the step's streams in order
+    struct step_time step_time; // learned under the engine's lock
+    bool profiled;              // a profile is running; step thread
+    bool crowded;               // a step could not hold every stream that decodes
+    uint64_t n_ended;           // streams of this lane that ended: pages may have come free
+    rn_engine_stats stats;      // as of the last step; the engine's lock
 };
 
 // One round of the step thread over all lanes.
 struct round {
     int64_t now, wait_until;    // earliest time at which there is something to do, where nothing runs; -1: none
     size_t n_decode, n_prefill; // streams, of all lanes
-    double quiet_ns;            // what all lanes' rows that decode take
+    double decode_ns;           // what decode-only steps of all model slots take
     uint32_t n_prompting;       // lanes with prompts
 };
 static inline void round_begin(struct round *r, int64_t now) { *r = (struct round){.now = now, .wait_until = -1}; }
@@ -204,7 +204,7 @@ struct rn_engine {
     bool slots[ENGINE_MAX_STREAMS];   // taken by running streams
     int64_t class_turn[N_PRIORITIES]; // when a stream of the class last began to run
     int64_t t_ended;                  // when a stream last ended while others waited; 0: none waits since
-    struct pace_median end_gap;       // between such ends
+    struct running_median end_gap;    // between such ends
 };
 
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not

@@ -131,7 +131,7 @@ void queue_leave(rn_stream *s) {
         e->n_queued--;
     } else {
         leave_batch(s);
-        if (e->t_ended && e->n_queued) pace_median_add(&e->end_gap, (double)(now - e->t_ended));
+        if (e->t_ended && e->n_queued) running_median_add(&e->end_gap, (double)(now - e->t_ended));
         e->t_ended = e->n_queued ? now : 0;
     }
     for (rn_stream **at = &e->streams; *at; at = &(*at)->next)
@@ -183,11 +183,11 @@ bool queue_make_room(rn_engine *e, struct lane *l) {
 // generated all it may.
 static double until_one_ends(const rn_engine *e) {
     double least = 0.0;
-    if (e->end_gap.n) return pace_median_of(&e->end_gap);
+    if (e->end_gap.n) return running_median_of(&e->end_gap);
     for (const rn_stream *s = e->streams; s; s = s->next) {
         if (s->state != STREAM_PREFILL && s->state != STREAM_DECODE) continue;
         const double ns = (double)(s->n_limit - s->n_prompt - s->shown.n_generated) *
-                          pace_quiet_ns(&s->lane->pace, (size_t)e->n_running);
+                          step_time_ns(&s->lane->step_time, (size_t)e->n_running);
         if (least == 0.0 || ns < least) least = ns;
     }
     return least;

@@ -180,7 +180,7 @@ static void run_step(rn_engine *e, struct lane *l) {
     const int64_t took = clock_now_ns() - t0;
     mutex_lock(&e->lock);
     if (st == RN_OK) {
-        pace_learn(&l->pace, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
+        step_time_learn(&l->step_time, l->n_decode_rows, l->n_rows - l->n_decode_rows, took);
         l->stats.n_steps++;
         l->stats.n_rows += l->n_rows;
         l->stats.n_prompt_rows += l->n_rows - l->n_decode_rows;

@@ -1,4 +1,4 @@
-// engine/step_build.c - the rows of a lane's next step: streams that decode first, then prompts, as many rows as the pace allows.
+// engine/step_build.c - the rows of a lane's next step: decode rows first, then as many prefill rows as the step budget allows.
 #include "engine/engine.h"
 
 enum {
@@ -19,7 +19,7 @@ void round_look(rn_engine *e, struct round *r) {
         }
         r->n_decode += n_decode;
         r->n_prefill += n_prefill;
-        r->quiet_ns += pace_quiet_ns(&l->pace, n_decode);
+        r->decode_ns += step_time_ns(&l->step_time, n_decode);
         r->n_prompting += n_prefill > 0;
     }
 }
@@ -32,12 +32,12 @@ static size_t prompt_rows(const rn_engine *e, const struct lane *l, const struct
     const double waiting = (double)r->n_prefill / (double)r->n_decode, shares = waiting < 1             ? 1
                                                                                 : waiting > MOST_SHARES ? MOST_SHARES
                                                                                                         : waiting;
-    const double target = 1e6 * e->opt.target_itl_ms - r->quiet_ns, share = shares * r->quiet_ns;
+    const double target = 1e6 * e->opt.target_itl_ms - r->decode_ns, share = shares * r->decode_ns;
     const double ns = target > share ? target : share;
-    return pace_rows(&l->pace, ns / (double)(r->n_prompting ? r->n_prompting : 1));
+    return step_time_prefill_rows(&l->step_time, ns / (double)(r->n_prompting ? r->n_prompting : 1));
 }
 
-// May the stream have rows in the next step? Else r->wait_until: the earliest time at which a paced stream may.
+// May the stream have rows in the next step? Else r->wait_until: the earliest time at which a rate-limited stream may.
 static bool may_run(rn_stream *s, struct round *r) {
     const bool was_parked = s->parked;
     s->parked = false;

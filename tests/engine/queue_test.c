@@ -182,13 +182,13 @@ TEST(field_3_11_the_queue_is_bounded_in_prompt_tokens_and_says_when_to_ask_again
     wait_more(&w, 0, 0, 1);
     CHECK_OK(queue_check(w.e, &more, &err), &err);
     wait_more(&w, 0, 0, 2);
-    pace_learn(&w.e->lanes[0].pace, 1, 0, 200000000); // 50 tokens of 0.2 s are left
+    step_time_learn(&w.e->lanes[0].step_time, 1, 0, 200000000); // 50 tokens of 0.2 s are left
     CHECK_FAILS(queue_check(w.e, &more, &err), RN_E_BUSY, &err);
     CHECK_HAS(err.text, "queue: full: 30 tokens of prompts would wait, limit 25; 1 streams run, 2 wait");
     CHECK_INT(err.retry_after_s, 10);
     more.n_prompt = 5;
     CHECK_OK(queue_check(w.e, &more, &err), &err);
-    pace_median_add(&w.e->end_gap, 3e9); // streams end every three seconds: two have to, for twenty tokens
+    running_median_add(&w.e->end_gap, 3e9); // streams end every three seconds: two have to, for twenty tokens
     more.n_prompt = 20;
     CHECK_FAILS(queue_check(w.e, &more, &err), RN_E_BUSY, &err);
     CHECK_INT(err.retry_after_s, 6);
