@@ -15,7 +15,8 @@
 #define PROGRAM_MAX_BUFFERS 64
 #define PROGRAM_MAX_GROUPS  4
 #define PROGRAM_MAX_ROPES   2
-#define PROGRAM_MAX_KINDS   4  // of attention
+#define PROGRAM_MAX_KINDS   4 // of attention
+#define PROGRAM_MAX_TAPS    8
 #define PROGRAM_MAX_COORDS  3  // of a row's rope coordinates beside its position
 #define PROGRAM_PART_ALIGN  16 // floats: strides of parts are multiples of it
 
@@ -65,7 +66,8 @@ enum op_kind {
     OP_CONV, // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2), state: n_channel a step
     OP_SSM,   // dst = state space of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
     OP_DELTA, // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias of alpha
-    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]: what follows runs over these rows only
+    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]. Without a layer: what follows runs over these rows only. Of a layer:
+               // a tap, after which the layers go on
     OP_N_KINDS
 };
 
@@ -88,7 +90,7 @@ struct op {
     bool is_weighted;  // OP_EXPERTS_SUM
     bool takes_vector; // OP_EMBED: rows with an input vector take that
     size_t state_at;   // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
-    bool wanted_rows;  // runs over the wanted rows only: everything after OP_GATHER
+    bool wanted_rows;  // runs over the wanted rows only: OP_GATHER, and everything behind the one without a layer
     bool logits_rows;  // and of these only over those whose logits are wanted: the head, behind all others
 };
 
@@ -160,10 +162,14 @@ struct program {
     bool logits_rows[PROGRAM_MAX_BUFFERS]; // or for each whose logits are wanted
     int32_t n_buffers;
     int32_t hidden, logits; // buffers with the results: after the final norm, and the head's
-    int32_t rank, n_rank;   // and a reranker's scores, n_rank of a row; 0: it has no such head
-    bool rank_softmax;      // scores are softmax of these
-    int32_t n_vector;       // numbers of a row's input vector; 0: rows have none
-    int32_t n_coords;       // of a row's further rope coordinates that some rope table reads; 0: positions alone
+    int32_t n_taps;         // layers after which the residual stream of the wanted rows is kept
+    struct {
+        int32_t layer, buffer;
+    } taps[PROGRAM_MAX_TAPS];
+    int32_t rank, n_rank; // and a reranker's scores, n_rank of a row; 0: it has no such head
+    bool rank_softmax;    // scores are softmax of these
+    int32_t n_vector;     // numbers of a row's input vector; 0: rows have none
+    int32_t n_coords;     // of a row's further rope coordinates that some rope table reads; 0: positions alone
     int32_t n_layer;
     float norm_eps;
     int32_t n_kinds;

@@ -13,10 +13,19 @@
 
 typedef struct lm lm;
 
-enum { LM_WANT_LOGITS = 1, LM_WANT_HIDDEN = 2, LM_WANT_RESULTS = LM_WANT_LOGITS | LM_WANT_HIDDEN };
+// Results: the logits, the hidden state after the final norm, the residual stream after each tapped layer (struct lm.n_taps).
+enum {
+    LM_WANT_LOGITS = 1,
+    LM_WANT_HIDDEN = 2,
+    LM_WANT_TAPS = 8,
+    LM_WANT_RESULTS = LM_WANT_LOGITS | LM_WANT_HIDDEN | LM_WANT_TAPS
+};
 // No result: keep the model's recurrent state after this row, as memory allows, for a prefix or a truncation that ends there. Of a
 // sequence's rows in a step the last one asked for counts; scratch rows do not. Models without recurrence find every length anyway.
 enum { LM_WANT_STATE = 4 };
+// No result: the row is left out where there is no room for it (pages, slots of state, scratch nodes, places for results, n_ctx), and
+// with it all rows of its sequence behind it in the step, which must be optional too. Rows that are not optional go first.
+enum { LM_OPTIONAL = 16 };
 enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
 #define LM_ALL_ROWS SIZE_MAX // a step failed, and not because of one row
@@ -84,7 +93,8 @@ struct lm_ops {
     rn_status (*match_prefix)(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
                               struct lm_prefix *out, rn_error *err);
     bool (*seq_fits)(const lm *m, int32_t seq, const struct lm_seq_spec *spec);
-    const float *(*rank)(lm *m, size_t row); // NULL: n_rank is 0
+    const float *(*rank)(lm *m, size_t row);           // NULL: n_rank is 0
+    const float *(*tap)(lm *m, size_t row, int32_t k); // NULL: n_taps is 0
     struct lm_part (*part)(const lm *m, int32_t part, int32_t n);
     rn_status (*seq_restore)(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
                              rn_error *err);
@@ -101,7 +111,12 @@ struct lm {
     int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
     int32_t n_logits; // most of these whose logits are
     int32_t n_parts;  // of a sequence's memory, at most LM_MAX_PARTS
-    uint64_t *keys;   // [n_ctx] room for the row keys of a lookup, see lm_match_tokens()
+    int32_t n_taps;   // layers whose residual stream rows can have; 0: none
+    // Room that lm_take_room() makes and lm_free_room() frees.
+    uint64_t *keys;      // [n_ctx] for the row keys of a lookup, see lm_match_tokens()
+    struct lm_row *kept; // [n_batch] rows of a step of which some were dropped
+    int32_t *place;      // [n_batch] of each row of that step among these, -1: dropped
+    size_t n_dropped;    // of the last step
 };
 
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
@@ -109,15 +124,24 @@ struct lm {
 // caller may free or park a sequence and ask again. failed_row: NULL allowed.
 // Where the backend could not run the batch, *failed_row is LM_ALL_ROWS and the error any but RN_E_LIMIT: sequences of the step stand
 // where they stood before, except that those of a model with recurrent states hold nothing any more.
-static inline rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
-    return m->ops->step(m, rows, n, failed_row, err);
-}
+rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err);
+// Was the optional row of the last step left out? It has no results, and its sequence is as if it had not been there.
+static inline bool lm_row_was_dropped(const lm *m, size_t row) { return m->n_dropped > 0 && m->place[row] < 0; }
+// For the functions below: where the lm has the row's results.
+static inline size_t lm_place(const lm *m, size_t row) { return m->n_dropped > 0 ? (size_t)m->place[row] : row; }
 // [n_vocab] logits / [n_embd] hidden state after the final norm of a row of the last step that wanted them; valid until the next step.
 // Rows whose logits are not wanted do not pay for the head.
-static inline const float *lm_logits(lm *m, size_t row) { return m->ops->logits(m, row); }
-static inline const float *lm_hidden(lm *m, size_t row) { return m->ops->hidden(m, row); }
+static inline const float *lm_logits(lm *m, size_t row) { return m->ops->logits(m, lm_place(m, row)); }
+static inline const float *lm_hidden(lm *m, size_t row) { return m->ops->hidden(m, lm_place(m, row)); }
 // [n_rank] of a row that wanted its hidden state or logits, as above; NULL also where n_rank is 0.
-static inline const float *lm_rank(lm *m, size_t row) { return m->ops->rank ? m->ops->rank(m, row) : NULL; }
+static inline const float *lm_rank(lm *m, size_t row) {
+    return m->ops->rank ? m->ops->rank(m, lm_place(m, row)) : NULL;
+}
+// [n_embd] residual stream after tapped layer k, 0..n_taps-1, of a row that wanted taps; valid until the next step.
+static inline const float *lm_tap(lm *m, size_t row, int32_t k) {
+    return m->ops->tap ? m->ops->tap(m, lm_place(m, row), k) : NULL;
+}
+
 // An empty sequence. spec NULL: all zeros. RN_E_LIMIT: all sequences are in use. RN_E_UNSUPPORTED: no such adapter set.
 static inline rn_status lm_seq_new(lm *m, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
     return m->ops->seq_new(m, spec ? spec : &(struct lm_seq_spec){0}, seq, err);
@@ -177,7 +201,10 @@ static inline void lm_destroy(lm *m) {
     if (m) m->ops->destroy(m);
 }
 
-// For implementations: the key of a sequence's first row. What a text begins with decides who shares it.
+// For implementations. keys, kept and place of m, whose numbers are there: false where there is no memory.
+bool lm_take_room(lm *m);
+void lm_free_room(lm *m);
+// The key of a sequence's first row. What a text begins with decides who shares it.
 uint64_t lm_first_key(uint64_t key, const struct lm_seq_spec *spec);
 static inline bool lm_shares_prefixes(const struct lm_seq_spec *a, const struct lm_seq_spec *b) {
     return a->salt == b->salt && a->adapters == b->adapters;

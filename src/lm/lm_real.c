@@ -24,15 +24,15 @@ struct lm_real {
     int32_t *seq_of;        // [max_seqs] index into seqs, -1: not in this step
     int32_t *seq_ids;       // [n_batch] the reverse
     int32_t n_seqs;
-    int32_t *pages;                           // [n_batch][n_groups][n_blocks]
-    struct kv_slot *paths;                    // [n_batch][n_groups][max_scratch]
-    int32_t *nodes;                           // [n_batch] a row's scratch node, KV_NONE: appended
-    int32_t *wanted, *wanted_of;              // [n_want] rows; [n_batch] place of a row among the wanted, -1
-    size_t n_rows;                            // 0 after a step that failed, so that it has no results
-    size_t n_wanted, n_logits, n_hidden;      // rows that want a result; logits; the hidden state
-    struct backend_rows logits, hidden, rank; // of the last step, in host memory
-    int32_t *len_before, *scratch_before;     // [n_batch] of seqs, to undo
-    struct seq_kind *kinds;                   // [max_seqs] of sequences that are in use
+    int32_t *pages;                                // [n_batch][n_groups][n_blocks]
+    struct kv_slot *paths;                         // [n_batch][n_groups][max_scratch]
+    int32_t *nodes;                                // [n_batch] a row's scratch node, KV_NONE: appended
+    int32_t *wanted, *wanted_of;                   // [n_want] rows; [n_batch] place of a row among the wanted, -1
+    size_t n_rows;                                 // 0 after a step that failed, so that it has no results
+    size_t n_wanted, n_logits, n_hidden, n_tapped; // rows that want a result; logits; the hidden state; taps
+    struct backend_rows logits, hidden, rank, taps[PROGRAM_MAX_TAPS]; // of the last step, in host memory
+    int32_t *len_before, *scratch_before;                             // [n_batch] of seqs, to undo
+    struct seq_kind *kinds;                                           // [max_seqs] of sequences that are in use
 };
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
@@ -84,8 +84,10 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
         return fail(err, RN_E_UNSUPPORTED, "the model takes no input vectors");
     if (r->input && r->input->has_coord && m->p->n_coords == 0)
         return fail(err, RN_E_UNSUPPORTED, "rope coordinates: the model rotates by positions alone");
-    if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
+    if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE | LM_OPTIONAL))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
+    if (r->want & LM_WANT_TAPS && m->p->n_taps == 0)
+        return fail(err, RN_E_ARG, "wants taps: no layer of the model is tapped");
     if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
     if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->base.n_logits)
@@ -214,6 +216,7 @@ static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t 
         if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
         m->n_wanted += (r->want & LM_WANT_RESULTS) != 0;
         m->n_hidden += (r->want & LM_WANT_HIDDEN) != 0;
+        m->n_tapped += (r->want & LM_WANT_TAPS) != 0;
         m->n_logits += (r->want & LM_WANT_LOGITS) != 0;
     }
     for (*i = 0; *i < n; ++*i) {
@@ -249,6 +252,10 @@ static rn_status fetch_results(struct lm_real *m, rn_error *err) {
         if (st == RN_OK && results[i].n)
             st = backend_fetch(m->b, results[i].buffer, results[i].n, results[i].to, err);
     }
+    for (int32_t k = 0; k < m->p->n_taps; k++) {
+        m->taps[k] = (struct backend_rows){NULL, 0};
+        if (st == RN_OK && m->n_tapped) st = backend_fetch(m->b, m->p->taps[k].buffer, m->n_wanted, &m->taps[k], err);
+    }
     return st;
 }
 
@@ -267,7 +274,7 @@ static void undo_run(struct lm_real *m) {
 static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     struct lm_real *m = self(base);
     size_t i;
-    m->n_rows = m->n_wanted = m->n_logits = m->n_hidden = 0;
+    m->n_rows = m->n_wanted = m->n_logits = m->n_hidden = m->n_tapped = 0;
     if (n == 0 || n > (size_t)m->c.n_batch)
         return fail(err, RN_E_ARG, "step: %zu rows, 1..%d are possible", n, m->c.n_batch);
     rn_status st = book_rows(m, rows, n, &i, err);
@@ -303,6 +310,10 @@ static const float *logits(lm *base, size_t row) {
 }
 static const float *hidden(lm *base, size_t row) { return result(self(base), &self(base)->hidden, row); }
 static const float *rank(lm *base, size_t row) { return result(self(base), &self(base)->rank, row); }
+
+static const float *tap(lm *base, size_t row, int32_t k) {
+    return k >= 0 && k < base->n_taps ? result(self(base), &self(base)->taps[k], row) : NULL;
+}
 
 static rn_status seq_new(lm *base, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
     struct lm_real *m = self(base);
@@ -403,7 +414,7 @@ static void destroy(lm *base) {
     mem_free(m->wanted_of);
     mem_free(m->len_before);
     mem_free(m->scratch_before);
-    mem_free(m->base.keys);
+    lm_free_room(base);
     mem_free(m->kinds);
     mem_free(m);
 }
@@ -423,6 +434,7 @@ static const struct lm_ops ops = {
     .match_prefix = match_prefix,
     .seq_fits = seq_fits,
     .rank = rank,
+    .tap = tap,
     .part = part_of,
     .seq_restore = seq_restore,
     .read_record = read_record,
@@ -443,10 +455,9 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->wanted_of = mem_calloc(n_batch, sizeof *m->wanted_of);
     m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
-    m->base.keys = mem_calloc((size_t)m->c.n_ctx, sizeof *m->base.keys);
     m->kinds = mem_calloc((size_t)m->c.max_seqs, sizeof *m->kinds);
     if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
-        !m->wanted_of || !m->len_before || !m->scratch_before || !m->base.keys || !m->kinds)
+        !m->wanted_of || !m->len_before || !m->scratch_before || !m->kinds || !lm_take_room(&m->base))
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;
@@ -468,6 +479,7 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                    .n_embd = (int32_t)p->width[p->hidden],
                    .n_vector = p->n_vector,
                    .n_rank = p->n_rank,
+                   .n_taps = p->n_taps,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
                    .n_want = c->n_want,

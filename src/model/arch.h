@@ -233,6 +233,8 @@ enum buf {
     BUF_RANK_HIDDEN,
     BUF_RANK,
     BUF_LOGITS,
+    BUF_TAP, // the residual stream after a tapped layer; the next ones are of the other taps
+    BUF_LAST_TAP = BUF_TAP + PROGRAM_MAX_TAPS - 1,
     N_BUFS
 };
 

@@ -44,6 +44,7 @@ static const struct {
     [BUF_RANK_HIDDEN] = {DIM_EMBD, true},
     [BUF_RANK] = {DIM_CLASSES, true},
     [BUF_LOGITS] = {DIM_VOCAB, true, true},
+    [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, true},
     [BUF_Q_LORA] = {DIM_Q_LORA},
     [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
     [BUF_O_SPREAD] = {DIM_O_SPREAD},
@@ -165,12 +166,22 @@ static void write_ops(struct model *m, const struct op_spec *specs, size_t n, in
         if (is_wanted(m, &specs[i], layer)) m->ops[m->p.n_ops++] = op_of(m, &specs[i], layer);
 }
 
+static void write_taps(struct model *m, int32_t layer) {
+    for (int32_t k = 0; k < m->p.n_taps; k++)
+        if (m->p.taps[k].layer == layer)
+            write_ops(m, &(struct op_spec){OP_GATHER, .src = BUF_X, .dst = (enum buf)(BUF_TAP + k)}, 1, layer);
+}
+
 static rn_status write_all_ops(struct model *m, rn_error *err) {
     const struct arch *a = m->arch;
-    m->ops = arena_alloc(&m->mem, (a->n_begin + (size_t)m->h->n_layer * a->n_layer + a->n_end) * sizeof *m->ops);
+    const size_t n = a->n_begin + (size_t)m->h->n_layer * a->n_layer + (size_t)m->p.n_taps + a->n_end;
+    m->ops = arena_alloc(&m->mem, n * sizeof *m->ops);
     if (!m->ops) return model_no_memory(m, err);
     write_ops(m, a->begin, a->n_begin, -1);
-    for (int32_t l = 0; l < m->h->n_layer; l++) write_ops(m, a->layer, a->n_layer, l);
+    for (int32_t l = 0; l < m->h->n_layer; l++) {
+        write_ops(m, a->layer, a->n_layer, l);
+        write_taps(m, l);
+    }
     write_ops(m, a->end, a->n_end, -1);
     m->p.ops = m->ops;
     return RN_OK;
@@ -211,7 +222,24 @@ static rn_status write_program(struct model *m, rn_error *err) {
     return st;
 }
 
+static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error *err) {
+    if (s->n_taps < 0 || s->n_taps > PROGRAM_MAX_TAPS)
+        return fail(err, RN_E_ARG, "taps: %d layers, 0..%d are possible", s->n_taps, PROGRAM_MAX_TAPS);
+    for (int32_t k = 0; k < s->n_taps; k++) {
+        if (s->taps[k] < 0 || s->taps[k] >= m->h->n_layer)
+            return fail(err, RN_E_ARG, "taps: layer %d is outside 0..%d", s->taps[k], m->h->n_layer - 1);
+        m->p.taps[k].layer = s->taps[k];
+        m->p.taps[k].buffer = buffer((enum buf)(BUF_TAP + k));
+    }
+    m->p.n_taps = s->n_taps;
+    return RN_OK;
+}
+
 rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
+    return model_build_with(pkg, &(struct model_spec){0}, out, err);
+}
+
+rn_status model_build_with(const package *pkg, const struct model_spec *spec, struct model **out, rn_error *err) {
     *out = NULL;
     struct model *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(pkg));
@@ -220,6 +248,7 @@ rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
     m->arch = arch_find(m->h->arch);
     m->flags = arch_model_flags(m->h);
     rn_status st = check_arch(m, err);
+    if (st == RN_OK) st = set_taps(m, spec, err);
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);
     if (st == RN_OK) st = write_program(m, err);

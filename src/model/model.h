@@ -11,6 +11,14 @@
 // has another shape: its name, the shape wanted and found, the table's row; a tensor that nothing uses), RN_E_NOMEM.
 struct model;
 rn_status model_build(const package *p, struct model **out, rn_error *err);
+// What of a model is built, beside the model itself.
+struct model_spec {
+    const int32_t
+        *taps; // [n_taps] layers, from 0, after which the residual stream of rows that want it is kept (lm_tap())
+    int32_t n_taps; // 0..PROGRAM_MAX_TAPS
+};
+// RN_E_ARG: more taps than possible, or of a layer that the model does not have. Other errors as above.
+rn_status model_build_with(const package *p, const struct model_spec *spec, struct model **out, rn_error *err);
 void model_destroy(struct model *m); // NULL is fine
 const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);

@@ -90,7 +90,7 @@ TEST(a_refused_step_names_its_row_and_changes_nothing) {
          RN_E_ARG,
          "row 1: kv: sequence 0: parent 1",
          {{0, 1, LM_ROOT, 0}, {0, 1, 1, 0}}},
-        {"an unknown wish", 1, 0, RN_E_ARG, "row 0: want 0x8 is unknown", {{0, 1, LM_APPEND, 8}}},
+        {"an unknown wish", 1, 0, RN_E_ARG, "row 0: want 0x20 is unknown", {{0, 1, LM_APPEND, 32}}},
         {"an appended row below which a tree hangs",
          2,
          1,
@@ -241,9 +241,10 @@ TEST(rows_that_want_nothing_have_no_results) {
 
 // What each row gives is what it gives in a step where every row wants all.
 TEST(rows_that_want_logits_and_rows_that_want_hidden_states_share_a_step_and_keep_their_bits) {
-    static const uint32_t wants[][4] = {{LM_WANT_HIDDEN, LM_WANT_LOGITS, LM_WANT_HIDDEN, LM_WANT_RESULTS},
-                                        {LM_WANT_LOGITS, 0, LM_WANT_HIDDEN, LM_WANT_LOGITS},
-                                        {LM_WANT_HIDDEN, LM_WANT_HIDDEN, 0, LM_WANT_HIDDEN}};
+    static const uint32_t wants[][4] = {
+        {LM_WANT_HIDDEN, LM_WANT_LOGITS, LM_WANT_HIDDEN, LM_WANT_LOGITS | LM_WANT_HIDDEN},
+        {LM_WANT_LOGITS, 0, LM_WANT_HIDDEN, LM_WANT_LOGITS},
+        {LM_WANT_HIDDEN, LM_WANT_HIDDEN, 0, LM_WANT_HIDDEN}};
     for (int n_threads = 1; n_threads <= 3; n_threads++) {
         struct rig r;
         const struct tiny_model m = tiny();
@@ -256,7 +257,8 @@ TEST(rows_that_want_logits_and_rows_that_want_hidden_states_share_a_step_and_kee
                 struct lm_row rows[4];
                 const int32_t seq = rig_seq(&r);
                 for (int32_t i = 0; i < 4; i++)
-                    rows[i] = (struct lm_row){seq, 3 + i, LM_APPEND, k ? wants[k - 1][i] : LM_WANT_RESULTS};
+                    rows[i] =
+                        (struct lm_row){seq, 3 + i, LM_APPEND, k ? wants[k - 1][i] : LM_WANT_LOGITS | LM_WANT_HIDDEN};
                 if (!CHECK_OK(lm_step(r.lm, rows, 4, NULL, &err), &err)) break;
                 for (size_t i = 0; i < 4; i++) {
                     const float *l = lm_logits(r.lm, i), *h = lm_hidden(r.lm, i);

@@ -379,7 +379,7 @@ TEST(a_wrong_row_is_refused_with_its_number_and_changes_nothing) {
         {"parent below LM_APPEND", {0, 0, -3, 0}, RN_E_ARG, "parent -3 is no node"},
         {"a node that is not there", {0, 0, 2, 0}, RN_E_ARG, "parent 2 is no scratch node, there are 2"},
         {"append under a tree", {0, 0, LM_APPEND, 0}, RN_E_STATE, "a scratch tree of 2 nodes hangs there"},
-        {"unknown want", {0, 0, LM_ROOT, 8}, RN_E_ARG, "want 0x8 is unknown"},
+        {"unknown want", {0, 0, LM_ROOT, 32}, RN_E_ARG, "want 0x20 is unknown"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         check_note("%s", bad[i].why);

@@ -25,7 +25,8 @@ struct rig_options rig_defaults(void) {
 // Everything above the package.
 static bool stand_up(struct rig *r, const struct rig_options *o) {
     rn_error err = {0};
-    if (!CHECK_OK(model_build(r->pkg, &r->model, &err), &err)) return false;
+    if (!CHECK_OK(model_build_with(r->pkg, o->spec ? o->spec : &(struct model_spec){0}, &r->model, &err), &err))
+        return false;
     if (!CHECK_OK(pool_create(o->n_threads, &r->threads, &err), &err)) return false;
     const struct backend_spec spec = {
         .threads = r->threads, .kernels = kernel_set_get(o->set), .keeps_rows = o->keeps_rows};

@@ -130,7 +130,7 @@ static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error
     if (r->token < 0 || r->token >= t->c.n_vocab)
         return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, t->c.n_vocab - 1);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
-    if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE))
+    if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN | LM_WANT_STATE | LM_OPTIONAL))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->input) return fail(err, RN_E_UNSUPPORTED, "the toy model's rows are tokens alone");
     return RN_OK;
@@ -350,7 +350,7 @@ static void destroy(lm *m) {
     mem_free(t->logits);
     mem_free(t->hidden);
     mem_free(t->path);
-    mem_free(t->base.keys);
+    lm_free_room(m);
     mem_free(t->specs);
     kv_destroy(t->kv);
     mem_free(t);
@@ -403,7 +403,7 @@ static rn_status take_memory(struct toy *t, rn_error *err) {
     ok = ok && (t->logits = mem_calloc(n_logits, sizeof *t->logits));
     ok = ok && (t->hidden = mem_calloc(n_want, N_HIDDEN * sizeof *t->hidden));
     ok = ok && (t->path = mem_calloc((size_t)c->max_scratch + 1, sizeof *t->path));
-    ok = ok && (t->base.keys = mem_calloc((size_t)c->n_ctx, sizeof *t->base.keys));
+    ok = ok && lm_take_room(&t->base);
     ok = ok && (t->specs = mem_calloc((size_t)c->max_seqs, sizeof *t->specs));
     return ok ? RN_OK : fail(err, RN_E_NOMEM, "toy model: out of memory");
 }
