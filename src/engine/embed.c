@@ -1,8 +1,7 @@
-// engine/embed.c - embeddings: a stream that reads hidden states, what is made of them, and its public side.
+// engine/embed.c - embeddings: the public side; decoding/embed_strategy.c makes them.
 #include "base/checked.h"
 #include "base/mem.h"
 #include "engine/engine.h"
-#include <math.h>
 #include <string.h>
 
 // What the file says and what a caller asks for are numbered alike.
@@ -13,12 +12,12 @@ _Static_assert((int)RN_POOLING_MODEL == (int)POOLING_NOT_SAID && (int)RN_POOLING
 
 static const struct {
     const char *name;
-    bool from_start;    // rows before the last are read: no cached prefix will do
-    bool is_normalized; // unless told otherwise
+    enum embed_pooling pooling;
+    bool is_normalized; // by default
 } poolings[] = {
-    [RN_POOLING_MODEL] = {"", false, false},   [RN_POOLING_NONE] = {"none", true, false},
-    [RN_POOLING_MEAN] = {"mean", true, true},  [RN_POOLING_FIRST] = {"first", true, true},
-    [RN_POOLING_LAST] = {"last", false, true}, [RN_POOLING_RANK] = {"rank", false, false},
+    [RN_POOLING_MODEL] = {"", EMBED_LAST, false},   [RN_POOLING_NONE] = {"none", EMBED_EACH, false},
+    [RN_POOLING_MEAN] = {"mean", EMBED_MEAN, true}, [RN_POOLING_FIRST] = {"first", EMBED_FIRST, true},
+    [RN_POOLING_LAST] = {"last", EMBED_LAST, true}, [RN_POOLING_RANK] = {"rank", EMBED_RANK, false},
 };
 enum { N_POOLINGS = sizeof poolings / sizeof *poolings };
 
@@ -82,74 +81,6 @@ rn_status rn_embed_get_shape(rn_engine *engine, size_t model, const rn_embed_opt
     return st == RN_OK ? find_shape(&engine->lanes[model], o, n_ids, shape, err) : st;
 }
 
-// ---- the step thread's side -----------------------------------------------------------------------------------------
-
-bool embedding_from_start(const struct embedding *m) { return poolings[m->shape.pooling].from_start; }
-
-bool embedding_reads(const struct embedding *m, int32_t i, int32_t n) {
-    switch (m->shape.pooling) {
-    case RN_POOLING_FIRST: return i == 0;
-    case RN_POOLING_LAST:
-    case RN_POOLING_RANK: return i == n - 1;
-    default: return true;
-    }
-}
-
-// Rows come in order of positions; after a preemption again from the first one.
-static void take_row(struct embedding *m, int32_t i, const float *row) {
-    const size_t n = m->shape.n_row;
-    if (m->shape.pooling != RN_POOLING_MEAN || i == 0) {
-        memcpy(m->out + (m->shape.pooling == RN_POOLING_NONE ? (size_t)i * n : 0), row, n * sizeof *row);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) m->out[k] += row[k];
-}
-
-static void softmax(const struct rowmath *rm, float *x, size_t n) {
-    const float max = rm->max(x, n), sum = rm->sum_exp(x, n, max);
-    rm->exp(x, n, max, x);
-    for (size_t k = 0; k < n; k++) x[k] /= sum;
-}
-
-static void normalize(float *x, size_t n) {
-    double sum = 0;
-    for (size_t k = 0; k < n; k++) sum += (double)x[k] * (double)x[k];
-    if (sum == 0) return;
-    const double length = sqrt(sum);
-    for (size_t k = 0; k < n; k++) x[k] = (float)((double)x[k] / length);
-}
-
-static rn_status complete(const rn_stream *s, rn_error *err) {
-    const struct embedding *m = s->embed;
-    const size_t n = m->shape.n_row;
-    for (size_t r = 0; r < m->shape.n_rows; r++) {
-        float *x = m->out + r * n;
-        for (size_t k = 0; k < n; k++)
-            if (!isfinite(x[k]))
-                return fail(err, RN_E_FORMAT, "embedding: number %zu of row %zu is not finite", k, r);
-        for (size_t k = 0; m->shape.pooling == RN_POOLING_MEAN && k < n; k++) x[k] /= (float)s->n_prompt;
-        if (m->shape.pooling == RN_POOLING_RANK && model_program(s->lane->program)->rank_softmax)
-            softmax(&s->engine->kernels->row, x, n);
-        if (m->shape.is_normalized) normalize(x, n);
-    }
-    return RN_OK;
-}
-
-rn_status embedding_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err) {
-    struct embedding *m = s->embed;
-    lm *l = s->lane->lm;
-    const int32_t done = stream_evaluated(s), first = done - (int32_t)p->n;
-    for (size_t i = 0; i < p->n; i++) {
-        const int32_t at = first + (int32_t)i;
-        if (!embedding_reads(m, at, s->n_prompt)) continue;
-        take_row(m, at, m->shape.pooling == RN_POOLING_RANK ? lm_rank(l, p->first + i) : lm_hidden(l, p->first + i));
-    }
-    if (done < s->n_prompt && m->shape.pooling != RN_POOLING_FIRST) return RN_OK;
-    const rn_status st = complete(s, err);
-    if (st == RN_OK) s->finish = RN_FINISH_STOP;
-    return st;
-}
-
 void embedding_show(const struct embedding *m, rn_chunk *last) {
     last->embedding = m->out;
     last->n_embedding = m->shape.n_rows * m->shape.n_row;
@@ -181,14 +112,24 @@ static rn_status make_embedding(const rn_embed_shape *shape, struct embedding **
 static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n_ids, const rn_embed_options *opt,
                         rn_stream **out, rn_error *err) {
     rn_embed_shape shape = {.struct_size = sizeof shape};
+    struct embedding *m = NULL;
     rn_status st = rn_embed_get_shape(e, model, opt, n_ids, &shape, err);
-    if (st == RN_OK) st = stream_create_reader(e, model, ids, n_ids, out, err);
+    if (st == RN_OK) st = make_embedding(&shape, &m, err);
     if (st != RN_OK) return st;
+    const struct embed_params params = {
+        .pooling = poolings[shape.pooling].pooling,
+        .softmax = shape.pooling == RN_POOLING_RANK && model_program(e->lanes[model].program)->rank_softmax,
+        .normalize = shape.is_normalized,
+        .n_row = shape.n_row,
+        .out = m->out,
+    };
+    if ((st = stream_create_reader(e, model, ids, n_ids, "embed", &params, out, err)) != RN_OK) {
+        embedding_destroy(m);
+        return st;
+    }
+    (*out)->embed = m;
     if (opt) (*out)->client = opt->client, (*out)->salt = opt->cache_salt;
-    if ((st = make_embedding(&shape, &(*out)->embed, err)) == RN_OK) return RN_OK;
-    stream_destroy(*out);
-    *out = NULL;
-    return st;
+    return RN_OK;
 }
 
 rn_status rn_embed_begin(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids,

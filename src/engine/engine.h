@@ -53,7 +53,7 @@ struct stream_rows {
     rn_stream *s;
     size_t first, n;
     bool absorbs; // their results go to the strategy
-    bool from_prompt;
+    int32_t at;   // of rows that the strategy did not propose: the position of the first; else RESULTS_OF_PROPOSAL
 };
 
 // One model in one engine.
@@ -125,12 +125,9 @@ struct rn_stream {
     rn_progress_fn progress;
     void *progress_user;
     struct prompt_scores *scores; // log-probabilities of the prompt; NULL: not asked for
-    rn_score_fn on_row;           // a score; neither it nor embed: a generation
-    void *on_row_user;
-    int32_t n_scored;        // rows that on_row has seen; those before them are evaluated again after a preemption
-    struct embedding *embed; // an embedding
-    struct answer *answer;   // to a conversation: taken apart by the reader; NULL: the prompt was none
-    rn_status end_status;    // RN_FINISH_ERROR: what went wrong
+    struct embedding *embed;      // what an embedding fills; NULL: the stream is none
+    struct answer *answer;        // to a conversation: taken apart by the reader; NULL: the prompt was none
+    rn_status end_status;         // RN_FINISH_ERROR: what went wrong
     struct sampling_params sampling;
 
     // The run: step thread.
@@ -244,17 +241,18 @@ void lane_count_prefix(struct lane *l, const rn_stream *s); // once, when it was
 
 // stream_run.c: the step thread's side of a stream
 rn_status stream_schedule(rn_stream *s, rn_error *err); // gets its sequence; queued -> prefill
-bool stream_emit(void *user, const struct emission *e);
+struct emitter stream_emitter(rn_stream *s);            // what its strategy reports to
 void stream_end(rn_stream *s, rn_finish why, const char *detail);
 void stream_release_seq(rn_stream *s, bool keep_for_session);
 int32_t stream_evaluated(const rn_stream *s); // tokens whose keys and values are there
 int32_t stream_prefill_target(const rn_stream *s);
+bool stream_reads_prompt(const rn_stream *s); // are results of rows before the prompt's last wanted?
 
 // request.c: checks everything, then makes the stream
 rn_status stream_create(rn_engine *e, const rn_request *req, rn_stream **out, rn_error *err);
-// A stream without a strategy, whose rows somebody looks at: the caller sets on_row or embed.
-rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_stream **out,
-                               rn_error *err);
+// A stream that only evaluates ids, for a strategy of this name: spec is completed with what the engine knows.
+rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
+                               const void *params, rn_stream **out, rn_error *err);
 void stream_destroy(rn_stream *s);
 // stream.c
 // The pause between two tokens. RN_E_ARG: the rate is out of range.
@@ -263,16 +261,13 @@ rn_status stream_submit(rn_stream *s, rn_error *err);
 // Waits for a reader's only chunk: how it ended. what: begins the sentence of one that was cancelled.
 rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err);
 
-// prompt_scores.c: log-probabilities of a prompt's tokens
+// prompt_scores.c: log-probabilities of a prompt's tokens, as the reader gets them
 rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err);
-bool prompt_scores_due(const rn_stream *s); // all rows of its prompt are to be evaluated, for their logits
-rn_status prompt_scores_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err);
+void prompt_scores_take(rn_stream *s, int32_t at,
+                        const float *logits);        // row `at` of the prompt; the last one completes them
 void prompt_scores_destroy(struct prompt_scores *p); // NULL is fine
 
-// embed.c: a text's embedding, from the hidden states of its rows
-bool embedding_reads(const struct embedding *m, int32_t i, int32_t n); // is the hidden state of row i of n wanted?
-bool embedding_from_start(const struct embedding *m);                  // are rows before the last one wanted?
-rn_status embedding_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err);
+// embed.c: a text's embedding
 void embedding_show(const struct embedding *m, rn_chunk *last);
 void embedding_destroy(struct embedding *m); // NULL is fine
 

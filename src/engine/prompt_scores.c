@@ -1,6 +1,6 @@
-// engine/prompt_scores.c - the log-probability of each token of a prompt, and the most probable ones in its place.
+// engine/prompt_scores.c - the log-probability of each token of a prompt, and the most probable ones in its place, for the reader.
 //
-// A row's logits are about the token after it, so every row of the prompt is evaluated, from the first one on, whatever is cached.
+// The strategy "prompt_scores" hands out the rows.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include <math.h>
@@ -33,9 +33,6 @@ void prompt_scores_destroy(struct prompt_scores *p) {
     mem_free(p);
 }
 
-// After a preemption during the prompt it begins anew, with the same figures.
-bool prompt_scores_due(const rn_stream *s) { return s->scores && s->n_tokens == s->n_prompt; }
-
 static void score(rn_stream *s, int32_t at, const float *logits) {
     struct prompt_scores *p = s->scores;
     const int32_t n_vocab = s->lane->lm->n_vocab, id = s->tokens[at];
@@ -50,16 +47,11 @@ static void score(rn_stream *s, int32_t at, const float *logits) {
                                .rank = token_rank(logits, n_vocab, id)};
 }
 
-rn_status prompt_scores_absorb(rn_stream *s, const struct stream_rows *p, rn_error *err) {
-    const int32_t done = stream_evaluated(s), first = done - (int32_t)p->n, n_vocab = s->lane->lm->n_vocab;
-    for (int32_t i = 0; i < (int32_t)p->n && first + i + 1 < s->n_prompt; i++) {
-        const float *const logits = lm_logits(s->lane->lm, p->first + (size_t)i);
-        if (!isfinite(s->engine->kernels->row.max(logits, (size_t)n_vocab)))
-            return fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + i);
-        score(s, first + i + 1, logits);
+void prompt_scores_take(rn_stream *s, int32_t at, const float *logits) {
+    if (at + 1 < s->n_prompt) {
+        score(s, at + 1, logits);
+        return;
     }
-    if (done < s->n_prompt) return RN_OK;
     outbox_push_prompt(&s->out, s->scores->tokens, (size_t)s->n_prompt);
     outbox_close_chunk(&s->out);
-    return RN_OK;
 }

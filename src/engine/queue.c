@@ -45,7 +45,6 @@ static bool begins_before(const struct levels *l, const rn_stream *a, const rn_s
 // rate limit holds it back for long. Nobody waits for an idle stream, and it is the first to be preempted.
 static bool is_idle(rn_stream *s, int64_t now) {
     if (atomic_load(&s->paused)) return true;
-    if (s->on_row || s->embed) return false; // nothing of them waits for a reader
     if (s->t_next_token > now + IDLE_GAP_NS) return true;
     return s->overflow == RN_OVERFLOW_PARK && !outbox_has_room(&s->out);
 }

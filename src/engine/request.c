@@ -181,11 +181,29 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     const size_t n_prompt = (size_t)s->n_prompt - r->n_reply; // a reply that was begun counts as generated
     if (st == RN_OK) sampler_see_prompt(s->sampler, s->tokens, n_prompt);
     for (size_t i = 0; i < r->n_reply && st == RN_OK; i++) sampler_accept(s->sampler, r->reply[i]);
-    if (st == RN_OK) st = sample_strategy_create(s->sampler, -1, (uint32_t)r->n_reply, &s->strategy, err);
     return st;
 }
 
 static rn_status no_memory(rn_error *err) { return fail(err, RN_E_NOMEM, "stream: out of memory"); }
+
+static struct strategy_spec strategy_spec(const rn_stream *s, const void *params) {
+    return (struct strategy_spec){.sampler = s->sampler,
+                                  .rowmath = &s->engine->kernels->row,
+                                  .n_vocab = s->lane->lm->n_vocab,
+                                  .n_prompt = s->n_prompt,
+                                  .params = params};
+}
+
+static rn_status make_strategy(rn_stream *s, const rn_request *r, rn_error *err) {
+    struct strategy_spec spec = strategy_spec(s, NULL);
+    spec.n_given = (int32_t)r->n_reply;
+    rn_status st = strategy_create("sample", &spec, &s->strategy, err);
+    if (st != RN_OK || !s->scores) return st;
+    spec.inner = s->strategy;
+    strategy *outer;
+    if ((st = strategy_create("prompt_scores", &spec, &outer, err)) == RN_OK) s->strategy = outer;
+    return st;
+}
 
 // The prompt's text without what the session holds, as s->echo: whole characters unless raw_bytes.
 static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
@@ -311,6 +329,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
         !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
         st = no_memory(err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
+    if (st == RN_OK) st = make_strategy(s, r, err);
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
         !(s->top_scratch =
               mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
@@ -323,8 +342,8 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
     return st;
 }
 
-rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, rn_stream **out,
-                               rn_error *err) {
+rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
+                               const void *params, rn_stream **out, rn_error *err) {
     *out = NULL;
     rn_status st = check_int("model", (int64_t)model, 0, (int64_t)e->n_lanes - 1, err);
     if (st == RN_OK) st = check_ids("ids", ids, n, e->lanes[model].lm->n_vocab, err);
@@ -339,6 +358,8 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     if (st == RN_OK && (!(s->text_a = mem_alloc(z.end_text)) || !(s->text_b = mem_alloc(z.end_text))))
         st = no_memory(err);
     if (st == RN_OK) st = outbox_init(&s->out, &z, err);
+    const struct strategy_spec spec = strategy_spec(s, params);
+    if (st == RN_OK) st = strategy_create(strategy_name, &spec, &s->strategy, err);
     if (st == RN_OK)
         *out = s;
     else
@@ -353,7 +374,7 @@ void stream_destroy(rn_stream *s) {
         s->session->stream = NULL;
         mutex_unlock(&s->engine->lock);
     }
-    if (s->strategy) s->strategy->ops->destroy(s->strategy); // it never ran: stream_end() destroys those that did
+    strategy_destroy(s->strategy); // it never ran: stream_end() destroys those that did
     sampler_destroy(s->sampler);
     stop_set_destroy(s->stops);
     outbox_free(&s->out);

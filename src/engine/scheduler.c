@@ -5,7 +5,6 @@
 // preempted: it loses its pages and later evaluates its tokens again, which by design.md section 6 gives the same bits.
 #include "base/clock.h"
 #include "engine/engine.h"
-#include <math.h>
 #include <stdio.h>
 
 void engine_wake(rn_engine *e) {
@@ -101,59 +100,32 @@ static void start_queued(rn_engine *e, int64_t now) {
         const bool is_first = s->t_scheduled == 0;
         const rn_status st = stream_schedule(s, &err);
         mutex_lock(&e->lock);
-        if (is_first && st == RN_OK && s->strategy && !s->scores) lane_count_prefix(s->lane, s);
+        if (is_first && st == RN_OK && !stream_reads_prompt(s)) lane_count_prefix(s->lane, s);
         stream_show(s);
         if (st != RN_OK) end_failed(s, &err);
     }
 }
 
-static bool finite_row(const rn_engine *e, const float *logits, int32_t n) {
-    return isfinite(e->kernels->row.max(logits, (size_t)n));
+// A prompt moved on; true: the caller's progress function stops the stream.
+static bool report_prefill(rn_stream *s) {
+    const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
+    if (s->progress && s->progress(s->progress_user, RN_PHASE_PREFILL, (uint64_t)done, (uint64_t)target)) {
+        s->cancel_why = "stopped by the progress callback";
+        atomic_store(&s->cancelled, true);
+        return true;
+    }
+    if (done < target) return false;
+    s->state = STREAM_DECODE;
+    if (!s->t_prompt) s->t_prompt = clock_now_ns();
+    return false;
 }
 
-static rn_status absorb_score(rn_engine *e, struct lane *l, const struct stream_rows *p, rn_error *err) {
+static rn_status absorb_part(struct lane *l, const struct stream_rows *p, rn_error *err) {
     rn_stream *s = p->s;
-    const int32_t first = stream_evaluated(s) - (int32_t)p->n;
-    for (size_t i = 0; i < p->n; i++) {
-        if (first + (int32_t)i < s->n_scored) continue;
-        s->n_scored = first + (int32_t)i + 1;
-        const float *logits = lm_logits(l->lm, p->first + i);
-        if (!finite_row(e, logits, l->lm->n_vocab))
-            return fail(err, RN_E_FORMAT, "logits at position %d are not finite", first + (int32_t)i);
-        if (s->on_row(s->on_row_user, (size_t)first + i, logits, l->lm->n_vocab))
-            return fail(err, RN_E_CANCELLED, "stopped by the caller at position %d", first + (int32_t)i);
-    }
-    if (stream_evaluated(s) == s->n_prompt) s->finish = RN_FINISH_LENGTH;
-    return RN_OK;
-}
-
-static rn_status absorb_part(rn_engine *e, struct lane *l, const struct stream_rows *p, rn_error *err) {
-    rn_stream *s = p->s;
-    if (s->on_row) return absorb_score(e, l, p, err);
-    if (s->embed) return embedding_absorb(s, p, err);
-    if (s->state == STREAM_PREFILL) {
-        const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
-        const rn_status st = prompt_scores_due(s) ? prompt_scores_absorb(s, p, err) : RN_OK;
-        if (st != RN_OK) return st;
-        if (s->progress && s->progress(s->progress_user, RN_PHASE_PREFILL, (uint64_t)done, (uint64_t)target)) {
-            s->cancel_why = "stopped by the progress callback";
-            atomic_store(&s->cancelled, true);
-            return RN_OK;
-        }
-        if (done < target) return RN_OK;
-        s->state = STREAM_DECODE;
-        if (!s->t_prompt) s->t_prompt = clock_now_ns();
-        if (!p->absorbs) return RN_OK;
-        if (s->n_tokens >= s->n_limit) { // max_tokens 0: the prompt is in the cache, nothing is generated
-            snprintf(s->detail, sizeof s->detail, "max_tokens 0");
-            s->finish = RN_FINISH_LENGTH;
-            return RN_OK;
-        }
-    }
-    // A prompt's answer is its last row; a strategy's are the rows it asked for.
-    const bool prompt = p->from_prompt;
-    const struct row_results r = {l->lm, prompt ? p->first + p->n - 1 : p->first, prompt ? 1 : p->n};
-    return s->strategy->ops->absorb(s->strategy, &r, &(struct emitter){stream_emit, s}, err);
+    const struct row_results r = {l->lm, p->first, p->n, p->at};
+    const struct emitter out = stream_emitter(s);
+    if (s->state == STREAM_PREFILL && report_prefill(s)) return RN_OK;
+    return p->absorbs ? s->strategy->ops->absorb(s->strategy, &r, &out, err) : RN_OK;
 }
 
 // Called with the lock held, which is let go while rows are evaluated and strategies run.
@@ -170,7 +142,7 @@ static void run_step(rn_engine *e, struct lane *l) {
     if (st == RN_OK)
         for (size_t i = 0; i < l->n_parts; i++) {
             rn_error e1 = {0};
-            if (absorb_part(e, l, &l->parts[i], &e1) != RN_OK) {
+            if (absorb_part(l, &l->parts[i], &e1) != RN_OK) {
                 rn_stream *s = l->parts[i].s;
                 snprintf(s->detail, sizeof s->detail, "%s", e1.text);
                 s->end_status = e1.code;

@@ -46,7 +46,7 @@ static bool may_run(rn_stream *s, struct round *r) {
         round_wait_until(r, s->t_next_token);
         return false;
     }
-    if (s->on_row || s->embed || outbox_has_room(&s->out)) return true;
+    if (outbox_has_room(&s->out)) return true;
     if (s->overflow == RN_OVERFLOW_DROP_OLDEST) {
         outbox_drop_oldest(&s->out);
         return true;
@@ -95,7 +95,7 @@ static rn_status add_decode_rows(struct lane *l, rn_stream *s, rn_error *err) {
     s->n_left_out = 0;
     const rn_status st = s->strategy->ops->propose(s->strategy, &list, err);
     if (st != RN_OK) return st;
-    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, .absorbs = true};
+    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, true, RESULTS_OF_PROPOSAL};
     for (size_t i = 0; i < list.n; i++) l->n_logits += (list.rows[i].want & LM_WANT_LOGITS) != 0;
     l->n_rows += list.n;
     return RN_OK;
@@ -137,35 +137,31 @@ static bool prompts_before(const rn_stream *a, const rn_stream *b) {
 
 static size_t left_of(const rn_stream *s) { return (size_t)(stream_prefill_target(s) - stream_evaluated(s)); }
 
+// What the strategy wants of the row at this position; nothing of rows that it has seen, or that it has generated.
+static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
+    return at < from || at >= s->n_prompt ? 0 : s->strategy->ops->prompt_wants(s->strategy, at);
+}
+
+// Up to n rows from where the stream stands, as far as there is room for the logits that are wanted.
 static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
-    const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
-    const size_t room_logits = (size_t)l->lm->n_logits - l->n_logits;
-    const bool first_run = s->n_tokens == s->n_prompt;
-    const bool wants_each = s->on_row || prompt_scores_due(s);
-    if (wants_each && n > room_logits) n = room_logits;
-    const bool completes = done + (int32_t)n == target;
-    const bool generates = !s->on_row && !s->embed;
-    if (completes && first_run && generates && room_logits == 0 && n > 0)
-        n--; // its last row waits for room among those with logits
-    if (n == 0) {
+    const int32_t done = stream_evaluated(s), from = s->strategy->ops->prompt_from(s->strategy);
+    struct stream_rows part = {s, l->n_rows, 0, false, done};
+    for (; part.n < n; part.n++) {
+        const int32_t at = done + (int32_t)part.n;
+        const uint32_t want = wants_of(s, at, from);
+        if (want & LM_WANT_LOGITS && l->n_logits == (size_t)l->lm->n_logits) break;
+        l->n_logits += (want & LM_WANT_LOGITS) != 0;
+        part.absorbs |= (want & LM_WANT_RESULTS) != 0;
+        // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
+        const bool kept = at + 2 == s->n_prompt;
+        l->rows[l->n_rows++] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND, want | (kept ? LM_WANT_STATE : 0)};
+    }
+    if (part.n == 0) {
         leave_out(s);
         return;
     }
     s->n_left_out = 0;
-    const bool absorbs = done + (int32_t)n == target && first_run && generates;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t at = done + (int32_t)i;
-        const bool has_logits = wants_each || (absorbs && i + 1 == n);
-        const bool has_hidden = s->embed && embedding_reads(s->embed, at, s->n_prompt);
-        // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
-        const bool kept = at + 2 == s->n_prompt;
-        l->rows[l->n_rows + i] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND,
-                                                 (has_logits ? LM_WANT_LOGITS : 0) |
-                                                     (has_hidden ? LM_WANT_HIDDEN : 0) | (kept ? LM_WANT_STATE : 0)};
-        l->n_logits += has_logits;
-    }
-    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, n, absorbs, .from_prompt = true};
-    l->n_rows += n;
+    l->parts[l->n_parts++] = part;
 }
 
 // The one of the highest class that has least left to evaluate; NULL: none has anything left.

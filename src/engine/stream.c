@@ -96,9 +96,9 @@ rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n
     rn_stream *s;
     rn_chunk last = {0};
     if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
-    rn_status st = stream_create_reader(engine, model, ids, n_ids, &s, err);
+    const struct score_params params = {on_row, user};
+    rn_status st = stream_create_reader(engine, model, ids, n_ids, "score", &params, &s, err);
     if (st != RN_OK) return st;
-    s->on_row = on_row, s->on_row_user = user;
     if ((st = stream_submit(s, err)) != RN_OK) {
         stream_destroy(s);
         return st;

@@ -29,18 +29,21 @@ static int32_t go_back(rn_stream *s) {
     return n;
 }
 
-// A sequence for a stream that has none: all its rows are wanted, or those that the prefix index knows are taken from there. The last
-// row is evaluated even where its keys are known: its logits are wanted.
-static rn_status find_seq(rn_stream *s, const struct lm_seq_spec *spec, bool from_start, struct lm_prefix *found,
+bool stream_reads_prompt(const rn_stream *s) { return s->strategy->ops->prompt_from(s->strategy) < s->n_prompt - 1; }
+
+// Rows of the stream that need no results, and so may come from a cache: those before the first one that the strategy wants.
+static int32_t most_cached(const rn_stream *s) {
+    const int32_t from = s->strategy->ops->prompt_from(s->strategy), target = stream_prefill_target(s);
+    return from < s->n_prompt ? from : target;
+}
+
+// A sequence for a stream that has none, with what the prefix index knows of it.
+static rn_status find_seq(rn_stream *s, const struct lm_seq_spec *spec, int32_t most, struct lm_prefix *found,
                           rn_error *err) {
     lm *m = s->lane->lm;
     rn_status st;
     do {
-        if (from_start)
-            st = lm_seq_new(m, spec, &found->seq, err);
-        else
-            st = lm_match_tokens(m, spec, s->tokens, stream_prefill_target(s) - (s->n_tokens == s->n_prompt), found,
-                                 err);
+        st = lm_match_tokens(m, spec, s->tokens, most, found, err);
     } while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
     return st;
 }
@@ -49,9 +52,8 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
     lm *m = s->lane->lm;
     const struct lm_seq_spec spec = {.n_most = s->n_limit, .salt = s->salt};
     rn_status st = RN_OK;
-    const bool from_start =
-        s->on_row || (s->embed && embedding_from_start(s->embed)) || prompt_scores_due(s); // every row is wanted
-    if (s->session && s->session->seq >= 0 && (from_start || !lm_seq_fits(m, s->session->seq, &spec))) {
+    const bool reads = stream_reads_prompt(s);
+    if (s->session && s->session->seq >= 0 && (reads || !lm_seq_fits(m, s->session->seq, &spec))) {
         lm_seq_free(m, s->session->seq);
         s->session->seq = -1;
     }
@@ -61,17 +63,18 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         s->n_cached = go_back(s);
     } else if (s->seq < 0) {
         struct lm_prefix found = {0};
-        st = find_seq(s, &spec, from_start, &found, err);
+        st = find_seq(s, &spec, most_cached(s), &found, err);
         if (st == RN_OK) s->seq = found.seq;
-        if (st == RN_OK && from_start && prompt_scores_due(s))
-            note_miss(s, "logits");
-        else if (st == RN_OK && !from_start && !s->was_preempted) {
+        if (st == RN_OK && !s->was_preempted) {
             s->n_cached = found.n;
-            if (!s->session || found.n < s->n_matched) note_miss(s, s->n_matched ? "evicted" : found.miss);
+            if (reads)
+                note_miss(s, s->scores ? "logits" : "none");
+            else if (!s->session || found.n < s->n_matched)
+                note_miss(s, s->n_matched ? "evicted" : found.miss);
         }
     }
     if (st != RN_OK) return st;
-    if (s->strategy) s->strategy->seq = s->seq;
+    s->strategy->seq = s->seq;
     if (!s->t_scheduled) s->t_scheduled = clock_now_ns();
     // After a preemption everything may still be cached: then the strategy goes on at once.
     s->state = stream_evaluated(s) < stream_prefill_target(s) ? STREAM_PREFILL : STREAM_DECODE;
@@ -138,8 +141,8 @@ static void push_token(rn_stream *s, const struct emission *e) {
     if (!outbox_push_token(&s->out, &t, top, e->logits)) out_of_room(s);
 }
 
-// The emitter of every strategy: answers whether the stream goes on. What comes after it has ended is not taken.
-bool stream_emit(void *user, const struct emission *e) {
+// What comes after the stream has ended is not taken.
+static bool emit(void *user, const struct emission *e) {
     rn_stream *s = user;
     if (s->finish != RN_FINISH_NONE || s->n_tokens >= s->n_limit) return false;
     const int64_t now = clock_now_ns();
@@ -165,6 +168,26 @@ bool stream_emit(void *user, const struct emission *e) {
                s->context_binds ? s->lane->n_ctx : s->n_limit - s->n_prompt);
     if (s->finish == RN_FINISH_NONE && outbox_chunk_is_full(&s->out)) outbox_close_chunk(&s->out);
     return s->finish == RN_FINISH_NONE;
+}
+
+static bool may_emit(void *user) {
+    rn_stream *s = user;
+    if (s->n_tokens >= s->n_limit)
+        finish(s, RN_FINISH_LENGTH, "max_tokens 0"); // the prompt is in the cache, that is all
+    return s->finish == RN_FINISH_NONE;
+}
+
+static void score_prompt(void *user, int32_t at, const float *logits) { prompt_scores_take(user, at, logits); }
+
+static void end(void *user, enum strategy_end why) {
+    static const rn_finish reasons[] = {
+        [STRATEGY_END_STOP] = RN_FINISH_STOP, [STRATEGY_END_LENGTH] = RN_FINISH_LENGTH};
+    finish(user, reasons[why], "%s", "");
+}
+
+struct emitter stream_emitter(rn_stream *s) {
+    static const struct emitter_ops ops = {may_emit, emit, score_prompt, end};
+    return (struct emitter){&ops, s};
 }
 
 static double ms(int64_t from, int64_t to) { return from && to ? (double)(to - from) / 1e6 : 0.0; }

@@ -37,6 +37,11 @@ static bool read_token(void *user, const struct emission *e) {
     r->tokens[r->n++] = e->token;
     return r->n < r->n_wanted;
 }
+static bool may_read(void *user) {
+    const struct reader *r = user;
+    return r->n < r->n_wanted;
+}
+static const struct emitter_ops reader_ops = {.may_emit = may_read, .emit = read_token};
 
 struct stream {
     sampler *sampler;
@@ -49,11 +54,13 @@ struct stream {
 
 static bool begin(struct stream *s, lm *m, const struct sampling_params *p, const int32_t *prompt, int n_wanted) {
     *s = (struct stream){.reader = {.n_wanted = n_wanted}};
-    s->out = (struct emitter){read_token, &s->reader};
+    s->out = (struct emitter){&reader_ops, &s->reader};
     int32_t seq = 0;
     if (!CHECK_OK(sampler_create(p, rm(), N_VOCAB, N_CTX, &s->sampler, &s->err), &s->err)) return false;
     if (!CHECK_OK(lm_seq_new(m, NULL, &seq, &s->err), &s->err)) return false;
-    if (!CHECK_OK(sample_strategy_create(s->sampler, seq, 0, &s->strategy, &s->err), &s->err)) return false;
+    const struct strategy_spec spec = {.sampler = s->sampler, .n_prompt = N_PROMPT};
+    if (!CHECK_OK(strategy_create("sample", &spec, &s->strategy, &s->err), &s->err)) return false;
+    s->strategy->seq = seq;
     sampler_see_prompt(s->sampler, prompt, N_PROMPT);
     return true;
 }
@@ -66,8 +73,8 @@ static void end(struct stream *s, lm *m) {
     sampler_destroy(s->sampler);
 }
 
-static void take(struct stream *s, lm *m, size_t first) {
-    const struct row_results results = {m, first, 1};
+static void take(struct stream *s, lm *m, size_t first, int32_t at) {
+    const struct row_results results = {m, first, 1, at};
     s->status = s->strategy->ops->absorb(s->strategy, &results, &s->out, &s->err);
 }
 
@@ -80,9 +87,10 @@ static size_t ask(struct stream *s, struct lm_row *rows) {
 static bool prefill(struct stream *s, lm *m, const int32_t *prompt) {
     struct lm_row rows[N_PROMPT];
     for (int i = 0; i < N_PROMPT; i++)
-        rows[i] = (struct lm_row){s->strategy->seq, prompt[i], LM_APPEND, i == N_PROMPT - 1 ? LM_WANT_LOGITS : 0};
+        rows[i] =
+            (struct lm_row){s->strategy->seq, prompt[i], LM_APPEND, s->strategy->ops->prompt_wants(s->strategy, i)};
     if (!CHECK_OK(lm_step(m, rows, N_PROMPT, NULL, &s->err), &s->err)) return false;
-    take(s, m, N_PROMPT - 1);
+    take(s, m, N_PROMPT - 1, N_PROMPT - 1);
     return true;
 }
 
@@ -98,7 +106,7 @@ static void run(struct stream *streams, int n_streams, lm *m) {
             asker[n++] = i;
         }
         if (n == 0 || !CHECK_OK(lm_step(m, rows, n, NULL, &err), &err)) return;
-        for (size_t k = 0; k < n; k++) take(&streams[asker[k]], m, k);
+        for (size_t k = 0; k < n; k++) take(&streams[asker[k]], m, k, RESULTS_OF_PROPOSAL);
     }
 }
 
@@ -274,7 +282,8 @@ TEST(a_round_of_propose_and_absorb_allocates_nothing) {
 static rn_status create_and_destroy(void *user) {
     strategy *s = NULL;
     rn_error err = {0};
-    const rn_status st = sample_strategy_create(user, 0, 0, &s, &err);
+    const struct strategy_spec spec = {.sampler = user, .n_prompt = N_PROMPT};
+    const rn_status st = strategy_create("sample", &spec, &s, &err);
     CHECK((s == NULL) == (st != RN_OK));
     if (s) s->ops->destroy(s);
     return st;
@@ -286,4 +295,19 @@ TEST(every_failed_allocation_of_a_strategy_is_reported_and_leaks_nothing) {
     CHECK_OK(sampler_create(&p, rm(), N_VOCAB, N_CTX, &s, &err), &err);
     check_each_failed_allocation(create_and_destroy, s, __FILE__, __LINE__);
     sampler_destroy(s);
+}
+
+TEST(only_the_last_row_of_a_prompt_is_wanted_and_only_until_it_was_absorbed) {
+    const struct sampling_params p = params(0, 0, 1);
+    lm *m = toy(&config);
+    if (!m) return;
+    struct stream s;
+    if (begin(&s, m, &p, prompts[0], 3)) {
+        CHECK_INT(s.strategy->ops->prompt_from(s.strategy), N_PROMPT - 1);
+        for (int i = 0; i < N_PROMPT; i++)
+            CHECK_INT(s.strategy->ops->prompt_wants(s.strategy, i), i == N_PROMPT - 1 ? LM_WANT_LOGITS : 0);
+        if (prefill(&s, m, prompts[0])) CHECK_INT(s.strategy->ops->prompt_from(s.strategy), N_PROMPT);
+    }
+    end(&s, m);
+    lm_destroy(m);
 }

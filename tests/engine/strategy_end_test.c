@@ -11,6 +11,16 @@ struct eager {
     pthread_t absorbed_on, destroyed_on;
 };
 
+static int32_t eager_from(const strategy *base) {
+    const struct eager *const s = (const struct eager *)base;
+    return s->inner->ops->prompt_from(s->inner);
+}
+
+static uint32_t eager_wants(const strategy *base, int32_t at) {
+    const struct eager *const s = (const struct eager *)base;
+    return s->inner->ops->prompt_wants(s->inner, at);
+}
+
 static rn_status eager_propose(strategy *base, struct row_list *rows, rn_error *err) {
     const struct eager *const s = (const struct eager *)base;
     (void)err;
@@ -23,9 +33,9 @@ static rn_status eager_absorb(strategy *base, const struct row_results *r, const
     struct eager *const s = (struct eager *)base;
     (void)err;
     s->absorbed_on = pthread_self();
-    const struct emission e = {.token = s->token, .logits = lm_logits(r->model, r->first)};
+    const struct emission e = {.token = s->token, .logits = results_logits(r, r->n - 1)};
     for (int i = 0; i < s->n_each; i++) {
-        const bool goes_on = out->emit(out->user, &e);
+        const bool goes_on = out->ops->emit(out->user, &e);
         s->n_taken += goes_on;
         s->n_refused += !goes_on;
     }
@@ -39,8 +49,11 @@ static void eager_destroy(strategy *base) {
     s->n_destroyed++;
 }
 
-static const struct strategy_ops eager_ops = {
-    .name = "eager", .propose = eager_propose, .absorb = eager_absorb, .destroy = eager_destroy};
+static const struct strategy_ops eager_ops = {.prompt_from = eager_from,
+                                              .prompt_wants = eager_wants,
+                                              .propose = eager_propose,
+                                              .absorb = eager_absorb,
+                                              .destroy = eager_destroy};
 
 static rn_stream *begin_eager(rn_engine *e, const rn_request *r, struct eager *s) {
     rn_error err = {0};

@@ -1,0 +1,73 @@
+// decoding/prompt_scores_strategy.c - log-probabilities of a prompt's tokens, before another strategy goes on from its last row.
+//
+// A row's logits are about the token after it, so every row of the prompt is evaluated, whatever is cached.
+#include "base/mem.h"
+#include "decoding/strategies.h"
+#include <math.h>
+
+struct prompt_scores_strategy {
+    strategy base;
+    strategy *inner; // owned
+    const struct rowmath *rowmath;
+    int32_t n_vocab, n_prompt;
+    int32_t n_seen; // rows whose logits were handed out
+};
+
+static int32_t prompt_from(const strategy *base) {
+    const struct prompt_scores_strategy *s = (const struct prompt_scores_strategy *)base;
+    const int32_t from = s->inner->ops->prompt_from(s->inner);
+    return s->n_seen < from ? s->n_seen : from;
+}
+
+static uint32_t prompt_wants(const strategy *base, int32_t at) {
+    const struct prompt_scores_strategy *s = (const struct prompt_scores_strategy *)base;
+    const uint32_t more = at < s->inner->ops->prompt_from(s->inner) ? 0 : s->inner->ops->prompt_wants(s->inner, at);
+    return more | (at < s->n_seen ? 0 : LM_WANT_LOGITS);
+}
+
+static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
+    struct prompt_scores_strategy *s = (struct prompt_scores_strategy *)base;
+    s->inner->seq = base->seq;
+    return s->inner->ops->propose(s->inner, rows, err);
+}
+
+static rn_status score_rows(struct prompt_scores_strategy *s, const struct row_results *r, const struct emitter *out,
+                            rn_error *err) {
+    for (size_t i = (size_t)(s->n_seen - r->at); i < r->n; i++) {
+        const float *logits = results_logits(r, i);
+        const bool is_last = s->n_seen == s->n_prompt - 1; // the inner strategy's to judge
+        if (!is_last && !isfinite(s->rowmath->max(logits, (size_t)s->n_vocab)))
+            return fail(err, RN_E_FORMAT, "logits at position %d are not finite", s->n_seen);
+        out->ops->score_prompt(out->user, s->n_seen++, logits);
+    }
+    return RN_OK;
+}
+
+static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
+    struct prompt_scores_strategy *s = (struct prompt_scores_strategy *)base;
+    const bool is_prompt = r->at != RESULTS_OF_PROPOSAL;
+    const rn_status st = is_prompt && s->n_seen < s->n_prompt ? score_rows(s, r, out, err) : RN_OK;
+    if (st != RN_OK) return st;
+    const bool reaches = !is_prompt || r->at + (int32_t)r->n > s->inner->ops->prompt_from(s->inner);
+    return reaches ? s->inner->ops->absorb(s->inner, r, out, err) : RN_OK;
+}
+
+static void destroy(strategy *base) {
+    strategy_destroy(((struct prompt_scores_strategy *)base)->inner);
+    mem_free(base);
+}
+
+static const struct strategy_ops ops = {prompt_from, prompt_wants, propose, absorb, destroy};
+
+rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
+    struct prompt_scores_strategy *s = mem_alloc(sizeof *s);
+    *out = NULL;
+    if (!s) return fail(err, RN_E_NOMEM, "prompt_logprobs: out of memory");
+    *s = (struct prompt_scores_strategy){.base = {&ops, -1},
+                                         .inner = spec->inner,
+                                         .rowmath = spec->rowmath,
+                                         .n_vocab = spec->n_vocab,
+                                         .n_prompt = spec->n_prompt};
+    *out = &s->base;
+    return RN_OK;
+}

@@ -1,0 +1,32 @@
+// decoding/strategies.c - the table of strategies.
+#include "decoding/strategies.h"
+#include <stdio.h>
+#include <string.h>
+
+const struct strategy_kind strategy_kinds[] = {
+    {"sample", sample_strategy_create},
+    {"score", score_strategy_create},
+    {"embed", embed_strategy_create},
+    {"prompt_scores", prompt_scores_strategy_create},
+};
+const size_t strategy_n_kinds = sizeof strategy_kinds / sizeof *strategy_kinds;
+
+const struct strategy_kind *strategy_find(const char *name) {
+    for (size_t i = 0; i < strategy_n_kinds; i++)
+        if (strcmp(strategy_kinds[i].name, name) == 0) return &strategy_kinds[i];
+    return NULL;
+}
+
+rn_status strategy_create(const char *name, const struct strategy_spec *spec, strategy **out, rn_error *err) {
+    const struct strategy_kind *kind = strategy_find(name);
+    char names[256] = "";
+    *out = NULL;
+    if (kind) return kind->create(spec, out, err);
+    for (size_t i = 0, n = 0; i < strategy_n_kinds && n < sizeof names; i++)
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", strategy_kinds[i].name);
+    return fail(err, RN_E_ARG, "strategy: there is no \"%s\", only %s", name, names);
+}
+
+void strategy_destroy(strategy *s) {
+    if (s) s->ops->destroy(s);
+}

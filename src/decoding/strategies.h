@@ -1,0 +1,12 @@
+// decoding/strategies.h - the create functions that the table of strategies names.
+#ifndef RN_DECODING_STRATEGIES_H
+#define RN_DECODING_STRATEGIES_H
+
+#include "decoding/strategy.h"
+
+rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+rn_status score_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+rn_status embed_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);
+
+#endif
