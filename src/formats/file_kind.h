@@ -1,4 +1,4 @@
-// formats/file_kind.h - what the first bytes of a file look like, so that a refusal can say what was given instead of a model.
+// formats/file_kind.h - recognizes common file types by their first bytes, so that an error can name what was given instead of a model.
 //
 // Threads: pure function.
 #ifndef RN_FORMATS_FILE_KIND_H

@@ -1,6 +1,6 @@
-// formats/limits.h - what a model file may hold at most: one table for each format. Reasons: docs/limits.md.
+// formats/limits.h - limits on the contents of model files, one table per format. docs/limits.md has the reasons.
 //
-// Each limit is the largest value accepted, and has a test at the limit and one past it.
+// Each limit is the largest accepted value and is tested at that value and one above it.
 #ifndef RN_FORMATS_LIMITS_H
 #define RN_FORMATS_LIMITS_H
 
@@ -11,16 +11,16 @@ enum gguf_limits {
     GGUF_MAX_TENSOR_NAME_BYTES = 64,
     GGUF_MAX_STRING_BYTES = 16 << 20,
     GGUF_MAX_ARRAY_ITEMS = 16 << 20,
-    GGUF_MIN_ALIGNMENT = 8, // both ends powers of two
+    GGUF_MIN_ALIGNMENT = 8, // both limits are powers of two
     GGUF_MAX_ALIGNMENT = 65536,
     GGUF_DEFAULT_ALIGNMENT = 32,
     GGUF_MAX_PARTS = 1024 // files of a split model
 };
 
 enum safetensors_limits {
-    SAFETENSORS_MAX_HEADER_BYTES = 100000000, // as the reference library
-    SAFETENSORS_MAX_TENSORS = 65536,          // of all shards together
-    SAFETENSORS_MAX_DIMS = 8,                 // 4 of a tensor that is used: pictures' parts have more
+    SAFETENSORS_MAX_HEADER_BYTES = 100000000, // as in the reference library
+    SAFETENSORS_MAX_TENSORS = 65536,          // all shards together
+    SAFETENSORS_MAX_DIMS = 8,                 // at most 4 in tensors that are used; vision parts have more
     SAFETENSORS_MAX_NAME_BYTES = 256,
     SAFETENSORS_MAX_SHARDS = 1024
 };
@@ -37,10 +37,10 @@ enum folder_limits { // bytes of a folder's text files
 enum json_limits { JSON_MAX_DEPTH = 64, JSON_MAX_VALUES = 2097152 };
 
 enum vocab_limits {
-    VOCAB_MAX_TOKEN_BYTES = 65535, // of one token; the longest known in use has 1,024
+    VOCAB_MAX_TOKEN_BYTES = 65535, // of one token; the longest in a published vocabulary has 1,024
     VOCAB_MAX_MERGE_BYTES = 2 * VOCAB_MAX_TOKEN_BYTES + 1,
-    VOCAB_MAX_HOLES = 65536, // ids below the highest that no token has: padding of an embedding comes to thousands
-    VOCAB_MAX_STEPS = 64     // of a normalizer, pre-tokenizer or decoder
+    VOCAB_MAX_HOLES = 65536, // unused ids below the highest one: padded embeddings have thousands
+    VOCAB_MAX_STEPS = 64     // in a normalizer, pre-tokenizer or decoder
 };
 
 // Ranges of hyper-parameters: the table in formats/hparams/hparam_rows.c.

@@ -1,7 +1,7 @@
-// formats/name_index.h - finds a name's number in a list that is given once: metadata keys, tensor names.
+// formats/name_index.h - a hash table from names to their index in a list: metadata keys, tensor names.
 //
-// Open addressing, half full at most. Names are compared whole, hashes only spare most comparisons. The seed is the table's
-// address, so that nobody who writes a file knows which names collide; no answer depends on it.
+// Open addressing with a load factor of at most 1/2. The hash is seeded with the table's address, so that the author of a file cannot
+// choose names that collide; results do not depend on the seed.
 // Ownership: names are the caller's and outlive the index; the table lies in the arena `into`. Threads: immutable once filled.
 #ifndef RN_FORMATS_NAME_INDEX_H
 #define RN_FORMATS_NAME_INDEX_H
@@ -17,11 +17,11 @@ struct name_index {
     size_t n_slots; // a power of two; 0: an index of no names
 };
 
-// Room for n names. false: out of memory.
+// Makes room for n names. False: out of memory.
 bool name_index_init(struct name_index *x, size_t n, struct arena *into);
-// Adds a name as number i, unless it is there: then the number it has. Returns the name's number.
+// Adds a name with index i, unless it is present already. Returns the name's index.
 uint32_t name_index_add(struct name_index *x, const char *name, uint32_t n_bytes, uint32_t i);
-// -1: not there.
+// The name's index; -1: not present.
 int64_t name_index_find(const struct name_index *x, const char *name, size_t n_bytes);
 
 #endif

@@ -1,6 +1,6 @@
-// formats/package_build.h - a package while a reader fills it: what GGUF and other readers share. Private to formats/.
+// formats/package_build.h - a package under construction: what the readers of all formats share. Private to formats/.
 //
-// Whatever format a tensor comes from, it enters through package_add_tensor(), which holds the invariants of package.h.
+// Tensors of every format are added with package_add_tensor(), which checks the invariants of package.h.
 #ifndef RN_FORMATS_PACKAGE_BUILD_H
 #define RN_FORMATS_PACKAGE_BUILD_H
 
@@ -12,7 +12,7 @@
 struct package_file {
     struct file_map map;
     const char *path; // for messages
-    bool is_ours;     // opened here, not the caller's bytes
+    bool is_ours;     // opened here; else the caller's bytes
 };
 
 // A text file of a folder that was read and closed again.
@@ -23,14 +23,14 @@ struct package_text {
 
 struct package {
     struct arena arena;
-    struct package_file *files; // those that tensors lie in; of GGUF parts the first has the keys
+    struct package_file *files; // files that hold tensors; the first part of a split GGUF file has the keys
     size_t n_files;
     const struct package_text *last_text; // NULL: none was read
-    uint8_t *made;                        // bytes of tensors that lie in no file
+    uint8_t *made;                        // tensors built in memory
     size_t n_made, max_made;
     const char *path; // in the arena
     const char *format, *note, *left_out;
-    size_t n_aside[HF_N_PARTS]; // tensors of other parts than the text
+    size_t n_aside[HF_N_PARTS]; // ignored tensors, by part (vision, audio)
     struct hparams hparams;
     struct vocab vocab;
     size_t n_tensors, max_tensors;
@@ -42,50 +42,51 @@ struct package {
 
 // ---- files (package_files.c) ------------------------------------------------------------------------------------------
 
-// Maps the files at these paths, in order, with one progress over all of them. The package closes them.
+// Maps the files at these paths, in order, with one progress report over all of them. package_close() closes them.
 rn_status package_open_files(struct package *p, const char *const *paths, size_t n, const struct package_options *o,
                              rn_error *err);
-// The same for bytes that are the caller's.
+// The same for bytes of the caller.
 rn_status package_take_bytes(struct package *p, const struct package_bytes *files, size_t n, rn_error *err);
 void package_file_close(struct package_file *f);
-const char *package_shown_path(const char *path); // of a long one the end, so that an error has room for its sentence
-// Puts the file's path in front of an error; RN_OK stays.
+const char *package_shown_path(const char *path); // the end of a long path, so that an error has room for its text
+// Puts the file's path in front of an error; returns st.
 rn_status package_in_file(const char *path, rn_status st, rn_error *err);
 // Copies as many whole characters as fit, and a terminator.
 void package_copy_text(char *dst, size_t size, struct vocab_str s);
 
 // ---- tensors (tensors.c) ----------------------------------------------------------------------------------------------
 
-// What a file says of a tensor, not yet believed.
+// A tensor as a file describes it, not checked yet.
 struct tensor_claim {
     const char *name; // n_name bytes
     uint32_t n_name;
     enum tensor_type type;
     int n_dims; // 1..PACKAGE_MAX_DIMS
     const uint64_t *dims;
-    const struct file_map *file; // that it lies in; NULL: in memory made here, see below
+    const struct file_map *file; // the file that holds it; NULL: built in memory, see below
     uint64_t offset;             // from the beginning of the file
 };
 
 rn_status package_reserve_tensors(struct package *p, size_t n, rn_error *err);
 // Errors: RN_E_FORMAT (`tensor NAME: WHY`), RN_E_NOMEM.
 rn_status package_add_tensor(struct package *p, const struct tensor_claim *claim, rn_error *err);
-// An empty list with room for n tensors in place of the one there is, whose items stay where they lie: each is kept, or left out.
+// Replaces the list of tensors by an empty one with room for n. The old items stay valid: the caller adds those to keep with
+// package_keep_tensor().
 rn_status package_begin_anew(struct package *p, size_t n, rn_error *err);
 void package_keep_tensor(struct package *p, const struct tensor_view *t);
-// After the last one of a file: no byte may belong to two of the tensors from number `first` on.
+// Call after the last tensor of a file: checks that tensors from index `first` on do not overlap.
 rn_status package_check_overlap(struct package *p, size_t first, const struct file_map *file, rn_error *err);
 
-// Memory for tensors put together here: n_bytes for all of them, each taking package_made_size() of its bytes. Then
-// package_add_tensor() with file NULL places them one behind the other, and package_made_data() is where the last one lies.
+// Allocates memory for tensors that are built here: n_bytes in total, package_made_size() bytes for each. After that,
+// package_add_tensor() with file NULL places them one after the other, and package_made_data() points to the last one.
 rn_status package_reserve_made(struct package *p, size_t n_bytes, rn_error *err);
 bool package_made_size(uint64_t n_bytes, size_t *out); // false: overflow
 uint8_t *package_made_data(struct package *p);
 
-// ---- readers: fill p, whose path is set. What they leave behind on failure package_close() releases -------------------------
+// ---- readers: fill p, whose path is set. After a failure package_close() frees what they have added --------------------------
 
 rn_status gguf_load(struct package *p, rn_error *err); // p's files are its parts
-// gguf_older.c: tensors of older files in the form that today's have. hp: checked, layers are there.
+// gguf_older.c: converts tensors of older files to the current form. hp: checked, with layers.
 rn_status gguf_renew(struct package *p, const struct hparams *hp, rn_error *err);
 
 #endif

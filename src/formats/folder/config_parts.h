@@ -1,4 +1,4 @@
-// formats/folder/config_parts.h - the parts that config.json is read in. Private to config_*.c.
+// formats/folder/config_parts.h - functions that the readers of config.json share. Private to config_*.c.
 #ifndef RN_FORMATS_FOLDER_CONFIG_PARTS_H
 #define RN_FORMATS_FOLDER_CONFIG_PARTS_H
 
@@ -10,25 +10,25 @@ rn_status config_string(const struct json_node *object, const char *name, const 
 // A list member of `kind`; *out NULL when absent.
 rn_status config_list(const struct json_node *object, const char *name, enum json_kind kind,
                       const struct json_node **out, rn_error *err);
-int config_shown(const struct json_node *v); // how many bytes of a string messages show
+int config_shown(const struct json_node *v); // how many bytes of a string a message shows
 
-// config_model.c: the architecture; *text is the object of the text model's numbers, root itself or a part of it.
+// config_model.c: finds the architecture; *text is the object with the text model's numbers, root itself or a member of it.
 rn_status config_find_model(struct hf_config *c, const struct json_node *root, const struct json_node **text,
                             rn_error *err);
 
-// config_ways.c: refuses what would make the weights or the arithmetic others than the architecture's.
+// config_ways.c: refuses members that would change the weights or the arithmetic of the architecture.
 rn_status config_refuse_ways(const struct hf_config *c, const struct json_node *root, const struct json_node *text,
                              rn_error *err);
 bool config_says_mxfp4(const struct json_node *root);
 
-// config_rope.c: the objects that say how positions are rotated; *swa is that of layers with windows, NULL: none of their own.
+// config_rope.c: finds the rope parameters; *swa: those of layers with windows, NULL if they have none of their own.
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,
                            const struct json_node **swa, rn_error *err);
-// After the table's rows.
+// Call after the table's rows have been read.
 rn_status config_read_rope(struct hf_config *c, const struct json_node *rope, const struct json_node *swa,
                            struct package *p, rn_error *err);
 
-// config_layers.c: what lists say of each layer. After the table's rows; the overrides before rotation is read.
+// config_layers.c: reads the lists with one item per layer. Call after the table's rows, the overrides before config_read_rope().
 rn_status config_read_overrides(struct hf_config *c, const struct json_node *root, rn_error *err);
 rn_status config_read_layers(struct hf_config *c, const struct json_node *root, rn_error *err);
 

@@ -1,6 +1,6 @@
-// formats/folder/hf_wrappers.h - classes of folders that hold a text model beside parts for pictures and sound, of which the text model is read.
+// formats/folder/hf_wrappers.h - multimodal classes whose folders contain a text model, which is the only part that is read.
 //
-// config.json has the text model's numbers in text_config, and its tensors' names have one more word in front.
+// config.json has the text model's numbers in text_config, and the names of its tensors have one more prefix.
 #ifndef RN_FORMATS_FOLDER_HF_WRAPPERS_H
 #define RN_FORMATS_FOLDER_HF_WRAPPERS_H
 
@@ -8,17 +8,17 @@
 
 struct hf_wrapper {
     const char *class_name, *model_type;
-    const char *text_type; // text_config.model_type where it is not said
+    const char *text_type; // default of text_config.model_type
 };
-const struct hf_wrapper *hf_wrapper_at(size_t i);                         // NULL behind the last
+const struct hf_wrapper *hf_wrapper_at(size_t i);                         // NULL after the last
 const struct hf_wrapper *hf_wrapper_by_class(const char *name, size_t n); // NULL: none
 const struct hf_wrapper *hf_wrapper_by_type(const char *name, size_t n);
 
-// The name that a tensor of such a folder has in a folder of the text model alone; itself where it is of another part.
+// The name that the tensor has in a folder of the text model alone; names of other parts are returned unchanged.
 const char *hf_text_name(const char *name);
 
-// Parts other than the text.
+// Parts other than the text model.
 enum hf_part { HF_PART_VISION, HF_PART_AUDIO, HF_N_PARTS };
-enum hf_part hf_part_of(const char *name); // HF_N_PARTS: none that is known
+enum hf_part hf_part_of(const char *name); // HF_N_PARTS: no known part
 
 #endif

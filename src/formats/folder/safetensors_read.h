@@ -1,11 +1,11 @@
-// formats/folder/safetensors_read.h - a safetensors file taken apart: the tensors that its header names, and where they lie.
+// formats/folder/safetensors_read.h - parses the header of a safetensors file: its tensors and their extents.
 //
 //   n_header u64 | header: JSON, n_header bytes, padded with spaces | tensor data to the end of the file
 //   header: {"NAME": {"dtype": "BF16", "shape": [out, in], "data_offsets": [begin, end]}, ..., "__metadata__": {"k": "v"}}
 //
-// What is checked here is what the reference library checks: the header's length, tensors that lie end to end from the first
-// byte of the data to the last, without holes, and whose extents are their shapes' sizes. Which types are read: hf_tensors.c.
-// Ownership: lists and names lie in the arena. Threads: immutable once read.
+// The checks are those of the reference library: the header's length; tensors cover the data from the first byte to the last without
+// gaps or overlap; each extent equals the size of its shape. hf_tensors.c decides which types are supported.
+// Ownership: lists and names are in the arena. Threads: immutable once read.
 #ifndef RN_FORMATS_FOLDER_SAFETENSORS_READ_H
 #define RN_FORMATS_FOLDER_SAFETENSORS_READ_H
 
@@ -18,8 +18,8 @@
 struct safetensors_type {
     const char *name; // "BF16"
     uint32_t n_bits;
-    bool is_read;          // of a type that tensors here may have:
-    enum tensor_type type; // this one
+    bool is_read;          // supported, as
+    enum tensor_type type; // this type
 };
 
 struct safetensors_record {

@@ -1,9 +1,9 @@
-// formats/folder/shard_index.h - model.safetensors.index.json: which file of a folder holds which tensor.
+// formats/folder/shard_index.h - reads model.safetensors.index.json: which file of a folder holds which tensor.
 //
 //   {"metadata": {...}, "weight_map": {"lm_head.weight": "model-00002-of-00002.safetensors", ...}}
 //
-// The index and the files must agree: shard_index_check() takes every tensor found, shard_index_complete() says which one was not.
-// Ownership: lists and names lie in the arena.
+// The index and the files must agree: call shard_index_check() for every tensor found, then shard_index_complete(), which names a
+// missing one. Ownership: lists and names are in the arena.
 #ifndef RN_FORMATS_FOLDER_SHARD_INDEX_H
 #define RN_FORMATS_FOLDER_SHARD_INDEX_H
 

@@ -1,12 +1,12 @@
-// formats/gguf/gguf.h - a GGUF file (versions 2 and 3) taken apart: its pairs and tensor records as they stand in the bytes.
+// formats/gguf/gguf.h - parses a GGUF file (versions 2 and 3) into its metadata pairs and tensor records.
 //
 //   "GGUF" | version u32 | n_tensors u64 | n_pairs u64 | pairs | tensor records | padding to `alignment` | tensor data
 //   pair:   key (u64 length, bytes) | type u32 | value;  array: item type u32 | count u64 | items
 //   record: name (u64 length, bytes) | n_dims u32 | dims u64[n_dims] | type u32 | offset u64 into the tensor data
 //
-// What is checked here: that everything lies inside the file, every length and count against formats/limits.h, keys and names
-// (UTF-8, no NUL, none twice), types of values, bools, the alignment. What the values mean: gguf_meta.h, gguf_tensors.c.
-// Ownership: strings and values point into the caller's bytes; lists lie in the arena. Threads: immutable once read.
+// Checked here: that everything is inside the file, every length and count against formats/limits.h, keys and names (UTF-8, no NUL,
+// unique), value types, bools, the alignment. gguf_meta.h and gguf_load.c interpret the values.
+// Ownership: strings and values point into the caller's bytes; lists are in the arena. Threads: immutable once read.
 #ifndef RN_FORMATS_GGUF_GGUF_H
 #define RN_FORMATS_GGUF_GGUF_H
 
@@ -34,15 +34,15 @@ enum gguf_type {
 };
 struct gguf_type_info {
     const char *name;   // "u32"
-    uint32_t n_bytes;   // of a value; 0: depends on it
-    uint32_t min_bytes; // the least an item of an array takes
+    uint32_t n_bytes;   // size of a value; 0: variable
+    uint32_t min_bytes; // smallest size of an array item
 };
 extern const struct gguf_type_info gguf_types[GGUF_N_TYPES];
 
 struct gguf_pair {
     const char *key; // n_key bytes, no terminator
     uint32_t n_key;
-    enum gguf_type type, item_type; // item_type: of an array, never GGUF_ARRAY
+    enum gguf_type type, item_type; // item_type: for arrays only; never GGUF_ARRAY
     uint64_t n;                     // bytes of a string, items of an array, else 1
     const uint8_t *value;           // the string's bytes, the first item, or the number; unaligned
 };
@@ -65,11 +65,11 @@ struct gguf {
     struct gguf_record *records;
     struct name_index keys;
     size_t alignment;
-    size_t data_start; // of tensor data; the end of the file when there are no tensors
+    size_t data_start; // offset of tensor data; the end of the file if there are no tensors
     struct arena arena;
 };
 
-// g: zeroed, released with gguf_free() whatever comes back. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM.
+// g: zeroed by the caller, who calls gguf_free() also after an error. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM.
 rn_status gguf_read(struct gguf *g, const uint8_t *data, size_t n, rn_error *err);
 void gguf_free(struct gguf *g);
 const struct gguf_pair *gguf_find(const struct gguf *g, const char *key); // NULL: absent
@@ -82,7 +82,7 @@ static inline uint64_t gguf_load_u64(const uint8_t *p) {
     return gguf_load_u32(p) | (uint64_t)gguf_load_u32(p + 4) << 32;
 }
 
-// Steps over a string array's items, which gguf_read() has checked: *at begins as pair->value.
+// Iterates over the items of a string array, which gguf_read() has checked. Start with *at = pair->value.
 static inline struct vocab_str gguf_next_string(const uint8_t **at) {
     const uint64_t n = gguf_load_u64(*at);
     const struct vocab_str s = {(const char *)*at + 8, (uint32_t)n};
@@ -90,11 +90,11 @@ static inline struct vocab_str gguf_next_string(const uint8_t **at) {
     return s;
 }
 
-// Bytes of a pair's value as they lie behind its type (of a string or an array: behind its length). With g->pairs in hand, this is how
-// a file is copied without knowing what its keys mean.
+// Size of a pair's value in the file, without its type, and without the length of a string or array. Allows copying pairs without
+// knowing what their keys mean.
 size_t gguf_value_bytes(const struct gguf_pair *pair);
 
-// How many bytes of a foreign name a message shows: all, or as many whole characters as fit.
+// How many bytes of a name from a file an error message shows: all, or as many whole characters as fit.
 int gguf_shown(const char *s, size_t n);
 
 #endif

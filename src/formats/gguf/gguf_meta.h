@@ -1,6 +1,6 @@
-// formats/gguf/gguf_meta.h - typed look-ups of a GGUF file's keys: what is absent, what has the wrong type, what is out of range.
+// formats/gguf/gguf_meta.h - typed lookups of a GGUF file's keys, with checks of type and range.
 //
-// Each look-up leaves *out alone and answers RN_OK with *found = false when the key is absent (found NULL: then it is an error).
+// If the key is absent, a lookup leaves *out unchanged and returns RN_OK with *found = false; with found NULL that is an error.
 // Errors: RN_E_FORMAT, `key NAME: WHY`.
 #ifndef RN_FORMATS_GGUF_GGUF_META_H
 #define RN_FORMATS_GGUF_GGUF_META_H
@@ -14,13 +14,13 @@ rn_status gguf_get_int(const struct gguf *g, const char *key, int64_t min, int64
 rn_status gguf_get_float(const struct gguf *g, const char *key, double min, double max, float *out, bool *found,
                          rn_error *err);
 rn_status gguf_get_bool(const struct gguf *g, const char *key, bool *out, bool *found, rn_error *err);
-// UTF-8 without NUL. The bytes are the file's.
+// UTF-8 without NUL. *out points into the file's bytes.
 rn_status gguf_get_string(const struct gguf *g, const char *key, struct vocab_str *out, bool *found, rn_error *err);
 // An array of `type`, or of any integer type when type is GGUF_I32. *out is the pair.
 rn_status gguf_get_array(const struct gguf *g, const char *key, enum gguf_type type, const struct gguf_pair **out,
                          bool *found, rn_error *err);
 
-// Item i of an array of integers. Values over INT64_MAX read as INT64_MAX: no range here reaches that far.
+// Item i of an array of integers. Values above INT64_MAX are returned as INT64_MAX, which every range check rejects.
 int64_t gguf_int_item(const struct gguf_pair *pair, uint64_t i);
 float gguf_f32_item(const struct gguf_pair *pair, uint64_t i);
 

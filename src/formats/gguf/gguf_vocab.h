@@ -4,8 +4,8 @@
 
 #include "formats/gguf/gguf.h"
 
-// v: zeroed. Lists lie in `into`, strings in the file's bytes. A file without tokenizer.ggml.model has no vocabulary:
-// VOCAB_NONE and no tokens. A tokenizer model not known here keeps its name and its tokens: tokenizer_create() refuses it.
+// v: zeroed. Lists are allocated in `into`, strings point into the file's bytes. A file without tokenizer.ggml.model has no
+// vocabulary: VOCAB_NONE and no tokens. An unknown tokenizer model keeps its name and its tokens: tokenizer_create() refuses it.
 // Errors: RN_E_FORMAT, RN_E_LIMIT, RN_E_NOMEM; `key NAME: WHY`.
 rn_status gguf_read_vocab(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err);
 

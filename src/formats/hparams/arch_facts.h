@@ -1,50 +1,49 @@
-// formats/hparams/arch_facts.h - what files of an architecture take for granted: numbers and rules that no key of theirs says.
+// formats/hparams/arch_facts.h - properties of an architecture that its files do not state: defaults and rules.
 //
-// One row for each architecture as GGUF names it. A Hugging Face folder is read into the same numbers by the same rules. Where a fact is
-// from: the model's own code (transformers, models/NAME/modeling_NAME.py) and llama.cpp (src/models/NAME.cpp), which agree but where
-// a row says otherwise.
+// One row per architecture, by its GGUF name. Hugging Face folders use the same rules. Sources: the model's code in transformers
+// (models/NAME/modeling_NAME.py) and llama.cpp (src/models/NAME.cpp), which agree unless a row says otherwise.
 #ifndef RN_FORMATS_HPARAMS_ARCH_FACTS_H
 #define RN_FORMATS_HPARAMS_ARCH_FACTS_H
 
 #include "formats/package.h"
 
-// Which layers hold a state in place of keys and values.
+// Which layers have a recurrent state instead of keys and values.
 enum recurrent_rule {
     RECURRENT_NONE,
     RECURRENT_ALL,
-    RECURRENT_WITHOUT_KV, // those with 0 key heads
-    RECURRENT_BETWEEN     // all but every full_attention_interval-th
+    RECURRENT_WITHOUT_KV, // layers with 0 key heads
+    RECURRENT_BETWEEN     // all except every full_attention_interval-th
 };
 
-// Which layers have a mixture of experts, where a model has experts.
+// Which layers have a mixture of experts, in a model with experts.
 enum expert_rule {
     EXPERTS_EVERYWHERE,
-    EXPERTS_AFTER_DENSE, // behind leading_dense_block_count dense ones
+    EXPERTS_AFTER_DENSE, // after the first leading_dense_block_count layers
     EXPERTS_EVERY_NTH,   // every interleave_moe_layer_step-th
-    EXPERTS_BY_ROUTER    // no key says it: those with a tensor ffn_gate_inp.weight
+    EXPERTS_BY_ROUTER    // no key states it: layers with a tensor ffn_gate_inp.weight
 };
 
-// Which layers rotate positions in.
+// Which layers use rotary position embedding.
 enum rotation_rule {
     ROTATION_EVERYWHERE,
     ROTATION_NOWHERE,
-    ROTATION_IN_WINDOWS, // in models with windows only the layers that have one
-    ROTATION_NOT_FOURTH, // not every fourth layer
-    ROTATION_BY_SWITCH   // nowhere where rope.scaling.finetuned is false
+    ROTATION_IN_WINDOWS, // in models with windows, only the layers that have one
+    ROTATION_NOT_FOURTH, // all except every fourth layer
+    ROTATION_BY_SWITCH   // no layer if rope.scaling.finetuned is false
 };
 
-// Which queries grow with the position: times 1 + attn_temp_scale * ln(1 + floor(p / attn_temp_length)).
+// Which queries are scaled with the position, by 1 + attn_temp_scale * ln(1 + floor(p / attn_temp_length)).
 enum temperature_rule {
     TEMPERATURE_NONE,
-    TEMPERATURE_UNROTATED, // those of layers without rotation, p counted from 1 (llama4)
-    TEMPERATURE_FAR        // all, p counted from 0; a step is the context before it was made longer (ministral3)
+    TEMPERATURE_UNROTATED, // in layers without rotation, p counted from 1 (llama4)
+    TEMPERATURE_FAR // in all layers, p counted from 0; attn_temp_length is the original context length (ministral3)
 };
 
-// A number that files leave out, as they say it where they differ.
+// A default for a number that files may leave out, in the form in which files state it.
 struct hparam_default {
     size_t at; // in struct raw_hparams
     double value;
-    bool not_in_config; // config.json means what it does not say otherwise
+    bool not_in_config; // does not apply to config.json
 };
 
 struct arch_facts {
@@ -55,15 +54,15 @@ struct arch_facts {
     enum expert_gating gating; // 0: softmax over all
     enum temperature_rule temperature;
     bool weights_norm;         // weights of the chosen experts are divided by their sum
-    int32_t swa_period;        // of a model with windows every n-th layer has none; 0: each has one
+    int32_t swa_period;        // in a model with windows every n-th layer has none; 0: all have one
     bool swa_is_chunk;         // the window is a chunk
-    bool exact_ramp;           // of yarn: its files mean ramps whose ends are no whole pairs
-    bool swa_is_plain;         // layers with windows rotate by the same base, unscaled
-    bool puts_moe_step;        // its files always say that every layer behind the dense ones has experts
-    bool puts_swa_pattern;     // its files always say which layers have windows
-    bool has_layer_norm;       // key of norm_eps: layer_norm_epsilon
-    bool embd_by_sqrt;         // embeddings enter times sqrt(n_embd)
-    bool attn_unscaled;        // q . k as it is
+    bool exact_ramp;           // YaRN: the ends of the ramp are not rounded to whole pairs
+    bool swa_is_plain;         // layers with windows use the same rope base, unscaled
+    bool puts_moe_step;        // converters always write that every layer after the dense ones has experts
+    bool puts_swa_pattern;     // converters always write which layers have windows
+    bool has_layer_norm;       // norm_eps is in layer_norm_epsilon
+    bool embd_by_sqrt;         // embeddings are multiplied by sqrt(n_embd)
+    bool attn_unscaled;        // q . k is not scaled
     bool logit_divisor;        // logit_scale divides
     bool is_mla;               // latent attention: keys are a latent vector and a rotated part
     bool has_layer_embd;       // embedding_length_per_layer_input is always said

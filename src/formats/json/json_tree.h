@@ -1,8 +1,8 @@
-// formats/json/json_tree.h - a JSON text (RFC 8259) as a flat list of its values, in the order in which they begin.
+// formats/json/json_tree.h - parses a JSON text (RFC 8259) into a flat list of its values, in the order in which they begin.
 //
-// The whole text is checked before anything is answered: UTF-8, syntax, no member named twice in an object, depth and number of
-// values within formats/limits.h. Nothing recurses, and memory grows with the number of values alone, which a reader that builds
-// maps and lists as it goes cannot promise for the header of a stranger's weights.
+// The whole text is checked first: UTF-8, syntax, no repeated member in an object, depth and number of values within
+// formats/limits.h. There is no recursion, and memory grows only with the number of values, so that the header of an untrusted file
+// cannot exhaust stack or memory.
 // Ownership: json_free() releases; strings without escapes point into the text, which outlives the tree. Threads: immutable once read.
 #ifndef RN_FORMATS_JSON_JSON_TREE_H
 #define RN_FORMATS_JSON_JSON_TREE_H
@@ -19,18 +19,18 @@ struct json_node {
     const char *text; // of a string: n_text bytes, decoded; of a number: as it is written, perhaps "Infinity"
     uint32_t n_name, n_text;
     uint32_t n_items; // of an array or object
-    uint32_t n_nodes; // this value and all that it holds: the value behind it lies n_nodes further
+    uint32_t n_nodes; // nodes of this value including all it contains: the next value is n_nodes further
     enum json_kind kind;
 };
 
 struct json_tree {
     struct json_node *nodes; // nodes[0] is the whole text
     size_t n_nodes, max_nodes;
-    struct arena strings; // those that had escapes
-    bool takes_infinity;  // Infinity, -Infinity and NaN are numbers, too: Python's json writes them
+    struct arena strings; // decoded strings that had escapes
+    bool takes_infinity;  // accept Infinity, -Infinity and NaN as numbers: Python's json writes them
 };
 
-// t: zeroed but for takes_infinity, released with json_free() whatever comes back. n: below 4 GiB.
+// t: zeroed except takes_infinity; call json_free() also after an error. n: below 4 GiB.
 // Errors: RN_E_FORMAT (`not JSON: WHY (at byte N)`), RN_E_LIMIT, RN_E_NOMEM.
 rn_status json_read(struct json_tree *t, const char *text, size_t n, rn_error *err);
 void json_free(struct json_tree *t);
@@ -39,17 +39,17 @@ void json_free(struct json_tree *t);
 static inline const struct json_node *json_first(const struct json_node *v) { return v + 1; }
 static inline const struct json_node *json_next(const struct json_node *v) { return v + v->n_nodes; }
 
-// The member of an object by name: NULL when it is absent, or null, or when v is NULL or no object.
+// The member of an object by name; NULL if it is absent or null, or if v is NULL or no object.
 const struct json_node *json_member(const struct json_node *v, const char *name);
-bool json_has_null(const struct json_node *v, const char *name); // an object that has it as null
-bool json_is(const struct json_node *v, const char *text);       // a string, and this one
+bool json_has_null(const struct json_node *v, const char *name); // is v an object with this member set to null?
+bool json_is(const struct json_node *v, const char *text);       // is v this string?
 
-// What a value is, for messages: "a string", "an object".
+// The kind of a value, for messages: "a string", "an object".
 const char *json_kind_name(const struct json_node *v);
 
-// The integer in min..max that a number is; "1.0", "1e3" and "Infinity" are none. Errors: RN_E_FORMAT, `WHY` without a name.
+// An integer in min..max; "1.0", "1e3" and "Infinity" are not integers. Errors: RN_E_FORMAT, `WHY` without a name.
 rn_status json_int(const struct json_node *v, int64_t min, int64_t max, int64_t *out, rn_error *err);
-// Any number in min..max, which infinity is outside of. The decimal point is JSON's whatever the locale.
+// A finite number in min..max. The decimal point is `.` in every locale.
 rn_status json_float(const struct json_node *v, double min, double max, float *out, rn_error *err);
 rn_status json_bool(const struct json_node *v, bool *out, rn_error *err);
 

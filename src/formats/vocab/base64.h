@@ -1,4 +1,4 @@
-// formats/vocab/base64.h - bytes written as text (RFC 4648, section 4), read strictly: no white space, and padding where it belongs.
+// formats/vocab/base64.h - decodes base64 (RFC 4648, section 4) strictly: no white space, correct padding.
 //
 // Threads: pure functions.
 #ifndef RN_FORMATS_VOCAB_BASE64_H
@@ -10,7 +10,7 @@
 
 #define BASE64_MAX_BYTES(n) ((n) / 4 * 3) // of n characters
 
-// out: room for BASE64_MAX_BYTES(n). false: not base64; *n_out then tells at which character.
+// out: room for BASE64_MAX_BYTES(n) bytes. False: invalid; *n_out is the offset of the wrong character.
 bool base64_decode(const char *s, size_t n, uint8_t *out, size_t *n_out);
 
 #endif

@@ -1,7 +1,7 @@
-// formats/vocab/protobuf.h - reads the fields of a protobuf message (its wire format), one after the other.
+// formats/vocab/protobuf.h - reads the fields of a protobuf message (wire format) one after the other.
 //
-// Messages inside messages are fields of bytes: whoever knows one reads it with a cursor of its own, so nothing nests here.
-// Groups, which no format in use has, are refused.
+// An embedded message is a field of bytes; the caller reads it with another cursor, so there is no recursion here. Groups are
+// refused: no format in use has them.
 // Threads: pure function.
 #ifndef RN_FORMATS_VOCAB_PROTOBUF_H
 #define RN_FORMATS_VOCAB_PROTOBUF_H
@@ -14,14 +14,14 @@ enum pb_wire { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2, PB_FIXED32 = 5 };
 struct pb_field {
     uint32_t number;
     enum pb_wire wire;
-    uint64_t value;       // of the three wire types that are numbers
+    uint64_t value;       // for the three numeric wire types
     const uint8_t *bytes; // PB_BYTES: n of them
     size_t n;
 };
 
-// The next field of the message that c holds; *more false: there is none. Errors: RN_E_FORMAT, `byte N: WHY`.
+// Reads the next field from c; *more false: the message has ended. Errors: RN_E_FORMAT, `byte N: WHY`.
 rn_status pb_next(cursor *c, struct pb_field *f, bool *more, rn_error *err);
-// Is the field of this wire type? Else RN_E_FORMAT.
+// RN_E_FORMAT unless the field has this wire type.
 rn_status pb_must_be(const struct pb_field *f, enum pb_wire wire, rn_error *err);
 
 #endif

@@ -10,15 +10,15 @@
 
 struct json_node;
 
-// Names of variables that hold a model's own tokens, ended by NULL: for `markup` below.
+// Names of the variables that hold special tokens of the model, terminated by NULL: for `markup` below.
 extern const char *const template_token_names[];
 
-// json[0..n): an object, as json_read() takes it. markup: names ended by NULL of members whose strings are the model's own, not somebody's
-// content; NULL: none.
+// json[0..n): an object, as json_read() accepts it. markup: names, terminated by NULL, of members whose strings may spell control
+// tokens because they come from the model's file and not from a user; NULL: none.
 // Errors: as json_read(); RN_E_FORMAT (no object), RN_E_LIMIT (a number beyond 127 bits or 512 characters), RN_E_NOMEM.
 rn_status template_context_read(const char *json, size_t n, const char *const *markup, struct arena *a,
                                 const struct template_value **out, rn_error *err);
-// The same of one value of a tree that outlives it: strings point into the tree. is_markup: they are the model's own.
+// The same for one value of a parsed tree, which must outlive it: strings point into the tree. is_markup: they may spell control tokens.
 rn_status template_value_read(const struct json_node *v, bool is_markup, struct arena *a,
                               const struct template_value **out, rn_error *err);
 

@@ -1,4 +1,4 @@
-// formats/vocab/tokenizer_build.h - a vocabulary while tokenizer.json is read. Private to formats/tokenizer_*.c.
+// formats/vocab/tokenizer_build.h - a vocabulary under construction from tokenizer.json. Private to formats/vocab/tokenizer_*.c.
 #ifndef RN_FORMATS_VOCAB_TOKENIZER_BUILD_H
 #define RN_FORMATS_VOCAB_TOKENIZER_BUILD_H
 
@@ -10,21 +10,23 @@
 struct tokenizer_build {
     struct arena *mem;
     struct vocab *v;
-    struct vocab_token *tokens; // v's, while they change
+    struct vocab_token *tokens; // v's tokens, writable
     struct name_index ids;      // by text
-    struct arena work;          // the index lies there
+    struct arena work;          // memory of the index
 
     struct norm_step norms[VOCAB_MAX_STEPS], pre_norms[VOCAB_MAX_STEPS]; // of the normalizer; of pre-tokenizers
     struct split_step splits[VOCAB_MAX_STEPS];
     struct vocab_replace replaces[VOCAB_MAX_STEPS];
     int n_norms, n_pre_norms, n_splits, n_replaces;
-    bool is_byte_level;     // a pre-tokenizer turns words into bytes
-    bool writes_byte_level; // the decoder turns them back
+    bool is_byte_level;     // a pre-tokenizer maps bytes to GPT-2's alphabet
+    bool writes_byte_level; // the decoder maps them back
     bool has_decoder;
-    bool splits_behind_bytes; // a split stands behind the byte-level step
+    bool splits_behind_bytes; // a split comes after the byte-level step
 };
 
-static inline int shown_bytes(uint32_t n) { return n < 60 ? (int)n : 60; } // of a foreign text, in a message
+static inline int shown_bytes(uint32_t n) {
+    return n < 60 ? (int)n : 60;
+} // how much of a file's text a message shows
 
 // -1: no token has this text.
 int32_t tokenizer_build_find(const struct tokenizer_build *b, const char *text, uint32_t n);
@@ -45,15 +47,15 @@ rn_status tokenizer_read_post_processor(struct tokenizer_build *b, const struct 
 typedef rn_status (*step_fn)(struct tokenizer_build *b, const struct json_node *step, rn_error *err);
 struct step_kind {
     const char *type;
-    const char *members; // those beside "type", each between two bars: "|pattern|content|"
+    const char *members; // members besides "type", each between two bars: "|pattern|content|"
     step_fn read;        // NULL: a Sequence, whose steps are in its only member
 };
-// Reads `step` by the row of its type. what: "normalizer" ... Errors name the type or member that is not known.
+// Reads `step` with the row of its type. what: "normalizer" ... Errors name the unknown type or member.
 rn_status tokenizer_read_step(struct tokenizer_build *b, const char *what, const struct step_kind *kinds,
                               size_t n_kinds, const struct json_node *step, rn_error *err);
 // Errors: RN_E_UNSUPPORTED (a member that is not listed).
 rn_status step_check_members(const struct json_node *step, const struct step_kind *kind, rn_error *err);
-// Members of a step; absent or null: `value` stays as it is. Errors: `member NAME: WHY`.
+// Members of a step. Absent or null: `value` is unchanged. Errors: `member NAME: WHY`.
 rn_status step_bool(const struct json_node *step, const char *name, bool *value, rn_error *err);
 rn_status step_int(const struct json_node *step, const char *name, int64_t min, int64_t max, int64_t *value,
                    rn_error *err);
@@ -63,7 +65,7 @@ rn_status step_text(struct tokenizer_build *b, const struct json_node *step, con
 // {"String": text} or {"Regex": text}.
 rn_status step_pattern(struct tokenizer_build *b, const struct json_node *step, struct vocab_str *pattern,
                        bool *is_regex, rn_error *err);
-// The number of the name in names[0..n) that a string is; absent: `value` stays as it is.
+// The index of a string in names[0..n). Absent: `value` is unchanged.
 rn_status step_choice(const struct json_node *step, const char *name, const char *const *names, int n, int *value,
                       rn_error *err);
 

@@ -1,7 +1,7 @@
 // formats/vocab/tokenizer_json.h - the vocabulary that a Hugging Face tokenizer.json describes.
 //
 // BPE (byte-level, or over characters) and Unigram, with the normalizers, pre-tokenizers, post-processors, decoders and added tokens
-// that docs/tokenizers.md lists. Whatever else the file asks for is an error that names it: ids that are nearly right are wrong.
+// that docs/tokenizers.md lists. Anything else in the file is refused by name, because almost correct token ids are wrong.
 // Threads: pure functions.
 #ifndef RN_FORMATS_VOCAB_TOKENIZER_JSON_H
 #define RN_FORMATS_VOCAB_TOKENIZER_JSON_H
@@ -10,13 +10,13 @@
 #include "base/status.h"
 #include "tokenizer/vocab.h"
 
-// data: the file; config_json: the tokenizer_config.json beside it, NULL: there is none. name: what errors begin with. Everything
-// *out points to lies in `mem`, also what a failure leaves behind. out->pre is the GGUF name of the same pre-tokenizer, if there is one.
+// data: the file; config_json: tokenizer_config.json of the same folder, NULL: none. name: errors begin with it. Everything that *out
+// points to is allocated in `mem`, also after a failure. out->pre is the GGUF name of the same pre-tokenizer, if there is one.
 // Errors: RN_E_FORMAT, RN_E_UNSUPPORTED (named), RN_E_LIMIT, RN_E_NOMEM.
 rn_status tokenizer_json_load(const char *name, const uint8_t *data, size_t n, const char *config_json,
                               size_t n_config, struct arena *mem, struct vocab *out, rn_error *err);
 
-// What tokenizer_config.json says of special tokens, over what *v has: bos, eos, unk and pad by their text, and which are added.
+// Applies tokenizer_config.json to *v: bos, eos, unk and pad by their text, and which of them are added to a text.
 // Errors as above, and RN_E_FORMAT for a token that the vocabulary lacks.
 rn_status tokenizer_config_apply(const char *name, const char *json, size_t n, struct vocab *v, rn_error *err);
 

@@ -8,8 +8,8 @@
 #include "base/status.h"
 #include "tokenizer/vocab.h"
 
-// Everything *out points to lies in `mem`, also what a failure leaves behind. name: what errors begin with. Which tokens are added
-// to a text the file does not say: BPE adds its BOS, as Llama does, and unigram none; tokenizer_config_apply() may know better.
+// Everything that *out points to is allocated in `mem`, also after a failure. name: errors begin with it. The file does not state
+// which special tokens are added to a text: BPE adds BOS, as Llama does, and unigram none; tokenizer_config_apply() may change that.
 // Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM.
 rn_status tokenizer_model_load(const char *name, const uint8_t *data, size_t n, struct arena *mem, struct vocab *out,
                                rn_error *err);
