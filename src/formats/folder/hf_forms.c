@@ -51,12 +51,11 @@ static uint64_t tiled_qkv(const struct hf_sizes *s, uint64_t r) {
     return r < n_qk ? r : n_qk + tiled_rows(s, r - n_qk);
 }
 
-// ---- how many rows a folder's tensor must have: 0: any ----------------------------------------------------------------------
+// ---- how many rows a folder's tensor must have ----------------------------------------------------------------------
 
 static uint64_t of_queries(const struct hf_sizes *s) { return s->n_head * s->head_dim; }
 static uint64_t of_keys(const struct hf_sizes *s) { return s->n_head_kv * s->head_dim; }
 static uint64_t of_qkv(const struct hf_sizes *s) { return (s->n_head + 2 * s->n_head_kv) * s->head_dim; }
-static uint64_t of_latent(const struct hf_sizes *s) { return s->n_head * (s->nope + s->value); }
 static uint64_t of_qkvz(const struct hf_sizes *s) { return s->key_heads * qkvz_group(s); }
 static uint64_t of_linear_qkv(const struct hf_sizes *s) {
     return 2 * s->key_heads * s->key_dim + s->value_heads * s->value_dim;
@@ -64,25 +63,145 @@ static uint64_t of_linear_qkv(const struct hf_sizes *s) {
 static uint64_t of_values(const struct hf_sizes *s) { return s->value_heads * s->value_dim; }
 static uint64_t of_value_heads(const struct hf_sizes *s) { return s->value_heads; }
 
-// ---- forms ----------------------------------------------------------------------------------------------------------
+// ---- how a tensor is seen: as n_mats matrices of n_rows rows of n_cols numbers, and as n_dims dimensions in GGUF -------------
 
-enum part { WHOLE, FIRST, SECOND, EVEN, ODD };
+typedef rn_status see_fn(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                         rn_error *err);
+
+static void see_as(struct hf_plan *p, uint64_t n_mats, uint64_t n_rows, uint64_t n_cols, int n_dims) {
+    p->n_mats = n_mats;
+    p->n_rows = n_rows;
+    p->n_cols = n_cols;
+    p->n_dims = n_dims;
+}
+
+// The last two dimensions are matrices; a vector is one row.
+static rn_status matrices(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                          rn_error *err) {
+    uint64_t n_mats = 1;
+    (void)s, (void)err;
+    for (int d = 0; d < t->n_dims - 2; d++) n_mats *= t->dims[d]; // no overflow: it lies in a file
+    see_as(p, n_mats, t->n_dims > 1 ? t->dims[t->n_dims - 2] : 1, t->dims[t->n_dims - 1], t->n_dims);
+    return RN_OK;
+}
+
+// One matrix, or a vector as rows of one number.
+static rn_status rows(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                      rn_error *err) {
+    (void)s;
+    if (t->n_dims > 2) return fail(err, RN_E_FORMAT, "%d dimensions, where at most 2 are expected", t->n_dims);
+    see_as(p, 1, t->dims[0], t->n_dims == 2 ? t->dims[1] : 1, t->n_dims);
+    return RN_OK;
+}
+
+// [channels, 1, taps] -> [channels, taps]
+static rn_status convolution(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                             rn_error *err) {
+    (void)s;
+    if (t->n_dims != 3 || t->dims[1] != 1)
+        return fail(err, RN_E_FORMAT, "is no [channels, 1, taps] of a convolution");
+    see_as(p, 1, t->dims[0], t->dims[2], 2);
+    return RN_OK;
+}
+
+// [1, n] -> [n]
+static rn_status flat(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                      rn_error *err) {
+    (void)s;
+    if (t->n_dims != 2 || t->dims[0] != 1) return fail(err, RN_E_FORMAT, "is no [1, n]");
+    see_as(p, 1, 1, t->dims[1], 1);
+    return RN_OK;
+}
+
+// [n] -> [n, 1]
+static rn_status column(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                        rn_error *err) {
+    (void)s;
+    if (t->n_dims != 1) return fail(err, RN_E_FORMAT, "%d dimensions, where one is expected", t->n_dims);
+    see_as(p, 1, t->dims[0], 1, 2);
+    return RN_OK;
+}
+
+// [n] -> [groups, n / groups]
+static rn_status groups(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                        rn_error *err) {
+    if (t->n_dims != 1 || s->groups == 0 || t->dims[0] % s->groups != 0)
+        return fail(err, RN_E_FORMAT, "%" PRIu64 " numbers for %" PRIu64 " groups", t->dims[0], s->groups);
+    see_as(p, 1, s->groups, t->dims[0] / s->groups, 2);
+    return RN_OK;
+}
+
+static rn_status expect_rows(uint64_t got, uint64_t want, rn_error *err) {
+    if (got == want) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where %" PRIu64 " are expected", got, want);
+}
+
+// [heads * (nope + value), width] -> [heads, nope + value, width]
+static rn_status latent_heads(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                              rn_error *err) {
+    rn_status st = rows(s, t, p, err);
+    if (st == RN_OK) st = expect_rows(t->n_dims == 2 ? p->n_rows : 1, s->n_head * (s->nope + s->value), err);
+    if (st == RN_OK) see_as(p, s->n_head, s->nope + s->value, p->n_cols, 3);
+    return st;
+}
+
+static rn_status columns_of_values(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
+                                   rn_error *err) {
+    (void)matrices(s, t, p, err);
+    if (p->n_cols == of_values(s)) return RN_OK;
+    return fail(err, RN_E_FORMAT, "%" PRIu64 " columns, where config.json says %" PRIu64 " heads of %" PRIu64,
+                p->n_cols, s->value_heads, s->value_dim);
+}
+
+// ---- which of its rows or columns are taken ---------------------------------------------------------------------------------
+
+enum part { WHOLE, FIRST, SECOND, EVEN, ODD, WITHOUT_FIRST_TWO, NOPE, VALUE, LINEAR_QKV, GATES };
+
+static rn_status take(enum part part, const struct hf_sizes *s, const char *what, uint64_t n, uint64_t *from,
+                      uint64_t *step, uint64_t *taken, rn_error *err) {
+    const struct {
+        uint64_t from, step, taken;
+    } parts[] = {
+        [WHOLE] = {0, 1, n},
+        [FIRST] = {0, 1, n / 2},
+        [SECOND] = {n / 2, 1, n / 2},
+        [EVEN] = {0, 2, n / 2},
+        [ODD] = {1, 2, n / 2},
+        [WITHOUT_FIRST_TWO] = {2, 1, n - 2},
+        [NOPE] = {0, 1, s->nope},
+        [VALUE] = {s->nope, 1, s->value},
+        [LINEAR_QKV] = {0, 1, of_linear_qkv(s)}, // the order of rows says which
+        [GATES] = {0, 1, of_values(s)},
+    };
+    if (part >= FIRST && part <= ODD && (n % 2 != 0 || n == 0))
+        return fail(err, RN_E_FORMAT, "%" PRIu64 " %s, where two halves are expected", n, what);
+    if (part == WITHOUT_FIRST_TWO && n <= 2)
+        return fail(err, RN_E_FORMAT, "%" PRIu64 " %s, where more than 2 are expected", n, what);
+    *from = parts[part].from;
+    *step = parts[part].step;
+    *taken = parts[part].taken;
+    return RN_OK;
+}
+
+// ---- forms: how a tensor is seen, what is taken of it, in which order, and what becomes of it -------------------------------
 
 struct form {
-    uint64_t (*n_rows)(const struct hf_sizes *s); // expected; NULL: any
+    see_fn *see;                                  // NULL: matrices
+    uint64_t (*n_rows)(const struct hf_sizes *s); // that the tensor must have; NULL: any
     uint64_t (*row_of)(const struct hf_sizes *s, uint64_t row);
-    enum hf_change change;
     enum part rows, cols;
-    bool turned, by_column;
+    enum hf_change change;
+    bool turned;    // transposed
+    bool by_column; // row_of is the order of columns
 };
 static const struct form forms[HF_N_FORMS] = {
-    [HF_QUERIES_INTERLEAVED] = {of_queries, interleaved},
-    [HF_KEYS_INTERLEAVED] = {of_keys, interleaved},
-    [HF_QUERIES_HALVED] = {of_queries, halved},
-    [HF_KEYS_HALVED] = {of_keys, halved},
+    [HF_QUERIES_INTERLEAVED] = {rows, of_queries, interleaved},
+    [HF_KEYS_INTERLEAVED] = {rows, of_keys, interleaved},
+    [HF_QUERIES_HALVED] = {rows, of_queries, halved},
+    [HF_KEYS_HALVED] = {rows, of_keys, halved},
     [HF_PLUS_ONE] = {.change = HF_NUMBERS_PLUS_1},
     [HF_TRANSPOSED] = {.turned = true},
-    [HF_QKV_GROUPED] = {of_qkv, grouped},
+    [HF_QKV_GROUPED] = {rows, of_qkv, grouped},
     [HF_FIRST_HALF] = {.rows = FIRST},
     [HF_SECOND_HALF] = {.rows = SECOND},
     [HF_EVEN] = {.cols = EVEN},
@@ -91,110 +210,36 @@ static const struct form forms[HF_N_FORMS] = {
     [HF_TRANSPOSED_SECOND_HALF] = {.cols = SECOND, .turned = true},
     [HF_TRANSPOSED_EVEN] = {.cols = EVEN, .turned = true},
     [HF_TRANSPOSED_ODD] = {.cols = ODD, .turned = true},
+    [HF_WITHOUT_FIRST_TWO] = {.rows = WITHOUT_FIRST_TWO},
+    [HF_FLAT] = {flat},
+    [HF_SQUEEZED] = {convolution},
+    [HF_COLUMN] = {column},
+    [HF_BY_GROUP] = {groups},
     [HF_MINUS_EXP] = {.change = HF_NUMBERS_MINUS_EXP},
-    [HF_MINUS_EXP_COLUMN] = {.change = HF_NUMBERS_MINUS_EXP},
-    [HF_KEYS_OF_LATENT] = {of_latent, .turned = true},
-    [HF_VALUES_OF_LATENT] = {of_latent},
-    [HF_QKV_OF_QKVZ] = {of_qkvz, qkv_of_qkvz},
-    [HF_Z_OF_QKVZ] = {of_qkvz, z_of_qkvz},
-    [HF_TILED_QKV] = {of_linear_qkv, tiled_qkv},
-    [HF_TILED_ROWS] = {of_values, tiled_rows},
-    [HF_TILED_HEADS] = {of_value_heads, tiled_heads},
-    [HF_TILED_COLUMNS] = {NULL, tiled_rows, .by_column = true},
-    [HF_TILED_CONV] = {of_linear_qkv, tiled_qkv},
-    [HF_TILED_MINUS_EXP] = {of_value_heads, tiled_heads, HF_NUMBERS_MINUS_EXP},
+    [HF_MINUS_EXP_COLUMN] = {column, .change = HF_NUMBERS_MINUS_EXP},
+    [HF_KEYS_OF_LATENT] = {latent_heads, .rows = NOPE, .turned = true},
+    [HF_VALUES_OF_LATENT] = {latent_heads, .rows = VALUE},
+    [HF_QKV_OF_QKVZ] = {rows, of_qkvz, qkv_of_qkvz, LINEAR_QKV},
+    [HF_Z_OF_QKVZ] = {rows, of_qkvz, z_of_qkvz, GATES},
+    [HF_TILED_QKV] = {rows, of_linear_qkv, tiled_qkv},
+    [HF_TILED_ROWS] = {rows, of_values, tiled_rows},
+    [HF_TILED_HEADS] = {rows, of_value_heads, tiled_heads},
+    [HF_TILED_COLUMNS] = {columns_of_values, NULL, tiled_rows, .by_column = true},
+    [HF_TILED_CONV] = {convolution, of_linear_qkv, tiled_qkv},
+    [HF_TILED_MINUS_EXP] = {rows, of_value_heads, tiled_heads, .change = HF_NUMBERS_MINUS_EXP},
 };
 
-static rn_status take_part(enum part part, const char *what, uint64_t n, uint64_t *from, uint64_t *step,
-                           uint64_t *taken, rn_error *err) {
-    if (part != WHOLE && (n % 2 != 0 || n == 0))
-        return fail(err, RN_E_FORMAT, "%" PRIu64 " %s, where two halves are expected", n, what);
-    *from = part == SECOND ? n / 2 : part == ODD ? 1 : 0;
-    *step = part == EVEN || part == ODD ? 2 : 1;
-    *taken = part == WHOLE ? n : n / 2;
-    return RN_OK;
-}
-
-// Shapes that are no matter of rows and columns.
-static rn_status reshape(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t,
-                         struct hf_plan *p, rn_error *err) {
-    switch (form) {
-    case HF_SQUEEZED:
-    case HF_TILED_CONV:
-        if (t->n_dims != 3 || t->dims[1] != 1)
-            return fail(err, RN_E_FORMAT, "is no [channels, 1, taps] of a convolution");
-        p->n_mats = 1;
-        p->n_rows = p->rows_taken = t->dims[0];
-        break;
-    case HF_FLAT:
-        if (p->n_rows != 1 || t->n_dims != 2) return fail(err, RN_E_FORMAT, "is no [1, n]");
-        p->n_dims = 1;
-        break;
-    case HF_COLUMN:
-    case HF_MINUS_EXP_COLUMN:
-        if (t->n_dims != 1) return fail(err, RN_E_FORMAT, "%d dimensions, where one is expected", t->n_dims);
-        p->n_rows = p->rows_taken = t->dims[0];
-        p->n_cols = p->cols_taken = 1;
-        p->n_dims = 2;
-        break;
-    case HF_BY_GROUP:
-        if (t->n_dims != 1 || t->dims[0] % s->groups != 0)
-            return fail(err, RN_E_FORMAT, "%" PRIu64 " numbers for %" PRIu64 " groups", t->n_dims ? t->dims[0] : 0,
-                        s->groups);
-        p->n_rows = p->rows_taken = s->groups;
-        p->n_cols = p->cols_taken = t->dims[0] / s->groups;
-        p->n_dims = 2;
-        break;
-    case HF_WITHOUT_FIRST_TWO:
-        if (p->n_rows <= 2)
-            return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where more than 2 are expected", p->n_rows);
-        p->row_from = 2;
-        p->rows_taken -= 2;
-        break;
-    case HF_KEYS_OF_LATENT: // n_rows was checked
-    case HF_VALUES_OF_LATENT:
-        p->n_mats = s->n_head;
-        p->n_rows = s->nope + s->value;
-        p->row_from = form == HF_KEYS_OF_LATENT ? 0 : s->nope;
-        p->rows_taken = form == HF_KEYS_OF_LATENT ? s->nope : s->value;
-        p->n_dims = 3;
-        break;
-    case HF_QKV_OF_QKVZ: p->rows_taken = of_linear_qkv(s); break;
-    case HF_Z_OF_QKVZ: p->rows_taken = of_values(s); break;
-    case HF_TILED_COLUMNS:
-        if (p->n_cols != of_values(s))
-            return fail(err, RN_E_FORMAT, "%" PRIu64 " columns, where config.json says %" PRIu64 " heads of %" PRIu64,
-                        p->n_cols, s->value_heads, s->value_dim);
-        break;
-    default: break;
-    }
-    return RN_OK;
-}
-
-// A vector is seen as rows of one number where its order changes by rows, else as one row.
-static void see(const struct form *f, const struct safetensors_record *t, struct hf_plan *p) {
-    const bool rows_of_one = t->n_dims == 1 && f->row_of && !f->by_column;
-    *p = (struct hf_plan){.n_mats = 1, .n_rows = 1, .n_cols = 1, .n_dims = t->n_dims};
-    if (t->n_dims == 1)
-        *(rows_of_one ? &p->n_rows : &p->n_cols) = t->dims[0];
-    else {
-        p->n_cols = t->dims[t->n_dims - 1];
-        p->n_rows = t->dims[t->n_dims - 2];
-        for (int d = 0; d < t->n_dims - 2; d++) p->n_mats *= t->dims[d]; // of a tensor that lies in a file
-    }
-}
-
-static void set_shape(const struct hf_plan *from, const struct safetensors_record *t, struct hf_plan *p) {
-    const uint64_t rows = from->turned ? from->cols_taken : from->rows_taken,
-                   cols = from->turned ? from->rows_taken : from->cols_taken;
+static void set_shape(struct hf_plan *p, const struct safetensors_record *t) {
+    const uint64_t n_rows = p->turned ? p->cols_taken : p->rows_taken,
+                   n_cols = p->turned ? p->rows_taken : p->cols_taken;
     for (int d = 0; d < PACKAGE_MAX_DIMS; d++) p->ne[d] = 1;
     if (p->n_dims == 1) {
-        p->ne[0] = rows * cols;
+        p->ne[0] = n_rows * n_cols;
         return;
     }
-    p->ne[0] = cols;
-    p->ne[1] = rows;
-    if (p->n_dims == 3) p->ne[2] = from->n_mats;
+    p->ne[0] = n_cols;
+    p->ne[1] = n_rows;
+    if (p->n_dims == 3) p->ne[2] = p->n_mats;
     if (p->n_dims == 4) {
         p->ne[2] = t->dims[1];
         p->ne[3] = t->dims[0];
@@ -203,27 +248,16 @@ static void set_shape(const struct hf_plan *from, const struct safetensors_recor
 
 rn_status hf_plan(enum hf_form form, const struct hf_sizes *s, const struct safetensors_record *t,
                   struct hf_plan *out, rn_error *err) {
-    const struct form *f = &forms[form];
+    const struct form *const f = &forms[form];
+    struct hf_plan *const p = out;
     if (t->n_dims == 0) return fail(err, RN_E_FORMAT, "is a single number without a shape");
-    see(f, t, out);
-    out->row_of = f->row_of;
-    out->by_column = f->by_column;
-    out->change = f->change;
-    out->turned = f->turned;
-    const bool conv = form == HF_TILED_CONV;
-    const uint64_t want = f->n_rows ? f->n_rows(s) : 0, got = conv ? t->dims[0] : out->n_rows;
-    if (f->n_rows && t->n_dims > (conv ? 3 : 2))
-        return fail(err, RN_E_FORMAT, "%d dimensions, where at most %d are expected", t->n_dims, conv ? 3 : 2);
-    if (f->n_rows && want != got)
-        return fail(err, RN_E_FORMAT, "%" PRIu64 " rows, where %" PRIu64 " are expected", got, want);
-    rn_status st = take_part(f->rows, "rows", out->n_rows, &out->row_from, &out->row_step, &out->rows_taken, err);
-    if (st == RN_OK)
-        st = take_part(f->cols, "columns", out->n_cols, &out->col_from, &out->col_step, &out->cols_taken, err);
-    if (st == RN_OK) st = reshape(form, s, t, out, err);
-    if (st != RN_OK) return st;
-    if (form == HF_SQUEEZED || conv) out->n_dims = 2;
-    set_shape(out, t, out);
-    return RN_OK;
+    *p = (struct hf_plan){.row_of = f->row_of, .by_column = f->by_column, .change = f->change, .turned = f->turned};
+    rn_status st = (f->see ? f->see : matrices)(s, t, p, err);
+    if (st == RN_OK && f->n_rows) st = expect_rows(p->n_rows, f->n_rows(s), err);
+    if (st == RN_OK) st = take(f->rows, s, "rows", p->n_rows, &p->row_from, &p->row_step, &p->rows_taken, err);
+    if (st == RN_OK) st = take(f->cols, s, "columns", p->n_cols, &p->col_from, &p->col_step, &p->cols_taken, err);
+    if (st == RN_OK) set_shape(p, t);
+    return st;
 }
 
 bool hf_plan_is_view(const struct hf_plan *p, uint64_t *first) {
