@@ -1,7 +1,6 @@
 // base/cpus.c - how many threads this process should use, and why.
 #include "base/cpus.h"
 #include "base/cgroup.h"
-#include "base/cpus_judge.h"
 #include "base/pool.h"
 #include <stdbool.h>
 #include <stdio.h>

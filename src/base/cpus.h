@@ -4,6 +4,7 @@
 #ifndef RN_BASE_CPUS_H
 #define RN_BASE_CPUS_H
 
+#include <sched.h>
 #include <stddef.h>
 
 typedef struct cpus {
@@ -16,5 +17,7 @@ typedef struct cpus {
 
 // root: where /proc and /sys are looked up; "" for the real system, a folder in tests.
 void cpus_detect(const char *root, cpus *out);
+// The same for an affinity mask, set_bytes long (CPU_ALLOC_SIZE): for base and its tests.
+void cpus_judge(const char *root, const cpu_set_t *allowed, size_t set_bytes, cpus *out);
 
 #endif

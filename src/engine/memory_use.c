@@ -1,6 +1,6 @@
 // engine/memory_use.c - where an engine's memory is: what was planned, and what of it is there now.
 #include "base/mem.h"
-#include "base/mem_use.h"
+#include "base/process_memory.h"
 #include "engine/engine.h"
 
 static bool is_first_lane_of(const rn_engine *e, size_t lane) {

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/memory_limit.h"
+#include "base/process_memory.h"
 #include "engine/engine.h"
 #include <inttypes.h>
 #include <stdio.h>

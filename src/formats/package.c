@@ -1,8 +1,8 @@
 // formats/package.c - opens and closes packages, and answers questions about them; readers fill them (package_build.h).
 #include "formats/package.h"
 #include "base/mem.h"
-#include "base/mem_use.h"
 #include "base/paths.h"
+#include "base/process_memory.h"
 #include "formats/folder/folder.h"
 #include "formats/gguf/gguf_split.h"
 #include "formats/package_build.h"

@@ -1,7 +1,7 @@
 // tests/backend/cpu_backend_test.c - the CPU's door: the plan says what load takes, load can be stopped and can fail, pages copy.
 #include "backend/cpu/cpu_private.h"
 #include "base/mem.h"
-#include "base/mem_use.h"
+#include "base/process_memory.h"
 #include "tests/check.h"
 #include "tests/support/lm_rig.h"
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 // tests/base/cpus_test.c - the default thread count, judged on made-up machines below a temporary folder.
 #include "base/cpus.h"
-#include "base/cpus_judge.h"
 #include "base/pool.h"
 #include "tests/check.h"
 #include <ftw.h>

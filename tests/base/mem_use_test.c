@@ -1,7 +1,7 @@
 // tests/base/mem_use_test.c - memory counts when it was touched, and no longer when it was given back.
 #include "base/file_map.h"
 #include "base/mem.h"
-#include "base/mem_use.h"
+#include "base/process_memory.h"
 #include "tests/check.h"
 #include <stdlib.h>
 #include <string.h>

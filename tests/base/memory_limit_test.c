@@ -1,5 +1,5 @@
 // tests/base/memory_limit_test.c - how much memory may be planned with, on made-up machines.
-#include "base/memory_limit.h"
+#include "base/process_memory.h"
 #include "tests/check.h"
 #include <string.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 #include "base/mem.h"
-#include "base/mem_use.h"
+#include "base/process_memory.h"
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 

@@ -4,7 +4,7 @@
 #include "backend/cpu/cpu_product.h"
 #include "base/checked.h"
 #include "base/mem.h"
-#include "base/mem_use.h"
+#include "base/process_memory.h"
 
 #define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
 

@@ -1,9 +1,9 @@
 // engine/measure/machine_limits.c - rn_measure_limits(): a plain read and a loop of integer products on all threads of the pool.
-#include "base/caches.h"
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/memory_limit.h"
+#include "base/process_memory.h"
+#include "base/processor.h"
 #include "engine/engine.h"
 #include "kernels/probe.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 // kernels/arm/detect_arm.c - what a 64-bit Arm processor can do. Compiled with the baseline's flags.
-#include "base/arm_features.h"
+#include "base/processor.h"
 #include "kernels/arm/sets_arm.h"
 
 const char *neon_lacks(void) { return NULL; } // part of the architecture's baseline

@@ -1,5 +1,5 @@
 // kernels/x86/detect_x86.c - what an x86 processor and its operating system can do. Compiled with the baseline's flags.
-#include "base/tiles_permission.h"
+#include "base/processor.h"
 #include "kernels/x86/sets_x86.h"
 #include <cpuid.h>
 #include <stdbool.h>

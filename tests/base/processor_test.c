@@ -1,5 +1,5 @@
-// tests/base/caches_test.c - the size of the largest cache, on made-up machines.
-#include "base/caches.h"
+// tests/base/processor_test.c - the size of the largest cache, on made-up machines.
+#include "base/processor.h"
 #include "tests/check.h"
 #include <string.h>
 #include <sys/stat.h>

@@ -1,13 +1,41 @@
-// base/mem_use.c - see mem_use.h.
-#include "base/mem_use.h"
+// base/process_memory.c - see process_memory.h.
+#include "base/process_memory.h"
 #include "base/cgroup.h"
 #include "base/checked.h"
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define GIB 0x1p30
+
+// The number behind `key` in lines "Key:   123 kB" (proc(5)), in bytes.
+static uint64_t bytes_of(const char *text, const char *key) {
+    const char *const at = strstr(text, key);
+    return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+// ---- what may be taken ----------------------------------------------------------------------------------------------------
+
+static uint64_t available_bytes(const char *root) {
+    char text[4096];
+    if (!read_system_file(text, sizeof text, "%s/proc/meminfo", root)) return 0;
+    return bytes_of(text, "MemAvailable:");
+}
+
+void memory_limit_detect(const char *root, struct memory_limit *out) {
+    const uint64_t available = available_bytes(root), left = cgroup_memory_left(root);
+    *out = (struct memory_limit){.bytes = available};
+    if (available) snprintf(out->reason, sizeof out->reason, "%.1f GiB available", (double)available / GIB);
+    if (!left || (available && available <= left)) return;
+    out->bytes = left;
+    snprintf(out->reason, sizeof out->reason, "cgroup grants %.1f GiB more", (double)left / GIB);
+}
+
+// ---- what is there --------------------------------------------------------------------------------------------------------
 
 enum { BATCH = 4096 }; // pages asked about at once
 
@@ -38,12 +66,6 @@ size_t mem_resident(const void *p, size_t n) {
     }
     if (pagemap >= 0) close(pagemap);
     return total;
-}
-
-// The number behind `key` in lines "Key:   123 kB" (proc(5)), in bytes.
-static uint64_t bytes_of(const char *text, const char *key) {
-    const char *const at = strstr(text, key);
-    return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
 }
 
 void process_use_read(struct process_use *out) {
