@@ -1,4 +1,4 @@
-// sampling/candidates.c - taking an ordered list from a row of logits, and summing weights exactly.
+// sampling/candidates.c - fills an ordered list from a row of logits, and sums weights exactly.
 #include "sampling/candidates.h"
 #include "base/mem.h"
 #include "sampling/sort_keys.h"
@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-// By how far below the largest it lies weight is tabulated: 32 and more below nothing weighs anything.
+// Histogram bins for each unit of distance below the largest logit: at a distance of 32 all weights are 0.
 static const float BINS_PER_UNIT = ROW_N_BINS / 32;
 
-// row_top_k() is for few of many: it wants room for 8 * k numbers, and beyond that share ordering everything is as cheap.
+// row_top_k() pays off for small k: it needs scratch for 8 * k numbers, and beyond this share sorting the row is as fast.
 static bool is_short(int32_t k, int32_t n_vocab) { return k > 0 && k <= n_vocab / 8; }
 
 rn_status candidates_init(struct candidates *c, const struct rowmath *rm, int32_t n_vocab, int32_t k, rn_error *err) {
@@ -66,14 +66,14 @@ void candidates_take_best(struct candidates *c, const float *row, int32_t k) {
 }
 
 void candidates_take_from(struct candidates *c, const float *row, float floor) {
-    // No candidate is -inf, so a floor below every finite number stands for none. Found by rising id, as the sorting wants it.
+    // -inf is no candidate, so the lowest finite float stands for no floor. Ids are found in ascending order, as sort_keys() needs.
     c->n = c->rm->select_ge(row, c->n_vocab, floor > -FLT_MAX ? floor : -FLT_MAX, c->ids, c->cap);
     assert(c->n <= c->cap);
     read_logits(c, row);
     put_in_order(c, row);
 }
 
-// Fills the table of weights by depth below the largest, so that a list that reaches a weight is gathered at the first go.
+// Fills the histogram, so that a list of a given weight can be gathered in one pass.
 uint64_t candidates_row_weight(struct candidates *c, const float *row, float max) {
     uint64_t sum = 0;
     memset(c->weight_in_bin, 0, sizeof c->weight_in_bin);
@@ -86,7 +86,7 @@ void candidates_take_weight(struct candidates *c, const float *row, float max, u
     uint64_t sum = 0;
     int n_bins = 0;
     while (n_bins < ROW_N_BINS && sum < need) sum += c->weight_in_bin[n_bins++];
-    // Rounding is monotonic: what was counted in one of these bins is not below this floor, however large the logits are.
+    // Rounding is monotonic: a logit counted in one of these bins is never below this floor, even where logits are huge.
     candidates_take_from(c, row, max - (float)n_bins / BINS_PER_UNIT);
 }
 

@@ -1,4 +1,4 @@
-// sampling/chain.c - what the stages do in a sampler, and in which order those that are on come.
+// sampling/chain.c - the table of stages, and the order of those that are on.
 #include "sampling/chain.h"
 #include "sampling/token_mask.h"
 
@@ -27,7 +27,7 @@ static bool penalize_row(sampler *s, float max) {
 }
 
 static bool caller_is_on(const struct sampling_params *p) { return p->stage != NULL; }
-// What it writes for a token that the mask forbids is dropped.
+// Whatever it writes to a forbidden token's logit is dropped.
 static bool call_caller(sampler *s, float max) {
     const bool goes_on = s->p.stage(s->p.stage_user, s->row, s->n_vocab, s->history.tokens, s->history.n);
     if (s->mask) mask_row(s, max);
@@ -35,7 +35,7 @@ static bool call_caller(sampler *s, float max) {
 }
 bool sampling_has_history(const struct sampling_params *p) { return sampling_has_penalties(p) || caller_is_on(p); }
 
-// temp 0 takes the largest: nothing is cut, nothing is divided.
+// With temp 0 the largest logit is taken, so cuts and temperature are off.
 static bool top_k_is_on(const struct sampling_params *p) { return p->temp > 0 && p->top_k > 0; }
 static void take_top_k(sampler *s, const float *row, float max) {
     (void)max;
@@ -88,7 +88,7 @@ bool sampler_temp_comes_first(const sampler *s) {
     return s->first_cut > 0 && s->chain[s->first_cut - 1] == STAGE_TEMP;
 }
 
-// sampling/sampler.h has the table. A temperature before a cut rounds by the largest logit, which may be forbidden.
+// See the table in sampling/sampler.h. A temperature before the cut rounds relative to the largest logit, which may be forbidden.
 static bool may_mask_wait(const sampler *s) {
     if (!s->is_headed)
         return !caller_is_on(&s->p) && s->chain[s->first_cut] != STAGE_TOP_P && !sampler_temp_comes_first(s);
@@ -103,7 +103,7 @@ void sampler_build_chain(sampler *s) {
         if (sampling_stages[id].is_on(&s->p)) s->chain[s->n_chain++] = id;
     }
     while (s->first_cut < s->n_chain && sampling_stages[s->chain[s->first_cut]].edit_row) s->first_cut++;
-    // Top-k has its short list. min_keep is a count, which a head does not know.
+    // top_k has a short list of its own, and a histogram (head.h) cannot count candidates for min_keep.
     s->is_headed = s->first_cut == s->n_chain || (s->chain[s->first_cut] != STAGE_TOP_K && s->p.min_keep <= 1);
     s->mask_may_wait = may_mask_wait(s);
 }

@@ -1,14 +1,14 @@
-// sampling/draw.c - the way from a row of logits through the chain of stages to a token.
+// sampling/draw.c - runs the chain of stages on a row of logits and draws a token.
 #include "base/philox.h"
 #include "sampling/chain.h"
 #include "sampling/token_mask.h"
 #include <math.h>
 #include <string.h>
 
-// Numbers of a row whose largest is found, and then located, while they are in the first-level cache.
+// The row's maximum is found block by block, so that it can be located again in one block that fits the L1 cache.
 enum { BLOCK = 8192 };
 
-// The largest of a row; NaN where anything is.
+// The largest logit of a row; NaN if any is NaN.
 static float find_max(sampler *s, const float *row) {
     const size_t n = (size_t)s->n_vocab;
     float max = -INFINITY;
@@ -20,8 +20,8 @@ static float find_max(sampler *s, const float *row) {
     return max;
 }
 
-// The largest logit, or the reason why the row cannot be drawn from. One pass: the maximum is NaN where anything is.
-// after: the stage that made the row so; NULL for the model's own.
+// Finds the largest logit, or tells why the row cannot be drawn from. One pass: the maximum is NaN if any logit is.
+// after: the stage that ran last, for the message; NULL: none.
 static rn_status check_row(sampler *s, const float *row, const struct stage *after, float *max, rn_error *err) {
     *max = find_max(s, row);
     if (isfinite(*max)) return RN_OK;
@@ -34,8 +34,8 @@ static rn_status check_row(sampler *s, const float *row, const struct stage *aft
                 isnan(row[bad]) ? "not a number" : "+inf");
 }
 
-// Stages first..end of the chain, on a copy of the row. A stage may leave NaN or infinities; to save passes over the row, they are
-// looked for only before a stage that reads all of it and after the last one. check_each: after each one, to name it in the error.
+// Runs stages [first, end) of the chain on a copy of the row. A stage may leave NaN or infinities. To save passes over the row, they
+// are looked for only before a stage that reads all of it and after the last one. check_each: after every stage, to name it.
 static rn_status run_edits(sampler *s, const float *logits, size_t first, size_t end, bool check_each, float *max,
                            rn_error *err) {
     rn_status st = RN_OK;
@@ -52,13 +52,13 @@ static rn_status run_edits(sampler *s, const float *logits, size_t first, size_t
     return RN_OK;
 }
 
-// A row on its way through the chain.
+// A row after the stages that edit it.
 struct edited {
-    const float *row; // the sampler's copy, or the caller's logits where no stage edits them
-    float max;        // its largest
+    const float *row; // the sampler's copy, or the caller's logits if no stage edits them
+    float max;        // the largest of them
 };
 
-// Runs the first n_edits stages of the chain; mask NULL: without that of the mask.
+// Runs the first n_edits stages of the chain, but the one of the mask only if there is a mask.
 static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask, size_t n_edits, struct edited *out,
                           rn_error *err) {
     const size_t first = s->p.masked && !mask ? 1 : 0;
@@ -71,7 +71,7 @@ static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask,
     return st && !check_each ? run_edits(s, logits, first, n_edits, true, &out->max, err) : st;
 }
 
-// The list that the first cut takes from the row; and what the stages after it leave.
+// The first cut fills the list from the row; the stages after it change the list.
 static void take_list(sampler *s, const struct edited *e) {
     sampling_stages[s->chain[s->first_cut]].take(s, e->row, e->max);
 }
@@ -92,7 +92,7 @@ static int32_t draw_from_head(sampler *s, const struct edited *e, double u) {
     return head_draw(&s->head, temp_first ? 0 : temp, u);
 }
 
-// Of the row checked last.
+// The first token that has the largest logit of the row checked last.
 static int32_t first_equal(const sampler *s, const struct edited *e) {
     const size_t at = s->max_block, left = (size_t)s->n_vocab - at;
     int32_t first = 0;
@@ -108,7 +108,7 @@ static int32_t draw_from(sampler *s, const struct edited *e, double u) {
     return draw_from_list(s, u);
 }
 
-// A head divides by a temperature itself.
+// A head applies a temperature before the cuts itself.
 static size_t n_edits_of_draw(const sampler *s) {
     return s->first_cut - (s->is_headed && sampler_temp_comes_first(s) ? 1 : 0);
 }
@@ -123,8 +123,8 @@ static bool list_is_allowed(const struct candidates *list, const uint64_t *mask)
     return true;
 }
 
-// Draws without masking the row. False: the token has to be drawn from the masked row, with a random number of this purpose. A row
-// that cannot be drawn from is left to that as well, since what is wrong with it may be masked.
+// Draws without masking the row. False: the token must be drawn from the masked row, with a random number of *purpose. That
+// includes rows that cannot be drawn from, since the mask may hide what is wrong.
 static bool draw_and_test(sampler *s, const float *logits, uint32_t position, const uint64_t *mask, int32_t *token,
                           enum philox_purpose *purpose) {
     struct edited e;
@@ -138,7 +138,7 @@ static bool draw_and_test(sampler *s, const float *logits, uint32_t position, co
         *token = draw_from_list(s, u);
         return true;
     }
-    if (!token_mask_has(mask, first_equal(s, &e))) return false; // weights are rounded in proportion to its own
+    if (!token_mask_has(mask, first_equal(s, &e))) return false; // weights are rounded relative to the largest
     const int32_t drawn = draw_from(s, &e, u);
     *purpose = PHILOX_REDRAW;
     if (!token_mask_has(mask, drawn)) return false;

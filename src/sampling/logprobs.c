@@ -1,4 +1,4 @@
-// sampling/logprobs.c - log-probabilities of the model's own distribution: log-softmax of the row before any stage.
+// sampling/logprobs.c - log-probabilities of the model's own distribution: the log-softmax of the row before any stage.
 #include "sampling/sampler.h"
 #include <assert.h>
 

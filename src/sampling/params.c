@@ -1,4 +1,4 @@
-// sampling/params.c - the table of sampling parameters: names, ranges and defaults, and the check of what came from outside.
+// sampling/params.c - the table of sampling parameters (names, ranges, defaults) and their validation.
 #include "sampling/sampler.h"
 #include <math.h>
 
@@ -39,7 +39,7 @@ void sampling_defaults(struct sampling_params *p) {
 static rn_status check_field(const struct sampling_field *f, const struct sampling_params *p, rn_error *err) {
     const void *member = (const char *)p + f->offset;
     const double v = f->kind == SAMPLING_FLOAT ? (double)*(const float *)member : (double)*(const int32_t *)member;
-    // The ends are compared as the field's type holds them: 0.01f is a little below 0.01, and allowed.
+    // Limits are rounded to the field's type first: 0.01f is a little below 0.01, and allowed.
     const bool is_float = f->kind == SAMPLING_FLOAT;
     const double lo = is_float ? (double)(float)f->min : f->min, hi = is_float ? (double)(float)f->max : f->max;
     if (v >= lo && v <= hi) return RN_OK; // false for NaN

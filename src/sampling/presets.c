@@ -1,4 +1,4 @@
-// sampling/presets.c - named settings: rows that set the fields which shape the text, and leave the others alone.
+// sampling/presets.c - the table of presets: named values for the parameters that shape the text.
 #include "sampling/sampler.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// sampling/sampler.c - making, forking and freeing a sampler, and the tokens it has seen.
+// sampling/sampler.c - creates, forks and frees samplers, and keeps the tokens they have seen.
 #include "sampling/sampler.h"
 #include "base/mem.h"
 #include "sampling/chain.h"
@@ -6,8 +6,7 @@
 #include <float.h>
 #include <string.h>
 
-// The parameters as the stages see them: what reaches over the vocabulary is cut to it, and a denormal temperature, which
-// computing threads read as 0, is 0.
+// Limits counts to the vocabulary, and turns a denormal temperature, which computing threads flush to zero, into 0.
 static void settle(struct sampling_params *p, int32_t n_vocab) {
     if (p->temp < FLT_MIN) p->temp = 0;
     if (p->min_keep > n_vocab) p->min_keep = n_vocab;
@@ -23,7 +22,7 @@ static rn_status take_memory(sampler *s, rn_error *err) {
     }
     if (s->first_cut > 0 && !(s->row = mem_alloc((size_t)s->n_vocab * sizeof *s->row))) goto nomem;
     if (sampling_has_history(p)) {
-        const size_t cap = (size_t)s->n_ctx + 1; // the last token drawn is seen, though never evaluated
+        const size_t cap = (size_t)s->n_ctx + 1; // the last token drawn is accepted, but never evaluated
         const size_t window = !sampling_has_penalties(p) ? 0
                               : p->penalty_last_n < 0    ? cap
                                                          : (size_t)p->penalty_last_n;

@@ -1,9 +1,9 @@
-// sampling/sort_keys.c - least-significant-digit radix sort of the upper halves; stable, so the ids stay in rising order.
+// sampling/sort_keys.c - least-significant-digit radix sort of the upper halves; it is stable, so ids stay ascending.
 #include "sampling/sort_keys.h"
 
 enum { N_DIGITS = 4, FEW = 64 };
 
-// Below FEW keys, clearing and summing the counters would cost more than the sorting.
+// Below FEW keys, clearing and summing the counters would take longer than the sort.
 static void insertion_sort(uint64_t *keys, size_t n) {
     for (size_t i = 1; i < n; i++) {
         const uint64_t key = keys[i];
@@ -15,7 +15,7 @@ static void insertion_sort(uint64_t *keys, size_t n) {
 
 static unsigned digit(uint64_t key, int d) { return (unsigned)(key >> (32 + 8 * d)) & 255; }
 
-// Turns counts into the place of each digit's first key.
+// Turns counts into the index of each digit's first key.
 static void counts_to_places(uint32_t count[256]) {
     uint32_t place = 0;
     for (int v = 0; v < 256; v++) {
@@ -34,7 +34,7 @@ uint64_t *sort_keys(uint64_t *keys, uint64_t *spare, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (int d = 0; d < N_DIGITS; d++) count[d][digit(keys[i], d)]++;
     for (int d = 0; d < N_DIGITS; d++) {
-        if (count[d][digit(keys[0], d)] == n) continue; // all alike: nothing to move
+        if (count[d][digit(keys[0], d)] == n) continue; // all keys have the same digit
         counts_to_places(count[d]);
         for (size_t i = 0; i < n; i++) spare[count[d][digit(keys[i], d)]++] = keys[i];
         uint64_t *const sorted = spare;

@@ -26,7 +26,7 @@ uint64_t top_p_need(float top_p, uint64_t total) {
 
 float min_p_floor(float max, float min_p) { return (float)((double)max + log_f64((double)min_p)); }
 
-// A product rounded up could reach total.
+// The product may round up to total.
 uint64_t draw_target(double u, uint64_t total) {
     const uint64_t target = (uint64_t)(u * (double)total);
     return target < total ? target : total - 1;

@@ -1,15 +1,15 @@
-// sampling/token_history.c - the window of seen tokens: a list of all of them, and counts in a small open-addressing table.
+// sampling/token_history.c - a list of all tokens, and counts for those of the window in an open-addressing hash table.
 #include "sampling/token_history.h"
 #include "base/mem.h"
 #include <assert.h>
 #include <string.h>
 
 static size_t home_slot(const struct history *h, int32_t token) {
-    // Fibonacci hashing (Knuth, TAOCP vol. 3, 6.4): the upper bits of the product are the mixed ones.
+    // Fibonacci hashing (Knuth, TAOCP vol. 3, 6.4): the upper bits of the product are well mixed.
     return (size_t)(((uint64_t)(uint32_t)token * 0x9E3779B97F4A7C15u) >> 32) & h->slot_mask;
 }
 
-// The slot that holds the token, or the empty one where it would go. The table is never more than half full.
+// The slot that holds the token, or the empty slot to insert it at. The table is never more than half full.
 static size_t find_slot(const struct history *h, int32_t token) {
     size_t i = home_slot(h, token);
     while (h->slots[i] && h->counts[h->slots[i] - 1].token != token) i = (i + 1) & h->slot_mask;
@@ -25,7 +25,7 @@ static void count_up(struct history *h, int32_t token) {
     h->counts[h->slots[slot] - 1].count++;
 }
 
-// Deletion without tombstones: move back what probing would no longer reach over the hole (Knuth, 6.4, algorithm R).
+// Deletion without tombstones: moves back the entries that probing could no longer reach (Knuth, 6.4, algorithm R).
 static void empty_slot(struct history *h, size_t hole) {
     size_t i = hole;
     for (;;) {
@@ -55,7 +55,7 @@ static void count_down(struct history *h, int32_t token) {
     h->n_counts--;
 }
 
-// Index of the first token that the window holds now.
+// The index of the first token in the window.
 static size_t window_begin(const struct history *h) {
     const size_t first = h->count_prompt ? 0 : h->n_prompt;
     return h->n - first > h->window ? h->n - h->window : first;
@@ -112,7 +112,7 @@ void token_history_prompt(struct history *h, const int32_t *tokens, size_t n) {
     h->n += n;
     h->n_prompt += n;
     if (h->window == 0 || !h->count_prompt) return;
-    // Only what stays in the window is counted, however long the prompt is.
+    // Only the tokens that stay in the window are counted, however long the prompt is.
     const size_t begin = window_begin(h);
     for (size_t i = old_begin; i < old_n && i < begin; i++) count_down(h, h->tokens[i]);
     for (size_t i = begin > old_n ? begin : old_n; i < h->n; i++) count_up(h, h->tokens[i]);

@@ -1,7 +1,8 @@
-// sampling/token_mask.h - sets of tokens that may be drawn: one bit for each token of a vocabulary, token t at bit t % 64 of
-// word t / 64. Bits at and beyond n_vocab mean nothing.
+// sampling/token_mask.h - sets of tokens that may be drawn: one bit for each token of a vocabulary,
+// token t at bit t % 64 of word t / 64. Bits at and beyond n_vocab mean nothing.
 //
-// Ownership: the caller's memory, token_mask_words(n_vocab) words. Threads: pure functions of what they are given.
+// Ownership: the caller's memory, token_mask_words(n_vocab) words. Threads: pure functions of what
+// they are given.
 #ifndef RN_SAMPLING_TOKEN_MASK_H
 #define RN_SAMPLING_TOKEN_MASK_H
 
