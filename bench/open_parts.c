@@ -57,6 +57,7 @@ static rn_status first_token(rn_engine *engine, rn_error *err) {
     rn_stream *stream;
     rn_chunk chunk;
     rn_request_init(&req);
+    rn_chunk_init(&chunk);
     req.parts = &part;
     req.n_parts = 1;
     req.max_tokens = 1;

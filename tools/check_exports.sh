@@ -4,9 +4,12 @@ set -euo pipefail
 library=$1
 shift
 exported=$(nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u)
-# Function names of the headers: rn_name( outside of comments.
-declared=$(sed -e 's,//.*,,' -e ':a' -e 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' -e '/\/\*/{N;ba' -e '}' "$@" |
-    { grep -oE '\brn_[a-z0-9_]+ *\(' || true; } | tr -d ' (' | sort -u)
+# Headers without comments.
+text=$(sed -e 's,//.*,,' -e ':a' -e 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' -e '/\/\*/{N;ba' -e '}' "$@")
+names() { { grep -oE '\brn_[a-z0-9_]+ *\(' || true; } | tr -d ' (' | sort -u; }
+# Functions that are defined in a header are inline: the library need not have them.
+inline=$(sed -nE 's/^static inline [^(]*\b(rn_[a-z0-9_]+ *\().*/\1/p' <<<"$text" | names)
+declared=$(comm -23 <(names <<<"$text") <(echo "$inline"))
 
 status=0
 while read -r name; do

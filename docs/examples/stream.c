@@ -27,7 +27,8 @@ int main(int argc, char **argv) {
     request.has_seed = true;
     if (rn_stream_begin(engine, &request, &stream, &err) != RN_OK) goto out;
 
-    rn_chunk chunk = {0};
+    rn_chunk chunk;
+    rn_chunk_init(&chunk);
     while (chunk.finish_reason == RN_FINISH_NONE) { // one chunk for each token; the last one says why it ended
         if (rn_stream_next(stream, -1, &chunk, &err) != RN_OK) goto out;
         fwrite(chunk.text, 1, chunk.n_text, stdout);

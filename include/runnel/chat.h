@@ -87,7 +87,8 @@ typedef struct rn_chat {
         *output_format; // how reasoning and tool calls are written: a name; "none"; NULL: as the template's text says
     rn_truncate truncate;
 } rn_chat;
-RN_API void rn_chat_init(rn_chat *c);
+RN_API void rn_chat_init_sized(rn_chat *c, size_t struct_size);
+static inline void rn_chat_init(rn_chat *c) { rn_chat_init_sized(c, sizeof *c); }
 
 RN_API size_t rn_n_output_formats(void);
 RN_API const char *rn_output_format_name(size_t i, const char **help);

@@ -30,7 +30,8 @@ typedef struct rn_embed_options {
                    // has no Normalize
     uint64_t client, cache_salt; // as rn_request has them
 } rn_embed_options;
-RN_API void rn_embed_options_init(rn_embed_options *o);
+RN_API void rn_embed_options_init_sized(rn_embed_options *o, size_t struct_size);
+static inline void rn_embed_options_init(rn_embed_options *o) { rn_embed_options_init_sized(o, sizeof *o); }
 
 // What an embedding will be: n_rows rows of n_row floats.
 typedef struct rn_embed_shape {

@@ -41,7 +41,8 @@ typedef struct rn_engine_options {
     rn_progress_fn progress; // repacking
     void *progress_user;
 } rn_engine_options;
-RN_API void rn_engine_options_init(rn_engine_options *o);
+RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
+static inline void rn_engine_options_init(rn_engine_options *o) { rn_engine_options_init_sized(o, sizeof *o); }
 
 /**
  * Make an engine for n models: chooses the kernel set, repacks weights, plans all memory.
@@ -87,13 +88,14 @@ typedef enum rn_memory_kind {
     RN_MEMORY_HEAP =
         5 // vocabularies, tables, streams: whatever else this library holds in the process. It has no plan
 } rn_memory_kind;
-#define RN_N_MEMORY_KINDS 6
+#define RN_N_MEMORY_KINDS   6
+#define RN_MAX_MEMORY_KINDS 16 // room in rn_memory: never changes
 typedef struct rn_memory {
     size_t struct_size;
     struct {
-        uint64_t planned;  // bytes at most
-        uint64_t resident; // in memory now: pages count once they were touched
-    } part[RN_N_MEMORY_KINDS];
+        uint64_t planned;        // bytes at most
+        uint64_t resident;       // in memory now: pages count once they were touched
+    } part[RN_MAX_MEMORY_KINDS]; // by rn_memory_kind; those of later releases are 0 until then
     uint64_t
         process_bytes; // what the system counts for the whole process now, program and libraries included; 0: unknown
     uint64_t huge_bytes; // of these, in huge pages
@@ -111,8 +113,10 @@ typedef enum rn_miss {
     RN_MISS_STATE = 5,
     RN_MISS_EVICTED = 6
 } rn_miss;
-#define RN_N_MISSES   7
-#define RN_N_FINISHES 5                     // of rn_finish
+#define RN_N_MISSES     7
+#define RN_N_FINISHES   5  // of rn_finish
+#define RN_MAX_MISSES   16 // room in rn_engine_stats: never changes
+#define RN_MAX_FINISHES 16
 RN_API const char *rn_miss_name(rn_miss m); // "differs"
 
 // Counts since the engine was opened, and how things are as of the end of the last step.
@@ -123,13 +127,14 @@ typedef struct rn_engine_stats {
     int64_t states, states_free, states_cached;       // recurrent states, likewise
     uint64_t n_steps, n_rows, n_prompt_rows;          // steps, their rows, and of these those of prompts
     uint64_t n_evicted_pages, n_preempted;
-    uint64_t n_ended[RN_N_FINISHES];     // streams by rn_finish
-    uint64_t prefix_queries;             // tokens of prompts that were looked up
-    uint64_t prefix_hits;                // of these, those whose keys and values were there
-    uint64_t prefix_misses[RN_N_MISSES]; // and the others, by why
+    uint64_t n_ended[RN_MAX_FINISHES];     // streams by rn_finish
+    uint64_t prefix_queries;               // tokens of prompts that were looked up
+    uint64_t prefix_hits;                  // of these, those whose keys and values were there
+    uint64_t prefix_misses[RN_MAX_MISSES]; // and the others, by why: rn_miss
 } rn_engine_stats;
-// Of all models together, and of one. Any thread; neither waits for the step in progress. RN_E_ARG: NULL, no such model.
-RN_API void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats);
+// Of all models together, and of one. Any thread; neither waits for the step in progress.
+// RN_E_ARG: NULL, struct_size, no such model.
+RN_API rn_status rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats, rn_error *err);
 RN_API rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats, rn_error *err);
 
 /**
@@ -174,8 +179,9 @@ typedef bool (*rn_compare_fn)(void *user, size_t i, const float *logits, const f
 RN_API rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const int32_t *ids, size_t n_ids,
                             rn_compare_fn on_row, void *user, rn_error *err);
 
-/** What a matrix is multiplied with: valid during the call. */
+/** What a matrix is multiplied with: the library's, valid during the call. */
 typedef struct rn_input {
+    size_t struct_size;
     int32_t matrix;            /**< its number, the same in every call on this engine */
     const char *name;          /**< its tensor's: "blk.0.attn_q.weight" */
     int32_t expert, n_experts; /**< of a tensor with a matrix for each expert; 0 of 1: one for all rows */

@@ -8,8 +8,10 @@
 extern "C" {
 #endif
 
-// One operation of the model's program: times of all its calls, as the first of the computing threads saw them.
+// One operation of the model's program: times of all its calls, as the first of the computing
+// threads saw them. The library's.
 typedef struct rn_profile_op {
+    size_t struct_size;
     const char
         *kind; // "linear", "attend", "rms_norm", ...; "prepare": activations made ready for the products behind it
     const char *matrix; // "blk.0.attn_q.weight"; NULL: none
@@ -21,7 +23,7 @@ typedef struct rn_profile_op {
     bool is_int8;      // these multiply integers
 } rn_profile_op;
 
-// One operation on one thread in one step.
+// One operation on one thread in one step. Never grows.
 typedef struct rn_profile_event {
     int32_t op;           // index into ops
     int32_t thread;       // 0: the first
@@ -29,10 +31,12 @@ typedef struct rn_profile_event {
     int64_t begin_ns, ns; // begin: since the first event of the profile
 } rn_profile_event;
 
+// The library's.
 typedef struct rn_profile {
+    size_t struct_size;
     uint64_t n_steps, n_rows; // evaluated
     uint64_t ns; // of these steps: the sum over ops of ns and wait_ns, and a little before the first op of each
-    const rn_profile_op *ops; // in the order of a step
+    const rn_profile_op *const *ops; // [n_ops], in the order of a step
     size_t n_ops;
     const rn_profile_event *events; // thread after thread, each in order of time
     size_t n_events;

@@ -21,7 +21,8 @@ typedef struct rn_model_options {
     rn_progress_fn progress; // NULL: none
     void *progress_user;
 } rn_model_options;
-RN_API void rn_model_options_init(rn_model_options *o);
+RN_API void rn_model_options_init_sized(rn_model_options *o, size_t struct_size);
+static inline void rn_model_options_init(rn_model_options *o) { rn_model_options_init_sized(o, sizeof *o); }
 
 /**
  * Open a model file and check everything in it.
@@ -59,7 +60,7 @@ RN_API rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t
                                size_t *n_text, rn_error *err);
 RN_API void rn_free(void *p);
 
-// Strings live as long as the model.
+// Strings live as long as the model. The elements of lists, rn_tensor_type_use and rn_end_token, never grow.
 typedef struct rn_tensor_type_use {
     const char *type; // "Q8_0"
     int32_t n_tensors;

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 // A piece of the prompt. Plain text keeps control-token spellings as text unless parse_special.
+// Fields that are not used are 0. May grow: rn_request.part_stride.
 typedef enum rn_part_kind { RN_PART_TEXT = 0, RN_PART_IDS = 1 } rn_part_kind;
 typedef struct rn_part {
     rn_part_kind kind;
@@ -20,7 +21,7 @@ typedef struct rn_part {
     size_t n_ids;
 } rn_part;
 
-typedef struct rn_logit_bias {
+typedef struct rn_logit_bias { // never grows
     int32_t token;
     float bias; // -100..100, or -INFINITY: never
 } rn_logit_bias;
@@ -33,6 +34,7 @@ typedef bool (*rn_logits_fn)(void *user, float *logits, int32_t n_vocab, const i
 typedef enum rn_sampler_order { RN_ORDER_LLAMA_CPP = 0, RN_ORDER_TRANSFORMERS = 1 } rn_sampler_order;
 
 typedef struct rn_sampling {
+    size_t struct_size;
     float temp;              // 0..5, default 0.8; 0: the most probable token
     int32_t top_k;           // default 40; 0: off
     float top_p;             // default 0.95; 1: off
@@ -49,6 +51,8 @@ typedef struct rn_sampling {
     rn_logits_fn stage; // NULL: none
     void *stage_user;
 } rn_sampling;
+RN_API void rn_sampling_init_sized(rn_sampling *s, size_t struct_size);
+static inline void rn_sampling_init(rn_sampling *s) { rn_sampling_init_sized(s, sizeof *s); }
 
 // What happens when a reader is slower than the model and its buffer is full.
 typedef enum rn_overflow {
@@ -68,15 +72,18 @@ typedef struct rn_request {
     rn_session *session; // NULL: none
     const rn_part *parts;
     size_t n_parts;
+    // Bytes from one part to the next: sizeof(rn_part) as the caller knows it. Set by
+    // rn_request_init(); after rn_request_init_sized() by the caller.
+    size_t part_stride;
     // n_reply ids that the answer begins with, as they were sampled: it goes on from the last of them, whatever tokens its text would be
     // cut into, and with the same seed as if it had not ended there. Not with a session nor with chat's continue_final.
     const int32_t *reply;
     size_t n_reply;
     bool
         add_special; // begin token as the file says, before the first part unless it begins with that id; default true
-    int32_t max_tokens; // -1: the rest of the context
-    rn_sampling sampling;
-    uint64_t seed; // used when has_seed; else drawn once and reported in the last chunk
+    int32_t max_tokens;          // -1: the rest of the context
+    const rn_sampling *sampling; // NULL: the defaults of rn_sampling_init()
+    uint64_t seed;               // used when has_seed; else drawn once and reported in the last chunk
     bool has_seed;
 
     const char *const *stop;  // stop strings, at most 16 of 1..256 bytes; the text ends before the first of them
@@ -112,14 +119,20 @@ typedef struct rn_request {
         timeout_ms; // ends it with what there is by then, queue and prefill included: RN_FINISH_LENGTH, "timeout"; 0: none
     const rn_chat *chat; // a conversation is the prompt: no parts then, and no echo. NULL: none
 } rn_request;
-RN_API void rn_request_init(rn_request *r);
+RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
+static inline void rn_request_init(rn_request *r) {
+    rn_request_init_sized(r, sizeof *r);
+    r->part_stride = sizeof(rn_part);
+}
 
-// Presets: greedy, focused, balanced, creative, wild, code, chat, story, summary. RN_E_ARG: unknown (names the known ones).
+// Change what rn_sampling_init() made into a preset: greedy, focused, balanced, creative, wild, code,
+// chat, story, summary. RN_E_ARG: unknown (names the known ones); struct_size.
 RN_API rn_status rn_sampling_preset(rn_sampling *s, const char *name, rn_error *err);
 RN_API size_t rn_n_presets(void);
 RN_API const char *rn_preset_name(size_t i, const char **help);
 
 // The table of sampling fields, for option parsers: name as in this header, range, default, help.
+// Never grows.
 typedef struct rn_field {
     const char *name, *help;
     bool is_int;

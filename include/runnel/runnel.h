@@ -1,7 +1,6 @@
 // runnel/runnel.h - everything: streams of text out of language-model files.
 //
-// Objects are opaque; structs that callers fill begin with `size_t struct_size` and have an initializer function, so that they can
-// grow. Every call that can fail returns rn_status and takes a caller-owned rn_error * last (NULL allowed) for `WHAT: WHY`. The
+// Objects are opaque; structs that can grow begin with `size_t struct_size` (api.h, docs/abi.md). Every call that can fail returns rn_status and takes a caller-owned rn_error * last (NULL allowed) for `WHAT: WHY`. The
 // library never prints, never exits, installs no signal handler and has no global state: two engines live side by side.
 #ifndef RUNNEL_RUNNEL_H
 #define RUNNEL_RUNNEL_H

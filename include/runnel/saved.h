@@ -16,7 +16,8 @@ typedef struct rn_save_options {
     size_t n_note;
     bool with_kv; // keys, values and states too: the next turn then evaluates only what is new. Default false
 } rn_save_options;
-RN_API void rn_save_options_init(rn_save_options *o);
+RN_API void rn_save_options_init_sized(rn_save_options *o, size_t struct_size);
+static inline void rn_save_options_init(rn_save_options *o) { rn_save_options_init_sized(o, sizeof *o); }
 
 /**
  * Write a session to a file, whole or not at all.
@@ -45,7 +46,8 @@ typedef struct rn_saved {
     size_t n_loaded, n_restored; // of these, in the session
     char reason[512];            // why they are fewer; "" where they are not
 } rn_saved;
-RN_API void rn_saved_init(rn_saved *s);
+RN_API void rn_saved_init_sized(rn_saved *s, size_t struct_size);
+static inline void rn_saved_init(rn_saved *s) { rn_saved_init_sized(s, sizeof *s); }
 
 /**
  * Make a session of a file.

@@ -31,6 +31,7 @@ typedef struct rn_error {
     rn_status code;
     char text[1024];
     int32_t retry_after_s; // RN_E_BUSY: seconds until there is room, by the speed measured so far; else 0
+    uint64_t reserved[3];  // for fields of later releases: this struct never grows
 } rn_error;
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ typedef enum rn_finish {
 } rn_finish;
 RN_API const char *rn_finish_name(rn_finish f); // "stop"; "" for RN_FINISH_NONE
 
-typedef struct rn_top {
+typedef struct rn_top { // never grows
     int32_t id;
     float logprob;
 } rn_top;
@@ -33,7 +33,9 @@ typedef struct rn_token {
     int32_t rank; // 1: the most probable of all; 0 when not asked for, and of a prompt's first token
 } rn_token;
 
+// The library's, as rn_timing: a chunk points to them.
 typedef struct rn_usage {
+    size_t struct_size;
     int64_t prompt_tokens;     // the whole prompt as the model saw it, the session's part included
     int64_t cached_tokens;     // of these, not evaluated again
     int64_t completion_tokens; // every generated token, the one that ended the stream included
@@ -47,7 +49,8 @@ typedef struct rn_usage {
 // both named), "evicted" (the session's keys and values were given back), "window" or "state" (a window's keys or a recurrent state are
 // no longer there at the place to go on from); without a session also "empty", "differs" and "end" of what other prompts left;
 // "logits" (prompt_logprobs wants every row).
-typedef struct rn_timing {  // milliseconds
+typedef struct rn_timing { // milliseconds
+    size_t struct_size;
     double queue_ms;        // begun -> first scheduled
     double prefill_ms;      // first scheduled -> prompt evaluated
     double first_token_ms;  // begun -> first token
@@ -56,7 +59,13 @@ typedef struct rn_timing {  // milliseconds
     size_t n_token_ms;
 } rn_timing;
 
+// Made by rn_chunk_init(), once for any number of calls of rn_stream_next().
 typedef struct rn_chunk {
+    size_t struct_size;
+    // In: sizeof(rn_token) and sizeof(rn_delta) as the caller knows them, in which the arrays
+    // token_data, prompt_data and deltas are laid out. Set by rn_chunk_init(); after
+    // rn_chunk_init_sized() by the caller.
+    size_t token_stride, delta_stride;
     int32_t choice;   // which of several answers; 0 here
     const char *text; // n_text bytes, no terminator; whole characters unless raw_bytes
     size_t n_text;
@@ -70,11 +79,11 @@ typedef struct rn_chunk {
     size_t n_dropped;          // tokens lost before this chunk (RN_OVERFLOW_DROP_OLDEST)
     rn_finish finish_reason;   // RN_FINISH_NONE until the last chunk
     const char *finish_detail; // terminated; "" until the last chunk
-    rn_status error;        // RN_FINISH_ERROR: what kind of; RN_E_BUSY: waited longer than queue_wait_ms. Else RN_OK
-    uint64_t seed;          // last chunk
-    rn_usage usage;         // last chunk
-    rn_timing timing;       // last chunk
-    const float *embedding; // last chunk of rn_embed_begin(): n_embedding floats; else NULL
+    rn_status error;         // RN_FINISH_ERROR: what kind of; RN_E_BUSY: waited longer than queue_wait_ms. Else RN_OK
+    uint64_t seed;           // last chunk
+    const rn_usage *usage;   // never NULL; zeros until the last chunk
+    const rn_timing *timing; // likewise
+    const float *embedding;  // last chunk of rn_embed_begin(): n_embedding floats; else NULL
     size_t n_embedding;
     const rn_delta
         *deltas;     // of a chat's answer: what `text` says, taken apart into channels. Text that may still become a
@@ -83,6 +92,12 @@ typedef struct rn_chunk {
     int32_t n_dropped_messages; // last chunk: messages that went because the prompt did not fit (rn_chat.truncate)
     int64_t untruncated_tokens; // last chunk: tokens that the prompt would have had with them
 } rn_chunk;
+RN_API void rn_chunk_init_sized(rn_chunk *c, size_t struct_size);
+static inline void rn_chunk_init(rn_chunk *c) {
+    rn_chunk_init_sized(c, sizeof *c);
+    c->token_stride = sizeof(rn_token);
+    c->delta_stride = sizeof(rn_delta);
+}
 
 /**
  * Begin a stream. Validates everything before it queues anything.
@@ -104,10 +119,11 @@ RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_st
  * The answer to a chat is also taken apart into channels, here on the reader's thread.
  *
  * @param timeout_ns  longest wait: 0 = do not wait, negative = no limit.
- * @param chunk       filled on RN_OK, else untouched. Its pointers are the stream's: valid until the next call of rn_stream_next()
- *                    or rn_stream_close() on it.
- * @return RN_OK; RN_E_AGAIN (nothing came in time); RN_E_END (the last chunk was taken before); RN_E_NOMEM (a chat's channels
- *         found no memory: the chunk is lost, and every further call says the same).
+ * @param chunk       made by rn_chunk_init(); filled on RN_OK, else untouched. Its pointers are the
+ *                    stream's: valid until the next call of rn_stream_next() or rn_stream_close().
+ * @return RN_OK; RN_E_ARG (chunk: struct_size, a stride); RN_E_AGAIN (nothing came in time);
+ *         RN_E_END (the last chunk was taken before); RN_E_NOMEM (a chat's channels found no
+ *         memory: the chunk is lost, and every further call says the same).
  * Threads: one reader at a time.
  */
 RN_API rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk, rn_error *err);

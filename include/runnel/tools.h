@@ -13,14 +13,16 @@ extern "C" {
 #endif
 
 // A type that files are quantized to: one element type, or a mix that gives the matrices that matter more bits ("Q4_K_M").
+// Never grows.
 typedef struct rn_quantization {
     const char *name, *help;
 } rn_quantization;
 RN_API size_t rn_n_quantizations(void);
 RN_API bool rn_quantization_at(size_t i, rn_quantization *q); // false: i is past the end
 
-// What became of one tensor.
+// What became of one tensor. The library's, valid during the call.
 typedef struct rn_tensor_report {
+    size_t struct_size;
     size_t index, n_tensors;
     const char *name;
     const char *type_before, *type_after; // "BF16", "Q4_K"
@@ -31,7 +33,7 @@ typedef struct rn_tensor_report {
 typedef void (*rn_tensor_report_fn)(void *user, const rn_tensor_report *report); // on the calling thread
 
 // Matrices whose whole name matches the pattern (`*` stands for any text, `?` for any one character) get this element type. Of several
-// patterns that match the last one counts.
+// patterns that match the last one counts. Never grows.
 typedef struct rn_type_rule {
     const char *pattern, *type;
 } rn_type_rule;
@@ -53,7 +55,8 @@ typedef struct rn_quantize_options {
     rn_tensor_report_fn report;
     void *report_user;
 } rn_quantize_options;
-RN_API void rn_quantize_options_init(rn_quantize_options *o);
+RN_API void rn_quantize_options_init_sized(rn_quantize_options *o, size_t struct_size);
+static inline void rn_quantize_options_init(rn_quantize_options *o) { rn_quantize_options_init_sized(o, sizeof *o); }
 
 /**
  * Make a GGUF file of a Hugging Face folder: weights, hyper-parameters, tokenizer, chat template. Other programs read it too.
@@ -90,7 +93,8 @@ typedef struct rn_imatrix_options {
     rn_progress_fn progress; // RN_PHASE_PREFILL: tokens
     void *progress_user;
 } rn_imatrix_options;
-RN_API void rn_imatrix_options_init(rn_imatrix_options *o);
+RN_API void rn_imatrix_options_init_sized(rn_imatrix_options *o, size_t struct_size);
+static inline void rn_imatrix_options_init(rn_imatrix_options *o) { rn_imatrix_options_init_sized(o, sizeof *o); }
 
 /**
  * Measure which columns of a model's matrices matter: the mean of their squared inputs over a text.

@@ -10,6 +10,7 @@ void generation_init(generation *g) {
 
 static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     rn_field field;
+    rn_sampling_init(s);
     if (g->preset && rn_sampling_preset(s, g->preset, err) != RN_OK) return false;
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++)
         if (!isnan(g->fields[i]) && rn_sampling_set(s, field.name, g->fields[i], err) != RN_OK) return false;
@@ -20,8 +21,9 @@ static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     return true;
 }
 
-bool generation_apply(const generation *g, rn_request *req, rn_error *err) {
-    if (!apply_sampling(g, &req->sampling, err)) return false;
+bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err) {
+    if (!apply_sampling(g, sampling, err)) return false;
+    req->sampling = sampling;
     req->max_tokens = g->n;
     req->seed = g->seed;
     req->has_seed = g->has_seed;

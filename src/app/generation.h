@@ -30,9 +30,10 @@ typedef struct generation {
 } generation;
 
 void generation_init(generation *g);
-// Fills the request's fields except prompt and delivery; pointers point into g. A preset is applied first, then single fields,
+// Fills the request's fields except prompt and delivery; pointers point into g and to the caller's
+// sampling. A preset is applied first, then single fields,
 // in whatever order they were given.
-bool generation_apply(const generation *g, rn_request *req, rn_error *err);
+bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
 // Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.
 void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);
 void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids);

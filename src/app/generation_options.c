@@ -129,13 +129,14 @@ void generation_rows_init(generation_rows *rows) {
 
 bool generation_check(const generation *g, const options *parsed) {
     rn_request req;
+    rn_sampling sampling;
     rn_error err = {0};
     rn_request_init(&req);
-    if (!generation_apply(g, &req, &err)) {
+    if (!generation_apply(g, &req, &sampling, &err)) {
         say("--%s", err.text); // only a preset's name is left to be wrong
         return false;
     }
-    const rn_sampling *const s = &req.sampling;
+    const rn_sampling *const s = &sampling;
     const bool has_penalty = s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0;
     const char *const why = "while no penalty is on";
     return has_penalty ||

@@ -83,7 +83,7 @@ void json_put_finish(json_writer *w, const rn_chunk *last, bool has_token_times)
     json_member_string(w, "finish_reason", rn_finish_name(last->finish_reason));
     json_member_string(w, "finish_detail", last->finish_detail);
     json_member_u64(w, "seed", last->seed);
-    put_usage(w, &last->usage);
+    put_usage(w, last->usage);
     put_dropped(w, last);
-    json_put_timing(w, &last->timing, has_token_times);
+    json_put_timing(w, last->timing, has_token_times);
 }

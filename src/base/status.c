@@ -21,6 +21,7 @@ rn_status fail(rn_error *err, rn_status code, const char *fmt, ...) {
     va_end(ap);
     memcpy(err->text, text, sizeof text);
     err->retry_after_s = 0;
+    memset(err->reserved, 0, sizeof err->reserved);
     return err->code = code;
 }
 

@@ -122,12 +122,13 @@ static void set_chat(const batch_plan *plan, const batch_line *line, const gener
 static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, const generation *g,
                          char *why) {
     rn_request req;
+    rn_sampling sampling;
     rn_part part;
     rn_chat chat;
     rn_error err = {0};
     if (!check_line(line, why)) return false;
     rn_request_init(&req);
-    bool ok = generation_apply(g, &req, &err);
+    bool ok = generation_apply(g, &req, &sampling, &err);
     if (line->messages)
         set_chat(plan, line, g, &req, &chat);
     else if (line->has_ids)
@@ -174,8 +175,9 @@ batch_job *batch_job_begin(const batch_plan *plan, uint64_t line, const char *te
 }
 
 bool batch_job_read(const batch_plan *plan, batch_job *job) {
-    rn_chunk chunk = {0};
+    rn_chunk chunk;
     rn_error err = {0};
+    rn_chunk_init(&chunk);
     while (!job->is_done) {
         const rn_status st = rn_stream_next(job->stream, 0, &chunk, &err);
         if (st == RN_E_AGAIN) return false;

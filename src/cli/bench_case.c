@@ -67,14 +67,17 @@ static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_id
     int32_t *ids = app_alloc((size_t)n_ids * sizeof *ids);
     const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = (size_t)n_ids};
     rn_request req;
+    rn_sampling greedy;
     fill_ids(ids, n_ids, g->n_vocab, g->n_runs++);
     rn_request_init(&req);
+    rn_sampling_init(&greedy);
     req.session = session;
     req.parts = &part;
     req.n_parts = 1;
     req.add_special = false;
     req.max_tokens = n_made;
-    req.sampling.temp = 0;
+    greedy.temp = 0;
+    req.sampling = &greedy;
     req.ignore_eos = true;
     req.has_seed = true;
     req.token_times = true;
@@ -89,13 +92,14 @@ static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_id
 // The next chunk of a stream, if one comes in time.
 static rn_status look(runner *r, int64_t timeout_ns, rn_error *err) {
     rn_chunk c;
+    rn_chunk_init(&c);
     if (interrupt_came()) rn_stream_cancel(r->stream);
     const rn_status st = rn_stream_next(r->stream, timeout_ns, &c, err);
     if (st == RN_E_AGAIN) return RN_OK;
     if (st != RN_OK || c.finish_reason == RN_FINISH_NONE) return st;
     r->has_ended = true;
-    r->usage = c.usage;
-    r->timing = c.timing; // token times are the stream's, until it is closed
+    r->usage = *c.usage;
+    r->timing = *c.timing; // token times are the stream's, until it is closed
     if (c.finish_reason != RN_FINISH_ERROR && c.finish_reason != RN_FINISH_CANCELLED) return RN_OK;
     err->code = c.finish_reason == RN_FINISH_ERROR ? RN_E_INTERNAL : RN_E_CANCELLED;
     snprintf(err->text, sizeof err->text, "bench: %s", c.finish_detail);
@@ -198,7 +202,7 @@ static rn_status run_once(bench_ground *g, const bench_case *c, bench_kind kind,
 static void weigh(const rn_profile *p, int32_t n_batch, double *bytes, double *products) {
     *bytes = *products = 0;
     for (size_t i = 0; i < p->n_ops; i++) {
-        const rn_profile_op *o = &p->ops[i];
+        const rn_profile_op *o = p->ops[i];
         if (o->calls == 0) continue;
         const bool is_matrix = o->matrix && o->products;
         *bytes += (double)o->bytes / (is_matrix && n_batch ? (double)o->calls * n_batch : (double)p->n_rows);

@@ -37,9 +37,9 @@ void bench_sums_make(bench_sums *s, const rn_profile *p) {
     s->layers = app_alloc(p->n_ops * sizeof *s->layers);
     for (size_t i = 0; i < p->n_ops; i++) {
         char name[sizeof s->kinds->name];
-        name_of(&p->ops[i], name, sizeof name);
-        add(find(s->kinds, &s->n_kinds, name, -1), &p->ops[i]);
-        add(find(s->layers, &s->n_layers, "", p->ops[i].layer), &p->ops[i]);
+        name_of(p->ops[i], name, sizeof name);
+        add(find(s->kinds, &s->n_kinds, name, -1), p->ops[i]);
+        add(find(s->layers, &s->n_layers, "", p->ops[i]->layer), p->ops[i]);
     }
 }
 

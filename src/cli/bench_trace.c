@@ -29,7 +29,7 @@ static void put_name(json_writer *w, const char *what, int32_t pid, int32_t tid,
 }
 
 static void put_event(json_writer *w, const rn_profile *p, const rn_profile_event *e, int32_t pid, double from_us) {
-    const rn_profile_op *o = &p->ops[e->op];
+    const rn_profile_op *o = p->ops[e->op];
     put_place(w, "X", o->matrix ? o->matrix : o->kind, pid, e->thread);
     json_member_string(w, "cat", o->kind);
     json_member_rounded(w, "ts", from_us + (double)e->begin_ns / 1e3, 3);

@@ -191,11 +191,12 @@ static int begin_text(embed *e, size_t index) {
 
 static int write_text(embed *e, size_t index) {
     embed_text *t = &e->texts[index];
-    rn_chunk last = {0};
+    rn_chunk last;
     rn_error err = {0};
     rn_embed_shape shape = {.struct_size = sizeof shape};
     bytes line = {0};
     rn_status st;
+    rn_chunk_init(&last);
     while ((st = rn_stream_next(t->stream, LOOK_NS, &last, &err)) == RN_E_AGAIN)
         if (interrupt_came()) return EXIT_CODE_INTERRUPTED;
     if (st == RN_OK && last.finish_reason != RN_FINISH_STOP) {

@@ -162,14 +162,14 @@ static bool write_chunk(run *r, const rn_chunk *c) {
 static void say_figures(const rn_chunk *last) {
     char count[HUMAN_BYTES], first[HUMAN_BYTES];
     if (!term_is(STDERR_FILENO)) return;
-    const double n_timed = (double)last->usage.completion_tokens - 1, ms = last->timing.decode_ms;
+    const double n_timed = (double)last->usage->completion_tokens - 1, ms = last->timing->decode_ms;
     const bool has_colour = term_colour(STDERR_FILENO);
     fprintf(stderr, "%s%s tokens", has_colour ? "\x1b[2m" : "",
-            human_count((uint64_t)last->usage.completion_tokens, count));
+            human_count((uint64_t)last->usage->completion_tokens, count));
     if (n_timed > 0 && ms > 0) fprintf(stderr, ", %.0f tok/s", n_timed * 1000 / ms);
-    fprintf(stderr, ", first after %s", human_time(last->timing.first_token_ms, first));
-    fprintf(stderr, "; prompt %" PRId64 " (%" PRId64 " cached)", last->usage.prompt_tokens,
-            last->usage.cached_tokens);
+    fprintf(stderr, ", first after %s", human_time(last->timing->first_token_ms, first));
+    fprintf(stderr, "; prompt %" PRId64 " (%" PRId64 " cached)", last->usage->prompt_tokens,
+            last->usage->cached_tokens);
     fprintf(stderr, "; seed %" PRIu64 "; %s: %s%s\n", last->seed, rn_finish_name(last->finish_reason),
             last->finish_detail, has_colour ? "\x1b[0m" : "");
 }
@@ -186,8 +186,9 @@ static int finish(run *r, const rn_chunk *last) {
 }
 
 static int read_stream(run *r, rn_stream *stream) {
-    rn_chunk chunk = {0};
+    rn_chunk chunk;
     rn_error err = {0};
+    rn_chunk_init(&chunk);
     for (;;) {
         if (machine_next_chunk(&r->on, stream, &chunk, &err) != RN_OK) return machine_failed(&err);
         if (!write_chunk(r, &chunk)) return EXIT_CODE_OK; // output_exit() says what it comes to
@@ -197,12 +198,13 @@ static int read_stream(run *r, rn_stream *stream) {
 
 static int generate(run *r) {
     rn_request req;
+    rn_sampling sampling;
     rn_chat chat;
     rn_part part;
     rn_error err = {0};
     rn_stream *stream = NULL;
     rn_request_init(&req);
-    if (!generation_apply(&r->g, &req, &err)) return machine_failed(&err);
+    if (!generation_apply(&r->g, &req, &sampling, &err)) return machine_failed(&err);
     if (r->chat.is_chat) {
         chat_add_messages(&r->chat, &r->messages, r->prompt.text.data, r->prompt.text.n);
         generation_chat(&r->g, &req, &chat, r->messages.data, r->messages.n);

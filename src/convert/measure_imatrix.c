@@ -1,5 +1,6 @@
 // convert/measure_imatrix.c - rn_imatrix(): squared inputs of every matrix, summed over a text.
 #include "base/mem.h"
+#include "base/sized_struct.h"
 #include "convert/imatrix_file.h"
 #include "formats/limits.h"
 #include <math.h>
@@ -119,25 +120,25 @@ static rn_status measure_text(rn_engine *engine, size_t model, struct chunks *c,
     return st;
 }
 
-void rn_imatrix_options_init(rn_imatrix_options *o) {
-    *o = (rn_imatrix_options){.struct_size = sizeof *o, .begin_token = -1};
+static const struct sized_struct imatrix_options = {
+    "imatrix_options", "call rn_imatrix_options_init()", SIZED_FIRST(rn_imatrix_options, progress_user),
+    sizeof(rn_imatrix_options), &(const rn_imatrix_options){.begin_token = -1}};
+
+void rn_imatrix_options_init_sized(rn_imatrix_options *o, size_t struct_size) {
+    sized_init(&imatrix_options, o, struct_size);
 }
 
 rn_status rn_imatrix(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, const char *out,
                      const rn_imatrix_options *opt, rn_error *err) {
-    rn_imatrix_options defaults;
+    rn_imatrix_options own;
     rn_engine_info info = {.struct_size = sizeof info};
     gguf_writer *w;
     if (!engine || (!ids && n_ids) || !out) return fail(err, RN_E_ARG, "rn_imatrix: NULL argument");
-    rn_imatrix_options_init(&defaults);
-    if (!opt) opt = &defaults;
-    if (opt->struct_size != sizeof *opt)
-        return fail(err, RN_E_ARG,
-                    "imatrix options: struct_size is %zu, this library has %zu: call rn_imatrix_options_init()",
-                    opt->struct_size, sizeof *opt);
-    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none to evaluate");
-    rn_status st = rn_engine_get_info(engine, model, &info, err);
+    rn_status st = sized_read(&imatrix_options, opt, &own, err);
     if (st != RN_OK) return st;
+    opt = &own;
+    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none to evaluate");
+    if ((st = rn_engine_get_info(engine, model, &info, err)) != RN_OK) return st;
     const int32_t size = opt->n_chunk ? opt->n_chunk : info.n_ctx < DEFAULT_CHUNK ? info.n_ctx : DEFAULT_CHUNK;
     if (size < MIN_CHUNK || size > info.n_ctx)
         return fail(err, RN_E_ARG, "n_chunk: %d is outside %d..%d, the context", size, MIN_CHUNK, info.n_ctx);

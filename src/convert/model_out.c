@@ -56,7 +56,8 @@ static rn_status convert_tensor(struct model_out *m, const struct tensor_plan *p
 
 static rn_status write_tensor(struct model_out *m, const struct tensor_plan *plan, size_t i, size_t n) {
     const struct tensor_view *t = plan->t;
-    rn_tensor_report r = {.index = i,
+    rn_tensor_report r = {.struct_size = sizeof r,
+                          .index = i,
                           .n_tensors = n,
                           .name = t->name,
                           .type_before = tensor_type_info(t->type)->name,

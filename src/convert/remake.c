@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/pool.h"
+#include "base/sized_struct.h"
 #include "convert/copy_pairs.h"
 #include "convert/metadata.h"
 #include "convert/metadata_layers.h"
@@ -17,6 +18,7 @@
 struct remake {
     const char *in, *out;
     const rn_quantize_options *opt;
+    rn_quantize_options own; // what opt points to once it was read
     bool is_convert;
     const struct mix *mix; // NULL: matrices stay as they are
     package *p;
@@ -27,14 +29,21 @@ struct remake {
     rn_error *err;
 };
 
+static const struct sized_struct quantize_options = {"quantize_options", "call rn_quantize_options_init()",
+                                                     SIZED_FIRST(rn_quantize_options, report_user),
+                                                     sizeof(rn_quantize_options), NULL};
+
+void rn_quantize_options_init_sized(rn_quantize_options *o, size_t struct_size) {
+    sized_init(&quantize_options, o, struct_size);
+}
+
 static rn_status take_options(struct remake *r) {
-    const rn_quantize_options *o = r->opt;
+    const rn_quantize_options *o = &r->own;
     char known[256];
     size_t n = 0;
-    if (o->struct_size != sizeof *o)
-        return fail(r->err, RN_E_ARG,
-                    "quantize options: struct_size is %zu, this library has %zu: call rn_quantize_options_init()",
-                    o->struct_size, sizeof *o);
+    const rn_status st = sized_read(&quantize_options, r->opt, &r->own, r->err);
+    if (st != RN_OK) return st;
+    r->opt = o;
     if (o->log) r->log = (log_sink){(void (*)(void *, int, const char *))o->log, o->log_user, LOG_DEBUG};
     if (o->n_threads < 0 || o->n_threads > POOL_MAX_THREADS)
         return fail(r->err, RN_E_ARG, "n_threads: %d is outside 0..%d", o->n_threads, POOL_MAX_THREADS);
@@ -166,10 +175,8 @@ static rn_status remake(struct remake *r) {
 
 static rn_status start(const char *in, const char *out, const rn_quantize_options *opt, bool is_convert,
                        rn_error *err) {
-    rn_quantize_options defaults;
     if (!in || !out) return fail(err, RN_E_ARG, "%s: NULL argument", is_convert ? "rn_convert" : "rn_quantize");
-    rn_quantize_options_init(&defaults);
-    struct remake r = {.in = in, .out = out, .opt = opt ? opt : &defaults, .is_convert = is_convert, .err = err};
+    struct remake r = {.in = in, .out = out, .opt = opt, .is_convert = is_convert, .err = err};
     return remake(&r);
 }
 
@@ -180,8 +187,6 @@ rn_status rn_convert(const char *dir, const char *out, const rn_quantize_options
 rn_status rn_quantize(const char *in, const char *out, const rn_quantize_options *opt, rn_error *err) {
     return start(in, out, opt, false, err);
 }
-
-void rn_quantize_options_init(rn_quantize_options *o) { *o = (rn_quantize_options){.struct_size = sizeof *o}; }
 
 size_t rn_n_quantizations(void) { return mix_count(); }
 bool rn_quantization_at(size_t i, rn_quantization *q) {

@@ -1,35 +1,11 @@
-// engine/defaults.c - initializers of the structs that callers fill, presets and fields by name, names of finish reasons.
+// engine/defaults.c - sampling presets and fields by name, names of finish reasons.
 #include "base/status.h"
 #include "engine/params.h"
+#include "engine/public_structs.h"
 #include <math.h>
 #include <string.h>
 
 const char *rn_version(void) { return RUNNEL_VERSION; }
-
-void rn_model_options_init(rn_model_options *o) {
-    *o = (rn_model_options){.struct_size = sizeof *o, .load = RN_LOAD_MAP};
-}
-
-void rn_engine_options_init(rn_engine_options *o) {
-    *o = (rn_engine_options){.struct_size = sizeof *o, .kv_type = RN_KV_F16, .n_streams = 1, .n_queue = 64};
-}
-
-void rn_save_options_init(rn_save_options *o) { *o = (rn_save_options){.struct_size = sizeof *o}; }
-void rn_saved_init(rn_saved *s) { *s = (rn_saved){.struct_size = sizeof *s}; }
-
-void rn_request_init(rn_request *r) {
-    struct sampling_params p;
-    *r = (rn_request){.struct_size = sizeof *r,
-                      .add_special = true,
-                      .max_tokens = -1,
-                      .stream_interval = 1,
-                      .logprobs = -1,
-                      .prompt_logprobs = -1,
-                      .overflow = RN_OVERFLOW_PARK,
-                      .buffer_tokens = 1024};
-    sampling_defaults(&p);
-    sampling_to_public(&p, &r->sampling);
-}
 
 void sampling_to_public(const struct sampling_params *p, rn_sampling *s) {
     s->temp = p->temp;
@@ -61,11 +37,20 @@ void sampling_from_public(const rn_sampling *s, struct sampling_params *p) {
     p->stage_user = s->stage_user;
 }
 
+// The caller's struct with the fields of p.
+static void write_fields(const struct sampling_params *p, rn_sampling *own, rn_sampling *theirs) {
+    sampling_to_public(p, own);
+    sized_write(&public_sampling, own, theirs);
+}
+
 rn_status rn_sampling_preset(rn_sampling *s, const char *name, rn_error *err) {
+    rn_sampling own;
     struct sampling_params p;
-    sampling_from_public(s, &p);
-    const rn_status st = sampling_apply_preset(&p, name, err);
-    if (st == RN_OK) sampling_to_public(&p, s);
+    if (!s || !name) return fail(err, RN_E_ARG, "rn_sampling_preset: NULL argument");
+    rn_status st = sized_read(&public_sampling, s, &own, err);
+    if (st != RN_OK) return st;
+    sampling_from_public(&own, &p);
+    if ((st = sampling_apply_preset(&p, name, err)) == RN_OK) write_fields(&p, &own, s);
     return st;
 }
 
@@ -87,6 +72,10 @@ bool rn_sampling_field(size_t i, rn_field *field) {
 }
 
 rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_error *err) {
+    rn_sampling own;
+    if (!s || !name) return fail(err, RN_E_ARG, "rn_sampling_set: NULL argument");
+    const rn_status st = sized_read(&public_sampling, s, &own, err);
+    if (st != RN_OK) return st;
     for (size_t i = 0; i < sampling_n_fields; i++) {
         const struct sampling_field *f = &sampling_fields[i];
         struct sampling_params p;
@@ -95,20 +84,22 @@ rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_err
             return fail(err, RN_E_ARG, "%s: %g is outside %g..%g", name, value, f->min, f->max);
         if (f->kind == SAMPLING_INT && value != floor(value))
             return fail(err, RN_E_ARG, "%s: %g is not a whole number", name, value);
-        sampling_from_public(s, &p);
+        sampling_from_public(&own, &p);
         if (f->kind == SAMPLING_INT)
             *(int32_t *)((char *)&p + f->offset) = (int32_t)value;
         else
             *(float *)((char *)&p + f->offset) = (float)value;
-        sampling_to_public(&p, s);
+        write_fields(&p, &own, s);
         return sampling_validate(&p, INT32_MAX, err); // a bound that is open at one end
     }
     return fail(err, RN_E_ARG, "%s: no such sampling field", name);
 }
 
 double rn_sampling_get(const rn_sampling *s, const char *name) {
+    rn_sampling own;
     struct sampling_params p;
-    sampling_from_public(s, &p);
+    if (!s || !name || sized_read(&public_sampling, s, &own, NULL) != RN_OK) return NAN;
+    sampling_from_public(&own, &p);
     for (size_t i = 0; i < sampling_n_fields; i++) {
         const void *const field = (const char *)&p + sampling_fields[i].offset;
         if (strcmp(sampling_fields[i].name, name) != 0) continue;

@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 #include <string.h>
 
 // What the file says and what a caller asks for are numbered alike.
@@ -28,15 +29,11 @@ struct embedding {
 
 const char *rn_pooling_name(rn_pooling p) { return (unsigned)p < N_POOLINGS ? poolings[p].name : ""; }
 
-void rn_embed_options_init(rn_embed_options *o) { *o = (rn_embed_options){.struct_size = sizeof *o}; }
-
 // ---- what is asked for ----------------------------------------------------------------------------------------------
 
-static rn_status check_options(const rn_embed_options *o, rn_error *err) {
-    if (o->struct_size != sizeof *o)
-        return fail(err, RN_E_ARG,
-                    "embed_options: struct_size is %zu, this library has %zu: call rn_embed_options_init()",
-                    o->struct_size, sizeof *o);
+static rn_status read_options(const rn_embed_options *theirs, rn_embed_options *o, rn_error *err) {
+    const rn_status st = sized_read(&public_embed_options, theirs, o, err);
+    if (st != RN_OK) return st;
     if ((unsigned)o->pooling >= N_POOLINGS)
         return fail(err, RN_E_ARG, "pooling: %d is outside 0..%d", (int)o->pooling, N_POOLINGS - 1);
     if ((unsigned)o->normalize > RN_NORMALIZE_OFF)
@@ -68,17 +65,17 @@ static rn_status find_shape(const struct lane *l, const rn_embed_options *o, siz
 
 rn_status rn_embed_get_shape(rn_engine *engine, size_t model, const rn_embed_options *opt, size_t n_ids,
                              rn_embed_shape *shape, rn_error *err) {
-    rn_embed_options defaults;
-    if (!engine || !shape) return fail(err, RN_E_ARG, "rn_embed_get_shape: NULL argument");
-    if (shape->struct_size != sizeof *shape)
-        return fail(err, RN_E_ARG, "embed_shape: struct_size is %zu, this library has %zu", shape->struct_size,
-                    sizeof *shape);
+    rn_embed_options o;
+    rn_embed_shape own;
+    if (!engine) return fail(err, RN_E_ARG, "rn_embed_get_shape: NULL argument");
+    rn_status st = sized_check(&public_embed_shape, shape, err);
+    if (st != RN_OK) return st;
     if (model >= engine->n_lanes)
         return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
-    rn_embed_options_init(&defaults);
-    const rn_embed_options *o = opt ? opt : &defaults;
-    const rn_status st = check_options(o, err);
-    return st == RN_OK ? find_shape(&engine->lanes[model], o, n_ids, shape, err) : st;
+    if ((st = read_options(opt, &o, err)) != RN_OK) return st;
+    if ((st = find_shape(&engine->lanes[model], &o, n_ids, &own, err)) == RN_OK)
+        sized_write(&public_embed_shape, &own, shape);
+    return st;
 }
 
 void embedding_show(const struct embedding *m, rn_chunk *last) {
@@ -111,9 +108,11 @@ static rn_status make_embedding(const rn_embed_shape *shape, struct embedding **
 
 static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n_ids, const rn_embed_options *opt,
                         rn_stream **out, rn_error *err) {
+    rn_embed_options o;
     rn_embed_shape shape = {.struct_size = sizeof shape};
     struct embedding *m = NULL;
-    rn_status st = rn_embed_get_shape(e, model, opt, n_ids, &shape, err);
+    rn_status st = read_options(opt, &o, err);
+    if (st == RN_OK) st = rn_embed_get_shape(e, model, &o, n_ids, &shape, err);
     if (st == RN_OK) st = make_embedding(&shape, &m, err);
     if (st != RN_OK) return st;
     const struct embed_params params = {
@@ -128,7 +127,7 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
         return st;
     }
     (*out)->embed = m;
-    if (opt) (*out)->client = opt->client, (*out)->salt = opt->cache_salt;
+    (*out)->client = o.client, (*out)->salt = o.cache_salt;
     return RN_OK;
 }
 
@@ -149,7 +148,8 @@ rn_status rn_embed_begin(rn_engine *engine, size_t model, const int32_t *ids, si
 rn_status rn_embed(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, const rn_embed_options *opt,
                    float *out, size_t n_out, rn_error *err) {
     rn_stream *s;
-    rn_chunk last = {0};
+    rn_chunk last;
+    rn_chunk_init(&last);
     if (!engine || !out) return fail(err, RN_E_ARG, "rn_embed: NULL argument");
     rn_status st = create(engine, model, ids, n_ids, opt, &s, err);
     if (st != RN_OK) return st;

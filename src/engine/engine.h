@@ -149,6 +149,9 @@ struct rn_stream {
     int32_t *top_scratch;
     int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;
     double *token_ms;
+    // Of the last chunk, which points to them.
+    rn_usage usage;
+    rn_timing timing;
     rn_finish finish; // set by emit, carried out after absorb
     char detail[sizeof((rn_error *)0)->text];
     bool was_preempted, parked;

@@ -1,6 +1,7 @@
 // engine/engine_open.c - an engine made and unmade: kernel set, threads, plan, weights, keys and values, step thread.
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +12,6 @@ static rn_status check_range(const char *name, int64_t v, int64_t min, int64_t m
 
 static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_error *err) {
     rn_status st;
-    if (o->struct_size != sizeof *o)
-        return fail(err, RN_E_ARG,
-                    "engine options: struct_size is %zu, this library has %zu: call rn_engine_options_init()",
-                    o->struct_size, sizeof *o);
     if ((st = check_range("models", (int64_t)n_models, 1, ENGINE_MAX_MODELS, err)) != RN_OK) return st;
     if ((st = check_range("n_threads", o->n_threads, 0, POOL_MAX_THREADS, err)) != RN_OK) return st;
     if ((st = check_range("kv_type", o->kv_type, RN_KV_F16, RN_KV_BF16, err)) != RN_OK) return st;
@@ -96,20 +93,19 @@ static rn_status start_thread(rn_engine *e, rn_error *err) {
 
 rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine,
                          rn_error *err) {
-    rn_engine_options defaults;
+    rn_engine_options o;
     if (engine) *engine = NULL;
     if (!models || !engine) return fail(err, RN_E_ARG, "rn_engine_open: NULL argument");
-    rn_engine_options_init(&defaults);
-    if (!opt) opt = &defaults;
-    rn_status st = check_options(opt, n_models, err);
+    rn_status st = sized_read(&public_engine_options, opt, &o, err);
+    if (st == RN_OK) st = check_options(&o, n_models, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++)
         if (!models[i]) st = fail(err, RN_E_ARG, "models[%zu]: NULL", i);
     if (st != RN_OK) return st;
     rn_engine *e = mem_calloc(1, sizeof *e);
     if (!e) return fail(err, RN_E_NOMEM, "engine: out of memory");
-    e->opt = *opt;
+    e->opt = o;
     e->log = (log_sink){NULL, NULL, LOG_DEBUG};
-    if (opt->log) e->log = (log_sink){(void (*)(void *, int, const char *))opt->log, opt->log_user, LOG_DEBUG};
+    if (o.log) e->log = (log_sink){(void (*)(void *, int, const char *))o.log, o.log_user, LOG_DEBUG};
     e->calls_end = &e->calls;
     e->n_lanes = n_models;
     st = choose_machine(e, err);
@@ -150,16 +146,16 @@ void rn_engine_close(rn_engine *e) {
 }
 
 rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *info, rn_error *err) {
-    if (!e || !info || info->struct_size != sizeof *info)
-        return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument or struct_size not set");
+    if (!e) return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument");
+    const rn_status st = sized_check(&public_engine_info, info, err);
+    if (st != RN_OK) return st;
     if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
     const struct lane *l = &e->lanes[model];
     const struct backend_memory *const host = &l->plan.memory[0];
     uint64_t page_bytes = 0;
     for (size_t i = 0; i < l->plan.n_memories; i++)
         for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) page_bytes += l->plan.memory[i].page_bytes[g];
-    *info = (rn_engine_info){
-        .struct_size = sizeof *info,
+    const rn_engine_info own = {
         .cpu = e->kernels->name,
         .cpu_reason = e->cpu_reason,
         .arithmetic = l->backend->arithmetic,
@@ -179,5 +175,6 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .plan = e->plan_text,
         .no_repack = e->opt.no_repack,
     };
+    sized_write(&public_engine_info, &own, info);
     return RN_OK;
 }

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/process_memory.h"
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 
 static bool is_first_lane_of(const rn_engine *e, size_t lane) {
     for (size_t i = 0; i < lane; i++)
@@ -33,15 +34,15 @@ static void add_files(rn_memory *m, const struct lane *l) {
 }
 
 rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *err) {
-    if (!e || !memory || memory->struct_size != sizeof *memory)
-        return fail(err, RN_E_ARG, "rn_engine_get_memory: NULL argument or struct_size not set");
     rn_memory m = {.struct_size = sizeof m};
+    if (!e) return fail(err, RN_E_ARG, "rn_engine_get_memory: NULL argument");
+    rn_status st = sized_check(&public_memory, memory, err);
+    if (st != RN_OK) return st;
     for (size_t i = 0; i < e->n_lanes; i++) {
         const struct lane *l = &e->lanes[i];
         struct backend_use use;
         rn_engine_info info = {.struct_size = sizeof info};
-        const rn_status st = rn_engine_get_info(e, i, &info, err);
-        if (st != RN_OK) return st;
+        if ((st = rn_engine_get_info(e, i, &info, err)) != RN_OK) return st;
         backend_get_use(l->backend, &use);
         if (is_first_lane_of(e, i)) add_files(&m, l);
         add(&m, RN_MEMORY_REPACKED, l->plan.memory[0].repacked_bytes, use.repacked_bytes);
@@ -53,6 +54,6 @@ rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *
     add(&m, RN_MEMORY_HEAP, mem_heap_bytes(), mem_heap_bytes());
     m.process_bytes = process.resident;
     m.huge_bytes = process.huge;
-    *memory = m;
+    sized_write(&public_memory, &m, memory);
     return RN_OK;
 }

@@ -1,6 +1,7 @@
 // engine/model_api.c - a model file behind the public API: open, text functions, what can be said about it.
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -109,22 +110,19 @@ static void log_notes(const rn_model *m, const rn_model_options *o) {
 }
 
 rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model **model, rn_error *err) {
-    rn_model_options defaults;
+    rn_model_options own;
     if (model) *model = NULL;
     if (!path || !model) return fail(err, RN_E_ARG, "rn_model_open: NULL argument");
-    rn_model_options_init(&defaults);
-    if (!opt) opt = &defaults;
-    if (opt->struct_size != sizeof *opt)
-        return fail(err, RN_E_ARG,
-                    "model options: struct_size is %zu, this library has %zu: call rn_model_options_init()",
-                    opt->struct_size, sizeof *opt);
+    rn_status st = sized_read(&public_model_options, opt, &own, err);
+    if (st != RN_OK) return st;
+    opt = &own;
     if ((unsigned)opt->load > RN_LOAD_LOCK) return fail(err, RN_E_ARG, "load: %d is unknown", (int)opt->load);
     const struct package_options po = {.load = (enum file_load)opt->load,
                                        .progress = opt->progress ? load_progress : NULL,
                                        .progress_user = (void *)opt};
     rn_model *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "%s: out of memory", path);
-    rn_status st = package_open(path, &po, &m->pkg, err);
+    st = package_open(path, &po, &m->pkg, err);
     if (st == RN_OK) st = fill_model(m, err);
     if (st == RN_OK) log_notes(m, opt);
     if (st == RN_OK)
@@ -178,8 +176,9 @@ bool rn_model_reads(const rn_model *model, const char *path) {
 }
 
 rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *err) {
-    if (!m || !info || info->struct_size != sizeof *info)
-        return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument or struct_size not set");
+    if (!m) return fail(err, RN_E_ARG, "rn_model_get_info: NULL argument");
+    const rn_status st = sized_check(&public_model_info, info, err);
+    if (st != RN_OK) return st;
     const struct hparams *h = package_hparams(m->pkg);
     const struct vocab *v = package_vocab(m->pkg);
     uint64_t file_bytes = 0, mapped_bytes = 0, resident_bytes = 0;
@@ -189,8 +188,7 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         mapped_bytes += f->how == FILE_LOAD_READ ? 0 : f->size;
         resident_bytes += file_map_resident(f, 0, f->size);
     }
-    *info = (rn_model_info){
-        .struct_size = sizeof *info,
+    const rn_model_info own = {
         .path = package_path(m->pkg),
         .format = package_format(m->pkg),
         .architecture = h->arch,
@@ -224,5 +222,6 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .n_ff_expert = h->n_ff_expert,
         .left_out = package_left_out(m->pkg),
     };
+    sized_write(&public_model_info, &own, info);
     return RN_OK;
 }

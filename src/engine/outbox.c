@@ -201,7 +201,9 @@ static void copy_out(struct outbox *o, rn_chunk *chunk) {
     const struct outbox_chunk c = o->chunks[o->chunk_tail++ % o->cap_chunks];
     const bool is_last = o->ended && o->chunk_tail == o->chunk_head;
     const size_t n_echo = c.has_echo ? o->size.n_echo : 0;
-    *chunk = is_last ? o->last : (rn_chunk){.finish_detail = "", .usage = {.miss = ""}};
+    static const rn_usage no_usage = {.struct_size = sizeof no_usage, .miss = ""};
+    static const rn_timing no_timing = {.struct_size = sizeof no_timing};
+    *chunk = is_last ? o->last : (rn_chunk){.finish_detail = "", .usage = &no_usage, .timing = &no_timing};
     for (size_t i = 0; i < c.n_tokens; i++) copy_token(o, i);
     if (n_echo) memcpy(o->r_text, o->echo, n_echo);
     for (size_t i = 0; i < c.n_text; i++) o->r_text[n_echo + i] = o->text[o->text_tail++ % o->cap_text];

@@ -4,18 +4,13 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/params.h"
+#include "engine/public_structs.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 // Tokens of a chunk, and tokens that wait beside it, where each has logits of the whole vocabulary.
 enum { BUFFERED_LOGITS = 16 };
-
-static rn_status check_struct(size_t got, size_t want, const char *name, rn_error *err) {
-    return got == want ? RN_OK
-                       : fail(err, RN_E_ARG, "%s: struct_size is %zu, this library has %zu: call rn_%s_init()", name,
-                              got, want, name);
-}
 
 static rn_status check_int(const char *name, int64_t value, int64_t min, int64_t max, rn_error *err) {
     if (value >= min && value <= max) return RN_OK;
@@ -33,7 +28,6 @@ rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *e
 
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
     rn_status st;
-    if ((st = check_struct(r->struct_size, sizeof *r, "request", err)) != RN_OK) return st;
     if ((st = check_int("model", (int64_t)r->model, 0, (int64_t)e->n_lanes - 1, err)) != RN_OK) return st;
     if ((st = check_int("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_int("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
@@ -97,9 +91,9 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
     const size_t n_held = v->n;
     s->n_matched = (int32_t)n_held;
     const bool wants_bos = r->add_special && n_held == 0 && vocab->add_bos && vocab->bos >= 0 && r->n_parts &&
-                           r->parts[0].kind == RN_PART_TEXT;
+                           request_part(r, 0).kind == RN_PART_TEXT;
     for (size_t i = 0; i < r->n_parts && st == RN_OK; i++) {
-        const rn_part *p = &r->parts[i];
+        const rn_part part = request_part(r, i), *const p = &part;
         if (p->kind == RN_PART_TEXT && p->n_text && !p->text)
             st = fail(err, RN_E_ARG, "parts[%zu].text: NULL with n_text %zu", i, p->n_text);
         else if (p->kind == RN_PART_TEXT)
@@ -160,20 +154,20 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
 static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) {
     rn_status st = RN_OK;
     struct logit_bias *bias = NULL;
-    sampling_from_public(&r->sampling, &s->sampling);
+    sampling_from_public(r->sampling, &s->sampling);
     s->sampling.seed =
         r->has_seed ? r->seed : clock_entropy() >> 11; // 53 bits: survives JSON readers that count in doubles
-    if (r->sampling.order > RN_ORDER_TRANSFORMERS)
-        return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling.order);
-    if (r->sampling.n_logit_bias > SAMPLING_MAX_BIAS)
-        return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, limit %d", r->sampling.n_logit_bias,
+    if (r->sampling->order > RN_ORDER_TRANSFORMERS)
+        return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling->order);
+    if (r->sampling->n_logit_bias > SAMPLING_MAX_BIAS)
+        return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, limit %d", r->sampling->n_logit_bias,
                     SAMPLING_MAX_BIAS);
-    if (r->sampling.n_logit_bias && !r->sampling.logit_bias) return fail(err, RN_E_ARG, "logit_bias: NULL");
-    if (r->sampling.n_logit_bias && !(bias = mem_calloc(r->sampling.n_logit_bias, sizeof *bias)))
+    if (r->sampling->n_logit_bias && !r->sampling->logit_bias) return fail(err, RN_E_ARG, "logit_bias: NULL");
+    if (r->sampling->n_logit_bias && !(bias = mem_calloc(r->sampling->n_logit_bias, sizeof *bias)))
         return fail(err, RN_E_NOMEM, "logit_bias: out of memory");
-    for (size_t i = 0; i < r->sampling.n_logit_bias; i++)
-        bias[i] = (struct logit_bias){r->sampling.logit_bias[i].token, r->sampling.logit_bias[i].bias};
-    s->sampling.bias = bias, s->sampling.n_bias = r->sampling.n_logit_bias;
+    for (size_t i = 0; i < r->sampling->n_logit_bias; i++)
+        bias[i] = (struct logit_bias){r->sampling->logit_bias[i].token, r->sampling->logit_bias[i].bias};
+    s->sampling.bias = bias, s->sampling.n_bias = r->sampling->n_logit_bias;
     st = sampler_create(&s->sampling, &s->engine->kernels->row, s->lane->lm->n_vocab, s->lane->n_ctx, &s->sampler,
                         err);
     s->sampling.bias = NULL, s->sampling.n_bias = 0; // the sampler has its own copy

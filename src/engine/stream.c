@@ -1,5 +1,6 @@
 // engine/stream.c - the caller's side of a stream: submit, take chunks, cancel, pause, close.
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 
 rn_status stream_submit(rn_stream *s, rn_error *err) {
     rn_engine *e = s->engine;
@@ -19,23 +20,31 @@ rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_stream **
     if (stream) *stream = NULL;
     if (!engine || !req || !stream) return fail(err, RN_E_ARG, "rn_stream_begin: NULL argument");
     rn_stream *s;
-    rn_status st = stream_create(engine, req, &s, err);
-    if (st == RN_OK && (st = stream_submit(s, err)) != RN_OK) {
+    struct own_request own;
+    rn_status st = own_request_read(req, &own, err);
+    if (st == RN_OK) st = stream_create(engine, &own.r, &s, err);
+    if (st != RN_OK) return st;
+    if ((st = stream_submit(s, err)) == RN_OK)
+        *stream = s;
+    else
         stream_destroy(s);
-        return st;
-    }
-    *stream = s;
     return st;
 }
 
 rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk, rn_error *err) {
-    if (!stream || !chunk) return fail(err, RN_E_ARG, "rn_stream_next: NULL argument");
-    const rn_status st = outbox_take(&stream->out, timeout_ns, chunk);
+    rn_chunk own;
+    if (!stream) return fail(err, RN_E_ARG, "rn_stream_next: NULL argument");
+    rn_status st = chunk_check(chunk, err);
+    if (st == RN_OK) st = outbox_take(&stream->out, timeout_ns, &own);
     if (st != RN_OK) return st;
     mutex_lock(&stream->engine->lock);
     if (stream->state != STREAM_ENDED) engine_wake(stream->engine); // it may have been parked
     mutex_unlock(&stream->engine->lock);
-    return stream->answer ? answer_read(stream->answer, chunk, err) : RN_OK;
+    if (stream->answer && (st = answer_read(stream->answer, &own, err)) != RN_OK) return st;
+    if (stream->answer && own.finish_reason != RN_FINISH_NONE) // the step thread has done with it
+        stream->usage.reasoning_tokens = answer_n_reasoning(stream->answer);
+    chunk_write(&own, chunk);
+    return RN_OK;
 }
 
 void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user) {
@@ -94,7 +103,8 @@ rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_err
 rn_status rn_score(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_score_fn on_row, void *user,
                    rn_error *err) {
     rn_stream *s;
-    rn_chunk last = {0};
+    rn_chunk last;
+    rn_chunk_init(&last);
     if (!engine || !on_row) return fail(err, RN_E_ARG, "rn_score: NULL argument");
     const struct score_params params = {on_row, user};
     rn_status st = stream_create_reader(engine, model, ids, n_ids, "score", &params, &s, err);

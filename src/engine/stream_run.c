@@ -230,22 +230,26 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
     s->finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;
+    s->usage = (rn_usage){.struct_size = sizeof s->usage,
+                          .prompt_tokens = s->n_prompt,
+                          .cached_tokens = s->n_cached,
+                          .completion_tokens = n_made,
+                          .matched_tokens = s->n_matched,
+                          .miss = s->miss};
+    s->timing = (rn_timing){.struct_size = sizeof s->timing,
+                            .queue_ms = ms(s->t_begin, s->t_scheduled),
+                            .prefill_ms = ms(s->t_scheduled, s->t_prompt),
+                            .first_token_ms = ms(s->t_begin, s->t_first),
+                            .decode_ms = ms(s->t_first, s->t_last),
+                            .token_ms = s->token_ms,
+                            .n_token_ms = s->token_ms ? (size_t)n_made : 0};
     rn_chunk last = {
         .finish_reason = why,
         .finish_detail = s->detail,
         .error = why == RN_FINISH_ERROR ? s->end_status : RN_OK,
         .seed = s->sampling.seed,
-        .usage = {.prompt_tokens = s->n_prompt,
-                  .cached_tokens = s->n_cached,
-                  .completion_tokens = n_made,
-                  .matched_tokens = s->n_matched,
-                  .miss = s->miss},
-        .timing = {.queue_ms = ms(s->t_begin, s->t_scheduled),
-                   .prefill_ms = ms(s->t_scheduled, s->t_prompt),
-                   .first_token_ms = ms(s->t_begin, s->t_first),
-                   .decode_ms = ms(s->t_first, s->t_last),
-                   .token_ms = s->token_ms,
-                   .n_token_ms = s->token_ms ? (size_t)n_made : 0},
+        .usage = &s->usage,
+        .timing = &s->timing,
     };
     if (s->embed && why == RN_FINISH_STOP) embedding_show(s->embed, &last);
     outbox_end(&s->out, &last);

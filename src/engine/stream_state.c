@@ -1,5 +1,6 @@
 // engine/stream_state.c - what other threads see of a stream and of its engine: figures as of the end of the last step, under the lock.
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 #include <string.h>
 
 _Static_assert(offsetof(rn_engine_stats, kv_pages) % sizeof(uint64_t) == 0, "counts are whole words");
@@ -21,14 +22,14 @@ rn_status rn_stream_get_state(rn_stream *stream, rn_stream_state *state, rn_erro
                                              [STREAM_PREFILL] = RN_STREAM_PREFILL,
                                              [STREAM_DECODE] = RN_STREAM_DECODE,
                                              [STREAM_ENDED] = RN_STREAM_ENDED};
-    if (!stream || !state || state->struct_size != sizeof *state)
-        return fail(err, RN_E_ARG, "rn_stream_get_state: NULL argument or struct_size not set");
+    if (!stream) return fail(err, RN_E_ARG, "rn_stream_get_state: NULL argument");
+    const rn_status st = sized_check(&public_stream_state, state, err);
+    if (st != RN_OK) return st;
     rn_engine *e = stream->engine;
     mutex_lock(&e->lock);
     const enum stream_state at = stream->state;
     const int64_t n_made = stream->shown.n_generated, n_prompt = stream->n_prompt;
-    *state = (rn_stream_state){
-        .struct_size = sizeof *state,
+    const rn_stream_state own = {
         .phase = phases[at],
         .is_paused = atomic_load(&stream->paused),
         .is_parked = stream->parked && at != STREAM_ENDED,
@@ -42,6 +43,7 @@ rn_status rn_stream_get_state(rn_stream *stream, rn_stream_state *state, rn_erro
         .kv_pages = stream->shown.n_pages,
     };
     mutex_unlock(&e->lock);
+    sized_write(&public_stream_state, &own, state);
     return RN_OK;
 }
 
@@ -97,21 +99,26 @@ static void add_lane(rn_engine *e, const struct lane *l, rn_engine_stats *to) {
     }
 }
 
-void rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats) {
-    if (!engine || !stats) return;
-    *stats = (rn_engine_stats){.struct_size = sizeof *stats};
-    mutex_lock(&engine->lock);
-    for (size_t i = 0; i < engine->n_lanes; i++) add_lane(engine, &engine->lanes[i], stats);
-    mutex_unlock(&engine->lock);
+// Of n lanes from `first` on.
+static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats *stats, rn_error *err) {
+    rn_engine_stats own = {.struct_size = sizeof own};
+    const rn_status st = sized_check(&public_engine_stats, stats, err);
+    if (st != RN_OK) return st;
+    mutex_lock(&e->lock);
+    for (size_t i = first; i < first + n; i++) add_lane(e, &e->lanes[i], &own);
+    mutex_unlock(&e->lock);
+    sized_write(&public_engine_stats, &own, stats);
+    return RN_OK;
+}
+
+rn_status rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats, rn_error *err) {
+    if (!engine) return fail(err, RN_E_ARG, "rn_engine_get_stats: NULL argument");
+    return get_stats(engine, 0, engine->n_lanes, stats, err);
 }
 
 rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats, rn_error *err) {
-    if (!engine || !stats) return fail(err, RN_E_ARG, "rn_engine_get_model_stats: NULL argument");
+    if (!engine) return fail(err, RN_E_ARG, "rn_engine_get_model_stats: NULL argument");
     if (model >= engine->n_lanes)
         return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
-    *stats = (rn_engine_stats){.struct_size = sizeof *stats};
-    mutex_lock(&engine->lock);
-    add_lane(engine, &engine->lanes[model], stats);
-    mutex_unlock(&engine->lock);
-    return RN_OK;
+    return get_stats(engine, model, 1, stats, err);
 }

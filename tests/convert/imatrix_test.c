@@ -148,7 +148,7 @@ TEST(observing_leaves_the_text_as_it_is_and_the_engine_ready) {
     for (int round = 0; round < 3; round++) {
         rn_engine_stats stats = {.struct_size = sizeof stats};
         CHECK_OK(rn_observe(m.engine, 0, ids, N_IDS, take, s, &err), &err);
-        rn_engine_get_stats(m.engine, &stats);
+        rn_engine_get_stats(m.engine, &stats, NULL);
         CHECK_INT(stats.kv_pages_free + stats.kv_pages_cached, stats.kv_pages);
     }
     machine_free(&m);

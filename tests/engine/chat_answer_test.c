@@ -32,12 +32,12 @@ static void hear(struct heard *h, const rn_chunk *c) {
     outcome_add(&h->o, c);
     if (c->finish_reason == RN_FINISH_NONE) return;
     h->n_calls = c->n_tool_calls;
-    h->n_reasoning = c->usage.reasoning_tokens;
+    h->n_reasoning = c->usage->reasoning_tokens;
 }
 
 static bool listen(rn_engine *e, const rn_request *r, struct heard *h) {
     rn_stream *s;
-    rn_chunk c;
+    rn_chunk c = new_chunk();
     rn_error err = {0};
     *h = (struct heard){0};
     if (!CHECK_OK(rn_stream_begin(e, r, &s, &err), &err)) return false;
@@ -254,7 +254,7 @@ struct reading {
 static rn_status read_answer(void *user) {
     struct reading *const x = user;
     rn_stream *s = NULL;
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     x->script->at = 0;
     rn_status st = rn_stream_begin(x->engine, &x->r, &s, NULL);
     while (st == RN_OK && c.finish_reason == RN_FINISH_NONE) st = rn_stream_next(s, -1, &c, NULL);

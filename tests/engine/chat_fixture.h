@@ -61,22 +61,27 @@ static inline void talk_free(struct talk *t) {
 
 // chat: the caller's, filled here. The reply follows the script; NULL: the model's own.
 static inline rn_request chat_request(struct talk *t, rn_chat *chat, struct script *script) {
+    static _Thread_local rn_sampling sampling[8];
+    static _Thread_local unsigned turn;
+    rn_sampling *const s = &sampling[turn++ % 8];
     rn_request r;
     rn_request_init(&r);
+    rn_sampling_init(s);
     rn_chat_init(chat);
     free(t->text);
     t->text = json_dumps(t->messages, JSON_COMPACT);
     chat->messages = t->text;
     chat->n_messages = strlen(t->text);
     r.chat = chat;
-    r.sampling.temp = 0.0f;
+    r.sampling = s;
+    s->temp = 0.0f;
     r.max_tokens = 60;
     r.has_seed = true;
     r.seed = 7;
     if (script) {
         script->at = 0;
-        r.sampling.stage = script_say;
-        r.sampling.stage_user = script;
+        s->stage = script_say;
+        s->stage_user = script;
     }
     return r;
 }

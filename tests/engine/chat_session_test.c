@@ -195,7 +195,7 @@ TEST(after_a_cancel_what_was_said_is_gone_on_from) {
     r.max_tokens = 200;
     r.buffer_tokens = 8; // the rest waits for its reader
     if (CHECK_OK(rn_stream_begin(h.f.engine, &r, &stream, &err), &err)) {
-        rn_chunk c;
+        rn_chunk c = new_chunk();
         while (o.n_tokens < 5 && rn_stream_next(stream, -1, &c, &err) == RN_OK) outcome_add(&o, &c);
         rn_stream_cancel(stream);
         drain(stream, &o);
@@ -425,7 +425,7 @@ TEST(an_error_leaves_the_session_with_what_the_prompt_went_on_from) {
     if (ask(&h, "the first", NULL, &t) && ask(&h, "the next", NULL, &t)) {
         set_content(&h.talk, 2, "another");
         rn_request r = chat_request(&h.talk, &chat, NULL);
-        r.sampling.stage = fail_stage;
+        sampling_of(&r)->stage = fail_stage;
         if (run_turn(h.f.engine, h.s, &r, &failed)) CHECK_INT(failed.finish, RN_FINISH_ERROR);
         CHECK_INT(n_held(h.s), t.usage.prompt_tokens + t.usage.completion_tokens);
         r = chat_request(&h.talk, &chat, NULL);

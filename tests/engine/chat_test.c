@@ -262,7 +262,7 @@ TEST(what_goes_with_no_conversation_is_refused) {
         c.output_format = i == 3 || i == 4 ? "hermes" : NULL;
         if (i == 0) r.parts = &part, r.n_parts = 1;
         r.echo = i == 1;
-        if (i == 2) c.struct_size--;
+        if (i == 2) c.struct_size = 8;
         r.special = i == 3;
         if (i == 4) r.overflow = RN_OVERFLOW_DROP_OLDEST;
         if (i == 5) c.truncate = (rn_truncate)3;
@@ -520,8 +520,8 @@ TEST(an_answer_gone_on_with_by_its_tokens_is_the_one_that_was_not_cut) {
     talk_say(&talk, "user", "Hi");
     for (size_t cut = 0; cut <= 20; cut += 4) {
         rn_request r = chat_request(&talk, &chat, NULL);
-        r.has_seed = true, r.seed = 3, r.sampling.temp = 1.5F, r.sampling.penalty_prompt = false;
-        r.sampling.repeat_penalty = 1.2F;
+        r.has_seed = true, r.seed = 3, sampling_of(&r)->temp = 1.5F, sampling_of(&r)->penalty_prompt = false;
+        sampling_of(&r)->repeat_penalty = 1.2F;
         r.ignore_eos = true, r.max_tokens = 24;
         if (!run_request(f.engine, &r, &whole)) break;
         r.reply = whole.tokens, r.n_reply = cut;
@@ -567,11 +567,12 @@ static char *text_of(struct fixture *f, const rn_chat *chat, rn_chunk *last, rn_
         do {
             if (rn_stream_next(stream, -1, last, err) != RN_OK) break;
         } while (last->finish_reason == RN_FINISH_NONE);
-        const rn_chunk c = *last;
+        static rn_usage usage; // the chunk's goes with the stream
+        usage = *last->usage;
+        last->usage = &usage;
         rn_stream_close(stream);
-        *last = c;
         rn_session_tokens(s, &ids, &n_ids, NULL);
-        CHECK_OK(rn_detokenize(f->model, ids, (size_t)c.usage.prompt_tokens, true, &text, &n, err), err);
+        CHECK_OK(rn_detokenize(f->model, ids, (size_t)usage.prompt_tokens, true, &text, &n, err), err);
     }
     rn_session_close(s);
     return text;
@@ -605,7 +606,7 @@ TEST(old_turns_go_whole_and_the_system_message_stays) {
     struct fixture f = small_context(128);
     struct talk talk = {0};
     rn_chat chat;
-    rn_chunk last;
+    rn_chunk last = new_chunk();
     rn_error err = {0};
     fill_talk(&talk, 6);
     chat_request(&talk, &chat, NULL);
@@ -618,13 +619,13 @@ TEST(old_turns_go_whole_and_the_system_message_stays) {
         CHECK(!strstr(text, "question 0?") && !strstr(text, "answer 0."));
         CHECK(last.n_dropped_messages > 0 && last.n_dropped_messages % 2 == 0);
         CHECK(last.untruncated_tokens > 128);
-        CHECK(last.usage.prompt_tokens <= 120);
+        CHECK(last.usage->prompt_tokens <= 120);
         // One turn fewer would not have fitted.
         char first_kept[32];
         snprintf(first_kept, sizeof first_kept, "question %d?", last.n_dropped_messages / 2);
         CHECK_HAS(text, first_kept);
-        CHECK(last.usage.prompt_tokens +
-                  (last.untruncated_tokens - last.usage.prompt_tokens) / (last.n_dropped_messages / 2) >
+        CHECK(last.usage->prompt_tokens +
+                  (last.untruncated_tokens - last.usage->prompt_tokens) / (last.n_dropped_messages / 2) >
               120);
     }
     rn_free(text);
@@ -636,7 +637,7 @@ TEST(middle_turns_go_and_the_first_one_stays) {
     struct fixture f = small_context(192);
     struct talk talk = {0};
     rn_chat chat;
-    rn_chunk last;
+    rn_chunk last = new_chunk();
     rn_error err = {0};
     fill_talk(&talk, 9);
     chat_request(&talk, &chat, NULL);
@@ -679,14 +680,14 @@ TEST(nothing_goes_from_what_fits) {
     struct fixture f = small_context(512);
     struct talk talk = {0};
     rn_chat chat;
-    rn_chunk last;
+    rn_chunk last = new_chunk();
     rn_error err = {0};
     fill_talk(&talk, 4);
     chat_request(&talk, &chat, NULL);
     chat.truncate = RN_TRUNCATE_OLD;
     char *text = text_of(&f, &chat, &last, &err);
     CHECK_INT(last.n_dropped_messages, 0);
-    CHECK_INT(last.untruncated_tokens, last.usage.prompt_tokens);
+    CHECK_INT(last.untruncated_tokens, last.usage->prompt_tokens);
     rn_free(text);
     talk_free(&talk);
     fixture_close(&f);

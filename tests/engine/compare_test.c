@@ -88,7 +88,7 @@ TEST(a_comparison_can_be_stopped_and_gives_its_pages_back) {
     CHECK_FAILS(rn_compare(p.engine, 0, 1, ids, N_IDS, take_both, &r, &err), RN_E_CANCELLED, &err);
     CHECK_HAS(err.text, "position 4");
     CHECK_INT(r.n, 5);
-    rn_engine_get_stats(p.engine, &stats);
+    rn_engine_get_stats(p.engine, &stats, NULL);
     CHECK_INT(stats.kv_pages_free + stats.kv_pages_cached, stats.kv_pages);
     pair_close(&p);
     for (int i = 0; i < 2; i++) free(r.logits[i]);

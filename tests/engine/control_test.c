@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 static int64_t held_pages(rn_engine *e) {
-    rn_engine_stats s;
-    rn_engine_get_stats(e, &s);
+    rn_engine_stats s = {sizeof s};
+    rn_engine_get_stats(e, &s, NULL);
     return s.kv_pages - s.kv_pages_free - s.kv_pages_cached;
 }
 
@@ -21,7 +21,7 @@ TEST(cancel_at_every_step_leaks_no_page_and_ends_once) {
     if (!fixture_open(&f, &opt)) return;
     for (int at = 0; at < 30; at++) {
         rn_stream *s;
-        rn_chunk c;
+        rn_chunk c = new_chunk();
         struct outcome o = {0};
         if (!CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err)) break;
         for (int i = 0; i < at; i++)
@@ -83,8 +83,8 @@ TEST(a_slow_reader_parks_only_its_own_stream_and_loses_nothing) {
     r.buffer_tokens = 1024;
     CHECK_OK(rn_stream_begin(f.engine, &r, &fast, &err), &err);
     drain(fast, &got_fast); // ends though nobody reads the other
-    rn_engine_stats st;
-    rn_engine_get_stats(f.engine, &st);
+    rn_engine_stats st = {sizeof st};
+    rn_engine_get_stats(f.engine, &st, NULL);
     CHECK_INT(st.n_running, 1);
     drain(slow, &got_slow);
     same_outcome(&got_fast, &alone);
@@ -96,10 +96,10 @@ TEST(a_slow_reader_parks_only_its_own_stream_and_loses_nothing) {
 }
 
 static void wait_until_ended(rn_engine *e) {
-    rn_engine_stats st;
+    rn_engine_stats st = {sizeof st};
     do {
         usleep(1000);
-        rn_engine_get_stats(e, &st);
+        rn_engine_get_stats(e, &st, NULL);
     } while (st.n_running + st.n_queued);
 }
 
@@ -163,7 +163,7 @@ TEST(a_pace_can_be_changed_and_lifted_while_a_stream_runs) {
     struct fixture f;
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c;
+    rn_chunk c = new_chunk();
     struct outcome alone, got = {0};
     const rn_engine_options opt = engine_options();
     rn_request r = text_request("Once upon a time");
@@ -190,7 +190,7 @@ TEST(the_ready_callback_comes_for_every_chunk) {
     struct fixture f;
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c;
+    rn_chunk c = new_chunk();
     int n_ready = 0, n_taken = 0;
     const rn_engine_options opt = engine_options();
     const rn_request r = text_request("Once upon a time");
@@ -400,7 +400,7 @@ TEST(a_cancelled_turn_is_kept_as_far_as_it_came) {
     rn_error err = {0};
     rn_session *session;
     rn_stream *s;
-    rn_chunk c;
+    rn_chunk c = new_chunk();
     struct outcome o = {0};
     const int32_t *held;
     size_t n_held;
@@ -488,7 +488,7 @@ static bool interrupt(void *user, size_t i, const float *logits, int32_t n_vocab
 TEST(a_score_that_was_preempted_still_sees_every_row_once) {
     struct fixture f;
     rn_error err = {0};
-    rn_engine_stats st;
+    rn_engine_stats st = {sizeof st};
     struct interrupted_score s = {0};
     int32_t ids[500];
     for (int i = 0; i < 500; i++) ids[i] = 300 + i;
@@ -509,7 +509,7 @@ TEST(a_score_that_was_preempted_still_sees_every_row_once) {
         rn_stream_pause(s.more[k]);
     }
     CHECK_OK(rn_score(f.engine, 0, ids, 500, interrupt, &s, &err), &err);
-    rn_engine_get_stats(f.engine, &st);
+    rn_engine_get_stats(f.engine, &st, NULL);
     CHECK(st.n_preempted > 0);
     CHECK_INT(s.n_calls, 500);
     CHECK_INT(s.n_out_of_order, 0);
@@ -647,8 +647,8 @@ static rn_status begin_and_close_stream(void *user) {
     rn_request r = text_request("Once upon a time");
     r.stop = stops;
     r.n_stop = 2;
-    r.sampling.logit_bias = bias;
-    r.sampling.n_logit_bias = 1;
+    sampling_of(&r)->logit_bias = bias;
+    sampling_of(&r)->n_logit_bias = 1;
     r.echo = r.token_times = true;
     r.logprobs = 4;
     r.prompt_logprobs = 2;
@@ -722,22 +722,23 @@ TEST(progress_callbacks_may_abort_loading_repacking_and_prefill) {
 }
 
 TEST(every_sampling_field_reaches_the_sampler) {
-    rn_request r;
+    rn_sampling s;
     rn_error err = {0};
     for (size_t i = 0; i < rn_n_sampling_fields(); i++) {
         rn_field f;
         rn_sampling before;
-        rn_request_init(&r);
-        before = r.sampling;
+        rn_sampling_init(&s);
+        before = s;
         CHECK(rn_sampling_field(i, &f));
         check_note("%s", f.name);
+        CHECK((float)rn_sampling_get(&s, f.name) == (float)f.def);
         const double other = f.def == f.max ? (f.is_int ? f.max - 1 : (f.min + f.max) / 2)
                              : f.is_int     ? f.def + 1
                                             : (f.def + f.max) / 2;
-        CHECK_OK(rn_sampling_set(&r.sampling, f.name, other, &err), &err);
-        CHECK(memcmp(&before, &r.sampling, sizeof before) != 0);
-        CHECK_FAILS(rn_sampling_set(&r.sampling, f.name, NAN, &err), RN_E_ARG, &err);
-        CHECK_FAILS(rn_sampling_set(&r.sampling, f.name, f.max * 2 + 1, &err), RN_E_ARG, &err);
+        CHECK_OK(rn_sampling_set(&s, f.name, other, &err), &err);
+        CHECK(memcmp(&before, &s, sizeof before) != 0);
+        CHECK_FAILS(rn_sampling_set(&s, f.name, NAN, &err), RN_E_ARG, &err);
+        CHECK_FAILS(rn_sampling_set(&s, f.name, f.max * 2 + 1, &err), RN_E_ARG, &err);
     }
-    CHECK_FAILS(rn_sampling_set(&r.sampling, "top_q", 1, &err), RN_E_ARG, &err);
+    CHECK_FAILS(rn_sampling_set(&s, "top_q", 1, &err), RN_E_ARG, &err);
 }

@@ -138,7 +138,7 @@ TEST(chunks_threads_and_mates_change_no_bit) {
         if (open_engine(&f, o, &n)) {
             rn_stream *mate[2] = {0};
             rn_request r = text_request("Once upon a time");
-            rn_chunk c = {0};
+            rn_chunk c = new_chunk();
             const rn_embed_options mean = pooling(RN_POOLING_MEAN, RN_NORMALIZE_OFF);
             got = realloc(got, n * sizeof *got);
             if (rows[i].has_mates) { // one that generates and is generating, one that embeds
@@ -176,7 +176,7 @@ TEST(a_generation_beside_embeddings_says_what_it_says_alone) {
         if (CHECK_OK(rn_stream_begin(f.engine, &r, &g, &err), &err) && drain(g, &beside))
             same_outcome(&beside, &alone);
         for (int i = 0; i < 2; i++) {
-            rn_chunk c = {0};
+            rn_chunk c = new_chunk();
             if (!CHECK_OK(rn_stream_next(s[i], -1, &c, &err), &err)) continue;
             CHECK_INT(c.finish_reason, RN_FINISH_STOP);
             CHECK(c.embedding && c.n_embedding == n);
@@ -210,11 +210,11 @@ TEST(embeddings_do_not_run_the_head) {
             embed(f.engine, ids, 20, kinds[i], out, kinds[i] == RN_POOLING_NONE ? 20 * 64 : 64);
             if (!CHECK_OK(rn_profile_end(f.engine, 0, &p, &err), &err)) break;
             for (size_t k = 0; k < p->n_ops; k++) {
-                const bool is_head = p->ops[k].matrix && strcmp(p->ops[k].matrix, "output.weight") == 0 &&
-                                     strcmp(p->ops[k].kind, "linear") == 0;
+                const bool is_head = p->ops[k]->matrix && strcmp(p->ops[k]->matrix, "output.weight") == 0 &&
+                                     strcmp(p->ops[k]->kind, "linear") == 0;
                 has_head |= is_head;
-                if (is_head) CHECK(p->ops[k].calls == 0 && p->ops[k].bytes == 0);
-                if (strcmp(p->ops[k].kind, "embed") == 0) CHECK(p->ops[k].calls > 0);
+                if (is_head) CHECK(p->ops[k]->calls == 0 && p->ops[k]->bytes == 0);
+                if (strcmp(p->ops[k]->kind, "embed") == 0) CHECK(p->ops[k]->calls > 0);
             }
             CHECK(has_head);
             rn_profile_free(p);

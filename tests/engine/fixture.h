@@ -46,6 +46,12 @@ struct outcome {
     uint64_t seed;
 };
 
+static inline rn_chunk new_chunk(void) {
+    rn_chunk c;
+    rn_chunk_init(&c);
+    return c;
+}
+
 static inline void outcome_add(struct outcome *o, const rn_chunk *c) {
     if (o->n_text + c->n_text < sizeof o->text) memcpy(o->text + o->n_text, c->text, c->n_text);
     o->n_text += c->n_text;
@@ -59,7 +65,7 @@ static inline void outcome_add(struct outcome *o, const rn_chunk *c) {
     if (c->finish_reason == RN_FINISH_NONE) return;
     o->finish = c->finish_reason;
     snprintf(o->detail, sizeof o->detail, "%s", c->finish_detail);
-    o->usage = c->usage;
+    o->usage = *c->usage;
     o->seed = c->seed;
 }
 
@@ -67,7 +73,7 @@ static inline void outcome_add(struct outcome *o, const rn_chunk *c) {
 static inline bool drain(rn_stream *s, struct outcome *o) {
     rn_error err = {0};
     while (o->finish == RN_FINISH_NONE) {
-        rn_chunk c;
+        rn_chunk c = new_chunk();
         if (!CHECK_OK(rn_stream_next(s, 60000000000, &c, &err), &err)) return false;
         outcome_add(o, &c);
     }
@@ -75,20 +81,27 @@ static inline bool drain(rn_stream *s, struct outcome *o) {
 }
 
 static inline rn_request text_request(const char *prompt) {
-    static _Thread_local rn_part part[8];
+    static _Thread_local rn_part part[32];
+    static _Thread_local rn_sampling sampling[32];
     static _Thread_local unsigned turn;
-    rn_part *p = &part[turn++ % 8];
+    rn_sampling *s = &sampling[turn % 32];
+    rn_part *p = &part[turn++ % 32];
     rn_request r;
     rn_request_init(&r);
     *p = (rn_part){.kind = RN_PART_TEXT, .text = prompt, .n_text = strlen(prompt)};
     r.parts = p;
     r.n_parts = 1;
-    r.sampling.temp = 0.0f;
+    rn_sampling_init(s);
+    s->temp = 0.0f;
+    r.sampling = s;
     r.max_tokens = 40;
     r.has_seed = true;
     r.seed = 7;
     return r;
 }
+
+// Of a request that text_request() or chat_request() made.
+static inline rn_sampling *sampling_of(const rn_request *r) { return (rn_sampling *)(uintptr_t)r->sampling; }
 
 static inline bool run_request(rn_engine *e, const rn_request *r, struct outcome *o) {
     rn_error err = {0};

@@ -27,7 +27,10 @@ static rn_request ids_request(const rn_part *part, int32_t max_tokens, rn_sessio
     rn_request r;
     rn_request_init(&r);
     r.parts = part, r.n_parts = 1;
-    r.sampling.temp = 0;
+    static rn_sampling greedy;
+    rn_sampling_init(&greedy);
+    greedy.temp = 0;
+    r.sampling = &greedy;
     r.add_special = false;
     r.ignore_eos = true;
     r.max_tokens = max_tokens;

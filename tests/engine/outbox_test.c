@@ -114,7 +114,7 @@ static void close_chunk(struct rig *r) {
 }
 
 static bool end(struct rig *r) {
-    const rn_chunk last = {.finish_reason = RN_FINISH_LENGTH, .finish_detail = "over", .usage.miss = ""};
+    const rn_chunk last = {.finish_reason = RN_FINISH_LENGTH, .finish_detail = "over"};
     if (!push_text(r, length_of_text(r, r->size.end_text))) return false;
     outbox_end(&r->box, &last);
     model_close(r);

@@ -80,7 +80,7 @@ struct reference {
 static bool read_reference(rn_engine *e, rn_request r, struct reference *ref) {
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     r.overflow = RN_OVERFLOW_PARK, r.stream_interval = 1, r.buffer_tokens = 1024, r.want_logits = false;
     ref->n_tokens = ref->n_echo = ref->n_text = 0;
     if (!CHECK_OK(rn_stream_begin(e, &r, &s, &err), &err)) return false;
@@ -145,17 +145,17 @@ static bool same_chunk(const struct reference *ref, const rn_request *r, struct 
 }
 
 static void wait_until_ended(rn_engine *e) {
-    rn_engine_stats st;
+    rn_engine_stats st = {sizeof st};
     do {
         usleep(500);
-        rn_engine_get_stats(e, &st);
+        rn_engine_get_stats(e, &st, NULL);
     } while (st.n_running + st.n_queued);
 }
 
 static bool read_slowly(rn_engine *e, const rn_request *r, const struct reference *ref, bool late) {
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     struct slow o = {.has_echo = ref->n_echo > 0};
     if (!CHECK_OK(rn_stream_begin(e, r, &s, &err), &err)) return false;
     if (late) wait_until_ended(e);
@@ -165,9 +165,9 @@ static bool read_slowly(rn_engine *e, const rn_request *r, const struct referenc
     if (ok && r->overflow != RN_OVERFLOW_CANCEL)
         ok = CHECK_INT(c.finish_reason, ref->finish) && CHECK_INT(o.n_tokens, ref->n_tokens);
     if (ok)
-        ok = CHECK_INT(o.n_taken + o.n_dropped, c.usage.completion_tokens) &&
+        ok = CHECK_INT(o.n_taken + o.n_dropped, c.usage->completion_tokens) &&
              CHECK(o.n_dropped == 0 || r->overflow == RN_OVERFLOW_DROP_OLDEST) &&
-             CHECK_INT(o.n_prompt_data, r->prompt_logprobs < 0 ? 0 : c.usage.prompt_tokens);
+             CHECK_INT(o.n_prompt_data, r->prompt_logprobs < 0 ? 0 : c.usage->prompt_tokens);
     rn_stream_close(s);
     return ok;
 }
@@ -197,7 +197,7 @@ static rn_request sweep_request(uint64_t i, uint64_t *choice_seed) {
     r.stop = below(&i, 8) ? never : soon;
     r.n_stop = below(&i, 3) == 0 ? 0 : r.stop == soon ? 2 : 1;
     r.ignore_eos = true;
-    r.sampling.stage = choose, r.sampling.stage_user = choice_seed;
+    sampling_of(&r)->stage = choose, sampling_of(&r)->stage_user = choice_seed;
 #undef PICK
     return r;
 }

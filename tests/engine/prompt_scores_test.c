@@ -19,7 +19,7 @@ static bool run_scored(rn_engine *e, const rn_request *r, struct scored *s) {
     *s = (struct scored){0};
     if (!CHECK_OK(rn_stream_begin(e, r, &stream, &err), &err)) return false;
     while (s->o.finish == RN_FINISH_NONE) {
-        rn_chunk c;
+        rn_chunk c = new_chunk();
         if (!CHECK_OK(rn_stream_next(stream, 60000000000, &c, &err), &err)) return false;
         if (c.prompt_data) {
             CHECK_INT(s->n, 0); // once only
@@ -174,18 +174,18 @@ TEST(a_reader_that_loses_the_oldest_chunks_still_gets_the_scores) {
     struct scored s;
     rn_error err = {0};
     rn_stream *stream;
-    rn_engine_stats st;
+    rn_engine_stats st = {sizeof st};
     const rn_engine_options opt = engine_options();
     rn_request r = text_request("Once upon a time");
     r.prompt_logprobs = 0;
     r.buffer_tokens = 4;
     r.overflow = RN_OVERFLOW_DROP_OLDEST;
     if (!fixture_open(&f, &opt) || !CHECK_OK(rn_stream_begin(f.engine, &r, &stream, &err), &err)) return;
-    do rn_engine_get_stats(f.engine, &st);
+    do rn_engine_get_stats(f.engine, &st, NULL);
     while (st.n_running + st.n_queued);
     s = (struct scored){0};
     while (s.o.finish == RN_FINISH_NONE) {
-        rn_chunk c;
+        rn_chunk c = new_chunk();
         if (!CHECK_OK(rn_stream_next(stream, 60000000000, &c, &err), &err)) break;
         s.n += c.n_prompt_data;
         outcome_add(&s.o, &c);

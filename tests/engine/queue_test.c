@@ -308,7 +308,7 @@ TEST(field_3_11_waiting_too_long_in_the_queue_is_an_error_of_its_own_kind) {
     rn_stream *holder = begin_holder(f.engine);
     const rn_request r = text_request("Once upon a time");
     rn_stream *s = begin(f.engine, &r);
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     rn_error err = {0};
     CHECK_OK(rn_stream_next(s, 60000000000, &c, &err), &err);
     CHECK_INT(c.finish_reason, RN_FINISH_ERROR);
@@ -377,7 +377,7 @@ TEST(readers_that_stopped_do_not_halt_the_others_after_a_preemption) {
     struct outcome alone[4], got[4] = {0};
     rn_request r[4];
     rn_stream *s[4];
-    rn_engine_stats st;
+    rn_engine_stats st = {sizeof st};
     if (!fixture_open(&f, &opt)) return;
     for (int i = 0; i < 4; i++) {
         r[i] = text_request(prompts[i]);
@@ -391,7 +391,7 @@ TEST(readers_that_stopped_do_not_halt_the_others_after_a_preemption) {
     }
     drain(s[2], &got[2]);
     drain(s[3], &got[3]);
-    rn_engine_get_stats(f.engine, &st);
+    rn_engine_get_stats(f.engine, &st, NULL);
     CHECK(st.n_preempted > 1); // the third, then one of those that are not read
     drain(s[0], &got[0]);
     drain(s[1], &got[1]);
@@ -407,14 +407,14 @@ TEST(stats_count_what_the_prefix_index_gave_and_how_streams_ended) {
     struct fixture f;
     rn_error err = {0};
     struct outcome o;
-    rn_engine_stats st, one;
+    rn_engine_stats st = {sizeof st}, one = {sizeof one};
     const rn_engine_options opt = engine_options();
     rn_request r = text_request("Once upon a time");
     r.max_tokens = 70; // more than a page is left behind
     if (!fixture_open(&f, &opt)) return;
     run_request(f.engine, &r, &o);
     run_request(f.engine, &r, &o);
-    rn_engine_get_stats(f.engine, &st);
+    rn_engine_get_stats(f.engine, &st, NULL);
     CHECK_OK(rn_engine_get_model_stats(f.engine, 0, &one, &err), &err);
     CHECK_MEM(&st, &one, sizeof st);
     CHECK_INT(st.prefix_queries, 10);
@@ -437,7 +437,7 @@ TEST(steps_that_found_no_memory_are_not_counted) {
     struct fixture f;
     rn_error err = {0};
     rn_session *session;
-    rn_engine_stats before, after;
+    rn_engine_stats before = {sizeof before}, after = {sizeof after};
     struct outcome o;
     int32_t ids[150];
     for (int i = 0; i < 150; i++) ids[i] = 300 + i;
@@ -451,12 +451,12 @@ TEST(steps_that_found_no_memory_are_not_counted) {
     r.max_tokens = 1;
     r.session = session;
     run_request(f.engine, &r, &o);
-    rn_engine_get_stats(f.engine, &before);
+    rn_engine_get_stats(f.engine, &before, NULL);
     r = text_request("Once upon a time");
     r.ignore_eos = true;
     r.max_tokens = 180;
     run_request(f.engine, &r, &o);
-    rn_engine_get_stats(f.engine, &after);
+    rn_engine_get_stats(f.engine, &after, NULL);
     CHECK_INT(after.n_steps - before.n_steps, 180);
     CHECK_INT(after.n_rows - before.n_rows, 5 + 179);
     CHECK_INT(after.n_prompt_rows - before.n_prompt_rows, 5);

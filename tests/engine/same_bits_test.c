@@ -11,7 +11,7 @@ static rn_request request_at(int i) {
     static const char *const prompts[] = {"Once upon a time", "One day, a little bird found a shiny key", long_one,
                                           "Lily"};
     rn_request r = text_request(prompts[i]);
-    r.sampling.temp = i % 2 ? 0.8f : 0.0f;
+    sampling_of(&r)->temp = i % 2 ? 0.8f : 0.0f;
     r.logprobs = 0;
     r.ignore_eos = true;
     return r;
@@ -116,7 +116,7 @@ static void run_together(const rn_engine_options *opt, int n, const char *what, 
     if (pause)
         for (int i = 0; i < n; i++) {
             if (i % 3 == 1) continue;
-            rn_chunk c;
+            rn_chunk c = new_chunk();
             rn_stream_next(s[i], -1, &c, &err); // something runs while others pause
             if (i % 3 == 0) rn_stream_pause(s[i]);
             struct outcome o = {0};
@@ -195,8 +195,8 @@ TEST(a_small_kv_budget_with_evictions_and_preemptions_does_not_change_the_text) 
         same_outcome(&got, &alone[i]);
     }
     for (int i = 0; i < 8; i++) rn_stream_close(s[i]);
-    rn_engine_stats stats;
-    rn_engine_get_stats(f.engine, &stats);
+    rn_engine_stats stats = {sizeof stats};
+    rn_engine_get_stats(f.engine, &stats, NULL);
     CHECK(stats.n_preempted > 0);
     CHECK(stats.n_evicted_pages > 0);
 out:

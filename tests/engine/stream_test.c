@@ -196,7 +196,7 @@ TEST(log_probabilities_come_with_their_candidates) {
     struct fixture f;
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     const rn_engine_options opt = engine_options();
     rn_request r = text_request("Once upon a time");
     r.logprobs = 5;
@@ -222,7 +222,7 @@ out:
 TEST(a_drawn_seed_is_reported_and_repeats_the_run) {
     struct outcome a, b, c;
     rn_request r = text_request("Once upon a time");
-    r.sampling.temp = 0.9f;
+    sampling_of(&r)->temp = 0.9f;
     r.has_seed = false;
     once(&r, &a);
     once(&r, &c);
@@ -248,8 +248,8 @@ TEST(not_a_number_ends_its_own_stream_and_leaves_its_mates) {
     rn_engine_options opt = engine_options();
     opt.n_streams = 2;
     rn_request r = text_request("Once upon a time"), rb = text_request("Once upon a time");
-    rb.sampling.stage = nan_stage;
-    rb.sampling.stage_user = &from;
+    sampling_of(&rb)->stage = nan_stage;
+    sampling_of(&rb)->stage_user = &from;
     if (!fixture_open(&f, &opt) || !run_request(f.engine, &r, &alone)) return;
     if (CHECK_OK(rn_stream_begin(f.engine, &rb, &bad, &err), &err) &&
         CHECK_OK(rn_stream_begin(f.engine, &r, &good, &err), &err)) {
@@ -269,14 +269,14 @@ TEST(a_decode_step_allocates_nothing) {
     struct fixture f;
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     const rn_engine_options opt = engine_options();
     rn_request r = text_request("Once upon a time");
     r.logprobs = 3;
     const char *const stops[] = {"never"};
     r.stop = stops;
     r.n_stop = 1;
-    r.sampling.temp = 0.8f;
+    sampling_of(&r)->temp = 0.8f;
     if (!fixture_open(&f, &opt) || !CHECK_OK(rn_stream_begin(f.engine, &r, &s, &err), &err)) return;
     const long before = mem_count();
     while (c.finish_reason == RN_FINISH_NONE && CHECK_OK(rn_stream_next(s, -1, &c, &err), &err)) {
@@ -290,7 +290,7 @@ TEST(after_the_last_chunk_there_is_the_end) {
     struct fixture f;
     rn_error err = {0};
     rn_stream *s;
-    rn_chunk c = {0};
+    rn_chunk c = new_chunk();
     struct outcome o = {0};
     const rn_engine_options opt = engine_options();
     const rn_request r = text_request("Once");
@@ -326,19 +326,20 @@ static void bad_requests(rn_engine *e) {
         ROW("a long interval", "stream_interval: 1025", r.stream_interval = 1025),
         ROW("too many candidates", "logprobs: 21 is outside -1..20", r.logprobs = 21),
         ROW("no buffer", "buffer_tokens: 0", r.buffer_tokens = 0),
-        ROW("not a number", "temp", r.sampling.temp = NAN),
-        ROW("hot", "temp: 5.1", r.sampling.temp = 5.1f),
-        ROW("a negative k", "top_k: -1", r.sampling.top_k = -1),
-        ROW("p above 1", "top_p: 1.5", r.sampling.top_p = 1.5f),
-        ROW("infinite penalty", "repeat_penalty", r.sampling.repeat_penalty = INFINITY),
+        ROW("not a number", "temp", sampling_of(&r)->temp = NAN),
+        ROW("hot", "temp: 5.1", sampling_of(&r)->temp = 5.1f),
+        ROW("a negative k", "top_k: -1", sampling_of(&r)->top_k = -1),
+        ROW("p above 1", "top_p: 1.5", sampling_of(&r)->top_p = 1.5f),
+        ROW("infinite penalty", "repeat_penalty", sampling_of(&r)->repeat_penalty = INFINITY),
         ROW("an empty stop string", "stop", r.stop = empty, r.n_stop = 1),
         ROW("a long stop string", "256", r.stop = too_long, r.n_stop = 1),
         ROW("a stop string that can match nothing", "UTF-8", r.stop = bad_utf8, r.n_stop = 1),
         ROW("17 stop strings", "17 strings, limit 16", r.stop = many, r.n_stop = 17),
         ROW("a stop token outside the vocabulary", "stop_tokens[0]: token 4096", r.stop_tokens = bad_id,
             r.n_stop_tokens = 1),
-        ROW("a bias that is no number", "bias", r.sampling.logit_bias = nan_bias, r.sampling.n_logit_bias = 1),
-        ROW("a bias for no token", "4096", r.sampling.logit_bias = far_bias, r.sampling.n_logit_bias = 1),
+        ROW("a bias that is no number", "bias", sampling_of(&r)->logit_bias = nan_bias,
+            sampling_of(&r)->n_logit_bias = 1),
+        ROW("a bias for no token", "4096", sampling_of(&r)->logit_bias = far_bias, sampling_of(&r)->n_logit_bias = 1),
         ROW("a negative pace", "max_tokens_per_second", r.max_tokens_per_second = -1.0),
         ROW("nothing to begin with", "prompt: empty", r.parts = no_text),
 #undef ROW

@@ -35,7 +35,8 @@ static void stream_to(std::ostream &out, const char *path, const std::string &pr
     must(rn_stream_begin(engine.get(), &request, &begun, &err));
     std::unique_ptr<rn_stream, decltype(&rn_stream_close)> stream(begun, rn_stream_close);
 
-    rn_chunk chunk{};
+    rn_chunk chunk;
+    rn_chunk_init(&chunk);
     while (chunk.finish_reason == RN_FINISH_NONE) {
         must(rn_stream_next(stream.get(), -1, &chunk, &err));
         out << std::string(chunk.text, chunk.n_text) << std::flush;

@@ -41,16 +41,16 @@ static void keep_message(message *m, const chat_message *said) {
 
 static void keep_end(chat *c, const rn_chunk *last) {
     chat_reply *const r = &c->last;
-    r->usage = last->usage;
-    r->timing = last->timing;
+    r->usage = *last->usage;
+    r->timing = *last->timing;
     r->timing.token_ms = NULL; // the stream's
     r->seed = last->seed;
     r->finish = last->finish_reason;
     snprintf(r->detail, sizeof r->detail, "%s", last->finish_detail);
-    snprintf(r->miss, sizeof r->miss, "%s", last->usage.miss ? last->usage.miss : "");
-    c->n_prompt += (uint64_t)last->usage.prompt_tokens;
-    c->n_cached += (uint64_t)last->usage.cached_tokens;
-    c->n_made += (uint64_t)last->usage.completion_tokens;
+    snprintf(r->miss, sizeof r->miss, "%s", last->usage->miss ? last->usage->miss : "");
+    c->n_prompt += (uint64_t)last->usage->prompt_tokens;
+    c->n_cached += (uint64_t)last->usage->cached_tokens;
+    c->n_made += (uint64_t)last->usage->completion_tokens;
 }
 
 // Messages that the library left out went for good: the next turn begins where this one did.
@@ -66,8 +66,9 @@ static void drop_messages(chat *c, const rn_chunk *last) {
 }
 
 static void read_reply(chat *c, rn_stream *stream, chat_message *said) {
-    rn_chunk chunk = {0};
+    rn_chunk chunk;
     rn_error err = {0};
+    rn_chunk_init(&chunk);
     for (;;) {
         if (machine_next_chunk(&c->on, stream, &chunk, &err) != RN_OK) {
             say("%s", err.text);
@@ -108,11 +109,12 @@ static void fill_chat(const chat *c, bool goes_on, bytes *messages, bytes *varia
 
 static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err) {
     rn_request req;
+    rn_sampling sampling;
     rn_chat chat_of;
     bytes messages = {0}, variables = {0};
     rn_request_init(&req);
     fill_chat(c, goes_on, &messages, &variables, &chat_of);
-    rn_status st = generation_apply(&c->g, &req, err) ? RN_OK : err->code;
+    rn_status st = generation_apply(&c->g, &req, &sampling, err) ? RN_OK : err->code;
     if (c->wants_probs) req.logprobs = CHAT_TOP;
     req.session = c->session;
     req.chat = &chat_of;

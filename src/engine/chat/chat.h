@@ -62,7 +62,8 @@ rn_status answer_create(const output_format *format, const tokenizer *tok, const
 void answer_destroy(struct answer *a); // NULL is fine
 // Is this control token a part of the format's tags, so that its spelling belongs into the text?
 bool answer_spells(const struct answer *a, int32_t id);
-// Fills the chunk's channels, and in the last one what is counted. Errors: RN_E_NOMEM, now and ever after.
+// Fills the chunk's channels, and in the last one what is counted, but for rn_usage. Errors: RN_E_NOMEM, now and ever after.
 rn_status answer_read(struct answer *a, rn_chunk *chunk, rn_error *err);
+int64_t answer_n_reasoning(const struct answer *a); // tokens so far, as rn_usage.reasoning_tokens
 
 #endif

@@ -215,8 +215,9 @@ static void show(const struct answer *a, rn_chunk *c) {
     c->n_tool_calls = a->n_calls;
     c->n_dropped_messages = a->n_dropped;
     c->untruncated_tokens = a->untruncated;
-    c->usage.reasoning_tokens = a->n_reasoning;
 }
+
+int64_t answer_n_reasoning(const struct answer *a) { return a->n_reasoning; }
 
 rn_status answer_read(struct answer *a, rn_chunk *chunk, rn_error *err) {
     rn_status st = RN_OK;

@@ -85,9 +85,6 @@ static rn_status check_continue(const struct conversation *c, rn_error *err) {
 rn_status conversation_read(const rn_chat *chat, const struct vocab *vocab, struct conversation *c, rn_error *err) {
     c->chat = chat;
     c->vocab = vocab;
-    if (chat->struct_size != sizeof *chat)
-        return fail(err, RN_E_ARG, "chat: struct_size is %zu, this library has %zu: call rn_chat_init()",
-                    chat->struct_size, sizeof *chat);
     if ((unsigned)chat->truncate > RN_TRUNCATE_MIDDLE)
         return fail(err, RN_E_ARG, "truncate: %d is unknown", (int)chat->truncate);
     if (!chat->messages) return fail(err, RN_E_ARG, "messages: NULL");

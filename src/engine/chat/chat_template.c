@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void rn_chat_init(rn_chat *c) { *c = (rn_chat){.struct_size = sizeof *c, .add_generation_prompt = true}; }
-
 // ---- templates ------------------------------------------------------------------------------------------------------
 
 __attribute__((format(printf, 6, 7))) static rn_status make_template(const char *source, size_t n, const char *name,

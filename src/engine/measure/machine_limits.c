@@ -5,6 +5,7 @@
 #include "base/process_memory.h"
 #include "base/processor.h"
 #include "engine/engine.h"
+#include "engine/public_structs.h"
 #include "kernels/probe.h"
 #include <string.h>
 
@@ -115,9 +116,13 @@ static void measure_on_step_thread(void *ctx) {
 }
 
 rn_status rn_measure_limits(rn_engine *engine, rn_limits *limits, rn_error *err) {
-    if (!engine || !limits || limits->struct_size != sizeof *limits)
-        return fail(err, RN_E_ARG, "rn_measure_limits: NULL argument or struct_size not set");
-    struct limits_call c = {.e = engine, .out = limits};
+    rn_limits own;
+    if (!engine) return fail(err, RN_E_ARG, "rn_measure_limits: NULL argument");
+    const rn_status st = sized_check(&public_limits, limits, err);
+    if (st != RN_OK) return st;
+    struct limits_call c = {.e = engine, .out = &own};
     engine_call_wait(engine, measure_on_step_thread, &c);
-    return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
+    if (c.st != RN_OK) return fail(err, c.st, "%s", c.err.text);
+    sized_write(&public_limits, &own, limits);
+    return RN_OK;
 }

@@ -22,8 +22,13 @@ static void take_row(void *user, int32_t matrix, int32_t slice, const float *x, 
     struct observe_call *c = user;
     const struct program *p = model_program(c->lane->program);
     const struct matrix *m = &p->matrices[matrix];
-    const rn_input in = {
-        .matrix = matrix, .name = m->name, .expert = slice, .n_experts = (int32_t)m->n_slices, .x = x, .k = k};
+    const rn_input in = {.struct_size = sizeof in,
+                         .matrix = matrix,
+                         .name = m->name,
+                         .expert = slice,
+                         .n_experts = (int32_t)m->n_slices,
+                         .x = x,
+                         .k = k};
     if (!c->stopped && !is_further_part(p, matrix)) c->stopped = c->on_input(c->user, &in);
 }
 

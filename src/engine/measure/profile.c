@@ -21,22 +21,24 @@ static void begin_on_step_thread(void *ctx) {
     if (c->st == RN_OK) c->lane->profiled = true;
 }
 
-// A copy in the public form, ops and events behind it in the same block.
+// A copy in the public form; ops, pointers to them and events behind it in the same block.
 static rn_profile *copy_profile(const struct backend_profile *from) {
     size_t ops_bytes, events_bytes, n_bytes;
-    if (!size_mul(from->n_ops, sizeof(rn_profile_op), &ops_bytes) ||
+    if (!size_mul(from->n_ops, sizeof(rn_profile_op) + sizeof(rn_profile_op *), &ops_bytes) ||
         !size_mul(from->n_events, sizeof(rn_profile_event), &events_bytes) ||
         !size_add(ops_bytes, events_bytes, &n_bytes) || !size_add(n_bytes, sizeof(rn_profile), &n_bytes))
         return NULL;
     rn_profile *p = mem_alloc(n_bytes);
     if (!p) return NULL;
     rn_profile_op *ops = (rn_profile_op *)(p + 1);
-    rn_profile_event *events = (rn_profile_event *)(ops + from->n_ops);
+    const rn_profile_op **list = (const rn_profile_op **)(ops + from->n_ops);
+    rn_profile_event *events = (rn_profile_event *)(list + from->n_ops);
     int64_t first_ns = INT64_MAX;
     for (size_t i = 0; i < from->n_ops; i++) {
         const struct backend_op_use *o = &from->ops[i];
-        ops[i] = (rn_profile_op){o->kind,    o->matrix, o->layer,    o->calls,  o->ns,
-                                 o->wait_ns, o->bytes,  o->products, o->is_int8};
+        ops[i] = (rn_profile_op){sizeof *ops, o->kind,    o->matrix, o->layer,    o->calls,
+                                 o->ns,       o->wait_ns, o->bytes,  o->products, o->is_int8};
+        list[i] = &ops[i];
     }
     for (size_t i = 0; i < from->n_events; i++)
         if (from->events[i].begin_ns < first_ns) first_ns = from->events[i].begin_ns;
@@ -44,8 +46,8 @@ static rn_profile *copy_profile(const struct backend_profile *from) {
         const struct backend_event *e = &from->events[i];
         events[i] = (rn_profile_event){e->op, e->thread, e->step, e->begin_ns - first_ns, e->ns};
     }
-    *p = (rn_profile){from->n_steps, from->n_rows, from->ns,       ops,
-                      from->n_ops,   events,       from->n_events, from->n_dropped};
+    *p = (rn_profile){sizeof *p,   from->n_steps, from->n_rows,   from->ns,       list,
+                      from->n_ops, events,        from->n_events, from->n_dropped};
     return p;
 }
 

@@ -1,6 +1,7 @@
 // engine/saved/session_load.c - a session out of a file: what fits this engine is taken over, the rest is said.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/public_structs.h"
 #include "engine/saved/fingerprint.h"
 #include "engine/saved/session_parts.h"
 #include <inttypes.h>
@@ -44,20 +45,21 @@ static rn_status open_saved(const char *path, file_in **file, struct load *l, rn
     return RN_OK;
 }
 
+// The caller's struct is empty until all has gone well.
 static rn_status check_saved(rn_saved *saved, rn_error *err) {
-    if (saved->struct_size != sizeof *saved)
-        return fail(err, RN_E_ARG, "saved: struct_size is %zu, this library has %zu: call rn_saved_init()",
-                    saved->struct_size, sizeof *saved);
-    rn_saved_init(saved);
-    return RN_OK;
+    const rn_status st = sized_check(&public_saved, saved, err);
+    if (st == RN_OK) sized_init(&public_saved, saved, saved->struct_size);
+    return st;
 }
 
 rn_status rn_session_peek(const char *path, rn_saved *saved, rn_error *err) {
     struct load l = {0};
     file_in *file = NULL;
-    if (!path || !saved) return fail(err, RN_E_ARG, "rn_session_peek: NULL argument");
+    rn_saved own;
+    if (!path) return fail(err, RN_E_ARG, "rn_session_peek: NULL argument");
     rn_status st = check_saved(saved, err);
-    if (st == RN_OK) st = open_saved(path, &file, &l, saved, err);
+    if (st == RN_OK && (st = open_saved(path, &file, &l, &own, err)) == RN_OK)
+        sized_write(&public_saved, &own, saved);
     file_in_close(file);
     return st;
 }
@@ -171,22 +173,24 @@ static rn_status take_over(struct load *l, rn_error *err) {
 
 rn_status rn_session_load(rn_engine *engine, size_t model, const char *path, rn_session **session, rn_saved *saved,
                           rn_error *err) {
-    struct load l = {.seq = -1, .saved = saved};
+    rn_saved own;
+    struct load l = {.seq = -1, .saved = &own};
     file_in *file = NULL;
+    rn_saved_init(&own);
     if (session) *session = NULL;
-    if (!engine || !path || !session || !saved) return fail(err, RN_E_ARG, "rn_session_load: NULL argument");
+    if (!engine || !path || !session) return fail(err, RN_E_ARG, "rn_session_load: NULL argument");
     rn_status st = check_saved(saved, err);
     if (st != RN_OK) return st;
-    st = open_saved(path, &file, &l, saved, err);
+    st = open_saved(path, &file, &l, &own, err);
     if (st == RN_OK) st = rn_session_open(engine, model, &l.session, err);
     if (st == RN_OK) st = take_over(&l, err);
     file_in_close(file);
     if (st == RN_OK) {
         *session = l.session;
+        sized_write(&public_saved, &own, saved);
         return RN_OK;
     }
     rn_session_close(l.session);
-    mem_free(saved->note);
-    rn_saved_init(saved);
+    mem_free(own.note);
     return st;
 }

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/one_line.h"
 #include "base/paths.h"
+#include "engine/public_structs.h"
 #include "engine/saved/fingerprint.h"
 #include "engine/saved/session_parts.h"
 #include <stdio.h>
@@ -104,10 +105,6 @@ static void free_on_step_thread(void *ctx) {
 }
 
 static rn_status check_save(const rn_session *s, const char *path, const rn_save_options *o, rn_error *err) {
-    if (o->struct_size != sizeof *o)
-        return fail(err, RN_E_ARG,
-                    "save options: struct_size is %zu, this library has %zu: call rn_save_options_init()",
-                    o->struct_size, sizeof *o);
     if (o->n_note > 0 && !o->note) return fail(err, RN_E_ARG, "note: NULL with n_note %zu", o->n_note);
     if (o->n_note > RN_SAVED_MAX_NOTE)
         return fail(err, RN_E_LIMIT, "note: %zu bytes, limit %u", o->n_note, RN_SAVED_MAX_NOTE);
@@ -118,11 +115,11 @@ static rn_status check_save(const rn_session *s, const char *path, const rn_save
 }
 
 rn_status rn_session_save(rn_session *session, const char *path, const rn_save_options *opt, rn_error *err) {
-    rn_save_options defaults;
+    rn_save_options own;
     if (!session || !path) return fail(err, RN_E_ARG, "rn_session_save: NULL argument");
-    rn_save_options_init(&defaults);
-    if (!opt) opt = &defaults;
-    rn_status st = check_save(session, path, opt, err);
+    rn_status st = sized_read(&public_save_options, opt, &own, err);
+    opt = &own;
+    if (st == RN_OK) st = check_save(session, path, opt, err);
     if (st != RN_OK) return st;
     struct snapshot c = {.session = session, .with_kv = opt->with_kv, .seq = -1};
     c.tokens = mem_alloc(((size_t)session->lane->n_ctx + 1) * sizeof *c.tokens);

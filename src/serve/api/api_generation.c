@@ -159,9 +159,10 @@ bool api_generation_check(const api_generation *g, api_error *e) {
     return true;
 }
 
-bool api_generation_apply(const api_generation *g, rn_request *req, int32_t choice, api_error *e) {
+bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,
+                          api_error *e) {
     rn_error err = {0};
-    if (!generation_apply(&g->g, req, &err)) return api_fail_begin(e, err.code, &err, "prompt");
+    if (!generation_apply(&g->g, req, sampling, &err)) return api_fail_begin(e, err.code, &err, "prompt");
     if (g->max_completion_tokens != -2) req->max_tokens = g->max_completion_tokens;
     req->seed += (uint64_t)choice;
     req->max_tokens_per_second = g->max_tokens_per_second;

@@ -39,8 +39,9 @@ extern const api_refusals api_foreign_members;
 
 // Call after reading: checks combinations of members, and whether the server accepts requests.
 bool api_generation_check(const api_generation *g, api_error *e);
-// All of the request but its prompt. part: which of the job's, whose seed is `seed` + choice.
-bool api_generation_apply(const api_generation *g, rn_request *req, int32_t choice, api_error *e);
+// All of the request but its prompt; sampling is the caller's. part: which of the job's, whose seed is `seed` + choice.
+bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,
+                          api_error *e);
 // Takes what the key may spend, the session and the deadline. False: the job is to be closed.
 bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e);
 

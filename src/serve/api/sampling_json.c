@@ -28,13 +28,13 @@ void sampling_put_fields(json_writer *w, const char *name) {
 }
 
 static void put_values(json_writer *w, const char *preset) {
-    rn_request r;
+    rn_sampling s;
     rn_field f;
-    rn_request_init(&r);
+    rn_sampling_init(&s);
     json_member_begin(w, "values", '{');
-    if (rn_sampling_preset(&r.sampling, preset, NULL) == RN_OK)
+    if (rn_sampling_preset(&s, preset, NULL) == RN_OK)
         for (size_t i = 0; i < rn_n_sampling_fields(); i++)
-            if (rn_sampling_field(i, &f)) put_number(w, f.name, &f, rn_sampling_get(&r.sampling, f.name));
+            if (rn_sampling_field(i, &f)) put_number(w, f.name, &f, rn_sampling_get(&s, f.name));
     json_put_end(w, '}');
 }
 

@@ -85,9 +85,9 @@ static void take_last(job_part *p, const rn_chunk *c) {
     p->finish = c->finish_reason;
     snprintf(p->detail, sizeof p->detail, "%s", c->finish_detail);
     p->seed = c->seed;
-    p->usage = c->usage;
+    p->usage = *c->usage;
     p->usage.miss = "";
-    p->timing = c->timing;
+    p->timing = *c->timing;
     p->timing.token_ms = NULL;
     p->timing.n_token_ms = 0;
     p->n_tool_calls = c->n_tool_calls;
@@ -138,8 +138,9 @@ static void fail_part(job_part *p) {
 
 // False: the part has nothing now.
 static bool advance_part(job *j, job_part *p) {
-    rn_chunk c = {0};
+    rn_chunk c;
     rn_error err = {0};
+    rn_chunk_init(&c);
     if (j->credit <= 0 || !p->stream) return false;
     const rn_status st = rn_stream_next(p->stream, 0, &c, &err);
     if (st == RN_E_AGAIN) return false;

@@ -320,11 +320,12 @@ static void fill_echo(response_request *q) {
 
 static bool begin_part(response_request *q, job *j) {
     rn_request req;
+    rn_sampling sampling;
     rn_chat chat;
     rn_request_init(&req);
     if (!api_generation_admit(&q->g, &q->r, j, &q->r.error)) return false;
     j->one_call = q->chat.one_call;
-    if (!api_generation_apply(&q->g, &req, 0, &q->r.error)) return false;
+    if (!api_generation_apply(&q->g, &req, &sampling, 0, &q->r.error)) return false;
     if (!chat_form_apply(&q->chat, &req, &chat, j->server, &q->r.error)) return false;
     chat.parse_special = q->g.g.parse_special;
     if (j->session) req.session = session_of(j->session);

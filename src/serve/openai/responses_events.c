@@ -67,9 +67,7 @@ static void put_number(json_writer *w, const char *name, double v, double otherw
 
 static void put_echo(json_writer *w, const response_echo *e) {
     rn_sampling defaults;
-    rn_request req;
-    rn_request_init(&req);
-    defaults = req.sampling;
+    rn_sampling_init(&defaults);
     put_raw(w, "instructions", e->instructions);
     if (e->max_output_tokens >= 0)
         json_member_whole(w, "max_output_tokens", e->max_output_tokens);

@@ -52,8 +52,8 @@ static void add_count(metrics *m, size_t model, metrics_count which, int64_t n) 
 }
 
 void metrics_generation(metrics *m, size_t model, const rn_chunk *last) {
-    const rn_usage *const u = &last->usage;
-    const rn_timing *const t = &last->timing;
+    const rn_usage *const u = last->usage;
+    const rn_timing *const t = last->timing;
     model_metrics *const mm = &m->models[model];
     if ((size_t)last->finish_reason < METRICS_FINISHES)
         atomic_fetch_add_explicit(&mm->finished[last->finish_reason], 1, memory_order_relaxed);

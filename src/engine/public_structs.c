@@ -1,0 +1,97 @@
+// engine/public_structs.c - see public_structs.h. A field appended to a public struct gets its default here, unless that is 0; the last
+// field of the first release, which stands here, never changes.
+#include "engine/public_structs.h"
+
+// ---- filled by callers ----------------------------------------------------------------------------------------------
+
+// The defaults of a noun are the constant of the same name; the second form has none but 0.
+#define FORM(noun, last, hint, ...)                                                                                  \
+    const struct sized_struct public_##noun = {#noun, hint, SIZED_FIRST(rn_##noun, last), sizeof(rn_##noun),         \
+                                               __VA_ARGS__}
+#define FILLED_BY_CALLER(noun, last, ...)                                                                            \
+    FORM(noun, last, "call rn_" #noun "_init()", __VA_ARGS__);                                                       \
+    void rn_##noun##_init_sized(rn_##noun *s, size_t struct_size) { sized_init(&public_##noun, s, struct_size); }
+
+FILLED_BY_CALLER(model_options, progress_user, &(const rn_model_options){.load = RN_LOAD_MAP})
+FILLED_BY_CALLER(engine_options, progress_user,
+                 &(const rn_engine_options){.kv_type = RN_KV_F16, .n_streams = 1, .n_queue = 64})
+FILLED_BY_CALLER(request, chat,
+                 &(const rn_request){.add_special = true,
+                                     .max_tokens = -1,
+                                     .stream_interval = 1,
+                                     .logprobs = -1,
+                                     .prompt_logprobs = -1,
+                                     .overflow = RN_OVERFLOW_PARK,
+                                     .buffer_tokens = 1024})
+// As sampling_fields has them, which a test compares.
+FILLED_BY_CALLER(sampling, stage_user,
+                 &(const rn_sampling){.temp = 0.8F,
+                                      .top_k = 40,
+                                      .top_p = 0.95F,
+                                      .min_p = 0.05F,
+                                      .min_keep = 1,
+                                      .repeat_penalty = 1.0F,
+                                      .penalty_last_n = 64,
+                                      .penalty_prompt = true,
+                                      .order = RN_ORDER_LLAMA_CPP})
+FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
+FILLED_BY_CALLER(embed_options, cache_salt, NULL)
+FILLED_BY_CALLER(save_options, with_kv, NULL)
+
+// ---- filled by the library ------------------------------------------------------------------------------------------
+
+#define FILLED_BY_LIBRARY(noun, last) FORM(noun, last, "set it to sizeof(rn_" #noun ")", NULL)
+
+FILLED_BY_LIBRARY(model_info, left_out);
+FILLED_BY_LIBRARY(engine_info, no_repack);
+FILLED_BY_LIBRARY(memory, huge_bytes);
+FILLED_BY_LIBRARY(engine_stats, prefix_misses);
+FILLED_BY_LIBRARY(stream_state, kv_pages);
+FILLED_BY_LIBRARY(embed_shape, n_row);
+FILLED_BY_LIBRARY(limits, read_size_bytes);
+FILLED_BY_CALLER(saved, reason, NULL)
+FILLED_BY_CALLER(chunk, untruncated_tokens, NULL)
+
+// ---- requests and chunks --------------------------------------------------------------------------------------------
+
+#define ELEMENTS(noun, type, last, field, of)                                                                        \
+    const struct sized_array public_##noun = {of, field, "call rn_" of "_init()", SIZED_FIRST(type, last),           \
+                                              sizeof(type)}
+
+ELEMENTS(parts, rn_part, n_ids, "part_stride", "request");
+ELEMENTS(tokens, rn_token, rank, "token_stride", "chunk");
+ELEMENTS(deltas, rn_delta, broken, "delta_stride", "chunk");
+
+rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn_error *err) {
+    rn_status st = sized_read(&public_request, theirs, &own->r, err);
+    if (st == RN_OK && own->r.n_parts) st = sized_check_stride(&public_parts, own->r.part_stride, err);
+    if (st == RN_OK) st = sized_read(&public_sampling, own->r.sampling, &own->sampling, err);
+    if (st == RN_OK && own->r.chat) st = sized_read(&public_chat, own->r.chat, &own->chat, err);
+    if (st != RN_OK) return st;
+    own->r.sampling = &own->sampling;
+    if (own->r.chat) own->r.chat = &own->chat;
+    return RN_OK;
+}
+
+rn_part request_part(const rn_request *r, size_t i) {
+    rn_part p;
+    sized_get_element(&public_parts, r->parts, r->part_stride, i, &p);
+    return p;
+}
+
+rn_status chunk_check(const rn_chunk *theirs, rn_error *err) {
+    rn_status st = sized_check(&public_chunk, theirs, err);
+    if (st == RN_OK) st = sized_check_stride(&public_tokens, theirs->token_stride, err);
+    return st == RN_OK ? sized_check_stride(&public_deltas, theirs->delta_stride, err) : st;
+}
+
+// The arrays are the stream's; nobody but the reader of this chunk uses them from here on.
+void chunk_write(rn_chunk *ours, rn_chunk *theirs) {
+    ours->token_stride = theirs->token_stride;
+    ours->delta_stride = theirs->delta_stride;
+    if (ours->token_data) sized_pack(&public_tokens, (void *)ours->token_data, ours->n_tokens, ours->token_stride);
+    if (ours->prompt_data)
+        sized_pack(&public_tokens, (void *)ours->prompt_data, ours->n_prompt_data, ours->token_stride);
+    if (ours->deltas) sized_pack(&public_deltas, (void *)ours->deltas, ours->n_deltas, ours->delta_stride);
+    sized_write(&public_chunk, ours, theirs);
+}
