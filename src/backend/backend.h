@@ -55,6 +55,8 @@ struct batch {
 #define BACKEND_ARITHMETIC   "runnel-1" // the default one: docs/arithmetic.md
 #define BACKEND_MAX_MEMORIES 4
 
+typedef struct backend backend;
+
 // What a backend is opened with. Zeros are the defaults.
 struct backend_spec {
     const char *name; // of the registry; NULL: "cpu"
@@ -64,6 +66,9 @@ struct backend_spec {
     pool *threads;
     const struct kernel_set *kernels;
     bool keeps_rows; // weights are used as the file has them: nothing is copied, multiplying is slower. Same bits
+    // An open backend of the same kind and spec, which will have loaded the very same program before this one does, and outlives it: its
+    // weights may be used in place of copies, and are then planned there alone. NULL: none.
+    const backend *weights_of;
 };
 
 // Bytes that a program takes in one memory, known before anything is allocated.
@@ -105,7 +110,6 @@ struct backend_rows {
 };
 static inline const float *backend_row(const struct backend_rows *r, size_t i) { return r->at + i * r->stride; }
 
-typedef struct backend backend;
 struct backend_ops {
     const char *name;
     rn_status (*supports)(const backend *b, const struct program *p, rn_error *err);

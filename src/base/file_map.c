@@ -88,6 +88,13 @@ rn_status file_map_check(const file_map *m, const char *path, rn_error *err) {
     return RN_OK;
 }
 
+bool file_map_is_same(const file_map *a, const file_map *b) {
+    struct stat x, y;
+    if (a->data == b->data) return true;
+    return a->fd >= 0 && b->fd >= 0 && a->size == b->size && fstat(a->fd, &x) == 0 && fstat(b->fd, &y) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 size_t file_map_resident(const file_map *m, size_t off, size_t n) {
     if (off >= m->size || n == 0) return 0;
     const size_t end = n < m->size - off ? off + n : m->size;

@@ -28,7 +28,9 @@ typedef bool (*file_progress)(void *user, uint64_t done, uint64_t total);
 rn_status file_map_open(const char *path, enum file_load how, file_progress progress, void *user, file_map *out,
                         rn_error *err);
 rn_status file_map_check(const file_map *m, const char *path, rn_error *err); // RN_E_IO: it shrank
-size_t file_map_resident(const file_map *m, size_t off, size_t n);            // bytes of [off, off+n) in memory now
+// Do both show the same bytes? The same map, or two of one file that was mapped: under whatever names, while it keeps its place.
+bool file_map_is_same(const file_map *a, const file_map *b);
+size_t file_map_resident(const file_map *m, size_t off, size_t n); // bytes of [off, off+n) in memory now
 // [off, off+n) was read and will not be soon: of a mapped file, the pages it touches leave this process's memory and come back
 // when they are read. Nothing is lost; bytes that were read into memory, or locked there, stay.
 void file_map_forget(const file_map *m, size_t off, size_t n);

@@ -59,6 +59,8 @@ struct stream_rows {
 // One model in one engine.
 struct lane {
     rn_model *m;
+    struct lane *
+        weights_of; // an earlier one of the same model file, whose program and weights this one uses; NULL: it has its own
     struct model *program;
     backend *backend;
     lm *lm;
@@ -211,7 +213,8 @@ struct rn_engine {
 rn_status engine_plan(rn_engine *e, rn_error *err);
 uint64_t plan_beside_bytes(const rn_engine *e); // beside all lanes
 struct lm_config lane_config(const rn_engine *e, const struct lane *l);
-uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l);    // all pages; once planned
+uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l); // all pages; once planned
+uint64_t lane_copied_bytes(const struct lane *l);                 // of weights that were put together from the file's
 uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
 
 // stream_size.c: what one takes beside keys and values, at most but for what a request asks for by name (logits, long lists of biases)

@@ -48,10 +48,24 @@ static enum kv_codec codec_of(rn_kv_type t) {
     return codecs[t];
 }
 
+static struct lane *first_of_same_model(rn_engine *e, const struct lane *l) {
+    for (struct lane *t = e->lanes; t < l; t++)
+        if (package_is_same(t->m->pkg, l->m->pkg)) return t;
+    return NULL;
+}
+
 static rn_status prepare_lane(rn_engine *e, struct lane *l, rn_model *m, rn_error *err) {
     l->m = m;
-    rn_status st = model_build(m->pkg, &l->program, err);
-    const struct backend_spec spec = {.threads = e->threads, .kernels = e->kernels, .keeps_rows = e->opt.no_repack};
+    l->weights_of = first_of_same_model(e, l);
+    rn_status st = RN_OK;
+    if (l->weights_of)
+        l->program = l->weights_of->program;
+    else
+        st = model_build(m->pkg, &l->program, err);
+    const struct backend_spec spec = {.threads = e->threads,
+                                      .kernels = e->kernels,
+                                      .keeps_rows = e->opt.no_repack,
+                                      .weights_of = l->weights_of ? l->weights_of->backend : NULL};
     if (st == RN_OK) st = backend_open(&spec, &l->backend, err);
     if (st == RN_OK) st = backend_supports(l->backend, model_program(l->program), err);
     if (st != RN_OK) return st;
@@ -129,11 +143,11 @@ void rn_engine_close(rn_engine *e) {
         mutex_unlock(&e->lock);
         thread_join(e->step_thread);
     }
-    for (size_t i = 0; i < e->n_lanes; i++) {
+    for (size_t i = e->n_lanes; i-- > 0;) { // before the one whose weights it uses
         struct lane *l = &e->lanes[i];
         lm_destroy(l->lm);
         backend_destroy(l->backend);
-        model_destroy(l->program);
+        if (!l->weights_of) model_destroy(l->program);
         mem_free(l->rows);
         mem_free(l->parts);
         mem_free(l->order);
@@ -165,7 +179,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .n_kv = l->n_kv,
         .kv_type = l->kv_name,
         .mapped_bytes = host->mapped_bytes,
-        .copied_bytes = package_made_bytes(l->m->pkg),
+        .copied_bytes = lane_copied_bytes(l),
         .repacked_bytes = host->repacked_bytes,
         .buffer_bytes = host->buffer_bytes,
         .other_bytes = plan_beside_bytes(e),

@@ -4,12 +4,6 @@
 #include "engine/engine.h"
 #include "engine/public_structs.h"
 
-static bool is_first_lane_of(const rn_engine *e, size_t lane) {
-    for (size_t i = 0; i < lane; i++)
-        if (e->lanes[i].m == e->lanes[lane].m) return false;
-    return true;
-}
-
 static void add(rn_memory *m, rn_memory_kind kind, uint64_t planned, uint64_t resident) {
     m->part[kind].planned += planned;
     m->part[kind].resident += resident;
@@ -44,7 +38,7 @@ rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *
         rn_engine_info info = {.struct_size = sizeof info};
         if ((st = rn_engine_get_info(e, i, &info, err)) != RN_OK) return st;
         backend_get_use(l->backend, &use);
-        if (is_first_lane_of(e, i)) add_files(&m, l);
+        if (!l->weights_of) add_files(&m, l);
         add(&m, RN_MEMORY_REPACKED, l->plan.memory[0].repacked_bytes, use.repacked_bytes);
         add(&m, RN_MEMORY_KV, info.kv_bytes, use.page_bytes);
         add(&m, RN_MEMORY_BUFFERS, l->plan.memory[0].buffer_bytes, use.buffer_bytes);

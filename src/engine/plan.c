@@ -100,11 +100,13 @@ uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) {
     return bytes;
 }
 
+uint64_t lane_copied_bytes(const struct lane *l) { return l->weights_of ? 0 : package_made_bytes(l->m->pkg); }
+
 // What a lane takes in one memory besides keys and values.
 static uint64_t fixed_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
     const struct backend_memory *m = &l->plan.memory[memory];
     return m->mapped_bytes + m->repacked_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
-           (memory == HOST ? package_made_bytes(l->m->pkg) : 0);
+           (memory == HOST ? lane_copied_bytes(l) : 0);
 }
 
 // Of the streams that run, were all of them of the lane that makes the largest, and of those that wait.
@@ -162,7 +164,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
     for (size_t i = 0; i < e->n_lanes; i++) {
         const struct lane *const l = &e->lanes[i];
         const struct backend_memory *const host = &l->plan.memory[HOST];
-        mapped += host->mapped_bytes, made += package_made_bytes(l->m->pkg), repacked += host->repacked_bytes;
+        mapped += host->mapped_bytes, made += lane_copied_bytes(l), repacked += host->repacked_bytes;
         buffers += host->buffer_bytes;
         pages += kv_bytes_in(e, l, HOST, l->n_kv), states += state_bytes_in(e, l, HOST);
         n_kv += l->n_kv;

@@ -89,6 +89,14 @@ const struct file_map *package_file_of(const package *p, const uint8_t *data) {
     return NULL;
 }
 
+bool package_is_same(const package *a, const package *b) {
+    if (a == b) return true;
+    if (a->n_files == 0 || a->n_files != b->n_files || a->last_text || b->last_text) return false;
+    for (size_t i = 0; i < a->n_files; i++)
+        if (!file_map_is_same(&a->files[i].map, &b->files[i].map)) return false;
+    return true;
+}
+
 rn_status package_check_files(const package *p, rn_error *err) {
     for (size_t i = 0; i < p->n_files; i++) {
         const rn_status st = file_map_check(&p->files[i].map, p->files[i].path, err);

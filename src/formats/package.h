@@ -154,7 +154,9 @@ const char *package_file_path(const package *p, size_t i);
 // Is path, under any name, a file that the package was read from?
 bool package_reads(const package *p, const char *path);
 const struct file_map *package_file_of(const package *p, const uint8_t *data); // NULL: data is in none of the files
-rn_status package_check_files(const package *p, rn_error *err);                // RN_E_IO: a mapped file has shrunk
+// Do both hold the same model? One package, or two of the same mapped files that need no other file.
+bool package_is_same(const package *a, const package *b);
+rn_status package_check_files(const package *p, rn_error *err); // RN_E_IO: a mapped file has shrunk
 // Bytes of tensors that were built in memory instead of being used from a file; see formats/folder/hf_tensors.h.
 size_t package_made_bytes(const package *p);
 size_t package_made_resident(const package *p); // those of them that are resident now

@@ -530,9 +530,12 @@ TEST(two_engines_and_two_models_in_one_engine_live_side_by_side) {
     run_request(g.engine, &r, &b);
     same_outcome(&a, &b);
     rn_engine *both;
-    rn_model *const models[] = {f.model, g.model};
-    if (CHECK_OK(rn_engine_open(models, 2, &opt, &both, &err), &err)) {
+    rn_model *const models[] = {f.model, g.model, f.model};
+    if (CHECK_OK(rn_engine_open(models, 3, &opt, &both, &err), &err)) {
         run_request(both, &r, &c);
+        r.model = 2;
+        run_request(both, &r, &d);
+        same_outcome(&a, &d);
         r.model = 1;
         run_request(both, &r, &d);
         same_outcome(&a, &c);

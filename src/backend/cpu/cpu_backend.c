@@ -150,7 +150,7 @@ static rn_status fetch(backend *base, int32_t buffer, size_t n, struct backend_r
 
 static void use(const backend *base, struct backend_use *out) {
     const struct cpu_backend *b = (const struct cpu_backend *)base;
-    *out = (struct backend_use){.repacked_bytes = mem_resident(b->panels, b->panels_bytes),
+    *out = (struct backend_use){.repacked_bytes = b->weights_of ? 0 : mem_resident(b->panels, b->panels_bytes),
                                 .buffer_bytes = cpu_buffers_resident(b)};
     for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
         out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
@@ -220,6 +220,7 @@ rn_status cpu_backend_open(const struct backend_spec *spec, backend **out, rn_er
     b->k = spec->kernels;
     b->threads = spec->threads;
     b->keeps_rows = spec->keeps_rows;
+    b->weights_of = (const struct cpu_backend *)spec->weights_of;
     *out = &b->base;
     return RN_OK;
 }

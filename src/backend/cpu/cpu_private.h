@@ -96,6 +96,7 @@ struct cpu_backend {
     bool keeps_rows; // no panels
     const struct program *p;
     struct backend_sizes sizes;
+    const struct cpu_backend *weights_of; // whose matrices and panels these are; NULL: its own
     struct cpu_matrix *matrices;
     uint8_t *panels; // of all matrices
     size_t panels_bytes;

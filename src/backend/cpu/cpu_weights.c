@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/file_map.h"
 #include "base/mem.h"
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -41,6 +42,7 @@ size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
 }
 
 void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_memory *out) {
+    if (b->weights_of) return; // planned there
     for (size_t i = 0; i < p->n_matrices; i++) {
         const struct matrix *m = &p->matrices[i];
         const size_t packed = is_multiplied(p, i) ? packed_bytes(b, m) : 0;
@@ -158,6 +160,13 @@ static void forget_rows(const struct pack_round *r) {
 }
 
 rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, void *user, rn_error *err) {
+    if (b->weights_of) {
+        assert(b->weights_of->p == b->p);
+        b->matrices = b->weights_of->matrices;
+        b->panels = b->weights_of->panels;
+        b->panels_bytes = b->weights_of->panels_bytes;
+        return RN_OK;
+    }
     const rn_status st = lay_out(b, err);
     struct place at = {0};
     uint64_t done = 0;
@@ -179,6 +188,7 @@ rn_status cpu_weights_load(struct cpu_backend *b, backend_progress progress, voi
 }
 
 void cpu_weights_free(struct cpu_backend *b) {
+    if (b->weights_of) return;
     if (b->panels) mem_pages_free(b->panels, b->panels_bytes);
     mem_free(b->matrices);
 }
