@@ -200,13 +200,45 @@ static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int
                 table);
 }
 
-// How many positions fit into what is left of one memory; whole pages, found by halving.
-static int64_t positions_that_fit_in(const rn_engine *e, const struct lane *l, size_t memory, uint64_t left) {
+// Positions that a model's context and streams would have if memory were no matter.
+static int64_t wanted_ctx(const rn_engine *e, const struct lane *l) {
+    return e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train;
+}
+static int64_t wanted_kv(const rn_engine *e, const struct lane *l) {
+    return e->opt.n_kv ? e->opt.n_kv : wanted_ctx(e, l) * e->opt.n_streams;
+}
+
+// What all models take in the memory of that name: weights, buffers and states, and the keys and values of at most n_kv positions each.
+static uint64_t bytes_on(const rn_engine *e, const char *name, int64_t n_kv) {
+    uint64_t bytes = 0;
+    for (const struct lane *l = e->lanes; l < e->lanes + e->n_lanes; l++)
+        for (size_t m = 0; m < l->plan.n_memories; m++) {
+            const int64_t wanted = wanted_kv(e, l);
+            if (strcmp(l->plan.memory[m].name, name) == 0)
+                bytes += fixed_bytes_in(e, l, m) + kv_bytes_in(e, l, m, n_kv < wanted ? n_kv : wanted);
+        }
+    return bytes;
+}
+
+static bool all_fit(const rn_engine *e, int64_t n_kv) {
+    for (const struct lane *l = e->lanes; l < e->lanes + e->n_lanes; l++)
+        for (size_t m = 0; m < l->plan.n_memories; m++) {
+            const struct backend_memory *const at = &l->plan.memory[m];
+            const uint64_t limit = m == HOST ? e->limit_bytes : at->limit_bytes ? at->limit_bytes : UINT64_MAX;
+            const uint64_t beside = m == HOST ? plan_beside_bytes(e) : 0;
+            if (beside > limit || bytes_on(e, at->name, n_kv) > limit - beside) return false;
+        }
+    return true;
+}
+
+// How many positions each model can have at once beside all weights and buffers: the same number for all, of which a model that wants fewer
+// takes fewer. So a small draft model gets the context of its target, not half of the memory. Whole pages, found by halving.
+static int64_t positions_that_fit(const rn_engine *e) {
     int64_t fit = 0, too_many = INT32_MAX / KV_PAGE;
-    if (kv_bytes_in(e, l, memory, 0) > left) return 0;
+    if (!all_fit(e, 0)) return 0;
     while (too_many - fit > 1) {
         const int64_t half = fit + (too_many - fit) / 2;
-        if (kv_bytes_in(e, l, memory, half * KV_PAGE) <= left)
+        if (all_fit(e, half * KV_PAGE))
             fit = half;
         else
             too_many = half;
@@ -214,33 +246,9 @@ static int64_t positions_that_fit_in(const rn_engine *e, const struct lane *l, s
     return fit * KV_PAGE;
 }
 
-// What all models take in the device memory of that name, besides keys and values.
-static uint64_t fixed_bytes_on(const rn_engine *e, const char *name) {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < e->n_lanes; i++)
-        for (size_t m = HOST + 1; m < e->lanes[i].plan.n_memories; m++)
-            if (strcmp(e->lanes[i].plan.memory[m].name, name) == 0) bytes += fixed_bytes_in(e, &e->lanes[i], m);
-    return bytes;
-}
-
-// How many positions fit beside all weights and buffers in every memory, if the lanes share what is left evenly.
-static int64_t positions_that_fit(const rn_engine *e, const struct lane *l, uint64_t fixed) {
-    int64_t fit = INT64_MAX;
-    for (size_t m = 0; m < l->plan.n_memories; m++) {
-        const struct backend_memory *const at = &l->plan.memory[m];
-        const uint64_t limit = m == HOST ? e->limit_bytes : at->limit_bytes ? at->limit_bytes : UINT64_MAX;
-        const uint64_t taken = m == HOST ? fixed : fixed_bytes_on(e, at->name);
-        const int64_t here = taken < limit ? positions_that_fit_in(e, l, m, (limit - taken) / e->n_lanes) : 0;
-        fit = here < fit ? here : fit;
-    }
-    return fit;
-}
-
-static rn_status plan_lane(rn_engine *e, struct lane *l, uint64_t fixed, rn_error *err) {
+static rn_status plan_lane(rn_engine *e, struct lane *l, int64_t fits, rn_error *err) {
     const int32_t n_ctx_train = package_hparams(l->m->pkg)->n_ctx_train;
-    const int64_t fits = positions_that_fit(e, l, fixed);
-    const int64_t n_ctx = e->opt.n_ctx ? e->opt.n_ctx : n_ctx_train;
-    const int64_t n_kv = e->opt.n_kv ? e->opt.n_kv : n_ctx * e->opt.n_streams;
+    const int64_t n_ctx = wanted_ctx(e, l), n_kv = wanted_kv(e, l);
     l->n_ctx = (int32_t)n_ctx;
     l->n_kv = n_kv;
     if (e->opt.n_ctx && n_ctx > fits) return refuse(e, "n_ctx", n_ctx, fits, err);
@@ -263,21 +271,19 @@ static rn_status plan_lane(rn_engine *e, struct lane *l, uint64_t fixed, rn_erro
 
 rn_status engine_plan(rn_engine *e, rn_error *err) {
     struct memory_limit have;
-    uint64_t fixed = 0;
     rn_status st = RN_OK;
     memory_limit_detect("", &have);
     e->limit_bytes = e->opt.memory_limit ? e->opt.memory_limit : have.bytes / LIMIT_SHARE_DEN * LIMIT_SHARE_NUM;
     if (e->limit_bytes == 0) e->limit_bytes = (uint64_t)1 << 40; // the system does not say: allocation decides
     e->tables_bytes = mem_heap_bytes();
-    fixed = plan_beside_bytes(e);
     for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) {
         struct lane *l = &e->lanes[i];
         const struct lm_config c = lane_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
-        fixed += fixed_bytes_in(e, l, HOST);
     }
-    for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fixed, err);
+    const int64_t fits = st == RN_OK ? positions_that_fit(e) : 0;
+    for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fits, err);
     if (st == RN_OK) write_table(e, true, e->plan_text, sizeof e->plan_text);
     return st;
 }
