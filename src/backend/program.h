@@ -41,6 +41,7 @@ struct matrix {
 enum op_kind {
     OP_EMBED, // dst[r] = row token[r] of matrix, times factor; with takes_vector the row's vector, where it has one, replaces that or
               // is added to it
+    OP_VECTOR,     // dst[r] = the row's input vector, which every row must have
     OP_EMBED_POS,  // dst[r] = row position of matrix
     OP_RMS_NORM,   // dst = norm(src) * vec, of each head its first width / n_part numbers; vec NULL: no weight
     OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
@@ -170,6 +171,7 @@ struct program {
     bool rank_softmax;    // scores are softmax of these
     int32_t n_vector;     // numbers of a row's input vector; 0: rows have none
     int32_t n_coords;     // of a row's further rope coordinates that some rope table reads; 0: positions alone
+    bool needs_vector;    // every row must have an input vector, which is read beside the token (OP_VECTOR)
     int32_t n_layer;
     float norm_eps;
     int32_t n_kinds;

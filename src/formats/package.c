@@ -65,6 +65,24 @@ rn_status package_from_folder_bytes(const char *name, const struct package_bytes
     return hand_over(p, st, out);
 }
 
+rn_status package_open_part(const char *path, const struct package_options *opt, package **out, rn_error *err) {
+    const struct package_options o = opt ? *opt : (struct package_options){.load = FILE_LOAD_MAP};
+    struct package *p = NULL;
+    *out = NULL;
+    const rn_status st = create(path, &p, err);
+    return st == RN_OK ? hand_over(p, part_file_load(p, &o, err), out) : st;
+}
+
+rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t n, package **out, rn_error *err) {
+    struct package *p = NULL;
+    *out = NULL;
+    rn_status st = create(name, &p, err);
+    if (st != RN_OK) return st;
+    st = package_take_bytes(p, &(struct package_bytes){p->path, data, n}, 1, err);
+    if (st == RN_OK) st = part_file_load(p, NULL, err);
+    return hand_over(p, st, out);
+}
+
 void package_close(package *p) {
     if (!p) return;
     for (size_t i = 0; i < p->n_files; i++) package_file_close(&p->files[i]);

@@ -140,6 +140,9 @@ struct package_bytes {
 };
 rn_status package_from_folder_bytes(const char *name, const struct package_bytes *files, size_t n_files,
                                     package **out, rn_error *err);
+// A part of a model in one safetensors file: its tensors under their own names, without vocabulary and numbers. For model_build_part().
+rn_status package_open_part(const char *path, const struct package_options *opt, package **out, rn_error *err);
+rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t n, package **out, rn_error *err);
 void package_close(package *p); // NULL is fine
 
 const char *package_path(const package *p);   // of a split file the path of the first part

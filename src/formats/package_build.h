@@ -86,6 +86,8 @@ uint8_t *package_made_data(struct package *p);
 // ---- readers: fill p, whose path is set. After a failure package_close() frees what they have added --------------------------
 
 rn_status gguf_load(struct package *p, rn_error *err); // p's files are its parts
+// part_file.c: a safetensors file's tensors as they are named; o: where p has no files yet.
+rn_status part_file_load(struct package *p, const struct package_options *o, rn_error *err);
 // gguf_older.c: converts tensors of older files to the current form. hp: checked, with layers.
 rn_status gguf_renew(struct package *p, const struct hparams *hp, rn_error *err);
 

@@ -32,8 +32,8 @@ enum { LM_APPEND = -2, LM_ROOT = -1 }; // parents that are no scratch node
 
 // What a row has besides its token: most rows have none of it.
 struct lm_input {
-    // [lm.n_vector], replaces the token's embedding or is added to it, after the embedding's own scale. NULL: none. Read during
-    // lm_step() only.
+    // [lm.n_vector], replaces the token's embedding or is added to it, after the embedding's own scale; a draft head (model_build_part())
+    // reads it beside the token. NULL: none. Read during lm_step() only.
     const float *vector;
     bool adds; // the vector is added; else the token only has to be a valid one
     // Identifies the vector's content, and in a span the whole span's and the row's place in it: equal keys share cached prefixes. Unused

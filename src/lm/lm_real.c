@@ -82,6 +82,8 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
     if (r->input && r->input->vector && m->base.n_vector == 0)
         return fail(err, RN_E_UNSUPPORTED, "the model takes no input vectors");
+    if (m->p->needs_vector && (!r->input || !r->input->vector || r->input->adds))
+        return fail(err, RN_E_ARG, "the part reads an input vector beside the token, which the row does not have");
     if (r->input && r->input->has_coord && m->p->n_coords == 0)
         return fail(err, RN_E_UNSUPPORTED, "rope coordinates: the model rotates by positions alone");
     if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE | LM_OPTIONAL))

@@ -84,6 +84,7 @@ void arch_dims(const struct hparams *h, int32_t layer, size_t *out) {
         [DIM_FF_SHARED] = (size_t)h->n_ff_shared,
         [DIM_PARTS_FF] = n_used * round_up(n_ff_expert, PROGRAM_PART_ALIGN),
         [DIM_CLASSES] = (size_t)(h->n_class > 0 ? h->n_class : 1),
+        [DIM_EMBD_TWICE] = 2 * (size_t)h->n_embd,
         [DIM_PARTS_EMBD] = n_used * round_up((size_t)h->n_embd, PROGRAM_PART_ALIGN),
         [DIM_Q_TWICE] = 2 * n_head * head_dim,
         [DIM_CONV_TAPS] = (size_t)h->ssm_d_conv,

@@ -59,6 +59,7 @@ enum dim {
     DIM_SSM_SHARE,  // and heads
     DIM_SSM_IN,
     DIM_CLASSES, // scores of a reranker's head
+    DIM_EMBD_TWICE,
     N_DIMS
 };
 
@@ -169,6 +170,10 @@ enum role {
     ROLE_RANK_BIAS,
     ROLE_RANK_OUT,
     ROLE_RANK_OUT_BIAS,
+    ROLE_PART_EMBD_NORM, // a draft head: norms of what it reads,
+    ROLE_PART_VECTOR_NORM,
+    ROLE_PART_PROJ, // and what makes one row of both
+    ROLE_PART_PROJ_BIAS,
     N_ROLES
 };
 
@@ -176,7 +181,8 @@ enum role {
 
 struct tensor_spec {
     enum role role;
-    const char *name; // GGUF's; "%d" stands for the layer in names that have one
+    // GGUF's; "%d" stands for the layer in names that have one. Of a part, "%n" for its number (model_build_part()).
+    const char *name;
     enum dim ne0, ne1,
         ne2;        // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor
     bool is_vector; // bound as one vector, row behind row
@@ -228,6 +234,7 @@ enum buf {
     BUF_SSM_ALPHA,
     BUF_SSM_BETA_ALPHA,
     BUF_SSM_Y, // and make
+    BUF_PAIR,  // a draft head: embedding and input vector side by side
     BUF_LAST,
     BUF_HIDDEN,
     BUF_RANK_HIDDEN,

@@ -12,11 +12,13 @@ rn_status model_no_memory(const struct model *m, rn_error *err) {
 struct tensor_name {
     char text[96];
 };
-static struct tensor_name name_of(const struct tensor_spec *t, int32_t layer) {
+static struct tensor_name name_of(const struct model *m, const struct tensor_spec *t, int32_t layer) {
     const char *at = strstr(t->name, "%d");
+    const int32_t number = at ? m->first_layer + layer : m->number;
     struct tensor_name n;
+    if (!at) at = strstr(t->name, "%n");
     if (at)
-        snprintf(n.text, sizeof n.text, "%.*s%" PRId32 "%s", (int)(at - t->name), t->name, layer, at + 2);
+        snprintf(n.text, sizeof n.text, "%.*s%" PRId32 "%s", (int)(at - t->name), t->name, number, at + 2);
     else
         snprintf(n.text, sizeof n.text, "%s", t->name);
     return n;
@@ -113,7 +115,7 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     const size_t *dims = model_dims(m, layer);
     if (!flags_match(model_flags(m, layer), spec->only, spec->unless)) return RN_OK;
     if (dims[spec->ne0] == 0 || dims[spec->ne1] == 0 || dims[spec->ne2] == 0) return RN_OK;
-    const struct tensor_name name = name_of(spec, layer);
+    const struct tensor_name name = name_of(m, spec, layer);
     const struct tensor_view *t = package_tensor(m->pkg, name.text);
     if (!t) return missing(m, spec, layer, name.text, err);
     if (own_binding(m, layer, first_role(spec))->present) return RN_OK; // said twice: left over, which is an error
@@ -142,9 +144,11 @@ static bool is_redundant(const char *name) {
     return false;
 }
 
-// Is it one of a layer behind the model's own?
-static bool is_left_out(const struct hparams *h, const char *name) {
+// Is it one of a layer behind the model's own; of a part, of anything but the part?
+static bool is_left_out(const struct model *m, const char *name) {
+    const struct hparams *h = m->h;
     int32_t layer;
+    if (m->base) return strncmp(name, m->own, strlen(m->own)) != 0;
     return sscanf(name, "blk.%9" SCNd32 ".", &layer) == 1 && layer >= h->n_layer &&
            layer < h->n_layer + h->n_layer_after;
 }
@@ -152,7 +156,7 @@ static bool is_left_out(const struct hparams *h, const char *name) {
 static rn_status check_all_used(const struct model *m, const bool *used, rn_error *err) {
     for (size_t i = 0; i < package_n_tensors(m->pkg); i++) {
         const char *name = package_tensor_at(m->pkg, i)->name;
-        if (!used[i] && !is_redundant(name) && !is_left_out(m->h, name))
+        if (!used[i] && !is_redundant(name) && !is_left_out(m, name))
             return fail(
                 err, RN_E_FORMAT,
                 "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",
@@ -176,7 +180,7 @@ rn_status model_bind(struct model *m, rn_error *err) {
     const size_t n = package_n_tensors(m->pkg), n_bindings = ((size_t)m->h->n_layer + 1) * N_ROLES;
     bool *used = mem_calloc(n, sizeof *used);
     m->bindings = arena_alloc(&m->mem, n_bindings * sizeof *m->bindings);
-    m->matrices = arena_alloc(&m->mem, n * TENSOR_MAX_PARTS * sizeof *m->matrices);
+    m->matrices = arena_alloc(&m->mem, (n * TENSOR_MAX_PARTS + PART_MOST_BORROWED) * sizeof *m->matrices);
     rn_status st = used && m->bindings && m->matrices ? RN_OK : model_no_memory(m, err);
     for (size_t i = 0; st == RN_OK && i < n_bindings; i++) m->bindings[i] = (struct binding){.matrix = -1};
     if (st == RN_OK) st = bind_specs(m, used, err);

@@ -45,6 +45,7 @@ static const struct {
     [BUF_RANK] = {DIM_CLASSES, true},
     [BUF_LOGITS] = {DIM_VOCAB, true, true},
     [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, true},
+    [BUF_PAIR] = {DIM_EMBD_TWICE},
     [BUF_Q_LORA] = {DIM_Q_LORA},
     [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
     [BUF_O_SPREAD] = {DIM_O_SPREAD},
@@ -154,7 +155,7 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
         .src_parts = s->src_parts || (s->kind == OP_LINEAR && s->heads),
         .is_weighted = s->is_weighted,
-        .takes_vector = s->kind == OP_EMBED && s->matrix == ROLE_TOKEN_EMBD,
+        .takes_vector = s->kind == OP_EMBED && s->matrix == ROLE_TOKEN_EMBD && !m->base,
         .state_at = model_state_at(m, s->kind, layer),
         .wanted_rows = bufs[made].wanted_rows,
         .logits_rows = bufs[made].logits_rows,
@@ -202,7 +203,8 @@ static void fill_buffers(struct model *m) {
             p->wanted_rows[touched[k]] = bufs[b].wanted_rows;
             p->logits_rows[touched[k]] = bufs[b].logits_rows;
         }
-        if (p->ops[i].takes_vector) p->n_vector = p->ops[i].width;
+        if (p->ops[i].takes_vector || p->ops[i].kind == OP_VECTOR) p->n_vector = p->ops[i].width;
+        if (p->ops[i].kind == OP_VECTOR) p->needs_vector = true;
     }
     p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);
     p->rank = buffer(BUF_RANK), p->n_rank = (int32_t)p->width[p->rank];
@@ -235,28 +237,57 @@ static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error 
     return RN_OK;
 }
 
-rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
-    return model_build_with(pkg, &(struct model_spec){0}, out, err);
-}
-
-rn_status model_build_with(const package *pkg, const struct model_spec *spec, struct model **out, rn_error *err) {
-    *out = NULL;
-    struct model *m = mem_calloc(1, sizeof *m);
-    if (!m) return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(pkg));
-    m->pkg = pkg;
-    m->h = package_hparams(pkg);
-    m->arch = arch_find(m->h->arch);
+// What is the same for a model and a part, whose architecture and numbers are there.
+static rn_status build(struct model *m, const struct model_spec *spec, rn_error *err) {
     m->flags = arch_model_flags(m->h);
-    rn_status st = check_arch(m, err);
-    if (st == RN_OK) st = set_taps(m, spec, err);
+    rn_status st = set_taps(m, spec, err);
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);
-    if (st == RN_OK) st = write_program(m, err);
+    if (st == RN_OK && m->base) part_borrow(m);
+    return st == RN_OK ? write_program(m, err) : st;
+}
+
+static rn_status create(const package *pkg, struct model **out, rn_error *err) {
+    *out = mem_calloc(1, sizeof **out);
+    if (!*out) return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(pkg));
+    (*out)->pkg = pkg;
+    return RN_OK;
+}
+
+static rn_status hand_over(struct model *m, rn_status st, struct model **out) {
     if (st == RN_OK)
         *out = m;
     else
         model_destroy(m);
     return st;
+}
+
+rn_status model_build(const package *pkg, struct model **out, rn_error *err) {
+    return model_build_with(pkg, &(struct model_spec){0}, out, err);
+}
+
+rn_status model_build_with(const package *pkg, const struct model_spec *spec, struct model **out, rn_error *err) {
+    struct model *m;
+    *out = NULL;
+    rn_status st = create(pkg, &m, err);
+    if (st != RN_OK) return st;
+    m->h = package_hparams(pkg);
+    m->arch = arch_find(m->h->arch);
+    st = check_arch(m, err);
+    if (st == RN_OK) st = build(m, spec, err);
+    return hand_over(m, st, out);
+}
+
+rn_status model_build_part(const package *pkg, const struct part_spec *spec, const struct model *base,
+                           struct model **out, rn_error *err) {
+    struct model *m;
+    *out = NULL;
+    rn_status st = create(pkg ? pkg : base->pkg, &m, err);
+    if (st != RN_OK) return st;
+    m->base = base;
+    st = part_begin(m, spec, err);
+    if (st == RN_OK) st = build(m, &spec->model, err);
+    return hand_over(m, st, out);
 }
 
 void model_destroy(struct model *m) {

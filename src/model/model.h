@@ -19,6 +19,27 @@ struct model_spec {
 };
 // RN_E_ARG: more taps than possible, or of a layer that the model does not have. Other errors as above.
 rn_status model_build_with(const package *p, const struct model_spec *spec, struct model **out, rn_error *err);
+// What is built of a package, on top of a model that has been built.
+enum part_kind {
+    // A layer behind the model's own that predicts the token after the next one (DeepSeek-V3, GLM-4.5): in the base's GGUF file.
+    PART_NEXTN,
+    PART_MEDUSA, // a head of Medusa (2401.10774), with one residual block
+    PART_EAGLE   // EAGLE-1's layer (2401.15077)
+};
+struct part_spec {
+    enum part_kind kind;
+    int32_t number; // which of the package's layers (PART_NEXTN) or heads (PART_MEDUSA), from 0
+    struct model_spec model;
+};
+// A program of its own over tokens and input vectors of n_embd numbers: what the base's lm_hidden() or lm_tap() says, or the part's own. It
+// takes the embedding, the head and what else it lacks from the base, and has its numbers where its tensors' shapes do not say otherwise.
+//   PART_NEXTN:  x = layer(W [norm_e(embedding); norm_h(vector)]); hidden = norm(x); logits = head(hidden)
+//   PART_EAGLE:  x = layer(W [embedding; vector] + b), its attention without a norm; hidden = x; logits = head(hidden)
+//   PART_MEDUSA: hidden = vector + silu(W vector + b); logits = own head(hidden); tokens do not count
+// package: NULL is the base's own. package and base must outlive the part. Errors: as of model_build(); RN_E_ARG: the model has no layer
+// or head of that number.
+rn_status model_build_part(const package *p, const struct part_spec *spec, const struct model *base,
+                           struct model **out, rn_error *err);
 void model_destroy(struct model *m); // NULL is fine
 const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);

@@ -18,6 +18,14 @@ struct model {
     const struct hparams *h;
     const struct arch *arch;
     uint32_t flags; // enum model_flag
+    // A part of another model; NULL: a model of its own. The rest is of a part.
+    const struct model *base;
+    int32_t number;      // what "%n" in names of tensors stands for
+    int32_t first_layer; // what its layer 0 is called
+    char own[32];        // names that begin so must all be used
+    struct arch part_arch;
+    struct hparams part_h;
+    struct layer_hparams part_layer;
     arena mem;
     struct program p;
     size_t *dims;             // [1 + n_layer][N_DIMS]: row 0 is the whole model's
@@ -42,6 +50,12 @@ static inline uint32_t model_flags(const struct model *m, int32_t layer) {
 rn_status model_no_memory(const struct model *m, rn_error *err);
 // Binds every tensor of the package to its role, shapes checked. dims are there already.
 rn_status model_bind(struct model *m, rn_error *err);
+
+// For a part whose package, base and specification are there: its architecture and numbers. RN_E_ARG, RN_E_FORMAT: no such part.
+rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *err);
+// After model_bind(): what the part has not is its base's.
+void part_borrow(struct model *m);
+enum { PART_MOST_BORROWED = 2 }; // matrices
 
 // Fills the program's routing. RN_E_LIMIT: rows that are too wide.
 rn_status model_experts(struct model *m, rn_error *err);

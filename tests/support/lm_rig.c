@@ -22,10 +22,11 @@ struct rig_options rig_defaults(void) {
                                        .identity = 1}};
 }
 
-// Everything above the package.
+// Everything above the package, or above the model where there is one.
 static bool stand_up(struct rig *r, const struct rig_options *o) {
     rn_error err = {0};
-    if (!CHECK_OK(model_build_with(r->pkg, o->spec ? o->spec : &(struct model_spec){0}, &r->model, &err), &err))
+    if (!r->model &&
+        !CHECK_OK(model_build_with(r->pkg, o->spec ? o->spec : &(struct model_spec){0}, &r->model, &err), &err))
         return false;
     if (!CHECK_OK(pool_create(o->n_threads, &r->threads, &err), &err)) return false;
     const struct backend_spec spec = {
@@ -56,6 +57,13 @@ bool rig_open_file(struct rig *r, const char *path, const struct rig_options *o)
     rn_error err = {0};
     *r = (struct rig){0};
     return CHECK_OK(package_open(path, NULL, &r->pkg, &err), &err) && stand_up(r, o);
+}
+
+bool rig_open_part(struct rig *r, const struct rig *base, package *pkg, const struct part_spec *spec,
+                   const struct rig_options *o) {
+    rn_error err = {0};
+    *r = (struct rig){.pkg = pkg};
+    return CHECK_OK(model_build_part(pkg, spec, base->model, &r->model, &err), &err) && stand_up(r, o);
 }
 
 bool rig_open_package(struct rig *r, package *pkg, const struct rig_options *o) {

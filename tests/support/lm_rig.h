@@ -35,6 +35,9 @@ bool rig_open(struct rig *r, const struct tiny_model *m, const struct rig_option
 bool rig_open_file(struct rig *r, const char *path, const struct rig_options *o);
 bool rig_open_bytes(struct rig *r, uint8_t *bytes, size_t n, const struct rig_options *o); // takes the bytes over
 bool rig_open_package(struct rig *r, package *pkg, const struct rig_options *o);           // takes it over
+// A part on top of base's model; pkg: its own package, taken over, NULL: base's.
+bool rig_open_part(struct rig *r, const struct rig *base, package *pkg, const struct part_spec *spec,
+                   const struct rig_options *o);
 void rig_close(struct rig *r);
 
 // The steps of a test, each a failed check where the lm refuses.

@@ -23,6 +23,11 @@ static void op_embed(const struct op_run *x, size_t begin, size_t end) {
     }
 }
 
+static void op_vector(const struct op_run *x, size_t begin, size_t end) {
+    for (size_t r = begin; r < end; r++)
+        memcpy(run_dst(x, r), x->b->batch->rows[r].vector, (size_t)x->o->op.width * sizeof(float));
+}
+
 // Positions beyond those that the file has an embedding for take the last one: the engine warns of longer contexts.
 static void op_embed_pos(const struct op_run *x, size_t begin, size_t end) {
     const struct matrix *m = &x->b->p->matrices[x->o->op.matrix];
@@ -160,6 +165,7 @@ static void op_gather(const struct op_run *x, size_t begin, size_t end) {
 
 static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_EMBED] = op_embed,
+    [OP_VECTOR] = op_vector,
     [OP_EMBED_POS] = op_embed_pos,
     [OP_RMS_NORM] = op_rms_norm,
     [OP_LAYER_NORM] = op_layer_norm,

@@ -1,0 +1,215 @@
+// model/part.c - parts that stand on another model: layers that predict further tokens, heads of Medusa and EAGLE.
+//
+// A part is built as a model is, from lists of tensors and operations; its numbers are the base's, but for what its own tensors say.
+#include "model/arch_ops.h"
+#include "model/arch_tensors.h"
+#include "model/model_private.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+// Embedding and input vector side by side, and what makes a row of both.
+#define OPS_PAIR                                                                                                     \
+    {OP_COPY, .src = BUF_NORMED, .dst = BUF_PAIR, .part = DIM_EMBD},                                                 \
+        {OP_COPY, .src = BUF_DELTA, .dst = BUF_PAIR, .part = DIM_EMBD, .dst_at = DIM_EMBD},                          \
+        LINEAR(BUF_PAIR, BUF_X, ROLE_PART_PROJ, ROLE_PART_PROJ_BIAS)
+#define OPS_READ                                                                                                     \
+    {OP_EMBED, .dst = BUF_NORMED, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}, { OP_VECTOR, .dst = BUF_DELTA }
+
+// DeepSeek-V3 (2412.19437, section 2.2), under the names of GGUF files. The layer is one of the base's.
+static const struct tensor_spec nextn_tensors[] = {
+    {ROLE_TOKEN_EMBD, "blk.%n.nextn.embed_tokens.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
+    {ROLE_PART_EMBD_NORM, "blk.%n.nextn.enorm.weight", DIM_EMBD},
+    {ROLE_PART_VECTOR_NORM, "blk.%n.nextn.hnorm.weight", DIM_EMBD},
+    {ROLE_PART_PROJ, "blk.%n.nextn.eh_proj.weight", DIM_EMBD_TWICE, DIM_EMBD},
+    {ROLE_OUTPUT_NORM, "blk.%n.nextn.shared_head_norm.weight", DIM_EMBD, .optional = true},
+    {ROLE_OUTPUT, "blk.%n.nextn.shared_head_head.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
+};
+static const struct op_spec nextn_begin[] = {OPS_READ, RMS_NORM(BUF_NORMED, BUF_NORMED, ROLE_PART_EMBD_NORM),
+                                             RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_PART_VECTOR_NORM), OPS_PAIR};
+static const struct op_spec nextn_end[] = {OPS_END_RMS};
+
+// Heads come after OPS_GATHER: rows whose results are not wanted cost nothing.
+static const struct tensor_spec medusa_tensors[] = {
+    {ROLE_PART_PROJ, "%n.0.linear.weight", DIM_EMBD, DIM_EMBD},
+    {ROLE_PART_PROJ_BIAS, "%n.0.linear.bias", DIM_EMBD, .optional = true},
+    {ROLE_OUTPUT, "%n.1.weight", DIM_EMBD, DIM_VOCAB},
+};
+static const struct op_spec medusa_begin[] = {{OP_VECTOR, .dst = BUF_X}};
+static const struct op_spec medusa_end[] = {
+    {OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN},
+    LINEAR(BUF_HIDDEN, BUF_LAST, ROLE_PART_PROJ, ROLE_PART_PROJ_BIAS),
+    {OP_ACTIVATE, .src = BUF_LAST, .dst = BUF_LAST, .fn = ACT_FN_SILU},
+    {OP_ADD, .src = BUF_LAST, .dst = BUF_HIDDEN},
+    OPS_HEAD,
+};
+static const struct arch medusa = {TENSORS(medusa_tensors), BEGIN(medusa_begin), END(medusa_end)};
+
+// A layer of the Llama family whose attention reads the row as it is. Folders of transformers have pairs of rotation in halves.
+static const struct tensor_spec eagle_tensors[] = {
+    {ROLE_TOKEN_EMBD, "embed_tokens.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
+    {ROLE_PART_PROJ, "fc.weight", DIM_EMBD_TWICE, DIM_EMBD},
+    {ROLE_PART_PROJ_BIAS, "fc.bias", DIM_EMBD, .optional = true},
+    {ROLE_Q, "layers.%d.self_attn.q_proj.weight", DIM_EMBD, DIM_Q},
+    {ROLE_K, "layers.%d.self_attn.k_proj.weight", DIM_EMBD, DIM_K},
+    {ROLE_V, "layers.%d.self_attn.v_proj.weight", DIM_EMBD, DIM_V},
+    {ROLE_O, "layers.%d.self_attn.o_proj.weight", DIM_O, DIM_EMBD},
+    {ROLE_FFN_NORM, "layers.%d.post_attention_layernorm.weight", DIM_EMBD},
+    {ROLE_GATE, "layers.%d.mlp.gate_proj.weight", DIM_EMBD, DIM_FF},
+    {ROLE_UP, "layers.%d.mlp.up_proj.weight", DIM_EMBD, DIM_FF},
+    {ROLE_DOWN, "layers.%d.mlp.down_proj.weight", DIM_FF, DIM_EMBD},
+};
+static const struct op_spec eagle_begin[] = {OPS_READ, OPS_PAIR};
+static const struct op_spec eagle_layer[] = {OPS_QKV(BUF_X),
+                                             OPS_ROPE,
+                                             OPS_ATTEND,
+                                             ADD(BUF_DELTA, BUF_X),
+                                             RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+                                             OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+                                             ADD(BUF_DELTA, BUF_X)};
+static const struct op_spec eagle_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}, OPS_HEAD};
+static const struct arch eagle = {TENSORS(eagle_tensors), BEGIN(eagle_begin), LAYER(eagle_layer), END(eagle_end),
+                                  .rope_halves = true};
+
+// The package's tensors begin with this.
+static void set_own(struct model *m, const char *format, int32_t number) {
+    m->number = number;
+    snprintf(m->own, sizeof m->own, format, number);
+}
+
+// Numbers of a part of one layer, n_layer 1, or of none.
+static void set_layers(struct model *m, int32_t n_layer) {
+    m->part_h.n_layer = n_layer;
+    m->part_h.n_layer_after = 0;
+    m->part_h.layers = &m->part_layer;
+    m->part_layer.kv_layer = 0;
+}
+
+// The last of the base's layers that attend, over everything if there is one: parts are said to be as these. NULL: none does.
+static const struct layer_hparams *attending_layer(const struct hparams *h) {
+    const struct layer_hparams *best = NULL;
+    for (int32_t l = 0; l < h->n_layer; l++)
+        if (!(h->layers[l].flags & LAYER_RECURRENT) &&
+            !(best && !(best->flags & LAYER_SWA) && h->layers[l].flags & LAYER_SWA))
+            best = &h->layers[l];
+    return best;
+}
+
+static rn_status begin_layer(struct model *m, rn_error *err) {
+    const struct layer_hparams *like = attending_layer(m->base->h);
+    if (!like)
+        return fail(err, RN_E_UNSUPPORTED, "%s: a part with attention, on a model without", package_path(m->pkg));
+    m->part_layer = *like;
+    m->part_layer.flags &= ~(uint32_t)LAYER_SHARED_KV;
+    set_layers(m, 1);
+    return RN_OK;
+}
+
+// The base's tensors of a layer, behind the part's own.
+static rn_status add_layer_tensors(struct model *m, const struct arch *base, rn_error *err) {
+    const size_t n_own = sizeof nextn_tensors / sizeof *nextn_tensors;
+    struct tensor_spec *all = arena_alloc(&m->mem, (n_own + base->n_tensors) * sizeof *all);
+    if (!all) return model_no_memory(m, err);
+    size_t n = n_own;
+    memcpy(all, nextn_tensors, sizeof nextn_tensors);
+    for (size_t i = 0; i < base->n_tensors; i++)
+        if (strstr(base->tensors[i].name, "%d")) all[n++] = base->tensors[i];
+    m->part_arch = *base;
+    m->part_arch.tensors = all, m->part_arch.n_tensors = n;
+    m->part_arch.begin = nextn_begin, m->part_arch.n_begin = sizeof nextn_begin / sizeof *nextn_begin;
+    m->part_arch.end = nextn_end, m->part_arch.n_end = sizeof nextn_end / sizeof *nextn_end;
+    return RN_OK;
+}
+
+static rn_status begin_nextn(struct model *m, const struct part_spec *s, rn_error *err) {
+    const struct hparams *base = m->base->h;
+    char router[64];
+    if (s->number < 0 || s->number >= base->n_layer_after)
+        return fail(err, RN_E_ARG,
+                    "%s: layer %" PRId32 " of those that predict further tokens: the file has %" PRId32,
+                    package_path(m->pkg), s->number, base->n_layer_after);
+    rn_status st = begin_layer(m, err);
+    if (st != RN_OK) return st;
+    m->first_layer = base->n_layer + s->number;
+    set_own(m, "blk.%" PRId32 ".", m->first_layer);
+    snprintf(router, sizeof router, "blk.%" PRId32 ".ffn_gate_inp.weight", m->first_layer);
+    if (package_tensor(m->pkg, router))
+        m->part_layer.flags |= LAYER_EXPERTS;
+    else
+        m->part_layer.flags &= ~(uint32_t)LAYER_EXPERTS;
+    return add_layer_tensors(m, m->base->arch, err);
+}
+
+static rn_status begin_medusa(struct model *m, const struct part_spec *s, rn_error *err) {
+    char name[64];
+    set_layers(m, 0);
+    set_own(m, "%" PRId32 ".", s->number);
+    snprintf(name, sizeof name, "%" PRId32 ".0.linear.weight", s->number);
+    if (!package_tensor(m->pkg, name))
+        return fail(err, RN_E_ARG, "%s: no tensor %s: the file has no Medusa head %" PRId32, package_path(m->pkg),
+                    name, s->number);
+    snprintf(name, sizeof name, "%" PRId32 ".1.linear.weight", s->number);
+    if (package_tensor(m->pkg, name))
+        return fail(err, RN_E_UNSUPPORTED, "%s: tensor %s: a Medusa head with more than one block is not supported",
+                    package_path(m->pkg), name);
+    m->part_arch = medusa;
+    m->part_h.n_expert = 0;
+    return RN_OK;
+}
+
+// Rows of a matrix of the part; 0: it has none, which binding says.
+static int32_t rows_of(const struct model *m, const char *name) {
+    const struct tensor_view *t = package_tensor(m->pkg, name);
+    return t && t->ne[1] <= INT32_MAX ? (int32_t)t->ne[1] : 0;
+}
+
+static rn_status begin_eagle(struct model *m, const struct part_spec *s, rn_error *err) {
+    struct layer_hparams *l = &m->part_layer;
+    if (s->number != 0)
+        return fail(err, RN_E_ARG, "%s: EAGLE head %" PRId32 ": a file has one", package_path(m->pkg), s->number);
+    rn_status st = begin_layer(m, err);
+    if (st != RN_OK) return st;
+    l->flags = 0;
+    l->n_rot = l->head_dim;
+    l->head_dim_v = l->head_dim;
+    l->n_ff = rows_of(m, "layers.0.mlp.up_proj.weight");
+    l->n_head = rows_of(m, "layers.0.self_attn.q_proj.weight") / l->head_dim;
+    l->n_head_kv = rows_of(m, "layers.0.self_attn.k_proj.weight") / l->head_dim;
+    if (l->n_head < 1 || l->n_head_kv < 1 || l->n_head % l->n_head_kv != 0)
+        return fail(err, RN_E_FORMAT,
+                    "%s: %" PRId32 " heads over %" PRId32 " of keys, of %" PRId32 " numbers as the base's",
+                    package_path(m->pkg), l->n_head, l->n_head_kv, l->head_dim);
+    struct hparams *h = &m->part_h;
+    h->n_head = l->n_head, h->n_head_kv = l->n_head_kv, h->n_ff = l->n_ff, h->n_rot = l->n_rot;
+    h->head_dim = l->head_dim, h->head_dim_v = l->head_dim_v;
+    h->n_expert = 0, h->q_lora_rank = h->kv_lora_rank = 0, h->residual_scale = h->embd_scale = 0;
+    m->part_arch = eagle;
+    return RN_OK;
+}
+
+rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *err) {
+    static rn_status (*const begin[])(struct model *, const struct part_spec *, rn_error *) = {
+        [PART_NEXTN] = begin_nextn, [PART_MEDUSA] = begin_medusa, [PART_EAGLE] = begin_eagle};
+    m->part_h = *m->base->h;
+    m->h = &m->part_h;
+    m->arch = &m->part_arch;
+    return begin[spec->kind](m, spec, err);
+}
+
+void part_borrow(struct model *m) {
+    static const enum role matrices[PART_MOST_BORROWED] = {ROLE_TOKEN_EMBD, ROLE_OUTPUT};
+    static const enum role vectors[] = {ROLE_OUTPUT_NORM, ROLE_OUTPUT_BIAS, ROLE_ROPE_FREQS, ROLE_ROPE_SHORT,
+                                        ROLE_ROPE_LONG};
+    const struct model *base = m->base;
+    const bool has_head = m->bindings[ROLE_OUTPUT].present;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        if (!m->bindings[vectors[i]].present && !(vectors[i] == ROLE_OUTPUT_BIAS && has_head))
+            m->bindings[vectors[i]] = base->bindings[vectors[i]];
+    for (size_t i = 0; i < PART_MOST_BORROWED; i++) {
+        struct binding *b = &m->bindings[matrices[i]];
+        if (b->present || !base->bindings[matrices[i]].present) continue;
+        *b = base->bindings[matrices[i]];
+        m->matrices[m->p.n_matrices] = base->matrices[b->matrix];
+        b->matrix = (int32_t)m->p.n_matrices++;
+    }
+}
