@@ -3,7 +3,8 @@
 set -euo pipefail
 library=$1
 shift
-exported=$(nm -D --defined-only "$library" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort -u)
+# Absolute symbols (A) are the names of version nodes.
+exported=$(nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u)
 # Headers without comments.
 text=$(sed -e 's,//.*,,' -e ':a' -e 's,/\*[^*]*\*\+\([^/*][^*]*\*\+\)*/,,g' -e '/\/\*/{N;ba' -e '}' "$@")
 names() { { grep -oE '\brn_[a-z0-9_]+ *\(' || true; } | tr -d ' (' | sort -u; }

@@ -72,6 +72,7 @@ HEADER = '''// rn_in_a_comment() is not declared here
 typedef void (*rn_ready_fn)(void *user);
 int rn_open(const char *path);
 void rn_close (void *model);
+static inline int rn_open_default(void) { return rn_open("default"); } // inline: in the program
 '''
 CODE = 'int rn_open(const char *p) { return *p; }\nvoid rn_close(void *m) { (void)m; }\n'
 

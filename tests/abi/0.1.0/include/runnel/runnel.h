@@ -1,0 +1,20 @@
+// runnel/runnel.h - everything: streams of text out of language-model files.
+//
+// Objects are opaque; structs that can grow begin with `size_t struct_size` (api.h, docs/abi.md). Every call that can fail returns rn_status and takes a caller-owned rn_error * last (NULL allowed) for `WHAT: WHY`. The
+// library never prints, never exits, installs no signal handler and has no global state: two engines live side by side.
+#ifndef RUNNEL_RUNNEL_H
+#define RUNNEL_RUNNEL_H
+
+#include <runnel/api.h>
+#include <runnel/chat.h>
+#include <runnel/embed.h>
+#include <runnel/engine.h>
+#include <runnel/measure.h>
+#include <runnel/model.h>
+#include <runnel/request.h>
+#include <runnel/saved.h>
+#include <runnel/status.h>
+#include <runnel/stream.h>
+#include <runnel/tools.h>
+
+#endif
