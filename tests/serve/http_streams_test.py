@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Event streams and late answers: headers at once, one write for an event, pings, slow readers, and clients that leave or half leave."""
+import signal
 import socket
 import time
 
@@ -173,6 +174,20 @@ def a_connection_whose_client_stopped_sending_ends_soon_after_its_last_answer():
                 c.send(sent)
                 c.socket.shutdown(socket.SHUT_WR)
                 equal(c.rest().count(b'HTTP/1.1 200 '), n, sent)
+
+
+@test
+def a_connection_whose_client_stopped_sending_within_a_body_ends_soon():
+    """The stopped server finds bytes and FIN together, as a busy one does."""
+    head = 'POST /rig/echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+    with Server('--body-seconds', 0) as s:
+        s.signal(signal.SIGSTOP)
+        clients = [s.connect() for _ in range(3)]
+        for c, rest in zip(clients, ('Content-Length: 9\r\n\r\n', 'Content-Length: 9\r\n\r\n{"a"', 'Transfer-Encoding: chunked\r\n\r\n9\r\n{"a"')):
+            c.send(head + rest)
+            c.socket.shutdown(socket.SHUT_WR)
+        s.signal(signal.SIGCONT)
+        equal([c.is_closed(10) for c in clients], [True, True, True])
 
 
 @test

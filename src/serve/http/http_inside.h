@@ -15,7 +15,7 @@
 
 enum { CLIENT_TEXT = 64, ID_TEXT = 72, URL_TEXT = 320 };
 
-// The phase of a connection; each has its own timeout.
+// The phase of a connection, in order; each has its own timeout. A request is whole from CONN_ANSWER on.
 typedef enum conn_phase { CONN_IDLE, CONN_HEADERS, CONN_BODY, CONN_ANSWER, CONN_UPGRADED } conn_phase;
 
 typedef struct http_conn {

@@ -67,12 +67,12 @@ static void refuse_slow(http_conn *c, const char *what, const char *name, int32_
     memory_forget(); // the connection ends either way
 }
 
-// The client sends no more, and all it sent has been read: no request will come. libmicrohttpd, which is told of bytes and end at once, has
-// read the bytes only.
+// The client sends no more, and all it sent has been read: no request will come, or not the rest of it. libmicrohttpd, which is told of
+// bytes and end at once, has read the bytes only.
 static bool is_over(const http_conn *c, int64_t now) {
     const int64_t since = c->half_closed_ns > c->since_ns ? c->half_closed_ns : c->since_ns;
     int n_unread = 0;
-    return c->half_closed_ns && (c->phase == CONN_IDLE || c->phase == CONN_HEADERS) && now - since > SECOND_NS &&
+    return c->half_closed_ns && c->phase <= CONN_BODY && now - since > SECOND_NS &&
            ioctl(c->fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
 }
 
