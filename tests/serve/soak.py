@@ -14,6 +14,7 @@ import time
 
 import serving
 from api import chat_model, events
+from rank_model import reranker
 from serving import Folder, Server, check, equal, held, wait_until
 from traffic import GENERATE, Traffic
 
@@ -68,9 +69,10 @@ def attempt(t, what, fn, *args):
 def soak(seconds, seed, n_workers=12):
     """The traffic, ended: counts and failures."""
     # What it keeps for later requests reaches its limits within the first minute: after that memory stays as it is.
-    with Folder() as folder, Server('-m', f'm={chat_model(folder)}', '-t', '1', '-c', '256', '--streams', '4', '--queue', '24', '--access-log',
-                                    'none', '--ping-seconds', '1', '--drain-seconds', '60', '--resume-mib', '2', '--responses-mib', '1',
-                                    program=True, log=None) as s:
+    with Folder() as folder, Folder() as other, Server(
+            '-m', f'm={chat_model(folder)}', '-m', f'r={reranker(other)}', '-t', '1', '-c', '256', '--streams', '4', '--queue', '24',
+            '--access-log', 'none', '--ping-seconds', '1', '--drain-seconds', '60', '--resume-mib', '2', '--responses-mib', '1',
+            program=True, log=None) as s:
         t = Traffic(s, seed)
         t.settle()
         curve = traffic_for(t, seconds, n_workers, s)

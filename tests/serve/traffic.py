@@ -1,6 +1,7 @@
 """tests/serve/traffic.py - what the clients of a soak do: good requests of every kind, in good and in bad manners, and malformed ones.
 
-A catalogue holds requests whose answers are settled beforehand, each asked alone; whoever gets a whole answer later compares.
+A catalogue holds requests whose answers are settled beforehand, each asked alone; whoever gets a whole answer later compares. Requests of any
+kind at all are in any_requests.py.
 """
 import collections
 import json
@@ -10,6 +11,7 @@ import struct
 import threading
 import time
 
+from any_requests import ANY_ACTS
 from api import events, joined
 from serving import Client, Socket, check, equal
 
@@ -337,4 +339,4 @@ def send_bad_frame(t, rng):
 
 
 ACTS = {ask: 8, ask_ahead: 2, look: 2, tokenize: 2, talk_in_a_session: 3, resume: 4, socket_streams: 6, read_slowly: 3, write_slowly: 2,
-        half_close: 2, leave_early: 6, leave_in_the_middle: 4, send_malformed: 3, send_bad_json: 3, send_bad_frame: 2}
+        half_close: 2, leave_early: 6, leave_in_the_middle: 4, send_malformed: 3, send_bad_json: 3, send_bad_frame: 2, **ANY_ACTS}

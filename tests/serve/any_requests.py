@@ -1,0 +1,189 @@
+"""tests/serve/any_requests.py - acts of a soak that ask for anything the table of request_fields.py can ask for, and what must hold of the
+answers: a refusal names a documented code, an answer is whole and adds up, and the same request has the same answer.
+"""
+import json
+import re
+import socket
+import time
+
+from api import events
+from request_fields import CHAT, COMPLETIONS, GENERATE, RESPONSES, SOCKET, some_body, some_control, some_path, some_value
+from serving import Client, ROOT, Socket, check, equal
+
+# Codes that the two pages document, by status; 500 is a bug in any case.
+CODES = {}
+for page in ('docs/server-api.md', 'docs/server.md'):
+    for row in re.findall(r'^\| ([45]\d\d(?:, [45]\d\d)*) \| (.*?) \|', (ROOT / page).read_text(), re.M):
+        for status in row[0].split(', '):
+            CODES.setdefault(int(status), set()).update(re.findall(r'`(\w+)`', row[1]))
+# What makes an answer depend on more than the request: what was kept, how fast it went, and who read how fast.
+UNSETTLED = {'session', 'timeout', 'overflow', 'previous_response_id', 'store', 'token_times', 'return_progress', 'cache_prompt'}
+GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES)
+
+
+def check_error(error, status=None):
+    check(set(error) >= {'message', 'type', 'param', 'code'} and error['message'], error)
+    check(error['code'] in (CODES.get(status, ()) if status else set().union(*CODES.values())) - {'internal_error'}, status, error)
+
+
+def check_usage(choices, key):
+    """Tokens told and tokens lost are those that were made, in runnel's own form."""
+    for choice in choices:
+        told = sum(len(c['tokens']) for c in choice)
+        equal(told + sum(c.get('dropped', 0) for c in choice), choice[-1]['usage']['completion_tokens'], key)
+
+
+def check_native(chunks, body):
+    by_choice = {}
+    for c in chunks:
+        by_choice.setdefault(c['choice'], []).append(c)
+    for told in by_choice.values():
+        check(told[-1]['finish_reason'] and all(not c.get('finish_reason') for c in told[:-1]), told[-1])
+    check_usage(by_choice.values(), body)
+
+
+def texts(path, answer):
+    """What an answer says, without its ids and times; None: nothing that could be compared."""
+    if path == RESPONSES:
+        return [item.get('content') for item in answer['output']], answer['status']
+    if path not in GENERATING:
+        return answer.get('data') or answer.get('results') or answer.get('tokens') or answer.get('content') or answer.get('prompt')
+    keys = ('text', 'message', 'logprobs', 'tokens', 'finish_reason', 'prompt_logprobs')
+    said = [[c.get(k) for k in keys] for c in sorted(answer['choices'], key=lambda c: c.get('index', c.get('choice', 0)))]
+    return re.sub(r'"id": "[^"]*"', '', json.dumps(said))
+
+
+def check_whole(path, body, answer):
+    if path == GENERATE:
+        check_native(answer['choices'], body)
+    elif path in (CHAT, COMPLETIONS):
+        usage = answer['usage']
+        equal(usage['prompt_tokens'] + usage['completion_tokens'], usage['total_tokens'], body)
+        equal(sorted(c['index'] for c in answer['choices']), list(range(len(answer['choices']))), body)
+
+
+def check_stream(path, body, answer):
+    """True: it came to its end without an error."""
+    told = [d for _, _, d in events(answer.body)]
+    errors = [d['error'] for d in told if isinstance(d, dict) and d.get('error')]
+    for error in errors:
+        check_error(error)
+    if errors:
+        return False
+    if path == RESPONSES:
+        check(told[-1]['type'] in ('response.completed', 'response.incomplete'), body, told[-1])
+    else:
+        equal(told[-1], '[DONE]', body)
+    if path == GENERATE:
+        check_native(told[:-1], body)
+    return True
+
+
+def is_settled(path, body):
+    return path not in GENERATING or ('seed' in body and not set(body) & UNSETTLED)
+
+
+def sent(rng, client, path, body, headers=()):
+    """The answer, read at once or slowly."""
+    data = json.dumps(body)
+    client.request('POST', path, 'Content-Type: application/json', *headers, body=data)
+    if rng.random() < 0.15:
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        time.sleep(rng.choice((0.01, 0.1)))
+    return client.answer()
+
+
+def take(t, path, body, answer):
+    """False: nothing that could be compared."""
+    if answer.status != 200:
+        check_error(answer.json['error'], answer.status)
+        t.count(f'any: {answer.status}')
+        return False
+    t.count('any: 200')
+    if answer.header('content-type') == 'text/event-stream':
+        check_stream(path, body, answer)
+        return False
+    check_whole(path, body, answer.json)
+    return is_settled(path, body)
+
+
+def ask_anything(t, rng):
+    path = some_path(rng)
+    body = some_body(rng, path)
+    strict = ('x-runnel-strict: true',) if rng.random() < 0.1 else ()
+    t.count('requests')
+    with Client(t.server) as c:
+        try:
+            answer = sent(rng, c, path, body, strict)
+            if take(t, path, body, answer):
+                again = sent(rng, c, path, body, strict)
+                if again.status == 200:
+                    equal(texts(path, again.json), texts(path, answer.json), body)
+                    t.count('any: answered alike again')
+        except (AssertionError, KeyError, TypeError, ValueError, IndexError) as e:
+            raise AssertionError(f'{path} {json.dumps(body)[:1500]}: {e}') from e
+
+
+def leave_anything(t, rng):
+    """The same, by a client that does not wait for the end."""
+    path = some_path(rng)
+    data = json.dumps({**some_body(rng, path), **({'stream': True} if path in GENERATING else {})})
+    t.count('requests')
+    with Client(t.server) as c:
+        c.request('POST', path, 'Content-Type: application/json', body=data)
+        c.socket.settimeout(rng.choice((0.001, 0.05, 0.5)))
+        try:
+            c.socket.recv(rng.choice((1, 100, 5000)))
+        except TimeoutError:
+            pass
+        rng.choice((c.reset, c.close))()
+
+
+def follow_a_response(t, rng):
+    """Stored responses, gone on from, shown and forgotten."""
+    body = {**some_body(rng, RESPONSES), 'store': True, 'stream': False, 'max_output_tokens': 4}
+    with Client(t.server) as c:
+        answer = sent(rng, c, RESPONSES, body)
+        t.count('requests')
+        if answer.status != 200:
+            check_error(answer.json['error'], answer.status)
+            return
+        name = answer.json['id']
+        for method, more, allowed in (('POST', {'input': 'And?', 'previous_response_id': name, 'max_output_tokens': 2}, (200, 400, 404, 429)),
+                                      ('GET', None, (200, 404)), ('DELETE', None, (200, 404)), ('GET', None, (404,))):
+            path = RESPONSES if more else f'{RESPONSES}/{name}'
+            got = c.ask(method, path, 'Content-Type: application/json', body=json.dumps(more) if more else None)
+            check(got.status in allowed, method, got.status, got.body)
+            t.count('requests')
+
+
+def control_anything(t, rng):
+    """A WebSocket with streams of any kind and any controls; each stream ends by itself or is cancelled."""
+    w = Socket(t.server.connect(), '/v1/stream')
+    with w.client:
+        names = [f'{i}' for i in range(rng.randrange(1, 5))]
+        for name in names:
+            body = {'type': 'generate', 'id': name, **some_body(rng, GENERATE)}
+            if rng.random() < 0.5:
+                body['credit'] = some_value(rng, SOCKET['credit'])
+            w.send(json.dumps(body))
+            t.count('requests', 'any: socket streams')
+        for _ in range(rng.randrange(12)):
+            control = some_control(rng, rng.choice(names))
+            w.send(json.dumps(control))
+            t.count('any: socket controls')
+        if rng.random() < 0.2:
+            w.client.reset()
+            return
+        for name in names:
+            w.send(json.dumps({'type': 'cancel', 'id': name}))
+        running = set(names)
+        while running:      # to each cancel there is one answer: it was cancelled, or there is no such stream any more
+            m = json.loads(w.text())
+            if m['type'] == 'error':
+                check_error(m['error'])
+            if m['type'] in ('cancelled', 'end') or (m['type'] == 'error' and m['error']['code'] in ('stream_not_found',)):
+                running.discard(m.get('id'))
+
+
+ANY_ACTS = {ask_anything: 24, leave_anything: 8, follow_a_response: 3, control_anything: 8}

@@ -1,0 +1,179 @@
+"""tests/serve/request_fields.py - every member of every request: values that are answered, values that are refused by name, and random
+requests made of them.
+
+One table, held to docs/server-api.md and to the server's own tables by request_fields_test.py.
+"""
+import collections
+import copy
+
+# good: with one of these alone beside the route's least body the answer is 200. bad: 400, the member named. needs: what must stand beside it.
+Field = collections.namedtuple('Field', 'good bad needs', defaults=((), {}))
+
+CHAT, COMPLETIONS, RESPONSES, GENERATE = '/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/runnel/generate'
+EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE = '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize', '/apply-template'
+
+LONG = 'Once upon a time there was a dog. ' * 12
+EMOJI = '\U0001f600 \u0e20\u0e32\u0e29\u0e32 e\u0301\x00\ufffd'
+FUNCTION = {'name': 'look', 'parameters': {'type': 'object', 'properties': {'at': {'type': 'string'}}}}
+CALLS = [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': None, 'tool_calls': [
+    {'id': 'c', 'type': 'function', 'function': {'name': 'look', 'arguments': '{}'}}]}, {'role': 'tool', 'tool_call_id': 'c', 'content': 'b'}]
+BEGUN = {'messages': [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': 'The'}]}
+SWITCH = Field((True, False), ('true', 1, [], {}))
+NOTE = Field(('', 'x', {}, {'a': [1]}, 5, True))
+PROMPTS = Field(('', 'The cat', LONG, EMOJI, [427, 438], [5] * 40), ([-1], [4096], [1.5], {}, [], 5, True, [[1], 'a', {}], ['a'] * 33))
+MESSAGES = Field(([{'role': 'user', 'content': 'The cat'}], [{'role': 'system', 'content': ''}, {'role': 'user', 'content': EMOJI}],
+                  [{'role': 'user', 'content': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': LONG}]}], CALLS,
+                  [{'role': r, 'content': 'a'} for r in ('user', 'assistant') * 9] + [{'role': 'user', 'content': 'b'}]),
+                 (5, 'a', {}, [5], [[]], [{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': ''}}]}]))
+
+
+def whole(good, low, high):
+    return Field(tuple(good), (low - 1, high + 1, 1.5, 'x', [], {}, True))
+
+
+def real(good, low, high):
+    return Field((*good, low, high), (low - 0.5 if low else -0.1, high * 1.01, 1e300, 'x', [], {}, True))
+
+
+def word(*good):
+    return Field(good, ('', 'no-such', 5 if 'low' not in good else 0.5, [], {}, True))
+
+
+# ---- the fields, by subject ------------------------------------------------------------------------------------------
+
+COMMON = {'model': Field(('m', None)), 'user': NOTE, 'metadata': NOTE, 'safety_identifier': NOTE, 'prompt_cache_key': NOTE}
+
+SAMPLING = {
+    'temp': real((0.8, 1), 0, 5), 'temperature': real((0.8, 1.5), 0, 5), 'top_k': whole((0, 1, 40, 1000000), 0, 1000000),
+    'top_p': real((0.9,), 0, 1), 'min_p': real((0.1,), 0, 1), 'min_keep': whole((1, 5, 1000000), 1, 1000000),
+    'repeat_penalty': real((1, 1.3), 0.01, 10), 'repetition_penalty': real((1.1,), 0.01, 10), 'frequency_penalty': real((0, 0.5), -2, 2),
+    'presence_penalty': real((0, 0.5), -2, 2), 'penalty_last_n': whole((-1, 0, 64, 1000000), -1, 1000000),
+    'repeat_last_n': whole((-1, 0, 64), -1, 1000000), 'penalty_prompt': SWITCH, 'sampler_order': word('llama.cpp', 'transformers'),
+    'preset': Field(('greedy', 'focused', 'balanced', 'creative', 'wild', 'code', 'chat', 'story', 'summary'), ('', 'no-such', 5, [], {}, True)),
+    'logit_bias': Field(({}, {'5': 1.5}, {'5': '-inf', '4095': -100}, {str(i): 100 for i in range(1024)}),
+                        ([], 'x', 5, {'x': 1}, {'-1': 1}, {'4096': 1}, {'5': 101}, {'5': 'inf'}, {str(i): 0 for i in range(1025)})),
+    'seed': Field((0, 1, 2**53, 2**63 - 1), (-1, 1.5, 'x', [], {})),
+}
+LIMITS = {
+    'stop': Field(('.', EMOJI, ['a'], ['.', ' the', 'zz'], [f'{i}?' for i in range(16)], 'z' * 256, []),
+                  ('', [''], 'z' * 257, ['a'] * 17, 5, {}, [5], True)),
+    'stop_tokens': Field(([], [5], list(range(3, 131))), ([4096], [-1], [1.5], 'x', 5, {}, ['x'], list(range(129)))),
+    'stop_token_ids': Field(([], [5, 6]), ([-1], 'x')), 'ignore_eos': SWITCH, 'skip_eos': SWITCH, 'special': SWITCH, 'parse_special': SWITCH,
+    'max_tokens': whole((0, 1, 2, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n': whole((1, 2, 8), 1, 8),
+}
+DELIVERY = {
+    'stream': SWITCH, 'stream_options': Field(({}, {'include_usage': True}, {'include_usage': False}), (5, 'x', [], {'include_usage': 5}), {'stream': True}),
+    'stream_interval': whole((1, 2, 7, 1023, 1024), 1, 1024), 'overflow': word('park', 'drop-oldest', 'cancel'),
+    'buffer_tokens': whole((1, 2, 1024, 65536), 1, 65536), 'max_tokens_per_second': real((0, 200), 0, 1e6),
+    'timeout': Field((0.001, 0.05, 1, 86400), (0, -1, 86401, 'x', [], {}, True)), 'priority': Field(('low', 'normal', 'high', 0, -5, 7), ('', 'first', 1.5, [], {}, True)),
+    'cache_salt': Field(('', 'a', EMOJI.replace('\0', ''), 's' * 300), (5, [], {}, True, 'a\0b')), 'cache_prompt': SWITCH,
+    'session': Field(('s1', 's2', 's' * 256), ('', 's' * 257, 5, [], {}, True, 'a\0b')), 'resumable': Field((True, False), ('x', 1), {'stream': True}),
+    'return_progress': SWITCH,
+}
+CONVERSATION = {
+    'messages': MESSAGES, 'tools': Field(([], [{'type': 'function', 'function': FUNCTION}]), (5, 'x', {})),
+    'tool_choice': Field(('auto', 'none'), ('required', 'x', 5, [], {'type': 'function', 'function': {'name': 'look'}}, True)),
+    'parallel_tool_calls': SWITCH, 'chat_template_kwargs': Field(({}, {'a': 1, 'b': [None, {'c': 'd'}], EMOJI.replace('\0', ''): True}),
+                                                                (5, 'x', [], {'messages': []}, {'bos_token': 'a'})),
+    'reasoning_effort': Field(('low', 'high', ''), (5, [], {}, True)),
+    'reasoning_format': Field(('separate', 'none', 'tags', 'auto', 'deepseek'), ('', 'x', 5, [], {}, True)),
+    'continue_final_message': SWITCH._replace(needs=BEGUN), 'continue_final': SWITCH._replace(needs=BEGUN), 'add_generation_prompt': SWITCH,
+    'truncate': word('none', 'old', 'middle'), 'reply_tokens': Field(([], [402], [5] * 40), ([4096], [-1], 'x', 5, {}, [1.5], ['x'])),
+}
+NUMBER_OF_TOP = whole((0, 1, 20), 0, 20)
+TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo': SWITCH}
+
+# ---- the routes: the least body, and what else it may have -----------------------------------------------------------
+
+Route = collections.namedtuple('Route', 'least fields')
+ROUTES = {
+    CHAT: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
+        **COMMON, **SAMPLING, **LIMITS, **DELIVERY, **CONVERSATION, 'logprobs': SWITCH,
+        'top_logprobs': NUMBER_OF_TOP._replace(needs={'logprobs': True}), 'max_completion_tokens': LIMITS['max_tokens']}),
+    COMPLETIONS: Route({'prompt': 'The cat', 'max_tokens': 8}, {
+        **COMMON, **SAMPLING, **LIMITS, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
+    GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
+        **COMMON, **SAMPLING, **LIMITS, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH}),
+    RESPONSES: Route({'input': 'The cat', 'max_output_tokens': 8}, {
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens')},
+        **{k: v for k, v in DELIVERY.items() if k not in ('stream_options', 'resumable')},
+        'input': Field(('a', LONG, EMOJI, [{'role': 'user', 'content': 'a'}], [
+            {'type': 'message', 'role': 'user', 'content': [{'type': 'input_text', 'text': 'a'}]}, {'type': 'reasoning', 'summary': []},
+            {'type': 'function_call', 'call_id': 'c', 'name': 'look', 'arguments': '{}'},
+            {'type': 'function_call_output', 'call_id': 'c', 'output': 'b'}]),
+            (5, {}, True, [], [5], [{}], [{'type': 'x'}], [{'type': 'function_call'}], [{'type': 'function_call_output', 'call_id': 5}])),
+        'instructions': Field(('', 'Tell.', EMOJI), (5, [], {}, True)), 'max_output_tokens': LIMITS['max_tokens'],
+        'tools': Field(([], [{'type': 'function', **FUNCTION}]), (5, 'x', {}, [5], [{'type': 'web_search'}])),
+        'tool_choice': CONVERSATION['tool_choice'], 'parallel_tool_calls': SWITCH,
+        'reasoning': Field(({}, {'effort': 'low'}, {'effort': 'low', 'summary': 'auto'}), (5, 'x', [], {'effort': 5}, {'x': 1})),
+        'truncation': Field(('auto', 'disabled'), ('', 'x', 5, [], {}, True)), 'store': SWITCH,
+        'previous_response_id': Field((None,), (5, [], {}, True))}),
+    EMBEDDINGS: Route({'input': 'The cat'}, {
+        **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32)),
+        'encoding_format': Field(('float', 'base64'), ('', 'x', 5, [], {}, True)), 'dimensions': whole((1, 8, 256), 1, 256),
+        'pooling': Field(('mean', 'first', 'last'), ('', 'none', 'rank', 'x', 5, [], {}, True)), 'normalize': SWITCH}),
+    RERANK: Route({'query': 'cats', 'documents': ['A cat.', 'Dogs.'], 'model': 'r'}, {
+        **{k: v for k, v in COMMON.items() if k != 'model'}, 'query': Field(('', 'cats', EMOJI), (5, [], {}, True)),
+        'documents': Field((['a'], [{'text': 'a'}, 'b', {'text': EMOJI, 'x': 1}], ['x'] * 30), ([], 5, 'x', {}, [5], [{}], ['x'] * 1001)),
+        'top_n': whole((1, 2, 2**31 - 1), 1, 2**31 - 1), 'return_documents': SWITCH}),
+    TOKENIZE: Route({'content': 'The cat'}, {
+        **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
+        'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH}),
+    DETOKENIZE: Route({'tokens': [427, 438]}, {
+        **COMMON, 'tokens': Field(([], [5] * 500, [4095]), ([4096], [-1], [1.5], ['x'], 5, 'x', {})), 'special': SWITCH}),
+    TEMPLATE: Route({'messages': MESSAGES.good[0]}, {**COMMON, **{k: v for k, v in CONVERSATION.items() if k != 'truncate'}}),
+}
+# Messages of the WebSocket: `generate` has GENERATE's fields and these, the others say something about a stream that runs.
+SOCKET = {'type': Field(('generate',), ('', 'x', 5, [], {})), 'id': Field(('a', 'i' * 256, EMOJI.replace('\0', '')), ('', 'i' * 300, 5, [], {}, 'a\0b')),
+          'credit': whole((0, 1, 16, 2**31 - 1), 0, 2**31 - 1)}
+CONTROLS = {'credit': {'tokens': whole((1, 1000, 2**31 - 1), 1, 2**31 - 1)}, 'rate': {'max_tokens_per_second': real((0, 200), 0, 1e6)},
+            'pause': {}, 'resume': {}, 'cancel': {}}
+
+# Known and not honoured: 400 `unsupported_parameter`, but for values that ask for nothing.
+GUIDED = {'grammar': 'root ::= "a"', 'json_schema': {}, 'structured_outputs': {'regex': 'a'}, 'guided_json': {}, 'guided_regex': 'a',
+          'guided_choice': ['a'], 'guided_grammar': 'a'}
+REFUSED = {
+    COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'min_tokens': 5, 'typical_p': 0.5, 'top_a': 0.5, 'top_n_sigma': 1,
+                  'mirostat': 2, 'xtc_probability': 0.5, 'dry_multiplier': 0.8, 'dynatemp_range': 0.5, 'samplers': ['top_k'], 'n_probs': 5,
+                  'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'lora': [{'id': 0}], 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
+    CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'modalities': ['audio'], 'audio': {}},
+    RESPONSES: {'conversation': 'c', 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
+    TOKENIZE: {'messages': []}, GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
+}
+JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)
+
+
+# ---- random requests -------------------------------------------------------------------------------------------------
+
+def some_value(rng, field):
+    draw = rng.random()
+    if draw < 0.95 or not field.bad:
+        return copy.deepcopy(rng.choice(field.good))
+    return copy.deepcopy(rng.choice(field.bad if draw < 0.985 else JUNK))
+
+
+def some_body(rng, path):
+    """A request to this path: any of its fields, nearly always with values that are answered."""
+    least, fields = ROUTES[path]
+    body = copy.deepcopy(least)
+    for name in rng.sample(sorted(fields), min(len(fields), rng.choice((0, 1, 2, 3, 5, 8, 12)))):
+        body[name] = some_value(rng, fields[name])
+        if rng.random() < 0.8:
+            body.update(copy.deepcopy(fields[name].needs))
+    if 'prompt' in fields and 'messages' in body and rng.random() < 0.9:
+        body.pop('prompt' if rng.random() < 0.5 else 'messages', None)      # one excludes the other
+    if rng.random() < 0.03 and path in REFUSED:
+        body.update([rng.choice(sorted(REFUSED[path].items()))])
+    return body
+
+
+def some_path(rng):
+    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES,) * 3 + (EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
+
+
+def some_control(rng, name):
+    kind = rng.choice(sorted(CONTROLS))
+    message = {'type': kind, 'id': name, **{k: some_value(rng, f) for k, f in CONTROLS[kind].items() if rng.random() < 0.9}}
+    if rng.random() < 0.05:
+        message[rng.choice(('type', 'id'))] = rng.choice(JUNK)
+    return message
