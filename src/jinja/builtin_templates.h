@@ -1,6 +1,6 @@
-// jinja/builtin_templates.h - chat templates that runnel brings, for models whose files have none. docs/chat-api.md lists them.
+// jinja/builtin_templates.h - built-in chat templates for models whose files have none. docs/chat-api.md lists them.
 //
-// Each was written for its format as published; none takes tools, and a system message is the conversation's own or none at all.
+// Each follows the published format of its models. None accepts tools, and none adds a default system message.
 // Threads: constants.
 #ifndef RN_JINJA_BUILTIN_TEMPLATES_H
 #define RN_JINJA_BUILTIN_TEMPLATES_H
@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct builtin_template {
-    const char *name, *help; // help: the models that it is for
+    const char *name, *help; // help: the models that use it
     const char *source;      // Jinja, terminated
 };
 extern const struct builtin_template builtin_templates[];

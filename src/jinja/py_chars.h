@@ -1,6 +1,6 @@
-// jinja/py_chars.h - characters as Python's strings see them: classes, cases, white space. Unicode's tables are utf8proc's.
+// jinja/py_chars.h - characters with the semantics of Python's strings: classes, case, white space. Unicode tables: utf8proc.
 //
-// Bytes that are no UTF-8 count as characters of no class.
+// Each byte that is not valid UTF-8 counts as one character without a class.
 // Threads: pure functions.
 #ifndef RN_JINJA_PY_CHARS_H
 #define RN_JINJA_PY_CHARS_H
@@ -12,12 +12,12 @@
 #define PY_NO_CHAR   UINT32_MAX // a byte that is none
 #define PY_MAX_CASED 3          // characters that one may become
 
-// The character at s (n >= 1 bytes left); *len gets its bytes, which are more than one also for some that are none.
+// Decodes the character at s (n >= 1 bytes left). *len: its length in bytes.
 uint32_t py_char(const char *s, size_t n, int *len);
 size_t py_char_len(const char *s, size_t n);         // at s
 size_t py_char_len_before(const char *s, size_t at); // that ends at s + at (at >= 1)
 size_t py_count_chars(const char *s, size_t n);
-size_t py_byte_of(const char *s, size_t n, size_t i_char); // n where there are fewer
+size_t py_byte_of(const char *s, size_t n, size_t i_char); // offset of character i_char; n if there are fewer
 
 enum py_class {
     PY_SPACE, // str.isspace, \s

@@ -1,9 +1,9 @@
 // jinja/template.h - chat templates: Jinja2 as transformers runs it (immutable sandbox, trim_blocks, lstrip_blocks, loop controls,
-// the generation tag), over data only.
+// the generation tag).
 //
-// A template is a program of a stranger. Rendering has limits for steps, depth, memory and output, reads nothing but the values that
-// it is given, and never runs in recursion deeper than its limit. Strings remember byte by byte where they are from: what the template
-// itself writes is markup, what comes out of the values is content, so that content is never taken for control tokens.
+// A template is untrusted code. Rendering is limited in steps, recursion depth, memory and output, and reads only the values that it
+// is given. Strings track the origin of each byte: text of the template is markup, text of the values is content, so that content is
+// never parsed for control tokens.
 // Reference: Jinja2 3.1.6, and the cases in tests (shared vectors/templates).
 // Ownership: template_compile() / template_destroy(); rendering owns nothing of the caller's. Threads: a compiled template is
 // immutable and may be rendered by any number of threads, each with values of its own.
@@ -26,12 +26,12 @@ void template_destroy(chat_template *t); // NULL is fine
 const char *template_source(const chat_template *t, size_t *n);
 const char *template_name(const chat_template *t);
 
-// 0 of a field: its default, which docs/limits.md lists.
+// 0: the default, which docs/limits.md lists.
 struct template_limits {
     uint64_t steps;      // nodes evaluated
     size_t output_bytes; // of the rendering
-    size_t memory_bytes; // of values made on the way
-    int32_t depth;       // of macros, calls and values printed
+    size_t memory_bytes; // of intermediate values
+    int32_t depth;       // of nested macros, calls and printed values
 };
 
 struct template_env {
@@ -40,22 +40,22 @@ struct template_env {
     struct template_limits limits;
 };
 
-// Stretches of the rendering, in order, none empty, two neighbours never of one kind.
+// Consecutive ranges of the output, none of them empty; neighbours differ in is_content.
 struct template_segment {
-    size_t end; // begins where the one before ended
+    size_t end; // offset; the segment begins at the end of the previous one
     bool is_content;
 };
 struct template_output {
     struct text_buf text;
     struct template_segment *segments;
     size_t n_segments;
-    bool raised; // the template called raise_exception(): the error is its message alone
+    bool raised; // the template called raise_exception(); the error text is its message
 }; // zero = empty
 void template_output_free(struct template_output *o);
 
-// *out is filled on RN_OK, and otherwise empty but for `raised`.
-// Errors: RN_E_ARG (raised by the template, its own words; or values that it cannot work with: a TypeError, an undefined variable's
-// attribute ... with line and column), RN_E_LIMIT (which limit), RN_E_UNSUPPORTED, RN_E_NOMEM.
+// Renders the template. After an error *out is empty except `raised`.
+// Errors: RN_E_ARG (raise_exception() with its message; or a value of the wrong type, an attribute of an undefined variable ..., with
+// line and column), RN_E_LIMIT (names the limit), RN_E_UNSUPPORTED, RN_E_NOMEM.
 rn_status template_render(const chat_template *t, const struct template_env *env, struct template_output *out,
                           rn_error *err);
 

@@ -1,7 +1,7 @@
 // jinja/template_builtin.h - filters, tests, functions and methods as rows of tables.
 //
-// A row's `params` names its parameters in order, as Python does: "width,first,blank". Arguments are bound before the function is
-// called: it finds each under its number, NULL where it was not given.
+// A row's `params` lists the parameter names in Python's order: "width,first,blank". Arguments are bound to parameters before the
+// function is called; an argument that was not given is NULL.
 // Threads: tables are constant.
 #ifndef RN_JINJA_TEMPLATE_BUILTIN_H
 #define RN_JINJA_TEMPLATE_BUILTIN_H
@@ -12,7 +12,7 @@ struct render;
 
 enum { MAX_PARAMS = 8 };
 
-// The arguments of one call: as given, and bound.
+// The arguments of one call, as given and as bound to parameters.
 struct call {
     const tval **pos;
     size_t n_pos;
@@ -22,15 +22,16 @@ struct call {
     const struct builtin *row;
 };
 
-// NULL: failed, and the rendering knows why. self: what is filtered or tested, or a method's object; NULL for a global function.
+// Returns NULL on failure; the error is in r. self: the value that is filtered or tested, or a method's object; NULL for a global
+// function.
 typedef const tval *(*builtin_fn)(struct render *r, const tval *self, const struct call *c);
 
 enum builtin_flags {
-    B_ANY = 1,        // takes any arguments; params is not looked at
-    B_POSITIONAL = 2, // not by name, as methods written in C
-    B_CHANGES = 4,    // would change its object: access is an error, as in the immutable sandbox
-    B_NOT_RUN = 8,    // exists, but not here: the call is refused by name
-    B_VALUE = 16      // no method but a property: fn gives its value
+    B_ANY = 1,        // accepts any arguments; params is ignored
+    B_POSITIONAL = 2, // arguments cannot be given by name, as in Python's methods written in C
+    B_CHANGES = 4,    // would modify its object: access is an error, as in the immutable sandbox
+    B_NOT_RUN = 8,    // exists in Jinja but is not implemented: the call is refused by name
+    B_VALUE = 16      // a property, not a method: fn returns its value
 };
 
 struct builtin {
@@ -48,7 +49,7 @@ struct builtin_table {
 
 const struct builtin *builtin_find(const struct builtin_table *tables, size_t n_tables, const char *name, size_t n);
 
-// What there is, by name; NULL: nothing.
+// Look up by name; NULL: unknown.
 const struct builtin *template_filter(const char *name, size_t n);
 const struct builtin *template_test(const char *name, size_t n);
 const struct builtin *template_method(enum tv_kind kind, const char *name, size_t n);

@@ -1,6 +1,6 @@
-// jinja/template_eval.h - runs a template's tree.
+// jinja/template_eval.h - evaluates a template's tree.
 //
-// Functions call each other as deep as the tree is nested and macros call each other, both of which are limited.
+// Recursion is bounded by the nesting of the tree and of macro calls, both of which are limited.
 #ifndef RN_JINJA_TEMPLATE_EVAL_H
 #define RN_JINJA_TEMPLATE_EVAL_H
 
@@ -11,14 +11,14 @@ const tval *tr_eval(struct render *r, const struct node *n); // NULL: failed
 enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_FAILED };
 enum flow tr_run(struct render *r, const struct node_list *body);
 bool tr_assign(struct render *r, const struct node *target, const tval *value);
-bool tr_load(struct render *r, const struct scope_loads *scope); // what a scope's names begin with
+bool tr_load(struct render *r, const struct scope_loads *scope); // initializes a scope's names
 
 // Room for the arguments of most calls.
 enum { FEW_ARGUMENTS = 6 };
 struct few_arguments {
     const tval *pos[FEW_ARGUMENTS], *names[FEW_ARGUMENTS], *named[FEW_ARGUMENTS];
 };
-// extra: one more argument by the name `caller`, or NULL.
+// extra: an additional argument named `caller`, or NULL.
 bool tr_arguments(struct render *r, const struct arguments *args, const tval *extra, struct few_arguments *room,
                   struct call *c);
 const tval *tr_eval_call(struct render *r, const struct node *n, const tval *caller);

@@ -1,4 +1,4 @@
-// jinja/template_filters.h - filters that stand in other files than their tables, and what filters have in common.
+// jinja/template_filters.h - filters that are not in the same file as their tables, and helpers that filters share.
 #ifndef RN_JINJA_TEMPLATE_FILTERS_H
 #define RN_JINJA_TEMPLATE_FILTERS_H
 
@@ -7,7 +7,8 @@
 const tval *filter_tojson(struct render *r, const tval *v, const struct call *c);
 const tval *filter_wordwrap(struct render *r, const tval *v, const struct call *c);
 
-// item.a.0.b for attribute "a.0.b"; `otherwise` in place of what is undefined, where it is not NULL. folds: strings in lower case.
+// Evaluates item.a.0.b for the attribute "a.0.b". If it is undefined and `otherwise` is not NULL, returns `otherwise`. folds: convert
+// strings to lower case.
 const tval *filter_attribute(struct render *r, const tval *item, const tval *attribute, const tval *otherwise,
                              bool folds);
 

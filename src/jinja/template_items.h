@@ -1,6 +1,6 @@
-// jinja/template_items.h - what values have in common: truth, length, items, order.
+// jinja/template_items.h - operations on values of any kind: truth, length, items, order, attributes, arithmetic, calls.
 //
-// As in template_render.h, false and NULL say that the rendering has failed, but for tr_next().
+// As in template_render.h, false and NULL mean that the rendering has failed, except for tr_next().
 #ifndef RN_JINJA_TEMPLATE_ITEMS_H
 #define RN_JINJA_TEMPLATE_ITEMS_H
 
@@ -8,7 +8,7 @@
 
 bool tv_truth(const tval *v);
 
-// for x in v: if (tr_iterate(r, v, &c)) while ((x = tr_next(r, &c))) ...; then r->st tells the end from a failure.
+// for x in v: if (tr_iterate(r, v, &c)) while ((x = tr_next(r, &c))) ...; afterwards r->st distinguishes the end from a failure.
 struct tv_cursor {
     const tval *of;
     size_t at;
@@ -20,24 +20,24 @@ bool tv_is_iterable(const tval *v);
 bool tr_length(struct render *r, const tval *v, size_t *n);
 size_t tv_count_chars(const tval *s);                    // of a string
 const tval *tr_list_of(struct render *r, const tval *v); // list(v)
-tval *tr_new_list_of(struct render *r, const tval *v);   // to be changed by who asked for it
-// The items, to be read once. Python makes such items when they are asked for: had the making failed for what they are made of, the
-// failure comes where an iterator is read so far, and the rendering goes on until then.
+tval *tr_new_list_of(struct render *r, const tval *v);   // a copy that the caller may modify
+// An iterator over items that can be read once. Python computes such items lazily: if computing one failed, the failure is reported
+// only when the iterator reaches it.
 const tval *tr_iterator(struct render *r, tval *items);
 const tval *tr_view(struct render *r, const tval *dict, char which);
 
 bool tr_equal(struct render *r, const tval *a, const tval *b, bool *equal);
-// op: < l > g; *holds: whether it does.
+// op: < l > g (l: <=, g: >=). *holds: the result.
 bool tr_ordered(struct render *r, char op, const tval *a, const tval *b, bool *holds);
 bool tr_contains(struct render *r, const tval *of, const tval *item, bool *found);
-// Stable, by keys; items and keys change places together.
+// Stable sort by keys; items and keys are permuted together.
 bool tr_sort(struct render *r, const tval **items, const tval **keys, size_t n, bool reverse);
 
-// v[index], v.name and v['name']; undefined where there is none.
+// v[index], v.name and v['name']; undefined if there is none.
 const tval *tr_item(struct render *r, const tval *v, const tval *index);
 const tval *tr_attribute(struct render *r, const tval *v, const tval *name);
-const tval *tr_own_attribute(struct render *r, const tval *v,
-                             const tval *name); // without the item of that name; NULL: there is none
+// As tr_attribute(), but does not fall back to v['name']. NULL: there is none.
+const tval *tr_own_attribute(struct render *r, const tval *v, const tval *name);
 const tval *tr_bound(struct render *r, const struct builtin *row, const tval *self,
                      const tval *name); // a method of an object
 bool tv_is_internal(const tval *name);  // __so__
@@ -56,7 +56,7 @@ bool tv_int_mul(tv_int a, tv_int b, tv_int *out); // false: beyond 127 bits
 // Numbers: -1, 0, 1; 2: one of them is no number.
 int tv_compare_numbers(const tval *a, const tval *b);
 
-// Calls. tr_call: whatever can be called; c->row is not read. tr_call_row: binds c's arguments to the row's parameters.
+// Calls. tr_call: calls any callable value; c->row is not read. tr_call_row: binds c's arguments to the row's parameters.
 const tval *tr_call(struct render *r, const tval *f, struct call *c);
 const tval *tr_call_row(struct render *r, const struct builtin *row, const tval *self, struct call *c);
 

@@ -1,4 +1,4 @@
-// jinja/template_loop.h - the state of a for loop, which a template reads as `loop`.
+// jinja/template_loop.h - the state of a for loop, which templates access as `loop`.
 #ifndef RN_JINJA_TEMPLATE_LOOP_H
 #define RN_JINJA_TEMPLATE_LOOP_H
 
@@ -7,17 +7,17 @@
 
 struct tv_loop {
     const struct node *node;
-    const struct activation *frame; // the function that the loop is in; of a recursive loop, its own
-    const struct activation *outer; // around a recursive loop
+    const struct activation *frame; // the function that contains the loop; a recursive loop has its own
+    const struct activation *outer; // the function around a recursive loop
     struct tv_cursor cursor;
-    const tval *rest; // items that were fetched ahead, to be counted; NULL: none
+    const tval *rest; // items read ahead to count them; NULL: none
     size_t rest_at;
-    const tval *before, *current, *after; // after: was looked at already; NULL: it was not
+    const tval *before, *current, *after; // after: NULL until it has been read ahead
     size_t index0;
     size_t length;
     bool has_length;
     size_t depth0;
-    const tval *changed; // what changed() was last asked about
+    const tval *changed; // the last argument of changed()
 };
 
 enum flow tr_run_loop(struct render *r, const struct node *n);

@@ -1,7 +1,7 @@
-// jinja/template_parser.h - what the parser of statements and the parser of expressions share.
+// jinja/template_parser.h - shared by the parser of statements and the parser of expressions.
 //
-// Both are written after Jinja's grammar, and go down no deeper than TEMPLATE_MAX_NESTING.
-// Ownership: nodes lie in the template's arena. Threads: one at a time.
+// Both follow Jinja's grammar and recurse no deeper than TEMPLATE_MAX_NESTING.
+// Ownership: nodes are in the template's arena. Threads: one at a time.
 #ifndef RN_JINJA_TEMPLATE_PARSER_H
 #define RN_JINJA_TEMPLATE_PARSER_H
 
@@ -10,22 +10,22 @@
 struct parser {
     chat_template *t;
     struct lexer lexer;
-    struct token now, next; // one token is looked ahead
+    struct token now, next; // one token of lookahead
     rn_error *err;
     rn_status st; // of the first failure
     int depth;
-    int n_loops;           // around, within the function: where break may stand
-    bool in_target;        // names are being assigned to
-    uint8_t uses, assigns; // USES_* of the macro that is being read, and what it has assigned to itself
-    struct tv_dict *names; // of variables: an entry's number is the name's id
-    const char *open_tag;  // the innermost
+    int n_loops;           // enclosing loops within the function: break is allowed if > 0
+    bool in_target;        // parsing the target of an assignment
+    uint8_t uses, assigns; // USES_* of the current macro, and those that it assigns itself
+    struct tv_dict *names; // variable names: an entry's index is the name's id
+    const char *open_tag;  // the innermost open tag
     size_t n_open_tag;
     size_t open_tag_at;
 };
 
-// From the whole source to t's tree, its names not yet bound.
+// Parses the whole source into t's tree; names are not bound yet.
 rn_status template_parse(chat_template *t, rn_error *err);
-// Binds every name to its place, and filters and tests to their rows.
+// Binds every name to its slot, and filters and tests to their rows.
 rn_status template_bind(chat_template *t, rn_error *err);
 
 // ---- within the parser: NULL or false: failed, p->st says how --------------------------------------------------------
@@ -33,9 +33,10 @@ rn_status template_bind(chat_template *t, rn_error *err);
 __attribute__((format(printf, 4, 5))) void *parse_fail(struct parser *p, size_t at, rn_status code, const char *fmt,
                                                        ...);
 void *parse_no_memory(struct parser *p, size_t at);
-void *parse_unexpected(struct parser *p, const char *wanted); // the token now; wanted: NULL, or what would be right
+void *parse_unexpected(struct parser *p,
+                       const char *wanted); // error at the current token; wanted: what was expected, or NULL
 
-bool parse_step(struct parser *p); // to the next token
+bool parse_step(struct parser *p); // advances to the next token
 static inline bool at_op(const struct parser *p, char op) { return p->now.kind == TOKEN_OPERATOR && p->now.op == op; }
 static inline bool token_is(const struct token *t, const char *name) {
     return t->kind == TOKEN_NAME && t->n == strlen(name) && memcmp(t->s, name, t->n) == 0;

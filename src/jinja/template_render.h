@@ -1,8 +1,8 @@
-// jinja/template_render.h - one rendering: its limits, its memory, what it has written, and how it fails.
+// jinja/template_render.h - the state of one rendering: limits, memory, output, error.
 //
-// Functions that give a value or a bool say NULL or false when the rendering has failed: the first failure stands in `err`, and nothing
-// more happens. Texts are put together at the end of what has been written, and cut off there when they are to be values.
-// Ownership: values are the rendering's arena's. Threads: one at a time.
+// Functions that return a value or a bool return NULL or false when the rendering has failed; `err` holds the first error. Strings
+// are built at the end of the output buffer, and cut off there when they become values.
+// Ownership: values are in the rendering's arena. Threads: one at a time.
 #ifndef RN_JINJA_TEMPLATE_RENDER_H
 #define RN_JINJA_TEMPLATE_RENDER_H
 
@@ -25,7 +25,7 @@ struct tv_joiner {
     bool used;
 };
 
-// The last text that was put together from two: it may grow where it lies.
+// The result of the last concatenation, which may be extended in place.
 struct growing {
     const char *end;
     size_t room;
@@ -41,21 +41,21 @@ struct render {
     rn_status st;
     bool raised;
     struct arena arena;
-    size_t n_bytes; // of the arena, and of texts being put together
+    size_t n_bytes; // of the arena and of strings being built
     uint64_t steps;
     int32_t depth;    // of macros, calls and values
-    int32_t n_nested; // evaluations within evaluations, which bounds the stack
+    int32_t n_nested; // nested evaluations; limited to bound the stack
     int32_t max_nested;
     const struct node *at; // for messages
     const struct activation *frame;
-    const tval **variables; // by name: what the caller or Jinja gives; NULL: not looked up yet
-    const tval *captured;   // the text that a block's filter is applied to
+    const tval **variables; // by name id: the caller's or Jinja's variables; NULL: not looked up yet
+    const tval *captured;   // the text of the block to which a filter is applied
     struct growing growing;
     struct text_buf text; // written so far
     struct template_segment *segments;
     size_t n_segments, max_segments;
-    size_t first_cut; // from there it is no output but texts of values
-    int n_cuts;       // such texts that are open
+    size_t first_cut; // text from this offset on is not output but strings being built
+    int n_cuts;       // number of such strings
 };
 
 // ---- failing ---------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ __attribute__((format(printf, 3, 4))) void *tr_raise(struct render *r, const cha
 __attribute__((format(printf, 2, 3))) void *tr_unsupported(struct render *r, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void *tr_limit(struct render *r, const char *fmt, ...);
 void *tr_no_memory(struct render *r);
-void *tr_undefined_used(struct render *r, const tval *v); // an undefined value was worked with
+void *tr_undefined_used(struct render *r, const tval *v); // error: an undefined value was used
 
 // ---- limits ----------------------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ bool tr_work(struct render *r, size_t n_steps);
 static inline bool tr_work_bytes(struct render *r, size_t n_bytes) {
     return tr_work(r, n_bytes / 32);
 } // about as long as a node
-bool tr_enter(struct render *r); // one deeper; each success is followed by tr_leave()
+bool tr_enter(struct render *r); // one level deeper; call tr_leave() after each success
 static inline void tr_leave(struct render *r) { r->depth--; }
 
 // ---- values ----------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ tval *tr_new(struct render *r, enum tv_kind kind);
 const tval *tr_int(struct render *r, tv_int i);
 const tval *tr_size(struct render *r, size_t n);
 const tval *tr_float(struct render *r, double d);
-const tval *tr_part(struct render *r, const tval *s, size_t from, size_t to); // bytes of a string, sharing them
+const tval *tr_part(struct render *r, const tval *s, size_t from, size_t to); // a substring that shares the bytes
 const tval *tr_concat(struct render *r, const tval *a, const tval *b);        // strings
 tval *tr_items(struct render *r, enum tv_kind kind, size_t n);                // a list and the like with room for n
 bool tr_push(struct render *r, tval *list, const tval *item);                 // item: NULL fails; grows
@@ -108,7 +108,7 @@ bool tr_put_value(struct render *r, const tval *v);  // str(v)
 bool tr_put_repr(struct render *r, const tval *v);   // repr(v)
 const tval *tr_str(struct render *r, const tval *v); // str(v)
 
-// Where the byte `at` of a string is from; *end: of the run.
+// The origin of a string's byte `at`; *end: where the run of that origin ends.
 bool tv_is_content(const tval *s, size_t at, size_t *end);
 bool tv_any_content(const tval *s);
 

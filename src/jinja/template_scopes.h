@@ -1,4 +1,4 @@
-// jinja/template_scopes.h - what template_scopes.c and template_bind.c share: scopes that are open while names are bound.
+// jinja/template_scopes.h - the open scopes while names are bound. Shared by template_scopes.c and template_bind.c.
 #ifndef RN_JINJA_TEMPLATE_SCOPES_H
 #define RN_JINJA_TEMPLATE_SCOPES_H
 
@@ -12,9 +12,9 @@ struct function {
 
 struct scope;
 
-// One scope's own notion of a name; the innermost hides those around it.
+// A name's binding in one scope; it hides those of outer scopes.
 struct binding {
-    struct binding *hidden; // of the same name, further out
+    struct binding *hidden; // of the same name in an outer scope
     struct binding *next;   // of the same scope
     const struct scope *scope;
     uint32_t name, slot;
@@ -63,7 +63,7 @@ void scope_close(struct binder *b, struct scope *s, struct outside o, struct sco
 struct binding *scope_find(const struct binder *b, uint32_t name); // NULL: no scope that is seen from here has it
 struct place scope_place(const struct binder *b, const struct binding *x);
 
-// What the innermost scope mentions.
+// Declare the names that the innermost scope mentions.
 void declare_param(struct binder *b, uint32_t name);
 void declare_target(struct binder *b, const struct node *n, bool is_param);
 void declare_node(struct binder *b, const struct node *n); // NULL is fine

@@ -1,6 +1,6 @@
-// jinja/template_strings.h - what filters and methods of strings have in common.
+// jinja/template_strings.h - operations that filters and methods of strings share.
 //
-// Every result keeps where its bytes are from: cut, joined, replaced, in another case.
+// Every result keeps the origin of its bytes.
 #ifndef RN_JINJA_TEMPLATE_STRINGS_H
 #define RN_JINJA_TEMPLATE_STRINGS_H
 
@@ -19,7 +19,7 @@ const tval *tr_pad(struct render *r, const tval *s, size_t width, const tval *fi
 const tval *tr_splitlines(struct render *r, const tval *s, bool keep_ends);
 const tval *tr_reversed(struct render *r, const tval *s);
 
-// The string with what would be Markup's flag as `like` has it.
+// The string with its Markup flag set as in `like`.
 const tval *tr_like(struct render *r, const tval *s, const tval *like);
 
 #endif

@@ -1,9 +1,9 @@
-// jinja/template_tree.h - a compiled template: a tree of nodes in an arena, with every name bound to a place.
+// jinja/template_tree.h - a compiled template: a tree of nodes in an arena, with every name bound to a slot.
 //
-// A name's place is found as Jinja's compiler finds it (template_scopes.c): scopes hold the names that they mention, and which names a
-// scope has does not depend on what is executed. A *function* (the template, a macro, a call block, a recursive loop) has places
-// ("slots") for the names of all scopes in it, and knows the function around it.
-// Ownership: everything lies in the template's arena. Threads: immutable once compiled.
+// Names are resolved as Jinja's compiler does it (template_scopes.c): a scope holds the names that it mentions, whatever is executed.
+// A *function* (the template, a macro, a call block, a recursive loop) has slots for the names of all its scopes, and a link to the
+// enclosing function.
+// Ownership: everything is in the template's arena. Threads: immutable once compiled.
 #ifndef RN_JINJA_TEMPLATE_TREE_H
 #define RN_JINJA_TEMPLATE_TREE_H
 
@@ -74,13 +74,13 @@ struct arguments {
     struct node *more, *more_named; // *more, **more_named; NULL: none
 };
 
-// Where a name's value lies: `hops` functions further out, in that slot.
+// The location of a name's value: in this slot of the function `hops` levels further out.
 struct place {
     uint16_t hops;
     uint32_t slot;
 };
 
-// What a scope's name begins with, each time the scope is entered.
+// The initial value of a scope's name, set each time the scope is entered.
 enum load_kind { LOAD_NOTHING, LOAD_VARIABLE, LOAD_PLACE };
 struct load {
     enum load_kind kind;

@@ -1,8 +1,8 @@
-// jinja/template_types.h - what a template's values look like inside the interpreter; template_value.h is how others make them.
+// jinja/template_types.h - the representation of values inside the interpreter; template_value.h is the interface for creating them.
 //
-// A value is immutable but for namespaces, loops, cyclers, joiners and iterators, which the language itself changes. A string knows
-// where its bytes are from: one origin for all of them, or runs.
-// Ownership: everything lies in an arena: the caller's for variables, the rendering's for what a template makes. Threads: as its maker.
+// Values are immutable, except namespaces, loops, cyclers, joiners and iterators, which the language itself modifies. A string knows
+// the origin of its bytes: one origin for all, or a list of runs.
+// Ownership: variables are in the caller's arena, values that a template creates in the rendering's. Threads: one at a time.
 #ifndef RN_JINJA_TEMPLATE_TYPES_H
 #define RN_JINJA_TEMPLATE_TYPES_H
 
@@ -39,8 +39,8 @@ enum tv_kind {
     N_TV_KINDS
 };
 
-// Where the bytes of a string are from, that are not all of one origin. Strings that are parts of one share its runs: a string begins
-// at `base`, and runs may begin before it and end behind it.
+// The origins of a string's bytes, if they differ. Substrings share the runs of their string: a substring begins at `base`, and runs
+// may extend beyond either end of it.
 struct tv_run {
     size_t end; // begins where the one before ends
     bool is_content;
@@ -53,7 +53,7 @@ struct tv_runs {
 struct tv_text {
     const char *s;
     size_t n;
-    const struct tv_runs *runs; // NULL: all bytes are of the value's one origin
+    const struct tv_runs *runs; // NULL: all bytes have the same origin, the value's
 };
 
 struct tv_seq {
@@ -81,10 +81,10 @@ struct tv_method {
 
 struct template_value {
     uint8_t kind;
-    bool is_content; // of a string or bytes: somebody's words, not the template's
-    bool is_ascii;   // of a string: surely; false says nothing
-    bool is_html;    // of a string: Jinja's Markup, which escapes what is added to it
-    bool is_unsafe;  // of undefined: an attribute that templates may not have
+    bool is_content; // string or bytes: from a value, not from the template
+    bool is_ascii;   // string: known to be ASCII; false: unknown
+    bool is_html;    // string: Jinja's Markup, which escapes what is appended to it
+    bool is_unsafe;  // undefined: an attribute that templates may not access
     char view;       // 'k', 'v' or 'i' of a view; 'g' of a tuple that groupby made
     union {
         bool b;
@@ -143,7 +143,7 @@ struct tv_dict {
 
 // A dictionary for n entries. NULL: out of memory.
 struct tv_dict *tv_dict_new(struct arena *a, size_t n);
-bool tv_may_be_key(const tval *v); // lists, dictionaries and the like may not: Python cannot hash them
+bool tv_may_be_key(const tval *v); // false for lists, dictionaries and other values that Python cannot hash
 const struct tv_entry *tv_dict_find(const struct tv_dict *d, const tval *key);
 const tval *tv_dict_get(const struct tv_dict *d, const char *key, size_t n); // NULL: there is none
 bool tv_dict_put(struct tv_dict *d, const tval *key, const tval *value);     // false: full

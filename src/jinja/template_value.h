@@ -1,7 +1,7 @@
-// jinja/template_value.h - the data a chat template reads: none, booleans, numbers, strings, lists and dictionaries.
+// jinja/template_value.h - the input data of a chat template: none, booleans, numbers, strings, lists and dictionaries.
 //
-// Ownership: everything lies in the caller's arena and is released with it; strings are not copied unless said. Threads: built by
-// one, then immutable.
+// Ownership: everything is in the caller's arena and freed with it; strings are not copied unless stated. Threads: built by one
+// thread, then immutable.
 #ifndef RN_JINJA_TEMPLATE_VALUE_H
 #define RN_JINJA_TEMPLATE_VALUE_H
 
@@ -12,7 +12,8 @@
 
 struct template_value;
 
-// NULL: out of memory. is_markup: the string is the model's own (bos_token ...), not somebody's content: its control tokens count.
+// NULL: out of memory. is_markup: the string comes from the model's file (bos_token ...), not from a user: control tokens in it are
+// recognized.
 const struct template_value *template_none(void);
 const struct template_value *template_bool(bool b);
 struct template_value *template_int(struct arena *a, int64_t i);
@@ -20,7 +21,7 @@ struct template_value *template_float(struct arena *a, double d);
 struct template_value *template_string(struct arena *a, const char *s, size_t n, bool is_markup);
 struct template_value *template_list(struct arena *a, size_t n_items);
 struct template_value *template_dict(struct arena *a, size_t n_items);
-// The next item of a list or dictionary made for at least so many. A key that is there already gets the new value.
+// Adds an item to a list or dictionary with room for it. An existing key gets the new value.
 void template_list_add(struct template_value *list, const struct template_value *item);
 void template_dict_set(struct template_value *dict, const char *key, size_t n_key,
                        const struct template_value *value);
