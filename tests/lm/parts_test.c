@@ -38,7 +38,7 @@ static double as_bf16(double x) {
     return (double)f;
 }
 
-static void times(const struct matrix_of *m, const double *x, double *out) {
+static void multiply(const struct matrix_of *m, const double *x, double *out) {
     for (int32_t o = 0; o < m->n_out; o++) {
         out[o] = 0;
         for (int32_t i = 0; i < m->k; i++)
@@ -84,7 +84,7 @@ static void plain_layer(const struct layer_of *l, double (*x)[MOST_EMBD], int32_
         const int32_t dim = l->head_dim, shared = l->n_head / l->n_head_kv;
         memcpy(in, x[pos], sizeof in);
         if (l->attn_norm.w) rms_norm(in, n_embd, l->attn_norm.w, l->eps);
-        times(&l->q, in, q), times(&l->k, in, keys[pos]), times(&l->v, in, values[pos]);
+        multiply(&l->q, in, q), multiply(&l->k, in, keys[pos]), multiply(&l->v, in, values[pos]);
         for (int32_t h = 0; h < l->n_head; h++) rotate(q + h * dim, dim, l->halves, pos, l->theta);
         for (int32_t h = 0; h < l->n_head_kv; h++) rotate(keys[pos] + h * dim, dim, l->halves, pos, l->theta);
         for (int32_t h = 0; h < l->n_head; h++) {
@@ -98,13 +98,13 @@ static void plain_layer(const struct layer_of *l, double (*x)[MOST_EMBD], int32_
             for (int32_t j = 0; j <= pos; j++)
                 for (int32_t d = 0; d < dim; d++) made[h * dim + d] += p[j] / sum * values[j][from + d];
         }
-        times(&l->o, made, delta);
+        multiply(&l->o, made, delta);
         for (int32_t i = 0; i < n_embd; i++) x[pos][i] += delta[i];
         memcpy(in, x[pos], sizeof in);
         rms_norm(in, n_embd, l->ffn_norm.w, l->eps);
-        times(&l->gate, in, gate), times(&l->up, in, up);
+        multiply(&l->gate, in, gate), multiply(&l->up, in, up);
         for (int32_t i = 0; i < l->gate.n_out; i++) gate[i] = silu(gate[i]) * up[i];
-        times(&l->down, gate, delta);
+        multiply(&l->down, gate, delta);
         for (int32_t i = 0; i < n_embd; i++) x[pos][i] += delta[i];
     }
 }
@@ -161,7 +161,7 @@ static double head_difference(const float *got, double (*hidden)[MOST_EMBD], con
     double worst = 0, *logits = malloc((size_t)head->n_out * sizeof *logits);
     if (!logits) abort();
     for (int32_t r = 0; r < N; r++) {
-        times(head, hidden[r], logits);
+        multiply(head, hidden[r], logits);
         for (int32_t i = 0; i < head->n_out; i++)
             worst = fmax(worst, fabs((double)got[(size_t)(r * head->n_out + i)] - logits[i]));
     }
@@ -256,7 +256,7 @@ TEST(a_layer_behind_the_models_own_predicts_from_a_token_and_a_hidden_state) {
             }
             rms_norm(pair, NEXTN_EMBD, enorm.w, 1e-5);
             rms_norm(pair + NEXTN_EMBD, NEXTN_EMBD, hnorm.w, 1e-5);
-            times(&proj, pair, x[r]);
+            multiply(&proj, pair, x[r]);
         }
         plain_layer(&l, x, NEXTN_EMBD);
         for (int32_t r = 0; r < N; r++) rms_norm(x[r], NEXTN_EMBD, norm.w, 1e-5);
@@ -357,7 +357,7 @@ TEST(an_eagle_head_is_a_layer_over_embeddings_and_hidden_states) {
                 pair[i] = (double)embd.w[tokens[r] * EMBD + i];
                 pair[EMBD + i] = (double)vectors[r * EMBD + i];
             }
-            times(&fc, pair, x[r]);
+            multiply(&fc, pair, x[r]);
             for (int32_t i = 0; i < EMBD; i++) x[r][i] += (double)bias.w[i];
         }
         plain_layer(&l, x, EMBD);
@@ -400,7 +400,7 @@ TEST(a_medusa_head_is_a_residual_block_and_a_head_of_its_own) {
             for (int32_t r = 0; r < N; r++) {
                 double in[EMBD];
                 for (int32_t i = 0; i < EMBD; i++) in[i] = (double)vectors[r * EMBD + i];
-                times(&w, in, x[r]);
+                multiply(&w, in, x[r]);
                 for (int32_t i = 0; i < EMBD; i++) x[r][i] = in[i] + silu(x[r][i] + (double)bias.w[i]);
             }
             check_note("head %d: hidden states differ by %g, logits by %g", number,
