@@ -193,8 +193,8 @@ static inline rn_status backend_write_page(backend *b, int32_t group, int32_t pa
 static inline rn_status backend_run(backend *b, const struct batch *batch, rn_error *err) {
     return b->ops->run(b, batch, err);
 }
-// The first n rows of a results buffer of the last run (program.hidden, logits or rank, in the order of batch.wanted) in host memory:
-// valid until the next run(). They are the backend's.
+// The first n rows of a results buffer of the last run (program.hidden, logits, rank or a tap: in the order of batch.wanted where it holds the
+// wanted rows, else of batch.rows) in host memory: valid until the next run(). They are the backend's.
 static inline rn_status backend_fetch(backend *b, int32_t buffer, size_t n, struct backend_rows *out, rn_error *err) {
     return b->ops->fetch(b, buffer, n, out, err);
 }

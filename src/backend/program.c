@@ -1,4 +1,4 @@
-// backend/program.c - names of ops, for profiles and messages.
+// backend/program.c - names of ops, for profiles and messages; how long their vectors are.
 #include "backend/program.h"
 
 const char *op_kind_name(enum op_kind k) {
@@ -30,4 +30,28 @@ const char *op_kind_name(enum op_kind k) {
                                                   [OP_DELTA] = "delta",
                                                   [OP_GATHER] = "gather"};
     return k < OP_N_KINDS ? names[k] : "?";
+}
+
+size_t op_vector_numbers(const struct program *p, const struct op *o) {
+    const size_t n_part = (size_t)o->n_part, head = n_part ? (size_t)o->width / n_part : 0;
+    const struct recurrence *q = &p->recurrence;
+    switch (o->kind) {
+    case OP_RMS_NORM:
+    case OP_LAYER_NORM: return head + (o->vec_by_head ? (n_part - 1) * (size_t)o->stride : 0);
+    case OP_LINEAR: return p->matrices[o->matrix].n_out;
+    case OP_EXPERTS: return p->matrices[o->matrix].n_slices * p->matrices[o->matrix].n_out;
+    case OP_ROUTE: return (size_t)p->routing.n_expert;
+    case OP_CONV: return (size_t)q->d_conv * (size_t)o->width;
+    case OP_SSM:
+    case OP_DELTA: return (size_t)q->n_head;
+    default: return 0;
+    }
+}
+
+size_t op_vector2_numbers(const struct program *p, const struct op *o) {
+    return o->kind == OP_CONV ? (size_t)o->width : op_vector_numbers(p, o);
+}
+
+size_t matrix_bytes(const struct matrix *m) {
+    return m->n_slices ? (m->n_slices - 1) * m->slice_bytes + m->n_out * m->row_bytes : 0;
 }

@@ -189,6 +189,10 @@ struct program {
 };
 
 const char *op_kind_name(enum op_kind k); // "linear"
+// How many floats an op's vec and vec2 hold, where it has them, and how many bytes a matrix: what a backend copies to its own memory.
+size_t op_vector_numbers(const struct program *p, const struct op *o);
+size_t op_vector2_numbers(const struct program *p, const struct op *o);
+size_t matrix_bytes(const struct matrix *m);
 // Is its matrix multiplied with rows, rather than looked up?
 static inline bool op_multiplies(enum op_kind k) { return k == OP_LINEAR || k == OP_EXPERTS; }
 

@@ -48,7 +48,7 @@ static rn_status open_and_step(void *user) {
     if (st == RN_OK) st = model_build(pkg, &model, NULL);
     if (st == RN_OK) st = pool_create(1, &threads, NULL);
     if (st == RN_OK)
-        st = backend_open(
+        st = test_backend_open(
             &(struct backend_spec){.threads = threads, .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))}, &b,
             NULL);
     if (st == RN_OK) {

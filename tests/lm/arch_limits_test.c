@@ -18,7 +18,7 @@ static rn_status load(const struct arch_model *m, rn_error *err) {
     size_t n;
     uint8_t *bytes = arch_model_bytes(m, &n);
     CHECK_OK(pool_create(1, &threads, err), err);
-    CHECK_OK(backend_open(
+    CHECK_OK(test_backend_open(
                  &(struct backend_spec){.threads = threads, .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))},
                  &b, err),
              err);

@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "lm/lm_real.h"
 #include "model/model.h"
+#include "tests/support/test_backend.h"
 #include "tests/support/tiny_model.h"
 
 struct rig_options {

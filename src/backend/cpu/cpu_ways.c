@@ -36,9 +36,10 @@ static const struct {
 
 // Copies ------------------------------------------------------------------------------------------------------------------
 
-// What each thread can do for itself: all that goes by rows, but not what it writes for all to see.
-static bool each_can(const struct op *o) {
-    return !kinds[o->kind].claimed && o->kind != OP_STORE_KV && !o->wanted_rows;
+// What each thread can do for itself: all that goes by rows, but not what it writes for all to see, or for the caller.
+static bool each_can(const struct program *p, const struct op *o) {
+    const bool is_result = o->dst >= 0 && (o->dst == p->hidden || o->dst == p->logits);
+    return !kinds[o->kind].claimed && o->kind != OP_STORE_KV && !o->wanted_rows && !is_result;
 }
 
 struct own_copies cpu_own_copies(const struct program *p, const struct backend_sizes *s, int n_threads,
@@ -48,7 +49,7 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
     size_t row_bytes = 0;
     if (n_threads == 1) return c;
     for (size_t i = 0; i < p->n_ops; i++)
-        if (each_can(&p->ops[i]) && p->ops[i].dst >= 0) written[p->ops[i].dst] = true;
+        if (each_can(p, &p->ops[i]) && p->ops[i].dst >= 0) written[p->ops[i].dst] = true;
     for (int32_t i = 0; i < p->n_buffers; i++)
         if (written[i]) c.row_at[i] = row_bytes, row_bytes += round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < acts->n; i++)
@@ -76,7 +77,7 @@ static void plan_copies(struct cpu_backend *b, enum cpu_way way) {
     for (size_t i = 0; i < b->n_ops; i++) {
         const struct cpu_op *o = &b->ops[i];
         struct op_way *w = &b->ops[i].ways[way];
-        const bool alone = w->n_together == 1, each = way != WAY_ROWS && alone && each_can(&o->op);
+        const bool alone = w->n_together == 1, each = way != WAY_ROWS && alone && each_can(b->p, &o->op);
         w->split = kinds[o->op.kind].claimed || !alone ? SPLIT_CLAIM : each ? SPLIT_EACH : SPLIT_ROWS;
         if (o->op.src >= 0 && rows[o->op.src]) w->own |= OWN_SRC;
         if (o->op.src2 >= 0 && rows[o->op.src2]) w->own |= OWN_SRC2;
