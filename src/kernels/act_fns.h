@@ -1,4 +1,5 @@
-// kernels/act_fns.h - names and numbers of the activation functions, shared by all sets. docs/arithmetic.md section 5.
+// kernels/act_fns.h - constants and slot names of the activation functions, shared by all sets.
+// docs/arithmetic.md section 5.
 #ifndef RN_KERNELS_ACT_FNS_H
 #define RN_KERNELS_ACT_FNS_H
 

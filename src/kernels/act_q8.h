@@ -1,4 +1,5 @@
-// kernels/act_q8.h - the sections of ACT_Q8_32 and ACT_Q8_256 rows for those who write one; readers use the views of kernels.h.
+// kernels/act_q8.h - the sections of ACT_Q8_32 and ACT_Q8_256 rows for code that writes them;
+// readers use the views of kernels.h.
 #ifndef RN_KERNELS_ACT_Q8_H
 #define RN_KERNELS_ACT_Q8_H
 
@@ -6,7 +7,7 @@
 
 #define ACT_Q8_BLOCK    32
 #define ACT_Q8_K_BLOCK  256
-#define ACT_Q8_MIN_AMAX 0x1p-100f // a block whose largest magnitude is below this is all zeros
+#define ACT_Q8_MIN_AMAX 0x1p-100f // a block whose largest magnitude is smaller is stored as zeros
 
 struct act_q8_out {
     int8_t *a;
@@ -35,7 +36,7 @@ static inline struct act_q8_k_out act_q8_k_sections(void *act, size_t k) {
                                  b16 + act_q8_pad64(32 * n_block)};
 }
 
-// b = 128 * high + low, low in [-64, 63].
+// Splits b = 128 * high + low, low in [-64, 63].
 static inline void act_q8_split(int b, int8_t *high, int8_t *low) {
     *high = (int8_t)((b + 64) >> 7);
     *low = (int8_t)(b - *high * 128);

@@ -1,5 +1,5 @@
-// kernels/bin_sums.h - weights added up by bin, four tables in turn: where many numbers in a row fall into one bin, each addition
-// else waits for the store before it.
+// kernels/bin_sums.h - a histogram of weights in four alternating tables: where consecutive numbers
+// fall into the same bin, each addition would otherwise wait for the previous store.
 #ifndef RN_KERNELS_BIN_SUMS_H
 #define RN_KERNELS_BIN_SUMS_H
 
@@ -9,14 +9,14 @@ enum { BIN_TABLES = 4, BIN_PART = 64 };
 struct bin_sums {
     uint64_t of[BIN_TABLES][ROW_N_BINS];
 };
-// Some numbers of a row: their bins and weights, as vectors store them.
+// Bins and weights of a part of a row, as stored from vectors.
 struct bin_part {
     _Alignas(64) int32_t bins[BIN_PART];
     _Alignas(64) uint64_t weights[BIN_PART];
 };
 
-// n: a multiple of BIN_TABLES. The barrier keeps the numbers in memory: GCC 12 else takes them out of the vectors one by one, by
-// instructions that wait for one another, which took two thirds of all the time.
+// n: a multiple of BIN_TABLES. The barrier keeps the numbers in memory: GCC 12 otherwise extracts
+// them from the vectors one by one with dependent instructions, which took two thirds of the time.
 static inline void bin_sums_add(struct bin_sums *s, struct bin_part *part, int n) {
     __asm__("" : "+m"(*part));
     for (int i = 0; i < n; i += BIN_TABLES)

@@ -1,4 +1,5 @@
-// kernels/exp_constants.h - the numbers that define exp_f32, for its scalar and its vector forms. docs/arithmetic.md.
+// kernels/exp_constants.h - the constants that define exp_f32, for its scalar and vector
+// implementations. docs/arithmetic.md.
 #ifndef RN_KERNELS_EXP_CONSTANTS_H
 #define RN_KERNELS_EXP_CONSTANTS_H
 

@@ -1,4 +1,4 @@
-// kernels/kernels.c - which CPU sets there are, which of them this machine has, and their tables.
+// kernels/kernels.c - the CPU sets of this build, which of them this machine supports, and their tables.
 #include "kernels/kernels.h"
 #include "base/checked.h"
 #include "base/status.h"
@@ -12,7 +12,7 @@
 #include "kernels/arm/sets_arm.h"
 #endif
 
-// What a set needs and this machine lacks, by name; NULL: nothing.
+// The name of a CPU feature that the set needs and this machine lacks; NULL: none.
 static const char *ref_lacks(void) { return NULL; }
 #if !defined(__x86_64__)
 static const char *x86_lacks(void) { return "an x86-64 processor"; }
@@ -21,7 +21,7 @@ static const char *x86_lacks(void) { return "an x86-64 processor"; }
 static const char *arm_lacks(void) { return "a 64-bit Arm processor"; }
 #endif
 
-// Rising: a later set is better wherever it is available.
+// In ascending order: a later set is faster wherever it is available.
 static const struct {
     const char *name;
     const char *(*lacks)(void);

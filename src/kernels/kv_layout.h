@@ -1,12 +1,13 @@
-// kernels/kv_layout.h - where a KV block keeps what; shared by all sets.
+// kernels/kv_layout.h - the memory layout of key and value blocks; shared by all sets.
 //
 //   F32, F16   keys [head_dim][64]; values [64][v_dim]
-//   BF16       keys [ceil(head_dim / 2)][64][2]; values [32][v_dim][2]: pairs of channels and of slots side by side, as the
-//              instructions for BF16 take them; an odd head_dim is filled up with a channel of zeros
+//   BF16       keys [ceil(head_dim / 2)][64][2]; values [32][v_dim][2]: pairs of channels and of slots are interleaved, as the
+//              BF16 instructions need them; an odd head_dim is padded with a channel of zeros
 //   Q8         keys int8 [head_dim][64], then F16 scales [n_scale][64]
 //              values int8 [64][v_dim], then F16 scales [64][n_scale]         n_scale = ceil(head_dim or v_dim / 32)
 //
-// A Q8 number is d * q, rounded once: d the F16 scale of its position and 32 channels (the last 32 may be fewer).
+// A Q8 number is d * q, rounded once, where d is the F16 scale of its position and group of 32
+// channels (the last may be shorter).
 #ifndef RN_KERNELS_KV_LAYOUT_H
 #define RN_KERNELS_KV_LAYOUT_H
 
@@ -16,7 +17,7 @@
 
 static inline size_t kv_q8_n_scale(size_t dim) { return (dim + KV_Q8_GROUP - 1) / KV_Q8_GROUP; }
 static inline size_t kv_q8_bytes(size_t dim) { return KV_BLOCK * (dim + 2 * kv_q8_n_scale(dim)); }
-// Keys: scale of 32-group g and slot j at [g * 64 + j]. Values: at [j * n_scale + g].
+// The scale of group g and slot j: keys at [g * 64 + j], values at [j * n_scale + g].
 static inline uint16_t *kv_q8_scales(void *block, size_t dim) {
     return (uint16_t *)((uint8_t *)block + KV_BLOCK * dim);
 }
@@ -24,7 +25,8 @@ static inline const uint16_t *kv_q8_scales_of(const void *block, size_t dim) {
     return (const uint16_t *)((const uint8_t *)block + KV_BLOCK * dim);
 }
 
-// BF16: element (channel d, slot j) of a key block, (slot j, channel d) of a value block.
+// BF16: the index of element (channel d, slot j) of a key block, and of (slot j, channel d) of a
+// value block.
 static inline size_t kv_bf16_key_at(size_t d, size_t j) { return (d / 2 * KV_BLOCK + j) * 2 + d % 2; }
 static inline size_t kv_bf16_value_at(size_t v_dim, size_t j, size_t d) { return (j / 2 * v_dim + d) * 2 + j % 2; }
 

@@ -1,4 +1,4 @@
-// kernels/probe.c - the plain read that kernels are compared with.
+// kernels/probe.c - the read probe, and the choice of the int8 probe.
 #include "kernels/probe.h"
 
 enum { WORDS_OF_LINE = 8, WORDS_AHEAD = 2048 / 8 };
@@ -7,7 +7,7 @@ uint64_t probe_read(const void *p, size_t n) {
     const uint64_t *const w = p;
     uint64_t x[WORDS_OF_LINE] = {0};
     for (size_t i = 0; i < n / sizeof *w; i += WORDS_OF_LINE) {
-        __builtin_prefetch(w + i + WORDS_AHEAD, 0, 3); // past the end: a hint that does nothing
+        __builtin_prefetch(w + i + WORDS_AHEAD, 0, 3); // a hint: harmless past the end
         for (size_t j = 0; j < WORDS_OF_LINE; j++) x[j] ^= w[i + j];
     }
     return x[0] ^ x[1] ^ x[2] ^ x[3] ^ x[4] ^ x[5] ^ x[6] ^ x[7];

@@ -1,17 +1,20 @@
-// kernels/probe.h - what a machine can do at most: memory read, and multiplications of small integers.
+// kernels/probe.h - measures the machine's limits: memory read bandwidth and int8 multiply
+// throughput.
 //
-// Beside these limits the kernels' own figures are read: matrix times vector is bound by reading, matrix times matrix by multiplying.
+// The kernels are compared with these limits: matrix-vector products are bound by reading,
+// matrix-matrix products by multiplying.
 // Threads: pure functions; each thread of a measurement runs its own.
 #ifndef RN_KERNELS_PROBE_H
 #define RN_KERNELS_PROBE_H
 
 #include "kernels/kernels.h"
 
-// Reads n bytes (a multiple of 64, at a multiple of 64), each line once and in order, with the prefetch of the matrix kernels: into
-// the first cache, 2 KiB ahead. Returns a sum over them, so that nothing is left out.
+// Reads n bytes at p (both multiples of 64), each cache line once and in order, prefetching as the
+// matrix kernels do: 2 KiB ahead, into the L1 cache. Returns a sum over all of them, so that no
+// read is optimized away.
 uint64_t probe_read(const void *p, size_t n);
 
-// The integer probe of the set, or where it has none of the nearest set below.
+// The int8 probe of the set, or of the next lower set that has one.
 int8_probe_fn probe_int8_of(enum cpu_set s);
 
 #endif

@@ -1,12 +1,13 @@
-// kernels/recur_steps.h - one step of each recurrence, in plain loops whose lanes are outputs: each set compiles them for its own CPU, and a
-// lane's numbers do not depend on how many are done at once. docs/arithmetic.md section 7.
+// kernels/recur_steps.h - one step of each recurrence, as plain loops that vectorize over outputs:
+// each set compiles them with its own flags, and the bits do not depend on the vector width.
+// docs/arithmetic.md section 7.
 #ifndef RN_KERNELS_RECUR_STEPS_H
 #define RN_KERNELS_RECUR_STEPS_H
 
 #include "kernels/kernels.h"
 #include <math.h>
 
-// y = taps . (state, x), oldest first; the state moves on by x.
+// y = taps . (state, x), oldest first; then x is shifted into the state.
 static inline void conv_step(const float *restrict x, float *restrict state, const float *restrict taps,
                              size_t d_conv, size_t stride, size_t n, float *restrict y) {
     for (size_t c = 0; c < n; c++) y[c] = 0;
@@ -18,7 +19,8 @@ static inline void conv_step(const float *restrict x, float *restrict state, con
     for (size_t c = 0; c < n; c++) y[c] = fmaf(taps[(d_conv - 1) * stride + c], x[c], y[c]);
 }
 
-// state[n][p] = state * decay + b[n] * (dt * x[p]); y[p] = sum over n of c[n] * state[n][p], then d * x[p].
+// state[n][p] = state[n][p] * decay + b[n] * (dt * x[p]); y[p] = sum over n of c[n] * state[n][p],
+// plus d * x[p].
 static inline void ssm_step(const struct ssm_step *s, float *restrict state, const float *restrict x,
                             float *restrict y) {
     for (size_t p = 0; p < s->head_dim; p++) y[p] = 0;
@@ -32,7 +34,8 @@ static inline void ssm_step(const struct ssm_step *s, float *restrict state, con
     for (size_t p = 0; p < s->head_dim; p++) y[p] = fmaf(s->d, x[p], y[p]);
 }
 
-// state decays; what it holds for the key moves towards v by beta; y = what it holds for the query.
+// The state decays; its value for the key k moves towards v by the share beta; y is its value for
+// the query q.
 static inline void delta_step(const struct delta_step *s, float *restrict state, const float *restrict v,
                               float *restrict held, float *restrict y) {
     const size_t n = s->v_dim;
@@ -50,7 +53,7 @@ static inline void delta_step(const struct delta_step *s, float *restrict state,
         }
 }
 
-// A set's functions.
+// Declares and defines a set's functions, and fills its slots.
 #define RECUR_DECLARE(set)                                                                                           \
     void set##_conv_step(const float *x, float *state, const float *taps, size_t d_conv, size_t stride, size_t n,    \
                          float *y);                                                                                  \

@@ -1,7 +1,7 @@
-// kernels/row_top_k.c - the k largest of a row without sorting it, and log-sum-exp.
+// kernels/row_top_k.c - the k largest numbers of a row without sorting it, and log-sum-exp.
 //
-// A sample of the row gives a bound that a few more than k numbers should reach; select_ge finds those (or, where the bound
-// was too high, everything), and a heap yields the k first of them in order.
+// A sample of the row gives a bound that slightly more than k numbers should reach; select_ge() finds them (or all numbers, if the
+// bound was too high), and a heap yields the first k in order.
 #include "kernels/rowmath.h"
 #include <math.h>
 #include <stdbool.h>
@@ -10,7 +10,7 @@ enum { SAMPLE = 512 };
 
 static float value_of(const float *x, int32_t i) { return x[i] == x[i] ? x[i] : -INFINITY; }
 
-// The order of the answer: value descending, then index ascending.
+// The order of the result: value descending, then index ascending.
 static bool goes_before(const float *x, int32_t a, int32_t b) {
     const float va = value_of(x, a), vb = value_of(x, b);
     return va != vb ? va > vb : a < b;
@@ -26,7 +26,7 @@ static void sift_down(const float *x, int32_t *heap, size_t n, size_t i) {
     heap[i] = moved;
 }
 
-// The first k of heap[0..n) in order; heap is used up. k <= n.
+// Extracts the first k of heap[0..n) in order; destroys the heap. k <= n.
 static void take_first(const float *x, int32_t *heap, size_t n, size_t k, int32_t *out) {
     for (size_t i = n / 2; i-- > 0;) sift_down(x, heap, n, i);
     for (size_t i = 0; i < k; i++) {
@@ -36,7 +36,7 @@ static void take_first(const float *x, int32_t *heap, size_t n, size_t k, int32_
     }
 }
 
-// A bound that about 2k + 2n/SAMPLE numbers reach if the sample is fair. picks: room for 2 * SAMPLE.
+// A bound that about 2k + 2n/SAMPLE numbers reach if the sample is representative. picks: [2 * SAMPLE].
 static float guess_bound(const float *x, size_t n, size_t k, int32_t *picks) {
     const size_t stride = n / SAMPLE, rank = 2 * k / stride + 2;
     for (size_t i = 0; i < SAMPLE; i++) picks[i] = (int32_t)(i * stride);
@@ -58,6 +58,6 @@ size_t row_top_k(const struct rowmath *rm, const float *x, size_t n, size_t k, i
 
 double row_log_sum_exp(const struct rowmath *rm, const float *x, size_t n) {
     const float m = rm->max(x, n);
-    if (m == -INFINITY) return m; // no number above it: the sum is 0
+    if (m == -INFINITY) return m; // all numbers are -inf: the sum is 0
     return (double)m + log_f64((double)rm->sum_exp(x, n, m));
 }

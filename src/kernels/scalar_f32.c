@@ -1,5 +1,5 @@
-// kernels/scalar_f32.c - exp, log, tanh and erf of one float, from additions, multiplications and fused multiply-adds alone, so
-// that every machine and every vector width gives the same bits. Derivations and error bounds: docs/arithmetic.md.
+// kernels/scalar_f32.c - exp, log, tanh and erf of a float from additions, multiplications, divisions and fused multiply-adds only, so
+// that every machine and vector width gives the same bits. Derivations and error bounds: docs/arithmetic.md.
 #include "kernels/exp_constants.h"
 #include "kernels/rowmath.h"
 #include "kernels/scalar_constants.h"

@@ -1,7 +1,7 @@
-// kernels/scalar_f64.c - exp, log, sine and cosine in double, from basic operations and fused multiply-adds alone.
+// kernels/scalar_f64.c - exp, log, sine and cosine in double, from basic operations and fused multiply-adds only.
 //
-// Used for angles and scales that are computed once, and for sampling: exactness and sameness matter, speed does not.
-// Every sum is a Taylor series cut where its next term is below 2^-54 of the result (docs/arithmetic.md).
+// Used for angles and scales that are computed once, and for sampling: accuracy and reproducibility matter, speed does not.
+// Every sum is a Taylor series, truncated where its next term is below 2^-54 of the result (docs/arithmetic.md).
 #include "kernels/rowmath.h"
 #include <math.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static double f64_from_bits(uint64_t u) {
     return x;
 }
 
-// 1 / n! * x^n from n = first in steps of `step`, `count` terms, Horner from the far end: c[0] + z * (c[1] + ...).
+// The polynomial c[0] + c[1] z + ... of `count` coefficients, by Horner's scheme.
 static double series(const double *c, int count, double z) {
     double p = c[count - 1];
     for (int i = count - 2; i >= 0; i--) p = fma(p, z, c[i]);

@@ -1,5 +1,6 @@
-// kernels/unrolled.h - for loops over a tile's rows and vectors: taken apart before arrays of sums are given registers. GCC 12 else
-// takes nested ones apart too late and stores each sum in every round.
+// kernels/unrolled.h - for loops over a tile's rows and vectors: unrolls them before register
+// allocation, so that arrays of sums stay in registers. Without it GCC 12 unrolls nested loops too
+// late and stores each sum in every iteration.
 #ifndef RN_KERNELS_UNROLLED_H
 #define RN_KERNELS_UNROLLED_H
 

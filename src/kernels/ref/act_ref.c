@@ -1,4 +1,4 @@
-// kernels/ref/act_ref.c - a row of activations in the forms that matrix products take.
+// kernels/ref/act_ref.c - converts a row of activations to the formats that matrix products take.
 #include "kernels/act_q8.h"
 #include "kernels/ref/ref.h"
 #include "tensor/half.h"
@@ -14,7 +14,7 @@ void ref_prepare_bf16(const float *x, size_t k, void *act) {
     for (size_t i = 0; i < (k + 31) / 32 * 32; i++) y[i] = i < k ? bf16_from_f32(x[i]) : 0;
 }
 
-// n of `block` numbers; the rest of the block is zero. Gives the scale.
+// Quantizes n numbers of a block of `block`; the rest of the block is zero. Returns the scale.
 static float quantize_block(const float *x, size_t n, size_t block, int8_t *a) {
     float amax = 0;
     for (size_t i = 0; i < n; i++) amax = max_or_nan(amax, fabsf(x[i]));
@@ -38,7 +38,7 @@ void ref_prepare_q8_32(const float *x, size_t k, void *act) {
     }
 }
 
-// The sums of block b, whose numbers are there.
+// The sums of block b, after its numbers.
 static void sum_k_block(struct act_q8_k_out out, size_t b) {
     int previous = 0;
     for (size_t i = 0; i < 16; i++) {

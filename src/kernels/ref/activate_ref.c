@@ -1,9 +1,9 @@
-// kernels/ref/activate_ref.c - activation functions of a row, alone and times another row.
+// kernels/ref/activate_ref.c - activation functions of a row, and their product with another row.
 #include "kernels/ref/ref.h"
 #include <math.h>
 
 static float silu(float x) { return x / (1 + exp_f32(-x)); }
-// Hendrycks and Gimpel 2016, "Gaussian error linear units": exact, by tanh, and by a sigmoid.
+// GELU (Hendrycks and Gimpel 2016, "Gaussian error linear units"): exact, and approximated by tanh and by a sigmoid.
 static float gelu(float x) { return 0.5f * x * (1 + erf_f32(x * GELU_SQRT_HALF)); }
 static float gelu_tanh(float x) { return 0.5f * x * (1 + tanh_f32(x * fmaf(x * x, GELU_TANH_3, GELU_TANH_1))); }
 static float gelu_quick(float x) { return x / (1 + exp_f32(-(GELU_QUICK * x))); }
@@ -11,7 +11,7 @@ static float relu(float x) { return max_or_nan(x, 0); }
 static float relu_squared(float x) { return relu(x) * relu(x); }
 static float sigmoid(float x) { return 1 / (1 + exp_f32(-x)); }
 
-// max(x, 0) + log(1 + t), t = exp(-|x|) <= 1. The logarithm of the rounded sum lacks what the rounding took from t.
+// max(x, 0) + log(1 + t), t = exp(-|x|) <= 1. A correction adds what rounding 1 + t lost of t.
 static float softplus(float x) {
     const float t = exp_f32(-fabsf(x)), sum = 1 + t;
     return relu(x) + (log_f32(sum) + (t - (sum - 1)) / sum);
@@ -26,7 +26,7 @@ static float softplus(float x) {
     }
 ACT_FN_LIST(DEFINE_ACT_FN, ref)
 
-// NaN passes every comparison.
+// NaN propagates: comparisons with it are false.
 void ref_swiglu_oai(const float *gate, const float *up, size_t n, float alpha, float limit, float *y) {
     for (size_t i = 0; i < n; i++) {
         const float g = gate[i] > limit ? limit : gate[i];

@@ -6,7 +6,7 @@
 
 static const void *query(const struct attend_block *a, size_t i) { return (const uint8_t *)a->q + i * a->q_stride; }
 
-// The score of slot j of query i, whose product with the key is `sum`. ALiBi: Press et al. 2021, "Train short, test long".
+// The score of query i and slot j; `sum` is the product of query and key. ALiBi: Press et al. 2021, "Train short, test long".
 static float score(const struct attend_block *a, size_t i, size_t j, float sum) {
     float s = a->scale * sum;
     if (a->softcap != 0) s = a->softcap * tanh_f32(s / a->softcap);
@@ -14,11 +14,11 @@ static float score(const struct attend_block *a, size_t i, size_t j, float sum) 
     return s;
 }
 
-// Scores of slots [lo, hi) of query i to probabilities; m and l brought up to date. What the old sums are to be multiplied with.
+// Turns the scores of slots [lo, hi) of query i into probabilities, and updates m and l. Returns the factor for the old sums.
 static float softmax(const struct attend_block *a, size_t i, float *p) {
     float partial[16] = {0}, m = a->m[i];
     for (int j = a->lo[i]; j < a->hi[i]; j++) m = max_or_nan(m, p[j]);
-    m += 0.0f; // one answer for both zeros, as in row max
+    m += 0.0f; // -0 becomes 0, as in the row maximum
     for (int j = a->lo[i]; j < a->hi[i]; j++) {
         p[j] = exp_f32(p[j] - m);
         partial[j % 16] += p[j];
@@ -64,7 +64,8 @@ void ref_kv_q8_attend(const struct attend_block *a) {
     attend_floats(a, keys, values);
 }
 
-// BF16: for each 32 of the inner index a chain over the even positions and one over the odd ones, as `tdpbf16ps` sums.
+// BF16: for each 32 values of the inner index one chain of FMAs over the even positions and one over the odd ones, in the order of AMX's
+// tdpbf16ps.
 static float product_bf16(const uint16_t *q, const uint16_t *keys, size_t head_dim, size_t j) {
     float sum = 0;
     for (size_t first = 0; first < head_dim; first += 32) {
@@ -77,7 +78,7 @@ static float product_bf16(const uint16_t *q, const uint16_t *keys, size_t head_d
     return sum;
 }
 
-// Slots that the query does not see are left out of their chain; both halves of the block are always added.
+// Slots that the query does not see are skipped in their chain; both halves of the block are always added.
 static void sum_values_bf16(const struct attend_block *a, size_t i, const float *p, float corr) {
     const uint16_t *const values = a->values;
     const size_t lo = a->lo[i], hi = a->hi[i];
@@ -104,7 +105,7 @@ void ref_kv_bf16_attend(const struct attend_block *a) {
     }
 }
 
-// A part that saw no key has l = 0 and changes nothing; a part that saw one has l >= 1, or NaN.
+// A split that saw no key has l = 0 and changes nothing; one that saw a key has l >= 1, or NaN.
 void ref_attend_merge(float *m, float *l, float *o, float m2, float l2, const float *o2, size_t v_dim) {
     if (l2 == 0) return;
     const float m_new = max_or_nan(*m, m2) + 0.0f;

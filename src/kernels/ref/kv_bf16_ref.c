@@ -1,4 +1,4 @@
-// kernels/ref/kv_bf16_ref.c - the KV codec BF16: each number rounded to BF16, in pairs as products of BF16 take them (kv_layout.h).
+// kernels/ref/kv_bf16_ref.c - the KV codec BF16: numbers rounded to BF16, interleaved in pairs for BF16 products (kv_layout.h).
 #include "kernels/kv_layout.h"
 #include "kernels/ref/ref.h"
 #include "tensor/half.h"

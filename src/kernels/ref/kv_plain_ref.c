@@ -1,4 +1,4 @@
-// kernels/ref/kv_plain_ref.c - the KV codecs that hold each number by itself: F32 and F16.
+// kernels/ref/kv_plain_ref.c - the KV codecs that store each number on its own: F32 and F16.
 #include "kernels/kv_layout.h"
 #include "kernels/ref/ref.h"
 #include "tensor/half.h"

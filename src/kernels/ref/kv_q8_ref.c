@@ -1,11 +1,11 @@
-// kernels/ref/kv_q8_ref.c - the KV codec Q8: int8 with an F16 scale for each position and 32 of head_dim (kv_layout.h).
+// kernels/ref/kv_q8_ref.c - the KV codec Q8: int8 with an F16 scale for each position and group of 32 channels (kv_layout.h).
 #include "kernels/kv_layout.h"
 #include "kernels/ref/ref.h"
 #include "tensor/half.h"
 #include <math.h>
 
-// One group of n (1..32) numbers to q, q_stride apart; returns the scale. What F16 cannot scale (NaN, infinity, a largest
-// magnitude beyond 127 * 65504) becomes a NaN scale, so that it is seen and not clipped in silence.
+// Quantizes one group of n (1..32) numbers to q, q_stride apart, and returns the scale. Groups that F16 cannot scale (NaN, infinity, a
+// magnitude above 127 * 65504) get a NaN scale, so that they show up instead of being clipped silently.
 static uint16_t quantize_group(const float *x, size_t n, int8_t *q, size_t q_stride) {
     float amax = 0;
     for (size_t i = 0; i < n; i++) amax = max_or_nan(amax, fabsf(x[i]));
@@ -13,7 +13,7 @@ static uint16_t quantize_group(const float *x, size_t n, int8_t *q, size_t q_str
     const float d = f16_to_f32(scale);
     const bool usable = isfinite(d) && d > 0;
     for (size_t i = 0; i < n; i++) {
-        // By the scale as stored. Where it was rounded down the quotient may pass 127.
+        // Divides by the scale as stored; if that was rounded down, the quotient may exceed 127.
         const float quotient = usable ? x[i] / d : 0;
         q[i * q_stride] = (int8_t)lrintf(fminf(fmaxf(quotient, -127), 127));
     }

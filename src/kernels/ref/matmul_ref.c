@@ -1,4 +1,4 @@
-// kernels/ref/matmul_ref.c - the sum that defines each matrix product; weights as the file holds them.
+// kernels/ref/matmul_ref.c - the sums that define the matrix products, over weights in the file's layout.
 // Formulas: docs/arithmetic.md, "matrix products".
 #include "kernels/ref/ref.h"
 #include "tensor/k_blocks.h"
@@ -26,8 +26,8 @@ static float dot_f16(const uint8_t *w, const void *x, size_t k) {
     return acc;
 }
 
-// The order of AMX's tdpbf16ps: in each 32 values one chain over the even positions and one over the odd ones, from 0.
-// Weights beyond k are zeros that take part.
+// The order of AMX's tdpbf16ps: for each 32 values one chain of FMAs over the even positions and one over the odd ones, from 0.
+// Weights beyond k are zeros, which are added too.
 static float dot_bf16(const uint8_t *w, const void *x, size_t k) {
     const uint16_t *a = x;
     float acc = 0;
@@ -42,7 +42,7 @@ static float dot_bf16(const uint8_t *w, const void *x, size_t k) {
     return acc;
 }
 
-// Blocks of 32, by what a block unpacks to.
+// Types with blocks of 32, from the unpacked block.
 static inline float dot_32(void (*unpack)(const uint8_t *, struct block_32 *), size_t block_bytes, bool has_min,
                            const uint8_t *w, const void *x, size_t k) {
     const struct act_q8 act = act_q8_view(x, k);
@@ -58,7 +58,7 @@ static inline float dot_32(void (*unpack)(const uint8_t *, struct block_32 *), s
     return acc;
 }
 
-// Blocks of 256: the integer scales and minimums of the parts go into the integer sums.
+// Types with blocks of 256: the integer scales and minimums of the parts are multiplied within the integer sums.
 static inline float dot_256(void (*unpack)(const uint8_t *, struct block_256 *), size_t block_bytes, bool has_min,
                             const uint8_t *w, const void *x, size_t k) {
     const struct act_q8_k act = act_q8_k_view(x, k);

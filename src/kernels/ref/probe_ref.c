@@ -1,4 +1,4 @@
-// kernels/ref/probe_ref.c - the products of bytes that plain C makes, as matmul_ref.c multiplies blocks.
+// kernels/ref/probe_ref.c - the int8 probe in plain C, which multiplies blocks as matmul_ref.c does.
 #include "kernels/ref/ref.h"
 
 enum { BLOCK = 32, ROUND = 1024 };
@@ -8,7 +8,7 @@ uint64_t ref_int8_probe(uint64_t n_rounds, int32_t *sum) {
     for (int i = 0; i < BLOCK; i++) w[i] = (int8_t)(i - 16), a[i] = (int8_t)(3 * i - 40);
     int32_t s = 0;
     for (uint64_t i = 0; i < n_rounds * (ROUND / BLOCK); i++) {
-        __asm__ volatile("" ::"r"(w), "r"(a) : "memory"); // they may have changed: every round multiplies
+        __asm__ volatile("" ::"r"(w), "r"(a) : "memory"); // so that no round is optimized away
         for (int k = 0; k < BLOCK; k++) s += w[k] * a[k];
         s &= 0xffffff;
     }

@@ -1,4 +1,4 @@
-// kernels/ref/recur_ref.c - steps of recurrences, as they are defined.
+// kernels/ref/recur_ref.c - the recurrence steps of recur_steps.h, compiled for the baseline.
 #include "kernels/recur_steps.h"
 #include "kernels/ref/ref.h"
 

@@ -1,7 +1,9 @@
-// kernels/ref/ref.h - the scalar reference: the definition of every operation, and what a set without a better one uses.
+// kernels/ref/ref.h - the scalar reference: the definition of every operation, used by sets that
+// have no faster one.
 //
-// Plain C compiled with the baseline's flags: short and obviously right before anything else. (With VNNI enabled GCC 12.2
-// compiles loops like the ones of matmul_ref.c wrongly, docs/kernels.md "traps"; the baseline has no such instructions.)
+// Plain C compiled with the baseline's flags: short and evidently correct. (With VNNI enabled GCC
+// 12.2 miscompiles loops like those of matmul_ref.c, docs/kernels.md "traps"; the baseline has no
+// such instructions.)
 // Contracts: kernels/kernels.h. Threads: pure functions.
 #ifndef RN_KERNELS_REF_REF_H
 #define RN_KERNELS_REF_REF_H
@@ -12,13 +14,13 @@
 
 extern const struct kernel_set kernel_set_ref;
 
-// The tree over 16 partial sums, rowmath.h. s is used up.
+// The tree over 16 partial sums (rowmath.h). Overwrites s.
 static inline float sum_tree_16(float s[16]) {
     for (int h = 8; h > 0; h /= 2)
         for (int j = 0; j < h; j++) s[j] += s[j + h];
     return s[0];
 }
-// The larger; NaN if one of them is.
+// The larger one; NaN if either is.
 static inline float max_or_nan(float a, float b) { return a != a || a > b ? a : b; }
 
 #define REF_DECLARE_MATMUL(type)                                                                                     \

@@ -1,8 +1,8 @@
-// kernels/ref/rowmath_ref.c - reductions and exponentials over a row; sums by 16 strided partial sums and a tree.
+// kernels/ref/rowmath_ref.c - reductions and exponentials of a row; sums use 16 strided partial sums and a tree.
 #include "kernels/ref/ref.h"
 #include <math.h>
 
-// Adding 0 makes one answer of -0, +0 and denormals, which compare equal.
+// Adding 0 gives the same bits for -0, +0 and denormals, which compare equal.
 float ref_row_max(const float *x, size_t n) {
     float m = -INFINITY;
     for (size_t i = 0; i < n; i++) m = max_or_nan(m, x[i]);

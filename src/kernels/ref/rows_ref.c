@@ -1,4 +1,4 @@
-// kernels/ref/rows_ref.c - what a model does to a row between its matrix products: norms, softmax, sums and products, rotation.
+// kernels/ref/rows_ref.c - operations on rows between the matrix products: norms, softmax, sums, products, rotation.
 #include "kernels/ref/ref.h"
 #include <math.h>
 

@@ -1,4 +1,5 @@
-// kernels/ref/slots_ref.h - what the reference fills in the table: everything. The other sets begin with these slots.
+// kernels/ref/slots_ref.h - the slots of the reference, which fills the whole table. Other sets
+// start with these slots.
 #ifndef RN_KERNELS_REF_SLOTS_REF_H
 #define RN_KERNELS_REF_SLOTS_REF_H
 
