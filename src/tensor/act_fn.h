@@ -1,4 +1,5 @@
-// tensor/act_fn.h - the activation functions that models are made of; kernels compute them (docs/arithmetic.md section 5).
+// tensor/act_fn.h - the activation functions of models, which kernels compute (docs/arithmetic.md
+// section 5).
 #ifndef RN_TENSOR_ACT_FN_H
 #define RN_TENSOR_ACT_FN_H
 

@@ -1,4 +1,4 @@
-// tensor/block_rows.c - rows of the types with blocks of 32, as floats.
+// tensor/block_rows.c - dequantizes rows of the types with blocks of 32.
 #include "tensor/blocks.h"
 #include "tensor/rows.h"
 #include <stdbool.h>
@@ -27,7 +27,7 @@ DEFINE_DEQUANTIZE(q5_0, Q5_0_BYTES, false)
 DEFINE_DEQUANTIZE(q5_1, Q5_1_BYTES, true)
 DEFINE_DEQUANTIZE(iq4_nl, IQ4_NL_BYTES, false)
 
-// Exact in any floating-point mode: with the two smallest scales a value may be denormal, which arithmetic would flush.
+// Exact in any floating-point mode: with the two smallest scales a value may be denormal, which arithmetic would flush to zero.
 static float mxfp4_value(uint8_t e, int8_t v) {
     if (e >= 2) return mxfp4_scale(e) * (float)v;
     const uint32_t magnitude = (uint32_t)(v < 0 ? -v : v) << e, sign = v < 0 ? 0x80000000u : 0; // in units of 2^-128

@@ -1,4 +1,4 @@
-// tensor/blocks.h - the types with blocks of 32 as GGUF files hold them, and each of their blocks as numbers.
+// tensor/blocks.h - the layouts of GGUF's types with blocks of 32, and how to unpack their blocks.
 //
 //   Q8_0    34 bytes  d | q[0] .. q[31] int8                              value n = d * q[n]
 //   Q4_0    18 bytes  d | nibbles                                         value n = d * (nibble - 8)
@@ -8,8 +8,8 @@
 //   IQ4_NL  18 bytes  d | nibbles                                         value n = d * iq4_values[nibble]
 //   MXFP4   17 bytes  e | nibbles                                         value n = 2^(e - 128) * mxfp4_values[nibble]
 //
-// d and m are F16, e one byte. Nibbles are 16 bytes: the low one of byte i is number i, the high one number i + 16.
-// Blocks lie at any address: fields are read byte by byte.
+// d and m are F16, e is one byte. Nibbles take 16 bytes: the low nibble of byte i is number i, the
+// high one is number i + 16. Blocks may be unaligned: fields are read byte by byte.
 #ifndef RN_TENSOR_BLOCKS_H
 #define RN_TENSOR_BLOCKS_H
 
@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 enum {
-    BLOCK_32 = 32, // elements of each of them
+    BLOCK_32 = 32, // elements of a block
     Q8_0_BYTES = 34,
     Q4_0_BYTES = 18,
     Q4_1_BYTES = 20,
@@ -27,7 +27,7 @@ enum {
     MXFP4_BYTES = 17
 };
 
-// The 16 numbers of IQ4_NL and IQ4_XS, and the E2M1 numbers of MXFP4, doubled.
+// The 16 values of IQ4_NL and IQ4_XS; the E2M1 values of MXFP4 times 2.
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 static const int8_t mxfp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
@@ -39,13 +39,14 @@ static inline void store_u16(uint8_t *p, uint16_t v) {
     p[1] = (uint8_t)(v >> 8);
 }
 
-// Writing. Number n of 32 in 16 bytes of nibbles, and bit n of 4 bytes; both begin as zeros.
+// For writers: put number n of 32 into 16 bytes of nibbles, or bit n into 4 bytes. The bytes must
+// be zero before.
 static inline void put_nibble_32(uint8_t *qs, int n, int v) {
     qs[n % 16] = (uint8_t)(qs[n % 16] | v << (n < 16 ? 0 : 4));
 }
 static inline void put_bit_32(uint8_t *qh, int n, int v) { qh[n / 8] = (uint8_t)(qh[n / 8] | v << n % 8); }
 
-// A block as numbers: value n = d * q[n], and + m where the type has a minimum.
+// An unpacked block: value n = d * q[n], plus m for types with a minimum.
 struct block_32 {
     float d, m;
     int8_t q[BLOCK_32];
@@ -95,7 +96,7 @@ static inline void iq4_nl_unpack(const uint8_t *p, struct block_32 *b) {
     unpack_table_32(p + 2, iq4_values, b->q);
 }
 
-// From bits: 2^-128 and 2^-127 are denormal, and a product would lose them where denormals are flushed.
+// Built from bits: 2^-128 and 2^-127 are denormal, and a multiplication would flush them to zero.
 static inline float mxfp4_scale(uint8_t e) {
     return f32_from_bits(e < 2 ? (uint32_t)0x200000 << e : (uint32_t)(e - 1) << 23);
 }

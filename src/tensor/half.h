@@ -1,5 +1,6 @@
-// tensor/half.h - 16-bit floats: IEEE half (F16) and bfloat16 (BF16), converted by integer arithmetic alone, so that the
-// floating-point mode (flushed denormals) never touches them. Rounding to nearest even; NaN stays NaN, made quiet.
+// tensor/half.h - 16-bit floats: IEEE half precision (F16) and bfloat16 (BF16), converted with
+// integer arithmetic, so that results do not depend on the floating-point mode (denormals flushed
+// to zero). Rounds to nearest even; NaN becomes a quiet NaN.
 #ifndef RN_TENSOR_HALF_H
 #define RN_TENSOR_HALF_H
 
@@ -17,7 +18,7 @@ static inline float f32_from_bits(uint32_t u) {
     return x;
 }
 
-// Exact; a denormal half becomes a normal float.
+// Exact; a denormal F16 becomes a normal float.
 float f16_to_f32(uint16_t h);
 uint16_t f16_from_f32(float x);
 

@@ -1,4 +1,4 @@
-// tensor/iq4_quantize.c - rows to IQ4_NL, by search.
+// tensor/iq4_quantize.c - quantizes rows to IQ4_NL, by search.
 #include "tensor/blocks.h"
 #include "tensor/rows.h"
 #include "tensor/scale_search.h"

@@ -1,7 +1,9 @@
-// tensor/k_blocks.h - the types with blocks of 256 as GGUF files hold them, and each of their blocks as numbers.
+// tensor/k_blocks.h - the layouts of GGUF's types with blocks of 256, and how to unpack their
+// blocks.
 //
-// A block is divided into parts of 16 or 32 numbers, each with an integer scale s and, in some types, an integer minimum m:
-// value n = d * s * q[n] - dmin * m, d and dmin F16. Below: h = n / 128, j = n % 128 / 32, J = n / 32, l = n % 32.
+// A block consists of parts of 16 or 32 numbers, each with an integer scale s and, in some types,
+// an integer minimum m: value n = d * s * q[n] - dmin * m, where d and dmin are F16. Below: h = n /
+// 128, j = n % 128 / 32, J = n / 32, l = n % 32.
 //
 //           bytes   part   layout                                              q[n]
 //   Q2_K     84     16     sm[16] | qs[64] | d | dmin                          qs[32h + l] >> 2j & 3
@@ -17,7 +19,7 @@
 #include "tensor/blocks.h"
 
 enum {
-    BLOCK_256 = 256, // elements of each of them
+    BLOCK_256 = 256, // elements of a block
     Q2_K_BYTES = 84,
     Q3_K_BYTES = 110,
     Q4_K_BYTES = 144,
@@ -26,7 +28,7 @@ enum {
     IQ4_XS_BYTES = 136
 };
 
-// A block as numbers. Types without a minimum leave dmin and min alone.
+// An unpacked block. Types without a minimum leave dmin and min unchanged.
 struct block_256 {
     float d, dmin;
     int part; // 16 or 32 numbers that share a scale
@@ -35,7 +37,8 @@ struct block_256 {
     int8_t q[BLOCK_256];
 };
 
-// Eight scales and minimums of 6 bits in 12 bytes: the first four of each whole, the others' upper two bits above those.
+// Eight 6-bit scales and minimums in 12 bytes: the first four of each are stored whole, with the
+// upper two bits of the others above.
 static inline void q4_k_scales(const uint8_t *p, int8_t *scale, uint8_t *min) {
     for (int i = 0; i < 4; i++) {
         scale[i] = (int8_t)(p[i] & 63);
@@ -51,7 +54,8 @@ static inline void q4_k_put_scales(uint8_t *p, const int *scale, const int *min)
         p[i + 8] = (uint8_t)((scale[i + 4] & 15) | (min[i + 4] & 15) << 4);
     }
 }
-// Sixteen signed ones, 32 added, in 12 bytes: low nibbles in eight bytes, then four times two upper bits in each of four.
+// Sixteen signed 6-bit scales, stored with an offset of 32 in 12 bytes: low nibbles in eight bytes,
+// then the upper two bits of four scales in each of four bytes.
 static inline void q3_k_scales(const uint8_t *p, int8_t *scale) {
     for (int i = 0; i < 16; i++) {
         const int low = i < 8 ? p[i] & 15 : p[i - 8] >> 4, high = p[8 + i % 4] >> 2 * (i / 4) & 3;

@@ -1,8 +1,8 @@
 // tensor/k_quantize.c - rows to Q4_K, Q5_K and Q6_K, by search.
 //
-// First each part of a block for itself: its best scale (and minimum). The block's F16 scales are then such that the largest of these
-// become the largest integers. From there in turns, as long as the error falls: integers of each part from the neighbours of what they
-// are; F16 scales by least squares for the integers and codes as they are.
+// First, the best scale (and minimum) of each part of a block is searched. The block's F16 scales map the largest of these to the largest
+// integers. Then two steps alternate as long as the error decreases: the integers of each part are chosen among their neighbours, and the
+// F16 scales by least squares for the current integers and codes.
 #include "tensor/k_blocks.h"
 #include "tensor/rows.h"
 #include "tensor/scale_search.h"
@@ -48,7 +48,7 @@ static void first_lines(struct lines *b, const float *x, const float *w, int hig
     }
 }
 
-// The best of each part's scale and minimum and their neighbours.
+// Chooses the best among each part's scale and minimum and their neighbours.
 static void choose_integers(struct lines *b, const float *x, const float *w, int highest) {
     for (int p = 0; p < LINE_PARTS; p++, x += LINE_N, w += LINE_N) {
         const int scale = b->scale[p], min = b->min[p];
@@ -76,7 +76,7 @@ static void refit_lines(struct lines *b, const float *x, const float *w, int hig
         }
     }
     const float determinant = aa * mm - am * am;
-    if (determinant > 0x1p-12f * aa * mm) { // else nearly one direction: no telling them apart
+    if (determinant > 0x1p-12f * aa * mm) { // otherwise ill-conditioned: both are nearly parallel
         b->d = half_rounded((mm * xa - am * xm) / determinant);
         b->dmin = half_rounded((aa * xm - am * xa) / determinant);
     } else if (aa > 0) {
@@ -116,7 +116,7 @@ static void put_lines(const struct lines *b, const float *x, uint8_t *block, boo
     }
 }
 
-// Weights and then a block at a time.
+// Computes weights, then quantizes block by block.
 typedef void (*block_fn)(const float *x, const float *w, uint8_t *block);
 
 static void quantize(const float *src, const float *importance, uint8_t *block, size_t n, size_t block_bytes,

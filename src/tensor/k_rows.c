@@ -1,12 +1,12 @@
-// tensor/k_rows.c - rows of the types with blocks of 256, as floats. Scales are multiplied first, then the number, then the minimum's
-// part is subtracted; each product and the difference is rounded.
+// tensor/k_rows.c - dequantizes rows of the types with blocks of 256. The scales are multiplied first, then the number, then the
+// minimum is subtracted; each product and the difference are rounded.
 #include "tensor/k_blocks.h"
 #include "tensor/rows.h"
 
 static inline void dequantize(void (*unpack)(const uint8_t *, struct block_256 *), size_t block_bytes,
                               const void *src, float *dst, size_t n) {
     const uint8_t *p = src;
-    struct block_256 b = {0}; // without a minimum 0 is subtracted, which changes no bit
+    struct block_256 b = {0}; // types without a minimum subtract 0, which is exact
     for (size_t i = 0; i < n / BLOCK_256; i++, p += block_bytes) {
         unpack(p, &b);
         for (int part = 0; part < BLOCK_256 / b.part; part++) {

@@ -1,4 +1,4 @@
-// tensor/plain_rows.c - rows of F32, F16 and BF16: one number after the other, at any address.
+// tensor/plain_rows.c - rows of F32, F16 and BF16; they may be unaligned.
 #include "tensor/blocks.h"
 #include "tensor/rows.h"
 #include <string.h>
@@ -7,7 +7,7 @@ void f32_dequantize_row(const void *src, float *dst, size_t n) {
     if (n) memcpy(dst, src, 4 * n);
 }
 void f32_quantize_row(const float *src, const float *importance, void *dst, size_t n) {
-    (void)importance; // every number is kept
+    (void)importance; // lossless
     if (n) memcpy(dst, src, 4 * n);
 }
 

@@ -1,10 +1,10 @@
-// tensor/q4_q5_quantize.c - rows to Q4_0, Q4_1, Q5_0 and Q5_1: by the reference's rule, or by search where errors have weights.
+// tensor/q4_q5_quantize.c - quantizes rows to Q4_0, Q4_1, Q5_0 and Q5_1: as the reference does, or by search if errors have weights.
 #include "tensor/blocks.h"
 #include "tensor/rows.h"
 #include "tensor/scale_search.h"
 #include <math.h>
 
-// Where a type's fields lie, and its highest code; `fifth` 0: none. Types without a minimum subtract half of their codes.
+// The offsets of a type's fields, and its highest code; `fifth` 0: none. Types without a minimum subtract half the number of codes.
 struct layout {
     size_t bytes, min, fifth, nibbles;
     int highest;
@@ -19,10 +19,10 @@ static void put_code(const struct layout *t, uint8_t *block, int n, int q) {
 
 static int held(int q, int highest) { return q > highest ? highest : q < 0 ? 0 : q; }
 
-// 1 / d; 0 where the scale is 0 or too small to invert.
+// 1 / d; 0 if the scale is 0 or too small to invert.
 static float inverse_of(float d) { return isinf(1 / d) ? 0 : 1 / d; }
 
-// The scale maps the number of largest magnitude (the first of equals) to the lowest code.
+// The scale maps the number of largest magnitude (the first one, if several are equal) to the lowest code.
 static void by_rule(const struct layout *t, const float *x, uint8_t *block) {
     float largest = x[0];
     for (int i = 1; i < BLOCK_32; i++)

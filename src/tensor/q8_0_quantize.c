@@ -1,16 +1,16 @@
-// tensor/q8_0_quantize.c - rows to Q8_0.
+// tensor/q8_0_quantize.c - quantizes rows to Q8_0.
 #include "tensor/blocks.h"
 #include "tensor/rows.h"
 #include "tensor/scale_search.h"
 #include <math.h>
 
-// The reference's rule: the scale in float, halves rounded away from zero, and only then the scale to F16.
+// As the reference does it: divides by the scale in float, rounds halves away from zero, and only then rounds the scale to F16.
 static void by_rule(const float *x, uint8_t *block) {
     float amax = 0;
     for (int i = 0; i < BLOCK_32; i++) amax = fmaxf(amax, fabsf(x[i]));
     const float d = amax / 127, inverse = 1 / d;
     store_u16(block, f16_from_f32(d));
-    // A scale so small that its inverse overflows is 0 in F16: the numbers no longer matter.
+    // A scale so small that its inverse overflows is 0 in F16, so the codes do not matter.
     for (int i = 0; i < BLOCK_32; i++) block[2 + i] = isinf(inverse) ? 0 : (uint8_t)(int8_t)roundf(x[i] * inverse);
 }
 

@@ -1,4 +1,5 @@
-// tensor/rows.h - the row conversions that the type table of types.c is made of; use tensor_type_info() to reach them.
+// tensor/rows.h - the row conversions in the type table of types.c; call them through
+// tensor_type_info().
 //
 // Threads: pure functions. Contract: as in struct tensor_type_info.
 #ifndef RN_TENSOR_ROWS_H

@@ -1,4 +1,4 @@
-// tensor/scale_search.c - see scale_search.h. Sums run over 8 lanes, added up in one order at the end.
+// tensor/scale_search.c - see scale_search.h. Sums have 8 lanes, which are added in a fixed order at the end.
 #include "tensor/scale_search.h"
 #include "tensor/blocks.h"
 #include <float.h>
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 enum { LANES = 8, N_TURNS = 4 };
-// Below TINY numbers are zeros in every type: their scale would be 0 in F16. Above MOST it would be infinite in every type, while sums of
-// squares still have room.
+// Numbers below TINY are zeros in every type, since their scale would be 0 in F16. Above MOST the scale would be infinite in every type,
+// while sums of squares do not overflow yet.
 static const float TINY = 0x1p-60f, MOST = 0x1p36f;
 
 typedef float lanes[LANES];
@@ -16,7 +16,7 @@ static float sum_of(const lanes s) { return ((s[0] + s[4]) + (s[2] + s[6])) + ((
 
 static float inverse_of(float d) { return fabsf(d) < 0x1p-120f ? 0 : 1 / d; }
 
-// v to the nearest integer, ties to even, held to [lo, hi]; adding 1.5 * 2^23 leaves no room for a fraction.
+// Rounds v to the nearest integer, ties to even, clamped to [lo, hi]; adding 1.5 * 2^23 leaves no bits for a fraction.
 static inline float rounded(float v, float lo, float hi) {
     const float r = (v + 0x1.8p23f) - 0x1.8p23f, above = r > lo ? r : lo;
     return above < hi ? above : hi;
@@ -24,7 +24,7 @@ static inline float rounded(float v, float lo, float hi) {
 
 int nearest_code(float x, float d, int lo, int hi) { return (int)rounded(x * inverse_of(d), (float)lo, (float)hi); }
 
-// The value of iq4_values nearest to v: each middle of two that v passes adds their distance.
+// The value in iq4_values that is nearest to v: each midpoint of neighbours that v exceeds adds their distance.
 static inline float iq4_rounded(float v) {
     float r = iq4_values[0];
     for (int i = 1; i < 16; i++)
@@ -49,7 +49,7 @@ float mean_square_of(const float *x, int n) {
 void search_weights(const float *x, const float *importance, int n, float mean_square, float *w) {
     float most = 0;
     for (int i = 0; importance && i < n; i++) most = importance[i] > most ? importance[i] : most;
-    // Only ratios count: the largest comes to [2, 4), so that no sum overflows. A power of two takes no bits away.
+    // Only ratios matter, so weights are scaled by a power of two, which is exact: the largest is in [2, 4), and no sum overflows.
     const bool matters = most >= FLT_MIN;
     const float unit = matters ? ldexpf(1, 1 - ilogbf(most)) : 0;
     for (int i = 0; i < n; i++) w[i] = (matters ? importance[i] * unit : 1) * sqrtf(mean_square + x[i] * x[i]);
@@ -64,7 +64,7 @@ static float largest(const float *x, int n) { // the first number of largest mag
 
 // x = d * code ------------------------------------------------------------------------------------------------------------
 
-// What x / d is rounded to: integers of a range, or the numbers of a table.
+// The codes that x / d is rounded to: a range of integers, or the values of a table.
 struct codes {
     float lo, hi;
     bool table;
@@ -72,7 +72,7 @@ struct codes {
 
 static inline float code_of(struct codes c, float v) { return c.table ? iq4_rounded(v) : rounded(v, c.lo, c.hi); }
 
-// The best d for the codes that the scale 1 / inverse gives, and how much of sum w x^2 it explains.
+// The best d for the codes that the scale 1 / inverse gives, and the part of sum w x^2 that it explains.
 static inline float improved_scale(const float *x, const float *w, int n, struct codes c, float inverse,
                                    float *explained) {
     lanes xq = {0}, qq = {0};
@@ -87,7 +87,7 @@ static inline float improved_scale(const float *x, const float *w, int n, struct
     return b > 0 ? a / b : 0;
 }
 
-// Starts: the largest number becomes the lowest code or the highest, a little less or more.
+// Start values map the largest number to the lowest or highest code, or slightly below or above.
 static inline float search(const float *x, const float *w, int n, struct codes c) {
     const float extreme = largest(x, n), step = (c.hi - c.lo) / 160;
     float best = 0, best_explained = 0, explained;
@@ -128,7 +128,7 @@ float scale_error(const float *x, const float *w, int n, float d, int lo, int hi
 
 // x = d * q + m -----------------------------------------------------------------------------------------------------------
 
-// The best line for the codes that `start` gives, m not above `most`, and its error with these codes.
+// The best line for the codes that `start` gives, with m <= most, and its error with these codes.
 static struct line improved_line(const float *x, const float *w, int n, struct line start, int hi, float most,
                                  float *error) {
     const float inverse = inverse_of(start.d);
@@ -168,8 +168,8 @@ float line_error(const float *x, const float *w, int n, struct line l, int hi) {
     return sum_of(s);
 }
 
-// Starts: the range from the smallest number (or from 0) to the largest, made a little narrower or wider. Numbers are measured from
-// the range's lower end, so that an offset does not drown their differences in the sums.
+// Start values cover the range from the smallest number (or 0) to the largest, or slightly less or more. Numbers are taken relative to the
+// lower end of the range, so that a large offset does not cancel their differences in the sums.
 static struct line search_lines(const float *x, const float *w, int n, int hi, bool below_zero) {
     float min = x[0], max = x[0], y[SEARCH_MOST], error;
     for (int i = 1; i < n; i++) min = x[i] < min ? x[i] : min, max = x[i] > max ? x[i] : max;
@@ -183,7 +183,7 @@ static struct line search_lines(const float *x, const float *w, int n, int hi, b
     for (int i = -7; i <= 5; i++) {
         const struct line start = {range / ((float)hi + (float)i * 0.2f), 0};
         struct line l = improved_line(y, w, n, start, hi, most, &error);
-        l = improved_line(y, w, n, l, hi, most, &error); // twice, before starts are compared
+        l = improved_line(y, w, n, l, hi, most, &error); // twice before results are compared
         if (error < best_error) best = l, best_error = error;
     }
     for (int turn = 0; turn < N_TURNS; turn++) {

@@ -1,4 +1,4 @@
-// tensor/types.c - the table of element types, and the names of those that GGUF knows.
+// tensor/types.c - the table of element types, and the names of GGUF's types.
 #include "tensor/types.h"
 #include "base/checked.h"
 #include "tensor/k_blocks.h"
@@ -25,7 +25,7 @@ static const struct tensor_type_info types[TENSOR_N_TYPES] = {
     [TENSOR_IQ4_XS] = {TENSOR_IQ4_XS, "IQ4_XS", 23, BLOCK_256, IQ4_XS_BYTES, iq4_xs_dequantize_row, NULL},
 };
 
-// By number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) were types that files no longer hold.
+// By type number in GGUF files. The gaps (4, 5, 31 to 33, 36 to 38) are types that were removed from the format.
 static const char *const gguf_names[] = {
     [0] = "F32",     [1] = "F16",    [2] = "Q4_0",     [3] = "Q4_1",    [6] = "Q5_0",     [7] = "Q5_1",
     [8] = "Q8_0",    [9] = "Q8_1",   [10] = "Q2_K",    [11] = "Q3_K",   [12] = "Q4_K",    [13] = "Q5_K",

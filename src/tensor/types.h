@@ -1,7 +1,7 @@
-// tensor/types.h - element types as rows of one table: how long a block is, how many bytes it takes, how rows convert.
+// tensor/types.h - the table of element types: block length, block size and row conversions.
 //
-// A row of a tensor is n elements, n a multiple of block_len, stored as n / block_len blocks of block_bytes.
-// Layouts: the published GGUF block types, each with its formula above its code.
+// A row of a tensor has n elements, n a multiple of block_len, stored as n / block_len blocks of
+// block_bytes. Layouts and formulas of GGUF's block types: tensor/blocks.h and tensor/k_blocks.h.
 // Threads: pure functions over a constant table.
 #ifndef RN_TENSOR_TYPES_H
 #define RN_TENSOR_TYPES_H
@@ -32,25 +32,27 @@ enum tensor_type {
 
 struct tensor_type_info {
     enum tensor_type type;
-    const char *name;   // as people write it: "Q4_0"
-    uint32_t gguf_id;   // number in GGUF files
+    const char *name;   // "Q4_0"
+    uint32_t gguf_id;   // type number in GGUF files
     uint32_t block_len; // elements
     uint32_t block_bytes;
-    // n % block_len == 0. dequantize: exactly the published formula in float32. src may be unaligned; no overlap.
+    // Evaluates the published formula in float32. n: a multiple of block_len. src may be unaligned;
+    // src and dst do not overlap.
     void (*dequantize_row)(const void *src, float *dst, size_t n);
-    // NULL: a type that is read but not written. importance: [n] how much an error of each element matters, >= 0; NULL: all
-    // alike, and then Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 are rounded by the published rule of the reference implementation.
-    // Otherwise scales are searched (tensor/scale_search.h). The same bytes on every machine. A non-finite input is the
-    // caller's bug for block types.
+    // NULL: the type is read but not written. importance: [n] weights of the elements' errors, >=
+    // 0; NULL: all equal, and then Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 are rounded as the reference
+    // implementation does it. Otherwise scales are searched (tensor/scale_search.h). Gives the same
+    // bytes on every machine. Block types require finite input.
     void (*quantize_row)(const float *src, const float *importance, void *dst, size_t n);
 };
 
 const struct tensor_type_info *tensor_type_info(enum tensor_type type);
-const struct tensor_type_info *tensor_type_by_gguf_id(uint32_t id);   // NULL: not one that is read here
-const struct tensor_type_info *tensor_type_by_name(const char *name); // without regard to case; NULL: unknown
-// "IQ2_XXS" also for types that are known but not read here; NULL: no such id.
+const struct tensor_type_info *tensor_type_by_gguf_id(uint32_t id);   // NULL: not supported
+const struct tensor_type_info *tensor_type_by_name(const char *name); // ignores case; NULL: unknown
+// The name of a GGUF type, also of one that is not supported ("IQ2_XXS"); NULL: no such id.
 const char *tensor_gguf_id_name(uint32_t id);
-// Bytes of a row of n elements; false: n is no multiple of the block, or overflow.
+// The size in bytes of a row of n elements; false: n is not a multiple of the block length, or the
+// size overflows.
 bool tensor_row_bytes(enum tensor_type type, uint64_t n, size_t *bytes);
 
 #endif

@@ -1,20 +1,20 @@
-// text/stop_matcher.c - Aho-Corasick over bytes: a trie of the stop strings in which every node also knows the longest
+// text/stop_matcher.c - Aho-Corasick over bytes: a trie of the stop strings in which every node also links to the longest
 // proper suffix of its path that is a path too.
 //
-// The depth of the current node is the length of the longest suffix of the text that begins some stop string: exactly
-// what must be held back. At most STOP_MAX_STRINGS children hang on a node, so a child is found by walking a list.
+// The depth of the current node is the length of the longest suffix of the text that begins a stop string: exactly the bytes
+// to hold back. A node has at most STOP_MAX_STRINGS children, so they are a linked list.
 #include "text/stop_matcher.h"
 #include "base/mem.h"
 #include <assert.h>
 #include <string.h>
 
 struct node {
-    uint16_t child;   // first of a list, 0: none (node 0 is the root, nobody's child)
+    uint16_t child;   // first of a list, 0: none (node 0 is the root, which is no node's child)
     uint16_t sibling; // next in the parent's list, 0: none
     uint16_t suffix;  // node of the longest proper suffix
     uint16_t depth;   // bytes from the root
     int8_t match;     // the longest stop string that ends here, -1: none
-    uint8_t byte;     // that leads here from the parent
+    uint8_t byte;     // label of the edge from the parent
 };
 
 struct stop_set {
@@ -52,10 +52,10 @@ static void add_string(stop_set *s, size_t i) {
         }
         at = c;
     }
-    if (s->nodes[at].match < 0) s->nodes[at].match = (int8_t)i; // the first of equal strings counts
+    if (s->nodes[at].match < 0) s->nodes[at].match = (int8_t)i; // the first of equal strings matches
 }
 
-// Suffixes in order of depth: a node's suffix is shorter than the node. `queue` has room for all nodes.
+// Sets suffix links in order of depth, since a suffix is shorter than its node. `queue` has room for all nodes.
 static void link_suffixes(stop_set *s, uint16_t *queue) {
     struct node *nodes = s->nodes;
     size_t head = 0, tail = 0;
@@ -131,7 +131,7 @@ const char *stop_set_string(const stop_set *s, int i, size_t *n_bytes) {
 
 void stop_matcher_init(stop_matcher *m, const stop_set *set) { *m = (stop_matcher){.set = set, .matched = -1}; }
 
-// What waits is `held` followed by s[0..n): the first n_release bytes of it go to out, n_keep bytes stay held.
+// Pending bytes are `held` followed by s[0..n): the first n_release of them go to out, the next n_keep stay held.
 static void shift(stop_matcher *m, const char *s, size_t n_release, size_t n_keep, char *out) {
     const size_t from_held = n_release < m->n_held ? n_release : m->n_held;
     memcpy(out, m->held, from_held);

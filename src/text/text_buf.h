@@ -1,6 +1,6 @@
-// text/text_buf.h - bytes that grow: what a text is rewritten into.
+// text/text_buf.h - a growing byte buffer for rewriting texts.
 //
-// Ownership: `s` is mem_alloc'ed and the buffer owner's. Threads: one at a time.
+// Ownership: `s` is mem_alloc'ed and belongs to the buffer's owner. Threads: one at a time.
 #ifndef RN_TEXT_TEXT_BUF_H
 #define RN_TEXT_TEXT_BUF_H
 
@@ -12,16 +12,19 @@
 struct text_buf {
     char *s;
     size_t n, cap;
-    size_t max;   // bytes that it may hold; 0: any number
-    bool is_full; // `max` was reached
-    bool failed;  // that, or out of memory: what is added is lost from then on, and whoever reads must look here once
+    size_t max;   // maximum size in bytes; 0: no limit
+    bool is_full; // `max` was exceeded
+    // `max` was exceeded, or memory ran out. Later additions are dropped, so check this once before
+    // using the text.
+    bool failed;
 }; // zero = empty
 
 static inline bool text_buf_reserve(struct text_buf *b, size_t n_more) {
     if (b->failed) return false;
     if (b->max > 0 && n_more > b->max - b->n) return b->is_full = b->failed = true, false;
     if (n_more <= b->cap - b->n) return true;
-    const size_t cap = (b->cap + n_more) + b->cap / 2 + 64; // texts are far below half of the address space
+    // Cannot overflow: texts are far smaller than half of the address space.
+    const size_t cap = (b->cap + n_more) + b->cap / 2 + 64;
     char *const s = mem_realloc(b->s, cap);
     if (!s) return b->failed = true, false;
     b->s = s;

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-// What may follow a lead byte: only the second byte's range differs, the third and fourth are always 80..BF.
+// What may follow a lead byte: only the range of the second byte varies, the third and fourth are always 80..BF.
 struct lead {
-    uint8_t len;    // of the whole character, 0: no character begins so
+    uint8_t len;    // of the whole character, 0: not a lead byte
     uint8_t lo, hi; // of the second byte
 };
 
@@ -13,16 +13,16 @@ static struct lead lead_of(uint8_t b) {
     if (b < 0x80) return (struct lead){1, 0, 0};
     if (b < 0xC2) return (struct lead){0, 0, 0}; // continuation bytes, and leads of overlong forms
     if (b < 0xE0) return (struct lead){2, 0x80, 0xBF};
-    if (b == 0xE0) return (struct lead){3, 0xA0, 0xBF}; // less would be overlong
-    if (b == 0xED) return (struct lead){3, 0x80, 0x9F}; // more would be a surrogate
+    if (b == 0xE0) return (struct lead){3, 0xA0, 0xBF}; // below: overlong
+    if (b == 0xED) return (struct lead){3, 0x80, 0x9F}; // above: surrogates
     if (b < 0xF0) return (struct lead){3, 0x80, 0xBF};
     if (b == 0xF0) return (struct lead){4, 0x90, 0xBF};
     if (b < 0xF4) return (struct lead){4, 0x80, 0xBF};
-    if (b == 0xF4) return (struct lead){4, 0x80, 0x8F}; // more would pass U+10FFFF
+    if (b == 0xF4) return (struct lead){4, 0x80, 0x8F}; // above: beyond U+10FFFF
     return (struct lead){0, 0, 0};
 }
 
-// How many bytes at s are the beginning of one character; `whole` gets its length (0: no character begins so).
+// The number of bytes at s that begin one character; sets *whole to that character's length (0: not a lead byte).
 static size_t good_prefix(const char *s, size_t n, size_t *whole) {
     const struct lead l = lead_of((uint8_t)s[0]);
     *whole = l.len;
@@ -84,7 +84,7 @@ static size_t emit_invalid(const utf8_assembler *a, const char *s, size_t n, cha
     return n;
 }
 
-// One more byte for the character that is held. True: the byte was taken; false: it begins something new.
+// Adds a byte to the held character. True: the byte belongs to it; false: the byte begins something new.
 static bool take_held(utf8_assembler *a, char byte, char *out, size_t *n_out) {
     char c[4];
     memcpy(c, a->held, a->n_held);
