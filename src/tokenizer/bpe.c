@@ -1,4 +1,4 @@
-// tokenizer/bpe.c - byte-level BPE over the shared merger.
+// tokenizer/bpe.c - byte-level BPE, by the shared merge loop (merger.h).
 #include "tokenizer/bpe.h"
 #include "tokenizer/loose_utf8.h"
 

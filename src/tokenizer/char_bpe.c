@@ -1,4 +1,4 @@
-// tokenizer/char_bpe.c - character BPE over the shared merger.
+// tokenizer/char_bpe.c - BPE over characters, by the shared merge loop (merger.h).
 #include "tokenizer/char_bpe.h"
 #include "text/utf8.h"
 #include "tokenizer/byte_tokens.h"
@@ -27,8 +27,8 @@ static bool has_bytes(const struct char_bpe *b, const char *s, size_t n) {
     return has_all;
 }
 
-// The character word[at..at+n), which is no token, as its bytes, or as unknown: one symbol for several where they fuse. Without an
-// unknown token it is left out, and its neighbours become neighbours: so does the published library.
+// Adds the character word[at..at+n), which has no token, as byte tokens or as the unknown token; with fuse_unk, consecutive unknown characters
+// are one symbol. Without an unknown token the character is skipped, and its neighbours may merge, as in the reference implementation.
 static void add_unknown(const struct char_bpe *b, struct merger *m, const char *word, size_t at, size_t n,
                         size_t *n_dropped) {
     const int32_t unk = b->v->unk;

@@ -1,7 +1,9 @@
-// tokenizer/char_bpe.h - BPE over characters with ranked merges (Sennrich et al. 2016), and bytes or an unknown token for characters
-// without a token: what tokenizer.json calls BPE when it has no byte-level step.
+// tokenizer/char_bpe.h - BPE over characters with ranked merges (Sennrich et al. 2016): what
+// tokenizer.json calls BPE when it has no byte-level step. Characters without a token become byte
+// tokens or the unknown token.
 //
-// Ownership: char_bpe_init() fills, char_bpe_free() releases; points into the vocabulary and table it was made from. Threads: immutable.
+// Ownership: char_bpe_init() / char_bpe_free(); points into the vocabulary and table it was made
+// from. Threads: immutable.
 #ifndef RN_TOKENIZER_CHAR_BPE_H
 #define RN_TOKENIZER_CHAR_BPE_H
 
@@ -19,7 +21,8 @@ struct char_bpe {
 // Errors: those of merge_table_init().
 rn_status char_bpe_init(struct char_bpe *b, const struct vocab *v, const struct token_table *tokens, rn_error *err);
 void char_bpe_free(struct char_bpe *b);
-// Appends the tokens of one word, at most TOKENIZER_MAX_TEXT bytes of valid UTF-8; *n_dropped grows by the bytes that have none.
+// Appends the tokens of a word, at most TOKENIZER_MAX_TEXT bytes of valid UTF-8, and adds to
+// *n_dropped the number of bytes without a token.
 // Errors: RN_E_NOMEM.
 rn_status char_bpe_encode(const struct char_bpe *b, const char *word, size_t n, struct merger *m, struct id_list *ids,
                           size_t *n_dropped, rn_error *err);

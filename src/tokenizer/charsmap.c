@@ -1,4 +1,4 @@
-// tokenizer/charsmap.c - see charsmap.h. Every step through the trie is checked: its bytes are the file's.
+// tokenizer/charsmap.c - see charsmap.h. Every step through the trie is checked, since its bytes come from a file.
 #include "tokenizer/charsmap.h"
 #include <string.h>
 
@@ -9,7 +9,7 @@ static uint32_t read_u32(const uint8_t *p) {
 rn_status charsmap_init(struct charsmap *m, struct vocab_str bytes, rn_error *err) {
     const uint8_t *const data = (const uint8_t *)bytes.s;
     *m = (struct charsmap){0};
-    if (bytes.n == 0) return RN_OK; // maps nothing
+    if (bytes.n == 0) return RN_OK; // an empty map
     const uint32_t n_trie = bytes.n >= 4 ? read_u32(data) : 0;
     if (bytes.n < 4 || n_trie % 4 != 0 || n_trie == 0 || n_trie > bytes.n - 4)
         return fail(err, RN_E_FORMAT, "character map: a trie of %u bytes in a map of %u bytes", n_trie, bytes.n);
@@ -28,7 +28,7 @@ static bool take_value(const struct charsmap *m, uint32_t at, struct vocab_str *
     const uint32_t value = read_u32(m->units + 4 * (size_t)at) & 0x7FFFFFFF;
     if (value >= m->n_texts) return false;
     to->s = m->texts + value;
-    to->n = (uint32_t)strlen(to->s); // the texts end with a zero byte
+    to->n = (uint32_t)strlen(to->s); // terminated: the last byte of the texts is zero
     return true;
 }
 

@@ -1,18 +1,18 @@
-// tokenizer/end_tokens.c - which tokens end a text: what the file names, and control tokens whose spelling is known for it.
+// tokenizer/end_tokens.c - the tokens that end a text: those that the file names, and control tokens with a known spelling.
 //
-// Files often name only one of several end markers: a chat model's end of turn differs from its tokenizer's end of text,
-// and the text would then run on to the limit. Only control tokens count: a user-defined `</s>` is text like any other.
+// Files often name only one of several end tokens: a chat model's end of turn differs from its tokenizer's end of text, and
+// generation would then run on to the limit. Only control tokens count: a user-defined `</s>` is ordinary text.
 #include "tokenizer/vocab.h"
 #include <string.h>
 
-// Spellings of end markers of published model families; none of them is used inside a text by any.
+// End tokens of published model families; no family uses any of them within a text.
 static const char *const end_spellings[] = {
     "</s>",                  // SentencePiece's default: Llama 1 and 2, Mistral
     "<eos>",                 // Gemma
     "<|endoftext|>",         // GPT-2, Qwen, Phi, StarCoder, SmolLM
     "<|end_of_text|>",       // Llama 3, Granite
     "<|eot_id|>",            // Llama 3: end of turn
-    "<|eom_id|>",            // Llama 3: end of message, a tool answers next
+    "<|eom_id|>",            // Llama 3: end of message, a tool result follows
     "<|eot|>",               // Llama 4
     "<|eom|>",               // Llama 4
     "<EOT>",                 // Code Llama
@@ -21,7 +21,7 @@ static const char *const end_spellings[] = {
     "<|im_end|>",            // ChatML: Qwen, SmolLM, Yi
     "<|end|>",               // Phi-3
     "<|return|>",            // GPT-OSS: the final answer is complete
-    "<|call|>",              // GPT-OSS: a tool answers next
+    "<|call|>",              // GPT-OSS: a tool result follows
     "<end_of_turn>",         // Gemma 1 to 3
     "<turn|>",               // Gemma 4
     "<|END_OF_TURN_TOKEN|>", // Command R
@@ -41,7 +41,7 @@ static bool is_end_spelling(struct vocab_str s) {
     return false;
 }
 
-// In GPT-OSS's format <|end|> ends a message, a thought say, and the answer goes on with the next; <|return|> and <|call|> end it.
+// In GPT-OSS's format <|end|> ends a message, such as reasoning, and the next message follows; <|return|> and <|call|> end the answer.
 static bool has_messages(const struct vocab *v) {
     bool has_return = false, has_call = false;
     for (int32_t id = 0; id < v->n_tokens; id++) {
@@ -55,7 +55,7 @@ static bool has_messages(const struct vocab *v) {
 int vocab_end_tokens(const struct vocab *v, int32_t *ids, int max) {
     const bool end_goes_on = has_messages(v);
     int n = 0;
-    int32_t k = 0; // v->end[0..k) are below id
+    int32_t k = 0; // v->end[0..k) are less than id
     for (int32_t id = 0; id < v->n_tokens && n < max; id++) {
         const bool listed = k < v->n_end && v->end[k] == id;
         const bool named = listed || id == v->eos || id == v->eot || id == v->eom;

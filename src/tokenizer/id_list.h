@@ -1,6 +1,6 @@
-// tokenizer/id_list.h - a growing list of token ids: what an encoder writes into.
+// tokenizer/id_list.h - a growing list of token ids, the output of an encoder.
 //
-// Ownership: `ids` is mem_alloc'ed and the list owner's. Threads: one at a time.
+// Ownership: `ids` is mem_alloc'ed and belongs to the list's owner. Threads: one at a time.
 #ifndef RN_TOKENIZER_ID_LIST_H
 #define RN_TOKENIZER_ID_LIST_H
 
@@ -14,10 +14,12 @@ struct id_list {
     size_t n, cap;
 }; // zero = empty
 
-// false: out of memory, the list is as before. cap cannot overflow: ids come from at most TOKENIZER_MAX_TEXT bytes.
+// false: out of memory; the list is unchanged. cap cannot overflow, since ids come from at most
+// TOKENIZER_MAX_TEXT bytes.
 static inline bool id_list_add(struct id_list *l, int32_t id) {
     if (l->n == l->cap) {
-        const size_t cap = l->cap ? l->cap + l->cap / 2 + 1 : 64; // + 1: half of one is none
+        // + 1: so that a capacity of 1 grows.
+        const size_t cap = l->cap ? l->cap + l->cap / 2 + 1 : 64;
         int32_t *const ids = mem_realloc(l->ids, cap * sizeof *ids);
         if (!ids) return false;
         l->ids = ids;

@@ -1,13 +1,13 @@
-// tokenizer/loose_utf8.c - a lenient decoder: lead byte and continuation bytes decide, not the table of good sequences.
+// tokenizer/loose_utf8.c - a lenient decoder: it looks at lead and continuation bytes only, not at the table of well-formed sequences.
 #include "tokenizer/loose_utf8.h"
 #include "base/mem.h"
 #include "text/utf8.h"
 #include <string.h>
 
 #define REPLACEMENT 0xFFFD
-#define PRIVATE_USE 0xE000 // neither letter, digit nor space, like a surrogate, and as long
+#define PRIVATE_USE 0xE000 // like a surrogate, it is neither letter, digit nor space, and has three bytes
 
-// The character at s; 1 byte and REPLACEMENT where none begins.
+// Decodes the character at s; REPLACEMENT and 1 byte if none begins there.
 static uint32_t loose_decode(const char *s, size_t n, size_t *len) {
     const uint8_t lead = (uint8_t)s[0];
     const size_t want = lead < 0x80 ? 1 : lead < 0xC0 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF8 ? 4 : 0;
@@ -26,7 +26,7 @@ static uint32_t loose_decode(const char *s, size_t n, size_t *len) {
 bool loose_text_init(struct loose_text *t, const char *s, size_t n) {
     *t = (struct loose_text){.bytes = s, .subject = s, .n = n};
     if (utf8_valid(s, n)) return true;
-    char *const bytes = mem_alloc(6 * n); // a byte becomes three at most, in each of the two texts
+    char *const bytes = mem_alloc(6 * n); // a byte becomes at most three in each of the two texts
     if (!bytes) return false;
     char *const subject = bytes + 3 * n;
     size_t n_out = 0;

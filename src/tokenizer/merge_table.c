@@ -1,4 +1,4 @@
-// tokenizer/merge_table.c - open addressing keyed by the two token ids; seeded like the table of tokens.
+// tokenizer/merge_table.c - an open-addressing hash table keyed by the two token ids, seeded like the token table.
 #include "tokenizer/merge_table.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -35,11 +35,11 @@ static rn_status bad_merge(int32_t i, struct vocab_str m, const char *why, rn_er
     return fail(err, RN_E_FORMAT, "vocabulary: merge %d \"%.*s\": %s", i, m.n < 80 ? (int)m.n : 80, m.s, why);
 }
 
-// `bytes` has room for both halves of any merge that can be good.
+// `bytes` has room for both sides of any valid merge.
 static rn_status add_merge(struct merge_table *t, const struct token_table *tokens, int32_t i, struct vocab_str m,
                            size_t longest, char *bytes, rn_error *err) {
     if (m.n > longest) return bad_merge(i, m, "longer than any two tokens", err);
-    // A token may begin with a space only where its bytes are not written in the alphabet; none ends with one.
+    // Tokens that are not in the byte-level alphabet may begin with a space; none ends with one.
     const char *const space = m.n > 1 ? memchr(m.s + 1, ' ', m.n - 1) : NULL;
     if (!space) return bad_merge(i, m, "no space between two tokens", err);
     const size_t n_left_text = (size_t)(space - m.s);
@@ -70,7 +70,7 @@ rn_status merge_table_init(struct merge_table *t, const struct vocab *v, const s
     while (n_slots < (size_t)v->n_merges + (size_t)v->n_merges / 2) n_slots *= 2; // at most two thirds full
     *t = (struct merge_table){.mask = n_slots - 1};
     t->decode = v->model == VOCAB_BPE ? byte_level_decode : as_stored;
-    const size_t longest = 2 * longest_text(v) + 1; // a text's length is 32 bits wide: cannot overflow
+    const size_t longest = 2 * longest_text(v) + 1; // cannot overflow: lengths have 32 bits
     char *const bytes = mem_alloc(longest);
     t->slots = mem_calloc(n_slots, sizeof *t->slots);
     rn_status st = RN_OK;

@@ -5,12 +5,12 @@
 #include <assert.h>
 
 struct merge_candidate {
-    uint64_t order; // rank, then index of the left symbol: the smallest comes first
-    uint32_t n;     // bytes of both: another length now means that one of them has changed since
+    uint64_t order; // rank, then index of the left symbol: smallest first
+    uint32_t n;     // length of both in bytes; if it differs later, one of them has changed
     int32_t id;
 };
 
-// Four children for each: half as deep as a binary heap, and brothers share a cache line.
+// A 4-ary heap: half as deep as a binary one, and siblings share a cache line.
 enum { N_CHILDREN = 4 };
 
 static void sift_down(struct merge_candidate *heap, size_t n, size_t i) {
@@ -41,7 +41,7 @@ static struct merge_candidate pop(struct merger *m) {
     return top;
 }
 
-// Appends the pair that begins at symbol `left` if a rule joins it; the heap's order is the caller's to restore.
+// Appends the pair that begins at symbol `left` if a rule joins it. The caller restores the heap's order.
 static bool append_pair(struct merger *m, int32_t left, const char *word, merge_rule rule, const void *rules) {
     if (left < 0 || m->symbols[left].next < 0) return false;
     const struct merge_symbol *const l = &m->symbols[left], *const r = &m->symbols[l->next];
@@ -79,8 +79,7 @@ void merger_add(struct merger *m, uint32_t pos, uint32_t n, int32_t id) {
     if (i > 0) m->symbols[i - 1].next = i;
 }
 
-// A candidate is stale when either symbol has grown or gone since: the boundary between them can only disappear, so
-// their common length tells.
+// A candidate is stale if either symbol has grown or was joined since: boundaries only disappear, so the length of both tells.
 static bool is_stale(const struct merger *m, int32_t left, uint32_t n) {
     const struct merge_symbol *const l = &m->symbols[left];
     return l->n == 0 || l->next < 0 || l->n + m->symbols[l->next].n != n;

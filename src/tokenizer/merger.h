@@ -1,7 +1,8 @@
-// tokenizer/merger.h - joins neighbouring symbols of a word, best pair first, until no rule applies: the loop that SentencePiece's
-// BPE and byte-level BPE share. n log n in the length of the word.
+// tokenizer/merger.h - the merge loop that all kinds of BPE share: joins neighbouring symbols of a
+// word, best pair first, until no rule applies. O(n log n) in the length of the word.
 //
-// A pair is chosen by its rank (lower first), of equal ranks the leftmost. The memory is kept from word to word.
+// The pair of the lowest rank is joined first, of equal ranks the leftmost. Memory is reused from
+// word to word.
 // Ownership: zero = ready; merger_free(). Threads: one at a time.
 #ifndef RN_TOKENIZER_MERGER_H
 #define RN_TOKENIZER_MERGER_H
@@ -11,8 +12,8 @@
 #include <stdint.h>
 
 struct merge_symbol {
-    uint32_t pos, n;    // its bytes in the word; n = 0: joined to the one on its left
-    int32_t id;         // -1: not known as a token
+    uint32_t pos, n;    // its bytes in the word; n = 0: it was joined to its left neighbour
+    int32_t id;         // -1: not a token
     int32_t prev, next; // -1: none
 };
 
@@ -23,15 +24,16 @@ struct merger {
     size_t n_heap;
 };
 
-// May left and right, neighbours in `word`, be joined? Then their rank and the id of both together.
+// May the neighbours left and right in `word` be joined? If so, sets their rank and the id of the
+// joined symbol.
 typedef bool (*merge_rule)(const void *rules, const char *word, const struct merge_symbol *left,
                            const struct merge_symbol *right, uint32_t *rank, int32_t *id);
 
-// Empties it and makes room for n symbols. false: out of memory.
+// Clears the merger and reserves room for n symbols. false: out of memory.
 bool merger_begin(struct merger *m, size_t n);
-// Appends the symbol word[pos..pos+n); at most as many as begun for.
+// Appends the symbol word[pos..pos+n); at most as many as were reserved.
 void merger_add(struct merger *m, uint32_t pos, uint32_t n, int32_t id);
-// Then symbols[0] and its `next` chain are the result.
+// Runs the loop. The result is symbols[0] and its `next` chain.
 void merger_run(struct merger *m, const char *word, merge_rule rule, const void *rules);
 void merger_free(struct merger *m);
 

@@ -1,4 +1,4 @@
-// tokenizer/normalizer.c - the steps, each a function from a text to a buffer.
+// tokenizer/normalizer.c - the normalization steps, each a function from a text to a buffer.
 #include "tokenizer/normalizer.h"
 #include "text/utf8.h"
 #include "tokenizer/charsmap.h"
@@ -10,7 +10,7 @@
 struct norm_tool {
     pattern *pattern;         // NORM_REPLACE with an expression
     struct charsmap map;      // NORM_CHARSMAP
-    struct trie user_defined; // the same, of SentencePiece: tokens that pass the map as they are
+    struct trie user_defined; // NORM_CHARSMAP as in SentencePiece: tokens that the map leaves unchanged
 };
 
 struct job {
@@ -22,7 +22,7 @@ struct job {
     struct text_buf *out;
 };
 
-// The character at s[i]; a byte that begins none is one of its own, outside Unicode.
+// The character at s[i]; an invalid byte counts as a character of its own, outside Unicode.
 static uint32_t char_at(const char *s, size_t n, size_t *len) {
     int n_char = utf8_char_len(s, n);
     *len = n_char > 0 ? (size_t)n_char : 1;
@@ -79,7 +79,7 @@ static rn_status run_strip(const struct job *j, rn_error *err) {
         size_t last = end - 1;
         while (last > begin && end - last < 4 && ((uint8_t)j->s[last] & 0xC0) == 0x80) last--;
         const uint32_t cp = char_at(j->s + last, end - last, &len);
-        // SentencePiece strips the end when its spaces are U+2581 already, the beginning before that.
+        // SentencePiece strips the beginning before spaces become U+2581, and the end afterwards.
         if ((!is_stripped(step, cp) && !(step->only_ends && cp == BLOCK)) || last + len != end) break;
         end = last;
     }
@@ -108,7 +108,7 @@ static rn_status run_prepend(const struct job *j, rn_error *err) {
 }
 
 static rn_status replace_pattern(const struct job *j, rn_error *err) {
-    if (!utf8_valid(j->s, j->n)) return text_buf_add(j->out, j->s, j->n), RN_OK; // expressions match characters
+    if (!utf8_valid(j->s, j->n)) return text_buf_add(j->out, j->s, j->n), RN_OK; // patterns need valid UTF-8
     pattern_match *const m = pattern_match_create();
     if (!m) return fail(err, RN_E_NOMEM, "out of memory for matching");
     size_t done = 0;
@@ -121,10 +121,10 @@ static rn_status replace_pattern(const struct job *j, rn_error *err) {
         text_buf_add(j->out, j->step->content.s, j->step->content.n);
         done = from = hit.end;
         if (hit.begin != hit.end || done == j->n) {
-            from += done == j->n; // an empty match at the very end is none
+            from += done == j->n; // an empty match at the very end does not count
             continue;
         }
-        size_t len = 0; // behind an empty match the next one begins a character later
+        size_t len = 0; // after an empty match, the search goes on one character later
         char_at(j->s + done, j->n - done, &len);
         text_buf_add(j->out, j->s + done, len);
         done = from = done + len;
@@ -141,8 +141,8 @@ static rn_status run_replace(const struct job *j, rn_error *err) {
     return RN_OK;
 }
 
-// Hugging Face's reading of the map (its spm_precompiled): a grapheme of less than 6 bytes that begins with an entry is replaced as
-// a whole by the shortest such entry; else each character by itself.
+// The map as Hugging Face applies it (spm_precompiled): a grapheme of less than 6 bytes that begins with an entry is replaced as a whole by
+// the shortest such entry; otherwise each character is looked up on its own.
 static void map_grapheme(const struct job *j, const char *s, size_t n) {
     struct vocab_str to;
     if (n < 6 && charsmap_find(&j->tool->map, s, n, false, &to)) {
@@ -246,7 +246,7 @@ static size_t longest_result(size_t n) {
     return n < most ? n * NORMALIZER_MAX_GROWTH + NORMALIZER_MAX_EXTRA : TOKENIZER_MAX_TEXT;
 }
 
-// Two buffers take turns; the last result is swapped into `out`.
+// Two buffers alternate; the last result is swapped into `out`.
 rn_status normalizer_run(const struct normalizer *z, int32_t from, int32_t to, const char *text, size_t n,
                          struct norm_place place, struct text_buf *out, rn_error *err) {
     struct text_buf other = {.max = longest_result(n)};

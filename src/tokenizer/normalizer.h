@@ -1,6 +1,8 @@
-// tokenizer/normalizer.h - rewrites a stretch of text by a vocabulary's steps before it is cut and encoded.
+// tokenizer/normalizer.h - rewrites a segment of text by a vocabulary's normalization steps, before
+// it is split and encoded.
 //
-// Ownership: normalizer_init() fills, normalizer_free() releases; points into the vocabulary. Threads: immutable once filled.
+// Ownership: normalizer_init() / normalizer_free(); points into the vocabulary. Threads: immutable
+// after init.
 #ifndef RN_TOKENIZER_NORMALIZER_H
 #define RN_TOKENIZER_NORMALIZER_H
 
@@ -8,28 +10,30 @@
 #include "text/text_buf.h"
 #include "tokenizer/vocab.h"
 
-// A text becomes at most this many times as long, and so many bytes more. Published ones stay below 20 times (U+FDFA in NFKC is
-// 11); steps of a stranger's file could double it again and again.
+// A text may grow by at most this factor plus this many bytes. Published normalizers stay below a
+// factor of 20 (U+FDFA in NFKC: 11); the steps of an untrusted file could double a text repeatedly.
 enum { NORMALIZER_MAX_GROWTH = 64, NORMALIZER_MAX_EXTRA = 1024 };
 
 struct normalizer {
-    const struct norm_step *steps; // the vocabulary's
-    struct norm_tool *tools;       // [n_steps] what a step needs
+    const struct norm_step *steps; // [n_steps] the vocabulary's
+    struct norm_tool *tools;       // [n_steps] compiled data of each step
     int32_t n_steps;
 }; // zero = changes nothing
 
-// Where a stretch stands: what decides whether something is put before it.
+// The position of a segment in the text, which decides whether something is prepended.
 struct norm_place {
-    bool is_first, is_last; // the text begins, ends with it
-    bool at_start;          // the text begins with it, or a control token stands before it
-    bool goes_on;           // it goes on from text that was encoded before: nothing is put before it
+    bool is_first, is_last; // it is the beginning, the end of the text
+    bool at_start;          // it is the beginning of the text, or follows a control token
+    bool goes_on;           // it continues text that was encoded before: nothing is prepended
 };
 
 // Errors: those of pattern_create() and charsmap_init(), RN_E_NOMEM. On failure *z is zero.
 rn_status normalizer_init(struct normalizer *z, const struct vocab *v, rn_error *err);
 void normalizer_free(struct normalizer *z);
-// Runs the steps from..to-1, at least one. Fills *out, which is text_buf_free()d by the caller whatever comes back.
-// Errors: RN_E_LIMIT (a result beyond the bounds above or TOKENIZER_MAX_TEXT, a limit of a pattern), RN_E_NOMEM.
+// Runs steps [from, to), at least one, and writes the result to *out. The caller frees *out by
+// text_buf_free(), also on failure.
+// Errors: RN_E_LIMIT (a result beyond the bounds above or TOKENIZER_MAX_TEXT, a limit of a
+// pattern), RN_E_NOMEM.
 rn_status normalizer_run(const struct normalizer *z, int32_t from, int32_t to, const char *text, size_t n,
                          struct norm_place place, struct text_buf *out, rn_error *err);
 

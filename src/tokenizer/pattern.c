@@ -30,14 +30,14 @@ static rn_status does_not_compile(struct vocab_str text, int code, size_t at, rn
                 why);
 }
 
-// The just-in-time compiler is only a faster way to the same matches: where the system forbids it (no executable
-// memory), PCRE2 interprets. `no_memory` tells that case from a failed allocation.
+// The just-in-time compiler only makes matching faster: where the system forbids it (no executable memory), PCRE2
+// interprets the pattern. `no_memory` distinguishes that from a failed allocation.
 static rn_status compile(pattern *p, const char *said, size_t n, struct vocab_str text, bool is_regex,
                          rn_error *err) {
     bool out_of_memory = false;
     int code = 0;
     PCRE2_SIZE at = 0;
-    // The code keeps a copy of this context for its own freeing; `out_of_memory` is written while it is made only.
+    // The code keeps a copy of this context to free itself; `out_of_memory` is written only while it is compiled.
     pcre2_general_context *const general = pcre2_general_context_create(pcre_alloc, pcre_free, &out_of_memory);
     pcre2_compile_context *const cc = general ? pcre2_compile_context_create(general) : NULL;
     if (cc) {
@@ -120,7 +120,7 @@ static rn_status match_failed(int code, rn_error *err) {
     return fail(err, RN_E_INTERNAL, "PCRE2 error %d", code);
 }
 
-// The compiled form counts more of its steps than the interpreter, whose count decides: so a text is refused on all
+// Compiled code counts more steps than the interpreter. The interpreter's count decides, so that a text is refused on all
 // systems or on none.
 rn_status pattern_find(const pattern *p, pattern_match *m, const char *s, size_t n, size_t from,
                        struct pattern_hit *hit, rn_error *err) {

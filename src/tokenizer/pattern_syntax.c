@@ -1,42 +1,43 @@
-// tokenizer/pattern_syntax.c - walks an expression once, escape by escape; see pattern_syntax.h.
+// tokenizer/pattern_syntax.c - translates an expression in one pass; see pattern_syntax.h.
 #include "tokenizer/pattern_syntax.h"
 
-// White space as the published tokenizers have it (Unicode's White_Space); PCRE2's \s would add U+180E.
+// White space as the published tokenizers define it (Unicode's White_Space); PCRE2's \s also matches U+180E.
 #define NON_ASCII_WS "\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}"
 #define WS           "\\t-\\r " NON_ASCII_WS
-#define NO_BREAK     "[\\t\\x{b}\\f " NON_ASCII_WS "]" // white space but line feed and carriage return
+#define NO_BREAK     "[\\t\\x{b}\\f " NON_ASCII_WS "]" // white space except line feed and carriage return
 #define NO_LF        "[\\t\\x{b}-\\r " NON_ASCII_WS "]"
 
-// Letters of the upper-lower patterns: what can only begin a word, only go on with it, or both.
+// Letter classes of the patterns that split at case changes: letters that can only begin a word, only continue it, or both.
 #define UPPER      "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER      "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define BOTH       "[\\p{Lm}\\p{Lo}\\p{M}]"
 #define ONLY_UPPER "[\\p{Lu}\\p{Lt}]"
 #define SUFFIX     "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
-// White space up to its last line break, without going back over a long run of spaces.
+// White space up to its last line break, without backtracking over a long run of spaces.
 #define LINE_BREAKS "(?:" NO_BREAK "*+[\\r\\n]++)++"
-// UPPER*LOWER+ by what ends the run of UPPER: a lower-case letter goes on; else the last letter that is both ends the word.
+// UPPER*LOWER+ without backtracking: a lower-case letter after the run of UPPER continues the word; otherwise it ends at the last letter that
+// is both.
 #define UPPER_LOWER "(?:" UPPER "*+\\p{Ll}" LOWER "*+|(?:" ONLY_UPPER "*+" BOTH "++)++)"
-// White space up to the end of the text or before the last line feed in it. No match begins inside a run: it would have begun
-// where the run does.
+// White space up to the end of the text, or before the last line feed in it. No match begins inside a run, since it would have
+// begun at the start of the run.
 #define SPACES_TO_END                                                                                                \
     "(?<![" WS "])(?:[" WS "]++\\z|(?:" NO_LF "*+\\n(?=" NO_LF "*+\\n))*+" NO_LF "*+(?=\\n)(?<=[" WS "]))"
 
-// Parts of published expressions, with as much of what follows as their meaning depends on.
+// Parts of published expressions, including as much of the following text as their meaning depends on.
 static const struct {
     const char *published, *linear;
 } idioms[] = {
     {"\\s*[\\r\\n]+|", LINE_BREAKS "|"},
-    {"\\s*[\r\n]+|", LINE_BREAKS "|"},  // with the characters themselves
-    {"\\s*[\\r\\n]|", LINE_BREAKS "|"}, // \s* takes all line breaks but the last: the same
+    {"\\s*[\r\n]+|", LINE_BREAKS "|"},  // with literal characters
+    {"\\s*[\\r\\n]|", LINE_BREAKS "|"}, // equivalent, since \s* matches all line breaks but the last
     {UPPER "*" LOWER "+" SUFFIX "|", UPPER_LOWER SUFFIX "|"},
     {UPPER "+" LOWER "*" SUFFIX "|", UPPER "++" LOWER "*+" SUFFIX "|"},
     {UPPER "*" LOWER "+|", UPPER_LOWER "|"},
     {UPPER "+" LOWER "*|", UPPER "++" LOWER "*+|"},
 };
 
-// Escapes that PCRE2 reads otherwise; NULL: cannot be said there.
+// Escapes that PCRE2 interprets differently, with their replacement; NULL: there is none.
 static const struct {
     char letter;
     const char *outside, *in_class;
@@ -52,7 +53,7 @@ static const struct {
     {'v', "\\x{b}", "\\x{b}"},
 };
 
-// Letters behind a backslash, digits included, that mean the same in both.
+// Characters after a backslash, digits included, that mean the same in both.
 static const char same_outside[] = "pPrntfaexAzZbB123456789", same_in_class[] = "pPrntfaexb";
 
 struct walk {
@@ -60,7 +61,7 @@ struct walk {
     size_t n, at;
     struct text_buf *out;
     rn_error *err;
-    bool in_class, class_began; // class_began: nothing of the class but its ^ has been read
+    bool in_class, class_began; // class_began: at most the ^ of the class was read so far
 };
 
 static void put(struct walk *w, const char *text) { text_buf_add(w->out, text, strlen(text)); }
@@ -81,7 +82,7 @@ static rn_status unsupported(const struct walk *w, size_t n, const char *why) {
 }
 
 static rn_status translate_escape(struct walk *w) {
-    if (w->n - w->at < 2) return unsupported(w, 1, "nothing behind the backslash");
+    if (w->n - w->at < 2) return unsupported(w, 1, "nothing after the backslash");
     const char c = w->s[w->at + 1];
     for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
         if (escapes[i].letter != c) continue;
@@ -92,7 +93,7 @@ static rn_status translate_escape(struct walk *w) {
         return RN_OK;
     }
     const bool is_alnum = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    if (c == 'u' && w->n - w->at >= 6) { // \uHHHH; a digit that is none fails in PCRE2
+    if (c == 'u' && w->n - w->at >= 6) { // \uHHHH; PCRE2 rejects invalid digits
         put(w, "\\x{");
         w->at += 2;
         copy(w, 4);
@@ -101,7 +102,7 @@ static rn_status translate_escape(struct walk *w) {
     }
     if (is_alnum && !strchr(w->in_class ? same_in_class : same_outside, c))
         return unsupported(w, 2, "an escape that is not understood");
-    const bool has_more_bytes = (uint8_t)c >= 0x80; // an escaped character of another script: its first byte
+    const bool has_more_bytes = (uint8_t)c >= 0x80; // the first byte of an escaped non-ASCII character
     if (has_more_bytes)
         w->at++;
     else
@@ -139,7 +140,7 @@ static bool translate_idiom(struct walk *w) {
     return true;
 }
 
-// (?i) and (?i:...) mean the same in both; other options do not ((?m) lets a dot match a line feed).
+// (?i) and (?i:...) mean the same in both; other options differ (Oniguruma's (?m) lets a dot match a line feed).
 static rn_status translate_group(struct walk *w) {
     static const char *const same[] = {"(?:", "(?=", "(?!", "(?<", "(?>", "(?i:", "(?-i:", "(?i)"};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
@@ -160,7 +161,7 @@ static rn_status translate_outside(struct walk *w) {
         return translate_group(w);
     else if (next_is(w, "(*"))
         return unsupported(w, 2, "a group that is not understood");
-    else if (next_is(w, "{,")) // from 0 on; PCRE2 10.42 takes it for letters
+    else if (next_is(w, "{,")) // a lower bound of 0; PCRE2 10.42 takes {,n} literally
         put(w, "{0"), w->at++;
     else
         copy(w, 1);

@@ -1,7 +1,9 @@
-// tokenizer/pattern_syntax.h - says an expression of Oniguruma's syntax (RE, "Ruby" flavour) in PCRE2's.
+// tokenizer/pattern_syntax.h - translates an expression from Oniguruma's syntax ("Ruby" flavour) to
+// PCRE2's.
 //
-// Where the two mean different things by the same letters, the text is changed (\s, \w, \h, ...); what cannot be said is refused.
-// Parts of published expressions whose matching would go back over a long run are replaced by equal ones that do not.
+// Escapes with different meanings (\s, \w, \h, ...) are rewritten; constructs without an equivalent
+// are refused. Parts of published expressions that would backtrack over long runs are replaced by
+// equivalent ones that do not.
 // Threads: pure function.
 #ifndef RN_TOKENIZER_PATTERN_SYNTAX_H
 #define RN_TOKENIZER_PATTERN_SYNTAX_H
@@ -10,7 +12,8 @@
 #include "text/text_buf.h"
 #include "tokenizer/text_steps.h"
 
-// Appends to `out`, which tells when memory ran out. Errors: RN_E_UNSUPPORTED, `WHY` with the byte.
+// Appends to `out`; check out->failed afterwards. Errors: RN_E_UNSUPPORTED; the message names the
+// byte offset and has no WHAT.
 rn_status pattern_translate(struct vocab_str text, struct text_buf *out, rn_error *err);
 
 #endif

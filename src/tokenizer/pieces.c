@@ -1,4 +1,4 @@
-// tokenizer/pieces.c - tokens as stored to tokens as bytes.
+// tokenizer/pieces.c - decodes tokens as stored to the bytes they stand for.
 #include "tokenizer/pieces.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -6,8 +6,8 @@
 #include "tokenizer/byte_tokens.h"
 #include <string.h>
 
-// GPT-2's alphabet (Radford et al. 2019, bytes_to_unicode of the published encoder): printable bytes of Latin-1 stand
-// for themselves; the other 68, in order, are U+0100..U+0143.
+// GPT-2's alphabet (Radford et al. 2019, bytes_to_unicode of the published encoder): printable Latin-1 bytes are
+// themselves; the other 68 are U+0100..U+0143, in order.
 static int byte_of_character(uint32_t cp) {
     if ((cp >= 0x21 && cp <= 0x7E) || (cp >= 0xA1 && cp <= 0xAC) || (cp >= 0xAE && cp <= 0xFF)) return (int)cp;
     if (cp >= 0x100 && cp <= 0x120) return (int)cp - 0x100;        // 00..20
@@ -19,7 +19,7 @@ size_t byte_level_decode(const char *s, size_t n, char *out) {
     size_t n_out = 0;
     for (size_t i = 0; i < n;) {
         const uint8_t b = (uint8_t)s[i];
-        if (b > 0x20 && b < 0x7F) { // most of every vocabulary
+        if (b > 0x20 && b < 0x7F) { // the common case
             out[n_out++] = s[i++];
             continue;
         }
@@ -58,7 +58,7 @@ static size_t spaces_decode(const char *s, size_t n, char *out) {
     return n_out;
 }
 
-// No replacement is longer than what it stands for (pieces_init() checks that), so `out` has room. In place from the second on.
+// No replacement is longer than its original (pieces_init() checks that), so `out` has room. In place from the second one on.
 static size_t replace_all(const struct vocab *v, const char *s, size_t n, char *out) {
     if (n) memcpy(out, s, n);
     for (int32_t k = 0; k < v->n_replaces; k++) {
@@ -79,7 +79,7 @@ static size_t replace_all(const struct vocab *v, const char *s, size_t n, char *
 
 static bool is_control(enum token_kind kind) { return kind == TOKEN_CONTROL || kind == TOKEN_UNKNOWN; }
 
-// The bytes of one token to out, which has room for its text. Returns their number, -1: a malformed byte token.
+// Writes the bytes of a token to out, which has room for its text. Returns their number, -1: a malformed byte token.
 static long decode_token(const struct vocab *v, const struct vocab_token *t, char *out) {
     const bool is_text = t->kind == TOKEN_NORMAL || t->kind == TOKEN_UNUSED;
     if (t->kind == TOKEN_BYTE && v->model != VOCAB_BPE) {

@@ -1,8 +1,10 @@
-// tokenizer/pieces.h - the bytes that each token of a vocabulary stands for, decoded once into one block.
+// tokenizer/pieces.h - the bytes that each token of a vocabulary stands for, decoded once into one
+// block of memory.
 //
-// SPM: U+2581 is a space, <0xNN> a byte. Byte-level BPE: GPT-2's alphabet, in which every byte has a printable character;
-// control and user-defined tokens keep their spelling. The other models: the vocabulary's replacements, but for control tokens.
-// Ownership: pieces_init() fills, pieces_free() releases. Threads: immutable once filled.
+// SPM: U+2581 is a space, <0xNN> a byte. Byte-level BPE: GPT-2's alphabet, in which every byte has
+// a printable character; control and user-defined tokens keep their spelling. The other models: the
+// vocabulary's replacements, except for control tokens.
+// Ownership: pieces_init() / pieces_free(). Threads: immutable after init.
 #ifndef RN_TOKENIZER_PIECES_H
 #define RN_TOKENIZER_PIECES_H
 
@@ -15,10 +17,10 @@ struct pieces {
     uint32_t longest;
 }; // zero = nothing to free
 
-// Errors: RN_E_FORMAT (a byte token that is not <0xNN>), RN_E_UNSUPPORTED (a replacement that lengthens), RN_E_LIMIT (more
-// than 4 GiB), RN_E_NOMEM. On failure *p is zero.
+// Errors: RN_E_FORMAT (a byte token that is not <0xNN>), RN_E_UNSUPPORTED (a replacement longer
+// than its original), RN_E_LIMIT (more than 4 GiB), RN_E_NOMEM. On failure *p is zero.
 rn_status pieces_init(struct pieces *p, const struct vocab *v, rn_error *err);
-// The same tokens as they are stored: what models that work on characters look words up in.
+// The tokens as stored in the vocabulary, for models that work on characters.
 rn_status pieces_init_as_stored(struct pieces *p, const struct vocab *v, rn_error *err);
 void pieces_free(struct pieces *p);
 
@@ -27,8 +29,8 @@ static inline const char *piece_of(const struct pieces *p, int32_t id, uint32_t 
     return p->bytes + p->offset[id];
 }
 
-// Byte-level text to bytes: out has room for n. Characters outside the alphabet stay as they are.
+// Decodes GPT-2's alphabet to bytes, out [n]. Characters outside the alphabet stay unchanged.
 size_t byte_level_decode(const char *s, size_t n, char *out);
-bool byte_level_covers(const char *s, size_t n); // is each character one of the alphabet?
+bool byte_level_covers(const char *s, size_t n); // are all characters in the alphabet?
 
 #endif

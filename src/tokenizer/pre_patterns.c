@@ -1,4 +1,4 @@
-// tokenizer/pre_patterns.c - the published patterns as a table.
+// tokenizer/pre_patterns.c - the table of published patterns.
 #include "tokenizer/pre_patterns.h"
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #define GPT2_WORDS "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 #define DIGIT      "\\p{N}"
 
-// The parts of which most patterns since cl100k_base are made.
+// The parts that most patterns since cl100k_base consist of.
 #define SUFFIX "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define LETTER "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
 #define SIGNS  " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
@@ -46,7 +46,7 @@
     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"                \
     "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 
-// ASCII's symbols count as punctuation too.
+// ASCII symbols count as punctuation too.
 #define PUNCTUATION "[\\p{P}$+<=>^`|~]"
 
 // \w of Rust's expressions (Unicode, technical standard 18, annex C).
@@ -60,8 +60,7 @@ const char pre_punctuation_run[] = PUNCTUATION "+";
 const char pre_white_space[] = "\\s";
 const char pre_words_and_symbols[] = "[" WORD "]+|[^" WORD "\\s]+";
 
-// A rule with several names has a row for each; names as GGUF files in use have them. The first of a rule stands for it
-// in messages.
+// A rule with several names has a row for each name, as found in GGUF files. Messages use the first name of a rule.
 #define PRE_ROWS(ROW)                                                                                                \
     ROW("gpt-2", false, GPT2_WORDS)                                                                                  \
     ROW("phi-2", false, GPT2_WORDS)                                                                                  \

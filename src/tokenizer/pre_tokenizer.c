@@ -1,4 +1,4 @@
-// tokenizer/pre_tokenizer.c - runs the splits of a tokenizer, one inside the other.
+// tokenizer/pre_tokenizer.c - runs the splits of a tokenizer, each on the words of the previous one.
 #include "tokenizer/pre_tokenizer.h"
 #include "base/mem.h"
 #include "text/utf8.h"
@@ -21,7 +21,7 @@ struct pre_tokenizer {
 
 const char *const *pre_tokenizer_known(void) { return pre_names(); }
 
-// Of names for the same rule the first stands in the list: all of them are more than a sentence holds.
+// Lists only the first name of each rule, since all names would not fit into a message.
 static rn_status unknown_name(struct vocab_str name, rn_error *err) {
     char known[320] = "";
     size_t n_rules = 0, n_names = 0;
@@ -100,7 +100,7 @@ struct split {
     void *user;
 };
 
-// The words of one step, which come as matches and what lies between them; a word is held while the next part may join it.
+// Collects the words of one step from its matches and the text between them. A word is held back while the next part may be joined to it.
 struct cutter {
     const struct split *s;
     int step;
@@ -147,8 +147,8 @@ static size_t char_len_at(const char *s, size_t n) {
     return len > 0 ? (size_t)len : 1;
 }
 
-// Cuts text[pos..pos+n) by the steps from `step` on. Recursion is as deep as there are steps. The subject ends where the
-// word of the step before ends: look-ahead must not see past it.
+// Splits text[pos..pos+n) by the steps from `step` on; recursion is as deep as the number of steps. The subject ends with the
+// word of the previous step, since look-ahead must not see past it.
 static rn_status split_by(const struct split *s, int step, size_t pos, size_t n, rn_error *err) {
     if (n == 0) return RN_OK;
     if (step == s->p->n_steps) return s->fn(s->user, pos, n, err);
@@ -162,7 +162,7 @@ static rn_status split_by(const struct split *s, int step, size_t pos, size_t n,
         st = pattern_find(s->p->steps[step].pattern, s->match, text, n, from, &hit, err);
         if (st != RN_OK) return fail_in(err, st, "text: byte %zu: pre-tokenizer %s", pos + from, s->p->name);
         if (!hit.found) break;
-        if (hit.begin == hit.end && after_match && hit.begin == done) { // a second empty match at the same place
+        if (hit.begin == hit.end && after_match && hit.begin == done) { // a second empty match at the same position
             from = done < n ? done + char_len_at(text + done, n - done) : n + 1;
             after_match = false;
             continue;

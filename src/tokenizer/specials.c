@@ -1,4 +1,4 @@
-// tokenizer/specials.c - two tries of spellings, walked from each position of the text.
+// tokenizer/specials.c - two tries of spellings, searched from each position of the text.
 #include "tokenizer/specials.h"
 #include "base/mem.h"
 #include "text/utf8.h"
@@ -9,8 +9,8 @@ static bool is_spelled(struct vocab_str s, const char *text) {
     return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
 }
 
-// Phi-3's published tokenizer gives the white space behind its chat markers to the marker. A GGUF file does not say so:
-// the vocabulary is known by its placeholders.
+// Phi-3's published tokenizer treats white space after a chat marker as part of the marker. GGUF files do not say so; the
+// vocabulary is recognized by its placeholder tokens.
 static bool is_phi3(const struct vocab *v) {
     bool found = false;
     for (int32_t i = 0; i < v->n_tokens && !found && v->model == VOCAB_SPM; i++)
@@ -26,7 +26,7 @@ static bool is_special(const struct vocab_token *t) {
     return t->kind == TOKEN_CONTROL || t->kind == TOKEN_UNKNOWN || t->kind == TOKEN_USER_DEFINED;
 }
 
-// list: room for all. Returns how many there are; -1: one is too long, which `err` tells.
+// list: room for all. Returns their number; -1: one is too long, see `err`.
 static int32_t gather(const struct vocab *v, const struct vocab_str *texts, bool only_user_defined,
                       struct spelling *list, rn_error *err) {
     int32_t n = 0;
@@ -67,7 +67,7 @@ void specials_free(struct specials *s) {
 }
 
 static bool areas_hold(const struct special_areas *a, size_t begin, size_t end) {
-    size_t low = 0, high = a->n; // the range that holds `begin` is among [low, high)
+    size_t low = 0, high = a->n; // the range that contains `begin` is in [low, high)
     begin += a->offset, end += a->offset;
     while (!a->everywhere && low + 1 < high) {
         const size_t middle = low + (high - low) / 2;
@@ -79,7 +79,7 @@ static bool areas_hold(const struct special_areas *a, size_t begin, size_t end) 
     return a->everywhere || (low < high && a->ranges[low].begin <= begin && end <= a->ranges[low].end);
 }
 
-// The longest spelling at text[at..n) of a token that may stand there: its length, 0: none.
+// The length of the longest spelling at text[at..n) of a token that is recognized there, 0: none.
 static size_t longest_at(const struct specials *s, const char *text, size_t n, size_t at,
                          const struct special_areas *controls, int32_t *id) {
     const struct trie *const t = controls ? &s->all : &s->user_defined;

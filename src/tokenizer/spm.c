@@ -1,10 +1,10 @@
-// tokenizer/spm.c - SentencePiece's BPE over the shared merger.
+// tokenizer/spm.c - SentencePiece's BPE, by the shared merge loop (merger.h).
 #include "tokenizer/spm.h"
 #include "tokenizer/byte_tokens.h"
 #include <math.h>
 #include <string.h>
 
-// A rank that is smaller for a higher score: the bits of a float order like an integer once the sign is folded in.
+// Turns a score into a rank, lower for higher scores: the bits of a float order like an integer once the sign is handled.
 static uint32_t rank_of_score(float score) {
     const float no_negative_zero = score + 0.0f;
     uint32_t bits = 0;
@@ -48,14 +48,14 @@ static bool joins(const void *rules, const char *word, const struct merge_symbol
     return true;
 }
 
-// SentencePiece's own measure of a character, also for bytes that are no valid one: the lead byte alone tells.
+// The length of a character as SentencePiece counts it, also for invalid bytes: from the lead byte only.
 static size_t char_len(const char *s, size_t n) {
     static const uint8_t len_of_high_nibble[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 4};
     const size_t len = len_of_high_nibble[(uint8_t)s[0] >> 4];
     return len < n ? len : n;
 }
 
-// Without byte tokens neighbouring unknown characters are one unknown token, within a word.
+// Without byte tokens, consecutive unknown characters of a word are one unknown token.
 static bool add_unknown(const struct spm *s, const char *bytes, size_t n, bool is_run, struct id_list *ids) {
     if (!s->v->has_byte_tokens) return is_run || id_list_add(ids, s->v->unk);
     for (size_t i = 0; i < n; i++)

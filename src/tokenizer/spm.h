@@ -1,8 +1,10 @@
-// tokenizer/spm.h - SentencePiece's BPE (Kudo and Richardson 2018): characters joined by the scores of the tokens they make,
-// bytes for what no token covers.
+// tokenizer/spm.h - SentencePiece's BPE (Kudo and Richardson 2018): joins characters by the scores
+// of the resulting tokens, with byte tokens as fallback.
 //
-// Works on text in which a space is a space: U+2581, by which such vocabularies write it, is read as one too.
-// Ownership: points into the vocabulary, pieces and table it was made from; nothing to free. Threads: immutable.
+// The text has plain spaces; U+2581, as which such vocabularies write a space, is read as a space
+// too.
+// Ownership: points into the vocabulary, pieces and table it was made from; nothing to free.
+// Threads: immutable.
 #ifndef RN_TOKENIZER_SPM_H
 #define RN_TOKENIZER_SPM_H
 
@@ -14,10 +16,12 @@ struct spm {
     const struct vocab *v;
     const struct token_table *tokens;
     int32_t byte_id[256];
-    bool words_are_apart; // no token has a space behind another character: words can be merged one by one
+    // No token has a space after another character, so words can be merged separately.
+    bool words_are_apart;
 };
 
-// Errors: RN_E_FORMAT (a byte without a token where there are byte tokens, else no unknown token; a score that is not a number).
+// Errors: RN_E_FORMAT (a byte without a token where there are byte tokens, else no unknown token; a
+// score that is not a number).
 rn_status spm_init(struct spm *s, const struct vocab *v, const struct pieces *p, const struct token_table *tokens,
                    rn_error *err);
 // Appends the tokens of text[0..n), n at most TOKENIZER_MAX_TEXT. Errors: RN_E_NOMEM.

@@ -1,8 +1,9 @@
-// tokenizer/text_steps.h - what a tokenizer does to a text before its model sees it, as plain data: steps that rewrite the text, and steps
-// that cut it into words.
+// tokenizer/text_steps.h - the steps of a tokenizer before its model, as plain data: normalization
+// steps that rewrite the text, and splits that divide it into words.
 //
-// Both follow the published meaning of Hugging Face's tokenizer.json, where each step is an object with a "type".
-// Ownership: strings are the vocabulary's owner's. Threads: immutable once filled.
+// Both have the meaning of Hugging Face's tokenizer.json, where each step is an object with a
+// "type".
+// Ownership: strings belong to the vocabulary's owner. Threads: immutable once filled.
 #ifndef RN_TOKENIZER_TEXT_STEPS_H
 #define RN_TOKENIZER_TEXT_STEPS_H
 
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 struct vocab_str {
-    const char *s; // no terminator
+    const char *s; // not terminated
     uint32_t n;
 };
 
@@ -23,29 +24,31 @@ enum norm_kind {
     NORM_LOWERCASE,
     NORM_STRIP_ACCENTS, // drops combining marks
     NORM_STRIP,         // drops white space at the ends
-    NORM_PREPEND,       // puts `content` before the text
-    NORM_REPLACE,       // each `pattern` becomes `content`
-    NORM_CHARSMAP       // SentencePiece's compiled map of characters: `pattern` has its bytes
+    NORM_PREPEND,       // prepends `content`
+    NORM_REPLACE,       // replaces each `pattern` by `content`
+    NORM_CHARSMAP       // SentencePiece's compiled character map: `pattern` has its bytes
 };
 
-enum norm_when {         // a NORM_PREPEND puts its content ...
-    NORM_ALWAYS,         // before each stretch of text between added tokens that is not empty
-    NORM_UNLESS_THERE,   // the same, where the stretch does not begin with it
-    NORM_UNLESS_THERE_1, // the same, before the stretch with which the text begins
-    NORM_AT_START        // where the text begins or a control token ended (SentencePiece)
+enum norm_when {         // NORM_PREPEND prepends its content ...
+    NORM_ALWAYS,         // to each non-empty segment of text between added tokens
+    NORM_UNLESS_THERE,   // to each segment that does not begin with it
+    NORM_UNLESS_THERE_1, // to the first segment of the text, if it does not begin with it
+    NORM_AT_START        // at the start of the text and after control tokens (SentencePiece)
 };
 
 struct norm_step {
     enum norm_kind kind;
     enum norm_when when;
-    bool left, right;  // NORM_STRIP: which ends
-    bool only_ends;    // NORM_STRIP: U+0020 alone, and where the whole text begins and ends (SentencePiece)
-    bool is_regex;     // NORM_REPLACE: pattern is a regular expression, not a string
-    bool by_graphemes; // NORM_CHARSMAP: as Hugging Face looks characters up, else as SentencePiece does
+    bool left, right; // NORM_STRIP: which ends
+    // NORM_STRIP: only U+0020, and only at the ends of the whole text (SentencePiece).
+    bool only_ends;
+    bool is_regex; // NORM_REPLACE: pattern is a regular expression, not a string
+    // NORM_CHARSMAP: look up as Hugging Face does, otherwise as SentencePiece does.
+    bool by_graphemes;
     struct vocab_str pattern, content;
 };
 
-enum split_behavior { // what becomes of a match
+enum split_behavior { // what happens to a match
     SPLIT_ISOLATED,
     SPLIT_REMOVED,
     SPLIT_MERGED_WITH_PREVIOUS,
@@ -54,10 +57,10 @@ enum split_behavior { // what becomes of a match
 };
 
 struct split_step {
-    struct vocab_str pattern; // as published: docs/tokenizers.md says which expressions are understood
+    struct vocab_str pattern; // as published; docs/tokenizers.md lists supported expressions
     enum split_behavior behavior;
     bool is_regex;
-    bool invert; // matches and what lies between them change places
+    bool invert; // swaps the matches and the text between them
 };
 
 #endif

@@ -1,5 +1,5 @@
-// tokenizer/token_table.c - open addressing over hashes of token bytes; half of a hash is kept in the slot, so that a miss
-// seldom touches the bytes.
+// tokenizer/token_table.c - an open-addressing hash table; a slot keeps half of the hash, so that a miss rarely reads the
+// token's bytes.
 #include "tokenizer/token_table.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -10,7 +10,7 @@ struct token_slot {
     int32_t id_plus1; // 0: empty
 };
 
-// Where the bytes are, or the empty slot where they would go.
+// The slot of these bytes, or the empty slot to insert them at.
 static struct token_slot *slot_of(const struct token_table *t, const char *bytes, size_t n, uint32_t *tag) {
     const uint64_t h = hash_bytes(bytes, n, (uintptr_t)t->slots);
     *tag = (uint32_t)(h >> 32);
@@ -24,7 +24,7 @@ static struct token_slot *slot_of(const struct token_table *t, const char *bytes
     }
 }
 
-// A byte-level token with a character outside the alphabet is never made, and must not hide the one that is.
+// A byte-level token with a character outside the alphabet never occurs, and must not hide one that does.
 static bool is_found(const struct vocab *v, const struct vocab_token *t) {
     if (v->model == VOCAB_CHAR_BPE && t->kind == TOKEN_USER_DEFINED) return !(t->flags & TOKEN_IS_ADDED);
     return t->kind == TOKEN_NORMAL && (v->model != VOCAB_BPE || byte_level_covers(t->text.s, t->text.n));

@@ -1,10 +1,12 @@
-// tokenizer/token_table.h - finds the token that stands for given bytes.
+// tokenizer/token_table.h - looks up the token of given bytes.
 //
-// Only tokens of kind TOKEN_NORMAL are in it: text never becomes a control, unknown, byte or unused token by merging. User-defined
-// ones, which text becomes anyway, are in it for BPE over characters: published merges go through some of them.
-// Of tokens with equal bytes the first counts. Hashes are seeded with the table's address, so that nobody who writes a vocabulary
-// knows which tokens collide; no answer depends on it.
-// Ownership: token_table_init() fills, token_table_free() releases; points into `pieces`. Threads: immutable once filled.
+// It contains tokens of kind TOKEN_NORMAL only, since merging must not turn text into control,
+// unknown, byte or unused tokens. For BPE over characters it also contains user-defined tokens,
+// because published merges go through some of them. Of tokens with equal bytes, the first is used.
+// Hashes are seeded with the table's address, so that the author of a vocabulary cannot provoke
+// collisions; results do not depend on the seed.
+// Ownership: token_table_init() / token_table_free(); points into `pieces`. Threads: immutable
+// after init.
 #ifndef RN_TOKENIZER_TOKEN_TABLE_H
 #define RN_TOKENIZER_TOKEN_TABLE_H
 

@@ -1,4 +1,4 @@
-// tokenizer/tokenizer.c - what all kinds of tokenizers share: special tokens around and inside a text, and the way back.
+// tokenizer/tokenizer.c - what all kinds of tokenizers share: special tokens around and within a text, and decoding.
 #include "tokenizer/tokenizer.h"
 #include "base/checked.h"
 #include "tokenizer/normalizer.h"
@@ -12,8 +12,8 @@ struct tokenizer {
     const struct vocab *v;
     struct pieces pieces;
     struct normalizer normalizer;
-    struct specials specials;   // looked for in the text as it is
-    struct specials normalized; // looked for in the text as the normalizer leaves it
+    struct specials specials;   // searched for in the original text
+    struct specials normalized; // searched for in the normalized text
     word_model *model;
 };
 
@@ -27,7 +27,7 @@ static bool is_piece(const struct vocab *v, int32_t id) {
     return v->model == VOCAB_UNIGRAM && v->as_sentencepiece && v->tokens[id].kind == TOKEN_USER_DEFINED;
 }
 
-// SPM reads U+2581 as a space, in the text and in the spellings.
+// SPM reads U+2581 as a space, both in the text and in spellings.
 static void spell(const tokenizer *t, struct vocab_str *texts) {
     for (int32_t i = 0; i < t->v->n_tokens; i++) {
         texts[i] = is_in_normalized(t, i) || is_piece(t->v, i) ? (struct vocab_str){0} : t->v->tokens[i].text;
@@ -36,7 +36,7 @@ static void spell(const tokenizer *t, struct vocab_str *texts) {
     }
 }
 
-// The spellings of TOKEN_IN_NORMALIZED, as the normalizer leaves them; bufs has a buffer for each.
+// The normalized spellings of TOKEN_IN_NORMALIZED tokens; bufs has a buffer for each.
 static rn_status spell_normalized(const tokenizer *t, struct vocab_str *texts, struct text_buf *bufs, rn_error *err) {
     const struct vocab *const v = t->v;
     const struct norm_place place = {.is_first = true, .at_start = true};
@@ -45,7 +45,7 @@ static rn_status spell_normalized(const tokenizer *t, struct vocab_str *texts, s
         texts[i] = is_in_normalized(t, i) ? v->tokens[i].text : (struct vocab_str){0};
         if (texts[i].n == 0 || v->n_norms_before == 0 || v->as_sentencepiece) continue;
         st = normalizer_run(&t->normalizer, 0, v->n_norms_before, texts[i].s, texts[i].n, place, bufs, err);
-        if (st == RN_OK && bufs->n > SPECIALS_MAX_BYTES) // here already: all of them may be long
+        if (st == RN_OK && bufs->n > SPECIALS_MAX_BYTES) // checked early, since all of them may be long
             st = fail(err, RN_E_LIMIT, "tokenizer: token %d has %zu bytes when normalized, limit %d", i, bufs->n,
                       SPECIALS_MAX_BYTES);
         texts[i] = (struct vocab_str){bufs->s, (uint32_t)bufs->n};
@@ -110,10 +110,10 @@ struct encoder {
     const tokenizer *t;
     struct word_work work;
     const char *text;              // all of it
-    struct special_areas controls; // where control tokens count, when parse_special
+    struct special_areas controls; // where control tokens are recognized, with parse_special
     bool parse_special;
-    bool at_start; // of the text, or behind a control token: where SPM puts its space
-    bool goes_on;  // from text that was encoded before
+    bool at_start; // at the start of the text or after a control token, where SPM adds a space
+    bool goes_on;  // the text continues text that was encoded before
 };
 
 static rn_status add_id(struct encoder *e, int32_t id, rn_error *err) {
@@ -121,19 +121,19 @@ static rn_status add_id(struct encoder *e, int32_t id, rn_error *err) {
     return fail(err, RN_E_NOMEM, "text: out of memory for %zu tokens", e->work.ids.n);
 }
 
-// A stretch of text that holds no special tokens, or none of those looked for so far.
-struct stretch {
+// A segment of the text without special tokens, or without those searched for so far.
+struct segment {
     const char *s;
     size_t n;
-    bool is_first, is_last; // the whole text begins, ends with it
+    bool is_first, is_last; // it is the beginning, the end of the text
 };
 
-static struct norm_place place_of(const struct encoder *e, const struct stretch *x) {
+static struct norm_place place_of(const struct encoder *e, const struct segment *x) {
     return (struct norm_place){x->is_first && !e->goes_on, x->is_last, e->at_start, e->goes_on};
 }
 
-// An empty one gets its space too: that is what stands before a user-defined token.
-static rn_status add_text(struct encoder *e, const struct stretch *x, rn_error *err) {
+// An empty segment gets its space too: it precedes a user-defined token.
+static rn_status add_text(struct encoder *e, const struct segment *x, rn_error *err) {
     const tokenizer *const t = e->t;
     const int32_t from = t->v->n_norms_before, to = t->v->n_norms;
     const struct norm_place place = place_of(e, x);
@@ -147,28 +147,28 @@ static rn_status add_text(struct encoder *e, const struct stretch *x, rn_error *
     return st;
 }
 
-// Where specials are not parsed, a user-defined token is a part of the text as in SentencePiece: the space goes before it,
-// none behind it. Where they are, it separates texts like a control token, as in llama.cpp.
+// If specials are not parsed, a user-defined token is part of the text, as in SentencePiece: a space is added before it, none
+// after it. Otherwise it separates texts like a control token, as in llama.cpp.
 static rn_status add_match(struct encoder *e, const struct special_match *m, rn_error *err) {
     const bool is_text = m->is_user_defined && !e->parse_special;
-    rn_status st = is_text && e->at_start ? add_text(e, &(struct stretch){.s = ""}, err) : RN_OK;
+    rn_status st = is_text && e->at_start ? add_text(e, &(struct segment){.s = ""}, err) : RN_OK;
     if (!is_text) e->at_start = true;
     if (st == RN_OK) st = add_id(e, m->id, err);
     return st;
 }
 
-typedef rn_status (*stretch_fn)(struct encoder *e, const struct stretch *x, rn_error *err);
+typedef rn_status (*segment_fn)(struct encoder *e, const struct segment *x, rn_error *err);
 
-// Hands on what lies between the special tokens of a stretch. controls: where in it control tokens count.
-static rn_status add_between(struct encoder *e, const struct specials *s, const struct stretch *x,
-                             const struct special_areas *controls, stretch_fn add_stretch, rn_error *err) {
+// Passes on the text between the special tokens of a segment. controls: where in it control tokens are recognized.
+static rn_status add_between(struct encoder *e, const struct specials *s, const struct segment *x,
+                             const struct special_areas *controls, segment_fn add_segment, rn_error *err) {
     rn_status st = RN_OK;
     for (size_t at = 0; st == RN_OK && at < x->n;) {
         struct special_match m;
         const bool found = specials_find(s, x->s, x->n, at, controls, &m);
         const size_t end = found ? m.pos : x->n;
-        const struct stretch part = {x->s + at, end - at, x->is_first && at == 0, x->is_last && end == x->n};
-        if (part.n > 0) st = add_stretch(e, &part, err);
+        const struct segment part = {x->s + at, end - at, x->is_first && at == 0, x->is_last && end == x->n};
+        if (part.n > 0) st = add_segment(e, &part, err);
         if (st == RN_OK && found) st = add_match(e, &m, err);
         at = found ? m.end : x->n;
     }
@@ -177,19 +177,19 @@ static rn_status add_between(struct encoder *e, const struct specials *s, const 
 
 static const struct special_areas everywhere = {.everywhere = true};
 
-// A stretch as the steps before TOKEN_IN_NORMALIZED leave it, on to the words.
-static rn_status add_rewritten(struct encoder *e, const struct stretch *x, bool controls, rn_error *err) {
+// Encodes a segment that has been through the steps before TOKEN_IN_NORMALIZED.
+static rn_status add_rewritten(struct encoder *e, const struct segment *x, bool controls, rn_error *err) {
     const tokenizer *const t = e->t;
     struct text_buf b = {0};
     rn_status st = normalizer_run(&t->normalizer, 0, t->v->n_norms_before, x->s, x->n, place_of(e, x), &b, err);
-    const struct stretch normalized = {b.n ? b.s : "", b.n, x->is_first, x->is_last};
+    const struct segment normalized = {b.n ? b.s : "", b.n, x->is_first, x->is_last};
     if (st == RN_OK) st = add_between(e, &t->normalized, &normalized, controls ? &everywhere : NULL, add_text, err);
     text_buf_free(&b);
     return st;
 }
 
-// The control tokens that a stretch spells once it is rewritten.
-static rn_status list_controls(const struct encoder *e, const struct stretch *x, struct id_list *to, rn_error *err) {
+// The control tokens that a segment spells after it is normalized.
+static rn_status list_controls(const struct encoder *e, const struct segment *x, struct id_list *to, rn_error *err) {
     const tokenizer *const t = e->t;
     struct text_buf b = {0};
     struct special_match m;
@@ -200,8 +200,8 @@ static rn_status list_controls(const struct encoder *e, const struct stretch *x,
     return st;
 }
 
-// What of a stretch lies within or without the markup, from *at on.
-static struct stretch next_part(const struct encoder *e, const struct stretch *x, size_t *at, bool *is_markup) {
+// The next part of a segment, from *at on, that is entirely inside or outside the markup.
+static struct segment next_part(const struct encoder *e, const struct segment *x, size_t *at, bool *is_markup) {
     const size_t base = (size_t)(x->s - e->text), from = *at;
     size_t end = x->n;
     *is_markup = false;
@@ -214,17 +214,17 @@ static struct stretch next_part(const struct encoder *e, const struct stretch *x
         break;
     }
     *at = end;
-    return (struct stretch){x->s + from, end - from, x->is_first && from == 0, x->is_last && end == x->n};
+    return (struct segment){x->s + from, end - from, x->is_first && from == 0, x->is_last && end == x->n};
 }
 
-// Rewriting moves bytes, so where markup lies is not known behind it. A stretch is taken as a whole when its parts by themselves spell
-// the control tokens that the whole does, none of them outside the markup; else part by part.
-static rn_status add_normalized_marked(struct encoder *e, const struct stretch *x, rn_error *err) {
+// Normalization moves bytes, so positions of markup are unknown afterwards. A segment is encoded as a whole if its parts spell the same
+// control tokens as the whole, and none of them outside the markup; otherwise part by part.
+static rn_status add_normalized_marked(struct encoder *e, const struct segment *x, rn_error *err) {
     struct id_list whole = {0}, parts = {0};
     bool is_markup;
     rn_status st = list_controls(e, x, &whole, err);
     for (size_t at = 0; st == RN_OK && at < x->n;) {
-        const struct stretch part = next_part(e, x, &at, &is_markup);
+        const struct segment part = next_part(e, x, &at, &is_markup);
         if (is_markup) st = list_controls(e, &part, &parts, err);
     }
     const bool same =
@@ -233,13 +233,13 @@ static rn_status add_normalized_marked(struct encoder *e, const struct stretch *
     mem_free(parts.ids);
     if (st != RN_OK || same) return st != RN_OK ? st : add_rewritten(e, x, true, err);
     for (size_t at = 0; st == RN_OK && at < x->n;) {
-        const struct stretch part = next_part(e, x, &at, &is_markup);
+        const struct segment part = next_part(e, x, &at, &is_markup);
         st = add_rewritten(e, &part, is_markup, err);
     }
     return st;
 }
 
-static rn_status add_normalized(struct encoder *e, const struct stretch *x, rn_error *err) {
+static rn_status add_normalized(struct encoder *e, const struct segment *x, rn_error *err) {
     const tokenizer *const t = e->t;
     if (t->v->n_norms_before > 0)
         return e->parse_special && !e->controls.everywhere && t->normalized.all.n_nodes > 0
@@ -250,13 +250,13 @@ static rn_status add_normalized(struct encoder *e, const struct stretch *x, rn_e
     return add_between(e, &t->normalized, x, e->parse_special ? &controls : NULL, add_text, err);
 }
 
-// SentencePiece knows no spaces, only U+2581, so user-defined tokens of spaces are spelled by either; with special tokens
-// parsed, the reference is llama.cpp, which looks for them in the text as it is.
+// SentencePiece has U+2581 in place of spaces, so user-defined tokens of spaces match either; with parse_special the
+// reference is llama.cpp, which searches the original text.
 static rn_status add_all(struct encoder *e, const char *text, size_t n, rn_error *err) {
     static const struct vocab_replace to_space = {{"\xE2\x96\x81", 3}, {" ", 1}};
     const bool has_block = n > 0 && memmem(text, n, to_space.from.s, to_space.from.n);
     const struct special_areas *const controls = e->parse_special ? &e->controls : NULL;
-    struct stretch all = {text, n, true, true};
+    struct segment all = {text, n, true, true};
     if (e->t->v->model != VOCAB_SPM || e->t->v->n_norms > 0 || e->parse_special || !has_block)
         return add_between(e, &e->t->specials, &all, controls, add_normalized, err);
     struct text_buf b = {0};
@@ -326,7 +326,7 @@ const char *tokenizer_piece(const tokenizer *t, int32_t id, bool special, size_t
 
 size_t tokenizer_max_piece(const tokenizer *t) { return t->pieces.longest; }
 
-// The piece of ids[i] inside a whole text: without the space that encoding puts at the start and, SPM, behind control
+// The piece of ids[i] within a whole text: without the space that encoding adds at the start and, for SPM, after control
 // tokens.
 static const char *piece_in_text(const tokenizer *t, int32_t id, bool special, bool *at_start, size_t *n) {
     const struct vocab *const v = t->v;

@@ -1,4 +1,4 @@
-// tokenizer/trie.c - built from the sorted list breadth first, so that a node's children lie side by side in the order of their labels.
+// tokenizer/trie.c - built breadth first from the sorted list, so that a node's children are contiguous and sorted by label.
 #include "tokenizer/trie.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -20,7 +20,7 @@ static int by_spelling(const void *pa, const void *pb) {
     return (a->id > b->id) - (a->id < b->id);
 }
 
-// One node for each different beginning: of each string what the one before does not share.
+// The number of nodes, one for each distinct prefix: each string adds those that it does not share with its predecessor.
 static bool count_nodes(const struct spelling *list, uint32_t n, uint32_t *out) {
     size_t n_nodes = 1;
     for (uint32_t i = 0; i < n; i++) {
@@ -33,7 +33,7 @@ static bool count_nodes(const struct spelling *list, uint32_t n, uint32_t *out) 
     return true;
 }
 
-// Gives node `at`, whose strings agree in `depth` bytes, its id and its children.
+// Fills node `at`, whose strings share their first `depth` bytes: its id and its children.
 static void expand(struct trie *t, uint32_t at, uint32_t depth, const struct spelling *list) {
     uint32_t i = t->nodes[at].first;
     const uint32_t end = i + t->nodes[at].n;

@@ -1,21 +1,21 @@
-// tokenizer/unicode_forms.c - utf8proc's tables, with the ordering of marks done here: its own takes quadratic time in a run of them.
+// tokenizer/unicode_forms.c - uses utf8proc's tables, but orders marks itself: utf8proc takes quadratic time for a run of marks.
 #include "tokenizer/unicode_forms.h"
 #include "text/utf8.h"
 #include <utf8proc.h>
 
-// Code points that may still influence each other. ASCII characters never join what stands before them, so a stretch
+// Code points that may still affect each other. ASCII characters never combine with what precedes them, so a segment
 // ends there.
-struct stretch {
+struct segment {
     int32_t *cps;
     size_t n, cap;
-    int32_t *sorted; // room for as many
+    int32_t *sorted; // of the same capacity
     utf8proc_option_t decompose, compose;
     struct text_buf *out;
 };
 
-enum { MAX_DECOMPOSED = 32 }; // code points of one: at most 18 (U+FDFA)
+enum { MAX_DECOMPOSED = 32 }; // code points that one decomposes to; at most 18 (U+FDFA)
 
-static bool reserve(struct stretch *st, size_t n_more) {
+static bool reserve(struct segment *st, size_t n_more) {
     if (st->cap - st->n >= n_more) return true;
     const size_t cap = 2 * st->cap + 256;
     int32_t *const cps = mem_realloc(st->cps, cap * sizeof *cps);
@@ -29,8 +29,8 @@ static bool reserve(struct stretch *st, size_t n_more) {
 
 static int mark_class(int32_t cp) { return (int)utf8proc_get_property(cp)->combining_class; }
 
-// Canonical ordering (UAX #15, D109): within a run of marks by their class, equal ones as they stand. A counting sort.
-static void order_marks(struct stretch *st, size_t begin, size_t end) {
+// Canonical ordering (UAX #15, D109): a stable counting sort of each run of marks by combining class.
+static void order_marks(struct segment *st, size_t begin, size_t end) {
     size_t place[257] = {0};
     for (size_t i = begin; i < end; i++) place[mark_class(st->cps[i]) + 1]++;
     for (int c = 1; c <= 256; c++) place[c] += place[c - 1];
@@ -38,7 +38,7 @@ static void order_marks(struct stretch *st, size_t begin, size_t end) {
     memcpy(st->cps + begin, st->sorted, (end - begin) * sizeof *st->cps);
 }
 
-static void order_all_marks(struct stretch *st) {
+static void order_all_marks(struct segment *st) {
     for (size_t i = 0; i < st->n;) {
         size_t end = i;
         while (end < st->n && mark_class(st->cps[end]) > 0) end++;
@@ -47,7 +47,7 @@ static void order_all_marks(struct stretch *st) {
     }
 }
 
-static void flush(struct stretch *st) {
+static void flush(struct segment *st) {
     if (st->n == 0) return;
     order_all_marks(st);
     utf8proc_ssize_t n = (utf8proc_ssize_t)st->n;
@@ -59,7 +59,7 @@ static void flush(struct stretch *st) {
     st->n = 0;
 }
 
-static void add_code_point(struct stretch *st, int32_t cp) {
+static void add_code_point(struct segment *st, int32_t cp) {
     if (cp < 0x80) flush(st);
     if (!reserve(st, MAX_DECOMPOSED)) return;
     int unused = 0;
@@ -67,7 +67,7 @@ static void add_code_point(struct stretch *st, int32_t cp) {
     if (n > 0 && n <= MAX_DECOMPOSED) st->n += (size_t)n;
 }
 
-// How many bytes at s are ASCII characters that nothing behind them can change.
+// The number of bytes at s that are ASCII characters which the following text cannot change.
 static size_t plain_len(const char *s, size_t n) {
     size_t i = 0;
     while (i < n && (uint8_t)s[i] < 0x80) i++;
@@ -78,7 +78,7 @@ void unicode_normalize(enum unicode_form form, const char *s, size_t n, struct t
     const bool compat = form == UNICODE_NFKC || form == UNICODE_NFKD;
     const bool composes = form == UNICODE_NFC || form == UNICODE_NFKC;
     const unsigned decompose = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | (compat ? UTF8PROC_COMPAT : 0u);
-    struct stretch st = {.out = out, .decompose = (utf8proc_option_t)decompose};
+    struct segment st = {.out = out, .decompose = (utf8proc_option_t)decompose};
     if (composes) st.compose = (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
     for (size_t i = 0; i < n && !out->failed;) {
         const size_t n_plain = plain_len(s + i, n - i);

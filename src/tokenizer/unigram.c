@@ -6,13 +6,13 @@
 
 enum { NOT_REACHED = -2, UNKNOWN = -1 };
 
-// SentencePiece's and Hugging Face's penalty: an unknown character is that much less likely than the least likely piece.
+// SentencePiece's and Hugging Face's penalty: the score of an unknown character is this much below the lowest score of a piece.
 #define UNKNOWN_PENALTY 10.0
 
-struct reached { // the best way to write the text up to a position
+struct reached { // the best segmentation of the text up to a position
     double score;
-    uint32_t from; // where its last piece begins
-    int32_t id;    // of that piece, or one of the two above
+    uint32_t from; // start of its last piece
+    int32_t id;    // token of that piece, or one of the two constants above
 };
 
 static bool is_piece(const struct vocab_token *t) {
@@ -61,7 +61,7 @@ static void reach(const struct unigram *u, struct reached *to, double score, uin
     if (to->id == NOT_REACHED || score > to->score) *to = (struct reached){score, from, id};
 }
 
-// SentencePiece lets user-defined pieces win: other scores are logarithms of probabilities, below 0.
+// SentencePiece prefers user-defined pieces: other scores are log-probabilities, below 0.
 static double score_of(const struct unigram *u, int32_t id) {
     const struct vocab_token *t = &u->v->tokens[id];
     const bool wins = u->v->as_sentencepiece && t->kind == TOKEN_USER_DEFINED;
@@ -92,7 +92,7 @@ static void reach_all(const struct unigram *u, const char *text, size_t n, struc
     }
 }
 
-// Turns the chain that leads from r[n] back into one that leads there: then r[end].from is where the next piece ends.
+// Reverses the chain that leads back from r[n]: afterwards r[end].from is the end of the next piece.
 static uint32_t turn_round(struct reached *r, size_t n) {
     uint32_t ahead = 0;
     for (uint32_t at = (uint32_t)n; at > 0;) {

@@ -1,6 +1,8 @@
-// tokenizer/vocab.h - a vocabulary as plain data: what formats/ reads out of a file and a tokenizer is made from.
+// tokenizer/vocab.h - a vocabulary as plain data, which formats/ reads from a file and a tokenizer
+// is made from.
 //
-// Ownership: strings point into the file's bytes or the package's arena: they live as long as the package.
+// Ownership: strings point into the file's bytes or the package's arena, and are valid as long as
+// the package.
 // Threads: immutable once filled.
 #ifndef RN_TOKENIZER_VOCAB_H
 #define RN_TOKENIZER_VOCAB_H
@@ -8,10 +10,10 @@
 #include "tokenizer/text_steps.h"
 
 enum vocab_model {
-    VOCAB_NONE,     // absent, or a name unknown here
+    VOCAB_NONE,     // absent or unknown
     VOCAB_SPM,      // SentencePiece's BPE: characters joined by scores (GGUF "llama")
     VOCAB_BPE,      // byte-level BPE: bytes joined by ranked merges (GGUF "gpt2")
-    VOCAB_CHAR_BPE, // characters joined by ranked merges, bytes for what no token covers (GGUF "gemma4")
+    VOCAB_CHAR_BPE, // characters joined by ranked merges, with byte fallback (GGUF "gemma4")
     VOCAB_UNIGRAM   // the most likely sequence of pieces
 };
 
@@ -24,17 +26,19 @@ enum token_kind { // the numbers of GGUF's tokenizer.ggml.token_type
     TOKEN_BYTE = 6
 };
 
-enum token_flags {                // of control and user-defined tokens, as tokenizer.json's added_tokens have them
-    TOKEN_TAKES_SPACE_BEFORE = 1, // "lstrip": white space before it belongs to it
+enum token_flags {                // of control and user-defined tokens, as in tokenizer.json's added_tokens
+    TOKEN_TAKES_SPACE_BEFORE = 1, // "lstrip": white space before it is part of it
     TOKEN_TAKES_SPACE_BEHIND = 2, // "rstrip"
     TOKEN_ONLY_WHOLE_WORD = 4,    // "single_word"
-    TOKEN_IN_NORMALIZED = 8,      // "normalized": looked for in the text as the normalizer leaves it
-    TOKEN_IS_ADDED = 16           // beside the model's own tokens, which it never makes from text
+    TOKEN_IN_NORMALIZED = 8,      // "normalized": searched for in the normalized text
+    // Added to the model's own tokens; the model never produces it from text.
+    TOKEN_IS_ADDED = 16
 };
 
 struct vocab_token {
-    struct vocab_str text; // as stored: SPM with U+2581 for spaces and <0xNN> for bytes, BPE in GPT-2's byte alphabet
-    float score;           // SPM merges by it, unigram sums it; BPE: 0
+    // As stored: SPM with U+2581 for spaces and <0xNN> for bytes, BPE in GPT-2's alphabet.
+    struct vocab_str text;
+    float score; // merge priority (SPM), log-probability (unigram); BPE: 0
     enum token_kind kind;
     uint8_t flags; // enum token_flags
 };
@@ -45,36 +49,44 @@ struct vocab_replace {
 
 struct vocab {
     enum vocab_model model;
-    struct vocab_str model_name; // as the file says; n = 0: absent. VOCAB_NONE with a name: a model not known here
-    struct vocab_str pre;        // pre-tokenizer's name; n = 0: absent
+    // From the file; n = 0: absent. VOCAB_NONE with a name: an unknown model.
+    struct vocab_str model_name;
+    struct vocab_str pre; // the pre-tokenizer's name; n = 0: absent
     int32_t n_tokens;
     const struct vocab_token *tokens; // [n_tokens]
     int32_t n_merges;
     const struct vocab_str *merges;       // [n_merges] "left right", best first; both kinds of BPE
     int32_t bos, eos, eot, eom, unk, pad; // -1: none. All < n_tokens
     int32_t n_end;
-    const int32_t *end;    // [n_end] tokens that end a text beside those, ascending. Rows of the embedding beyond
-                           // n_tokens count
+    // [n_end] further tokens that end a text, ascending; rows of the embedding beyond n_tokens
+    // count.
+    const int32_t *end;
     bool add_bos, add_eos; // what add_special does
-    bool add_space_prefix; // SPM: a space before the text; where there are norms, they put it
+    bool add_space_prefix; // SPM: adds a space before the text; with norms, these do it
 
-    // What GGUF cannot say. `splits` replaces `pre`, which then is only a name for the same, if it has one.
+    // What GGUF cannot express. `splits` replaces `pre`, which is then only a name for the same
+    // splits, if they have one.
     int32_t n_norms, n_splits, n_replaces;
-    int32_t n_norms_before;          // of the norms the first ones: run before TOKEN_IN_NORMALIZED are looked for
-    const struct norm_step *norms;   // [n_norms] before everything else
-    const struct split_step *splits; // [n_splits] NULL: as `pre` says (BPE), or whole texts (the other models)
-    const struct vocab_replace
-        *replaces;             // [n_replaces] in a token's text when it is written; not SPM, byte-level BPE
-    bool takes_whole_words;    // with `splits`: a word that is a token is taken, whatever the merges say
-    bool has_byte_tokens;      // SPM, character BPE, unigram: <0xNN> for what no token covers, else unk
-    bool fuse_unk;             // neighbouring unknown characters are one unk
-    bool drops_space_at_start; // decoding a whole text; SPM: as add_space_prefix
-    bool as_sentencepiece;     // TOKEN_IN_NORMALIZED are spelled as the normalizer leaves them; unigram adds
-                               // scores in single precision, and user-defined tokens are pieces that win
+    // The first norms, which run before TOKEN_IN_NORMALIZED are searched for.
+    int32_t n_norms_before;
+    const struct norm_step *norms; // [n_norms] run before everything else
+    // [n_splits] NULL: given by `pre` (BPE), or no splits (the other models).
+    const struct split_step *splits;
+    // [n_replaces] applied to a token's text when it is decoded; not for SPM and byte-level BPE.
+    const struct vocab_replace *replaces;
+    // With `splits`: a word that is a token is taken whole, regardless of merges.
+    bool takes_whole_words;
+    bool has_byte_tokens;      // SPM, character BPE, unigram: byte fallback; otherwise unk
+    bool fuse_unk;             // consecutive unknown characters are one unk
+    bool drops_space_at_start; // when decoding a whole text; SPM: as add_space_prefix
+    // TOKEN_IN_NORMALIZED have normalized spellings; unigram adds scores in single precision, and
+    // prefers user-defined tokens.
+    bool as_sentencepiece;
 };
 
-// The tokens that end a text: the file's eos, eot, eom and end, and control tokens with a spelling known for it (people report
-// models that never stop when one of them is missed). ids: room for max; returns their number (at most max), ascending, each once.
+// The tokens that end a text: the file's eos, eot, eom and end, and control tokens with a known
+// spelling (models do not stop if one of them is missed). ids: [max]. Returns their number, at most
+// max; ascending, without duplicates.
 int vocab_end_tokens(const struct vocab *v, int32_t *ids, int max);
 
 #endif

@@ -1,4 +1,4 @@
-// tokenizer/word_model.c - cuts a stretch into words where the model wants that, and hands them to it.
+// tokenizer/word_model.c - splits a segment into words for models that need it, and encodes them.
 #include "tokenizer/word_model.h"
 #include "base/mem.h"
 #include "tokenizer/bpe.h"
@@ -9,10 +9,10 @@
 
 struct word_model {
     const struct vocab *v;
-    struct pieces stored; // of the models that work on tokens as stored
+    struct pieces stored; // for models that work on tokens as stored
     struct token_table tokens;
-    pre_tokenizer *pre; // of those two; NULL: a stretch is one word
-    struct spm spm;     // of these four the one that v->model names
+    pre_tokenizer *pre; // for both kinds of BPE; NULL: a segment is one word
+    struct spm spm;     // one of these four is used, as v->model says
     struct bpe bpe;
     struct char_bpe char_bpe;
     struct unigram unigram;
@@ -78,7 +78,7 @@ static rn_status encode_word(void *user, size_t pos, size_t n, rn_error *err) {
                                        : fail(err, RN_E_NOMEM, "text: out of memory for %zu tokens", w->ids.n);
 }
 
-// Expressions see a surrogate as another character; the model gets its three bytes.
+// Patterns see another character in place of a surrogate; the model gets its three bytes.
 static rn_status encode_as_stored(const word_model *m, const char *text, size_t n, struct word_work *work,
                                   rn_error *err) {
     struct loose_text t;

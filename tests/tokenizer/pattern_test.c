@@ -116,7 +116,7 @@ static const struct {
     {"a verb", "(*FAIL)", RN_E_UNSUPPORTED, "byte 0 \"(*\": a group that is not understood"},
     {"an escape", "\\K", RN_E_UNSUPPORTED, "byte 0 \"\\K\": an escape that is not understood"},
     {"all but word characters, in brackets", "[\\W]", RN_E_UNSUPPORTED, "not understood in brackets"},
-    {"a backslash at the end", "a\\", RN_E_UNSUPPORTED, "byte 1 \"\\\": nothing behind the backslash"},
+    {"a backslash at the end", "a\\", RN_E_UNSUPPORTED, "byte 1 \"\\\": nothing after the backslash"},
 };
 
 TEST(expressions_that_would_mean_something_else_are_refused) {
