@@ -6,6 +6,7 @@
 #ifndef RN_BACKEND_PROGRAM_H
 #define RN_BACKEND_PROGRAM_H
 
+#include "base/status.h"
 #include "tensor/act_fn.h"
 #include "tensor/types.h"
 #include <stdbool.h>
@@ -32,43 +33,57 @@ struct matrix {
     size_t n_slices, slice_bytes;
 };
 
-// Heads: `n_part` of them, `stride` floats from one to the next. Where n_part is 1 a row is taken as one.
+// What an operation does to the row buffers of a step, row by row. program_check.c has the table of the fields that each kind uses.
 //
-// Experts: OP_ROUTE chooses n_used of them for each row and gives each a weight: a row of choices is n_used weights, then the numbers
-// of their experts, as floats, in routing order. A row of a buffer of parts has n_part = n_used parts, each for one of the
-// row's choices, `stride` floats apart (a multiple of PROGRAM_PART_ALIGN, all of the buffer's width). In which order parts lie, over all rows of a
-// batch, is the backend's affair: only ops that treat all parts alike (OP_GATE and its kind, OP_ACTIVATE) may stand between those below.
+// Heads: n_part of them, `stride` floats from one to the next. Where n_part is 1, a row is taken as one.
+//
+// Experts: OP_ROUTE chooses n_used of them for each row and gives each a weight. A row of choices is n_used weights, then the numbers of
+// their experts, as floats, in routing order. A row of a buffer of parts has n_part = n_used parts, one for each of the row's choices,
+// `stride` floats apart (a multiple of PROGRAM_PART_ALIGN, over all of the buffer's width). The order of parts over all rows of a batch is up
+// to the backend: only ops that treat all parts alike (OP_GATE, OP_GATE_OAI, OP_ACTIVATE) may stand between those below.
 enum op_kind {
-    OP_EMBED, // dst[r] = row token[r] of matrix, times factor; with takes_vector the row's vector, where it has one, replaces that or
-              // is added to it
-    OP_VECTOR,     // dst[r] = the row's input vector, which every row must have
-    OP_EMBED_POS,  // dst[r] = row position of matrix
+    // What rows bring.
+    // dst = the token's row of matrix, times factor. With takes_vector, a row's input vector replaces that or is added to it.
+    OP_EMBED,
+    OP_VECTOR,    // dst = the row's input vector, which every row must have
+    OP_EMBED_POS, // dst = row `position` of matrix
+
+    // Rows by themselves.
     OP_RMS_NORM,   // dst = norm(src) * vec, of each head its first width / n_part numbers; vec NULL: no weight
-    OP_LAYER_NORM, // the same with the mean taken off, + vec2; vec, vec2 NULL: none
+    OP_LAYER_NORM, // the same with the mean subtracted, + vec2; vec, vec2 NULL: none
     OP_LINEAR,     // dst = matrix . src (+ vec); with src_parts head i of dst = slice i of the matrix . head i of src
-    OP_ROPE,       // dst, head by head, rotated in place by the row's position from number `at` of each head on
-    OP_STORE_KV,   // keys src and values src2 of the row go to its slot of the layer's pages
-    OP_ATTEND,     // dst = attention of queries src over the layer's pages
+    OP_ROPE,       // dst, head by head, rotated in place by the row's position, from number `at` of each head on
     OP_ACTIVATE,   // dst = fn(src)
     OP_GATE,       // dst = fn(src) * src2
+    OP_GATE_OAI,   // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
     OP_ADD,        // dst += src * factor
+    OP_MUL,        // dst *= src
     OP_SCALE,      // dst *= factor
+    OP_SCALE_BY,   // dst *= src[0]
     OP_SOFTCAP,    // dst = factor * tanh(dst / factor)
     OP_TEMPERATURE, // dst *= 1 + factor * ln(1 + floor((position + dst_at) / at))
     OP_COPY, // head by head: dst[dst_stride * i + dst_at + j] = src[stride * i + at + j] for j < width / n_part
-    OP_ROUTE, // dst = choices by the router's logits src; vec [n_expert]: added for choosing only; vec2: each expert's weight is
-    // multiplied by its own at last; NULL: neither
+
+    // Attention.
+    OP_STORE_KV, // keys src and values src2 go to the row's slot of the layer's pages
+    OP_ATTEND,   // dst = attention of queries src over the layer's pages
+
+    // Experts.
+    // dst = choices by the router's logits src. vec [n_expert]: added for choosing only; vec2: what each expert's weight is multiplied by at
+    // last; NULL: neither.
+    OP_ROUTE,
     OP_SPREAD, // parts dst = src times the choice's weight; src2: choices
     OP_EXPERTS, // parts dst = slice of matrix of the choice's expert . src (+ its row of vec [n_slices][n_out]); src2: choices
     OP_EXPERTS_SUM, // dst = parts src, each times its weight where is_weighted, added in routing order; src2: choices
-    OP_GATE_OAI,    // dst = gpt-oss's gate of src and src2 (docs/arithmetic.md)
-    OP_SCALE_BY,    // dst *= src[0]
-    OP_MUL,         // dst *= src
-    OP_CONV, // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2), state: n_channel a step
+
+    // Recurrences: one row of a sequence after the other.
+    OP_CONV,  // dst = causal convolution of src over time with taps vec [d_conv][n_channel] (+ vec2)
     OP_SSM,   // dst = state space of src = (x, b, c) with time steps src2; vec: a of each head, vec2: d
     OP_DELTA, // dst = delta rule of src = (q, k, v) by src2 = (beta, alpha of each head); vec: a, vec2: bias of alpha
-    OP_GATHER, // dst[i] = src[row i of those whose results are wanted]. Without a layer: what follows runs over these rows only. Of a layer:
-               // a tap, after which the layers go on
+
+    // dst[i] = src of wanted row i. Without a layer: what follows runs over the wanted rows only. Of a layer: a tap, after which the layers
+    // go on.
+    OP_GATHER,
     OP_N_KINDS
 };
 
@@ -76,23 +91,24 @@ struct op {
     enum op_kind kind;
     int32_t layer;         // -1: none
     int8_t src, src2, dst; // row buffers, -1: none
-    int32_t matrix;        // index into matrices, -1: none
-    const float *vec;  // norm weight [a head's width, or of all heads with vec_by_head] or bias [n_out]; NULL: none
-    const float *vec2; // OP_LAYER_NORM: bias
-    bool vec_by_head;  // each head has its own part of vec
+    int32_t width;         // numbers of a row that the op makes
+    // Where in a row: heads of src (of dst where the op has no src) and where in one of them the op begins; the same of dst.
+    int32_t n_part, stride, at;
+    int32_t dst_stride, dst_at;
+    // Which rows: all; with wanted_rows those with results; with logits_rows of these those with logits, which are behind all others.
+    bool wanted_rows, logits_rows;
+    // Weights: index into matrices, -1: none; vectors, NULL: none, with vec_by_head one for each head side by side.
+    int32_t matrix;
+    const float *vec, *vec2;
+    bool vec_by_head;
+    // Of some kinds.
     enum act_fn fn;    // OP_ACTIVATE, OP_GATE
     float factor;      // 1 where an op says nothing else
-    int32_t width;     // numbers of a row that the op makes
-    int32_t n_part, stride;         // heads of src, of dst where the op has no src
-    int32_t at, dst_at, dst_stride; // where in a head of src (else dst) it begins, and in one of dst; dst's heads
-    int8_t rope;                    // OP_ROPE: which table
-    bool
-        src_parts; // OP_EXPERTS: src has parts too; else the row is the same for all its experts. OP_LINEAR: as above
+    int8_t rope;       // OP_ROPE: which table
+    bool src_parts;    // OP_LINEAR, OP_EXPERTS: src has heads or parts too; else the row is the same for all
     bool is_weighted;  // OP_EXPERTS_SUM
-    bool takes_vector; // OP_EMBED: rows with an input vector take that
-    size_t state_at;   // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state theirs begins, in floats
-    bool wanted_rows;  // runs over the wanted rows only: OP_GATHER, and everything behind the one without a layer
-    bool logits_rows;  // and of these only over those whose logits are wanted: the head, behind all others
+    bool takes_vector; // OP_EMBED
+    size_t state_at;   // OP_CONV, OP_SSM, OP_DELTA: where in a sequence's state the op's own begins, in floats
 };
 
 // A way to attend; most models have one, those with windows on some layers two.
@@ -188,6 +204,9 @@ struct program {
     struct recurrence recurrence;
 };
 
+// Does every op use the fields of its kind and no other, and do they fit the buffers? RN_E_INTERNAL names the first that does not: a defect of
+// whoever built the program.
+rn_status program_check(const struct program *p, rn_error *err);
 const char *op_kind_name(enum op_kind k); // "linear"
 // How many floats an op's vec and vec2 hold, where it has them, and how many bytes a matrix: what a backend copies to its own memory.
 size_t op_vector_numbers(const struct program *p, const struct op *o);

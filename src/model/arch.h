@@ -1,7 +1,17 @@
 // model/arch.h - an architecture as data: which tensors it has with which shapes, and the operations of its layers.
 //
 // A new architecture is a new struct arch in a file arch_FAMILY.c, and a line in the table of arch.c. Nothing else knows it. Tensors and
-// operations that many share are macros in arch_tensors.h and arch_ops.h.
+// operations that many share are macros in arch_tensors.h and arch_ops.h. The tables refer to each other by these names:
+//
+//   enum dim     a width: of a tensor (tensor_spec.ne0 .. ne2), of a row buffer (the table in build.c), of an operation's heads. arch_dims()
+//                computes them from the hyper-parameters, for each layer.
+//   enum role    what a tensor is for: tensor_spec gives a role its name and shape, op_spec names the roles that it reads.
+//   enum buf     a row buffer: op_spec names what it reads and writes.
+//   enum factor  a number of the model that an op_spec multiplies by.
+//
+// A tensor_spec or op_spec holds in all layers, or says which: by .only and .unless (flags of the layer and the model), by .if_role and
+// .unless_role (is a tensor there?). build.c writes the op_specs that hold as struct op (backend/program.h), layer by layer; a tensor that is
+// optional and absent leaves out what reads it.
 #ifndef RN_MODEL_ARCH_H
 #define RN_MODEL_ARCH_H
 

@@ -152,7 +152,7 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
         .at = s->at ? (int32_t)dims[s->at] : 0,
         .dst_at = s->dst_at ? (int32_t)dims[s->dst_at] : 0,
         .dst_stride = (int32_t)(buf_width(m, layer, made) / n_part),
-        .rope = m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
+        .rope = s->kind == OP_ROPE && m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
         .src_parts = s->src_parts || (s->kind == OP_LINEAR && s->heads),
         .is_weighted = s->is_weighted,
         .takes_vector = s->kind == OP_EMBED && s->matrix == ROLE_TOKEN_EMBD && !m->base,
@@ -221,7 +221,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     if (st == RN_OK) st = model_ropes(m, err);
     if (st == RN_OK) st = write_all_ops(m, err);
     if (st == RN_OK) fill_buffers(m);
-    return st;
+    return st == RN_OK ? program_check(&m->p, err) : st;
 }
 
 static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error *err) {
