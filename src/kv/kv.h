@@ -98,6 +98,9 @@ int32_t kv_seq_state(const kv *k, kv_seq s, int32_t n);
 // One more scratch node below `parent` (a node, or KV_NONE: the sequence's last position); *node counts from 0 since the last
 // kv_keep(). Errors as for kv_append.
 rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t *node, rn_error *err);
+// How many more nodes kv_scratch_add() would take now, one below the other or side by side; *why (NULL allowed) says what ends there:
+// "nodes" (max_scratch), "context" (n_ctx leaves no position), "pages", "states" (slots: a node of a recurrent model has its own).
+int32_t kv_scratch_room(const kv *k, kv_seq s, const char **why);
 int32_t kv_scratch_len(const kv *k, kv_seq s);
 int32_t kv_scratch_parent(const kv *k, kv_seq s, int32_t node);
 // Depth from 1: the KV index of the node is kv_seq_len + depth - 1.

@@ -34,6 +34,22 @@ rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t 
     return RN_OK;
 }
 
+int32_t kv_scratch_room(const kv *k, kv_seq s, const char **why) {
+    const struct seq *q = seq_at(k, s);
+    const char *reason = "nodes";
+    int32_t room = k->config.max_scratch - q->n_nodes;
+    for (int32_t g = 0; g < k->config.n_groups; g++) {
+        const int64_t begun = n_blocks(q->n_nodes) * (int64_t)KV_PAGE - q->n_nodes;
+        const int64_t n = begun + pages_available(&k->pool[g]) * (int64_t)KV_PAGE;
+        if (n < room) room = (int32_t)n, reason = "pages";
+    }
+    if (k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) < room)
+        room = pages_available(&k->pool[KV_STATE]), reason = "states";
+    if (q->len == k->config.n_ctx) room = 0, reason = "context";
+    if (why) *why = reason;
+    return room;
+}
+
 void kv_scratch_cut(kv *k, kv_seq s, int32_t n) {
     struct seq *q = seq_at(k, s);
     assert(n >= 0);

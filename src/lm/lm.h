@@ -88,6 +88,7 @@ struct lm_ops {
     rn_status (*seq_fork)(lm *m, int32_t seq, int32_t *out, rn_error *err);
     void (*seq_free)(lm *m, int32_t seq);
     int32_t (*seq_len)(const lm *m, int32_t seq);
+    int32_t (*scratch_room)(const lm *m, int32_t seq, const char **why);
     rn_status (*keep)(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
     int32_t (*truncate)(lm *m, int32_t seq, int32_t n);
     rn_status (*match_prefix)(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
@@ -155,6 +156,11 @@ static inline rn_status lm_seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *
 }
 static inline void lm_seq_free(lm *m, int32_t seq) { m->ops->seq_free(m, seq); }
 static inline int32_t lm_seq_len(const lm *m, int32_t seq) { return m->ops->seq_len(m, seq); }
+// How many more scratch nodes the sequence could have now, if no other row of the step took pages or slots; *why (NULL allowed) says what
+// ends there: "nodes", "context", "pages" or "states" (a node of a recurrent model has a slot of state of its own).
+static inline int32_t lm_scratch_room(const lm *m, int32_t seq, const char **why) {
+    return m->ops->scratch_room(m, seq, why);
+}
 // Scratch nodes of a sequence are numbered from 0 in the order of their rows since the last lm_keep(). Commits path[0..n), root
 // first; drops the rest. n = 0 drops the whole tree.
 static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {

@@ -337,6 +337,9 @@ static bool seq_fits(const lm *base, int32_t seq, const struct lm_seq_spec *spec
 }
 static void seq_free(lm *base, int32_t seq) { kv_seq_free(self(base)->kv, seq); }
 static int32_t seq_len(const lm *base, int32_t seq) { return kv_seq_len(((const struct lm_real *)base)->kv, seq); }
+static int32_t scratch_room(const lm *base, int32_t seq, const char **why) {
+    return kv_scratch_room(((const struct lm_real *)base)->kv, seq, why);
+}
 static rn_status keep(lm *base, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
     return kv_keep(self(base)->kv, seq, path, n, err);
 }
@@ -431,6 +434,7 @@ static const struct lm_ops ops = {
     .seq_fork = seq_fork,
     .seq_free = seq_free,
     .seq_len = seq_len,
+    .scratch_room = scratch_room,
     .keep = keep,
     .truncate = truncate_seq,
     .match_prefix = match_prefix,
