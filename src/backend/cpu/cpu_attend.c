@@ -283,7 +283,7 @@ static struct attend_work work_of(const struct op_run *x, const struct attend_pl
 
 void attend_run(const struct op_run *x) {
     const struct attend_plan *plan = &x->b->attend[x->b->p->attention[x->o->op.layer].kind];
-    const size_t n_head_kv = (size_t)plan->kind->n_head_kv, n_together = run_way(x)->n_together;
+    const size_t n_head_kv = (size_t)plan->kind->n_head_kv, n_together = run_schedule(x)->n_together;
     const struct op_run attend = run_member(x, n_together - 1);
     struct scratch *s =
         scratch_of(x->b, cpu_codec(x->b, x->b->p->attention[x->o->op.layer].group), plan->kind, x->i_thread);

@@ -83,10 +83,10 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
     }
 }
 
-// Barriers of cpu_ways.c do not know that the collector reads the op's source: everyone waits before it and after it.
+// Barriers of cpu_schedule.c do not know that the collector reads the op's source: everyone waits before it and after it.
 static void collect_inputs(const struct op_run *x) {
     pool_barrier(x->b->threads, x->i_thread);
-    for (size_t i = 0; x->i_thread == 0 && i < run_way(x)->n_together; i++) {
+    for (size_t i = 0; x->i_thread == 0 && i < run_schedule(x)->n_together; i++) {
         const struct op_run member = run_member(x, i);
         if (op_multiplies(member.o->op.kind)) cpu_op_collect(&member);
     }
@@ -96,12 +96,12 @@ static void collect_inputs(const struct op_run *x) {
 static void run_thread(void *ctx, int i_thread, int n_threads) {
     struct cpu_backend *b = ctx;
     for (int32_t i = 0; i < b->p->n_ropes; i++) fill_cos_sin(b, i, i_thread, n_threads);
-    for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->ways[b->way].n_together) {
+    for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->schedules[b->schedule].n_together) {
         const struct op_run x = {b, o, i_thread, n_threads, cpu_op_rows(b, o)};
         if (x.n_rows == 0 && o->op.layer < 0) return; // nor do those behind it have any
         if (b->collect && op_multiplies(o->op.kind))
             collect_inputs(&x);
-        else if (run_way(&x)->barrier)
+        else if (run_schedule(&x)->barrier)
             pool_barrier(b->threads, i_thread);
         if (b->profile) cpu_profile_begin_ops(&x);
         cpu_op_run(&x);
@@ -115,9 +115,9 @@ static rn_status run(backend *base, const struct batch *batch, rn_error *err) {
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
     attend_plan_step(b);
-    b->way = cpu_way_of_step(b);
+    b->schedule = cpu_schedule_of_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
-        if (b->ops[i].ways[b->way].split == SPLIT_CLAIM)
+        if (b->ops[i].schedules[b->schedule].split == SPLIT_CLAIM)
             atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
     if (b->profile) { // of all threads
         pool_run(b->threads, run_thread, b);

@@ -162,7 +162,7 @@ static size_t piece_panels(const struct experts_work *w, size_t expert) {
 }
 
 static struct experts_work plan_work(const struct op_run *x) {
-    const size_t n = run_way(x)->n_together, n_threads = (size_t)x->n_threads;
+    const size_t n = run_schedule(x)->n_together, n_threads = (size_t)x->n_threads;
     struct experts_work w = {.x = x, .memory = cpu_scratch(x->b, x->i_thread)};
     w.pairs = sort_pairs(x, w.memory);
     w.memory += pairs_bytes(x->b->p, x->n_rows);
@@ -230,7 +230,7 @@ static void run_piece(const struct experts_work *w, size_t begin, size_t end) {
             multiply(w, &member, acts, in.stride, first, n, begin, end, scratch);
             cpu_profile_part(w->x, i);
         }
-        if (w->n_products < run_way(w->x)->n_together)
+        if (w->n_products < run_schedule(w->x)->n_together)
             run_columns(w, first, n, cpu_panel_output(matrix_of(w->x), begin),
                         cpu_panel_output(matrix_of(w->x), end));
     }

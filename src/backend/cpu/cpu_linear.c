@@ -87,7 +87,7 @@ static void run_in_a_row(const struct op_run *x, size_t begin, size_t end) {
 
 // The same piece of each member: the last one takes its columns of what the others make.
 static void run_side_by_side(const struct op_run *x, size_t begin, size_t end) {
-    const size_t last = run_way(x)->n_together - 1U;
+    const size_t last = run_schedule(x)->n_together - 1U;
     for (size_t i = 0; i < last; i++) {
         const struct op_run member = run_member(x, i);
         multiply_panels(&member, begin, end);
@@ -99,7 +99,7 @@ static void run_side_by_side(const struct op_run *x, size_t begin, size_t end) {
 }
 
 void linear_run(const struct op_run *x) {
-    const size_t n = run_way(x)->n_together;
+    const size_t n = run_schedule(x)->n_together;
     const bool side_by_side = x->o[n - 1].op.kind != OP_LINEAR;
     size_t all = 0, begin, end;
     bool by_gemm = false;

@@ -1,5 +1,5 @@
 // backend/cpu/cpu_lower.c - a program's ops made ready for the CPU: activations prepared once for all matrices that read them, buffers
-// taken. Who does what of them: cpu_ways.c.
+// taken. Who does what of them: cpu_schedule.c.
 #include "backend/cpu/cpu_experts.h"
 #include "backend/cpu/cpu_product.h"
 #include "base/checked.h"
@@ -156,7 +156,7 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
         return fail(err, RN_E_LIMIT, "backend cpu: the program needs more than %d activation buffers", CPU_MAX_ACTS);
     rn_status st = take_buffers(b, &t, err);
     if (st == RN_OK) st = make_ops(b, &t, err);
-    if (st == RN_OK) cpu_ways_plan(b);
+    if (st == RN_OK) cpu_schedules_plan(b);
     return st;
 }
 

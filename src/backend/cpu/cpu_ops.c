@@ -235,10 +235,10 @@ void cpu_op_collect(const struct op_run *x) {
 
 void cpu_op_run(const struct op_run *x) {
     size_t begin, end;
-    switch (run_way(x)->split) {
+    switch (run_schedule(x)->split) {
     case SPLIT_CLAIM: by_pieces[x->o->op.kind](x); break;
     case SPLIT_EACH:
-        if (run_way(x)->fills_dst) fill_copy(x);
+        if (run_schedule(x)->fills_dst) fill_copy(x);
         run_rows(x, 0, x->n_rows);
         break;
     case SPLIT_ROWS:

@@ -26,16 +26,16 @@ enum op_split {
     SPLIT_EACH   // each thread does all of it, and keeps the result to itself
 };
 
-// The ways a step can go, planned when the program is loaded. They differ in who computes what, and not in any bit.
-enum cpu_way {
-    WAY_ROWS, // many rows: what is done row by row is split by rows
-    WAY_EACH, // few rows: each thread does it for all rows, which takes less time than waiting for another that does
-    WAY_STORES, // so too; and whoever attends with a key head has stored the rows' keys and values there itself
-    CPU_N_WAYS
+// The schedules of a step, planned when the program is loaded: they differ in who computes what, and in no bit (cpu_schedule.h).
+enum cpu_schedule {
+    SCHEDULE_ROWS, // many rows: what is done row by row is split by rows
+    SCHEDULE_EACH, // few rows: each thread does it for all rows, which takes less time than waiting for another that does
+    SCHEDULE_STORES, // so too; and whoever attends with a key head has stored the rows' keys and values there itself
+    CPU_N_SCHEDULES
 };
 
-// An op's part in one way.
-struct op_way {
+// An op's part in one schedule.
+struct op_schedule {
     enum op_split split;
     bool barrier;       // wait for all threads before it
     bool fills_dst;     // changes dst in place, of which the thread's own copy does not hold the rows yet
@@ -52,7 +52,7 @@ struct cpu_op {
     enum act_format format;
     int32_t act;            // activation buffer read (by a product) or written (prepare); -1: none
     atomic_size_t *claimed; // next piece; NULL: it is never claimed
-    struct op_way ways[CPU_N_WAYS];
+    struct op_schedule schedules[CPU_N_SCHEDULES];
 };
 
 // Rows of one sequence that are attended to together, for one key head at a time.
@@ -119,7 +119,7 @@ struct cpu_backend {
     bool
         one_stores; // keys and values that the step's rows bring are read by one unit of each head: it can store them
     const struct batch *batch; // of the running step
-    enum cpu_way way;
+    enum cpu_schedule schedule;
     backend_collect_fn collect; // NULL: none
     void *collect_user;
     struct cpu_profile *profile, *profiled; // running; ended and told. NULL: none
@@ -155,11 +155,11 @@ static inline void *cpu_scratch(const struct cpu_backend *b, int i_thread) {
     return b->thread_scratch + (size_t)i_thread * b->thread_scratch_bytes;
 }
 
-// cpu_ways.c
+// cpu_copies.c, cpu_schedule.c
 struct own_copies cpu_own_copies(const struct program *p, const struct backend_sizes *s, int n_threads,
                                  const struct act_table *acts);
-void cpu_ways_plan(struct cpu_backend *b); // fills the ways of b->ops
-enum cpu_way cpu_way_of_step(const struct cpu_backend *b);
+void cpu_schedules_plan(struct cpu_backend *b); // fills the schedules of b->ops
+enum cpu_schedule cpu_schedule_of_step(const struct cpu_backend *b);
 
 // cpu_ops.c
 size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o); // of the running step

@@ -128,7 +128,7 @@ static void end_op(struct cpu_profile *p, ptrdiff_t op, int i_thread, int64_t be
 void cpu_profile_end_ops(const struct op_run *x) {
     struct cpu_profile *const p = x->b->profile;
     const struct event_list *l = &p->lists[x->i_thread];
-    const size_t n = run_way(x)->n_together;
+    const size_t n = run_schedule(x)->n_together;
     cpu_profile_add_part(x, n - 1);
     int64_t begin = l->part_begin;
     for (size_t i = 0; i < n; i++) begin -= l->part_ns[i];

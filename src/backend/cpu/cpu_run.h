@@ -11,17 +11,20 @@ struct op_run {
     size_t n_rows;
 };
 
-static inline const struct op_way *run_way(const struct op_run *x) { return &x->o->ways[x->b->way]; }
+static inline const struct op_schedule *run_schedule(const struct op_run *x) {
+    return &x->o->schedules[x->b->schedule];
+}
 // The i-th of the ops that go together with x.
 static inline struct op_run run_member(const struct op_run *x, size_t i) {
     return (struct op_run){x->b, x->o + i, x->i_thread, x->n_threads, x->n_rows};
 }
 
-// Rows of an operand: the thread's own where the op's way says so. `which` is its OWN_ bit.
+// Rows of an operand: the thread's own where the op's schedule says so. `which` is its OWN_ bit.
 static inline float *run_row(const struct op_run *x, int8_t buffer, uint8_t which, size_t r) {
     const struct cpu_backend *b = x->b;
     uint8_t *rows = (uint8_t *)b->buffers[buffer];
-    if (run_way(x)->own & which) rows = b->own + (size_t)x->i_thread * b->copies.bytes + b->copies.row_at[buffer];
+    if (run_schedule(x)->own & which)
+        rows = b->own + (size_t)x->i_thread * b->copies.bytes + b->copies.row_at[buffer];
     return (float *)(void *)rows + r * b->stride[buffer];
 }
 static inline float *run_src(const struct op_run *x, size_t r) { return run_row(x, x->o->op.src, OWN_SRC, r); }
@@ -31,7 +34,7 @@ static inline uint8_t *run_act(const struct op_run *x, size_t r) {
     const struct cpu_backend *b = x->b;
     const int32_t act = x->o->act;
     uint8_t *rows = b->acts[act];
-    if (run_way(x)->own & OWN_ACT) rows = b->own + (size_t)x->i_thread * b->copies.bytes + b->copies.act_at[act];
+    if (run_schedule(x)->own & OWN_ACT) rows = b->own + (size_t)x->i_thread * b->copies.bytes + b->copies.act_at[act];
     return rows + r * b->act_stride[act];
 }
 

@@ -1,4 +1,4 @@
-// tests/backend/cpu_ways_test.c - who does what of a step: barriers where they are needed and nowhere else, the same bits whatever the way.
+// tests/backend/cpu_schedule_test.c - who does what of a step: barriers where they are needed and nowhere else, the same bits whatever the schedule.
 #include "backend/cpu/cpu_private.h"
 #include "base/philox.h"
 #include "tests/check.h"
@@ -51,17 +51,17 @@ static void bench_close(struct bench *b) {
 // Plans -----------------------------------------------------------------------------------------------------------------------
 
 TEST(a_llama_layer_of_a_step_of_few_rows_has_5_barriers) {
-    static const int most[CPU_N_WAYS] = {[WAY_ROWS] = 10, [WAY_EACH] = 6, [WAY_STORES] = 5};
+    static const int most[CPU_N_SCHEDULES] = {[SCHEDULE_ROWS] = 10, [SCHEDULE_EACH] = 6, [SCHEDULE_STORES] = 5};
     struct bench b;
     if (bench_open(&b, TENSOR_Q8_0, 2) && bench_load(&b, model_program(b.model), KV_F16))
-        for (enum cpu_way way = 0; way < CPU_N_WAYS; way++) {
+        for (enum cpu_schedule schedule = 0; schedule < CPU_N_SCHEDULES; schedule++) {
             int n = 0;
             for (size_t i = 0; i < b.cpu->n_ops; i++) {
-                const struct op_way *w = &b.cpu->ops[i].ways[way];
+                const struct op_schedule *w = &b.cpu->ops[i].schedules[schedule];
                 n += b.cpu->ops[i].op.layer == 1 && w->n_together > 0 && w->barrier;
             }
-            check_note("way %d", way);
-            CHECK_INT(n, most[way]);
+            check_note("schedule %d", schedule);
+            CHECK_INT(n, most[schedule]);
         }
     bench_close(&b);
 }
@@ -78,8 +78,8 @@ static void take_program(struct bench *b, const struct op *ops, size_t n) {
 }
 
 // Letters: barrier `|` or none, then r(ows), c(laimed), e(ach), and `+` where the op goes with the one before it.
-static void spell(char *out, const struct cpu_op *o, enum cpu_way way) {
-    const struct op_way *w = &o->ways[way];
+static void spell(char *out, const struct cpu_op *o, enum cpu_schedule schedule) {
+    const struct op_schedule *w = &o->schedules[schedule];
     if (w->barrier) *out++ = '|';
     *out++ = w->n_together == 0 ? '+' : "rce"[w->split];
     *out = '\0';
@@ -88,7 +88,7 @@ static void spell(char *out, const struct cpu_op *o, enum cpu_way way) {
 struct planned_op {
     const char *why;
     struct op op;
-    const char *ways[CPU_N_WAYS];
+    const char *schedules[CPU_N_SCHEDULES];
 };
 #define OP(k, s, s2, d, m, l) {.kind = OP_##k, .src = (s), .src2 = (s2), .dst = (d), .matrix = (m), .layer = (l)}
 #define LAST_OP(k, s, d, m)                                                                                          \
@@ -102,11 +102,11 @@ static void check_plan(const struct planned_op *rows, size_t n) {
         take_program(&b, ops, n);
         if (bench_load(&b, &b.p, KV_F16) && CHECK_INT(b.cpu->n_ops, n))
             for (size_t i = 0; i < n; i++)
-                for (enum cpu_way way = 0; way < CPU_N_WAYS; way++) {
+                for (enum cpu_schedule schedule = 0; schedule < CPU_N_SCHEDULES; schedule++) {
                     char spelled[4];
-                    spell(spelled, &b.cpu->ops[i], way);
-                    check_note("%s: way %d of op %zu", rows[i].why, way, i);
-                    CHECK_STR(spelled, rows[i].ways[way]);
+                    spell(spelled, &b.cpu->ops[i], schedule);
+                    check_note("%s: schedule %d of op %zu", rows[i].why, schedule, i);
+                    CHECK_STR(spelled, rows[i].schedules[schedule]);
                 }
     }
     bench_close(&b);
