@@ -7,10 +7,10 @@ from sentences import ROOT, main, test
 LISTING = re.compile(r'^```c\n// (\S+)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
-def listings():
-    """Of the section on architectures: path, lines."""
+def listings(begin='', end=''):
+    """Of the sections from `begin` to `end`, all without: path, lines."""
     text = (ROOT / 'CONTRIBUTING.md').read_text()
-    section = text[text.index('## Adding an architecture'):text.index('## Adding a kernel')]
+    section = text[text.index(begin):text.index(end) if end else len(text)]
     return [(path, [line for line in body.splitlines() if line]) for path, body in LISTING.findall(section)]
 
 
@@ -31,10 +31,20 @@ def each_line_shown_is_in_the_file_it_is_shown_of(folder):
 
 @test
 def the_example_of_an_architecture_is_whole_and_under_60_lines(folder):
-    shown = listings()
+    shown = listings('## Adding an architecture', '## Adding a kernel')
     assert [path for path, _ in shown] == ['src/model/arch_postnorm.c', 'src/model/archs.h', 'src/formats/hparams/arch_facts.c',
                                            'src/formats/folder/hf_names_dense.c'], shown
     assert 10 < sum(len(lines) for _, lines in shown) < 60
+
+
+@test
+def the_example_of_a_backend_is_whole_and_that_of_a_codec_shows_each_file(folder):
+    shown = listings('## Adding a backend', '## Adding a quantized type')
+    assert [path for path, _ in shown] == ['tests/backend/example_backend_test.c', 'src/tensor/kv_codec.h',
+                                           'src/kernels/ref/kv_plain_ref.c', 'src/kernels/ref/slots_ref.h'], shown
+    source = (ROOT / shown[0][0]).read_text()
+    whole = source[source.index('struct lookup {'):source.index('TEST(')]
+    assert [plain(line) for line in shown[0][1]] == [plain(line) for line in whole.splitlines() if line]
 
 
 main()
