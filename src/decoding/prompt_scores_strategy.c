@@ -25,10 +25,26 @@ static uint32_t prompt_wants(const strategy *base, int32_t at) {
     return more | (at < s->n_seen ? 0 : LM_WANT_LOGITS);
 }
 
+// The inner strategy has the stream's sequences.
+static rn_status begin(strategy *base, rn_error *err) {
+    strategy *const inner = ((struct prompt_scores_strategy *)base)->inner;
+    inner->env = base->env;
+    return inner->ops->begin ? inner->ops->begin(inner, err) : RN_OK;
+}
+
+static int32_t next_slot(const strategy *base, int32_t n_rounds) {
+    const strategy *const inner = ((const struct prompt_scores_strategy *)base)->inner;
+    return inner->ops->next_slot ? inner->ops->next_slot(inner, n_rounds) : 0;
+}
+
 static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
-    struct prompt_scores_strategy *s = (struct prompt_scores_strategy *)base;
-    s->inner->seq = base->seq;
-    return s->inner->ops->propose(s->inner, rows, err);
+    strategy *const inner = ((struct prompt_scores_strategy *)base)->inner;
+    return inner->ops->propose(inner, rows, err);
+}
+
+static void suspend(strategy *base) {
+    strategy *const inner = ((struct prompt_scores_strategy *)base)->inner;
+    if (inner->ops->suspend) inner->ops->suspend(inner);
 }
 
 static rn_status score_rows(struct prompt_scores_strategy *s, const struct row_results *r, const struct emitter *out,
@@ -43,13 +59,22 @@ static rn_status score_rows(struct prompt_scores_strategy *s, const struct row_r
     return RN_OK;
 }
 
+// Rows of the prompt before the one that it goes on from are none of the inner strategy's.
+static bool reaches_inner(const struct prompt_scores_strategy *s, const struct row_results *r) {
+    return r->at == RESULTS_OF_PROPOSAL || r->at + (int32_t)r->n > s->inner->ops->prompt_from(s->inner);
+}
+
+static void read_results(strategy *base, const struct row_results *r) {
+    const struct prompt_scores_strategy *s = (const struct prompt_scores_strategy *)base;
+    if (s->inner->ops->read && reaches_inner(s, r)) s->inner->ops->read(s->inner, r);
+}
+
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
     struct prompt_scores_strategy *s = (struct prompt_scores_strategy *)base;
     const bool is_prompt = r->at != RESULTS_OF_PROPOSAL;
     const rn_status st = is_prompt && s->n_seen < s->n_prompt ? score_rows(s, r, out, err) : RN_OK;
     if (st != RN_OK) return st;
-    const bool reaches = !is_prompt || r->at + (int32_t)r->n > s->inner->ops->prompt_from(s->inner);
-    return reaches ? s->inner->ops->absorb(s->inner, r, out, err) : RN_OK;
+    return reaches_inner(s, r) ? s->inner->ops->absorb(s->inner, r, out, err) : RN_OK;
 }
 
 static void destroy(strategy *base) {
@@ -57,13 +82,21 @@ static void destroy(strategy *base) {
     mem_free(base);
 }
 
-static const struct strategy_ops ops = {prompt_from, prompt_wants, propose, absorb, destroy};
+static const struct strategy_ops ops = {.begin = begin,
+                                        .prompt_from = prompt_from,
+                                        .prompt_wants = prompt_wants,
+                                        .next_slot = next_slot,
+                                        .propose = propose,
+                                        .suspend = suspend,
+                                        .read = read_results,
+                                        .absorb = absorb,
+                                        .destroy = destroy};
 
 rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     struct prompt_scores_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "prompt_logprobs: out of memory");
-    *s = (struct prompt_scores_strategy){.base = {&ops, -1},
+    *s = (struct prompt_scores_strategy){.base = {.ops = &ops, .needs = spec->inner->needs},
                                          .inner = spec->inner,
                                          .rowmath = spec->rowmath,
                                          .n_vocab = spec->n_vocab,

@@ -12,6 +12,10 @@ struct sample_strategy {
     bool has_begun;    // the prompt's last row has been absorbed
     int32_t pending;   // emitted, not evaluated yet; NO_TOKEN before the first answer and after the last
     uint32_t position; // of the next token among the generated ones
+    // What was drawn after the last rows, or why nothing could be.
+    int32_t drawn;
+    rn_status status;
+    rn_error error;
 };
 
 static int32_t prompt_from(const strategy *base) {
@@ -31,40 +35,47 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     assert(rows->cap >= 1);
     rows->n = 0;
     if (s->pending == NO_TOKEN) return RN_OK;
-    rows->rows[rows->n++] = (struct lm_row){base->seq, s->pending, LM_APPEND, LM_WANT_LOGITS};
+    rows->rows[rows->n++] =
+        (struct lm_row){.seq = STRATEGY_MAIN, .token = s->pending, .parent = LM_APPEND, .want = LM_WANT_LOGITS};
     return RN_OK;
 }
 
 // The token after the last of the rows: a prompt's last row, or the one that was proposed.
+static void draw(strategy *base, const struct row_results *r) {
+    struct sample_strategy *s = (struct sample_strategy *)base;
+    s->status = sampler_draw(s->sampler, results_logits(r, r->n - 1), s->position, &s->drawn, &s->error);
+}
+
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
     struct sample_strategy *s = (struct sample_strategy *)base;
-    int32_t token;
     s->pending = NO_TOKEN;
     s->has_begun = true;
     if (!out->ops->may_emit(out->user)) return RN_OK;
-    const float *logits = results_logits(r, r->n - 1);
-    const rn_status st = sampler_draw(s->sampler, logits, s->position, &token, err);
-    if (st) return st;
+    if (!base->ops->read) draw(base, r);
+    if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
     s->position++;
-    sampler_accept(s->sampler, token);
-    const struct emission e = {.token = token, .logits = logits};
-    if (out->ops->emit(out->user, &e)) s->pending = token;
+    sampler_accept(s->sampler, s->drawn);
+    const struct emission e = {.token = s->drawn, .logits = results_logits(r, r->n - 1)};
+    if (out->ops->emit(out->user, &e)) s->pending = s->drawn;
     return RN_OK;
 }
 
 static void destroy(strategy *base) { mem_free(base); }
 
-static const struct strategy_ops ops = {prompt_from, prompt_wants, propose, absorb, destroy};
+#define COMMON                                                                                                       \
+    .prompt_from = prompt_from, .prompt_wants = prompt_wants, .propose = propose, .absorb = absorb, .destroy = destroy
+static const struct strategy_ops parallel_ops = {COMMON, .read = draw}, step_thread_ops = {COMMON};
 
 rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     struct sample_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "sample strategy: out of memory");
-    *s = (struct sample_strategy){.base = {&ops, -1},
-                                  .sampler = spec->sampler,
-                                  .n_prompt = spec->n_prompt,
-                                  .pending = NO_TOKEN,
-                                  .position = (uint32_t)spec->n_given};
+    *s = (struct sample_strategy){
+        .base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops, .needs = {.n_seqs = 1}},
+        .sampler = spec->sampler,
+        .n_prompt = spec->n_prompt,
+        .pending = NO_TOKEN,
+        .position = (uint32_t)spec->n_given};
     *out = &s->base;
     return RN_OK;
 }

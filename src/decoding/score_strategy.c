@@ -34,13 +34,14 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
 
 static void destroy(strategy *base) { mem_free(base); }
 
-static const struct strategy_ops ops = {prompt_from, prompt_wants, NULL, absorb, destroy};
+static const struct strategy_ops ops = {
+    .prompt_from = prompt_from, .prompt_wants = prompt_wants, .absorb = absorb, .destroy = destroy};
 
 rn_status score_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     struct score_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "score: out of memory");
-    *s = (struct score_strategy){.base = {&ops, -1},
+    *s = (struct score_strategy){.base = {.ops = &ops, .needs = {.n_seqs = 1}},
                                  .params = *(const struct score_params *)spec->params,
                                  .rowmath = spec->rowmath,
                                  .n_vocab = spec->n_vocab,

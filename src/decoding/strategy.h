@@ -6,11 +6,12 @@
 //
 // A new strategy is a file of this folder and a row of the table in strategies.c (CONTRIBUTING.md).
 //
-// Ownership: made by strategy_create(), freed by ops->destroy(). Threads: the step thread.
+// Ownership: made by strategy_create(), freed by ops->destroy(). Threads: the step thread, but for ops->read.
 #ifndef RN_DECODING_STRATEGY_H
 #define RN_DECODING_STRATEGY_H
 
 #include "base/status.h"
+#include "decoding/step_time.h"
 #include "lm/lm.h"
 #include "sampling/sampler.h"
 
@@ -41,10 +42,64 @@ struct emitter {
     void *user;
 };
 
-// Rows asked for; the engine gives room for at least `cap` >= 1.
+// ---- sequences ------------------------------------------------------------------------------------------------------
+//
+// A strategy owns sequences on any model slots. It names them by small numbers and declares what tokens they hold; the
+// engine makes it so (from the prefix cache, or by evaluating them) before it calls propose. When the engine takes their
+// memory for another stream it calls suspend, and restores them as they were declared before the next propose, with the
+// same bits. A row that is appended, and a kept path, are declared with it.
+
+enum {
+    STRATEGY_MAIN = 0,      // there from the start, on slot 0: the prompt, then the tokens that were emitted
+    STRATEGY_MAX_SEQS = 64, // of a stream
+    STRATEGY_MAX_SLOTS = 8, // slot 0 is the model that the request names, the others are the engine's other models
+    STRATEGY_HELPER_ROUNDS = 16 // steps of helper models before one of the main model, at most
+};
+
+struct strategy_env_ops {
+    // A sequence on a slot that shall hold these tokens (copied).
+    // RN_E_ARG: no such slot or token. RN_E_LIMIT: n exceeds the slot's context or the stream's limit, or the strategy has
+    // all the sequences that it needs.n_seqs said. RN_E_NOMEM.
+    rn_status (*seq_open)(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
+    // Another one on the same slot that holds the same tokens; scratch nodes are not copied. Errors as above.
+    rn_status (*seq_fork)(void *user, int32_t seq, int32_t *out, rn_error *err);
+    void (*seq_free)(void *user, int32_t seq); // not of STRATEGY_MAIN
+    // Tokens that it holds, scratch nodes not counted.
+    int32_t (*seq_len)(void *user, int32_t seq);
+    // As lm_keep(). What is kept of the main sequence must have been emitted.
+    rn_status (*seq_keep)(void *user, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
+    // Its first n tokens stay; scratch nodes go. Where a model cannot go back that far the engine evaluates rows again.
+    void (*seq_truncate)(void *user, int32_t seq, int32_t n);
+};
+
+struct strategy_slot {
+    int32_t n_vocab, n_embd;
+    int32_t n_ctx;     // longest sequence
+    int32_t n_scratch; // scratch nodes of a sequence, at most
+    // How long steps of the slot take; it changes while the engine runs, and no result may depend on it.
+    const struct step_time *time;
+};
+
+// What the engine gives a strategy for the stream's life.
+struct strategy_env {
+    const struct strategy_env_ops *ops;
+    void *user;
+    struct strategy_slot slots[STRATEGY_MAX_SLOTS];
+    int32_t n_slots;
+};
+
+// ---- rows and results -----------------------------------------------------------------------------------------------
+
+// Rows asked for, all of one slot. Their seq is the strategy's own number. A row with LM_APPEND stays: only what is known to
+// be right is appended, and to the main sequence only what was emitted. What may turn out wrong is a scratch row.
 struct row_list {
-    struct lm_row *rows;
-    size_t n, cap;
+    struct lm_row *rows; // [cap]
+    size_t n;
+    // What the strategy may ask for now; each at least 1. Others of the batch have a share of the same size.
+    size_t cap;        // rows
+    size_t n_logits;   // rows that want logits
+    int32_t n_scratch; // scratch nodes that a sequence may have
+    int32_t n_tokens;  // tokens that absorb may emit
 };
 
 enum { RESULTS_OF_PROPOSAL = -1 };
@@ -56,28 +111,48 @@ struct row_results {
     // RESULTS_OF_PROPOSAL: the rows that propose asked for.
     int32_t at;
 };
+// Was an optional row (LM_OPTIONAL) left out, for lack of memory? It has no results, and its sequence is as if it had not been there.
+static inline bool results_dropped(const struct row_results *r, size_t i) {
+    return lm_row_was_dropped(r->model, r->first + i);
+}
 static inline const float *results_logits(const struct row_results *r, size_t i) {
     return lm_logits(r->model, r->first + i);
 }
 
 typedef struct strategy strategy;
 struct strategy_ops {
+    // Called once, before anything else, when the stream has its first turn: to open sequences. NULL: nothing to do.
+    rn_status (*begin)(strategy *s, rn_error *err);
     // The first row of the prompt whose results the strategy still wants; n_prompt: none. Rows before it may come from the prefix
     // cache, and after a preemption they are evaluated again without results.
     int32_t (*prompt_from)(const strategy *s);
     // What it wants of prompt row `at` >= prompt_from(): LM_WANT_LOGITS, LM_WANT_HIDDEN or 0.
     uint32_t (*prompt_wants)(const strategy *s, int32_t at);
+    // The slot of the rows that propose will ask for. n_rounds: how many more steps of helper models there may be before one of
+    // the main model; 0: it must be slot 0. In a round helper models step first, with the rows of all streams that want
+    // some, as often as there are any; then the main models step. NULL: always slot 0.
+    int32_t (*next_slot)(const strategy *s, int32_t n_rounds);
     // What must be evaluated next. Called only while the stream goes on, once the prompt is there. It may be called again before
     // absorb when the rows could not be evaluated, and then proposes the same rows. NULL: the strategy only reads the prompt.
     rn_status (*propose)(strategy *s, struct row_list *rows, rn_error *err);
+    // Its sequences were given back: scratch nodes are gone, and propose begins anew from what is declared. NULL: it never has
+    // scratch nodes between absorb and propose.
+    void (*suspend)(strategy *s);
+    // First half of absorb: reads results into memory of its own, and changes nothing else. Runs on any thread of the engine's
+    // pool, with those of other streams. absorb follows on the step thread. NULL: absorb does all.
+    void (*read)(strategy *s, const struct row_results *r);
     // Reads results, samples, commits or drops KV, emits. Called for rows of the prompt if anything of them is wanted, and for
     // proposed rows. An error ends this stream alone with finish reason `error`.
     rn_status (*absorb)(strategy *s, const struct row_results *r, const struct emitter *out, rn_error *err);
     void (*destroy)(strategy *s);
 };
+struct strategy_needs {
+    int32_t n_seqs; // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
+};
 struct strategy {
     const struct strategy_ops *ops;
-    int32_t seq;
+    struct strategy_needs needs;
+    const struct strategy_env *env; // set by the engine before begin
 };
 
 // What a strategy is made from. Pointers stay the caller's and outlive the strategy.
@@ -87,6 +162,8 @@ struct strategy_spec {
     int32_t n_vocab, n_prompt;
     // Tokens of the answer that the prompt already ends with: the first token drawn has this position among the generated ones.
     int32_t n_given;
+    // The sampler calls a function of the user, which is promised to run on the step thread: draw in absorb, not in read.
+    bool draws_on_step_thread;
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs from a successful create on.
     strategy *inner;
     const void *params; // what the kind documents; NULL for most

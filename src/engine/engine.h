@@ -52,8 +52,9 @@ struct rn_model {
 struct stream_rows {
     rn_stream *s;
     size_t first, n;
-    bool absorbs; // their results go to the strategy
-    int32_t at;   // of rows that the strategy did not propose: the position of the first; else RESULTS_OF_PROPOSAL
+    struct stream_seq *fills; // the sequence that they fill; NULL: the strategy proposed them
+    bool absorbs;             // their results go to the strategy
+    int32_t at;               // of rows that fill a sequence: the position of the first; else RESULTS_OF_PROPOSAL
 };
 
 // One model in one engine.
@@ -64,6 +65,8 @@ struct lane {
     struct model *program;
     backend *backend;
     lm *lm;
+    kv *kv;            // the lm's bookkeeping
+    int32_t n_scratch; // most scratch nodes of a sequence
     int32_t n_ctx;
     int64_t n_kv;
     struct backend_plan plan;
@@ -91,6 +94,17 @@ static inline void round_begin(struct round *r, int64_t now) { *r = (struct roun
 static inline void round_wait_until(struct round *r, int64_t t) {
     if (r->wait_until < 0 || t < r->wait_until) r->wait_until = t;
 }
+
+// A sequence of a stream's strategy. Declared is what it shall hold; the lm's sequence may be behind, or not be there.
+struct stream_seq {
+    struct lane *lane; // NULL: not in use
+    int32_t seq;       // of the lane's lm; -1: not there
+    int32_t n;         // tokens declared
+    int32_t *tokens;   // [n_limit + 1]; of the main sequence the stream's
+    int32_t *nodes;    // [n_scratch] tokens of the scratch nodes; NULL until there is one
+    int32_t n_nodes;
+    int32_t n_appended; // in the step that is being built
+};
 
 enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
 
@@ -136,10 +150,15 @@ struct rn_stream {
     int32_t *tokens;                     // [n_limit + 1] prompt, then generated
     int32_t n_prompt, n_tokens, n_limit; // n_limit: tokens at which the stream ends with `length`
     bool context_binds;                  // n_limit is the context, not max_tokens
-    int32_t seq;                         // -1: none
-    int32_t n_matched;                   // of the prompt, tokens that the session holds
-    int32_t n_cached;                    // of the prompt, tokens that were not evaluated
-    char miss[CHAT_MISS_BYTES];          // why no more of them
+    struct stream_seq *seqs;             // [strategy->needs.n_seqs], the main one first
+    int32_t n_seqs;
+    struct strategy_env env;
+    bool has_begun;             // the strategy has
+    bool seqs_changed;          // it opened or cut sequences: they may have to be made or evaluated
+    int32_t n_helper_rounds;    // since its last step of the main model
+    int32_t n_matched;          // of the prompt, tokens that the session holds
+    int32_t n_cached;           // of the prompt, tokens that were not evaluated
+    char miss[CHAT_MISS_BYTES]; // why no more of them
     sampler *sampler;
     strategy *strategy;
     utf8_assembler utf8;
@@ -209,6 +228,16 @@ struct rn_engine {
     struct running_median end_gap;    // between such ends
 };
 
+// engine_open.c: for tests: an engine whose model slots evaluate with these lms in place of the models' own. They are the engine's
+// from here on, also where it does not open.
+struct given_lm {
+    lm *lm;
+    kv *kv;            // its bookkeeping
+    int32_t n_scratch; // most scratch nodes of a sequence
+};
+rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, size_t n_models,
+                          const rn_engine_options *opt, rn_engine **engine, rn_error *err);
+
 // plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
 rn_status engine_plan(rn_engine *e, rn_error *err);
 uint64_t plan_beside_bytes(const rn_engine *e); // beside all lanes
@@ -230,6 +259,8 @@ void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
 void round_look(rn_engine *e, struct round *r);
 // culprit: the stream that a failure is about.
 rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
+// The same of streams of other models that want rows of this one's before their own model steps.
+rn_status step_build_helpers(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
 
 // queue.c: who waits, who begins, who makes room; with the lock held
 rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err); // may one more wait? RN_E_BUSY, RN_E_LIMIT
@@ -245,17 +276,35 @@ void stream_show(rn_stream *s);
 void lane_show(struct lane *l);
 void lane_count_prefix(struct lane *l, const rn_stream *s); // once, when it was looked up
 
+// stream_seqs.c: the sequences of a stream's strategy. Step thread, without the lock
+rn_status stream_seqs_create(rn_stream *s, rn_error *err); // any thread; once the stream has its strategy and tokens
+void stream_seqs_destroy(rn_stream *s);                    // their memory; they were released
+rn_status stream_schedule(rn_stream *s, rn_error *err); // its turn: gets its sequences; queued -> prefill or decode
+// Makes what the strategy declared: sequences that are not there, from what is cached. prefill, or decode where nothing is missing.
+rn_status stream_restore(rn_stream *s, rn_error *err);
+void stream_suspend(rn_stream *s); // gives all sequences back
+void stream_release_main(rn_stream *s, bool keep_for_session);
+bool stream_holds(const rn_stream *s, const struct lane *l); // has it sequences there?
+struct stream_seq *stream_filling(const rn_stream *s,
+                                  const struct lane *l);    // whose rows are to be evaluated; NULL: none. l NULL: any
+int32_t seq_missing(const struct stream_seq *q);            // rows that are declared and not there
+struct lane *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
+// Rows that the strategy proposed for lane l get the lm's sequences. RN_E_INTERNAL: they break its contract.
+rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *rows, size_t n, rn_error *err);
+void stream_note_rows(const struct lane *l,
+                      const struct stream_rows *part); // they were evaluated, but for those dropped
+
 // stream_run.c: the step thread's side of a stream
-rn_status stream_schedule(rn_stream *s, rn_error *err); // gets its sequence; queued -> prefill
-struct emitter stream_emitter(rn_stream *s);            // what its strategy reports to
+struct emitter stream_emitter(rn_stream *s); // what its strategy reports to
 void stream_end(rn_stream *s, rn_finish why, const char *detail);
-void stream_release_seq(rn_stream *s, bool keep_for_session);
 int32_t stream_evaluated(const rn_stream *s); // tokens whose keys and values are there
 int32_t stream_prefill_target(const rn_stream *s);
 bool stream_reads_prompt(const rn_stream *s); // are results of rows before the prompt's last wanted?
 
 // request.c: checks everything, then makes the stream
-rn_status stream_create(rn_engine *e, const rn_request *req, rn_stream **out, rn_error *err);
+// kind, params: the strategy that decodes.
+rn_status stream_create(rn_engine *e, const rn_request *req, const struct strategy_kind *kind, const void *params,
+                        rn_stream **out, rn_error *err);
 // A stream that only evaluates ids, for a strategy of this name: spec is completed with what the engine knows.
 rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
                                const void *params, rn_stream **out, rn_error *err);

@@ -84,16 +84,22 @@ static rn_status load_lane(rn_engine *e, struct lane *l, rn_error *err) {
     const struct program *p = model_program(l->program);
     const struct lm_config c = lane_config(e, l);
     const struct backend_sizes sizes = lm_real_sizes(p, &c);
-    rn_status st = backend_load(l->backend, p, &sizes, repack_progress, e, err);
-    if (st == RN_OK) st = lm_real_create(p, l->backend, &c, &l->lm, err);
-    if (st != RN_OK) return st;
-    l->rows = mem_calloc((size_t)c.n_batch, sizeof *l->rows);
-    l->parts = mem_calloc((size_t)c.n_batch, sizeof *l->parts);
+    rn_status st = RN_OK;
+    if (!l->lm) {
+        st = backend_load(l->backend, p, &sizes, repack_progress, e, err);
+        if (st == RN_OK) st = lm_real_create(p, l->backend, &c, &l->lm, err);
+        if (st != RN_OK) return st;
+        l->kv = lm_real_kv(l->lm);
+        l->n_scratch = c.max_scratch;
+    }
+    l->n_ctx = l->lm->n_ctx;
+    l->rows = mem_calloc((size_t)l->lm->n_batch, sizeof *l->rows);
+    l->parts = mem_calloc((size_t)l->lm->n_batch, sizeof *l->parts);
     l->order = mem_calloc((size_t)e->opt.n_streams, sizeof *l->order);
     lane_show(l);
     return l->rows && l->parts && l->order
                ? RN_OK
-               : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", c.n_batch);
+               : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", l->lm->n_batch);
 }
 
 static rn_status start_thread(rn_engine *e, rn_error *err) {
@@ -105,8 +111,12 @@ static rn_status start_thread(rn_engine *e, rn_error *err) {
     return st;
 }
 
-rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine,
-                         rn_error *err) {
+static void destroy_given(const struct given_lm *lms, size_t n) {
+    for (size_t i = 0; lms && i < n; i++) lm_destroy(lms[i].lm);
+}
+
+rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, size_t n_models,
+                          const rn_engine_options *opt, rn_engine **engine, rn_error *err) {
     rn_engine_options o;
     if (engine) *engine = NULL;
     if (!models || !engine) return fail(err, RN_E_ARG, "rn_engine_open: NULL argument");
@@ -114,14 +124,18 @@ rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engi
     if (st == RN_OK) st = check_options(&o, n_models, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++)
         if (!models[i]) st = fail(err, RN_E_ARG, "models[%zu]: NULL", i);
-    if (st != RN_OK) return st;
-    rn_engine *e = mem_calloc(1, sizeof *e);
-    if (!e) return fail(err, RN_E_NOMEM, "engine: out of memory");
+    rn_engine *e = st == RN_OK ? mem_calloc(1, sizeof *e) : NULL;
+    if (!e) {
+        destroy_given(lms, n_models);
+        return st != RN_OK ? st : fail(err, RN_E_NOMEM, "engine: out of memory");
+    }
     e->opt = o;
     e->log = (log_sink){NULL, NULL, LOG_DEBUG};
     if (o.log) e->log = (log_sink){(void (*)(void *, int, const char *))o.log, o.log_user, LOG_DEBUG};
     e->calls_end = &e->calls;
     e->n_lanes = n_models;
+    for (size_t i = 0; lms && i < n_models; i++)
+        e->lanes[i].lm = lms[i].lm, e->lanes[i].kv = lms[i].kv, e->lanes[i].n_scratch = lms[i].n_scratch;
     st = choose_machine(e, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++) st = prepare_lane(e, &e->lanes[i], models[i], err);
     if (st == RN_OK) st = engine_plan(e, err);
@@ -132,6 +146,11 @@ rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engi
     else
         rn_engine_close(e);
     return st;
+}
+
+rn_status rn_engine_open(rn_model *const *models, size_t n_models, const rn_engine_options *opt, rn_engine **engine,
+                         rn_error *err) {
+    return engine_open_lms(models, NULL, n_models, opt, engine, err);
 }
 
 void rn_engine_close(rn_engine *e) {

@@ -81,6 +81,18 @@ bool outbox_has_room(struct outbox *o) {
     return ok;
 }
 
+int32_t outbox_room(struct outbox *o, int32_t most) {
+    if (most <= 1) return 1;
+    mutex_lock(&o->lock);
+    const size_t text = o->cap_text - n_waiting_text(o), tokens = o->cap_tokens - n_waiting(o),
+                 texts = o->size.token_text && text > o->size.end_text
+                             ? (text - o->size.end_text) / o->size.token_text
+                             : 1,
+                 n = tokens < texts ? tokens : texts;
+    mutex_unlock(&o->lock);
+    return n < 1 ? 1 : n < (size_t)most ? (int32_t)n : most;
+}
+
 void outbox_drop_oldest(struct outbox *o) {
     mutex_lock(&o->lock);
     while (!has_room(o) && o->chunk_tail < o->chunk_head) {

@@ -80,6 +80,8 @@ size_t outbox_chunk_text(const struct outbox_sizes *z);
 
 // Is there room for a token with its text, and for the end after it?
 bool outbox_has_room(struct outbox *o);
+// How many of `most` more tokens surely fit, each with as long a text as there is; at least 1, as outbox_has_room().
+int32_t outbox_room(struct outbox *o, int32_t most);
 // Drops the oldest closed chunks until there is room, and counts their tokens. What a dropped chunk brought of the prompt
 // (echo, log-probabilities) comes with the next chunk; its text is lost, with text of earlier tokens that was held back
 // until then.

@@ -157,15 +157,15 @@ bool queue_make_room(rn_engine *e, struct lane *l) {
     const int64_t now = clock_now_ns();
     int n = 0;
     for (rn_stream *s = e->streams; s; s = s->next) {
-        if (s->lane != l || s->seq < 0 || s->state == STREAM_QUEUED) continue;
+        if (s->state == STREAM_QUEUED || !stream_holds(s, l)) continue;
         n++;
         if (!victim || yields_before(s, victim, now)) victim = s;
     }
     if (n < 2) return false;
-    stream_release_seq(victim, false);
+    stream_suspend(victim);
     victim->was_preempted = true;
     victim->parked = false;
-    victim->ended_when_preempted = l->n_ended;
+    victim->ended_when_preempted = victim->lane->n_ended;
     leave_batch(victim);
     victim->state = STREAM_QUEUED;
     e->n_queued++;

@@ -188,10 +188,12 @@ static struct strategy_spec strategy_spec(const rn_stream *s, const void *params
                                   .params = params};
 }
 
-static rn_status make_strategy(rn_stream *s, const rn_request *r, rn_error *err) {
-    struct strategy_spec spec = strategy_spec(s, NULL);
+static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct strategy_kind *kind,
+                               const void *params, rn_error *err) {
+    struct strategy_spec spec = strategy_spec(s, params);
     spec.n_given = (int32_t)r->n_reply;
-    rn_status st = strategy_create("sample", &spec, &s->strategy, err);
+    spec.draws_on_step_thread = s->sampling.stage != NULL;
+    rn_status st = kind->create(&spec, &s->strategy, err);
     if (st != RN_OK || !s->scores) return st;
     spec.inner = s->strategy;
     strategy *outer;
@@ -255,7 +257,6 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     if (!s) return NULL;
     s->engine = e;
     s->lane = &e->lanes[model];
-    s->seq = -1;
     s->n_logprobs = -1;
     s->slot = -1;
     s->t_begin = clock_now_ns();
@@ -291,7 +292,8 @@ static rn_status claim_session(rn_stream *s, rn_session *session, rn_error *err)
     return st;
 }
 
-rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_error *err) {
+rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy_kind *kind, const void *params,
+                        rn_stream **out, rn_error *err) {
     struct id_list v = {0};
     rn_stream *s = NULL;
     *out = NULL;
@@ -323,7 +325,8 @@ rn_status stream_create(rn_engine *e, const rn_request *r, rn_stream **out, rn_e
         !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
         st = no_memory(err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
-    if (st == RN_OK) st = make_strategy(s, r, err);
+    if (st == RN_OK) st = make_strategy(s, r, kind, params, err);
+    if (st == RN_OK) st = stream_seqs_create(s, err);
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
         !(s->top_scratch =
               mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
@@ -354,6 +357,7 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     if (st == RN_OK) st = outbox_init(&s->out, &z, err);
     const struct strategy_spec spec = strategy_spec(s, params);
     if (st == RN_OK) st = strategy_create(strategy_name, &spec, &s->strategy, err);
+    if (st == RN_OK) st = stream_seqs_create(s, err);
     if (st == RN_OK)
         *out = s;
     else
@@ -369,6 +373,7 @@ void stream_destroy(rn_stream *s) {
         mutex_unlock(&s->engine->lock);
     }
     strategy_destroy(s->strategy); // it never ran: stream_end() destroys those that did
+    stream_seqs_destroy(s);
     sampler_destroy(s->sampler);
     stop_set_destroy(s->stops);
     outbox_free(&s->out);

@@ -114,9 +114,7 @@ static bool report_prefill(rn_stream *s) {
         atomic_store(&s->cancelled, true);
         return true;
     }
-    if (done < target) return false;
-    s->state = STREAM_DECODE;
-    if (!s->t_prompt) s->t_prompt = clock_now_ns();
+    if (done == target && !s->t_prompt) s->t_prompt = clock_now_ns();
     return false;
 }
 
@@ -124,8 +122,45 @@ static rn_status absorb_part(struct lane *l, const struct stream_rows *p, rn_err
     rn_stream *s = p->s;
     const struct row_results r = {l->lm, p->first, p->n, p->at};
     const struct emitter out = stream_emitter(s);
-    if (s->state == STREAM_PREFILL && report_prefill(s)) return RN_OK;
-    return p->absorbs ? s->strategy->ops->absorb(s->strategy, &r, &out, err) : RN_OK;
+    rn_status st = RN_OK;
+    if (p->fills == &s->seqs[STRATEGY_MAIN] && report_prefill(s)) return RN_OK;
+    if (p->fills) {
+        if (!stream_filling(s, NULL)) s->state = STREAM_DECODE;
+    } else {
+        stream_note_rows(l, p);
+        s->n_helper_rounds = l == s->lane ? 0 : s->n_helper_rounds + 1;
+    }
+    if (p->absorbs) st = s->strategy->ops->absorb(s->strategy, &r, &out, err);
+    if (st == RN_OK && s->seqs_changed && s->finish == RN_FINISH_NONE) st = stream_restore(s, err);
+    return st;
+}
+
+// Strategies read their results on all threads of the pool, where there is more than one to read.
+struct reading {
+    struct lane *l;
+    atomic_size_t next; // part
+};
+
+static void read_parts(void *ctx, int i_thread, int n_threads) {
+    struct reading *r = ctx;
+    struct lane *l = r->l;
+    (void)i_thread, (void)n_threads;
+    for (size_t i; (i = atomic_fetch_add(&r->next, 1)) < l->n_parts;) {
+        const struct stream_rows *p = &l->parts[i];
+        strategy *s = p->s->strategy;
+        const struct row_results results = {l->lm, p->first, p->n, p->at};
+        if (p->absorbs && s->ops->read) s->ops->read(s, &results);
+    }
+}
+
+static void read_results(rn_engine *e, struct lane *l) {
+    struct reading r = {.l = l};
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_parts; i++) n += l->parts[i].absorbs && l->parts[i].s->strategy->ops->read;
+    if (n > 1)
+        pool_run_fitting(e->threads, read_parts, &r);
+    else if (n == 1)
+        read_parts(&r, 0, 1);
 }
 
 // Called with the lock held, which is let go while rows are evaluated and strategies run.
@@ -139,6 +174,7 @@ static void run_step(rn_engine *e, struct lane *l) {
         failed_row = LM_ALL_ROWS;
     else
         st = lm_step(l->lm, l->rows, l->n_rows, &failed_row, &err);
+    if (st == RN_OK) read_results(e, l);
     if (st == RN_OK)
         for (size_t i = 0; i < l->n_parts; i++) {
             rn_error e1 = {0};
@@ -173,14 +209,16 @@ static void run_step(rn_engine *e, struct lane *l) {
     lane_show(l);
 }
 
+typedef rn_status (*build_fn)(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
+
 // One step of each model; false: nothing could run. With the lock held.
-static bool run_round(rn_engine *e, struct round *r) {
+static bool step_each(rn_engine *e, struct round *r, build_fn build) {
     bool ran = false;
     for (size_t i = 0; i < e->n_lanes; i++) {
         struct lane *l = &e->lanes[i];
         rn_error err = {0};
         rn_stream *culprit = NULL;
-        if (step_build(e, l, r, &culprit, &err) != RN_OK) {
+        if (build(e, l, r, &culprit, &err) != RN_OK) {
             end_failed(culprit, &err);
             ran = true;
         } else if (l->n_rows) {
@@ -189,6 +227,14 @@ static bool run_round(rn_engine *e, struct round *r) {
         }
     }
     return ran;
+}
+
+// Helper models step while streams want rows of theirs, then every model steps for its own streams. With the lock held.
+static bool run_round(rn_engine *e, struct round *r) {
+    bool ran = false;
+    for (int n = 0; e->n_lanes > 1 && n < STRATEGY_HELPER_ROUNDS && step_each(e, r, step_build_helpers); n++)
+        ran = true;
+    return step_each(e, r, step_build) || ran;
 }
 
 void *engine_step_thread(void *arg) {

@@ -85,28 +85,67 @@ static bool decodes_before(const rn_stream *a, const rn_stream *b) {
     return a->t_begin < b->t_begin;
 }
 
-static rn_status add_decode_rows(struct lane *l, rn_stream *s, rn_error *err) {
-    struct row_list list = {l->rows + l->n_rows, 0, (size_t)l->lm->n_batch - l->n_rows};
-    if (list.cap == 0 || l->n_logits == (size_t)l->lm->n_logits) {
+// The lane whose rows the strategy wants next; NULL: it names none that there is.
+static struct lane *next_lane(const rn_stream *s) {
+    const struct strategy_ops *ops = s->strategy->ops;
+    if (!ops->next_slot) return s->lane;
+    const int32_t n_rounds = STRATEGY_HELPER_ROUNDS - s->n_helper_rounds,
+                  slot = ops->next_slot(s->strategy, n_rounds);
+    return n_rounds == 0 && slot != 0 ? NULL : stream_slot(s, slot);
+}
+
+// What is left for this stream if n_after more want as much.
+static size_t fair(size_t left, size_t n_after) {
+    const size_t share = left / (n_after + 1);
+    return share ? share : 1;
+}
+
+static rn_status add_decode_rows(struct lane *l, rn_stream *s, size_t n_after, rn_error *err) {
+    const size_t left = (size_t)l->lm->n_batch - l->n_rows, left_logits = (size_t)l->lm->n_logits - l->n_logits;
+    if (!next_lane(s))
+        return fail(err, RN_E_INTERNAL,
+                    "strategy: wants a model slot that there is not, or more than %d steps of helpers",
+                    STRATEGY_HELPER_ROUNDS);
+    if (left == 0 || left_logits == 0) {
         l->crowded = true;
         leave_out(s);
         return RN_OK;
     }
     s->n_left_out = 0;
-    const rn_status st = s->strategy->ops->propose(s->strategy, &list, err);
+    struct row_list list = {.rows = l->rows + l->n_rows,
+                            .cap = fair(left, n_after),
+                            .n_logits = fair(left_logits, n_after),
+                            .n_scratch = l->n_scratch,
+                            .n_tokens = outbox_room(&s->out, s->n_limit - s->n_tokens)};
+    rn_status st = s->strategy->ops->propose(s->strategy, &list, err);
+    if (st == RN_OK) st = stream_place_rows(s, l, list.rows, list.n, err);
     if (st != RN_OK) return st;
-    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, true, RESULTS_OF_PROPOSAL};
+    l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, NULL, true, RESULTS_OF_PROPOSAL};
     for (size_t i = 0; i < list.n; i++) l->n_logits += (list.rows[i].want & LM_WANT_LOGITS) != 0;
     l->n_rows += list.n;
     return RN_OK;
 }
 
-// Into l->order: streams of this state that may run. Sorting puts them in where they belong: they mostly come in order already.
-static size_t gather(rn_engine *e, struct lane *l, enum stream_state state, struct round *r,
+// Whose rows a step of this lane is built of.
+typedef bool (*belongs_fn)(const rn_stream *s, const struct lane *l);
+static bool decodes_here(const rn_stream *s, const struct lane *l) {
+    if (s->lane != l || s->state != STREAM_DECODE) return false;
+    const struct lane *next = next_lane(s);
+    return next == l || !next;
+}
+static bool wants_help(const rn_stream *s, const struct lane *l) {
+    return s->lane != l && s->state == STREAM_DECODE && next_lane(s) == l;
+}
+static bool fills_here(const rn_stream *s, const struct lane *l) {
+    return s->state == STREAM_PREFILL && stream_filling(s, l);
+}
+
+// Into l->order: streams that belong here and may run. Sorting puts them in where they belong: they mostly come in order already.
+static size_t gather(rn_engine *e, struct lane *l, belongs_fn belongs, struct round *r,
                      bool (*before)(const rn_stream *, const rn_stream *)) {
     size_t n = 0;
     for (rn_stream *s = e->streams; s; s = s->next) {
-        if (s->lane != l || s->state != state || !may_run(s, r)) continue;
+        if (!belongs(s, l) || !may_run(s, r)) continue;
         size_t at = n++;
         for (; before && at > 0 && before(s, l->order[at - 1]); at--) l->order[at] = l->order[at - 1];
         l->order[at] = s;
@@ -114,13 +153,14 @@ static size_t gather(rn_engine *e, struct lane *l, enum stream_state state, stru
     return n;
 }
 
-static rn_status add_decoding(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
-    const size_t n = gather(e, l, STREAM_DECODE, r, l->crowded ? decodes_before : NULL);
+static rn_status add_decoding(rn_engine *e, struct lane *l, belongs_fn belongs, struct round *r, rn_stream **culprit,
+                              rn_error *err) {
+    const size_t n = gather(e, l, belongs, r, l->crowded ? decodes_before : NULL);
     rn_status st = RN_OK;
     l->crowded = false;
     for (size_t i = 0; i < n && st == RN_OK; i++) {
         *culprit = l->order[i];
-        st = add_decode_rows(l, l->order[i], err);
+        st = add_decode_rows(l, l->order[i], n - i - 1, err);
     }
     return st;
 }
@@ -135,26 +175,31 @@ static bool prompts_before(const rn_stream *a, const rn_stream *b) {
     return a->t_begin < b->t_begin;
 }
 
-static size_t left_of(const rn_stream *s) { return (size_t)(stream_prefill_target(s) - stream_evaluated(s)); }
+static size_t left_of(const struct lane *l, const rn_stream *s) { return (size_t)seq_missing(stream_filling(s, l)); }
 
-// What the strategy wants of the row at this position; nothing of rows that it has seen, or that it has generated.
+// What the strategy wants of a row of the main sequence; nothing of rows that it has seen, or that it has generated.
 static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
     return at < from || at >= s->n_prompt ? 0 : s->strategy->ops->prompt_wants(s->strategy, at);
 }
 
-// Up to n rows from where the stream stands, as far as there is room for the logits that are wanted.
+// Up to n rows of the sequence that is filled, as far as there is room for the logits that are wanted.
 static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
-    const int32_t done = stream_evaluated(s), from = s->strategy->ops->prompt_from(s->strategy);
-    struct stream_rows part = {s, l->n_rows, 0, false, done};
+    struct stream_seq *q = stream_filling(s, l);
+    const bool is_main = q == &s->seqs[STRATEGY_MAIN];
+    const int32_t done = q->n - seq_missing(q), from = is_main ? s->strategy->ops->prompt_from(s->strategy) : q->n,
+                  // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
+        kept = (is_main ? s->n_prompt : q->n) - 2;
+    struct stream_rows part = {s, l->n_rows, 0, q, false, done};
     for (; part.n < n; part.n++) {
         const int32_t at = done + (int32_t)part.n;
-        const uint32_t want = wants_of(s, at, from);
+        const uint32_t want = is_main ? wants_of(s, at, from) : 0;
         if (want & LM_WANT_LOGITS && l->n_logits == (size_t)l->lm->n_logits) break;
         l->n_logits += (want & LM_WANT_LOGITS) != 0;
         part.absorbs |= (want & LM_WANT_RESULTS) != 0;
-        // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
-        const bool kept = at + 2 == s->n_prompt;
-        l->rows[l->n_rows++] = (struct lm_row){s->seq, s->tokens[at], LM_APPEND, want | (kept ? LM_WANT_STATE : 0)};
+        l->rows[l->n_rows++] = (struct lm_row){.seq = q->seq,
+                                               .token = q->tokens[at],
+                                               .parent = LM_APPEND,
+                                               .want = want | (at == kept ? LM_WANT_STATE : 0)};
     }
     if (part.n == 0) {
         leave_out(s);
@@ -165,12 +210,12 @@ static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
 }
 
 // The one of the highest class that has least left to evaluate; NULL: none has anything left.
-static rn_stream *shortest(rn_stream *const *order, size_t n) {
+static rn_stream *shortest(const struct lane *l, size_t n) {
     rn_stream *found = NULL;
     size_t least = 0;
     for (size_t i = 0; i < n; i++) {
-        rn_stream *const s = order[i];
-        const size_t left = left_of(s) - s->n_share;
+        rn_stream *const s = l->order[i];
+        const size_t left = left_of(l, s) - s->n_share;
         if (left == 0 || (found && s->priority < found->priority)) continue;
         if (!found || s->priority > found->priority || left < least) found = s, least = left;
     }
@@ -179,13 +224,13 @@ static rn_stream *shortest(rn_stream *const *order, size_t n) {
 
 // Half of the rows are for the prompt whose turn it is, which so always moves; half for those with least left: a short prompt behind a
 // long one is done soon, and prompts of one length are done one after the other rather than all at the end.
-static void share_rows(rn_stream *const *order, size_t n, size_t n_rows) {
-    for (size_t i = 0; i < n; i++) order[i]->n_share = 0;
-    const size_t half = (n_rows + 1) / 2, left = left_of(order[0]);
-    order[0]->n_share = left < half ? left : half;
-    n_rows -= order[0]->n_share;
-    for (rn_stream *s; n_rows > 0 && (s = shortest(order, n));) {
-        const size_t more = left_of(s) - s->n_share;
+static void share_rows(const struct lane *l, size_t n, size_t n_rows) {
+    for (size_t i = 0; i < n; i++) l->order[i]->n_share = 0;
+    const size_t half = (n_rows + 1) / 2, left = left_of(l, l->order[0]);
+    l->order[0]->n_share = left < half ? left : half;
+    n_rows -= l->order[0]->n_share;
+    for (rn_stream *s; n_rows > 0 && (s = shortest(l, n));) {
+        const size_t more = left_of(l, s) - s->n_share;
         const size_t take = more < n_rows ? more : n_rows;
         s->n_share += take;
         n_rows -= take;
@@ -193,17 +238,24 @@ static void share_rows(rn_stream *const *order, size_t n, size_t n_rows) {
 }
 
 static void add_prompts(rn_engine *e, struct lane *l, struct round *r) {
-    const size_t n = gather(e, l, STREAM_PREFILL, r, prompts_before), room = (size_t)l->lm->n_batch - l->n_rows,
+    const size_t n = gather(e, l, fills_here, r, prompts_before), room = (size_t)l->lm->n_batch - l->n_rows,
                  budget = prompt_rows(e, l, r);
     if (n == 0 || room == 0) return;
-    share_rows(l->order, n, budget < room ? budget : room);
+    share_rows(l, n, budget < room ? budget : room);
     for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->n_share);
 }
 
 rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
-    const rn_status st = add_decoding(e, l, r, culprit, err);
+    const rn_status st = add_decoding(e, l, decodes_here, r, culprit, err);
     l->n_decode_rows = l->n_rows;
     if (st == RN_OK) add_prompts(e, l, r);
+    return st;
+}
+
+rn_status step_build_helpers(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
+    l->n_rows = l->n_parts = l->n_logits = 0;
+    const rn_status st = add_decoding(e, l, wants_help, r, culprit, err);
+    l->n_decode_rows = l->n_rows;
     return st;
 }

@@ -22,7 +22,7 @@ rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_stream **
     rn_stream *s;
     struct own_request own;
     rn_status st = own_request_read(req, &own, err);
-    if (st == RN_OK) st = stream_create(engine, &own.r, &s, err);
+    if (st == RN_OK) st = stream_create(engine, &own.r, strategy_find("sample"), NULL, &s, err);
     if (st != RN_OK) return st;
     if ((st = stream_submit(s, err)) == RN_OK)
         *stream = s;

@@ -7,89 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int32_t stream_evaluated(const rn_stream *s) { return s->seq < 0 ? 0 : lm_seq_len(s->lane->lm, s->seq); }
-
-// Tokens to evaluate before the strategy goes on: the prompt; after a preemption also what was generated, but for the last token,
-// which the strategy asks for itself.
-int32_t stream_prefill_target(const rn_stream *s) {
-    return s->n_tokens > s->n_prompt ? s->n_tokens - 1 : s->n_prompt;
-}
-
-static void note_miss(rn_stream *s, const char *why) { snprintf(s->miss, sizeof s->miss, "%s", why); }
-
-// The session's sequence goes back to what the prompt goes on from; also before its last row, whose logits are wanted. Windows and
-// recurrent states may be gone there, and it goes back further.
-static int32_t go_back(rn_stream *s) {
-    lm *m = s->lane->lm;
-    const int32_t len = lm_seq_len(m, s->seq);
-    const int32_t most = s->n_matched < s->n_prompt ? s->n_matched : s->n_prompt - 1;
-    if (len <= most) return len;
-    const int32_t n = lm_truncate(m, s->seq, most);
-    if (n < most) note_miss(s, model_program(s->lane->program)->state_bytes ? "state" : "window");
-    return n;
-}
-
-bool stream_reads_prompt(const rn_stream *s) { return s->strategy->ops->prompt_from(s->strategy) < s->n_prompt - 1; }
-
-// Rows of the stream that need no results, and so may come from a cache: those before the first one that the strategy wants.
-static int32_t most_cached(const rn_stream *s) {
-    const int32_t from = s->strategy->ops->prompt_from(s->strategy), target = stream_prefill_target(s);
-    return from < s->n_prompt ? from : target;
-}
-
-// A sequence for a stream that has none, with what the prefix index knows of it.
-static rn_status find_seq(rn_stream *s, const struct lm_seq_spec *spec, int32_t most, struct lm_prefix *found,
-                          rn_error *err) {
-    lm *m = s->lane->lm;
-    rn_status st;
-    do {
-        st = lm_match_tokens(m, spec, s->tokens, most, found, err);
-    } while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
-    return st;
-}
-
-rn_status stream_schedule(rn_stream *s, rn_error *err) {
-    lm *m = s->lane->lm;
-    const struct lm_seq_spec spec = {.n_most = s->n_limit, .salt = s->salt};
-    rn_status st = RN_OK;
-    const bool reads = stream_reads_prompt(s);
-    if (s->session && s->session->seq >= 0 && (reads || !lm_seq_fits(m, s->session->seq, &spec))) {
-        lm_seq_free(m, s->session->seq);
-        s->session->seq = -1;
-    }
-    if (s->seq < 0 && s->session && s->session->seq >= 0) { // the session's pages become the stream's
-        s->seq = s->session->seq;
-        s->session->seq = -1;
-        s->n_cached = go_back(s);
-    } else if (s->seq < 0) {
-        struct lm_prefix found = {0};
-        st = find_seq(s, &spec, most_cached(s), &found, err);
-        if (st == RN_OK) s->seq = found.seq;
-        if (st == RN_OK && !s->was_preempted) {
-            s->n_cached = found.n;
-            if (reads)
-                note_miss(s, s->scores ? "logits" : "none");
-            else if (!s->session || found.n < s->n_matched)
-                note_miss(s, s->n_matched ? "evicted" : found.miss);
-        }
-    }
-    if (st != RN_OK) return st;
-    s->strategy->seq = s->seq;
-    if (!s->t_scheduled) s->t_scheduled = clock_now_ns();
-    // After a preemption everything may still be cached: then the strategy goes on at once.
-    s->state = stream_evaluated(s) < stream_prefill_target(s) ? STREAM_PREFILL : STREAM_DECODE;
-    return RN_OK;
-}
-
-void stream_release_seq(rn_stream *s, bool keep_for_session) {
-    if (s->seq < 0) return;
-    if (keep_for_session)
-        s->session->seq = s->seq, s->session->salt = s->salt;
-    else
-        lm_seq_free(s->lane->lm, s->seq);
-    s->seq = -1;
-}
-
 static void finish(rn_stream *s, rn_finish why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void finish(rn_stream *s, rn_finish why, const char *fmt, ...) {
     va_list ap;
@@ -195,18 +112,19 @@ static double ms(int64_t from, int64_t to) { return from && to ? (double)(to - f
 // What the session knows afterwards: everything made, unless the stream failed. The last token is not evaluated yet: the next turn does it.
 static void settle_session(rn_stream *s, rn_finish why) {
     rn_session *session = s->session;
-    const int32_t seq = s->seq >= 0 ? s->seq : session->seq; // of one that never began, still the session's
+    const int32_t own = s->seqs[STRATEGY_MAIN].seq;
+    const int32_t seq = own >= 0 ? own : session->seq; // of one that never began, still the session's
     if (why == RN_FINISH_ERROR) {
-        if (s->seq >= 0) lm_truncate(s->lane->lm, s->seq, s->n_matched);
+        if (own >= 0) lm_truncate(s->lane->lm, own, s->n_matched);
     } else {
-        if (seq >= 0 && s->seq < 0 && lm_seq_len(s->lane->lm, seq) > s->n_matched)
+        if (seq >= 0 && own < 0 && lm_seq_len(s->lane->lm, seq) > s->n_matched)
             lm_truncate(s->lane->lm, seq, s->n_matched);
         memcpy(session->tokens, s->tokens, (size_t)s->n_tokens * sizeof *s->tokens);
         session->n_tokens = s->n_tokens;
         session->n_reply_from = s->n_prompt;
     }
     session->t_used = clock_now_ns();
-    stream_release_seq(s, true);
+    stream_release_main(s, true);
 }
 
 // What was held back comes out. False: it does not fit.
@@ -226,7 +144,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     if (s->session) settle_session(s, why);
     if (s->strategy) s->strategy->ops->destroy(s->strategy); // here, since it may own sequences
     s->strategy = NULL;
-    stream_release_seq(s, false);
+    stream_suspend(s);
     if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
     s->finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;

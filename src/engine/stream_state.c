@@ -7,7 +7,7 @@ _Static_assert(offsetof(rn_engine_stats, kv_pages) % sizeof(uint64_t) == 0, "cou
 
 void stream_show(rn_stream *s) {
     int32_t n_pages = 0;
-    for (int32_t g = 0; s->seq >= 0 && g < model_program(s->lane->program)->n_groups; g++) {
+    for (int32_t g = 0; s->seqs[0].seq >= 0 && g < model_program(s->lane->program)->n_groups; g++) {
         const struct lm_part part = lm_part(s->lane->lm, g, stream_evaluated(s));
         n_pages += part.n;
     }
@@ -56,7 +56,7 @@ const char *rn_stream_phase_name(rn_stream_phase p) {
 
 void lane_show(struct lane *l) {
     struct kv_stats k;
-    kv_stats_get(lm_real_kv(l->lm), &k);
+    kv_stats_get(l->kv, &k);
     l->stats.kv_pages = k.n_pages;
     l->stats.kv_pages_free = k.n_free;
     l->stats.kv_pages_cached = k.n_cached;

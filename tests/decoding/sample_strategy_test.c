@@ -46,6 +46,7 @@ static const struct emitter_ops reader_ops = {.may_emit = may_read, .emit = read
 struct stream {
     sampler *sampler;
     strategy *strategy;
+    int32_t seq; // of the lm: what the strategy calls STRATEGY_MAIN
     struct reader reader;
     struct emitter out;
     rn_status status;
@@ -60,14 +61,14 @@ static bool begin(struct stream *s, lm *m, const struct sampling_params *p, cons
     if (!CHECK_OK(lm_seq_new(m, NULL, &seq, &s->err), &s->err)) return false;
     const struct strategy_spec spec = {.sampler = s->sampler, .n_prompt = N_PROMPT};
     if (!CHECK_OK(strategy_create("sample", &spec, &s->strategy, &s->err), &s->err)) return false;
-    s->strategy->seq = seq;
+    s->seq = seq;
     sampler_see_prompt(s->sampler, prompt, N_PROMPT);
     return true;
 }
 
 static void end(struct stream *s, lm *m) {
     if (s->strategy) {
-        lm_seq_free(m, s->strategy->seq);
+        lm_seq_free(m, s->seq);
         s->strategy->ops->destroy(s->strategy);
     }
     sampler_destroy(s->sampler);
@@ -75,20 +76,24 @@ static void end(struct stream *s, lm *m) {
 
 static void take(struct stream *s, lm *m, size_t first, int32_t at) {
     const struct row_results results = {m, first, 1, at};
+    s->strategy->ops->read(s->strategy, &results);
     s->status = s->strategy->ops->absorb(s->strategy, &results, &s->out, &s->err);
 }
 
 static size_t ask(struct stream *s, struct lm_row *rows) {
-    struct row_list asked = {rows, 0, 1};
+    struct row_list asked = {.rows = rows, .cap = 1, .n_logits = 1};
     CHECK_OK(s->strategy->ops->propose(s->strategy, &asked, &s->err), &s->err);
+    for (size_t i = 0; i < asked.n; i++) {
+        CHECK_INT(rows[i].seq, STRATEGY_MAIN);
+        rows[i].seq = s->seq;
+    }
     return asked.n;
 }
 
 static bool prefill(struct stream *s, lm *m, const int32_t *prompt) {
     struct lm_row rows[N_PROMPT];
     for (int i = 0; i < N_PROMPT; i++)
-        rows[i] =
-            (struct lm_row){s->strategy->seq, prompt[i], LM_APPEND, s->strategy->ops->prompt_wants(s->strategy, i)};
+        rows[i] = (struct lm_row){s->seq, prompt[i], LM_APPEND, s->strategy->ops->prompt_wants(s->strategy, i)};
     if (!CHECK_OK(lm_step(m, rows, N_PROMPT, NULL, &s->err), &s->err)) return false;
     take(s, m, N_PROMPT - 1, N_PROMPT - 1);
     return true;
@@ -211,7 +216,7 @@ TEST(a_token_that_ends_the_stream_is_not_committed_and_nothing_is_proposed_after
         struct lm_row row;
         if (begin(&s, m, &p, prompts[0], n_wanted) && prefill(&s, m, prompts[0])) run(&s, 1, m);
         CHECK_INT(s.reader.n, n_wanted);
-        CHECK_INT(lm_seq_len(m, s.strategy->seq), N_PROMPT + n_wanted - 1);
+        CHECK_INT(lm_seq_len(m, s.seq), N_PROMPT + n_wanted - 1);
         CHECK_INT(ask(&s, &row), 0);
         end(&s, m);
         lm_destroy(m);

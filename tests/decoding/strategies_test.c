@@ -69,6 +69,7 @@ static rn_status read_prompt(strategy *s, struct report *report, int32_t n_rows,
             }
             st = lm_step(m, rows, (size_t)n, NULL, err);
             const struct row_results r = {m, 0, (size_t)n, at};
+            if (st == RN_OK && wanted && s->ops->read) s->ops->read(s, &r);
             if (st == RN_OK && wanted) st = s->ops->absorb(s, &r, &(struct emitter){&report_ops, report}, err);
         }
     }

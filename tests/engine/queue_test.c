@@ -28,7 +28,7 @@ static rn_stream *wait_more(struct waiting *w, int32_t priority, uint64_t client
     rn_stream *const s = &w->s[w->n++];
     s->engine = w->e;
     s->lane = &w->e->lanes[0];
-    s->seq = s->slot = -1;
+    s->slot = -1;
     s->priority = priority;
     s->client = client;
     s->t_begin = t_begin;

@@ -2,29 +2,29 @@
 #include "engine/engine.h"
 #include "fixture.h"
 
-// In place of a stream's own strategy: emits the same token several times for each row, and notes who destroys it.
+// Emits the same token several times for each row, and notes who destroys it.
 struct eager {
     strategy base;
-    strategy *inner; // destroyed with it
-    int32_t token;
+    bool has_begun;
+    int32_t n_prompt, token;
     int n_each, n_taken, n_refused, n_destroyed;
     pthread_t absorbed_on, destroyed_on;
 };
 
 static int32_t eager_from(const strategy *base) {
     const struct eager *const s = (const struct eager *)base;
-    return s->inner->ops->prompt_from(s->inner);
+    return s->has_begun ? s->n_prompt : s->n_prompt - 1;
 }
 
 static uint32_t eager_wants(const strategy *base, int32_t at) {
-    const struct eager *const s = (const struct eager *)base;
-    return s->inner->ops->prompt_wants(s->inner, at);
+    return at == ((const struct eager *)base)->n_prompt - 1 ? LM_WANT_LOGITS : 0;
 }
 
 static rn_status eager_propose(strategy *base, struct row_list *rows, rn_error *err) {
     const struct eager *const s = (const struct eager *)base;
     (void)err;
-    rows->rows[0] = (struct lm_row){.seq = base->seq, .token = s->token, .parent = LM_APPEND, .want = LM_WANT_LOGITS};
+    rows->rows[0] =
+        (struct lm_row){.seq = STRATEGY_MAIN, .token = s->token, .parent = LM_APPEND, .want = LM_WANT_LOGITS};
     rows->n = 1;
     return RN_OK;
 }
@@ -32,6 +32,7 @@ static rn_status eager_propose(strategy *base, struct row_list *rows, rn_error *
 static rn_status eager_absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
     struct eager *const s = (struct eager *)base;
     (void)err;
+    s->has_begun = true;
     s->absorbed_on = pthread_self();
     const struct emission e = {.token = s->token, .logits = results_logits(r, r->n - 1)};
     for (int i = 0; i < s->n_each; i++) {
@@ -44,7 +45,6 @@ static rn_status eager_absorb(strategy *base, const struct row_results *r, const
 
 static void eager_destroy(strategy *base) {
     struct eager *const s = (struct eager *)base;
-    s->inner->ops->destroy(s->inner);
     s->destroyed_on = pthread_self();
     s->n_destroyed++;
 }
@@ -55,13 +55,20 @@ static const struct strategy_ops eager_ops = {.prompt_from = eager_from,
                                               .absorb = eager_absorb,
                                               .destroy = eager_destroy};
 
+static rn_status eager_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
+    struct eager *const s = *(struct eager *const *)spec->params;
+    (void)err;
+    s->base = (strategy){.ops = &eager_ops, .needs = {.n_seqs = 1}};
+    s->n_prompt = spec->n_prompt;
+    *out = &s->base;
+    return RN_OK;
+}
+
 static rn_stream *begin_eager(rn_engine *e, const rn_request *r, struct eager *s) {
+    static const struct strategy_kind kind = {"eager", eager_create};
     rn_error err = {0};
     rn_stream *stream;
-    if (!CHECK_OK(stream_create(e, r, &stream, &err), &err)) return NULL;
-    s->base = (strategy){.ops = &eager_ops, .seq = -1};
-    s->inner = stream->strategy;
-    stream->strategy = &s->base;
+    if (!CHECK_OK(stream_create(e, r, &kind, &s, &stream, &err), &err)) return NULL;
     return CHECK_OK(stream_submit(stream, &err), &err) ? stream : NULL;
 }
 
