@@ -118,6 +118,10 @@ typedef struct rn_request {
     int32_t
         timeout_ms; // ends it with what there is by then, queue and prefill included: RN_FINISH_LENGTH, "timeout"; 0: none
     const rn_chat *chat; // a conversation is the prompt: no parts then, and no echo. NULL: none
+    // The caller handles chunks that replace tokens and text sent before (rn_chunk.replace_from).
+    // Without it, text that may still change is held back. Not with chat, nor with
+    // RN_OVERFLOW_DROP_OLDEST.
+    bool accept_revisions;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

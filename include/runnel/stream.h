@@ -66,7 +66,9 @@ typedef struct rn_chunk {
     // token_data, prompt_data and deltas are laid out. Set by rn_chunk_init(); after
     // rn_chunk_init_sized() by the caller.
     size_t token_stride, delta_stride;
-    int32_t choice;   // which of several answers; 0 here
+    // Which of several answers the chunk belongs to; its tokens and text are of one. An answer's
+    // last chunk has its finish_reason, the last of the stream also usage and timing.
+    int32_t choice;
     const char *text; // n_text bytes, no terminator; whole characters unless raw_bytes
     size_t n_text;
     const int32_t
@@ -91,6 +93,10 @@ typedef struct rn_chunk {
     int32_t n_tool_calls;       // last chunk of a chat's answer
     int32_t n_dropped_messages; // last chunk: messages that went because the prompt did not fit (rn_chat.truncate)
     int64_t untruncated_tokens; // last chunk: tokens that the prompt would have had with them
+    // -1: the chunk continues its choice. Else it replaces what came before it: of all tokens of
+    // its choice the first replace_from stay, and of all its text the first replace_text_from
+    // bytes. Only for requests with accept_revisions.
+    int64_t replace_from, replace_text_from;
 } rn_chunk;
 RN_API void rn_chunk_init_sized(rn_chunk *c, size_t struct_size);
 static inline void rn_chunk_init(rn_chunk *c) {

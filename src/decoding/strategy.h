@@ -21,7 +21,9 @@ struct emission {
     // The row that it was drawn from, [n_vocab], valid during the call; NULL: none, and then it
     // has no log-probability.
     const float *logits;
-    bool drafted; // a helper proposed it
+    bool drafted;       // a helper proposed it
+    int32_t choice;     // which of the answers it belongs to, 0..needs.n_choices-1
+    int32_t n_replaced; // it takes the place of so many of the choice's last tokens: where env->accepts_revisions
 };
 
 enum strategy_end { STRATEGY_END_STOP, STRATEGY_END_LENGTH };
@@ -30,7 +32,8 @@ enum strategy_end { STRATEGY_END_STOP, STRATEGY_END_LENGTH };
 struct emitter_ops {
     // May a token be emitted? false: the limit is reached already (max_tokens 0), and the stream ends.
     bool (*may_emit)(void *user);
-    // Takes a token and says whether the stream goes on (end tokens, stop strings, limits). Nothing after a stop may be committed.
+    // Takes a token and says whether its choice goes on (end tokens, stop strings, limits). Nothing after a stop may be
+    // committed, and no token of a choice that has ended is taken. The stream ends when all choices have.
     bool (*emit)(void *user, const struct emission *e);
     // The logits [n_vocab] of prompt row `at`, in order, each row once: they say how probable prompt token at + 1 was.
     void (*score_prompt)(void *user, int32_t at, const float *logits);
@@ -50,7 +53,8 @@ struct emitter {
 // same bits. A row that is appended, and a kept path, are declared with it.
 
 enum {
-    STRATEGY_MAIN = 0,      // there from the start, on slot 0: the prompt, then the tokens that were emitted
+    STRATEGY_MAIN = 0, // there from the start, on slot 0: the prompt, then the tokens that were emitted
+    STRATEGY_MAX_CHOICES = 64,
     STRATEGY_MAX_SEQS = 64, // of a stream
     STRATEGY_MAX_SLOTS = 8, // slot 0 is the model that the request names, the others are the engine's other models
     STRATEGY_HELPER_ROUNDS = 16 // steps of helper models before one of the main model, at most
@@ -84,8 +88,9 @@ struct strategy_slot {
 struct strategy_env {
     const struct strategy_env_ops *ops;
     void *user;
-    struct strategy_slot slots[STRATEGY_MAX_SLOTS];
+    const struct strategy_slot *slots; // [n_slots]
     int32_t n_slots;
+    bool accepts_revisions; // may tokens that were emitted be replaced?
 };
 
 // ---- rows and results -----------------------------------------------------------------------------------------------
@@ -147,7 +152,8 @@ struct strategy_ops {
     void (*destroy)(strategy *s);
 };
 struct strategy_needs {
-    int32_t n_seqs; // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
+    int32_t n_seqs;    // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
+    int32_t n_choices; // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
 };
 struct strategy {
     const struct strategy_ops *ops;

@@ -67,6 +67,8 @@ struct lane {
     lm *lm;
     kv *kv;            // the lm's bookkeeping
     int32_t n_scratch; // most scratch nodes of a sequence
+    // What strategies of this lane's streams are told of all lanes, this one first.
+    struct strategy_slot slots[STRATEGY_MAX_SLOTS];
     int32_t n_ctx;
     int64_t n_kv;
     struct backend_plan plan;
@@ -104,6 +106,16 @@ struct stream_seq {
     int32_t *nodes;    // [n_scratch] tokens of the scratch nodes; NULL until there is one
     int32_t n_nodes;
     int32_t n_appended; // in the step that is being built
+};
+
+// One of a stream's answers: its tokens, and where their text stands on its way out.
+struct choice {
+    int32_t *tokens; // [n_limit - n_prompt]; those of choice 0 follow the stream's prompt
+    int32_t n;
+    utf8_assembler utf8;
+    stop_matcher matcher;
+    rn_finish finish; // NONE: it goes on, or ends with the stream
+    char *detail;     // of finish; NULL where there is only one choice, which ends with the stream
 };
 
 enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
@@ -161,8 +173,8 @@ struct rn_stream {
     char miss[CHAT_MISS_BYTES]; // why no more of them
     sampler *sampler;
     strategy *strategy;
-    utf8_assembler utf8;
-    stop_matcher matcher;
+    struct choice *choices; // [n_choices]
+    int32_t n_choices;
     char *text_a, *text_b; // between assembler, matcher and outbox
     char *echo;            // [n_echo] the prompt's text; NULL: not delivered
     size_t n_echo;
@@ -288,14 +300,22 @@ bool stream_holds(const rn_stream *s, const struct lane *l); // has it sequences
 struct stream_seq *stream_filling(const rn_stream *s,
                                   const struct lane *l);    // whose rows are to be evaluated; NULL: none. l NULL: any
 int32_t seq_missing(const struct stream_seq *q);            // rows that are declared and not there
+void lane_fill_slots(rn_engine *e, struct lane *own);       // once all lanes are loaded
 struct lane *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
 // Rows that the strategy proposed for lane l get the lm's sequences. RN_E_INTERNAL: they break its contract.
 rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *rows, size_t n, rn_error *err);
 void stream_note_rows(const struct lane *l,
                       const struct stream_rows *part); // they were evaluated, but for those dropped
 
+// stream_choices.c: a stream's answers
+rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);
+void stream_choices_destroy(rn_stream *s);
+struct emitter stream_emitter(rn_stream *s); // what its strategy reports to. Step thread
+int64_t stream_emitted(const rn_stream *s);  // tokens of all choices
+// The stream ends: what choices held back comes out. RN_E_INTERNAL: it does not fit.
+rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn_error *err);
+
 // stream_run.c: the step thread's side of a stream
-struct emitter stream_emitter(rn_stream *s); // what its strategy reports to
 void stream_end(rn_stream *s, rn_finish why, const char *detail);
 int32_t stream_evaluated(const rn_stream *s); // tokens whose keys and values are there
 int32_t stream_prefill_target(const rn_stream *s);

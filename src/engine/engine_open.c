@@ -140,6 +140,7 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     for (size_t i = 0; st == RN_OK && i < n_models; i++) st = prepare_lane(e, &e->lanes[i], models[i], err);
     if (st == RN_OK) st = engine_plan(e, err);
     for (size_t i = 0; st == RN_OK && i < n_models; i++) st = load_lane(e, &e->lanes[i], err);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++) lane_fill_slots(e, &e->lanes[i]);
     if (st == RN_OK) st = start_thread(e, err);
     if (st == RN_OK)
         *engine = e;

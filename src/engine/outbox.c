@@ -19,12 +19,15 @@ static size_t longest_chunk(const struct outbox_sizes *z) {
     return outbox_chunk_text(z) + z->token_text + z->end_text;
 }
 
+static const struct outbox_chunk empty_chunk = {.replace_from = -1};
+
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err) {
     const size_t cap = (size_t)z->buffer_tokens + z->chunk_tokens;
     *o = (struct outbox){.size = *z,
                          .cap_tokens = cap,
                          .cap_text = longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens,
-                         .cap_chunks = cap + OTHER_CHUNKS};
+                         .cap_chunks = cap + OTHER_CHUNKS + z->n_choices,
+                         .open = empty_chunk};
     rn_status st = mutex_init(&o->lock, err);
     if (st != RN_OK) return st;
     o->lock_made = true;
@@ -38,13 +41,14 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
     o->logits = mem_calloc(cap, n_logits * sizeof *o->logits + 1);
     o->text = mem_alloc(o->cap_text);
     o->chunks = mem_calloc(o->cap_chunks, sizeof *o->chunks);
+    o->details = mem_calloc(z->n_choices + 1, sizeof *o->details);
     o->r_ids = mem_calloc(z->chunk_tokens, sizeof *o->r_ids);
     o->r_data = mem_calloc(z->chunk_tokens, sizeof *o->r_data);
     o->r_top = mem_calloc(z->chunk_tokens, n_top * sizeof *o->r_top + 1);
     o->r_logits = mem_calloc(z->chunk_tokens, n_logits * sizeof *o->r_logits + 1);
     o->r_text = mem_alloc(z->n_echo + longest_chunk(z));
-    if (!o->tokens || !o->top || !o->logits || !o->text || !o->chunks || !o->r_ids || !o->r_data || !o->r_top ||
-        !o->r_logits || !o->r_text)
+    if (!o->tokens || !o->top || !o->logits || !o->text || !o->chunks || !o->details || !o->r_ids || !o->r_data ||
+        !o->r_top || !o->r_logits || !o->r_text)
         return fail(err, RN_E_NOMEM, "stream: out of memory for a buffer of %zu tokens", cap);
     return RN_OK;
 }
@@ -58,6 +62,7 @@ void outbox_free(struct outbox *o) {
     mem_free(o->logits);
     mem_free(o->text);
     mem_free(o->chunks);
+    mem_free(o->details);
     mem_free(o->r_ids);
     mem_free(o->r_data);
     mem_free(o->r_top);
@@ -176,9 +181,33 @@ static void publish(struct outbox *o) {
 
 // With the lock held. The last place is for the end: without another, the chunk stays open and goes with what follows.
 static void close_open(struct outbox *o, bool is_end) {
+    const uint8_t choice = o->open.choice;
     if (o->ended || o->chunk_head - o->chunk_tail + !is_end >= o->cap_chunks) return;
     o->chunks[o->chunk_head++ % o->cap_chunks] = o->open;
-    o->open = (struct outbox_chunk){0};
+    o->open = empty_chunk;
+    o->open.choice = choice;
+}
+
+static bool holds_something(const struct outbox_chunk *c) {
+    return c->n_tokens || c->n_text || c->has_echo || c->has_prompt || c->replace_from >= 0;
+}
+
+void outbox_choose(struct outbox *o, int32_t choice) {
+    if (o->open.choice == choice) return;
+    if (holds_something(&o->open)) outbox_close_chunk(o);
+    o->open.choice = (uint8_t)choice;
+}
+
+void outbox_replace(struct outbox *o, int32_t choice, int32_t n_tokens, uint32_t n_text) {
+    if (holds_something(&o->open)) outbox_close_chunk(o);
+    o->open.choice = (uint8_t)choice;
+    o->open.replace_from = n_tokens, o->open.replace_text_from = n_text;
+}
+
+void outbox_end_choice(struct outbox *o, rn_finish why, const char *detail) {
+    o->open.finish = (uint8_t)why;
+    o->details[o->open.choice] = detail;
+    outbox_close_chunk(o);
 }
 
 void outbox_close_chunk(struct outbox *o) {
@@ -215,7 +244,13 @@ static void copy_out(struct outbox *o, rn_chunk *chunk) {
     const size_t n_echo = c.has_echo ? o->size.n_echo : 0;
     static const rn_usage no_usage = {.struct_size = sizeof no_usage, .miss = ""};
     static const rn_timing no_timing = {.struct_size = sizeof no_timing};
-    *chunk = is_last ? o->last : (rn_chunk){.finish_detail = "", .usage = &no_usage, .timing = &no_timing};
+    const rn_chunk more = {.finish_reason = (rn_finish)c.finish,
+                           .finish_detail = c.finish ? o->details[c.choice] : "",
+                           .usage = &no_usage,
+                           .timing = &no_timing};
+    *chunk = is_last ? o->last : more;
+    chunk->choice = c.choice;
+    chunk->replace_from = c.replace_from, chunk->replace_text_from = c.replace_text_from;
     for (size_t i = 0; i < c.n_tokens; i++) copy_token(o, i);
     if (n_echo) memcpy(o->r_text, o->echo, n_echo);
     for (size_t i = 0; i < c.n_text; i++) o->r_text[n_echo + i] = o->text[o->text_tail++ % o->cap_text];

@@ -22,6 +22,11 @@ struct outbox_token {
 };
 struct outbox_chunk {
     uint32_t n_tokens, n_text;
+    // As rn_chunk's; small, because there is room for a chunk of each token.
+    int32_t replace_from;
+    uint32_t replace_text_from;
+    uint8_t choice;
+    uint8_t finish; // rn_finish of its choice; RN_FINISH_NONE: the choice goes on, or ends with the stream
     bool has_echo, has_prompt;
 };
 
@@ -31,6 +36,7 @@ struct outbox_sizes {
     size_t token_text;      // most bytes that a token brings out, with text that was held back until then
     size_t end_text;        // most bytes that come out at the end
     size_t n_echo;          // bytes of the prompt's text; 0: not delivered
+    uint32_t n_choices;     // whose ends come in chunks of their own
     int32_t n_top;          // candidates of each token
     int32_t n_logits;       // logits of each token
     bool has_data;          // chunks carry token_data
@@ -53,6 +59,7 @@ struct outbox {
     size_t n_dropped;         // tokens lost, not yet reported
     const char *echo;         // the writer's; published by outbox_push_echo()
     const rn_token *prompt;   // the writer's; published by outbox_push_prompt()
+    const char **details;     // [n_choices] the writer's: how choices ended before the stream
     size_t n_prompt;
     bool ended, end_taken;
     rn_chunk last; // finish, usage, timing of the last chunk
@@ -93,6 +100,12 @@ bool outbox_push_text(struct outbox *o, const char *text, size_t n);
 void outbox_push_echo(struct outbox *o, const char *text);
 // The open chunk brings the prompt's log-probabilities. Once, before any token.
 void outbox_push_prompt(struct outbox *o, const rn_token *prompt, size_t n);
+// What follows belongs to this choice: a chunk with what another one has is closed.
+void outbox_choose(struct outbox *o, int32_t choice);
+// What follows replaces what the choice has had behind its first n_tokens tokens and n_text bytes.
+void outbox_replace(struct outbox *o, int32_t choice, int32_t n_tokens, uint32_t n_text);
+// The open chunk is the last of its choice, others go on. detail: the writer's, for as long as there are chunks.
+void outbox_end_choice(struct outbox *o, rn_finish why, const char *detail);
 uint32_t outbox_open_tokens(const struct outbox *o);
 bool outbox_chunk_is_full(const struct outbox *o);       // then it is due to be closed
 void outbox_close_chunk(struct outbox *o);               // what is open becomes a chunk the reader can take

@@ -50,7 +50,7 @@ FILLED_BY_LIBRARY(stream_state, kv_pages);
 FILLED_BY_LIBRARY(embed_shape, n_row);
 FILLED_BY_LIBRARY(limits, read_size_bytes);
 FILLED_BY_CALLER(saved, reason, NULL)
-FILLED_BY_CALLER(chunk, untruncated_tokens, NULL)
+FILLED_BY_CALLER(chunk, untruncated_tokens, &(const rn_chunk){.replace_from = -1})
 
 // ---- requests and chunks --------------------------------------------------------------------------------------------
 

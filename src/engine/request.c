@@ -45,6 +45,8 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if (r->n_reply && (r->session || (r->chat && r->chat->continue_final)))
         return fail(err, RN_E_ARG, "reply: excludes %s",
                     r->session ? "a session, which has the answer's tokens" : "continue_final");
+    if (r->accept_revisions && r->chat)
+        return fail(err, RN_E_ARG, "accept_revisions: excludes chat, whose answer is taken apart as it comes");
     if (r->echo && r->chat)
         return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_template_render() shows the prompt");
     return RN_OK;
@@ -237,7 +239,8 @@ static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
         .buffer_tokens = least_of(r->buffer_tokens, most),
         .chunk_tokens = least_of(r->stream_interval, most),
         .token_text = UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES,
-        .end_text = UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES,
+        .end_text = (size_t)s->n_choices * (UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES),
+        .n_choices = (uint32_t)s->n_choices,
         .n_echo = s->n_echo,
         .n_top = r->logprobs > 0 ? r->logprobs : 0,
         .n_logits = r->want_logits ? s->lane->lm->n_vocab : 0,
@@ -261,7 +264,6 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     s->slot = -1;
     s->t_begin = clock_now_ns();
     snprintf(s->miss, sizeof s->miss, "none");
-    stop_matcher_init(&s->matcher, NULL);
     return s;
 }
 
@@ -313,20 +315,19 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     s->token_gap_ns = gap_ns;
     s->priority = r->priority, s->client = r->client, s->salt = r->cache_salt, s->timeout_ms = r->timeout_ms;
     s->progress = r->progress, s->progress_user = r->progress_user;
-    s->utf8.keep_invalid = r->raw_bytes;
 
     st = make_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);
-    if (st == RN_OK) st = make_outbox(s, r, err);
-    stop_matcher_init(&s->matcher, s->stops);
-    if (st == RN_OK && r->token_times &&
-        !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
-        st = no_memory(err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
     if (st == RN_OK) st = make_strategy(s, r, kind, params, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
+    if (st == RN_OK) st = stream_choices_create(s, r->raw_bytes, r->accept_revisions, err);
+    if (st == RN_OK) st = make_outbox(s, r, err);
+    if (st == RN_OK && r->token_times &&
+        !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
+        st = no_memory(err);
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
         !(s->top_scratch =
               mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
@@ -358,6 +359,7 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     const struct strategy_spec spec = strategy_spec(s, params);
     if (st == RN_OK) st = strategy_create(strategy_name, &spec, &s->strategy, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
+    if (st == RN_OK) st = stream_choices_create(s, false, false, err);
     if (st == RN_OK)
         *out = s;
     else
@@ -374,6 +376,7 @@ void stream_destroy(rn_stream *s) {
     }
     strategy_destroy(s->strategy); // it never ran: stream_end() destroys those that did
     stream_seqs_destroy(s);
+    stream_choices_destroy(s);
     sampler_destroy(s->sampler);
     stop_set_destroy(s->stops);
     outbox_free(&s->out);

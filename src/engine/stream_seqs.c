@@ -32,11 +32,21 @@ struct stream_seq *stream_filling(const rn_stream *s, const struct lane *l) {
     return NULL;
 }
 
-// Slot 0 is the stream's own model, then come the engine's others in their order.
+// Slot 0 is a lane's own model, then come the engine's others in their order.
+static struct lane *lane_of_slot(rn_engine *e, const struct lane *own, size_t slot) {
+    const size_t at = (size_t)(own - e->lanes);
+    return &e->lanes[slot == 0 ? at : slot <= at ? slot - 1 : slot];
+}
+
 struct lane *stream_slot(const rn_stream *s, int32_t slot) {
-    if (slot < 0 || slot >= s->env.n_slots) return NULL;
-    const size_t own = (size_t)(s->lane - s->engine->lanes), i = (size_t)slot;
-    return slot == 0 ? s->lane : &s->engine->lanes[i <= own ? i - 1 : i];
+    return slot < 0 || slot >= s->env.n_slots ? NULL : lane_of_slot(s->engine, s->lane, (size_t)slot);
+}
+
+void lane_fill_slots(rn_engine *e, struct lane *own) {
+    for (size_t i = 0; i < e->n_lanes; i++) {
+        const struct lane *l = lane_of_slot(e, own, i);
+        own->slots[i] = (struct strategy_slot){l->lm->n_vocab, l->lm->n_embd, l->n_ctx, l->n_scratch, &l->step_time};
+    }
 }
 
 // ---- made and given back --------------------------------------------------------------------------------------------
@@ -254,12 +264,7 @@ rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     static const struct strategy_env_ops ops = {seq_open, seq_fork, seq_free, seq_len, seq_keep, seq_truncate};
     const rn_engine *e = s->engine;
     s->n_seqs = s->strategy->needs.n_seqs;
-    s->env = (struct strategy_env){.ops = &ops, .user = s, .n_slots = (int32_t)e->n_lanes};
-    for (int32_t i = 0; i < s->env.n_slots; i++) {
-        const struct lane *l = stream_slot(s, i);
-        s->env.slots[i] =
-            (struct strategy_slot){l->lm->n_vocab, l->lm->n_embd, l->n_ctx, l->n_scratch, &l->step_time};
-    }
+    s->env = (struct strategy_env){.ops = &ops, .user = s, .slots = s->lane->slots, .n_slots = (int32_t)e->n_lanes};
     if (s->n_seqs < 1 || s->n_seqs > STRATEGY_MAX_SEQS)
         return fail(err, RN_E_INTERNAL, "strategy: needs %d sequences, limit %d", s->n_seqs, STRATEGY_MAX_SEQS);
     if (!(s->seqs = mem_calloc((size_t)s->n_seqs, sizeof *s->seqs)))

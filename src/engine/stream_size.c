@@ -11,7 +11,10 @@ static size_t outbox_bytes(void) {
     return text + TOKENS_WAITING * each;
 }
 
-uint64_t stream_waiting_bytes(void) { return sizeof(rn_stream) + outbox_bytes() + OUTPUT_PARSER_BYTES; }
+uint64_t stream_waiting_bytes(void) {
+    return sizeof(rn_stream) + sizeof(struct choice) + sizeof(struct stream_seq) + outbox_bytes() +
+           OUTPUT_PARSER_BYTES;
+}
 
 // Of a full context, with a sampler that cuts nothing short and log-probabilities of the most likely.
 uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l) {

@@ -1,0 +1,257 @@
+// engine/stream_choices.c - a stream's answers: what becomes of a token on its way out, when an answer ends, and how one is revised.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "engine/engine.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static int32_t most_tokens(const rn_stream *s) { return s->n_limit - s->n_prompt; }
+
+static int32_t n_going_on(const rn_stream *s) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < s->n_choices; i++) n += s->choices[i].finish == RN_FINISH_NONE;
+    return n;
+}
+
+static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
+    if (s->finish != RN_FINISH_NONE) return;
+    s->finish = why;
+    snprintf(s->detail, sizeof s->detail, "%s", detail);
+}
+
+// ---- text -----------------------------------------------------------------------------------------------------------
+
+// Room was checked before the step, so what does not fit is a bug: the stream ends with it rather than with wrong text.
+static rn_status out_of_room(const rn_stream *s, const struct choice *c, rn_error *err) {
+    return fail(err, RN_E_INTERNAL, "stream: token %d does not fit its buffer of %zu tokens, %zu bytes", c->n,
+                s->out.cap_tokens, s->out.cap_text);
+}
+
+static void end_out_of_room(rn_stream *s, const struct choice *c) {
+    rn_error err;
+    s->end_status = out_of_room(s, c, &err);
+    end_stream(s, RN_FINISH_ERROR, err.text);
+}
+
+// What comes out of a piece of text: whole characters, up to a stop string. Into s->text_b.
+static size_t pass_text(rn_stream *s, struct choice *c, const char *piece, size_t n) {
+    const size_t n_text = utf8_assembler_push(&c->utf8, piece, n, s->text_a);
+    return stop_matcher_push(&c->matcher, s->text_a, n_text, s->text_b);
+}
+
+static const char *piece_of(const rn_stream *s, int32_t token, size_t *n) {
+    const bool spelled = s->special || (s->answer && answer_spells(s->answer, token));
+    return model_piece(s->lane->m, token, spelled, n);
+}
+
+// What a choice held back comes out. False: it does not fit.
+static bool push_held_text(rn_stream *s, struct choice *c) {
+    size_t n = c->matcher.matched >= 0 ? 0 : utf8_assembler_finish(&c->utf8, s->text_a);
+    n = stop_matcher_push(&c->matcher, s->text_a, n, s->text_b);
+    const bool fits = outbox_push_text(&s->out, s->text_b, n);
+    n = stop_matcher_finish(&c->matcher, s->text_b);
+    return outbox_push_text(&s->out, s->text_b, n) && fits;
+}
+
+// ---- the end of a choice --------------------------------------------------------------------------------------------
+
+static void end_choice(rn_stream *s, struct choice *c, rn_finish why, const char *detail) {
+    c->finish = why;
+    snprintf(c->detail, sizeof s->detail, "%s", detail);
+    outbox_end_choice(&s->out, why, c->detail);
+}
+
+// The last choice that ends is the stream's end, and goes out with its last chunk.
+static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fmt, ...) {
+    va_list ap;
+    char text[sizeof s->detail];
+    if (c->finish != RN_FINISH_NONE || s->finish != RN_FINISH_NONE) return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n_going_on(s) == 1) {
+        end_stream(s, why, text);
+        return;
+    }
+    if (!push_held_text(s, c)) end_out_of_room(s, c);
+    end_choice(s, c, why, text);
+}
+
+rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn_error *err) {
+    rn_status st = RN_OK;
+    for (int32_t i = 0, n = n_going_on(s); i < s->n_choices; i++) {
+        struct choice *c = &s->choices[i];
+        if (c->finish != RN_FINISH_NONE) continue;
+        outbox_choose(&s->out, i);
+        if (!push_held_text(s, c)) st = out_of_room(s, c, err);
+        if (--n == 0) break;
+        end_choice(s, c, why, detail);
+    }
+    return st;
+}
+
+static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
+    *what = "stop token";
+    for (size_t i = 0; i < s->n_stop_ids; i++)
+        if (s->stop_ids[i] == id) return true;
+    *what = "end token";
+    return !s->ignore_eos && model_is_end_token(s->lane->m, id);
+}
+
+static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
+    const char *what;
+    size_t n;
+    if (is_stop_id(s, token, &what)) {
+        const char *spelling = model_piece(s->lane->m, token, true, &n);
+        finish(s, c, RN_FINISH_STOP, "%s %d%s%.*s", what, token, n ? " " : "", (int)n, spelling);
+    } else if (c->matcher.matched >= 0) {
+        const char *stop = stop_set_string(s->stops, c->matcher.matched, &n);
+        finish(s, c, RN_FINISH_STOP, "stop string \"%.*s\"", (int)n, stop);
+    }
+    if (c->n >= most_tokens(s))
+        finish(s, c, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
+               s->context_binds ? s->lane->n_ctx : most_tokens(s));
+}
+
+// ---- tokens ---------------------------------------------------------------------------------------------------------
+
+static void push_token(rn_stream *s, const struct choice *c, const struct emission *e) {
+    struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted};
+    rn_top top[LOGPROBS_MAX_TOP];
+    if (s->n_logprobs >= 0 && e->logits) {
+        const int32_t n_vocab = s->lane->lm->n_vocab;
+        t.n_top = s->n_logprobs < n_vocab ? s->n_logprobs : n_vocab;
+        t.logprob =
+            token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->top, s->top_scratch);
+        for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
+        t.rank = token_rank(e->logits, n_vocab, e->token);
+    }
+    if (!outbox_push_token(&s->out, &t, top, e->logits)) end_out_of_room(s, c);
+}
+
+// Choice 0 is what the main sequence and the session hold.
+static void set_length(rn_stream *s, struct choice *c, int32_t n) {
+    c->n = n;
+    if (c == s->choices) s->n_tokens = s->n_prompt + n;
+}
+
+// The choice goes back to its first n tokens. Where its text stood then follows from them.
+static void go_back(rn_stream *s, struct choice *c, int32_t n) {
+    uint32_t n_text = 0;
+    c->utf8 = (utf8_assembler){.keep_invalid = c->utf8.keep_invalid};
+    stop_matcher_init(&c->matcher, s->stops);
+    for (int32_t i = 0; i < n; i++) {
+        size_t n_piece;
+        const char *piece = piece_of(s, c->tokens[i], &n_piece);
+        n_text += (uint32_t)pass_text(s, c, piece, n_piece);
+    }
+    set_length(s, c, n);
+    if (c == s->choices) s->env.ops->seq_truncate(s->env.user, STRATEGY_MAIN, s->n_tokens);
+    outbox_replace(&s->out, (int32_t)(c - s->choices), n, n_text);
+}
+
+static void note_time(rn_stream *s, const struct choice *c) {
+    const int64_t now = clock_now_ns();
+    if (!s->t_first) s->t_first = now;
+    s->t_last = now;
+    if (s->token_gap_ns) s->t_next_token = (s->t_next_token > now ? s->t_next_token : now) + s->token_gap_ns;
+    if (s->token_ms && c == s->choices) s->token_ms[c->n] = (double)(now - s->t_begin) / 1e6;
+}
+
+// What a choice may not do: the strategy is wrong.
+static bool is_wrong(rn_stream *s, const struct emission *e) {
+    const bool is_choice = e->choice >= 0 && e->choice < s->n_choices;
+    const int32_t most = is_choice && s->env.accepts_revisions ? s->choices[e->choice].n : 0;
+    if (is_choice && s->choices[e->choice].finish != RN_FINISH_NONE) return false; // not taken, whatever it is
+    if (is_choice && e->n_replaced >= 0 && e->n_replaced <= most) return false;
+    rn_error err;
+    s->end_status = fail(&err, RN_E_INTERNAL, "strategy: choice %d of %d, %d tokens replaced of at most %d",
+                         e->choice, s->n_choices, e->n_replaced, most);
+    end_stream(s, RN_FINISH_ERROR, err.text);
+    return true;
+}
+
+static bool emit(void *user, const struct emission *e) {
+    rn_stream *s = user;
+    size_t n;
+    if (s->finish != RN_FINISH_NONE || is_wrong(s, e)) return false;
+    struct choice *c = &s->choices[e->choice];
+    if (c->finish != RN_FINISH_NONE || c->n - e->n_replaced >= most_tokens(s)) return false;
+    if (e->n_replaced)
+        go_back(s, c, c->n - e->n_replaced);
+    else
+        outbox_choose(&s->out, e->choice);
+    note_time(s, c);
+    c->tokens[c->n] = e->token;
+    set_length(s, c, c->n + 1);
+    push_token(s, c, e);
+    const char *what, *piece = piece_of(s, e->token, &n);
+    n = is_stop_id(s, e->token, &what) ? 0 : pass_text(s, c, piece, n);
+    if (!outbox_push_text(&s->out, s->text_b, n)) end_out_of_room(s, c);
+    look_for_end(s, c, e->token);
+    const bool goes_on = s->finish == RN_FINISH_NONE && c->finish == RN_FINISH_NONE;
+    if (goes_on && outbox_chunk_is_full(&s->out)) outbox_close_chunk(&s->out);
+    return goes_on;
+}
+
+static bool may_emit(void *user) {
+    rn_stream *s = user;
+    if (most_tokens(s) == 0)
+        end_stream(s, RN_FINISH_LENGTH, "max_tokens 0"); // the prompt is in the cache, that is all
+    return s->finish == RN_FINISH_NONE;
+}
+
+static void score_prompt(void *user, int32_t at, const float *logits) { prompt_scores_take(user, at, logits); }
+
+static void end(void *user, enum strategy_end why) {
+    static const rn_finish reasons[] = {
+        [STRATEGY_END_STOP] = RN_FINISH_STOP, [STRATEGY_END_LENGTH] = RN_FINISH_LENGTH};
+    end_stream(user, reasons[why], "");
+}
+
+struct emitter stream_emitter(rn_stream *s) {
+    static const struct emitter_ops ops = {may_emit, emit, score_prompt, end};
+    return (struct emitter){&ops, s};
+}
+
+int64_t stream_emitted(const rn_stream *s) {
+    int64_t n = 0;
+    for (int32_t i = 0; i < s->n_choices; i++) n += s->choices[i].n;
+    return n;
+}
+
+rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err) {
+    const int32_t n = s->strategy->needs.n_choices ? s->strategy->needs.n_choices : 1;
+    if (n < 0 || n > STRATEGY_MAX_CHOICES)
+        return fail(err, RN_E_INTERNAL, "strategy: %d choices, limit %d", n, STRATEGY_MAX_CHOICES);
+    if (n > 1 && s->answer) return fail(err, RN_E_UNSUPPORTED, "chat: has one answer, the strategy has %d", n);
+    if ((n > 1 || accepts_revisions) && s->overflow == RN_OVERFLOW_DROP_OLDEST)
+        return fail(err, RN_E_ARG, "overflow: drop-oldest excludes %s",
+                    n > 1 ? "several choices, whose ends must arrive" : "accept_revisions, since they must arrive");
+    if (!(s->choices = mem_calloc((size_t)n, sizeof *s->choices)))
+        return fail(err, RN_E_NOMEM, "stream: out of memory for %d answers", n);
+    s->n_choices = n;
+    s->env.accepts_revisions = accepts_revisions;
+    for (int32_t i = 0; i < n; i++) {
+        struct choice *c = &s->choices[i];
+        c->utf8.keep_invalid = raw_bytes;
+        stop_matcher_init(&c->matcher, s->stops);
+        c->tokens = i == 0 ? s->tokens + s->n_prompt : mem_calloc((size_t)most_tokens(s) + 1, sizeof *c->tokens);
+        if (n > 1) c->detail = mem_calloc(1, sizeof s->detail);
+        if (!c->tokens || (n > 1 && !c->detail))
+            return fail(err, RN_E_NOMEM, "stream: out of memory for %d answers", n);
+    }
+    return RN_OK;
+}
+
+void stream_choices_destroy(rn_stream *s) {
+    for (int32_t i = 0; i < s->n_choices; i++) {
+        if (i > 0) mem_free(s->choices[i].tokens);
+        mem_free(s->choices[i].detail);
+    }
+    mem_free(s->choices);
+}
