@@ -47,4 +47,15 @@ def the_example_of_a_backend_is_whole_and_that_of_a_codec_shows_each_file(folder
     assert [plain(line) for line in shown[0][1]] == [plain(line) for line in whole.splitlines() if line]
 
 
+@test
+def the_example_of_a_strategy_is_whole_and_under_60_lines(folder):
+    shown = listings('## Adding a strategy', '## Adding a tokenizer')
+    assert [path for path, _ in shown] == ['tests/decoding/example_strategy_test.c', 'src/decoding/strategies.c'], shown
+    code = (ROOT / shown[0][0]).read_text()
+    whole = code[code.index('struct argmax_strategy {'):code.index('// ---- its test')].splitlines()
+    declared = 'rn_status argmax_strategy_create(const struct strategy_spec *spec, strategy **out, rn_error *err);'
+    assert shown[0][1] == [line for line in whole if line and line != declared]
+    assert len(shown[0][1]) < 60
+
+
 main()
