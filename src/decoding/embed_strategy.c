@@ -98,7 +98,7 @@ rn_status embed_strategy_create(const struct strategy_spec *spec, strategy **out
     struct embed_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "embedding: out of memory");
-    *s = (struct embed_strategy){.base = {.ops = &ops, .needs = {.n_seqs = 1}},
+    *s = (struct embed_strategy){.base = {.ops = &ops},
                                  .p = *(const struct embed_params *)spec->params,
                                  .rowmath = spec->rowmath,
                                  .n_prompt = spec->n_prompt};

@@ -70,12 +70,11 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
     struct sample_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "sample strategy: out of memory");
-    *s = (struct sample_strategy){
-        .base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops, .needs = {.n_seqs = 1}},
-        .sampler = spec->sampler,
-        .n_prompt = spec->n_prompt,
-        .pending = NO_TOKEN,
-        .position = (uint32_t)spec->n_given};
+    *s = (struct sample_strategy){.base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops},
+                                  .sampler = spec->sampler,
+                                  .n_prompt = spec->n_prompt,
+                                  .pending = NO_TOKEN,
+                                  .position = (uint32_t)spec->n_given};
     *out = &s->base;
     return RN_OK;
 }

@@ -41,7 +41,7 @@ rn_status score_strategy_create(const struct strategy_spec *spec, strategy **out
     struct score_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "score: out of memory");
-    *s = (struct score_strategy){.base = {.ops = &ops, .needs = {.n_seqs = 1}},
+    *s = (struct score_strategy){.base = {.ops = &ops},
                                  .params = *(const struct score_params *)spec->params,
                                  .rowmath = spec->rowmath,
                                  .n_vocab = spec->n_vocab,

@@ -22,7 +22,7 @@ struct emission {
     // has no log-probability.
     const float *logits;
     bool drafted;       // a helper proposed it
-    int32_t choice;     // which of the answers it belongs to, 0..needs.n_choices-1
+    int32_t choice;     // which of the answers it belongs to, 0..n_choices-1
     int32_t n_replaced; // it takes the place of so many of the choice's last tokens: where env->accepts_revisions
 };
 
@@ -63,7 +63,7 @@ enum {
 struct strategy_env_ops {
     // A sequence on a slot that shall hold these tokens (copied).
     // RN_E_ARG: no such slot or token. RN_E_LIMIT: n exceeds the slot's context or the stream's limit, or the strategy has
-    // all the sequences that it needs.n_seqs said. RN_E_NOMEM.
+    // all the sequences that it n_seqs said. RN_E_NOMEM.
     rn_status (*seq_open)(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
     // Another one on the same slot that holds the same tokens; scratch nodes are not copied. Errors as above.
     rn_status (*seq_fork)(void *user, int32_t seq, int32_t *out, rn_error *err);
@@ -151,13 +151,11 @@ struct strategy_ops {
     rn_status (*absorb)(strategy *s, const struct row_results *r, const struct emitter *out, rn_error *err);
     void (*destroy)(strategy *s);
 };
-struct strategy_needs {
-    int32_t n_seqs;    // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
-    int32_t n_choices; // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
-};
 struct strategy {
     const struct strategy_ops *ops;
-    struct strategy_needs needs;
+    // Set by create; 0 counts as 1.
+    int32_t n_seqs;                 // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
+    int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES
     const struct strategy_env *env; // set by the engine before begin
 };
 

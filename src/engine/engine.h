@@ -162,7 +162,7 @@ struct rn_stream {
     int32_t *tokens;                     // [n_limit + 1] prompt, then generated
     int32_t n_prompt, n_tokens, n_limit; // n_limit: tokens at which the stream ends with `length`
     bool context_binds;                  // n_limit is the context, not max_tokens
-    struct stream_seq *seqs;             // [strategy->needs.n_seqs], the main one first
+    struct stream_seq *seqs;             // [strategy->n_seqs], the main one first
     int32_t n_seqs;
     struct strategy_env env;
     bool has_begun;             // the strategy has

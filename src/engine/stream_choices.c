@@ -225,7 +225,7 @@ int64_t stream_emitted(const rn_stream *s) {
 }
 
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err) {
-    const int32_t n = s->strategy->needs.n_choices ? s->strategy->needs.n_choices : 1;
+    const int32_t n = s->strategy->n_choices ? s->strategy->n_choices : 1;
     if (n < 0 || n > STRATEGY_MAX_CHOICES)
         return fail(err, RN_E_INTERNAL, "strategy: %d choices, limit %d", n, STRATEGY_MAX_CHOICES);
     if (n > 1 && s->answer) return fail(err, RN_E_UNSUPPORTED, "chat: has one answer, the strategy has %d", n);

@@ -263,7 +263,7 @@ static void seq_truncate(void *user, int32_t seq, int32_t n) {
 rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     static const struct strategy_env_ops ops = {seq_open, seq_fork, seq_free, seq_len, seq_keep, seq_truncate};
     const rn_engine *e = s->engine;
-    s->n_seqs = s->strategy->needs.n_seqs;
+    s->n_seqs = s->strategy->n_seqs ? s->strategy->n_seqs : 1;
     s->env = (struct strategy_env){.ops = &ops, .user = s, .slots = s->lane->slots, .n_slots = (int32_t)e->n_lanes};
     if (s->n_seqs < 1 || s->n_seqs > STRATEGY_MAX_SEQS)
         return fail(err, RN_E_INTERNAL, "strategy: needs %d sequences, limit %d", s->n_seqs, STRATEGY_MAX_SEQS);

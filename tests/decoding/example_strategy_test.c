@@ -57,7 +57,7 @@ rn_status argmax_strategy_create(const struct strategy_spec *spec, strategy **ou
     struct argmax_strategy *s = mem_calloc(1, sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "argmax strategy: out of memory");
-    s->base = (strategy){.ops = &ops, .needs = {.n_seqs = 1}};
+    s->base = (strategy){.ops = &ops};
     s->n_vocab = spec->n_vocab, s->n_prompt = spec->n_prompt, s->pending = -1;
     *out = &s->base;
     return RN_OK;

@@ -45,7 +45,7 @@ static rn_status create(const struct strategy_spec *spec, strategy **out, rn_err
     if (!s) return fail(err, RN_E_NOMEM, "scripted: out of memory");
     s->script = spec->params;
     s->n_prompt = spec->n_prompt;
-    s->base = (strategy){.ops = &ops, .needs = {.n_seqs = 1, .n_choices = s->script->n_choices}};
+    s->base = (strategy){.ops = &ops, .n_choices = s->script->n_choices};
     *out = &s->base;
     return RN_OK;
 }

@@ -58,7 +58,7 @@ static const struct strategy_ops eager_ops = {.prompt_from = eager_from,
 static rn_status eager_create(const struct strategy_spec *spec, strategy **out, rn_error *err) {
     struct eager *const s = *(struct eager *const *)spec->params;
     (void)err;
-    s->base = (strategy){.ops = &eager_ops, .needs = {.n_seqs = 1}};
+    s->base = (strategy){.ops = &eager_ops};
     s->n_prompt = spec->n_prompt;
     *out = &s->base;
     return RN_OK;

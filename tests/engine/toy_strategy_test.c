@@ -186,7 +186,7 @@ static rn_status create(const struct strategy_spec *spec, strategy **out, rn_err
     struct guided *s = mem_calloc(1, sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "guided: out of memory");
-    s->base = (strategy){.ops = &guided_ops, .needs = {.n_seqs = 3}};
+    s->base = (strategy){.ops = &guided_ops, .n_seqs = 3};
     s->n_prompt = s->n_tokens = spec->n_prompt;
     memcpy(s->tokens, spec->params, (size_t)spec->n_prompt * sizeof *s->tokens);
     *out = &s->base;
