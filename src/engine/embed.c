@@ -127,7 +127,7 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
         return st;
     }
     (*out)->embed = m;
-    (*out)->client = o.client, (*out)->salt = o.cache_salt;
+    (*out)->turn.client = o.client, (*out)->prefix.salt = o.cache_salt;
     return RN_OK;
 }
 

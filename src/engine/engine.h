@@ -120,76 +120,111 @@ struct choice {
 
 enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
 
+// Its turns among other streams; the engine's lock.
+struct stream_turn {
+    int32_t priority;
+    uint64_t client;      // 0: a client of its own
+    int32_t n_mates;      // other running streams of its client
+    int32_t n_left_out;   // steps in a row that had no room for it
+    uint64_t left_out_at; // the last of them
+    size_t n_share;       // rows of the step being built that are for its prompt
+    int32_t slot;         // number among running streams; -1: it does not run
+    bool parked;          // it waits for its reader
+    bool was_preempted;
+    uint64_t ended_when_preempted; // lane->n_ended then: it comes back when that has changed
+};
+
+// When what happened; nanoseconds of clock_now_ns(), 0: not yet.
+struct stream_times {
+    int64_t begin, scheduled, prompt, first, last;
+    int64_t next_token;           // not before then
+    _Atomic int64_t token_gap_ns; // of max_tokens_per_second; 0: no limit
+    int32_t timeout_ms;           // from begin; 0: none
+    double *token_ms;             // of each token; NULL: not asked for
+};
+
+// What of the prompt was evaluated before.
+struct stream_prefix {
+    uint64_t salt;              // only streams of one salt share prefixes; 0: all that have none
+    int32_t n_matched;          // tokens of the prompt that the session holds
+    int32_t n_cached;           // tokens of the prompt that were not evaluated
+    char miss[CHAT_MISS_BYTES]; // why no more of them
+};
+
+// Who decides what comes out, and the sequences that this takes; step thread.
+struct stream_play {
+    struct sampling_params sampling;
+    sampler *sampler;        // NULL: the stream only reads its prompt
+    strategy *strategy;      // NULL: the stream has ended
+    struct strategy_env env; // what the strategy is given
+    struct stream_seq *seqs; // [n_seqs] the main one first
+    int32_t n_seqs;
+    bool has_begun;          // the strategy has
+    bool seqs_changed;       // it opened or cut sequences: they may have to be made or evaluated
+    int32_t n_helper_rounds; // since its last step of the main model
+};
+
+// From tokens to text.
+struct stream_text {
+    bool ignore_eos; // end tokens do not end it
+    bool special;    // special tokens are spelled out
+    stop_set *stops; // NULL: none
+    int32_t stop_ids[ENGINE_MAX_STOP_IDS];
+    size_t n_stop_ids;
+    struct choice *choices; // [n_choices]
+    int32_t n_choices;
+    char *a, *b; // a token's text between assembler, matcher and outbox
+    char *echo;  // [n_echo] the prompt's text; NULL: not delivered
+    size_t n_echo;
+};
+
+// Log-probabilities.
+struct stream_scores {
+    int32_t n_logprobs; // candidates of each token; -1: no log-probabilities
+    struct token_logprob top[LOGPROBS_MAX_TOP];
+    int32_t *scratch;
+    struct prompt_scores *prompt; // NULL: not asked for
+};
+
+// How it ends.
+struct stream_ending {
+    const char *cancel_why; // finish_detail of a cancel
+    rn_finish finish;       // set when the last choice ends, carried out after absorb
+    char detail[sizeof((rn_error *)0)->text];
+    rn_status status; // RN_FINISH_ERROR: what went wrong
+    rn_usage usage;   // the last chunk points to these
+    rn_timing timing;
+};
+
 struct rn_stream {
     rn_engine *engine;
     struct lane *lane;
-    rn_session *session;
+    rn_session *session;             // NULL: none
     rn_stream *next;                 // engine's list; its lock
     _Atomic enum stream_state state; // the step thread moves it on; ENDED only under the engine's lock
     atomic_bool cancelled, paused;
-    const char *cancel_why; // finish_detail of a cancel, step thread
-    int32_t priority;
-    uint64_t client;    // 0: nobody else's
-    uint64_t salt;      // of its prefix; 0: none
-    int32_t timeout_ms; // of t_begin; 0: none
-    // Its place among others; the engine's lock.
-    int32_t n_mates;      // running streams of its client, itself not counted
-    int32_t n_left_out;   // steps in a row that it had no room in
-    uint64_t left_out_at; // the last of them
-    size_t n_share;       // rows of the step being built that are for its prompt
-    int32_t slot;         // while it runs; -1
-    struct {              // as of the end of its last step, for other threads
+
+    // Tokens: the prompt, then those of choice 0.
+    int32_t *tokens; // [n_limit + 1]
+    int32_t n_prompt, n_tokens;
+    int32_t n_limit;    // tokens at which the stream ends with `length`
+    bool context_binds; // n_limit is the context, not max_tokens
+
+    struct stream_turn turn;
+    struct stream_times time;
+    struct stream_prefix prefix;
+    struct stream_play play;
+    struct stream_text text;
+    struct stream_scores scores;
+    struct stream_ending end;
+    struct { // as of the end of its last step, for other threads
         int32_t n_evaluated, n_generated, n_pages;
     } shown;
-
-    // The request, copied.
-    bool ignore_eos, special;
-    int32_t n_logprobs;
-    rn_overflow overflow;
-    _Atomic int64_t token_gap_ns; // of max_tokens_per_second; 0: none
-    stop_set *stops;
-    int32_t stop_ids[ENGINE_MAX_STOP_IDS];
-    size_t n_stop_ids;
     rn_progress_fn progress;
     void *progress_user;
-    struct prompt_scores *scores; // log-probabilities of the prompt; NULL: not asked for
-    struct embedding *embed;      // what an embedding fills; NULL: the stream is none
-    struct answer *answer;        // to a conversation: taken apart by the reader; NULL: the prompt was none
-    rn_status end_status;         // RN_FINISH_ERROR: what went wrong
-    struct sampling_params sampling;
-
-    // The run: step thread.
-    int32_t *tokens;                     // [n_limit + 1] prompt, then generated
-    int32_t n_prompt, n_tokens, n_limit; // n_limit: tokens at which the stream ends with `length`
-    bool context_binds;                  // n_limit is the context, not max_tokens
-    struct stream_seq *seqs;             // [strategy->n_seqs], the main one first
-    int32_t n_seqs;
-    struct strategy_env env;
-    bool has_begun;             // the strategy has
-    bool seqs_changed;          // it opened or cut sequences: they may have to be made or evaluated
-    int32_t n_helper_rounds;    // since its last step of the main model
-    int32_t n_matched;          // of the prompt, tokens that the session holds
-    int32_t n_cached;           // of the prompt, tokens that were not evaluated
-    char miss[CHAT_MISS_BYTES]; // why no more of them
-    sampler *sampler;
-    strategy *strategy;
-    struct choice *choices; // [n_choices]
-    int32_t n_choices;
-    char *text_a, *text_b; // between assembler, matcher and outbox
-    char *echo;            // [n_echo] the prompt's text; NULL: not delivered
-    size_t n_echo;
-    struct token_logprob top[LOGPROBS_MAX_TOP];
-    int32_t *top_scratch;
-    int64_t t_begin, t_scheduled, t_prompt, t_first, t_last, t_next_token;
-    double *token_ms;
-    // Of the last chunk, which points to them.
-    rn_usage usage;
-    rn_timing timing;
-    rn_finish finish; // set by emit, carried out after absorb
-    char detail[sizeof((rn_error *)0)->text];
-    bool was_preempted, parked;
-    uint64_t ended_when_preempted; // lane->n_ended then: it comes back when that has changed
-
+    struct embedding *embed; // what an embedding fills; NULL: the stream is none
+    struct answer *answer;   // to a conversation: taken apart by the reader; NULL: the prompt was none
+    rn_overflow overflow;
     struct outbox out;
 };
 

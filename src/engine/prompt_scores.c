@@ -14,7 +14,7 @@ struct prompt_scores {
 rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err) {
     const int32_t n_vocab = s->lane->lm->n_vocab;
     struct prompt_scores *p = mem_calloc(1, sizeof *p);
-    s->scores = p;
+    s->scores.prompt = p;
     if (p) {
         p->n_top = n_top < n_vocab ? n_top : n_vocab;
         p->tokens = mem_calloc((size_t)s->n_prompt, sizeof *p->tokens);
@@ -34,12 +34,12 @@ void prompt_scores_destroy(struct prompt_scores *p) {
 }
 
 static void score(rn_stream *s, int32_t at, const float *logits) {
-    struct prompt_scores *p = s->scores;
+    struct prompt_scores *p = s->scores.prompt;
     const int32_t n_vocab = s->lane->lm->n_vocab, id = s->tokens[at];
     rn_top *const top = p->top + (size_t)at * (size_t)p->n_top;
     const float logprob =
-        token_logprobs(&s->engine->kernels->row, logits, n_vocab, id, p->n_top, s->top, s->top_scratch);
-    for (int32_t i = 0; i < p->n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
+        token_logprobs(&s->engine->kernels->row, logits, n_vocab, id, p->n_top, s->scores.top, s->scores.scratch);
+    for (int32_t i = 0; i < p->n_top; i++) top[i] = (rn_top){s->scores.top[i].id, s->scores.top[i].logprob};
     p->tokens[at] = (rn_token){.id = id,
                                .logprob = logprob,
                                .top = p->n_top ? top : NULL,
@@ -52,6 +52,6 @@ void prompt_scores_take(rn_stream *s, int32_t at, const float *logits) {
         score(s, at + 1, logits);
         return;
     }
-    outbox_push_prompt(&s->out, s->scores->tokens, (size_t)s->n_prompt);
+    outbox_push_prompt(&s->out, s->scores.prompt->tokens, (size_t)s->n_prompt);
     outbox_close_chunk(&s->out);
 }

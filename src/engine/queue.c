@@ -13,7 +13,7 @@
 
 // ---- whose turn it is -----------------------------------------------------------------------------------------------
 
-static size_t class_index(const rn_stream *s) { return (size_t)(s->priority - RN_PRIORITY_LOW); }
+static size_t class_index(const rn_stream *s) { return (size_t)(s->turn.priority - RN_PRIORITY_LOW); }
 
 struct levels {
     int64_t of[N_PRIORITIES];
@@ -25,7 +25,7 @@ static struct levels class_levels(const rn_engine *e, int64_t now) {
     for (size_t i = 0; i < N_PRIORITIES; i++) since[i] = now;
     for (const rn_stream *s = e->streams; s; s = s->next) {
         const size_t i = class_index(s);
-        const int64_t t = s->t_begin > e->class_turn[i] ? s->t_begin : e->class_turn[i];
+        const int64_t t = s->time.begin > e->class_turn[i] ? s->time.begin : e->class_turn[i];
         if (s->state == STREAM_QUEUED && t < since[i]) since[i] = t;
     }
     for (size_t i = 0; i < N_PRIORITIES; i++) l.of[i] = (int64_t)i + (now - since[i]) / RAISE_NS;
@@ -35,22 +35,22 @@ static struct levels class_levels(const rn_engine *e, int64_t now) {
 static bool begins_before(const struct levels *l, const rn_stream *a, const rn_stream *b) {
     const int64_t level_a = l->of[class_index(a)], level_b = l->of[class_index(b)];
     if (level_a != level_b) return level_a > level_b;
-    if (a->priority != b->priority) return a->priority > b->priority;
-    if (a->was_preempted != b->was_preempted) return a->was_preempted;
-    if (a->n_mates != b->n_mates) return a->n_mates < b->n_mates;
-    return a->t_begin < b->t_begin;
+    if (a->turn.priority != b->turn.priority) return a->turn.priority > b->turn.priority;
+    if (a->turn.was_preempted != b->turn.was_preempted) return a->turn.was_preempted;
+    if (a->turn.n_mates != b->turn.n_mates) return a->turn.n_mates < b->turn.n_mates;
+    return a->time.begin < b->time.begin;
 }
 
 // An idle stream has begun and would make no token if it had a step now: it is paused, its reader does not take what it has, or its
 // rate limit holds it back for long. Nobody waits for an idle stream, and it is the first to be preempted.
 static bool is_idle(rn_stream *s, int64_t now) {
     if (atomic_load(&s->paused)) return true;
-    if (s->t_next_token > now + IDLE_GAP_NS) return true;
+    if (s->time.next_token > now + IDLE_GAP_NS) return true;
     return s->overflow == RN_OVERFLOW_PARK && !outbox_has_room(&s->out);
 }
 
 static bool may_begin(rn_stream *s, int64_t now) {
-    return s->state == STREAM_QUEUED && !(s->was_preempted ? is_idle(s, now) : atomic_load(&s->paused));
+    return s->state == STREAM_QUEUED && !(s->turn.was_preempted ? is_idle(s, now) : atomic_load(&s->paused));
 }
 
 // A preempted stream comes back when another one of its model ended, or when all that run are idle. Until then no other stream of
@@ -61,7 +61,7 @@ static bool lane_is_held(const rn_engine *e, const struct lane *l, int64_t now) 
         if (s->lane != l) continue;
         if (s->state != STREAM_QUEUED)
             has_active = has_active || !is_idle(s, now);
-        else if (s->was_preempted && s->ended_when_preempted == l->n_ended)
+        else if (s->turn.was_preempted && s->turn.ended_when_preempted == l->n_ended)
             has_preempted = has_preempted || !is_idle(s, now);
     }
     return has_active && has_preempted;
@@ -91,15 +91,16 @@ int32_t queue_position(rn_engine *e, const rn_stream *s) {
 // ---- from the queue into the batch and out of it --------------------------------------------------------------------
 
 static void count_mates(rn_stream *s, int32_t by) {
-    if (s->client == 0) return;
+    if (s->turn.client == 0) return;
     for (rn_stream *t = s->engine->streams; t; t = t->next)
-        if (t != s && t->client == s->client) t->n_mates += by;
+        if (t != s && t->turn.client == s->turn.client) t->turn.n_mates += by;
 }
 
 void queue_add(rn_engine *e, rn_stream *s) {
     rn_stream **at = &e->streams;
     for (; *at; at = &(*at)->next)
-        s->n_mates += s->client != 0 && (*at)->client == s->client && (*at)->state != STREAM_QUEUED;
+        s->turn.n_mates +=
+            s->turn.client != 0 && (*at)->turn.client == s->turn.client && (*at)->state != STREAM_QUEUED;
     *at = s;
     s->state = STREAM_QUEUED;
     e->n_queued++;
@@ -111,15 +112,15 @@ void queue_begin(rn_stream *s, int64_t now) {
     e->n_running++;
     e->class_turn[class_index(s)] = now;
     count_mates(s, 1);
-    for (s->slot = 0; e->slots[s->slot];) s->slot++;
-    e->slots[s->slot] = true;
+    for (s->turn.slot = 0; e->slots[s->turn.slot];) s->turn.slot++;
+    e->slots[s->turn.slot] = true;
     s->state = STREAM_PREFILL;
 }
 
 static void leave_batch(rn_stream *s) {
     s->engine->n_running--;
-    s->engine->slots[s->slot] = false;
-    s->slot = -1;
+    s->engine->slots[s->turn.slot] = false;
+    s->turn.slot = -1;
     count_mates(s, -1);
 }
 
@@ -146,8 +147,8 @@ void queue_leave(rn_stream *s) {
 static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
     const bool idle_a = is_idle(a, now);
     if (idle_a != is_idle(b, now)) return idle_a;
-    if (a->priority != b->priority) return a->priority < b->priority;
-    return a->t_begin > b->t_begin;
+    if (a->turn.priority != b->turn.priority) return a->turn.priority < b->turn.priority;
+    return a->time.begin > b->time.begin;
 }
 
 // Streams are only ever taken out by the step thread, whose call this is.
@@ -163,9 +164,9 @@ bool queue_make_room(rn_engine *e, struct lane *l) {
     }
     if (n < 2) return false;
     stream_suspend(victim);
-    victim->was_preempted = true;
-    victim->parked = false;
-    victim->ended_when_preempted = victim->lane->n_ended;
+    victim->turn.was_preempted = true;
+    victim->turn.parked = false;
+    victim->turn.ended_when_preempted = victim->lane->n_ended;
     leave_batch(victim);
     victim->state = STREAM_QUEUED;
     e->n_queued++;

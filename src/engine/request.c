@@ -91,7 +91,7 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
     rn_status st = RN_OK;
     if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
     const size_t n_held = v->n;
-    s->n_matched = (int32_t)n_held;
+    s->prefix.n_matched = (int32_t)n_held;
     const bool wants_bos = r->add_special && n_held == 0 && vocab->add_bos && vocab->bos >= 0 && r->n_parts &&
                            request_part(r, 0).kind == RN_PART_TEXT;
     for (size_t i = 0; i < r->n_parts && st == RN_OK; i++) {
@@ -136,8 +136,8 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     size_t n_bytes[STOP_MAX_STRINGS] = {0};
     rn_status st = check_ids("stop_tokens", r->stop_tokens, r->n_stop_tokens, s->lane->lm->n_vocab, err);
     if (st != RN_OK) return st;
-    if (r->n_stop_tokens) memcpy(s->stop_ids, r->stop_tokens, r->n_stop_tokens * sizeof *s->stop_ids);
-    s->n_stop_ids = r->n_stop_tokens;
+    if (r->n_stop_tokens) memcpy(s->text.stop_ids, r->stop_tokens, r->n_stop_tokens * sizeof *s->text.stop_ids);
+    s->text.n_stop_ids = r->n_stop_tokens;
     if (r->n_stop == 0) return RN_OK;
     if (!r->stop) return fail(err, RN_E_ARG, "stop: NULL with n_stop %zu", r->n_stop);
     if (r->n_stop > STOP_MAX_STRINGS)
@@ -150,14 +150,14 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
             return fail(err, RN_E_ARG,
                         "stop[%zu]: not valid UTF-8, so it can match nothing unless raw_bytes is asked for", i);
     }
-    return stop_set_create(r->stop, n_bytes, r->n_stop, &s->stops, err);
+    return stop_set_create(r->stop, n_bytes, r->n_stop, &s->text.stops, err);
 }
 
 static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) {
     rn_status st = RN_OK;
     struct logit_bias *bias = NULL;
-    sampling_from_public(r->sampling, &s->sampling);
-    s->sampling.seed =
+    sampling_from_public(r->sampling, &s->play.sampling);
+    s->play.sampling.seed =
         r->has_seed ? r->seed : clock_entropy() >> 11; // 53 bits: survives JSON readers that count in doubles
     if (r->sampling->order > RN_ORDER_TRANSFORMERS)
         return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling->order);
@@ -169,21 +169,21 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
         return fail(err, RN_E_NOMEM, "logit_bias: out of memory");
     for (size_t i = 0; i < r->sampling->n_logit_bias; i++)
         bias[i] = (struct logit_bias){r->sampling->logit_bias[i].token, r->sampling->logit_bias[i].bias};
-    s->sampling.bias = bias, s->sampling.n_bias = r->sampling->n_logit_bias;
-    st = sampler_create(&s->sampling, &s->engine->kernels->row, s->lane->lm->n_vocab, s->lane->n_ctx, &s->sampler,
-                        err);
-    s->sampling.bias = NULL, s->sampling.n_bias = 0; // the sampler has its own copy
+    s->play.sampling.bias = bias, s->play.sampling.n_bias = r->sampling->n_logit_bias;
+    st = sampler_create(&s->play.sampling, &s->engine->kernels->row, s->lane->lm->n_vocab, s->lane->n_ctx,
+                        &s->play.sampler, err);
+    s->play.sampling.bias = NULL, s->play.sampling.n_bias = 0; // the sampler has its own copy
     mem_free(bias);
     const size_t n_prompt = (size_t)s->n_prompt - r->n_reply; // a reply that was begun counts as generated
-    if (st == RN_OK) sampler_see_prompt(s->sampler, s->tokens, n_prompt);
-    for (size_t i = 0; i < r->n_reply && st == RN_OK; i++) sampler_accept(s->sampler, r->reply[i]);
+    if (st == RN_OK) sampler_see_prompt(s->play.sampler, s->tokens, n_prompt);
+    for (size_t i = 0; i < r->n_reply && st == RN_OK; i++) sampler_accept(s->play.sampler, r->reply[i]);
     return st;
 }
 
 static rn_status no_memory(rn_error *err) { return fail(err, RN_E_NOMEM, "stream: out of memory"); }
 
 static struct strategy_spec strategy_spec(const rn_stream *s, const void *params) {
-    return (struct strategy_spec){.sampler = s->sampler,
+    return (struct strategy_spec){.sampler = s->play.sampler,
                                   .rowmath = &s->engine->kernels->row,
                                   .n_vocab = s->lane->lm->n_vocab,
                                   .n_prompt = s->n_prompt,
@@ -194,16 +194,16 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                                const void *params, rn_error *err) {
     struct strategy_spec spec = strategy_spec(s, params);
     spec.n_given = (int32_t)r->n_reply;
-    spec.draws_on_step_thread = s->sampling.stage != NULL;
-    rn_status st = kind->create(&spec, &s->strategy, err);
-    if (st != RN_OK || !s->scores) return st;
-    spec.inner = s->strategy;
+    spec.draws_on_step_thread = s->play.sampling.stage != NULL;
+    rn_status st = kind->create(&spec, &s->play.strategy, err);
+    if (st != RN_OK || !s->scores.prompt) return st;
+    spec.inner = s->play.strategy;
     strategy *outer;
-    if ((st = strategy_create("prompt_scores", &spec, &outer, err)) == RN_OK) s->strategy = outer;
+    if ((st = strategy_create("prompt_scores", &spec, &outer, err)) == RN_OK) s->play.strategy = outer;
     return st;
 }
 
-// The prompt's text without what the session holds, as s->echo: whole characters unless raw_bytes.
+// The prompt's text without what the session holds, as s->text.echo: whole characters unless raw_bytes.
 static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
     const size_t n_held = r->session ? (size_t)r->session->n_tokens : 0;
     utf8_assembler a = {.keep_invalid = r->raw_bytes};
@@ -212,16 +212,16 @@ static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
     if (!r->echo) return RN_OK;
     rn_status st = model_need_tokenizer(s->lane->m, err);
     if (st != RN_OK) return fail_in(err, st, "echo");
-    st = tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->special, &text, &n,
-                          err);
+    st = tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->text.special, &text,
+                          &n, err);
     if (st != RN_OK) return st;
     if (n > UINT32_MAX / 16)
         st = fail(err, RN_E_LIMIT, "echo: a prompt of %zu bytes, limit %u", n, UINT32_MAX / 16);
-    else if (!(s->echo = mem_alloc(UTF8_ASSEMBLER_MAX_OUT(n))))
+    else if (!(s->text.echo = mem_alloc(UTF8_ASSEMBLER_MAX_OUT(n))))
         st = no_memory(err);
     else {
-        s->n_echo = utf8_assembler_push(&a, text, n, s->echo);
-        s->n_echo += utf8_assembler_finish(&a, s->echo + s->n_echo);
+        s->text.n_echo = utf8_assembler_push(&a, text, n, s->text.echo);
+        s->text.n_echo += utf8_assembler_finish(&a, s->text.echo + s->text.n_echo);
     }
     mem_free(text);
     return st;
@@ -239,17 +239,17 @@ static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
         .buffer_tokens = least_of(r->buffer_tokens, most),
         .chunk_tokens = least_of(r->stream_interval, most),
         .token_text = UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES,
-        .end_text = (size_t)s->n_choices * (UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES),
-        .n_choices = (uint32_t)s->n_choices,
-        .n_echo = s->n_echo,
+        .end_text = (size_t)s->text.n_choices * (UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES),
+        .n_choices = (uint32_t)s->text.n_choices,
+        .n_echo = s->text.n_echo,
         .n_top = r->logprobs > 0 ? r->logprobs : 0,
         .n_logits = r->want_logits ? s->lane->lm->n_vocab : 0,
         .has_data = r->logprobs >= 0 || r->want_logits,
     };
-    s->text_a = mem_alloc(z.token_text), s->text_b = mem_alloc(z.token_text);
-    if (!s->text_a || !s->text_b) return no_memory(err);
-    if ((st = outbox_init(&s->out, &z, err)) != RN_OK || s->n_echo == 0) return st;
-    outbox_push_echo(&s->out, s->echo);
+    s->text.a = mem_alloc(z.token_text), s->text.b = mem_alloc(z.token_text);
+    if (!s->text.a || !s->text.b) return no_memory(err);
+    if ((st = outbox_init(&s->out, &z, err)) != RN_OK || s->text.n_echo == 0) return st;
+    outbox_push_echo(&s->out, s->text.echo);
     if (r->prompt_logprobs < 0) outbox_close_chunk(&s->out); // else it comes with them
     return RN_OK;
 }
@@ -260,10 +260,10 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     if (!s) return NULL;
     s->engine = e;
     s->lane = &e->lanes[model];
-    s->n_logprobs = -1;
-    s->slot = -1;
-    s->t_begin = clock_now_ns();
-    snprintf(s->miss, sizeof s->miss, "none");
+    s->scores.n_logprobs = -1;
+    s->turn.slot = -1;
+    s->time.begin = clock_now_ns();
+    snprintf(s->prefix.miss, sizeof s->prefix.miss, "none");
     return s;
 }
 
@@ -308,12 +308,13 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
         stream_destroy(s);
         return st;
     }
-    s->ignore_eos = r->ignore_eos, s->special = r->special;
-    s->n_logprobs = r->logprobs, s->overflow = r->overflow;
+    s->text.ignore_eos = r->ignore_eos, s->text.special = r->special;
+    s->scores.n_logprobs = r->logprobs, s->overflow = r->overflow;
     int64_t gap_ns = 0;
     (void)stream_rate_gap(r->max_tokens_per_second, &gap_ns, NULL); // checked above
-    s->token_gap_ns = gap_ns;
-    s->priority = r->priority, s->client = r->client, s->salt = r->cache_salt, s->timeout_ms = r->timeout_ms;
+    s->time.token_gap_ns = gap_ns;
+    s->turn.priority = r->priority, s->turn.client = r->client, s->prefix.salt = r->cache_salt,
+    s->time.timeout_ms = r->timeout_ms;
     s->progress = r->progress, s->progress_user = r->progress_user;
 
     st = make_prompt(s, r, &v, err);
@@ -326,11 +327,11 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     if (st == RN_OK) st = stream_choices_create(s, r->raw_bytes, r->accept_revisions, err);
     if (st == RN_OK) st = make_outbox(s, r, err);
     if (st == RN_OK && r->token_times &&
-        !(s->token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->token_ms)))
+        !(s->time.token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->time.token_ms)))
         st = no_memory(err);
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
-        !(s->top_scratch =
-              mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->top_scratch)))
+        !(s->scores.scratch =
+              mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->scores.scratch)))
         st = no_memory(err);
     mem_free(v.ids);
     if (st == RN_OK)
@@ -353,11 +354,11 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     if (!s) return no_memory(err);
     st = take_tokens(s, &(struct id_list){(int32_t *)ids, n, n}, 0, err); // only read
     const struct outbox_sizes z = {.buffer_tokens = 1, .chunk_tokens = 1, .end_text = UTF8_ASSEMBLER_MAX_OUT(0)};
-    if (st == RN_OK && (!(s->text_a = mem_alloc(z.end_text)) || !(s->text_b = mem_alloc(z.end_text))))
+    if (st == RN_OK && (!(s->text.a = mem_alloc(z.end_text)) || !(s->text.b = mem_alloc(z.end_text))))
         st = no_memory(err);
     if (st == RN_OK) st = outbox_init(&s->out, &z, err);
     const struct strategy_spec spec = strategy_spec(s, params);
-    if (st == RN_OK) st = strategy_create(strategy_name, &spec, &s->strategy, err);
+    if (st == RN_OK) st = strategy_create(strategy_name, &spec, &s->play.strategy, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
     if (st == RN_OK) st = stream_choices_create(s, false, false, err);
     if (st == RN_OK)
@@ -374,20 +375,20 @@ void stream_destroy(rn_stream *s) {
         s->session->stream = NULL;
         mutex_unlock(&s->engine->lock);
     }
-    strategy_destroy(s->strategy); // it never ran: stream_end() destroys those that did
+    strategy_destroy(s->play.strategy); // it never ran: stream_end() destroys those that did
     stream_seqs_destroy(s);
     stream_choices_destroy(s);
-    sampler_destroy(s->sampler);
-    stop_set_destroy(s->stops);
+    sampler_destroy(s->play.sampler);
+    stop_set_destroy(s->text.stops);
     outbox_free(&s->out);
     mem_free(s->tokens);
-    mem_free(s->echo);
-    mem_free(s->text_a);
-    mem_free(s->text_b);
-    mem_free(s->top_scratch);
-    mem_free(s->token_ms);
+    mem_free(s->text.echo);
+    mem_free(s->text.a);
+    mem_free(s->text.b);
+    mem_free(s->scores.scratch);
+    mem_free(s->time.token_ms);
     embedding_destroy(s->embed);
-    prompt_scores_destroy(s->scores);
+    prompt_scores_destroy(s->scores.prompt);
     answer_destroy(s->answer);
     mem_free(s);
 }

@@ -54,15 +54,15 @@ static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
 }
 
 static void end_failed(rn_stream *s, const rn_error *err) {
-    s->end_status = err->code;
+    s->end.status = err->code;
     end_stream(s, RN_FINISH_ERROR, err->text);
 }
 
 // 0: none. While it waits for its first turn the queue's limit holds as well.
 static int64_t deadline_of(const rn_stream *s, bool *of_queue) {
-    const int64_t timeout = s->timeout_ms ? s->t_begin + s->timeout_ms * INT64_C(1000000) : 0,
-                  wait = s->t_scheduled == 0 && !s->was_preempted && s->engine->opt.queue_wait_ms
-                             ? s->t_begin + s->engine->opt.queue_wait_ms * INT64_C(1000000)
+    const int64_t timeout = s->time.timeout_ms ? s->time.begin + s->time.timeout_ms * INT64_C(1000000) : 0,
+                  wait = s->time.scheduled == 0 && !s->turn.was_preempted && s->engine->opt.queue_wait_ms
+                             ? s->time.begin + s->engine->opt.queue_wait_ms * INT64_C(1000000)
                              : 0;
     *of_queue = wait && (!timeout || wait < timeout);
     return *of_queue ? wait : timeout;
@@ -82,7 +82,7 @@ static void end_due(rn_engine *e, struct round *r) {
         const int64_t deadline = deadline_of(s, &of_queue);
         next = s->next;
         if (atomic_load(&s->cancelled) || e->stopping)
-            end_stream(s, RN_FINISH_CANCELLED, s->cancel_why ? s->cancel_why : "cancelled");
+            end_stream(s, RN_FINISH_CANCELLED, s->end.cancel_why ? s->end.cancel_why : "cancelled");
         else if (deadline && deadline > r->now)
             round_wait_until(r, deadline);
         else if (deadline && of_queue)
@@ -97,7 +97,7 @@ static void start_queued(rn_engine *e, int64_t now) {
         rn_error err = {0};
         queue_begin(s, now);
         mutex_unlock(&e->lock);
-        const bool is_first = s->t_scheduled == 0;
+        const bool is_first = s->time.scheduled == 0;
         const rn_status st = stream_schedule(s, &err);
         mutex_lock(&e->lock);
         if (is_first && st == RN_OK && !stream_reads_prompt(s)) lane_count_prefix(s->lane, s);
@@ -110,11 +110,11 @@ static void start_queued(rn_engine *e, int64_t now) {
 static bool report_prefill(rn_stream *s) {
     const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
     if (s->progress && s->progress(s->progress_user, RN_PHASE_PREFILL, (uint64_t)done, (uint64_t)target)) {
-        s->cancel_why = "stopped by the progress callback";
+        s->end.cancel_why = "stopped by the progress callback";
         atomic_store(&s->cancelled, true);
         return true;
     }
-    if (done == target && !s->t_prompt) s->t_prompt = clock_now_ns();
+    if (done == target && !s->time.prompt) s->time.prompt = clock_now_ns();
     return false;
 }
 
@@ -123,15 +123,15 @@ static rn_status absorb_part(struct lane *l, const struct stream_rows *p, rn_err
     const struct row_results r = {l->lm, p->first, p->n, p->at};
     const struct emitter out = stream_emitter(s);
     rn_status st = RN_OK;
-    if (p->fills == &s->seqs[STRATEGY_MAIN] && report_prefill(s)) return RN_OK;
+    if (p->fills == &s->play.seqs[STRATEGY_MAIN] && report_prefill(s)) return RN_OK;
     if (p->fills) {
         if (!stream_filling(s, NULL)) s->state = STREAM_DECODE;
     } else {
         stream_note_rows(l, p);
-        s->n_helper_rounds = l == s->lane ? 0 : s->n_helper_rounds + 1;
+        s->play.n_helper_rounds = l == s->lane ? 0 : s->play.n_helper_rounds + 1;
     }
-    if (p->absorbs) st = s->strategy->ops->absorb(s->strategy, &r, &out, err);
-    if (st == RN_OK && s->seqs_changed && s->finish == RN_FINISH_NONE) st = stream_restore(s, err);
+    if (p->absorbs) st = s->play.strategy->ops->absorb(s->play.strategy, &r, &out, err);
+    if (st == RN_OK && s->play.seqs_changed && s->end.finish == RN_FINISH_NONE) st = stream_restore(s, err);
     return st;
 }
 
@@ -147,7 +147,7 @@ static void read_parts(void *ctx, int i_thread, int n_threads) {
     (void)i_thread, (void)n_threads;
     for (size_t i; (i = atomic_fetch_add(&r->next, 1)) < l->n_parts;) {
         const struct stream_rows *p = &l->parts[i];
-        strategy *s = p->s->strategy;
+        strategy *s = p->s->play.strategy;
         const struct row_results results = {l->lm, p->first, p->n, p->at};
         if (p->absorbs && s->ops->read) s->ops->read(s, &results);
     }
@@ -156,7 +156,7 @@ static void read_parts(void *ctx, int i_thread, int n_threads) {
 static void read_results(rn_engine *e, struct lane *l) {
     struct reading r = {.l = l};
     size_t n = 0;
-    for (size_t i = 0; i < l->n_parts; i++) n += l->parts[i].absorbs && l->parts[i].s->strategy->ops->read;
+    for (size_t i = 0; i < l->n_parts; i++) n += l->parts[i].absorbs && l->parts[i].s->play.strategy->ops->read;
     if (n > 1)
         pool_run_fitting(e->threads, read_parts, &r);
     else if (n == 1)
@@ -180,9 +180,9 @@ static void run_step(rn_engine *e, struct lane *l) {
             rn_error e1 = {0};
             if (absorb_part(l, &l->parts[i], &e1) != RN_OK) {
                 rn_stream *s = l->parts[i].s;
-                snprintf(s->detail, sizeof s->detail, "%s", e1.text);
-                s->end_status = e1.code;
-                s->finish = RN_FINISH_ERROR;
+                snprintf(s->end.detail, sizeof s->end.detail, "%s", e1.text);
+                s->end.status = e1.code;
+                s->end.finish = RN_FINISH_ERROR;
             }
         }
     const int64_t took = clock_now_ns() - t0;
@@ -201,8 +201,8 @@ static void run_step(rn_engine *e, struct lane *l) {
                             (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
         if (hit)
             end_failed(s, &err);
-        else if (st == RN_OK && s->finish != RN_FINISH_NONE)
-            end_stream(s, s->finish, s->detail);
+        else if (st == RN_OK && s->end.finish != RN_FINISH_NONE)
+            end_stream(s, s->end.finish, s->end.detail);
         else
             stream_show(s);
     }

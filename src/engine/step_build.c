@@ -13,7 +13,7 @@ void round_look(rn_engine *e, struct round *r) {
         const struct lane *l = &e->lanes[i];
         size_t n_decode = 0, n_prefill = 0;
         for (const rn_stream *s = e->streams; s; s = s->next) {
-            if (s->lane != l || s->parked || atomic_load(&s->paused)) continue;
+            if (s->lane != l || s->turn.parked || atomic_load(&s->paused)) continue;
             n_decode += s->state == STREAM_DECODE;
             n_prefill += s->state == STREAM_PREFILL;
         }
@@ -39,11 +39,11 @@ static size_t prompt_rows(const rn_engine *e, const struct lane *l, const struct
 
 // May the stream have rows in the next step? Else r->wait_until: the earliest time at which a rate-limited stream may.
 static bool may_run(rn_stream *s, struct round *r) {
-    const bool was_parked = s->parked;
-    s->parked = false;
+    const bool was_parked = s->turn.parked;
+    s->turn.parked = false;
     if (s->state == STREAM_QUEUED || atomic_load(&s->paused)) return false;
-    if (s->state == STREAM_DECODE && s->t_next_token > r->now) {
-        round_wait_until(r, s->t_next_token);
+    if (s->state == STREAM_DECODE && s->time.next_token > r->now) {
+        round_wait_until(r, s->time.next_token);
         return false;
     }
     if (outbox_has_room(&s->out)) return true;
@@ -52,14 +52,14 @@ static bool may_run(rn_stream *s, struct round *r) {
         return true;
     }
     if (s->overflow == RN_OVERFLOW_CANCEL) {
-        s->cancel_why = "slow reader";
+        s->end.cancel_why = "slow reader";
         atomic_store(&s->cancelled, true);
         s->engine->work = true; // the next round ends it, even when nothing else runs
         return false;
     }
     if (outbox_open_tokens(&s->out))
         outbox_close_chunk(&s->out); // a long stream_interval must not keep text from its reader
-    s->parked = true;
+    s->turn.parked = true;
     // It is idle from now on: a preempted stream may take its keys and values.
     if (!was_parked && s->engine->n_queued > 0) s->engine->work = true;
     return false;
@@ -68,11 +68,13 @@ static bool may_run(rn_stream *s, struct round *r) {
 // ---- rows that decode -----------------------------------------------------------------------------------------------
 
 // A stream that steps went without is raised by a class after so many of them.
-static int64_t class_of(const rn_stream *s, int64_t n_steps) { return s->priority + s->n_left_out / n_steps; }
+static int64_t class_of(const rn_stream *s, int64_t n_steps) {
+    return s->turn.priority + s->turn.n_left_out / n_steps;
+}
 
 static void leave_out(rn_stream *s) {
-    s->n_left_out++;
-    s->left_out_at = s->lane->stats.n_steps + 1;
+    s->turn.n_left_out++;
+    s->turn.left_out_at = s->lane->stats.n_steps + 1;
 }
 
 // Where a step cannot hold all streams: by class; then clients with little running; then whoever was left out last, so that a client's
@@ -80,17 +82,17 @@ static void leave_out(rn_stream *s) {
 static bool decodes_before(const rn_stream *a, const rn_stream *b) {
     const int64_t class_a = class_of(a, 1), class_b = class_of(b, 1);
     if (class_a != class_b) return class_a > class_b;
-    if (a->n_mates != b->n_mates) return a->n_mates < b->n_mates;
-    if (a->left_out_at != b->left_out_at) return a->left_out_at > b->left_out_at;
-    return a->t_begin < b->t_begin;
+    if (a->turn.n_mates != b->turn.n_mates) return a->turn.n_mates < b->turn.n_mates;
+    if (a->turn.left_out_at != b->turn.left_out_at) return a->turn.left_out_at > b->turn.left_out_at;
+    return a->time.begin < b->time.begin;
 }
 
 // The lane whose rows the strategy wants next; NULL: it names none that there is.
 static struct lane *next_lane(const rn_stream *s) {
-    const struct strategy_ops *ops = s->strategy->ops;
+    const struct strategy_ops *ops = s->play.strategy->ops;
     if (!ops->next_slot) return s->lane;
-    const int32_t n_rounds = STRATEGY_HELPER_ROUNDS - s->n_helper_rounds,
-                  slot = ops->next_slot(s->strategy, n_rounds);
+    const int32_t n_rounds = STRATEGY_HELPER_ROUNDS - s->play.n_helper_rounds,
+                  slot = ops->next_slot(s->play.strategy, n_rounds);
     return n_rounds == 0 && slot != 0 ? NULL : stream_slot(s, slot);
 }
 
@@ -111,13 +113,13 @@ static rn_status add_decode_rows(struct lane *l, rn_stream *s, size_t n_after, r
         leave_out(s);
         return RN_OK;
     }
-    s->n_left_out = 0;
+    s->turn.n_left_out = 0;
     struct row_list list = {.rows = l->rows + l->n_rows,
                             .cap = fair(left, n_after),
                             .n_logits = fair(left_logits, n_after),
                             .n_scratch = l->n_scratch,
                             .n_tokens = outbox_room(&s->out, s->n_limit - s->n_tokens)};
-    rn_status st = s->strategy->ops->propose(s->strategy, &list, err);
+    rn_status st = s->play.strategy->ops->propose(s->play.strategy, &list, err);
     if (st == RN_OK) st = stream_place_rows(s, l, list.rows, list.n, err);
     if (st != RN_OK) return st;
     l->parts[l->n_parts++] = (struct stream_rows){s, l->n_rows, list.n, NULL, true, RESULTS_OF_PROPOSAL};
@@ -171,22 +173,23 @@ static bool prompts_before(const rn_stream *a, const rn_stream *b) {
     enum { RAISE_STEPS = 8 };
     const int64_t class_a = class_of(a, RAISE_STEPS), class_b = class_of(b, RAISE_STEPS);
     if (class_a != class_b) return class_a > class_b;
-    if (a->n_mates != b->n_mates) return a->n_mates < b->n_mates;
-    return a->t_begin < b->t_begin;
+    if (a->turn.n_mates != b->turn.n_mates) return a->turn.n_mates < b->turn.n_mates;
+    return a->time.begin < b->time.begin;
 }
 
 static size_t left_of(const struct lane *l, const rn_stream *s) { return (size_t)seq_missing(stream_filling(s, l)); }
 
 // What the strategy wants of a row of the main sequence; nothing of rows that it has seen, or that it has generated.
 static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
-    return at < from || at >= s->n_prompt ? 0 : s->strategy->ops->prompt_wants(s->strategy, at);
+    return at < from || at >= s->n_prompt ? 0 : s->play.strategy->ops->prompt_wants(s->play.strategy, at);
 }
 
 // Up to n rows of the sequence that is filled, as far as there is room for the logits that are wanted.
 static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
     struct stream_seq *q = stream_filling(s, l);
-    const bool is_main = q == &s->seqs[STRATEGY_MAIN];
-    const int32_t done = q->n - seq_missing(q), from = is_main ? s->strategy->ops->prompt_from(s->strategy) : q->n,
+    const bool is_main = q == &s->play.seqs[STRATEGY_MAIN];
+    const int32_t done = q->n - seq_missing(q),
+                  from = is_main ? s->play.strategy->ops->prompt_from(s->play.strategy) : q->n,
                   // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
         kept = (is_main ? s->n_prompt : q->n) - 2;
     struct stream_rows part = {s, l->n_rows, 0, q, false, done};
@@ -205,7 +208,7 @@ static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
         leave_out(s);
         return;
     }
-    s->n_left_out = 0;
+    s->turn.n_left_out = 0;
     l->parts[l->n_parts++] = part;
 }
 
@@ -215,9 +218,9 @@ static rn_stream *shortest(const struct lane *l, size_t n) {
     size_t least = 0;
     for (size_t i = 0; i < n; i++) {
         rn_stream *const s = l->order[i];
-        const size_t left = left_of(l, s) - s->n_share;
-        if (left == 0 || (found && s->priority < found->priority)) continue;
-        if (!found || s->priority > found->priority || left < least) found = s, least = left;
+        const size_t left = left_of(l, s) - s->turn.n_share;
+        if (left == 0 || (found && s->turn.priority < found->turn.priority)) continue;
+        if (!found || s->turn.priority > found->turn.priority || left < least) found = s, least = left;
     }
     return found;
 }
@@ -225,14 +228,14 @@ static rn_stream *shortest(const struct lane *l, size_t n) {
 // Half of the rows are for the prompt whose turn it is, which so always moves; half for those with least left: a short prompt behind a
 // long one is done soon, and prompts of one length are done one after the other rather than all at the end.
 static void share_rows(const struct lane *l, size_t n, size_t n_rows) {
-    for (size_t i = 0; i < n; i++) l->order[i]->n_share = 0;
+    for (size_t i = 0; i < n; i++) l->order[i]->turn.n_share = 0;
     const size_t half = (n_rows + 1) / 2, left = left_of(l, l->order[0]);
-    l->order[0]->n_share = left < half ? left : half;
-    n_rows -= l->order[0]->n_share;
+    l->order[0]->turn.n_share = left < half ? left : half;
+    n_rows -= l->order[0]->turn.n_share;
     for (rn_stream *s; n_rows > 0 && (s = shortest(l, n));) {
-        const size_t more = left_of(l, s) - s->n_share;
+        const size_t more = left_of(l, s) - s->turn.n_share;
         const size_t take = more < n_rows ? more : n_rows;
-        s->n_share += take;
+        s->turn.n_share += take;
         n_rows -= take;
     }
 }
@@ -242,7 +245,7 @@ static void add_prompts(rn_engine *e, struct lane *l, struct round *r) {
                  budget = prompt_rows(e, l, r);
     if (n == 0 || room == 0) return;
     share_rows(l, n, budget < room ? budget : room);
-    for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->n_share);
+    for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->turn.n_share);
 }
 
 rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {

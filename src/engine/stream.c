@@ -42,7 +42,7 @@ rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
     mutex_unlock(&stream->engine->lock);
     if (stream->answer && (st = answer_read(stream->answer, &own, err)) != RN_OK) return st;
     if (stream->answer && own.finish_reason != RN_FINISH_NONE) // the step thread has done with it
-        stream->usage.reasoning_tokens = answer_n_reasoning(stream->answer);
+        stream->end.usage.reasoning_tokens = answer_n_reasoning(stream->answer);
     chunk_write(&own, chunk);
     return RN_OK;
 }
@@ -74,7 +74,7 @@ rn_status rn_stream_set_rate(rn_stream *stream, double max_tokens_per_second, rn
     const rn_status st = stream_rate_gap(max_tokens_per_second, &gap_ns, err);
     if (st != RN_OK) return st;
     mutex_lock(&stream->engine->lock);
-    atomic_store(&stream->token_gap_ns, gap_ns);
+    atomic_store(&stream->time.token_gap_ns, gap_ns);
     engine_wake(stream->engine);
     mutex_unlock(&stream->engine->lock);
     return RN_OK;

@@ -11,14 +11,14 @@ static int32_t most_tokens(const rn_stream *s) { return s->n_limit - s->n_prompt
 
 static int32_t n_going_on(const rn_stream *s) {
     int32_t n = 0;
-    for (int32_t i = 0; i < s->n_choices; i++) n += s->choices[i].finish == RN_FINISH_NONE;
+    for (int32_t i = 0; i < s->text.n_choices; i++) n += s->text.choices[i].finish == RN_FINISH_NONE;
     return n;
 }
 
 static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
-    if (s->finish != RN_FINISH_NONE) return;
-    s->finish = why;
-    snprintf(s->detail, sizeof s->detail, "%s", detail);
+    if (s->end.finish != RN_FINISH_NONE) return;
+    s->end.finish = why;
+    snprintf(s->end.detail, sizeof s->end.detail, "%s", detail);
 }
 
 // ---- text -----------------------------------------------------------------------------------------------------------
@@ -31,35 +31,35 @@ static rn_status out_of_room(const rn_stream *s, const struct choice *c, rn_erro
 
 static void end_out_of_room(rn_stream *s, const struct choice *c) {
     rn_error err;
-    s->end_status = out_of_room(s, c, &err);
+    s->end.status = out_of_room(s, c, &err);
     end_stream(s, RN_FINISH_ERROR, err.text);
 }
 
-// What comes out of a piece of text: whole characters, up to a stop string. Into s->text_b.
+// What comes out of a piece of text: whole characters, up to a stop string. Into s->text.b.
 static size_t pass_text(rn_stream *s, struct choice *c, const char *piece, size_t n) {
-    const size_t n_text = utf8_assembler_push(&c->utf8, piece, n, s->text_a);
-    return stop_matcher_push(&c->matcher, s->text_a, n_text, s->text_b);
+    const size_t n_text = utf8_assembler_push(&c->utf8, piece, n, s->text.a);
+    return stop_matcher_push(&c->matcher, s->text.a, n_text, s->text.b);
 }
 
 static const char *piece_of(const rn_stream *s, int32_t token, size_t *n) {
-    const bool spelled = s->special || (s->answer && answer_spells(s->answer, token));
+    const bool spelled = s->text.special || (s->answer && answer_spells(s->answer, token));
     return model_piece(s->lane->m, token, spelled, n);
 }
 
 // What a choice held back comes out. False: it does not fit.
 static bool push_held_text(rn_stream *s, struct choice *c) {
-    size_t n = c->matcher.matched >= 0 ? 0 : utf8_assembler_finish(&c->utf8, s->text_a);
-    n = stop_matcher_push(&c->matcher, s->text_a, n, s->text_b);
-    const bool fits = outbox_push_text(&s->out, s->text_b, n);
-    n = stop_matcher_finish(&c->matcher, s->text_b);
-    return outbox_push_text(&s->out, s->text_b, n) && fits;
+    size_t n = c->matcher.matched >= 0 ? 0 : utf8_assembler_finish(&c->utf8, s->text.a);
+    n = stop_matcher_push(&c->matcher, s->text.a, n, s->text.b);
+    const bool fits = outbox_push_text(&s->out, s->text.b, n);
+    n = stop_matcher_finish(&c->matcher, s->text.b);
+    return outbox_push_text(&s->out, s->text.b, n) && fits;
 }
 
 // ---- the end of a choice --------------------------------------------------------------------------------------------
 
 static void end_choice(rn_stream *s, struct choice *c, rn_finish why, const char *detail) {
     c->finish = why;
-    snprintf(c->detail, sizeof s->detail, "%s", detail);
+    snprintf(c->detail, sizeof s->end.detail, "%s", detail);
     outbox_end_choice(&s->out, why, c->detail);
 }
 
@@ -68,8 +68,8 @@ static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fm
     __attribute__((format(printf, 4, 5)));
 static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fmt, ...) {
     va_list ap;
-    char text[sizeof s->detail];
-    if (c->finish != RN_FINISH_NONE || s->finish != RN_FINISH_NONE) return;
+    char text[sizeof s->end.detail];
+    if (c->finish != RN_FINISH_NONE || s->end.finish != RN_FINISH_NONE) return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
@@ -83,8 +83,8 @@ static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fm
 
 rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn_error *err) {
     rn_status st = RN_OK;
-    for (int32_t i = 0, n = n_going_on(s); i < s->n_choices; i++) {
-        struct choice *c = &s->choices[i];
+    for (int32_t i = 0, n = n_going_on(s); i < s->text.n_choices; i++) {
+        struct choice *c = &s->text.choices[i];
         if (c->finish != RN_FINISH_NONE) continue;
         outbox_choose(&s->out, i);
         if (!push_held_text(s, c)) st = out_of_room(s, c, err);
@@ -96,10 +96,10 @@ rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn
 
 static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
     *what = "stop token";
-    for (size_t i = 0; i < s->n_stop_ids; i++)
-        if (s->stop_ids[i] == id) return true;
+    for (size_t i = 0; i < s->text.n_stop_ids; i++)
+        if (s->text.stop_ids[i] == id) return true;
     *what = "end token";
-    return !s->ignore_eos && model_is_end_token(s->lane->m, id);
+    return !s->text.ignore_eos && model_is_end_token(s->lane->m, id);
 }
 
 static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
@@ -109,7 +109,7 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
         const char *spelling = model_piece(s->lane->m, token, true, &n);
         finish(s, c, RN_FINISH_STOP, "%s %d%s%.*s", what, token, n ? " " : "", (int)n, spelling);
     } else if (c->matcher.matched >= 0) {
-        const char *stop = stop_set_string(s->stops, c->matcher.matched, &n);
+        const char *stop = stop_set_string(s->text.stops, c->matcher.matched, &n);
         finish(s, c, RN_FINISH_STOP, "stop string \"%.*s\"", (int)n, stop);
     }
     if (c->n >= most_tokens(s))
@@ -122,12 +122,12 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
 static void push_token(rn_stream *s, const struct choice *c, const struct emission *e) {
     struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted};
     rn_top top[LOGPROBS_MAX_TOP];
-    if (s->n_logprobs >= 0 && e->logits) {
+    if (s->scores.n_logprobs >= 0 && e->logits) {
         const int32_t n_vocab = s->lane->lm->n_vocab;
-        t.n_top = s->n_logprobs < n_vocab ? s->n_logprobs : n_vocab;
-        t.logprob =
-            token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->top, s->top_scratch);
-        for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->top[i].id, s->top[i].logprob};
+        t.n_top = s->scores.n_logprobs < n_vocab ? s->scores.n_logprobs : n_vocab;
+        t.logprob = token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->scores.top,
+                                   s->scores.scratch);
+        for (int32_t i = 0; i < t.n_top; i++) top[i] = (rn_top){s->scores.top[i].id, s->scores.top[i].logprob};
         t.rank = token_rank(e->logits, n_vocab, e->token);
     }
     if (!outbox_push_token(&s->out, &t, top, e->logits)) end_out_of_room(s, c);
@@ -136,41 +136,42 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
 // Choice 0 is what the main sequence and the session hold.
 static void set_length(rn_stream *s, struct choice *c, int32_t n) {
     c->n = n;
-    if (c == s->choices) s->n_tokens = s->n_prompt + n;
+    if (c == s->text.choices) s->n_tokens = s->n_prompt + n;
 }
 
 // The choice goes back to its first n tokens. Where its text stood then follows from them.
 static void go_back(rn_stream *s, struct choice *c, int32_t n) {
     uint32_t n_text = 0;
     c->utf8 = (utf8_assembler){.keep_invalid = c->utf8.keep_invalid};
-    stop_matcher_init(&c->matcher, s->stops);
+    stop_matcher_init(&c->matcher, s->text.stops);
     for (int32_t i = 0; i < n; i++) {
         size_t n_piece;
         const char *piece = piece_of(s, c->tokens[i], &n_piece);
         n_text += (uint32_t)pass_text(s, c, piece, n_piece);
     }
     set_length(s, c, n);
-    if (c == s->choices) s->env.ops->seq_truncate(s->env.user, STRATEGY_MAIN, s->n_tokens);
-    outbox_replace(&s->out, (int32_t)(c - s->choices), n, n_text);
+    if (c == s->text.choices) s->play.env.ops->seq_truncate(s->play.env.user, STRATEGY_MAIN, s->n_tokens);
+    outbox_replace(&s->out, (int32_t)(c - s->text.choices), n, n_text);
 }
 
 static void note_time(rn_stream *s, const struct choice *c) {
     const int64_t now = clock_now_ns();
-    if (!s->t_first) s->t_first = now;
-    s->t_last = now;
-    if (s->token_gap_ns) s->t_next_token = (s->t_next_token > now ? s->t_next_token : now) + s->token_gap_ns;
-    if (s->token_ms && c == s->choices) s->token_ms[c->n] = (double)(now - s->t_begin) / 1e6;
+    if (!s->time.first) s->time.first = now;
+    s->time.last = now;
+    if (s->time.token_gap_ns)
+        s->time.next_token = (s->time.next_token > now ? s->time.next_token : now) + s->time.token_gap_ns;
+    if (s->time.token_ms && c == s->text.choices) s->time.token_ms[c->n] = (double)(now - s->time.begin) / 1e6;
 }
 
 // What a choice may not do: the strategy is wrong.
 static bool is_wrong(rn_stream *s, const struct emission *e) {
-    const bool is_choice = e->choice >= 0 && e->choice < s->n_choices;
-    const int32_t most = is_choice && s->env.accepts_revisions ? s->choices[e->choice].n : 0;
-    if (is_choice && s->choices[e->choice].finish != RN_FINISH_NONE) return false; // not taken, whatever it is
+    const bool is_choice = e->choice >= 0 && e->choice < s->text.n_choices;
+    const int32_t most = is_choice && s->play.env.accepts_revisions ? s->text.choices[e->choice].n : 0;
+    if (is_choice && s->text.choices[e->choice].finish != RN_FINISH_NONE) return false; // not taken, whatever it is
     if (is_choice && e->n_replaced >= 0 && e->n_replaced <= most) return false;
     rn_error err;
-    s->end_status = fail(&err, RN_E_INTERNAL, "strategy: choice %d of %d, %d tokens replaced of at most %d",
-                         e->choice, s->n_choices, e->n_replaced, most);
+    s->end.status = fail(&err, RN_E_INTERNAL, "strategy: choice %d of %d, %d tokens replaced of at most %d",
+                         e->choice, s->text.n_choices, e->n_replaced, most);
     end_stream(s, RN_FINISH_ERROR, err.text);
     return true;
 }
@@ -178,8 +179,8 @@ static bool is_wrong(rn_stream *s, const struct emission *e) {
 static bool emit(void *user, const struct emission *e) {
     rn_stream *s = user;
     size_t n;
-    if (s->finish != RN_FINISH_NONE || is_wrong(s, e)) return false;
-    struct choice *c = &s->choices[e->choice];
+    if (s->end.finish != RN_FINISH_NONE || is_wrong(s, e)) return false;
+    struct choice *c = &s->text.choices[e->choice];
     if (c->finish != RN_FINISH_NONE || c->n - e->n_replaced >= most_tokens(s)) return false;
     if (e->n_replaced)
         go_back(s, c, c->n - e->n_replaced);
@@ -191,9 +192,9 @@ static bool emit(void *user, const struct emission *e) {
     push_token(s, c, e);
     const char *what, *piece = piece_of(s, e->token, &n);
     n = is_stop_id(s, e->token, &what) ? 0 : pass_text(s, c, piece, n);
-    if (!outbox_push_text(&s->out, s->text_b, n)) end_out_of_room(s, c);
+    if (!outbox_push_text(&s->out, s->text.b, n)) end_out_of_room(s, c);
     look_for_end(s, c, e->token);
-    const bool goes_on = s->finish == RN_FINISH_NONE && c->finish == RN_FINISH_NONE;
+    const bool goes_on = s->end.finish == RN_FINISH_NONE && c->finish == RN_FINISH_NONE;
     if (goes_on && outbox_chunk_is_full(&s->out)) outbox_close_chunk(&s->out);
     return goes_on;
 }
@@ -202,7 +203,7 @@ static bool may_emit(void *user) {
     rn_stream *s = user;
     if (most_tokens(s) == 0)
         end_stream(s, RN_FINISH_LENGTH, "max_tokens 0"); // the prompt is in the cache, that is all
-    return s->finish == RN_FINISH_NONE;
+    return s->end.finish == RN_FINISH_NONE;
 }
 
 static void score_prompt(void *user, int32_t at, const float *logits) { prompt_scores_take(user, at, logits); }
@@ -220,28 +221,28 @@ struct emitter stream_emitter(rn_stream *s) {
 
 int64_t stream_emitted(const rn_stream *s) {
     int64_t n = 0;
-    for (int32_t i = 0; i < s->n_choices; i++) n += s->choices[i].n;
+    for (int32_t i = 0; i < s->text.n_choices; i++) n += s->text.choices[i].n;
     return n;
 }
 
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err) {
-    const int32_t n = s->strategy->n_choices ? s->strategy->n_choices : 1;
+    const int32_t n = s->play.strategy->n_choices ? s->play.strategy->n_choices : 1;
     if (n < 0 || n > STRATEGY_MAX_CHOICES)
         return fail(err, RN_E_INTERNAL, "strategy: %d choices, limit %d", n, STRATEGY_MAX_CHOICES);
     if (n > 1 && s->answer) return fail(err, RN_E_UNSUPPORTED, "chat: has one answer, the strategy has %d", n);
     if ((n > 1 || accepts_revisions) && s->overflow == RN_OVERFLOW_DROP_OLDEST)
         return fail(err, RN_E_ARG, "overflow: drop-oldest excludes %s",
                     n > 1 ? "several choices, whose ends must arrive" : "accept_revisions, since they must arrive");
-    if (!(s->choices = mem_calloc((size_t)n, sizeof *s->choices)))
+    if (!(s->text.choices = mem_calloc((size_t)n, sizeof *s->text.choices)))
         return fail(err, RN_E_NOMEM, "stream: out of memory for %d answers", n);
-    s->n_choices = n;
-    s->env.accepts_revisions = accepts_revisions;
+    s->text.n_choices = n;
+    s->play.env.accepts_revisions = accepts_revisions;
     for (int32_t i = 0; i < n; i++) {
-        struct choice *c = &s->choices[i];
+        struct choice *c = &s->text.choices[i];
         c->utf8.keep_invalid = raw_bytes;
-        stop_matcher_init(&c->matcher, s->stops);
+        stop_matcher_init(&c->matcher, s->text.stops);
         c->tokens = i == 0 ? s->tokens + s->n_prompt : mem_calloc((size_t)most_tokens(s) + 1, sizeof *c->tokens);
-        if (n > 1) c->detail = mem_calloc(1, sizeof s->detail);
+        if (n > 1) c->detail = mem_calloc(1, sizeof s->end.detail);
         if (!c->tokens || (n > 1 && !c->detail))
             return fail(err, RN_E_NOMEM, "stream: out of memory for %d answers", n);
     }
@@ -249,9 +250,9 @@ rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revis
 }
 
 void stream_choices_destroy(rn_stream *s) {
-    for (int32_t i = 0; i < s->n_choices; i++) {
-        if (i > 0) mem_free(s->choices[i].tokens);
-        mem_free(s->choices[i].detail);
+    for (int32_t i = 0; i < s->text.n_choices; i++) {
+        if (i > 0) mem_free(s->text.choices[i].tokens);
+        mem_free(s->text.choices[i].detail);
     }
-    mem_free(s->choices);
+    mem_free(s->text.choices);
 }

@@ -10,13 +10,13 @@ static double ms(int64_t from, int64_t to) { return from && to ? (double)(to - f
 // What the session knows afterwards: everything made, unless the stream failed. The last token is not evaluated yet: the next turn does it.
 static void settle_session(rn_stream *s, rn_finish why) {
     rn_session *session = s->session;
-    const int32_t own = s->seqs[STRATEGY_MAIN].seq;
+    const int32_t own = s->play.seqs[STRATEGY_MAIN].seq;
     const int32_t seq = own >= 0 ? own : session->seq; // of one that never began, still the session's
     if (why == RN_FINISH_ERROR) {
-        if (own >= 0) lm_truncate(s->lane->lm, own, s->n_matched);
+        if (own >= 0) lm_truncate(s->lane->lm, own, s->prefix.n_matched);
     } else {
-        if (seq >= 0 && own < 0 && lm_seq_len(s->lane->lm, seq) > s->n_matched)
-            lm_truncate(s->lane->lm, seq, s->n_matched);
+        if (seq >= 0 && own < 0 && lm_seq_len(s->lane->lm, seq) > s->prefix.n_matched)
+            lm_truncate(s->lane->lm, seq, s->prefix.n_matched);
         memcpy(session->tokens, s->tokens, (size_t)s->n_tokens * sizeof *s->tokens);
         session->n_tokens = s->n_tokens;
         session->n_reply_from = s->n_prompt;
@@ -28,36 +28,36 @@ static void settle_session(rn_stream *s, rn_finish why) {
 void stream_end(rn_stream *s, rn_finish why, const char *detail) {
     rn_error err;
     if (stream_choices_end(s, why, detail, &err) != RN_OK) {
-        s->end_status = err.code;
+        s->end.status = err.code;
         why = RN_FINISH_ERROR, detail = err.text;
     }
     if (s->session) settle_session(s, why);
-    if (s->strategy) s->strategy->ops->destroy(s->strategy); // here, since it may own sequences
-    s->strategy = NULL;
+    if (s->play.strategy) s->play.strategy->ops->destroy(s->play.strategy); // here, since it may own sequences
+    s->play.strategy = NULL;
     stream_suspend(s);
-    if (detail != s->detail) snprintf(s->detail, sizeof s->detail, "%s", detail);
-    s->finish = why;
+    if (detail != s->end.detail) snprintf(s->end.detail, sizeof s->end.detail, "%s", detail);
+    s->end.finish = why;
     const int64_t n_made = s->n_tokens - s->n_prompt;
-    s->usage = (rn_usage){.struct_size = sizeof s->usage,
-                          .prompt_tokens = s->n_prompt,
-                          .cached_tokens = s->n_cached,
-                          .completion_tokens = stream_emitted(s),
-                          .matched_tokens = s->n_matched,
-                          .miss = s->miss};
-    s->timing = (rn_timing){.struct_size = sizeof s->timing,
-                            .queue_ms = ms(s->t_begin, s->t_scheduled),
-                            .prefill_ms = ms(s->t_scheduled, s->t_prompt),
-                            .first_token_ms = ms(s->t_begin, s->t_first),
-                            .decode_ms = ms(s->t_first, s->t_last),
-                            .token_ms = s->token_ms,
-                            .n_token_ms = s->token_ms ? (size_t)n_made : 0};
+    s->end.usage = (rn_usage){.struct_size = sizeof s->end.usage,
+                              .prompt_tokens = s->n_prompt,
+                              .cached_tokens = s->prefix.n_cached,
+                              .completion_tokens = stream_emitted(s),
+                              .matched_tokens = s->prefix.n_matched,
+                              .miss = s->prefix.miss};
+    s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,
+                                .queue_ms = ms(s->time.begin, s->time.scheduled),
+                                .prefill_ms = ms(s->time.scheduled, s->time.prompt),
+                                .first_token_ms = ms(s->time.begin, s->time.first),
+                                .decode_ms = ms(s->time.first, s->time.last),
+                                .token_ms = s->time.token_ms,
+                                .n_token_ms = s->time.token_ms ? (size_t)n_made : 0};
     rn_chunk last = {
         .finish_reason = why,
-        .finish_detail = s->detail,
-        .error = why == RN_FINISH_ERROR ? s->end_status : RN_OK,
-        .seed = s->sampling.seed,
-        .usage = &s->usage,
-        .timing = &s->timing,
+        .finish_detail = s->end.detail,
+        .error = why == RN_FINISH_ERROR ? s->end.status : RN_OK,
+        .seed = s->play.sampling.seed,
+        .usage = &s->end.usage,
+        .timing = &s->end.timing,
     };
     if (s->embed && why == RN_FINISH_STOP) embedding_show(s->embed, &last);
     outbox_end(&s->out, &last);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct stream_seq *main_seq(const rn_stream *s) { return &s->seqs[STRATEGY_MAIN]; }
+static struct stream_seq *main_seq(const rn_stream *s) { return &s->play.seqs[STRATEGY_MAIN]; }
 
 int32_t stream_evaluated(const rn_stream *s) {
     const struct stream_seq *q = main_seq(s);
@@ -21,14 +21,14 @@ int32_t seq_missing(const struct stream_seq *q) {
 }
 
 bool stream_holds(const rn_stream *s, const struct lane *l) {
-    for (int32_t i = 0; i < s->n_seqs; i++)
-        if (s->seqs[i].lane == l && s->seqs[i].seq >= 0) return true;
+    for (int32_t i = 0; i < s->play.n_seqs; i++)
+        if (s->play.seqs[i].lane == l && s->play.seqs[i].seq >= 0) return true;
     return false;
 }
 
 struct stream_seq *stream_filling(const rn_stream *s, const struct lane *l) {
-    for (int32_t i = 0; i < s->n_seqs; i++)
-        if ((!l || s->seqs[i].lane == l) && seq_missing(&s->seqs[i]) > 0) return &s->seqs[i];
+    for (int32_t i = 0; i < s->play.n_seqs; i++)
+        if ((!l || s->play.seqs[i].lane == l) && seq_missing(&s->play.seqs[i]) > 0) return &s->play.seqs[i];
     return NULL;
 }
 
@@ -39,7 +39,7 @@ static struct lane *lane_of_slot(rn_engine *e, const struct lane *own, size_t sl
 }
 
 struct lane *stream_slot(const rn_stream *s, int32_t slot) {
-    return slot < 0 || slot >= s->env.n_slots ? NULL : lane_of_slot(s->engine, s->lane, (size_t)slot);
+    return slot < 0 || slot >= s->play.env.n_slots ? NULL : lane_of_slot(s->engine, s->lane, (size_t)slot);
 }
 
 void lane_fill_slots(rn_engine *e, struct lane *own) {
@@ -51,18 +51,20 @@ void lane_fill_slots(rn_engine *e, struct lane *own) {
 
 // ---- made and given back --------------------------------------------------------------------------------------------
 
-static void note_miss(rn_stream *s, const char *why) { snprintf(s->miss, sizeof s->miss, "%s", why); }
+static void note_miss(rn_stream *s, const char *why) { snprintf(s->prefix.miss, sizeof s->prefix.miss, "%s", why); }
 
-bool stream_reads_prompt(const rn_stream *s) { return s->strategy->ops->prompt_from(s->strategy) < s->n_prompt - 1; }
+bool stream_reads_prompt(const rn_stream *s) {
+    return s->play.strategy->ops->prompt_from(s->play.strategy) < s->n_prompt - 1;
+}
 
 // Declared rows whose results nobody wants, so that they may come from a cache.
 static int32_t most_cached(const rn_stream *s, const struct stream_seq *q) {
-    const int32_t from = s->strategy->ops->prompt_from(s->strategy);
+    const int32_t from = s->play.strategy->ops->prompt_from(s->play.strategy);
     return q == main_seq(s) && from < s->n_prompt ? from : q->n;
 }
 
 static struct lm_seq_spec seq_spec(const rn_stream *s) {
-    return (struct lm_seq_spec){.n_most = s->n_limit, .salt = s->salt};
+    return (struct lm_seq_spec){.n_most = s->n_limit, .salt = s->prefix.salt};
 }
 
 // The lm's sequence of one that has none, with what the prefix index knows of it.
@@ -77,24 +79,24 @@ static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *
 }
 
 static void count_cached(rn_stream *s, const struct lm_prefix *found) {
-    if (s->was_preempted) return;
-    s->n_cached = found->n;
+    if (s->turn.was_preempted) return;
+    s->prefix.n_cached = found->n;
     if (stream_reads_prompt(s))
-        note_miss(s, s->scores ? "logits" : "none");
-    else if (!s->session || found->n < s->n_matched)
-        note_miss(s, s->n_matched ? "evicted" : found->miss);
+        note_miss(s, s->scores.prompt ? "logits" : "none");
+    else if (!s->session || found->n < s->prefix.n_matched)
+        note_miss(s, s->prefix.n_matched ? "evicted" : found->miss);
 }
 
 rn_status stream_restore(rn_stream *s, rn_error *err) {
     rn_status st = RN_OK;
-    for (int32_t i = 0; i < s->n_seqs && st == RN_OK; i++) {
-        struct stream_seq *q = &s->seqs[i];
+    for (int32_t i = 0; i < s->play.n_seqs && st == RN_OK; i++) {
+        struct stream_seq *q = &s->play.seqs[i];
         struct lm_prefix found = {0};
         if (!q->lane || q->seq >= 0) continue;
         st = make_seq(s, q, &found, err);
         if (st == RN_OK && q == main_seq(s)) count_cached(s, &found);
     }
-    s->seqs_changed = false;
+    s->play.seqs_changed = false;
     if (st == RN_OK) s->state = stream_filling(s, NULL) ? STREAM_PREFILL : STREAM_DECODE;
     return st;
 }
@@ -104,7 +106,7 @@ rn_status stream_restore(rn_stream *s, rn_error *err) {
 static int32_t go_back(rn_stream *s) {
     lm *m = s->lane->lm;
     const int32_t len = stream_evaluated(s);
-    const int32_t most = s->n_matched < s->n_prompt ? s->n_matched : s->n_prompt - 1;
+    const int32_t most = s->prefix.n_matched < s->n_prompt ? s->prefix.n_matched : s->n_prompt - 1;
     if (len <= most) return len;
     const int32_t n = lm_truncate(m, main_seq(s)->seq, most);
     if (n < most) note_miss(s, model_program(s->lane->program)->state_bytes ? "state" : "window");
@@ -120,21 +122,21 @@ static void take_from_session(rn_stream *s) {
         lm_seq_free(s->lane->lm, session->seq);
     } else {
         main_seq(s)->seq = session->seq;
-        s->n_cached = go_back(s);
+        s->prefix.n_cached = go_back(s);
     }
     session->seq = -1;
 }
 
 rn_status stream_schedule(rn_stream *s, rn_error *err) {
     rn_status st = RN_OK;
-    if (!s->has_begun) {
-        s->strategy->env = &s->env;
-        if (s->strategy->ops->begin) st = s->strategy->ops->begin(s->strategy, err);
-        s->has_begun = true;
+    if (!s->play.has_begun) {
+        s->play.strategy->env = &s->play.env;
+        if (s->play.strategy->ops->begin) st = s->play.strategy->ops->begin(s->play.strategy, err);
+        s->play.has_begun = true;
     }
     if (st != RN_OK) return st;
     take_from_session(s);
-    if ((st = stream_restore(s, err)) == RN_OK && !s->t_scheduled) s->t_scheduled = clock_now_ns();
+    if ((st = stream_restore(s, err)) == RN_OK && !s->time.scheduled) s->time.scheduled = clock_now_ns();
     return st;
 }
 
@@ -148,29 +150,32 @@ void stream_release_main(rn_stream *s, bool keep_for_session) {
     struct stream_seq *q = main_seq(s);
     if (q->seq >= 0 && keep_for_session) {
         (void)lm_keep(q->lane->lm, q->seq, NULL, 0, NULL);
-        s->session->seq = q->seq, s->session->salt = s->salt;
+        s->session->seq = q->seq, s->session->salt = s->prefix.salt;
         q->seq = -1;
     }
     release(q);
 }
 
 void stream_suspend(rn_stream *s) {
-    for (int32_t i = 0; i < s->n_seqs; i++) release(&s->seqs[i]);
-    if (s->strategy && s->has_begun && s->strategy->ops->suspend) s->strategy->ops->suspend(s->strategy);
+    for (int32_t i = 0; i < s->play.n_seqs; i++) release(&s->play.seqs[i]);
+    if (s->play.strategy && s->play.has_begun && s->play.strategy->ops->suspend)
+        s->play.strategy->ops->suspend(s->play.strategy);
 }
 
 // ---- what a strategy asks for ---------------------------------------------------------------------------------------
 
-static bool in_use(const rn_stream *s, int32_t seq) { return seq >= 0 && seq < s->n_seqs && s->seqs[seq].lane; }
+static bool in_use(const rn_stream *s, int32_t seq) {
+    return seq >= 0 && seq < s->play.n_seqs && s->play.seqs[seq].lane;
+}
 
 // A place that is not in use, with memory for its tokens.
 static rn_status take_place(rn_stream *s, const struct lane *l, int32_t n, int32_t *seq, rn_error *err) {
     const int32_t most = s->n_limit < l->n_ctx ? s->n_limit : l->n_ctx;
     *seq = -1;
     if (n > most) return fail(err, RN_E_LIMIT, "strategy: a sequence of %d tokens, limit %d", n, most);
-    for (*seq = 0; *seq < s->n_seqs && s->seqs[*seq].lane;) ++*seq;
-    if (*seq == s->n_seqs) return fail(err, RN_E_LIMIT, "strategy: more than %d sequences", s->n_seqs);
-    struct stream_seq *q = &s->seqs[*seq];
+    for (*seq = 0; *seq < s->play.n_seqs && s->play.seqs[*seq].lane;) ++*seq;
+    if (*seq == s->play.n_seqs) return fail(err, RN_E_LIMIT, "strategy: more than %d sequences", s->play.n_seqs);
+    struct stream_seq *q = &s->play.seqs[*seq];
     if (!q->tokens && !(q->tokens = mem_alloc(((size_t)s->n_limit + 1) * sizeof *q->tokens)))
         return fail(err, RN_E_NOMEM, "strategy: out of memory for a sequence of %d tokens", s->n_limit);
     return RN_OK;
@@ -179,17 +184,17 @@ static rn_status take_place(rn_stream *s, const struct lane *l, int32_t n, int32
 static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err) {
     rn_stream *s = user;
     struct lane *l = stream_slot(s, slot);
-    if (!l) return fail(err, RN_E_ARG, "strategy: model slot %d is outside 0..%d", slot, s->env.n_slots - 1);
+    if (!l) return fail(err, RN_E_ARG, "strategy: model slot %d is outside 0..%d", slot, s->play.env.n_slots - 1);
     for (int32_t i = 0; i < n; i++)
         if (tokens[i] < 0 || tokens[i] >= l->lm->n_vocab)
             return fail(err, RN_E_ARG, "strategy: token %d is outside 0..%d of model slot %d", tokens[i],
                         l->lm->n_vocab - 1, slot);
     const rn_status st = take_place(s, l, n, seq, err);
     if (st != RN_OK) return st;
-    struct stream_seq *q = &s->seqs[*seq];
+    struct stream_seq *q = &s->play.seqs[*seq];
     memcpy(q->tokens, tokens, (size_t)n * sizeof *tokens);
     q->lane = l, q->n = n;
-    s->seqs_changed = true;
+    s->play.seqs_changed = true;
     return RN_OK;
 }
 
@@ -198,30 +203,30 @@ static rn_status seq_fork(void *user, int32_t seq, int32_t *out, rn_error *err) 
     rn_stream *s = user;
     *out = -1;
     if (!in_use(s, seq)) return fail(err, RN_E_ARG, "strategy: there is no sequence %d", seq);
-    const struct stream_seq *from = &s->seqs[seq];
+    const struct stream_seq *from = &s->play.seqs[seq];
     rn_status st = take_place(s, from->lane, from->n, out, err);
     if (st != RN_OK) return st;
-    struct stream_seq *q = &s->seqs[*out];
+    struct stream_seq *q = &s->play.seqs[*out];
     memcpy(q->tokens, from->tokens, (size_t)from->n * sizeof *q->tokens);
     q->lane = from->lane, q->n = from->n;
     if (from->seq >= 0) do
             st = lm_seq_fork(q->lane->lm, from->seq, &q->seq, NULL);
         while (st == RN_E_LIMIT && session_make_room(s->engine, q->lane, NULL));
     if (from->seq < 0 || st != RN_OK) q->seq = -1;
-    if (q->seq < 0 || seq_missing(q) > 0) s->seqs_changed = true;
+    if (q->seq < 0 || seq_missing(q) > 0) s->play.seqs_changed = true;
     return RN_OK;
 }
 
 static void seq_free(void *user, int32_t seq) {
     rn_stream *s = user;
     if (seq == STRATEGY_MAIN || !in_use(s, seq)) return;
-    release(&s->seqs[seq]);
-    s->seqs[seq].lane = NULL;
+    release(&s->play.seqs[seq]);
+    s->play.seqs[seq].lane = NULL;
 }
 
 static int32_t seq_len(void *user, int32_t seq) {
     const rn_stream *s = user;
-    return in_use(s, seq) ? s->seqs[seq].n : 0;
+    return in_use(s, seq) ? s->play.seqs[seq].n : 0;
 }
 
 // May this token be declared as number `at` of the sequence? The main one's are those that were emitted.
@@ -232,9 +237,9 @@ static bool may_declare(const rn_stream *s, const struct stream_seq *q, int32_t 
 
 static rn_status seq_keep(void *user, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
     rn_stream *s = user;
-    if (!in_use(s, seq) || s->seqs[seq].seq < 0)
+    if (!in_use(s, seq) || s->play.seqs[seq].seq < 0)
         return fail(err, RN_E_ARG, "strategy: there is no sequence %d to keep rows of", seq);
-    struct stream_seq *q = &s->seqs[seq];
+    struct stream_seq *q = &s->play.seqs[seq];
     for (int32_t i = 0; i < n; i++)
         if (path[i] < 0 || path[i] >= q->n_nodes || !may_declare(s, q, q->n + i, q->nodes[path[i]]))
             return fail(err, RN_E_INTERNAL,
@@ -251,47 +256,48 @@ static rn_status seq_keep(void *user, int32_t seq, const int32_t *path, int32_t 
 static void seq_truncate(void *user, int32_t seq, int32_t n) {
     rn_stream *s = user;
     if (!in_use(s, seq) || n < 0) return;
-    struct stream_seq *q = &s->seqs[seq];
+    struct stream_seq *q = &s->play.seqs[seq];
     if (n < q->n) q->n = n;
     if (q->seq < 0) return;
     if (q->n_nodes) (void)lm_keep(q->lane->lm, q->seq, NULL, 0, NULL); // dropping a tree cannot fail
     q->n_nodes = 0;
     if (lm_seq_len(q->lane->lm, q->seq) > q->n && lm_truncate(q->lane->lm, q->seq, q->n) < q->n)
-        s->seqs_changed = true;
+        s->play.seqs_changed = true;
 }
 
 rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     static const struct strategy_env_ops ops = {seq_open, seq_fork, seq_free, seq_len, seq_keep, seq_truncate};
     const rn_engine *e = s->engine;
-    s->n_seqs = s->strategy->n_seqs ? s->strategy->n_seqs : 1;
-    s->env = (struct strategy_env){.ops = &ops, .user = s, .slots = s->lane->slots, .n_slots = (int32_t)e->n_lanes};
-    if (s->n_seqs < 1 || s->n_seqs > STRATEGY_MAX_SEQS)
-        return fail(err, RN_E_INTERNAL, "strategy: needs %d sequences, limit %d", s->n_seqs, STRATEGY_MAX_SEQS);
-    if (!(s->seqs = mem_calloc((size_t)s->n_seqs, sizeof *s->seqs)))
-        return fail(err, RN_E_NOMEM, "stream: out of memory for %d sequences", s->n_seqs);
-    for (int32_t i = 0; i < s->n_seqs; i++) s->seqs[i].seq = -1;
+    s->play.n_seqs = s->play.strategy->n_seqs ? s->play.strategy->n_seqs : 1;
+    s->play.env =
+        (struct strategy_env){.ops = &ops, .user = s, .slots = s->lane->slots, .n_slots = (int32_t)e->n_lanes};
+    if (s->play.n_seqs < 1 || s->play.n_seqs > STRATEGY_MAX_SEQS)
+        return fail(err, RN_E_INTERNAL, "strategy: needs %d sequences, limit %d", s->play.n_seqs, STRATEGY_MAX_SEQS);
+    if (!(s->play.seqs = mem_calloc((size_t)s->play.n_seqs, sizeof *s->play.seqs)))
+        return fail(err, RN_E_NOMEM, "stream: out of memory for %d sequences", s->play.n_seqs);
+    for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].seq = -1;
     *main_seq(s) = (struct stream_seq){.lane = s->lane, .seq = -1, .n = s->n_prompt, .tokens = s->tokens};
     return RN_OK;
 }
 
 void stream_seqs_destroy(rn_stream *s) {
-    for (int32_t i = 0; s->seqs && i < s->n_seqs; i++) {
-        if (i != STRATEGY_MAIN) mem_free(s->seqs[i].tokens);
-        mem_free(s->seqs[i].nodes);
+    for (int32_t i = 0; s->play.seqs && i < s->play.n_seqs; i++) {
+        if (i != STRATEGY_MAIN) mem_free(s->play.seqs[i].tokens);
+        mem_free(s->play.seqs[i].nodes);
     }
-    mem_free(s->seqs);
+    mem_free(s->play.seqs);
 }
 
 // ---- the rows of a step ---------------------------------------------------------------------------------------------
 
 rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *rows, size_t n, rn_error *err) {
-    for (int32_t i = 0; i < s->n_seqs; i++) s->seqs[i].n_appended = 0;
+    for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].n_appended = 0;
     for (size_t i = 0; i < n; i++) {
         struct lm_row *r = &rows[i];
-        if (!in_use(s, r->seq) || s->seqs[r->seq].lane != l || s->seqs[r->seq].seq < 0)
+        if (!in_use(s, r->seq) || s->play.seqs[r->seq].lane != l || s->play.seqs[r->seq].seq < 0)
             return fail(err, RN_E_INTERNAL, "strategy: row %zu is of sequence %d, which is not one of this model", i,
                         r->seq);
-        struct stream_seq *q = &s->seqs[r->seq];
+        struct stream_seq *q = &s->play.seqs[r->seq];
         if (r->parent == LM_APPEND && !may_declare(s, q, q->n + q->n_appended++, r->token))
             return fail(err, RN_E_INTERNAL,
                         "strategy: row %zu appends token %d, which was not emitted, or is past the limit of %d", i,
@@ -304,7 +310,7 @@ rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *r
 }
 
 static struct stream_seq *find(const rn_stream *s, const struct lane *l, int32_t seq) {
-    struct stream_seq *q = s->seqs;
+    struct stream_seq *q = s->play.seqs;
     while (q->lane != l || q->seq != seq) q++;
     return q;
 }

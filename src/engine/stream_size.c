@@ -22,5 +22,5 @@ uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l) {
     const uint64_t n_vocab = p->width[p->logits],
                    n_ctx = (uint64_t)(e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train);
     return stream_waiting_bytes() + sizeof(int32_t) * (n_ctx + 1) +
-           n_vocab * (SAMPLER_TOKEN_BYTES + 2 * sizeof *((rn_stream *)0)->top_scratch);
+           n_vocab * (SAMPLER_TOKEN_BYTES + 2 * sizeof *((rn_stream *)0)->scores.scratch);
 }

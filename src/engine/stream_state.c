@@ -7,7 +7,7 @@ _Static_assert(offsetof(rn_engine_stats, kv_pages) % sizeof(uint64_t) == 0, "cou
 
 void stream_show(rn_stream *s) {
     int32_t n_pages = 0;
-    for (int32_t g = 0; s->seqs[0].seq >= 0 && g < model_program(s->lane->program)->n_groups; g++) {
+    for (int32_t g = 0; s->play.seqs[0].seq >= 0 && g < model_program(s->lane->program)->n_groups; g++) {
         const struct lm_part part = lm_part(s->lane->lm, g, stream_evaluated(s));
         n_pages += part.n;
     }
@@ -32,10 +32,10 @@ rn_status rn_stream_get_state(rn_stream *stream, rn_stream_state *state, rn_erro
     const rn_stream_state own = {
         .phase = phases[at],
         .is_paused = atomic_load(&stream->paused),
-        .is_parked = stream->parked && at != STREAM_ENDED,
-        .was_preempted = stream->was_preempted,
+        .is_parked = stream->turn.parked && at != STREAM_ENDED,
+        .was_preempted = stream->turn.was_preempted,
         .queue_position = at == STREAM_QUEUED ? queue_position(e, stream) : 0,
-        .slot = stream->slot,
+        .slot = stream->turn.slot,
         .n_prompt = n_prompt,
         .n_evaluated = stream->shown.n_evaluated,
         .n_to_evaluate = n_made ? n_prompt + n_made - 1 : n_prompt,
@@ -71,12 +71,12 @@ static const char *const miss_names[RN_N_MISSES] = {"none", "empty", "differs", 
 const char *rn_miss_name(rn_miss m) { return (unsigned)m < RN_N_MISSES ? miss_names[m] : "?"; }
 
 void lane_count_prefix(struct lane *l, const rn_stream *s) {
-    const size_t n_word = strspn(s->miss, "abcdefghijklmnopqrstuvwxyz");
+    const size_t n_word = strspn(s->prefix.miss, "abcdefghijklmnopqrstuvwxyz");
     l->stats.prefix_queries += (uint64_t)s->n_prompt;
-    l->stats.prefix_hits += (uint64_t)s->n_cached;
+    l->stats.prefix_hits += (uint64_t)s->prefix.n_cached;
     for (size_t i = 0; i < RN_N_MISSES; i++)
-        if (strlen(miss_names[i]) == n_word && memcmp(miss_names[i], s->miss, n_word) == 0)
-            l->stats.prefix_misses[i] += (uint64_t)(s->n_prompt - s->n_cached);
+        if (strlen(miss_names[i]) == n_word && memcmp(miss_names[i], s->prefix.miss, n_word) == 0)
+            l->stats.prefix_misses[i] += (uint64_t)(s->n_prompt - s->prefix.n_cached);
 }
 
 // Every field but the first three is a sum over lanes of 64-bit numbers.
@@ -95,7 +95,7 @@ static void add_lane(rn_engine *e, const struct lane *l, rn_engine_stats *to) {
         if (s->lane != l) continue;
         to->n_queued += s->state == STREAM_QUEUED;
         to->n_running += s->state != STREAM_QUEUED;
-        to->n_parked += s->state != STREAM_QUEUED && s->parked;
+        to->n_parked += s->state != STREAM_QUEUED && s->turn.parked;
     }
 }
 

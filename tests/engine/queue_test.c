@@ -28,10 +28,10 @@ static rn_stream *wait_more(struct waiting *w, int32_t priority, uint64_t client
     rn_stream *const s = &w->s[w->n++];
     s->engine = w->e;
     s->lane = &w->e->lanes[0];
-    s->slot = -1;
-    s->priority = priority;
-    s->client = client;
-    s->t_begin = t_begin;
+    s->turn.slot = -1;
+    s->turn.priority = priority;
+    s->turn.client = client;
+    s->time.begin = t_begin;
     s->n_prompt = 10;
     s->out.cap_tokens = s->out.cap_text = s->out.cap_chunks = 8;
     queue_add(w->e, s);
@@ -83,11 +83,11 @@ TEST(field_3_11_of_a_class_the_client_with_the_fewest_running_streams_is_next) {
     wait_more(&w, 0, 0, 12);
     static const int want[] = {0, 4, 5, 6, 1, 2};
     for (int i = 0; i < 6; i++) CHECK_INT(begin_next(&w, SECOND), want[i]);
-    CHECK_INT(w.s[3].n_mates, 3);
-    CHECK_INT(w.s[0].n_mates, 2);
-    CHECK_INT(w.s[4].n_mates, 0);
+    CHECK_INT(w.s[3].turn.n_mates, 3);
+    CHECK_INT(w.s[0].turn.n_mates, 2);
+    CHECK_INT(w.s[4].turn.n_mates, 0);
     for (int i = 0; i < 3; i++) queue_leave(&w.s[i]);
-    CHECK_INT(w.s[3].n_mates, 0);
+    CHECK_INT(w.s[3].turn.n_mates, 0);
     waiting_free(&w);
 }
 
@@ -97,11 +97,11 @@ TEST(slots_are_the_lowest_free_numbers) {
     for (int i = 0; i < 5; i++) wait_more(&w, 0, 0, i);
     for (int i = 0; i < 3; i++) CHECK_INT(begin_next(&w, 1), i);
     CHECK_INT(begin_next(&w, 1), -1);
-    CHECK_INT(w.s[2].slot, 2);
+    CHECK_INT(w.s[2].turn.slot, 2);
     queue_leave(&w.s[1]);
-    CHECK_INT(w.s[1].slot, -1);
+    CHECK_INT(w.s[1].turn.slot, -1);
     CHECK_INT(begin_next(&w, 1), 3);
-    CHECK_INT(w.s[3].slot, 1);
+    CHECK_INT(w.s[3].turn.slot, 1);
     waiting_free(&w);
 }
 
@@ -114,8 +114,8 @@ TEST(a_paused_stream_is_passed_over_and_a_preempted_one_goes_first_once_another_
     wait_more(&w, 0, 0, 3);
     atomic_store(&w.s[0].paused, true);
     CHECK_INT(begin_next(&w, 9), 1);
-    w.s[3].was_preempted = true;
-    w.s[3].ended_when_preempted = w.e->lanes[0].n_ended;
+    w.s[3].turn.was_preempted = true;
+    w.s[3].turn.ended_when_preempted = w.e->lanes[0].n_ended;
     CHECK_INT(begin_next(&w, 9), -1); // nobody of its model overtakes it
     w.e->lanes[0].n_ended++;
     CHECK_INT(begin_next(&w, 9), 3);
@@ -129,8 +129,8 @@ static void waiting_after_a_preemption(struct waiting *w) {
     atomic_store(&w->s[0].paused, true);
     CHECK_INT(begin_next(w, 9), 1);
     atomic_store(&w->s[0].paused, false);
-    w->s[0].was_preempted = true;
-    w->s[0].ended_when_preempted = w->e->lanes[0].n_ended;
+    w->s[0].turn.was_preempted = true;
+    w->s[0].turn.ended_when_preempted = w->e->lanes[0].n_ended;
     CHECK_INT(begin_next(w, 9), -1);
 }
 
@@ -142,7 +142,7 @@ TEST(a_preempted_stream_does_not_wait_for_one_that_is_idle) {
         waiting_after_a_preemption(&w);
         if (how == 0) atomic_store(&w.s[1].paused, true);
         if (how == 1) fill_outbox(&w.s[1]);
-        if (how == 2) w.s[1].t_next_token = 9 + 2 * SECOND; // its rate limit holds it back
+        if (how == 2) w.s[1].time.next_token = 9 + 2 * SECOND; // its rate limit holds it back
         if (how == 3)
             fill_outbox(&w.s[1]), w.s[1].overflow = RN_OVERFLOW_DROP_OLDEST; // goes on whether or not it is read
         check_note("way %d to be idle", how);

@@ -76,10 +76,10 @@ static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_pro
         if (st != RN_OK) return st;
     }
     const size_t n_rest = ids->n - m.n_ids, n_ctx = (size_t)s->lane->n_ctx;
-    snprintf(s->miss, sizeof s->miss, "%s", m.why);
+    snprintf(s->prefix.miss, sizeof s->prefix.miss, "%s", m.why);
     if (m.n_held + n_rest >= n_ctx && ids->n < n_ctx) // the reply's own tokens are too many
         m.n_held = m.n_ids = same_ids(held->tokens, (size_t)held->n_tokens, ids->ids, ids->n);
-    s->n_matched = (int32_t)m.n_held;
+    s->prefix.n_matched = (int32_t)m.n_held;
     const size_t n = m.n_held + (ids->n - m.n_ids);
     int32_t *const joined = mem_alloc(n * sizeof *joined);
     if (!joined) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", n);
