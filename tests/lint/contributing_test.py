@@ -31,7 +31,7 @@ def each_line_shown_is_in_the_file_it_is_shown_of(folder):
 
 @test
 def the_example_of_an_architecture_is_whole_and_under_60_lines(folder):
-    shown = listings('## Adding an architecture', '## Adding a kernel')
+    shown = listings('## Adding an architecture', '## Adding a modality')
     assert [path for path, _ in shown] == ['src/model/arch_postnorm.c', 'src/model/archs.h', 'src/formats/hparams/arch_facts.c',
                                            'src/formats/folder/hf_names_dense.c'], shown
     assert 10 < sum(len(lines) for _, lines in shown) < 60
