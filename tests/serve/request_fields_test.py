@@ -13,15 +13,13 @@ from serving import ROOT, Folder, check, equal, main, test
 PAGE = (ROOT / 'docs/server-api.md').read_text()
 # What stands in the page's prose between backticks and is no member of a request: members of answers, values, error codes, programs.
 NO_MEMBERS = set('''
-    begun cancelled choices chunk data decoded_token deltas document dropped end error finish_detail finish_reason index logprob n_ctx n_evaluated
-    n_prompt n_prompt_tokens param position progress reasoning_content relevance_score results runnel state usage
+    begun cancelled choices chunk code data decoded_token deltas document dropped end error finish_detail finish_reason index logprob n_ctx n_evaluated
+    message n_prompt n_prompt_tokens param position progress reasoning_content relevance_score results runnel state usage
     auto base64 cancel drop-oldest first float function_call function_call_output generate high last length low mean middle none normal old park prefill
     queued rank separate tags required web_search
-    cancelled context_length_exceeded invalid_json invalid_token invalid_value kv_exhausted missing_required_parameter model_not_found queue_full
-    queue_timeout rate_limit_exceeded response_not_found stream_busy stream_expired stream_not_found template_error unknown_parameter
-    unsupported_parameter
     response.completed response.created response.function_call_arguments.delta response.incomplete response.output_item.added
     response.output_text.delta response.reasoning_text.delta'''.split())
+NO_MEMBERS |= set(re.findall(r'"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
 INSIDE = {'include_usage', 'text', 'guided_'}       # members of members, and a name for several
 
 

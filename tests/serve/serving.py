@@ -128,7 +128,7 @@ class Answer:
         return json.loads(self.body)
 
     def refuses(self, status, code, part=''):
-        """An error as docs/server.md says that every error is."""
+        """An error as docs/server-api.md says that every error is."""
         equal(self.status, status, self.body)
         equal(self.header('content-type'), 'application/json')
         check(self.header('x-request-id'), 'no x-request-id')

@@ -36,7 +36,6 @@ static const struct {
     [API_CANCELLED] = {400, INVALID, "cancelled"}, // none that clients send again by themselves
     [API_INTERNAL_ERROR] = {500, SERVER, "internal_error"},
     [API_NOT_IMPLEMENTED] = {501, INVALID, "not_implemented"},
-    [API_MODEL_LOADING] = {503, SERVER, "model_loading"},
     [API_SHUTTING_DOWN] = {503, SERVER, "shutting_down"},
     [API_KV_EXHAUSTED] = {503, SERVER, "kv_exhausted"},
     [API_QUEUE_TIMEOUT] = {503, SERVER, "queue_timeout"},

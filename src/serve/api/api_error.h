@@ -1,4 +1,4 @@
-// serve/api/api_error.h - errors in OpenAI's form: one table of codes (docs/server.md), one writer.
+// serve/api/api_error.h - errors in OpenAI's form: one table of codes (docs/server-api.md), one writer.
 #ifndef RN_SERVE_API_API_ERROR_H
 #define RN_SERVE_API_API_ERROR_H
 
@@ -34,7 +34,6 @@ typedef enum api_code {
     API_CANCELLED,
     API_INTERNAL_ERROR,
     API_NOT_IMPLEMENTED,
-    API_MODEL_LOADING,
     API_SHUTTING_DOWN,
     API_KV_EXHAUSTED,
     API_QUEUE_TIMEOUT,

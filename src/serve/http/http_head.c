@@ -207,7 +207,8 @@ static bool check_route(http_exchange *x, api_error *e) {
         n += (size_t)snprintf(x->allow + n, sizeof x->allow - n, "%s%s", n ? ", " : "Allow: ", r->method);
     }
     if (n) return api_fail(e, API_METHOD_NOT_ALLOWED, NULL, "method: this path answers to %s", x->allow + 7);
-    return api_fail(e, API_UNKNOWN_URL, NULL, "path: there is nothing here (docs/server.md lists the paths)");
+    return api_fail(e, API_UNKNOWN_URL, NULL,
+                    "path: no such route (docs/server-api.md and docs/server.md list them)");
 }
 
 static bool is_json(const char *type) {
