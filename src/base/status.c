@@ -1,6 +1,7 @@
 // base/status.c - fills rn_error.
 #include "base/status.h"
 #include "base/one_line.h"
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,11 @@ rn_status fail_in(rn_error *err, rn_status code, const char *fmt, ...) {
     memcpy(err->text, text, sizeof text);
     if (err->code == RN_OK) err->code = code; // nobody had filled it: a failure must not read as success
     return err->code;
+}
+
+rn_status check_range(const char *name, int64_t value, int64_t min, int64_t max, rn_error *err) {
+    if (value >= min && value <= max) return RN_OK;
+    return fail(err, RN_E_ARG, "%s: %" PRId64 " is outside %" PRId64 "..%" PRId64, name, value, min, max);
 }
 
 const char *status_name(rn_status code) {

@@ -5,11 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static rn_status check_range(const char *name, int64_t v, int64_t min, int64_t max, rn_error *err) {
-    if (v >= min && v <= max) return RN_OK;
-    return fail(err, RN_E_ARG, "%s: %lld is outside %lld..%lld", name, (long long)v, (long long)min, (long long)max);
-}
-
 static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_error *err) {
     rn_status st;
     if ((st = check_range("models", (int64_t)n_models, 1, ENGINE_MAX_MODELS, err)) != RN_OK) return st;

@@ -1,5 +1,4 @@
 // engine/request.c - a request checked whole, and the stream made from it: after this, nothing about the request can fail.
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -12,12 +11,6 @@
 // Tokens of a chunk, and tokens that wait beside it, where each has logits of the whole vocabulary.
 enum { BUFFERED_LOGITS = 16 };
 
-static rn_status check_int(const char *name, int64_t value, int64_t min, int64_t max, rn_error *err) {
-    if (value >= min && value <= max) return RN_OK;
-    return fail(err, RN_E_ARG, "%s: %lld is outside %lld..%lld", name, (long long)value, (long long)min,
-                (long long)max);
-}
-
 rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err) {
     if (!(tokens_per_second >= 0.0 && tokens_per_second <= 1e6))
         return fail(err, RN_E_ARG, "max_tokens_per_second: %g is outside 0..1e6", tokens_per_second);
@@ -28,16 +21,17 @@ rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *e
 
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
     rn_status st;
-    if ((st = check_int("model", (int64_t)r->model, 0, (int64_t)e->n_lanes - 1, err)) != RN_OK) return st;
-    if ((st = check_int("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
-    if ((st = check_int("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
-    if ((st = check_int("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
-    if ((st = check_int("prompt_logprobs", r->prompt_logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
-    if ((st = check_int("buffer_tokens", r->buffer_tokens, 1, ENGINE_MAX_BUFFER, err)) != RN_OK) return st;
-    if ((st = check_int("overflow", r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK) return st;
-    if ((st = check_int("n_stop_tokens", (int64_t)r->n_stop_tokens, 0, ENGINE_MAX_STOP_IDS, err)) != RN_OK) return st;
-    if ((st = check_int("priority", r->priority, RN_PRIORITY_LOW, RN_PRIORITY_HIGH, err)) != RN_OK) return st;
-    if ((st = check_int("timeout_ms", r->timeout_ms, 0, INT32_MAX, err)) != RN_OK) return st;
+    if ((st = check_range("model", (int64_t)r->model, 0, (int64_t)e->n_lanes - 1, err)) != RN_OK) return st;
+    if ((st = check_range("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
+    if ((st = check_range("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
+    if ((st = check_range("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
+    if ((st = check_range("prompt_logprobs", r->prompt_logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
+    if ((st = check_range("buffer_tokens", r->buffer_tokens, 1, ENGINE_MAX_BUFFER, err)) != RN_OK) return st;
+    if ((st = check_range("overflow", r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK) return st;
+    if ((st = check_range("n_stop_tokens", (int64_t)r->n_stop_tokens, 0, ENGINE_MAX_STOP_IDS, err)) != RN_OK)
+        return st;
+    if ((st = check_range("priority", r->priority, RN_PRIORITY_LOW, RN_PRIORITY_HIGH, err)) != RN_OK) return st;
+    if ((st = check_range("timeout_ms", r->timeout_ms, 0, INT32_MAX, err)) != RN_OK) return st;
     int64_t gap_ns;
     if ((st = stream_rate_gap(r->max_tokens_per_second, &gap_ns, err)) != RN_OK) return st;
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
@@ -61,15 +55,8 @@ static rn_status check_ids(const char *what, const int32_t *ids, size_t n, int32
 }
 
 static rn_status ids_append(struct id_list *v, const int32_t *ids, size_t n, rn_error *err) {
-    size_t bytes;
-    if (n == 0) return RN_OK;
-    if (!size_mul(v->n + n, sizeof *ids, &bytes)) return fail(err, RN_E_LIMIT, "prompt: too many tokens");
-    int32_t *grown = mem_realloc(v->ids, bytes);
-    if (!grown) return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", v->n + n);
-    memcpy(grown + v->n, ids, n * sizeof *ids);
-    v->ids = grown;
-    v->n = v->cap = v->n + n;
-    return RN_OK;
+    if (id_list_append(v, ids, n)) return RN_OK;
+    return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", v->n + n);
 }
 
 static rn_status append_text(const rn_model *m, const rn_part *p, struct id_list *v, rn_error *err) {
@@ -344,7 +331,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
 rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
                                const void *params, rn_stream **out, rn_error *err) {
     *out = NULL;
-    rn_status st = check_int("model", (int64_t)model, 0, (int64_t)e->n_lanes - 1, err);
+    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_lanes - 1, err);
     if (st == RN_OK) st = check_ids("ids", ids, n, e->lanes[model].lm->n_vocab, err);
     if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none were given");
     if (st == RN_OK && n > (size_t)e->lanes[model].n_ctx)

@@ -4,10 +4,12 @@
 #ifndef RN_TOKENIZER_ID_LIST_H
 #define RN_TOKENIZER_ID_LIST_H
 
+#include "base/checked.h"
 #include "base/mem.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct id_list {
     int32_t *ids;
@@ -26,6 +28,22 @@ static inline bool id_list_add(struct id_list *l, int32_t id) {
         l->cap = cap;
     }
     l->ids[l->n++] = id;
+    return true;
+}
+
+// ids[0..n) behind the list's own; they may not be the list's. false: out of memory or of numbers, the list is as before.
+static inline bool id_list_append(struct id_list *l, const int32_t *ids, size_t n) {
+    size_t total, bytes;
+    if (n == 0) return true;
+    if (!size_add(l->n, n, &total) || !size_mul(total, sizeof *ids, &bytes)) return false;
+    if (total > l->cap) {
+        int32_t *const grown = mem_realloc(l->ids, bytes);
+        if (!grown) return false;
+        l->ids = grown;
+        l->cap = total;
+    }
+    memcpy(l->ids + l->n, ids, n * sizeof *ids);
+    l->n = total;
     return true;
 }
 

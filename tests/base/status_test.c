@@ -115,3 +115,12 @@ TEST(log_drops_what_is_above_its_level_and_cleans_the_rest) {
     log_to(&sink, LOG_ERROR, "%5000d", 1);
     CHECK_INT(strlen(h.text), 4095);
 }
+
+TEST(a_range_takes_both_its_ends_and_names_what_is_outside) {
+    rn_error err = {0};
+    CHECK_OK(check_range("n", -3, -3, 7, &err), &err);
+    CHECK_OK(check_range("n", 7, -3, 7, &err), &err);
+    CHECK_FAILS(check_range("n", -4, -3, 7, &err), RN_E_ARG, &err);
+    CHECK_STR(err.text, "n: -4 is outside -3..7");
+    CHECK_FAILS(check_range("n", INT64_MAX, 0, INT64_MAX - 1, NULL), RN_E_ARG, &err);
+}

@@ -56,9 +56,8 @@ static rn_status add_reply(const struct chat_prompt_plan *plan, struct chat_prom
     if (plan->n_reply == 0) return RN_OK;
     rn_status st = tokenizer_decode(plan->tok, plan->reply, plan->n_reply, true, &text, &n, err);
     if (st != RN_OK) return fail_in(err, st, "reply");
-    for (size_t i = 0; i < plan->n_reply && st == RN_OK; i++)
-        if (!id_list_add(&p->ids, plan->reply[i]))
-            st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", plan->n_reply);
+    if (!id_list_append(&p->ids, plan->reply, plan->n_reply))
+        st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", plan->n_reply);
     p->text.max = 0; // what a template may write
     if (st == RN_OK) text_buf_add(&p->text, text, n);
     if (st == RN_OK && p->text.failed) st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu bytes", n);
