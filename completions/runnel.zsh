@@ -47,8 +47,8 @@ _runnel() {
       '--output-format=[how reasoning and tool calls are written]:NAME: ' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
@@ -98,8 +98,8 @@ _runnel() {
       '--no-history[keep no history of what is typed]' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
@@ -136,18 +136,18 @@ _runnel() {
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--streams=[generations that run at once]:N: ' \
       '--queue=[generations that may wait]:N: ' \
       '--queue-tokens=[tokens of prompts that may wait, together]:N: ' \
       '--queue-seconds=[longest wait in the queue, then the answer is 503]:S: ' \
-      '--target-itl-ms=[while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice what it is without them, or four times while more wait than generate]:MS: ' \
-      '--memory=[MiB that everything may take together]:MIB: ' \
+      '--target-itl-ms=[prefill beside running generations is divided so that the time between two tokens stays below this, or below twice the decode-only time]:MS: ' \
+      '--memory=[memory limit in MiB for everything]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may spend in a minute, prompts included]:N: ' \
-      '--isolate-keys[prompts are looked up among those of the same API key only, so that no key can tell what another one asked]' \
+      '--isolate-keys[cached prompts are shared among requests of the same API key only, so that no key can tell what another one has sent]' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
       '--cpu=[kernel set]:SET:(ref avx2 avx512 avx512vnni amx neon neondot neoni8mm)' \
       '--load=[map the file, read it into memory, or map and lock it there]:map|read|lock:(map read lock)' \
@@ -162,12 +162,12 @@ _runnel() {
       '--drain-seconds=[after SIGTERM, how long running answers may go on]:N: ' \
       '--tls-cert=[certificate chain]:FILE:_files' \
       '--tls-key=[its private key]:FILE:_files' \
-      '--api-key=[who asks must give this key, of 16 to 256 characters, or another of them. Others on this machine can read it among the program'\''s arguments]:KEY: ' \
+      '--api-key=[clients must send this key, of 16 to 256 characters]:KEY: ' \
       '--api-key-file=[keys, one a line]:FILE:_files' \
       '--no-auth[at an address that others reach]' \
       '--allow-host=[the server also goes by this name]:NAME: ' \
       '--cors=[pages of this origin may use the server, * for all]:ORIGIN: ' \
-      '--access-log=[a line for each request, without what was asked]:FILE:_files' \
+      '--access-log=[a line for each request, without its query, body and key]:FILE:_files' \
       '--max-connections=[connections at once]:N: ' \
       '--max-connections-per-address=[of these, from one address]:N: ' \
       '--max-line=[bytes of a request line]:N: ' \
@@ -178,8 +178,8 @@ _runnel() {
       '--header-seconds=[time for a request'\''s headers]:N: ' \
       '--body-seconds=[time for a body that comes slower than 1 KiB/s]:N: ' \
       '--idle-seconds=[how long a connection may wait for its next request]:N: ' \
-      '--write-seconds=[how long a client may take nothing of an answer]:N: ' \
-      '--ping-seconds=[a sign of life in event streams after so long a silence]:N: ' \
+      '--write-seconds=[how long a client may read nothing of an answer]:N: ' \
+      '--ping-seconds=[seconds of silence after which an event stream gets a comment line]:N: ' \
       '--resume-grace-seconds=[how long a resumable stream goes on without a reader]:N: ' \
       '--resume-seconds=[how long its events are held after its end]:N: ' \
       '--resume-mib=[MiB of events that all resumable streams hold together]:MIB: ' \
@@ -193,8 +193,8 @@ _runnel() {
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
@@ -245,8 +245,8 @@ _runnel() {
       '--json[{"nll"\: \[..\], "argmax"\: \[..\], "ppl"\: ..}, with --kl also {"kl"\: {"mean"\: .., "p99"\: .., "top1"\: ..}}]' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
@@ -264,8 +264,8 @@ _runnel() {
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
@@ -325,8 +325,8 @@ _runnel() {
     _arguments -s -S \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \
@@ -410,8 +410,8 @@ _runnel() {
       '--chunk=[tokens evaluated as one text]:N: ' \
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
-      '(-c --ctx)-c+[positions of the context]:N: ' \
-      '(-c --ctx)--ctx=[positions of the context]:N: ' \
+      '(-c --ctx)-c+[context length in tokens]:N: ' \
+      '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[computing threads, 1..64]:N: ' \
       '(-t --threads)--threads=[computing threads, 1..64]:N: ' \
       '--kv-type=[how keys and values are kept]:f16|f32|q8|bf16:(f16 f32 q8 bf16)' \

@@ -16,8 +16,8 @@ PAGE = '''# Talking with a model
 
 {first}
 
-The line below a reply: speed, time to the first token, positions of the context in use, tokens of the prompt and how many of
-them needed no evaluation. In a narrow terminal only the first of these are shown. `/stats` has more:
+The line below a reply: speed, time to the first token, tokens of the context in use, tokens of the prompt and how many of
+them were reused from the cache. In a narrow terminal only the first of these are shown. `/stats` has more:
 
 {stats}
 
@@ -33,7 +33,7 @@ Messages can be taken back, changed, and looked at as tokens:
 
 {help}
 
-Tab completes names. A message that begins with a slash is written with a blank before it. Alt+Enter, or a backslash before
+Tab completes names. A message that begins with a slash is written with a space before it. Alt+Enter, or a backslash before
 Enter, begins a new line; pasted text keeps its lines. Ctrl+C stops a reply and keeps what was said; before the first token it gives the
 message back for editing. `NO_COLOR` is honoured; reasoning, dimmed otherwise, then stands between `(thinking)` and `(answer)`.
 
@@ -47,7 +47,7 @@ then the messages are rendered by its template. [sessions.md](sessions.md) has t
 ## When the context is full
 
 Nothing is left out in silence. A message that does not fit is an error that names both lengths, and stays on the line for editing;
-`/undo` and `/clear` make room, `/set truncate old` leaves out the oldest turns from then on, `/set truncate middle` those after the first, and each
+`/undo` and `/clear` free context, `/set truncate old` leaves out the oldest turns from then on, `/set truncate middle` those after the first, and each
 time says how many.
 
 ## From a pipe

@@ -14,7 +14,7 @@ const option machine_model_rows[1] = {
 };
 const option machine_size_rows[2] = {
     {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
-     .help = "positions of the context (default: the model's, or the most that fits in memory)"},
+     .help = "context length in tokens (default: the model's, or the most that fits in memory)"},
     {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
      .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };

@@ -251,7 +251,7 @@ int cmd_bench(int n_args, char **args) {
     options parsed;
     machine_init(&b.on);
     const option_group groups[] = {
-        {"Measured", bench_measured_rows, BENCH_MEASURED_ROWS, &b.opt},
+        {"What to measure", bench_measured_rows, BENCH_MEASURED_ROWS, &b.opt},
         {"Output", bench_answer_rows, BENCH_ANSWER_ROWS, &b.opt},
         {"Model", bench_model_rows, BENCH_MODEL_ROWS, &b.opt},
         MACHINE_REST_GROUP(&b.on),
@@ -260,9 +260,8 @@ int cmd_bench(int n_args, char **args) {
         .command = "bench",
         .usage = "[-m MODEL]... [-p N] [-n N] [-b N] [-d N] [-t N] [options]",
         .about =
-            "Measure how fast a prompt is read and text is made, each in a context of its own, beside what the machine can "
-            "read and multiply at most. Lists of values give every combination. What the model's context cannot hold is cut, "
-            "and said.",
+            "Measure prefill and decode speed, each in a context of its own, beside the machine's own read and multiply speed. "
+            "Lists of values give every combination. What does not fit the model's context is cut, with a message.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };

@@ -78,7 +78,7 @@ int cmd_detokenize(int n_args, char **args) {
         .command = "detokenize",
         .usage = "[-m MODEL] [ID...] [options] < ids",
         .about =
-            "Turn token ids into the bytes they stand for. Ids may be apart by blanks, line breaks or commas, or be what tokenize "
+            "Turn token ids into the bytes they stand for. Ids may be separated by spaces, line breaks or commas, or be what tokenize "
             "--json writes.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -36,7 +36,7 @@ typedef struct embed {
 
 static const option embed_rows[] = {
     {'f', "file", "FILE", OPTION_TEXT, offsetof(embed, file),
-     .help = "each line of the file is a text; blank ones are skipped; - is stdin"},
+     .help = "each line of the file is a text; blank lines are skipped; - is stdin"},
     {0, "pooling", "model|none|mean|first|last|rank", OPTION_CHOICE, offsetof(embed, pooling),
      .help =
          "what of a text's rows counts: none gives a line for each token, rank the scores of a reranker (default: what the file or the folder's modules.json says, else last)"},
@@ -53,7 +53,7 @@ static const option embed_rows[] = {
      .help = "texts that are evaluated at once, 1..1024 (default 16); the numbers are the same with each"},
 };
 
-static const char *const notes = "Without --json a line holds one embedding, its numbers with blanks between.\n"
+static const char *const notes = "Without --json a line holds one embedding, its numbers separated by spaces.\n"
                                  "With --pooling none the embedding is a list of rows, one for each token.\n"
                                  "Texts are taken with begin and end tokens as the model says.";
 

@@ -17,7 +17,7 @@ static const option tokenize_rows[] = {
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(tokenize, parse_special),
      .help = "control-token spellings become those tokens (default: they stay text)"},
     {0, "json", NULL, OPTION_FLAG, offsetof(tokenize, is_json),
-     .help = "{\"ids\": [..]} (default: ids on one line, with blanks between)"},
+     .help = "{\"ids\": [..]} (default: ids on one line, separated by spaces)"},
 };
 
 static void add_ids(bytes *to, const int32_t *ids, size_t n, bool is_json) {

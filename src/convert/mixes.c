@@ -10,7 +10,7 @@ static const struct mix mixes[] = {
     {"F32", "32-bit floats", 0, TENSOR_F32},
     {"F16", "16-bit floats, IEEE", 1, TENSOR_F16},
     {"BF16", "16-bit floats with the range of 32-bit ones", 32, TENSOR_BF16},
-    {"Q8_0", "8.5 bits a weight: hardly to be told from the original", 7, TENSOR_Q8_0},
+    {"Q8_0", "8.5 bits a weight: almost indistinguishable from the original", 7, TENSOR_Q8_0},
     {"Q6_K", "6.6 bits", 18, TENSOR_Q6_K},
     {"Q5_K_M", "5.5 bits, more where it matters", 17, TENSOR_Q5_K},
     {"Q5_K_S", "5.5 bits", 16, TENSOR_Q5_K},

@@ -48,17 +48,17 @@ static const option engine_rows[] = {
      .help = "longest wait in the queue, then the answer is 503; 0: no limit (default 120)"},
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
      .help =
-         "while others generate, prompts are read in pieces that keep the time between two tokens below this, or below twice "
-         "what it is without them, or four times while more wait than generate; 0: 256 tokens at a time (default 100)"},
+         "prefill beside running generations is divided so that the time between two tokens stays below this, or below twice the "
+         "decode-only time (four times while more wait than generate); 0: 256 tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
      .help =
-         "MiB that everything may take together: model, keys and values, buffers, streams, connections (default: what is available)"},
+         "memory limit in MiB for everything: model, keys and values, buffers, streams, connections (default: what is available)"},
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help =
          "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
     {0, "isolate-keys", NULL, OPTION_FLAG, offsetof(server, isolates_keys),
      .help =
-         "prompts are looked up among those of the same API key only, so that no key can tell what another one asked"},
+         "cached prompts are shared among requests of the same API key only, so that no key can tell what another one has sent"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,

@@ -68,8 +68,8 @@ const option http_tls_rows[HTTP_TLS_ROWS] = {
 const option http_access_rows[HTTP_ACCESS_ROWS] = {
     {0, "api-key", "KEY", OPTION_EACH, .each = add_key,
      .help =
-         "who asks must give this key, of 16 to 256 characters, or another of them. Others on this machine can read it among the "
-         "program's arguments: better --api-key-file"},
+         "clients must send this key, of 16 to 256 characters; several times. Others on this machine can read it among the "
+         "program's arguments: --api-key-file is safer"},
     {0, "api-key-file", "FILE", OPTION_TEXT, offsetof(http_options, key_file),
      .help = "keys, one a line; # begins a comment. Read again at SIGHUP"},
     {0, "no-auth", NULL, OPTION_FLAG, offsetof(http_options, no_auth),
@@ -80,7 +80,7 @@ const option http_access_rows[HTTP_ACCESS_ROWS] = {
      .help =
          "pages of this origin may use the server, * for all; several times (default: only the server's own page)"},
     {0, "access-log", "FILE", OPTION_TEXT, offsetof(http_options, access_log),
-     .help = "a line for each request, without what was asked; - for stderr, none for none (default -)"},
+     .help = "a line for each request, without its query, body and key; - for stderr, none for none (default -)"},
 };
 
 const option http_limit_rows[HTTP_LIMIT_ROWS] = {
@@ -105,7 +105,7 @@ const option http_limit_rows[HTTP_LIMIT_ROWS] = {
     {0, "idle-seconds", "N", OPTION_INT, offsetof(http_options, idle_seconds), 0, 3600,
      .help = "how long a connection may wait for its next request; 0: for ever (default 75)"},
     {0, "write-seconds", "N", OPTION_INT, offsetof(http_options, write_seconds), 0, 3600,
-     .help = "how long a client may take nothing of an answer; 0: for ever (default 60)"},
+     .help = "how long a client may read nothing of an answer; 0: for ever (default 60)"},
     {0, "ping-seconds", "N", OPTION_INT, offsetof(http_options, ping_seconds), 0, 3600,
-     .help = "a sign of life in event streams after so long a silence; 0: none (default 10)"},
+     .help = "seconds of silence after which an event stream gets a comment line; 0: none (default 10)"},
 };
