@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""tests/lint/docs_test.py - the pages name files that exist, their links lead somewhere."""
+import re
+
+from sentences import ROOT, main, test
+
+PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+FOLDERS = '|'.join(('src', 'include', 'tests', 'tools', 'docs', 'bench', 'fuzz', 'cmake', 'web', 'models', 'completions'))
+PATH = re.compile(rf'`((?:{FOLDERS})/[a-z0-9_./*-]+)`( \(planned\))?')
+FENCED = re.compile(r'^```.*?^```$', re.MULTILINE | re.DOTALL)
+
+
+def anchors(page):
+    headings = re.findall(r'^#+ (.*)$', FENCED.sub('', page.read_text()), re.M)
+    return {re.sub(r'[^\w\- ]', '', heading.lower()).replace(' ', '-') for heading in headings}
+
+
+@test
+def each_file_that_a_page_names_is_there_unless_it_is_planned(folder):
+    missing = [f'{page.relative_to(ROOT)}: {path}' for page in PAGES for path, planned in PATH.findall(page.read_text())
+               if not planned and not list(ROOT.glob(path.rstrip('/'))) and not list(ROOT.glob(path + '.*'))]
+    assert not missing, missing
+
+
+@test
+def each_link_leads_to_a_page_and_a_heading(folder):
+    broken = []
+    for page in PAGES:
+        for target, anchor in re.findall(r'\]\(([^)#\s]*)(#[^)\s]*)?\)', FENCED.sub('', page.read_text())):
+            if re.match(r'https?:', target):
+                continue
+            to = page.parent / target if target else page
+            if not to.exists() or (anchor and anchor[1:] not in anchors(to)):
+                broken.append(f'{page.relative_to(ROOT)}: {target}{anchor}')
+    assert not broken, broken
+
+
+main()
