@@ -1,12 +1,14 @@
-// decoding/strategy.h - what decides which rows are evaluated and which tokens come out: a state machine that the engine drives.
+// decoding/strategy.h - what decides which rows are evaluated and which tokens come out: a state
+// machine that the engine drives.
 //
-// The engine evaluates the prompt (prompt_from, prompt_wants), then calls propose, evaluates the proposed rows together with those of
-// other streams, and calls absorb with the results, until the stream ends. A strategy never blocks, never sees other streams and
-// never touches threads.
+// The engine evaluates the prompt (prompt_from, prompt_wants), then calls propose, evaluates the
+// proposed rows together with those of other streams, and calls absorb with the results, until the
+// stream ends. A strategy never blocks, never sees other streams and never touches threads.
 //
 // A new strategy is a file of this folder and a row of the table in strategies.c (CONTRIBUTING.md).
 //
-// Ownership: made by strategy_create(), freed by ops->destroy(). Threads: the step thread, but for ops->read.
+// Ownership: made by strategy_create(), freed by ops->destroy(). Threads: the step thread, but for
+// ops->read.
 #ifndef RN_DECODING_STRATEGY_H
 #define RN_DECODING_STRATEGY_H
 
@@ -21,21 +23,25 @@ struct emission {
     // The row that it was drawn from, [n_vocab], valid during the call; NULL: none, and then it
     // has no log-probability.
     const float *logits;
-    bool drafted;       // a helper proposed it
-    int32_t choice;     // which of the answers it belongs to, 0..n_choices-1
-    int32_t n_replaced; // it takes the place of so many of the choice's last tokens: where env->accepts_revisions
+    bool drafted;   // a helper proposed it
+    int32_t choice; // which of the answers it belongs to, 0..n_choices-1
+    // it takes the place of so many of the choice's last tokens: where env->accepts_revisions
+    int32_t n_replaced;
 };
 
 enum strategy_end { STRATEGY_END_STOP, STRATEGY_END_LENGTH };
 
 // The engine's side of a stream, for the length of a call of absorb.
 struct emitter_ops {
-    // May a token be emitted? false: the limit is reached already (max_tokens 0), and the stream ends.
+    // May a token be emitted? false: the limit is reached already (max_tokens 0), and the stream
+    // ends.
     bool (*may_emit)(void *user);
-    // Takes a token and says whether its choice goes on (end tokens, stop strings, limits). Nothing after a stop may be
-    // committed, and no token of a choice that has ended is taken. The stream ends when all choices have.
+    // Takes a token and says whether its choice goes on (end tokens, stop strings, limits). Nothing
+    // after a stop may be committed, and no token of a choice that has ended is taken. The stream
+    // ends when all choices have.
     bool (*emit)(void *user, const struct emission *e);
-    // The logits [n_vocab] of prompt row `at`, in order, each row once: they say how probable prompt token at + 1 was.
+    // The logits [n_vocab] of prompt row `at`, in order, each row once: they say how probable
+    // prompt token at + 1 was.
     void (*score_prompt)(void *user, int32_t at, const float *logits);
     // The strategy has nothing more to do: the stream ends.
     void (*end)(void *user, enum strategy_end why);
@@ -47,10 +53,11 @@ struct emitter {
 
 // ---- sequences ------------------------------------------------------------------------------------------------------
 //
-// A strategy owns sequences on any model slots. It names them by small numbers and declares what tokens they hold; the
-// engine makes it so (from the prefix cache, or by evaluating them) before it calls propose. When the engine takes their
-// memory for another stream it calls suspend, and restores them as they were declared before the next propose, with the
-// same bits. A row that is appended, and a kept path, are declared with it.
+// A strategy owns sequences on any model slots. It names them by small numbers and declares what
+// tokens they hold; the engine makes it so (from the prefix cache, or by evaluating them) before it
+// calls propose. When the engine takes their memory for another stream it calls suspend, and
+// restores them as they were declared before the next propose, with the same bits. A row that is
+// appended, and a kept path, are declared with it.
 
 enum {
     STRATEGY_MAIN = 0, // there from the start, on slot 0: the prompt, then the tokens that were emitted
@@ -60,19 +67,22 @@ enum {
     STRATEGY_HELPER_ROUNDS = 16 // steps of helper models before one of the main model, at most
 };
 
+// For calls from begin, absorb and suspend.
 struct strategy_env_ops {
-    // A sequence on a slot that shall hold these tokens (copied).
-    // RN_E_ARG: no such slot or token. RN_E_LIMIT: n exceeds the slot's context or the stream's limit, or the strategy has
-    // all the sequences that it n_seqs said. RN_E_NOMEM.
+    // A sequence on a slot that shall hold these tokens (copied). RN_E_ARG: no such slot or token.
+    // RN_E_LIMIT: n exceeds the slot's context or the stream's limit, or the strategy has all the
+    // sequences that n_seqs said. RN_E_NOMEM.
     rn_status (*seq_open)(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
-    // Another one on the same slot that holds the same tokens; scratch nodes are not copied. Errors as above.
+    // Another one on the same slot that holds the same tokens; scratch nodes are not copied. Errors
+    // as above.
     rn_status (*seq_fork)(void *user, int32_t seq, int32_t *out, rn_error *err);
     void (*seq_free)(void *user, int32_t seq); // not of STRATEGY_MAIN
     // Tokens that it holds, scratch nodes not counted.
     int32_t (*seq_len)(void *user, int32_t seq);
     // As lm_keep(). What is kept of the main sequence must have been emitted.
     rn_status (*seq_keep)(void *user, int32_t seq, const int32_t *path, int32_t n, rn_error *err);
-    // Its first n tokens stay; scratch nodes go. Where a model cannot go back that far the engine evaluates rows again.
+    // Its first n tokens stay; scratch nodes go. Where a model cannot go back that far the engine
+    // evaluates rows again.
     void (*seq_truncate)(void *user, int32_t seq, int32_t n);
 };
 
@@ -80,7 +90,8 @@ struct strategy_slot {
     int32_t n_vocab, n_embd;
     int32_t n_ctx;     // longest sequence
     int32_t n_scratch; // scratch nodes of a sequence, at most
-    // How long steps of the slot take; it changes while the engine runs, and no result may depend on it.
+    // How long steps of the slot take; it changes while the engine runs, and no result may depend
+    // on it.
     const struct step_time *time;
 };
 
@@ -95,12 +106,14 @@ struct strategy_env {
 
 // ---- rows and results -----------------------------------------------------------------------------------------------
 
-// Rows asked for, all of one slot. Their seq is the strategy's own number. A row with LM_APPEND stays: only what is known to
-// be right is appended, and to the main sequence only what was emitted. What may turn out wrong is a scratch row.
+// Rows asked for, all of one slot. Their seq is the strategy's own number. A row with LM_APPEND
+// stays: only what is known to be right is appended, and to the main sequence only what was
+// emitted. What may turn out wrong is a scratch row.
 struct row_list {
     struct lm_row *rows; // [cap]
     size_t n;
-    // What the strategy may ask for now; each at least 1. Others of the batch have a share of the same size.
+    // What the strategy may ask for now; each at least 1. Others of the batch have a share of the
+    // same size.
     size_t cap;        // rows
     size_t n_logits;   // rows that want logits
     int32_t n_scratch; // scratch nodes that a sequence may have
@@ -112,11 +125,12 @@ enum { RESULTS_OF_PROPOSAL = -1 };
 struct row_results {
     lm *model;
     size_t first, n;
-    // Of rows of the prompt: the position of the first one. They may include rows that the strategy wants nothing of.
-    // RESULTS_OF_PROPOSAL: the rows that propose asked for.
+    // Of rows of the prompt: the position of the first one. They may include rows that the strategy
+    // wants nothing of. RESULTS_OF_PROPOSAL: the rows that propose asked for.
     int32_t at;
 };
-// Was an optional row (LM_OPTIONAL) left out, for lack of memory? It has no results, and its sequence is as if it had not been there.
+// Was an optional row (LM_OPTIONAL) left out, for lack of memory? It has no results, and its
+// sequence is as if it had not been there.
 static inline bool results_dropped(const struct row_results *r, size_t i) {
     return lm_row_was_dropped(r->model, r->first + i);
 }
@@ -126,35 +140,42 @@ static inline const float *results_logits(const struct row_results *r, size_t i)
 
 typedef struct strategy strategy;
 struct strategy_ops {
-    // Called once, before anything else, when the stream has its first turn: to open sequences. NULL: nothing to do.
+    // Called once, before anything else, when the stream has its first turn: to open sequences.
+    // NULL: nothing to do.
     rn_status (*begin)(strategy *s, rn_error *err);
-    // The first row of the prompt whose results the strategy still wants; n_prompt: none. Rows before it may come from the prefix
-    // cache, and after a preemption they are evaluated again without results.
+    // The first row of the prompt whose results the strategy still wants; n_prompt: none. Rows
+    // before it may come from the prefix cache, and after a preemption they are evaluated again
+    // without results.
     int32_t (*prompt_from)(const strategy *s);
     // What it wants of prompt row `at` >= prompt_from(): LM_WANT_LOGITS, LM_WANT_HIDDEN or 0.
     uint32_t (*prompt_wants)(const strategy *s, int32_t at);
-    // The slot of the rows that propose will ask for. n_rounds: how many more steps of helper models there may be before one of
-    // the main model; 0: it must be slot 0. In a round helper models step first, with the rows of all streams that want
-    // some, as often as there are any; then the main models step. NULL: always slot 0.
+    // The slot of the rows that propose will ask for. n_rounds: how many more steps of helper
+    // models there may be before one of the main model; 0: it must be slot 0. In a round helper
+    // models step first, with the rows of all streams that want some, as often as there are any;
+    // then the main models step. NULL: always slot 0.
     int32_t (*next_slot)(const strategy *s, int32_t n_rounds);
-    // What must be evaluated next. Called only while the stream goes on, once the prompt is there. It may be called again before
-    // absorb when the rows could not be evaluated, and then proposes the same rows. NULL: the strategy only reads the prompt.
+    // What must be evaluated next. Called only while the stream goes on, once the prompt is there.
+    // It may be called again before absorb when the rows could not be evaluated, and then proposes
+    // the same rows. NULL: the strategy only reads the prompt.
     rn_status (*propose)(strategy *s, struct row_list *rows, rn_error *err);
-    // Its sequences were given back: scratch nodes are gone, and propose begins anew from what is declared. NULL: it never has
-    // scratch nodes between absorb and propose.
+    // Its sequences were given back: scratch nodes are gone, and propose begins anew from what is
+    // declared. NULL: it never has scratch nodes between absorb and propose.
     void (*suspend)(strategy *s);
-    // First half of absorb: reads results into memory of its own, and changes nothing else. Runs on any thread of the engine's
-    // pool, with those of other streams. absorb follows on the step thread. NULL: absorb does all.
+    // First half of absorb: reads results into memory of its own, and changes nothing else. Runs on
+    // any thread of the engine's pool, with those of other streams. absorb follows on the step
+    // thread. NULL: absorb does all.
     void (*read)(strategy *s, const struct row_results *r);
-    // Reads results, samples, commits or drops KV, emits. Called for rows of the prompt if anything of them is wanted, and for
-    // proposed rows. An error ends this stream alone with finish reason `error`.
+    // Reads results, samples, commits or drops KV, emits. Called for rows of the prompt if anything
+    // of them is wanted, and for proposed rows. An error ends this stream alone with finish reason
+    // `error`.
     rn_status (*absorb)(strategy *s, const struct row_results *r, const struct emitter *out, rn_error *err);
     void (*destroy)(strategy *s);
 };
 struct strategy {
     const struct strategy_ops *ops;
     // Set by create; 0 counts as 1.
-    int32_t n_seqs;                 // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
+    // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
+    int32_t n_seqs;
     int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES
     const struct strategy_env *env; // set by the engine before begin
 };
@@ -164,11 +185,14 @@ struct strategy_spec {
     sampler *sampler; // NULL: for strategies that draw nothing
     const struct rowmath *rowmath;
     int32_t n_vocab, n_prompt;
-    // Tokens of the answer that the prompt already ends with: the first token drawn has this position among the generated ones.
+    // Tokens of the answer that the prompt already ends with: the first token drawn has this
+    // position among the generated ones.
     int32_t n_given;
-    // The sampler calls a function of the user, which is promised to run on the step thread: draw in absorb, not in read.
+    // The sampler calls a function of the user, which is promised to run on the step thread: draw
+    // in absorb, not in read.
     bool draws_on_step_thread;
-    // Of strategies that only add something to another one (prompt_scores): that other one. Theirs from a successful create on.
+    // Of strategies that only add something to another one (prompt_scores): that other one. Theirs
+    // from a successful create on.
     strategy *inner;
     const void *params; // what the kind documents; NULL for most
 };
@@ -178,8 +202,9 @@ struct strategy_kind {
     const char *name;
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
 };
-// "sample": greedy decoding and sampling, one row in, one token out.
-// "score": params is a struct score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner strategy.
+// "sample": greedy decoding and sampling, one row in, one token out. "score": params is a struct
+// score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner
+// strategy.
 extern const struct strategy_kind strategy_kinds[];
 extern const size_t strategy_n_kinds;
 const struct strategy_kind *strategy_find(const char *name); // NULL: there is none
@@ -187,13 +212,15 @@ const struct strategy_kind *strategy_find(const char *name); // NULL: there is n
 rn_status strategy_create(const char *name, const struct strategy_spec *spec, strategy **out, rn_error *err);
 void strategy_destroy(strategy *s); // NULL is fine
 
-// Each row of the prompt goes to a function of the caller, in order, once. true: stop (RN_E_CANCELLED).
+// Each row of the prompt goes to a function of the caller, in order, once. true: stop
+// (RN_E_CANCELLED).
 struct score_params {
     bool (*on_row)(void *user, size_t at, const float *logits, int32_t n_vocab);
     void *user;
 };
 
-// Hidden states of the prompt's rows, or a reranker's scores, pooled into one row of floats or kept apart.
+// Hidden states of the prompt's rows, or a reranker's scores, pooled into one row of floats or kept
+// apart.
 enum embed_pooling {
     EMBED_EACH,  // one output row for each row of the prompt
     EMBED_MEAN,  // their mean
@@ -206,7 +233,8 @@ struct embed_params {
     bool softmax;   // over each output row
     bool normalize; // each output row to length 1
     size_t n_row;   // floats of an output row: n_embd, or n_rank
-    float *out;     // [n_prompt][n_row] with EMBED_EACH, else [n_row]; whole once the strategy has ended
+    // [n_prompt][n_row] with EMBED_EACH, else [n_row]; whole once the strategy has ended
+    float *out;
 };
 
 #endif

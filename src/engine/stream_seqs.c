@@ -294,7 +294,8 @@ rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *r
     for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].n_appended = 0;
     for (size_t i = 0; i < n; i++) {
         struct lm_row *r = &rows[i];
-        if (!in_use(s, r->seq) || s->play.seqs[r->seq].lane != l || s->play.seqs[r->seq].seq < 0)
+        if (!in_use(s, r->seq) || s->play.seqs[r->seq].lane != l || s->play.seqs[r->seq].seq < 0 ||
+            seq_missing(&s->play.seqs[r->seq]) > 0)
             return fail(err, RN_E_INTERNAL, "strategy: row %zu is of sequence %d, which is not one of this model", i,
                         r->seq);
         struct stream_seq *q = &s->play.seqs[r->seq];

@@ -76,8 +76,6 @@ static void propose_draft(struct guided *s, struct row_list *rows) {
                                                 .want = LM_WANT_LOGITS};
         return;
     }
-    if (env->ops->seq_len(env->user, s->helper) == s->n_tokens)
-        env->ops->seq_truncate(env->user, s->helper, s->n_tokens - 1); // a suspension came in between
     for (int32_t i = env->ops->seq_len(env->user, s->helper); i < s->n_tokens && rows->n < rows->cap; i++)
         rows->rows[rows->n++] = (struct lm_row){.seq = s->helper,
                                                 .token = s->tokens[i],
@@ -166,6 +164,8 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
 
 static void suspend(strategy *base) {
     struct guided *s = (struct guided *)base;
+    // The logits after the last token are gone: it is evaluated again.
+    base->env->ops->seq_truncate(base->env->user, s->helper, s->n_tokens - 1);
     s->n_draft = 0;
     n_suspended++;
 }
