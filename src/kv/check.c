@@ -1,6 +1,6 @@
-// kv/check.c - recounts the books from scratch and compares: for tests, after every operation.
+// kv/check.c - recounts all references from scratch and compares: for tests, after every operation.
 #include "base/mem.h"
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <string.h>
 
 struct audit {
@@ -61,8 +61,8 @@ static rn_status count_states(const struct audit *a, const struct seq *q) {
             q->state, q->stored);
     REQUIRE((q->n_runs > 0) == (q->stored < q->len), "sequence %d: %d runs for %d promised rows", s, q->n_runs,
             q->len - q->stored);
-    REQUIRE(q->wish == 0 || (q->wish > q->stored && q->wish <= q->len), "sequence %d: a wish for position %d", s,
-            q->wish);
+    REQUIRE(q->keep_at == 0 || (q->keep_at > q->stored && q->keep_at <= q->len),
+            "sequence %d: a state to keep after position %d", s, q->keep_at);
     if (q->state != KV_NONE) refs[q->state]++;
     for (int32_t i = 0; i < q->n_runs; i++) {
         const struct run *r = &q->runs[i];

@@ -1,9 +1,9 @@
-// kv/kv.c - making the books from a configuration, and what they say about themselves.
+// kv/kv.c - creation from a configuration, and statistics.
 #include "kv/kv.h"
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 
 static rn_status check_number(const char *what, int64_t value, int64_t lowest, int64_t highest, rn_error *err) {
@@ -58,7 +58,7 @@ static void take_states(kv *k, struct seq *q, rn_status *st) {
     const struct kv_config *c = &k->config;
     const size_t n_places = c->state_interval ? (size_t)(c->n_ctx / c->state_interval) : 0;
     if (c->n_states == 0) return;
-    q->runs = take(k, st, n_places + 2, sizeof *q->runs); // the first one, one for each place, one for a wish
+    q->runs = take(k, st, n_places + 2, sizeof *q->runs); // the first one, one for each place, one for kv_snapshot()
     q->node_states = take(k, st, (size_t)c->max_scratch, sizeof *q->node_states);
 }
 
@@ -120,7 +120,7 @@ rn_status kv_create(const struct kv_config *c, kv_copy_fn copy, void *user, kv *
     st = take_memory(k);
     if (st != RN_OK) {
         kv_destroy(k);
-        return fail(err, st, "kv: books for %d sequences of %d positions do not fit into memory", c->max_seqs,
+        return fail(err, st, "kv: bookkeeping for %d sequences of %d positions do not fit into memory", c->max_seqs,
                     c->n_ctx);
     }
     start_empty(k);

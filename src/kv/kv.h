@@ -1,5 +1,5 @@
-// kv/kv.h - the books of keys, values and states: who holds which page of 64 positions, and which slot of recurrent state. Both are
-// numbers here; their bytes are a backend's (it carries out the copies this room asks for).
+// kv/kv.h - bookkeeping of keys, values and states: which sequence holds which page of 64 positions and which slot of recurrent state. Both
+// are numbers here; their bytes belong to a backend, which carries out the copies that are requested from it.
 //
 // A sequence is a length and, for each group of layers, a list of pages. Full pages are immutable and shared by count; a page
 // that must be written while somebody else holds it is copied first. Layers with the same needs form a group: group 0 keeps every
@@ -36,7 +36,7 @@ struct kv_config {
     int32_t n_ctx;       // longest sequence
     int32_t max_scratch; // nodes of one sequence's scratch tree
     int32_t n_states;    // slots of state; 0: no layer has a recurrence
-    // A state is kept at each multiple of it, as slots allow; itself a multiple of KV_PAGE. 0: only where asked.
+    // A state is kept at each multiple of it, as slots allow; itself a multiple of KV_PAGE. 0: only for kv_snapshot().
     int32_t state_interval;
     uint64_t identity; // model, adapters and arithmetic: the root of every hash chain
 };
@@ -54,7 +54,7 @@ struct kv_copy {
 };
 typedef rn_status (*kv_copy_fn)(void *user, const struct kv_copy *c, rn_error *err);
 
-// RN_E_ARG: a number out of its range. RN_E_LIMIT, RN_E_NOMEM: the books do not fit. copy: not NULL.
+// RN_E_ARG: a number out of its range. RN_E_LIMIT, RN_E_NOMEM: the bookkeeping does not fit into memory. copy: not NULL.
 rn_status kv_create(const struct kv_config *c, kv_copy_fn copy, void *user, kv **out, rn_error *err);
 void kv_destroy(kv *k); // NULL is fine
 
@@ -85,11 +85,11 @@ rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *
 // windowed group lets pages go that lie wholly before position len - window + 1, the first that a row at position len sees. States are
 // kept where state_interval or kv_snapshot() wanted it.
 void kv_commit(kv *k);
-// All rows of a step are booked, so what slots are left may serve: rows behind a place where the state is to be kept get a slot of
-// their own. Before kv_seq_state() is asked for the step; without this call only states at the ends of steps are kept.
+// All rows of a step have been added, so the slots that are left are free for use: rows behind a place where the state is to be kept get a slot of
+// their own. To be called before kv_seq_state() of the step; without this call only states at the ends of steps are kept.
 void kv_place_states(kv *k);
 // Keep the state after the sequence's present last position with the prefix index: at once, or where that position is a promise, at
-// kv_commit() (of a step's promises the last one asked for counts). A wish: it may find no slot, and be evicted. No effect without states.
+// kv_commit() (of a step's promises the last request counts). Best effort: there may be no slot, and a kept one may be evicted. No effect without states.
 void kv_snapshot(kv *k, kv_seq s);
 // The slot with the state after n positions, from the length at the last kv_commit() to the present one; of a promised position: the
 // slot that its row shall write. Position p reads kv_seq_state(p) and writes kv_seq_state(p + 1); both may be the same slot.

@@ -1,5 +1,5 @@
 // kv/pages.c - pools of counted pages, and of slots of state: taking, holding, releasing, evicting and copying them.
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 #include <string.h>
 

@@ -4,7 +4,7 @@
 // that a collision costs time, never truth; where the text leaves the full blocks, the children of the last one are
 // looked through for the longest common beginning. Two full blocks with the same parent and keys never coexist.
 #include "base/hash.h"
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 #include <string.h>
 

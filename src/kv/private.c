@@ -1,5 +1,5 @@
 // kv/private.c - sequences whose keys, values and state come from elsewhere, and which nobody else may find.
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 
 int32_t kv_first_block(const kv *k, int32_t group, int32_t len) {

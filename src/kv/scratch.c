@@ -2,7 +2,7 @@
 //
 // Nodes lie packed in private pages in the order they came: node i in slot i % 64 of scratch page i / 64, in every
 // group. With states each node has a slot of its own.
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 
 rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t *node, rn_error *err) {

@@ -1,5 +1,5 @@
 // kv/seqs.c - sequences: growing, sharing, cutting and freeing their lists of pages.
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ rn_status kv_seq_new(kv *k, kv_seq *out, rn_error *err) {
     struct seq *q = &k->seqs[s];
     q->used = true;
     q->is_private = false;
-    q->len = q->stored = q->n_nodes = q->n_runs = q->wish = 0;
+    q->len = q->stored = q->n_nodes = q->n_runs = q->keep_at = 0;
     q->state = KV_NONE;
     memset(q->first, 0, sizeof q->first);
     *out = s;
@@ -172,8 +172,8 @@ int32_t seq_windows_restorable(const kv *k, const struct seq *q, int32_t n) {
 }
 
 int32_t seq_restorable(const kv *k, const struct seq *q, int32_t n) {
-    for (int32_t asked = -1; asked != n;) { // what the one can do the other may not
-        asked = n;
+    for (int32_t before = -1; before != n;) { // what the one can restore the other may not
+        before = n;
         n = states_restorable(k, q, seq_windows_restorable(k, q, n));
     }
     return n;

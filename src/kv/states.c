@@ -2,7 +2,7 @@
 //
 // Promised rows form runs: all rows of a run write one slot after the other's state, in place. A new run, and with it a slot that is
 // left alone from then on, begins where the state is to be kept.
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include <assert.h>
 
 static struct page *slot_of(const kv *k, int32_t slot) { return &k->pool[KV_STATE].pages[slot]; }
@@ -42,7 +42,7 @@ static int64_t next_place(const kv *k, const struct seq *q, int32_t pos) {
     const int64_t interval = k->config.state_interval;
     if (q->is_private) return INT64_MAX;
     const int64_t next = interval ? (pos / interval + 1) * interval : INT64_MAX;
-    return q->wish > pos && q->wish < next ? q->wish : next;
+    return q->keep_at > pos && q->keep_at < next ? q->keep_at : next;
 }
 
 static void split_run(kv *k, struct seq *q) {
@@ -92,14 +92,14 @@ void states_settle(kv *k, struct seq *q) {
         release(k, q->state);
         q->state = r->slot;
     }
-    q->n_runs = q->wish = 0;
+    q->n_runs = q->keep_at = 0;
 }
 
 void kv_snapshot(kv *k, kv_seq s) {
     struct seq *q = seq_at(k, s);
     if (k->config.n_states == 0 || q->len == 0) return;
     if (q->len > q->stored)
-        q->wish = q->len;
+        q->keep_at = q->len;
     else
         states_give(k, q, q->len, q->state);
 }
@@ -132,7 +132,7 @@ int32_t states_restorable(const kv *k, const struct seq *q, int32_t n) {
 
 void states_cut(kv *k, struct seq *q, int32_t len) {
     if (k->config.n_states == 0) return;
-    if (q->wish > len) q->wish = 0;
+    if (q->keep_at > len) q->keep_at = 0;
     for (; q->n_runs > 0 && q->runs[q->n_runs - 1].start >= len; q->n_runs--)
         if (q->runs[q->n_runs - 1].slot != q->state) release(k, q->runs[q->n_runs - 1].slot);
     if (len >= q->stored && has_state(q, len)) return;

@@ -1,7 +1,7 @@
 // lm/lm.h - the waist: rows in, logits out, and the operations on sequences that every decoding strategy is made of.
 //
 // Ownership: made by lm_real_create(), freed by lm_destroy(). Threads: one at a time (the step thread).
-// Bits: what a row gives depends on its prefix alone, never on batch mates, on how the prefix was cut into steps, on forks,
+// Bits: what a row gives depends on its prefix alone, never on other requests in the batch, on how the prefix was cut into steps, on forks,
 // truncations, scratch trees or cache hits (docs/design.md section 6).
 #ifndef RN_LM_LM_H
 #define RN_LM_LM_H
@@ -21,7 +21,7 @@ enum {
     LM_WANT_RESULTS = LM_WANT_LOGITS | LM_WANT_HIDDEN | LM_WANT_TAPS
 };
 // No result: keep the model's recurrent state after this row, as memory allows, for a prefix or a truncation that ends there. Of a
-// sequence's rows in a step the last one asked for counts; scratch rows do not. Models without recurrence find every length anyway.
+// sequence's rows in a step the last request counts; scratch rows do not. Models without recurrence find every length anyway.
 enum { LM_WANT_STATE = 4 };
 // No result: the row is left out where there is no room for it (pages, slots of state, scratch nodes, places for results, n_ctx), and
 // with it all rows of its sequence behind it in the step, which must be optional too. Rows that are not optional go first.

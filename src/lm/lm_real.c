@@ -133,7 +133,7 @@ static void leave_seqs(struct lm_real *m) {
     m->n_seqs = 0;
 }
 
-// Books back to where they were before the step.
+// Sequences and trees back to where they were before the step.
 static void undo(struct lm_real *m) {
     for (int32_t s = 0; s < m->n_seqs; s++) {
         const int32_t seq = m->seq_ids[s];
@@ -142,7 +142,7 @@ static void undo(struct lm_real *m) {
     }
 }
 
-static rn_status book_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
+static rn_status add_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
     const int32_t len = kv_seq_len(m->kv, r->seq), row = (int32_t)(out - m->rows);
     const uint64_t key = key_at(lm_row_key(r), r->parent < 0 ? len : len + 1, &m->kinds[r->seq]);
     rn_status st;
@@ -196,7 +196,7 @@ static void fill_coords(struct lm_real *m, const struct lm_row *rows, size_t n) 
                 rows[i].input && rows[i].input->has_coord ? rows[i].input->coord[k] : m->rows[i].pos;
 }
 
-// Which slots rows read and write is settled when all of them are booked: only then it is known which states can be kept.
+// Which slots rows read and write is settled once all of them have been added: only then is it known which states can be kept.
 static void fill_states(struct lm_real *m, size_t n) {
     kv_place_states(m->kv);
     for (size_t i = 0; m->p->state_bytes > 0 && i < n; i++) {
@@ -209,12 +209,12 @@ static void fill_states(struct lm_real *m, size_t n) {
     }
 }
 
-// Books all rows; *i is the row that could not be, on failure.
-static rn_status book_rows(struct lm_real *m, const struct lm_row *rows, size_t n, size_t *i, rn_error *err) {
+// Adds all rows to their sequences; on failure *i is the row that could not be added.
+static rn_status add_rows(struct lm_real *m, const struct lm_row *rows, size_t n, size_t *i, rn_error *err) {
     for (*i = 0; *i < n; ++*i) {
         const struct lm_row *r = &rows[*i];
         rn_status st = check_row(m, r, err);
-        if (st == RN_OK) st = book_row(m, r, &m->rows[*i], err);
+        if (st == RN_OK) st = add_row(m, r, &m->rows[*i], err);
         if (st != RN_OK) return fail_in(err, st, "row %zu", *i);
         m->n_wanted += (r->want & LM_WANT_RESULTS) != 0;
         m->n_hidden += (r->want & LM_WANT_HIDDEN) != 0;
@@ -279,7 +279,7 @@ static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *fai
     m->n_rows = m->n_wanted = m->n_logits = m->n_hidden = m->n_tapped = 0;
     if (n == 0 || n > (size_t)m->c.n_batch)
         return fail(err, RN_E_ARG, "step: %zu rows, 1..%d are possible", n, m->c.n_batch);
-    rn_status st = book_rows(m, rows, n, &i, err);
+    rn_status st = add_rows(m, rows, n, &i, err);
     if (st != RN_OK) {
         if (failed_row) *failed_row = i;
         undo(m);

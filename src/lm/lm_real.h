@@ -1,4 +1,4 @@
-// lm/lm_real.h - the waist over a real model: the books of kv/, the pages of a backend, a program from model/.
+// lm/lm_real.h - the real lm: bookkeeping by kv/, pages in a backend, a program from model/.
 //
 // Ownership: lm_real_create() takes nothing over: program and backend stay the caller's and must outlive it. Threads: one at a time.
 #ifndef RN_LM_LM_REAL_H
@@ -32,6 +32,6 @@ struct lm_config {
 struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_config *c);
 // backend must have loaded p with those sizes.
 rn_status lm_real_create(const struct program *p, backend *b, const struct lm_config *c, lm **out, rn_error *err);
-kv *lm_real_kv(lm *m); // its books: statistics, and kv_check() in tests
+kv *lm_real_kv(lm *m); // its bookkeeping: statistics, and kv_check() in tests
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef RN_TESTS_KV_KEPT_STATES_H
 #define RN_TESTS_KV_KEPT_STATES_H
 
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include "tests/kv/shadow.h"
 
 // The keys from the beginning of the text to the end of a block, or to its state; their number.

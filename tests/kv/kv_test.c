@@ -1,6 +1,6 @@
 // tests/kv/kv_test.c - sequences, scratch trees, pools and their refusals, one rule at a time.
 #include "base/mem.h"
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include "tests/kv/shadow.h"
 
 static struct kv_stats stats_of(const struct shadow *w) {

@@ -1,5 +1,5 @@
 // tests/kv/prefix_index_test.c - what is found again, what is not and why, and what is thrown away first.
-#include "kv/books.h"
+#include "kv/kv_private.h"
 #include "tests/kv/shadow.h"
 
 static struct kv_stats stats_of(const struct shadow *w) {

@@ -1,6 +1,6 @@
-// kv/books.h - the inside of this room: pools of counted pages, the prefix index over them, the sequences.
+// kv/kv_private.h - internals of kv/: pools of reference-counted pages, the prefix index over them, the sequences.
 //
-// Three rules carry everything else:
+// Three invariants that everything else relies on:
 //  - A block of the index is named by its page of group 0; that page also holds the block's 64 keys. So a block needs
 //    no memory of its own, forks share keys as they share pages, and the first stored / 64 pages of a sequence *are* its
 //    chain of blocks.
@@ -14,9 +14,9 @@
 //
 // A private sequence knows no blocks: its pages are counted as any others, and free when nobody holds them any more.
 //
-// Ownership: everything lies in kv.mem. Threads: as kv.h.
-#ifndef RN_KV_BOOKS_H
-#define RN_KV_BOOKS_H
+// Ownership: everything is allocated from kv.mem. Threads: as kv.h.
+#ifndef RN_KV_KV_PRIVATE_H
+#define RN_KV_KV_PRIVATE_H
 
 #include "base/arena.h"
 #include "kv/kv.h"
@@ -74,7 +74,7 @@ struct seq {
     int32_t state;        // after the `stored` positions; KV_NONE: there are none
     int32_t n_runs;       // of the promised rows
     struct run *runs;     // [n_ctx / state_interval + 2]; the first one's slot may be `state`
-    int32_t wish;         // keep the state after so many positions at kv_commit(), some of them promised; 0: no wish
+    int32_t keep_at;      // kv_commit() keeps the state after this many positions, some of them promised; 0: none
     int32_t *node_states; // [max_scratch]
 };
 
@@ -138,7 +138,7 @@ struct index_child {
 };
 struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n);
 
-// states.c. All do nothing in books without states.
+// states.c. All do nothing without states.
 bool states_have_room(const kv *k, const struct seq *q); // to append
 void states_append(kv *k, struct seq *q);                // at least one row; there must be room
 // As if the path had been appended and run. Its nodes still stand.
