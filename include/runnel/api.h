@@ -1,4 +1,4 @@
-// runnel/api.h - what the other headers share: export mark, version, log and progress callbacks.
+// runnel/api.h - shared by the other headers: export macro, version, struct sizes, callbacks.
 #ifndef RUNNEL_API_H
 #define RUNNEL_API_H
 
@@ -17,24 +17,37 @@ RN_API const char *rn_version(void); // "0.1.0"
 
 // Structs that grow begin with `size_t struct_size` (docs/abi.md). Fields are only ever appended.
 //
-// A struct of the caller's is made by rn_NAME_init(), or, where there is no such function and the
-// library fills it, as `rn_NAME x = {sizeof x};`. rn_NAME_init_sized() is for bindings of other
-// languages: they pass the size of the struct as they know it. An older program's struct is shorter
-// than the library's: what it lacks has its default, and it is filled no further than its size.
-// A longer one, of a program built against a newer header, is RN_E_ARG: `request: struct_size is
-// 400, this library (0.1.0) knows 384: the program was built against a newer one`.
+// The caller initializes its structs with rn_NAME_init() or, if there is no such function and the
+// library fills the struct, with `rn_NAME x = {sizeof x};`. rn_NAME_init_sized() is for bindings of
+// other languages, which pass the size of the struct as they declare it. A struct shorter than the
+// library's comes from an older program: missing fields have their defaults, and the library writes
+// no further than its size. A longer struct comes from a program that was built against a newer
+// header and is refused with RN_E_ARG: `request: struct_size is 400, this library (0.1.0) knows
+// 384: the program was built against a newer one`.
 //
-// In a struct of the library's, reached by a pointer, struct_size is what the library has.
-// RN_HAS(chunk.usage, reasoning_tokens): false where the library is older than that field.
-#define RN_HAS(s, field) ((s)->struct_size >= (size_t)((const char *)(&(s)->field + 1) - (const char *)(s)))
+// Structs that the library owns and returns by pointer have the library's struct_size.
+// RN_HAS(chunk.usage, reasoning_tokens) is false if the library is older than that field.
+#define RN_HAS(s, field)                                                                           \
+    ((s)->struct_size >= (size_t)((const char *)(&(s)->field + 1) - (const char *)(s)))
 
 // One line of text, no line break. Any thread; must not call back into runnel.
-typedef enum rn_log_level { RN_LOG_ERROR = 0, RN_LOG_WARN = 1, RN_LOG_INFO = 2, RN_LOG_DEBUG = 3 } rn_log_level;
+typedef enum rn_log_level {
+    RN_LOG_ERROR = 0,
+    RN_LOG_WARN = 1,
+    RN_LOG_INFO = 2,
+    RN_LOG_DEBUG = 3
+} rn_log_level;
 typedef void (*rn_log_fn)(void *user, rn_log_level level, const char *text);
 
-// How far a long piece of work is: done of total units (bytes when loading, repacking and writing, tokens when a prompt is evaluated).
-// Return true to abort: the call or stream then ends with RN_E_CANCELLED / RN_FINISH_CANCELLED.
-typedef enum rn_phase { RN_PHASE_LOAD = 0, RN_PHASE_REPACK = 1, RN_PHASE_PREFILL = 2, RN_PHASE_WRITE = 3 } rn_phase;
+// Progress of a long operation: `done` of `total` units (bytes when loading, repacking and writing,
+// tokens in prefill). Return true to abort: the call then returns RN_E_CANCELLED, a stream ends
+// with RN_FINISH_CANCELLED.
+typedef enum rn_phase {
+    RN_PHASE_LOAD = 0,
+    RN_PHASE_REPACK = 1,
+    RN_PHASE_PREFILL = 2,
+    RN_PHASE_WRITE = 3
+} rn_phase;
 typedef bool (*rn_progress_fn)(void *user, rn_phase phase, uint64_t done, uint64_t total);
 
 #ifdef __cplusplus

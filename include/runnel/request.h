@@ -1,4 +1,4 @@
-// runnel/request.h - what a stream is asked for: prompt, limits, sampling, stop rules, delivery.
+// runnel/request.h - the request for a stream: prompt, limits, sampling, stop rules, delivery.
 #ifndef RUNNEL_REQUEST_H
 #define RUNNEL_REQUEST_H
 
@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-// A piece of the prompt. Plain text keeps control-token spellings as text unless parse_special.
-// Fields that are not used are 0. May grow: rn_request.part_stride.
+// A part of the prompt. Control tokens spelled in a text stay text unless parse_special. Unused
+// fields are 0. The struct may grow: rn_request.part_stride.
 typedef enum rn_part_kind { RN_PART_TEXT = 0, RN_PART_IDS = 1 } rn_part_kind;
 typedef struct rn_part {
     rn_part_kind kind;
@@ -23,28 +23,34 @@ typedef struct rn_part {
 
 typedef struct rn_logit_bias { // never grows
     int32_t token;
-    float bias; // -100..100, or -INFINITY: never
+    float bias; // -100..100, or -INFINITY: the token is never sampled
 } rn_logit_bias;
 
-// The caller's own stage, after bias and penalties, before truncation: changes logits [n_vocab] in place. tokens: prompt and
-// generated ones so far. Runs on the engine's thread. false ends the stream with RN_FINISH_ERROR.
-typedef bool (*rn_logits_fn)(void *user, float *logits, int32_t n_vocab, const int32_t *tokens, size_t n_tokens);
+// A sampling stage of the caller's, after bias and penalties and before truncation: changes logits
+// [n_vocab] in place. tokens: the prompt and the tokens generated so far. Runs on the engine's
+// thread. Return false to end the stream with RN_FINISH_ERROR.
+typedef bool (*rn_logits_fn)(void *user, float *logits, int32_t n_vocab, const int32_t *tokens,
+                             size_t n_tokens);
 
-// The stages' order: llama.cpp's truncates first (top-k, top-p, min-p, temperature), transformers' takes temperature first.
-typedef enum rn_sampler_order { RN_ORDER_LLAMA_CPP = 0, RN_ORDER_TRANSFORMERS = 1 } rn_sampler_order;
+// Order of the stages. llama.cpp: top-k, top-p, min-p, then temperature. transformers: temperature
+// first.
+typedef enum rn_sampler_order {
+    RN_ORDER_LLAMA_CPP = 0,
+    RN_ORDER_TRANSFORMERS = 1
+} rn_sampler_order;
 
 typedef struct rn_sampling {
     size_t struct_size;
-    float temp;              // 0..5, default 0.8; 0: the most probable token
+    float temp;              // temperature, 0..5, default 0.8; 0: the most probable token
     int32_t top_k;           // default 40; 0: off
     float top_p;             // default 0.95; 1: off
     float min_p;             // default 0.05; 0: off
-    int32_t min_keep;        // candidates that top-k, top-p and min-p leave at least; default 1
+    int32_t min_keep;        // least candidates that top-k, top-p and min-p leave; default 1
     float repeat_penalty;    // 0.01..10, default 1: off
     float frequency_penalty; // -2..2, default 0
     float presence_penalty;  // -2..2, default 0
-    int32_t penalty_last_n;  // tokens the penalties look back, default 64; -1: all
-    bool penalty_prompt;     // does the prompt count? default true
+    int32_t penalty_last_n;  // last tokens that the penalties consider, default 64; -1: all
+    bool penalty_prompt;     // include the prompt in the penalties, default true
     rn_sampler_order order;
     const rn_logit_bias *logit_bias; // at most 1,024
     size_t n_logit_bias;
@@ -54,70 +60,110 @@ typedef struct rn_sampling {
 RN_API void rn_sampling_init_sized(rn_sampling *s, size_t struct_size);
 static inline void rn_sampling_init(rn_sampling *s) { rn_sampling_init_sized(s, sizeof *s); }
 
-// What happens when a reader is slower than the model and its buffer is full.
+// What happens when the reader is slower than the model and the buffer is full.
 typedef enum rn_overflow {
-    RN_OVERFLOW_PARK = 0, // the stream waits, outside the batch; nothing is lost
-    // The oldest finished chunks go, with their text; the next chunk says how many tokens that were. The prompt's text and
-    // log-probabilities stay: they come with the next chunk.
+    // The stream leaves the batch until there is room; nothing is lost.
+    RN_OVERFLOW_PARK = 0,
+    // The oldest complete chunks are dropped with their text; the next chunk has the number of
+    // dropped tokens. The prompt's text and log-probabilities are not dropped: they come with the
+    // next chunk.
     RN_OVERFLOW_DROP_OLDEST = 1,
-    RN_OVERFLOW_CANCEL = 2 // the stream ends: RN_FINISH_CANCELLED, "slow reader"
+    // The stream ends with RN_FINISH_CANCELLED, "slow reader".
+    RN_OVERFLOW_CANCEL = 2
 } rn_overflow;
 
-// Who begins first. Every ten seconds of waiting raise a stream by one class, without end, so that every one begins.
-typedef enum rn_priority { RN_PRIORITY_LOW = -1, RN_PRIORITY_NORMAL = 0, RN_PRIORITY_HIGH = 1 } rn_priority;
+// Priority class in the queue. Every ten seconds of waiting raise a stream by one class, without
+// limit, so that every stream is served eventually.
+typedef enum rn_priority {
+    RN_PRIORITY_LOW = -1,
+    RN_PRIORITY_NORMAL = 0,
+    RN_PRIORITY_HIGH = 1
+} rn_priority;
 
 typedef struct rn_request {
     size_t struct_size;
-    size_t model;        // index among the engine's models
-    rn_session *session; // NULL: none
+    // Index among the engine's models.
+    size_t model;
+    // NULL: none.
+    rn_session *session;
+
+    // The prompt: n_parts parts, or `chat`.
     const rn_part *parts;
     size_t n_parts;
     // Bytes from one part to the next: sizeof(rn_part) as the caller knows it. Set by
     // rn_request_init(); after rn_request_init_sized() by the caller.
     size_t part_stride;
-    // n_reply ids that the answer begins with, as they were sampled: it goes on from the last of them, whatever tokens its text would be
-    // cut into, and with the same seed as if it had not ended there. Not with a session nor with chat's continue_final.
+    // n_reply token ids that the answer begins with, as they were sampled. Generation continues
+    // after the last one, with the same result for the same seed as if it had not been interrupted.
+    // Not with a session, nor with rn_chat.continue_final.
     const int32_t *reply;
     size_t n_reply;
-    bool
-        add_special; // begin token as the file says, before the first part unless it begins with that id; default true
-    int32_t max_tokens;          // -1: the rest of the context
-    const rn_sampling *sampling; // NULL: the defaults of rn_sampling_init()
-    uint64_t seed;               // used when has_seed; else drawn once and reported in the last chunk
+    // Add the begin token that the model file asks for, unless the prompt begins with it. Default
+    // true.
+    bool add_special;
+
+    // Most tokens to generate; -1: the rest of the context.
+    int32_t max_tokens;
+    // NULL: the defaults of rn_sampling_init().
+    const rn_sampling *sampling;
+    // Used if has_seed; else a random seed is drawn. The last chunk reports it.
+    uint64_t seed;
     bool has_seed;
 
-    const char *const *stop;  // stop strings, at most 16 of 1..256 bytes; the text ends before the first of them
-    const size_t *stop_bytes; // NULL: terminated strings
+    // Stop strings: at most 16 of 1..256 bytes each. The text ends before the first match.
+    const char *const *stop;
+    // [n_stop] their lengths; NULL: terminated strings.
+    const size_t *stop_bytes;
     size_t n_stop;
-    const int32_t *stop_tokens; // in addition to the model's end tokens; at most 128
+    // Stop tokens in addition to the model's end tokens; at most 128.
+    const int32_t *stop_tokens;
     size_t n_stop_tokens;
-    bool ignore_eos; // the model's end tokens do not end the stream
-    bool special;    // control tokens appear in the text
+    // The model's end tokens do not end the stream.
+    bool ignore_eos;
+    // Control tokens are included in the text.
+    bool special;
 
-    // Tokens of a chunk, 1..1024, default 1. A chunk is delivered with fewer where its text is longer than 16 bytes a
-    // token and four of the vocabulary's longest tokens, where its reader is behind, and where the stream ends.
+    // Tokens per chunk, 1..1024, default 1. A chunk is delivered earlier if its text grows long
+    // (over 16 bytes a token plus four of the vocabulary's longest tokens), if the reader's buffer
+    // is full, and at the end of the stream.
     int32_t stream_interval;
-    bool echo;        // the prompt's text comes first
-    int32_t logprobs; // -1: none (default); K 0..20: each token's log-probability and the K best candidates
-    int32_t
-        prompt_logprobs; // the same of the prompt's tokens, before the first generated one. Its rows are evaluated anew, cached or not
-    bool want_logits; // each token's raw logits [n_vocab]; stream_interval and buffer_tokens are 16 then at most
-    bool raw_bytes;   // text may hold invalid UTF-8 as generated; default: each maximal invalid part becomes U+FFFD
-    bool token_times; // the last chunk has each token's time
+    // The prompt's text comes first.
+    bool echo;
+    // -1: none (default); K in 0..20: each token's log-probability and the K best candidates.
+    int32_t logprobs;
+    // The same for the prompt's tokens, before the first generated token. All rows of the prompt
+    // are evaluated, cached or not.
+    int32_t prompt_logprobs;
+    // Each token's raw logits [n_vocab]. Limits stream_interval and buffer_tokens to 16.
+    bool want_logits;
+    // Text may contain invalid UTF-8 as generated. Default: each maximal invalid sequence becomes
+    // U+FFFD.
+    bool raw_bytes;
+    // The last chunk has each token's time.
+    bool token_times;
     rn_overflow overflow;
-    // Tokens that may wait for a slow reader beside those of a chunk that is not full, 1..65,536, default 1024; of 16 bytes
-    // on average, fewer where they are longer.
+    // Tokens that may wait for a slow reader, besides those of an incomplete chunk: 1..65,536,
+    // default 1024. The buffer has 16 bytes of text per token; longer texts fill it earlier.
     int32_t buffer_tokens;
-    double max_tokens_per_second; // 0: no limit
-    rn_progress_fn progress;      // prefill; called on the engine's thread
+    // 0: no limit.
+    double max_tokens_per_second;
+    // Progress of prefill; called on the engine's thread. NULL: none.
+    rn_progress_fn progress;
     void *progress_user;
-    rn_priority priority; // of the queue, of prompts' rows, of who keeps its memory
-    uint64_t client; // whose it is, any number: clients share evenly, whatever each has in flight. 0: nobody else's
-    uint64_t
-        cache_salt; // cached prefixes are shared only among requests of the same number; 0: of none. Sessions likewise
-    int32_t
-        timeout_ms; // ends it with what there is by then, queue and prefill included: RN_FINISH_LENGTH, "timeout"; 0: none
-    const rn_chat *chat; // a conversation is the prompt: no parts then, and no echo. NULL: none
+
+    // Used for the queue, for the order of prefill, and for preemption.
+    rn_priority priority;
+    // Any number that identifies the client: running streams are shared evenly among clients. 0: a
+    // client of its own.
+    uint64_t client;
+    // Cached prefixes are shared only among requests with the same salt, and so are sessions. 0:
+    // shared among requests without a salt.
+    uint64_t cache_salt;
+    // The stream ends after this time, queue and prefill included, with what it has:
+    // RN_FINISH_LENGTH, "timeout". 0: no limit.
+    int32_t timeout_ms;
+    // A conversation as the prompt, instead of parts; excludes echo. NULL: none.
+    const rn_chat *chat;
     // The caller handles chunks that replace tokens and text sent before (rn_chunk.replace_from).
     // Without it, text that may still change is held back. Not with chat, nor with
     // RN_OVERFLOW_DROP_OLDEST.
@@ -129,8 +175,9 @@ static inline void rn_request_init(rn_request *r) {
     r->part_stride = sizeof(rn_part);
 }
 
-// Change what rn_sampling_init() made into a preset: greedy, focused, balanced, creative, wild, code,
-// chat, story, summary. RN_E_ARG: unknown (names the known ones); struct_size.
+// Sets the fields of a preset: greedy, focused, balanced, creative, wild, code, chat, story,
+// summary. s: initialized with rn_sampling_init(). RN_E_ARG: unknown name (lists the known ones);
+// struct_size.
 RN_API rn_status rn_sampling_preset(rn_sampling *s, const char *name, rn_error *err);
 RN_API size_t rn_n_presets(void);
 RN_API const char *rn_preset_name(size_t i, const char **help);

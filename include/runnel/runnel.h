@@ -1,7 +1,9 @@
-// runnel/runnel.h - everything: streams of text out of language-model files.
+// runnel/runnel.h - the whole public interface: streams of text from language model files.
 //
-// Objects are opaque; structs that can grow begin with `size_t struct_size` (api.h, docs/abi.md). Every call that can fail returns rn_status and takes a caller-owned rn_error * last (NULL allowed) for `WHAT: WHY`. The
-// library never prints, never exits, installs no signal handler and has no global state: two engines live side by side.
+// Objects are opaque; structs that can grow begin with `size_t struct_size` (api.h, docs/abi.md).
+// Every call that can fail returns rn_status and takes a caller-owned rn_error * last (NULL
+// allowed), which receives a text `WHAT: WHY`. The library never prints, never exits, installs no
+// signal handler and has no global state: several engines can be open in one process.
 #ifndef RUNNEL_RUNNEL_H
 #define RUNNEL_RUNNEL_H
 

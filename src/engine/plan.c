@@ -120,7 +120,7 @@ static uint64_t streams_bytes(const rn_engine *e) {
 }
 
 // Beside all lanes: what was allocated until now, streams, and what the caller keeps for itself.
-uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.memory_beside; }
+uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.reserved_bytes; }
 
 struct table {
     char *out;
@@ -184,7 +184,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"recurrent states", false, states},
         {"vocabulary and tables", true, e->tables_bytes},
         {"streams", true, streams_bytes(e)},
-        {"the program and its connections", false, e->opt.memory_beside},
+        {"the program and its connections", false, e->opt.reserved_bytes},
         {"together", true, mapped + made + repacked + buffers + pages + states + plan_beside_bytes(e)},
         {"limit", true, e->limit_bytes},
     };

@@ -118,13 +118,13 @@ static void serve(server *s) {
 
 enum { PROGRAM_MIB = 32 }; // itself, its libraries and threads
 
-static uint64_t memory_beside(const server *s) {
+static uint64_t reserved_bytes(const server *s) {
     const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib;
     return (mib << 20) + http_server_memory(&s->http_options);
 }
 
 static int run(server *s) {
-    s->memory_beside = memory_beside(s);
+    s->reserved_bytes = reserved_bytes(s);
     int code = chat_options_open(&s->chat);
     if (!code) code = server_open_models(s);
     if (!code) code = server_open_engine(s);

@@ -29,7 +29,7 @@ typedef struct server {
     chat_options chat;             // template and output format
     int32_t key_tokens_per_minute; // 0: no limit
     int32_t n_streams, n_queue, memory_mib;
-    uint64_t memory_beside; // bytes: the program itself, its connections and what it holds for later requests
+    uint64_t reserved_bytes; // bytes: the program itself, its connections and what it holds for later requests
     int32_t n_queue_tokens, queue_wait_s, target_itl_ms;
     bool isolates_keys;                                       // each has cached prefixes of its own
     int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/jobs/stream_store.h

@@ -41,7 +41,7 @@ int server_open_engine(server *s) {
     opt.queue_wait_ms = s->queue_wait_s * 1000;
     opt.target_itl_ms = s->target_itl_ms;
     opt.memory_limit = (uint64_t)s->memory_mib << 20;
-    opt.memory_beside = s->memory_beside;
+    opt.reserved_bytes = s->reserved_bytes;
     for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model;
     const rn_status st = rn_engine_open(models, s->n_models, &opt, &s->engine, &err);
     progress_hide(&s->machine.bar);

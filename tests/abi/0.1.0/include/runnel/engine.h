@@ -33,7 +33,7 @@ typedef struct rn_engine_options {
     int32_t target_itl_ms;
     uint64_t memory_limit; // bytes; 0: what the machine or its cgroup has available
     uint64_t
-        memory_beside; // bytes that the caller keeps for itself, such as a server's connections: part of the plan. Default 0
+        reserved_bytes; // bytes that the caller keeps for itself, such as a server's connections: part of the plan. Default 0
     bool
         no_repack; // weights are used as the file has them: opens at once and holds no copies, computes slower. Same text
     rn_log_fn log;
@@ -72,7 +72,7 @@ typedef struct rn_engine_info {
     uint64_t repacked_bytes; // copies in the kernel set's layout
     uint64_t kv_bytes;       // keys and values, and recurrent states
     uint64_t kv_bytes_per_token, buffer_bytes, limit_bytes;
-    uint64_t other_bytes; // of the plan, once for all models: vocabularies and tables, streams, memory_beside
+    uint64_t other_bytes; // of the plan, once for all models: vocabularies and tables, streams, reserved_bytes
     const char *plan;     // the table, lines separated by \n
     bool no_repack;
 } rn_engine_info;
