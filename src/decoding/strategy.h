@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "decoding/step_time.h"
+#include "decoding/strategy_needs.h"
 #include "lm/lm.h"
 #include "sampling/sampler.h"
 
@@ -201,6 +202,7 @@ struct strategy_spec {
 struct strategy_kind {
     const char *name;
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
+    struct strategy_needs needs; // of a stream on its model slot
 };
 // "sample": greedy decoding and sampling, one row in, one token out. "score": params is a struct
 // score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner

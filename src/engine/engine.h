@@ -289,8 +289,11 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
 rn_status engine_plan(rn_engine *e, rn_error *err);
 uint64_t plan_beside_bytes(const rn_engine *e); // beside all lanes
 struct lm_config lane_config(const rn_engine *e, const struct lane *l);
-uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l); // all pages; once planned
-uint64_t lane_copied_bytes(const struct lane *l);                 // of weights that were put together from the file's
+uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l);          // all pages; once planned
+struct strategy_needs lane_room(const rn_engine *e, const struct lane *l); // of each stream; n_results: of all
+// RN_E_LIMIT: a stream of this strategy needs more than there is room for; the text names what, both figures, and what reserves more.
+rn_status lane_check_needs(const rn_engine *e, const struct lane *l, const struct strategy_kind *kind, rn_error *err);
+uint64_t lane_copied_bytes(const struct lane *l); // of weights that were put together from the file's
 uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
 
 // stream_size.c: what one takes beside keys and values, at most but for what a request asks for by name (logits, long lists of biases)

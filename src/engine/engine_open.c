@@ -17,6 +17,8 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     if ((st = check_range("n_queue", o->n_queue, 0, 1 << 20, err)) != RN_OK) return st;
     if ((st = check_range("n_queue_tokens", o->n_queue_tokens, 0, INT64_MAX / 2, err)) != RN_OK) return st;
     if ((st = check_range("queue_wait_ms", o->queue_wait_ms, 0, INT32_MAX, err)) != RN_OK) return st;
+    if ((st = check_range("n_seqs", o->n_seqs, 0, 1024, err)) != RN_OK) return st;
+    if ((st = check_range("n_scratch", o->n_scratch, 0, 4096, err)) != RN_OK) return st;
     return check_range("target_itl_ms", o->target_itl_ms, 0, 60000, err);
 }
 
@@ -181,6 +183,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
     if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
     const struct lane *l = &e->lanes[model];
     const struct backend_memory *const host = &l->plan.memory[0];
+    const struct strategy_needs room = lane_room(e, l);
     uint64_t page_bytes = 0;
     for (size_t i = 0; i < l->plan.n_memories; i++)
         for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) page_bytes += l->plan.memory[i].page_bytes[g];
@@ -203,6 +206,11 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .limit_bytes = e->limit_bytes,
         .plan = e->plan_text,
         .no_repack = e->opt.no_repack,
+        .weights_of = (size_t)((l->weights_of ? l->weights_of : l) - e->lanes),
+        .n_seqs = room.n_seqs,
+        .n_scratch = room.n_scratch,
+        .n_states = room.n_states,
+        .n_results = room.n_results,
     };
     sized_write(&public_engine_info, &own, info);
     return RN_OK;

@@ -10,9 +10,10 @@
 
 #define DEFAULT_BATCH   512
 #define LOGITS_BYTES    ((size_t)64 << 20) // logits kept of one step
-#define LIMIT_SHARE_NUM 9                  // of what is available, so that the rest of the machine lives on
+#define LEAST_RESULTS   8
+#define LIMIT_SHARE_NUM 9 // of what is available, so that the rest of the machine lives on
 #define LIMIT_SHARE_DEN 10
-#define MAX_SCRATCH     64
+#define IDLE_SEQS       64 // sequences of sessions between their turns
 #define CACHED_WINDOWS                                                                                               \
     8 // of layers with a window: kept of texts that may be gone on from, and another of each stream's
 #define STATE_INTERVAL 1024                  // positions that are evaluated again at most, where slots were to be had
@@ -34,22 +35,36 @@ static const char *human(uint64_t bytes) {
     return out;
 }
 
-// Each running sequence may hold a partly filled page; one more is copied before it is written.
-static size_t spare_pages(const rn_engine *e) { return (size_t)e->opt.n_streams + 1; }
+// What every stream has room for, as the plan has it before what rn_engine_options reserve.
+static const struct strategy_needs *planned_needs(void) { return &strategy_kinds[0].needs; }
 
-static int32_t pages_for(const rn_engine *e, int64_t n_kv) {
-    return (int32_t)(ceil_div((size_t)n_kv, KV_PAGE) + spare_pages(e));
+// Pages that rn_engine_options reserve: the last one of each further sequence, and those of scratch nodes.
+static size_t reserved_pages(const rn_engine *e) {
+    return (size_t)e->opt.n_streams * ((size_t)e->opt.n_seqs + ceil_div((size_t)e->opt.n_scratch, KV_PAGE));
+}
+static int32_t reserved_states(const rn_engine *e, const struct lane *l) {
+    return model_program(l->program)->state_bytes ? e->opt.n_streams * (e->opt.n_seqs + e->opt.n_scratch) : 0;
 }
 
-// Slots of recurrent state: each running stream's, another while that one is kept or shared, and those that are kept.
+// Each running sequence may hold a partly filled page; one more is copied before it is written.
+static int32_t pages_for(const rn_engine *e, int64_t n_kv) {
+    return (int32_t)(ceil_div((size_t)n_kv, KV_PAGE) + (size_t)e->opt.n_streams + 1);
+}
+
+// Slots of recurrent state beside the reserved ones: what each running stream needs, and those that are kept for later requests.
 static int32_t n_states(const rn_engine *e, const struct lane *l) {
     const size_t one = model_program(l->program)->state_bytes;
     if (one == 0) return 0;
     const uint64_t fit = KEPT_BYTES / one;
-    return 2 * e->opt.n_streams + (int32_t)(fit < KEPT_MIN ? KEPT_MIN : fit > KEPT_MAX ? KEPT_MAX : fit);
+    return planned_needs()->n_states * e->opt.n_streams + (int32_t)(fit < KEPT_MIN   ? KEPT_MIN
+                                                                    : fit > KEPT_MAX ? KEPT_MAX
+                                                                                     : fit);
 }
 
 static uint64_t state_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+    return (uint64_t)(n_states(e, l) + reserved_states(e, l)) * l->plan.memory[memory].state_bytes;
+}
+static uint64_t planned_state_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
     return (uint64_t)n_states(e, l) * l->plan.memory[memory].state_bytes;
 }
 
@@ -62,18 +77,19 @@ uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l) {
 struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
+    const struct strategy_needs *needs = planned_needs();
     size_t n_logits = LOGITS_BYTES / (n_vocab * sizeof(float));
-    n_logits = n_logits < 8 ? 8 : n_logits;
+    n_logits = n_logits < LEAST_RESULTS ? LEAST_RESULTS : n_logits;
     struct lm_config c = {
         .n_ctx = l->n_ctx,
         .n_batch = (int32_t)n_batch,
         .n_want = (int32_t)n_batch,
         .n_logits = (int32_t)(n_logits < n_batch ? n_logits : n_batch),
-        .max_seqs = 2 * e->opt.n_streams + 64, // streams, and sessions between their turns
-        .max_scratch = MAX_SCRATCH,
-        .n_pages = pages_for(e, l->n_kv),
-        .n_windows = 2 * e->opt.n_streams + CACHED_WINDOWS,
-        .n_states = n_states(e, l),
+        .max_seqs = e->opt.n_streams * (needs->n_seqs + e->opt.n_seqs) + IDLE_SEQS,
+        .max_scratch = e->opt.n_scratch > needs->n_scratch ? e->opt.n_scratch : needs->n_scratch,
+        .n_pages = pages_for(e, l->n_kv) + (int32_t)reserved_pages(e),
+        .n_windows = e->opt.n_streams * (2 + e->opt.n_seqs) + CACHED_WINDOWS,
+        .n_states = n_states(e, l) + reserved_states(e, l),
         .state_interval = STATE_INTERVAL,
         .identity = hash_bytes(l->backend->arithmetic, strlen(l->backend->arithmetic) + 1,
                                hash_bytes(package_path(l->m->pkg), strlen(package_path(l->m->pkg)), 0)),
@@ -82,16 +98,60 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
     return c;
 }
 
-// Of keys and values for n_kv positions in one memory. A group of layers with a window has fewer pages than that many.
-static uint64_t kv_bytes_in(const rn_engine *e, const struct lane *l, size_t memory, int64_t n_kv) {
+// Of keys and values for n_kv positions in one memory, with the reserved pages or without. A group of layers with a window has fewer pages
+// than that many.
+static uint64_t pages_bytes_in(const rn_engine *e, const struct lane *l, size_t memory, int64_t n_kv,
+                               bool with_reserved) {
     const struct program *p = model_program(l->program);
     struct lm_config c = lane_config(e, l);
-    c.n_pages = pages_for(e, n_kv);
+    c.n_pages = pages_for(e, n_kv) + (with_reserved ? (int32_t)reserved_pages(e) : 0);
+    if (!with_reserved) c.n_windows -= e->opt.n_streams * e->opt.n_seqs;
     const struct backend_sizes sizes = lm_real_sizes(p, &c);
     uint64_t bytes = 0;
     for (int32_t g = 0; g < p->n_groups; g++)
         bytes += l->plan.memory[memory].page_bytes[g] * (uint64_t)sizes.n_pages[g];
     return bytes;
+}
+
+static uint64_t kv_bytes_in(const rn_engine *e, const struct lane *l, size_t memory, int64_t n_kv) {
+    return pages_bytes_in(e, l, memory, n_kv, true);
+}
+
+// Of the keys, values and states that rn_engine_options reserve.
+static uint64_t reserved_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+    return kv_bytes_in(e, l, memory, l->n_kv) - pages_bytes_in(e, l, memory, l->n_kv, false) +
+           (uint64_t)reserved_states(e, l) * l->plan.memory[memory].state_bytes;
+}
+
+struct strategy_needs lane_room(const rn_engine *e, const struct lane *l) {
+    const struct lm_config c = lane_config(e, l);
+    const struct strategy_needs *needs = planned_needs();
+    return (struct strategy_needs){
+        .n_seqs = needs->n_seqs + e->opt.n_seqs,
+        .n_scratch = c.max_scratch,
+        .n_states = c.n_states ? needs->n_states + reserved_states(e, l) / e->opt.n_streams : 0,
+        .n_results = c.n_logits,
+    };
+}
+
+rn_status lane_check_needs(const rn_engine *e, const struct lane *l, const struct strategy_kind *kind,
+                           rn_error *err) {
+    const struct strategy_needs room = lane_room(e, l), *n = &kind->needs;
+    const struct {
+        const char *what, *more;
+        int32_t needs, has;
+    } rows[] = {
+        {"sequences", "n_seqs reserves more", n->n_seqs, room.n_seqs},
+        {"scratch nodes", "n_scratch reserves more", n->n_scratch, room.n_scratch},
+        {"slots of recurrent state", "n_seqs and n_scratch reserve more", n->n_states,
+         room.n_states ? room.n_states : INT32_MAX},
+        {"rows with logits in a step", "a larger n_batch may hold more", n->n_results, room.n_results},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].needs > rows[i].has)
+            return fail(err, RN_E_LIMIT, "strategy %s: needs %d %s for a stream, %d are planned for %s: %s",
+                        kind->name, rows[i].needs, rows[i].what, rows[i].has, package_path(l->m->pkg), rows[i].more);
+    return RN_OK;
 }
 
 uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) {
@@ -145,8 +205,9 @@ static void add_devices(const rn_engine *e, const struct lane *l, struct table *
             uint64_t bytes;
         } rows[] = {{"weights", true, m->mapped_bytes + m->repacked_bytes},
                     {"row buffers", true, m->buffer_bytes},
-                    {"keys and values", true, kv_bytes_in(e, l, i, l->n_kv)},
-                    {"recurrent states", false, state_bytes_in(e, l, i)},
+                    {"keys and values", true, pages_bytes_in(e, l, i, l->n_kv, false)},
+                    {"recurrent states", false, planned_state_bytes_in(e, l, i)},
+                    {"drafts and beams (n_seqs, n_scratch)", false, reserved_bytes_in(e, l, i)},
                     {"limit", false, m->limit_bytes}};
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
             char name[64];
@@ -159,14 +220,15 @@ static void add_devices(const rn_engine *e, const struct lane *l, struct table *
 // The plan, a row for each part.
 static void write_table(const rn_engine *e, bool in_lines, char *out, size_t size) {
     struct table t = {.out = out, .size = size, .in_lines = in_lines};
-    uint64_t mapped = 0, made = 0, repacked = 0, buffers = 0, pages = 0, states = 0;
+    uint64_t mapped = 0, made = 0, repacked = 0, buffers = 0, pages = 0, states = 0, reserved = 0;
     int64_t n_kv = 0;
     for (size_t i = 0; i < e->n_lanes; i++) {
         const struct lane *const l = &e->lanes[i];
         const struct backend_memory *const host = &l->plan.memory[HOST];
         mapped += host->mapped_bytes, made += lane_copied_bytes(l), repacked += host->repacked_bytes;
         buffers += host->buffer_bytes;
-        pages += kv_bytes_in(e, l, HOST, l->n_kv), states += state_bytes_in(e, l, HOST);
+        pages += pages_bytes_in(e, l, HOST, l->n_kv, false), states += planned_state_bytes_in(e, l, HOST);
+        reserved += reserved_bytes_in(e, l, HOST);
         n_kv += l->n_kv;
     }
     char kv_name[64];
@@ -182,10 +244,11 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"row buffers", true, buffers},
         {kv_name, true, pages},
         {"recurrent states", false, states},
+        {"drafts and beams (n_seqs, n_scratch)", false, reserved},
         {"vocabulary and tables", true, e->tables_bytes},
         {"streams", true, streams_bytes(e)},
         {"the program and its connections", false, e->opt.reserved_bytes},
-        {"together", true, mapped + made + repacked + buffers + pages + states + plan_beside_bytes(e)},
+        {"together", true, mapped + made + repacked + buffers + pages + states + reserved + plan_beside_bytes(e)},
         {"limit", true, e->limit_bytes},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -47,6 +47,7 @@ FILLED_BY_LIBRARY(engine_info, no_repack);
 FILLED_BY_LIBRARY(memory, huge_bytes);
 FILLED_BY_LIBRARY(engine_stats, prefix_misses);
 FILLED_BY_LIBRARY(stream_state, kv_pages);
+FILLED_BY_LIBRARY(step_time, prefill_row_ms);
 FILLED_BY_LIBRARY(embed_shape, n_row);
 FILLED_BY_LIBRARY(limits, read_size_bytes);
 FILLED_BY_CALLER(saved, reason, NULL)

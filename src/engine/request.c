@@ -305,6 +305,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     s->progress = r->progress, s->progress_user = r->progress_user;
 
     st = make_prompt(s, r, &v, err);
+    if (st == RN_OK) st = lane_check_needs(e, s->lane, kind, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);

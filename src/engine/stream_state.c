@@ -66,6 +66,22 @@ void lane_show(struct lane *l) {
     l->stats.n_evicted_pages = k.n_evicted;
 }
 
+rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t n_rows, rn_step_time *time, rn_error *err) {
+    if (!engine || !time) return fail(err, RN_E_ARG, "rn_engine_get_step_time: NULL argument");
+    if (model >= engine->n_lanes)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    const rn_status st = sized_check(&public_step_time, time, err);
+    if (st != RN_OK) return st;
+    mutex_lock(&engine->lock);
+    const struct step_time *const t = &engine->lanes[model].step_time;
+    rn_step_time own = {.struct_size = sizeof own,
+                        .ms = step_time_ns(t, n_rows) / 1e6,
+                        .prefill_row_ms = step_time_prefill_row_ns(t) / 1e6};
+    mutex_unlock(&engine->lock);
+    sized_write(&public_step_time, &own, time);
+    return RN_OK;
+}
+
 static const char *const miss_names[RN_N_MISSES] = {"none", "empty", "differs", "end", "window", "state", "evicted"};
 
 const char *rn_miss_name(rn_miss m) { return (unsigned)m < RN_N_MISSES ? miss_names[m] : "?"; }

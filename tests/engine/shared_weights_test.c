@@ -49,6 +49,8 @@ static void compare(rn_model *first, rn_model *second, bool is_shared) {
     CHECK_INT(info_of(both, 0).repacked_bytes, repacked);
     CHECK_INT(info_of(both, 1).repacked_bytes, is_shared ? 0 : repacked);
     CHECK_INT(info_of(both, 1).mapped_bytes, is_shared ? 0 : mapped);
+    CHECK_INT(info_of(both, 0).weights_of, 0);
+    CHECK_INT(info_of(both, 1).weights_of, is_shared ? 0 : 1);
     CHECK(info_of(both, 1).kv_bytes > 0);
     rn_engine_close(both);
 }
