@@ -105,8 +105,8 @@ typedef struct rn_engine_info {
     uint64_t other_bytes; // shared by all models: vocabularies, tables, streams, reserved_bytes
     const char *plan;     // the memory plan as a table, lines separated by \n
     bool no_repack;
-    // Index of the model whose weights this one uses, being of the same file; its own index: no other.
-    // What is mapped, copied and repacked of them counts there.
+    // Index of the model whose weights this one uses, being of the same file; its own index: no
+    // other. What is mapped, copied and repacked of them counts there.
     size_t weights_of;
     // Room of each stream: sequences, scratch nodes of a sequence, slots of recurrent state (0: the
     // model has none); and the rows of a step whose logits can be kept, of all streams.
@@ -191,7 +191,7 @@ RN_API rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_e
 // How long steps of a model take, as the engine has measured them while it ran.
 typedef struct rn_step_time {
     size_t struct_size;
-    double ms;             // a step of so many decode rows and no prefill rows; 0: nothing was measured
+    double ms; // a step of so many decode rows and no prefill rows; 0: nothing was measured
     double prefill_row_ms; // what each prefill row adds; 0: nothing was measured
 } rn_step_time;
 /**
@@ -200,13 +200,14 @@ typedef struct rn_step_time {
  * Numbers of rows that did not occur are interpolated: the times never fall with n_rows.
  *
  * @param model   index among the engine's models.
- * @param n_rows  decode rows of the step: one for each stream that decodes, more where tokens are drafted.
+ * @param n_rows  decode rows of the step: one for each stream that decodes, more where tokens are
+ * drafted.
  * @param time    filled; the caller sets struct_size.
  * @return RN_OK; RN_E_ARG (NULL, no such model, a struct_size that is too small).
  * Threads: any; does not wait for the step in progress.
  */
-RN_API rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t n_rows, rn_step_time *time,
-                                         rn_error *err);
+RN_API rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t n_rows,
+                                         rn_step_time *time, rn_error *err);
 
 /**
  * Opens a session. A session keeps the keys and values of a conversation between turns, so that the

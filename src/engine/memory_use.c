@@ -1,4 +1,4 @@
-// engine/memory_use.c - where an engine's memory is: what was planned, and what of it is there now.
+// engine/memory_use.c - an engine's memory by kind: planned, and resident now.
 #include "base/mem.h"
 #include "base/process_memory.h"
 #include "engine/engine.h"
@@ -9,8 +9,8 @@ static void add(rn_memory *m, rn_memory_kind kind, uint64_t planned, uint64_t re
     m->part[kind].resident += resident;
 }
 
-// The file's bytes of a model. Of those that were read or locked all stay. Mapped ones come and go: weights that are used there may all
-// come, and so may what is no weight, such as the vocabulary's texts.
+// A model's files. Files that were read or locked stay in memory whole. Of mapped ones, everything that is used in place may become
+// resident: the weights that are not repacked, and all that is not weights, such as the vocabulary.
 static void add_files(rn_memory *m, const struct lane *l) {
     const package *p = l->m->pkg;
     uint64_t file_bytes = 0, tensor_bytes = 0;

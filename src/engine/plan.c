@@ -1,4 +1,4 @@
-// engine/plan.c - all memory planned before any is taken: weights, buffers, keys and values against what there is.
+// engine/plan.c - the memory plan: weights, buffers, keys and values, states and streams against the limit, before any is allocated.
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -11,18 +11,18 @@
 #define DEFAULT_BATCH   512
 #define LOGITS_BYTES    ((size_t)64 << 20) // logits kept of one step
 #define LEAST_RESULTS   8
-#define LIMIT_SHARE_NUM 9 // of what is available, so that the rest of the machine lives on
+#define LIMIT_SHARE_NUM 9 // of the available memory: the rest is left to other programs
 #define LIMIT_SHARE_DEN 10
 #define IDLE_SEQS       64 // sequences of sessions between their turns
-#define CACHED_WINDOWS                                                                                               \
-    8 // of layers with a window: kept of texts that may be gone on from, and another of each stream's
-#define STATE_INTERVAL 1024                  // positions that are evaluated again at most, where slots were to be had
-#define KEPT_BYTES     ((uint64_t)256 << 20) // of recurrent states beside the running ones
+// Sequences whose windows are kept for later requests, in groups of layers with a window, beside two for each stream.
+#define CACHED_WINDOWS 8
+#define STATE_INTERVAL 1024 // positions between two kept states: as many may have to be evaluated again
+#define KEPT_BYTES     ((uint64_t)256 << 20) // of recurrent states kept for later requests
 #define KEPT_MIN       2
 #define KEPT_MAX       64
 #define HOST           0 // memory of a backend's plan
 
-// Bytes in a form for people, in one of a few rotating buffers.
+// Bytes with a unit, in one of a few rotating buffers.
 static const char *human(uint64_t bytes) {
     static _Thread_local char text[8][24];
     static _Thread_local unsigned turn;
@@ -46,7 +46,7 @@ static int32_t reserved_states(const rn_engine *e, const struct lane *l) {
     return model_program(l->program)->state_bytes ? e->opt.n_streams * (e->opt.n_seqs + e->opt.n_scratch) : 0;
 }
 
-// Each running sequence may hold a partly filled page; one more is copied before it is written.
+// Each running stream may have a partly filled page, and one more is needed while a shared page is copied on write.
 static int32_t pages_for(const rn_engine *e, int64_t n_kv) {
     return (int32_t)(ceil_div((size_t)n_kv, KV_PAGE) + (size_t)e->opt.n_streams + 1);
 }
@@ -162,14 +162,14 @@ uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) {
 
 uint64_t lane_copied_bytes(const struct lane *l) { return l->weights_of ? 0 : package_made_bytes(l->m->pkg); }
 
-// What a lane takes in one memory besides keys and values.
+// What a model slot takes in one memory besides keys and values.
 static uint64_t fixed_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
     const struct backend_memory *m = &l->plan.memory[memory];
     return m->mapped_bytes + m->repacked_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
            (memory == HOST ? lane_copied_bytes(l) : 0);
 }
 
-// Of the streams that run, were all of them of the lane that makes the largest, and of those that wait.
+// Running streams, as if all were of the model slot whose streams are largest, and queued ones.
 static uint64_t streams_bytes(const rn_engine *e) {
     uint64_t runs = 0;
     for (size_t i = 0; i < e->n_lanes; i++) {
@@ -179,7 +179,7 @@ static uint64_t streams_bytes(const rn_engine *e) {
     return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * stream_waiting_bytes();
 }
 
-// Beside all lanes: what was allocated until now, streams, and what the caller keeps for itself.
+// Not part of any model slot: what was allocated before the plan, streams, and the bytes that the caller reserves.
 uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.reserved_bytes; }
 
 struct table {
@@ -263,7 +263,7 @@ static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int
                 table);
 }
 
-// Positions that a model's context and streams would have if memory were no matter.
+// Positions that a model would have if memory were unlimited.
 static int64_t wanted_ctx(const rn_engine *e, const struct lane *l) {
     return e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train;
 }

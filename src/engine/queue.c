@@ -1,17 +1,17 @@
-// engine/queue.c - who waits, who begins, and who makes room: bounds of the queue, priority classes, clients, preemption.
+// engine/queue.c - the queue of streams: admission, order by priority, preemption, limits.
 //
-// Queued streams begin by class; each RAISE_NS that a class has waited for a turn raise it by one, so none starves. Within a class those
-// come first that were preempted; then those of the client with the fewest running streams; then the one that has waited longest.
-// All with the engine's lock held.
+// Queued streams begin by priority class. A class is raised by one for every RAISE_NS that it has waited for a turn, so no class starves.
+// Within a class, preempted streams come first, then those of the client with the fewest running streams, then the oldest.
+// Every function is called with the engine's lock held.
 #include "base/clock.h"
 #include "engine/engine.h"
 
 #define RAISE_NS    INT64_C(10000000000)
-#define QUEUE_CTX   4                   // contexts of prompt tokens that may wait, unless told otherwise
-#define MAX_RETRY_S 3600                // nobody is told to come again later than this
+#define QUEUE_CTX   4                   // default limit of queued prompt tokens, in contexts
+#define MAX_RETRY_S 3600                // upper limit of retry_after_s
 #define IDLE_GAP_NS INT64_C(1000000000) // a stream whose next token is due later than this is idle
 
-// ---- whose turn it is -----------------------------------------------------------------------------------------------
+// ---- order ----------------------------------------------------------------------------------------------------------
 
 static size_t class_index(const rn_stream *s) { return (size_t)(s->turn.priority - RN_PRIORITY_LOW); }
 
@@ -21,7 +21,7 @@ struct levels {
 
 static struct levels class_levels(const rn_engine *e, int64_t now) {
     struct levels l;
-    int64_t since[N_PRIORITIES]; // the class waits for a turn
+    int64_t since[N_PRIORITIES]; // when the class began to wait for a turn
     for (size_t i = 0; i < N_PRIORITIES; i++) since[i] = now;
     for (const rn_stream *s = e->streams; s; s = s->next) {
         const size_t i = class_index(s);
@@ -88,7 +88,7 @@ int32_t queue_position(rn_engine *e, const rn_stream *s) {
     return n;
 }
 
-// ---- from the queue into the batch and out of it --------------------------------------------------------------------
+// ---- transitions ----------------------------------------------------------------------------------------------------
 
 static void count_mates(rn_stream *s, int32_t by) {
     if (s->turn.client == 0) return;
@@ -141,7 +141,7 @@ void queue_leave(rn_stream *s) {
         }
 }
 
-// ---- making room ----------------------------------------------------------------------------------------------------
+// ---- preemption -----------------------------------------------------------------------------------------------------
 
 // Idle streams are preempted first, then the lowest class, then whoever began last.
 static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
@@ -151,7 +151,7 @@ static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
     return a->time.begin > b->time.begin;
 }
 
-// Streams are only ever taken out by the step thread, whose call this is.
+// Runs on the step thread, the only one that preempts.
 bool queue_make_room(rn_engine *e, struct lane *l) {
     if (session_release_lru(e, l, NULL)) return true;
     rn_stream *victim = NULL;
@@ -177,10 +177,10 @@ bool queue_make_room(rn_engine *e, struct lane *l) {
     return true;
 }
 
-// ---- bounds ---------------------------------------------------------------------------------------------------------
+// ---- limits ---------------------------------------------------------------------------------------------------------
 
-// Nanoseconds until a running stream ends: as streams lately did while others waited; before that, until the one with least to do has
-// generated all it may.
+// Estimated nanoseconds until a running stream ends: the median time between recent ends while others waited. Before there are any,
+// the time that the stream with the fewest tokens left needs to reach its limit.
 static double until_one_ends(const rn_engine *e) {
     double least = 0.0;
     if (e->end_gap.n) return running_median_of(&e->end_gap);
@@ -202,7 +202,7 @@ static rn_status say_busy(const rn_engine *e, rn_error *err, int32_t n_ends, con
     return st;
 }
 
-// Those that begin at once do not count as waiting: of the lane's queued streams, the oldest ones.
+// The oldest queued streams, as many as there are free places, begin in the next round and do not count as waiting.
 rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err) {
     const int64_t limit = e->opt.n_queue_tokens ? e->opt.n_queue_tokens : (int64_t)QUEUE_CTX * s->lane->n_ctx;
     const int32_t n_free = e->opt.n_streams - e->n_running;

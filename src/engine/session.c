@@ -1,4 +1,7 @@
-// engine/session.c - conversations that keep their keys and values between turns.
+// engine/session.c - sessions: a conversation's tokens, and the sequence that keeps their keys and values between turns.
+//
+// Threads: the step thread alone uses seq, salt and t_used, and changes tokens and n_tokens. A thread whose stream has claimed the session
+// (session->stream, under the engine's lock) may read tokens and n_tokens until the stream ends.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -26,7 +29,7 @@ rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session,
     return RN_OK;
 }
 
-// What a call on the step thread is asked, and its answer.
+// Arguments and result of a call on the step thread.
 struct session_call {
     rn_session *session, *copy;
     size_t n;

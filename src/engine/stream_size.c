@@ -1,4 +1,4 @@
-// engine/stream_size.c - what streams take beside keys and values, for the plan.
+// engine/stream_size.c - memory of queued and running streams besides keys and values, for the memory plan.
 #include "engine/engine.h"
 #include "output/output_parser.h"
 #include "sampling/sampler.h"
@@ -16,7 +16,7 @@ uint64_t stream_waiting_bytes(void) {
            OUTPUT_PARSER_BYTES;
 }
 
-// Of a full context, with a sampler that cuts nothing short and log-probabilities of the most likely.
+// With a full context, a sampler whose candidates are the whole vocabulary, and log-probabilities.
 uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l) {
     const struct program *p = model_program(l->program);
     const uint64_t n_vocab = p->width[p->logits],
