@@ -41,8 +41,8 @@ static rn_status read_options(const rn_embed_options *theirs, rn_embed_options *
     return RN_OK;
 }
 
-static rn_status find_shape(const struct lane *l, const rn_embed_options *o, size_t n_ids, rn_embed_shape *shape,
-                            rn_error *err) {
+static rn_status find_shape(const struct model_slot *l, const rn_embed_options *o, size_t n_ids,
+                            rn_embed_shape *shape, rn_error *err) {
     rn_pooling p = o->pooling;
     if (p == RN_POOLING_MODEL) p = (rn_pooling)model_hparams(l->program)->pooling;
     if (p == RN_POOLING_MODEL) p = RN_POOLING_LAST;
@@ -70,10 +70,10 @@ rn_status rn_embed_get_shape(rn_engine *engine, size_t model, const rn_embed_opt
     if (!engine) return fail(err, RN_E_ARG, "rn_embed_get_shape: NULL argument");
     rn_status st = sized_check(&public_embed_shape, shape, err);
     if (st != RN_OK) return st;
-    if (model >= engine->n_lanes)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    if (model >= engine->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
     if ((st = read_options(opt, &o, err)) != RN_OK) return st;
-    if ((st = find_shape(&engine->lanes[model], &o, n_ids, &own, err)) == RN_OK)
+    if ((st = find_shape(&engine->model_slots[model], &o, n_ids, &own, err)) == RN_OK)
         sized_write(&public_embed_shape, &own, shape);
     return st;
 }
@@ -117,7 +117,7 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
     if (st != RN_OK) return st;
     const struct embed_params params = {
         .pooling = poolings[shape.pooling].pooling,
-        .softmax = shape.pooling == RN_POOLING_RANK && model_program(e->lanes[model].program)->rank_softmax,
+        .softmax = shape.pooling == RN_POOLING_RANK && model_program(e->model_slots[model].program)->rank_softmax,
         .normalize = shape.is_normalized,
         .n_row = shape.n_row,
         .out = m->out,

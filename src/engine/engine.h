@@ -1,6 +1,6 @@
-// engine/engine.h - what the files of this room share: models, lanes, streams, sessions and the step thread's state.
+// engine/engine.h - what the files of this room share: models, model slots, streams, sessions and the step thread's state.
 //
-// Threads: API calls come from any thread. The step thread alone touches lanes' lm, strategies, samplers and a stream's `run` part.
+// Threads: API calls come from any thread. The step thread alone touches model slots' lm, strategies, samplers and a stream's `run` part.
 // The engine's lock guards the lists and flags named below; each stream's outbox has a lock of its own. No lock is held over a callback.
 #ifndef RN_ENGINE_ENGINE_H
 #define RN_ENGINE_ENGINE_H
@@ -58,16 +58,16 @@ struct stream_rows {
 };
 
 // One model in one engine.
-struct lane {
+struct model_slot {
     rn_model *m;
-    struct lane *
+    struct model_slot *
         weights_of; // an earlier one of the same model file, whose program and weights this one uses; NULL: it has its own
     struct model *program;
     backend *backend;
     lm *lm;
     kv *kv;            // the lm's bookkeeping
     int32_t n_scratch; // most scratch nodes of a sequence
-    // What strategies of this lane's streams are told of all lanes, this one first.
+    // What strategies of this model slot's streams are told of all model slots, this one first.
     struct strategy_slot slots[STRATEGY_MAX_SLOTS];
     int32_t n_ctx;
     int64_t n_kv;
@@ -81,16 +81,16 @@ struct lane {
     struct step_time step_time; // learned under the engine's lock
     bool profiled;              // a profile is running; step thread
     bool crowded;               // a step could not hold every stream that decodes
-    uint64_t n_ended;           // streams of this lane that ended: pages may have come free
+    uint64_t n_ended;           // streams of this model slot that ended: pages may have come free
     rn_engine_stats stats;      // as of the last step; the engine's lock
 };
 
-// One round of the step thread over all lanes.
+// One round of the step thread over all model slots.
 struct round {
     int64_t now, wait_until;    // earliest time at which there is something to do, where nothing runs; -1: none
-    size_t n_decode, n_prefill; // streams, of all lanes
+    size_t n_decode, n_prefill; // streams, of all model slots
     double decode_ns;           // what decode-only steps of all model slots take
-    uint32_t n_prompting;       // lanes with prompts
+    uint32_t n_prompting;       // model slots with prompts
 };
 static inline void round_begin(struct round *r, int64_t now) { *r = (struct round){.now = now, .wait_until = -1}; }
 static inline void round_wait_until(struct round *r, int64_t t) {
@@ -99,11 +99,11 @@ static inline void round_wait_until(struct round *r, int64_t t) {
 
 // A sequence of a stream's strategy. Declared is what it shall hold; the lm's sequence may be behind, or not be there.
 struct stream_seq {
-    struct lane *lane; // NULL: not in use
-    int32_t seq;       // of the lane's lm; -1: not there
-    int32_t n;         // tokens declared
-    int32_t *tokens;   // [n_limit + 1]; of the main sequence the stream's
-    int32_t *nodes;    // [n_scratch] tokens of the scratch nodes; NULL until there is one
+    struct model_slot *model_slot; // NULL: not in use
+    int32_t seq;                   // of the model slot's lm; -1: not there
+    int32_t n;                     // tokens declared
+    int32_t *tokens;               // [n_limit + 1]; of the main sequence the stream's
+    int32_t *nodes;                // [n_scratch] tokens of the scratch nodes; NULL until there is one
     int32_t n_nodes;
     int32_t n_appended; // in the step that is being built
 };
@@ -131,7 +131,7 @@ struct stream_turn {
     int32_t slot;         // number among running streams; -1: it does not run
     bool parked;          // it waits for its reader
     bool was_preempted;
-    uint64_t ended_when_preempted; // lane->n_ended then: it comes back when that has changed
+    uint64_t ended_when_preempted; // model slot->n_ended then: it comes back when that has changed
 };
 
 // When what happened; nanoseconds of clock_now_ns(), 0: not yet.
@@ -198,7 +198,7 @@ struct stream_ending {
 
 struct rn_stream {
     rn_engine *engine;
-    struct lane *lane;
+    struct model_slot *model_slot;
     rn_session *session;             // NULL: none
     rn_stream *next;                 // engine's list; its lock
     _Atomic enum stream_state state; // the step thread moves it on; ENDED only under the engine's lock
@@ -230,7 +230,7 @@ struct rn_stream {
 
 struct rn_session {
     rn_engine *engine;
-    struct lane *lane;
+    struct model_slot *model_slot;
     rn_session *next;
     rn_stream *stream;              // the running one; engine's lock
     int32_t *tokens;                // [n_ctx]
@@ -249,8 +249,8 @@ struct engine_call {
 };
 
 struct rn_engine {
-    struct lane lanes[ENGINE_MAX_MODELS];
-    size_t n_lanes;
+    struct model_slot model_slots[ENGINE_MAX_MODELS];
+    size_t n_model_slots;
     const struct kernel_set *kernels;
     pool *threads;
     rn_engine_options opt;
@@ -285,20 +285,23 @@ struct given_lm {
 rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, size_t n_models,
                           const rn_engine_options *opt, rn_engine **engine, rn_error *err);
 
-// plan.c: n_ctx, n_kv and sizes of every lane, or the table that shows why not
+// plan.c: n_ctx, n_kv and sizes of every model slot, or the table that shows why not
 rn_status engine_plan(rn_engine *e, rn_error *err);
-uint64_t plan_beside_bytes(const rn_engine *e); // beside all lanes
-struct lm_config lane_config(const rn_engine *e, const struct lane *l);
-uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l);          // all pages; once planned
-struct strategy_needs lane_room(const rn_engine *e, const struct lane *l); // of each stream; n_results: of all
+uint64_t plan_beside_bytes(const rn_engine *e); // beside all model slots
+struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l);
+uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l); // all pages; once planned
+struct strategy_needs model_slot_room(const rn_engine *e,
+                                      const struct model_slot *l); // of each stream; n_results: of all
 // RN_E_LIMIT: a stream of this strategy needs more than there is room for; the text names what, both figures, and what reserves more.
-rn_status lane_check_needs(const rn_engine *e, const struct lane *l, const struct strategy_kind *kind, rn_error *err);
-uint64_t lane_copied_bytes(const struct lane *l); // of weights that were put together from the file's
-uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l); // all slots of recurrent state; once planned
+rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const struct strategy_kind *kind,
+                                 rn_error *err);
+uint64_t model_slot_copied_bytes(const struct model_slot *l); // of weights that were put together from the file's
+uint64_t model_slot_state_bytes(const rn_engine *e,
+                                const struct model_slot *l); // all slots of recurrent state; once planned
 
 // stream_size.c: what one takes beside keys and values, at most but for what a request asks for by name (logits, long lists of biases)
 uint64_t stream_waiting_bytes(void);
-uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l);
+uint64_t stream_running_bytes(const rn_engine *e, const struct model_slot *l);
 
 // scheduler.c
 void *engine_step_thread(void *arg);
@@ -308,9 +311,9 @@ void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
 // step_build.c: the rows of the next step; with the lock held
 void round_look(rn_engine *e, struct round *r);
 // culprit: the stream that a failure is about.
-rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
+rn_status step_build(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit, rn_error *err);
 // The same of streams of other models that want rows of this one's before their own model steps.
-rn_status step_build_helpers(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
+rn_status step_build_helpers(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit, rn_error *err);
 
 // queue.c: who waits, who begins, who makes room; with the lock held
 rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err); // may one more wait? RN_E_BUSY, RN_E_LIMIT
@@ -319,12 +322,12 @@ rn_stream *queue_next(rn_engine *e, int64_t now);         // who begins now; NUL
 int32_t queue_position(rn_engine *e, const rn_stream *s); // 1: next
 void queue_begin(rn_stream *s, int64_t now);              // it runs from here on
 void queue_leave(rn_stream *s);                           // it ends, or (back) goes to the queue again
-bool queue_make_room(rn_engine *e, struct lane *l);       // of keys and values; false: nobody is left to ask
+bool queue_make_room(rn_engine *e, struct model_slot *l); // of keys and values; false: nobody is left to ask
 
 // stream_state.c: what other threads see of a stream and of its engine; with the lock held
 void stream_show(rn_stream *s);
-void lane_show(struct lane *l);
-void lane_count_prefix(struct lane *l, const rn_stream *s); // once, when it was looked up
+void model_slot_show(struct model_slot *l);
+void model_slot_count_prefix(struct model_slot *l, const rn_stream *s); // once, when it was looked up
 
 // stream_seqs.c: the sequences of a stream's strategy. Step thread, without the lock
 rn_status stream_seqs_create(rn_stream *s, rn_error *err); // any thread; once the stream has its strategy and tokens
@@ -334,15 +337,16 @@ rn_status stream_schedule(rn_stream *s, rn_error *err); // its turn: gets its se
 rn_status stream_restore(rn_stream *s, rn_error *err);
 void stream_suspend(rn_stream *s); // gives all sequences back
 void stream_release_main(rn_stream *s, bool keep_for_session);
-bool stream_holds(const rn_stream *s, const struct lane *l); // has it sequences there?
-struct stream_seq *stream_filling(const rn_stream *s,
-                                  const struct lane *l);    // whose rows are to be evaluated; NULL: none. l NULL: any
-int32_t seq_missing(const struct stream_seq *q);            // rows that are declared and not there
-void lane_fill_slots(rn_engine *e, struct lane *own);       // once all lanes are loaded
-struct lane *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
-// Rows that the strategy proposed for lane l get the lm's sequences. RN_E_INTERNAL: they break its contract.
-rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *rows, size_t n, rn_error *err);
-void stream_note_rows(const struct lane *l,
+bool stream_holds(const rn_stream *s, const struct model_slot *l); // has it sequences there?
+struct stream_seq *stream_filling(
+    const rn_stream *s,
+    const struct model_slot *l);                 // whose rows are to be evaluated; NULL: none. l NULL: any
+int32_t seq_missing(const struct stream_seq *q); // rows that are declared and not there
+void model_slot_fill_slots(rn_engine *e, struct model_slot *own); // once all model slots are loaded
+struct model_slot *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
+// Rows that the strategy proposed for model slot l get the lm's sequences. RN_E_INTERNAL: they break its contract.
+rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err);
+void stream_note_rows(const struct model_slot *l,
                       const struct stream_rows *part); // they were evaluated, but for those dropped
 
 // stream_choices.c: a stream's answers
@@ -389,8 +393,8 @@ rn_status session_check_free(rn_session *s, rn_error *err); // RN_E_STATE: it ha
 // Frees the sequence of the session that was used longest ago, one whose stream is still queued only after the others; its text stays,
 // and the prefix index may still serve it. except: not this one, may be NULL. false: no session of the model has a sequence. Step
 // thread, with the lock held; session_make_room() takes it.
-bool session_release_lru(rn_engine *e, struct lane *l, const rn_session *except);
-bool session_make_room(rn_engine *e, struct lane *l, const rn_session *except);
+bool session_release_lru(rn_engine *e, struct model_slot *l, const rn_session *except);
+bool session_make_room(rn_engine *e, struct model_slot *l, const rn_session *except);
 
 // chat_request.c: the prompt of a conversation, from where the session goes on; and what takes its answer apart
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);

@@ -45,13 +45,13 @@ static enum kv_codec codec_of(rn_kv_type t) {
     return codecs[t];
 }
 
-static struct lane *first_of_same_model(rn_engine *e, const struct lane *l) {
-    for (struct lane *t = e->lanes; t < l; t++)
+static struct model_slot *first_of_same_model(rn_engine *e, const struct model_slot *l) {
+    for (struct model_slot *t = e->model_slots; t < l; t++)
         if (package_is_same(t->m->pkg, l->m->pkg)) return t;
     return NULL;
 }
 
-static rn_status prepare_lane(rn_engine *e, struct lane *l, rn_model *m, rn_error *err) {
+static rn_status prepare_model_slot(rn_engine *e, struct model_slot *l, rn_model *m, rn_error *err) {
     l->m = m;
     l->weights_of = first_of_same_model(e, l);
     rn_status st = RN_OK;
@@ -77,9 +77,9 @@ static bool repack_progress(void *user, uint64_t done, uint64_t total) {
     return e->opt.progress && e->opt.progress(e->opt.progress_user, RN_PHASE_REPACK, done, total);
 }
 
-static rn_status load_lane(rn_engine *e, struct lane *l, rn_error *err) {
+static rn_status load_model_slot(rn_engine *e, struct model_slot *l, rn_error *err) {
     const struct program *p = model_program(l->program);
-    const struct lm_config c = lane_config(e, l);
+    const struct lm_config c = model_slot_config(e, l);
     const struct backend_sizes sizes = lm_real_sizes(p, &c);
     rn_status st = RN_OK;
     if (!l->lm) {
@@ -93,7 +93,7 @@ static rn_status load_lane(rn_engine *e, struct lane *l, rn_error *err) {
     l->rows = mem_calloc((size_t)l->lm->n_batch, sizeof *l->rows);
     l->parts = mem_calloc((size_t)l->lm->n_batch, sizeof *l->parts);
     l->order = mem_calloc((size_t)e->opt.n_streams, sizeof *l->order);
-    lane_show(l);
+    model_slot_show(l);
     return l->rows && l->parts && l->order
                ? RN_OK
                : fail(err, RN_E_NOMEM, "engine: out of memory for steps of %d rows", l->lm->n_batch);
@@ -130,14 +130,16 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     e->log = (log_sink){NULL, NULL, LOG_DEBUG};
     if (o.log) e->log = (log_sink){(void (*)(void *, int, const char *))o.log, o.log_user, LOG_DEBUG};
     e->calls_end = &e->calls;
-    e->n_lanes = n_models;
+    e->n_model_slots = n_models;
     for (size_t i = 0; lms && i < n_models; i++)
-        e->lanes[i].lm = lms[i].lm, e->lanes[i].kv = lms[i].kv, e->lanes[i].n_scratch = lms[i].n_scratch;
+        e->model_slots[i].lm = lms[i].lm, e->model_slots[i].kv = lms[i].kv,
+        e->model_slots[i].n_scratch = lms[i].n_scratch;
     st = choose_machine(e, err);
-    for (size_t i = 0; st == RN_OK && i < n_models; i++) st = prepare_lane(e, &e->lanes[i], models[i], err);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++)
+        st = prepare_model_slot(e, &e->model_slots[i], models[i], err);
     if (st == RN_OK) st = engine_plan(e, err);
-    for (size_t i = 0; st == RN_OK && i < n_models; i++) st = load_lane(e, &e->lanes[i], err);
-    for (size_t i = 0; st == RN_OK && i < n_models; i++) lane_fill_slots(e, &e->lanes[i]);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++) st = load_model_slot(e, &e->model_slots[i], err);
+    for (size_t i = 0; st == RN_OK && i < n_models; i++) model_slot_fill_slots(e, &e->model_slots[i]);
     if (st == RN_OK) st = start_thread(e, err);
     if (st == RN_OK)
         *engine = e;
@@ -160,8 +162,8 @@ void rn_engine_close(rn_engine *e) {
         mutex_unlock(&e->lock);
         thread_join(e->step_thread);
     }
-    for (size_t i = e->n_lanes; i-- > 0;) { // before the one whose weights it uses
-        struct lane *l = &e->lanes[i];
+    for (size_t i = e->n_model_slots; i-- > 0;) { // before the one whose weights it uses
+        struct model_slot *l = &e->model_slots[i];
         lm_destroy(l->lm);
         backend_destroy(l->backend);
         if (!l->weights_of) model_destroy(l->program);
@@ -180,10 +182,11 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
     if (!e) return fail(err, RN_E_ARG, "rn_engine_get_info: NULL argument");
     const rn_status st = sized_check(&public_engine_info, info, err);
     if (st != RN_OK) return st;
-    if (model >= e->n_lanes) return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_lanes - 1);
-    const struct lane *l = &e->lanes[model];
+    if (model >= e->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_model_slots - 1);
+    const struct model_slot *l = &e->model_slots[model];
     const struct backend_memory *const host = &l->plan.memory[0];
-    const struct strategy_needs room = lane_room(e, l);
+    const struct strategy_needs room = model_slot_room(e, l);
     uint64_t page_bytes = 0;
     for (size_t i = 0; i < l->plan.n_memories; i++)
         for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) page_bytes += l->plan.memory[i].page_bytes[g];
@@ -197,16 +200,16 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .n_kv = l->n_kv,
         .kv_type = l->kv_name,
         .mapped_bytes = host->mapped_bytes,
-        .copied_bytes = lane_copied_bytes(l),
+        .copied_bytes = model_slot_copied_bytes(l),
         .repacked_bytes = host->repacked_bytes,
         .buffer_bytes = host->buffer_bytes,
         .other_bytes = plan_beside_bytes(e),
-        .kv_bytes = lane_kv_bytes(e, l) + lane_state_bytes(e, l),
+        .kv_bytes = model_slot_kv_bytes(e, l) + model_slot_state_bytes(e, l),
         .kv_bytes_per_token = page_bytes / KV_PAGE,
         .limit_bytes = e->limit_bytes,
         .plan = e->plan_text,
         .no_repack = e->opt.no_repack,
-        .weights_of = (size_t)((l->weights_of ? l->weights_of : l) - e->lanes),
+        .weights_of = (size_t)((l->weights_of ? l->weights_of : l) - e->model_slots),
         .n_seqs = room.n_seqs,
         .n_scratch = room.n_scratch,
         .n_states = room.n_states,

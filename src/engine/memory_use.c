@@ -11,7 +11,7 @@ static void add(rn_memory *m, rn_memory_kind kind, uint64_t planned, uint64_t re
 
 // A model's files. Files that were read or locked stay in memory whole. Of mapped ones, everything that is used in place may become
 // resident: the weights that are not repacked, and all that is not weights, such as the vocabulary.
-static void add_files(rn_memory *m, const struct lane *l) {
+static void add_files(rn_memory *m, const struct model_slot *l) {
     const package *p = l->m->pkg;
     uint64_t file_bytes = 0, tensor_bytes = 0;
     bool is_mapped = true;
@@ -32,8 +32,8 @@ rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *
     if (!e) return fail(err, RN_E_ARG, "rn_engine_get_memory: NULL argument");
     rn_status st = sized_check(&public_memory, memory, err);
     if (st != RN_OK) return st;
-    for (size_t i = 0; i < e->n_lanes; i++) {
-        const struct lane *l = &e->lanes[i];
+    for (size_t i = 0; i < e->n_model_slots; i++) {
+        const struct model_slot *l = &e->model_slots[i];
         struct backend_use use;
         rn_engine_info info = {.struct_size = sizeof info};
         if ((st = rn_engine_get_info(e, i, &info, err)) != RN_OK) return st;

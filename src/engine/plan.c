@@ -42,7 +42,7 @@ static const struct strategy_needs *planned_needs(void) { return &strategy_kinds
 static size_t reserved_pages(const rn_engine *e) {
     return (size_t)e->opt.n_streams * ((size_t)e->opt.n_seqs + ceil_div((size_t)e->opt.n_scratch, KV_PAGE));
 }
-static int32_t reserved_states(const rn_engine *e, const struct lane *l) {
+static int32_t reserved_states(const rn_engine *e, const struct model_slot *l) {
     return model_program(l->program)->state_bytes ? e->opt.n_streams * (e->opt.n_seqs + e->opt.n_scratch) : 0;
 }
 
@@ -52,7 +52,7 @@ static int32_t pages_for(const rn_engine *e, int64_t n_kv) {
 }
 
 // Slots of recurrent state beside the reserved ones: what each running stream needs, and those that are kept for later requests.
-static int32_t n_states(const rn_engine *e, const struct lane *l) {
+static int32_t n_states(const rn_engine *e, const struct model_slot *l) {
     const size_t one = model_program(l->program)->state_bytes;
     if (one == 0) return 0;
     const uint64_t fit = KEPT_BYTES / one;
@@ -61,20 +61,20 @@ static int32_t n_states(const rn_engine *e, const struct lane *l) {
                                                                                      : fit);
 }
 
-static uint64_t state_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+static uint64_t state_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     return (uint64_t)(n_states(e, l) + reserved_states(e, l)) * l->plan.memory[memory].state_bytes;
 }
-static uint64_t planned_state_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+static uint64_t planned_state_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     return (uint64_t)n_states(e, l) * l->plan.memory[memory].state_bytes;
 }
 
-uint64_t lane_state_bytes(const rn_engine *e, const struct lane *l) {
+uint64_t model_slot_state_bytes(const rn_engine *e, const struct model_slot *l) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < l->plan.n_memories; i++) bytes += state_bytes_in(e, l, i);
     return bytes;
 }
 
-struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
+struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
     const struct strategy_needs *needs = planned_needs();
@@ -100,10 +100,10 @@ struct lm_config lane_config(const rn_engine *e, const struct lane *l) {
 
 // Of keys and values for n_kv positions in one memory, with the reserved pages or without. A group of layers with a window has fewer pages
 // than that many.
-static uint64_t pages_bytes_in(const rn_engine *e, const struct lane *l, size_t memory, int64_t n_kv,
+static uint64_t pages_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory, int64_t n_kv,
                                bool with_reserved) {
     const struct program *p = model_program(l->program);
-    struct lm_config c = lane_config(e, l);
+    struct lm_config c = model_slot_config(e, l);
     c.n_pages = pages_for(e, n_kv) + (with_reserved ? (int32_t)reserved_pages(e) : 0);
     if (!with_reserved) c.n_windows -= e->opt.n_streams * e->opt.n_seqs;
     const struct backend_sizes sizes = lm_real_sizes(p, &c);
@@ -113,18 +113,18 @@ static uint64_t pages_bytes_in(const rn_engine *e, const struct lane *l, size_t 
     return bytes;
 }
 
-static uint64_t kv_bytes_in(const rn_engine *e, const struct lane *l, size_t memory, int64_t n_kv) {
+static uint64_t kv_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory, int64_t n_kv) {
     return pages_bytes_in(e, l, memory, n_kv, true);
 }
 
 // Of the keys, values and states that rn_engine_options reserve.
-static uint64_t reserved_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+static uint64_t reserved_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     return kv_bytes_in(e, l, memory, l->n_kv) - pages_bytes_in(e, l, memory, l->n_kv, false) +
            (uint64_t)reserved_states(e, l) * l->plan.memory[memory].state_bytes;
 }
 
-struct strategy_needs lane_room(const rn_engine *e, const struct lane *l) {
-    const struct lm_config c = lane_config(e, l);
+struct strategy_needs model_slot_room(const rn_engine *e, const struct model_slot *l) {
+    const struct lm_config c = model_slot_config(e, l);
     const struct strategy_needs *needs = planned_needs();
     return (struct strategy_needs){
         .n_seqs = needs->n_seqs + e->opt.n_seqs,
@@ -134,9 +134,9 @@ struct strategy_needs lane_room(const rn_engine *e, const struct lane *l) {
     };
 }
 
-rn_status lane_check_needs(const rn_engine *e, const struct lane *l, const struct strategy_kind *kind,
-                           rn_error *err) {
-    const struct strategy_needs room = lane_room(e, l), *n = &kind->needs;
+rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const struct strategy_kind *kind,
+                                 rn_error *err) {
+    const struct strategy_needs room = model_slot_room(e, l), *n = &kind->needs;
     const struct {
         const char *what, *more;
         int32_t needs, has;
@@ -154,26 +154,28 @@ rn_status lane_check_needs(const rn_engine *e, const struct lane *l, const struc
     return RN_OK;
 }
 
-uint64_t lane_kv_bytes(const rn_engine *e, const struct lane *l) {
+uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < l->plan.n_memories; i++) bytes += kv_bytes_in(e, l, i, l->n_kv);
     return bytes;
 }
 
-uint64_t lane_copied_bytes(const struct lane *l) { return l->weights_of ? 0 : package_made_bytes(l->m->pkg); }
+uint64_t model_slot_copied_bytes(const struct model_slot *l) {
+    return l->weights_of ? 0 : package_made_bytes(l->m->pkg);
+}
 
 // What a model slot takes in one memory besides keys and values.
-static uint64_t fixed_bytes_in(const rn_engine *e, const struct lane *l, size_t memory) {
+static uint64_t fixed_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     const struct backend_memory *m = &l->plan.memory[memory];
     return m->mapped_bytes + m->repacked_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
-           (memory == HOST ? lane_copied_bytes(l) : 0);
+           (memory == HOST ? model_slot_copied_bytes(l) : 0);
 }
 
 // Running streams, as if all were of the model slot whose streams are largest, and queued ones.
 static uint64_t streams_bytes(const rn_engine *e) {
     uint64_t runs = 0;
-    for (size_t i = 0; i < e->n_lanes; i++) {
-        const uint64_t bytes = stream_running_bytes(e, &e->lanes[i]);
+    for (size_t i = 0; i < e->n_model_slots; i++) {
+        const uint64_t bytes = stream_running_bytes(e, &e->model_slots[i]);
         runs = bytes > runs ? bytes : runs;
     }
     return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * stream_waiting_bytes();
@@ -196,7 +198,7 @@ static void add_row(struct table *t, const char *name, uint64_t bytes) {
 }
 
 // What a model takes in memories that are not the host's, and their limits.
-static void add_devices(const rn_engine *e, const struct lane *l, struct table *t) {
+static void add_devices(const rn_engine *e, const struct model_slot *l, struct table *t) {
     for (size_t i = HOST + 1; i < l->plan.n_memories; i++) {
         const struct backend_memory *m = &l->plan.memory[i];
         const struct {
@@ -222,10 +224,10 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
     struct table t = {.out = out, .size = size, .in_lines = in_lines};
     uint64_t mapped = 0, made = 0, repacked = 0, buffers = 0, pages = 0, states = 0, reserved = 0;
     int64_t n_kv = 0;
-    for (size_t i = 0; i < e->n_lanes; i++) {
-        const struct lane *const l = &e->lanes[i];
+    for (size_t i = 0; i < e->n_model_slots; i++) {
+        const struct model_slot *const l = &e->model_slots[i];
         const struct backend_memory *const host = &l->plan.memory[HOST];
-        mapped += host->mapped_bytes, made += lane_copied_bytes(l), repacked += host->repacked_bytes;
+        mapped += host->mapped_bytes, made += model_slot_copied_bytes(l), repacked += host->repacked_bytes;
         buffers += host->buffer_bytes;
         pages += pages_bytes_in(e, l, HOST, l->n_kv, false), states += planned_state_bytes_in(e, l, HOST);
         reserved += reserved_bytes_in(e, l, HOST);
@@ -253,7 +255,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].always || rows[i].bytes) add_row(&t, rows[i].name, rows[i].bytes);
-    for (size_t i = 0; i < e->n_lanes; i++) add_devices(e, &e->lanes[i], &t);
+    for (size_t i = 0; i < e->n_model_slots; i++) add_devices(e, &e->model_slots[i], &t);
 }
 
 static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int64_t fits, rn_error *err) {
@@ -264,17 +266,17 @@ static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int
 }
 
 // Positions that a model would have if memory were unlimited.
-static int64_t wanted_ctx(const rn_engine *e, const struct lane *l) {
+static int64_t wanted_ctx(const rn_engine *e, const struct model_slot *l) {
     return e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train;
 }
-static int64_t wanted_kv(const rn_engine *e, const struct lane *l) {
+static int64_t wanted_kv(const rn_engine *e, const struct model_slot *l) {
     return e->opt.n_kv ? e->opt.n_kv : wanted_ctx(e, l) * e->opt.n_streams;
 }
 
 // What all models take in the memory of that name: weights, buffers and states, and the keys and values of at most n_kv positions each.
 static uint64_t bytes_on(const rn_engine *e, const char *name, int64_t n_kv) {
     uint64_t bytes = 0;
-    for (const struct lane *l = e->lanes; l < e->lanes + e->n_lanes; l++)
+    for (const struct model_slot *l = e->model_slots; l < e->model_slots + e->n_model_slots; l++)
         for (size_t m = 0; m < l->plan.n_memories; m++) {
             const int64_t wanted = wanted_kv(e, l);
             if (strcmp(l->plan.memory[m].name, name) == 0)
@@ -284,7 +286,7 @@ static uint64_t bytes_on(const rn_engine *e, const char *name, int64_t n_kv) {
 }
 
 static bool all_fit(const rn_engine *e, int64_t n_kv) {
-    for (const struct lane *l = e->lanes; l < e->lanes + e->n_lanes; l++)
+    for (const struct model_slot *l = e->model_slots; l < e->model_slots + e->n_model_slots; l++)
         for (size_t m = 0; m < l->plan.n_memories; m++) {
             const struct backend_memory *const at = &l->plan.memory[m];
             const uint64_t limit = m == HOST ? e->limit_bytes : at->limit_bytes ? at->limit_bytes : UINT64_MAX;
@@ -309,7 +311,7 @@ static int64_t positions_that_fit(const rn_engine *e) {
     return fit * KV_PAGE;
 }
 
-static rn_status plan_lane(rn_engine *e, struct lane *l, int64_t fits, rn_error *err) {
+static rn_status plan_model_slot(rn_engine *e, struct model_slot *l, int64_t fits, rn_error *err) {
     const int32_t n_ctx_train = package_hparams(l->m->pkg)->n_ctx_train;
     const int64_t n_ctx = wanted_ctx(e, l), n_kv = wanted_kv(e, l);
     l->n_ctx = (int32_t)n_ctx;
@@ -339,14 +341,15 @@ rn_status engine_plan(rn_engine *e, rn_error *err) {
     e->limit_bytes = e->opt.memory_limit ? e->opt.memory_limit : have.bytes / LIMIT_SHARE_DEN * LIMIT_SHARE_NUM;
     if (e->limit_bytes == 0) e->limit_bytes = (uint64_t)1 << 40; // the system does not say: allocation decides
     e->tables_bytes = mem_heap_bytes();
-    for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) {
-        struct lane *l = &e->lanes[i];
-        const struct lm_config c = lane_config(e, l);
+    for (size_t i = 0; i < e->n_model_slots && st == RN_OK; i++) {
+        struct model_slot *l = &e->model_slots[i];
+        const struct lm_config c = model_slot_config(e, l);
         const struct backend_sizes sizes = lm_real_sizes(model_program(l->program), &c);
         st = backend_get_plan(l->backend, model_program(l->program), &sizes, &l->plan, err);
     }
     const int64_t fits = st == RN_OK ? positions_that_fit(e) : 0;
-    for (size_t i = 0; i < e->n_lanes && st == RN_OK; i++) st = plan_lane(e, &e->lanes[i], fits, err);
+    for (size_t i = 0; i < e->n_model_slots && st == RN_OK; i++)
+        st = plan_model_slot(e, &e->model_slots[i], fits, err);
     if (st == RN_OK) write_table(e, true, e->plan_text, sizeof e->plan_text);
     return st;
 }

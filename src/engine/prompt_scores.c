@@ -12,7 +12,7 @@ struct prompt_scores {
 };
 
 rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err) {
-    const int32_t n_vocab = s->lane->lm->n_vocab;
+    const int32_t n_vocab = s->model_slot->lm->n_vocab;
     struct prompt_scores *p = mem_calloc(1, sizeof *p);
     s->scores.prompt = p;
     if (p) {
@@ -35,7 +35,7 @@ void prompt_scores_destroy(struct prompt_scores *p) {
 
 static void score(rn_stream *s, int32_t at, const float *logits) {
     struct prompt_scores *p = s->scores.prompt;
-    const int32_t n_vocab = s->lane->lm->n_vocab, id = s->tokens[at];
+    const int32_t n_vocab = s->model_slot->lm->n_vocab, id = s->tokens[at];
     rn_top *const top = p->top + (size_t)at * (size_t)p->n_top;
     const float logprob =
         token_logprobs(&s->engine->kernels->row, logits, n_vocab, id, p->n_top, s->scores.top, s->scores.scratch);

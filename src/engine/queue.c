@@ -55,10 +55,10 @@ static bool may_begin(rn_stream *s, int64_t now) {
 
 // A preempted stream comes back when another one of its model ended, or when all that run are idle. Until then no other stream of
 // the model begins, unless the preempted one is idle itself.
-static bool lane_is_held(const rn_engine *e, const struct lane *l, int64_t now) {
+static bool model_slot_is_held(const rn_engine *e, const struct model_slot *l, int64_t now) {
     bool has_active = false, has_preempted = false;
     for (rn_stream *s = e->streams; s; s = s->next) {
-        if (s->lane != l) continue;
+        if (s->model_slot != l) continue;
         if (s->state != STREAM_QUEUED)
             has_active = has_active || !is_idle(s, now);
         else if (s->turn.was_preempted && s->turn.ended_when_preempted == l->n_ended)
@@ -71,10 +71,10 @@ rn_stream *queue_next(rn_engine *e, int64_t now) {
     rn_stream *first = NULL;
     bool held[ENGINE_MAX_MODELS];
     if (e->n_queued == 0 || e->n_running >= e->opt.n_streams) return NULL;
-    for (size_t i = 0; i < e->n_lanes; i++) held[i] = lane_is_held(e, &e->lanes[i], now);
+    for (size_t i = 0; i < e->n_model_slots; i++) held[i] = model_slot_is_held(e, &e->model_slots[i], now);
     const struct levels l = class_levels(e, now);
     for (rn_stream *s = e->streams; s; s = s->next) {
-        if (!may_begin(s, now) || held[s->lane - e->lanes]) continue;
+        if (!may_begin(s, now) || held[s->model_slot - e->model_slots]) continue;
         if (!first || begins_before(&l, s, first)) first = s;
     }
     return first;
@@ -152,7 +152,7 @@ static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
 }
 
 // Runs on the step thread, the only one that preempts.
-bool queue_make_room(rn_engine *e, struct lane *l) {
+bool queue_make_room(rn_engine *e, struct model_slot *l) {
     if (session_release_lru(e, l, NULL)) return true;
     rn_stream *victim = NULL;
     const int64_t now = clock_now_ns();
@@ -166,7 +166,7 @@ bool queue_make_room(rn_engine *e, struct lane *l) {
     stream_suspend(victim);
     victim->turn.was_preempted = true;
     victim->turn.parked = false;
-    victim->turn.ended_when_preempted = victim->lane->n_ended;
+    victim->turn.ended_when_preempted = victim->model_slot->n_ended;
     leave_batch(victim);
     victim->state = STREAM_QUEUED;
     e->n_queued++;
@@ -187,7 +187,7 @@ static double until_one_ends(const rn_engine *e) {
     for (const rn_stream *s = e->streams; s; s = s->next) {
         if (s->state != STREAM_PREFILL && s->state != STREAM_DECODE) continue;
         const double ns = (double)(s->n_limit - s->n_prompt - s->shown.n_generated) *
-                          step_time_ns(&s->lane->step_time, (size_t)e->n_running);
+                          step_time_ns(&s->model_slot->step_time, (size_t)e->n_running);
         if (least == 0.0 || ns < least) least = ns;
     }
     return least;
@@ -204,7 +204,7 @@ static rn_status say_busy(const rn_engine *e, rn_error *err, int32_t n_ends, con
 
 // The oldest queued streams, as many as there are free places, begin in the next round and do not count as waiting.
 rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err) {
-    const int64_t limit = e->opt.n_queue_tokens ? e->opt.n_queue_tokens : (int64_t)QUEUE_CTX * s->lane->n_ctx;
+    const int64_t limit = e->opt.n_queue_tokens ? e->opt.n_queue_tokens : (int64_t)QUEUE_CTX * s->model_slot->n_ctx;
     const int32_t n_free = e->opt.n_streams - e->n_running;
     if (e->n_queued < n_free) return RN_OK;
     if (e->n_queued - n_free >= e->opt.n_queue)
@@ -213,10 +213,10 @@ rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err) {
     int64_t n_tokens = 0;
     int32_t n_begin = n_free, n_ends = 0;
     for (const rn_stream *t = e->streams; t; t = t->next)
-        if (t->state == STREAM_QUEUED && n_begin-- <= 0 && t->lane == s->lane) n_tokens += t->n_prompt;
+        if (t->state == STREAM_QUEUED && n_begin-- <= 0 && t->model_slot == s->model_slot) n_tokens += t->n_prompt;
     if (n_tokens + s->n_prompt <= limit) return RN_OK;
     int64_t left = n_tokens + s->n_prompt;
     for (const rn_stream *t = e->streams; t && left > limit; t = t->next)
-        if (t->state == STREAM_QUEUED && t->lane == s->lane) left -= t->n_prompt, n_ends++;
+        if (t->state == STREAM_QUEUED && t->model_slot == s->model_slot) left -= t->n_prompt, n_ends++;
     return say_busy(e, err, n_ends ? n_ends : 1, "tokens of prompts would wait", n_tokens + s->n_prompt, limit);
 }

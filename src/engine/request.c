@@ -21,7 +21,7 @@ rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *e
 
 static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error *err) {
     rn_status st;
-    if ((st = check_range("model", (int64_t)r->model, 0, (int64_t)e->n_lanes - 1, err)) != RN_OK) return st;
+    if ((st = check_range("model", (int64_t)r->model, 0, (int64_t)e->n_model_slots - 1, err)) != RN_OK) return st;
     if ((st = check_range("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_range("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
     if ((st = check_range("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
@@ -73,7 +73,7 @@ static rn_status append_text(const rn_model *m, const rn_part *p, struct id_list
 
 // What the session holds, the begin token where the file wants one and the text does not bring it, the parts.
 static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
-    const struct lane *const l = s->lane;
+    const struct model_slot *const l = s->model_slot;
     const struct vocab *vocab = package_vocab(l->m->pkg);
     rn_status st = RN_OK;
     if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
@@ -99,11 +99,11 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
 }
 
 static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
-    rn_status st = check_ids("reply", r->reply, r->n_reply, s->lane->lm->n_vocab, err);
+    rn_status st = check_ids("reply", r->reply, r->n_reply, s->model_slot->lm->n_vocab, err);
     if (st == RN_OK) st = r->chat ? stream_make_chat_prompt(s, r, v, err) : join_parts(s, r, v, err);
     if (st == RN_OK && !r->chat) st = ids_append(v, r->reply, r->n_reply, err);
     if (st == RN_OK)
-        st = check_ids("prompt", v->ids, v->n, s->lane->lm->n_vocab,
+        st = check_ids("prompt", v->ids, v->n, s->model_slot->lm->n_vocab,
                        err); // a vocabulary may name more than the head has rows
     if (st == RN_OK && v->n == 0)
         st = fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
@@ -111,7 +111,7 @@ static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *
 }
 
 static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
-    const int32_t n_ctx = s->lane->n_ctx;
+    const int32_t n_ctx = s->model_slot->n_ctx;
     if (s->n_prompt > n_ctx || (s->n_prompt == n_ctx && max_tokens != 0))
         return fail(err, RN_E_LIMIT, "prompt: %d tokens leave no room in the context of %d", s->n_prompt, n_ctx);
     s->context_binds = max_tokens < 0 || max_tokens > n_ctx - s->n_prompt;
@@ -121,7 +121,7 @@ static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
 
 static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     size_t n_bytes[STOP_MAX_STRINGS] = {0};
-    rn_status st = check_ids("stop_tokens", r->stop_tokens, r->n_stop_tokens, s->lane->lm->n_vocab, err);
+    rn_status st = check_ids("stop_tokens", r->stop_tokens, r->n_stop_tokens, s->model_slot->lm->n_vocab, err);
     if (st != RN_OK) return st;
     if (r->n_stop_tokens) memcpy(s->text.stop_ids, r->stop_tokens, r->n_stop_tokens * sizeof *s->text.stop_ids);
     s->text.n_stop_ids = r->n_stop_tokens;
@@ -129,7 +129,7 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     if (!r->stop) return fail(err, RN_E_ARG, "stop: NULL with n_stop %zu", r->n_stop);
     if (r->n_stop > STOP_MAX_STRINGS)
         return fail(err, RN_E_LIMIT, "stop: %zu strings, limit %d", r->n_stop, STOP_MAX_STRINGS);
-    if ((st = model_need_tokenizer(s->lane->m, err)) != RN_OK) return fail_in(err, st, "stop");
+    if ((st = model_need_tokenizer(s->model_slot->m, err)) != RN_OK) return fail_in(err, st, "stop");
     for (size_t i = 0; i < r->n_stop; i++) {
         if (!r->stop[i]) return fail(err, RN_E_ARG, "stop[%zu]: NULL", i);
         n_bytes[i] = r->stop_bytes ? r->stop_bytes[i] : strlen(r->stop[i]);
@@ -157,7 +157,7 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     for (size_t i = 0; i < r->sampling->n_logit_bias; i++)
         bias[i] = (struct logit_bias){r->sampling->logit_bias[i].token, r->sampling->logit_bias[i].bias};
     s->play.sampling.bias = bias, s->play.sampling.n_bias = r->sampling->n_logit_bias;
-    st = sampler_create(&s->play.sampling, &s->engine->kernels->row, s->lane->lm->n_vocab, s->lane->n_ctx,
+    st = sampler_create(&s->play.sampling, &s->engine->kernels->row, s->model_slot->lm->n_vocab, s->model_slot->n_ctx,
                         &s->play.sampler, err);
     s->play.sampling.bias = NULL, s->play.sampling.n_bias = 0; // the sampler has its own copy
     mem_free(bias);
@@ -172,7 +172,7 @@ static rn_status no_memory(rn_error *err) { return fail(err, RN_E_NOMEM, "stream
 static struct strategy_spec strategy_spec(const rn_stream *s, const void *params) {
     return (struct strategy_spec){.sampler = s->play.sampler,
                                   .rowmath = &s->engine->kernels->row,
-                                  .n_vocab = s->lane->lm->n_vocab,
+                                  .n_vocab = s->model_slot->lm->n_vocab,
                                   .n_prompt = s->n_prompt,
                                   .params = params};
 }
@@ -197,10 +197,10 @@ static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
     char *text = NULL;
     size_t n = 0;
     if (!r->echo) return RN_OK;
-    rn_status st = model_need_tokenizer(s->lane->m, err);
+    rn_status st = model_need_tokenizer(s->model_slot->m, err);
     if (st != RN_OK) return fail_in(err, st, "echo");
-    st = tokenizer_decode(s->lane->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->text.special, &text,
-                          &n, err);
+    st = tokenizer_decode(s->model_slot->m->tok, s->tokens + n_held, (size_t)s->n_prompt - n_held, s->text.special,
+                          &text, &n, err);
     if (st != RN_OK) return st;
     if (n > UINT32_MAX / 16)
         st = fail(err, RN_E_LIMIT, "echo: a prompt of %zu bytes, limit %u", n, UINT32_MAX / 16);
@@ -217,7 +217,7 @@ static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
 static uint32_t least_of(int32_t a, int32_t b) { return (uint32_t)(a < b ? a : b); }
 
 static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
-    const size_t piece = s->lane->m->tok ? tokenizer_max_piece(s->lane->m->tok) : 1;
+    const size_t piece = s->model_slot->m->tok ? tokenizer_max_piece(s->model_slot->m->tok) : 1;
     const int32_t most = r->want_logits ? BUFFERED_LOGITS : INT32_MAX;
     if (piece > UINT32_MAX / 64) return fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
     rn_status st = make_echo(s, r, err);
@@ -230,7 +230,7 @@ static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
         .n_choices = (uint32_t)s->text.n_choices,
         .n_echo = s->text.n_echo,
         .n_top = r->logprobs > 0 ? r->logprobs : 0,
-        .n_logits = r->want_logits ? s->lane->lm->n_vocab : 0,
+        .n_logits = r->want_logits ? s->model_slot->lm->n_vocab : 0,
         .has_data = r->logprobs >= 0 || r->want_logits,
     };
     s->text.a = mem_alloc(z.token_text), s->text.b = mem_alloc(z.token_text);
@@ -246,7 +246,7 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     rn_stream *s = mem_calloc(1, sizeof *s);
     if (!s) return NULL;
     s->engine = e;
-    s->lane = &e->lanes[model];
+    s->model_slot = &e->model_slots[model];
     s->scores.n_logprobs = -1;
     s->turn.slot = -1;
     s->time.begin = clock_now_ns();
@@ -288,7 +288,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     *out = NULL;
     rn_status st = check_numbers(e, r, err);
     if (st != RN_OK) return st;
-    if (r->session && (r->session->engine != e || r->session->lane != &e->lanes[r->model]))
+    if (r->session && (r->session->engine != e || r->session->model_slot != &e->model_slots[r->model]))
         return fail(err, RN_E_ARG, "session: belongs to another engine or model");
     if (!(s = new_stream(e, r->model))) return no_memory(err);
     if ((st = claim_session(s, r->session, err)) != RN_OK) {
@@ -305,7 +305,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     s->progress = r->progress, s->progress_user = r->progress_user;
 
     st = make_prompt(s, r, &v, err);
-    if (st == RN_OK) st = lane_check_needs(e, s->lane, kind, err);
+    if (st == RN_OK) st = model_slot_check_needs(e, s->model_slot, kind, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);
@@ -319,7 +319,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
         st = no_memory(err);
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
         !(s->scores.scratch =
-              mem_calloc(2 * (size_t)s->lane->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->scores.scratch)))
+              mem_calloc(2 * (size_t)s->model_slot->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->scores.scratch)))
         st = no_memory(err);
     mem_free(v.ids);
     if (st == RN_OK)
@@ -332,11 +332,11 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
 rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
                                const void *params, rn_stream **out, rn_error *err) {
     *out = NULL;
-    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_lanes - 1, err);
-    if (st == RN_OK) st = check_ids("ids", ids, n, e->lanes[model].lm->n_vocab, err);
+    rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_model_slots - 1, err);
+    if (st == RN_OK) st = check_ids("ids", ids, n, e->model_slots[model].lm->n_vocab, err);
     if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none were given");
-    if (st == RN_OK && n > (size_t)e->lanes[model].n_ctx)
-        st = fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n, e->lanes[model].n_ctx);
+    if (st == RN_OK && n > (size_t)e->model_slots[model].n_ctx)
+        st = fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n, e->model_slots[model].n_ctx);
     if (st != RN_OK) return st;
     rn_stream *s = new_stream(e, model);
     if (!s) return no_memory(err);

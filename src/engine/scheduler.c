@@ -31,7 +31,7 @@ static void run_calls(rn_engine *e) {
         mutex_unlock(&e->lock);
         c->fn(c->ctx);
         mutex_lock(&e->lock);
-        for (size_t i = 0; i < e->n_lanes; i++) lane_show(&e->lanes[i]); // it may have freed pages
+        for (size_t i = 0; i < e->n_model_slots; i++) model_slot_show(&e->model_slots[i]); // it may have freed pages
         c->done = true;
         condvar_broadcast(&e->changed);
     }
@@ -45,11 +45,11 @@ static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
     stream_end(s, why, detail);
     mutex_lock(&e->lock);
     if (s->session) s->session->stream = NULL;
-    s->lane->n_ended++;
-    s->lane->stats.n_ended[why]++;
+    s->model_slot->n_ended++;
+    s->model_slot->stats.n_ended[why]++;
     s->state = STREAM_ENDED;
     stream_show(s);
-    lane_show(s->lane);
+    model_slot_show(s->model_slot);
     condvar_broadcast(&e->changed);
 }
 
@@ -100,7 +100,7 @@ static void start_queued(rn_engine *e, int64_t now) {
         const bool is_first = s->time.scheduled == 0;
         const rn_status st = stream_schedule(s, &err);
         mutex_lock(&e->lock);
-        if (is_first && st == RN_OK && !stream_reads_prompt(s)) lane_count_prefix(s->lane, s);
+        if (is_first && st == RN_OK && !stream_reads_prompt(s)) model_slot_count_prefix(s->model_slot, s);
         stream_show(s);
         if (st != RN_OK) end_failed(s, &err);
     }
@@ -118,7 +118,7 @@ static bool report_prefill(rn_stream *s) {
     return false;
 }
 
-static rn_status absorb_part(struct lane *l, const struct stream_rows *p, rn_error *err) {
+static rn_status absorb_part(struct model_slot *l, const struct stream_rows *p, rn_error *err) {
     rn_stream *s = p->s;
     const struct row_results r = {l->lm, p->first, p->n, p->at};
     const struct emitter out = stream_emitter(s);
@@ -128,7 +128,7 @@ static rn_status absorb_part(struct lane *l, const struct stream_rows *p, rn_err
         if (!stream_filling(s, NULL)) s->state = STREAM_DECODE;
     } else {
         stream_note_rows(l, p);
-        s->play.n_helper_rounds = l == s->lane ? 0 : s->play.n_helper_rounds + 1;
+        s->play.n_helper_rounds = l == s->model_slot ? 0 : s->play.n_helper_rounds + 1;
     }
     if (p->absorbs) st = s->play.strategy->ops->absorb(s->play.strategy, &r, &out, err);
     if (st == RN_OK && s->play.seqs_changed && s->end.finish == RN_FINISH_NONE) st = stream_restore(s, err);
@@ -137,13 +137,13 @@ static rn_status absorb_part(struct lane *l, const struct stream_rows *p, rn_err
 
 // Strategies read their results on all threads of the pool, where there is more than one to read.
 struct reading {
-    struct lane *l;
+    struct model_slot *l;
     atomic_size_t next; // part
 };
 
 static void read_parts(void *ctx, int i_thread, int n_threads) {
     struct reading *r = ctx;
-    struct lane *l = r->l;
+    struct model_slot *l = r->l;
     (void)i_thread, (void)n_threads;
     for (size_t i; (i = atomic_fetch_add(&r->next, 1)) < l->n_parts;) {
         const struct stream_rows *p = &l->parts[i];
@@ -153,7 +153,7 @@ static void read_parts(void *ctx, int i_thread, int n_threads) {
     }
 }
 
-static void read_results(rn_engine *e, struct lane *l) {
+static void read_results(rn_engine *e, struct model_slot *l) {
     struct reading r = {.l = l};
     size_t n = 0;
     for (size_t i = 0; i < l->n_parts; i++) n += l->parts[i].absorbs && l->parts[i].s->play.strategy->ops->read;
@@ -164,7 +164,7 @@ static void read_results(rn_engine *e, struct lane *l) {
 }
 
 // Called with the lock held, which is let go while rows are evaluated and strategies run.
-static void run_step(rn_engine *e, struct lane *l) {
+static void run_step(rn_engine *e, struct model_slot *l) {
     rn_error err = {0};
     size_t failed_row = 0;
     mutex_unlock(&e->lock);
@@ -206,16 +206,17 @@ static void run_step(rn_engine *e, struct lane *l) {
         else
             stream_show(s);
     }
-    lane_show(l);
+    model_slot_show(l);
 }
 
-typedef rn_status (*build_fn)(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err);
+typedef rn_status (*build_fn)(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit,
+                              rn_error *err);
 
 // One step of each model; false: nothing could run. With the lock held.
 static bool step_each(rn_engine *e, struct round *r, build_fn build) {
     bool ran = false;
-    for (size_t i = 0; i < e->n_lanes; i++) {
-        struct lane *l = &e->lanes[i];
+    for (size_t i = 0; i < e->n_model_slots; i++) {
+        struct model_slot *l = &e->model_slots[i];
         rn_error err = {0};
         rn_stream *culprit = NULL;
         if (build(e, l, r, &culprit, &err) != RN_OK) {
@@ -232,7 +233,7 @@ static bool step_each(rn_engine *e, struct round *r, build_fn build) {
 // Helper models step while streams want rows of theirs, then every model steps for its own streams. With the lock held.
 static bool run_round(rn_engine *e, struct round *r) {
     bool ran = false;
-    for (int n = 0; e->n_lanes > 1 && n < STRATEGY_HELPER_ROUNDS && step_each(e, r, step_build_helpers); n++)
+    for (int n = 0; e->n_model_slots > 1 && n < STRATEGY_HELPER_ROUNDS && step_each(e, r, step_build_helpers); n++)
         ran = true;
     return step_each(e, r, step_build) || ran;
 }

@@ -10,16 +10,16 @@
 rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session, rn_error *err) {
     if (session) *session = NULL;
     if (!engine || !session) return fail(err, RN_E_ARG, "rn_session_open: NULL argument");
-    if (model >= engine->n_lanes)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    if (model >= engine->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
     rn_session *s = mem_calloc(1, sizeof *s);
-    if (s) s->tokens = mem_calloc((size_t)engine->lanes[model].n_ctx + 1, sizeof *s->tokens);
+    if (s) s->tokens = mem_calloc((size_t)engine->model_slots[model].n_ctx + 1, sizeof *s->tokens);
     if (!s || !s->tokens) {
         mem_free(s);
-        return fail(err, RN_E_NOMEM, "session: out of memory for %d tokens", engine->lanes[model].n_ctx);
+        return fail(err, RN_E_NOMEM, "session: out of memory for %d tokens", engine->model_slots[model].n_ctx);
     }
     s->engine = engine;
-    s->lane = &engine->lanes[model];
+    s->model_slot = &engine->model_slots[model];
     s->seq = -1;
     mutex_lock(&engine->lock);
     s->next = engine->sessions;
@@ -46,8 +46,8 @@ rn_status session_check_free(rn_session *s, rn_error *err) {
 
 static void fork_seq(rn_session *s, int32_t *seq) {
     rn_status st;
-    do st = lm_seq_fork(s->lane->lm, s->seq, seq, NULL);
-    while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
+    do st = lm_seq_fork(s->model_slot->lm, s->seq, seq, NULL);
+    while (st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, s));
     if (st != RN_OK) *seq = -1; // the copy has its text, and the prefix index may serve it
 }
 
@@ -69,7 +69,7 @@ rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err)
     if (!session || !copy) return fail(err, RN_E_ARG, "rn_session_fork: NULL argument");
     rn_engine *e = session->engine;
     struct session_call c = {.session = session};
-    rn_status st = rn_session_open(e, (size_t)(session->lane - e->lanes), &c.copy, err);
+    rn_status st = rn_session_open(e, (size_t)(session->model_slot - e->model_slots), &c.copy, err);
     if (st != RN_OK) return st;
     engine_call_wait(e, fork_on_step_thread, &c);
     if (c.st == RN_OK)
@@ -88,9 +88,9 @@ static void truncate_on_step_thread(void *ctx) {
     const int32_t n_tokens = s->n_tokens;
     mutex_unlock(&s->engine->lock);
     if (is_busy) c->st = fail(&c->err, RN_E_STATE, "session: has a running stream");
-    if (is_busy || s->seq < 0 || lm_seq_len(s->lane->lm, s->seq) <= n_tokens) return;
-    if (lm_truncate(s->lane->lm, s->seq, n_tokens) > 0) return;
-    lm_seq_free(s->lane->lm, s->seq); // the prefix index may know the beginning
+    if (is_busy || s->seq < 0 || lm_seq_len(s->model_slot->lm, s->seq) <= n_tokens) return;
+    if (lm_truncate(s->model_slot->lm, s->seq, n_tokens) > 0) return;
+    lm_seq_free(s->model_slot->lm, s->seq); // the prefix index may know the beginning
     s->seq = -1;
 }
 
@@ -114,7 +114,7 @@ rn_status rn_session_tokens(rn_session *session, const int32_t **tokens, size_t 
 
 static void close_on_step_thread(void *ctx) {
     rn_session *s = ((struct session_call *)ctx)->session;
-    if (s->seq >= 0) lm_seq_free(s->lane->lm, s->seq);
+    if (s->seq >= 0) lm_seq_free(s->model_slot->lm, s->seq);
     s->seq = -1;
 }
 
@@ -138,18 +138,18 @@ static bool is_released_before(const rn_session *a, const rn_session *b) {
     return a->t_used < b->t_used;
 }
 
-bool session_release_lru(rn_engine *e, struct lane *l, const rn_session *except) {
+bool session_release_lru(rn_engine *e, struct model_slot *l, const rn_session *except) {
     rn_session *found = NULL;
     // A running stream has taken over its session's sequence, so none that is in use is found here.
     for (rn_session *s = e->sessions; s; s = s->next)
-        if (s->lane == l && s != except && s->seq >= 0 && (!found || is_released_before(s, found))) found = s;
+        if (s->model_slot == l && s != except && s->seq >= 0 && (!found || is_released_before(s, found))) found = s;
     if (!found) return false;
     lm_seq_free(l->lm, found->seq);
     found->seq = -1;
     return true;
 }
 
-bool session_make_room(rn_engine *e, struct lane *l, const rn_session *except) {
+bool session_make_room(rn_engine *e, struct model_slot *l, const rn_session *except) {
     mutex_lock(&e->lock);
     const bool freed = session_release_lru(e, l, except);
     mutex_unlock(&e->lock);

@@ -1,4 +1,4 @@
-// engine/step_build.c - the rows of a lane's next step: decode rows first, then as many prefill rows as the step budget allows.
+// engine/step_build.c - the rows of a model slot's next step: decode rows first, then as many prefill rows as the step budget allows.
 #include "engine/engine.h"
 
 enum {
@@ -7,13 +7,13 @@ enum {
         3 // of the time of a step for prompts, where many wait: a step takes four times what it takes without them at most
 };
 
-// What all lanes' streams are about to do, for the budgets of prompts.
+// What all model slots' streams are about to do, for the budgets of prompts.
 void round_look(rn_engine *e, struct round *r) {
-    for (size_t i = 0; i < e->n_lanes; i++) {
-        const struct lane *l = &e->lanes[i];
+    for (size_t i = 0; i < e->n_model_slots; i++) {
+        const struct model_slot *l = &e->model_slots[i];
         size_t n_decode = 0, n_prefill = 0;
         for (const rn_stream *s = e->streams; s; s = s->next) {
-            if (s->lane != l || s->turn.parked || atomic_load(&s->paused)) continue;
+            if (s->model_slot != l || s->turn.parked || atomic_load(&s->paused)) continue;
             n_decode += s->state == STREAM_DECODE;
             n_prefill += s->state == STREAM_PREFILL;
         }
@@ -24,8 +24,8 @@ void round_look(rn_engine *e, struct round *r) {
     }
 }
 
-// Rows of prompts that a step may have beside those that decode, in this lane or in another: all wait for it.
-static size_t prompt_rows(const rn_engine *e, const struct lane *l, const struct round *r) {
+// Rows of prompts that a step may have beside those that decode, in this model slot or in another: all wait for it.
+static size_t prompt_rows(const rn_engine *e, const struct model_slot *l, const struct round *r) {
     if (r->n_decode == 0) return (size_t)l->lm->n_batch;
     if (e->opt.target_itl_ms == 0) return MIXED_ROWS;
     // Prompts get half of the time at least, and more where more wait for their first token than for their next one.
@@ -74,7 +74,7 @@ static int64_t class_of(const rn_stream *s, int64_t n_steps) {
 
 static void leave_out(rn_stream *s) {
     s->turn.n_left_out++;
-    s->turn.left_out_at = s->lane->stats.n_steps + 1;
+    s->turn.left_out_at = s->model_slot->stats.n_steps + 1;
 }
 
 // Where a step cannot hold all streams: by class; then clients with little running; then whoever was left out last, so that a client's
@@ -87,10 +87,10 @@ static bool decodes_before(const rn_stream *a, const rn_stream *b) {
     return a->time.begin < b->time.begin;
 }
 
-// The lane whose rows the strategy wants next; NULL: it names none that there is.
-static struct lane *next_lane(const rn_stream *s) {
+// The model slot whose rows the strategy wants next; NULL: it names none that there is.
+static struct model_slot *next_model_slot(const rn_stream *s) {
     const struct strategy_ops *ops = s->play.strategy->ops;
-    if (!ops->next_slot) return s->lane;
+    if (!ops->next_slot) return s->model_slot;
     const int32_t n_rounds = STRATEGY_HELPER_ROUNDS - s->play.n_helper_rounds,
                   slot = ops->next_slot(s->play.strategy, n_rounds);
     return n_rounds == 0 && slot != 0 ? NULL : stream_slot(s, slot);
@@ -102,9 +102,9 @@ static size_t fair(size_t left, size_t n_after) {
     return share ? share : 1;
 }
 
-static rn_status add_decode_rows(struct lane *l, rn_stream *s, size_t n_after, rn_error *err) {
+static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_after, rn_error *err) {
     const size_t left = (size_t)l->lm->n_batch - l->n_rows, left_logits = (size_t)l->lm->n_logits - l->n_logits;
-    if (!next_lane(s))
+    if (!next_model_slot(s))
         return fail(err, RN_E_INTERNAL,
                     "strategy: wants a model slot that there is not, or more than %d steps of helpers",
                     STRATEGY_HELPER_ROUNDS);
@@ -128,22 +128,22 @@ static rn_status add_decode_rows(struct lane *l, rn_stream *s, size_t n_after, r
     return RN_OK;
 }
 
-// Whose rows a step of this lane is built of.
-typedef bool (*belongs_fn)(const rn_stream *s, const struct lane *l);
-static bool decodes_here(const rn_stream *s, const struct lane *l) {
-    if (s->lane != l || s->state != STREAM_DECODE) return false;
-    const struct lane *next = next_lane(s);
+// Whose rows a step of this model slot is built of.
+typedef bool (*belongs_fn)(const rn_stream *s, const struct model_slot *l);
+static bool decodes_here(const rn_stream *s, const struct model_slot *l) {
+    if (s->model_slot != l || s->state != STREAM_DECODE) return false;
+    const struct model_slot *next = next_model_slot(s);
     return next == l || !next;
 }
-static bool wants_help(const rn_stream *s, const struct lane *l) {
-    return s->lane != l && s->state == STREAM_DECODE && next_lane(s) == l;
+static bool wants_help(const rn_stream *s, const struct model_slot *l) {
+    return s->model_slot != l && s->state == STREAM_DECODE && next_model_slot(s) == l;
 }
-static bool fills_here(const rn_stream *s, const struct lane *l) {
+static bool fills_here(const rn_stream *s, const struct model_slot *l) {
     return s->state == STREAM_PREFILL && stream_filling(s, l);
 }
 
 // Into l->order: streams that belong here and may run. Sorting puts them in where they belong: they mostly come in order already.
-static size_t gather(rn_engine *e, struct lane *l, belongs_fn belongs, struct round *r,
+static size_t gather(rn_engine *e, struct model_slot *l, belongs_fn belongs, struct round *r,
                      bool (*before)(const rn_stream *, const rn_stream *)) {
     size_t n = 0;
     for (rn_stream *s = e->streams; s; s = s->next) {
@@ -155,8 +155,8 @@ static size_t gather(rn_engine *e, struct lane *l, belongs_fn belongs, struct ro
     return n;
 }
 
-static rn_status add_decoding(rn_engine *e, struct lane *l, belongs_fn belongs, struct round *r, rn_stream **culprit,
-                              rn_error *err) {
+static rn_status add_decoding(rn_engine *e, struct model_slot *l, belongs_fn belongs, struct round *r,
+                              rn_stream **culprit, rn_error *err) {
     const size_t n = gather(e, l, belongs, r, l->crowded ? decodes_before : NULL);
     rn_status st = RN_OK;
     l->crowded = false;
@@ -177,7 +177,9 @@ static bool prompts_before(const rn_stream *a, const rn_stream *b) {
     return a->time.begin < b->time.begin;
 }
 
-static size_t left_of(const struct lane *l, const rn_stream *s) { return (size_t)seq_missing(stream_filling(s, l)); }
+static size_t left_of(const struct model_slot *l, const rn_stream *s) {
+    return (size_t)seq_missing(stream_filling(s, l));
+}
 
 // What the strategy wants of a row of the main sequence; nothing of rows that it has seen, or that it has generated.
 static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
@@ -185,7 +187,7 @@ static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
 }
 
 // Up to n rows of the sequence that is filled, as far as there is room for the logits that are wanted.
-static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
+static void add_prompt_rows(struct model_slot *l, rn_stream *s, size_t n) {
     struct stream_seq *q = stream_filling(s, l);
     const bool is_main = q == &s->play.seqs[STRATEGY_MAIN];
     const int32_t done = q->n - seq_missing(q),
@@ -213,7 +215,7 @@ static void add_prompt_rows(struct lane *l, rn_stream *s, size_t n) {
 }
 
 // The one of the highest class that has least left to evaluate; NULL: none has anything left.
-static rn_stream *shortest(const struct lane *l, size_t n) {
+static rn_stream *shortest(const struct model_slot *l, size_t n) {
     rn_stream *found = NULL;
     size_t least = 0;
     for (size_t i = 0; i < n; i++) {
@@ -227,7 +229,7 @@ static rn_stream *shortest(const struct lane *l, size_t n) {
 
 // Half of the rows are for the prompt whose turn it is, which so always moves; half for those with least left: a short prompt behind a
 // long one is done soon, and prompts of one length are done one after the other rather than all at the end.
-static void share_rows(const struct lane *l, size_t n, size_t n_rows) {
+static void share_rows(const struct model_slot *l, size_t n, size_t n_rows) {
     for (size_t i = 0; i < n; i++) l->order[i]->turn.n_share = 0;
     const size_t half = (n_rows + 1) / 2, left = left_of(l, l->order[0]);
     l->order[0]->turn.n_share = left < half ? left : half;
@@ -240,7 +242,7 @@ static void share_rows(const struct lane *l, size_t n, size_t n_rows) {
     }
 }
 
-static void add_prompts(rn_engine *e, struct lane *l, struct round *r) {
+static void add_prompts(rn_engine *e, struct model_slot *l, struct round *r) {
     const size_t n = gather(e, l, fills_here, r, prompts_before), room = (size_t)l->lm->n_batch - l->n_rows,
                  budget = prompt_rows(e, l, r);
     if (n == 0 || room == 0) return;
@@ -248,7 +250,7 @@ static void add_prompts(rn_engine *e, struct lane *l, struct round *r) {
     for (size_t i = 0; i < n; i++) add_prompt_rows(l, l->order[i], l->order[i]->turn.n_share);
 }
 
-rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
+rn_status step_build(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit, rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
     const rn_status st = add_decoding(e, l, decodes_here, r, culprit, err);
     l->n_decode_rows = l->n_rows;
@@ -256,7 +258,8 @@ rn_status step_build(rn_engine *e, struct lane *l, struct round *r, rn_stream **
     return st;
 }
 
-rn_status step_build_helpers(rn_engine *e, struct lane *l, struct round *r, rn_stream **culprit, rn_error *err) {
+rn_status step_build_helpers(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit,
+                             rn_error *err) {
     l->n_rows = l->n_parts = l->n_logits = 0;
     const rn_status st = add_decoding(e, l, wants_help, r, culprit, err);
     l->n_decode_rows = l->n_rows;

@@ -43,7 +43,7 @@ static size_t pass_text(rn_stream *s, struct choice *c, const char *piece, size_
 
 static const char *piece_of(const rn_stream *s, int32_t token, size_t *n) {
     const bool spelled = s->text.special || (s->answer && answer_spells(s->answer, token));
-    return model_piece(s->lane->m, token, spelled, n);
+    return model_piece(s->model_slot->m, token, spelled, n);
 }
 
 // What a choice held back comes out. False: it does not fit.
@@ -99,14 +99,14 @@ static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
     for (size_t i = 0; i < s->text.n_stop_ids; i++)
         if (s->text.stop_ids[i] == id) return true;
     *what = "end token";
-    return !s->text.ignore_eos && model_is_end_token(s->lane->m, id);
+    return !s->text.ignore_eos && model_is_end_token(s->model_slot->m, id);
 }
 
 static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
     const char *what;
     size_t n;
     if (is_stop_id(s, token, &what)) {
-        const char *spelling = model_piece(s->lane->m, token, true, &n);
+        const char *spelling = model_piece(s->model_slot->m, token, true, &n);
         finish(s, c, RN_FINISH_STOP, "%s %d%s%.*s", what, token, n ? " " : "", (int)n, spelling);
     } else if (c->matcher.matched >= 0) {
         const char *stop = stop_set_string(s->text.stops, c->matcher.matched, &n);
@@ -114,7 +114,7 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
     }
     if (c->n >= most_tokens(s))
         finish(s, c, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
-               s->context_binds ? s->lane->n_ctx : most_tokens(s));
+               s->context_binds ? s->model_slot->n_ctx : most_tokens(s));
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
     struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted};
     rn_top top[LOGPROBS_MAX_TOP];
     if (s->scores.n_logprobs >= 0 && e->logits) {
-        const int32_t n_vocab = s->lane->lm->n_vocab;
+        const int32_t n_vocab = s->model_slot->lm->n_vocab;
         t.n_top = s->scores.n_logprobs < n_vocab ? s->scores.n_logprobs : n_vocab;
         t.logprob = token_logprobs(&s->engine->kernels->row, e->logits, n_vocab, e->token, t.n_top, s->scores.top,
                                    s->scores.scratch);

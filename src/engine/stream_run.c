@@ -13,10 +13,10 @@ static void settle_session(rn_stream *s, rn_finish why) {
     const int32_t own = s->play.seqs[STRATEGY_MAIN].seq;
     const int32_t seq = own >= 0 ? own : session->seq; // of one that never began, still the session's
     if (why == RN_FINISH_ERROR) {
-        if (own >= 0) lm_truncate(s->lane->lm, own, s->prefix.n_matched);
+        if (own >= 0) lm_truncate(s->model_slot->lm, own, s->prefix.n_matched);
     } else {
-        if (seq >= 0 && own < 0 && lm_seq_len(s->lane->lm, seq) > s->prefix.n_matched)
-            lm_truncate(s->lane->lm, seq, s->prefix.n_matched);
+        if (seq >= 0 && own < 0 && lm_seq_len(s->model_slot->lm, seq) > s->prefix.n_matched)
+            lm_truncate(s->model_slot->lm, seq, s->prefix.n_matched);
         memcpy(session->tokens, s->tokens, (size_t)s->n_tokens * sizeof *s->tokens);
         session->n_tokens = s->n_tokens;
         session->n_reply_from = s->n_prompt;

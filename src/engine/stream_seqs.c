@@ -11,40 +11,41 @@ static struct stream_seq *main_seq(const rn_stream *s) { return &s->play.seqs[ST
 
 int32_t stream_evaluated(const rn_stream *s) {
     const struct stream_seq *q = main_seq(s);
-    return q->seq < 0 ? 0 : lm_seq_len(q->lane->lm, q->seq);
+    return q->seq < 0 ? 0 : lm_seq_len(q->model_slot->lm, q->seq);
 }
 
 int32_t stream_prefill_target(const rn_stream *s) { return main_seq(s)->n; }
 
 int32_t seq_missing(const struct stream_seq *q) {
-    return !q->lane ? 0 : q->n - (q->seq < 0 ? 0 : lm_seq_len(q->lane->lm, q->seq));
+    return !q->model_slot ? 0 : q->n - (q->seq < 0 ? 0 : lm_seq_len(q->model_slot->lm, q->seq));
 }
 
-bool stream_holds(const rn_stream *s, const struct lane *l) {
+bool stream_holds(const rn_stream *s, const struct model_slot *l) {
     for (int32_t i = 0; i < s->play.n_seqs; i++)
-        if (s->play.seqs[i].lane == l && s->play.seqs[i].seq >= 0) return true;
+        if (s->play.seqs[i].model_slot == l && s->play.seqs[i].seq >= 0) return true;
     return false;
 }
 
-struct stream_seq *stream_filling(const rn_stream *s, const struct lane *l) {
+struct stream_seq *stream_filling(const rn_stream *s, const struct model_slot *l) {
     for (int32_t i = 0; i < s->play.n_seqs; i++)
-        if ((!l || s->play.seqs[i].lane == l) && seq_missing(&s->play.seqs[i]) > 0) return &s->play.seqs[i];
+        if ((!l || s->play.seqs[i].model_slot == l) && seq_missing(&s->play.seqs[i]) > 0) return &s->play.seqs[i];
     return NULL;
 }
 
-// Slot 0 is a lane's own model, then come the engine's others in their order.
-static struct lane *lane_of_slot(rn_engine *e, const struct lane *own, size_t slot) {
-    const size_t at = (size_t)(own - e->lanes);
-    return &e->lanes[slot == 0 ? at : slot <= at ? slot - 1 : slot];
+// Slot 0 is a model slot's own model, then come the engine's others in their order.
+static struct model_slot *model_slot_of_slot(rn_engine *e, const struct model_slot *own, size_t slot) {
+    const size_t at = (size_t)(own - e->model_slots);
+    return &e->model_slots[slot == 0 ? at : slot <= at ? slot - 1 : slot];
 }
 
-struct lane *stream_slot(const rn_stream *s, int32_t slot) {
-    return slot < 0 || slot >= s->play.env.n_slots ? NULL : lane_of_slot(s->engine, s->lane, (size_t)slot);
+struct model_slot *stream_slot(const rn_stream *s, int32_t slot) {
+    return slot < 0 || slot >= s->play.env.n_slots ? NULL
+                                                   : model_slot_of_slot(s->engine, s->model_slot, (size_t)slot);
 }
 
-void lane_fill_slots(rn_engine *e, struct lane *own) {
-    for (size_t i = 0; i < e->n_lanes; i++) {
-        const struct lane *l = lane_of_slot(e, own, i);
+void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
+    for (size_t i = 0; i < e->n_model_slots; i++) {
+        const struct model_slot *l = model_slot_of_slot(e, own, i);
         own->slots[i] = (struct strategy_slot){l->lm->n_vocab, l->lm->n_embd, l->n_ctx, l->n_scratch, &l->step_time};
     }
 }
@@ -69,11 +70,11 @@ static struct lm_seq_spec seq_spec(const rn_stream *s) {
 
 // The lm's sequence of one that has none, with what the prefix index knows of it.
 static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *found, rn_error *err) {
-    lm *m = q->lane->lm;
+    lm *m = q->model_slot->lm;
     const struct lm_seq_spec spec = seq_spec(s);
     rn_status st;
     do st = lm_match_tokens(m, &spec, q->tokens, most_cached(s, q), found, err);
-    while (st == RN_E_LIMIT && session_make_room(s->engine, q->lane, NULL));
+    while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
     if (st == RN_OK) q->seq = found->seq;
     return st;
 }
@@ -92,7 +93,7 @@ rn_status stream_restore(rn_stream *s, rn_error *err) {
     for (int32_t i = 0; i < s->play.n_seqs && st == RN_OK; i++) {
         struct stream_seq *q = &s->play.seqs[i];
         struct lm_prefix found = {0};
-        if (!q->lane || q->seq >= 0) continue;
+        if (!q->model_slot || q->seq >= 0) continue;
         st = make_seq(s, q, &found, err);
         if (st == RN_OK && q == main_seq(s)) count_cached(s, &found);
     }
@@ -104,12 +105,12 @@ rn_status stream_restore(rn_stream *s, rn_error *err) {
 // The session's sequence goes back to what the prompt goes on from; also before its last row, whose logits are wanted. Windows and
 // recurrent states may be gone there, and it goes back further.
 static int32_t go_back(rn_stream *s) {
-    lm *m = s->lane->lm;
+    lm *m = s->model_slot->lm;
     const int32_t len = stream_evaluated(s);
     const int32_t most = s->prefix.n_matched < s->n_prompt ? s->prefix.n_matched : s->n_prompt - 1;
     if (len <= most) return len;
     const int32_t n = lm_truncate(m, main_seq(s)->seq, most);
-    if (n < most) note_miss(s, model_program(s->lane->program)->state_bytes ? "state" : "window");
+    if (n < most) note_miss(s, model_program(s->model_slot->program)->state_bytes ? "state" : "window");
     return n;
 }
 
@@ -118,8 +119,8 @@ static void take_from_session(rn_stream *s) {
     rn_session *const session = s->session;
     const struct lm_seq_spec spec = seq_spec(s);
     if (!session || session->seq < 0) return;
-    if (stream_reads_prompt(s) || !lm_seq_fits(s->lane->lm, session->seq, &spec)) {
-        lm_seq_free(s->lane->lm, session->seq);
+    if (stream_reads_prompt(s) || !lm_seq_fits(s->model_slot->lm, session->seq, &spec)) {
+        lm_seq_free(s->model_slot->lm, session->seq);
     } else {
         main_seq(s)->seq = session->seq;
         s->prefix.n_cached = go_back(s);
@@ -141,7 +142,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
 }
 
 static void release(struct stream_seq *q) {
-    if (q->lane && q->seq >= 0) lm_seq_free(q->lane->lm, q->seq);
+    if (q->model_slot && q->seq >= 0) lm_seq_free(q->model_slot->lm, q->seq);
     q->seq = -1;
     q->n_nodes = 0;
 }
@@ -149,7 +150,7 @@ static void release(struct stream_seq *q) {
 void stream_release_main(rn_stream *s, bool keep_for_session) {
     struct stream_seq *q = main_seq(s);
     if (q->seq >= 0 && keep_for_session) {
-        (void)lm_keep(q->lane->lm, q->seq, NULL, 0, NULL);
+        (void)lm_keep(q->model_slot->lm, q->seq, NULL, 0, NULL);
         s->session->seq = q->seq, s->session->salt = s->prefix.salt;
         q->seq = -1;
     }
@@ -165,15 +166,15 @@ void stream_suspend(rn_stream *s) {
 // ---- what a strategy asks for ---------------------------------------------------------------------------------------
 
 static bool in_use(const rn_stream *s, int32_t seq) {
-    return seq >= 0 && seq < s->play.n_seqs && s->play.seqs[seq].lane;
+    return seq >= 0 && seq < s->play.n_seqs && s->play.seqs[seq].model_slot;
 }
 
 // A place that is not in use, with memory for its tokens.
-static rn_status take_place(rn_stream *s, const struct lane *l, int32_t n, int32_t *seq, rn_error *err) {
+static rn_status take_place(rn_stream *s, const struct model_slot *l, int32_t n, int32_t *seq, rn_error *err) {
     const int32_t most = s->n_limit < l->n_ctx ? s->n_limit : l->n_ctx;
     *seq = -1;
     if (n > most) return fail(err, RN_E_LIMIT, "strategy: a sequence of %d tokens, limit %d", n, most);
-    for (*seq = 0; *seq < s->play.n_seqs && s->play.seqs[*seq].lane;) ++*seq;
+    for (*seq = 0; *seq < s->play.n_seqs && s->play.seqs[*seq].model_slot;) ++*seq;
     if (*seq == s->play.n_seqs) return fail(err, RN_E_LIMIT, "strategy: more than %d sequences", s->play.n_seqs);
     struct stream_seq *q = &s->play.seqs[*seq];
     if (!q->tokens && !(q->tokens = mem_alloc(((size_t)s->n_limit + 1) * sizeof *q->tokens)))
@@ -183,7 +184,7 @@ static rn_status take_place(rn_stream *s, const struct lane *l, int32_t n, int32
 
 static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err) {
     rn_stream *s = user;
-    struct lane *l = stream_slot(s, slot);
+    struct model_slot *l = stream_slot(s, slot);
     if (!l) return fail(err, RN_E_ARG, "strategy: model slot %d is outside 0..%d", slot, s->play.env.n_slots - 1);
     for (int32_t i = 0; i < n; i++)
         if (tokens[i] < 0 || tokens[i] >= l->lm->n_vocab)
@@ -193,7 +194,7 @@ static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32
     if (st != RN_OK) return st;
     struct stream_seq *q = &s->play.seqs[*seq];
     memcpy(q->tokens, tokens, (size_t)n * sizeof *tokens);
-    q->lane = l, q->n = n;
+    q->model_slot = l, q->n = n;
     s->play.seqs_changed = true;
     return RN_OK;
 }
@@ -204,14 +205,14 @@ static rn_status seq_fork(void *user, int32_t seq, int32_t *out, rn_error *err) 
     *out = -1;
     if (!in_use(s, seq)) return fail(err, RN_E_ARG, "strategy: there is no sequence %d", seq);
     const struct stream_seq *from = &s->play.seqs[seq];
-    rn_status st = take_place(s, from->lane, from->n, out, err);
+    rn_status st = take_place(s, from->model_slot, from->n, out, err);
     if (st != RN_OK) return st;
     struct stream_seq *q = &s->play.seqs[*out];
     memcpy(q->tokens, from->tokens, (size_t)from->n * sizeof *q->tokens);
-    q->lane = from->lane, q->n = from->n;
+    q->model_slot = from->model_slot, q->n = from->n;
     if (from->seq >= 0) do
-            st = lm_seq_fork(q->lane->lm, from->seq, &q->seq, NULL);
-        while (st == RN_E_LIMIT && session_make_room(s->engine, q->lane, NULL));
+            st = lm_seq_fork(q->model_slot->lm, from->seq, &q->seq, NULL);
+        while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
     if (from->seq < 0 || st != RN_OK) q->seq = -1;
     if (q->seq < 0 || seq_missing(q) > 0) s->play.seqs_changed = true;
     return RN_OK;
@@ -221,7 +222,7 @@ static void seq_free(void *user, int32_t seq) {
     rn_stream *s = user;
     if (seq == STRATEGY_MAIN || !in_use(s, seq)) return;
     release(&s->play.seqs[seq]);
-    s->play.seqs[seq].lane = NULL;
+    s->play.seqs[seq].model_slot = NULL;
 }
 
 static int32_t seq_len(void *user, int32_t seq) {
@@ -245,7 +246,7 @@ static rn_status seq_keep(void *user, int32_t seq, const int32_t *path, int32_t 
             return fail(err, RN_E_INTERNAL,
                         "strategy: keeps scratch node %d as token %d of sequence %d, which it is not", path[i],
                         q->n + i, seq);
-    const rn_status st = lm_keep(q->lane->lm, q->seq, path, n, err);
+    const rn_status st = lm_keep(q->model_slot->lm, q->seq, path, n, err);
     if (st != RN_OK) return st;
     for (int32_t i = 0; i < n; i++) q->tokens[q->n + i] = q->nodes[path[i]];
     q->n += n;
@@ -259,9 +260,9 @@ static void seq_truncate(void *user, int32_t seq, int32_t n) {
     struct stream_seq *q = &s->play.seqs[seq];
     if (n < q->n) q->n = n;
     if (q->seq < 0) return;
-    if (q->n_nodes) (void)lm_keep(q->lane->lm, q->seq, NULL, 0, NULL); // dropping a tree cannot fail
+    if (q->n_nodes) (void)lm_keep(q->model_slot->lm, q->seq, NULL, 0, NULL); // dropping a tree cannot fail
     q->n_nodes = 0;
-    if (lm_seq_len(q->lane->lm, q->seq) > q->n && lm_truncate(q->lane->lm, q->seq, q->n) < q->n)
+    if (lm_seq_len(q->model_slot->lm, q->seq) > q->n && lm_truncate(q->model_slot->lm, q->seq, q->n) < q->n)
         s->play.seqs_changed = true;
 }
 
@@ -269,14 +270,14 @@ rn_status stream_seqs_create(rn_stream *s, rn_error *err) {
     static const struct strategy_env_ops ops = {seq_open, seq_fork, seq_free, seq_len, seq_keep, seq_truncate};
     const rn_engine *e = s->engine;
     s->play.n_seqs = s->play.strategy->n_seqs ? s->play.strategy->n_seqs : 1;
-    s->play.env =
-        (struct strategy_env){.ops = &ops, .user = s, .slots = s->lane->slots, .n_slots = (int32_t)e->n_lanes};
+    s->play.env = (struct strategy_env){
+        .ops = &ops, .user = s, .slots = s->model_slot->slots, .n_slots = (int32_t)e->n_model_slots};
     if (s->play.n_seqs < 1 || s->play.n_seqs > STRATEGY_MAX_SEQS)
         return fail(err, RN_E_INTERNAL, "strategy: needs %d sequences, limit %d", s->play.n_seqs, STRATEGY_MAX_SEQS);
     if (!(s->play.seqs = mem_calloc((size_t)s->play.n_seqs, sizeof *s->play.seqs)))
         return fail(err, RN_E_NOMEM, "stream: out of memory for %d sequences", s->play.n_seqs);
     for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].seq = -1;
-    *main_seq(s) = (struct stream_seq){.lane = s->lane, .seq = -1, .n = s->n_prompt, .tokens = s->tokens};
+    *main_seq(s) = (struct stream_seq){.model_slot = s->model_slot, .seq = -1, .n = s->n_prompt, .tokens = s->tokens};
     return RN_OK;
 }
 
@@ -290,11 +291,11 @@ void stream_seqs_destroy(rn_stream *s) {
 
 // ---- the rows of a step ---------------------------------------------------------------------------------------------
 
-rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *rows, size_t n, rn_error *err) {
+rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err) {
     for (int32_t i = 0; i < s->play.n_seqs; i++) s->play.seqs[i].n_appended = 0;
     for (size_t i = 0; i < n; i++) {
         struct lm_row *r = &rows[i];
-        if (!in_use(s, r->seq) || s->play.seqs[r->seq].lane != l || s->play.seqs[r->seq].seq < 0 ||
+        if (!in_use(s, r->seq) || s->play.seqs[r->seq].model_slot != l || s->play.seqs[r->seq].seq < 0 ||
             seq_missing(&s->play.seqs[r->seq]) > 0)
             return fail(err, RN_E_INTERNAL, "strategy: row %zu is of sequence %d, which is not one of this model", i,
                         r->seq);
@@ -310,13 +311,13 @@ rn_status stream_place_rows(rn_stream *s, const struct lane *l, struct lm_row *r
     return RN_OK;
 }
 
-static struct stream_seq *find(const rn_stream *s, const struct lane *l, int32_t seq) {
+static struct stream_seq *find(const rn_stream *s, const struct model_slot *l, int32_t seq) {
     struct stream_seq *q = s->play.seqs;
-    while (q->lane != l || q->seq != seq) q++;
+    while (q->model_slot != l || q->seq != seq) q++;
     return q;
 }
 
-void stream_note_rows(const struct lane *l, const struct stream_rows *part) {
+void stream_note_rows(const struct model_slot *l, const struct stream_rows *part) {
     for (size_t i = part->first; i < part->first + part->n; i++) {
         const struct lm_row *r = &l->rows[i];
         if (lm_row_was_dropped(l->lm, i)) continue;

@@ -17,7 +17,7 @@ uint64_t stream_waiting_bytes(void) {
 }
 
 // With a full context, a sampler whose candidates are the whole vocabulary, and log-probabilities.
-uint64_t stream_running_bytes(const rn_engine *e, const struct lane *l) {
+uint64_t stream_running_bytes(const rn_engine *e, const struct model_slot *l) {
     const struct program *p = model_program(l->program);
     const uint64_t n_vocab = p->width[p->logits],
                    n_ctx = (uint64_t)(e->opt.n_ctx ? e->opt.n_ctx : package_hparams(l->m->pkg)->n_ctx_train);

@@ -7,8 +7,8 @@ _Static_assert(offsetof(rn_engine_stats, kv_pages) % sizeof(uint64_t) == 0, "cou
 
 void stream_show(rn_stream *s) {
     int32_t n_pages = 0;
-    for (int32_t g = 0; s->play.seqs[0].seq >= 0 && g < model_program(s->lane->program)->n_groups; g++) {
-        const struct lm_part part = lm_part(s->lane->lm, g, stream_evaluated(s));
+    for (int32_t g = 0; s->play.seqs[0].seq >= 0 && g < model_program(s->model_slot->program)->n_groups; g++) {
+        const struct lm_part part = lm_part(s->model_slot->lm, g, stream_evaluated(s));
         n_pages += part.n;
     }
     s->shown.n_evaluated = stream_evaluated(s);
@@ -54,7 +54,7 @@ const char *rn_stream_phase_name(rn_stream_phase p) {
 
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
-void lane_show(struct lane *l) {
+void model_slot_show(struct model_slot *l) {
     struct kv_stats k;
     kv_stats_get(l->kv, &k);
     l->stats.kv_pages = k.n_pages;
@@ -68,12 +68,12 @@ void lane_show(struct lane *l) {
 
 rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t n_rows, rn_step_time *time, rn_error *err) {
     if (!engine || !time) return fail(err, RN_E_ARG, "rn_engine_get_step_time: NULL argument");
-    if (model >= engine->n_lanes)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    if (model >= engine->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
     const rn_status st = sized_check(&public_step_time, time, err);
     if (st != RN_OK) return st;
     mutex_lock(&engine->lock);
-    const struct step_time *const t = &engine->lanes[model].step_time;
+    const struct step_time *const t = &engine->model_slots[model].step_time;
     rn_step_time own = {.struct_size = sizeof own,
                         .ms = step_time_ns(t, n_rows) / 1e6,
                         .prefill_row_ms = step_time_prefill_row_ns(t) / 1e6};
@@ -86,7 +86,7 @@ static const char *const miss_names[RN_N_MISSES] = {"none", "empty", "differs", 
 
 const char *rn_miss_name(rn_miss m) { return (unsigned)m < RN_N_MISSES ? miss_names[m] : "?"; }
 
-void lane_count_prefix(struct lane *l, const rn_stream *s) {
+void model_slot_count_prefix(struct model_slot *l, const rn_stream *s) {
     const size_t n_word = strspn(s->prefix.miss, "abcdefghijklmnopqrstuvwxyz");
     l->stats.prefix_queries += (uint64_t)s->n_prompt;
     l->stats.prefix_hits += (uint64_t)s->prefix.n_cached;
@@ -95,7 +95,7 @@ void lane_count_prefix(struct lane *l, const rn_stream *s) {
             l->stats.prefix_misses[i] += (uint64_t)(s->n_prompt - s->prefix.n_cached);
 }
 
-// Every field but the first three is a sum over lanes of 64-bit numbers.
+// Every field but the first three is a sum over model slots of 64-bit numbers.
 static void add_stats(rn_engine_stats *to, const rn_engine_stats *more) {
     enum { FIRST = offsetof(rn_engine_stats, kv_pages) / sizeof(uint64_t), END = sizeof *to / sizeof(uint64_t) };
     uint64_t a[END], b[END];
@@ -105,23 +105,23 @@ static void add_stats(rn_engine_stats *to, const rn_engine_stats *more) {
     memcpy((char *)to + offsetof(rn_engine_stats, kv_pages), &a[FIRST], sizeof a - FIRST * sizeof *a);
 }
 
-static void add_lane(rn_engine *e, const struct lane *l, rn_engine_stats *to) {
+static void add_model_slot(rn_engine *e, const struct model_slot *l, rn_engine_stats *to) {
     add_stats(to, &l->stats);
     for (const rn_stream *s = e->streams; s; s = s->next) {
-        if (s->lane != l) continue;
+        if (s->model_slot != l) continue;
         to->n_queued += s->state == STREAM_QUEUED;
         to->n_running += s->state != STREAM_QUEUED;
         to->n_parked += s->state != STREAM_QUEUED && s->turn.parked;
     }
 }
 
-// Of n lanes from `first` on.
+// Of n model slots from `first` on.
 static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats *stats, rn_error *err) {
     rn_engine_stats own = {.struct_size = sizeof own};
     const rn_status st = sized_check(&public_engine_stats, stats, err);
     if (st != RN_OK) return st;
     mutex_lock(&e->lock);
-    for (size_t i = first; i < first + n; i++) add_lane(e, &e->lanes[i], &own);
+    for (size_t i = first; i < first + n; i++) add_model_slot(e, &e->model_slots[i], &own);
     mutex_unlock(&e->lock);
     sized_write(&public_engine_stats, &own, stats);
     return RN_OK;
@@ -129,12 +129,12 @@ static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats
 
 rn_status rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats, rn_error *err) {
     if (!engine) return fail(err, RN_E_ARG, "rn_engine_get_stats: NULL argument");
-    return get_stats(engine, 0, engine->n_lanes, stats, err);
+    return get_stats(engine, 0, engine->n_model_slots, stats, err);
 }
 
 rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats, rn_error *err) {
     if (!engine) return fail(err, RN_E_ARG, "rn_engine_get_model_stats: NULL argument");
-    if (model >= engine->n_lanes)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
+    if (model >= engine->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
     return get_stats(engine, model, 1, stats, err);
 }

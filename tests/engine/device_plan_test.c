@@ -22,7 +22,7 @@ static rn_status plan(const backend *b, const struct program *p, const struct ba
 // The plan of an engine whose backend lies elsewhere: the engine's own code, over the default model's program.
 static rn_status plan_with(rn_engine *e, uint64_t limit, rn_error *err) {
     static struct backend_ops elsewhere;
-    backend *b = e->lanes[0].backend;
+    backend *b = e->model_slots[0].backend;
     const struct backend_ops *const real = b->ops;
     elsewhere = *real;
     elsewhere.plan = plan;
@@ -58,7 +58,7 @@ TEST(a_devices_memory_is_planned_by_name_and_bounds_the_context) {
                 continue;
             }
             if (!CHECK_OK(st, &err)) continue;
-            CHECK_INT(f.engine->lanes[0].n_ctx, rows[i].n_ctx);
+            CHECK_INT(f.engine->model_slots[0].n_ctx, rows[i].n_ctx);
             CHECK_HAS(f.engine->plan_text, "gpu 0: weights                              100.0 MiB");
             CHECK_HAS(f.engine->plan_text, "gpu 0: row buffers                            8.0 MiB");
             CHECK_HAS(f.engine->plan_text, "gpu 0: keys and values");

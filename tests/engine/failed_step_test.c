@@ -21,7 +21,7 @@ static bool open_failing(struct fixture *f, bool fails_in_fetch, int n_pass) {
     rn_engine_options opt = engine_options();
     opt.n_streams = 3;
     if (!fixture_open(f, &opt)) return false;
-    backend *b = f->engine->lanes[0].backend;
+    backend *b = f->engine->model_slots[0].backend;
     real = b->ops;
     failing = *real;
     if (fails_in_fetch)

@@ -18,16 +18,16 @@ struct waiting {
 
 static void waiting_init(struct waiting *w, int32_t n_streams) {
     *w = (struct waiting){.e = calloc(1, sizeof *w->e)};
-    w->e->n_lanes = 1;
+    w->e->n_model_slots = 1;
     w->e->opt.n_streams = n_streams;
     w->e->opt.n_queue = 64;
-    w->e->lanes[0].n_ctx = 100;
+    w->e->model_slots[0].n_ctx = 100;
 }
 
 static rn_stream *wait_more(struct waiting *w, int32_t priority, uint64_t client, int64_t t_begin) {
     rn_stream *const s = &w->s[w->n++];
     s->engine = w->e;
-    s->lane = &w->e->lanes[0];
+    s->model_slot = &w->e->model_slots[0];
     s->turn.slot = -1;
     s->turn.priority = priority;
     s->turn.client = client;
@@ -115,9 +115,9 @@ TEST(a_paused_stream_is_passed_over_and_a_preempted_one_goes_first_once_another_
     atomic_store(&w.s[0].paused, true);
     CHECK_INT(begin_next(&w, 9), 1);
     w.s[3].turn.was_preempted = true;
-    w.s[3].turn.ended_when_preempted = w.e->lanes[0].n_ended;
+    w.s[3].turn.ended_when_preempted = w.e->model_slots[0].n_ended;
     CHECK_INT(begin_next(&w, 9), -1); // nobody of its model overtakes it
-    w.e->lanes[0].n_ended++;
+    w.e->model_slots[0].n_ended++;
     CHECK_INT(begin_next(&w, 9), 3);
     waiting_free(&w);
 }
@@ -130,7 +130,7 @@ static void waiting_after_a_preemption(struct waiting *w) {
     CHECK_INT(begin_next(w, 9), 1);
     atomic_store(&w->s[0].paused, false);
     w->s[0].turn.was_preempted = true;
-    w->s[0].turn.ended_when_preempted = w->e->lanes[0].n_ended;
+    w->s[0].turn.ended_when_preempted = w->e->model_slots[0].n_ended;
     CHECK_INT(begin_next(w, 9), -1);
 }
 
@@ -160,7 +160,7 @@ TEST(a_preempted_stream_that_is_idle_neither_begins_nor_holds_others_back) {
         check_note("way %d to be idle", how);
         CHECK_INT(begin_next(&w, 9), 2);
         CHECK_INT(begin_next(&w, 9), -1);
-        w.e->lanes[0].n_ended++;
+        w.e->model_slots[0].n_ended++;
         CHECK_INT(begin_next(&w, 9), -1);
         atomic_store(&w.s[0].paused, false);
         w.s[0].out.token_head = 0;
@@ -174,7 +174,7 @@ TEST(field_3_11_the_queue_is_bounded_in_prompt_tokens_and_says_when_to_ask_again
     rn_error err = {0};
     waiting_init(&w, 1);
     w.e->opt.n_queue_tokens = 25;
-    rn_stream more = {.engine = w.e, .lane = &w.e->lanes[0], .n_prompt = 10};
+    rn_stream more = {.engine = w.e, .model_slot = &w.e->model_slots[0], .n_prompt = 10};
     CHECK_OK(queue_check(w.e, &more, &err), &err);
     wait_more(&w, 0, 0, 0);
     w.s[0].n_limit = 60;
@@ -182,7 +182,7 @@ TEST(field_3_11_the_queue_is_bounded_in_prompt_tokens_and_says_when_to_ask_again
     wait_more(&w, 0, 0, 1);
     CHECK_OK(queue_check(w.e, &more, &err), &err);
     wait_more(&w, 0, 0, 2);
-    step_time_learn(&w.e->lanes[0].step_time, 1, 0, 200000000); // 50 tokens of 0.2 s are left
+    step_time_learn(&w.e->model_slots[0].step_time, 1, 0, 200000000); // 50 tokens of 0.2 s are left
     CHECK_FAILS(queue_check(w.e, &more, &err), RN_E_BUSY, &err);
     CHECK_HAS(err.text, "queue: full: 30 tokens of prompts would wait, limit 25; 1 streams run, 2 wait");
     CHECK_INT(err.retry_after_s, 10);

@@ -50,7 +50,7 @@ TEST(further_sequences_and_scratch_nodes_have_pages_of_their_own_in_the_plan) {
     CHECK_HAS(more.plan, "drafts and beams (n_seqs, n_scratch)");
     run_request(f.engine, &r, &same);
     same_outcome(&o, &same);
-    lm *const m = f.engine->lanes[0].lm; // nothing runs
+    lm *const m = f.engine->model_slots[0].lm; // nothing runs
     int32_t seqs[3 * 7 + 64], n = 0;
     while (n < 3 * 7 + 64 && lm_seq_new(m, &(struct lm_seq_spec){0}, &seqs[n], NULL) == RN_OK) n++;
     CHECK_INT(n, 3 * 7 + 64);
@@ -102,7 +102,7 @@ TEST(a_strategy_that_needs_more_than_was_planned_is_refused_with_what_reserves_i
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             const struct strategy_kind kind = {.name = "beam", .needs = cases[i].needs};
             err = (rn_error){0};
-            const rn_status st = lane_check_needs(e, &e->lanes[0], &kind, &err);
+            const rn_status st = model_slot_check_needs(e, &e->model_slots[0], &kind, &err);
             CHECK_INT(st, cases[i].want ? RN_E_LIMIT : RN_OK);
             if (cases[i].want) CHECK_HAS(err.text, cases[i].want);
         }

@@ -49,9 +49,9 @@ static rn_status match_own_reply(const rn_stream *s, const struct chat_prompt *p
     int32_t n = held->n_tokens;
     char *text;
     size_t n_text;
-    while (n > held->n_reply_from && model_is_end_token(s->lane->m, held->tokens[n - 1])) n--;
+    while (n > held->n_reply_from && model_is_end_token(s->model_slot->m, held->tokens[n - 1])) n--;
     if (n == held->n_reply_from || m->n_held < (size_t)held->n_reply_from || m->n_held >= (size_t)n) return RN_OK;
-    const rn_status st = tokenizer_decode(s->lane->m->tok, held->tokens + held->n_reply_from,
+    const rn_status st = tokenizer_decode(s->model_slot->m->tok, held->tokens + held->n_reply_from,
                                           (size_t)(n - held->n_reply_from), true, &text, &n_text, err);
     if (st != RN_OK) return st;
     if (same_but_for_blanks(text, n_text, p->text.s + p->reply_from, p->text.n - p->reply_from)) {
@@ -69,13 +69,13 @@ static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_pro
     const rn_session *const held = s->session;
     struct chat_match m;
     if (!held) return RN_OK;
-    chat_match(s->lane->m->tok, package_vocab(s->lane->m->pkg), held->tokens, (size_t)held->n_tokens, ids->ids,
-               ids->n, &m);
+    chat_match(s->model_slot->m->tok, package_vocab(s->model_slot->m->pkg), held->tokens, (size_t)held->n_tokens,
+               ids->ids, ids->n, &m);
     if (chat->continue_final) {
         const rn_status st = match_own_reply(s, p, ids->n, &m, err);
         if (st != RN_OK) return st;
     }
-    const size_t n_rest = ids->n - m.n_ids, n_ctx = (size_t)s->lane->n_ctx;
+    const size_t n_rest = ids->n - m.n_ids, n_ctx = (size_t)s->model_slot->n_ctx;
     snprintf(s->prefix.miss, sizeof s->prefix.miss, "%s", m.why);
     if (m.n_held + n_rest >= n_ctx && ids->n < n_ctx) // the reply's own tokens are too many
         m.n_held = m.n_ids = same_ids(held->tokens, (size_t)held->n_tokens, ids->ids, ids->n);
@@ -91,7 +91,7 @@ static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_pro
 }
 
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err) {
-    const rn_model *const m = s->lane->m;
+    const rn_model *const m = s->model_slot->m;
     const rn_template *const t = r->chat->tmpl ? r->chat->tmpl : m->tmpl;
     struct chat_prompt p = {0};
     const output_format *format = NULL;
@@ -104,7 +104,7 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
                                           .tmpl = t,
                                           .vocab = package_vocab(m->pkg),
                                           .tok = m->tok,
-                                          .n_ctx = s->lane->n_ctx,
+                                          .n_ctx = s->model_slot->n_ctx,
                                           .max_tokens = r->max_tokens,
                                           .puts_bos = r->add_special};
     st = find_format(r, t, &format, err);

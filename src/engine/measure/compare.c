@@ -3,7 +3,7 @@
 #include <math.h>
 
 struct side {
-    struct lane *lane;
+    struct model_slot *model_slot;
     int32_t seq;
     bool has_seq;
 };
@@ -23,7 +23,7 @@ struct compare_call {
 static size_t rows_at_once(const struct compare_call *c) {
     size_t n = SIZE_MAX;
     for (int k = 0; k < 2; k++) {
-        const lm *m = c->sides[k].lane->lm;
+        const lm *m = c->sides[k].model_slot->lm;
         n = (size_t)m->n_batch < n ? (size_t)m->n_batch : n;
         n = (size_t)m->n_logits < n ? (size_t)m->n_logits : n;
     }
@@ -31,21 +31,21 @@ static size_t rows_at_once(const struct compare_call *c) {
 }
 
 static rn_status evaluate(struct compare_call *c, struct side *s, size_t at, size_t n) {
-    struct lane *l = s->lane;
+    struct model_slot *l = s->model_slot;
     for (size_t i = 0; i < n; i++) l->rows[i] = (struct lm_row){s->seq, c->ids[at + i], LM_APPEND, LM_WANT_LOGITS};
     const rn_status st = package_check_files(l->m->pkg, &c->err);
     return st == RN_OK ? lm_step(l->lm, l->rows, n, NULL, &c->err) : st;
 }
 
 static rn_status show_rows(struct compare_call *c, size_t at, size_t n) {
-    const int32_t n_vocab = c->sides[0].lane->lm->n_vocab;
+    const int32_t n_vocab = c->sides[0].model_slot->lm->n_vocab;
     for (size_t i = 0; i < n; i++) {
         const float *rows[2];
         for (int k = 0; k < 2; k++) {
-            rows[k] = lm_logits(c->sides[k].lane->lm, i);
+            rows[k] = lm_logits(c->sides[k].model_slot->lm, i);
             if (!isfinite(c->e->kernels->row.max(rows[k], (size_t)n_vocab)))
                 return fail(&c->err, RN_E_FORMAT, "%s: logits at position %zu are not finite",
-                            package_path(c->sides[k].lane->m->pkg), at + i);
+                            package_path(c->sides[k].model_slot->m->pkg), at + i);
         }
         if (c->on_row(c->user, at + i, rows[0], rows[1], n_vocab))
             return fail(&c->err, RN_E_CANCELLED, "stopped by the caller at position %zu", at + i);
@@ -57,8 +57,8 @@ static void compare_on_step_thread(void *ctx) {
     struct compare_call *c = ctx;
     const size_t step = rows_at_once(c);
     for (int k = 0; c->st == RN_OK && k < 2; k++) {
-        c->st = lm_seq_new(c->sides[k].lane->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids}, &c->sides[k].seq,
-                           &c->err);
+        c->st = lm_seq_new(c->sides[k].model_slot->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids},
+                           &c->sides[k].seq, &c->err);
         c->sides[k].has_seq = c->st == RN_OK;
     }
     for (size_t at = 0, n; c->st == RN_OK && at < c->n_ids; at += n) {
@@ -67,16 +67,16 @@ static void compare_on_step_thread(void *ctx) {
         if (c->st == RN_OK) c->st = show_rows(c, at, n);
     }
     for (int k = 0; k < 2; k++)
-        if (c->sides[k].has_seq) lm_seq_free(c->sides[k].lane->lm, c->sides[k].seq);
+        if (c->sides[k].has_seq) lm_seq_free(c->sides[k].model_slot->lm, c->sides[k].seq);
 }
 
 rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const int32_t *ids, size_t n_ids,
                      rn_compare_fn on_row, void *user, rn_error *err) {
     if (!engine || !on_row || (!ids && n_ids)) return fail(err, RN_E_ARG, "rn_compare: NULL argument");
-    if (model >= engine->n_lanes || reference >= engine->n_lanes || model == reference)
+    if (model >= engine->n_model_slots || reference >= engine->n_model_slots || model == reference)
         return fail(err, RN_E_ARG, "models: %zu and %zu must be two of 0..%zu", model, reference,
-                    engine->n_lanes - 1);
-    struct lane *a = &engine->lanes[model], *b = &engine->lanes[reference];
+                    engine->n_model_slots - 1);
+    struct model_slot *a = &engine->model_slots[model], *b = &engine->model_slots[reference];
     const int32_t n_ctx = a->n_ctx < b->n_ctx ? a->n_ctx : b->n_ctx;
     if (a->lm->n_vocab != b->lm->n_vocab)
         return fail(err, RN_E_ARG, "%s: %d tokens, %s: %d: only models of one vocabulary can be compared",

@@ -2,7 +2,7 @@
 #include "engine/engine.h"
 
 struct observe_call {
-    struct lane *lane;
+    struct model_slot *model_slot;
     const int32_t *ids;
     size_t n_ids;
     rn_input_fn on_input;
@@ -20,7 +20,7 @@ static bool is_further_part(const struct program *p, int32_t matrix) {
 // On thread 0 of the pool, which is the step thread.
 static void take_row(void *user, int32_t matrix, int32_t slice, const float *x, size_t k) {
     struct observe_call *c = user;
-    const struct program *p = model_program(c->lane->program);
+    const struct program *p = model_program(c->model_slot->program);
     const struct matrix *m = &p->matrices[matrix];
     const rn_input in = {.struct_size = sizeof in,
                          .matrix = matrix,
@@ -33,7 +33,7 @@ static void take_row(void *user, int32_t matrix, int32_t slice, const float *x, 
 }
 
 static rn_status evaluate(struct observe_call *c, int32_t seq) {
-    struct lane *l = c->lane;
+    struct model_slot *l = c->model_slot;
     for (size_t done = 0, n; done < c->n_ids; done += n) {
         n = c->n_ids - done < (size_t)l->lm->n_batch ? c->n_ids - done : (size_t)l->lm->n_batch;
         rn_status st = package_check_files(l->m->pkg, &c->err);
@@ -50,24 +50,24 @@ static rn_status evaluate(struct observe_call *c, int32_t seq) {
 static void observe_on_step_thread(void *ctx) {
     struct observe_call *c = ctx;
     int32_t seq;
-    c->st = lm_seq_new(c->lane->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids}, &seq, &c->err);
+    c->st = lm_seq_new(c->model_slot->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids}, &seq, &c->err);
     if (c->st != RN_OK) return;
-    backend_collect(c->lane->backend, take_row, c);
+    backend_collect(c->model_slot->backend, take_row, c);
     c->st = evaluate(c, seq);
-    backend_collect(c->lane->backend, NULL, NULL);
-    lm_seq_free(c->lane->lm, seq);
+    backend_collect(c->model_slot->backend, NULL, NULL);
+    lm_seq_free(c->model_slot->lm, seq);
 }
 
 rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t n_ids, rn_input_fn on_input,
                      void *user, rn_error *err) {
     if (!engine || !on_input || (!ids && n_ids)) return fail(err, RN_E_ARG, "rn_observe: NULL argument");
-    if (model >= engine->n_lanes)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
-    struct lane *l = &engine->lanes[model];
+    if (model >= engine->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    struct model_slot *l = &engine->model_slots[model];
     if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none to evaluate");
     if (n_ids > (size_t)l->n_ctx)
         return fail(err, RN_E_LIMIT, "ids: %zu tokens are longer than the context of %d", n_ids, l->n_ctx);
-    struct observe_call c = {.lane = l, .ids = ids, .n_ids = n_ids, .on_input = on_input, .user = user};
+    struct observe_call c = {.model_slot = l, .ids = ids, .n_ids = n_ids, .on_input = on_input, .user = user};
     engine_call_wait(engine, observe_on_step_thread, &c);
     return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
 }

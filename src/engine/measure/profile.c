@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct profile_call {
-    struct lane *lane;
+    struct model_slot *model_slot;
     size_t n_events;
     rn_profile *profile;
     rn_status st;
@@ -14,11 +14,11 @@ struct profile_call {
 
 static void begin_on_step_thread(void *ctx) {
     struct profile_call *c = ctx;
-    if (c->lane->profiled)
+    if (c->model_slot->profiled)
         c->st = fail(&c->err, RN_E_STATE, "profile: one is running");
     else
-        c->st = backend_profile_begin(c->lane->backend, c->n_events, &c->err);
-    if (c->st == RN_OK) c->lane->profiled = true;
+        c->st = backend_profile_begin(c->model_slot->backend, c->n_events, &c->err);
+    if (c->st == RN_OK) c->model_slot->profiled = true;
 }
 
 // A copy in the public form; ops, pointers to them and events behind it in the same block.
@@ -53,21 +53,21 @@ static rn_profile *copy_profile(const struct backend_profile *from) {
 
 static void end_on_step_thread(void *ctx) {
     struct profile_call *c = ctx;
-    if (!c->lane->profiled) {
+    if (!c->model_slot->profiled) {
         c->st = fail(&c->err, RN_E_STATE, "profile: none is running");
         return;
     }
-    const struct backend_profile *p = backend_profile_end(c->lane->backend);
-    c->lane->profiled = false;
+    const struct backend_profile *p = backend_profile_end(c->model_slot->backend);
+    c->model_slot->profiled = false;
     c->profile = copy_profile(p);
     if (!c->profile)
         c->st = fail(&c->err, RN_E_NOMEM, "profile: out of memory for %zu ops and %zu events", p->n_ops, p->n_events);
 }
 
 static rn_status call(rn_engine *engine, size_t model, void (*fn)(void *), struct profile_call *c, rn_error *err) {
-    if (model >= engine->n_lanes)
-        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_lanes - 1);
-    c->lane = &engine->lanes[model];
+    if (model >= engine->n_model_slots)
+        return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
+    c->model_slot = &engine->model_slots[model];
     engine_call_wait(engine, fn, c);
     return c->st == RN_OK ? RN_OK : fail(err, c->st, "%s", c->err.text);
 }

@@ -67,7 +67,7 @@ static void add_vocabulary(uint64_t *h, const struct vocab *v) {
     for (int32_t i = 0; i < v->n_tokens; i++) add_bytes(h, v->tokens[i].text.s, v->tokens[i].text.n);
 }
 
-rn_status lane_fingerprint(const struct lane *l, uint64_t *out, rn_error *err) {
+rn_status model_slot_fingerprint(const struct model_slot *l, uint64_t *out, rn_error *err) {
     const package *p = l->m->pkg;
     const char *const arch = package_hparams(p)->arch;
     uint64_t h = hash_bytes(arch, strlen(arch), 0);

@@ -7,6 +7,6 @@
 // Of the operations, the tensors' names, types, shapes and samples of their bytes, and the vocabulary: models that differ anywhere in these
 // have different ones, on every machine and under every path. Weights are sampled (a kilobyte of each tensor, spread over it), because
 // reading all of them would take seconds: another training run shows, a change of single rows may not. RN_E_IO: a file shrank.
-rn_status lane_fingerprint(const struct lane *l, uint64_t *out, rn_error *err);
+rn_status model_slot_fingerprint(const struct model_slot *l, uint64_t *out, rn_error *err);
 
 #endif

@@ -76,14 +76,14 @@ __attribute__((format(printf, 2, 3))) static bool leave(rn_saved *saved, const c
 // Are the tokens of use here? Else saved->reason says why not.
 static bool tokens_fit(const struct load *l, uint64_t fingerprint) {
     const struct session_head *h = &l->head;
-    const struct lane *lane = l->session->lane;
+    const struct model_slot *model_slot = l->session->model_slot;
     if (h->fingerprint != fingerprint)
         return leave(l->saved,
                      "saved with another model: %s (%s, fingerprint %016" PRIx64 "), this one's fingerprint is "
                      "%016" PRIx64,
                      h->model, h->architecture, h->fingerprint, fingerprint);
-    if (h->n_tokens > lane->n_ctx)
-        return leave(l->saved, "%d tokens do not fit the context of %d", h->n_tokens, lane->n_ctx);
+    if (h->n_tokens > model_slot->n_ctx)
+        return leave(l->saved, "%d tokens do not fit the context of %d", h->n_tokens, model_slot->n_ctx);
     return true;
 }
 
@@ -106,9 +106,10 @@ static void restore_on_step_thread(void *ctx) {
     rn_session *const s = l->session;
     const struct lm_seq_spec spec = {.n_most = l->head.is_far ? INT32_MAX : 0};
     do
-        l->st = lm_seq_restore(s->lane->lm, &spec, lm_token_keys(s->lane->lm, s->tokens, l->head.n_positions),
-                               l->head.n_positions, &l->seq, &l->err);
-    while (l->st == RN_E_LIMIT && session_make_room(s->engine, s->lane, NULL));
+        l->st =
+            lm_seq_restore(s->model_slot->lm, &spec, lm_token_keys(s->model_slot->lm, s->tokens, l->head.n_positions),
+                           l->head.n_positions, &l->seq, &l->err);
+    while (l->st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, NULL));
 }
 
 static void adopt_on_step_thread(void *ctx) {
@@ -119,15 +120,15 @@ static void adopt_on_step_thread(void *ctx) {
 
 static void drop_on_step_thread(void *ctx) {
     const struct load *l = ctx;
-    lm_seq_free(l->session->lane->lm, l->seq);
+    lm_seq_free(l->session->model_slot->lm, l->seq);
 }
 
 static rn_status fill_part(struct load *l, int32_t part, rn_error *err) {
-    const struct lane *lane = l->session->lane;
-    const struct lm_part p = lm_part(lane->lm, part, l->head.n_positions);
+    const struct model_slot *model_slot = l->session->model_slot;
+    const struct lm_part p = lm_part(model_slot->lm, part, l->head.n_positions);
     struct session_records r;
     rn_status st = session_file_part(&l->in, part, &p, err);
-    if (st == RN_OK) st = session_records_begin(&r, lane, l->seq, part, &p, err);
+    if (st == RN_OK) st = session_records_begin(&r, model_slot, l->seq, part, &p, err);
     if (st != RN_OK) return st;
     while (st == RN_OK && session_records_next(&r)) {
         for (int32_t i = 0; st == RN_OK && i < r.n; i++)
@@ -150,7 +151,7 @@ static rn_status restore_positions(struct load *l, rn_error *err) {
     }
     if (l->st != RN_OK) return fail(err, l->st, "%s", l->err.text);
     rn_status st = RN_OK;
-    for (int32_t p = 0; st == RN_OK && p < l->session->lane->lm->n_parts; p++) st = fill_part(l, p, err);
+    for (int32_t p = 0; st == RN_OK && p < l->session->model_slot->lm->n_parts; p++) st = fill_part(l, p, err);
     if (st == RN_OK) st = record_in_end(&l->in, err);
     engine_call_wait(e, st == RN_OK ? adopt_on_step_thread : drop_on_step_thread, l);
     if (st == RN_OK) l->saved->n_restored = (size_t)l->head.n_positions;
@@ -161,10 +162,10 @@ static rn_status take_over(struct load *l, rn_error *err) {
     rn_session *const s = l->session;
     rn_engine_info info = {.struct_size = sizeof info};
     uint64_t fingerprint;
-    rn_status st = rn_engine_get_info(s->engine, (size_t)(s->lane - s->engine->lanes), &info, err);
-    if (st == RN_OK) st = lane_fingerprint(s->lane, &fingerprint, err);
+    rn_status st = rn_engine_get_info(s->engine, (size_t)(s->model_slot - s->engine->model_slots), &info, err);
+    if (st == RN_OK) st = model_slot_fingerprint(s->model_slot, &fingerprint, err);
     if (st != RN_OK || !tokens_fit(l, fingerprint)) return st;
-    st = session_file_tokens(&l->in, &l->head, s->lane->lm->n_vocab, s->tokens, err);
+    st = session_file_tokens(&l->in, &l->head, s->model_slot->lm->n_vocab, s->tokens, err);
     if (st != RN_OK) return st;
     s->n_tokens = l->head.n_tokens;
     l->saved->n_loaded = (size_t)l->head.n_tokens;

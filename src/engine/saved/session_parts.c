@@ -5,7 +5,7 @@
 
 enum { BYTES_AT_ONCE = 4 << 20 };
 
-rn_status session_records_begin(struct session_records *r, const struct lane *l, int32_t seq, int32_t part,
+rn_status session_records_begin(struct session_records *r, const struct model_slot *l, int32_t seq, int32_t part,
                                 const struct lm_part *p, rn_error *err) {
     size_t n_bytes;
     *r = (struct session_records){.lm = l->lm, .seq = seq, .part = part, .p = *p, .first = p->first};

@@ -20,7 +20,7 @@ struct session_records {
     rn_status st;   // of the last read or write
     rn_error err;
 };
-rn_status session_records_begin(struct session_records *r, const struct lane *l, int32_t seq, int32_t part,
+rn_status session_records_begin(struct session_records *r, const struct model_slot *l, int32_t seq, int32_t part,
                                 const struct lm_part *p, rn_error *err);
 bool session_records_next(struct session_records *r); // the next ones; false: that was all
 void session_records_read(void *r);                   // for the step thread: of the sequence into bytes

@@ -25,13 +25,13 @@ static rn_status look_up_pages(rn_session *s, rn_error *err) {
     if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;
     const struct lm_seq_spec spec = {.n_most = s->n_tokens, .salt = s->salt};
     rn_status st;
-    do st = lm_match_tokens(s->lane->lm, &spec, s->tokens, s->n_tokens, &found, err);
-    while (st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
+    do st = lm_match_tokens(s->model_slot->lm, &spec, s->tokens, s->n_tokens, &found, err);
+    while (st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, s));
     if (st != RN_OK) return st;
     if (found.n > 0)
         s->seq = found.seq;
     else
-        lm_seq_free(s->lane->lm, found.seq);
+        lm_seq_free(s->model_slot->lm, found.seq);
     return RN_OK;
 }
 
@@ -44,11 +44,11 @@ static void take_on_step_thread(void *ctx) {
     if (!c->with_kv) return;
     c->st = look_up_pages(s, &c->err);
     if (c->st != RN_OK || s->seq < 0) return;
-    do c->st = lm_seq_fork(s->lane->lm, s->seq, &c->seq, &c->err);
-    while (c->st == RN_E_LIMIT && session_make_room(s->engine, s->lane, s));
+    do c->st = lm_seq_fork(s->model_slot->lm, s->seq, &c->seq, &c->err);
+    while (c->st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, s));
     if (c->st != RN_OK) return;
-    c->head.n_positions = lm_seq_len(s->lane->lm, c->seq);
-    c->head.is_far = !lm_seq_fits(s->lane->lm, c->seq, &(struct lm_seq_spec){.salt = s->salt});
+    c->head.n_positions = lm_seq_len(s->model_slot->lm, c->seq);
+    c->head.is_far = !lm_seq_fits(s->model_slot->lm, c->seq, &(struct lm_seq_spec){.salt = s->salt});
 }
 
 static void set_text(char *out, size_t size, const char *text) {
@@ -56,11 +56,11 @@ static void set_text(char *out, size_t size, const char *text) {
 }
 
 static rn_status name_model(const rn_session *s, struct session_head *h, rn_error *err) {
-    const struct lane *l = s->lane;
+    const struct model_slot *l = s->model_slot;
     const struct hparams *hp = package_hparams(l->m->pkg);
     rn_engine_info info = {.struct_size = sizeof info};
-    rn_status st = rn_engine_get_info(s->engine, (size_t)(l - s->engine->lanes), &info, err);
-    if (st == RN_OK) st = lane_fingerprint(l, &h->fingerprint, err);
+    rn_status st = rn_engine_get_info(s->engine, (size_t)(l - s->engine->model_slots), &info, err);
+    if (st == RN_OK) st = model_slot_fingerprint(l, &h->fingerprint, err);
     if (st != RN_OK) return st;
     h->page = KV_PAGE;
     set_text(h->model, sizeof h->model, hp->name[0] ? hp->name : path_last_name(package_path(l->m->pkg)));
@@ -74,7 +74,7 @@ static rn_status write_part(struct record_out *o, const struct snapshot *c, int3
                             rn_error *err) {
     struct session_records r;
     rn_status st = session_file_write_part(o, part, p, err);
-    if (st == RN_OK) st = session_records_begin(&r, c->session->lane, c->seq, part, p, err);
+    if (st == RN_OK) st = session_records_begin(&r, c->session->model_slot, c->seq, part, p, err);
     if (st != RN_OK) return st;
     while (st == RN_OK && session_records_next(&r)) {
         engine_call_wait(c->session->engine, session_records_read, &r);
@@ -87,7 +87,7 @@ static rn_status write_part(struct record_out *o, const struct snapshot *c, int3
 }
 
 static rn_status write_file(const struct snapshot *c, const char *path, const rn_save_options *opt, rn_error *err) {
-    const lm *m = c->session->lane->lm;
+    const lm *m = c->session->model_slot->lm;
     struct lm_part parts[LM_MAX_PARTS];
     const int32_t n_parts = c->head.n_positions > 0 ? m->n_parts : 0;
     struct record_out o;
@@ -101,15 +101,15 @@ static rn_status write_file(const struct snapshot *c, const char *path, const rn
 
 static void free_on_step_thread(void *ctx) {
     const struct snapshot *c = ctx;
-    lm_seq_free(c->session->lane->lm, c->seq);
+    lm_seq_free(c->session->model_slot->lm, c->seq);
 }
 
 static rn_status check_save(const rn_session *s, const char *path, const rn_save_options *o, rn_error *err) {
     if (o->n_note > 0 && !o->note) return fail(err, RN_E_ARG, "note: NULL with n_note %zu", o->n_note);
     if (o->n_note > RN_SAVED_MAX_NOTE)
         return fail(err, RN_E_LIMIT, "note: %zu bytes, limit %u", o->n_note, RN_SAVED_MAX_NOTE);
-    for (size_t i = 0; i < s->engine->n_lanes; i++)
-        if (rn_model_reads(s->engine->lanes[i].m, path))
+    for (size_t i = 0; i < s->engine->n_model_slots; i++)
+        if (rn_model_reads(s->engine->model_slots[i].m, path))
             return fail(err, RN_E_ARG, "%s: is a file of the model", path);
     return RN_OK;
 }
@@ -122,8 +122,8 @@ rn_status rn_session_save(rn_session *session, const char *path, const rn_save_o
     if (st == RN_OK) st = check_save(session, path, opt, err);
     if (st != RN_OK) return st;
     struct snapshot c = {.session = session, .with_kv = opt->with_kv, .seq = -1};
-    c.tokens = mem_alloc(((size_t)session->lane->n_ctx + 1) * sizeof *c.tokens);
-    if (!c.tokens) return fail(err, RN_E_NOMEM, "session: out of memory for %d tokens", session->lane->n_ctx);
+    c.tokens = mem_alloc(((size_t)session->model_slot->n_ctx + 1) * sizeof *c.tokens);
+    if (!c.tokens) return fail(err, RN_E_NOMEM, "session: out of memory for %d tokens", session->model_slot->n_ctx);
     st = name_model(session, &c.head, err);
     if (st == RN_OK) engine_call_wait(session->engine, take_on_step_thread, &c);
     if (st == RN_OK && c.st != RN_OK) st = fail(err, c.st, "%s", c.err.text);
