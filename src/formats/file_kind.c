@@ -1,9 +1,10 @@
-// formats/file_kind.c - the table of first bytes; see file_kind.h.
+// formats/file_kind.c - the table of file signatures; see file_kind.h.
 #include "formats/file_kind.h"
 #include <string.h>
 #include <strings.h>
 
-// In order of trial. Old ggml formats stored their magic as a little-endian number, so its letters stand backwards.
+// Tried in this order. Old ggml formats stored their magic as a little-endian number, so its
+// letters appear reversed.
 static const struct {
     const char *bytes;
     uint8_t n;
@@ -32,7 +33,8 @@ static const struct {
     {"{", 1, false, "JSON text"},
 };
 
-// safetensors: the length of a JSON header as 8 bytes, little endian, then the header's brace.
+// safetensors: 8 bytes with the length of the JSON header, little endian, then the header's opening
+// brace.
 static bool looks_like_safetensors(const uint8_t *data, size_t n) {
     return n >= 9 && data[5] == 0 && data[6] == 0 && data[7] == 0 && data[8] == '{';
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 struct name_slot {
-    const char *name; // NULL: free
+    const char *name; // NULL: the slot is free
     uint32_t n_bytes;
     uint32_t i;
     uint64_t hash;
@@ -24,7 +24,7 @@ static uint64_t hash_of(const struct name_index *x, const char *name, size_t n_b
     return hash_bytes(name, n_bytes, (uintptr_t)x->slots);
 }
 
-// The slot that holds the name, or the free one where it belongs.
+// Returns the slot that holds the name, or the free slot where it would be inserted.
 static struct name_slot *slot_of(const struct name_index *x, const char *name, size_t n_bytes, uint64_t hash) {
     const size_t mask = x->n_slots - 1;
     for (size_t at = (size_t)hash & mask;; at = (at + 1) & mask) {

@@ -1,4 +1,5 @@
-// formats/package.c - opens and closes packages, and answers questions about them; readers fill them (package_build.h).
+// formats/package.c - opens and closes packages and looks up their contents; readers fill them
+// (package_build.h).
 #include "formats/package.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -19,7 +20,7 @@ static rn_status create(const char *path, struct package **out, rn_error *err) {
     return RN_OK;
 }
 
-// The package to the caller, or nothing of it.
+// Passes the finished package to the caller if st is RN_OK, else closes it.
 static rn_status hand_over(struct package *p, rn_status st, package **out) {
     if (st == RN_OK)
         *out = p;

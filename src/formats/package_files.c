@@ -1,4 +1,5 @@
-// formats/package_files.c - the files of a package: opened together, named in errors, closed; see package_build.h.
+// formats/package_files.c - opens and closes the files of a package and names them in errors; see
+// package_build.h.
 #include "base/paths.h"
 #include "formats/package_build.h"
 #include <string.h>
@@ -9,7 +10,7 @@ const char *package_shown_path(const char *path) {
     const size_t n = strlen(path);
     if (n <= SHOWN_PATH_BYTES) return path;
     const char *s = path + n - SHOWN_PATH_BYTES;
-    while (((unsigned char)*s & 0xc0) == 0x80) s++; // not inside a character
+    while (((unsigned char)*s & 0xc0) == 0x80) s++; // do not begin within a UTF-8 character
     return s;
 }
 
@@ -24,14 +25,15 @@ void package_copy_text(char *dst, size_t size, struct vocab_str s) {
     dst[n] = 0;
 }
 
-// Room for n files, before the first.
+// Allocates the list of files; call it before the first file is added.
 static rn_status reserve(struct package *p, size_t n, rn_error *err) {
     p->files = arena_alloc(&p->arena, n * sizeof *p->files);
     if (!p->files) return fail(err, RN_E_NOMEM, "%s: out of memory", package_shown_path(p->path));
     return RN_OK;
 }
 
-// One progress over several files: what file_map_open() reports of one is moved on by those before it.
+// Combines the progress of several files into one: adds the bytes of the files before to what
+// file_map_open() reports.
 struct sum {
     file_progress fn;
     void *user;

@@ -1,4 +1,5 @@
-// formats/tensors.c - believes a tensor of a file only when its shape, size and place hold; see package_build.h.
+// formats/tensors.c - adds a tensor of a file after checking its shape, size and position; see
+// package_build.h.
 #include "base/checked.h"
 #include "base/mem.h"
 #include "formats/package_build.h"
@@ -50,7 +51,8 @@ rn_status package_reserve_made(struct package *p, size_t n_bytes, rn_error *err)
     return RN_OK;
 }
 
-// Behind the made tensors so far. That it fits is the reader's own doing, so a shape alone cannot run past the end.
+// Places the tensor after those already in memory. The bound is checked because the size comes from
+// the file's shapes.
 static rn_status place_made(struct package *p, struct tensor_view *t, rn_error *err) {
     size_t n;
     if (!package_made_size(t->n_bytes, &n) || n > p->max_made - p->n_made)
@@ -111,7 +113,7 @@ rn_status package_check_overlap(struct package *p, size_t first, const struct fi
     const size_t n = p->n_tensors - first;
     size_t in_order = 1;
     while (in_order < n && t[in_order].data >= t[in_order - 1].data + t[in_order - 1].n_bytes) in_order++;
-    if (in_order >= n) return RN_OK; // as nearly every file is written
+    if (in_order >= n) return RN_OK; // already sorted, as in nearly every file
 
     const struct tensor_view **placed = arena_alloc(&p->arena, n * sizeof(const struct tensor_view *));
     if (!placed) return fail(err, RN_E_NOMEM, "tensors: out of memory to sort %zu", n);

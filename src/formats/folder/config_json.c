@@ -52,7 +52,8 @@ static rn_status read_traits(struct hf_config *c, const struct json_node *root, 
     return RN_OK;
 }
 
-// What is said of the folder as a whole, though its text model may stand in text_config.
+// Reads the traits that the top level states for the whole folder, even if the text model is in
+// text_config.
 static rn_status read_folder_traits(struct hf_config *c, const struct json_node *root, const struct json_node *text,
                                     rn_error *err) {
     static const char *const foreign[] = {"auto_map", "custom_pipelines", "trust_remote_code"};
@@ -61,7 +62,7 @@ static rn_status read_folder_traits(struct hf_config *c, const struct json_node 
     c->traits |= config_says_mxfp4(root) ? HF_IN_MXFP4 : HF_IN_FLOATS;
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign && !c->foreign_code; i++)
         if (json_member(root, foreign[i])) c->foreign_code = foreign[i];
-    // The two may differ, and both be left out: then it is as the tensors have it.
+    // The two members may differ or both be absent; then the presence of the head's tensor decides.
     bool some_tied = !tied[0] && !tied[1], is_tied;
     for (int i = 0; i < 2; i++) {
         if (!tied[i]) continue;
@@ -73,7 +74,7 @@ static rn_status read_folder_traits(struct hf_config *c, const struct json_node 
     return RN_OK;
 }
 
-// Those that follow from numbers.
+// Sets the traits that follow from hyper-parameters.
 static rn_status derive_traits(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct hparams *hp = &c->raw.hp;
     const struct json_node *n_norms = json_member(root, "num_ln_in_parallel_attn"); // falcon's
@@ -102,7 +103,8 @@ static const struct json_node *find_member(const struct objects *o, const char *
     return json_member(o->root, name);
 }
 
-// Hunyuan writes a number of its experts once for each layer: the same one, or it would not be read.
+// Hunyuan repeats some numbers of its experts once for each layer. Returns the first item if all
+// are equal, else the list, which is then refused as a number.
 static const struct json_node *one_of_equal(const struct json_node *v) {
     const struct json_node *first = json_first(v), *k = first;
     for (uint32_t i = 0; i < v->n_items; i++, k = json_next(k))
@@ -131,7 +133,8 @@ static rn_status read_value(struct hf_config *c, const struct hparam_row *row, c
     return RN_OK;
 }
 
-// A member that this architecture alone calls so; its other names then stand for something else.
+// Returns the member that only this architecture uses for the row; NULL: none. It wins over the
+// row's usual names, which stand for something else there.
 static const char *alias_of(const struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
     for (size_t i = 0; i < c->arch->n_aliases; i++)
         if (c->arch->aliases[i].at == row->at && json_member(o->root, c->arch->aliases[i].member))
@@ -139,14 +142,15 @@ static const char *alias_of(const struct hf_config *c, const struct objects *o, 
     return NULL;
 }
 
-// Is the name taken by another number in this architecture?
+// Does this architecture use the name for another row?
 static bool is_taken(const struct hf_config *c, const struct hparam_row *row, const char *name) {
     for (size_t i = 0; i < c->arch->n_aliases; i++)
         if (c->arch->aliases[i].at != row->at && strcmp(c->arch->aliases[i].member, name) == 0) return true;
     return false;
 }
 
-// Of a text model in text_config only what differs from its class's defaults need be said. null is said.
+// The text_config of a wrapped model may leave out values that equal its class's defaults. An
+// explicit null is not absent.
 static void set_class_default(struct hf_config *c, const struct objects *o, const struct hparam_row *row) {
     for (int i = 0; i < HPARAM_MAX_NAMES && row->in[HPARAMS_CONFIG].names[i]; i++)
         if (json_has_null(o->root, row->in[HPARAMS_CONFIG].names[i])) return;
@@ -175,9 +179,9 @@ static rn_status read_table(struct hf_config *c, const struct objects *o, struct
     return st;
 }
 
-// ---- what is said in other ways -------------------------------------------------------------------------------------
+// ---- special cases ------------------------------------------------------------------------------
 
-// Dense models may say that they have one expert.
+// Dense models may have a config.json that states one expert.
 static bool has_experts(const struct hf_arch *a) {
     for (size_t i = 0; i < a->n_tensors; i++)
         if (strstr(a->tensors[i].name, "expert")) return true;
@@ -208,22 +212,23 @@ static rn_status read_routing(struct hf_config *c, const struct json_node *root,
     return RN_OK;
 }
 
-// n_ff where it is made of what is said.
+// Computes n_ff in architectures where it follows from other members.
 static void derive_widths(struct hf_config *c) {
     struct raw_hparams *raw = &c->raw;
     struct hparams *hp = &raw->hp;
-    if (raw->ff_adjusted) { // lfm2: modeling_lfm2.py, as Llama's first code had it
+    if (raw->ff_adjusted) { // lfm2: modeling_lfm2.py, as in the first published code of Llama
         double n = (double)(2 * (int64_t)hp->n_ff / 3);
         if (raw->ff_multiplier != 0) n = (double)(int64_t)((double)raw->ff_multiplier * n);
         const int64_t of = raw->ff_multiple ? raw->ff_multiple : 1, up = ((int64_t)n + of - 1) / of * of;
         const int64_t max = (int64_t)hparam_row_at(AT(hp.n_ff))->max;
         hp->n_ff = (int32_t)(up < max ? up : max);
     }
-    // granite: without experts the part that every token takes is all there is
+    // granite: without experts the shared part is the whole feed-forward layer
     if (raw->facts->logit_divisor && hp->n_expert == 0 && hp->n_ff_shared != 0) hp->n_ff = hp->n_ff_shared;
 }
 
-// Two switches, both on where nothing is said. The second is a number in some published files.
+// Llama 4 has two switches; both are on when absent. The second is a number in some published
+// files.
 static rn_status read_llama4(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char norms[] = "use_qk_norm", tunes[] = "attn_temperature_tuning";
     const struct json_node *v = json_member(root, norms);
@@ -240,7 +245,7 @@ static rn_status read_llama4(struct hf_config *c, const struct json_node *root, 
     return RN_OK;
 }
 
-// Rows in halves are told from interleaved ones by the sections.
+// Only the sections tell whether rotated rows are half-split or interleaved, so they are required.
 static rn_status check_sections(const struct hf_config *c, rn_error *err) {
     const int32_t *s = c->raw.hp.rope_sections;
     for (size_t i = 0; i < c->arch->n_tensors; i++)
@@ -249,7 +254,8 @@ static rn_status check_sections(const struct hf_config *c, rn_error *err) {
     return RN_OK;
 }
 
-// Rows that are laid out anew for interleaved rotation are so as a whole head.
+// The permutation to interleaved rotation applies to whole heads, so partial rotation cannot be
+// supported here.
 static rn_status check_partial(const struct hf_config *c, rn_error *err) {
     if (c->raw.partial_rotary == 0 || c->raw.partial_rotary == 1) return RN_OK;
     for (size_t i = 0; i < c->arch->n_tensors; i++)

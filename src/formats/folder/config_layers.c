@@ -1,4 +1,5 @@
-// formats/folder/config_layers.c - the lists of config.json that say what each layer is; see config_parts.h.
+// formats/folder/config_layers.c - the lists in config.json that describe each layer; see
+// config_parts.h.
 #include "formats/folder/config_parts.h"
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +8,7 @@ static void flag(struct layer_hparams *layer, enum layer_flag f, bool holds) {
     layer->flags = holds ? layer->flags | f : layer->flags & ~(uint32_t)f;
 }
 
-// A list with an item for each layer; *out NULL when absent.
+// Reads a list with one item for each layer; *out is NULL if the member is absent.
 static rn_status per_layer(const struct hf_config *c, const struct json_node *root, const char *name,
                            enum json_kind kind, const struct json_node **out, rn_error *err) {
     const rn_status st = config_list(root, name, kind, out, err);
@@ -16,7 +17,7 @@ static rn_status per_layer(const struct hf_config *c, const struct json_node *ro
                 c->raw.hp.n_layer);
 }
 
-// ---- what a layer is, by a word ---------------------------------------------------------------------------------------
+// ---- layer types by name ------------------------------------------------------------------------
 
 static const struct {
     const char *name;
@@ -33,7 +34,7 @@ static const struct {
 enum { N_KINDS = sizeof layer_kinds / sizeof *layer_kinds };
 
 static rn_status read_kinds(struct hf_config *c, const struct json_node *root, rn_error *err) {
-    static const char *const names[] = {"layer_types", "layers_block_type"}; // the latter granite's
+    static const char *const names[] = {"layer_types", "layers_block_type"}; // the second is granite's
     struct raw_hparams *raw = &c->raw;
     const struct json_node *list = NULL;
     const char *name = NULL;
@@ -60,7 +61,7 @@ static rn_status read_kinds(struct hf_config *c, const struct json_node *root, r
     return RN_OK;
 }
 
-// lfm2: the layers that attend, by number.
+// lfm2: the numbers of the layers with attention.
 static rn_status read_attending(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *list;
     const rn_status st = config_list(root, "full_attn_idxs", JSON_NUMBER, &list, err);
@@ -77,9 +78,9 @@ static rn_status read_attending(struct hf_config *c, const struct json_node *roo
     return RN_OK;
 }
 
-// ---- layers that differ ---------------------------------------------------------------------------------------------
+// ---- layers that differ -------------------------------------------------------------------------
 
-// The number that a member's name is; -1: none of a layer.
+// The layer whose number is the member's name; -1: not a layer.
 static int32_t layer_named(const struct hf_config *c, const struct json_node *m) {
     int32_t l = 0;
     if (m->n_name == 0 || m->n_name > 4) return -1;
@@ -107,7 +108,7 @@ static rn_status read_one_override(struct hf_config *c, const struct json_node *
     return RN_OK;
 }
 
-// gemma4, as transformers 5 writes it: what layers without window have otherwise.
+// gemma4 in transformers 5: overrides for the layers without window.
 rn_status config_read_overrides(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char name[] = "per_layer_config";
     const struct json_node *object = json_member(root, name);
@@ -125,7 +126,8 @@ rn_status config_read_overrides(struct hf_config *c, const struct json_node *roo
     return RN_OK;
 }
 
-// Heads are as wide in all layers without window, and otherwise only there.
+// A head_dim override is supported only in layers without window, and must be the same in all of
+// them.
 static rn_status check_overrides(const struct hf_config *c, rn_error *err) {
     const struct raw_hparams *raw = &c->raw;
     for (int32_t l = 0; l < raw->hp.n_layer; l++) {
@@ -151,7 +153,7 @@ static rn_status read_window_switch(struct hf_config *c, const struct json_node 
     return RN_OK;
 }
 
-// A period of layers, or its letters: "LLLG".
+// The period of the window pattern as a number, or the pattern itself as letters: "LLLG".
 static rn_status read_window_pattern(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char *const names[] = {"sliding_window_pattern", "_sliding_window_pattern"};
     const char *name = json_member(root, names[0]) ? names[0] : names[1];
@@ -174,7 +176,7 @@ static rn_status read_window_pattern(struct hf_config *c, const struct json_node
 
 // ---- rotation -------------------------------------------------------------------------------------------------------
 
-// 1: the layer rotates.
+// no_rope_layers: 1 means that the layer rotates, in spite of the name.
 static rn_status read_rotation(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *list;
     const rn_status st = per_layer(c, root, "no_rope_layers", JSON_NUMBER, &list, err);
@@ -192,7 +194,7 @@ static rn_status read_rotation(struct hf_config *c, const struct json_node *root
     return RN_OK;
 }
 
-// granite: positions are rotated in or left out altogether.
+// granite: position_embedding_type turns rotation on or off for all layers.
 static rn_status read_position_type(struct hf_config *c, const struct json_node *root, rn_error *err) {
     const struct json_node *v;
     const rn_status st = config_string(root, "position_embedding_type", &v, err);
@@ -207,7 +209,8 @@ static rn_status read_position_type(struct hf_config *c, const struct json_node 
 
 // ---- experts --------------------------------------------------------------------------------------------------------
 
-// Layers by number that have no experts, or (of moe_layers) that have.
+// Reads a list of layer numbers: layers that have experts (`has`, moe_layers), or layers that have
+// none.
 static rn_status read_numbers(struct hf_config *c, const struct json_node *root, const char *name, bool has,
                               rn_error *err) {
     const struct json_node *list;
@@ -226,7 +229,7 @@ static rn_status read_numbers(struct hf_config *c, const struct json_node *root,
     return RN_OK;
 }
 
-// GLM-4.7: a word for each layer.
+// GLM-4.7: "dense" or "sparse" for each layer.
 static rn_status read_mlp_types(struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char name[] = "mlp_layer_types";
     const struct json_node *list;
@@ -243,7 +246,8 @@ static rn_status read_mlp_types(struct hf_config *c, const struct json_node *roo
     return RN_OK;
 }
 
-// ERNIE 4.5: the last layer with experts; -1: of all.
+// ERNIE 4.5: the number of the last layer with experts, -1: the model's last. Other values are not
+// supported.
 static rn_status check_last(const struct hf_config *c, const struct json_node *root, rn_error *err) {
     static const char name[] = "moe_layer_end_index";
     const struct json_node *v = json_member(root, name);

@@ -1,10 +1,11 @@
-// formats/folder/config_model.c - which model config.json is of, and where the text model's numbers stand; see config_parts.h.
+// formats/folder/config_model.c - finds the architecture of config.json and the object with the
+// text model's members; see config_parts.h.
 #include "formats/folder/config_parts.h"
 #include "formats/folder/hf_wrappers.h"
 #include <stdio.h>
 #include <string.h>
 
-// Class names for messages, as many as fit.
+// Lists class names for messages, as many as fit.
 static void list_archs(char *text, size_t size) {
     size_t n = 0;
     text[0] = 0;
@@ -19,7 +20,8 @@ static rn_status not_supported(const char *member, const struct json_node *name,
                 config_shown(name), name->text, supported);
 }
 
-// The text model of a class that has other parts. Where there is no text_config the whole is its (Qwen2-VL as it was published).
+// Finds the text model of a multimodal class. Without a text_config its members are in the
+// top-level object (Qwen2-VL as first published).
 static rn_status find_text(struct hf_config *c, const struct hf_wrapper *w, const struct json_node *root,
                            const struct json_node **text, rn_error *err) {
     static const char member[] = "text_config";

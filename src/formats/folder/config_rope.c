@@ -1,4 +1,4 @@
-// formats/folder/config_rope.c - how config.json says that positions are rotated; see config_parts.h.
+// formats/folder/config_rope.c - rotary position embedding in config.json; see config_parts.h.
 #include "formats/folder/config_parts.h"
 #include "formats/folder/hf_tensors.h"
 #include "formats/package_build.h"
@@ -7,9 +7,9 @@
 
 #define AT(field) offsetof(struct raw_hparams, field)
 
-// ---- where it stands ------------------------------------------------------------------------------------------------
+// ---- finding the object -------------------------------------------------------------------------
 
-// By kind of layer: {"full_attention": {...}, "sliding_attention": {...}}.
+// Separate objects by layer type: {"full_attention": {...}, "sliding_attention": {...}}.
 static rn_status by_layer(const char *name, const struct json_node *v, const struct json_node **rope,
                           const struct json_node **swa, rn_error *err) {
     *rope = json_member(v, "full_attention");
@@ -25,7 +25,7 @@ static rn_status by_layer(const char *name, const struct json_node *v, const str
 
 rn_status config_find_rope(struct hf_config *c, const struct json_node *root, const struct json_node **rope,
                            const struct json_node **swa, rn_error *err) {
-    // transformers takes rope_scaling where it says anything, else rope_parameters.
+    // As in transformers: rope_scaling, or rope_parameters if that is absent or empty.
     static const char *const names[] = {"rope_scaling", "rope_parameters"};
     *rope = *swa = NULL;
     for (int i = 0; i < 2; i++) {
@@ -61,7 +61,7 @@ static rn_status read_llama3(struct hf_config *c, const struct json_node *rope, 
     return RN_OK;
 }
 
-// Ends of the ramp that are no whole pairs.
+// "truncate": false means that the ends of the ramp are not rounded to whole pairs.
 static rn_status read_yarn(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
     const struct json_node *truncate = json_member(rope, "truncate");
     bool rounded = true;
@@ -99,8 +99,8 @@ static rn_status read_longrope(struct hf_config *c, const struct json_node *rope
     return st;
 }
 
-// Gemma 4: of the pairs of a whole head only the first, fastest ones turn. A factor so large that the others stand still says
-// the same.
+// Gemma 4: only the first, fastest pairs of a head rotate. GGUF expresses the same by a factor so
+// large that the other pairs do not move.
 static rn_status read_proportional(struct hf_config *c, const struct json_node *rope, struct package *p,
                                    rn_error *err) {
     (void)rope;
@@ -113,7 +113,8 @@ static rn_status read_proportional(struct hf_config *c, const struct json_node *
     return RN_OK;
 }
 
-// Hunyuan: "dynamic" by name, but its alpha makes the base larger once and for all (NTK-aware scaling): by alpha^(d / (d - 2)).
+// Hunyuan: called "dynamic", but its alpha scales the base by the constant alpha^(d / (d - 2))
+// (NTK-aware scaling).
 static rn_status read_alpha(struct hf_config *c, const struct json_node *rope, struct package *p, rn_error *err) {
     struct hparams *hp = &c->raw.hp;
     const int32_t d = hp->head_dim ? hp->head_dim : hp->n_head ? hp->n_embd / hp->n_head : 0;
@@ -137,7 +138,7 @@ struct rope_type {
     enum rope_scaling scaling;
     bool has_factor;
     rn_status (*read)(struct hf_config *c, const struct json_node *rope, struct package *p,
-                      rn_error *err); // NULL: no more
+                      rn_error *err); // NULL: nothing more to read
 };
 static const struct rope_type types[] = {
     {"default", ROPE_SCALING_NONE},
@@ -146,7 +147,7 @@ static const struct rope_type types[] = {
     {"llama3", ROPE_SCALING_NONE, true, read_llama3},
     {"longrope", ROPE_SCALING_LONGROPE, false, read_longrope},
     {"su", ROPE_SCALING_LONGROPE, false, read_longrope}, // an older name
-    {"mrope", ROPE_SCALING_NONE},                        // of a picture's coordinates, which are one in text
+    {"mrope", ROPE_SCALING_NONE}, // sections for image coordinates; in text the coordinates are equal
     {"proportional", ROPE_SCALING_NONE, false, read_proportional},
     {"dynamic", ROPE_SCALING_NONE, false, read_alpha},
 };

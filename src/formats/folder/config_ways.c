@@ -1,11 +1,12 @@
-// formats/folder/config_ways.c - members of config.json that change the arithmetic, and what they must be; see config_parts.h.
+// formats/folder/config_ways.c - checks members of config.json that change the arithmetic; see
+// config_parts.h.
 #include "formats/folder/config_parts.h"
 #include <inttypes.h>
 #include <string.h>
 
 // ---- the activation -------------------------------------------------------------------------------------------------
 
-// Is a name one of those in a list, which spaces separate?
+// Is the name in a list separated by spaces?
 static bool is_listed(const struct json_node *v, const char *list) {
     while (*list) {
         const size_t n = strcspn(list, " ");
@@ -29,12 +30,12 @@ static rn_status check_activation(const struct hf_config *c, const struct json_n
     return RN_OK;
 }
 
-// ---- members with one value that is known here --------------------------------------------------------------------------
+// ---- members with one supported value -----------------------------------------------------------
 
 static const struct {
-    const char *gguf_name; // NULL: of every architecture
+    const char *gguf_name; // NULL: any architecture
     const char *member, *want;
-    const char *also; // a text that means the same; NULL: none
+    const char *also; // a string with the same meaning; NULL: none
 } fixed[] = {
     {NULL, "scale_attn_by_inverse_layer_idx", "false"},
     {NULL, "scale_attn_weights", "true"},
@@ -47,7 +48,7 @@ static const struct {
     {NULL, "enable_bias", "true"},
     {NULL, "_remove_final_layer_norm", "false"},
     {NULL, "layer_norm_elementwise_affine", "true"},
-    {NULL, "use_bidirectional_attention", "false", "vision"}, // among the rows of a picture
+    {NULL, "use_bidirectional_attention", "false", "vision"}, // bidirectional attention among image tokens only
     {NULL, "moe_layer_freq", "1"},
     {NULL, "rope_interleave", "true"},
     {NULL, "conv_bias", "false"},
@@ -63,14 +64,15 @@ static const struct {
     {"mamba2", "rms_norm", "true"},
 };
 
-// "false", "null" and the like, or a number, which may be written in several ways.
+// Compares with a word ("false", "null", "true"), or with a number, which may be spelled in several
+// ways.
 static bool has_value(const struct json_node *v, const char *want) {
     static const char *const words[] = {"null", "false", "true"};
     float x, y;
     if (v->kind <= JSON_TRUE) return strcmp(words[v->kind], want) == 0;
     if (v->kind != JSON_NUMBER) return false;
     const struct json_node wanted = {.kind = JSON_NUMBER, .text = want, .n_text = (uint32_t)strlen(want)};
-    if (json_float(&wanted, -1e30, 1e30, &y, NULL) != RN_OK) return false; // want is a word
+    if (json_float(&wanted, -1e30, 1e30, &y, NULL) != RN_OK) return false; // `want` is a word
     return json_float(v, -1e30, 1e30, &x, NULL) == RN_OK && x == y;
 }
 
@@ -91,7 +93,7 @@ static rn_status check_fixed(const struct hf_config *c, const struct json_node *
     return RN_OK;
 }
 
-// ---- the rest -------------------------------------------------------------------------------------------------------
+// ---- quantization, limits -----------------------------------------------------------------------
 
 static const struct json_node *quant_method(const struct json_node *root) {
     return json_member(json_member(root, "quantization_config"), "quant_method");
@@ -114,14 +116,14 @@ static rn_status check_quantization(const struct hf_config *c, const struct json
                 takes ? "mxfp4, and plain F32, F16 and BF16" : "plain F32, F16 and BF16");
 }
 
-// As Python writes it, or as transformers 5 does: {"__float__": "Infinity"}.
+// Python writes Infinity; transformers 5 writes {"__float__": "Infinity"}.
 static bool is_infinity(const struct json_node *v) {
     static const char word[] = "Infinity";
     const bool is_number = v->kind == JSON_NUMBER && v->n_text == sizeof word - 1 && v->text[0] == word[0];
     return is_number || json_is(json_member(v, "__float__"), word);
 }
 
-// Time steps of a state may be held within limits: nothing here does so.
+// Refuses limits on the time step of a recurrent state, which are not implemented.
 static rn_status check_time_steps(const struct json_node *root, rn_error *err) {
     const struct json_node *list = json_member(root, "time_step_limit");
     float least = 0;

@@ -1,4 +1,4 @@
-// formats/folder/folder.c - from a Hugging Face folder to a filled package; see folder.h.
+// formats/folder/folder.c - loads a Hugging Face folder into a package; see folder.h.
 #include "formats/folder/folder.h"
 #include "base/paths.h"
 #include "formats/folder/config_json.h"
@@ -27,7 +27,7 @@ static rn_status no_memory(const struct folder *f, rn_error *err) {
     return fail(err, RN_E_NOMEM, "%s: out of memory", package_shown_path(f->path));
 }
 
-// The path of a file of the folder, in the package's arena; *found false when there is none.
+// Makes the path of a file of the folder in the package's arena; *found is false if there is none.
 static rn_status path_of(const struct folder *f, const char *name, const char **out, bool *found, rn_error *err) {
     char path[PATH_BYTES];
     if (f->given) {
@@ -89,7 +89,8 @@ static rn_status read_config(const struct folder *f, struct hf_config *c, rn_err
     return st;
 }
 
-// What ends a text, from both files; generation_config.json may say more than config.json.
+// Reads the end tokens from both files; generation_config.json may list more of them than
+// config.json.
 static rn_status read_end_ids(const struct folder *f, const struct hf_config *c, rn_error *err) {
     static const char *const names[] = {config_name, "generation_config.json"};
     int32_t *ids = arena_alloc(&f->p->arena, FOLDER_MAX_END_IDS * sizeof *ids);
@@ -111,7 +112,7 @@ static rn_status read_end_ids(const struct folder *f, const struct hf_config *c,
 
 // ---- weights --------------------------------------------------------------------------------------------------------
 
-// What else a folder without safetensors may hold.
+// The error for a folder without safetensors; names other weight files that it contains.
 static rn_status no_weights(const struct folder *f, rn_error *err) {
     static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json", "consolidated.00.pth"};
     for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
@@ -126,7 +127,7 @@ static rn_status no_weights(const struct folder *f, rn_error *err) {
     return fail(err, RN_E_IO, "%s: holds neither %s nor %s", package_shown_path(f->path), weights_name, index_name);
 }
 
-// The files with weights: model.safetensors, or else what the index names.
+// Lists the weight files: model.safetensors, or the files named by the index.
 static rn_status list_weights(const struct folder *f, struct shard_index *x, rn_error *err) {
     static const char *one[] = {weights_name};
     const char *path;
@@ -198,7 +199,7 @@ static rn_status read_weights(const struct folder *f, const struct hf_config *c,
     return st == RN_OK ? hf_add_tensors(f->p, c, shards, err) : st;
 }
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- load ---------------------------------------------------------------------------------------
 
 static rn_status describe_parts(const struct folder *f, rn_error *err) {
     static const char *const names[] = {[HF_PART_VISION] = "vision", [HF_PART_AUDIO] = "audio"};

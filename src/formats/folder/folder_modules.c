@@ -1,19 +1,24 @@
-// formats/folder/folder_modules.c - the modules of a sentence-transformers folder: how a text becomes an embedding; see folder.h.
+// formats/folder/folder_modules.c - the modules of a sentence-transformers folder, which define how
+// a text becomes an embedding; see folder.h.
 //
-// modules.json lists them: the model itself, then what is made of its rows, each with a folder of its own.
-//   [{"path": "", "type": "...Transformer"}, {"path": "1_Pooling", "type": "...Pooling"}, {"path": "2_Normalize", "type": "...Normalize"}]
+// modules.json lists the model itself, then the steps applied to its output, each with a folder of
+// its own:
+//   [{"path": "", "type": "...Transformer"},
+//    {"path": "1_Pooling", "type": "...Pooling"},
+//    {"path": "2_Normalize", "type": "...Normalize"}]
 #include "formats/folder/folder.h"
 #include "formats/limits.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-// ---- 1_Pooling/config.json --------------------------------------------------------------------------------------------
+// ---- 1_Pooling/config.json ----------------------------------------------------------------------
 
-// By a switch for each, as is published, or by one word. Kinds that are not here are refused where they are on.
+// Published files have one switch for each kind; newer ones may have one word. A kind without
+// support is an error only if it is on.
 static const struct {
     const char *member, *word;
-    enum pooling pooling; // POOLING_NOT_SAID: there is no such kind here
+    enum pooling pooling; // POOLING_NOT_SAID: not supported
 } poolings[] = {
     {"pooling_mode_cls_token", "cls", POOLING_FIRST},
     {"pooling_mode_mean_tokens", "mean", POOLING_MEAN},
@@ -76,9 +81,9 @@ static rn_status read_pooling(const struct folder *f, const char *sub, enum pool
     return st;
 }
 
-// ---- modules.json -------------------------------------------------------------------------------------------------------
+// ---- modules.json -------------------------------------------------------------------------------
 
-// The class is the last part of a dotted name, which differs between versions.
+// Compares only the last part of a dotted class name; the rest differs between versions.
 static bool is_class(const struct json_node *type, const char *name) {
     const size_t n = strlen(name);
     if (!type || type->kind != JSON_STRING || type->n_text < n) return false;
@@ -86,7 +91,7 @@ static bool is_class(const struct json_node *type, const char *name) {
     return type->n_text == n || type->text[type->n_text - n - 1] == '.';
 }
 
-// sub: the folder of the pooling is put there.
+// For a pooling module, stores its folder in sub.
 static rn_status read_module(const struct json_node *m, uint32_t i, struct hparams *hp, char sub[MAX_SUB_BYTES],
                              rn_error *err) {
     const struct json_node *type = json_member(m, "type"), *path = json_member(m, "path");

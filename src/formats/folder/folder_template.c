@@ -1,7 +1,7 @@
 // formats/folder/folder_template.c - the chat template of a Hugging Face folder; see folder.h.
 //
-// transformers writes it to chat_template.jinja now, and wrote it into tokenizer_config.json before: as a text, or as a list of
-// named ones, of which "default" is meant.
+// transformers now writes it to chat_template.jinja. Older versions stored it in
+// tokenizer_config.json, as a text or as a list of named templates, of which "default" is used.
 #include "formats/folder/folder.h"
 #include "formats/limits.h"
 #include <inttypes.h>

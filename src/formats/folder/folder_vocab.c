@@ -1,8 +1,9 @@
 // formats/folder/folder_vocab.c - the vocabulary of a Hugging Face folder; see folder.h.
 //
-// tokenizer.json says all that there is to say; an older folder has SentencePiece's tokenizer.model instead. Where both stand for the same
-// tokens, the latter is taken: its scores are what GGUF wants, and merges made of them give the same ids. What begins and ends a text
-// stands in tokenizer_config.json.
+// tokenizer.json contains everything that is needed; older folders have SentencePiece's
+// tokenizer.model instead. If both are present and describe the same tokens, tokenizer.model is
+// used: GGUF needs its scores, and merges derived from them give the same ids. The tokens that
+// begin and end a text are in tokenizer_config.json.
 #include "formats/folder/folder.h"
 #include "formats/limits.h"
 #include "formats/vocab/tokenizer_json.h"
@@ -30,7 +31,8 @@ static rn_status apply_config(const struct folder *f, rn_error *err) {
     return st;
 }
 
-// The vocabulary of tokenizer.model in place of one read from tokenizer.json, if it is there and names as many tokens.
+// Replaces the vocabulary of tokenizer.json by that of tokenizer.model, if that file exists and has
+// as many tokens.
 static rn_status prefer_scores(const struct folder *f, rn_error *err) {
     struct vocab *const v = &f->p->vocab;
     const struct vocab merged = *v;

@@ -1,5 +1,5 @@
-// formats/folder/hf_experts.c - matrices of experts that a folder has in several tensors: one of each expert, or MXFP4's blocks beside their
-// scales; see hf_reader.h.
+// formats/folder/hf_experts.c - expert matrices that a folder stores in several tensors: one tensor
+// for each expert, or MXFP4 blocks and their scales in two tensors; see hf_reader.h.
 #include "base/checked.h"
 #include "formats/folder/hf_reader.h"
 #include "tensor/blocks.h"
@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-// ---- experts that lie one by one --------------------------------------------------------------------------------------
+// ---- one tensor for each expert -----------------------------------------------------------------
 
 static bool is_like(const struct safetensors_record *a, const struct safetensors_record *b) {
     return a->n_dims == 2 && b->n_dims == 2 && a->dims[0] == b->dims[0] && a->dims[1] == b->dims[1] &&
            a->type == b->type;
 }
 
-// All experts' matrices, or the error that names the one that does not go with the others; *first is the first one.
+// Checks that all experts' tensors exist and have one shape and type; *first is the first expert's.
 static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer,
                              struct hf_found **first) {
     for (int32_t e = 0; e < r->c->raw.hp.n_expert; e++) {
@@ -54,10 +54,11 @@ rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t
     return RN_OK;
 }
 
-// ---- MXFP4 (OCP Microscaling Formats 1.0; transformers: integrations/mxfp4.py) --------------------------------------------------
+// ---- MXFP4 (OCP Microscaling Formats 1.0; transformers: integrations/mxfp4.py) ------------------
 
-// Matrices [expert][row][group] of 32 numbers: blocks of 16 bytes, number 2i in the lower half of byte i and 2i + 1 in its upper
-// half; scales of one byte. GGUF has the scale in front of its block, and number i + 16 in the upper half of byte i.
+// A folder has matrices [expert][row][group] of 32 numbers: blocks of 16 bytes with number 2i in
+// the lower half of byte i and number 2i + 1 in its upper half, and scales of one byte. In GGUF the
+// scale comes before its block, and the upper half of byte i has number i + 16.
 enum { HALF = BLOCK_32 / 2 };
 
 struct mxfp4 {
@@ -131,7 +132,7 @@ rn_status hf_take_mxfp4(struct hf_reader *r, const struct hf_tensor_row *row, in
     struct mxfp4 q = {0};
     rn_status st = find_mxfp4(r, row, layer, &q);
     if (st != RN_OK) return st;
-    // Sizes of a tensor that lies in a file: no product of its dimensions overflows.
+    // These are sizes of a tensor in a file, so the product of its dimensions cannot overflow.
     if (r->counts) return hf_count(r, q.n_mats * q.rows_taken * q.n_groups * MXFP4_BYTES);
     const struct hf_name name = hf_name_of(row->gguf, layer, 0);
     const uint64_t ne[] = {q.n_groups * BLOCK_32, q.rows_taken, q.n_mats};
@@ -141,7 +142,7 @@ rn_status hf_take_mxfp4(struct hf_reader *r, const struct hf_tensor_row *row, in
                           *of_scales = &r->p->files[q.scales->shard].map;
     const struct safetensors_record *b = q.blocks->t, *s = q.scales->t;
     run_mxfp4(&q, of_blocks->data + b->begin, of_scales->data + s->begin, package_made_data(r->p));
-    file_map_forget(of_blocks, (size_t)b->begin, (size_t)(b->end - b->begin)); // the copy is what will be used
+    file_map_forget(of_blocks, (size_t)b->begin, (size_t)(b->end - b->begin)); // the copy is used from here on
     file_map_forget(of_scales, (size_t)s->begin, (size_t)(s->end - s->begin));
     return RN_OK;
 }

@@ -2,7 +2,7 @@
 #include "formats/folder/hf_forms.h"
 #include <inttypes.h>
 
-// ---- orders of rows: which row comes as row r -----------------------------------------------------------------------------
+// ---- row orders: source row of row r ------------------------------------------------------------
 
 static uint64_t interleaved(const struct hf_sizes *s, uint64_t r) {
     const uint64_t half = s->head_dim / 2, h = r / s->head_dim, in = r % s->head_dim;
@@ -23,7 +23,7 @@ static uint64_t grouped(const struct hf_sizes *s, uint64_t r) {
     return in / d * group + (per_group + part) * d + in % d;
 }
 
-// [key head][q, k, values, gates].
+// Source rows are [key head][q, k, values, gates].
 static uint64_t qkvz_group(const struct hf_sizes *s) {
     return 2 * s->key_dim + 2 * (s->value_heads / s->key_heads) * s->value_dim;
 }
@@ -39,7 +39,7 @@ static uint64_t z_of_qkvz(const struct hf_sizes *s, uint64_t r) {
     return r / v * qkvz_group(s) + 2 * s->key_dim + v + r % v;
 }
 
-// [v][key head] of blocks of n rows from [key head][v].
+// Reorders blocks of n rows from [key head][v] to [v][key head].
 static uint64_t tiled(const struct hf_sizes *s, uint64_t r, uint64_t n) {
     const uint64_t head = r / n, per_key = s->value_heads / s->key_heads;
     return (head % s->key_heads * per_key + head / s->key_heads) * n + r % n;
@@ -51,7 +51,7 @@ static uint64_t tiled_qkv(const struct hf_sizes *s, uint64_t r) {
     return r < n_qk ? r : n_qk + tiled_rows(s, r - n_qk);
 }
 
-// ---- how many rows a folder's tensor must have ----------------------------------------------------------------------
+// ---- number of rows that a folder's tensor must have --------------------------------------------
 
 static uint64_t of_queries(const struct hf_sizes *s) { return s->n_head * s->head_dim; }
 static uint64_t of_keys(const struct hf_sizes *s) { return s->n_head_kv * s->head_dim; }
@@ -63,7 +63,7 @@ static uint64_t of_linear_qkv(const struct hf_sizes *s) {
 static uint64_t of_values(const struct hf_sizes *s) { return s->value_heads * s->value_dim; }
 static uint64_t of_value_heads(const struct hf_sizes *s) { return s->value_heads; }
 
-// ---- how a tensor is seen: as n_mats matrices of n_rows rows of n_cols numbers, and as n_dims dimensions in GGUF -------------
+// ---- views: a tensor as n_mats matrices of n_rows rows of n_cols numbers, and its n_dims dimensions in GGUF
 
 typedef rn_status see_fn(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
                          rn_error *err);
@@ -75,17 +75,17 @@ static void see_as(struct hf_plan *p, uint64_t n_mats, uint64_t n_rows, uint64_t
     p->n_dims = n_dims;
 }
 
-// The last two dimensions are matrices; a vector is one row.
+// The last two dimensions are a matrix; a vector is one row.
 static rn_status matrices(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
                           rn_error *err) {
     uint64_t n_mats = 1;
     (void)s, (void)err;
-    for (int d = 0; d < t->n_dims - 2; d++) n_mats *= t->dims[d]; // no overflow: it lies in a file
+    for (int d = 0; d < t->n_dims - 2; d++) n_mats *= t->dims[d]; // no overflow: the tensor is in a file
     see_as(p, n_mats, t->n_dims > 1 ? t->dims[t->n_dims - 2] : 1, t->dims[t->n_dims - 1], t->n_dims);
     return RN_OK;
 }
 
-// One matrix, or a vector as rows of one number.
+// One matrix; a vector becomes rows of one number each.
 static rn_status rows(const struct hf_sizes *s, const struct safetensors_record *t, struct hf_plan *p,
                       rn_error *err) {
     (void)s;
@@ -153,7 +153,7 @@ static rn_status columns_of_values(const struct hf_sizes *s, const struct safete
                 p->n_cols, s->value_heads, s->value_dim);
 }
 
-// ---- which of its rows or columns are taken ---------------------------------------------------------------------------------
+// ---- parts: the rows or columns that are taken --------------------------------------------------
 
 enum part { WHOLE, FIRST, SECOND, EVEN, ODD, WITHOUT_FIRST_TWO, NOPE, VALUE, LINEAR_QKV, GATES };
 
@@ -170,7 +170,7 @@ static rn_status take(enum part part, const struct hf_sizes *s, const char *what
         [WITHOUT_FIRST_TWO] = {2, 1, n - 2},
         [NOPE] = {0, 1, s->nope},
         [VALUE] = {s->nope, 1, s->value},
-        [LINEAR_QKV] = {0, 1, of_linear_qkv(s)}, // the order of rows says which
+        [LINEAR_QKV] = {0, 1, of_linear_qkv(s)}, // row_of selects the rows
         [GATES] = {0, 1, of_values(s)},
     };
     if (part >= FIRST && part <= ODD && (n % 2 != 0 || n == 0))
@@ -183,16 +183,16 @@ static rn_status take(enum part part, const struct hf_sizes *s, const char *what
     return RN_OK;
 }
 
-// ---- forms: how a tensor is seen, what is taken of it, in which order, and what becomes of it -------------------------------
+// ---- forms: view, part, row order and change of the numbers -------------------------------------
 
 struct form {
     see_fn *see;                                  // NULL: matrices
-    uint64_t (*n_rows)(const struct hf_sizes *s); // that the tensor must have; NULL: any
+    uint64_t (*n_rows)(const struct hf_sizes *s); // required number of rows; NULL: any
     uint64_t (*row_of)(const struct hf_sizes *s, uint64_t row);
     enum part rows, cols;
     enum hf_change change;
     bool turned;    // transposed
-    bool by_column; // row_of is the order of columns
+    bool by_column; // row_of orders columns, not rows
 };
 static const struct form forms[HF_N_FORMS] = {
     [HF_QUERIES_INTERLEAVED] = {rows, of_queries, interleaved},

@@ -54,7 +54,8 @@ const struct hf_trait hf_traits[] = {
 };
 const size_t hf_n_traits = sizeof hf_traits / sizeof *hf_traits;
 
-// A number as it is written without leading zeros. NULL: none here; else what follows it.
+// Parses a decimal number without leading zeros. Returns what follows it, or NULL if there is no
+// number.
 static const char *read_number(const char *s, int32_t *n) {
     *n = 0;
     if (s[0] == '0') return s + 1;
@@ -65,7 +66,7 @@ static const char *read_number(const char *s, int32_t *n) {
 
 bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->name, "%d") != NULL; }
 
-// A pattern that ends in "*" is of every name that begins so.
+// A pattern that ends in "*" matches every name with that prefix.
 static bool matches(const char *pattern, const char *name, int32_t *layer) {
     *layer = -1;
     while (*pattern) {

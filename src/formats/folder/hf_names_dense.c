@@ -1,7 +1,8 @@
-// formats/folder/hf_names_dense.c - tensor names of decoders after Llama's pattern, without experts; see hf_names.h.
+// formats/folder/hf_names_dense.c - tensor names of dense decoders like Llama; see hf_names.h.
 #include "formats/folder/hf_rows.h"
 
-// Llama (Touvron et al. 2023) as transformers names its parts. Rotation: half-split there, interleaved in GGUF.
+// Llama (Touvron et al. 2023) in transformers' names. Rotation is half-split in transformers and
+// interleaved in GGUF.
 static const struct hf_tensor_row llama[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -57,7 +58,7 @@ static const struct hf_tensor_row phi2[] = {
     BOTH(L "mlp.fc1", B "ffn_up", HF_ALWAYS),
     BOTH(L "mlp.fc2", B "ffn_down", HF_ALWAYS),
 };
-// Gate and up are one matrix, in GGUF too.
+// Gate and up projection are one matrix, in GGUF as well.
 #define GATE_UP_FFN                                                                                                  \
     WEIGHT(L "mlp.gate_up_proj", B "ffn_up", HF_ALWAYS), WEIGHT(L "mlp.down_proj", B "ffn_down", HF_ALWAYS)
 static const struct hf_tensor_row phi3[] = {
@@ -78,11 +79,11 @@ static const struct hf_tensor_row olmo2[] = {
 };
 static const struct hf_tensor_row cohere[] = {
     TRUNK,
-    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // interleaved in transformers already
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // already interleaved in transformers
     QK_NORMS(HF_QK_NORM, HF_AS_IT_IS),
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
-// Layer norms, with biases.
+// Layer norms with biases.
 #define TRUNK_OF_LAYER_NORMS                                                                                         \
     EMBEDDING, HEAD, BOTH("norm", "output_norm", HF_ALWAYS), BOTH(L "input_layernorm", B "attn_norm", HF_ALWAYS),    \
         BOTH(L "post_attention_layernorm", B "ffn_norm", HF_ALWAYS), ATTENTION_OF(IN_HALVES, HF_ALWAYS)
@@ -106,12 +107,13 @@ static const struct hf_tensor_row glm4[] = {
     NORM_BEFORE_FFN(HF_AS_IT_IS),
     WEIGHT(L "post_self_attn_layernorm", B "post_attention_norm", HF_ALWAYS),
     WEIGHT(L "post_mlp_layernorm", B "post_ffw_norm", HF_ALWAYS),
-    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // interleaved in transformers already
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // already interleaved in transformers
     QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
     GATE_UP_FFN,
 };
 
-// As glm4, whose GGUF files with sections for a picture's coordinates have each head's rotated rows in halves.
+// Like glm4, but GGUF files with sections for image coordinates have each head's rotated rows
+// half-split.
 static const struct hf_tensor_row glm4v[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -122,7 +124,7 @@ static const struct hf_tensor_row glm4v[] = {
     GATE_UP_FFN,
 };
 
-// What published text_configs leave out: transformers' configuration files.
+// Values that published text_configs leave out; from transformers' configuration classes.
 static const struct hparam_default llama_defaults[] = {
     {AT(vocab_size), 32000}, {AT(hp.n_embd), 4096},      {AT(hp.n_ff), 11008},   {AT(hp.n_layer), 32},
     {AT(hp.n_head), 32},     {AT(hp.n_ctx_train), 2048}, {AT(hp.norm_eps), 1e-6}};
@@ -156,7 +158,7 @@ static const struct hf_arch archs[] = {
     {"Qwen3VLForConditionalGeneration", "qwen3_vl_text", "qwen3vl", "model.", SILU, HF_UNTIED, .windows_off = true,
      TENSORS(qwen3)},
     {"GemmaForCausalLM", "gemma", "gemma", "model.", GELU_TANH " " GELU,
-     TENSORS(gemma)}, // its "gelu" is meant so, too
+     TENSORS(gemma)}, // its "gelu" means the tanh form, too
     {"Gemma2ForCausalLM", "gemma2", "gemma2", "model.", GELU_TANH, TENSORS(gemma2)},
     {"Gemma3ForCausalLM", "gemma3_text", "gemma3", "model.", GELU_TANH, TENSORS(gemma3), DEFAULTS(gemma3_defaults)},
     {"PhiForCausalLM", "phi", "phi2", "model.", GELU_TANH, HF_UNTIED, TENSORS(phi2)},

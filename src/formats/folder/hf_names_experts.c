@@ -28,7 +28,8 @@ static const struct hf_tensor_row olmoe[] = {
     ROUTER("mlp.gate"),
     EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
 };
-// Gate and up lie side by side in each expert's matrix, column by column, which is stored turned; in MXFP4, as it is published, row by row.
+// Each expert's gate and up projection are interleaved by column in one matrix, stored transposed;
+// published MXFP4 files interleave them by row.
 static const struct hf_tensor_row gptoss[] = {
     TRUNK,
     WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS),
@@ -47,8 +48,9 @@ static const struct hf_tensor_row gptoss[] = {
     {L "mlp.experts.gate_up_proj_bias", B "ffn_up_exps.bias", HF_ALWAYS, HF_ODD},
     {L "mlp.experts.down_proj_bias", B "ffn_down_exps.bias"},
 };
-// Latent attention (DeepSeek-V2, arXiv 2405.04434): the matrix that makes keys and values of the latent vector is split, and that of the
-// keys turned, so that it can be moved to the queries.
+// Latent attention (DeepSeek-V2, arXiv 2405.04434): the matrix that computes keys and values from
+// the latent vector is split. The part for the keys is transposed so that it can be applied to the
+// queries.
 static const struct hf_tensor_row deepseek[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -80,7 +82,8 @@ static const struct hf_tensor_row glm4moe[] = {
     EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
     GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
 };
-// Each expert's gate and up are one matrix, stored turned. Rotation is interleaved in transformers already.
+// Each expert's gate and up projection are one matrix, stored transposed. Rotation is already
+// interleaved in transformers.
 static const struct hf_tensor_row llama4[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -92,7 +95,8 @@ static const struct hf_tensor_row llama4[] = {
     {L "feed_forward.experts.down_proj", B "ffn_down_exps.weight", HF_EXPERTS, HF_TRANSPOSED},
     GATED_FFN("feed_forward.shared_expert", "_shexp", HF_EXPERTS),
 };
-// Gate and up are one matrix; with experts, of them and of those that every token takes.
+// Gate and up projection are one matrix; with experts, also those of the experts and of the shared
+// expert.
 static const struct hf_tensor_row granitemoe[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),

@@ -9,14 +9,15 @@ static const struct hf_tensor_row gemma4[] = {
     QK_NORMS(HF_ALWAYS, HF_AS_IT_IS),
     GATED_FFN("mlp", "", HF_ALWAYS),
     {L "layer_scalar", B "layer_output_scale.weight"},
-    // An embedding for each layer.
+    // Per-layer embeddings.
     WEIGHT("embed_tokens_per_layer", "per_layer_token_embd", HF_LAYER_EMBEDDINGS),
     WEIGHT("per_layer_model_projection", "per_layer_model_proj", HF_LAYER_EMBEDDINGS),
     WEIGHT("per_layer_projection_norm", "per_layer_proj_norm", HF_LAYER_EMBEDDINGS),
     WEIGHT(L "per_layer_input_gate", B "inp_gate", HF_LAYER_EMBEDDINGS),
     WEIGHT(L "per_layer_projection", B "proj", HF_LAYER_EMBEDDINGS),
     WEIGHT(L "post_per_layer_input_norm", B "post_norm", HF_LAYER_EMBEDDINGS),
-    // Experts beside the dense part. Gate and up are one matrix, in GGUF too.
+    // Experts in addition to the dense feed-forward part. Gate and up projection are one matrix, in
+    // GGUF as well.
     WEIGHT(L "router.proj", B "ffn_gate_inp", HF_EXPERTS),
     {L "router.scale", B "ffn_gate_inp.scale", HF_EXPERTS},
     {L "router.per_expert_scale", B "ffn_down_exps.scale", HF_EXPERTS},
@@ -27,7 +28,7 @@ static const struct hf_tensor_row gemma4[] = {
     WEIGHT(L "post_feedforward_layernorm_2", B "post_ffw_norm_2", HF_EXPERTS),
 };
 
-// config.json means the layers with windows where it says no more.
+// The unqualified member is for layers with windows.
 static const struct hf_alias aliases[] = {{AT(hp.head_dim), "global_head_dim"}, {AT(head_dim_swa), "head_dim"}};
 
 static const struct hf_arch archs[] = {

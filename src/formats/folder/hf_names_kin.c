@@ -1,4 +1,5 @@
-// formats/folder/hf_names_kin.c - tensor names of relatives of Llama, see model/arch_kin.c; and of hf_names.h.
+// formats/folder/hf_names_kin.c - tensor names of architectures related to Llama, see
+// model/arch_kin.c and hf_names.h.
 #include "formats/folder/hf_rows.h"
 
 static const struct hf_tensor_row seed_oss[] = {
@@ -8,7 +9,7 @@ static const struct hf_tensor_row seed_oss[] = {
     QKV_BIASES_OF(IN_HALVES, HF_ATTENTION_BIAS),
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
-// Rotation is interleaved in transformers already.
+// Rotation is already interleaved in transformers.
 static const struct hf_tensor_row glm[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
@@ -20,7 +21,7 @@ static const struct hf_tensor_row glm[] = {
 static const struct hf_tensor_row ernie[] = {
     TRUNK,
     NORM_BEFORE_FFN(HF_AS_IT_IS),
-    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // interleaved in transformers already
+    ATTENTION_OF(IN_HALVES, HF_ALWAYS), // already interleaved in transformers
     GATED_FFN("mlp", "", HF_ALWAYS),
 };
 #define UNGATED_FFN(when)                                                                                            \
@@ -53,7 +54,7 @@ static const struct hf_tensor_row olmo[] = {
         WEIGHT(L "self_attn.key_layernorm", B "attn_k_norm", HF_ALWAYS)
 static const struct hf_tensor_row hunyuan[] = {HUNYUAN, GATED_FFN("mlp", "", HF_ALWAYS)};
 
-// ---- experts --------------------------------------------------------------------------------------------------------
+// ---- experts ------------------------------------------------------------------------------------
 
 static const struct hf_tensor_row hunyuan_moe[] = {
     HUNYUAN,
@@ -70,7 +71,7 @@ static const struct hf_tensor_row ernie_moe[] = {
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
     BEHIND_DENSE,
     {L "mlp.moe_statics.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS, HF_FLAT},
-    LEFT_OUT("mtp_*"), // predicts further tokens
+    LEFT_OUT("mtp_*"), // multi-token prediction
 };
 static const struct hf_tensor_row dots[] = {
     TRUNK,

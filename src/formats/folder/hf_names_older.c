@@ -1,6 +1,8 @@
-// formats/folder/hf_names_older.c - tensor names of decoders of the years before Llama; see hf_names.h.
+// formats/folder/hf_names_older.c - tensor names of decoders published before Llama; see
+// hf_names.h.
 //
-// Queries, keys and values are one matrix in them, in GGUF with all queries first, then all keys, then all values.
+// Queries, keys and values are one matrix; in GGUF it has all queries first, then all keys, then
+// all values.
 #include "formats/folder/hf_rows.h"
 
 #define H "h.%d."
@@ -21,10 +23,10 @@ static const struct hf_tensor_row gpt2[] = {
     BIAS(H "mlp.c_fc", B "ffn_up", HF_ALWAYS),
     WEIGHT(H "mlp.c_proj", B "ffn_down", HF_ALWAYS, HF_TRANSPOSED),
     BIAS(H "mlp.c_proj", B "ffn_down", HF_ALWAYS),
-    LEFT_OUT(H "attn.bias"), // masks
+    LEFT_OUT(H "attn.bias"), // attention masks
     LEFT_OUT(H "attn.masked_bias"),
 };
-// StarCoder (Li et al. 2023): the same with one head of keys, its layers stored as layers.
+// StarCoder (Li et al. 2023): like GPT-2, with one key head and without transposed matrices.
 static const struct hf_tensor_row bigcode[] = {
     WEIGHT("wte", "token_embd", HF_ALWAYS),
     WEIGHT("wpe", "position_embd", HF_ALWAYS),
@@ -71,7 +73,7 @@ static const struct hf_tensor_row falcon[] = {
     HEAD,
     BOTH("ln_f", "output_norm", HF_ALWAYS),
     BOTH(H "input_layernorm", B "attn_norm", HF_ONE_NORM),
-    BOTH(H "ln_attn", B "attn_norm_2", HF_TWO_NORMS), // GGUF counts them so
+    BOTH(H "ln_attn", B "attn_norm_2", HF_TWO_NORMS), // the order of the numbers in GGUF
     BOTH(H "ln_mlp", B "attn_norm", HF_TWO_NORMS),
     WEIGHT(H "self_attention.query_key_value", B "attn_qkv", HF_ALWAYS, HF_QKV_GROUPED),
     BIAS(H "self_attention.query_key_value", B "attn_qkv", HF_BIAS, HF_QKV_GROUPED),

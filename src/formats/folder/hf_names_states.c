@@ -1,7 +1,8 @@
-// formats/folder/hf_names_states.c - tensor names of decoders whose layers hold states, all or some; see hf_names.h.
+// formats/folder/hf_names_states.c - tensor names of decoders with recurrent layers; see
+// hf_names.h.
 #include "formats/folder/hf_rows.h"
 
-// Mamba-2 (Dao, Gu 2024). from: what the layer's part is called.
+// Mamba-2 (Dao, Gu 2024). from: the name of the module in a layer.
 #define MAMBA2(from, when)                                                                                           \
     WEIGHT(L from ".in_proj", B "ssm_in", when), WEIGHT(L from ".conv1d", B "ssm_conv1d", when, HF_SQUEEZED),        \
         BIAS(L from ".conv1d", B "ssm_conv1d", when), {L from ".dt_bias", B "ssm_dt.bias", when},                    \
@@ -22,7 +23,7 @@ static const struct hf_tensor_row granitehybrid[] = {
 static const struct hf_tensor_row lfm2[] = {
     EMBEDDING,
     HEAD,
-    WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS), // of the output, in spite of its names
+    WEIGHT("embedding_norm", "token_embd_norm", HF_ALWAYS), // the output norm, in spite of both names
     WEIGHT(L "operator_norm", B "attn_norm", HF_ALWAYS),
     WEIGHT(L "ffn_norm", B "ffn_norm", HF_ALWAYS),
     WEIGHT(L "conv.conv", B "shortconv.conv", HF_RECURS, HF_SQUEEZED),
@@ -63,7 +64,7 @@ static const struct hf_tensor_row lfm2moe[] = {
     EXPERTS("feed_forward", "w1", "w3", "w2"),
 };
 
-// Gated delta rule (Yang et al. 2024) between layers of gated attention.
+// Gated delta rule (Yang et al. 2024), with layers of gated attention in between.
 #define QWEN3NEXT                                                                                                    \
     EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE),                                    \
         WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS, HF_PLUS_ONE),                       \
@@ -84,7 +85,8 @@ static const struct hf_tensor_row qwen3next[] = {
     WEIGHT(L "linear_attn.out_proj", B "ssm_out", HF_RECURS),
     QWEN3NEXT_EXPERTS,
 };
-// GGUF files of these have the value heads of a key head spread out, those of qwen3next as they were.
+// GGUF files of qwen35 have value heads reordered to [v][key head]; those of qwen3next keep the
+// original order.
 #define QWEN35                                                                                                       \
     QWEN3NEXT, WEIGHT(L "linear_attn.in_proj_qkv", B "attn_qkv", HF_RECURS, HF_TILED_QKV),                           \
         WEIGHT(L "linear_attn.in_proj_z", B "attn_gate", HF_RECURS, HF_TILED_ROWS),                                  \

@@ -1,9 +1,9 @@
-// formats/folder/hf_plan_run.c - carries out what hf_forms.c plans; see hf_forms.h.
+// formats/folder/hf_plan_run.c - runs the plans of hf_forms.c; see hf_forms.h.
 #include "formats/folder/hf_forms.h"
 #include <math.h>
 #include <string.h>
 
-// Where number (i, j) of the taken part of a matrix is.
+// Address of number (i, j) within the taken part of a matrix.
 static const uint8_t *number_at(const struct hf_plan *p, const uint8_t *mat, size_t n_bytes, uint64_t i, uint64_t j) {
     return mat + ((p->row_from + i * p->row_step) * p->n_cols + p->col_from + j * p->col_step) * n_bytes;
 }
@@ -12,7 +12,7 @@ static uint64_t ordered(const struct hf_plan *p, const struct hf_sizes *s, bool 
     return p->row_of && p->by_column == of_columns ? p->row_of(s, i) : i;
 }
 
-// One row of the result as it stands in the folder. out: its numbers, of the folder's type.
+// Copies the numbers of one row of the result to out, in the folder's type.
 static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const uint8_t *mat, size_t n_bytes,
                      uint64_t row, uint8_t *out) {
     const uint64_t n = p->turned ? p->rows_taken : p->cols_taken;
@@ -28,12 +28,12 @@ static void take_row(const struct hf_plan *p, const struct hf_sizes *s, const ui
     }
 }
 
-// exp() in double, so that C libraries that differ in its last bits give the same float.
+// exp() is computed in double so that C libraries that differ in its last bits give the same float.
 static float changed(enum hf_change change, float x) {
     return change == HF_NUMBERS_PLUS_1 ? x + 1 : (float)-exp((double)x);
 }
 
-// Numbers of a row in pieces, changed, as F32.
+// Converts a row to F32 in chunks and applies the change.
 static void change_row(const struct hf_plan *p, const struct tensor_type_info *type, const uint8_t *from, uint64_t n,
                        uint8_t *dst) {
     float x[256];
@@ -49,7 +49,7 @@ static void change_row(const struct hf_plan *p, const struct tensor_type_info *t
 void hf_plan_run(const struct hf_plan *p, const struct hf_sizes *s, enum tensor_type type, const uint8_t *src,
                  uint8_t *dst) {
     const struct tensor_type_info *info = tensor_type_info(type);
-    const size_t n_bytes = info->block_bytes; // plain types: a block is a number
+    const size_t n_bytes = info->block_bytes; // plain types: a block is one number
     const uint64_t rows = p->turned ? p->cols_taken : p->rows_taken, cols = p->turned ? p->rows_taken : p->cols_taken;
     const size_t row_bytes = (size_t)cols * (p->change == HF_NUMBERS_KEPT ? n_bytes : sizeof(float));
     for (uint64_t m = 0; m < p->n_mats; m++) {
@@ -57,7 +57,7 @@ void hf_plan_run(const struct hf_plan *p, const struct hf_sizes *s, enum tensor_
         for (uint64_t r = 0; r < rows; r++, dst += row_bytes) {
             if (p->change == HF_NUMBERS_KEPT)
                 take_row(p, s, mat, n_bytes, r, dst);
-            else // whole rows, perhaps in another order
+            else // whole rows, possibly in another order
                 change_row(p, info, number_at(p, mat, n_bytes, ordered(p, s, false, r), 0), cols, dst);
         }
     }

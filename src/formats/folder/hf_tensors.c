@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-// ---- names ----------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
 static const char *without_prefix(const struct hf_config *c, const char *name) {
     const size_t n = strlen(c->arch->prefix);
@@ -14,7 +14,7 @@ static const char *without_prefix(const struct hf_config *c, const char *name) {
     return strncmp(name, c->arch->prefix, n) == 0 ? name + n : name;
 }
 
-// Puts the file and the tensor's own name in front of an error.
+// Adds the file and the tensor's name to the front of an error.
 rn_status hf_in_tensor(const struct hf_reader *r, const struct hf_found *f, rn_status st) {
     if (st == RN_OK) return st;
     return package_in_file(r->p->files[f->shard].path, fail_in(r->err, st, "tensor %s", f->t->name), r->err);
@@ -23,7 +23,7 @@ rn_status hf_in_tensor(const struct hf_reader *r, const struct hf_found *f, rn_s
 static rn_status index_names(struct hf_reader *r, const struct safetensors *shards) {
     struct package *p = r->p;
     size_t n = 0;
-    for (size_t s = 0; s < p->n_files; s++) n += shards[s].n_records; // each is bounded, and so are shards
+    for (size_t s = 0; s < p->n_files; s++) n += shards[s].n_records; // both numbers are bounded
     r->found = arena_alloc(&p->arena, n * sizeof *r->found);
     if (!r->found || !name_index_init(&r->names, n, &p->arena))
         return fail(r->err, RN_E_NOMEM, "tensors: out of memory for %zu", n);
@@ -47,7 +47,7 @@ struct hf_found *hf_look_up(const struct hf_reader *r, const char *name) {
     return i < 0 ? NULL : &r->found[i];
 }
 
-// What the names say: is there a head, do experts lie together?
+// Derives traits from the tensors: is there a separate head, and how are experts stored?
 static void find_traits(struct hf_reader *r) {
     const struct hf_found *f = NULL;
     for (int32_t l = 0; l < r->c->raw.hp.n_layer && !f; l++)
@@ -59,9 +59,9 @@ static void find_traits(struct hf_reader *r) {
     r->traits = has_head ? r->traits | HF_UNTIED : r->traits & ~(uint32_t)HF_UNTIED;
 }
 
-// ---- conditions -----------------------------------------------------------------------------------------------------
+// ---- conditions ---------------------------------------------------------------------------------
 
-// What holds of a layer, or of the model as a whole (-1).
+// The conditions that hold in a layer, or in the model as a whole (-1).
 static uint32_t holds_in(const struct hf_reader *r, int32_t layer) {
     if (layer < 0) return r->traits;
     const struct layer_hparams *l = &r->c->raw.hp.layers[layer];
@@ -74,7 +74,7 @@ static uint32_t holds_in(const struct hf_reader *r, int32_t layer) {
 
 static uint32_t conditions(const struct hf_tensor_row *row) { return row->when & ~(uint32_t)HF_OPTIONAL; }
 
-// The member of config.json that says the first of these traits; NULL: none does.
+// The member of config.json that sets the first of these traits; NULL: none.
 static const struct hf_trait *trait_of(const struct hf_config *c, uint32_t traits) {
     for (size_t i = 0; i < hf_n_traits; i++) {
         const char *only = hf_traits[i].gguf_name;
@@ -99,8 +99,9 @@ rn_status hf_missing(const struct hf_reader *r, const struct hf_tensor_row *row,
                            r->err);
 }
 
-// A tensor that no row has taken. A bias that config.json says is not there would be left out by transformers and used by
-// converters: that is for the folder's maker to settle.
+// Decides about a tensor that no row uses. A bias that contradicts config.json is an error:
+// transformers would ignore it and converters would use it, so only the folder's author can tell
+// which is right.
 static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
     const struct hf_config *c = r->c;
     const enum hf_part part = c->is_wrapped ? hf_part_of(f->t->name) : HF_N_PARTS;
@@ -125,7 +126,7 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
                              c->arch->class_name, c->raw.hp.n_layer));
 }
 
-// ---- one tensor -----------------------------------------------------------------------------------------------------
+// ---- one tensor ---------------------------------------------------------------------------------
 
 struct hf_sizes hf_sizes_of(const struct hparams *hp, int32_t layer) {
     const struct layer_hparams *l = layer < 0 ? NULL : &hp->layers[layer];
@@ -166,7 +167,7 @@ struct tensor_claim hf_claim_of(const struct hf_name *name, enum tensor_type typ
         .name = name->text, .n_name = (uint32_t)strlen(name->text), .type = type, .n_dims = n_dims, .dims = ne};
 }
 
-// The numbers of a plan's result times bytes; false: overflow, which tensors of a file do not come to.
+// Bytes of a plan's result; false: overflow, which cannot happen for tensors of a file.
 static bool plan_bytes(const struct hf_plan *p, enum tensor_type type, size_t *out) {
     size_t n = tensor_type_info(type)->block_bytes;
     for (int d = 0; d < p->n_dims; d++)
@@ -201,11 +202,11 @@ static rn_status take(struct hf_reader *r, const struct hf_tensor_row *row, int3
     if ((st = package_add_tensor(r->p, &claim, r->err)) != RN_OK) return hf_in_tensor(r, f, st);
     if (is_view) return RN_OK;
     hf_plan_run(&plan, &sizes, from, file->data + t->begin, package_made_data(r->p));
-    file_map_forget(file, (size_t)t->begin, (size_t)(t->end - t->begin)); // the copy is what will be used
+    file_map_forget(file, (size_t)t->begin, (size_t)(t->end - t->begin)); // the copy is used from here on
     return RN_OK;
 }
 
-// ---- all of them ----------------------------------------------------------------------------------------------------
+// ---- all tensors --------------------------------------------------------------------------------
 
 static rn_status visit(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer) {
     if (conditions(row) & ~holds_in(r, layer)) return RN_OK;

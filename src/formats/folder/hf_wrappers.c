@@ -1,5 +1,5 @@
-// formats/folder/hf_wrappers.c - see hf_wrappers.h. Names: transformers' modeling files and its conversion_mapping.py, which has those of
-// checkpoints as they were published.
+// formats/folder/hf_wrappers.c - see hf_wrappers.h. Names are from transformers' modeling files and
+// from its conversion_mapping.py, which lists those of checkpoints as first published.
 #include "formats/folder/hf_wrappers.h"
 #include <stdbool.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-// formats/folder/part_file.c - the tensors of one safetensors file under their own names: a part of a model, such as a draft head, which has
-// neither a vocabulary nor numbers of its own. What they are for, model_build_part() says.
+// formats/folder/part_file.c - loads one safetensors file with its tensors under their own names: a
+// part of a model, such as a draft head, without a vocabulary or hyper-parameters.
+// model_build_part() interprets the tensors.
 #include "base/checked.h"
 #include "formats/folder/safetensors_read.h"
 #include "formats/package_build.h"

@@ -35,7 +35,7 @@ static const struct safetensors_type types[] = {
     {"C64", 64},
 };
 
-// ---- one tensor -----------------------------------------------------------------------------------------------------
+// ---- one tensor ---------------------------------------------------------------------------------
 
 static rn_status read_type(const struct json_node *v, const struct safetensors_type **out, rn_error *err) {
     if (!v || v->kind != JSON_STRING) return fail(err, RN_E_FORMAT, "member dtype: missing, or no string");
@@ -100,11 +100,11 @@ static rn_status read_record(const struct json_node *v, struct arena *mem, struc
     if (st == RN_OK) st = check_extent(t, err);
     if (st != RN_OK) return st;
     t->n_name = v->n_name;
-    t->name = arena_strndup(mem, v->name, v->n_name); // the tree's bytes may not outlive it
+    t->name = arena_strndup(mem, v->name, v->n_name); // the name must outlive the JSON tree
     return t->name ? RN_OK : fail(err, RN_E_NOMEM, "out of memory for its name");
 }
 
-// ---- the header -----------------------------------------------------------------------------------------------------
+// ---- the header ---------------------------------------------------------------------------------
 
 static bool is_metadata(const struct json_node *v) {
     static const char name[] = "__metadata__";
@@ -124,7 +124,7 @@ static rn_status check_metadata(const struct json_node *v, rn_error *err) {
 
 static rn_status read_records(const struct json_node *header, struct arena *mem, struct safetensors *s,
                               rn_error *err) {
-    s->records = arena_alloc(mem, header->n_items * sizeof *s->records); // JSON_MAX_VALUES bounds it
+    s->records = arena_alloc(mem, header->n_items * sizeof *s->records); // n_items is at most JSON_MAX_VALUES
     if (!s->records) return fail(err, RN_E_NOMEM, "out of memory for %" PRIu32 " tensors", header->n_items);
     const struct json_node *v = json_first(header);
     for (uint32_t i = 0; i < header->n_items; i++, v = json_next(v)) {
@@ -148,10 +148,11 @@ static rn_status read_records(const struct json_node *header, struct arena *mem,
 static int by_place(const void *a, const void *b) {
     const struct safetensors_record *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
-    return (x->end > y->end) - (x->end < y->end); // an empty tensor stands before the one that begins where it does
+    return (x->end > y->end) - (x->end < y->end); // an empty tensor comes before one that begins at the same byte
 }
 
-// End to end over the data, which begins at byte `start`; offsets become those of the file.
+// Checks that the tensors cover the data without gaps or overlaps, and makes their offsets relative
+// to the file: `start` is where the data begins.
 static rn_status place(struct safetensors *s, size_t start, size_t n, rn_error *err) {
     uint64_t at = 0;
     qsort(s->records, s->n_records, sizeof *s->records, by_place);

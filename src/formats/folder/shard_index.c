@@ -10,7 +10,7 @@ static rn_status no_memory(size_t n, rn_error *err) {
     return fail(err, RN_E_NOMEM, "out of memory for %zu tensors", n);
 }
 
-// The name as a terminated copy; NULL with an error when it is none for a tensor or a file.
+// Copies the name of a tensor or file, terminated; NULL with an error if it is not valid.
 static rn_status copy_name(const char *s, uint32_t n, struct arena *mem, const char **out, rn_error *err) {
     if (n == 0 || n > SAFETENSORS_MAX_NAME_BYTES)
         return fail(err, RN_E_LIMIT, "a name of %" PRIu32 " bytes: 1..%d", n, SAFETENSORS_MAX_NAME_BYTES);
@@ -21,7 +21,7 @@ static rn_status copy_name(const char *s, uint32_t n, struct arena *mem, const c
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
-// One entry of weight_map; files: the shards so far, by name.
+// Reads one entry of weight_map. files: index of the shards' names found so far.
 static rn_status read_entry(struct shard_index *x, const struct json_node *v, struct name_index *files,
                             struct arena *mem, rn_error *err) {
     struct shard_entry *e = &x->entries[x->n_entries];
@@ -43,7 +43,7 @@ static rn_status read_entry(struct shard_index *x, const struct json_node *v, st
     return RN_OK;
 }
 
-// Shards in the order of their names, so that the package does not depend on how the index was written.
+// Sorts the shards by name, so that the package does not depend on the order of the index.
 static rn_status sort_shards(struct shard_index *x, struct arena *mem, rn_error *err) {
     const char **sorted = arena_alloc(mem, x->n_shards * sizeof(const char *));
     uint32_t *place = arena_alloc(mem, x->n_shards * sizeof *place);

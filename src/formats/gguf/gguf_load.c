@@ -1,4 +1,4 @@
-// formats/gguf/gguf_load.c - from the bytes of a GGUF file, or of all its parts, to a filled package.
+// formats/gguf/gguf_load.c - loads a GGUF file, or all its parts, into a package.
 #include "base/checked.h"
 #include "formats/file_kind.h"
 #include "formats/gguf/gguf.h"
@@ -29,7 +29,7 @@ static rn_status read_general(const struct gguf *g, struct hparams *hp, rn_error
     return RN_OK;
 }
 
-// "F32, F16, ...": what tensors may be of.
+// Lists the supported tensor types: "F32, F16, ...".
 static void list_types(char *text, size_t size) {
     size_t n = 0;
     text[0] = 0;
@@ -62,7 +62,7 @@ static rn_status check_record(const struct gguf *g, const struct gguf_record *t,
     return RN_OK;
 }
 
-// The tensors of one part, which lie in that file.
+// Adds the tensors of one part; their data stays in that file.
 static rn_status add_tensors(const struct gguf *g, const struct file_map *file, struct package *p, rn_error *err) {
     const size_t first = p->n_tensors;
     rn_status st = RN_OK;
@@ -86,7 +86,7 @@ static rn_status read_part(const struct file_map *file, struct gguf *g, rn_error
     return gguf_read(g, file->data, file->size, err);
 }
 
-// What the first file says of the model, and its tensors.
+// Reads the model's keys from the first file, and its tensors.
 static rn_status load_first(struct package *p, struct gguf *g, rn_error *err) {
     const struct file_map *file = &p->files[0].map;
     size_t n_tensors = 0;
@@ -115,7 +115,7 @@ static rn_status load_further(struct package *p, size_t i, rn_error *err) {
     return st;
 }
 
-// After all parts: what must hold between keys, vocabulary and tensors.
+// After all parts: checks what must hold between keys, vocabulary and tensors.
 static rn_status finish(struct package *p, const struct gguf *g, rn_error *err) {
     char format[32];
     int n = snprintf(format, sizeof format, "GGUF v%" PRIu32, g->version);

@@ -48,7 +48,7 @@ int64_t gguf_int_item(const struct gguf_pair *pair, uint64_t i) {
 
 float gguf_f32_item(const struct gguf_pair *pair, uint64_t i) { return load_f32(pair->value + 4 * i); }
 
-// The pair of a key: NULL when absent, with *st saying whether that is an error.
+// Finds a key's pair. Returns NULL if it is absent; *st is an error if it is required.
 static const struct gguf_pair *look_up(const struct gguf *g, const char *key, bool *found, rn_status *st,
                                        rn_error *err) {
     const struct gguf_pair *pair = gguf_find(g, key);
@@ -85,7 +85,7 @@ rn_status gguf_get_float(const struct gguf *g, const char *key, double min, doub
     if (!pair) return st;
     if (pair->type != GGUF_F32 && pair->type != GGUF_F64) return wrong_type(key, pair, "an f32", err);
     const double v = pair->type == GGUF_F32 ? (double)load_f32(pair->value) : load_f64(pair->value);
-    if (!(v >= min && v <= max)) // false for NaN as well
+    if (!(v >= min && v <= max)) // also false for NaN
         return fail(err, RN_E_FORMAT, "key %s: %g is outside %g..%g", key, v, min, max);
     *out = (float)v;
     return RN_OK;

@@ -1,7 +1,8 @@
-// formats/gguf/gguf_older.c - tensors of older GGUF files in the form that today's have, so that all that follows knows one form.
+// formats/gguf/gguf_older.c - converts tensors of older GGUF files to the current form, so that all
+// other code needs to know only that.
 //
-// What takes whole rows is copied as it is, in whatever type. A matrix of blocks that must be turned becomes F32, which holds the same
-// numbers: rows of blocks cannot be turned.
+// Forms that take whole rows copy them in any type. A matrix of blocks that must be transposed
+// becomes F32, because rows of blocks cannot be transposed; the numbers stay the same.
 #include "base/checked.h"
 #include "base/mem.h"
 #include "formats/folder/hf_names.h"
@@ -10,18 +11,19 @@
 #include <string.h>
 
 static const struct renewal {
-    const char *arch;      // NULL: of any that has experts
-    const char *from, *to; // "%d" stands for the layer, "%e" for the expert
+    const char *arch;      // NULL: any architecture with experts
+    const char *from, *to; // "%d": the layer, "%e": the expert
     enum hf_form form;
 } renewals[] = {
-    // Until April 2024 each expert's matrices lay by themselves.
+    // Until April 2024 each expert's matrices were tensors of their own.
     {NULL, "blk.%d.ffn_gate.%e.weight", "blk.%d.ffn_gate_exps.weight", HF_STACKED},
     {NULL, "blk.%d.ffn_up.%e.weight", "blk.%d.ffn_up_exps.weight", HF_STACKED},
     {NULL, "blk.%d.ffn_down.%e.weight", "blk.%d.ffn_down_exps.weight", HF_STACKED},
-    // Until April 2025 keys and values of a latent vector were one matrix.
+    // Until April 2025 keys and values of a latent vector were computed by one matrix.
     {"deepseek2", "blk.%d.attn_kv_b.weight", "blk.%d.attn_k_b.weight", HF_KEYS_OF_LATENT},
     {"deepseek2", "blk.%d.attn_kv_b.weight", "blk.%d.attn_v_b.weight", HF_VALUES_OF_LATENT},
-    // In the first weeks of Qwen3-Next queries, keys, values and gates were one, key head by key head.
+    // In the first weeks of Qwen3-Next, queries, keys, values and gates were one tensor,
+    // interleaved by key head.
     {"qwen3next", "blk.%d.ssm_in.weight", "blk.%d.attn_qkv.weight", HF_QKV_OF_QKVZ},
     {"qwen3next", "blk.%d.ssm_in.weight", "blk.%d.attn_gate.weight", HF_Z_OF_QKVZ},
 };
@@ -29,10 +31,10 @@ static const struct renewal {
 struct renewing {
     struct package *p;
     const struct hparams *hp;
-    const struct tensor_view *old; // [n_old] the tensors as the file has them
+    const struct tensor_view *old; // [n_old] the tensors in the file
     size_t n_old;
     struct name_index old_names;
-    bool *used; // [n_old] left out: another stands for it
+    bool *used; // [n_old] replaced by a converted tensor
     bool counts;
     size_t n_new, n_made;
     rn_error *err;
@@ -52,7 +54,7 @@ static rn_status count(struct renewing *r, uint64_t n_bytes) {
     return fail(r->err, RN_E_FORMAT, "tensors: the size of all overflows");
 }
 
-// Memory for the new tensor, under its name.
+// Adds the new tensor under its name, with memory for its data.
 static rn_status add(struct renewing *r, const struct renewal *w, int32_t layer, enum tensor_type type, int n_dims,
                      const uint64_t *ne) {
     const struct hf_name name = hf_name_of(w->to, layer, 0);
@@ -61,7 +63,7 @@ static rn_status add(struct renewing *r, const struct renewal *w, int32_t layer,
     return package_add_tensor(r->p, &claim, r->err);
 }
 
-// ---- experts --------------------------------------------------------------------------------------------------------
+// ---- experts ------------------------------------------------------------------------------------
 
 static rn_status check_expert(const struct renewing *r, const struct renewal *w, int32_t layer, int32_t expert,
                               const struct tensor_view *first) {
@@ -92,11 +94,11 @@ static rn_status stack(struct renewing *r, const struct renewal *w, int32_t laye
     return RN_OK;
 }
 
-// ---- matrices that are taken apart ------------------------------------------------------------------------------------
+// ---- matrices that are split --------------------------------------------------------------------
 
 static bool is_plain(enum tensor_type type) { return tensor_type_info(type)->block_len == 1; }
 
-// Rows in another order, whatever they are made of.
+// Copies rows in another order; their type does not matter.
 static void copy_rows(const struct hf_plan *plan, const struct hf_sizes *sizes, const struct tensor_view *t,
                       uint8_t *to) {
     for (uint64_t m = 0; m < plan->n_mats; m++)
@@ -147,7 +149,7 @@ static rn_status take(struct renewing *r, const struct renewal *w, int32_t layer
     return RN_OK;
 }
 
-// ---- all of them ----------------------------------------------------------------------------------------------------
+// ---- all tensors --------------------------------------------------------------------------------
 
 static rn_status visit(struct renewing *r, const struct renewal *w, int32_t layer) {
     const bool of_experts = w->form == HF_STACKED;

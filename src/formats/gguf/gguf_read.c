@@ -31,7 +31,7 @@ struct reader {
 int gguf_shown(const char *s, size_t n) {
     if (n <= SHOWN_NAME_BYTES) return (int)n;
     n = SHOWN_NAME_BYTES;
-    while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80) n--; // not inside a character
+    while (n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80) n--; // do not end within a UTF-8 character
     return (int)n;
 }
 
@@ -40,7 +40,8 @@ static rn_status cut_short(const struct reader *r, const char *what) {
                 r->c.size);
 }
 
-// A count or length from the file against the limit and against what the bytes left can hold.
+// Checks a count or length from the file against its limit, and against what the remaining bytes
+// can hold.
 static rn_status check_count(const struct reader *r, uint64_t n, const char *what, uint64_t max, uint64_t min_bytes) {
     const uint64_t left = cursor_left(&r->c);
     if (n > INT64_MAX)
@@ -68,7 +69,7 @@ static rn_status check_version(const struct reader *r, uint32_t version) {
 static rn_status read_header(struct reader *r) {
     struct gguf *g = r->g;
     uint64_t n_tensors, n_pairs;
-    cursor_skip(&r->c, 4); // the magic: formats/file_kind.c has seen it
+    cursor_skip(&r->c, 4); // the magic: checked in formats/file_kind.c
     if (!cursor_u32(&r->c, &g->version)) return cut_short(r, "header: the version");
     rn_status st = check_version(r, g->version);
     if (st != RN_OK) return st;
@@ -82,7 +83,7 @@ static rn_status read_header(struct reader *r) {
     return RN_OK;
 }
 
-// A key or a tensor's name.
+// Reads the name of a key or tensor.
 static rn_status read_name(struct reader *r, uint64_t max, const char **name, uint32_t *n_name) {
     uint64_t n;
     const uint8_t *bytes;
@@ -169,7 +170,7 @@ static rn_status read_value(struct reader *r, struct gguf_pair *pair) {
 
 static rn_status read_pairs(struct reader *r) {
     struct gguf *g = r->g;
-    g->pairs = arena_alloc(&g->arena, g->n_pairs * sizeof *g->pairs); // n_pairs is bounded: no overflow
+    g->pairs = arena_alloc(&g->arena, g->n_pairs * sizeof *g->pairs); // n_pairs is bounded, so no overflow
     if (!g->pairs || !name_index_init(&g->keys, g->n_pairs, &g->arena))
         return fail(r->err, RN_E_NOMEM, "metadata: out of memory for %zu pairs", g->n_pairs);
     for (size_t i = 0; i < g->n_pairs; i++) {
@@ -229,7 +230,7 @@ static rn_status read_alignment(struct reader *r) {
 static rn_status find_data(struct reader *r) {
     struct gguf *g = r->g;
     g->data_start = r->c.pos;
-    if (g->n_tensors == 0) return RN_OK; // files with only a vocabulary often end without the padding
+    if (g->n_tensors == 0) return RN_OK; // files with only a vocabulary often lack the padding
     if (!size_round_up(r->c.pos, g->alignment, &g->data_start) || g->data_start > g->size)
         return fail(r->err, RN_E_FORMAT, "tensor data: begins at byte %zu, past the end of the file (%zu bytes)",
                     g->data_start, g->size);

@@ -18,7 +18,8 @@ static bool read_digits(const char *s, uint32_t *out) {
     return true;
 }
 
-// Is it the name of one of several parts? Then how many there are; the name up to its suffix has *n_prefix bytes.
+// Is this the name of one of several parts? If so, sets *count to their number and *n_prefix to the
+// bytes before the suffix.
 static bool is_part(const char *path, size_t *n_prefix, uint32_t *count) {
     const size_t n = strlen(path);
     uint32_t no;

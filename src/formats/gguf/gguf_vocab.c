@@ -21,7 +21,7 @@ static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err
     rn_status st = gguf_get_string(g, KEY("model"), &v->model_name, &found, err);
     if (st != RN_OK || !found) return st;
     if (v->model_name.n == 0) return fail(err, RN_E_FORMAT, "key %s: is empty", KEY("model"));
-    if (is_str(v->model_name, "none") || is_str(v->model_name, "no_vocab")) { // says that there is none
+    if (is_str(v->model_name, "none") || is_str(v->model_name, "no_vocab")) { // says that there is no vocabulary
         v->model_name = (struct vocab_str){0};
         return RN_OK;
     }
@@ -30,7 +30,7 @@ static rn_status read_model(const struct gguf *g, struct vocab *v, rn_error *err
     return gguf_get_string(g, KEY("pre"), &v->pre, &found, err);
 }
 
-// One list that goes with the tokens: absent where that is allowed, else as long as theirs.
+// Reads a list parallel to the tokens: as long as theirs, or absent where that is allowed.
 static rn_status parallel_array(const struct gguf *g, const char *key, enum gguf_type type, uint64_t n_tokens,
                                 const struct gguf_pair **out, rn_error *err) {
     bool found;
@@ -42,7 +42,7 @@ static rn_status parallel_array(const struct gguf *g, const char *key, enum gguf
     return RN_OK;
 }
 
-// Token i of the three lists; *at steps through the strings.
+// Reads token i from the three lists; *at advances through the strings.
 static rn_status read_token(const uint8_t **at, const struct gguf_pair *scores, const struct gguf_pair *kinds,
                             uint64_t i, struct vocab_token *t, rn_error *err) {
     t->text = gguf_next_string(at);
@@ -65,7 +65,7 @@ static rn_status read_token(const uint8_t **at, const struct gguf_pair *scores, 
 static rn_status read_tokens(const struct gguf *g, struct arena *into, struct vocab *v, rn_error *err) {
     const struct gguf_pair *tokens = NULL, *scores, *kinds;
     bool found = false,
-         *optional = v->model == VOCAB_NONE ? &found : NULL; // a model unknown here may keep them elsewhere
+         *optional = v->model == VOCAB_NONE ? &found : NULL; // an unknown model may store them elsewhere
     rn_status st = gguf_get_array(g, KEY("tokens"), GGUF_STRING, &tokens, optional, err);
     if (st != RN_OK || !tokens) return st;
     if (tokens->n == 0) return fail(err, RN_E_FORMAT, "key %s: is empty", KEY("tokens"));
@@ -115,7 +115,7 @@ static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_erro
         {KEY("unknown_token_id"), offsetof(struct vocab, unk)},
         {KEY("padding_token_id"), offsetof(struct vocab, pad)},
     };
-    if (v->n_tokens == 0) return RN_OK; // nothing that they could be of
+    if (v->n_tokens == 0) return RN_OK; // without tokens there is nothing to refer to
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         int64_t id;
         bool found;
@@ -126,7 +126,7 @@ static rn_status read_special_ids(const struct gguf *g, struct vocab *v, rn_erro
     return RN_OK;
 }
 
-// Pre-tokenizers whose published tokenizers put BOS before a text; their files often leave add_bos_token out.
+// Pre-tokenizers whose published tokenizers add BOS; files that use them often lack add_bos_token.
 static bool pre_adds_bos(struct vocab_str pre) {
     static const char *const names[] = {"llama-bpe", "llama3",   "llama-v3", "falcon3",      "falcon-h1",
                                         "pixtral",   "midm-2.0", "lfm2",     "jina-v5-nano", "tekken"};
@@ -135,7 +135,8 @@ static bool pre_adds_bos(struct vocab_str pre) {
     return false;
 }
 
-// Gemma 4's published tokenizer as text/ describes it: spaces are U+2581, nothing is cut, bytes for what no token covers.
+// Gemma 4's published tokenizer as normalization steps: spaces become U+2581, text is not split,
+// and byte tokens cover what other tokens do not.
 static void describe_gemma4(struct vocab *v) {
     static const struct norm_step to_block = {
         .kind = NORM_REPLACE, .pattern = {" ", 1}, .content = {"\xe2\x96\x81", 3}};

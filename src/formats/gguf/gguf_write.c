@@ -18,12 +18,12 @@ struct growing {
 struct gguf_writer {
     file_out *out;
     size_t alignment;
-    struct growing pairs, records; // as they will stand in the file
+    struct growing pairs, records; // in the file's format
     uint64_t n_pairs, n_records;
-    uint64_t n_items_due; // of the array begun last
-    struct growing sizes; // uint64_t bytes of each record's tensor
+    uint64_t n_items_due; // items that the last array still lacks
+    struct growing sizes; // uint64_t: bytes of each record's tensor
     uint64_t data_bytes;  // of all records so far, each padded
-    rn_error failed;      // of the puts; code RN_OK: none
+    rn_error failed;      // the first failed put; code RN_OK: none
     // While data is written:
     uint64_t i_tensor, n_left; // bytes that tensor i still lacks
 };
@@ -53,7 +53,7 @@ void gguf_writer_abandon(gguf_writer *w) {
 static void add(gguf_writer *w, struct growing *to, const void *data, size_t n) {
     size_t need;
     if (w->failed.code != RN_OK) return;
-    if (!size_add(to->n, n, &need)) need = SIZE_MAX; // refused by the allocation
+    if (!size_add(to->n, n, &need)) need = SIZE_MAX; // the allocation will refuse it
     if (need > to->room) {
         size_t room = to->room ? to->room : FIRST_ROOM;
         while (room < need && room <= SIZE_MAX / 2) room *= 2;
@@ -82,7 +82,7 @@ static void add_string(gguf_writer *w, struct growing *to, const char *s, size_t
     add(w, to, s, n);
 }
 
-// false, remembered: what is over its limit.
+// Returns false and records the error if n is over its limit.
 static bool within(gguf_writer *w, const char *what, const char *name, size_t n_name, uint64_t n, uint64_t limit) {
     if (w->failed.code != RN_OK) return false;
     if (n <= limit) return true;
@@ -215,9 +215,9 @@ rn_status gguf_write_head(gguf_writer *w, rn_error *err) {
     return st;
 }
 
-// The end of tensor i: padding, then the next one's turn.
+// Ends tensor i: writes its padding and goes on to the next one.
 static rn_status end_tensor(gguf_writer *w, rn_error *err) {
-    const size_t n = (size_t)tensor_bytes(w, w->i_tensor); // it was a size_t when it was put
+    const size_t n = (size_t)tensor_bytes(w, w->i_tensor); // a size_t when it was put
     w->i_tensor++;
     w->n_left = w->i_tensor < w->n_records ? tensor_bytes(w, w->i_tensor) : 0;
     return write_zeros(w, round_up(n, w->alignment) - n, err);

@@ -56,7 +56,7 @@ static const struct arch_facts facts[] = {
      DEFAULTS(gemma3_defaults)},
     {.name = "phi2", .has_layer_norm = true},
     {.name = "phi3"},
-    // Olmo 3 too, which differs from Olmo 2 by its windows.
+    // Olmo 3 uses this name too; it differs from Olmo 2 by its windows.
     {.name = "olmo2", .swa_period = 4, .swa_is_plain = true, .puts_swa_pattern = true},
     {.name = "olmoe"},
     {.name = "smollm3", .rotation = ROTATION_NOT_FOURTH},
@@ -80,10 +80,10 @@ static const struct arch_facts facts[] = {
      .ff_is_4x = true,
      DEFAULTS(bloom_defaults)},
     {.name = "opt", .rotation = ROTATION_NOWHERE, .has_layer_norm = true, DEFAULTS(opt_defaults)},
-    // llama.cpp rounds the ramp's ends all the same; OpenAI's code and transformers do not.
+    // llama.cpp rounds the ramp's ends nevertheless; OpenAI's code and transformers do not.
     {.name = "gpt-oss", .gating = EXPERT_GATING_SOFTMAX_CHOSEN, .swa_period = 2, .exact_ramp = true},
     {.name = "deepseek2", .experts = EXPERTS_AFTER_DENSE, .is_mla = true},
-    // Chunks, and no rotation, in all but every fourth layer.
+    // Chunked attention with rotation in all but every fourth layer, which has neither.
     {.name = "llama4",
      .experts = EXPERTS_EVERY_NTH,
      .rotation = ROTATION_IN_WINDOWS,

@@ -1,4 +1,5 @@
-// formats/hparams/hparam_rows.c - the table of hyper-parameters; see hparams.h. GGUF's names: ggml's docs/gguf.md, llama.cpp's src/llama-arch.cpp.
+// formats/hparams/hparam_rows.c - the table of hyper-parameters; see hparams.h. GGUF's names are
+// from ggml's docs/gguf.md and llama.cpp's src/llama-arch.cpp.
 #include "formats/hparams/hparams.h"
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 enum { MAX_CTX = 1 << 28, MAX_EXPERTS = 65536, MAX_HEADS = 4096, MAX_WIDTH = 1 << 18, MAX_FF = 1 << 22 };
 
-// Ranges are wide of every published model; they are here so that sums and products of sizes stay small.
+// The ranges cover every published model with a margin; they keep sums and products of sizes small.
 // clang-format off
 const struct hparam_row hparam_rows[] = {
     {AT(hp.n_layer), INT, 1, 1024, REQUIRED, KEY("block_count"), MEMBER("num_hidden_layers", "n_layer", "num_layers")},
@@ -92,7 +93,7 @@ const struct hparam_row hparam_rows[] = {
     {AT(hp.n_expert_group_used), INT, 0, MAX_EXPERTS, KEY("expert_group_used_count"), MEMBER("topk_group")},
     {AT(hp.expert_gating), INT, EXPERT_GATING_SOFTMAX, EXPERT_GATING_SOFTMAX_CHOSEN, OR_NONE, KEY("expert_gating_func")},
     {AT(hp.expert_weights_norm), BOOL, KEY("expert_weights_norm"), MEMBER("norm_topk_prob")},
-    {AT(clamp), FLOAT, 0, 0, KEY("attention.clamp_kqv")}, // nothing here holds queries, keys and values within bounds
+    {AT(clamp), FLOAT, 0, 0, KEY("attention.clamp_kqv")}, // clamping queries, keys and values is not supported
     {AT(hp.expert_weights_scale), FLOAT, 1e-6, 1e6, OR_NONE, KEY("expert_weights_scale"), MEMBER("routed_scaling_factor")},
     {AT(n_leading_dense), INT, 0, 1024, KEY("leading_dense_block_count"), MEMBER("first_k_dense_replace", "num_dense_layers", "moe_layer_start_index")},
     {AT(moe_step), INT, 1, 1024, OR_NONE, KEY("interleave_moe_layer_step"), MEMBER("interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval")},
@@ -171,7 +172,7 @@ double hparam_get(const void *raw, const struct hparam_row *row) {
 
 void hparam_set(struct raw_hparams *raw, const struct hparam_row *row, double v) {
     char *to = (char *)raw + row->at;
-    const int32_t n = row->kind == HPARAM_INT ? (int32_t)v : 0; // max of every row fits
+    const int32_t n = row->kind == HPARAM_INT ? (int32_t)v : 0; // in range: every row's max fits
     const float x = (float)v;
     if (row->kind == HPARAM_BOOL)
         *(bool *)to = v != 0;

@@ -1,4 +1,5 @@
-// formats/hparams/hparams_check.c - what must hold between hyper-parameters, and what follows where they were absent; see hparams.h.
+// formats/hparams/hparams_check.c - checks relations between hyper-parameters and derives absent
+// values; see hparams.h.
 #include "formats/hparams/hparams.h"
 #include "formats/package_build.h"
 #include <inttypes.h>
@@ -31,7 +32,7 @@ static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
         hp->n_head = hp->n_head_kv = hp->head_dim = hp->n_ff = 0;
         return RN_OK;
     }
-    if (hp->n_ff == 0) hp->n_ff = 4 * hp->n_embd; // is_required, but where this is so
+    if (hp->n_ff == 0) hp->n_ff = 4 * hp->n_embd; // required, except where this default holds
     if (raw->multi_query || raw->new_decoder) hp->n_head_kv = raw->new_decoder ? raw->n_head_kv_new : 1;
     if (hp->n_head_kv == 0) hp->n_head_kv = hp->n_head;
     const bool differ = raw->layers[0].n_head != HPARAMS_NOT_SAID || raw->layers[0].n_head_kv != HPARAMS_NOT_SAID;
@@ -49,17 +50,17 @@ static rn_status check_counts(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
-// ---- latent attention -----------------------------------------------------------------------------------------------
+// ---- latent attention ---------------------------------------------------------------------------
 
-// The keys of every head are one latent vector with a rotated part behind it: one key head as wide as both, whose first part the
-// values are (DeepSeek-V2, arXiv 2405.04434, section 2.1, with the matrices of a head's keys and values moved to the queries
-// and the outputs).
+// All heads share one key head: the latent vector followed by a rotated part. Its values are the
+// latent vector (DeepSeek-V2, arXiv 2405.04434, section 2.1, with the matrices of a head's keys and
+// values moved to the queries and the outputs).
 static rn_status check_latent(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (hp->kv_lora_rank == 0)
         return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, AT(hp.kv_lora_rank)).text);
     const bool is_older = raw->source == HPARAMS_GGUF && hp->mla_head_dim_v == 0 && raw->key_length_mla == 0;
-    if (is_older) { // files of before April 2025 give the heads as they were, and as many for keys (gguf_older.c)
+    if (is_older) { // files before April 2025 have head sizes before the move, and one key head per head (gguf_older.c)
         raw->key_length_mla = hp->head_dim;
         hp->mla_head_dim_v = raw->value_length;
     }
@@ -102,7 +103,7 @@ static rn_status check_values(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
-// ---- experts --------------------------------------------------------------------------------------------------------
+// ---- experts ------------------------------------------------------------------------------------
 
 static rn_status check_groups(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
@@ -134,7 +135,7 @@ static rn_status check_experts(struct raw_hparams *raw, rn_error *err) {
         hp->expert_weights_scale = 0;
         return RN_OK;
     }
-    if (hp->expert_gating == 0) hp->expert_gating = EXPERT_GATING_SOFTMAX; // said to be none
+    if (hp->expert_gating == 0) hp->expert_gating = EXPERT_GATING_SOFTMAX; // explicitly none
     if (hp->expert_weights_scale == 0) hp->expert_weights_scale = 1;
     if (hp->n_ff_expert == 0) hp->n_ff_expert = raw->facts->ff_over_used ? hp->n_ff / hp->n_expert_used : hp->n_ff;
     if (hp->n_ff_expert == 0)
@@ -152,12 +153,13 @@ static rn_status check_experts(struct raw_hparams *raw, rn_error *err) {
     return check_groups(raw, err);
 }
 
-// ---- scales ---------------------------------------------------------------------------------------------------------
+// ---- scales -------------------------------------------------------------------------------------
 
 static float inverse_root(double x) { return (float)(1 / sqrt(x)); }
 
-// g(m) of YaRN: see rope_mscale in package.h. log() differs between C libraries in its last bits, and a float is rounded from it
-// where a model is opened, not where it computes; the converter's figure is the same sum.
+// g(m) of YaRN: see rope_mscale in package.h. log() may differ in its last bits between C
+// libraries, but it is only used when a model is opened and then rounded to float; the converter
+// computes the same sum.
 static double yarn_g(const struct hparams *hp, double m) {
     return hp->rope_factor > 1 ? 1 + 0.1 * m * log((double)hp->rope_factor) : 1;
 }
@@ -185,12 +187,14 @@ rn_status hparams_check(struct raw_hparams *raw, rn_error *err) {
     if (st == RN_OK) st = check_experts(raw, err);
     if (st == RN_OK) st = hparams_check_states(raw, err);
     if (st == RN_OK) set_scales(raw);
-    // Llama 4 norms queries and keys but for its largest model, which files tell by its number of experts.
+    // Llama 4 normalizes queries and keys in all but its largest model, which GGUF files identify
+    // only by the number of experts.
     if (raw->source == HPARAMS_GGUF) raw->hp.qk_norm = raw->facts->swa_is_chunk && raw->hp.n_expert != LARGEST_LLAMA4;
     return st;
 }
 
-// n_vocab is what the embedding holds: GGUF files may pad it beyond the token list, never cut it short.
+// n_vocab is the number of rows of the embedding: GGUF files may pad it beyond the token list but
+// never truncate it.
 rn_status hparams_check_vocab(struct raw_hparams *raw, const struct package *p, rn_error *err) {
     static const char name[] = "token_embd.weight";
     const struct tensor_view *t = package_tensor(p, name);

@@ -1,4 +1,5 @@
-// formats/hparams/hparams_gguf.c - reads the table of hyper-parameters out of a GGUF file's keys; see hparams.h.
+// formats/hparams/hparams_gguf.c - reads the table of hyper-parameters from a GGUF file's keys; see
+// hparams.h.
 #include "formats/gguf/gguf_meta.h"
 #include "formats/hparams/hparams.h"
 #include "formats/package_build.h"
@@ -8,17 +9,18 @@
 
 #define AT(field) offsetof(struct raw_hparams, field)
 
-// How look-ups take a key: without the word before it.
+// The key for look-ups: the name without the word "key".
 static const char *key_of(const struct hparam_name *n) { return n->text + sizeof "key " - 1; }
 
-// ---- rows -----------------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// 0 stands for none: where the row says so, and of layers that hold a state instead.
+// 0 means none: where the row allows it, and in layers that have a recurrent state instead.
 static bool may_be_0(const struct raw_hparams *raw, const struct hparam_row *row) {
     return row->may_be_0 || (row->is_per_layer && raw->facts->recurrent != RECURRENT_NONE);
 }
 
-// An array with a number for each layer: as long as there are layers. The row gets the largest.
+// Reads an array with one number for each layer. The row's value for the whole model is the
+// largest.
 static rn_status read_per_layer(const struct gguf *g, const char *key, const struct hparam_row *row,
                                 struct raw_hparams *raw, rn_error *err) {
     const struct gguf_pair *pair;
@@ -34,7 +36,7 @@ static rn_status read_per_layer(const struct gguf *g, const char *key, const str
         if ((double)v < min || (double)v > row->max)
             return fail(err, RN_E_FORMAT, "key %s: item %" PRIu64 ": %" PRId64 " is outside %.0f..%.0f", key, i, v,
                         min, row->max);
-        hparam_set_layer(&raw->layers[i], row, (int32_t)v); // max of every row fits
+        hparam_set_layer(&raw->layers[i], row, (int32_t)v); // in range: every row's max fits
         if (v > largest) largest = v;
     }
     hparam_set(raw, row, (double)largest);
@@ -86,9 +88,9 @@ static rn_status read_row(const struct gguf *g, const struct hparam_row *row, st
                                        : RN_OK;
 }
 
-// ---- what is no number ----------------------------------------------------------------------------------------------
+// ---- keys that are not numbers ------------------------------------------------------------------
 
-// A factor without a type means linear: files made before there was a type have only the factor.
+// A factor without a type means linear: old files have only the factor.
 static rn_status read_scaling(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
     static const struct {
         const char *name;
@@ -117,7 +119,8 @@ static rn_status read_scaling(const struct gguf *g, struct raw_hparams *raw, rn_
     return RN_OK;
 }
 
-// Factors of short and of long contexts are longrope's, also where no key says so: Phi-3's files have only the tensors.
+// Factors for short and long contexts imply longrope, even without its key: Phi-3's files have only
+// the tensors.
 static rn_status find_long_factors(struct raw_hparams *raw, const struct package *p, rn_error *err) {
     const bool is_short = package_tensor(p, "rope_factors_short.weight") != NULL;
     const bool is_long = package_tensor(p, "rope_factors_long.weight") != NULL;
@@ -128,7 +131,7 @@ static rn_status find_long_factors(struct raw_hparams *raw, const struct package
     return RN_OK;
 }
 
-// A flag of every layer as an array of bools; *found false when there is none.
+// Reads a flag for every layer from an array of bools; *found is false if there is none.
 static rn_status read_flags(const struct gguf *g, const struct raw_hparams *raw, const char *spelling,
                             enum layer_flag flag, bool *found, rn_error *err) {
     const struct hparam_name name = hparam_name_of(raw, spelling);
@@ -176,7 +179,8 @@ static rn_status read_layer_flags(const struct gguf *g, struct raw_hparams *raw,
     return RN_OK;
 }
 
-// How the parts of rotation fall to a picture's coordinates. Of text all are equal, so nothing but its shape is judged.
+// Sections of the rotation for image coordinates. In text all coordinates are equal, so only the
+// list's shape is checked.
 static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
     const struct hparam_name name = hparam_name_of(raw, "rope.dimension_sections");
     const struct gguf_pair *pair;
@@ -195,12 +199,12 @@ static rn_status read_sections(const struct gguf *g, struct raw_hparams *raw, rn
     return RN_OK;
 }
 
-// How a text's rows become its embedding, and what a reranker's scores are called.
+// Reads how an embedding is computed from token rows, and the labels of a reranker's scores.
 static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_error *err) {
     const struct hparam_name pooling = hparam_name_of(raw, "pooling_type"),
                              labels = hparam_name_of(raw, "classifier.output_labels");
     const struct gguf_pair *pair;
-    int64_t v = -1; // which llama.cpp writes where nothing is said
+    int64_t v = -1; // llama.cpp's value for unspecified
     bool found;
     rn_status st = gguf_get_int(g, key_of(&pooling), -1, POOLING_RANK - 1, &v, &found, err);
     if (st == RN_OK) st = gguf_get_array(g, key_of(&labels), GGUF_STRING, &pair, &found, err);
@@ -213,7 +217,7 @@ static rn_status read_pooling(const struct gguf *g, struct raw_hparams *raw, rn_
     return RN_OK;
 }
 
-// Layers that predict tokens beyond the next one stand behind the others and count among them.
+// GGUF counts next-token prediction layers among the layers; they come last.
 static rn_status leave_out_nextn(struct raw_hparams *raw, rn_error *err) {
     if (raw->n_nextn >= raw->hp.n_layer)
         return fail(err, RN_E_FORMAT, "%s: %" PRId32 " of %" PRId32 " layers", hparam_name_at(raw, AT(n_nextn)).text,

@@ -1,4 +1,5 @@
-// formats/hparams/hparams_layers.c - what the numbers say of each layer: its kind, and its widths where layers differ; see hparams.h.
+// formats/hparams/hparams_layers.c - each layer's type, and its widths where layers differ; see
+// hparams.h.
 #include "formats/hparams/hparams.h"
 #include "formats/package_build.h"
 #include <inttypes.h>
@@ -17,19 +18,19 @@ rn_status hparams_begin_layers(struct raw_hparams *raw, struct package *p, rn_er
     return RN_OK;
 }
 
-// ---- kinds ----------------------------------------------------------------------------------------------------------
+// ---- layer types --------------------------------------------------------------------------------
 
 static void flag(struct layer_hparams *layer, enum layer_flag f, bool holds) {
     layer->flags = holds ? layer->flags | f : layer->flags & ~(uint32_t)f;
 }
 
-// Of n layers, one without: the last. 0: none is without.
+// In each period of layers the last has no window. 0: all layers have one.
 static bool is_windowed(int32_t layer, int32_t period) { return period == 0 || layer % period < period - 1; }
 
 static void set_windows(struct raw_hparams *raw) {
     struct hparams *hp = &raw->hp;
     const int32_t period = raw->swa_period ? raw->swa_period : raw->facts->swa_period;
-    if (raw->facts->swa_is_chunk) { // its files say the chunk as a window, 0 for none; config.json by its own name
+    if (raw->facts->swa_is_chunk) { // GGUF stores the chunk as a window, 0 for none; config.json has its own member
         if (hp->n_swa != 0) hp->n_chunk = hp->n_swa;
         hp->n_swa = 0;
     } else {
@@ -71,7 +72,7 @@ static bool has_experts(const struct raw_hparams *raw, int32_t l) {
     case EXPERTS_AFTER_DENSE:
         return l >= raw->n_leading_dense && (raw->moe_step <= 1 || (l + 1) % raw->moe_step == 0);
     case EXPERTS_EVERY_NTH: return raw->moe_step == 0 ? false : (l + 1) % raw->moe_step == 0;
-    default: return true; // EXPERTS_BY_ROUTER: said by the reader
+    default: return true; // EXPERTS_BY_ROUTER: set by the reader
     }
 }
 
@@ -86,7 +87,7 @@ static void set_kinds(struct raw_hparams *raw) {
     }
 }
 
-// ---- widths ---------------------------------------------------------------------------------------------------------
+// ---- widths -------------------------------------------------------------------------------------
 
 static int32_t or_else(int32_t said, int32_t all) { return said == HPARAMS_NOT_SAID ? all : said; }
 
@@ -122,7 +123,8 @@ static rn_status check_layer(const struct raw_hparams *raw, int32_t l, rn_error 
     return RN_OK;
 }
 
-// The last layers attend over keys and values of an earlier one: the last of their kind, with or without window, before them.
+// The last n_shared_kv layers reuse keys and values of the last earlier layer of their type (with
+// or without window).
 static rn_status share_kv(struct raw_hparams *raw, rn_error *err) {
     const struct hparams *hp = &raw->hp;
     if (raw->n_shared_kv == 0) return RN_OK;
@@ -137,12 +139,12 @@ static rn_status share_kv(struct raw_hparams *raw, rn_error *err) {
                         hparam_name_at(raw, AT(n_shared_kv)).text, raw->n_shared_kv, hp->n_layer, l);
         layer->kv_layer = from;
         layer->flags |= LAYER_SHARED_KV;
-        if (raw->double_wide_ff) layer->n_ff *= 2; // of at most 2^22
+        if (raw->double_wide_ff) layer->n_ff *= 2; // at most 2^22 before
     }
     return RN_OK;
 }
 
-// The numbers for all layers become the largest of any.
+// The model's widths become the largest of any layer.
 static void set_largest(struct raw_hparams *raw) {
     struct hparams *hp = &raw->hp;
     hp->n_head_kv = hp->head_dim = hp->head_dim_v = hp->n_ff = 0;

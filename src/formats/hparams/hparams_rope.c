@@ -1,4 +1,5 @@
-// formats/hparams/hparams_rope.c - what must hold between the numbers of rotation; see hparams.h.
+// formats/hparams/hparams_rope.c - checks relations between the parameters of rotation; see
+// hparams.h.
 #include "formats/hparams/hparams.h"
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +16,7 @@ static rn_status check_rotation(struct raw_hparams *raw, rn_error *err) {
         hp->rope_scaling = ROPE_SCALING_NONE;
         return RN_OK;
     }
-    if (raw->partial_rotary != 0) // rounded down as transformers does: 0.4 of 80 is 32
+    if (raw->partial_rotary != 0) // rounded down as in transformers: 0.4 of 80 is 32
         hp->n_rot = (int32_t)((double)raw->partial_rotary * hp->head_dim + 1e-6);
     if (hp->n_rot == 0 && raw->partial_rotary == 0) hp->n_rot = hp->head_dim;
     if (hp->n_rot == 0 || hp->n_rot % 2 != 0 || hp->n_rot > hp->head_dim)
@@ -26,7 +27,8 @@ static rn_status check_rotation(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
-// Defaults of yarn where a number is absent or 0: YaRN (Peng et al. 2023), as transformers and llama.cpp have them.
+// YaRN (Peng et al. 2023): the defaults of transformers and llama.cpp for values that are absent or
+// 0.
 static rn_status check_yarn(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (hp->rope_n_ctx_orig == 0) hp->rope_n_ctx_orig = hp->n_ctx_train;
@@ -40,21 +42,21 @@ static rn_status check_yarn(struct raw_hparams *raw, rn_error *err) {
         return fail(err, RN_E_FORMAT, "%s: %g, where yarn needs more than 1",
                     hparam_name_at(raw, AT(hp.rope_theta)).text, (double)hp->rope_theta);
     if (raw->source == HPARAMS_CONFIG && !raw->facts->is_mla && (hp->rope_mscale == 0 || hp->rope_mscale_all == 0))
-        hp->rope_mscale = hp->rope_mscale_all = 0;           // only as a pair
-    if (raw->source == HPARAMS_GGUF && raw->facts->is_mla) { // its files hold a tenth, and both are meant to be equal
+        hp->rope_mscale = hp->rope_mscale_all = 0;           // valid only together
+    if (raw->source == HPARAMS_GGUF && raw->facts->is_mla) { // its files store a tenth, and one value for both
         hp->rope_mscale_all *= 10;
         hp->rope_mscale = hp->rope_mscale_all;
     }
     if (hp->rope_mscale == 0) hp->rope_mscale = 1;
-    if (raw->attention_factor != 0) { // the whole factor is given: nothing follows from rope_factor
+    if (raw->attention_factor != 0) { // the complete factor: nothing follows from rope_factor
         hp->rope_attn_factor = raw->attention_factor;
         hp->rope_mscale = hp->rope_mscale_all = 0;
     }
     return RN_OK;
 }
 
-// LongRoPE (Ding et al. 2024) as transformers and llama.cpp's converter have it: cosines and sines grow with the logarithm of how much
-// longer the context became.
+// LongRoPE (Ding et al. 2024) as in transformers and llama.cpp's converter: cosines and sines are
+// scaled with the logarithm of the context's extension.
 static rn_status check_longrope(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (hp->rope_n_ctx_orig == 0)
@@ -72,7 +74,7 @@ static rn_status check_longrope(struct raw_hparams *raw, rn_error *err) {
     return RN_OK;
 }
 
-// A step of the queries' temperature where no number of its own says it; llama.cpp's files have none.
+// Sets the interval of the queries' temperature if it is absent, as in llama.cpp's files.
 static void set_temperature(struct raw_hparams *raw) {
     struct hparams *hp = &raw->hp;
     const enum temperature_rule rule = raw->facts->temperature;

@@ -1,4 +1,5 @@
-// formats/hparams/hparams_states.c - what must hold between the numbers of recurrent layers; see hparams.h.
+// formats/hparams/hparams_states.c - checks relations between the parameters of recurrent layers;
+// see hparams.h.
 #include "formats/hparams/hparams.h"
 #include <inttypes.h>
 
@@ -8,7 +9,7 @@ static rn_status missing(const struct raw_hparams *raw, size_t at, rn_error *err
     return fail(err, RN_E_FORMAT, "%s: missing", hparam_name_at(raw, at).text);
 }
 
-// Convolutions of a few positions, each channel by itself: lfm2.
+// lfm2: short depthwise convolutions without further state.
 static rn_status check_short_conv(struct raw_hparams *raw, rn_error *err) {
     struct hparams *hp = &raw->hp;
     if (hp->ssm_d_conv == 0) return missing(raw, AT(hp.ssm_d_conv), err);

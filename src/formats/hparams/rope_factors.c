@@ -1,15 +1,18 @@
-// formats/hparams/rope_factors.c - rope scaling as factors of pairs (transformers: modeling_rope_utils; llama.cpp's converter).
+// formats/hparams/rope_factors.c - rope scaling as a factor for each pair (transformers:
+// modeling_rope_utils; llama.cpp's converter).
 //
-// Llama 3: of a pair with wavelength w in positions: below n_ctx_orig / high_freq it stays, above n_ctx_orig / low_freq its frequency is
-// divided by `factor`, and between the two lies the mean of both, weighted by s = (n_ctx_orig / w - low) / (high - low).
+// Llama 3, for a pair with wavelength w in positions: below n_ctx_orig / high_freq the frequency is
+// unchanged, above n_ctx_orig / low_freq it is divided by `factor`, and in between it is the mean
+// of both, weighted by s = (n_ctx_orig / w - low) / (high - low).
 #include "base/checked.h"
 #include "formats/folder/hf_tensors.h"
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-// The product of theta's square roots that x's binary digits name. Square roots are exact under
-// IEEE 754, which pow() is not: this gives the same bits with every C library.
+// theta^x as a product of repeated square roots of theta, selected by the binary digits of x.
+// Square roots are exactly rounded under IEEE 754 and pow() is not, so the result has the same bits
+// with every C library.
 double rope_power(double theta, double x) {
     double root = theta, product = 1;
     for (int digit = 0; digit < 53 && x > 0; digit++) {
@@ -33,7 +36,7 @@ void llama3_rope_factors(const struct llama3_rope *r, float theta, int32_t n_rot
     }
 }
 
-// ---- as tensors -----------------------------------------------------------------------------------------------------
+// ---- tensors of factors -------------------------------------------------------------------------
 
 static uint64_t n_pairs(const struct hf_config *c) { return (uint64_t)c->raw.hp.n_rot / 2; }
 
@@ -66,7 +69,7 @@ static rn_status add_longrope(struct package *p, const struct hf_config *c, rn_e
 }
 
 rn_status hf_add_rope_factors(struct package *p, const struct hf_config *c, rn_error *err) {
-    static const float stands_still = 1e30f; // as converters write it
+    static const float stands_still = 1e30f; // the value that converters write
     const struct hparams *hp = &c->raw.hp;
     float *out;
     if (c->short_factors) return add_longrope(p, c, err);

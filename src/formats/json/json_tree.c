@@ -1,4 +1,5 @@
-// formats/json/json_tree.c - reads JSON; see json_tree.h. What its values mean as numbers: json_values.c.
+// formats/json/json_tree.c - parses JSON; see json_tree.h. json_values.c converts values to
+// numbers.
 #include "formats/json/json_tree.h"
 #include "base/mem.h"
 #include "formats/limits.h"
@@ -13,7 +14,7 @@ struct reader {
     struct json_tree *t;
     const char *text;
     size_t n, pos;
-    uint32_t open[JSON_MAX_DEPTH]; // the arrays and objects that have begun and not ended
+    uint32_t open[JSON_MAX_DEPTH]; // the arrays and objects that are not closed yet
     int depth;
     rn_error *err;
 };
@@ -26,7 +27,7 @@ static rn_status no_memory(const struct reader *r) {
     return fail(r->err, RN_E_NOMEM, "JSON: out of memory after %zu values", r->t->n_nodes);
 }
 
-// ---- strings --------------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 static bool read_hex4(const struct reader *r, size_t at, uint32_t *out) {
     *out = 0;
@@ -43,10 +44,10 @@ static bool read_hex4(const struct reader *r, size_t at, uint32_t *out) {
     return true;
 }
 
-// The escape at r->pos, behind its backslash: decoded to `to` (room for 4 bytes).
+// Decodes the escape at r->pos, just after its backslash, into `to` (at least 4 bytes).
 static rn_status read_escape(struct reader *r, char *to, size_t *n_to) {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-    const char c = r->text[r->pos]; // there is one: find_string_end() saw what follows it
+    const char c = r->text[r->pos]; // in bounds: find_string_end() skipped a byte after the backslash
     const char *at = c ? strchr(letters, c) : NULL;
     uint32_t high, low;
     if (at) {
@@ -69,7 +70,8 @@ static rn_status read_escape(struct reader *r, char *to, size_t *n_to) {
     return RN_OK;
 }
 
-// From behind the opening quote to the closing one.
+// Finds the closing quote; r->pos is just after the opening one. Sets *escapes if there is a
+// backslash.
 static rn_status find_string_end(struct reader *r, size_t *end, bool *escapes) {
     for (size_t i = r->pos; i < r->n; i++) {
         const unsigned char c = (unsigned char)r->text[i];
@@ -80,7 +82,7 @@ static rn_status find_string_end(struct reader *r, size_t *end, bool *escapes) {
     return bad(r, "a string that does not end");
 }
 
-// The string whose opening quote is at r->pos.
+// Reads the string whose opening quote is at r->pos.
 static rn_status read_string(struct reader *r, const char **text, uint32_t *n_text) {
     size_t end = 0, n = 0, n_more = 0;
     bool escapes = false;
@@ -90,7 +92,7 @@ static rn_status read_string(struct reader *r, const char **text, uint32_t *n_te
     *text = r->text + r->pos;
     *n_text = (uint32_t)(end - r->pos);
     if (escapes) {
-        char *decoded = arena_alloc(&r->t->strings, *n_text); // an escape is never shorter than what it stands for
+        char *decoded = arena_alloc(&r->t->strings, *n_text); // an escape is never shorter than its text
         if (!decoded) return no_memory(r);
         while (r->pos < end) {
             if (r->text[r->pos] != '\\') {
@@ -108,7 +110,7 @@ static rn_status read_string(struct reader *r, const char **text, uint32_t *n_te
     return RN_OK;
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -129,7 +131,7 @@ static rn_status add_node(struct reader *r, struct json_node **out) {
         return fail(r->err, RN_E_LIMIT, "JSON: more than %d values (at byte %zu)", JSON_MAX_VALUES, r->pos);
     if (t->n_nodes == t->max_nodes) {
         const size_t max = t->max_nodes ? 2 * t->max_nodes : FIRST_NODES;
-        struct json_node *nodes = mem_realloc(t->nodes, max * sizeof *nodes); // max is bounded: no overflow
+        struct json_node *nodes = mem_realloc(t->nodes, max * sizeof *nodes); // no overflow: max is bounded
         if (!nodes) return no_memory(r);
         t->nodes = nodes;
         t->max_nodes = max;
@@ -206,7 +208,7 @@ static rn_status open_container(struct reader *r, struct json_node *v, enum json
     return RN_OK;
 }
 
-// One value; of an array or object only its beginning.
+// Reads one value; of an array or object only its opening bracket.
 static rn_status read_value(struct reader *r, const char *name, uint32_t n_name) {
     struct json_node *v = NULL;
     skip_space(r);
@@ -237,7 +239,7 @@ static rn_status read_item(struct reader *r, bool is_member) {
     return read_value(r, name, n_name);
 }
 
-// ---- objects --------------------------------------------------------------------------------------------------------
+// ---- objects ------------------------------------------------------------------------------------
 
 static rn_status named_twice(const struct reader *r, const struct json_node *v) {
     const int shown = v->n_name < 80 ? (int)v->n_name : 80;
@@ -276,7 +278,7 @@ static rn_status close_container(struct reader *r) {
     return v->n_items <= FEW_MEMBERS ? check_few_names(r, v) : check_many_names(r, v);
 }
 
-// Behind a value, or behind the beginning of an array or object: the next item, or ends until one follows.
+// Call after a value or an opening bracket: closes what ends here and reads the next item, if any.
 static rn_status read_on(struct reader *r) {
     while (r->depth > 0) {
         const struct json_node *v = &r->t->nodes[r->open[r->depth - 1]];

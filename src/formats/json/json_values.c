@@ -1,11 +1,12 @@
-// formats/json/json_values.c - look-ups in a JSON tree, and its texts as numbers; see json_tree.h.
+// formats/json/json_values.c - looks up members of a JSON tree and converts texts to numbers; see
+// json_tree.h.
 #include "formats/json/json_tree.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_BYTES = 64 }; // 17 digits say a double; what is longer is cut to be shown and refused
+enum { NUMBER_BYTES = 64 }; // 17 digits are enough for a double; longer ones are refused, and cut in messages
 
 static const struct json_node *find_member(const struct json_node *v, const char *name) {
     if (!v || v->kind != JSON_OBJECT) return NULL;
@@ -41,7 +42,7 @@ static rn_status wrong_kind(const struct json_node *v, const char *want, rn_erro
 
 static int shown(const struct json_node *v) { return v->n_text < NUMBER_BYTES ? (int)v->n_text : NUMBER_BYTES; }
 
-// The digits as a number; false: more than 63 bits.
+// Parses decimal digits; false: overflow of int64_t.
 static bool parse_int(const char *s, uint32_t n, int64_t *out) {
     const bool minus = n > 0 && s[0] == '-';
     *out = 0;
@@ -63,7 +64,7 @@ rn_status json_int(const struct json_node *v, int64_t min, int64_t max, int64_t 
     return RN_OK;
 }
 
-// strtod() reads the locale's decimal point, so the text is given to it with that one.
+// strtod() expects the locale's decimal point, so replace the point by that.
 static double parse_float(const char *s, uint32_t n) {
     char text[NUMBER_BYTES + 16], point[16];
     size_t k = 0;

@@ -7,7 +7,7 @@ static rn_status bad(size_t pos, const char *why, rn_error *err) {
     return fail(err, RN_E_FORMAT, "byte %zu: %s", pos, why);
 }
 
-// Seven bits a byte, the lowest first; the last byte has its high bit clear.
+// Base 128, least significant group first; the last byte's high bit is clear.
 static rn_status read_varint(cursor *c, uint64_t *value, rn_error *err) {
     const size_t begin = c->pos;
     *value = 0;

@@ -17,7 +17,8 @@ struct builder {
 
 static rn_status no_memory(const struct builder *b) { return fail(b->err, RN_E_NOMEM, "variables: out of memory"); }
 
-// The bytes of a string or a name, which lie in the tree when they had escapes: there they do not stay.
+// Returns the string itself if it lies in the JSON text. A string with escapes lies in the tree,
+// which is freed, so it is copied.
 static const char *kept(const struct builder *b, const char *s, uint32_t n) {
     const bool in_json = !b->json || (s >= b->json && s <= b->json + b->n);
     return in_json ? s : arena_strndup(b->into, s, n);
@@ -40,7 +41,7 @@ static rn_status build_number(const struct builder *b, const struct json_node *v
     return made ? RN_OK : no_memory(b);
 }
 
-// Depth is bounded by json_read().
+// Recursive; json_read() bounds the depth.
 static rn_status build(const struct builder *b, const struct json_node *v, bool is_markup,
                        const struct template_value **out);
 
@@ -64,7 +65,7 @@ static bool is_named(const char *const *names, const struct json_node *v) {
     return false;
 }
 
-// markup: names of members whose strings are markup; those of a member inside of such a one are, too.
+// markup: names of members whose strings are markup, including strings nested in them.
 static rn_status build_dict(const struct builder *b, const struct json_node *v, const char *const *markup,
                             bool is_markup, const struct template_value **out) {
     struct template_value *const dict = template_dict(b->into, v->n_items);

@@ -1,4 +1,5 @@
-// formats/vocab/tokenizer_config.c - tokenizer_config.json: which tokens begin and end a text; see tokenizer_json.h.
+// formats/vocab/tokenizer_config.c - tokenizer_config.json: the tokens that begin and end a text;
+// see tokenizer_json.h.
 #include "formats/json/json_tree.h"
 #include "formats/limits.h"
 #include "formats/vocab/tokenizer_json.h"
@@ -12,7 +13,7 @@ static int32_t find(const struct vocab *v, const struct json_node *text) {
     return -1;
 }
 
-// "text", {"content": "text"} or null.
+// The member is "text", {"content": "text"} or null.
 static rn_status read_token(const struct json_node *root, const char *name, const struct vocab *v, int32_t *id,
                             rn_error *err) {
     const struct json_node *m = json_member(root, name);
@@ -28,8 +29,7 @@ static rn_status read_token(const struct json_node *root, const char *name, cons
     return RN_OK;
 }
 
-// The token that tokenizer.json puts on a side of the text and the one named here are the same, or the file contradicts
-// itself.
+// The token that tokenizer.json adds at an end of the text must be the one named here.
 static rn_status check_same(const char *name, bool adds, int32_t before, int32_t now, rn_error *err) {
     if (!adds || before < 0 || before == now) return RN_OK;
     return fail(err, RN_E_UNSUPPORTED, "member %s: is token %d, but tokenizer.json puts token %d there", name, now,

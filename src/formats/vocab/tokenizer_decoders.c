@@ -1,6 +1,8 @@
-// formats/vocab/tokenizer_decoders.c - tokenizer.json's "decoder" as what each token is written as.
+// formats/vocab/tokenizer_decoders.c - converts tokenizer.json's "decoder" to replacements in the
+// text of single tokens.
 //
-// A stream writes tokens one by one, so a decoder must be a matter of each token, but for a space at the very beginning.
+// Streams write tokens one by one, so a decoder must work on each token separately; the only
+// exception is a space at the very beginning.
 #include "formats/vocab/tokenizer_build.h"
 #include <string.h>
 
@@ -16,7 +18,7 @@ static rn_status read_byte_level(struct tokenizer_build *b, const struct json_no
     return RN_OK;
 }
 
-// Bytes of <0xNN> and joining tokens is what happens anyway.
+// ByteFallback and Fuse: detokenization always decodes <0xNN> and joins tokens.
 static rn_status read_nothing(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
     (void)b, (void)step, (void)err;
     return RN_OK;

@@ -1,16 +1,17 @@
-// formats/vocab/tokenizer_json.c - puts the parts of a tokenizer.json together; see tokenizer_json.h.
+// formats/vocab/tokenizer_json.c - combines the parts of a tokenizer.json; see tokenizer_json.h.
 #include "formats/vocab/tokenizer_json.h"
 #include "formats/vocab/tokenizer_build.h"
 #include "tokenizer/pre_patterns.h"
 #include <string.h>
 
-// Truncation and padding are for batches of training texts: they are not what a text's tokens are.
+// Truncation and padding are for batches of training texts and do not change a text's tokens, so
+// they are ignored.
 static const struct step_kind top = {
     "tokenizer", "|version|truncation|padding|added_tokens|normalizer|pre_tokenizer|post_processor|decoder|model|",
     NULL};
 
 static void *copy(struct tokenizer_build *b, const void *list, size_t n, size_t size) {
-    void *const to = arena_alloc(b->mem, n * size + 1); // both are small; a list of none is a pointer too
+    void *const to = arena_alloc(b->mem, n * size + 1); // both are small; + 1: not NULL for an empty list
     if (to && n > 0) memcpy(to, list, n * size);
     return to;
 }

@@ -1,4 +1,5 @@
-// formats/vocab/tokenizer_model.c - see tokenizer_model.h. Field numbers: sentencepiece_model.proto of the published library.
+// formats/vocab/tokenizer_model.c - see tokenizer_model.h. Field numbers are those of
+// SentencePiece's sentencepiece_model.proto.
 #include "formats/vocab/tokenizer_model.h"
 #include "formats/limits.h"
 #include "formats/vocab/protobuf.h"
@@ -9,9 +10,9 @@
 
 enum { MODEL_UNIGRAM = 1, MODEL_BPE = 2 };
 
-struct spec { // with the defaults of the format
+struct spec { // initialized with the format's defaults
     uint64_t model_type, byte_fallback, space_is_suffix;
-    uint64_t unk_id, bos_id, eos_id, pad_id; // int32 as varints: negative ones are huge
+    uint64_t unk_id, bos_id, eos_id, pad_id; // int32 as varints: negative values are huge
     uint64_t add_dummy_prefix, remove_extra_spaces, escapes_spaces;
     struct vocab_str charsmap, denormalizer;
 };
@@ -24,7 +25,7 @@ struct model_reader {
     rn_error *err;
 };
 
-// ---- pieces ---------------------------------------------------------------------------------------------------------
+// ---- pieces -------------------------------------------------------------------------------------
 
 static float float_of(uint64_t bits) {
     const uint32_t word = (uint32_t)bits;
@@ -49,7 +50,7 @@ static rn_status read_piece_field(const struct pb_field *f, struct vocab_token *
     return st;
 }
 
-// Of a field given more than once the last one counts: protobuf's rule.
+// If a field occurs more than once, the last one counts, as protobuf requires.
 static rn_status read_piece(struct model_reader *r, const struct pb_field *message, struct vocab_token *t) {
     cursor c = {.data = message->bytes, .size = message->n};
     struct pb_field f;
@@ -78,7 +79,7 @@ static rn_status add_piece(struct model_reader *r, const struct pb_field *f) {
     return RN_OK;
 }
 
-// ---- specifications -------------------------------------------------------------------------------------------------
+// ---- specifications -----------------------------------------------------------------------------
 
 static const struct spec_field {
     uint32_t number;
@@ -149,10 +150,10 @@ static rn_status read_message(struct model_reader *r, const struct pb_field *f) 
         if (st == RN_OK) st = read_spec(r, f, specs[i].fields, specs[i].n_fields);
         return st == RN_OK ? RN_OK : fail_in(r->err, st, "%s", specs[i].name);
     }
-    return RN_OK; // self tests and extensions
+    return RN_OK; // trainer's self tests and extensions are ignored
 }
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- the file -----------------------------------------------------------------------------------
 
 static rn_status count_pieces(const uint8_t *data, size_t n, size_t *n_pieces, rn_error *err) {
     cursor c = {.data = data, .size = n};
@@ -162,7 +163,7 @@ static rn_status count_pieces(const uint8_t *data, size_t n, size_t *n_pieces, r
         rn_status st = pb_next(&c, &f, &more, err);
         if (st == RN_OK && more && f.number == 1) {
             st = pb_must_be(&f, PB_BYTES, err);
-            ++*n_pieces; // of at least two bytes each: fits
+            ++*n_pieces; // no overflow: each piece has at least two bytes
         }
         if (st != RN_OK) return fail_in(err, st, "not a SentencePiece model");
     }
@@ -183,7 +184,7 @@ static rn_status refuse_variants(const struct spec *s, rn_error *err) {
     return RN_OK;
 }
 
-// A file may name ids that it has no token for: its trainer's defaults.
+// A file may name ids without a token, because the trainer writes its defaults; they are ignored.
 static int32_t control_id(const struct vocab *v, uint64_t id) {
     return id < (uint64_t)v->n_tokens && v->tokens[id].kind == TOKEN_CONTROL ? (int32_t)id : -1;
 }
@@ -196,8 +197,9 @@ static bool is_user_space(const struct vocab_token *t) {
     return t->kind == TOKEN_USER_DEFINED && begins_so;
 }
 
-// BPE whose text needs nothing but a space before it is what VOCAB_SPM does by itself. A user-defined token that may begin
-// with that space needs more: it is looked for behind the normalizer.
+// BPE with no normalization but a space before the text is VOCAB_SPM itself. A user-defined token
+// that may begin with that space needs the general form, which looks for such tokens in the
+// normalized text.
 static bool is_plain(const struct model_reader *r) {
     const struct spec *const s = &r->spec;
     bool plain = r->v->model == VOCAB_SPM && s->charsmap.n == 0 && !s->remove_extra_spaces;
@@ -205,7 +207,8 @@ static bool is_plain(const struct model_reader *r) {
     return plain;
 }
 
-// SentencePiece's normalizer, in its order. User-defined tokens are looked for in what it makes.
+// SentencePiece's normalization steps, in its order. User-defined tokens are looked for in the
+// normalized text.
 static rn_status keep_norms(struct model_reader *r) {
     const struct spec *const s = &r->spec;
     struct norm_step *const norms = arena_alloc(r->mem, 5 * sizeof *norms);

@@ -1,4 +1,5 @@
-// formats/vocab/tokenizer_model_json.c - tokenizer.json's "model" and "added_tokens": tokens by id, and merges.
+// formats/vocab/tokenizer_model_json.c - reads tokenizer.json's "model" and "added_tokens": tokens
+// by id, and merges.
 #include "formats/vocab/tokenizer_build.h"
 #include "tokenizer/byte_tokens.h"
 #include <float.h>
@@ -21,7 +22,7 @@ static rn_status check_text(const char *text, uint32_t n, rn_error *err) {
                 VOCAB_MAX_TOKEN_BYTES);
 }
 
-// Room for the ids that occur, of which most must be a token's.
+// Allocates tokens for ids up to max_id; at most VOCAB_MAX_HOLES of them may be unused.
 static rn_status make_tokens(struct tokenizer_build *b, int64_t max_id, uint64_t n_entries, rn_error *err) {
     if (max_id < 0) return fail(err, RN_E_FORMAT, "there are no tokens");
     if ((uint64_t)max_id >= n_entries + VOCAB_MAX_HOLES)
@@ -49,7 +50,7 @@ static rn_status add_token(struct tokenizer_build *b, int64_t id, const char *te
     return fail(err, RN_E_FORMAT, "\"%.*s\" has the ids %" PRIu32 " and %" PRId64, shown_bytes(n), text, known, id);
 }
 
-// ---- added tokens ---------------------------------------------------------------------------------------------------
+// ---- added tokens -------------------------------------------------------------------------------
 
 static rn_status added_id(const struct json_node *t, int64_t *id, rn_error *err) {
     const struct json_node *const m = json_member(t, "id");
@@ -102,7 +103,8 @@ static rn_status read_added(struct tokenizer_build *b, const struct json_node *l
     return RN_OK;
 }
 
-// Added tokens that the model has as well are counted too often: room for more names, which does no harm.
+// Adds the list's largest id and number of tokens. Tokens that the model has as well are counted
+// twice, which only reserves too many names.
 static rn_status max_added_id(const struct json_node *list, int64_t *max_id, uint64_t *n, rn_error *err) {
     if (!list) return RN_OK;
     if (list->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "added_tokens: no list");
@@ -117,7 +119,7 @@ static rn_status max_added_id(const struct json_node *list, int64_t *max_id, uin
     return RN_OK;
 }
 
-// Ids that no token has, as embeddings are padded to round sizes.
+// Ids without a token exist because embeddings are padded to round sizes.
 static rn_status fill_holes(struct tokenizer_build *b, rn_error *err) {
     for (int32_t id = 0; id < b->v->n_tokens; id++) {
         char text[24];
@@ -129,7 +131,7 @@ static rn_status fill_holes(struct tokenizer_build *b, rn_error *err) {
     return RN_OK;
 }
 
-// Also where they are added tokens: bytes of text are what they are for.
+// Added tokens of the form <0xNN> are byte tokens as well.
 static void mark_bytes(struct tokenizer_build *b) {
     for (int32_t id = 0; b->v->has_byte_tokens && id < b->v->n_tokens; id++)
         if (byte_token_value(b->tokens[id].text) >= 0) b->tokens[id].kind = TOKEN_BYTE;
@@ -140,7 +142,7 @@ static void mark_unknown(struct tokenizer_build *b) {
     if (unk >= 0 && b->tokens[unk].kind != TOKEN_USER_DEFINED) b->tokens[unk].kind = TOKEN_UNKNOWN;
 }
 
-// ---- BPE ------------------------------------------------------------------------------------------------------------
+// ---- BPE ----------------------------------------------------------------------------------------
 
 static rn_status bpe_id(const struct json_node *entry, int64_t *id, rn_error *err) {
     const rn_status st = json_int(entry, 0, INT32_MAX - 1, id, err);
@@ -172,7 +174,7 @@ struct halves {
     uint32_t n_left, n_right;
 };
 
-// "left right", or ["left", "right"].
+// A merge is "left right" or ["left", "right"].
 static rn_status read_merge(const struct json_node *m, struct halves *h, rn_error *err) {
     const struct json_node *const left = json_first(m);
     if (m->kind == JSON_ARRAY && m->n_items == 2 && left->kind == JSON_STRING &&
@@ -198,7 +200,8 @@ static bool spaces_are_replaced(const struct tokenizer_build *b) {
     return replaced;
 }
 
-// A merge of tokens with spaces in them, where no space ever reaches the model, is left out: it cannot happen.
+// A merge of tokens that contain spaces can never apply if normalization replaces all spaces, so it
+// is left out; otherwise it is not supported.
 static rn_status add_merge(struct tokenizer_build *b, const struct json_node *m, struct vocab_str *list,
                            rn_error *err) {
     struct halves h = {0};
@@ -231,7 +234,7 @@ static rn_status read_merges(struct tokenizer_build *b, const struct json_node *
     return RN_OK;
 }
 
-// What would make BPE another model.
+// Refuses options that change the BPE algorithm.
 static rn_status refuse_variants(struct tokenizer_build *b, const struct json_node *model, rn_error *err) {
     static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     const struct json_node *const dropout = json_member(model, "dropout");
@@ -269,7 +272,7 @@ static rn_status read_bpe(struct tokenizer_build *b, const struct json_node *mod
     return st == RN_OK ? find_unk(b, model, err) : st;
 }
 
-// ---- Unigram --------------------------------------------------------------------------------------------------------
+// ---- Unigram ------------------------------------------------------------------------------------
 
 // ["text", score]
 static rn_status add_piece(struct tokenizer_build *b, uint32_t id, const struct json_node *piece, rn_error *err) {
@@ -303,7 +306,7 @@ static rn_status read_unigram(struct tokenizer_build *b, const struct json_node 
 }
 
 static const struct {
-    struct step_kind kind; // its `read` is not used
+    struct step_kind kind; // `read` is not used
     rn_status (*read)(struct tokenizer_build *b, const struct json_node *model, const struct json_node *added,
                       rn_error *err);
 } models[] = {
@@ -323,7 +326,7 @@ rn_status tokenizer_read_model(struct tokenizer_build *b, const struct json_node
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         const struct step_kind *const kind = &models[i].kind;
         if (name ? !json_is(type, kind->type) : i > 0 || !json_member(model, "merges"))
-            continue; // older BPE: no type
+            continue; // older files: BPE without a type
         b->v->model_name = (struct vocab_str){kind->type, (uint32_t)strlen(kind->type)};
         rn_status st = step_check_members(model, kind, err);
         if (st == RN_OK) st = models[i].read(b, model, added_tokens, err);

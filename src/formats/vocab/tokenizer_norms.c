@@ -1,4 +1,4 @@
-// formats/vocab/tokenizer_norms.c - tokenizer.json's "normalizer" as steps of text/.
+// formats/vocab/tokenizer_norms.c - converts tokenizer.json's "normalizer" to normalization steps.
 #include "formats/vocab/base64.h"
 #include "formats/vocab/tokenizer_build.h"
 

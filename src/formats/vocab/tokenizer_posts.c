@@ -1,4 +1,5 @@
-// formats/vocab/tokenizer_posts.c - tokenizer.json's "post_processor": which tokens are put around a text.
+// formats/vocab/tokenizer_posts.c - tokenizer.json's "post_processor": the tokens added before and
+// after a text.
 #include "formats/vocab/tokenizer_build.h"
 #include <inttypes.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static rn_status set_id(struct tokenizer_build *b, int64_t id, int32_t *which, b
     return RN_OK;
 }
 
-// {"SpecialToken": {"id": text}}: the ids are in the template's own table.
+// {"SpecialToken": {"id": text}}; the token id is in the template's special_tokens.
 static rn_status special_id(const struct json_node *template, const struct json_node *item, int64_t *id,
                             rn_error *err) {
     const struct json_node *const name = json_member(json_member(item, "SpecialToken"), "id");
@@ -70,7 +71,7 @@ static rn_status read_bert(struct tokenizer_build *b, const struct json_node *st
 }
 
 static rn_status read_byte_level(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
-    (void)b, (void)step, (void)err; // moves offsets, not tokens
+    (void)b, (void)step, (void)err; // changes offsets only, not tokens
     return RN_OK;
 }
 

@@ -1,7 +1,8 @@
-// formats/vocab/tokenizer_splits.c - tokenizer.json's "pre_tokenizer" as splits of text/.
+// formats/vocab/tokenizer_splits.c - converts tokenizer.json's "pre_tokenizer" to split steps.
 //
-// Hugging Face's pre-tokenizers may rewrite words as well as cut them. Those that do (Metaspace, ByteLevel's space) stand first in
-// every file in use, and are then the same as a step of a normalizer; elsewhere they are refused.
+// Some Hugging Face pre-tokenizers rewrite words in addition to splitting text: Metaspace, and
+// ByteLevel with its space. In all files in use they come first, where they are equivalent to a
+// normalization step; elsewhere they are refused.
 #include "formats/vocab/tokenizer_build.h"
 #include "tokenizer/pre_patterns.h"
 #include <stdio.h>
@@ -99,7 +100,7 @@ enum { SCHEME_ALWAYS, SCHEME_NEVER, SCHEME_FIRST };
 static rn_status read_metaspace_members(struct tokenizer_build *b, const struct json_node *step, struct metaspace *m,
                                         rn_error *err) {
     static const char *const schemes[] = {"always", "never", "first"};
-    bool add_space = true; // how older files write the scheme
+    bool add_space = true; // older files have a bool instead of a scheme
     *m = (struct metaspace){.split = true};
     rn_status st = step_text(b, step, "replacement", &m->sign, err);
     if (st == RN_OK) st = step_bool(step, "add_prefix_space", &add_space, err);
@@ -110,7 +111,8 @@ static rn_status read_metaspace_members(struct tokenizer_build *b, const struct 
     return st;
 }
 
-// Behind WhitespaceSplit each word gets its sign: white space, and a sign that a word begins with, becomes one sign.
+// After WhitespaceSplit every word gets the sign, so white space is replaced by one sign, together
+// with a sign that the next word already begins with.
 static rn_status replace_white_space(struct tokenizer_build *b, const struct metaspace *m, rn_error *err) {
     static const char space[] = "\\s+";
     const uint32_t n = (uint32_t)strlen(space) + m->sign.n + 1;
@@ -149,7 +151,7 @@ static rn_status read_metaspace(struct tokenizer_build *b, const struct json_nod
 }
 
 static const struct step_kind kinds[] = {
-    {"ByteLevel", "|add_prefix_space|trim_offsets|use_regex|", read_byte_level}, // offsets: nobody asks for them
+    {"ByteLevel", "|add_prefix_space|trim_offsets|use_regex|", read_byte_level}, // runnel has no offsets
     {"Split", "|pattern|behavior|invert|", read_split},
     {"Digits", "|individual_digits|", read_digits},
     {"Punctuation", "|behavior|", read_punctuation},

@@ -1,4 +1,5 @@
-// formats/vocab/tokenizer_step.c - what the steps of tokenizer.json have in common; see tokenizer_build.h.
+// formats/vocab/tokenizer_step.c - helpers to read the steps of tokenizer.json; see
+// tokenizer_build.h.
 #include "formats/vocab/tokenizer_build.h"
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static rn_status read_sequence(struct tokenizer_build *b, const char *what, cons
     return st;
 }
 
-// Calls itself through read_sequence(); the JSON reader has bounded the depth.
+// Recursive through read_sequence(); the JSON reader bounds the depth.
 rn_status tokenizer_read_step(struct tokenizer_build *b, const char *what, const struct step_kind *kinds,
                               size_t n_kinds, const struct json_node *step, rn_error *err) {
     if (step->kind != JSON_OBJECT)
