@@ -1,8 +1,9 @@
-// jinja/builtin_templates.c - see builtin_templates.h: one row a format.
+// jinja/builtin_templates.c - see builtin_templates.h: one row for each format.
 #include "jinja/builtin_templates.h"
 #include <string.h>
 
-// What all begin with. said(m): a message's text, of a string or of parts. fail(m): for roles that a format has no form for.
+// The beginning of every template. said(m): the text of a message, whether its content is a string
+// or parts. fail(m): raises an error for a role that the format does not support.
 #define HEAD                                                                                                         \
     "{%- if tools %}{{ raise_exception('tools: this built-in chat template has no form for them') }}{% endif -%}\n"  \
     "{%- macro said(m) -%}\n"                                                                                        \
@@ -13,13 +14,14 @@
     "{{ raise_exception('role: this built-in chat template has no form for ' + m.role) }}\n"                         \
     "{%- endmacro -%}\n"
 
-// Formats whose turns all look alike: BEFORE the role, BEHIND it, and at the END of what is said.
+// Formats in which all roles are written alike: BEFORE the role, BEHIND it, and END after the
+// content.
 #define ALIKE(FIRST, BEFORE, BEHIND, SAID, END)                                                                      \
     HEAD FIRST "{%- for m in messages %}{{ '" BEFORE "' + m.role + '" BEHIND "' + " SAID " + '" END                  \
                "' }}{% endfor -%}\n"                                                                                 \
                "{%- if add_generation_prompt %}{{ '" BEFORE "assistant" BEHIND "' }}{% endif -%}\n"
 
-// Formats in which a system message stands before what the user says first.
+// Formats that write the system message as part of the next user message.
 #define WITH_SYSTEM_BEFORE_USER(SYSTEM, USER, ASSISTANT, PROMPT)                                                     \
     HEAD "{%- set at = namespace(system='') -%}\n"                                                                   \
          "{{- bos_token -}}\n"                                                                                       \
@@ -31,7 +33,7 @@
          "{%- endfor -%}\n"                                                                                          \
          "{%- if add_generation_prompt %}{{ '" PROMPT "' }}{% endif -%}\n"
 
-// Formats with a form of their own for each role.
+// Formats that write each role in its own way.
 #define OF_ROLES(FIRST, SYSTEM, USER, ASSISTANT, PROMPT)                                                             \
     HEAD FIRST "{%- for m in messages -%}\n"                                                                         \
                "{%- if m.role == 'system' or m.role == 'developer' %}{{ " SYSTEM " }}\n"                             \

@@ -2,12 +2,14 @@
 #include "jinja/py_chars.h"
 #include <utf8proc.h>
 
-// Bytes of the character that begins with this byte; 1 where none does.
+// Bytes of the character that begins with this byte; 1 if no character does.
 static inline size_t len_by_lead(uint8_t lead) {
     return lead < 0xC2 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 1;
 }
 
-// By its form alone, which texts from outside were checked for: every function here must count alike, also where nobody checked.
+// Bytes of the character at s, by its form only: texts from outside have been validated. A byte
+// that does not begin a well-formed character counts as one, so that all functions here count alike
+// in invalid text too.
 static inline size_t char_len(const char *s, size_t n) {
     const size_t len = len_by_lead((uint8_t)*s);
     if (len > n) return 1;
@@ -50,7 +52,7 @@ static utf8proc_category_t category(uint32_t cp) { return utf8proc_category((utf
 
 static bool is_letter(utf8proc_category_t c) { return c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO; }
 
-// Unicode's White_Space and the separators of ASCII.
+// Unicode's White_Space and the ASCII separators.
 static bool is_space(uint32_t cp) {
     static const uint16_t others[] = {0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
     if ((cp >= 9 && cp <= 13) || (cp >= 0x1C && cp <= 0x1F) || (cp >= 0x2000 && cp <= 0x200A)) return true;
@@ -74,7 +76,8 @@ static bool is_digit_sign(uint32_t cp) {
     return false;
 }
 
-// Other_Uppercase and Other_Lowercase beside the categories: utf8proc's own test has them.
+// Includes Other_Uppercase and Other_Lowercase, which the general category lacks; utf8proc's test
+// does as well.
 static bool is_upper(uint32_t cp) { return utf8proc_isupper((utf8proc_int32_t)cp); }
 static bool is_lower(uint32_t cp) { return utf8proc_islower((utf8proc_int32_t)cp); }
 
@@ -104,12 +107,12 @@ bool py_is(enum py_class k, uint32_t cp) {
 int py_decimal(uint32_t cp) {
     if (cp < 0x80) return cp >= '0' && cp <= '9' ? (int)cp - '0' : -1;
     if (cp == PY_NO_CHAR || category(cp) != UTF8PROC_CATEGORY_ND) return -1;
-    uint32_t first = cp; // decimal digits stand in tens, which may follow each other
+    uint32_t first = cp; // digits 0-9 are consecutive, and blocks of ten may adjoin
     while (category(first - 1) == UTF8PROC_CATEGORY_ND) first--;
     return (int)((cp - first) % 10);
 }
 
-// The full case folding; utf8proc gives it as a decomposition.
+// Full case folding, which utf8proc offers as a decomposition.
 static int fold(uint32_t cp, uint32_t out[PY_MAX_CASED]) {
     utf8proc_int32_t buf[8];
     int unused = 0;
@@ -119,8 +122,9 @@ static int fold(uint32_t cp, uint32_t out[PY_MAX_CASED]) {
     return (int)n;
 }
 
-// Characters whose upper case is longer (SpecialCasing.txt) are those whose folding is, but for what is upper case itself: the upper
-// case of what they fold to, letter by letter.
+// The characters whose upper case has several code points (SpecialCasing.txt) are those whose case
+// folding has, except upper-case letters; their upper case is that of each code point of the
+// folding.
 static int upper(uint32_t cp, uint32_t out[PY_MAX_CASED]) {
     const int n = category(cp) == UTF8PROC_CATEGORY_LU ? 1 : fold(cp, out);
     if (n == 1) return out[0] = (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp), 1;
@@ -128,7 +132,8 @@ static int upper(uint32_t cp, uint32_t out[PY_MAX_CASED]) {
     return n;
 }
 
-// As upper case, but only the first letter is; Greek letters with an iota below keep it below.
+// As upper case, but for the first letter only; in Greek letters with iota subscript the iota stays
+// a subscript.
 static int title(uint32_t cp, uint32_t out[PY_MAX_CASED]) {
     enum { GREEK_FIRST = 0x1F80, GREEK_LAST = 0x1FFC, IOTA = 0x3B9, IOTA_BELOW = 0x345 };
     const uint32_t one = (uint32_t)utf8proc_totitle((utf8proc_int32_t)cp);
@@ -154,7 +159,7 @@ int py_recase(enum py_case k, uint32_t cp, uint32_t out[PY_MAX_CASED]) {
     if (cp == PY_NO_CHAR) return out[0] = cp, 1;
     if (k == PY_FOLD) return fold(cp, out);
     if (k == PY_TO_LOWER) {
-        const bool is_dotted_i = cp == 0x130; // the only one whose lower case is longer
+        const bool is_dotted_i = cp == 0x130; // the only character whose lower case is longer
         out[0] = is_dotted_i ? 'i' : (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
         out[1] = 0x307;
         return is_dotted_i ? 2 : 1;
@@ -166,7 +171,8 @@ bool py_is_cased(uint32_t cp) {
     return cp != PY_NO_CHAR && (is_upper(cp) || is_lower(cp) || category(cp) == UTF8PROC_CATEGORY_LT);
 }
 
-// Case_Ignorable (Unicode, D136): marks, formats, modifiers, and the word breaks of middle letters.
+// Case_Ignorable (Unicode, D136): marks, format characters, modifiers, and Word_Break=MidLetter and
+// the like.
 bool py_is_case_ignorable(uint32_t cp) {
     static const uint16_t middle[] = {'\'',   '.',    ':',    0xB7,   0x387,  0x55F,  0x5F4,  0x2018, 0x2019,
                                       0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { NUMBER_BYTES = 512 }; // digits further behind change no double in practice, and none of a person's
+enum { NUMBER_BYTES = 512 }; // more digits practically never change a double
 
-// ---- reading --------------------------------------------------------------------------------------------------------
+// ---- parsing ------------------------------------------------------------------------------------
 
 static void strip(const char **s, size_t *n) {
     int len;
@@ -26,7 +26,7 @@ static int digit_value(uint32_t cp) {
     return py_decimal(cp);
 }
 
-// 0x and the like: skipped where it fits the base, which it sets where that is 0.
+// Skips a prefix such as 0x if it fits the base; a base of 0 is set by it.
 static bool take_prefix(const char **s, size_t *n, int *base) {
     static const struct {
         char letter;
@@ -84,7 +84,8 @@ static bool parse_named_float(const char *s, size_t n, double *out) {
     return is_word(s, n, "nan") && (*out = NAN, true);
 }
 
-// The locale's decimal point, which strtod() and printf() use.
+// Writes the locale's decimal point, which strtod() and printf() use, to `point`; returns its
+// bytes.
 static size_t local_point(char point[16]) {
     char half[16];
     const int n = snprintf(half, sizeof half, "%.1f", 0.5) - 2; // "0", the point, "5"
@@ -93,7 +94,8 @@ static size_t local_point(char point[16]) {
     return (size_t)n;
 }
 
-// Checks the form [digits][.digits][e[sign]digits] and copies it for strtod(): plain digits, no underscores, the locale's point.
+// Checks the form [digits][.digits][e[sign]digits] and copies it for strtod(): ASCII digits, no
+// underscores, the locale's decimal point.
 static bool copy_float(const char *s, size_t n, char *to) {
     char point[16];
     const size_t n_point = local_point(point);
@@ -133,7 +135,7 @@ bool py_parse_float(const char *s, size_t n, double *out) {
     return true;
 }
 
-// ---- writing --------------------------------------------------------------------------------------------------------
+// ---- printing -----------------------------------------------------------------------------------
 
 size_t py_print_int(tv_int i, int base, bool upper, char *to) {
     char digits[PY_INT_BYTES];
@@ -148,11 +150,13 @@ size_t py_print_int(tv_int i, int base, bool upper, char *to) {
     return len;
 }
 
-// The shortest decimal digits that read back as d (finite, not 0), without zeros at the end; *exponent: of the first digit.
+// The shortest decimal digits that round-trip to d (finite, not 0), without trailing zeros;
+// *exponent is that of the first digit.
 static int shortest_digits(double d, char digits[32], int *exponent) {
     char text[64];
     int n = 0;
-    // 15 digits show it when that many are enough; those closest to 0 may need fewer.
+    // If 15 or fewer digits suffice, 15 with trailing zeros removed are the shortest; only
+    // subnormal numbers may need fewer.
     for (int precision = fabs(d) < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
         snprintf(text, sizeof text, "%.*e", precision, d);
         if (strtod(text, NULL) == d) break;
@@ -165,7 +169,7 @@ static int shortest_digits(double d, char digits[32], int *exponent) {
     return n;
 }
 
-// repr() writes 1e-05 and 1e+16, and what lies between without an exponent.
+// Like repr(): 1e-05 and 1e+16 have an exponent, numbers in between do not.
 size_t py_print_float(double d, char *to) {
     if (isnan(d)) return (size_t)sprintf(to, "nan");
     if (isinf(d)) return (size_t)sprintf(to, d < 0 ? "-inf" : "inf");

@@ -1,9 +1,10 @@
-// jinja/template_access.c - items, attributes and slices, as Jinja's sandbox gives them; see template_items.h.
+// jinja/template_access.c - items, attributes and slices with the rules of Jinja's sandbox; see
+// template_items.h.
 #include "jinja/py_chars.h"
 #include "jinja/template_items.h"
 #include "jinja/template_loop.h"
 
-// ---- attributes -----------------------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------------------
 
 static const tval *unsafe_attribute(struct render *r, const tval *of, const tval *name) {
     tval *const v = tr_new(r, TV_UNDEFINED);
@@ -54,7 +55,7 @@ static const tval *range_attribute(struct render *r, const struct tv_range *g, c
     return tv_str_is(name, "step") ? tr_int(r, g->step) : NULL;
 }
 
-// dict.fromkeys is the only method of a type that templates can name.
+// dict.fromkeys is the only method of a type that templates can reach.
 static const tval *function_attribute(struct render *r, const tval *f, const tval *name) {
     if (f->fn.self || strcmp(f->fn.row->name, "dict") != 0 || !tv_str_is(name, "fromkeys")) return NULL;
     return tr_bound(r, template_method(TV_DICT, "fromkeys", 8), f, name);
@@ -89,9 +90,9 @@ const tval *tr_attribute(struct render *r, const tval *v, const tval *name) {
     return e ? e->value : tr_undefined(r, v, name);
 }
 
-// ---- items ----------------------------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------
 
-// An index below 0 counts from the end; false: there is no such item.
+// Resolves an index; negative ones count from the end. false: out of range.
 static bool in_items(tv_int i, size_t n, size_t *at) {
     if (i < 0) i += (tv_int)n;
     if (i < 0 || i >= (tv_int)n) return false;
@@ -108,7 +109,7 @@ static const tval *char_item(struct render *r, const tval *s, tv_int i) {
     return tr_part(r, s, from, from + py_char_len(s->str.s + from, s->str.n - from));
 }
 
-// &tv_nothing: there is no such item.
+// Returns &tv_nothing if there is no such item.
 static const tval *item_at(struct render *r, const tval *v, tv_int i) {
     size_t at;
     switch ((enum tv_kind)v->kind) {
@@ -138,9 +139,9 @@ const tval *tr_item(struct render *r, const tval *v, const tval *index) {
     return tr_undefined(r, v, index);
 }
 
-// ---- slices ---------------------------------------------------------------------------------------------------------
+// ---- slices -------------------------------------------------------------------------------------
 
-// A bound of a slice, kept near the items so that nothing overflows.
+// Evaluates a bound of a slice and clamps it to low..high, so that nothing overflows.
 static bool bound_of(struct render *r, const tval *v, size_t n, int64_t otherwise, int64_t low, int64_t high,
                      int64_t *out) {
     *out = otherwise;
@@ -177,7 +178,7 @@ bool tr_stride(struct render *r, size_t n, const tval *from, const tval *to, con
 static const tval *slice_of_items(struct render *r, const tval *v, const struct tv_stride *g) {
     tval *const out = tr_new(r, (enum tv_kind)v->kind);
     if (!out || !tr_work(r, (size_t)g->n / 8)) return NULL;
-    if (g->step == 1) { // shares the items: nobody changes them
+    if (g->step == 1) { // shares the items: lists are immutable
         out->seq =
             (struct tv_seq){.items = v->seq.items + (g->n ? g->start : 0), .n = (size_t)g->n, .at = (size_t)g->n};
         return out;

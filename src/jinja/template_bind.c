@@ -1,10 +1,11 @@
-// jinja/template_bind.c - binds each name of a template to its place, and filters and tests to their rows; see template_parser.h.
+// jinja/template_bind.c - resolves each name of a template to its slot, and filters and tests to
+// their table rows; see template_parser.h.
 #include "base/mem.h"
 #include "base/status.h"
 #include "jinja/template_builtin.h"
 #include "jinja/template_scopes.h"
 
-// ---- binding --------------------------------------------------------------------------------------------------------
+// ---- binding ------------------------------------------------------------------------------------
 
 static void bind_node(struct binder *b, struct node *n);
 
@@ -14,7 +15,7 @@ static void bind_list(struct binder *b, const struct node_list *list) {
 
 static void bind_name(struct binder *b, struct node *n) {
     const struct binding *const x = scope_find(b, n->name.id);
-    if (x) n->name.place = scope_place(b, x); // there is one: its scope declared it
+    if (x) n->name.place = scope_place(b, x); // found unless declaring it failed
 }
 
 static void bind_target(struct binder *b, struct node *n) {
@@ -33,7 +34,8 @@ static void bind_arguments(struct binder *b, const struct arguments *args) {
     bind_node(b, args->more_named);
 }
 
-// A filter or test that is unknown or not run is refused at once, but within an if only where it is reached.
+// An unknown or unsupported filter or test is an error at compile time, but inside an if only when
+// it is reached.
 static void bind_row(struct binder *b, struct node *n) {
     const bool is_filter = n->kind == NODE_FILTER;
     const tval *const name = n->call.name;
@@ -119,7 +121,7 @@ static void bind_special(struct binder *b, struct macro *m, uint8_t use, enum sp
     if (!(m->uses & use)) return;
     const uint32_t id = b->special[special];
     for (const struct node *p = m->params.first; p; p = p->next)
-        if (p->name.id == id) m->uses &= (uint8_t)~use; // an ordinary parameter
+        if (p->name.id == id) m->uses &= (uint8_t)~use; // a declared parameter, so not the special name
     if (!(m->uses & use)) return;
     declare_param(b, id);
     if (b->st == RN_OK) place->slot = b->innermost[id]->slot;
@@ -234,7 +236,7 @@ static void bind_statement(struct binder *b, struct node *n) {
     case NODE_SCOPE: bind_body(b, &n->block->body, &n->block->scope); break;
     case NODE_BLOCK: bind_block(b, n); break;
     case NODE_FOREIGN: bind_foreign(b, n); break;
-    default: break; // constants, text, break
+    default: break; // constants, text, break: nothing to bind
     }
 }
 
@@ -278,7 +280,7 @@ static void bind_node(struct binder *b, struct node *n) {
     }
 }
 
-// The ids of the names that the language itself gives a meaning.
+// Finds the ids of the names that have a special meaning in Jinja.
 static void find_special(struct binder *b) {
     static const char *const names[N_SPECIAL] = {"loop", "caller", "kwargs", "varargs"};
     for (int k = 0; k < N_SPECIAL; k++) b->special[k] = UNMENTIONED;

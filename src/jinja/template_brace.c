@@ -11,7 +11,7 @@ struct brace {
     struct render *r;
     const struct call *values;
     bool is_html;
-    bool counts, names_numbers; // {} and {0}: one of them
+    bool counts, names_numbers; // {} and {0} have been used; they exclude each other
     size_t next;
 };
 
@@ -19,7 +19,7 @@ static bool wrong(const struct brace *b, const char *why) {
     return tr_raise(b->r, "ValueError", "format(): %s", why) != NULL;
 }
 
-// ---- how a value is written -----------------------------------------------------------------------------------------
+// ---- format specifications ----------------------------------------------------------------------
 
 struct spec_reader {
     const struct brace *b;
@@ -74,7 +74,7 @@ static bool read_spec(const struct brace *b, const tval *text, struct format_spe
     return x.at == text->str.n || wrong(b, "an invalid specification");
 }
 
-// As of %c: content.
+// As for %c, the character counts as content, not as template text.
 static bool put_char(const struct brace *b, const struct format_spec *spec, tv_int cp) {
     char text[4];
     if (spec->sign || spec->alternate) return wrong(b, "not for a character");
@@ -110,7 +110,7 @@ static bool put_formatted(const struct brace *b, const tval *v, const tval *text
     return tr_raise(b->r, "TypeError", "format(): '%s' takes no specification", tv_type_name(v)) != NULL;
 }
 
-// ---- fields ---------------------------------------------------------------------------------------------------------
+// ---- fields -------------------------------------------------------------------------------------
 
 static bool is_number(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -140,7 +140,7 @@ static const tval *value_by_name(const struct brace *b, const char *s, size_t n)
     return tr_raise(b->r, "KeyError", "format(): there is no value '%.*s'", n < 80 ? (int)n : 80, s);
 }
 
-// name, .attribute and [item] from `at` on.
+// Applies .attribute and [item] lookups from `at` on.
 static const tval *follow(const struct brace *b, const tval *v, const tval *field, size_t at) {
     const char *const s = field->str.s;
     while (v && at < field->str.n) {
@@ -179,7 +179,7 @@ static const tval *converted(const struct brace *b, const tval *v, char conversi
 
 static bool expand(struct brace *b, const tval *text, int depth);
 
-// The field between braces: [name][!conversion][:specification]
+// A field between braces: [name][!conversion][:specification]
 static bool put_field(struct brace *b, const tval *field, int depth) {
     const char *const s = field->str.s;
     size_t end = 0, spec_at;
@@ -207,7 +207,7 @@ static bool put_field(struct brace *b, const tval *field, int depth) {
     return spec->str.n == 0 ? tr_put_value(b->r, v) : put_formatted(b, v, spec);
 }
 
-// Behind the brace that closes the field which begins at `at`; 0: none does.
+// Returns the position after the brace that closes the field at `at`; 0: none does.
 static size_t field_end(const tval *text, size_t at) {
     int open = 1;
     for (; at < text->str.n; at++) {
@@ -225,7 +225,7 @@ static bool expand(struct brace *b, const tval *text, int depth) {
         if (s[i] != '{' && s[i] != '}') continue;
         if (!tr_work(b->r, 1) || !tr_put_part(b->r, text, plain, i)) return false;
         if (i + 1 < text->str.n && s[i + 1] == s[i]) {
-            plain = ++i; // a doubled brace is one
+            plain = ++i; // a doubled brace is a literal one
             continue;
         }
         const size_t end = s[i] == '{' ? field_end(text, i + 1) : 0;

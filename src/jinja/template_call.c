@@ -1,9 +1,10 @@
-// jinja/template_call.c - arguments, and calls of functions, methods and macros; see template_eval.h and template_items.h.
+// jinja/template_call.c - evaluates arguments, and calls functions, methods and macros; see
+// template_eval.h and template_items.h.
 #include "jinja/template_eval.h"
 #include "jinja/template_items.h"
 #include "jinja/template_loop.h"
 
-// ---- arguments of a call --------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 
 static bool add_named(struct render *r, struct call *c, size_t room, const tval *name, const tval *value) {
     if (!tv_is_str(name)) return tr_raise(r, "TypeError", "keywords must be strings") != NULL;
@@ -17,7 +18,7 @@ static bool add_named(struct render *r, struct call *c, size_t room, const tval 
     return tr_work(r, c->n_named);
 }
 
-// What stands behind * and **.
+// Evaluates the arguments after * and **.
 static bool eval_more(struct render *r, const struct arguments *args, const tval **more, const tval **more_named) {
     *more = *more_named = NULL;
     if (args->more && (!(*more = tr_eval(r, args->more)) || !(*more = tr_list_of(r, *more)))) return false;
@@ -40,7 +41,7 @@ bool tr_arguments(struct render *r, const struct arguments *args, const tval *ex
     const tval *more, *more_named;
     size_t n_named = args->n_named + (extra != NULL);
     c->n_pos = c->n_named = 0;
-    c->pos = few->pos; // most calls have no other way than straight on
+    c->pos = few->pos; // enough for most calls
     c->names = few->names;
     c->named = few->named;
     if (!args->more && !args->more_named && args->n_pos <= FEW_ARGUMENTS && n_named <= FEW_ARGUMENTS) {
@@ -62,7 +63,7 @@ bool tr_arguments(struct render *r, const struct arguments *args, const tval *ex
     return !extra || add_named(r, c, n_named, &caller, extra);
 }
 
-// ---- binding to a row's parameters ----------------------------------------------------------------------------------
+// ---- matching arguments to parameters -----------------------------------------------------------
 
 static int count_params(const char *params) {
     int n = *params != 0;
@@ -131,7 +132,7 @@ const tval *arg_str(struct render *r, const struct call *c, int i) {
     return tr_raise(r, "TypeError", "%s(): '%s' is no string", c->row->name, tv_type_name(c->arg[i]));
 }
 
-// ---- macros ---------------------------------------------------------------------------------------------------------
+// ---- macros -------------------------------------------------------------------------------------
 
 struct activation *tr_activation(struct render *r, const struct activation *outer, uint32_t n_slots) {
     struct activation *const a = tr_alloc(r, 1, sizeof *a);
@@ -149,7 +150,7 @@ const tval *tr_new_macro(struct render *r, const struct macro *m) {
     return v;
 }
 
-// Takes the argument of this name out of those that are left; NULL: there is none.
+// Removes the argument of this name and returns its value; NULL: there is none.
 static const tval *take_named(struct call *left, const tval *name) {
     for (size_t i = 0; i < left->n_named; i++) {
         if (left->names[i]->str.n != name->str.n || memcmp(left->names[i]->str.s, name->str.s, name->str.n) != 0)
@@ -199,7 +200,7 @@ static bool bind_special(struct render *r, const struct macro *m, struct activat
 static bool bind_params(struct render *r, const struct macro *m, struct activation *a, const struct call *c) {
     struct call left = *c;
     struct few_arguments room;
-    if (!make_room(r, &left, 0, c->n_named, &room)) return false; // taken out of a copy
+    if (!make_room(r, &left, 0, c->n_named, &room)) return false; // a copy, from which arguments are removed
     left.pos = c->pos;
     if (c->n_named) memcpy(left.names, c->names, c->n_named * sizeof *left.names);
     if (c->n_named) memcpy(left.named, c->named, c->n_named * sizeof *left.named);
@@ -209,7 +210,7 @@ static bool bind_params(struct render *r, const struct macro *m, struct activati
     return bind_special(r, m, a, &left);
 }
 
-// Parameters that were not given: their defaults, which may use those before.
+// Sets parameters without argument to their defaults, which may use earlier parameters.
 static bool set_defaults(struct render *r, const struct macro *m, const struct activation *a) {
     uint32_t i = 0;
     for (const struct node *p = m->params.first; p; p = p->next, i++) {
@@ -240,7 +241,7 @@ const tval *tr_call_macro(struct render *r, const struct tv_macro *m, const stru
     return text;
 }
 
-// ---- calls ----------------------------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 static const tval *call_joiner(struct render *r, struct tv_joiner *j, const struct call *c) {
     if (c->n_pos + c->n_named > 0) return tr_raise(r, "TypeError", "a joiner takes no arguments");

@@ -1,4 +1,5 @@
-// jinja/template_case.c - strings in another case, character by character with their origins; see template_strings.h.
+// jinja/template_case.c - changes the case of strings, keeping each character's origin; see
+// template_strings.h.
 #include "jinja/py_chars.h"
 #include "jinja/template_strings.h"
 #include "text/utf8.h"
@@ -9,9 +10,9 @@ struct recaser {
     struct render *r;
     const tval *s;
     enum recase how;
-    bool after_cased; // the character before has a case
+    bool after_cased; // the previous character has case
     bool at_start;    // of the string, or of a word
-    size_t word;      // where the rest of a word begins: WORDS looks at it alone
+    size_t word;      // RECASE_WORDS: where the rest of the current word begins
     char out[256];
     size_t n_out;
 };
@@ -22,7 +23,8 @@ static bool flush(struct recaser *c, bool is_content) {
     return ok;
 }
 
-// A sigma is final where a letter stands before it and none behind, over what has no case (SpecialCasing.txt, Final_Sigma).
+// A sigma is final if a cased letter precedes it and none follows, ignoring case-ignorable
+// characters (SpecialCasing.txt, Final_Sigma).
 static bool is_final_sigma(const tval *s, size_t from, size_t at) {
     const char *const text = s->str.s;
     size_t i = at;

@@ -1,10 +1,10 @@
-// jinja/template_compile.c - compiled templates as objects; see template.h.
+// jinja/template_compile.c - creates and destroys compiled templates; see template.h.
 #include "base/mem.h"
 #include "base/status.h"
 #include "jinja/template_parser.h"
 #include "text/utf8.h"
 
-// "\r\n" and "\r" are newlines too, and one newline at the end is dropped.
+// Converts "\r\n" and "\r" to "\n", and drops one newline at the end, as Jinja does.
 static size_t normalize_newlines(const char *s, size_t n, char *to) {
     size_t n_to = 0;
     for (size_t i = 0; i < n; i++) {

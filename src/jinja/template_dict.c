@@ -1,7 +1,7 @@
-// jinja/template_dict.c - dictionaries that keep the order of their keys; see template_types.h.
+// jinja/template_dict.c - dictionaries in insertion order; see template_types.h.
 //
-// Few keys are compared one by one. More get a table of places, whose hashes begin from the table's address: no chosen set of keys
-// collides everywhere.
+// A few keys are searched linearly. Larger dictionaries have a hash table. Its hash is seeded with
+// the table's address, so that an attacker cannot choose keys that collide.
 #include "base/checked.h"
 #include "base/hash.h"
 #include "jinja/template_types.h"
@@ -39,7 +39,7 @@ bool tv_may_be_key(const tval *v) {
     return v->kind != TV_LIST && v->kind != TV_DICT && v->kind != TV_VIEW;
 }
 
-// 1, 1.0 and true are one key.
+// 1, 1.0 and true are the same key.
 static bool same_number(const tval *a, const tval *b) {
     if (tv_is_whole(a) && tv_is_whole(b)) return tv_whole(a) == tv_whole(b);
     const double x = a->kind == TV_FLOAT ? a->d : (double)tv_whole(a);
@@ -54,7 +54,7 @@ static bool same_key(const tval *a, const tval *b) {
     if (a->kind != b->kind) return false;
     if (a->kind == TV_TUPLE) {
         if (a->seq.n != b->seq.n) return false;
-        for (size_t i = 0; i < a->seq.n; i++) // items are no tuples: tv_may_be_key()
+        for (size_t i = 0; i < a->seq.n; i++) // items cannot be tuples: tv_may_be_key()
             if (!same_key(a->seq.items[i], b->seq.items[i])) return false;
         return true;
     }
@@ -75,7 +75,7 @@ static uint64_t hash_key(const tval *k, uint64_t seed) {
     return h;
 }
 
-// Where the key's entry is noted, or the free place for it.
+// The slot that refers to the key's entry, or the free slot for it.
 static uint32_t *slot_of(const struct tv_dict *d, const tval *key) {
     for (uint32_t at = (uint32_t)hash_key(key, d->seed) & d->mask;; at = (at + 1) & d->mask) {
         uint32_t *const slot = &d->slots[at];

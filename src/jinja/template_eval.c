@@ -1,4 +1,4 @@
-// jinja/template_eval.c - expressions; see template_eval.h.
+// jinja/template_eval.c - evaluates expressions; see template_eval.h.
 #include "jinja/template_eval.h"
 #include "jinja/template_items.h"
 
@@ -98,7 +98,7 @@ static const tval *eval_attribute(struct render *r, const struct node *n) {
     const tval *const v = tr_eval(r, n->attribute.of);
     r->at = n;
     if (!v) return NULL;
-    if (v->kind == TV_DICT && !n->attribute.of_dict) { // what most attributes are asked of
+    if (v->kind == TV_DICT && !n->attribute.of_dict) { // the most frequent case
         const struct tv_entry *const e = tv_dict_find(v->dict, n->attribute.name);
         if (e && !tv_is_internal(n->attribute.name)) return e->value;
     }

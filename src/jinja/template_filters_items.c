@@ -1,9 +1,9 @@
-// jinja/template_filters_items.c - filters of lists and dictionaries.
+// jinja/template_filters_items.c - filters for lists and dictionaries.
 #include "jinja/template_filters.h"
 #include "jinja/template_items.h"
 #include "jinja/template_strings.h"
 
-// ---- attributes -----------------------------------------------------------------------------------------------------
+// ---- attributes ---------------------------------------------------------------------------------
 
 static bool is_digits(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -11,7 +11,7 @@ static bool is_digits(const char *s, size_t n) {
     return n > 0 && n < 10;
 }
 
-// The part [from, to) of a path: a number, or a name.
+// The component [from, to) of a path, as a number or a name.
 static const tval *path_part(struct render *r, const tval *path, size_t from, size_t to) {
     tv_int i = 0;
     if (!is_digits(path->str.s + from, to - from)) return tr_part(r, path, from, to);
@@ -19,7 +19,7 @@ static const tval *path_part(struct render *r, const tval *path, size_t from, si
     return tr_int(r, i);
 }
 
-// The attribute of the bytes [from, to) of a path with points.
+// Follows the bytes [from, to) of a dotted path from an item.
 static const tval *walk(struct render *r, const tval *item, const tval *path, size_t from, size_t to,
                         const tval *otherwise) {
     while (item) {
@@ -49,9 +49,9 @@ const tval *filter_attribute(struct render *r, const tval *item, const tval *att
     return folded(r, item, folds);
 }
 
-// ---- sorting --------------------------------------------------------------------------------------------------------
+// ---- sorting ------------------------------------------------------------------------------------
 
-// What an item is sorted by: the attributes of a path with commas, or itself, as a list: so that equal ones need no order.
+// An item's sort key is a list of the attributes in a comma-separated path, or of the item itself.
 static const tval *sort_key(struct render *r, const tval *item, const tval *paths, bool folds) {
     tval *const key = tr_items(r, TV_LIST, 1);
     if (key && (!paths || !tv_is_str(paths)))
@@ -131,7 +131,7 @@ static const tval *unique(struct render *r, const tval *v, const struct call *c)
 static const tval *new_group(struct render *r, const tval *first, const tval *members, const struct call *c) {
     const tval *const grouper = filter_attribute(r, first, c->arg[0], c->arg[1], false);
     const tval *const pair = grouper ? tr_pair(r, grouper, members) : NULL;
-    if (pair) ((tval *)pair)->view = 'g'; // made here
+    if (pair) ((tval *)pair)->view = 'g'; // not shared yet
     return pair;
 }
 
@@ -159,7 +159,7 @@ static const tval *groupby(struct render *r, const tval *v, const struct call *c
     return groups;
 }
 
-// ---- parts ----------------------------------------------------------------------------------------------------------
+// ---- parts --------------------------------------------------------------------------------------
 
 static const tval *first(struct render *r, const tval *v, const struct call *c) {
     struct tv_cursor cursor;
@@ -244,7 +244,7 @@ static const tval *slice(struct render *r, const tval *v, const struct call *c) 
     return tr_iterator(r, out);
 }
 
-// ---- the rest -------------------------------------------------------------------------------------------------------
+// ---- other filters ------------------------------------------------------------------------------
 
 // Parameters: default_value, boolean.
 static const tval *default_(struct render *r, const tval *v, const struct call *c) {

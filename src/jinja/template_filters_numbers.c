@@ -1,4 +1,4 @@
-// jinja/template_filters_numbers.c - filters of numbers.
+// jinja/template_filters_numbers.c - filters for numbers.
 #include "jinja/py_numbers.h"
 #include "jinja/template_filters.h"
 #include "jinja/template_items.h"
@@ -49,7 +49,7 @@ static const tval *float_(struct render *r, const tval *v, const struct call *c)
     return c->arg[0] ? c->arg[0] : tr_float(r, 0);
 }
 
-// Halves to even; of an integer too, to tens and hundreds.
+// Rounds half to even; negative `digits` round integers to tens, hundreds and so on.
 static const tval *round_whole(struct render *r, tv_int i, tv_int digits) {
     tv_int scale = 1;
     if (digits >= 0) return tr_int(r, i);
@@ -70,11 +70,11 @@ static const tval *round_(struct render *r, const tval *v, const struct call *c)
     if (v->kind == TV_UNDEFINED) return tr_undefined_used(r, v);
     if (!tv_is_number(v)) return tr_raise(r, "TypeError", "round: '%s' is no number", tv_type_name(v));
     if (!arg_int(r, c, 0, 0, &digits)) return NULL;
-    if (digits > 400) digits = 400; // beyond all digits of a double
+    if (digits > 400) digits = 400; // more than the digits of any double
     if (digits < -400) digits = -400;
     if (!up && !down) {
         if (tv_is_whole(v)) return round_whole(r, tv_whole(v), digits);
-        return tr_work(r, 256) ? tr_float(r, py_round(v->d, (int)digits)) : NULL; // by way of up to 700 digits
+        return tr_work(r, 256) ? tr_float(r, py_round(v->d, (int)digits)) : NULL; // computed with up to 700 digits
     }
     const double scale = pow(10, (double)digits), d = (v->kind == TV_FLOAT ? v->d : (double)tv_whole(v)) * scale;
     if (!isfinite(d) || scale == 0) return tr_raise(r, "OverflowError", "round: the number is too large");

@@ -1,8 +1,9 @@
-// jinja/template_filters_select.c - filters that apply other filters and tests to each item: map, select, reject and their like.
+// jinja/template_filters_select.c - filters that apply other filters and tests to each item: map,
+// select, reject and similar.
 #include "jinja/template_filters.h"
 #include "jinja/template_items.h"
 
-// The arguments behind the first n.
+// The positional arguments after the first n.
 static struct call rest_of(const struct call *c, size_t n) {
     struct call rest = *c;
     rest.pos += n < c->n_pos ? n : c->n_pos;
@@ -25,7 +26,7 @@ static const tval *argument_named(const struct call *c, const char *name) {
     return NULL;
 }
 
-// ---- map ------------------------------------------------------------------------------------------------------------
+// ---- map ----------------------------------------------------------------------------------------
 
 static bool map_attribute(struct render *r, struct tv_cursor *items, const struct call *c, tval *out) {
     const tval *const attribute = argument_named(c, "attribute"), *const otherwise = argument_named(c, "default");
@@ -37,7 +38,7 @@ static bool map_attribute(struct render *r, struct tv_cursor *items, const struc
 }
 
 static bool map_items(struct render *r, const tval *v, const struct call *c, tval *out) {
-    const struct builtin *row = NULL; // an unknown one matters where there are items
+    const struct builtin *row = NULL; // an unknown filter is an error only if there are items
     struct tv_cursor items;
     if (!tr_iterate(r, v, &items)) return false;
     if (c->n_pos == 0 && argument_named(c, "attribute")) return map_attribute(r, &items, c, out);
@@ -56,11 +57,11 @@ static const tval *map(struct render *r, const tval *v, const struct call *c) {
     return tr_iterator(r, out);
 }
 
-// ---- select ---------------------------------------------------------------------------------------------------------
+// ---- select -------------------------------------------------------------------------------------
 
 struct selection {
     const tval *attribute;      // NULL: the item itself
-    const struct builtin *test; // NULL: its truth
+    const struct builtin *test; // NULL: the value's truth
     struct call args;
     bool wanted;
 };

@@ -1,11 +1,11 @@
-// jinja/template_filters_text.c - filters of text.
+// jinja/template_filters_text.c - filters for text.
 #include "jinja/py_chars.h"
 #include "jinja/template_filters.h"
 #include "jinja/template_format.h"
 #include "jinja/template_items.h"
 #include "jinja/template_strings.h"
 
-// Filters take whatever has a text.
+// Filters accept any value that can be converted to a string.
 static const tval *recased(struct render *r, const tval *v, enum recase how) {
     const tval *const s = tr_str(r, v);
     return s ? tr_recase(r, s, how) : NULL;
@@ -110,7 +110,8 @@ static const tval *indent(struct render *r, const tval *v, const struct call *c)
     if (!lines) return NULL;
     const size_t begin = tr_begin(r);
     if (first) tr_put_times(r, by, n_spaces);
-    // A newline is put behind the text before it is split into lines: an empty one follows where the text ends with one.
+    // Jinja appends a newline before it splits the text into lines, so a text that ends with a
+    // newline gets one more, empty line.
     const bool ends_line = v->str.n == 0 || v->str.s[v->str.n - 1] == '\n';
     const size_t n_lines = lines->seq.n + (ends_line && (v->str.n > 0 || lines->seq.n == 0));
     for (size_t i = 0; i < n_lines && tr_work(r, 1); i++) {

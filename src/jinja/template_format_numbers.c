@@ -1,4 +1,5 @@
-// jinja/template_format_numbers.c - numbers and strings in a given width; see template_format.h.
+// jinja/template_format_numbers.c - formats numbers and strings to a given width; see
+// template_format.h.
 #include "jinja/py_numbers.h"
 #include "jinja/template_format.h"
 #include "jinja/template_items.h"
@@ -20,13 +21,13 @@ bool tr_put_padded(struct render *r, const struct format_spec *spec, const tval 
     return tr_put_times(r, spec->fill, left) && tr_put_str(r, s) && tr_put_times(r, spec->fill, more - left);
 }
 
-// ---- numbers --------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
-// A number's parts: what stands before its digits, and its text from them on.
+// The parts of a formatted number: sign and prefix, then the text from the first digit on.
 struct number_text {
     char head[8]; // sign and prefix
     const char *digits;
-    size_t n_whole; // digits before the point: those that are grouped
+    size_t n_whole; // digits before the point, which are grouped
     size_t n;
 };
 
@@ -43,7 +44,7 @@ static bool put_digits(struct render *r, const char *digits, size_t n, size_t n_
     return true;
 }
 
-// Zeros that fill the width count with the separators between them.
+// Number of zeros that fill the width; separators between them count.
 static size_t zeros_to_fill(const struct number_text *t, size_t width, size_t least, size_t group, char separator) {
     const size_t rest = strlen(t->head) + t->n - t->n_whole;
     size_t whole = least > t->n_whole ? least : t->n_whole;
@@ -55,7 +56,7 @@ static size_t zeros_to_fill(const struct number_text *t, size_t width, size_t le
 static bool put_number(struct render *r, const struct format_spec *spec, const struct number_text *t, size_t least) {
     const size_t group = spec->type && strchr("boxX", spec->type) ? 4 : 3;
     const bool zero_fill = spec->align == '=' && spec->fill->str.n == 1 && *spec->fill->str.s == '0';
-    const size_t in_digits = zero_fill ? spec->width : 0; // below 2^31
+    const size_t in_digits = zero_fill ? spec->width : 0; // less than 2^31
     if (spec->grouping && !tr_work(r, in_digits)) return false;
     const size_t zeros = zeros_to_fill(t, in_digits, least, group, spec->grouping), whole = t->n_whole + zeros;
     const size_t n = strlen(t->head) + whole + t->n - t->n_whole + (spec->grouping ? n_groups(whole, group) : 0);
@@ -93,7 +94,8 @@ bool tr_put_int(struct render *r, const struct format_spec *spec, tv_int i) {
     return put_number(r, spec, &t, spec->precision > 0 ? (size_t)spec->precision : 0);
 }
 
-// Without a type a float is written as repr() does, or with a precision, as by g, but never as an integer.
+// Without a type a float is written like repr(), or with a precision like type g, but never as an
+// integer.
 static size_t print_untyped(const struct format_spec *spec, double d, char *text) {
     if (spec->precision < 0) return py_print_float(d, text);
     size_t n = py_print_fixed(d, 'g', spec->precision ? spec->precision : 1, spec->alternate, text);

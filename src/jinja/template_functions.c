@@ -1,4 +1,4 @@
-// jinja/template_functions.c - global functions, and the finding of filters.
+// jinja/template_functions.c - global functions, and look-up of functions and filters.
 #include "base/status.h"
 #include "jinja/template_builtin.h"
 #include "jinja/template_items.h"
@@ -18,7 +18,7 @@ const struct builtin *template_filter(const char *name, size_t n) {
     return builtin_find(tables, sizeof tables / sizeof *tables, name, n);
 }
 
-// ---- range ----------------------------------------------------------------------------------------------------------
+// ---- range --------------------------------------------------------------------------------------
 
 static const tval *range(struct render *r, const tval *self, const struct call *c) {
     tv_int bounds[3] = {0, 0, 1};
@@ -37,7 +37,7 @@ static const tval *range(struct render *r, const tval *self, const struct call *
     return tr_raise(r, "OverflowError", "range(): %zu items, limit %d", tv_range_n(&v->range), TV_MAX_RANGE);
 }
 
-// ---- dict, namespace ------------------------------------------------------------------------------------------------
+// ---- dict, namespace ----------------------------------------------------------------------------
 
 static bool add_pairs(struct render *r, const tval *into, const tval *pairs) {
     struct tv_cursor c;
@@ -81,7 +81,7 @@ static const tval *namespace(struct render *r, const tval *self, const struct ca
     return v;
 }
 
-// ---- cycler, joiner -------------------------------------------------------------------------------------------------
+// ---- cycler, joiner -----------------------------------------------------------------------------
 
 static const tval *cycler(struct render *r, const tval *self, const struct call *c) {
     tval *const v = tr_items(r, TV_CYCLER, c->n_pos);
@@ -102,7 +102,7 @@ static const tval *joiner(struct render *r, const tval *self, const struct call 
     return v;
 }
 
-// ---- what transformers adds -----------------------------------------------------------------------------------------
+// ---- functions that transformers adds -----------------------------------------------------------
 
 static const tval *raise_exception(struct render *r, const tval *self, const struct call *c) {
     const tval *const text = tr_str(r, c->arg[0]);

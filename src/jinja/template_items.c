@@ -21,7 +21,7 @@ bool tv_truth(const tval *v) {
     }
 }
 
-// ---- iteration ------------------------------------------------------------------------------------------------------
+// ---- iteration ----------------------------------------------------------------------------------
 
 bool tv_is_iterable(const tval *v) {
     return tv_is_items(v) || v->kind == TV_STRING || v->kind == TV_BYTES || v->kind == TV_DICT ||
@@ -40,11 +40,11 @@ static const tval *next_char(struct render *r, struct tv_cursor *c) {
     const size_t from = c->at;
     if (s->kind == TV_BYTES) return c->at++, tr_int(r, (uint8_t)s->str.s[from]);
     c->at += py_char_len(s->str.s + from, s->str.n - from);
-    return tr_plain(r, tr_part(r, s, from, c->at)); // no Markup, as Python iterates over what it is underneath
+    return tr_plain(r, tr_part(r, s, from, c->at)); // not Markup: Python iterates over the underlying str
 }
 
 static const tval *next_of_iterator(struct render *r, tval *v) {
-    const tval *const item = v->seq.at < v->seq.n ? v->seq.items[v->seq.at++] : NULL; // it is used up
+    const tval *const item = v->seq.at < v->seq.n ? v->seq.items[v->seq.at++] : NULL; // consumed
     if (!item || item->kind != TV_FAILURE) return item;
     *r->err = *item->failure;
     r->st = r->err->code;
@@ -99,7 +99,8 @@ tval *tr_new_list_of(struct render *r, const tval *v) {
 
 const tval *tr_list_of(struct render *r, const tval *v) { return tr_new_list_of(r, v); }
 
-// Puts the rendering's failure aside, as the last item.
+// Moves the rendering's error into the list as its last item; it is raised when an iterator reaches
+// that item.
 static bool put_off_failure(struct render *r, tval *items) {
     const rn_error failure = *r->err;
     r->st = RN_OK;
@@ -131,7 +132,7 @@ const tval *tr_view(struct render *r, const tval *dict, char which) {
     return v;
 }
 
-// ---- membership -----------------------------------------------------------------------------------------------------
+// ---- membership ---------------------------------------------------------------------------------
 
 bool tr_contains(struct render *r, const tval *of, const tval *item, bool *found) {
     struct tv_cursor c;

@@ -1,4 +1,5 @@
-// jinja/template_json.c - the filter tojson: Python's json.dumps as transformers calls it.
+// jinja/template_json.c - the filter tojson: Python's json.dumps with the arguments that
+// transformers uses.
 #include "jinja/py_chars.h"
 #include "jinja/py_numbers.h"
 #include "jinja/template_filters.h"
@@ -9,7 +10,7 @@
 struct json_writer {
     struct render *r;
     bool ascii, sorts;
-    const tval *indent; // NULL: all in one line
+    const tval *indent; // NULL: all on one line
     const tval *comma, *colon;
     size_t depth;
 };
@@ -18,9 +19,9 @@ static bool put_value(struct json_writer *w, const tval *v);
 
 static bool put_word(struct json_writer *w, const char *s) { return tr_put(w->r, s, strlen(s), false); }
 
-// ---- strings --------------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
-// How a character is escaped; 0: it is not.
+// Writes the escape of a character to `to` and returns its bytes; 0: the character is not escaped.
 static size_t escape(const struct json_writer *w, uint32_t cp, char to[16]) {
     static const char letters[] = "\"\\\n\r\t\f\b", meant[] = "\"\\nrtfb";
     if (cp >= ' ' && cp < 0x80 && cp != '"' && cp != '\\') return 0; // most characters
@@ -57,7 +58,7 @@ static bool put_string(struct json_writer *w, const tval *s) {
     return tr_put_part(w->r, s, plain, n) && put_word(w, "\"");
 }
 
-// ---- the rest -------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 static bool put_float(struct json_writer *w, double d) {
     char text[PY_FLOAT_BYTES];
@@ -92,7 +93,7 @@ static bool put_key(struct json_writer *w, const tval *key) {
     return put_word(w, "\"") && put_value(w, key) && put_word(w, "\"");
 }
 
-// The entries' numbers in the order of their keys.
+// The entries' keys in sorted order.
 static const tval **sorted_entries(struct json_writer *w, const struct tv_dict *d) {
     const tval **const items = tr_alloc(w->r, d->n, sizeof *items), **const keys = tr_alloc(w->r, d->n, sizeof *keys);
     if (!items || !keys) return NULL;
@@ -133,7 +134,7 @@ static bool put_value(struct json_writer *w, const tval *v) {
     return ok;
 }
 
-// indent: none, a number of spaces, or a string.
+// indent may be none, a number of spaces, or a string.
 static bool set_indent(struct json_writer *w, const tval *indent) {
     static const tval space = {.kind = TV_STRING, .is_ascii = true, .str = {.s = " ", .n = 1}};
     if (!indent || indent->kind == TV_NONE) return true;

@@ -29,7 +29,7 @@ void lexer_begin(struct lexer *x, chat_template *t, rn_error *err) {
     *x = (struct lexer){.t = t, .err = err, .inside = TOKEN_TEXT, .line_starts = true};
 }
 
-// ---- looking at the source ------------------------------------------------------------------------------------------
+// ---- looking at the source ----------------------------------------------------------------------
 
 static char byte_at(const struct lexer *x, size_t at) { return at < x->t->n_source ? x->t->source[at] : 0; }
 
@@ -45,7 +45,7 @@ static size_t skip_space(const struct lexer *x, size_t at) {
     return at;
 }
 
-// Where a text that ends at `end` ends without the white space there.
+// The end of the text [begin, end) without white space at its end.
 static size_t strip_end(const char *s, size_t begin, size_t end) {
     int len;
     while (end > begin) {
@@ -56,7 +56,7 @@ static size_t strip_end(const char *s, size_t begin, size_t end) {
     return end;
 }
 
-// The end of a tag at `at`: behind it, or 0 where there is none. close: "%}", "}}" or "#}".
+// If a tag ends at `at`, returns the position after it, else 0. close: "%}", "}}" or "#}".
 static size_t tag_end(const struct lexer *x, size_t at, const char *close) {
     const bool has_sign = byte_at(x, at) == '-' || (byte_at(x, at) == '+' && close[0] != '}');
     const size_t end = at + has_sign + 2;
@@ -71,9 +71,10 @@ static void go_to(struct lexer *x, size_t pos) {
     x->pos = pos;
 }
 
-// ---- text -----------------------------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
-// The end of the text [begin, end) before a tag with this sign, without the white space that the tag takes.
+// The end of the text [begin, end) before a tag with this sign, without the white space that the
+// tag strips.
 static size_t text_end(const struct lexer *x, size_t begin, size_t end, char sign, bool is_print) {
     const char *const s = x->t->source;
     if (sign == '-') return strip_end(s, begin, end);
@@ -84,7 +85,7 @@ static size_t text_end(const struct lexer *x, size_t begin, size_t end, char sig
     return strip_end(s, line, end) == line ? line : end;
 }
 
-// The beginning of a raw block at `at`: behind it, or 0.
+// If a raw block begins at `at`, returns the position after its tag, else 0.
 static size_t raw_begin(const struct lexer *x, size_t at) {
     at += 2;
     if (byte_at(x, at) == '-' || byte_at(x, at) == '+') at++;
@@ -95,7 +96,7 @@ static size_t raw_begin(const struct lexer *x, size_t at) {
     return is_here(x, at, "%}") ? at + 2 : 0;
 }
 
-// The end tag of a raw block at `at`: behind it, or 0.
+// If the end tag of a raw block is at `at`, returns the position after it, else 0.
 static size_t raw_end(const struct lexer *x, size_t at) {
     at += 2;
     if (byte_at(x, at) == '-' || byte_at(x, at) == '+') at++;
@@ -112,7 +113,7 @@ static size_t find(const struct lexer *x, size_t from, const char *what) {
     return hit ? (size_t)(hit - x->t->source) : x->t->n_source;
 }
 
-// The text of a raw block whose tag has ended at x->pos.
+// Reads the text of a raw block; x->pos is after its opening tag.
 static rn_status next_raw(struct lexer *x, size_t tag, struct token *out) {
     const size_t begin = x->pos;
     for (size_t at = find(x, begin, "{%"); at < x->t->n_source; at = find(x, at + 1, "{%")) {
@@ -123,14 +124,14 @@ static rn_status next_raw(struct lexer *x, size_t tag, struct token *out) {
         return RN_OK;
     }
     set_text(out, x, begin, begin);
-    if (begin == x->t->n_source) return RN_OK; // Jinja misses the end only where something is left
+    if (begin == x->t->n_source) return RN_OK; // like Jinja, which reports the missing end only if text follows
     return template_fail_at(x->t, tag, x->err, RN_E_FORMAT, "a raw block does not end");
 }
 
 static rn_status skip_comment(struct lexer *x, size_t tag) {
     const size_t begin = tag + 2 + (byte_at(x, tag + 2) == '-' || byte_at(x, tag + 2) == '+');
     if (begin >= x->t->n_source)
-        return x->pos = x->t->n_source, RN_OK; // Jinja misses the end only where something is left
+        return x->pos = x->t->n_source, RN_OK; // like Jinja, which reports the missing end only if text follows
     const size_t close = find(x, begin, "#}");
     if (close == x->t->n_source) return template_fail_at(x->t, tag, x->err, RN_E_FORMAT, "a comment does not end");
     const bool has_sign = close > begin && (byte_at(x, close - 1) == '-' || byte_at(x, close - 1) == '+');
@@ -138,7 +139,7 @@ static rn_status skip_comment(struct lexer *x, size_t tag) {
     return RN_OK;
 }
 
-// The next of "{%", "{{" and "{#".
+// Finds the next "{%", "{{" or "{#".
 static size_t find_tag(const struct lexer *x) {
     for (size_t at = x->pos;; at++) {
         const char *const hit = memchr(x->t->source + at, '{', x->t->n_source - at);
@@ -149,7 +150,8 @@ static size_t find_tag(const struct lexer *x) {
     }
 }
 
-// Outside of tags: text, or the beginning of a tag. *out is a text of no bytes where something was skipped.
+// Outside tags: reads text or the beginning of a tag. *out is an empty text if something was
+// skipped.
 static rn_status next_outside(struct lexer *x, struct token *out) {
     const size_t begin = x->pos, tag = find_tag(x);
     const char kind = byte_at(x, tag + 1), sign = byte_at(x, tag + 2);
@@ -175,7 +177,7 @@ static rn_status next_outside(struct lexer *x, struct token *out) {
     return RN_OK;
 }
 
-// ---- tags -----------------------------------------------------------------------------------------------------------
+// ---- tags ---------------------------------------------------------------------------------------
 
 static rn_status check_bracket(struct lexer *x, char c, size_t at) {
     static const char opening[] = "([{", closing[] = ")]}";
@@ -231,7 +233,7 @@ static bool next_name(struct lexer *x, struct token *out) {
 
 static rn_status next_inside(struct lexer *x, struct token *out) {
     const bool is_block = x->inside == TOKEN_BLOCK_BEGIN;
-    for (;;) { // an end is looked for before white space is skipped, and behind it
+    for (;;) { // look for the tag's end before and after white space
         const size_t end = x->n_open == 0 ? tag_end(x, x->pos, is_block ? "%}" : "}}") : 0;
         if (end) {
             *out = (struct token){.kind = is_block ? TOKEN_BLOCK_END : TOKEN_PRINT_END, .at = x->pos};

@@ -11,7 +11,7 @@ static rn_status no_memory(const struct lexer *x, size_t at) {
     return template_fail_at(x->t, at, x->err, RN_E_NOMEM, "out of memory");
 }
 
-// ---- numbers --------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static char byte_at(const struct lexer *x, size_t at) { return at < x->t->n_source ? x->t->source[at] : 0; }
 
@@ -20,7 +20,8 @@ static bool is_digit(char c, int base) {
     return c >= '0' && c < '0' + base;
 }
 
-// Digits with single underscores between them: behind the last; `at` when there is none.
+// Skips digits with single underscores between them. Returns the position after the last digit;
+// `at` if there is none.
 static size_t skip_digits(const struct lexer *x, size_t at, int base) {
     size_t end = at;
     while (is_digit(byte_at(x, at), base)) {
@@ -30,11 +31,11 @@ static size_t skip_digits(const struct lexer *x, size_t at, int base) {
     return end;
 }
 
-// Behind a number with a fraction or an exponent that begins at `at`; 0: it is none.
+// If a number with a fraction or exponent begins at `at`, returns the position after it, else 0.
 static size_t float_end(const struct lexer *x, size_t at) {
     const size_t whole = skip_digits(x, at, 10);
     size_t end = whole;
-    if (at > 0 && byte_at(x, at - 1) == '.') return 0; // x.0.1: items of items
+    if (at > 0 && byte_at(x, at - 1) == '.') return 0; // x.0.1 is an item of an item
     if (byte_at(x, whole) == '.') {
         const size_t fraction = skip_digits(x, whole + 1, 10);
         if (fraction > whole + 1) end = fraction;
@@ -62,7 +63,7 @@ static size_t whole_end(const struct lexer *x, size_t at, int *base) {
         *base = forms[i].base;
         return end;
     }
-    size_t end = at + 1; // zeros alone: 012 is 0 and then 12, which is a mistake
+    size_t end = at + 1; // only zeros may follow: 012 would be 0 and then 12, an error
     while (byte_at(x, end) == '0' || (byte_at(x, end) == '_' && byte_at(x, end + 1) == '0')) end++;
     return end;
 }
@@ -89,12 +90,12 @@ rn_status lex_number(struct lexer *x, struct token *out) {
     return template_fail_at(x->t, at, x->err, RN_E_LIMIT, "a number beyond 127 bits");
 }
 
-// ---- strings --------------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 struct decoder {
     const struct lexer *x;
     const char *s;      // the text between the quotes
-    size_t n, at, from; // from: where it begins in the source
+    size_t n, at, from; // from: the text's offset in the source
     char *to;
     size_t n_to;
 };
@@ -107,7 +108,7 @@ static int digit_of(char c) {
     return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
 }
 
-// \x, \u, \U: n_digits behind the letter, which is at d->at.
+// \x, \u, \U: decodes n_digits digits after the letter, which is at d->at.
 static rn_status hex_escape(struct decoder *d, size_t n_digits) {
     uint32_t cp = 0;
     for (size_t i = 1; i <= n_digits; i++) {
@@ -129,8 +130,8 @@ static void octal_escape(struct decoder *d) {
     d->n_to += (size_t)utf8_encode(cp, d->to + d->n_to);
 }
 
-// Python sees the escapes of a string after every other character has become one, so that a backslash before such a character takes
-// the escape's backslash.
+// Jinja escapes non-ASCII characters before it decodes a string, so a backslash before such a
+// character escapes the backslash of its escape.
 static void spelt_char(struct decoder *d) {
     int len;
     const uint32_t cp = py_char(d->s + d->at, d->n - d->at, &len);
@@ -139,10 +140,10 @@ static void spelt_char(struct decoder *d) {
     d->at += (size_t)len;
 }
 
-// The escape whose backslash is behind d->at.
+// Decodes the escape whose backslash is just before d->at.
 static rn_status decode_escape(struct decoder *d) {
     static const char letters[] = "\\'\"abfnrtv", meant[] = "\\'\"\a\b\f\n\r\t\v";
-    const char c = d->s[d->at]; // there is one: a string does not end with a single backslash
+    const char c = d->s[d->at]; // in bounds: a string cannot end with a single backslash
     const char *const known = c ? strchr(letters, c) : NULL;
     if (known) {
         d->to[d->n_to++] = meant[known - letters];
@@ -189,7 +190,7 @@ rn_status lex_string(struct lexer *x, struct token *out) {
     x->pos = end + 1;
     if (!escapes) return RN_OK;
     struct decoder d = {.x = x, .s = out->s, .n = out->n, .from = begin};
-    d.to = arena_alloc(&x->t->arena, 3 * out->n + 16); // a character of two bytes may be spelt with four
+    d.to = arena_alloc(&x->t->arena, 3 * out->n + 16); // a character of two bytes may become four bytes (\xNN)
     if (!d.to) return no_memory(x, begin);
     const rn_status st = decode(&d);
     out->s = d.to;

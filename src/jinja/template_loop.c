@@ -1,10 +1,10 @@
 // jinja/template_loop.c - for loops; see template_loop.h.
 //
-// Items are fetched, and tested, one by one as the loop comes to them, or when the template looks ahead: the test may read what the body
-// has changed.
+// Items are fetched and tested one at a time, when the loop reaches them or the template looks
+// ahead, because the test may read variables that the body changes.
 #include "jinja/template_loop.h"
 
-// ---- items ----------------------------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------
 
 static bool passes(struct render *r, const struct tv_loop *loop, const tval *item, bool *holds) {
     const struct activation *const frame = r->frame;
@@ -16,7 +16,7 @@ static bool passes(struct render *r, const struct tv_loop *loop, const tval *ite
     return test != NULL;
 }
 
-// The next item, beyond those fetched ahead; NULL: the end, or failed.
+// The next item, after those fetched ahead; NULL: the end, or an error.
 static const tval *fetch(struct render *r, struct tv_loop *loop) {
     for (const tval *item; (item = tr_next(r, &loop->cursor));) {
         bool holds = true;
@@ -36,7 +36,7 @@ static const tval *look_ahead(struct render *r, struct tv_loop *loop) {
     return loop->after;
 }
 
-// Of a loop with a test, or over what has no length, the items are fetched to be counted.
+// Loops with a test, or over an iterator, fetch all items to count them.
 bool tr_loop_length(struct render *r, struct tv_loop *loop, size_t *n) {
     if (!loop->has_length) {
         if (!loop->node->loop->test && loop->cursor.of->kind != TV_ITERATOR) {
@@ -56,7 +56,7 @@ bool tr_loop_length(struct render *r, struct tv_loop *loop, size_t *n) {
     return true;
 }
 
-// ---- running --------------------------------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static bool step(struct render *r, struct tv_loop *loop) {
     const tval *const item = look_ahead(r, loop);
@@ -76,14 +76,14 @@ static enum flow run_items(struct render *r, const struct node *n, struct tv_loo
         const enum flow flow = tr_run(r, &n->loop->body);
         if (flow == FLOW_FAILED) return flow;
         if (flow == FLOW_BREAK) break;
-        any |= flow == FLOW_ON; // Jinja notes it at the body's end, where continue does not come by
+        any |= flow == FLOW_ON; // as in Jinja: at the end of the body, which continue skips
     }
     if (r->st != RN_OK) return FLOW_FAILED;
     if (any || !n->loop->otherwise.first) return FLOW_ON;
     return tr_load(r, &n->loop->else_scope) ? tr_run(r, &n->loop->otherwise) : FLOW_FAILED;
 }
 
-// Runs the loop over `items` in the function of r->frame.
+// Runs the loop over `items` with the activation of r->frame.
 static enum flow run_over(struct render *r, const struct node *n, const tval *items, size_t depth0,
                           const struct activation *outer) {
     struct tv_loop *const loop = tr_alloc(r, 1, sizeof *loop);
@@ -100,7 +100,7 @@ static enum flow run_over(struct render *r, const struct node *n, const tval *it
     return run_items(r, n, loop);
 }
 
-// A recursive loop is a function: what it prints is its value.
+// A recursive loop is a function whose value is what it prints.
 static const tval *call_recursive(struct render *r, const struct node *n, const tval *items, size_t depth0,
                                   const struct activation *outer) {
     const struct activation *const frame = r->frame, *const own = tr_activation(r, outer, n->loop->n_slots);
@@ -127,7 +127,7 @@ const tval *tr_loop_call(struct render *r, const struct tv_loop *loop, const str
     return call_recursive(r, loop->node, c->pos[0], loop->depth0 + 1, loop->outer);
 }
 
-// ---- what templates read of it --------------------------------------------------------------------------------------
+// ---- attributes of `loop` -----------------------------------------------------------------------
 
 static const tval *index_of(struct render *r, struct tv_loop *l) { return tr_size(r, l->index0 + 1); }
 static const tval *index0_of(struct render *r, struct tv_loop *l) { return tr_size(r, l->index0); }

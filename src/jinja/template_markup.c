@@ -1,10 +1,10 @@
-// jinja/template_markup.c - strings as HTML, and the filters that make it; see template_markup.h.
+// jinja/template_markup.c - HTML escaping and the filters that use it; see template_markup.h.
 #include "jinja/template_markup.h"
 #include "jinja/py_chars.h"
 #include "jinja/template_items.h"
 #include "jinja/template_strings.h"
 
-// ---- escaping -------------------------------------------------------------------------------------------------------
+// ---- escaping -----------------------------------------------------------------------------------
 
 static const char *entity_of(char c) {
     switch (c) {
@@ -59,9 +59,9 @@ static const tval *safe(struct render *r, const tval *v, const struct call *c) {
     return tr_marked_safe(r, tr_str(r, v));
 }
 
-// ---- striptags ------------------------------------------------------------------------------------------------------
+// ---- striptags ----------------------------------------------------------------------------------
 
-// Behind the tag or comment at `at`; SIZE_MAX: it does not end.
+// Returns the position after the tag or comment at `at`; SIZE_MAX: it does not end.
 static size_t tag_end(const tval *s, size_t at) {
     const bool is_comment = s->str.n - at >= 4 && memcmp(s->str.s + at, "<!--", 4) == 0;
     const size_t from = at + (is_comment ? 4 : 0);
@@ -100,7 +100,7 @@ static const tval *one_spaced(struct render *r, const tval *s) {
     return tr_cut(r, begin);
 }
 
-// The character that an entity at `at` stands for, and its bytes; 0: none that is known.
+// Decodes the entity at `at` and sets *n to its bytes; 0: no known entity.
 static uint32_t entity_at(const tval *s, size_t at, size_t *n) {
     static const struct {
         const char *name;
@@ -151,7 +151,7 @@ static const tval *striptags(struct render *r, const tval *v, const struct call 
     return unescaped(r, s);
 }
 
-// ---- URLs and attributes --------------------------------------------------------------------------------------------
+// ---- URLs and attributes ------------------------------------------------------------------------
 
 static bool put_quoted(struct render *r, const tval *s, bool in_query) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-~";

@@ -1,9 +1,9 @@
-// jinja/template_methods.c - methods of what is no string, and the finding of methods by an object's kind.
+// jinja/template_methods.c - methods of values other than strings, and look-up of methods by type.
 #include "jinja/template_builtin.h"
 #include "jinja/template_items.h"
 #include <math.h>
 
-// ---- dictionaries ---------------------------------------------------------------------------------------------------
+// ---- dictionaries -------------------------------------------------------------------------------
 
 static const tval *get(struct render *r, const tval *self, const struct call *c) {
     if (!tv_may_be_key(c->arg[0]))
@@ -22,7 +22,7 @@ static const tval *items(struct render *r, const tval *self, const struct call *
 }
 static const tval *same(struct render *r, const tval *self, const struct call *c) {
     return (void)r, (void)c, self;
-} // nobody changes it
+} // immutable, so no copy is needed
 
 static const tval *fromkeys(struct render *r, const tval *self, const struct call *c) {
     tval *const d = tr_dict(r, 0);
@@ -48,7 +48,7 @@ static const struct builtin dict_rows[] = {
     {"update", NULL, "", 0, B_CHANGES},
 };
 
-// ---- lists, tuples, ranges ------------------------------------------------------------------------------------------
+// ---- lists, tuples, ranges ----------------------------------------------------------------------
 
 static const tval *index_of(struct render *r, const tval *self, const struct call *c) {
     struct tv_cursor cursor;
@@ -95,7 +95,7 @@ static const struct builtin list_rows[] = {
     {"sort", NULL, "", 0, B_CHANGES},
 };
 
-// ---- numbers, bytes, cyclers ----------------------------------------------------------------------------------------
+// ---- numbers, bytes, cyclers --------------------------------------------------------------------
 
 static const tval *real(struct render *r, const tval *self, const struct call *c) {
     return (void)c, tr_plus(r, self);
@@ -163,7 +163,7 @@ static const struct builtin bytes_rows[] = {{"decode", decode, "encoding,errors"
 static const tval *next(struct render *r, const tval *self, const struct call *c) {
     const tval *const v = self->seq.items[self->seq.at];
     (void)r, (void)c;
-    ((tval *)self)->seq.at = (self->seq.at + 1) % self->seq.n; // a cycler is what changes
+    ((tval *)self)->seq.at = (self->seq.at + 1) % self->seq.n; // a cycler is mutable
     return v;
 }
 static const tval *reset(struct render *r, const tval *self, const struct call *c) {
@@ -174,7 +174,7 @@ static const tval *reset(struct render *r, const tval *self, const struct call *
 static const struct builtin cycler_rows[] = {{"next", next, "", 0, B_POSITIONAL},
                                              {"reset", reset, "", 0, B_POSITIONAL}};
 
-// ---- by kind --------------------------------------------------------------------------------------------------------
+// ---- by kind ------------------------------------------------------------------------------------
 
 #define TABLE(rows) {rows, sizeof rows / sizeof *(rows)}
 

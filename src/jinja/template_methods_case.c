@@ -1,10 +1,10 @@
-// jinja/template_methods_case.c - methods of strings: cases, classes of characters, padding.
+// jinja/template_methods_case.c - string methods: case, character classes, padding.
 #include "jinja/py_chars.h"
 #include "jinja/template_items.h"
 #include "jinja/template_strings.h"
 #include "text/utf8.h"
 
-// ---- cases ----------------------------------------------------------------------------------------------------------
+// ---- cases --------------------------------------------------------------------------------------
 
 static const tval *upper(struct render *r, const tval *s, const struct call *c) {
     return (void)c, tr_recase(r, s, RECASE_UPPER);
@@ -25,7 +25,7 @@ static const tval *capitalize(struct render *r, const tval *s, const struct call
     return (void)c, tr_recase(r, s, RECASE_CAPITALIZE);
 }
 
-// ---- classes --------------------------------------------------------------------------------------------------------
+// ---- character classes --------------------------------------------------------------------------
 
 static bool all_are(const tval *s, const enum py_class *classes, size_t n_classes, bool when_empty) {
     if (s->str.n == 0) return when_empty;
@@ -81,7 +81,7 @@ static const tval *isidentifier(struct render *r, const tval *s, const struct ca
     return tv_bool(all_are(s, &word, 1, false) && !py_is(PY_NUMERIC, py_char(s->str.s, s->str.n, &len)));
 }
 
-// Some character has a case, and none another one.
+// Is there a character of the wanted case, and none of the other?
 static const tval *is_in_case(struct render *r, const tval *s, enum py_class wanted, enum py_class other) {
     bool any = false, none_else = true;
     int len;
@@ -114,7 +114,7 @@ static const tval *istitle(struct render *r, const tval *s, const struct call *c
     return tr_work(r, s->str.n / 4) ? tv_bool(any && fits) : NULL;
 }
 
-// ---- padding --------------------------------------------------------------------------------------------------------
+// ---- padding ------------------------------------------------------------------------------------
 
 static const tval *pad(struct render *r, const tval *s, const struct call *c, char align) {
     size_t width;

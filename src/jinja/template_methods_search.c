@@ -1,11 +1,11 @@
-// jinja/template_methods_search.c - methods of strings: finding, counting, beginnings and ends, replacing.
+// jinja/template_methods_search.c - string methods: find, count, startswith and endswith, replace.
 #include "jinja/py_chars.h"
 #include "jinja/template_format.h"
 #include "jinja/template_items.h"
 #include "jinja/template_strings.h"
 
-// The bytes between the characters that arguments `first` and `first` + 1 name. false: failed; *to < *from: an empty stretch that not even
-// an empty string is found in.
+// Converts the character range given by arguments `first` and `first` + 1 to bytes. *to < *from: an
+// invalid range, in which not even an empty string is found. false: error.
 static bool stretch(struct render *r, const tval *s, const struct call *c, int first, size_t *from, size_t *to) {
     struct tv_stride g;
     size_t n;
@@ -17,7 +17,7 @@ static bool stretch(struct render *r, const tval *s, const struct call *c, int f
     *from = py_byte_of(s->str.s, s->str.n, (size_t)g.start);
     *to = *from + py_byte_of(s->str.s + *from, s->str.n - *from, (size_t)g.n);
     if (beyond) *from = 1, *to = 0;
-    if (g.n == 0 && !beyond && c->arg[first + 1]) { // a stretch that ends before it begins
+    if (g.n == 0 && !beyond && c->arg[first + 1]) { // does the range end before it begins?
         struct tv_stride end;
         if (!tr_stride(r, n, NULL, c->arg[first + 1], NULL, &end)) return false;
         if (end.n < g.start) *from = 1, *to = 0;
@@ -31,7 +31,7 @@ static const char *find_last(const char *s, size_t n, const tval *what) {
     return NULL;
 }
 
-// The character where it is found; -1: it is not. false: failed.
+// Sets *out to the index of the character where it is found, -1: not found. false: error.
 static bool find(struct render *r, const tval *s, const struct call *c, bool last, tv_int *out) {
     size_t from, to;
     const tval *const what = arg_str(r, c, 0);
@@ -80,7 +80,7 @@ static const tval *count(struct render *r, const tval *s, const struct call *c) 
     return tr_size(r, n);
 }
 
-// ---- beginnings and ends --------------------------------------------------------------------------------------------
+// ---- startswith, endswith -----------------------------------------------------------------------
 
 static bool has_at(const tval *s, size_t from, size_t to, const tval *part, bool at_end) {
     const size_t n = part->str.n;
@@ -116,7 +116,7 @@ static const tval *removesuffix(struct render *r, const tval *s, const struct ca
     return has_at(s, 0, s->str.n, c->arg[0], true) ? tr_part(r, s, 0, s->str.n - c->arg[0]->str.n) : s;
 }
 
-// ---- making others of it --------------------------------------------------------------------------------------------
+// ---- replace and similar ------------------------------------------------------------------------
 
 static const tval *replace(struct render *r, const tval *s, const struct call *c) {
     tv_int n;
@@ -133,7 +133,7 @@ static const tval *format_map(struct render *r, const tval *s, const struct call
     struct call values = {.names = tr_alloc(r, n, sizeof(tval *)), .named = tr_alloc(r, n, sizeof(tval *))};
     if (!values.names || !values.named) return NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (!tv_is_str(&map->dict->entries[i].key)) continue; // no field names it
+        if (!tv_is_str(&map->dict->entries[i].key)) continue; // fields are named by strings
         values.names[values.n_named] = &map->dict->entries[i].key;
         values.named[values.n_named++] = map->dict->entries[i].value;
     }

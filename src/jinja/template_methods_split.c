@@ -1,4 +1,4 @@
-// jinja/template_methods_split.c - methods of strings: stripping, splitting, joining.
+// jinja/template_methods_split.c - string methods: strip, split, join.
 #include "jinja/py_chars.h"
 #include "jinja/template_items.h"
 #include "jinja/template_strings.h"
@@ -17,9 +17,9 @@ static const tval *rstrip(struct render *r, const tval *s, const struct call *c)
     return strip_sides(r, s, c, STRIP_RIGHT);
 }
 
-// ---- split ----------------------------------------------------------------------------------------------------------
+// ---- split --------------------------------------------------------------------------------------
 
-// From the left, at most `max` cuts.
+// Splits from the left, at most `max` times.
 static bool split_at(struct render *r, tval *parts, const tval *s, const tval *by, tv_int max) {
     size_t from = 0;
     for (; max != 0; max--) {
@@ -46,14 +46,14 @@ static bool split_at_spaces(struct render *r, tval *parts, const tval *s, tv_int
     }
 }
 
-// The last place of `by` in the first n bytes; SIZE_MAX: there is none.
+// The last occurrence of `by` in the first n bytes; SIZE_MAX: none.
 static size_t last_place(const tval *s, size_t n, const tval *by) {
     for (size_t at = n; at >= by->str.n; at--)
         if (memcmp(s->str.s + at - by->str.n, by->str.s, by->str.n) == 0) return at - by->str.n;
     return SIZE_MAX;
 }
 
-// From the right: parts come in the wrong order, which the caller sets right.
+// Splits from the right; the caller must reverse the parts.
 static bool rsplit_at(struct render *r, tval *parts, const tval *s, const tval *by, tv_int max) {
     size_t to = s->str.n;
     for (; max != 0; max--) {
@@ -114,7 +114,7 @@ static const tval *splitlines(struct render *r, const tval *s, const struct call
     return tr_splitlines(r, s, arg_truth(c, 0));
 }
 
-// ---- partition, join ------------------------------------------------------------------------------------------------
+// ---- partition, join ----------------------------------------------------------------------------
 
 static const tval *cut_in_three(struct render *r, const tval *s, const struct call *c, bool last) {
     const tval *const by = arg_str(r, c, 0);

@@ -1,15 +1,15 @@
-// jinja/template_ops.c - the operators of values; see template_items.h.
+// jinja/template_ops.c - operators; see template_items.h.
 #include "jinja/template_format.h"
 #include "jinja/template_items.h"
 #include "jinja/template_markup.h"
 #include <math.h>
 
-// ---- integers -------------------------------------------------------------------------------------------------------
+// ---- integers -----------------------------------------------------------------------------------
 
 bool tv_int_mul(tv_int a, tv_int b, tv_int *out) {
     if (a == 0 || b == 0) return *out = 0, true;
     const __int128 product = (__int128)((unsigned __int128)a * (unsigned __int128)b);
-    const bool is_least = product == -TV_INT_MAX - 1; // its quotients overflow
+    const bool is_least = product == -TV_INT_MAX - 1; // out of range, since its negation overflows
     if (is_least || product / b != a) return false;
     *out = product;
     return true;
@@ -29,14 +29,15 @@ static const tval *int_power(struct render *r, tv_int base, tv_int exponent) {
     return tr_int(r, result);
 }
 
-// a / b, rounded once: 56 bits of the quotient by long division, and whether something is left over.
+// a / b with a single rounding: at least 56 bits of the quotient by long division, then a sticky
+// bit for the remainder.
 static double true_quotient(tv_int a, tv_int b) {
     const unsigned __int128 n = a < 0 ? -(unsigned __int128)a : (unsigned __int128)a;
     const unsigned __int128 d = b < 0 ? -(unsigned __int128)b : (unsigned __int128)b;
     unsigned __int128 quotient = n / d, rest = n % d;
     int shift = 0;
     for (; rest != 0 && quotient >> 56 == 0; shift++) {
-        rest <<= 1; // below 2^128, as d is at most 2^127
+        rest <<= 1; // less than 2^128, because d is at most 2^127
         quotient = quotient << 1 | (rest >= d);
         if (rest >= d) rest -= d;
     }
@@ -46,7 +47,7 @@ static double true_quotient(tv_int a, tv_int b) {
 
 static const tval *float_binary(struct render *r, char op, double a, double b);
 
-// Division rounds down, and a remainder has the divisor's sign.
+// Division rounds down; a remainder has the divisor's sign.
 static const tval *int_binary(struct render *r, char op, tv_int a, tv_int b) {
     __int128 sum;
     tv_int product;
@@ -65,7 +66,7 @@ static const tval *int_binary(struct render *r, char op, tv_int a, tv_int b) {
     return tr_int(r, op == '%' ? (differs ? rest + b : rest) : a / b - differs);
 }
 
-// ---- floats ---------------------------------------------------------------------------------------------------------
+// ---- floats -------------------------------------------------------------------------------------
 
 static double float_rest(double a, double b) {
     const double rest = fmod(a, b);
@@ -101,7 +102,7 @@ static const tval *float_binary(struct render *r, char op, double a, double b) {
     }
 }
 
-// ---- sequences ------------------------------------------------------------------------------------------------------
+// ---- sequences ----------------------------------------------------------------------------------
 
 static const tval *add_items(struct render *r, const tval *a, const tval *b) {
     tval *const v = tr_items(r, (enum tv_kind)a->kind, a->seq.n + b->seq.n);
@@ -112,7 +113,7 @@ static const tval *add_items(struct render *r, const tval *a, const tval *b) {
     return v;
 }
 
-// Markup escapes what is added to it.
+// Markup escapes plain strings that are added to it.
 static const tval *add_strings(struct render *r, const tval *a, const tval *b) {
     if (!a->is_html && !b->is_html) return tr_concat(r, a, b);
     const tval *const left = tr_escaped(r, a), *const right = tr_escaped(r, b);
@@ -140,7 +141,7 @@ static const tval *repeat(struct render *r, const tval *v, tv_int times) {
 
 static bool repeats(const tval *v) { return v->kind == TV_STRING || v->kind == TV_LIST || v->kind == TV_TUPLE; }
 
-// ---- all ------------------------------------------------------------------------------------------------------------
+// ---- binary operators ---------------------------------------------------------------------------
 
 static const char *op_name(char op) {
     static const char names[][3] = {"+", "-", "*", "/", "//", "%", "**"};

@@ -2,12 +2,12 @@
 #include "jinja/template_items.h"
 #include <math.h>
 
-// An integer against a float, exactly: a double holds 53 bits, an integer 127.
+// Compares an integer of up to 127 bits with a double exactly.
 static int compare_mixed(tv_int i, double d) {
     if (isnan(d)) return 3;
     if (d >= 0x1p126) return -1;
     if (d <= -0x1p126) return 1;
-    const tv_int whole = (tv_int)d; // toward zero
+    const tv_int whole = (tv_int)d; // truncated
     if (i != whole) return i < whole ? -1 : 1;
     const double rest = d - (double)whole;
     return rest > 0 ? -1 : rest < 0 ? 1 : 0;
@@ -22,7 +22,7 @@ int tv_compare_numbers(const tval *a, const tval *b) {
     return c == 3 ? 3 : -c;
 }
 
-// ---- equality -------------------------------------------------------------------------------------------------------
+// ---- equality -----------------------------------------------------------------------------------
 
 static bool equal_items(struct render *r, const tval *a, const tval *b, bool *equal) {
     *equal = a->seq.n == b->seq.n;
@@ -71,19 +71,19 @@ bool tr_equal(struct render *r, const tval *a, const tval *b, bool *equal) {
     return ok;
 }
 
-// ---- order ----------------------------------------------------------------------------------------------------------
+// ---- order --------------------------------------------------------------------------------------
 
 static bool holds_for(char op, int c) {
-    return op == '<' ? c < 0 : op == 'l' ? c <= 0 : op == '>' ? c == 1 : c == 0 || c == 1; // 3, not a number, is none
+    return op == '<' ? c < 0 : op == 'l' ? c <= 0 : op == '>' ? c == 1 : c == 0 || c == 1; // 3: unordered (NaN)
 }
 
 static int compare_bytes(const tval *a, const tval *b) {
     const size_t n = a->str.n < b->str.n ? a->str.n : b->str.n;
-    const int c = memcmp(a->str.s, b->str.s, n); // UTF-8 keeps the order of characters
+    const int c = memcmp(a->str.s, b->str.s, n); // the byte order of UTF-8 is the order of code points
     return c != 0 ? (c < 0 ? -1 : 1) : a->str.n < b->str.n ? -1 : a->str.n > b->str.n;
 }
 
-// The first items that differ decide, or else the lengths.
+// The first pair of items that differ decides, else the lengths.
 static bool ordered_items(struct render *r, char op, const tval *a, const tval *b, bool *holds) {
     size_t i = 0;
     for (bool equal = true; i < a->seq.n && i < b->seq.n; i++) {
@@ -112,15 +112,15 @@ bool tr_ordered(struct render *r, char op, const tval *a, const tval *b, bool *h
     return tr_raise(r, "TypeError", "'%s' and '%s' have no order", tv_type_name(a), tv_type_name(b)) != NULL;
 }
 
-// ---- sorting --------------------------------------------------------------------------------------------------------
+// ---- sorting ------------------------------------------------------------------------------------
 
 struct merge {
     struct render *r;
     const tval **items, **keys, **spare_items, **spare_keys;
-    bool reverse; // larger ones first; equal ones stay in order all the same
+    bool reverse; // descending; equal items keep their order nevertheless
 };
 
-// The halves of [begin, end) are sorted: merges them by way of the spare places.
+// Merges the sorted halves of [begin, end) by means of the spare arrays.
 static bool merge_halves(const struct merge *m, size_t begin, size_t mid, size_t end) {
     size_t a = begin, b = mid;
     for (size_t to = begin; to < end; to++) {

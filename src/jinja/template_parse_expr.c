@@ -1,8 +1,8 @@
-// jinja/template_parse_expr.c - expressions; see template_parser.h.
+// jinja/template_parse_expr.c - parses expressions; see template_parser.h.
 #include "jinja/template_builtin.h"
 #include "jinja/template_parser.h"
 
-// From the loosest to the tightest; Jinja has ~ between + and *, and ** from left to right.
+// Precedence, lowest first. In Jinja ~ is between + and *, and ** is left-associative.
 enum level {
     LEVEL_NONE,
     LEVEL_OR,
@@ -19,13 +19,13 @@ static struct node *parse_level(struct parser *p, enum level min);
 static struct node *parse_unary(struct parser *p, bool with_filters);
 
 static bool enter(struct parser *p) {
-    if (++p->depth <= 4 * TEMPLATE_MAX_NESTING) return true; // some four calls for each bracket
+    if (++p->depth <= 4 * TEMPLATE_MAX_NESTING) return true; // about four calls for each bracket
     return parse_fail(p, p->now.at, RN_E_LIMIT, "nested deeper than %d", TEMPLATE_MAX_NESTING);
 }
 
-// ---- arguments ------------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 
-enum { MAX_NAMED = 255 }; // of one call: each is compared with the others
+enum { MAX_NAMED = 255 }; // in one call; each is compared with all others
 
 static bool add_argument(struct parser *p, struct node *of, struct arguments *args, const tval *name,
                          struct node *value) {
@@ -85,7 +85,7 @@ static struct arguments *parse_arguments(struct parser *p, struct node *of) {
     return parse_op(p, ')') ? args : NULL;
 }
 
-// ---- literals and names ---------------------------------------------------------------------------------------------
+// ---- literals and names -------------------------------------------------------------------------
 
 static struct node *parse_const(struct parser *p, const tval *value) {
     struct node *const n = value ? parse_node(p, NODE_CONST, p->now.at) : NULL;
@@ -94,7 +94,7 @@ static struct node *parse_const(struct parser *p, const tval *value) {
     return parse_step(p) ? n : NULL;
 }
 
-// Strings that follow each other are one.
+// Adjacent string literals are joined.
 static struct node *parse_strings(struct parser *p) {
     const struct token first = p->now;
     struct text_buf whole = {0};
@@ -132,7 +132,7 @@ static struct node *parse_word(struct parser *p, bool members) {
     return m->member.name && parse_adopt(p, m, n) && parse_kind(p, TOKEN_NAME) ? m : NULL;
 }
 
-// [a, b] and {a: b}: items up to `close`, with a comma between and perhaps behind.
+// [a, b] and {a: b}: items up to `close`, separated by commas; a trailing comma is allowed.
 static struct node *parse_display(struct parser *p, enum node_kind kind, char close) {
     struct node *const n = parse_node(p, kind, p->now.at);
     if (!n || !parse_step(p)) return NULL;
@@ -185,7 +185,7 @@ struct node *parse_tuple(struct parser *p, unsigned flags) {
     return flags & TUPLE_IN_BRACKETS ? n : parse_unexpected(p, "an expression");
 }
 
-// ---- what follows a value -------------------------------------------------------------------------------------------
+// ---- attributes, items, calls, filters ----------------------------------------------------------
 
 static struct node *parse_attribute(struct parser *p, struct node *of) {
     struct node *const n = parse_node(p, NODE_ATTRIBUTE, p->now.at);
@@ -203,14 +203,15 @@ static struct node *parse_attribute(struct parser *p, struct node *of) {
     return n->attribute.name && parse_step(p) ? n : NULL;
 }
 
-// One of the up to three parts of a slice: *part is NULL where nothing stands.
+// Parses one of the up to three parts of a slice; *part is NULL if it is empty.
 static bool parse_slice_part(struct parser *p, struct node *slice, struct node **part) {
     *part = NULL;
     if (at_op(p, ':') || at_op(p, ']') || at_op(p, ',')) return true;
     return (*part = parse_expression(p)) && parse_adopt(p, slice, *part);
 }
 
-// Between the brackets, from the colon on. from: NULL, or what stands before it.
+// Parses the rest of a slice from its first colon on. from: the expression before the colon, or
+// NULL.
 static struct node *parse_slice(struct parser *p, struct node *of, struct node *from) {
     struct node *const n = parse_node(p, NODE_SLICE, p->now.at);
     bool has_step = false;
@@ -249,7 +250,7 @@ static struct node *parse_call(struct parser *p, struct node *of) {
     return n->call.args && parse_adopt(p, n, of) ? n : NULL;
 }
 
-// A filter's or test's name, which may have points in it.
+// The name of a filter or test, which may contain dots.
 static const tval *parse_dotted(struct parser *p) {
     const struct token first = p->now;
     if (!parse_kind(p, TOKEN_NAME)) return NULL;
@@ -326,7 +327,7 @@ static struct node *parse_filters_and_tests(struct parser *p, struct node *n) {
     return n;
 }
 
-// ---- operators ------------------------------------------------------------------------------------------------------
+// ---- operators ----------------------------------------------------------------------------------
 
 static struct node *parse_signed(struct parser *p) {
     struct node *const n = parse_node(p, p->now.op == '-' ? NODE_NEGATE : NODE_PLUS, p->now.at);
@@ -371,7 +372,7 @@ static enum level level_now(const struct parser *p) {
     }
 }
 
-// a < b in c: one node, as each operand is evaluated once.
+// a < b in c is one node, because each operand is evaluated once.
 static struct node *parse_comparison(struct parser *p, struct node *left) {
     struct node *const n = parse_node(p, NODE_COMPARE, p->now.at);
     char *ops = NULL;

@@ -1,9 +1,9 @@
-// jinja/template_parse_statements.c - tags and the text between them; see template_parser.h.
+// jinja/template_parse_statements.c - parses tags and the text between them; see template_parser.h.
 #include "jinja/template_parser.h"
 
 static bool parse_body(struct parser *p, struct node *parent, struct node_list *list, const char *const *ends);
 
-// ---- targets --------------------------------------------------------------------------------------------------------
+// ---- targets ------------------------------------------------------------------------------------
 
 static bool may_be_target(struct parser *p, const struct node *n) {
     static const char *const names[N_NODE_KINDS] = {
@@ -34,7 +34,7 @@ static struct node *parse_name_target(struct parser *p) {
     return parse_name_node(p, &name, true);
 }
 
-// The same target once more, to be bound in another scope.
+// Copies a target, so that it can be bound in another scope.
 static struct node *copy_target(struct parser *p, const struct node *n) {
     struct node *const copy = parse_node(p, n->kind, n->at);
     if (!copy) return NULL;
@@ -47,7 +47,7 @@ static struct node *copy_target(struct parser *p, const struct node *n) {
     return copy;
 }
 
-// ---- loops and choices ----------------------------------------------------------------------------------------------
+// ---- for, if ------------------------------------------------------------------------------------
 
 static struct node *parse_for(struct parser *p) {
     struct node *const n = parse_node(p, NODE_FOR, p->now.at);
@@ -71,7 +71,8 @@ static struct node *parse_for(struct parser *p) {
     return parse_step(p) ? n : NULL;
 }
 
-// An elif is an if of its own behind else, one level deeper for Jinja's names, but not in the tree's nesting.
+// An elif is an if inside else. It counts as one level deeper for scopes, as in Jinja, but not for
+// the nesting limit.
 static struct node *parse_if(struct parser *p) {
     struct node *const first = parse_node(p, NODE_IF, p->now.at);
     for (struct node *n = first; n;) {
@@ -100,7 +101,7 @@ static struct node *parse_jump(struct parser *p) {
     return n && parse_step(p) ? n : NULL;
 }
 
-// ---- assignments ----------------------------------------------------------------------------------------------------
+// ---- assignments --------------------------------------------------------------------------------
 
 static struct node *parse_set(struct parser *p) {
     struct node *const n = parse_node(p, NODE_SET, p->now.at);
@@ -142,7 +143,7 @@ static struct node *parse_filter_block(struct parser *p) {
     return parse_body(p, n, &n->block->body, (const char *const[]){"endfilter", NULL}) && parse_step(p) ? n : NULL;
 }
 
-// ---- macros ---------------------------------------------------------------------------------------------------------
+// ---- macros -------------------------------------------------------------------------------------
 
 static bool parse_parameters(struct parser *p, struct node *of, struct macro *m) {
     struct node_list defaults = {0};
@@ -164,7 +165,8 @@ static bool parse_parameters(struct parser *p, struct node *of, struct macro *m)
     return parse_op(p, ')');
 }
 
-// The body of a function: what is around it is out of its sight for break and for what it uses.
+// Parses the body of a function. Surrounding loops are not visible to break in it, and its uses of
+// special names are its own.
 static bool parse_function_body(struct parser *p, struct node *of, struct macro *m, const char *end) {
     const uint8_t uses = p->uses, assigns = p->assigns;
     const int n_loops = p->n_loops;
@@ -203,7 +205,7 @@ static struct node *parse_call_block(struct parser *p) {
     return parse_function_body(p, n, m, "endcall") ? n : NULL;
 }
 
-// ---- the rest -------------------------------------------------------------------------------------------------------
+// ---- other tags ---------------------------------------------------------------------------------
 
 static struct node *parse_print(struct parser *p) {
     struct node *const n = parse_node(p, NODE_PRINT, p->now.at);
@@ -219,7 +221,7 @@ static struct node *parse_generation(struct parser *p) {
     struct node *const n = parse_block_node(p, NODE_SCOPE);
     const int n_loops = p->n_loops;
     if (!n || !parse_step(p)) return NULL;
-    p->n_loops = 0; // a function of its own in transformers
+    p->n_loops = 0; // in transformers this is a function of its own
     const bool ok = parse_body(p, n, &n->block->body, (const char *const[]){"endgeneration", NULL}) && parse_step(p);
     p->n_loops = n_loops;
     return ok ? n : NULL;
@@ -253,7 +255,7 @@ static struct node *parse_block(struct parser *p) {
     return ok && (!is_named || parse_step(p)) ? n : NULL;
 }
 
-// include, import, from, extends: whatever they say, there is no other template.
+// include, import, from, extends: not supported, because there are no other templates.
 static struct node *parse_foreign(struct parser *p) {
     struct node *const n = parse_node(p, NODE_FOREIGN, p->now.at);
     char *const word = parse_alloc(p, p->now.n + 1);
@@ -331,7 +333,8 @@ static bool at_any(const struct parser *p, const char *const *names) {
     return false;
 }
 
-// Text and tags until the name of an end tag, which is then the token now. ends: NULL: until the end of the template.
+// Parses text and tags up to the name of an end tag, which is then the current token. ends: NULL:
+// up to the end of the template.
 static bool parse_pieces(struct parser *p, struct node *parent, struct node_list *list, const char *const *ends) {
     for (;;) {
         struct node *n = NULL;

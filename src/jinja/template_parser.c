@@ -1,4 +1,4 @@
-// jinja/template_parser.c - tokens, nodes and failures, for both parsers; see template_parser.h.
+// jinja/template_parser.c - tokens, nodes and errors, for both parsers; see template_parser.h.
 #include "jinja/template_parser.h"
 #include "base/status.h"
 #include <stdarg.h>
@@ -36,7 +36,7 @@ void *parse_unexpected(struct parser *p, const char *wanted) {
                       wanted ? ", expected " : "", wanted ? wanted : "");
 }
 
-// ---- tokens ---------------------------------------------------------------------------------------------------------
+// ---- tokens -------------------------------------------------------------------------------------
 
 bool parse_step(struct parser *p) {
     p->now = p->next;
@@ -66,7 +66,7 @@ bool parse_maybe_name(struct parser *p, const char *name, bool *found) {
     return !*found || parse_step(p);
 }
 
-// ---- nodes ----------------------------------------------------------------------------------------------------------
+// ---- nodes --------------------------------------------------------------------------------------
 
 void *parse_alloc(struct parser *p, size_t n_bytes) {
     void *const mem = arena_alloc(&p->t->arena, n_bytes);
@@ -78,7 +78,7 @@ struct node *parse_node(struct parser *p, enum node_kind kind, size_t at) {
     if (!n) return NULL;
     if (kind == NODE_FOR && !(n->loop = parse_alloc(p, sizeof *n->loop))) return NULL;
     n->kind = (uint8_t)kind;
-    n->at = (uint32_t)at; // a source is far below 4 GiB
+    n->at = (uint32_t)at; // a source is far smaller than 4 GiB
     n->depth = 1;
     return n;
 }
@@ -112,7 +112,7 @@ const tval *parse_text(struct parser *p, const char *s, size_t n) {
     return v;
 }
 
-// Twice the room, with the same entries under the same numbers.
+// Doubles the capacity; entries keep their ids.
 static bool grow_names(struct parser *p) {
     struct tv_dict *const more = tv_dict_new(&p->t->arena, p->names ? 2 * p->names->cap : 64);
     if (!more) return parse_no_memory(p, p->now.at);
@@ -134,7 +134,8 @@ bool parse_name_id(struct parser *p, const char *s, size_t n, uint32_t *id) {
     return true;
 }
 
-// What a macro gets besides its parameters depends on the names that its body reads before it assigns to them.
+// A macro receives a special name (caller, kwargs, varargs) only if its body reads it before
+// assigning to it.
 static void note_special(struct parser *p, const struct token *name, bool is_store) {
     static const struct {
         const char *name;

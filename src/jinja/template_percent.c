@@ -11,7 +11,7 @@ struct percent {
     struct render *r;
     const tval *format, *values;
     size_t at;   // in the format
-    size_t used; // of the values
+    size_t used; // values used so far
     struct format_spec spec;
     bool zero;
 };
@@ -22,14 +22,14 @@ static bool wrong(struct percent *p, const char *why) {
 
 static char now(const struct percent *p) { return p->at < p->format->str.n ? p->format->str.s[p->at] : 0; }
 
-// The next value; NULL: there is none.
+// The next value; NULL: none is left.
 static const tval *take_value(struct percent *p) {
     const bool is_tuple = p->values->kind == TV_TUPLE;
     if (p->used >= (is_tuple ? p->values->seq.n : 1)) return tr_raise(p->r, "TypeError", "%% format: too few values");
     return is_tuple ? p->values->seq.items[p->used++] : (p->used++, p->values);
 }
 
-// A number, or * for the next value's.
+// A number, or * for the next value.
 static bool read_number(struct percent *p, tv_int *out) {
     *out = 0;
     if (now(p) == '*') {
@@ -66,7 +66,7 @@ static bool read_flags(struct percent *p) {
     return true;
 }
 
-// (key): the value of a dictionary, which the conversion takes.
+// (key): selects a value of the dictionary for this conversion.
 static bool read_key(struct percent *p, const tval **value) {
     *value = NULL;
     if (now(p) != '(') return true;
@@ -96,7 +96,7 @@ static bool put_text(struct percent *p, const tval *v, char type) {
     return v && tr_put_padded(r, &p->spec, v, p->spec.align);
 }
 
-// A number becomes a character: content, as nobody can say what it would do as markup.
+// A character made from a number counts as content: it could be part of any markup.
 static bool put_char(struct percent *p, const tval *v) {
     char text[4];
     size_t n;
@@ -130,7 +130,7 @@ static bool put_number(struct percent *p, const tval *v, char type) {
     return tr_put_int(p->r, &p->spec, v->kind == TV_FLOAT ? (tv_int)v->d : tv_whole(v));
 }
 
-// One conversion; its % is behind p->at.
+// Writes one conversion; its % is just before p->at.
 static bool convert(struct percent *p) {
     const tval *v;
     if (now(p) == '%') return p->at++, tr_put(p->r, "%", 1, false);

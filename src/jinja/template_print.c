@@ -1,4 +1,4 @@
-// jinja/template_print.c - values as texts: str() and repr() as Python has them.
+// jinja/template_print.c - values as text, like Python's str() and repr().
 #include "jinja/py_chars.h"
 #include "jinja/py_numbers.h"
 #include "jinja/template_items.h"
@@ -6,9 +6,10 @@
 
 static bool put_word(struct render *r, const char *s) { return tr_put(r, s, strlen(s), false); }
 
-// ---- strings --------------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
-// How repr() writes a character that it does not write as it is; 0: it does.
+// Writes the escape that repr() uses for a character and returns its bytes; 0: the character is not
+// escaped.
 static size_t spell(uint32_t cp, char quote, char to[16]) {
     static const char letters[] = "\n\r\t\\", meant[] = "nrt\\";
     if (cp > ' ' && cp < 0x7F && cp != '\\' && cp != '\'' && cp != '"') return 0; // most characters
@@ -25,7 +26,7 @@ static bool put_quoted(struct render *r, const tval *s) {
     const size_t n = s->str.n;
     const bool has_single = memchr(text, '\'', n), has_double = memchr(text, '"', n);
     const char quote = has_single && !has_double ? '"' : '\'';
-    size_t plain = 0; // begins what can be written as it is
+    size_t plain = 0; // start of the text that needs no escape
     char spelt[16];
     if (!tr_put(r, &quote, 1, false)) return false;
     for (size_t i = 0; i < n;) {
@@ -63,7 +64,7 @@ static bool put_bytes(struct render *r, const tval *v) {
     return tr_put(r, &quote, 1, false);
 }
 
-// ---- containers -----------------------------------------------------------------------------------------------------
+// ---- containers ---------------------------------------------------------------------------------
 
 static bool put_items(struct render *r, const tval *v, const char *open, const char *close) {
     bool ok = put_word(r, open);
@@ -104,9 +105,9 @@ static bool put_container(struct render *r, const tval *v) {
     }
 }
 
-// ---- all ------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
-// What Python prints with an address, which no two runs have in common.
+// Python prints such objects with an address, which would differ between runs; it is omitted.
 static bool put_object(struct render *r, const tval *v) {
     return put_word(r, "<") && put_word(r, tv_type_name(v)) && put_word(r, ">");
 }

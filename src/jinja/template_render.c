@@ -1,9 +1,10 @@
-// jinja/template_render.c - renderings from beginning to end; see template.h.
+// jinja/template_render.c - runs a rendering from beginning to end; see template.h.
 #include "jinja/template_render.h"
 #include "base/mem.h"
 #include "jinja/template_eval.h"
 
-// What a conversation needs is far below; what a hostile template takes until it stops is a fraction of a second (docs/limits.md).
+// Far more than a conversation needs; a hostile template is stopped within a fraction of a second
+// (docs/limits.md).
 static const struct template_limits defaults = {
     .steps = 2000000,
     .output_bytes = 16 << 20,
@@ -36,7 +37,7 @@ rn_status template_render(const chat_template *t, const struct template_env *env
                           rn_error *err) {
     rn_error unread = {0};
     struct render r = {.t = t, .env = env, .err = err ? err : &unread, .limits = limits_of(&env->limits)};
-    // Nodes within nodes at once: a macro's body is some twenty deep, a template at most so much.
+    // Limit of nested nodes: about twenty for each macro call, plus those of the template itself.
     const int32_t most = (INT32_MAX - TEMPLATE_MAX_NESTING) / 20;
     r.max_nested = TEMPLATE_MAX_NESTING + 20 * (r.limits.depth < most ? r.limits.depth : most);
     *out = (struct template_output){0};

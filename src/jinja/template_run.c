@@ -1,11 +1,11 @@
-// jinja/template_run.c - statements; see template_eval.h.
+// jinja/template_run.c - executes statements; see template_eval.h.
 #include "jinja/template_eval.h"
 #include "jinja/template_items.h"
 #include "jinja/template_loop.h"
 
-// ---- names ----------------------------------------------------------------------------------------------------------
+// ---- names --------------------------------------------------------------------------------------
 
-// A variable of the caller's, or a function of Jinja's; NULL: neither.
+// A variable passed by the caller, or a global function; NULL: neither.
 static const tval *variable(struct render *r, uint32_t id) {
     const tval *v = r->variables[id];
     if (!v) {
@@ -33,7 +33,7 @@ bool tr_load(struct render *r, const struct scope_loads *scope) {
     return tr_work(r, scope->n / 4);
 }
 
-// ---- assignment -----------------------------------------------------------------------------------------------------
+// ---- assignment ---------------------------------------------------------------------------------
 
 static bool assign_member(struct render *r, const struct node *target, const tval *value) {
     const tval *const ns = tr_eval(r, target->member.of), *const name = target->member.name;
@@ -69,7 +69,7 @@ bool tr_assign(struct render *r, const struct node *target, const tval *value) {
     return true;
 }
 
-// ---- statements -----------------------------------------------------------------------------------------------------
+// ---- statements ---------------------------------------------------------------------------------
 
 static enum flow on_or_failed(bool ok) { return ok ? FLOW_ON : FLOW_FAILED; }
 
@@ -99,7 +99,8 @@ static enum flow run_set(struct render *r, const struct node *n) {
     return on_or_failed(tr_assign(r, n->a, tr_eval(r, n->b)));
 }
 
-// What the body prints, as a value, through the filter. *flow: how the body ended; when not on, there is no value.
+// Runs the body and returns its output after the filter. If *flow is not FLOW_ON, the body ended
+// early and NULL is returned.
 static const tval *run_captured(struct render *r, const struct node *n, enum flow *flow) {
     if (!tr_load(r, &n->block->scope)) return *flow = FLOW_FAILED, NULL;
     const size_t begin = tr_begin(r);

@@ -1,9 +1,12 @@
-// jinja/template_scopes.c - which names a scope has, as Jinja's compiler decides it; see template_scopes.h.
+// jinja/template_scopes.c - resolves names to scopes by the rules of Jinja's compiler; see
+// template_scopes.h.
 //
-// What a name means is decided before anything runs. A scope first notes the names it mentions, without looking into the scopes inside
-// it: a name that it reads is that of an outer scope that has it, else a variable of the caller's; a name that it assigns to is its own
-// from then on, and begins with what the outer one has. If no outer one has it, it begins as a variable where the assignment is within
-// an if, and undefined otherwise: so a variable that is assigned to behind a loop is undefined in the loop.
+// Names are resolved before anything runs. A scope first collects the names that it mentions,
+// without those of nested scopes. A name that it only reads refers to the outer scope that has it,
+// else to a variable of the caller. A name that it assigns to is local from the assignment on and
+// starts with the outer scope's value. If no outer scope has it, it starts with the caller's
+// variable if the assignment is inside an if, and undefined otherwise; so a variable assigned after
+// a loop is undefined within the loop.
 #include "jinja/template_scopes.h"
 
 bool scope_fail(struct binder *b, const struct node *n, rn_status code, const char *fmt, const tval *name) {
@@ -18,7 +21,7 @@ bool scope_no_memory(struct binder *b) {
     return false;
 }
 
-// ---- names of scopes ------------------------------------------------------------------------------------------------
+// ---- lookup -------------------------------------------------------------------------------------
 
 static bool is_visible(const struct binder *b, const struct binding *x) {
     for (const struct scope *s = b->scope; s; s = s->outer) {
@@ -61,7 +64,8 @@ void declare_param(struct binder *b, uint32_t name) {
     b->scope->n_loads--;
 }
 
-// What a block reads from outside: the template's own names, or where it is scoped, those of everything around it.
+// What a block sees of its surroundings: the template's top-level names, or, if it is scoped, all
+// names around it.
 static struct binding *outside_block(const struct binder *b, uint32_t name) {
     const struct scope *s = b->scope;
     while (s && !s->is_isolated) s = s->outer;
@@ -86,7 +90,7 @@ static void declare_store(struct binder *b, const struct node *n) {
     add_binding(b, name, x ? LOAD_PLACE : b->n_branches > 0 ? LOAD_VARIABLE : LOAD_NOTHING, x);
 }
 
-// ---- what a scope mentions ------------------------------------------------------------------------------------------
+// ---- collecting names ---------------------------------------------------------------------------
 
 void declare_all(struct binder *b, const struct node_list *list) {
     for (const struct node *n = list->first; n; n = n->next) declare_node(b, n);
@@ -138,7 +142,7 @@ static void declare_statement(struct binder *b, const struct node *n) {
     case NODE_MACRO: declare_store(b, n->macro.target); break;
     case NODE_CALL_BLOCK: declare_node(b, n->macro.call); break;
     case NODE_FILTER_BLOCK: declare_node(b, n->block->filter); break;
-    default: break; // scopes of their own, text, break
+    default: break; // nested scopes, text, break: nothing to collect
     }
 }
 
@@ -183,7 +187,7 @@ void declare_node(struct binder *b, const struct node *n) {
     }
 }
 
-// ---- scopes ---------------------------------------------------------------------------------------------------------
+// ---- scopes -------------------------------------------------------------------------------------
 
 struct outside scope_open(struct binder *b, struct scope *s, struct function *fn) {
     const struct outside o = {b->scope, b->n_branches, b->is_soft};

@@ -1,4 +1,5 @@
-// jinja/template_state.c - failures, limits and the making of values; see template_render.h. Texts: template_texts.c.
+// jinja/template_state.c - errors, limits and creation of values; see template_render.h. Strings:
+// template_texts.c.
 #include "base/checked.h"
 #include "base/mem.h"
 #include "base/status.h"
@@ -7,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-// ---- failing --------------------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 __attribute__((format(printf, 4, 0))) static void *fail_here(struct render *r, rn_status code, const char *kind,
                                                              const char *fmt, va_list ap) {
@@ -68,7 +69,7 @@ void *tr_undefined_used(struct render *r, const tval *v) {
                     name);
 }
 
-// ---- limits ---------------------------------------------------------------------------------------------------------
+// ---- limits -------------------------------------------------------------------------------------
 
 bool tr_work(struct render *r, size_t n_steps) {
     r->steps += n_steps;
@@ -91,7 +92,7 @@ void *tr_alloc(struct render *r, size_t n, size_t size) {
     return mem;
 }
 
-// ---- values ---------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 tval *tr_new(struct render *r, enum tv_kind kind) {
     tval *const v = tr_alloc(r, 1, sizeof *v);
@@ -130,11 +131,12 @@ tval *tr_items(struct render *r, enum tv_kind kind, size_t n) {
     return v->seq.items ? v : NULL;
 }
 
-// `at` is the room while a list is being filled; of an iterator it must be 0 in the end, which tr_iterator() sees to.
+// seq.at is the list's capacity while it is being filled; tr_iterator() resets it to 0 for
+// iterators.
 bool tr_push(struct render *r, tval *list, const tval *item) {
     if (!item) return false;
     if (list->seq.n == list->seq.at) {
-        const size_t room = 2 * list->seq.at + 4; // memory is bounded, so it does not overflow
+        const size_t room = 2 * list->seq.at + 4; // no overflow: memory is limited
         const tval **const items = tr_alloc(r, room, sizeof *items);
         if (!items) return false;
         if (list->seq.n) memcpy(items, list->seq.items, list->seq.n * sizeof *items);
@@ -151,7 +153,8 @@ const tval *tr_pair(struct render *r, const tval *a, const tval *b) {
 }
 
 static struct tv_dict *new_dict(struct render *r, size_t n) {
-    // What tv_dict_new() takes at most: entries, and four slots for each, at least 32.
+    // Upper bound of what tv_dict_new() allocates: the entries, and four slots for each, at least
+    // 32.
     const size_t n_bytes = n * (sizeof(struct tv_entry) + 4 * sizeof(uint32_t)) + 32 * sizeof(uint32_t);
     if (n > r->limits.memory_bytes || n_bytes > r->limits.memory_bytes - r->n_bytes)
         return tr_limit(r, "values of more than %zu bytes", r->limits.memory_bytes);

@@ -1,4 +1,5 @@
-// jinja/template_strftime.c - see template_strftime.h. The conversions: strftime(3) of the C locale.
+// jinja/template_strftime.c - see template_strftime.h. Conversions are those of strftime(3) in the
+// C locale.
 #include "jinja/template_strftime.h"
 #include <stdio.h>
 #include <time.h>
@@ -7,7 +8,7 @@ static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "
 static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
                                      "July",    "August",   "September", "October", "November", "December"};
 
-// Numbers of a conversion: value, digits, and what fills them.
+// A numeric conversion: value, minimum number of digits, and fill character.
 struct number {
     char letter;
     long long value;
@@ -15,14 +16,14 @@ struct number {
     char fill;
 };
 
-// Weeks that begin on day `first` (0: Sunday) before today, in this year.
+// Number of weeks of this year, beginning on day `first` (0: Sunday), up to today.
 static int week_of(const struct tm *t, int first) { return (t->tm_yday + 7 - (t->tm_wday + 7 - first) % 7) / 7; }
 
 static bool is_leap(long long year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
 
-// ISO 8601: weeks begin on Monday, and belong to the year that has their Thursday.
+// ISO 8601: weeks begin on Monday and belong to the year of their Thursday.
 static int iso_week(const struct tm *t, long long *year) {
-    const int day = (t->tm_wday + 6) % 7; // from Monday
+    const int day = (t->tm_wday + 6) % 7; // days since Monday
     *year = t->tm_year + 1900LL;
     int week = (t->tm_yday - day + 10) / 7;
     if (week < 1) {
@@ -80,13 +81,13 @@ static const char *word_of(const struct tm *t, char letter, char short_name[4]) 
     case 'n': return "\n";
     case 't': return "\t";
     case '%': return "%";
-    case 'z': // of a time without a zone, as Python's is here
+    case 'z': // the time has no zone, as in Python's datetime.now()
     case 'Z': return "";
     default: return NULL;
     }
 }
 
-// Conversions that stand for several others.
+// Conversions that are abbreviations of several others.
 static const char *parts_of(char letter) {
     static const struct {
         char letter;
@@ -104,13 +105,13 @@ static bool is_conversion(const struct tm *t, int64_t now, char letter) {
     return parts_of(letter) || find_number(t, now, letter, &unused) || word_of(t, letter, short_name);
 }
 
-// Between % and the letter: flags, of which the last counts, and a width.
+// Between % and the letter: flags, of which the last one counts, and a width.
 struct way {
     char flag; // one of -_0^#, or 0
     int width;
 };
 
-// The conversion `letter`, which is one.
+// Writes the conversion `letter`, which must be valid.
 static bool put_conversion(struct render *r, const struct tm *t, int64_t now, struct way way, char letter) {
     struct number n;
     char text[128], short_name[4];
@@ -161,7 +162,7 @@ bool tr_put_time(struct render *r, const tval *format, int64_t now) {
         at = to < format->str.n ? to : format->str.n;
         if (percent == format->str.n) return true;
         if (at == format->str.n || !is_conversion(&t, now, s[at])) {
-            if (!tr_put_part(r, format, percent, at)) return false; // it stands for itself
+            if (!tr_put_part(r, format, percent, at)) return false; // not a conversion: written unchanged
         } else {
             const char *const parts = parts_of(s[at]);
             if (parts && !tr_work(r, 64)) return false;

@@ -1,4 +1,4 @@
-// jinja/template_strings.c - see template_strings.h. Cases: template_case.c.
+// jinja/template_strings.c - see template_strings.h. Case: template_case.c.
 #include "jinja/template_strings.h"
 #include "jinja/py_chars.h"
 #include "jinja/template_items.h"
@@ -8,7 +8,7 @@ const tval *tr_like(struct render *r, const tval *s, const tval *like) {
     return s && like->is_html ? tr_marked_safe(r, s) : s;
 }
 
-// ---- strip ----------------------------------------------------------------------------------------------------------
+// ---- strip --------------------------------------------------------------------------------------
 
 static bool is_stripped(const char *c, size_t n, const tval *chars) {
     int len;
@@ -24,7 +24,7 @@ const tval *tr_strip(struct render *r, const tval *s, const tval *chars, int sid
     if (!s) return NULL;
     const char *const text = s->str.s;
     size_t from = 0, to = s->str.n;
-    const size_t price = 1 + (chars ? chars->str.n / 8 : 0); // of a character
+    const size_t price = 1 + (chars ? chars->str.n / 8 : 0); // steps for each character
     while (sides & STRIP_LEFT && from < to) {
         const size_t n = py_char_len(text + from, to - from);
         if (!is_stripped(text + from, n, chars)) break;
@@ -40,9 +40,9 @@ const tval *tr_strip(struct render *r, const tval *s, const tval *chars, int sid
     return tr_part(r, s, from, to);
 }
 
-// ---- replace --------------------------------------------------------------------------------------------------------
+// ---- replace ------------------------------------------------------------------------------------
 
-// Between all characters and at both ends.
+// Inserts `new` between all characters and at both ends, at most `count` times.
 static void put_between(struct render *r, const tval *s, const tval *new, tv_int count) {
     size_t at = 0;
     for (; count != 0 && tr_work(r, 1) && tr_put_str(r, new); count--) {
@@ -75,7 +75,7 @@ const tval *tr_replace(struct render *r, const tval *s, const tval *old, const t
     return tr_cut(r, begin);
 }
 
-// ---- join, pad, lines -----------------------------------------------------------------------------------------------
+// ---- join, pad, lines ---------------------------------------------------------------------------
 
 const tval *tr_join(struct render *r, const tval *separator, const tval *items, bool as_strings) {
     struct tv_cursor c;
@@ -102,7 +102,7 @@ const tval *tr_pad(struct render *r, const tval *s, size_t width, const tval *fi
     const size_t more = width - n;
     const size_t left = align == '<'   ? 0
                         : align == '>' ? more
-                                       : more / 2 + (more & width & 1); // Python's way to center
+                                       : more / 2 + (more & width & 1); // centers as Python does
     const size_t begin = tr_begin(r);
     if (tr_put_times(r, fill, left) && tr_put_str(r, s)) tr_put_times(r, fill, more - left);
     return tr_like(r, tr_cut(r, begin), s);

@@ -1,4 +1,4 @@
-// jinja/template_tests.c - what stands behind `is`.
+// jinja/template_tests.c - the tests after `is`.
 #include "jinja/template_builtin.h"
 #include "jinja/template_items.h"
 
@@ -25,7 +25,7 @@ KIND_TEST(callable, v->kind == TV_FUNCTION || v->kind == TV_MACRO || v->kind == 
                         v->kind == TV_UNDEFINED)
 #undef KIND_TEST
 
-// ---- numbers --------------------------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static const tval *rest_is(struct render *r, const tval *v, const tval *divisor, tv_int wanted) {
     const tval want = {.kind = TV_INT, .i = wanted};
@@ -45,7 +45,7 @@ static const tval *divisibleby(struct render *r, const tval *v, const struct cal
     return rest_is(r, v, c->arg[0], 0);
 }
 
-// ---- comparisons ----------------------------------------------------------------------------------------------------
+// ---- comparisons --------------------------------------------------------------------------------
 
 static const tval *equals(struct render *r, const tval *a, const tval *b, bool wanted) {
     bool equal;
@@ -69,14 +69,14 @@ static const tval *in(struct render *r, const tval *v, const struct call *c) {
     return tr_contains(r, c->arg[0], v, &found) ? tv_bool(found) : NULL;
 }
 
-// One object for Python: here, the same value, or equal ones of those that Python keeps only once.
+// Python tests for identity. Here: the same value, or equal values of types that Python interns.
 static const tval *sameas(struct render *r, const tval *v, const struct call *c) {
     const tval *const other = c->arg[0];
     const bool is_plain = v->kind == TV_NONE || v->kind == TV_BOOL || v->kind == TV_INT || v->kind == TV_STRING;
     return v->kind == other->kind && is_plain ? equals(r, v, other, true) : tv_bool(v == other);
 }
 
-// ---- texts ----------------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 static const tval *by_method(struct render *r, const tval *v, const char *method) {
     const tval *const s = tr_str(r, v);

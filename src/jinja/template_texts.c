@@ -1,12 +1,13 @@
-// jinja/template_texts.c - texts that are put together, and where their bytes are from; see template_render.h.
+// jinja/template_texts.c - builds strings and keeps track of the origin of their bytes; see
+// template_render.h.
 #include "base/mem.h"
 #include "jinja/py_chars.h"
 #include "jinja/template_render.h"
 #include "text/utf8.h"
 
-// ---- origins --------------------------------------------------------------------------------------------------------
+// ---- origins ------------------------------------------------------------------------------------
 
-// The run that has the byte at `at` of the runs' own counting.
+// The run with the byte at `at`, an offset within the runs.
 static size_t run_at(const struct tv_runs *runs, size_t at) {
     size_t low = 0, high = runs->n - 1;
     while (low < high) {
@@ -34,7 +35,7 @@ bool tv_any_content(const tval *s) {
     return false;
 }
 
-// ---- what is written ------------------------------------------------------------------------------------------------
+// ---- output buffer ------------------------------------------------------------------------------
 
 static bool has_room(struct render *r, size_t n) {
     if (r->n_cuts == 0) {
@@ -80,7 +81,8 @@ bool tr_put_part(struct render *r, const tval *s, size_t from, size_t to) {
     return ok;
 }
 
-// The bytes of the output's end once more, doubled until there are n.
+// Repeats the last n_unit bytes of the output until there are n, doubling the copied part each
+// time.
 static void repeat_end(struct text_buf *b, size_t n_unit, size_t n) {
     for (size_t done = n_unit; done < n;) {
         const size_t more = done < n - done ? done : n - done;
@@ -92,7 +94,7 @@ static void repeat_end(struct text_buf *b, size_t n_unit, size_t n) {
 
 bool tr_put_times(struct render *r, const tval *s, size_t times) {
     if (s->str.n == 0 || times == 0) return r->st == RN_OK;
-    if (times > SIZE_MAX / 2 / s->str.n) times = SIZE_MAX / 2 / s->str.n; // too many anyway
+    if (times > SIZE_MAX / 2 / s->str.n) times = SIZE_MAX / 2 / s->str.n; // far over the limit in any case
     const size_t n = times * s->str.n;
     if (!has_room(r, n) || !tr_work_bytes(r, n)) return false;
     if (s->str.runs) {
@@ -124,7 +126,7 @@ void tr_drop(struct render *r, size_t begin) {
     r->n_cuts--;
 }
 
-// The segment that has the byte at `at`.
+// The segment with the byte at `at`.
 static size_t segment_at(const struct render *r, size_t at) {
     size_t low = 0, high = r->n_segments - 1;
     while (low < high) {
@@ -175,7 +177,7 @@ const tval *tr_str(struct render *r, const tval *v) {
     return tr_cut(r, begin);
 }
 
-// ---- parts and sums -------------------------------------------------------------------------------------------------
+// ---- substrings and concatenation ---------------------------------------------------------------
 
 const tval *tr_part(struct render *r, const tval *s, size_t from, size_t to) {
     if (from >= to) return &tv_empty;
@@ -204,7 +206,7 @@ static size_t count_runs(const tval *s) {
     return n;
 }
 
-// s's runs behind n others, which end at `base`.
+// Appends s's runs after the first n runs, which end at `base`.
 static size_t append_runs(struct tv_run *run, size_t n, const tval *s, size_t base) {
     for (size_t at = 0, end; at < s->str.n; at = end) {
         const bool is_content = tv_is_content(s, at, &end);
@@ -216,8 +218,8 @@ static size_t append_runs(struct tv_run *run, size_t n, const tval *s, size_t ba
     return n;
 }
 
-// The origins of a + b, whose bytes lie together. Where a's bytes grew in place its runs may, too: other strings that share them do
-// not look behind their own ends.
+// Sets the origins of v = a + b, whose bytes are contiguous. If a's bytes were extended in place,
+// its runs may be too: other strings that share the runs never read beyond their own end.
 static bool join_origins(struct render *r, tval *v, const tval *a, const tval *b, bool grew) {
     struct growing *const g = &r->growing;
     if (!a->str.runs && !b->str.runs && a->is_content == b->is_content) return v->is_content = a->is_content, true;
@@ -227,7 +229,7 @@ static bool join_origins(struct render *r, tval *v, const tval *a, const tval *b
     if (grew && a->str.runs && a->str.runs->run + a->str.runs->n == g->run_end && n_b <= g->run_room) {
         const size_t n = a->str.runs->n;
         *runs = *a->str.runs;
-        runs->run[n - 1].end = runs->base + a->str.n; // others shared it and did not look there
+        runs->run[n - 1].end = runs->base + a->str.n; // safe: strings that share it never read beyond their end
         runs->n = append_runs(runs->run, n, b, runs->base + a->str.n);
         g->run_room -= runs->n - n;
     } else {
@@ -241,7 +243,8 @@ static bool join_origins(struct render *r, tval *v, const tval *a, const tval *b
     return true;
 }
 
-// A text that grows by pieces, as prompts do, is not copied for each piece: the last sum has room behind it.
+// A string that is built piece by piece, like a prompt, is not copied each time: the last result
+// has spare room after its end and is extended in place.
 const tval *tr_concat(struct render *r, const tval *a, const tval *b) {
     struct growing *const g = &r->growing;
     if (b->str.n == 0) return a;

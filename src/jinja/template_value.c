@@ -1,4 +1,5 @@
-// jinja/template_value.c - the making of values; see template_value.h and, for the insides, template_types.h.
+// jinja/template_value.c - creation of values by the caller; see template_value.h, and
+// template_types.h for the representation.
 #include "jinja/template_value.h"
 #include "base/checked.h"
 #include "jinja/template_types.h"

@@ -7,13 +7,13 @@
 struct wrapper {
     struct render *r;
     const tval *text; // one paragraph
-    size_t *at;       // bytes where its n characters begin, and its end
+    size_t *at;       // byte offsets of its n characters, and of its end
     size_t n;
     size_t width;
     bool breaks_words, breaks_hyphens;
 };
 
-// Characters [from, to) that stay together.
+// Characters [from, to) that are not separated.
 struct chunk {
     size_t from, to;
 };
@@ -38,14 +38,15 @@ static bool may_precede_dash(const struct wrapper *w, size_t i) {
     return py_is(PY_WORD, cp) || (cp && cp < 0x80 && strchr("!\"'&.,?", (int)cp));
 }
 
-// Behind the dash of two hyphens or more at i that a word follows; 0: there is none.
+// If a dash of two or more hyphens before a word is at i, returns the position after it, else 0.
 static size_t dash_end(const struct wrapper *w, size_t i) {
     size_t end = i;
     while (is_hyphen(w, end)) end++;
     return end >= i + 2 && is_word(w, end) ? end : 0;
 }
 
-// May a word be cut behind the hyphen at i? Between letters: two before, or one and a hyphen and one; and two behind.
+// May a line break after the hyphen at i? It must follow two letters, or a letter, a hyphen and a
+// letter, and precede two letters, or a letter, a hyphen and a letter.
 static bool cuts_behind(const struct wrapper *w, size_t i) {
     if (!is_hyphen(w, i) || i < 2) return false;
     const bool before = (is_letter(w, i - 1) && is_letter(w, i - 2)) ||
@@ -71,7 +72,8 @@ static size_t chunk_end(const struct wrapper *w, size_t i) {
     return end;
 }
 
-// Where a chunk that is longer than a line is cut, at most `room` characters on.
+// Where to cut a chunk that is longer than a line: at most `room` characters in, after a hyphen if
+// possible.
 static size_t long_cut(const struct wrapper *w, struct chunk c, size_t room) {
     bool any_other = false;
     if (!w->breaks_hyphens || c.to - c.from <= room) return room;
@@ -84,7 +86,8 @@ static size_t long_cut(const struct wrapper *w, struct chunk c, size_t room) {
 
 static bool chunk_is_blank(const struct wrapper *w, struct chunk c) { return is_blank(w, c.from); }
 
-// One line from *c on, where the chunk `*c` begins. White space at both ends is dropped, but before the first line.
+// Writes one line, beginning with chunk *c. White space at both ends is dropped, except at the
+// beginning of the first line.
 static bool put_line(struct wrapper *w, struct chunk *c, bool is_first, const tval *separator, bool *any_line) {
     size_t begin, end, used = 0;
     bool any = false;
