@@ -1,4 +1,5 @@
-// output/output_calls.c - calls whose arguments are an object as a whole: within a JSON object that also has the name, or behind the name.
+// output/output_calls.c - calls whose arguments are one object: within a JSON object that also has
+// the name, or after the name.
 #include "output/output_state.h"
 #include <string.h>
 
@@ -17,7 +18,7 @@ static enum member member_of(const char *key, size_t n) {
     return MEMBER_UNKNOWN;
 }
 
-// ---- the arguments ---------------------------------------------------------------------------------------------------------------------
+// ---- arguments ----------------------------------------------------------------------------------
 
 static enum literal_result args_step(output_parser *p, unsigned char byte) {
     struct call_state *const c = &p->call;
@@ -28,12 +29,12 @@ static enum literal_result args_step(output_parser *p, unsigned char byte) {
         if (r == LITERAL_BAD) return r;
         if (!c->dry) call_bytes(p, out.s, out.n);
     }
-    // A call begins when its first argument has a name: `f(x)` in a text is none.
+    // A call begins when the key of its first argument is complete, so `f(x)` in a text is not one.
     if (!c->dry && (c->inner.has_key || r == LITERAL_DONE)) call_begin(p);
     return r;
 }
 
-// Bytes of a JSON string that holds the arguments.
+// Processes bytes of a JSON string that holds the arguments.
 static bool args_in_string(output_parser *p, const char *s, size_t n) {
     struct call_state *const c = &p->call;
     for (size_t i = 0; i < n; i++) {
@@ -46,7 +47,7 @@ static bool args_in_string(output_parser *p, const char *s, size_t n) {
             const enum literal_result r = args_step(p, byte);
             if (r == LITERAL_BAD) return false;
             c->args_done = r == LITERAL_DONE;
-            if (c->begun && c->args_done) p->start = p->pos; // the end of the string is not among the arguments
+            if (c->begun && c->args_done) p->start = p->pos; // the rest of the string is not part of the arguments
         }
     }
     return true;
@@ -60,7 +61,7 @@ static void begin_args(struct call_state *c, bool in_string) {
     literal_begin(&c->inner, &LITERAL_JSON);
 }
 
-// What was read of a call in progress is decided, as far as whole arguments' bytes came of it.
+// Releases the input that has been read, if it completed bytes of the arguments.
 static enum body_result args_read(output_parser *p) {
     struct call_state *const c = &p->call;
     if (c->begun && !c->args_done && (!c->in_string || literal_is_whole_byte(&c->outer))) p->start = p->pos;
@@ -76,7 +77,7 @@ static enum body_result call_done(output_parser *p) {
     return BODY_DONE;
 }
 
-// ---- objects that hold a call ------------------------------------------------------------------------------------------------------------
+// ---- objects with name and arguments ------------------------------------------------------------
 
 static void begin_object(output_parser *p) {
     struct call_state *const c = &p->call;
@@ -120,13 +121,14 @@ static bool key_ended(struct call_state *c) {
     return c->member != MEMBER_UNKNOWN;
 }
 
-// A member's value ended. BODY_AGAIN: the name came behind the arguments, which are now read a second time.
+// Handles the end of a member's value. BODY_AGAIN: the arguments came before the name and are now
+// read a second time.
 static enum body_result member_ended(output_parser *p) {
     struct call_state *const c = &p->call;
     const enum member m = c->member;
     bool ok = true, is_name = m == MEMBER_NAME || m == MEMBER_FUNCTION;
     c->member = MEMBER_NONE;
-    if (c->outer.depth < c->base) return c->base = 1, BODY_MORE; // of a function's object
+    if (c->outer.depth < c->base) return c->base = 1, BODY_MORE; // the end of a function's object
     if (m == MEMBER_ARGUMENTS) {
         if (c->in_string)
             ok = c->args_done || c->inner.depth == 0;
@@ -155,7 +157,7 @@ static enum body_result member_ended(output_parser *p) {
     return BODY_AGAIN;
 }
 
-// Bytes of a string or word at the level that counts.
+// Collects the bytes of a string or word at the depth of the call's members.
 static bool capture(output_parser *p, const struct literal_out *out) {
     struct call_state *const c = &p->call;
     if (c->member == MEMBER_ARGUMENTS && !c->in_string && out->n && out->s[0] == '"') begin_args(c, true);
@@ -174,7 +176,7 @@ static enum body_result object_step(output_parser *p, unsigned char byte) {
         r = literal_step(&c->outer, byte, &out);
         if (r == LITERAL_BAD) return BODY_FAILED;
         if (c->outer.in_token && c->outer.depth == c->base && !capture(p, &out)) return BODY_FAILED;
-        if (c->member == MEMBER_ARGUMENTS && c->outer.depth > c->base) return BODY_FAILED; // a list
+        if (c->member == MEMBER_ARGUMENTS && c->outer.depth > c->base) return BODY_FAILED; // a list, not an object
         if (c->member == MEMBER_FUNCTION && c->outer.depth > c->base) {
             if (c->base == 2 || byte != '{') return BODY_FAILED;
             c->base = 2;
@@ -194,7 +196,7 @@ static enum body_result object_step(output_parser *p, unsigned char byte) {
 
 static enum body_result objects_step(output_parser *p, unsigned char byte) {
     struct call_state *const c = &p->call;
-    if (!c->in_object) { // of a list
+    if (!c->in_object) { // between the objects of a list
         if (is_space(byte) || byte == ',') return BODY_MORE;
         if (byte == ']') return p->start = p->pos, BODY_DONE;
         if (byte != '{') return BODY_FAILED;
@@ -218,7 +220,7 @@ static enum body_result objects_step(output_parser *p, unsigned char byte) {
     return r == BODY_DONE && c->in_list ? BODY_MORE : r;
 }
 
-// ---- arguments behind the name -------------------------------------------------------------------------------------------------------------
+// ---- arguments after the name -------------------------------------------------------------------
 
 static enum body_result arguments_step(output_parser *p, unsigned char byte) {
     struct call_state *const c = &p->call;

@@ -1,17 +1,17 @@
-// output/output_detect.c - finds a format: by its name, or by what a chat template writes.
+// output/output_detect.c - finds a format by its name, or by the marks in a chat template.
 #include "output/output_formats.h"
 #include "output/output_tag.h"
 #include <assert.h>
 #include <string.h>
 
-// What a template's source holds, and which format that means; the first row that fits counts. Rows of rare marks stand before those
-// whose marks others have, too.
+// Marks in a template's source and the format that they indicate. The first match wins, so rare
+// marks come before marks that several formats share.
 static const struct {
-    const char *mark, *also; // NULL: one is enough
+    const char *mark, *also; // NULL: the mark alone is enough
     const char *format;
 } marks[] = {
     {"<|tool_calls_section_begin|>", NULL, "kimi"},
-    {"<|im_middle|>", NULL, "kimi"}, // whose first template writes no calls
+    {"<|im_middle|>", NULL, "kimi"}, // Kimi's first template writes no calls
     {"<|close|>", "<|end_of_msg|>", "kimi-k3"},
     {"<｜tool▁calls▁begin｜>", NULL, "deepseek"},
     {"｜DSML｜", NULL, "deepseek-dsml"},
@@ -49,12 +49,12 @@ static const struct {
     {"<function_calls>", NULL, "olmo-3"},
     {"<tool_calls>", NULL, "tool-calls"},
     {"[TOOL_CALLS]", NULL, "mistral"},
-    {"[SYSTEM_PROMPT]", NULL, "mistral"}, // these tokenizers have [TOOL_CALLS], too
+    {"[SYSTEM_PROMPT]", NULL, "mistral"}, // these tokenizers also have [TOOL_CALLS]
     {"<tool_call>", NULL, "hermes"},
     {"<|python_start|>", NULL, "llama-4"},
     {"<|python_tag|>", NULL, "llama-3"},
     {"Environment: ipython", NULL, "llama-3"},
-    {"Reasoning Mode: ", "</think>", "hermes"}, // SmolLM3, whose template shows tools but writes no calls
+    {"Reasoning Mode: ", "</think>", "hermes"}, // SmolLM3: the template lists tools but writes no calls
     {"</think>", NULL, "think"},
 };
 

@@ -1,6 +1,8 @@
-// output/output_elements.c - calls whose arguments are elements within elements: <city>Oslo</city>, <list><item>1</item></list>.
+// output/output_elements.c - calls whose arguments are nested elements: <city>Oslo</city>,
+// <list><item>1</item></list>.
 //
-// Every tag has the form's `end` before it, so values need no escapes. Elements named `item` make a list, others an object.
+// The form's `end` comes before every tag, so values need no escapes. Elements named `item` make a
+// list, all others an object.
 #include "output/output_state.h"
 #include <string.h>
 
@@ -41,7 +43,7 @@ static void close_element(output_parser *p) {
     call_bytes(p, end, strlen(end));
 }
 
-// A whole tag, without its brackets.
+// Processes a complete tag, given without its brackets.
 static enum body_result tag_ended(output_parser *p, const char *name, size_t n) {
     struct call_state *const c = &p->call;
     if (n > 0 && name[0] == '/' && c->n_nodes == 1) {
@@ -61,10 +63,10 @@ static enum body_result tag_ended(output_parser *p, const char *name, size_t n) 
     return BODY_MORE;
 }
 
-// Behind the mark that begins tags.
+// Processes a byte after the mark that precedes every tag.
 static enum body_result tag_byte(output_parser *p, unsigned char byte) {
     struct call_state *const c = &p->call;
-    const size_t n = p->pos - c->piece_at; // with this byte
+    const size_t n = p->pos - c->piece_at; // including this byte
     if ((n == 1) != (byte == '<') || is_break(byte) || n > OUTPUT_MAX_NAME) return BODY_FAILED;
     if (byte != '>') return BODY_MORE;
     c->in_tag = false;
@@ -90,7 +92,7 @@ enum body_result elements_step(output_parser *p, unsigned char byte) {
         if (!mark[++c->n_end]) begin_tag(p);
         return BODY_MORE;
     }
-    const size_t n = c->n_end; // bytes that looked like a tag's beginning
+    const size_t n = c->n_end; // bytes that matched the start of the mark
     if (*node != NODE_NEW || c->n_nodes == 1) return n == 0 && is_space(byte) ? BODY_MORE : BODY_FAILED;
     *node = NODE_LEAF;
     value_begin(p, p->pos - 1 - n);

@@ -1,4 +1,4 @@
-// output/output_events.c - gives out what an output parser has decided.
+// output/output_events.c - emits events for what the output parser has decided.
 #include "output/output_state.h"
 #include <assert.h>
 #include <string.h>
@@ -48,7 +48,7 @@ void call_begin(output_parser *p) {
     give_text(p);
     p->call.begun = p->call.begin_pending = true;
     p->call.name[p->call.n_name] = p->call.id[p->call.n_id] = 0;
-    p->accepted.end = 0; // it will not be taken back
+    p->accepted.end = 0; // backing up to a tag is no longer possible
     p->start = p->pos;
     p->n_calls++;
     p->said = true;
@@ -58,7 +58,7 @@ void call_bytes(output_parser *p, const char *s, size_t n) {
     struct call_state *const c = &p->call;
     assert(n <= sizeof c->out);
     if (n > sizeof c->out - c->n_out) {
-        call_begin(p); // a key longer than this is one
+        call_begin(p); // a key as long as this means that it is a call
         give_call(p, false, false);
     }
     memcpy(c->out + c->n_out, s, n);

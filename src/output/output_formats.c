@@ -1,12 +1,12 @@
-// output/output_formats.c - the table of formats. docs/output-formats.md has an example of each.
+// output/output_formats.c - the table of formats; docs/output-formats.md has an example of each.
 #include "output/output_formats.h"
 
 #define THINK {"<think>", "</think>"}
-#define BAR   "｜" // U+FF5C: DeepSeek's control tokens are made with it
+#define BAR   "｜" // U+FF5C, part of DeepSeek's control tokens
 #define DS(t) "<" BAR t BAR ">"
 #define DSML  BAR "DSML" BAR
 
-// The parts of a form that several share.
+// Parts shared by several forms.
 #define NAMED_PARAMS(open_ns, close_ns)                                                                              \
     .body = BODY_PARAMETERS, .head = open_ns "invoke name=\"%n\">", .end = close_ns "invoke>",                       \
     .params = {{open_ns "parameter name=\"%k\">", close_ns "parameter>", false}}

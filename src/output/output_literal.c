@@ -1,4 +1,4 @@
-// output/output_literal.c - see output_literal.h. A state machine with a stack of bits.
+// output/output_literal.c - see output_literal.h. A state machine with a bit stack for the nesting.
 #include "output/output_literal.h"
 #include "output/output_tag.h"
 #include <assert.h>
@@ -70,7 +70,7 @@ static enum literal_result pop(struct literal *l, struct literal_out *out) {
     return value_ended(l);
 }
 
-// ---- strings -----------------------------------------------------------------------------------------------------------------------
+// ---- strings ------------------------------------------------------------------------------------
 
 static enum literal_result string_ended(struct literal *l, struct literal_out *out) {
     put(out, '"');
@@ -92,20 +92,20 @@ static enum literal_result raw_string(struct literal *l, unsigned char c, struct
     }
     if (!l->is_open) return LITERAL_BAD;
     for (size_t i = 0; i < l->n_quote; i++) json_escape(out, (unsigned char)quote[i]);
-    l->n_quote = c == (unsigned char)quote[0]; // no other byte of such a quote is its first
+    l->n_quote = c == (unsigned char)quote[0]; // only the first byte of such a quote equals quote[0]
     if (!l->n_quote) json_escape(out, c);
     return LITERAL_MORE;
 }
 
 static bool is_hex(unsigned char c) { return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'f'); }
 
-// An escape that JSON does not have is taken for a backslash and what follows.
+// An escape that JSON does not have becomes a backslash followed by the text.
 static void escape_failed(struct literal *l, struct literal_out *out) {
     for (size_t i = 0; i < l->n_escape; i++) json_escape(out, (unsigned char)l->escape[i]);
     l->n_escape = 0;
 }
 
-// Is c the next byte of the escape that was begun?
+// Processes c if it is the next byte of the current escape; false: it is not.
 static bool in_escape(struct literal *l, unsigned char c, struct literal_out *out) {
     const bool fits = l->n_escape == 1 ? c && strchr("\"\\/bfnrtu'", c) != NULL : is_hex(c);
     if (!fits) return escape_failed(l, out), false;
@@ -148,7 +148,7 @@ static enum literal_result string_step(struct literal *l, unsigned char c, struc
     return l->delimiter ? quoted_string(l, c, out) : raw_string(l, c, out);
 }
 
-// ---- words -------------------------------------------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 static const struct {
     const char *word, *json;
@@ -157,7 +157,8 @@ static const struct {
 
 static bool is_digit(unsigned char c) { return c >= '0' && c <= '9'; }
 
-// How many bytes of s[0..n) are a number of JSON's (RFC 8259, section 6), or could be its beginning; *whole: they are one.
+// Returns how many bytes of s[0..n) form a JSON number (RFC 8259, section 6) or its beginning;
+// *whole: they are a complete number.
 static size_t number_part(const char *s, size_t n, bool *whole) {
     size_t i = 0;
     *whole = false;
@@ -177,7 +178,7 @@ static size_t number_part(const char *s, size_t n, bool *whole) {
     return i;
 }
 
-// May s[0..n) become a number or a constant?
+// Can s[0..n) still become a number or a constant?
 static bool word_may_be(const char *s, size_t n) {
     bool whole = false;
     if (number_part(s, n, &whole) == n) return true;
@@ -203,7 +204,7 @@ static void put_quoted_word(const struct literal *l, struct literal_out *out) {
     put(out, '"');
 }
 
-// A word ended before this byte, which is then given again.
+// Ends a word; the caller passes the current byte again.
 static enum literal_result word_ended(struct literal *l, struct literal_out *out) {
     l->in_token = true;
     if (l->is_key) {
@@ -237,7 +238,7 @@ static enum literal_result begin_word(struct literal *l, unsigned char c, bool i
     return word_step(l, c, out);
 }
 
-// ---- structure ---------------------------------------------------------------------------------------------------------------------
+// ---- structure ----------------------------------------------------------------------------------
 
 static enum literal_result value_step(struct literal *l, unsigned char c, struct literal_out *out) {
     if (c == '{' || c == '[') {
@@ -278,7 +279,7 @@ enum literal_result literal_step(struct literal *l, unsigned char c, struct lite
     if (l->state == WORD) return word_step(l, c, out);
     if (l->state == END) return LITERAL_BAD;
     if (is_space(c)) {
-        if (c == '\v' || c == '\f') return LITERAL_BAD; // JSON has no such white space
+        if (c == '\v' || c == '\f') return LITERAL_BAD; // not white space in JSON
         put(out, (char)c);
         return LITERAL_MORE;
     }
@@ -308,7 +309,7 @@ void literal_break(const struct literal *l, struct literal_out *out) {
         put_all(out, l->escape, l->n_escape);
 }
 
-// ---- back from a string ------------------------------------------------------------------------------------------------------------
+// ---- unescaping ---------------------------------------------------------------------------------
 
 static uint16_t hex4(const char *s) {
     unsigned v = 0;
@@ -326,7 +327,7 @@ static size_t utf8_put(uint32_t c, char *out) {
     return n;
 }
 
-// A code unit of UTF-16.
+// Processes one UTF-16 code unit; writes the character when it is complete.
 static size_t unit(struct json_unescape *u, uint16_t v, char out[8]) {
     const uint16_t high = u->high;
     u->high = (uint16_t)(v >= 0xd800 && v < 0xdc00 ? v : 0);
@@ -343,7 +344,7 @@ size_t json_unescape(struct json_unescape *u, unsigned char c, char out[8]) {
     if (u->n == 0) {
         const size_t n = u->high ? utf8_put(0xfffd, out) : 0;
         u->high = 0;
-        if (c == '"') return n; // either end
+        if (c == '"') return n; // the opening or closing quote
         out[n] = (char)c;
         return n + 1;
     }

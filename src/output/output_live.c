@@ -1,4 +1,5 @@
-// output/output_live.c - which tags may begin here, and which of them the bytes that follow leave.
+// output/output_live.c - finds the tags that may begin at a byte, and drops those that the next
+// bytes do not match.
 #include "output/output_state.h"
 #include <assert.h>
 #include <string.h>
@@ -21,12 +22,12 @@ static void add_blocks(output_parser *p) {
         const bool plain_here = !p->in_fence && at_line_start(p);
         if (inside ? p->echo : p->channel == OUTPUT_CONTENT && (plain_here || !tag_is_plain(open)))
             add_live(p, (struct live_tag){.kind = TAG_BLOCK_OPEN, .index = i}, open, NULL);
-        if (inside || !p->said) // without a beginning only where nothing else can be meant
+        if (inside || !p->said) // a closing tag without an opening one: only at the very beginning
             add_live(p, (struct live_tag){.kind = TAG_BLOCK_CLOSE, .index = i}, close, NULL);
     }
 }
 
-// In reasoning, and in fenced code, a call counts where its tags are control tokens.
+// In reasoning and in fenced code, a call is recognized only if its tags are control tokens.
 static bool form_counts(const output_parser *p, const struct call_form *f, const char *tag) {
     if (f->at_start && !(p->fresh && p->channel == OUTPUT_CONTENT)) return false;
     return !tag || !tag_is_plain(tag) || (p->channel == OUTPUT_CONTENT && !p->in_fence);
@@ -34,7 +35,7 @@ static bool form_counts(const output_parser *p, const struct call_form *f, const
 
 static void add_form(output_parser *p, const struct call_form *f) {
     const struct live_tag t = {.kind = TAG_CALL, .form = f};
-    const bool named_by_itself = f->head && f->head[0] != '%'; // else any word would be one
+    const bool named_by_itself = f->head && f->head[0] != '%'; // else any word would match
     if (f->open && form_counts(p, f, f->open)) add_live(p, t, f->open, f->head);
     if (p->items == f || (named_by_itself && form_counts(p, f, f->head)) ||
         (!f->open && !f->head && form_counts(p, f, NULL)))
@@ -53,12 +54,12 @@ void live_begin(output_parser *p) {
     for (int i = 0; i < FORMAT_TAGS && p->f->framing[i] && p->channel == OUTPUT_CONTENT; i++)
         if (!p->in_fence || !tag_is_plain(p->f->framing[i]))
             add_live(p, (struct live_tag){.kind = TAG_FRAMING}, p->f->framing[i], NULL);
-    if (p->items) add_form(p, p->items); // before others that begin alike
+    if (p->items) add_form(p, p->items); // before other forms with the same beginning
     for (int i = 0; i < FORMAT_FORMS && p->f->forms[i].body; i++)
         if (p->items != &p->f->forms[i]) add_form(p, &p->f->forms[i]);
 }
 
-// A call's tag was read, and c is not white space: does the body begin with it?
+// After a call's tag: does c, which is not white space, begin the body?
 static bool body_begins(struct live_tag *t, unsigned char c) {
     switch (t->form->body) {
     case BODY_ARGUMENTS: return c == '{' || c == '"';

@@ -1,11 +1,13 @@
-// output/output_params.c - calls whose arguments stand between tags, one by one: makes the JSON object that they mean.
+// output/output_params.c - calls whose arguments are each between tags; writes the corresponding
+// JSON object.
 //
-// A value is a number, a list, an object or a constant where it reads as one (None, True and False count, too), else a string. What
-// may still be one of the former is held; a string comes out as it comes in.
+// A value that parses as a number, list, object or constant (including None, True and False) is
+// one, any other value is a string. A value that may still be one of the former is held back; a
+// string is emitted as it arrives.
 #include "output/output_state.h"
 #include <string.h>
 
-// ---- values ------------------------------------------------------------------------------------------------------------------------------
+// ---- values -------------------------------------------------------------------------------------
 
 void value_begin(output_parser *p, size_t at) {
     struct call_state *const c = &p->call;
@@ -16,7 +18,7 @@ void value_begin(output_parser *p, size_t at) {
     c->break_held = c->first_skipped = false;
 }
 
-// What was held as a value is a string after all.
+// Turns a value that was held back into a string.
 void value_is_string(output_parser *p) {
     struct call_state *const c = &p->call;
     if (c->value == VALUE_STRING) return;
@@ -30,7 +32,7 @@ static enum value_kind kind_of(const struct output_param *param, unsigned char f
     return maybe && !(param && param->is_string) ? VALUE_MAYBE : VALUE_STRING;
 }
 
-// A byte of a value: no tag, nor a line break that belongs to one.
+// Processes a byte of a value, which is not part of a tag or of a line break next to one.
 static void value_byte(output_parser *p, unsigned char byte) {
     struct call_state *const c = &p->call;
     if (c->value == VALUE_NONE && kind_of(c->param, byte) == VALUE_MAYBE) {
@@ -86,7 +88,7 @@ static void value_ended(output_parser *p) {
     call_bytes(p, out.s, out.n);
 }
 
-// The longest beginning of `end` that end[0..n) followed by c ends with.
+// Returns the length of the longest prefix of `end` that is a suffix of end[0..n) followed by c.
 static size_t end_matched(const char *end, size_t n, unsigned char c) {
     for (size_t k = n + 1; k > 0; k--)
         if ((unsigned char)end[k - 1] == c && memcmp(end, end + n + 1 - k, k - 1) == 0) return k;
@@ -115,7 +117,7 @@ void value_break(output_parser *p, const char *end) {
     p->start = p->pos;
 }
 
-// ---- parameters --------------------------------------------------------------------------------------------------------------------------
+// ---- parameters ---------------------------------------------------------------------------------
 
 void params_begin(output_parser *p) {
     struct call_state *const c = &p->call;
@@ -154,7 +156,7 @@ static enum body_result piece_ended(output_parser *p) {
     struct call_state *const c = &p->call;
     if (!c->piece.end) return BODY_FAILED;
     const struct live_tag *const t = &c->piece.tag;
-    p->pos = c->piece.end; // a longer one may have been tried
+    p->pos = c->piece.end; // bytes after it may have been tried for a longer tag
     c->in_piece = false;
     call_begin(p);
     if (t->kind == TAG_END) {

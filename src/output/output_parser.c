@@ -1,4 +1,5 @@
-// output/output_parser.c - see output_parser.h: text, tags, and where a call begins and ends. output_state.h has the map.
+// output/output_parser.c - see output_parser.h: text, tags, and where calls begin and end.
+// output_state.h shows the buffer.
 #include "base/mem.h"
 #include "output/output_state.h"
 #include <assert.h>
@@ -6,9 +7,9 @@
 
 enum { NOT_TICKS = 255 };
 
-// ---- text ------------------------------------------------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
-// Lines of three backticks begin and end fenced code.
+// Tracks fenced code: a line that begins with three backticks opens or closes it.
 static void watch_fence(output_parser *p, const char *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (s[i] == '\n')
@@ -28,7 +29,7 @@ static bool all_space(const char *s, size_t n) {
     return i == n;
 }
 
-// bytes[start..to) are text.
+// Emits bytes[start..to) as text.
 static void release(output_parser *p, size_t to) {
     assert(p->start <= to && to <= p->pos);
     const bool blank = all_space(p->bytes + p->start, to - p->start);
@@ -48,14 +49,14 @@ static void set_channel(output_parser *p, enum output_channel channel) {
     p->items = NULL;
 }
 
-// What was held as a tag or a call is none.
+// Backs up: the first byte of a possible tag or call becomes text.
 static void take_back(output_parser *p) {
     p->mode = MODE_TEXT;
     release(p, p->tag_at + 1);
     p->pos = p->start;
 }
 
-// ---- what a tag does ---------------------------------------------------------------------------------------------------------------------
+// ---- effects of tags ----------------------------------------------------------------------------
 
 static void apply_tag(output_parser *p) {
     const struct live_tag *const t = &p->accepted.tag;
@@ -89,7 +90,7 @@ static void break_body(output_parser *p) {
         calls_break(p);
 }
 
-// The body is none with the byte before pos, or the output ended in it.
+// The body does not match at the byte before pos, or the output ended within it.
 static void body_failed(output_parser *p) {
     struct call_state *const c = &p->call;
     if (!c->begun) c->n_out = 0;
@@ -120,7 +121,8 @@ static void body_step(output_parser *p) {
         body_done(p);
 }
 
-// functions.NAME, functions.NAME:3 and NAME.call are spellings of NAME. false: it is none.
+// Reduces functions.NAME, functions.NAME:3 and NAME.call to NAME, depending on the form. false: not
+// a valid name.
 static bool clean_name(struct call_state *c) {
     static const char scope[] = "functions.", call[] = ".call";
     const size_t n_scope = sizeof scope - 1, n_call = sizeof call - 1;
@@ -156,10 +158,10 @@ static void begin_body(output_parser *p, const struct live_tag *t) {
         elements_begin(p);
     else
         calls_begin(p, t->in_list);
-    if (body != BODY_PYTHON && body != BODY_BARE) body_step(p); // whose first byte is the tag's last
+    if (body != BODY_PYTHON && body != BODY_BARE) body_step(p); // the tag's last byte is the body's first
 }
 
-// ---- steps -------------------------------------------------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 static void tag_mode_step(output_parser *p, unsigned char c) {
     struct live_tag call;
@@ -176,7 +178,7 @@ static void text_mode_step(output_parser *p, unsigned char c) {
     if (p->skip_breaks && is_break(c)) {
         p->start = p->pos;
     } else if (holds || (p->items && p->items->sep && c == (unsigned char)p->items->sep)) {
-        p->skip_breaks = false; // what follows tells whose it is
+        p->skip_breaks = false; // the next byte decides whether it belongs to a tag or to the text
         if (p->pos - p->start > OUTPUT_MAX_SPACE) release(p, p->pos);
     } else {
         p->skip_breaks = false;
@@ -186,7 +188,7 @@ static void text_mode_step(output_parser *p, unsigned char c) {
     }
 }
 
-// So much may not be held: what is being read is taken for text.
+// The limit of held bytes is reached: what is being read becomes text.
 static void release_held(output_parser *p) {
     if (p->mode == MODE_TAG)
         take_back(p);
@@ -211,11 +213,11 @@ static void read_bytes(output_parser *p) {
     }
 }
 
-// ---- the whole ---------------------------------------------------------------------------------------------------------------------------
+// ---- buffer, push, finish -----------------------------------------------------------------------
 
 static size_t less(size_t a, size_t b) { return a < b ? 0 : a - b; }
 
-// Decided bytes are given out and leave.
+// Emits what is decided and removes it from the buffer.
 static void compact(output_parser *p) {
     output_flush(p);
     const size_t gone = p->start;
@@ -271,7 +273,7 @@ static bool ends_with(const char *s, size_t n, const char *end, size_t n_end) {
     return n_end && n_end <= n && memcmp(s + n - n_end, end, n_end) == 0;
 }
 
-// The prompt's end is the beginning of this tag: the output goes on in it.
+// If the prompt ends with this tag, puts it into the buffer, so that the output continues after it.
 static void continue_tag(output_parser *p, const char *s, size_t n, size_t n_bare, const char *tag) {
     const size_t n_tag = tag ? tag_fixed(tag) : 0, n_read = n_tag + n - n_bare;
     if (!ends_with(s, n_bare, tag, n_tag) || n_read <= p->n || n_read > OUTPUT_SLICE) return;
@@ -280,7 +282,7 @@ static void continue_tag(output_parser *p, const char *s, size_t n, size_t n_bar
 }
 
 static void read_prompt(output_parser *p, const char *s, size_t n) {
-    size_t n_bare = n; // without white space at its end
+    size_t n_bare = n; // without trailing white space
     while (n_bare && is_space((unsigned char)s[n_bare - 1])) n_bare--;
     for (int i = 0; i < FORMAT_BLOCKS && p->f->reasoning[i].open; i++) {
         const char *const open = p->f->reasoning[i].open, *const close = p->f->reasoning[i].close;

@@ -33,7 +33,7 @@ static bool span_add(struct tag_span *s, size_t at) {
     return s->n++ < OUTPUT_MAX_NAME;
 }
 
-// Does c belong to the hole at m->p? Then *dead tells whether it is one too many.
+// Does c belong to the placeholder at m->p? Sets *dead if the tag can no longer match.
 static bool in_hole(struct tag_match *m, unsigned char c, size_t at, bool *dead) {
     struct tag_span *span = NULL;
     switch (m->p[1]) {
@@ -41,14 +41,14 @@ static bool in_hole(struct tag_match *m, unsigned char c, size_t at, bool *dead)
     case 'n': span = is_name(c) ? &m->name : NULL; break;
     case 'i': span = is_id(c) ? &m->id : NULL; break;
     case 'k': span = c != (unsigned char)m->p[2] && !is_break(c) ? &m->key : NULL; break;
-    default: return false; // 'w' is found by its end
+    default: return false; // 'w' ends where the text after it begins
     }
     if (!span) return *dead = (m->p[1] == 'n' && !m->name.n) || (m->p[1] == 'k' && !m->key.n), false;
     *dead = !span_add(span, at);
     return true;
 }
 
-// The next byte of the text p has come.
+// Advances after the next byte of the tag's text has matched.
 static enum tag_result advance(struct tag_match *m) {
     m->p++;
     if (*m->p == '%') m->gap = NULL;
@@ -76,5 +76,5 @@ enum tag_result tag_step(struct tag_match *m, unsigned char c, size_t at) {
     if ((unsigned char)*m->p == c) return advance(m);
     if (!m->gap || !span_add(&m->rest, at)) return TAG_DEAD;
     m->p = m->gap;
-    return (unsigned char)*m->p == c ? advance(m) : TAG_MORE; // no byte but the first begins such a text
+    return (unsigned char)*m->p == c ? advance(m) : TAG_MORE; // only the first byte restarts the match
 }
