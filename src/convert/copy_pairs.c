@@ -7,7 +7,7 @@ static bool is_key(const struct gguf_pair *pair, const char *key) {
 }
 
 static void put_pairs(gguf_writer *w, const struct gguf *g, const struct replaced_pair *ours, size_t n_ours) {
-    static const char of_parts[] = "split."; // the output is one file
+    static const char of_parts[] = "split."; // keys of split files; the output is a single file
     bool was_put[MAX_REPLACED_PAIRS] = {0};
     for (size_t i = 0; i < g->n_pairs; i++) {
         const struct gguf_pair *pair = &g->pairs[i];

@@ -17,7 +17,8 @@ static bool ends_with(const struct gguf_record *t, const char *end) {
     return t->n_name > n && memcmp(t->name + t->n_name - n, end, n) == 0;
 }
 
-// A record's numbers, its shape as [k, n]: every other dimension counts as n. NULL and an error when they are not to be had.
+// Returns a record's numbers and its shape [k, n], where n is the product of all dimensions but the
+// first; NULL with an error if they are not usable.
 static const uint8_t *numbers_of(const struct gguf *g, const struct gguf_record *t, size_t *k, size_t *n,
                                  rn_error *err) {
     size_t n_all, n_bytes;
@@ -38,7 +39,7 @@ static const uint8_t *numbers_of(const struct gguf *g, const struct gguf_record 
 
 static float number_at(const uint8_t *p, size_t i) { return f32_from_bits(gguf_load_u32(p + 4 * i)); }
 
-// The record of the counts that belong to sums; NULL: there is none.
+// The record with the counts for the sums; NULL: none.
 static const struct gguf_record *counts_of(const struct gguf *g, const struct name_index *names,
                                            const struct gguf_record *sums) {
     char name[GGUF_MAX_TENSOR_NAME_BYTES + sizeof counts_end];
@@ -49,7 +50,7 @@ static const struct gguf_record *counts_of(const struct gguf *g, const struct na
     return i < 0 ? NULL : &g->records[i];
 }
 
-// Means out of sums and counts.
+// Computes means from sums and counts.
 static rn_status fill_means(const uint8_t *sums, const uint8_t *counts, size_t n_counts, size_t k, size_t n,
                             float *mean, rn_error *err) {
     for (size_t j = 0; j < n; j++) {
@@ -94,7 +95,7 @@ static rn_status add_entry(struct imatrix *m, const struct gguf *g, const struct
 
 static rn_status read_entries(struct imatrix *m, const struct gguf *g, rn_error *err) {
     struct name_index names;
-    m->entries = arena_alloc(&m->arena, g->n_tensors * sizeof *m->entries); // bounded by GGUF_MAX_TENSORS
+    m->entries = arena_alloc(&m->arena, g->n_tensors * sizeof *m->entries); // n_tensors is at most GGUF_MAX_TENSORS
     if (!m->entries || !name_index_init(&names, g->n_tensors, &m->arena) ||
         !name_index_init(&m->names, g->n_tensors, &m->arena))
         return fail(err, RN_E_NOMEM, "importance matrix: out of memory for %zu tensors", g->n_tensors);
@@ -140,7 +141,7 @@ const struct imatrix_entry *imatrix_find(const struct imatrix *m, const char *na
 }
 
 static void put_records(gguf_writer *w, const struct imatrix_sum *s) {
-    char name[2 * GGUF_MAX_TENSOR_NAME_BYTES]; // one too long is refused by the writer
+    char name[2 * GGUF_MAX_TENSOR_NAME_BYTES]; // the writer refuses a name that is too long
     snprintf(name, sizeof name, "%s%s", s->name, sums_end);
     gguf_put_record(w, name, TENSOR_F32, 2, (uint64_t[]){s->k, s->n});
     snprintf(name, sizeof name, "%s%s", s->name, counts_end);
@@ -156,7 +157,7 @@ static rn_status write_number(gguf_writer *w, float v, rn_error *err) {
 static rn_status write_sums(gguf_writer *w, const struct imatrix_sum *s, rn_error *err) {
     rn_status st = RN_OK;
     for (size_t i = 0; st == RN_OK && i < s->n * s->k; i++) {
-        const uint64_t n_rows = s->n_rows[i / s->k]; // 0: the sum is 0, and stands for no knowledge
+        const uint64_t n_rows = s->n_rows[i / s->k]; // 0: the sum is 0 and tells nothing
         if (s->sum2[i] > (double)IMATRIX_MAX_MEAN * (double)n_rows || !isfinite((float)s->sum2[i]))
             return fail(err, RN_E_FORMAT, "imatrix: the squared inputs of %s are %g in the mean, limit %g", s->name,
                         s->sum2[i] / (double)n_rows, (double)IMATRIX_MAX_MEAN);

@@ -1,4 +1,4 @@
-// convert/measure_imatrix.c - rn_imatrix(): squared inputs of every matrix, summed over a text.
+// convert/measure_imatrix.c - rn_imatrix(): sums the squared inputs of every matrix over a text.
 #include "base/mem.h"
 #include "base/sized_struct.h"
 #include "convert/imatrix_file.h"
@@ -11,13 +11,13 @@
 enum { DEFAULT_CHUNK = 512, MIN_CHUNK = 2 };
 
 struct measure {
-    struct imatrix_sum *sums; // by number of the matrix
+    struct imatrix_sum *sums; // indexed by the matrix's number
     size_t n_sums, room;
     const char *bad; // name of a matrix whose input is not finite
     bool no_memory;
 };
 
-// The sums of a matrix; new ones begin at 0. Matrices come in order, but not all of them are multiplied.
+// The sums of a matrix, initially 0. Matrices arrive in order, but some may never be multiplied.
 static struct imatrix_sum *sum_of(struct measure *m, const rn_input *in) {
     const size_t i = (size_t)in->matrix, n = (size_t)in->n_experts;
     if (i >= m->room) {
@@ -62,7 +62,8 @@ static void measure_free(struct measure *m) {
     mem_free(m->sums);
 }
 
-// The text in pieces of at most `size` tokens, each behind the begin token; the text's own begin token is not doubled.
+// The text in chunks of at most `size` tokens, each with the begin token in front, which is not
+// repeated if the text begins with it.
 struct chunks {
     const int32_t *ids;
     size_t n_ids;
@@ -71,7 +72,7 @@ struct chunks {
     size_t size;
 };
 
-// Returns the tokens of the chunk that begins with ids[*at], and moves on behind them.
+// Fills the chunk that begins with ids[*at] and advances *at. Returns its number of tokens.
 static size_t fill_chunk(const struct chunks *c, size_t *at) {
     const size_t head = c->begin >= 0 && !(*at == 0 && c->ids[0] == c->begin);
     const size_t left = c->n_ids - *at, n = left < c->size - head ? left : c->size - head;

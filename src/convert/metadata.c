@@ -1,7 +1,8 @@
 // convert/metadata.c - see metadata.h. Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 //
-// The keys are those that a file is read by: rows of the table in formats/hparams/hparams.h. What a row cannot say is in put_scaling() and, of
-// layers that differ, in metadata_layers.c.
+// The keys that are written are those that are read: the rows of the table in
+// formats/hparams/hparams.h. put_scaling() writes what a row cannot express; metadata_layers.c
+// writes values that differ between layers.
 #include "convert/metadata.h"
 #include "convert/copy_pairs.h"
 #include "convert/metadata_layers.h"
@@ -20,33 +21,34 @@ struct metadata_key metadata_key_of(const struct hparams *h, const char *name) {
     return k;
 }
 
-// ---- numbers as files say them --------------------------------------------------------------------------------------
+// ---- values in the file's units -----------------------------------------------------------------
 
 static double grown(const struct hparams *h, double m) {
     return h->rope_factor > 1 ? 1 + 0.1 * m * log_f64((double)h->rope_factor) : 1;
 }
 
-// What yarn multiplies cosines and sines by.
+// YaRN's factor for cosines and sines.
 static double magnitude_of(const struct hparams *h) {
     const double of_mscales = grown(h, (double)h->rope_mscale) / grown(h, (double)h->rope_mscale_all);
     return (double)h->rope_attn_factor * of_mscales;
 }
 
-// A tenth of m (see hparams_rope.c), which is said with latent attention alone: there q . k is scaled by (attn_factor * g(m))^2, so that m
-// takes a magnitude other than 1 out again, as far as numbers from 0 can. (runnel takes the file's attention.scale as it is.)
+// A tenth of m (see hparams_rope.c), stored only with latent attention. Readers scale q . k by
+// (attn_factor * g(m))^2 there, so m is chosen to cancel a magnitude other than 1, as far as a
+// non-negative m can. (runnel itself uses the file's attention.scale.)
 static float log_multiplier_of(const struct hparams *h, const struct arch_facts *f) {
     const double magnitude = magnitude_of(h), g = grown(h, (double)h->rope_mscale_all) / magnitude;
     if (!f->is_mla || h->rope_scaling != ROPE_SCALING_YARN || g <= 1) return 0;
     return magnitude == 1 ? h->rope_mscale_all / 10 : (float)((g - 1) / log_f64((double)h->rope_factor));
 }
 
-// Readers multiply by g(1) on their own where a file has no multiplier.
+// Readers multiply by g(1) themselves if the file has no multiplier.
 static float attn_factor_of(const struct hparams *h, float log_multiplier) {
     if (h->rope_scaling != ROPE_SCALING_YARN) return h->rope_attn_factor;
     return (float)(magnitude_of(h) / (log_multiplier > 0 ? 1 : grown(h, 1)));
 }
 
-// What the rows below write: 0 is left out.
+// The values that the rows below write; 0 is left out.
 static struct hparams as_in_files(const struct hparams *h, const struct arch_facts *f) {
     struct hparams w = *h;
     w.rope_mscale = 0;
@@ -62,19 +64,19 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     return w;
 }
 
-// ---- rows -----------------------------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// Rows that metadata_layers.c writes.
+// Is the row written by metadata_layers.c?
 static bool is_of_layers(const struct hparam_row *row) {
     return row->is_per_layer || row->at == AT(head_dim) || row->at == AT(rope_theta_swa);
 }
 
-// A number that is taken for granted where it is not said: so 0 must be said too.
+// Does an absent key imply a value other than 0? Then 0 must be written too.
 static bool has_default(const struct arch_facts *f, const struct hparam_row *row) {
     for (size_t i = 0; i < f->n_defaults; i++)
         if (f->defaults[i].at == row->at) return true;
     return (row->at == AT(n_embd_per_layer) && f->has_layer_embd) || (row->at == AT(n_swa) && f->swa_is_chunk) ||
-           (row->at == AT(q_lora_rank) && f->is_mla); // llama.cpp asks for it
+           (row->at == AT(q_lora_rank) && f->is_mla); // required by llama.cpp
 }
 
 static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct arch_facts *f,
@@ -93,7 +95,7 @@ static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct a
     else if (row->kind == HPARAM_FLOAT)
         gguf_put_f32(w, key.text, (float)v);
     else
-        gguf_put_u32(w, key.text, (uint32_t)v); // checked to be 0 or more when it was read
+        gguf_put_u32(w, key.text, (uint32_t)v); // not negative: checked when it was read
     return RN_OK;
 }
 
@@ -118,7 +120,7 @@ static void put_sections(gguf_writer *w, const struct hparams *h) {
 }
 
 static rn_status put_hparams(gguf_writer *w, const struct hparams *h, rn_error *err) {
-    const struct arch_facts *f = arch_facts_find(h->arch); // is_checked: it is known
+    const struct arch_facts *f = arch_facts_find(h->arch); // not NULL: checked before
     const struct hparams said = as_in_files(h, f);
     rn_status st = RN_OK;
     for (size_t i = 0; st == RN_OK && i < hparam_n_rows; i++) {

@@ -3,14 +3,14 @@
 #include <inttypes.h>
 
 static void put_int(gguf_writer *w, const struct hparams *h, const char *name, int32_t v) {
-    gguf_put_u32(w, metadata_key_of(h, name).text, (uint32_t)v); // checked to be 0 or more when it was read
+    gguf_put_u32(w, metadata_key_of(h, name).text, (uint32_t)v); // not negative: checked when it was read
 }
 
 static bool has(const struct hparams *h, int32_t layer, enum layer_flag flag) {
     return (h->layers[layer].flags & flag) != 0;
 }
 
-// The first layer with a flag, or without; n_layer: there is none.
+// The first layer with (or without) a flag; n_layer: none.
 static int32_t first_layer(const struct hparams *h, enum layer_flag flag, bool with) {
     int32_t l = 0;
     while (l < h->n_layer && has(h, l, flag) != with) l++;
@@ -22,9 +22,9 @@ static void put_flags(gguf_writer *w, const struct hparams *h, const char *name,
     for (int32_t l = 0; l < h->n_layer; l++) gguf_put_item_bool(w, has(h, l, flag));
 }
 
-// ---- widths ---------------------------------------------------------------------------------------------------------
+// ---- widths -------------------------------------------------------------------------------------
 
-// Is the number the same in all layers that have one?
+// Is the value the same in all layers that have one?
 static bool is_even(const struct hparams *h, const struct hparam_row *row, bool of_states, int32_t *all) {
     *all = 0;
     bool seen = false;
@@ -45,7 +45,8 @@ static void put_widths(gguf_writer *w, const struct hparams *h, const struct arc
         const bool of_kv = row->layer_at == offsetof(struct layer_hparams, n_head_kv);
         int32_t all;
         if (!row->is_per_layer || (of_kv && f->recurrent == RECURRENT_ALL)) continue;
-        // Layers that hold states have no key heads; their number tells them in some architectures, others only count on it.
+        // Layers with a recurrent state have no key heads. In some architectures a 0 there marks
+        // them, so the array is needed; others do not depend on it.
         if (is_even(h, row, !of_kv || f->recurrent == RECURRENT_WITHOUT_KV, &all)) {
             put_int(w, h, name, all);
             continue;
@@ -65,7 +66,7 @@ static void put_heads(gguf_writer *w, const struct hparams *h, const struct arch
     put_int(w, h, "attention.value_length", of_full->head_dim_v);
     if (swa == h->n_layer) return;
     const struct layer_hparams *of_swa = &h->layers[swa];
-    if (of_swa->head_dim != of_full->head_dim || f->has_layer_embd) { // gemma4's files always say them
+    if (of_swa->head_dim != of_full->head_dim || f->has_layer_embd) { // gemma4's files always have these keys
         put_int(w, h, "attention.key_length_swa", of_swa->head_dim);
         put_int(w, h, "attention.value_length_swa", of_swa->head_dim_v);
         put_int(w, h, "rope.dimension_count_swa", of_swa->n_rot);
@@ -73,7 +74,7 @@ static void put_heads(gguf_writer *w, const struct hparams *h, const struct arch
     if (h->rope_theta_swa != 0) gguf_put_f32(w, metadata_key_of(h, "rope.freq_base_swa").text, h->rope_theta_swa);
 }
 
-// ---- kinds ----------------------------------------------------------------------------------------------------------
+// ---- layer types --------------------------------------------------------------------------------
 
 static rn_status put_windows(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
     bool by_rule = true, rotates_by_rule = true;

@@ -5,7 +5,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-// file_type: the numbers of enum llama_ftype in llama.cpp's include/llama.h.
+// file_type: values of enum llama_ftype in llama.cpp's include/llama.h.
 static const struct mix mixes[] = {
     {"F32", "32-bit floats", 0, TENSOR_F32},
     {"F16", "16-bit floats, IEEE", 1, TENSOR_F16},
@@ -54,7 +54,8 @@ enum part matrix_part(const char *name) {
 }
 
 bool matrix_is_quantized(const char *name) {
-    // Router of experts, positions, short convolutions, mixing vectors kept as matrices: little is won there, much is lost.
+    // Expert router, position embeddings, short convolutions and mixing vectors stored as matrices:
+    // quantizing them saves little and loses much.
     static const char *const kept[] = {
         "_norm.weight", "ffn_gate_inp",   "position_embd", "token_types.weight",
         "ssm_conv1d",   "shortconv.conv", "time_mix_",     "attn_rel_b.weight",
@@ -67,7 +68,8 @@ bool matrix_is_quantized(const char *name) {
     return true;
 }
 
-// Conditions of rules. An eighth at each end and every third layer between get more bits.
+// Conditions of rules. The first and last eighth of the layers, and every third in between, get
+// more bits.
 typedef bool (*rule_fn)(const struct model_facts *model, const struct matrix_facts *f);
 static bool ends_and_thirds(int32_t i, int32_t n) { return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2; }
 static bool more_bits_v(const struct model_facts *m, const struct matrix_facts *f) {
@@ -112,7 +114,7 @@ static const struct rule {
     {FT_Q5_0, PART_DOWN, first_eighth_guided, TENSOR_Q5_1},
 };
 
-// With eight experts the attention is a small part of the file.
+// With eight experts, attention is a small part of the file.
 static enum tensor_type beside_experts(const struct mix *m, enum part part, enum tensor_type type) {
     if (part == PART_V || part == PART_K) return TENSOR_Q8_0;
     const bool is_small = m->base == TENSOR_Q4_K || m->base == TENSOR_IQ4_NL;
@@ -130,7 +132,7 @@ enum tensor_type mix_type(const struct mix *m, const struct model_facts *model, 
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i].file_type == m->file_type && rules[i].part == f->part && rules[i].holds(model, f))
             type = rules[i].type;
-    // Llama's 70B shares each value matrix among eight heads.
+    // In Llama's 70B eight query heads share each value head, so its value matrices are small.
     if (f->part == PART_V && model->n_layer == LAYERS_OF_70B && model->n_gqa > 1 && type == TENSOR_Q4_K)
         type = TENSOR_Q5_K;
     return model->n_expert == EIGHT_EXPERTS ? beside_experts(m, f->part, type) : type;

@@ -4,7 +4,7 @@
 #include "convert/requantize.h"
 #include <math.h>
 
-enum { COPY_BYTES = 4 << 20 }; // of one write of a tensor that stays as it is
+enum { COPY_BYTES = 4 << 20 }; // bytes per write of a tensor that is copied unchanged
 
 struct model_out {
     gguf_writer *w;
@@ -16,7 +16,7 @@ struct model_out {
 };
 
 static rn_status write_bytes(struct model_out *m, const uint8_t *bytes, size_t n) {
-    rn_status st = package_check_files(m->p, m->err); // before the bytes of a mapped file are touched
+    rn_status st = package_check_files(m->p, m->err); // before a mapped file is accessed
     if (st == RN_OK) st = gguf_write_data(m->w, bytes, n, m->err);
     if (st != RN_OK) return st;
     m->done += n;

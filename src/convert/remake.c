@@ -1,7 +1,8 @@
-// convert/remake.c - rn_convert() and rn_quantize(): a model opened, its tensors' types planned, a new file written.
+// convert/remake.c - rn_convert() and rn_quantize(): open a model, plan the tensors' types, write a
+// new file.
 //
-// The two differ in what they take and in where the pairs come from: a folder's are made from what was read of it, a GGUF file's are
-// copied.
+// They differ in their input and in the metadata: for a folder it is made from the hyper-parameters
+// that were read, for a GGUF file it is copied.
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/pool.h"
@@ -18,9 +19,9 @@
 struct remake {
     const char *in, *out;
     const rn_quantize_options *opt;
-    rn_quantize_options own; // what opt points to once it was read
+    rn_quantize_options own; // what opt points to after it was read
     bool is_convert;
-    const struct mix *mix; // NULL: matrices stay as they are
+    const struct mix *mix; // NULL: matrices keep their types
     package *p;
     struct imatrix imatrix;
     struct arena arena;
@@ -60,7 +61,7 @@ static bool load_progress(void *user, uint64_t done, uint64_t total) {
     return r->opt->progress(r->opt->progress_user, RN_PHASE_LOAD, done, total);
 }
 
-// Whatever the output is called, it is none of the inputs.
+// The output must not be one of the inputs.
 static rn_status check_output(struct remake *r) {
     const bool is_guide = r->opt->imatrix && path_is_same_file(r->opt->imatrix, r->out);
     if (!is_guide && !package_reads(r->p, r->out)) return RN_OK;
@@ -99,7 +100,7 @@ static rn_status plan(struct remake *r) {
     return st;
 }
 
-// What a folder's matrices are when nothing is asked for: the type that most of their bytes have.
+// The file type of a folder converted without a requested type: that of most bytes of its matrices.
 static uint32_t file_type_of(const package *p) {
     static const struct {
         enum tensor_type type;
@@ -119,8 +120,8 @@ static uint32_t file_type_of(const package *p) {
     return found;
 }
 
-// The pairs of the source's keys that are not to be copied: those of the types, and of latent attention, whose older files say its heads
-// otherwise than tensors in today's form have them.
+// Lists the keys of the source that are not copied but replaced: the file type, and the head sizes
+// of latent attention, which older files store for the tensors' old form.
 static size_t list_replaced(const struct remake *r, struct replaced_pair list[MAX_REPLACED_PAIRS]) {
     const struct hparams *h = package_hparams(r->p);
     const struct {
@@ -141,7 +142,7 @@ static size_t list_replaced(const struct remake *r, struct replaced_pair list[MA
     return n;
 }
 
-// A writer with the new file's pairs.
+// Creates a writer with the new file's metadata.
 static rn_status begin_output(struct remake *r, gguf_writer **w) {
     if (!r->is_convert) {
         const struct file_map *first = package_file_at(r->p, 0);

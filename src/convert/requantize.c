@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK_ELEMENTS = 1 << 20 }; // of one call, or one row for each thread: some 8 MiB at work
+enum { CHUNK_ELEMENTS = 1 << 20 }; // elements per call, or one row per thread: about 8 MiB of working memory
 
 struct row_result {
     double difference, square;
@@ -15,12 +15,12 @@ struct row_result {
 
 struct requantizer {
     pool *threads;
-    float *scratch;    // for each thread a row before and a row after
+    float *scratch;    // for each thread one row before and one row after quantizing
     size_t row_floats; // the longest row of all tensors
     uint8_t *bytes;
     struct row_result *results; // [max_rows]
     size_t max_rows;
-    // Of the running call:
+    // The current call:
     const struct tensor_plan *plan;
     size_t first, n, row_bytes;
 };
@@ -29,7 +29,7 @@ static size_t n_threads_of(const requantizer *q) { return (size_t)pool_n_threads
 
 static size_t new_row_bytes(const struct tensor_plan *plan) {
     size_t n = 0;
-    tensor_row_bytes(plan->type, plan->t->ne[0], &n); // fits: the plan was made so, and the writer has checked it
+    tensor_row_bytes(plan->type, plan->t->ne[0], &n); // cannot fail: checked by the plan and the writer
     return n;
 }
 
@@ -57,7 +57,7 @@ rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *th
         if (rows > q->max_rows) q->max_rows = rows;
         if (plans[i].t->ne[0] > q->row_floats) q->row_floats = plans[i].t->ne[0];
     }
-    q->row_floats = round_up(q->row_floats, 16); // rows of two threads share no cache line
+    q->row_floats = round_up(q->row_floats, 16); // rows of different threads do not share a cache line
     fits = fits && size_mul(q->row_floats, 2 * sizeof(float) * n_threads_of(q), &n_scratch);
     q->scratch = fits ? mem_aligned(n_scratch) : NULL;
     q->bytes = fits ? mem_aligned(n_bytes) : NULL;
@@ -85,7 +85,7 @@ static bool all_finite(const float *x, size_t n) {
     return true;
 }
 
-// Of a tensor of several matrices each has its share of the importance.
+// The importance of the row's matrix; each matrix of a tensor may have its own.
 static const float *importance_of(const struct tensor_plan *plan, size_t row) {
     if (!plan->importance) return NULL;
     const size_t matrix = row / plan->t->ne[1];

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Before the layers, in a layer ("blk.N." left out), behind the layers.
+// Names before the layers, within a layer (without "blk.N."), and after the layers.
 static const char *const names[] = {
     "token_embd.", "rope_freqs.", "attn_norm.", "attn_q.",   "attn_k.",      "attn_v.", "attn_output.",
     "ffn_norm.",   "ffn_gate.",   "ffn_up.",    "ffn_down.", "output_norm.", "output.",
@@ -11,7 +11,7 @@ static const char *const names[] = {
 enum { N_NAMES = sizeof names / sizeof *names, N_BEFORE = 2 };
 
 struct place {
-    long section, layer, at; // section 0: before the layers, 1: in one, 2: behind them
+    long section, layer, at; // section 0: before the layers, 1: within one, 2: after them
 };
 
 static struct place place_of(const char *name) {
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b) {
     if (p.section != q.section) return p.section < q.section ? -1 : 1;
     if (p.layer != q.layer) return p.layer < q.layer ? -1 : 1;
     if (p.at != q.at) return p.at < q.at ? -1 : 1;
-    return strcmp(y, x); // "attn_q.weight" before "attn_q.bias"; names are unique: the order is total
+    return strcmp(y, x); // "attn_q.weight" before "attn_q.bias"; names are unique, so the order is total
 }
 
 void tensor_order(struct tensor_plan *plans, size_t n) { qsort(plans, n, sizeof *plans, compare); }

@@ -14,14 +14,14 @@ struct planner {
     const struct plan_request *r;
     struct arena *into;
     struct model_facts facts;
-    int32_t *n_v_before;      // [facts.n_layer + 1] layers before this one that have a matrix of PART_V
+    int32_t *n_v_before;      // [facts.n_layer + 1] number of layers before this one with a PART_V matrix
     bool *rule_used;          // [r->n_rules]
-    size_t n_known, n_guided; // tensors that the importance matrix knows; that are rounded by it
+    size_t n_known, n_guided; // tensors in the importance matrix; of these, tensors quantized with it
     rn_error *err;
 };
 
 bool pattern_matches(const char *pattern, const char *name) {
-    const char *star = NULL, *retry = NULL; // the last `*`, and where its text may end next
+    const char *star = NULL, *retry = NULL; // the last `*`, and where the text that it matches may end next
     while (*name) {
         if (*pattern == '*') {
             star = pattern++;
@@ -40,9 +40,9 @@ bool pattern_matches(const char *pattern, const char *name) {
     return *pattern == 0;
 }
 
-// ---- facts, all from names and shapes -------------------------------------------------------------------------------
+// ---- facts derived from names and shapes --------------------------------------------------------
 
-// 12 of "blk.12.attn_v.weight"; -1: of no layer.
+// 12 for "blk.12.attn_v.weight"; -1: not in a layer.
 static int32_t layer_of(const char *name) {
     char *end;
     if (strncmp(name, "blk.", 4) != 0 || name[4] < '0' || name[4] > '9') return -1;
@@ -50,7 +50,7 @@ static int32_t layer_of(const char *name) {
     return *end == '.' && n < MAX_LAYERS ? (int32_t)n : -1;
 }
 
-// Query heads that share a key head: heads are equally wide.
+// The number of query heads per key head; all heads have the same width.
 static int32_t count_gqa(const package *p) {
     const struct tensor_view *q = package_tensor(p, "blk.0.attn_q.weight"),
                              *k = package_tensor(p, "blk.0.attn_k.weight");
@@ -87,7 +87,7 @@ static struct matrix_facts facts_of(const struct planner *l, const struct tensor
     return f;
 }
 
-// ---- one tensor -----------------------------------------------------------------------------------------------------
+// ---- one tensor ---------------------------------------------------------------------------------
 
 static bool row_fits(const struct tensor_view *t, enum tensor_type type) {
     return t->ne[0] % tensor_type_info(type)->block_len == 0;
@@ -104,13 +104,13 @@ __attribute__((format(printf, 3, 4))) static rn_status set_note(struct planner *
     return plan->note ? RN_OK : fail(l->err, RN_E_NOMEM, "plan: out of memory");
 }
 
-// The last rule that names the matrix; NULL: none does.
+// Finds the last rule that matches the matrix; *type is NULL if there is none.
 static rn_status by_rule(struct planner *l, const struct tensor_view *t, const struct tensor_type_info **type) {
     *type = NULL;
     for (size_t i = 0; i < l->r->n_rules; i++) {
         if (!pattern_matches(l->r->rules[i].pattern, t->name)) continue;
         l->rule_used[i] = true;
-        *type = tensor_type_by_name(l->r->rules[i].type); // known: check_rules()
+        *type = tensor_type_by_name(l->r->rules[i].type); // a known name: checked by check_rules()
     }
     if (*type && !row_fits(t, (*type)->type))
         return fail(l->err, RN_E_ARG, "keep: %s cannot be %s: its rows of %" PRIu64 " are no multiple of %" PRIu32,
@@ -144,7 +144,7 @@ static rn_status choose_type(struct planner *l, const struct tensor_view *t, str
     return RN_OK;
 }
 
-// Numbers of blocks are rounded once already. Back to F32 nothing is lost.
+// Block types have been rounded once already. Converting them to F32 loses nothing.
 static rn_status check_requantize(const struct planner *l, const struct tensor_plan *plan) {
     const enum tensor_type from = plan->t->type;
     if (from == plan->type || type_is_plain(from) || plan->type == TENSOR_F32 || l->r->allow_requantize) return RN_OK;
@@ -158,7 +158,7 @@ static rn_status find_importance(struct planner *l, struct tensor_plan *plan) {
     const struct tensor_view *t = plan->t;
     const struct imatrix_entry *e = l->r->imatrix ? imatrix_find(l->r->imatrix, t->name) : NULL;
     if (!l->r->imatrix || t->n_dims < 2) return RN_OK;
-    if (!e) { // the embedding is looked up, not multiplied; of a tied or separate head nothing is measured
+    if (!e) { // not measured: the embedding is looked up, not multiplied; neither is the head
         const bool expected = layer_of(t->name) >= 0 && !type_is_plain(plan->type) && plan->type != t->type;
         return expected && !plan->note ? set_note(l, plan, "the importance matrix does not have it") : RN_OK;
     }
@@ -176,7 +176,7 @@ static rn_status find_importance(struct planner *l, struct tensor_plan *plan) {
     return RN_OK;
 }
 
-// ---- all of them ----------------------------------------------------------------------------------------------------
+// ---- all tensors --------------------------------------------------------------------------------
 
 static rn_status check_rules(const struct plan_request *r, rn_error *err) {
     for (size_t i = 0; i < r->n_rules; i++) {

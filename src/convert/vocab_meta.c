@@ -8,7 +8,8 @@ static bool is_str(struct vocab_str s, const char *text) {
     return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
 }
 
-// The kind as GGUF names it: one that it has no name for is refused, not bent.
+// The tokenizer's name in GGUF. A tokenizer without one is refused rather than stored as a similar
+// one.
 static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *err) {
     static const char gemma[] = "gemma4";
     *kind = v->model == VOCAB_SPM               ? "llama"
@@ -37,7 +38,7 @@ static void put_tokens(gguf_writer *w, const struct vocab *v) {
     for (int32_t i = 0; i < v->n_merges; i++) gguf_put_item_string(w, v->merges[i]);
 }
 
-// ---- what begins and ends a text ------------------------------------------------------------------------------------
+// ---- tokens that begin and end a text -----------------------------------------------------------
 
 static bool ends_text(const struct vocab *v, int32_t id) {
     int32_t ids[MAX_END];
@@ -47,7 +48,8 @@ static bool ends_text(const struct vocab *v, int32_t id) {
     return false;
 }
 
-// A folder may list any number of tokens that end a text, GGUF has keys for three. Those that no spelling tells take what is free.
+// A folder may list any number of end tokens, but GGUF has keys for three. End tokens that readers
+// do not recognize by their spelling take the free keys.
 static struct vocab with_ends_in_keys(const struct vocab *v, const log_sink *log) {
     struct vocab o = *v;
     o.end = NULL, o.n_end = 0;
@@ -77,9 +79,10 @@ static void put_special_ids(gguf_writer *w, const struct vocab *v) {
         if (ids[i].id >= 0) gguf_put_u32(w, ids[i].key, (uint32_t)ids[i].id);
 }
 
-// ---- what is left out -----------------------------------------------------------------------------------------------
+// ---- losses -------------------------------------------------------------------------------------
 
-// Steps that tokenizers of GGUF files take all the same: SentencePiece's mark for spaces, and the one before the text.
+// Steps that readers of GGUF files apply by themselves: replacing spaces by SentencePiece's mark,
+// and prepending one.
 static bool is_implied(const struct norm_step *s) {
     static const char mark[] = "\xe2\x96\x81";
     if (s->kind == NORM_PREPEND) return is_str(s->content, mark);
@@ -122,7 +125,7 @@ rn_status vocab_put(gguf_writer *w, const struct vocab *v, const log_sink *log, 
     warn_of_losses(v, log);
     gguf_put_string(w, "tokenizer.ggml.model", (struct vocab_str){kind, (uint32_t)strlen(kind)});
     gguf_put_string(w, "tokenizer.ggml.pre",
-                    v->pre.n ? v->pre : (struct vocab_str){"default", 7}); // SPM splits nothing
+                    v->pre.n ? v->pre : (struct vocab_str){"default", 7}); // SPM does not split text
     put_tokens(w, v);
     put_special_ids(w, &keyed);
     gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
