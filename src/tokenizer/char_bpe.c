@@ -27,8 +27,9 @@ static bool has_bytes(const struct char_bpe *b, const char *s, size_t n) {
     return has_all;
 }
 
-// Adds the character word[at..at+n), which has no token, as byte tokens or as the unknown token; with fuse_unk, consecutive unknown characters
-// are one symbol. Without an unknown token the character is skipped, and its neighbours may merge, as in the reference implementation.
+// Adds the character word[at..at+n), which has no token, as byte tokens or as the unknown token;
+// with fuse_unk, consecutive unknown characters are one symbol. Without an unknown token the
+// character is skipped, and its neighbours may merge, as in the reference implementation.
 static void add_unknown(const struct char_bpe *b, struct merger *m, const char *word, size_t at, size_t n,
                         size_t *n_dropped) {
     const int32_t unk = b->v->unk;

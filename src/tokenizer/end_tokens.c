@@ -1,7 +1,9 @@
-// tokenizer/end_tokens.c - the tokens that end a text: those that the file names, and control tokens with a known spelling.
+// tokenizer/end_tokens.c - the tokens that end a text: those that the file names, and control
+// tokens with a known spelling.
 //
-// Files often name only one of several end tokens: a chat model's end of turn differs from its tokenizer's end of text, and
-// generation would then run on to the limit. Only control tokens count: a user-defined `</s>` is ordinary text.
+// Files often name only one of several end tokens: a chat model's end of turn differs from its
+// tokenizer's end of text, and generation would then run on to the limit. Only control tokens
+// count: a user-defined `</s>` is ordinary text.
 #include "tokenizer/vocab.h"
 #include <string.h>
 
@@ -41,7 +43,8 @@ static bool is_end_spelling(struct vocab_str s) {
     return false;
 }
 
-// In GPT-OSS's format <|end|> ends a message, such as reasoning, and the next message follows; <|return|> and <|call|> end the answer.
+// In GPT-OSS's format <|end|> ends a message, such as reasoning, and the next message follows;
+// <|return|> and <|call|> end the answer.
 static bool has_messages(const struct vocab *v) {
     bool has_return = false, has_call = false;
     for (int32_t id = 0; id < v->n_tokens; id++) {

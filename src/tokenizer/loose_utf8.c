@@ -1,4 +1,5 @@
-// tokenizer/loose_utf8.c - a lenient decoder: it looks at lead and continuation bytes only, not at the table of well-formed sequences.
+// tokenizer/loose_utf8.c - a lenient decoder: it looks at lead and continuation bytes only, not at
+// the table of well-formed sequences.
 #include "tokenizer/loose_utf8.h"
 #include "base/mem.h"
 #include "text/utf8.h"

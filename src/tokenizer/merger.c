@@ -79,7 +79,8 @@ void merger_add(struct merger *m, uint32_t pos, uint32_t n, int32_t id) {
     if (i > 0) m->symbols[i - 1].next = i;
 }
 
-// A candidate is stale if either symbol has grown or was joined since: boundaries only disappear, so the length of both tells.
+// A candidate is stale if either symbol has grown or was joined since: boundaries only disappear,
+// so the length of both tells.
 static bool is_stale(const struct merger *m, int32_t left, uint32_t n) {
     const struct merge_symbol *const l = &m->symbols[left];
     return l->n == 0 || l->next < 0 || l->n + m->symbols[l->next].n != n;

@@ -141,8 +141,9 @@ static rn_status run_replace(const struct job *j, rn_error *err) {
     return RN_OK;
 }
 
-// The map as Hugging Face applies it (spm_precompiled): a grapheme of less than 6 bytes that begins with an entry is replaced as a whole by
-// the shortest such entry; otherwise each character is looked up on its own.
+// The map as Hugging Face applies it (spm_precompiled): a grapheme of less than 6 bytes that begins
+// with an entry is replaced as a whole by the shortest such entry; otherwise each character is
+// looked up on its own.
 static void map_grapheme(const struct job *j, const char *s, size_t n) {
     struct vocab_str to;
     if (n < 6 && charsmap_find(&j->tool->map, s, n, false, &to)) {

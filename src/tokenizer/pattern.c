@@ -120,8 +120,8 @@ static rn_status match_failed(int code, rn_error *err) {
     return fail(err, RN_E_INTERNAL, "PCRE2 error %d", code);
 }
 
-// Compiled code counts more steps than the interpreter. The interpreter's count decides, so that a text is refused on all
-// systems or on none.
+// Compiled code counts more steps than the interpreter. The interpreter's count decides, so that a
+// text is refused on all systems or on none.
 rn_status pattern_find(const pattern *p, pattern_match *m, const char *s, size_t n, size_t from,
                        struct pattern_hit *hit, rn_error *err) {
     pcre2_match_data *const found = (pcre2_match_data *)m;

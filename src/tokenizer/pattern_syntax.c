@@ -7,7 +7,8 @@
 #define NO_BREAK     "[\\t\\x{b}\\f " NON_ASCII_WS "]" // white space except line feed and carriage return
 #define NO_LF        "[\\t\\x{b}-\\r " NON_ASCII_WS "]"
 
-// Letter classes of the patterns that split at case changes: letters that can only begin a word, only continue it, or both.
+// Letter classes of the patterns that split at case changes: letters that can only begin a word,
+// only continue it, or both.
 #define UPPER      "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER      "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define BOTH       "[\\p{Lm}\\p{Lo}\\p{M}]"
@@ -16,11 +17,11 @@
 
 // White space up to its last line break, without backtracking over a long run of spaces.
 #define LINE_BREAKS "(?:" NO_BREAK "*+[\\r\\n]++)++"
-// UPPER*LOWER+ without backtracking: a lower-case letter after the run of UPPER continues the word; otherwise it ends at the last letter that
-// is both.
+// UPPER*LOWER+ without backtracking: a lower-case letter after the run of UPPER continues the word;
+// otherwise it ends at the last letter that is both.
 #define UPPER_LOWER "(?:" UPPER "*+\\p{Ll}" LOWER "*+|(?:" ONLY_UPPER "*+" BOTH "++)++)"
-// White space up to the end of the text, or before the last line feed in it. No match begins inside a run, since it would have
-// begun at the start of the run.
+// White space up to the end of the text, or before the last line feed in it. No match begins inside
+// a run, since it would have begun at the start of the run.
 #define SPACES_TO_END                                                                                                \
     "(?<![" WS "])(?:[" WS "]++\\z|(?:" NO_LF "*+\\n(?=" NO_LF "*+\\n))*+" NO_LF "*+(?=\\n)(?<=[" WS "]))"
 

@@ -58,7 +58,8 @@ static size_t spaces_decode(const char *s, size_t n, char *out) {
     return n_out;
 }
 
-// No replacement is longer than its original (pieces_init() checks that), so `out` has room. In place from the second one on.
+// No replacement is longer than its original (pieces_init() checks that), so `out` has room. In
+// place from the second one on.
 static size_t replace_all(const struct vocab *v, const char *s, size_t n, char *out) {
     if (n) memcpy(out, s, n);
     for (int32_t k = 0; k < v->n_replaces; k++) {

@@ -100,7 +100,8 @@ struct split {
     void *user;
 };
 
-// Collects the words of one step from its matches and the text between them. A word is held back while the next part may be joined to it.
+// Collects the words of one step from its matches and the text between them. A word is held back
+// while the next part may be joined to it.
 struct cutter {
     const struct split *s;
     int step;
@@ -147,8 +148,8 @@ static size_t char_len_at(const char *s, size_t n) {
     return len > 0 ? (size_t)len : 1;
 }
 
-// Splits text[pos..pos+n) by the steps from `step` on; recursion is as deep as the number of steps. The subject ends with the
-// word of the previous step, since look-ahead must not see past it.
+// Splits text[pos..pos+n) by the steps from `step` on; recursion is as deep as the number of steps.
+// The subject ends with the word of the previous step, since look-ahead must not see past it.
 static rn_status split_by(const struct split *s, int step, size_t pos, size_t n, rn_error *err) {
     if (n == 0) return RN_OK;
     if (step == s->p->n_steps) return s->fn(s->user, pos, n, err);

@@ -9,8 +9,8 @@ static bool is_spelled(struct vocab_str s, const char *text) {
     return s.n == strlen(text) && memcmp(s.s, text, s.n) == 0;
 }
 
-// Phi-3's published tokenizer treats white space after a chat marker as part of the marker. GGUF files do not say so; the
-// vocabulary is recognized by its placeholder tokens.
+// Phi-3's published tokenizer treats white space after a chat marker as part of the marker. GGUF
+// files do not say so; the vocabulary is recognized by its placeholder tokens.
 static bool is_phi3(const struct vocab *v) {
     bool found = false;
     for (int32_t i = 0; i < v->n_tokens && !found && v->model == VOCAB_SPM; i++)

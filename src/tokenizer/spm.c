@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-// Turns a score into a rank, lower for higher scores: the bits of a float order like an integer once the sign is handled.
+// Turns a score into a rank, lower for higher scores: the bits of a float order like an integer
+// once the sign is handled.
 static uint32_t rank_of_score(float score) {
     const float no_negative_zero = score + 0.0f;
     uint32_t bits = 0;

@@ -1,5 +1,5 @@
-// tokenizer/token_table.c - an open-addressing hash table; a slot keeps half of the hash, so that a miss rarely reads the
-// token's bytes.
+// tokenizer/token_table.c - an open-addressing hash table; a slot keeps half of the hash, so that a
+// miss rarely reads the token's bytes.
 #include "tokenizer/token_table.h"
 #include "base/hash.h"
 #include "base/mem.h"

@@ -147,8 +147,9 @@ static rn_status add_text(struct encoder *e, const struct segment *x, rn_error *
     return st;
 }
 
-// If specials are not parsed, a user-defined token is part of the text, as in SentencePiece: a space is added before it, none
-// after it. Otherwise it separates texts like a control token, as in llama.cpp.
+// If specials are not parsed, a user-defined token is part of the text, as in SentencePiece: a
+// space is added before it, none after it. Otherwise it separates texts like a control token, as in
+// llama.cpp.
 static rn_status add_match(struct encoder *e, const struct special_match *m, rn_error *err) {
     const bool is_text = m->is_user_defined && !e->parse_special;
     rn_status st = is_text && e->at_start ? add_text(e, &(struct segment){.s = ""}, err) : RN_OK;
@@ -217,8 +218,9 @@ static struct segment next_part(const struct encoder *e, const struct segment *x
     return (struct segment){x->s + from, end - from, x->is_first && from == 0, x->is_last && end == x->n};
 }
 
-// Normalization moves bytes, so positions of markup are unknown afterwards. A segment is encoded as a whole if its parts spell the same
-// control tokens as the whole, and none of them outside the markup; otherwise part by part.
+// Normalization moves bytes, so positions of markup are unknown afterwards. A segment is encoded as
+// a whole if its parts spell the same control tokens as the whole, and none of them outside the
+// markup; otherwise part by part.
 static rn_status add_normalized_marked(struct encoder *e, const struct segment *x, rn_error *err) {
     struct id_list whole = {0}, parts = {0};
     bool is_markup;
@@ -326,8 +328,8 @@ const char *tokenizer_piece(const tokenizer *t, int32_t id, bool special, size_t
 
 size_t tokenizer_max_piece(const tokenizer *t) { return t->pieces.longest; }
 
-// The piece of ids[i] within a whole text: without the space that encoding adds at the start and, for SPM, after control
-// tokens.
+// The piece of ids[i] within a whole text: without the space that encoding adds at the start and,
+// for SPM, after control tokens.
 static const char *piece_in_text(const tokenizer *t, int32_t id, bool special, bool *at_start, size_t *n) {
     const struct vocab *const v = t->v;
     const char *piece = tokenizer_piece(t, id, special, n);

@@ -1,4 +1,5 @@
-// tokenizer/trie.c - built breadth first from the sorted list, so that a node's children are contiguous and sorted by label.
+// tokenizer/trie.c - built breadth first from the sorted list, so that a node's children are
+// contiguous and sorted by label.
 #include "tokenizer/trie.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -20,7 +21,8 @@ static int by_spelling(const void *pa, const void *pb) {
     return (a->id > b->id) - (a->id < b->id);
 }
 
-// The number of nodes, one for each distinct prefix: each string adds those that it does not share with its predecessor.
+// The number of nodes, one for each distinct prefix: each string adds those that it does not share
+// with its predecessor.
 static bool count_nodes(const struct spelling *list, uint32_t n, uint32_t *out) {
     size_t n_nodes = 1;
     for (uint32_t i = 0; i < n; i++) {

@@ -1,4 +1,5 @@
-// tokenizer/unicode_forms.c - uses utf8proc's tables, but orders marks itself: utf8proc takes quadratic time for a run of marks.
+// tokenizer/unicode_forms.c - uses utf8proc's tables, but orders marks itself: utf8proc takes
+// quadratic time for a run of marks.
 #include "tokenizer/unicode_forms.h"
 #include "text/utf8.h"
 #include <utf8proc.h>

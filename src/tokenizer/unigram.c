@@ -6,7 +6,8 @@
 
 enum { NOT_REACHED = -2, UNKNOWN = -1 };
 
-// SentencePiece's and Hugging Face's penalty: the score of an unknown character is this much below the lowest score of a piece.
+// SentencePiece's and Hugging Face's penalty: the score of an unknown character is this much below
+// the lowest score of a piece.
 #define UNKNOWN_PENALTY 10.0
 
 struct reached { // the best segmentation of the text up to a position
