@@ -1,4 +1,4 @@
-// serve/cmd_serve.c - the command: options, start, signals, end.
+// serve/cmd_serve.c - the command `runnel serve`: reads options, starts the server, handles signals, shuts down.
 #include "app/interrupt.h"
 #include "app/say.h"
 #include "app/wrap.h"
@@ -16,7 +16,7 @@
 
 enum { DRAIN_LOOK_MS = 20 };
 
-// NAME=MODEL, where what stands before the sign can be a name.
+// NAME=MODEL or MODEL. The part before `=` is a name only if it contains no slash.
 static bool add_model(void *target, const char *value, char *why) {
     server *const s = target;
     const char *const equals = strchr(value, '=');
@@ -87,7 +87,7 @@ static void print_start(const server *s) {
     say("listening at %s", http_server_url(s->http));
 }
 
-// Answers that run may end; new ones are refused. A second signal ends at once.
+// Refuses new requests and lets running ones finish for at most `seconds`. A second signal ends at once.
 static void drain(server *s, int32_t seconds) {
     const int64_t end_ns = now_ns() + seconds * INT64_C(1000000000);
     atomic_store(&s->is_draining, true);
@@ -116,7 +116,7 @@ static void serve(server *s) {
     }
 }
 
-enum { PROGRAM_MIB = 32 }; // itself, its libraries and threads
+enum { PROGRAM_MIB = 32 }; // the process itself, its libraries and threads
 
 static uint64_t reserved_bytes(const server *s) {
     const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib;
@@ -134,10 +134,10 @@ static int run(server *s) {
     memory_be_fallible(); // from here on a failed allocation costs one request
     const bool is_open = http_server_open(s, &s->http_options, &s->http);
     if (is_open) serve(s);
-    websockets_end(s->websockets); // before the HTTP side, whose connections they have
+    websockets_end(s->websockets); // first: WebSockets hold connections of the HTTP server
     http_server_close(s->http);
     websockets_free(s->websockets);
-    api_close(s->api); // after all that hold its jobs
+    api_close(s->api); // last: the HTTP server and the WebSockets hold its jobs
     return is_open ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
 

@@ -1,4 +1,4 @@
-// serve/routes.c - every path that this server answers to.
+// serve/routes.c - the table of all routes.
 #include "serve/http/http.h"
 #include "serve/jobs/job_http.h"
 #include "serve/native/native_generate.h"

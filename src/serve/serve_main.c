@@ -1,4 +1,5 @@
-// serve/serve_main.c - the program runnel-serve, which `runnel serve` becomes: what HTTP and TLS link with costs the other commands nothing.
+// serve/serve_main.c - the program runnel-serve, which `runnel serve` executes: a program of its own, so that
+// the other commands need not load the HTTP and TLS libraries.
 #include "app/process.h"
 #include "serve/serve.h"
 

@@ -1,4 +1,5 @@
-// serve/serve_signals.c - a handler that writes the signal's number to a pipe, the one thing that is safe there.
+// serve/serve_signals.c - turns signals into bytes in a pipe, since a handler may call only async-signal-safe
+// functions.
 #include "serve/serve_signals.h"
 #include "app/say.h"
 #include <errno.h>
@@ -9,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static int ends[2]; // set once, before the handlers
+static int ends[2]; // the pipe; set before the handlers are installed
 
 static void note(int number) {
     const int why = errno;
     const unsigned char byte = (unsigned char)number;
-    (void)!write(ends[1], &byte, 1); // full: enough signals wait already
+    (void)!write(ends[1], &byte, 1); // the pipe is full: enough signals are pending
     errno = why;
 }
 
@@ -27,7 +28,7 @@ bool signals_catch(void) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction was, act = {.sa_handler = note, .sa_flags = (int)SA_RESTART};
         sigemptyset(&act.sa_mask);
-        // A shell starts background jobs of scripts with SIGINT ignored: that stays so.
+        // Shells start background jobs of scripts with SIGINT ignored; it stays ignored.
         if (numbers[i] == SIGINT && sigaction(SIGINT, NULL, &was) == 0 && was.sa_handler == SIG_IGN) continue;
         sigaction(numbers[i], &act, NULL);
     }

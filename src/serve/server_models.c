@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-// A model's name, where none was given: its file's or folder's, without the ending.
+// Default name of a model: its file or folder name without .gguf. The caller frees it.
 static char *name_of(const char *path) {
     char *const copy = app_copy_text(path);
     for (size_t n = strlen(copy); n > 1 && copy[n - 1] == '/';) copy[--n] = '\0';

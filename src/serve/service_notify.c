@@ -1,4 +1,5 @@
-// serve/service_notify.c - tells a service manager how the server is: a datagram to a socket (sd_notify(3)), without its library.
+// serve/service_notify.c - reports the server's state to the service manager: the protocol of sd_notify(3)
+// without libsystemd.
 #include "serve/server.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ void service_notify(const char *state) {
     if (*path == '@') to.sun_path[0] = '\0'; // an abstract name
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
-    // Who started the server without listening to it loses nothing by a failure here.
+    // A failure is ignored: without a listening service manager nobody needs the message.
     (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
     close(fd);

@@ -9,7 +9,7 @@
 enum { ADDRESSES = 256, FAILURES_PER_SECOND = 10, KEY_FILE_LIMIT = 1 << 20 };
 #define SECOND_NS INT64_C(1000000000)
 
-// Padded with zeros, so that comparing takes one time for all.
+// Padded with zeros: comparing takes the same time for all keys.
 typedef struct key_text {
     unsigned char text[API_KEY_MAX];
 } key_text;
@@ -27,7 +27,7 @@ struct api_keys {
     struct {
         int64_t second;
         int32_t n;
-    } failures[ADDRESSES]; // by a hash of the address: strangers who share a row share its failures
+    } failures[ADDRESSES]; // by a hash of the address; addresses with the same hash share a counter
 };
 
 static bool add_key(key_set *set, const char *where, size_t line, const char *text, size_t n) {
@@ -76,7 +76,7 @@ static bool read_all(const api_keys *k, key_set *set) {
         const size_t n = set->n;
         is_good = add_file(set, k->file);
         if (is_good && set->n == n) {
-            say("%s: there is no key in it", k->file); // an empty file must not open the server to everybody
+            say("%s: there is no key in it", k->file); // an empty file must not turn authentication off
             is_good = false;
         }
     }
@@ -130,7 +130,8 @@ static size_t row_of(const char *client) {
     return h % ADDRESSES;
 }
 
-// Every key is compared to its end, whatever was found.
+// Compares all keys over their full length, so that the time taken says nothing about the match. Returns the
+// key's index; -1: unknown.
 static int32_t find_key(const key_set *set, const char *given) {
     unsigned char padded[API_KEY_MAX] = {0};
     int32_t found = -1;
@@ -162,7 +163,7 @@ key_verdict api_keys_check(api_keys *k, const char *given, const char *client, i
     else if (given && (*index = find_key(&k->set, given)) >= 0)
         verdict = KEY_GOOD;
     else if (given)
-        k->failures[row].n++; // who gives no key does not guess
+        k->failures[row].n++; // a request without a key is not a guess
     pthread_mutex_unlock(&k->lock);
     return verdict;
 }

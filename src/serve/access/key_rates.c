@@ -1,6 +1,7 @@
-// serve/access/key_rates.c - level += rate * time, up to the bucket; n pass when the level holds n (field: level in tokens x 60e9 / rate ns).
+// serve/access/key_rates.c - one token bucket for each key.
 //
-// Levels are kept in nanoseconds of filling: a token is worth `token_ns` of them, so that no rounding adds up.
+// A bucket's level is kept as time: the nanoseconds it takes to fill to that level. n tokens cost n * 60e9 /
+// (tokens per minute) ns. A full bucket holds one minute. This way rounding errors do not add up.
 #include "serve/access/key_rates.h"
 #include "app/progress.h"
 #include "app/say.h"
@@ -11,12 +12,13 @@
 #define MINUTE_NS INT64_C(60000000000)
 
 typedef struct bucket {
-    int64_t level_ns, at_ns; // at_ns 0: never used, full
+    // at_ns: when level_ns was computed; 0: never used, the bucket is full.
+    int64_t level_ns, at_ns;
 } bucket;
 struct key_rates {
     int64_t tokens_per_minute;
     pthread_mutex_t lock;
-    bucket buckets[API_KEYS_MAX + 1]; // the last one: of nobody
+    bucket buckets[API_KEYS_MAX + 1]; // the last one is for requests without a key
 };
 
 struct key_rates *key_rates_open(int32_t tokens_per_minute) {

@@ -24,7 +24,7 @@ struct api {
     struct key_rates *rates;
     uint64_t secret; // fixed
     pthread_t reaper;
-    pthread_mutex_t lock; // of what stands below
+    pthread_mutex_t lock; // guards the fields below
     pthread_cond_t changed;
     job_list live, dead;
     bool is_ending;
@@ -52,7 +52,7 @@ static void free_part(job_part *p) {
     free(p->embedding);
 }
 
-// Ends the streams, which may take as long as a step.
+// Ends the streams, which may take as long as an engine step, then frees the job.
 static void destroy(struct api *a, job *j) {
     for (size_t i = 0; i < j->n_parts; i++) rn_stream_close(j->parts[i].stream);
     session_release(a->sessions, j->session);
@@ -124,7 +124,7 @@ struct api *api_open(struct server *s) {
 
 void api_close(struct api *a) {
     if (!a) return;
-    stream_store_close(a->streams); // its jobs are given back
+    stream_store_close(a->streams); // closes its jobs, which the reaper then frees
     pthread_mutex_lock(&a->lock);
     a->is_ending = true;
     pthread_cond_signal(&a->changed);
@@ -141,7 +141,8 @@ void api_close(struct api *a) {
 void api_make_id(char *id, size_t n) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     uint8_t random[64] = {0};
-    if (getrandom(random, n - 1, 0) < 0) { // never on Linux once it has booted; then ids are only unlike each other
+    // Does not happen on Linux once it has booted. The fallback gives ids that are unique but can be guessed.
+    if (getrandom(random, n - 1, 0) < 0) {
         static atomic_ullong counter;
         const uint64_t c = atomic_fetch_add(&counter, 1) ^ (uint64_t)now_ns();
         for (size_t i = 0; i < 8; i++) random[i] = (uint8_t)(c >> 8 * i);
@@ -172,7 +173,7 @@ void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *us
 }
 
 uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more) {
-    const uint64_t prime = UINT64_C(1099511628211); // FNV-1a from a random beginning
+    const uint64_t prime = UINT64_C(1099511628211); // FNV-1a with a random initial value
     uint64_t h = (a->secret ^ more) * prime;
     for (; *text; text++) h = (h ^ (unsigned char)*text) * prime;
     return h ? h : 1;

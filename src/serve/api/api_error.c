@@ -33,7 +33,7 @@ static const struct {
     [API_UNSUPPORTED_MEDIA_TYPE] = {415, INVALID, "unsupported_media_type"},
     [API_QUEUE_FULL] = {429, RATE, "queue_full"},
     [API_RATE_LIMIT] = {429, RATE, "rate_limit_exceeded"},
-    [API_CANCELLED] = {400, INVALID, "cancelled"}, // none that clients send again by themselves
+    [API_CANCELLED] = {400, INVALID, "cancelled"}, // 400: clients do not retry it on their own
     [API_INTERNAL_ERROR] = {500, SERVER, "internal_error"},
     [API_NOT_IMPLEMENTED] = {501, INVALID, "not_implemented"},
     [API_SHUTTING_DOWN] = {503, SERVER, "shutting_down"},
@@ -45,7 +45,7 @@ static const struct {
 bool api_fail(api_error *e, api_code code, const char *param, const char *fmt, ...) {
     va_list args;
     *e = (api_error){.code = code};
-    // Whoever is told to come again is told when.
+    // Clients that may retry get a Retry-After.
     if (rows[code].status == 429 || rows[code].status == 503) e->retry_after = 1;
     if (param) snprintf(e->param, sizeof e->param, "%s", param);
     va_start(args, fmt);

@@ -24,7 +24,7 @@ static bool each_overflow(void *target, size_t i, const char *key, const json_it
     return json_item_word(value, words, 3, &((api_generation *)target)->overflow, why);
 }
 
-// A word, or vLLM's number: the lower, the earlier.
+// A word (low, normal, high) or a number as in vLLM, where lower values are scheduled first.
 static bool each_priority(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     static const char *const words[] = {"low", "normal", "high"};
@@ -77,7 +77,7 @@ static const member delivery_rows[] = {
 };
 enum { N_DELIVERY_ROWS = sizeof delivery_rows / sizeof *delivery_rows };
 
-// What OpenAI's, llama.cpp's and vLLM's clients call members that the library has under another name.
+// Aliases that clients of OpenAI, llama.cpp and vLLM use for members of the library.
 static const struct {
     const char *alias, *name;
 } aliases[] = {
@@ -106,7 +106,8 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
     rows->n = 0;
     for (size_t i = 0; i < own.n; i++) {
         member *const row = &own.rows[i];
-        row->offset += offsetof(api_generation, g); // which is its first field: functions take either
+        // g is the first field, so the rows' functions work with a pointer to either struct.
+        row->offset += offsetof(api_generation, g);
         if (strcmp(row->name, "n") != 0 && !is_in(left_out, row->name)) add_row(rows, row, row->name);
         for (size_t a = 0; a < sizeof aliases / sizeof *aliases; a++)
             if (strcmp(aliases[a].name, row->name) == 0) add_row(rows, row, aliases[a].alias);
@@ -174,7 +175,8 @@ bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling 
     return true;
 }
 
-// What it may take at most as far as that is known: the text's bytes are no fewer than its tokens, mostly four times as many.
+// Estimates the tokens that the request may use: about four bytes per prompt token, plus the token limit of
+// each answer. The difference to the real number is settled when the job ends.
 static uint64_t most_tokens(const api_generation *g, const api_request *r, const job *j) {
     enum { BYTES_OF_TOKEN = 4, UNLIMITED = 1024 };
     const int32_t asked = g->max_completion_tokens != -2 ? g->max_completion_tokens : g->g.n;
@@ -182,7 +184,7 @@ static uint64_t most_tokens(const api_generation *g, const api_request *r, const
     return n_prompt + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
 }
 
-// A key is a client, whatever its addresses; without keys an address is.
+// Identifies the client for fair scheduling: by its key or, without keys, by its address. 0: unknown.
 static uint64_t client_of(const struct api *a, const api_request *r) {
     return r->key >= 0 ? (uint64_t)r->key + 1 : r->client ? api_secret_number(a, r->client, 0) : 0;
 }
@@ -200,7 +202,8 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
     j->wakes_for_progress = g->wants_progress;
     j->key = r->key;
     j->client = client_of(a, r);
-    j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id); // one's own: nobody has left anything there
+    // Without prompt caching the salt is the job's unique id, which matches no cached prefix.
+    j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id);
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
         api_fail(e, API_RATE_LIMIT, NULL, "key: has spent its tokens; again in %d s", wait_s);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_PARTS = 256 }; // the library's limit: what is joined here never comes before it
+enum { MESSAGE_PARTS = 256 }; // the library has the same limit, but does not see parts that were joined here
 
-// What the interfaces of chat and responses call a piece of text.
+// Is this one of the types that the chat and responses APIs use for text?
 static bool is_text_type(const char *type) {
     static const char *const names[] = {"text", "input_text", "output_text", "refusal"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Names that callers give their requests, for their own books.
+// Accepts members that only the client's own bookkeeping needs.
 static bool each_note(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)target, (void)i, (void)key, (void)value, (void)why;
     return true;
@@ -19,7 +19,8 @@ const member api_common_rows[API_COMMON_ROWS] = {
     {"prompt_cache_key", MEMBER_EACH, .each = each_note},
 };
 
-// Depth and number of values before there is a tree: a parser would spend memory on both. Strings are passed over.
+// Checks the nesting depth and the number of values before the text is parsed: both cost the parser memory.
+// Skips strings.
 static bool check_size(api_request *r, const char *text, size_t n) {
     size_t depth = 0, n_values = 0;
     bool in_string = false;
@@ -67,7 +68,7 @@ static bool is_harmless(const api_refusal *row, const json_item *value) {
     return is_one;
 }
 
-// Into a header go only names that are plain words.
+// Notes the name of an ignored member for the x-runnel-ignored header. Only plain words are safe in a header.
 static void note_ignored(api_request *r, const char *name) {
     enum { HEADER_BYTES = 1024, WORD_BYTES = 64 };
     const size_t n = strlen(name);
@@ -126,8 +127,8 @@ char *api_request_ignored(const api_request *r) {
     return r->ignored.n ? app_text("x-runnel-ignored: %s", r->ignored.data) : NULL;
 }
 
-// The library's names of members that are called otherwise here. A text that begins with none of them, about a conversation, is what its
-// template said.
+// Maps the name that begins a message of the library to the request's member and an error code; ours NULL: the
+// member that holds the prompt. For a chat, a message that begins with none of them comes from the template.
 static const struct {
     const char *theirs, *ours;
     api_code code;

@@ -61,7 +61,7 @@ void chat_form_set_variable(chat_form *c, const char *name, const json_item *val
     bytes_free(&json);
 }
 
-// What the request says by members of its own, and the vocabulary's tokens: not to be set behind the server's back.
+// Template variables must not override those that the server sets from other members or from the vocabulary.
 static bool each_variable(void *target, size_t i, const char *key, const json_item *value, char *why) {
     static const char *const taken[] = {
         "messages",  "tools",    "add_generation_prompt", "continue_final_message", "bos_token", "eos_token",
@@ -89,7 +89,7 @@ static bool each_reasoning_format(void *target, size_t i, const char *key, const
     chat_form *const c = target;
     (void)i, (void)key;
     if (!json_item_word(value, words, 5, &c->reasoning, why)) return false;
-    if (c->reasoning > REASONING_TAGS) c->reasoning = REASONING_SEPARATE; // as llama-server calls it
+    if (c->reasoning > REASONING_TAGS) c->reasoning = REASONING_SEPARATE; // llama-server's names for it
     return true;
 }
 
@@ -129,7 +129,7 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
     if (c->reasoning == REASONING_NONE && c->tools && !c->no_tools)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "reasoning_format",
                         "reasoning_format: none leaves calls of tools in the text: not together with tools");
-    if (c->messages.json.data[0] != '[') { // once, also for several answers
+    if (c->messages.json.data[0] != '[') { // this runs for each answer; the brackets are added once
         bytes array = {0};
         bytes_add_format(&array, "[%s]", c->messages.json.data);
         bytes_free(&c->messages.json);
@@ -158,7 +158,7 @@ bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct 
     return true;
 }
 
-enum { IS_THINKING = 3 }; // of job_part.state
+enum { IS_THINKING = 3 }; // index into job_part.state
 
 rn_delta chat_form_delta(job_part *p, reasoning_form form, const rn_delta *d, bytes *text) {
     rn_delta out = *d;

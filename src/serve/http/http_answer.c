@@ -1,4 +1,4 @@
-// serve/http/http_answer.c - answers at once, and the headers that every answer has.
+// serve/http/http_answer.c - whole answers, and the headers that every answer has.
 #include "app/say.h"
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
@@ -8,7 +8,7 @@
 
 void answer_make_id(char *id) {
     unsigned char random[12];
-    // The kernel's generator does not fail after boot; an id of zeros would still be an id.
+    // getrandom() does not fail after boot; if it did, an id of zeros would do.
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) memset(random, 0, sizeof random);
     size_t n = (size_t)snprintf(id, ID_TEXT, "req-");
     for (size_t i = 0; i < sizeof random; i++) n += (size_t)snprintf(id + n, ID_TEXT - n, "%02x", random[i]);
@@ -51,7 +51,7 @@ bool answer_queue(http_exchange *x, int status, struct MHD_Response *response, c
     return is_queued;
 }
 
-// In place of an answer for which there was no memory; nothing of it is put together.
+// Replaces an answer when memory ran out. It is constant, so sending it allocates no body.
 static const char no_memory[] =
     "{\"error\":{\"message\":\"memory: the server has none left for this request\",\"type\":\"server_error\",\"param\":null,"
     "\"code\":\"out_of_memory\"}}";
@@ -76,7 +76,8 @@ void http_answer_json(http_exchange *x, int status, const bytes *body) {
     http_answer(x, status, "application/json", NULL, body->data, body->n);
 }
 
-// What a browser asks before it lets a page of another origin send a key or JSON (Fetch standard, CORS-preflight).
+// Answers the request that a browser sends before a page of another origin may send a key or JSON (Fetch
+// standard, CORS-preflight).
 void answer_preflight(http_exchange *x) {
     char wanted[1024];
     const char *const asked = http_header(&x->request, "Access-Control-Request-Headers");

@@ -1,4 +1,4 @@
-// serve/http/http_daemon.c - opens and ends libmicrohttpd; connections as they come and go.
+// serve/http/http_daemon.c - starts and stops libmicrohttpd; begins and ends connections.
 #include "app/files.h"
 #include "app/progress.h"
 #include "app/say.h"
@@ -16,14 +16,14 @@
 enum {
     CONNECTIONS_MORE = 64,
     MEMORY_SPARE = 32 << 10,
-    CONNECTION_BESIDE = 24 << 10, // a request, its job and what is said of it
+    CONNECTION_BESIDE = 24 << 10, // a request, its job and its answer
     PEM_LIMIT = 1 << 20,
     END_MS = 5000,
     FILES_MORE = 64,
     SEND_BYTES = 256 << 10
 };
 
-// With the lock.
+// With the lock held. Is this connection over the server's limit or over its address's?
 static bool is_too_many(const http_server *h, const char *client, bool is_loopback) {
     int32_t n = 0;
     if (h->n_conns > (size_t)h->o->max_connections) return true;
@@ -35,16 +35,17 @@ static bool is_too_many(const http_server *h, const char *client, bool is_loopba
 static void set_socket(int fd) {
     const int one = 1, idle_seconds = 60, send_bytes = SEND_BYTES;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes,
-               sizeof send_bytes); // else the system holds megabytes for who reads nothing
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); // a client whose link is gone says nothing any more
+    // Without a limit the kernel buffers megabytes for a client that does not read.
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
+    // Keepalive detects clients whose network connection is gone.
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_seconds, sizeof idle_seconds);
 }
 
 static void conn_begin(http_server *h, struct MHD_Connection *mhd, void **context) {
     memory_forget();
     http_conn *const c = app_alloc(sizeof *c);
-    if (!c) return; // request_begin() refuses what comes
+    if (!c) return; // request_begin() then refuses the connection's requests
     *c = (http_conn){.h = h,
                      .mhd = mhd,
                      .fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
@@ -73,7 +74,7 @@ static void note_connection(void *user, struct MHD_Connection *mhd, void **conte
     *context = NULL;
 }
 
-// Paths are compared as they were sent (http_head.c), so nothing is unescaped.
+// Paths are compared as they were sent (http_head.c), so nothing is unescaped here.
 static size_t keep_escapes(void *user, struct MHD_Connection *mhd, char *text) {
     (void)user, (void)mhd;
     return strlen(text);
@@ -102,7 +103,8 @@ static void free_pem(pem *p) {
     bytes_free(&p->key);
 }
 
-static size_t connection_memory(const http_options *o) { // libmicrohttpd touches all of it
+// Bytes of libmicrohttpd's memory pool of one connection; it touches all of them.
+static size_t connection_memory(const http_options *o) {
     return (size_t)(o->max_line + o->max_header_block) + MEMORY_SPARE;
 }
 
@@ -119,7 +121,7 @@ static bool start(http_server *h, const pem *p) {
     const struct MHD_OptionItem plain[] = {{MHD_OPTION_END, 0, NULL}};
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE |
                            MHD_USE_ERROR_LOG | (h->is_tls ? MHD_USE_TLS : 0);
-    // The logger comes first: what follows may speak.
+    // The logger option comes first: handling the options after it may log.
     h->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, request_continue, h, MHD_OPTION_EXTERNAL_LOGGER, drop_log, h, MHD_OPTION_LISTEN_SOCKET,
         h->listen_fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(o->max_connections + CONNECTIONS_MORE),
@@ -132,7 +134,8 @@ static bool start(http_server *h, const pem *p) {
     return h->daemon != NULL;
 }
 
-// A descriptor for each connection, and what the process has besides. The system's first offer is often less than it allows.
+// Raises the soft limit of open files to one for each connection plus what else the process opens. The default
+// soft limit is often far below the hard limit.
 static void allow_files(const http_options *o) {
     const rlim_t needed = (rlim_t)o->max_connections + CONNECTIONS_MORE + FILES_MORE;
     struct rlimit files;
@@ -196,7 +199,7 @@ void http_server_close(http_server *h) {
     if (!h) return;
     http_server_stop_accepting(h);
     http_server_cancel_all(h);
-    // libmicrohttpd must not be stopped while it has suspended connections; they are on their way.
+    // libmicrohttpd must not be stopped while connections are suspended: waits until they have been resumed and ended.
     for (int waited_ms = 0; http_server_busy(h) && waited_ms < END_MS; waited_ms++) usleep(1000);
     watch_end(h);
     MHD_stop_daemon(h->daemon);

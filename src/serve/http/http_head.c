@@ -1,6 +1,6 @@
-// serve/http/http_head.c - what can be wrong with a request's head: sizes, framing, Host, Origin, key, path, method, content type.
+// serve/http/http_head.c - checks a request's head: sizes, framing, Host, Origin, key, path, method, content type.
 //
-// Strangers learn as little as possible: a path is looked up only for those who gave a key, where one is needed.
+// The key is checked before the path, so that a client without a valid key cannot find out which paths exist.
 #include "app/progress.h"
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
@@ -21,7 +21,7 @@ typedef struct head {
 
 static enum MHD_Result note_header(void *to, enum MHD_ValueKind kind, const char *name, const char *value) {
     head *const d = to;
-    const size_t n = strlen(name) + (value ? strlen(value) : 0) + 4; // `: ` and the line's end
+    const size_t n = strlen(name) + (value ? strlen(value) : 0) + 4; // `: ` and the line break
     (void)kind;
     d->n_headers++;
     d->n_bytes += n;
@@ -49,7 +49,8 @@ static bool check_sizes(const head *d, const http_options *o, size_t n_line, api
     return true;
 }
 
-// Two readers that take a request's end for different places are how requests are smuggled (RFC 9112, section 11.2).
+// Ambiguous framing is refused: a proxy that sees the request's end elsewhere allows request smuggling (RFC
+// 9112, section 11.2).
 static bool check_framing(const head *d, api_error *e) {
     d->x->is_body_hopeless = true;
     if (d->n_lengths > 1 || d->n_codings > 1 || (d->n_lengths && d->n_codings))
@@ -62,7 +63,8 @@ static bool check_framing(const head *d, api_error *e) {
     return true;
 }
 
-// A name that DNS gives can lead here from any page (rebinding); an address cannot.
+// A server that listens on all addresses accepts any IP address as Host, but no unknown name: a page can point
+// its own name at this server (DNS rebinding).
 static bool is_ip_address(const char *text) {
     unsigned char binary[16];
     return inet_pton(AF_INET, text, binary) == 1 || inet_pton(AF_INET6, text, binary) == 1;
@@ -91,7 +93,8 @@ static bool is_host_allowed(const http_server *h, const char *host) {
     return false;
 }
 
-// A target may carry its host itself (RFC 9112, section 3.2.2); what follows is the path.
+// Splits the target into path and query. A target in absolute form starts with scheme and host (RFC 9112,
+// section 3.2.2).
 static bool check_target(http_exchange *x, api_error *e) {
     char *path = x->target, *query = strchr(path, '?');
     if (strncasecmp(path, "http://", 7) == 0 || strncasecmp(path, "https://", 8) == 0) {
@@ -123,7 +126,7 @@ static bool check_host(const head *d, api_error *e) {
     return true;
 }
 
-// The server's own page, or an origin of the list.
+// Allows requests without an Origin, the server's own origin and those of --cors.
 static bool check_origin(const head *d, api_error *e) {
     http_exchange *const x = d->x;
     const text_list *const list = &x->conn->h->o->origins;
@@ -144,8 +147,9 @@ static int hex_digit(char c) {
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 }
 
-// Paths are compared as they were sent. One that another reader could take for a different path is none of ours: empty and dotted
-// segments, and escapes for what makes segments.
+// Paths are compared as they were sent. A path that a proxy may normalize to a different one matches no route:
+// one with empty segments, `.` or `..` segments, or escaped slashes, backslashes, dots, percent signs or
+// control characters.
 static bool is_path_plain(const char *path) {
     if (*path != '/') return false;
     for (const char *p = path; *p; p++) {

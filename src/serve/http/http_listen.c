@@ -1,4 +1,4 @@
-// serve/http/http_listen.c - the socket that listens, and addresses as text.
+// serve/http/http_listen.c - opens the listening socket; formats addresses.
 #include "app/say.h"
 #include "serve/http/http_inside.h"
 #include <arpa/inet.h>
@@ -46,7 +46,7 @@ static int listen_at(const struct addrinfo *a) {
     return -1;
 }
 
-// The address that was bound, as a URL's reader needs it.
+// Writes the address that was bound as a URL.
 static void write_url(http_server *h, int fd) {
     struct sockaddr_storage bound = {0};
     socklen_t n = sizeof bound;

@@ -1,4 +1,4 @@
-// serve/http/http_log.c - the access log: a line for each request, without a word of what was asked.
+// serve/http/http_log.c - the access log: one line for each request, never its content.
 #include "app/bytes.h"
 #include "app/progress.h"
 #include "app/say.h"
@@ -21,7 +21,8 @@ int log_open(const char *name) {
     return -2;
 }
 
-// Whatever a client chose is text of one line here.
+// Escapes spaces, quotes, backslashes and control characters, so that client-controlled text cannot break the
+// line's format.
 static void add_escaped(bytes *line, const char *text, size_t limit) {
     for (; *text && line->n < limit; text++) {
         if ((unsigned char)*text > ' ' && *text != 0x7f && *text != '"' && *text != '\\')
@@ -58,8 +59,8 @@ void log_exchange(const http_exchange *x, bool is_complete) {
                      (double)(now_ns() - x->begin_ns) / 1e6, x->id);
     if (x->request.key >= 0) bytes_add_format(&line, " key=%d", x->request.key);
     bytes_add_text(&line, "\n");
-    // A log that cannot be written must not stop the answers.
-    if (memory_failed()) // and a line that lacks something must not stand there
+    // A log that cannot be written must not affect the answers: failures are counted.
+    if (memory_failed()) // the line may be incomplete
         atomic_fetch_add(&m->n_log_failures, 1);
     else if (write(h->log_fd, line.data, line.n) < 0)
         atomic_fetch_add(&m->n_log_failures, 1);

@@ -1,4 +1,4 @@
-// serve/http/http_options.c - the options of the HTTP side; docs/limits.md has their figures and why they are such.
+// serve/http/http_options.c - the options of the HTTP server; docs/limits.md explains their defaults.
 #include "app/numbers.h"
 #include "serve/http/http_server.h"
 #include <stdio.h>

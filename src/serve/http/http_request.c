@@ -1,7 +1,8 @@
-// serve/http/http_request.c - a request as libmicrohttpd reports it: begun, its head, its body bit by bit, ended.
+// serve/http/http_request.c - libmicrohttpd's callbacks for a request: its begin, head, body in pieces, and end.
 //
-// A request that is refused for its head is answered when its body has gone by unread: a client that is still sending would see the
-// connection break, and not why. Only one that asked first (Expect), and one that would send without end, hear at once.
+// A request that is refused because of its head is answered after its body has been received and discarded: a
+// client that is still sending would see a broken connection instead of the error. Two cases are answered at
+// once: the client sent `Expect: 100-continue`, or the body's length is unknown or too large.
 #include "app/progress.h"
 #include "app/say.h"
 #include "serve/http/http_inside.h"
@@ -27,7 +28,7 @@ void *request_begin(void *user, const char *uri, struct MHD_Connection *mhd) {
     pthread_mutex_lock(&h->lock);
     x->conn->x = x;
     x->conn->n_body = 0;
-    // A first request's time runs since the connection came.
+    // The header timeout of a connection's first request counts from the connect.
     if (x->conn->phase == CONN_IDLE) x->conn->phase = CONN_HEADERS, x->conn->since_ns = x->begin_ns;
     h->n_busy++;
     pthread_mutex_unlock(&h->lock);
@@ -61,7 +62,7 @@ static enum MHD_Result first_call(http_exchange *x, const char *method, const ch
     x->request.headers = x->conn->mhd;
     const char *const id = http_header(&x->request, "x-request-id"), *const expect =
                                                                          http_header(&x->request, "Expect");
-    pthread_mutex_lock(&x->conn->h->lock); // the watcher may be telling its number to a slow client
+    pthread_mutex_lock(&x->conn->h->lock); // the watcher may be sending this id to a slow client
     if (is_decent_id(id)) memcpy(x->id, id, strlen(id) + 1);
     pthread_mutex_unlock(&x->conn->h->lock);
     watch_phase(x->conn, CONN_BODY);
@@ -87,7 +88,7 @@ static enum MHD_Result take_body(http_exchange *x, const char *data, size_t n) {
         api_fail(&e, API_OUT_OF_MEMORY, NULL, "body: the server has no memory for it");
         refuse(x, &e);
     }
-    return n_body > limit * 2 ? MHD_NO : MHD_YES; // chunks without end
+    return n_body > limit * 2 ? MHD_NO : MHD_YES; // a chunked body that does not end
 }
 
 static enum MHD_Result dispatch(http_exchange *x) {
@@ -113,7 +114,7 @@ enum MHD_Result request_continue(void *user, struct MHD_Connection *mhd, const c
     http_exchange *const x = *exchange;
     (void)user, (void)mhd, (void)url;
     memory_forget();
-    if (!x) return MHD_NO; // there was no memory for it
+    if (!x) return MHD_NO; // request_begin() ran out of memory
     if (!x->is_head_read) return first_call(x, method, version);
     if (*n_data) {
         const size_t n = *n_data;
@@ -137,7 +138,8 @@ void request_end(void *user, struct MHD_Connection *mhd, void **exchange, enum M
     pthread_mutex_unlock(&h->lock);
     if (x->source.gone) x->source.gone(x->self, is_complete);
     log_exchange(x, is_complete);
-    if (is_complete && x->kind != ANSWER_UPGRADE) // an upgraded one ends with libmicrohttpd's lock held
+    // The callback of an upgraded connection runs with libmicrohttpd's lock held.
+    if (is_complete && x->kind != ANSWER_UPGRADE)
         MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)h->o->idle_seconds);
     bytes_free(&x->body);
     bytes_free(&x->out);

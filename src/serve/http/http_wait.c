@@ -1,14 +1,16 @@
-// serve/http/http_wait.c - answers that come later: whole, or as an event stream; suspended while there is nothing to send.
+// serve/http/http_wait.c - asynchronous answers, whole or as an event stream. Connections are suspended while
+// there is nothing to send.
 //
-// A connection that libmicrohttpd has suspended is resumed by whoever takes `is_waiting` back, so exactly once; until then it cannot go
-// away. That is why its pointer may be used after the lock was given back.
+// The thread that clears `is_waiting` resumes the suspended connection, so each suspension is resumed exactly
+// once. A suspended connection is not freed. That is why its pointer may be used after the lock was released.
 #include "app/memory.h"
 #include "app/progress.h"
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
 #include <string.h>
 
-enum { EVENT_BLOCK = 16 << 10 }; // of a stream to an HTTP/1.0 client; others take what fits the connection's memory
+// Bytes per block of a stream to an HTTP/1.0 client; for others the connection's memory is the limit.
+enum { EVENT_BLOCK = 16 << 10 };
 
 static bool is_due(const http_exchange *x) { return x->is_woken || x->is_ping_due || x->is_gone; }
 
@@ -70,19 +72,20 @@ static void begin(http_exchange *x, answer_kind kind, const http_source *source,
     x->source = *source;
     x->self = self;
     pthread_mutex_lock(&x->conn->h->lock);
-    x->is_woken = true; // the first pull comes by itself
+    x->is_woken = true; // the first pull needs no wake-up
     x->touched_ns = now_ns();
     pthread_mutex_unlock(&x->conn->h->lock);
 }
 
 void http_answer_later(http_exchange *x, const http_source *source, void *self) {
     begin(x, ANSWER_LATER, source, self);
-    if (memory_failed()) http_answer(x, 0, NULL, NULL, NULL, 0); // that there was none
+    if (memory_failed()) http_answer(x, 0, NULL, NULL, NULL, 0); // sends the out-of-memory answer
 }
 
-// A connection that is suspended while libmicrohttpd handles what it has just read is read again when it is resumed, and one whose client
-// sends no more (FIN) is then closed without its answer. So the first time it is left as it is: libmicrohttpd notes that there is nothing
-// to read, and asks again at once.
+// Called when the request is complete, and again after each wait. The first call never suspends: libmicrohttpd
+// would read the socket again on resuming and, if the client has closed its sending side (FIN), close the
+// connection without an answer. Returning once lets libmicrohttpd record that there is no body left to read; it
+// then calls again at once.
 enum MHD_Result wait_pull(http_exchange *x) {
     for (;;) {
         const wake w = take_wake(x);
@@ -90,7 +93,7 @@ enum MHD_Result wait_pull(http_exchange *x) {
         if (w.is_woken) {
             const http_pull end = x->source.pull(x->self, x, &x->out);
             if (x->kind == ANSWER_WHOLE) return x->is_unsendable ? MHD_NO : MHD_YES;
-            if (end == HTTP_END) return MHD_NO; // without an answer
+            if (end == HTTP_END) return MHD_NO; // ended without an answer: closes the connection
             if (end == HTTP_MORE) continue;
         }
         if (!x->is_settled) {
@@ -119,7 +122,8 @@ static size_t take_out(http_exchange *x, char *to, size_t max) {
     return n;
 }
 
-// Called when libmicrohttpd has sent what it was given: a slow reader's stream is not pulled meanwhile. What one pull adds is one write.
+// libmicrohttpd calls this when it has sent everything it was given before, so the source is not pulled while a
+// slow reader catches up. The bytes of one pull go out as one write.
 static ssize_t read_events(void *exchange, uint64_t at, char *to, size_t max) {
     http_exchange *const x = exchange;
     (void)at;
@@ -134,8 +138,8 @@ static ssize_t read_events(void *exchange, uint64_t at, char *to, size_t max) {
             x->is_last = end == HTTP_END;
         }
         if (x->out.n == 0 && !x->is_last && (w.is_ping_due || !x->has_begun)) add_ping(x);
-        if (memory_failed()) return MHD_CONTENT_READER_END_WITH_ERROR; // not even to say so
-        x->has_begun = true; // something is sent at once, so that whoever stands between lets the head through
+        if (memory_failed()) return MHD_CONTENT_READER_END_WITH_ERROR; // no memory for an error event either
+        x->has_begun = true; // the first bytes go out at once, so that proxies pass the head on
         if (x->out.n == 0 && !x->is_last && !x->has_more && wait_begin(x)) return 0;
     }
     return (ssize_t)take_out(x, to, max);
@@ -148,7 +152,7 @@ void http_answer_events(http_exchange *x, const char *const *headers, const http
     begin(x, ANSWER_EVENTS, source, self);
     x->ping = ping;
     if (memory_failed()) {
-        http_answer(x, 0, NULL, NULL, NULL, 0); // that there was none
+        http_answer(x, 0, NULL, NULL, NULL, 0); // sends the out-of-memory answer
         return;
     }
     struct MHD_Response *const response =

@@ -1,11 +1,15 @@
-// serve/http/http_watch.c - a thread that sees clients leave, counts their time, and lets event streams give a sign of life.
+// serve/http/http_watch.c - a thread that detects disconnected clients, enforces timeouts and sends pings to
+// event streams.
 //
-// libmicrohttpd does not look at the socket of a connection that it has suspended. Here every connection's socket stands in an epoll set
-// of its own, for hang-ups only. A reset, and both directions closed, mean that the client left. A client that merely sends no more
-// (FIN) may have left or may still read, and only sending tells: one that left answers with a reset, within a round trip. To an event stream
-// goes a `: ping`; to a client that waits for a whole answer the interim response `100 Continue`, which every HTTP/1.1 client skips
-// (RFC 9110, section 15.2; `102 Processing` would say more, and Python's http.client takes it for the answer). HTTP/1.0 has no interim
-// responses: such a client is answered when the answer is there. Under TLS, FIN always means leaving (RFC 8446, section 6.1).
+// libmicrohttpd does not watch the socket of a suspended connection. This thread has an epoll set of all
+// connections' sockets, for hang-ups only. A reset, or both directions closed, means that the client
+// disconnected. A client that has closed only its sending side (FIN) may have disconnected or may still read.
+// Sending something shows which: a client that is gone answers with a reset within a round trip.
+//
+// What is sent: to an event stream a `: ping`; to a client that waits for a whole answer the interim response
+// `100 Continue`, which every HTTP/1.1 client skips (RFC 9110, section 15.2; `102 Processing` fits better, but
+// Python's http.client takes it for the answer). HTTP/1.0 has no interim responses: such a client simply gets
+// its answer when it is ready. Under TLS, FIN always means that the client left (RFC 8446, section 6.1).
 #include "app/progress.h"
 #include "app/say.h"
 #include "serve/http/http_inside.h"
@@ -32,11 +36,11 @@ void watch_probe(http_exchange *x) {
     else if (x->kind == ANSWER_EVENTS)
         x->is_ping_due = true;
     else if (x->kind == ANSWER_LATER && !x->is_http_1_0)
-        send(c->fd, interim, sizeof interim - 1,
-             MSG_DONTWAIT | MSG_NOSIGNAL); // nothing else is being sent to who waits
+        // Nothing else is being sent while the exchange waits.
+        send(c->fd, interim, sizeof interim - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-// With the lock.
+// With the lock held.
 static void note_event(http_conn *c, uint32_t events) {
     if (events & (EPOLLHUP | EPOLLERR)) {
         if (c->x) c->x->is_gone = true;
@@ -46,7 +50,8 @@ static void note_event(http_conn *c, uint32_t events) {
     }
 }
 
-// The answer to who takes too long to ask; nothing else was sent, as the request is not there yet.
+// Answers 408 to a client whose request takes too long. No other answer can be in progress, as the request is
+// incomplete.
 static void refuse_slow(http_conn *c, const char *what, const char *name, int32_t seconds) {
     char text[ANSWER_408], id[ID_TEXT];
     api_error e;
@@ -67,8 +72,9 @@ static void refuse_slow(http_conn *c, const char *what, const char *name, int32_
     memory_forget(); // the connection ends either way
 }
 
-// The client sends no more, and all it sent has been read: no request will come, or not the rest of it. libmicrohttpd, which is told of
-// bytes and end at once, has read the bytes only.
+// The client has closed its sending side and everything it sent has been read, so the request will never be
+// complete. libmicrohttpd does not notice: it gets the last bytes and the end of the stream in one event and
+// reads only the bytes.
 static bool is_over(const http_conn *c, int64_t now) {
     const int64_t since = c->half_closed_ns > c->since_ns ? c->half_closed_ns : c->since_ns;
     int n_unread = 0;
@@ -76,13 +82,14 @@ static bool is_over(const http_conn *c, int64_t now) {
            ioctl(c->fd, FIONREAD, &n_unread) == 0 && n_unread == 0;
 }
 
-// With the lock. libmicrohttpd reads the end of a socket that was shut down, and closes it.
+// With the lock held. Shuts down the socket of a connection whose phase takes too long; libmicrohttpd then
+// reads end-of-file and closes it.
 static void check_time(http_conn *c, int64_t now) {
     const http_options *const o = c->h->o;
     const int64_t seconds = (now - c->since_ns) / SECOND_NS;
     bool is_late = is_over(c, now);
     if (is_late) {
-        // Nobody waits for a word.
+        // No error is sent: the client has stopped sending on its own.
     } else if (c->phase == CONN_HEADERS && o->header_seconds && seconds >= o->header_seconds) {
         refuse_slow(c, "headers", "--header-seconds", o->header_seconds);
         is_late = true;
@@ -91,7 +98,7 @@ static void check_time(http_conn *c, int64_t now) {
         refuse_slow(c, "body", "--body-seconds", o->body_seconds);
         is_late = true;
     } else if (c->phase == CONN_IDLE && o->idle_seconds && seconds >= (int64_t)o->idle_seconds + o->header_seconds)
-        is_late = true; // a request line, byte by byte
+        is_late = true; // a request line that arrives too slowly
     if (!is_late) return;
     shutdown(c->fd, SHUT_RDWR);
     c->since_ns = now;

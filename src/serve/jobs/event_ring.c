@@ -20,7 +20,7 @@ void event_ring_add(event_ring *r, const char *event, size_t n) {
     if (r->n_added - r->n_dropped == RING_EVENTS) event_ring_drop_oldest(r);
     const size_t n_before = r->text.n;
     if (r->sizes) bytes_add(&r->text, event, n);
-    if (r->text.n != n_before + n) { // no memory: a reader that comes back finds nothing, rather than a gap
+    if (r->text.n != n_before + n) { // no memory: a client that reconnects finds no events rather than a gap
         r->n_dropped = ++r->n_added;
         r->n_dead = r->text.n = 0;
         return;

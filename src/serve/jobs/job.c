@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNKS_AT_ONCE = 64 }; // of one job, then others have their turn
+enum { CHUNKS_AT_ONCE = 64 }; // per call, so that one job does not delay the others
 
 job *job_new(struct server *s, const job_format *format, size_t n_parts) {
     job *const j = app_alloc(sizeof *j);
@@ -94,7 +94,7 @@ static void take_last(job_part *p, const rn_chunk *c) {
     p->n_dropped_messages = c->n_dropped_messages;
     p->failure = c->error;
     if (p->is_cut) {
-        // Cancelled from here: for the reader an end like others.
+        // The job cancelled the stream itself (count_allowed()): clients see a normal end.
         if (p->finish == RN_FINISH_CANCELLED) p->finish = RN_FINISH_STOP;
         snprintf(p->detail, sizeof p->detail, "parallel_tool_calls");
     }
@@ -109,7 +109,8 @@ static void count_gap(job_part *p, const rn_chunk *c) {
     if (c->n_tokens) p->last_token_ns = now;
 }
 
-// Deltas of a second call and what comes after it are cut off when there may be one only.
+// Returns how many of the chunk's deltas to keep. With parallel_tool_calls false, a second tool call and
+// everything after it are dropped and the stream is cancelled.
 static size_t count_allowed(job_part *p, const rn_chunk *c) {
     if (!p->job->one_call) return c->n_deltas;
     for (size_t i = 0; i < c->n_deltas && !p->is_cut; i++)
@@ -136,7 +137,7 @@ static void fail_part(job_part *p) {
     p->job->has_failed = true;
 }
 
-// False: the part has nothing now.
+// Reads and formats one chunk. Returns false if there is none at the moment.
 static bool advance_part(job *j, job_part *p) {
     rn_chunk c;
     rn_error err = {0};
@@ -165,7 +166,8 @@ static bool advance_part(job *j, job_part *p) {
 
 static void write_failure(job *j) {
     bytes json = {0};
-    if (j->outlet) metrics_error(&j->server->metrics, j->error.code); // else it is counted where it is answered
+    // Without an outlet, api_answer_error() counts the error.
+    if (j->outlet) metrics_error(&j->server->metrics, j->error.code);
     if (j->format->fail) {
         j->format->fail(j, &j->error);
         return;
@@ -174,17 +176,17 @@ static void write_failure(job *j) {
     job_event(j, NULL, &json);
 }
 
-// The next turn may come as soon as the client has this one's end.
+// Releases the session before the last event is sent: the client may send its next turn as soon as it gets that event.
 static void give_session_back(job *j) {
     for (size_t i = 0; i < j->n_parts; i++) {
-        rn_stream_close(j->parts[i].stream); // it has ended, or does within a step
+        rn_stream_close(j->parts[i].stream); // waits for at most one engine step
         j->parts[i].stream = NULL;
     }
     session_release(api_sessions(j->server->api), j->session);
     j->session = NULL;
 }
 
-// An answer that lacks something is none. The error is the next thing to be put together, and may find memory again.
+// Turns an answer that ran out of memory into an error. memory_forget(): formatting the error may find memory again.
 static void check_memory(job *j) {
     if (j->has_failed || !job_lacks_memory(&j->error)) return;
     memory_forget();
@@ -230,7 +232,7 @@ void job_close(job *j) {
     api_release_job(j->server->api, j);
 }
 
-// n answers to one prompt have one prompt; several prompts have one answer each, and count all.
+// Sums over all parts. For prompt tokens, callers divide by n_answers: the answers to one prompt share it.
 static int64_t sum_usage(const job *j, int64_t (*of)(const rn_usage *)) {
     int64_t n = 0;
     for (size_t i = 0; i < j->n_parts; i++) n += of(&j->parts[i].usage);

@@ -8,18 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct reader { // one exchange's
+// A job's outlet to one HTTP exchange.
+typedef struct reader {
     job *job;
-    kept_stream *kept; // NULL: the job ends with the exchange
+    kept_stream *kept; // the stream can be resumed; NULL: the job ends with the exchange
     bool is_replaying;
     uint64_t after;
-    bytes *to;     // while it is pulled
-    char *ignored; // a header; NULL: none
+    bytes *to;     // where events are written; valid during pull()
+    char *ignored; // the x-runnel-ignored header; NULL: none
 } reader;
 
 static void wake_exchange(void *exchange) { http_wake(exchange); }
 
-// One event in the form of the HTML standard, section 9.2: the data are one line, since JSON escapes line breaks.
+// Writes one event (HTML standard, section 9.2). The data are one line, since JSON escapes line breaks.
 static void emit_event(job *j, const char *name, const char *json, size_t n_json) {
     reader *const r = j->outlet;
     const size_t begin = r->to->n;
@@ -28,7 +29,7 @@ static void emit_event(job *j, const char *name, const char *json, size_t n_json
     bytes_add_text(r->to, "data: ");
     bytes_add(r->to, json, n_json);
     bytes_add_text(r->to, "\n\n");
-    if (memory_failed()) { // half an event would spoil the next one
+    if (memory_failed()) { // an incomplete event would corrupt the next one
         r->to->n = begin;
         return;
     }
@@ -115,7 +116,8 @@ void job_answer(job *j, http_exchange *x, const api_request *req, const delivery
 
 static const char *id_of(const http_request *r) { return r->path + strlen("/v1/runnel/streams/"); }
 
-// As browsers send it, or, for those who set no headers, ?last_event_id=
+// Returns the last event id: the header Last-Event-ID or, for clients that cannot set headers, the query
+// last_event_id=. NULL: none.
 static const char *last_event_of(const http_request *r) {
     static const char name[] = "last_event_id=";
     const char *const header = http_header(r, "Last-Event-ID");

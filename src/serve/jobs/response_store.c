@@ -15,7 +15,7 @@ struct response_store {
     size_t n_most;
     pthread_mutex_t lock;
     // lock
-    entry *first, **end; // in order of age
+    entry *first, **end; // oldest first
     size_t n_bytes;
 };
 
@@ -26,7 +26,7 @@ void stored_response_free(stored_response *r) {
 }
 
 static size_t size_of(const entry *e) {
-    enum { BESIDES = 512 }; // about what an entry takes by itself
+    enum { BESIDES = 512 }; // estimate of an entry's fixed size with the allocator's overhead
     return e->response.input.n + e->response.output.n + e->response.body.n + BESIDES;
 }
 
@@ -46,7 +46,7 @@ static void free_entry(entry *e) {
     free(e);
 }
 
-// With the lock.
+// With the lock held. Unlinks *at; the caller frees it.
 static entry *take_out(struct response_store *t, entry **at) {
     entry *const e = *at;
     *at = e->next;
@@ -61,7 +61,7 @@ void response_store_close(struct response_store *t) {
     free(t);
 }
 
-// With the lock; NULL: there is none.
+// With the lock held. NULL: there is none.
 static entry **find(struct response_store *t, const char *id, int32_t key) {
     for (entry **at = &t->first; *at; at = &(*at)->next)
         if ((*at)->key == key && strcmp((*at)->id, id) == 0) return at;

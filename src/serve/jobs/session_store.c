@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct session_entry {
-    rn_session *session; // NULL: the place is free
+    rn_session *session; // NULL: the entry is free
     char *name;
     int32_t key;
     size_t model;
@@ -47,7 +47,7 @@ static session_entry *find(struct session_store *t, int32_t key, const char *nam
     return NULL;
 }
 
-// A free place, or that of the one least lately used. NULL: all are busy.
+// Returns a free entry or frees the least recently used one. NULL: all are busy.
 static session_entry *make_room(struct session_store *t) {
     session_entry *oldest = NULL;
     for (size_t i = 0; i < SESSIONS_MAX; i++) {

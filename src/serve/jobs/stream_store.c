@@ -12,7 +12,7 @@ struct kept_stream {
     job *job;
     event_ring events;
     bool is_attached, is_cancelled;
-    int64_t until_ns; // while it is detached
+    int64_t until_ns; // when it is dropped; only while it is detached
 };
 struct stream_store {
     stream_limits limits;
@@ -28,7 +28,7 @@ struct stream_store *stream_store_open(const stream_limits *limits) {
     return t;
 }
 
-// Of one that is out of the list.
+// Frees a stream that has been unlinked.
 static void forget(struct stream_store *t, kept_stream *k) {
     t->n_bytes -= event_ring_bytes(&k->events) + KEPT_BYTES;
     job_close(k->job);
@@ -48,7 +48,8 @@ void stream_store_close(struct stream_store *t) {
 
 static bool has_ended(const kept_stream *k) { return !k->is_attached && k->is_cancelled; }
 
-// With the lock. The stream of k is the one that takes more.
+// With the lock held. Frees memory until the limit holds: drops the oldest ended streams, then old events. k is
+// the stream that grows.
 static void make_room(struct stream_store *t, kept_stream *k) {
     while (t->n_bytes > t->limits.n_bytes) {
         kept_stream **victim = NULL;
@@ -98,7 +99,7 @@ static kept_stream *find(const struct stream_store *t, const char *id, size_t n_
     return NULL;
 }
 
-// "STREAM.NUMBER" of this stream, or nothing at all.
+// Reads "STREAM.NUMBER"; 0 for NULL or "". Returns false if it is malformed or belongs to another stream.
 static bool read_number(const char *last_event, const char *id, size_t n_id, uint64_t *number) {
     char why[NUMBER_WHY];
     *number = 0;

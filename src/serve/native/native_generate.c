@@ -67,7 +67,7 @@ static void stream_end(job *j) {
     job_event(j, NULL, &done);
 }
 
-// ---- a whole answer: what the last chunk says is kept as it is written ---------------------------------------------
+// ---- a whole answer -------------------------------------------------------------------------------------------------
 
 static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     bytes_add(&p->text, c->text, c->n_text);
@@ -78,7 +78,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     for (size_t i = 0; i < c->n_deltas; i++) chat_message_add(&p->message, &c->deltas[i]);
     p->state[0] += (int64_t)c->n_dropped;
     if (!p->is_done) return;
-    // The token times end with the stream's next call: the whole choice is written here.
+    // Written here and not at the job's end: the chunk's token times are valid only until the stream's next call.
     json_writer w = {&j->body, j->body.n > 0};
     json_put_begin(&w, '{');
     json_member_whole(&w, "choice", p->index);
@@ -112,7 +112,7 @@ static void whole_end(job *j) {
     json_member_string(&w, "id", j->id);
     json_member_whole(&w, "created", j->created);
     json_member_string(&w, "model", j->server->models[j->model].name);
-    json_member_begin(&w, "choices", '['); // in the order of their ends
+    json_member_begin(&w, "choices", '['); // in the order in which they finished
     json_put_raw(&w, choices.data);
     json_put_end(&w, ']');
     json_put_end(&w, '}');

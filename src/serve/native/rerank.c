@@ -1,6 +1,7 @@
-// serve/native/rerank.c - POST /v1/rerank: a query and documents in, the documents' scores out, the best first.
+// serve/native/rerank.c - POST /v1/rerank: scores documents against a query, best first.
 //
-// Documents are scored as many at once as fit beside others; the next one begins when one has ended, so that a long list is not a long queue.
+// At most AT_ONCE documents are scored at a time: the next one starts when one has ended, so that a long list
+// does not fill the queue.
 #include "serve/native/rerank.h"
 #include "app/rank_prompt.h"
 #include "app/say.h"
@@ -13,10 +14,11 @@
 
 enum { DOCUMENTS_MAX = 1000, AT_ONCE = 16 };
 
-typedef struct ranking { // of a job
+// What a job of this route needs (job.more).
+typedef struct ranking {
     char *template, *query;
     size_t n_query;
-    bytes *documents; // of each part
+    bytes *documents; // one for each part
     size_t n_documents, n_begun;
     int32_t n_top; // 0: all
     bool with_documents;
@@ -61,7 +63,7 @@ static bool begin_next(job *j, api_error *e) {
     return st == RN_OK || api_fail_begin(e, st, &err, param);
 }
 
-// The first score is what is asked for: heads of two classes have the other one's beside it.
+// The first score is the relevance; models with a two-class head give a second one, which is ignored.
 static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     const ranking *const k = j->more;
     if (c->embedding && c->n_embedding) {
@@ -131,7 +133,7 @@ static const job_format format = {NULL, take_chunk, whole_end, NULL, free_rankin
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
-// A text, or an object with one.
+// A string, or an object with a member `text`.
 static bool each_document(void *target, size_t i, const char *key, const json_item *value, char *why) {
     rerank_request *const q = target;
     json_span text;
@@ -215,7 +217,7 @@ static job *begin_job(rerank_request *q, const char *template) {
         return NULL;
     }
     memcpy(k->query, q->query.data, q->query.n);
-    memcpy(k->documents, q->documents, sizeof q->documents); // they are the job's from here on
+    memcpy(k->documents, q->documents, sizeof q->documents); // the job owns them from here on
     q->n_documents = 0;
     bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
     while (ok && k->n_begun < k->n_documents && k->n_begun < AT_ONCE) ok = begin_next(j, &q->r.error);

@@ -1,4 +1,4 @@
-// serve/native/text_routes.c - see text_routes.h. Members are called as llama-server's and vLLM's clients call them.
+// serve/native/text_routes.c - see text_routes.h. Member names are those of llama-server and vLLM.
 #include "serve/native/text_routes.h"
 #include "app/stream_json.h"
 #include "serve/api/chat_form.h"
@@ -8,7 +8,7 @@
 
 typedef struct text_request {
     api_request r;
-    json_span text, prompt; // as llama-server and as vLLM call it
+    json_span text, prompt; // `content` as in llama-server; `prompt` as in vLLM
     id_list ids;
     bool add_special, parse_special, with_pieces, with_texts;
 } text_request;
@@ -50,7 +50,7 @@ static void close_request(text_request *q, http_exchange *x, bool ok, bytes *bod
 
 static const rn_model *model_of(const text_request *q) { return q->r.server->models[q->r.model].model; }
 
-// Text where it is UTF-8 by itself, as llama-server has it; else its bytes.
+// Writes a token's text, or its bytes where these are not valid UTF-8 on their own (as llama-server does).
 static void put_piece(json_writer *w, const rn_model *m, int32_t id) {
     size_t n;
     char *const text = token_text(m, id, &n);
@@ -99,7 +99,7 @@ void route_tokenize(struct server *s, http_exchange *x, const http_request *http
     int32_t *ids = NULL;
     size_t n = 0;
     bool ok = open_request(&q, s, http, tokenize_rows, sizeof tokenize_rows / sizeof *tokenize_rows);
-    if (ok && !q.text.data && q.prompt.data) { // vLLM's form, whose default is another one
+    if (ok && !q.text.data && q.prompt.data) { // vLLM's form adds special tokens by default
         q.text = q.prompt;
         if (!json_doc_has(q.r.doc, "add_special_tokens") && !json_doc_has(q.r.doc, "add_special"))
             q.add_special = true;
@@ -139,14 +139,14 @@ void route_detokenize(struct server *s, http_exchange *x, const http_request *ht
     close_request(&q, x, ok, &body);
 }
 
-// ---- a conversation's rendering -------------------------------------------------------------------------------------
+// ---- rendering a conversation ---------------------------------------------------------------------------------------
 
 typedef struct template_request {
     api_request r;
     chat_form chat;
 } template_request;
 
-// The template's variables as one object.
+// Writes the template's variables as one object.
 static void add_context(bytes *to, const chat_form *c, const rn_chat *chat) {
     json_writer w = {to, false};
     json_put_begin(&w, '{');
@@ -158,7 +158,7 @@ static void add_context(bytes *to, const chat_form *c, const rn_chat *chat) {
     }
     json_member_bool(&w, "add_generation_prompt", chat->add_generation_prompt);
     if (c->variables.n)
-        bytes_add_format(to, ",%s", c->variables.data + 1); // an object, without its beginning
+        bytes_add_format(to, ",%s", c->variables.data + 1); // without the object's opening brace
     else
         json_put_end(&w, '}');
 }

@@ -1,4 +1,4 @@
-// serve/openai/chat_completions.c - POST /v1/chat/completions: messages in, an answer or its pieces out.
+// serve/openai/chat_completions.c - POST /v1/chat/completions, streamed or whole.
 #include "serve/openai/chat_completions.h"
 #include "app/say.h"
 #include "serve/api/chat_form.h"
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct chat_answer { // what its format needs
+// What a job of this route needs (job.more).
+typedef struct chat_answer {
     bool has_logprobs, has_usage;
     reasoning_form reasoning;
 } chat_answer;
@@ -16,7 +17,7 @@ static const chat_answer *answer_of(const job *j) { return j->more; }
 
 // ---- a stream -------------------------------------------------------------------------------------------------------
 
-// An event up to its delta, which the caller fills.
+// Begins an event, up to the opening brace of its delta. The caller adds the delta's members and calls end_event().
 static json_writer begin_event(const job_part *p, bytes *json) {
     json_writer w = {json, false};
     json_put_begin(&w, '{');
@@ -28,7 +29,7 @@ static json_writer begin_event(const job_part *p, bytes *json) {
     return w;
 }
 
-// logprobs: items of JSON, given away with this event; finish NULL: not yet.
+// Completes and sends the event, with the logprobs collected so far. finish NULL: the part has not ended.
 static void end_event(job_part *p, json_writer *w, const char *finish) {
     json_put_end(w, '}');
     if (p->logprobs.n) {
@@ -71,7 +72,7 @@ static void put_call_head(json_writer *w, const job_part *p, const rn_delta *d) 
     json_put_end(w, '}');
 }
 
-// The first event of a call has its id and name, the others bytes of its arguments.
+// The first event of a tool call has its id and name, the others have pieces of its arguments.
 static void call_event(job_part *p, const rn_delta *d, bool is_head) {
     bytes json = {0};
     json_writer w = begin_event(p, &json);
@@ -145,7 +146,7 @@ static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
         bytes text = {0};
         rn_delta d = chat_form_delta(p, form, &c->deltas[i], &text);
         if (d.channel == RN_CHANNEL_TOOL_CALL) bytes_add(&p->message.content, text.data, text.n);
-        if (!d.name) d.id = NULL; // as a stream has it, where the first piece must bring the id
+        if (!d.name) d.id = NULL; // as in a stream: only the first piece of a call has the id
         chat_message_add(&p->message, &d);
         bytes_free(&text);
     }
@@ -212,7 +213,7 @@ static const member body_rows[] = {
     {"logprobs", MEMBER_BOOL, offsetof(chat_body, logprobs)},
     {"top_logprobs", MEMBER_INT, offsetof(chat_body, top_logprobs), 0, 20},
 };
-// In the generation's group: a limit of its own name.
+// OpenAI's name for the token limit of chats.
 static const member limit_rows[] = {
     {"max_completion_tokens", MEMBER_INT, offsetof(api_generation, max_completion_tokens), -1, INT32_MAX},
 };

@@ -1,4 +1,4 @@
-// serve/openai/completions.c - POST /v1/completions: prompts in, their continuations out.
+// serve/openai/completions.c - POST /v1/completions: continues one or several prompts.
 #include "app/say.h"
 #include "app/stream_json.h"
 #include "serve/api/api_generation.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The arrays of `logprobs`, one for each member.
+// The arrays of the `logprobs` object.
 typedef enum list_kind { LIST_TOKENS, LIST_VALUES, LIST_TOP, LIST_OFFSETS, N_LISTS } list_kind;
 typedef struct part_lists {
     bytes lists[N_LISTS];
-    int64_t n_chars; // of the text so far
+    int64_t n_chars; // characters of the text so far: the next token's offset
 } part_lists;
 typedef struct completion_answer {
     bool has_logprobs, has_usage, has_echo, has_prompt_scores;
@@ -53,7 +53,7 @@ static void put_top(json_writer *w, const rn_model *m, const rn_token *t) {
     json_put_end(w, '}');
 }
 
-// n_chars: of the text, that the token makes; -1: as many as its own text has.
+// Adds a token to the arrays. n_chars: by how many characters it extends the text; -1: by its own text's length.
 static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64_t n_chars) {
     json_writer w[N_LISTS];
     size_t n;
@@ -63,7 +63,7 @@ static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64
     if (t->rank) {
         json_put_float(&w[LIST_VALUES], t->logprob);
         put_top(&w[LIST_TOP], m, t);
-    } else { // the first of a prompt: nothing stood before it
+    } else { // the first token of a prompt has no probability
         json_put_null(&w[LIST_VALUES]);
         json_put_null(&w[LIST_TOP]);
     }
@@ -72,8 +72,8 @@ static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64
     rn_free(text);
 }
 
-// The prompt's tokens stand before the answer's, with offsets into the text that the echo begins. A begin token is not part of it, nor a
-// space that the tokenizer puts before the first word.
+// Adds the prompt's tokens before those of the answer; offsets refer to the echoed text. The begin token, and a
+// space that the tokenizer adds before the first word, are not part of that text.
 static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c) {
     for (size_t i = 0; i < c->n_prompt_data; i++) {
         char *text = NULL;
@@ -88,7 +88,7 @@ static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c) {
 
 static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     const completion_answer *const a = answer_of(j);
-    // With the echo every token is told, an end token too: those who score a text count them from its end.
+    // With echo, end tokens are listed too: clients that score a text count tokens from its end.
     const size_t n_told = a->has_echo ? c->n_tokens : openai_n_text_tokens(p, c);
     const size_t n = c->token_data && a->has_logprobs ? n_told : 0;
     if (c->prompt_data && a->has_echo && a->has_logprobs) add_prompt(lists_of(p), job_model(j), c);
@@ -100,7 +100,7 @@ static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     p->state[0] += (int64_t)c->n_dropped;
 }
 
-// Gives the lists away.
+// Writes the logprobs collected so far and empties the lists.
 static void put_lists(json_writer *w, job_part *p) {
     static const char *const names[N_LISTS] = {"tokens", "token_logprobs", "top_logprobs", "text_offset"};
     if (!answer_of(p->job)->has_logprobs) {
@@ -130,8 +130,8 @@ static void put_choice(json_writer *w, job_part *p) {
         bytes_free(&p->prompt_scores);
     }
     if (p->state[0])
-        json_member_whole(w, "dropped",
-                          p->state[0]); // tokens that a slow reader lost, because it asked for drop-oldest
+        // Tokens that a slow client lost because it asked for the overflow policy drop-oldest.
+        json_member_whole(w, "dropped", p->state[0]);
     p->state[0] = 0;
     json_member_string(w, "finish_reason", p->is_done ? openai_finish(p) : NULL);
     if (p->is_done) openai_put_rest(w, p);

@@ -1,4 +1,4 @@
-// serve/openai/embeddings.c - POST /v1/embeddings: texts in, vectors out.
+// serve/openai/embeddings.c - POST /v1/embeddings.
 #include "serve/openai/embeddings.h"
 #include "app/base64_write.h"
 #include "app/say.h"
@@ -24,7 +24,7 @@ static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     p->n_embedding = c->n_embedding;
 }
 
-// The first of them; those of a normalized vector are made one again.
+// Truncates the vector to `dimensions` and, if it was normalized, normalizes it again.
 static void cut(job_part *p, const embedding_answer *a) {
     if (a->n_dimensions == 0 || (size_t)a->n_dimensions >= p->n_embedding) return;
     double sum = 0;
@@ -34,7 +34,7 @@ static void cut(job_part *p, const embedding_answer *a) {
     for (size_t i = 0; i < p->n_embedding; i++) p->embedding[i] = (float)((double)p->embedding[i] / sqrt(sum));
 }
 
-// base64 is of little-endian floats, which is what OpenAI's clients read.
+// base64 encodes little-endian floats, as OpenAI's clients expect.
 static void put_vector(json_writer *w, const job_part *p, bool is_base64) {
     bytes text = {0};
     json_put_key(w, "embedding");
@@ -83,7 +83,7 @@ typedef struct embedding_request {
     prompt_form input;
     const char *encoding, *pooling;
     int32_t n_dimensions;
-    bool is_raw; // normalize false
+    bool is_raw; // `normalize` is false
 } embedding_request;
 
 static bool each_normalize(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -113,7 +113,7 @@ static bool find_pooling(const embedding_request *q, rn_embed_options *o, api_er
                     q->pooling);
 }
 
-// Options as the model will have them; shape: of one vector.
+// Checks the request against the model; fills the options and the shape of one vector.
 static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *shape) {
     api_error *const e = &q->r.error;
     rn_error err = {0};
@@ -126,7 +126,7 @@ static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *sha
     if (!find_pooling(q, o, e)) return false;
     *shape = (rn_embed_shape){.struct_size = sizeof *shape};
     rn_status st = rn_embed_get_shape(q->r.server->engine, q->r.model, o, 1, shape, &err);
-    if (st == RN_OK && shape->pooling == RN_POOLING_NONE) { // of the file: one vector is due here
+    if (st == RN_OK && shape->pooling == RN_POOLING_NONE) { // the model's default, but this route needs one vector
         o->pooling = RN_POOLING_LAST;
         st = rn_embed_get_shape(q->r.server->engine, q->r.model, o, 1, shape, &err);
     }

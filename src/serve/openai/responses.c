@@ -1,4 +1,5 @@
-// serve/openai/responses.c - POST /v1/responses: items in. The conversation is whole in every request, or goes on from an answer that was stored.
+// serve/openai/responses.c - POST /v1/responses: reads items. The request holds the whole conversation or
+// continues a stored response.
 #include "serve/openai/responses.h"
 #include "app/say.h"
 #include "serve/api/api.h"
@@ -12,14 +13,14 @@
 typedef struct response_request {
     api_request r;
     api_generation g;
-    chat_form chat; // its messages are put together from instructions and items
+    chat_form chat; // filled by fill_chat() from instructions and items
     response_echo echo;
     json_span instructions, input_text;
     bytes items;                 // messages, as items of an array
     bytes calls;                 // tool calls that belong to one message: items of its tool_calls
-    bool has_input, is_unstored; // store false
-    const char *previous;        // id; NULL: none
-    bytes tools;                 // in the form of chats
+    bool has_input, is_unstored; // is_unstored: `store` is false
+    const char *previous;        // previous_response_id; NULL: none
+    bytes tools;                 // in the form of chat completions
 } response_request;
 
 // ---- items to messages ----------------------------------------------------------------------------------------------
@@ -32,7 +33,7 @@ static void add_message(bytes *to, const char *role, const char *text, size_t n)
     json_put_end(&w, '}');
 }
 
-// Calls that follow each other are one message of the assistant's.
+// Writes consecutive tool calls as one assistant message.
 static void flush_calls(response_request *q) {
     if (q->calls.n == 0) return;
     json_writer w = {&q->items, q->items.n > 0};
@@ -111,7 +112,7 @@ static bool add_item(response_request *q, const json_item *item, char *why) {
     if (named && !json_item_text(named, &type, why)) return false;
     if (strcmp(type.data, "function_call") == 0) return add_call(q, item, why);
     flush_calls(q);
-    if (strcmp(type.data, "reasoning") == 0) return true; // thoughts of earlier turns: templates leave them out
+    if (strcmp(type.data, "reasoning") == 0) return true; // reasoning of earlier turns: templates drop it
     if (strcmp(type.data, "message") == 0) return add_said(q, item, why);
     if (strcmp(type.data, "function_call_output") == 0) return add_result(q, item, why);
     q->chat.is_unsupported = true;
@@ -142,7 +143,7 @@ static bool each_input(void *target, size_t i, const char *key, const json_item 
     return true;
 }
 
-// ---- tools: flat here, in a member `function` there -----------------------------------------------------------------
+// ---- tools: flat in this API, inside a member `function` in chat completions ----------------------------------------
 
 static bool each_tool(void *target, size_t i, const char *key, const json_item *value, char *why) {
     response_request *const q = target;
@@ -184,7 +185,7 @@ static bool each_reasoning(void *target, size_t i, const char *key, const json_i
     bytes json = {0};
     (void)i;
     if (json_item_is_null(value)) return true;
-    if (strcmp(key, "effort") != 0) { // summaries: the thoughts themselves are told
+    if (strcmp(key, "effort") != 0) { // summaries are accepted and ignored: the full reasoning is returned
         snprintf(why, JSON_WHY / 2, "only effort can be chosen");
         return strcmp(key, "summary") == 0 || strcmp(key, "generate_summary") == 0;
     }
@@ -256,7 +257,7 @@ static bool read_request(response_request *q) {
     return false;
 }
 
-// The form of a chat, which does the rest.
+// Converts the request to a chat.
 static void fill_chat(response_request *q) {
     api_messages *const m = &q->chat.messages;
     if (q->instructions.data) add_message(&m->json, "system", q->instructions.data, q->instructions.n);
@@ -270,7 +271,7 @@ static bool each_stored(void *target, size_t i, const char *key, const json_item
     return add_item(target, value, why);
 }
 
-// What was said before comes before what is said now. Instructions are not among it.
+// Puts the stored conversation of previous_response_id before the new items. Instructions are not carried over.
 static bool go_on(response_request *q) {
     static const member output_rows[] = {{"output", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stored}};
     char why[JSON_WHY] = "";
@@ -344,7 +345,7 @@ static job *begin_job(response_request *q) {
         q->items = (bytes){0};
     }
     if (j->more && begin_part(q, j)) return j;
-    if (strncmp(q->r.error.param, "messages", 8) == 0) // what they are called here
+    if (strncmp(q->r.error.param, "messages", 8) == 0) // this API calls them `input`
         snprintf(q->r.error.param, sizeof q->r.error.param, "input");
     job_close(j);
     return NULL;

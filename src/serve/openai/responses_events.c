@@ -1,6 +1,7 @@
-// serve/openai/responses_events.c - an answer as items (a thought, a message, calls of tools), each begun, filled and ended by events.
+// serve/openai/responses_events.c - writes an answer as items (reasoning, message, tool calls), each with
+// events that add, fill and complete it.
 //
-// A whole answer goes the same way, with nobody to hear the events: what stands in `output` at the end is the same.
+// A whole answer takes the same path without an outlet for the events, so its `output` is the same.
 #include "app/say.h"
 #include "serve/api/api.h"
 #include "serve/jobs/response_store.h"
@@ -15,11 +16,11 @@ typedef enum item_kind { ITEM_NONE, ITEM_REASONING, ITEM_MESSAGE, ITEM_CALL } it
 
 struct response_answer {
     response_echo echo;
-    bytes conversation; // for the store
-    bytes output;       // items that are done
+    bytes conversation; // the input messages, for the response store
+    bytes output;       // completed items
     int32_t n_items;
     int64_t n_events;
-    item_kind kind; // of the item that is open
+    item_kind kind; // of the open item
     int32_t tool;
     bytes text;
     char *name;
@@ -206,7 +207,7 @@ static void item_event(job *j, const char *type, bool is_done) {
     end_event(j, type, &w);
 }
 
-// An event of the open item: with its place, and a text under `member_name` (NULL: its part).
+// Sends an event of the open item, with its indices and the text as member `member_name`; NULL: as a content part.
 static void piece_event(job *j, const char *type, const char *member_name, const char *text, size_t n, bool is_done) {
     const response_answer *const a = answer_of(j);
     bytes json = {0};
@@ -226,7 +227,7 @@ static void piece_event(job *j, const char *type, const char *member_name, const
     end_event(j, type, &w);
 }
 
-// What the events of a kind of item are called.
+// Event names for each kind of item.
 static const struct {
     const char *delta, *done, *whole;
 } names[] = {
@@ -293,7 +294,7 @@ static const char *status_of(const job *j) {
     return j->parts[0].finish == RN_FINISH_LENGTH ? "incomplete" : "completed";
 }
 
-// Before the client hears of the end, so that its next request finds it.
+// Stores the response. Called before the last event is sent, so that the client's next request finds it.
 static void store(job *j) {
     response_answer *const a = answer_of(j);
     stored_response r = {0};
@@ -303,7 +304,7 @@ static void store(job *j) {
     put_response(&(json_writer){&r.body, false}, j, status_of(j));
     bytes_add(&r.input, a->conversation.data, a->conversation.n);
     bytes_add(&r.output, a->output.data, a->output.n);
-    if (memory_failed()) // half of an answer is none
+    if (memory_failed()) // an incomplete response is not stored
         stored_response_free(&r);
     else
         response_store_add(api_responses(j->server->api), id, j->key, &r);
@@ -322,7 +323,7 @@ static void whole_end(job *j) {
     put_response(&(json_writer){&j->body, false}, j, status_of(j));
 }
 
-// The error as every route has it, and as this interface's clients look for it.
+// Sends the error both as this API defines it (top-level members) and as all other routes do (`error`).
 static void fail(job *j, const api_error *e) {
     bytes json = {0}, error = {0};
     json_writer w = begin_event(j, "error", &json);

@@ -1,4 +1,5 @@
-// serve/openai/responses_stored.c - GET and DELETE /v1/responses/ID: answers that were stored, for the key that asked for them.
+// serve/openai/responses_stored.c - GET and DELETE /v1/responses/ID: stored responses, visible only to the key
+// that created them.
 #include "serve/api/api.h"
 #include "serve/jobs/response_store.h"
 #include "serve/openai/responses.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Bounds in seconds, and in tokens. vLLM's, thinned where its own are closer than a dashboard can show.
+// Bucket bounds in seconds and in tokens: a subset of vLLM's.
 static const double seconds_bounds[METRICS_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05,
                                                        0.075, 0.1,    0.15,  0.2,  0.3,  0.5,  0.75, 1,
                                                        2.5,   5,      10,    20,   40,   80,   160,  640};
@@ -87,7 +87,7 @@ static void add_counter(bytes *to, const char *name, const char *help, unsigned 
     bytes_add_format(to, "%s %llu\n", name, v);
 }
 
-// A label's value: quotation marks, backslashes and line breaks escaped.
+// Writes a label; escapes quotation marks, backslashes and line breaks in its value.
 static void add_label(bytes *to, const char *name, const char *value) {
     bytes_add_format(to, "%s=\"", name);
     for (; *value; value++) {
@@ -138,7 +138,7 @@ static void add_model_counts(server *s, bytes *to) {
         }
 }
 
-// Of one model, as the engine counts it.
+// Metrics that the engine counts for each model.
 typedef struct engine_row {
     const char *name, *kind, *help;
     double (*of)(const rn_engine_stats *e);

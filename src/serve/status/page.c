@@ -1,4 +1,5 @@
-// serve/status/page.c - see page.h. The files are public, whoever asks: they hold no secret, and what the page does it asks for with the key.
+// serve/status/page.c - see page.h. The files need no key: they hold no secrets, and the page's own requests
+// send the key.
 #include "serve/status/page.h"
 #include "serve/api/api_error.h"
 #include "serve/status/page_files.h"
@@ -14,7 +15,7 @@ static const page_file *find_file(const char *path) {
     return NULL;
 }
 
-// Is `gzip` among the codings that the client takes, and not with weight 0?
+// Does Accept-Encoding list `gzip` with a weight other than 0?
 static bool takes_gzip(const char *list) {
     for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',') {
         at += strspn(at, " \t");
@@ -27,7 +28,7 @@ static bool takes_gzip(const char *list) {
     return false;
 }
 
-// Does If-None-Match name this version? It is a list of tags, or `*`.
+// Does If-None-Match, a list of tags or `*`, contain this version's tag?
 static bool is_known(const char *list, const char *tag) {
     return list && (strcmp(list, "*") == 0 || strstr(list, tag));
 }
@@ -59,7 +60,7 @@ void route_page(struct server *s, http_exchange *x, const http_request *r) {
         is_gzip ? "Content-Encoding: gzip" : NULL,
         NULL,
     };
-    // Of a 304 only the head goes out, with the length that the body would have.
+    // libmicrohttpd sends only the head of a 304, with the body's Content-Length.
     const bool has_it = is_known(http_header(r, "If-None-Match"), tag);
     http_answer(x, has_it ? 304 : 200, f->type, headers, body, (size_t)(end - body));
 }

@@ -1,4 +1,5 @@
-// serve/status/route_slots.c - GET /slots: what each generation does, with llama-server's names where it has them; never what was asked.
+// serve/status/route_slots.c - GET /slots: the state of each generation, with llama-server's member names where
+// it has them. Never shows prompts or answers.
 #include "app/say.h"
 #include "serve/api/api.h"
 #include "serve/status/route_status.h"
@@ -7,10 +8,10 @@
 
 typedef struct slot {
     rn_stream_state state;
-    const job_part *part; // NULL: nobody is in it
+    const job_part *part; // NULL: the slot is free
 } slot;
 typedef struct slots {
-    slot *rows; // those that run by their number, then those that wait by their place
+    slot *rows; // n_streams engine slots by number, then queued generations by their position in the queue
     size_t n, n_streams;
 } slots;
 
@@ -73,7 +74,7 @@ void route_slots(struct server *s, http_exchange *x, const http_request *r) {
     json_writer w = {.out = &body};
     (void)r;
     all.rows = app_alloc(all.n * sizeof *all.rows);
-    if (!all.rows) all.n = 0; // the answer says so
+    if (!all.rows) all.n = 0; // no memory: the answer becomes that error
     if (all.rows) {
         api_each_job(s->api, see, &all);
         qsort(all.rows + all.n_streams, all.n - all.n_streams, sizeof *all.rows, by_place);

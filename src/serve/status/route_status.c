@@ -42,7 +42,7 @@ void route_metrics(struct server *s, http_exchange *x, const http_request *r) {
     bytes_free(&page);
 }
 
-// What a request gets that says nothing of sampling.
+// Writes the sampling defaults.
 static void put_defaults(json_writer *w, const char *name) {
     rn_field f;
     json_member_begin(w, name, '{');
@@ -57,7 +57,7 @@ static void put_defaults(json_writer *w, const char *name) {
     json_put_end(w, '}');
 }
 
-// Is there a template for messages: the server's choice, the file's, or one that its vocabulary tells of?
+// Is there a chat template: the server's option, the model file's, or one inferred from the vocabulary?
 static bool can_chat(const server *s, size_t i) {
     rn_template *own = NULL;
     const bool can = s->chat.tmpl || rn_template_of_model(s->models[i].model, &own, NULL) == RN_OK;

@@ -12,10 +12,10 @@ typedef struct socket_side socket_side;
 typedef struct socket_stream {
     struct socket_stream *next;
     socket_side *side;
-    char *id; // the client's
+    char *id; // chosen by the client
     job *job;
-    bytes pending; // messages, one a line, that the socket had no room for
-    size_t n_sent; // of pending
+    bytes pending; // messages that the socket's queue had no room for, one per line
+    size_t n_sent; // bytes of pending that were passed on
     job_progress told;
 } socket_stream;
 
@@ -29,7 +29,7 @@ struct socket_side {
     socket_stream *first;
 };
 
-// ---- what is sent ---------------------------------------------------------------------------------------------------
+// ---- sending --------------------------------------------------------------------------------------------------------
 
 static json_writer begin_message(bytes *json, const char *type, const char *id) {
     json_writer w = {json, false};
@@ -39,13 +39,13 @@ static json_writer begin_message(bytes *json, const char *type, const char *id) 
     return w;
 }
 
-// Of a stream: in order, behind what still waits.
+// Sends a message of the stream, or appends it to `pending` to keep the order. Frees json.
 static void send_of(socket_stream *t, bytes *json) {
     const size_t n_before = t->pending.n;
     if (!memory_failed() && (n_before || !websocket_send(t->side->socket, json->data, json->n))) {
         bytes_add(&t->pending, json->data, json->n);
         bytes_add(&t->pending, "\n", 1);
-        if (memory_failed()) t->pending.n = n_before; // no half messages
+        if (memory_failed()) t->pending.n = n_before; // drops an incomplete message
     }
     bytes_free(json);
 }
@@ -56,9 +56,9 @@ static void send_error(socket_side *side, const char *id, const api_error *e) {
     memory_forget();
     (void)begin_message(&json, "error", id);
     api_error_write(e, &(json_writer){.out = &error});
-    bytes_add_format(&json, ",%s", error.data + 1); // {"error": ...}, without its beginning
-    if (!memory_failed())
-        websocket_send(side->socket, json.data, json.n); // one that finds no room has asked too fast to be told
+    bytes_add_format(&json, ",%s", error.data + 1); // {"error": ...} without its opening brace
+    // Dropped if the queue is full: the client sends requests faster than it reads the errors.
+    if (!memory_failed()) websocket_send(side->socket, json.data, json.n);
     bytes_free(&error);
     bytes_free(&json);
 }
@@ -125,7 +125,7 @@ static bool has_moved(const job_progress *a, const job_progress *b) {
     return a->queue_position != b->queue_position || a->n_evaluated != b->n_evaluated;
 }
 
-// How far a stream is that has no token yet, where that has changed and the socket is not behind.
+// Reports queue and prefill progress before the first token, if it has changed and no messages are pending.
 static void send_progress(socket_stream *t) {
     job_progress p;
     if (!t->job->wakes_for_progress || t->pending.n || !job_get_progress(t->job, &p) || !has_moved(&p, &t->told))
@@ -141,7 +141,7 @@ static void send_progress(socket_stream *t) {
     t->told = p;
 }
 
-// At the end of each call from the socket's thread: a client that was not told something must know.
+// Called at the end of each call from the sockets' thread: closes the socket if a message was lost for lack of memory.
 static void check_memory(socket_side *side) {
     if (memory_failed()) websocket_close(side->socket, WEBSOCKET_TRY_LATER, "out of memory");
     memory_forget();
@@ -153,7 +153,7 @@ static void pump(socket_side *side) {
         send_pending(t);
         const job_state state = t->pending.n ? JOB_WAITS : job_advance(t->job);
         if (state == JOB_WAITS) send_progress(t);
-        if (state == JOB_HAS_MORE) websocket_wake(side->socket); // after the others' turn
+        if (state == JOB_HAS_MORE) websocket_wake(side->socket); // continues after the other streams
         if (state == JOB_ENDED && t->pending.n == 0)
             end_stream(at);
         else
@@ -232,7 +232,7 @@ static bool take_generate(socket_side *side, api_request *opened, message *m, ap
     }
     const member_group more = {message_rows, 3, m};
     native_init(q);
-    q->r = *opened; // its document is this request's now
+    q->r = *opened; // takes ownership of the document
     *opened = (api_request){0};
     m->credit = -1;
     const bool ok = native_read(q, &more) && begin_stream(side, q, m);
@@ -255,7 +255,7 @@ static void act_cancel(socket_stream *t, const message *m) {
     json_writer w = begin_message(&json, "cancelled", t->id);
     json_put_end(&w, '}');
     send_of(t, &json);
-    t->job->has_ended = true; // the answer is this: nothing more is told
+    t->job->has_ended = true; // nothing is sent after this message
     job_cancel(t->job);
 }
 static void act_pause(socket_stream *t, const message *m) {
@@ -276,7 +276,7 @@ static void act_rate(socket_stream *t, const message *m) {
 }
 
 static const struct {
-    const char *type, *needs; // a member
+    const char *type, *needs; // needs: a required member; NULL: none
     void (*act)(socket_stream *t, const message *m);
 } controls[] = {
     {"cancel", NULL, act_cancel},
@@ -310,7 +310,7 @@ static bool other_ignored(void *user, const char *name, const json_item *value, 
     return true;
 }
 
-// Type and id come first: they decide what else there may be.
+// Reads `type` and `id` first: they decide which other members are allowed.
 static bool read_head(api_request *r, message *m) {
     char param[JSON_WHY / 2] = "", why[JSON_WHY] = "";
     const member_group group = {message_rows, 2, m};

@@ -1,4 +1,4 @@
-// serve/websocket/websocket.c - the thread of all sockets: who can be read or written, who is to be woken, pinged or closed.
+// serve/websocket/websocket.c - one thread for all WebSockets: reads, writes, wakes, pings and closes them.
 #include "serve/websocket/websocket.h"
 #include "app/progress.h"
 #include "app/say.h"
@@ -21,13 +21,14 @@ static const int64_t PING_NS = 20 * SECOND_NS, CLOSE_NS = 5 * SECOND_NS;
 
 static void ring(struct websockets *all) {
     const uint64_t one = 1;
-    (void)!write(all->event_fd, &one, sizeof one); // full: it rings already
+    // Fails only if the counter is full: the thread is about to wake anyway.
+    (void)!write(all->event_fd, &one, sizeof one);
 }
 
 bool websocket_send(websocket *w, const char *text, size_t n) {
     struct websockets *const all = w->all;
     message *const m = app_alloc(sizeof *m + n);
-    if (!m) { // a client that misses a message must know
+    if (!m) { // a lost message must not go unnoticed
         websocket_close(w, WEBSOCKET_TRY_LATER, "out of memory");
         return true;
     }
@@ -57,7 +58,7 @@ bool websocket_send(websocket *w, const char *text, size_t n) {
 
 void websocket_wake(websocket *w) {
     pthread_mutex_lock(&w->all->lock);
-    const bool is_first = !w->is_woken; // all streams of a socket wake it at every step: it is rung for once
+    const bool is_first = !w->is_woken; // several streams of a socket wake it in each step: one wake-up is enough
     w->is_woken = true;
     pthread_mutex_unlock(&w->all->lock);
     if (is_first) ring(w->all);
@@ -76,7 +77,8 @@ void websocket_close(websocket *w, websocket_code code, const char *reason) {
 void websocket_begin(websocket *w) {
     struct websockets *const all = w->all;
     const int one = 1;
-    setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); // under TLS not a TCP socket, which does no harm
+    // Fails under TLS, where fd is not a TCP socket: harmless.
+    setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     w->heard_ns = w->moved_ns = w->pinged_ns = now_ns();
     pthread_mutex_lock(&all->lock);
     const bool is_late = all->is_ending;
@@ -101,7 +103,7 @@ static void open_socket(websocket *w) {
         w->is_failed = true;
 }
 
-// Gives the connection back; its exchange's end frees the socket.
+// Returns the connection to libmicrohttpd. free_socket() frees the socket when the exchange ends.
 static void end_socket(websocket *w) {
     struct websockets *const all = w->all;
     if (w->is_open) {
@@ -126,7 +128,7 @@ static void check_time(websocket *w, int64_t now) {
     const int64_t write_ns = w->conn->h->o->write_seconds * SECOND_NS;
     if (w->closing_ns && now - w->closing_ns > CLOSE_NS) w->is_failed = true;
     if (write_ns && wslay_event_want_write(w->ctx) && now - w->moved_ns > write_ns) w->is_failed = true;
-    if (now - w->heard_ns > 3 * PING_NS) w->is_failed = true; // two pings without an answer
+    if (now - w->heard_ns > 3 * PING_NS) w->is_failed = true; // two pings were not answered
     if (now - w->heard_ns < PING_NS || now - w->pinged_ns < PING_NS || w->closing_ns) return;
     const struct wslay_event_msg ping = {WSLAY_PING, NULL, 0};
     w->pinged_ns = now;
@@ -146,7 +148,7 @@ static order take_order(websocket *w) {
     o.is_drain = w->all->is_draining && !w->is_drained;
     w->is_woken = false;
     w->is_drained = w->all->is_draining;
-    // What was sent before closing goes out first.
+    // Queued messages are sent before the close frame.
     if (w->close_code && !w->first) {
         o.close_code = w->close_code;
         memcpy(o.reason, w->close_reason, sizeof o.reason);
@@ -202,7 +204,7 @@ static void *run(void *user) {
         const bool is_ending = all->is_ending;
         websocket *w = all->list;
         pthread_mutex_unlock(&all->lock);
-        // Others only put sockets in front; this thread alone takes them out.
+        // Safe without the lock: other threads only insert at the front, and only this thread removes sockets.
         for (websocket *next; w; w = next) {
             next = w->next;
             if (is_ending) w->is_failed = true;

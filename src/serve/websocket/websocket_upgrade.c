@@ -1,6 +1,7 @@
-// serve/websocket/websocket_upgrade.c - the handshake (RFC 6455, section 4.2), and the connection's way from libmicrohttpd to the sockets' thread.
+// serve/websocket/websocket_upgrade.c - the handshake (RFC 6455, section 4.2); hands the connection over from
+// libmicrohttpd to the sockets' thread.
 //
-// Host, Origin and key have been checked, as for every request.
+// Host, Origin and key have already been checked, as for every request (http_head.c).
 #include "app/base64_write.h"
 #include "app/say.h"
 #include "serve/server.h"
@@ -13,7 +14,7 @@
 
 enum { KEY_TEXT = 24 }; // base64 of 16 bytes
 
-// One of the words of a header like `keep-alive, Upgrade`.
+// Does a header like `keep-alive, Upgrade` contain the word?
 static bool has_word(const char *list, const char *word) {
     for (const char *at = list; at && *at;) {
         at += strspn(at, ", \t");
@@ -62,12 +63,13 @@ static void take_socket(void *user, struct MHD_Connection *mhd, void *exchange, 
     w->urh = urh;
     memory_forget();
     bytes_add(&w->early, early, n_early);
-    w->is_failed = memory_failed(); // a message that lacks its beginning
+    w->is_failed = memory_failed(); // the first bytes of a message were lost
     watch_phase(w->conn, CONN_UPGRADED);
     websocket_begin(w);
 }
 
-// The exchange has ended: the handshake failed, or the sockets' thread gave the connection back, and has no more to do with it.
+// Called when the exchange ends: the handshake failed, or the sockets' thread has returned the connection and
+// no longer uses w.
 static void free_socket(void *self, bool is_complete) {
     websocket *const w = self;
     (void)is_complete;

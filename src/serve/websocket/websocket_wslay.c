@@ -1,4 +1,5 @@
-// serve/websocket/websocket_wslay.c - one socket: frames by wslay, with the limits of docs/limits.md around it.
+// serve/websocket/websocket_wslay.c - one WebSocket: wslay parses and writes frames; the limits of
+// docs/limits.md are enforced here.
 #include "app/progress.h"
 #include "serve/server.h"
 #include "serve/websocket/websocket_inside.h"
@@ -15,13 +16,14 @@ void websocket_shut(websocket *w, uint16_t code, const char *reason) {
     wslay_event_queue_close(w->ctx, code, (const uint8_t *)reason, strlen(reason));
 }
 
-// What is too big is not read to its end.
+// Closes the socket because of a message that is too big, without reading the rest of it.
 static void shut_at_once(websocket *w, const char *reason) {
     websocket_shut(w, WEBSOCKET_TOO_BIG, reason);
     wslay_event_shutdown_read(w->ctx);
 }
 
-// A client that pings without reading the answers is not read until it does.
+// Are too many control frames queued, because the client sends pings but does not read the answers? Nothing is
+// read from it until it does.
 bool websocket_is_drowning(const websocket *w) { return wslay_event_get_queued_msg_count(w->ctx) >= ANSWERS_MAX; }
 
 static ssize_t take_early(websocket *w, uint8_t *to, size_t n) {
@@ -82,7 +84,8 @@ static void take_message(wslay_event_context_ptr ctx, const struct wslay_event_o
     if (m->opcode == WSLAY_BINARY_FRAME)
         websocket_shut(w, WEBSOCKET_NO_BINARY, "messages are text");
     else if (m->opcode == WSLAY_TEXT_FRAME)
-        w->handler->message(w->self, m->msg ? (const char *)m->msg : "", m->msg_length); // an empty one has none
+        // Wslay gives NULL for an empty message.
+        w->handler->message(w->self, m->msg ? (const char *)m->msg : "", m->msg_length);
 }
 
 bool websocket_start(websocket *w) {
@@ -95,8 +98,8 @@ bool websocket_start(websocket *w) {
     return true;
 }
 
-// After the last frame: whatever still comes is taken and forgotten, since closing a socket that has unread bytes breaks the connection
-// before the client has read why.
+// After the close frame was sent: reads and discards what still arrives. Closing a socket with unread bytes
+// would reset the connection before the client has read the close frame.
 static void linger(websocket *w) {
     char scratch[4096];
     ssize_t n;
@@ -110,7 +113,7 @@ void websocket_read(websocket *w) {
         linger(w);
         return;
     }
-    // What wslay finds wrong it has answered with a close frame, which still goes out.
+    // On a protocol error wslay queues a close frame itself, which is still sent.
     wslay_event_recv(w->ctx);
     if (!wslay_event_get_read_enabled(w->ctx) && !w->closing_ns) w->closing_ns = now_ns();
 }
@@ -118,7 +121,7 @@ void websocket_read(websocket *w) {
 void websocket_check_end(websocket *w) {
     if (!wslay_event_get_close_sent(w->ctx) || w->is_lingering || w->is_failed) return;
     if (wslay_event_get_close_received(w->ctx))
-        w->is_failed = true; // both said goodbye
+        w->is_failed = true; // both sides have sent a close frame
     else if (!wslay_event_get_read_enabled(w->ctx)) {
         shutdown(w->fd, SHUT_WR);
         w->is_lingering = true;
@@ -140,7 +143,7 @@ static message *take_queued(websocket *w, bool *has_room) {
     return m;
 }
 
-// One message at a time goes to wslay, so that what waits is counted in one place.
+// Passes one message at a time to wslay, so that only our queue has to be counted against the limits.
 void websocket_write(websocket *w) {
     bool has_room = false;
     for (message *m; !w->is_failed;) {
