@@ -1,4 +1,4 @@
-// app/base64_write.c - three bytes become four letters.
+// app/base64_write.c - see base64_write.h.
 #include "app/base64_write.h"
 
 void base64_add(bytes *to, const uint8_t *data, size_t n) {

@@ -1,4 +1,4 @@
-// app/bytes.c - growth by doubling; a size that overflows is an allocation that fails.
+// app/bytes.c - growth by doubling. A size that overflows is treated as a failed allocation.
 #include "app/bytes.h"
 #include "app/memory.h"
 #include <stdarg.h>
@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What bytes that never had memory point to, so that they can be read: room for whoever skips a bracket or two.
+// What `data` points to after the first allocation failed, so that it can still be read. Several zeros, since
+// callers may skip an opening bracket.
 static char nothing[4];
 
 char *bytes_reserve(bytes *b, size_t n) {

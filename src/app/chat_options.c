@@ -30,7 +30,7 @@ static bool is_builtin(const char *name) {
 int chat_template_open(const char *name, rn_template **tmpl) {
     rn_error err = {0};
     bytes source = {0};
-    // A word that is neither: the library lists the names.
+    // A word that is neither a built-in name nor a file counts as a name: the library's error then lists the names.
     const bool is_name =
         is_builtin(name) || (!strchr(name, '/') && strcmp(name, "-") != 0 && access(name, F_OK) != 0);
     rn_status st = RN_OK;

@@ -1,4 +1,4 @@
-// app/files.c - reading with a limit, writing under a temporary name, and the three ends of stdout.
+// app/files.c - reads files with a size limit, writes files under a temporary name, writes to stdout.
 #include "app/files.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +67,7 @@ bool out_file_open(out_file *f, const char *path) {
     const mode_t mask = umask(0);
     umask(mask);
     const int fd = mkstemp(f->temp);
-    // mkstemp makes a private file; the result has the mode that any new file has.
+    // mkstemp() creates a private file; the result gets the mode of any new file.
     if (fd >= 0 && fchmod(fd, 0666 & ~mask) == 0 && (f->to = fdopen(fd, "wb"))) return true;
     say("%s: %s", path, strerror(errno));
     if (fd >= 0) {
@@ -116,7 +116,7 @@ bool output_write(output *o, const void *data, size_t n) {
         const ssize_t w = write(STDOUT_FILENO, at, n);
         if (w >= 0) {
             at += w, n -= (size_t)w;
-        } else if (errno == EAGAIN) { // a descriptor that somebody else made non-blocking
+        } else if (errno == EAGAIN) { // another process made the descriptor non-blocking
             poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, -1);
         } else if (errno == EPIPE) {
             o->state = OUT_CLOSED;

@@ -1,4 +1,4 @@
-// app/generation.c - from a generation's fields to a request of the library.
+// app/generation.c - fills a library request from a generation's fields.
 #include "app/generation.h"
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// app/generation_members.c - a generation from a request line.
+// app/generation_members.c - reads a generation from the members of a JSON request.
 #include "app/generation.h"
 #include "app/numbers.h"
 #include <math.h>
@@ -35,7 +35,7 @@ static bool each_stop_token(void *target, size_t i, const char *key, const json_
     return true;
 }
 
-// {"ID": BIAS, ...}; "-inf" as a string, since JSON has no such number.
+// {"ID": BIAS, ...}. Minus infinity is the string "-inf", since JSON has no such number.
 static bool each_bias(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i;
     generation *const g = target;

@@ -1,4 +1,4 @@
-// app/generation_options.c - a generation from the command line: tables, and what may not go together.
+// app/generation_options.c - reads a generation from the command line; refuses options that exclude each other.
 #include "app/generation.h"
 #include "app/numbers.h"
 #include "app/say.h"
@@ -133,7 +133,7 @@ bool generation_check(const generation *g, const options *parsed) {
     rn_error err = {0};
     rn_request_init(&req);
     if (!generation_apply(g, &req, &sampling, &err)) {
-        say("--%s", err.text); // only a preset's name is left to be wrong
+        say("--%s", err.text); // an unknown preset is the only error left at this point
         return false;
     }
     const rn_sampling *const s = &sampling;

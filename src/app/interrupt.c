@@ -4,13 +4,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int came; // the one state that a signal handler can reach; read by the engine's threads too
+static atomic_int came; // set by the signal handler; the engine's threads read it too
 
 static void note(int number) { atomic_store_explicit(&came, number, memory_order_relaxed); }
 
 void interrupt_catch(void) {
     struct sigaction was;
-    // A shell starts background jobs of scripts with SIGINT ignored: that stays so.
+    // Shells start background jobs of scripts with SIGINT ignored; it stays ignored.
     if (sigaction(SIGINT, NULL, &was) == 0 && was.sa_handler == SIG_IGN) return;
     struct sigaction act = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&act.sa_mask);

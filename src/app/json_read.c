@@ -1,4 +1,4 @@
-// app/json_read.c - jansson's trees, read by tables.
+// app/json_read.c - reads jansson's trees by tables of members.
 #include "app/json_read.h"
 #include "app/numbers.h"
 #include "app/say.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The two handle types are jansson's under other names, so that callers need not know it.
+// The handle types are jansson's nodes under other names, so that callers do not depend on jansson.
 static const json_t *tree(const json_doc *doc) { return (const json_t *)doc; }
 static const json_t *node(const json_item *value) { return (const json_t *)value; }
 static const json_item *item_of(const json_t *j) { return (const json_item *)j; }
@@ -254,7 +254,7 @@ bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_gro
             return false;
         }
         if (!read_member(row, target, j, member_why)) {
-            const char *gap = member_why[0] == '[' ? "" : ": "; // stop[2]: ...
+            const char *gap = member_why[0] == '[' ? "" : ": "; // "stop[2]: ..."
             snprintf(why, JSON_WHY, "%s%s%s", name, gap, member_why);
             return false;
         }
@@ -262,7 +262,7 @@ bool json_doc_read(const json_doc *doc, const member_group *groups, size_t n_gro
     return true;
 }
 
-// "stop" and "[2]: must be a string" make "stop[2]".
+// Writes the member's path: "stop" and "[2]: must be a string" give "stop[2]".
 static void put_param(const char *name, const char *member_why, char *param) {
     const char *const end = member_why[0] == '[' ? strchr(member_why, ':') : NULL;
     snprintf(param, JSON_WHY / 2, "%.60s%.*s", name, end ? (int)(end - member_why) : 0, member_why);

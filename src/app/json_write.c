@@ -1,4 +1,4 @@
-// app/json_write.c - escaping, and numbers by their shortest spelling.
+// app/json_write.c - escapes strings, writes numbers in their shortest form.
 #include "app/json_write.h"
 #include <inttypes.h>
 #include <math.h>
@@ -22,8 +22,8 @@ void json_put_end(json_writer *w, char bracket) {
     w->needs_comma = true;
 }
 
-// Length of the character at s by the table of RFC 3629 (no overlong form, no surrogate, nothing above
-// U+10FFFF); 0: none.
+// Returns the length of the UTF-8 character at s (RFC 3629, section 4); 0: invalid (overlong, a surrogate,
+// above U+10FFFF, or cut off).
 static size_t character_bytes(const unsigned char *s, size_t n) {
     const unsigned char c = s[0];
     unsigned char low = 0x80, high = 0xbf;
@@ -44,7 +44,7 @@ static size_t character_bytes(const unsigned char *s, size_t n) {
 void json_put_text(json_writer *w, const char *text, size_t n_text) {
     static const char escapes[32] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
     const unsigned char *const s = (const unsigned char *)text;
-    size_t n_plain = 0; // bytes before i that go out as they are
+    size_t n_plain = 0; // bytes before i that need no escaping
     separate(w);
     bytes_add(w->out, "\"", 1);
     for (size_t i = 0; i < n_text;) {

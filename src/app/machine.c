@@ -1,4 +1,4 @@
-// app/machine.c - opens model and engine, with a bar while it takes long and with Ctrl+C at any time.
+// app/machine.c - opens model and engine; shows a progress bar if that takes long and reacts to Ctrl+C.
 #include "app/machine.h"
 #include "app/files.h"
 #include "app/interrupt.h"
@@ -46,11 +46,11 @@ int machine_failed(const rn_error *err) {
 }
 
 rn_status machine_next_chunk(machine *m, rn_stream *stream, rn_chunk *chunk, rn_error *err) {
-    enum { LOOK_NS = 50000000 }; // how often Ctrl+C is looked for while no token comes
+    enum { LOOK_NS = 50000000 }; // how often to check for Ctrl+C while no token arrives
     rn_status st;
     do {
         st = rn_stream_next(stream, LOOK_NS, chunk, err);
-        if (interrupt_came()) rn_stream_cancel(stream); // more than once is as good as once
+        if (interrupt_came()) rn_stream_cancel(stream); // cancelling again does nothing
     } while (st == RN_E_AGAIN);
     progress_hide(&m->bar);
     return st;

@@ -1,4 +1,4 @@
-// app/memory.c - see memory.h. JSON trees are jansson's, which allocates through here.
+// app/memory.c - see memory.h. jansson allocates through these functions too.
 #include "app/memory.h"
 #include "app/say.h"
 #include <jansson.h>
@@ -32,7 +32,7 @@ void memory_be_fallible(void) {
     json_set_alloc_funcs(alloc_for_json, free);
 }
 
-// Counts down only while a test wants it.
+// Fault injection: returns true for the n-th allocation that a test has chosen.
 static bool is_refused(void) {
     long n = atomic_load_explicit(&n_until_fault, memory_order_relaxed);
     while (n > 0)

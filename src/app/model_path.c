@@ -1,4 +1,4 @@
-// app/model_path.c - the places where a model may be.
+// app/model_path.c - finds a model file by path or name, or the default model.
 #include "app/model_path.h"
 #include "app/process.h"
 #include "app/say.h"
@@ -20,7 +20,7 @@ static char *models_dir(void) {
 
 static char *find_named(const char *name) {
     if (strchr(name, '/') || access(name, F_OK) == 0)
-        return app_copy_text(name); // opening it says what is wrong with it
+        return app_copy_text(name); // if it cannot be opened, that error is reported then
     char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, name);
     if (access(path, F_OK) != 0) {
         say("%s: there is no such file, and no model of that name: %s", name, path);
@@ -32,7 +32,8 @@ static char *find_named(const char *name) {
 }
 
 static char *find_default(void) {
-    // Installed; else in a build folder of the source tree. The first cannot be anything else, the second could.
+    // The installed model, or the source tree's when runnel runs from a build folder. The second path may by
+    // chance exist for an installed program, so it is tried last.
     static const char *const beside[] = {"../share/runnel/models/stories.gguf", "../../models/stories.gguf"};
     char *const folder = process_folder(), *found = NULL;
     for (size_t i = 0; folder && !found && i < sizeof beside / sizeof *beside; i++) {

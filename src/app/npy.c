@@ -1,10 +1,10 @@
-// app/npy.c - the head of a .npy file.
+// app/npy.c - writes the header of a .npy file.
 #include "app/npy.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-// Magic, version 1.0, a 16-bit length, then a Python literal padded with blanks so that the data begins at a
+// Magic, version 1.0, a 16-bit length, then a Python literal, padded with spaces so that the data begins at a
 // multiple of 64.
 bool npy_write_head(out_file *to, uint64_t n_rows, uint64_t n_columns) {
     enum { HEAD = 128, FRONT = 10 };

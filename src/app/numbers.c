@@ -1,4 +1,4 @@
-// app/numbers.c - strtoll and strtod behind a check of every character, so that nothing is read that was not meant.
+// app/numbers.c - strtoll() and strtod() behind a check of every character.
 #include "app/numbers.h"
 #include "app/say.h"
 #include <errno.h>
@@ -10,7 +10,8 @@
 
 #define MAX_IDS 4194304u
 
-// strtod and its kin skip leading blanks and know "inf", "nan" and hexadecimal: none of that is wanted.
+// Restricts the characters: strtod() and strtoll() accept leading spaces, "inf", "nan" and hexadecimal, which
+// are not allowed here.
 static bool made_of(const char *text, const char *allowed) { return *text && text[strspn(text, allowed)] == '\0'; }
 
 bool number_read_whole(const char *text, int64_t min, int64_t max, int64_t *value, char *why) {
@@ -46,7 +47,7 @@ bool number_check(double value, double min, double max, bool is_whole, char *why
         snprintf(why, NUMBER_WHY, "%.10g is not a whole number (%.10g..%.10g)", value, min, max);
         return false;
     }
-    if (!(value >= min && value <= max)) { // so written, NaN fails too
+    if (!(value >= min && value <= max)) { // written so that NaN fails too
         snprintf(why, NUMBER_WHY, "%.10g is outside %.10g..%.10g", value, min, max);
         return false;
     }

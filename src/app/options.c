@@ -1,4 +1,4 @@
-// app/options.c - the parser; its help page is in options_help.c.
+// app/options.c - parses options; options_help.c writes the help page.
 #include "app/options.h"
 #include "app/numbers.h"
 #include "app/say.h"
@@ -27,7 +27,8 @@ static found find_option(const option_spec *spec, const char *name, size_t n_nam
     return (found){0};
 }
 
-// Edits (insert, remove, change, swap neighbours) that lead from a to b; 99 when a word is long.
+// Returns the edit distance of a and b (insertions, deletions, substitutions, swaps of neighbours); 99 if a
+// word is longer than MAX.
 // Optimal string alignment: Damerau (1964), computed by rows as Wagner and Fischer (1974) do.
 static size_t edit_distance(const char *a, const char *b) {
     enum { MAX = 40 };
@@ -53,7 +54,7 @@ static size_t edit_distance(const char *a, const char *b) {
 
 const char *nearest_word(const char *typed, const char *const *words, size_t n_words) {
     const char *best = NULL;
-    size_t best_distance = strlen(typed) < 6 ? 2 : 3; // one slip in a short word, two in a longer one
+    size_t best_distance = strlen(typed) < 6 ? 2 : 3; // allows one edit in a short word, two in a longer one
     for (size_t i = 0; i < n_words; i++) {
         const size_t d = edit_distance(typed, words[i]);
         if (d < best_distance) best = words[i], best_distance = d;
@@ -117,7 +118,7 @@ static bool take_value(const option *row, void *target, const char *value, char 
     return false;
 }
 
-// One option at args[*i]; moves *i over a value that is an argument of its own.
+// Parses the option at args[*i]. Advances *i if the value is the next argument.
 static enum outcome parse_option(const option_spec *spec, int n_args, char **args, int *i, options *parsed) {
     const char *const arg = args[*i], *value = NULL;
     const bool is_long = arg[1] == '-';
@@ -141,7 +142,7 @@ static enum outcome parse_option(const option_spec *spec, int n_args, char **arg
             return OPTIONS_WRONG;
         }
     } else if (*after) {
-        value = after + is_long; // behind the '='
+        value = after + is_long; // after the '='
     } else if (*i + 1 < n_args) {
         value = args[++*i];
     } else {

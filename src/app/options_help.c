@@ -1,4 +1,4 @@
-// app/options_help.c - a help page out of option tables: two columns, wrapped at 79.
+// app/options_help.c - writes a help page from option tables: two columns, wrapped at 79.
 #include "app/options.h"
 #include "app/wrap.h"
 #include <string.h>
@@ -11,7 +11,7 @@ static void print_row(const option *row, FILE *to) {
         snprintf(left, sizeof left, "  %c%c%s--%s%s%s", row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
                  row->letter ? ", " : "  ", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
     fputs(left, to);
-    // A left side that is too wide keeps its own line.
+    // A left column that is too wide gets a line of its own.
     if (n > HELP_COLUMN - 2)
         fprintf(to, "\n%*s", HELP_COLUMN, "");
     else

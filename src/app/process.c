@@ -9,11 +9,12 @@
 #include <sys/auxv.h>
 
 void process_begin(void) {
-    signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(), seen where it happens
-    signal(SIGXFSZ, SIG_IGN); // so is a file that may not grow further
+    // Writing to a closed pipe or beyond the file size limit fails with an error code instead of a signal.
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
-// As in app/files.h, a reader that went away is no error.
+// A closed pipe at stdout is not an error, as in app/files.h.
 int process_end(int code) {
     if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE) return code;
     say("stdout: %s", strerror(errno));
@@ -21,7 +22,7 @@ int process_end(int code) {
 }
 
 char *process_folder(void) {
-    // By the kernel's word rather than /proc/self/exe: a bare chroot has no /proc.
+    // AT_EXECFN rather than /proc/self/exe: a chroot may have no /proc.
     char *const path = realpath((const char *)getauxval(AT_EXECFN), NULL);
     char *const slash = path ? strrchr(path, '/') : NULL;
     if (slash) *slash = '\0';

@@ -1,4 +1,4 @@
-// app/progress.c - the bar: one line, redrawn in place with one write.
+// app/progress.c - the progress bar: one line, redrawn in place with one write.
 #include "app/progress.h"
 #include "app/term.h"
 #include "app/wrap.h"
@@ -21,8 +21,8 @@ void progress_begin(progress *p) {
     atomic_flag_clear(&p->busy);
 }
 
-// "label [#####.....]  45% 1.2 GB of 2.3 GB, note": what does not fit goes, from the right, the bar last but
-// for the label.
+// "label [#####.....]  45% 1.2 GB of 2.3 GB, note". If the line is too narrow, the note is left out first, then
+// the bar. If label and sizes still do not fit, only the percentage is shown, with a bar if there is room.
 static void draw(const progress *p, uint64_t done, uint64_t total) {
     char figures[96], part[HUMAN_BYTES], whole[HUMAN_BYTES], bar[BAR_MAX + 4] = "", line[512];
     const int width = term_width(STDERR_FILENO) - 1; // the last column would wrap on some terminals
@@ -60,7 +60,7 @@ void progress_update(progress *p, const char *label, progress_unit unit, const c
         p->label = label;
         p->begin_ns = now;
     }
-    const bool is_late = total && done >= total && !p->is_shown; // a bar that would appear full tells nothing
+    const bool is_late = total && done >= total && !p->is_shown; // a bar that would first appear full is not shown
     if (!is_late && now - p->begin_ns >= QUIET_NS && now - p->drawn_ns >= REDRAW_NS) {
         p->unit = unit, p->note = note;
         p->drawn_ns = now;

@@ -1,4 +1,5 @@
-// app/rank_prompt.c - see rank_prompt.h. Text between two control tokens is tokenized as one, whoever wrote its parts.
+// app/rank_prompt.c - see rank_prompt.h. All text between two control tokens, from the template or the user, is
+// tokenized together.
 #include "app/rank_prompt.h"
 #include <string.h>
 
@@ -21,7 +22,8 @@ static rn_status flush(struct builder *b) {
     return RN_OK;
 }
 
-// Control tokens have no text.
+// Adds a token of the template: its text to the pending text, or the token itself if it is a control token,
+// which has no text.
 static rn_status add_token(struct builder *b, int32_t id) {
     char *text;
     size_t n;

@@ -1,4 +1,4 @@
-// app/say.c - error lines in one write.
+// app/say.c - writes error messages, each with one write.
 #include "app/say.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ void say(const char *fmt, ...) {
     va_end(args);
     for (unsigned char *c = (unsigned char *)line; *c; c++) {
         if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
-        if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) c[0] = c[1] = '?'; // U+0080..U+009F: controls as well
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) c[0] = c[1] = '?'; // U+0080..U+009F: C1 control characters
     }
     strcat(line, "\n");
     fputs(line, stderr);

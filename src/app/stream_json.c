@@ -1,9 +1,10 @@
-// app/stream_json.c - member by member, in the order the manual shows them.
+// app/stream_json.c - writes parts of chunks as JSON, in the order that the manual shows.
 #include "app/stream_json.h"
 #include "app/memory.h"
 #include <string.h>
 
-// As it stands behind others: some tokenizers take the first one's space away, so the second of two is shown.
+// Returns the token's text as it appears inside a text: some tokenizers strip the space of the first token, so
+// this detokenizes the token twice in a row and takes the second part.
 char *token_text(const rn_model *m, int32_t id, size_t *n) {
     const int32_t twice[] = {id, id};
     char *one = NULL, *both = NULL;
@@ -57,7 +58,7 @@ static void put_usage(json_writer *w, const rn_usage *usage) {
     json_put_end(w, '}');
 }
 
-// Of a conversation that was cut to the context.
+// Reports messages that were dropped to fit the context.
 static void put_dropped(json_writer *w, const rn_chunk *last) {
     if (last->n_dropped_messages == 0) return;
     json_member_whole(w, "dropped_messages", last->n_dropped_messages);

@@ -1,4 +1,4 @@
-// app/term.c - terminals: asked by ioctl, never assumed.
+// app/term.c - properties of the terminal.
 #include "app/term.h"
 #include <stdlib.h>
 #include <string.h>

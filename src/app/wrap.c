@@ -1,4 +1,4 @@
-// app/wrap.c - wrapping, tables and human figures.
+// app/wrap.c - wraps text, prints tables and formats sizes for people.
 #include "app/wrap.h"
 #include <ctype.h>
 #include <inttypes.h>
@@ -32,7 +32,7 @@ void print_wrapped(const char *text, int indent, int width, FILE *to) {
     bytes_free(&lines);
 }
 
-// Figures below the head, and `-` where there is none.
+// Does the column hold only numbers, or `-` for missing ones, below its head?
 static bool is_figure(const char *const *cells, size_t n_rows, size_t n_columns, size_t column) {
     bool has_digit = false;
     for (size_t r = 1; r < n_rows; r++) {
