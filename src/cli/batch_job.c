@@ -1,4 +1,4 @@
-// cli/batch_job.c - a request line into a stream, its chunks into one answer.
+// cli/batch_job.c - begins a stream for a request line and collects its chunks into one answer.
 #include "cli/batch_job.h"
 #include "app/numbers.h"
 #include "app/say.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The members of a line that are not a generation's.
+// The members of a line that are not part of `generation`.
 typedef struct batch_line {
     json_span prompt;
     bool has_ids;
@@ -51,7 +51,7 @@ static void begin_answer(batch_job *job, json_writer *w) {
     json_put_begin(w, '{');
     json_put_key(w, "id");
     json_put_raw(w, job->id ? job->id : "null");
-    if (!job->id) { // so that the answer can still be told from others
+    if (!job->id) { // identifies the answer instead
         json_member_u64(w, "line", job->line);
     }
 }
@@ -94,7 +94,7 @@ static void answer_text(const batch_plan *plan, batch_job *job, const rn_chunk *
     end_answer(job, &w);
 }
 
-// What a line gives must be one prompt, and what belongs to it.
+// A line must have exactly one of prompt, ids and messages, and only members that fit it.
 static bool check_line(const batch_line *line, char *why) {
     const int n_prompts = (line->prompt.data != NULL) + line->has_ids + (line->messages != NULL);
     const bool of_chat = line->tools || line->variables || line->continue_final || line->truncate;
@@ -135,7 +135,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
         generation_prompt_ids(&req, &part, line->ids.ids, line->ids.n);
     else
         generation_prompt(g, &req, &part, line->prompt.data, line->prompt.n);
-    req.stream_interval = 64; // answers are whole anyway: fewer wake-ups
+    req.stream_interval = 64; // answers are written whole: large chunks save wake-ups
     req.token_times = plan->has_token_times;
     ok = ok && rn_stream_begin(plan->engine, &req, &job->stream, &err) == RN_OK;
     job->has_logprobs = g->logprobs >= 0;

@@ -1,4 +1,4 @@
-// cli/bench_bars.c - a picture in text: label, bar, rate, and how close that is to the machine's limit.
+// cli/bench_bars.c - a bar chart in text: label, bar, rate, and its share of the machine's limit.
 //
 //   stories.gguf, 2 threads, f16
 //   prompt 512        ███████████████████████▌     14594 tok/s   43% int8
@@ -11,7 +11,7 @@
 
 enum { LEAST_WIDTH = 40, MOST_WIDTH = 200, WIDE = 64, LEAST_BAR = 4 };
 
-// "14594 tok/s   43% int8  +12%": units and names only where there is room.
+// "14594 tok/s   43% int8  +12%"; without units and names if is_wide is false.
 static void tail_of(const bench_row *r, bench_kind kind, bool is_wide, char *tail, size_t size) {
     const bench_share s = bench_row_share(r, kind);
     const char *verdict = bench_row_verdict(r, kind);
@@ -28,7 +28,8 @@ static void tail_of(const bench_row *r, bench_kind kind, bool is_wide, char *tai
         snprintf(tail + n, size - n, " %c", verdict[0] == 'f' ? '+' : '-');
 }
 
-// Columns of a bar in eighths, where characters for that are to be had (U+2588 full block to U+258F one eighth).
+// Draws a bar in steps of an eighth of a column with UTF-8 (U+2588 full block to U+258F one eighth block), else
+// of a whole column.
 static void add_bar(bytes *to, double share, int width, const bench_canvas *on) {
     const int eighths = (int)lround(share * width * 8), n_full = on->has_utf8 ? eighths / 8 : (eighths + 4) / 8;
     const int rest = on->has_utf8 ? eighths % 8 : 0;
@@ -54,7 +55,7 @@ static void add_heading(bytes *to, const bench_row *r, int width) {
     bytes_free(&plain);
 }
 
-// What all lines share.
+// Column widths and scales that all lines share.
 typedef struct layout {
     int label, tail, bar;
     bool is_wide;
@@ -74,7 +75,7 @@ static layout lay_out(const bench_row *rows, size_t n, int width) {
             if (rows[i].figures[k].median > l.largest[k]) l.largest[k] = rows[i].figures[k].median;
         }
     l.bar = width - l.label - l.tail - 2;
-    if (l.bar < LEAST_BAR) { // the label is cut, not the figures
+    if (l.bar < LEAST_BAR) { // cuts the label, not the figures
         l.bar = LEAST_BAR;
         l.label = width - l.tail - l.bar - 2;
         if (l.label < 0) l.label = 0;

@@ -1,4 +1,5 @@
-// cli/bench_case.c - prompts by arithmetic, streams side by side, times from their last chunks, bytes from a profile.
+// cli/bench_case.c - measures one case: generates prompts, runs streams in parallel, reads times from their
+// last chunks and bytes from a profile.
 #include "cli/bench_case.h"
 #include "app/interrupt.h"
 #include "app/progress.h"
@@ -16,11 +17,12 @@ const char *bench_kind_name(bench_kind k) { return k == BENCH_PROMPT ? "prompt" 
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 
-// Tokens that each stream of a generation makes: one that is not timed, the measured ones, and where there are several streams those of
-// the steps that the first is ahead of the others: one, by the gate.
+// Tokens that each stream generates: one that is not timed, the measured ones and, with several streams, two
+// spare ones, since the gate lets the first stream get a step ahead of the others.
 static int32_t made_tokens(const bench_case *c) { return 1 + c->n_gen + (c->n_batch > 1 ? 2 : 0); }
 
-// A prompt and the one token it gives. A generation begins with one prompt token; the last one made is not evaluated.
+// Context length of a case in tokens: a prompt and its one generated token, or a generation, which begins with
+// one prompt token.
 int32_t bench_case_positions(const bench_case *c) {
     return c->depth + larger(c->n_prompt ? c->n_prompt + 1 : 0, c->n_gen ? made_tokens(c) + 1 : 0);
 }
@@ -32,8 +34,8 @@ bool bench_case_cut(bench_case *c, int32_t n_ctx) {
     return room > not_timed;
 }
 
-// Ids that look like text to nobody and are the same on every machine; those of another run differ from the
-// first on, so that no prefix of one serves the other. Steps of Knuth's MMIX generator.
+// Fills ids with pseudo-random tokens that are the same on every machine. Those of different runs differ from
+// the first one on, so that no cached prefix is reused. Knuth's MMIX generator.
 static void fill_ids(int32_t *ids, int32_t n, int32_t n_vocab, uint64_t run) {
     uint64_t x = run + 1;
     for (int32_t i = 0; i < n; i++) {
@@ -46,13 +48,13 @@ static void fill_ids(int32_t *ids, int32_t n, int32_t n_vocab, uint64_t run) {
 typedef struct runner {
     rn_stream *stream;
     double begin_ms;
-    rn_usage usage; // of its last chunk
+    rn_usage usage; // of the last chunk, like timing
     rn_timing timing;
     bool has_ended;
 } runner;
 
-// The engine goes on from the first stream's prompt only when all have begun: else it could be far ahead of the last, or at its end.
-// Runs on the engine's thread.
+// Progress callback that holds the engine after the first stream's prompt until all streams have begun.
+// Otherwise the first stream could be far ahead of the last, or have ended. Runs on the engine's thread.
 static bool wait_at_gate(void *user, rn_phase phase, uint64_t done, uint64_t total) {
     (void)phase, (void)done, (void)total;
     const atomic_bool *is_open = user;
@@ -61,7 +63,7 @@ static bool wait_at_gate(void *user, rn_phase phase, uint64_t done, uint64_t tot
     return interrupt_came();
 }
 
-// gate: NULL, or what the stream waits for when its prompt has been evaluated.
+// gate: the stream waits for it to become true after its prompt was evaluated; NULL: does not wait.
 static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_ids, int32_t n_made, atomic_bool *gate,
                               runner *r, rn_error *err) {
     int32_t *ids = app_alloc((size_t)n_ids * sizeof *ids);
@@ -81,7 +83,8 @@ static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_id
     req.ignore_eos = true;
     req.has_seed = true;
     req.token_times = true;
-    req.buffer_tokens = n_made < MOST_BUFFERED ? n_made : MOST_BUFFERED; // nobody waits for a reader of many streams
+    // A large buffer, so that no stream waits while the others are read.
+    req.buffer_tokens = n_made < MOST_BUFFERED ? n_made : MOST_BUFFERED;
     if (gate) req.progress = wait_at_gate, req.progress_user = gate;
     r->begin_ms = (double)now_ns() / 1e6;
     const rn_status st = rn_stream_begin(g->engine, &req, &r->stream, err);
@@ -89,7 +92,7 @@ static rn_status begin_runner(bench_ground *g, rn_session *session, int32_t n_id
     return st;
 }
 
-// The next chunk of a stream, if one comes in time.
+// Reads the next chunk of a stream, if one arrives in time.
 static rn_status look(runner *r, int64_t timeout_ns, rn_error *err) {
     rn_chunk c;
     rn_chunk_init(&c);
@@ -99,14 +102,14 @@ static rn_status look(runner *r, int64_t timeout_ns, rn_error *err) {
     if (st != RN_OK || c.finish_reason == RN_FINISH_NONE) return st;
     r->has_ended = true;
     r->usage = *c.usage;
-    r->timing = *c.timing; // token times are the stream's, until it is closed
+    r->timing = *c.timing; // its token times stay valid until the stream is closed
     if (c.finish_reason != RN_FINISH_ERROR && c.finish_reason != RN_FINISH_CANCELLED) return RN_OK;
     err->code = c.finish_reason == RN_FINISH_ERROR ? RN_E_INTERNAL : RN_E_CANCELLED;
     snprintf(err->text, sizeof err->text, "bench: %s", c.finish_detail);
     return err->code;
 }
 
-// Reads all streams to their ends: waits for the first that runs, and takes what the others have.
+// Reads all streams to their ends: waits for the first running one, polls the others.
 static rn_status read_all(runner *runners, int32_t n, rn_error *err) {
     rn_status st = RN_OK;
     for (bool is_running = true; is_running && st == RN_OK;) {
@@ -132,7 +135,7 @@ void bench_ground_clear(bench_ground *g) {
     g->depth = 0;
 }
 
-// Sessions of `depth` tokens, at least n of them; those that are there stay.
+// Makes sure that there are at least n sessions of `depth` tokens; keeps existing ones of the same depth.
 static rn_status dig(bench_ground *g, int32_t depth, int32_t n, rn_error *err) {
     rn_status st = RN_OK;
     if (g->depth != depth) bench_ground_clear(g);
@@ -150,8 +153,8 @@ static rn_status dig(bench_ground *g, int32_t depth, int32_t n, rn_error *err) {
     return st;
 }
 
-// The rate is that of the steps from the last stream's first token on while nobody has ended: in each
-// of them every stream gets a token.
+// Returns tokens per second over the steps from the last stream's first token until the first stream ends: in
+// these steps every stream gets a token.
 static double side_by_side(const runner *runners, int32_t n, int32_t n_gen) {
     const runner *late = &runners[0];
     double first_end = INFINITY;
@@ -166,7 +169,7 @@ static double side_by_side(const runner *runners, int32_t n, int32_t n_gen) {
     return k ? n * k * 1000.0 / (late->timing.token_ms[k] - late->timing.token_ms[0]) : NAN;
 }
 
-// One run: tokens a second, and the milliseconds to the first.
+// One run: sets the rate in tokens per second and the time to the first token in ms.
 static rn_status run_once(bench_ground *g, const bench_case *c, bench_kind kind, double *rate, double *first_ms,
                           rn_error *err) {
     const int32_t n = kind == BENCH_PROMPT ? 1 : c->n_batch;
@@ -197,8 +200,9 @@ static rn_status run_once(bench_ground *g, const bench_case *c, bench_kind kind,
     return st;
 }
 
-// Bytes and integer products of a token. A generation reads a matrix once for the n_batch tokens of a step, and the profile has steps
-// in which not all streams were there yet; a prompt (n_batch 0) reads what it reads.
+// Computes bytes read and integer products per token. A generation reads each matrix once per step for n_batch
+// tokens; this counts n_batch tokens for every call, because the profile includes steps before all streams had
+// begun. For a prompt (n_batch 0) bytes are divided by the number of rows.
 static void weigh(const rn_profile *p, int32_t n_batch, double *bytes, double *products) {
     *bytes = *products = 0;
     for (size_t i = 0; i < p->n_ops; i++) {
@@ -248,7 +252,7 @@ rn_status bench_case_run(bench_ground *g, const bench_case *c, bench_kind kind, 
     rn_profile *warm = NULL;
     *figure = (bench_figure){0};
     rn_status st = dig(g, c->depth, kind == BENCH_PROMPT ? 1 : c->n_batch, err);
-    // The run that is not counted touches pages and caches, and tells what a token reads.
+    // The warm-up run is not counted: it loads pages and caches, and its profile gives the bytes per token.
     if (st == RN_OK) st = run_profiled(g, c, kind, 0, &warm, err);
     if (st == RN_OK) weigh(warm, kind == BENCH_PROMPT ? 0 : c->n_batch, &bytes, &products);
     rn_profile_free(warm);

@@ -1,4 +1,4 @@
-// cli/bench_json.c - rows as JSON, each with all that one needs to know of it.
+// cli/bench_json.c - rows as JSON, each complete with model, machine and settings.
 #include "app/json_write.h"
 #include "cli/bench_print.h"
 #include "cli/memory_print.h"

@@ -1,4 +1,4 @@
-// cli/bench_machine.c - /proc, sysconf() and uname().
+// cli/bench_machine.c - describes the machine by /proc, sysconf() and uname().
 #include "cli/bench_machine.h"
 #include "app/wrap.h"
 #include <runnel/api.h>
@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-// Instructions that kernel sets are made of, by the kernel's names for them (x86 and Arm).
+// CPU features that our compute kernels use, by Linux's names for them (x86 and Arm).
 static const char *const telling[] = {"avx2",        "f16c",        "fma",      "avx512f",  "avx512bw", "avx512vl",
                                       "avx_vnni",    "avx512_vnni", "amx_tile", "amx_int8", "amx_bf16", "avx512_bf16",
                                       "avx512_fp16", "asimd",       "asimddp",  "i8mm",     "bf16"};
@@ -20,7 +20,7 @@ static void add_features(bench_machine *m, char *list) {
                 n += (size_t)snprintf(m->features + n, sizeof m->features - n, "%s%s", n ? " " : "", word);
 }
 
-// The first processor's entries of /proc/cpuinfo.
+// Reads the first processor's entries of /proc/cpuinfo.
 static void read_cpuinfo(bench_machine *m) {
     char line[8192];
     FILE *f = fopen("/proc/cpuinfo", "r");

@@ -1,4 +1,4 @@
-// cli/bench_old.c - the old file's rows as keys with a rate each.
+// cli/bench_old.c - reads the rates of an earlier run, each under a key.
 #include "cli/bench_old.h"
 #include "app/bytes.h"
 #include "app/files.h"
@@ -19,13 +19,13 @@ struct bench_old {
     size_t n;
 };
 
-// A row of the file; members as bench_json.c writes them.
+// A row of the file, as bench_json.c writes it.
 typedef struct old_row {
     const char *model, *cpu, *kv_type, *processor;
     int32_t n_threads, depth, n_batch, n_prompt, n_gen;
     double rates[BENCH_N_KINDS];
 } old_row;
-static const old_row no_row = {.n_batch = 1}; // files of before there were several streams
+static const old_row no_row = {.n_batch = 1}; // older files have no n_batch
 
 static bool take_machine(void *target, size_t i, const char *key, const json_item *value, char *why) {
     json_span text;
@@ -65,7 +65,7 @@ static old_figure *find(const bench_old *o, const char *key) {
     return NULL;
 }
 
-// user: the row just read, in a bench_old that grows.
+// The user data of take_row(): the row just read and where to add it.
 typedef struct reading {
     bench_old *o;
     old_row row;
@@ -81,7 +81,7 @@ static bool take_row(void *user, char *why) {
     for (bench_kind k = 0; k < BENCH_N_KINDS; k++) {
         if (!(r->row.rates[k] > 0)) continue;
         char *key = key_of(k, &r->row);
-        if (find(o, key)) { // one prompt stands beside several generations
+        if (find(o, key)) { // the same prompt is listed with each generation length
             free(key);
             continue;
         }

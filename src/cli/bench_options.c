@@ -1,4 +1,4 @@
-// cli/bench_options.c - lists of values, and the tables of `bench`'s options.
+// cli/bench_options.c - the options of `bench`; most take lists of values.
 #include "cli/bench_options.h"
 #include "app/machine.h"
 #include "app/numbers.h"
@@ -8,7 +8,7 @@
 
 enum { MOST_TOKENS = 1 << 24 };
 
-// The values of a list are given apart by commas; read() makes a number of each.
+// Reads one value of a comma-separated list.
 typedef bool (*read_value)(const char *word, int32_t min, int32_t max, int32_t *v, char *why);
 
 static bool read_number(const char *word, int32_t min, int32_t max, int32_t *v, char *why) {
@@ -18,7 +18,7 @@ static bool read_number(const char *word, int32_t min, int32_t max, int32_t *v, 
     return true;
 }
 
-// One of the words of --kv-type: machine.c has the list, in the order of rn_kv_type.
+// Reads a word of --kv-type. The option table in machine.c lists them in the order of rn_kv_type.
 static bool read_kv_type(const char *word, int32_t min, int32_t max, int32_t *v, char *why) {
     (void)min, (void)max;
     const char *const list = machine_engine_rows[0].arg;

@@ -1,4 +1,4 @@
-// cli/bench_row.c - what follows from a row's figures.
+// cli/bench_row.c - see bench_row.h.
 #include "cli/bench_row.h"
 #include <math.h>
 #include <stdio.h>

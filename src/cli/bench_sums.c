@@ -1,11 +1,11 @@
-// cli/bench_sums.c - sums over a profile's ops, as tables and as JSON.
+// cli/bench_sums.c - sums a profile's ops; prints them as tables and as JSON.
 #include "cli/bench_sums.h"
 #include "app/say.h"
 #include "app/wrap.h"
 #include <stdlib.h>
 #include <string.h>
 
-// "linear ffn_down" of linear and "blk.3.ffn_down.weight": the matrix's part in any layer.
+// Names an op independently of its layer: "linear" and "blk.3.ffn_down.weight" give "linear ffn_down".
 static void name_of(const rn_profile_op *o, char *name, size_t size) {
     const char *part = o->matrix ? o->matrix : "";
     if (strncmp(part, "blk.", 4) == 0) part += 4 + strspn(part + 4, "0123456789") + 1;
@@ -72,7 +72,7 @@ static void fill_cells(const bench_sum *s, const bench_sums *all, char *cells) {
     snprintf(cells + 5 * HUMAN_BYTES, HUMAN_BYTES, "%.2f", s->ns ? (double)s->bytes / (double)s->ns : 0.0);
 }
 
-// Where the terminal is narrow, only the first columns.
+// Prints only the first NARROW columns if the terminal is narrow.
 static void print_sums(const bench_sum *sums, size_t n, const char *first, const bench_sums *all, int width,
                        bytes *to) {
     const char *const heads[COLUMNS] = {first, "us", "share", "wait us", "MB", "GB/s"};

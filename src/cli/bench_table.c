@@ -1,4 +1,4 @@
-// cli/bench_table.c - rows as a table: a list of columns, of which those that say nothing are left out.
+// cli/bench_table.c - rows as a table; columns without information are left out.
 #include "app/say.h"
 #include "app/wrap.h"
 #include "cli/bench_print.h"
@@ -69,7 +69,8 @@ typedef struct column {
     const char *head;
     bench_kind kind;
     void (*cell)(const bench_row *row, bench_kind kind, char *cell);
-    const char *silent; // left out where all rows have this, "": the same as each other; NULL: never
+    // The column is left out if all rows have this text; "": if all rows have the same text; NULL: never.
+    const char *silent;
 } column;
 static const column columns[] = {
     {"model", BENCH_PROMPT, cell_model, ""},         {"kv", BENCH_PROMPT, cell_kv, ""},

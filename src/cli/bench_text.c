@@ -1,4 +1,4 @@
-// cli/bench_text.c - the answer for people: the machine, a table, bars at a terminal, where the time went.
+// cli/bench_text.c - the report as text: the machine, a table, bars if stdout is a terminal, and where the time went.
 #include "app/term.h"
 #include "app/wrap.h"
 #include "cli/bench_print.h"
@@ -21,7 +21,7 @@ static void add_profiles(const bench_row *rows, size_t n, int width, bytes *to) 
         }
 }
 
-// The machine, and what each engine found it can do; lines broken where the terminal ends.
+// Describes the machine and the limits that each engine measured, wrapped at the terminal's width.
 static void add_head(const bench_row *rows, size_t n, const bench_machine *m, int width, bytes *to) {
     bytes line = {0};
     bench_machine_print(m, &line);
@@ -38,7 +38,7 @@ static void add_head(const bench_row *rows, size_t n, const bench_machine *m, in
     bytes_free(&line);
 }
 
-// Of the last engine, after its last runs.
+// Adds the memory of the last engine after its last run.
 static void add_memory(const rn_memory *m, int width, bytes *to) {
     bytes line = {0};
     memory_add_sentence(&line, m);
@@ -47,7 +47,7 @@ static void add_memory(const rn_memory *m, int width, bytes *to) {
     bytes_free(&line);
 }
 
-// Lines longer than the terminal is wide would break a table: then the bars tell alone.
+// Does the table fit the terminal's width? Otherwise only the bars are shown.
 static bool fits(const bytes *table, int width) {
     size_t longest = 0, n;
     for (const char *line = table->data; line && *line; line += n + (line[n] != '\0')) {

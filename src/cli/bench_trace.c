@@ -1,8 +1,9 @@
-// cli/bench_trace.c - events as JSON: "Trace Event Format" (Chrome), sections "JSON Object Format", "Complete Events", "Metadata Events".
+// cli/bench_trace.c - writes events as JSON: "Trace Event Format" (Chrome), sections "JSON Object Format",
+// "Complete Events", "Metadata Events".
 #include "cli/bench_trace.h"
 #include "app/json_write.h"
 
-static const double gap_us = 1000; // between figures
+static const double gap_us = 1000; // between the runs of two figures
 
 bool bench_trace_open(bench_trace *t, const char *path) {
     *t = (bench_trace){0};
@@ -19,7 +20,7 @@ static void put_place(json_writer *w, const char *phase, const char *name, int32
     json_member_whole(w, "tid", tid);
 }
 
-// A metadata event: how a process or thread is called.
+// Writes a metadata event, which names a process or thread.
 static void put_name(json_writer *w, const char *what, int32_t pid, int32_t tid, const char *name) {
     put_place(w, "M", what, pid, tid);
     json_member_begin(w, "args", '{');
@@ -42,7 +43,7 @@ static void put_event(json_writer *w, const rn_profile *p, const rn_profile_even
     json_put_end(w, '}');
 }
 
-// What was put together goes to the file, a line at a time.
+// Writes the line to the file and empties it.
 static void put_out(bench_trace *t, bytes *line) {
     bytes_add_text(line, "\n");
     fwrite(line->data, 1, line->n, t->file.to);

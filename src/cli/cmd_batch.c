@@ -1,4 +1,4 @@
-// cli/cmd_batch.c - `runnel batch`: request lines in, answer lines out, many streams in one engine.
+// cli/cmd_batch.c - `runnel batch`: answers JSON request lines with many streams in one engine.
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/machine.h"
@@ -15,7 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, WINDOW = 4 }; // in order, at most WINDOW * parallel lines are held, done or not
+// LOOK_MS: how often to check for Ctrl+C. WINDOW: with answers in order, at most WINDOW * parallel lines are held.
+enum { LOOK_MS = 100, WINDOW = 4 };
 
 typedef struct batch {
     machine on;
@@ -25,10 +26,10 @@ typedef struct batch {
     int32_t n_parallel;
     line_source lines;
     output out;
-    int ready[2];     // a pipe: streams write a byte into it when they have something
-    batch_job **jobs; // [n_jobs], in the order of their lines
+    int ready[2];     // a pipe: streams write a byte when they have chunks
+    batch_job **jobs; // [n_jobs], in line order
     size_t n_jobs, n_room, n_running;
-    bool ends; // no new lines
+    bool ends; // no new lines are begun
     uint64_t n_answers, n_failed, n_tokens;
     uint64_t n_begun_bytes, n_done_bytes, n_total_bytes; // of the input; total 0: unknown
     int64_t begin_ns;
@@ -64,7 +65,8 @@ static const char *const notes =
 
 static void wake(void *user) {
     const char byte = 0;
-    const ssize_t n = write(((const batch *)user)->ready[1], &byte, 1); // full: it is awake anyway
+    // Fails only if the pipe is full: the reader is awake anyway.
+    const ssize_t n = write(((const batch *)user)->ready[1], &byte, 1);
     (void)n;
 }
 
@@ -79,7 +81,7 @@ static void add_job(batch *b, batch_job *job) {
     if (job->is_done) return;
     b->n_running++;
     rn_stream_on_ready(job->stream, wake, b);
-    wake(b); // for what came before the callback was there
+    wake(b); // chunks may have come before the callback was set
 }
 
 static bool has_room(const batch *b) {
@@ -87,7 +89,7 @@ static bool has_room(const batch *b) {
     return !b->ends && b->n_running < n && b->n_jobs < WINDOW * n;
 }
 
-// Begins lines while there are whole ones and room. Returns whether more input is wanted.
+// Begins lines while there are complete ones and free streams. Returns whether more input is needed.
 static bool begin_jobs(batch *b) {
     const char *text;
     size_t n;
@@ -116,7 +118,7 @@ static void read_jobs(batch *b) {
     }
 }
 
-// Writes what is done, all of it or, in order, up to the first that is not. False: nobody reads any more.
+// Writes finished answers: all, or with --in-order those up to the first unfinished one. False: stdout is closed.
 static bool write_answers(batch *b) {
     size_t n_kept = 0, i = 0;
     bool ok = true, may_write = true;
@@ -167,7 +169,7 @@ static int work(batch *b) {
     b->begin_ns = now_ns();
     while (!b->ends || b->n_jobs) {
         const bool wants_input = begin_jobs(b);
-        if (!write_answers(b)) return EXIT_CODE_OK; // output_exit() says what it comes to
+        if (!write_answers(b)) return EXIT_CODE_OK; // output_exit() decides the exit code
         if (b->ends && b->n_jobs == 0) break;
         if (b->n_running || wants_input) wait_for_something(b, wants_input);
         if (interrupt_came() && !was_interrupted) {
@@ -219,7 +221,7 @@ static void close_batch(batch *b) {
     for (size_t i = 0; i < b->n_jobs; i++) batch_job_free(b->jobs[i]);
     free(b->jobs);
     chat_options_free(&b->plan.chat);
-    machine_close(&b->on); // before the pipe: its threads write into it
+    machine_close(&b->on); // before the pipe is closed: the engine's threads write to it
     line_source_free(&b->lines);
     if (b->lines.fd > STDIN_FILENO) close(b->lines.fd);
     for (int i = 0; i < 2; i++)

@@ -1,4 +1,5 @@
-// cli/cmd_bench.c - `runnel bench`: prompt and generation speed of every combination asked for, beside what the machine can do.
+// cli/cmd_bench.c - `runnel bench`: measures prompt and generation speed of each combination and compares it
+// with the machine's limits.
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/machine.h"
@@ -17,14 +18,14 @@ typedef struct bench {
     bench_old *old; // NULL: none
     bench_trace trace;
     bench_machine here;
-    rn_model_info model; // the one that is open
-    rn_limits limits;    // of the engine that is open
+    rn_model_info model; // the open model
+    rn_limits limits;    // of the open engine
     bench_ground ground;
     bench_row *rows;
     size_t n_rows;
 } bench;
 
-// From now on the peak counts anew, where the kernel lets us (proc(5), /proc/PID/clear_refs).
+// Resets the process's peak memory, if the kernel allows it (proc(5), /proc/PID/clear_refs).
 static void reset_peak(void) {
     FILE *f = fopen("/proc/self/clear_refs", "w");
     if (!f) return;
@@ -64,7 +65,7 @@ static bench_row *add_row(bench *b, const rn_engine_info *e, const bench_case *c
     return r;
 }
 
-// The generation of one stream that this row's is to be compared with.
+// Computes the row's rate relative to the same generation with a single stream, if that was measured.
 static void find_batch_1(bench *b, bench_row *row) {
     for (const bench_row *r = b->rows; r <= row; r++)
         if (r->c.n_batch == 1 && r->c.depth == row->c.depth && r->c.n_gen == row->c.n_gen &&
@@ -128,7 +129,8 @@ static int measure(bench *b, bench_case c) {
     return EXIT_CODE_OK;
 }
 
-// Every combination, for the engine that is open. A prompt is one stream's: it is measured beside the first number of streams only.
+// Calls visit() for each combination. Prompts use one stream, so they are measured only with the first value of
+// --batch.
 static int for_each_case(bench *b, int (*visit)(bench *, bench_case)) {
     int code = EXIT_CODE_OK;
     for (size_t d = 0; d < b->opt.depths.n; d++)
@@ -142,7 +144,7 @@ static int for_each_case(bench *b, int (*visit)(bench *, bench_case)) {
     return code;
 }
 
-// The context is as large as the largest case needs, not as the model allows: memory is for what is measured.
+// Sets the context to what the largest case needs rather than to the model's limit, to save memory.
 static int widen(bench *b, bench_case c) {
     const int32_t n = bench_case_positions(&c);
     if (n > b->on.n_ctx) b->on.n_ctx = n;
@@ -218,7 +220,7 @@ static int answer(bench *b) {
     return output_exit(&out, code);
 }
 
-// What can be wrong is found before anything is measured: models, the old file, the place of the trace.
+// Finds errors before anything is measured: in the models, the file to compare with, and the trace file's path.
 static int check_all(bench *b) {
     int code = EXIT_CODE_OK;
     for (size_t i = 0; i < b->opt.n_models && code == EXIT_CODE_OK; i++) {

@@ -1,4 +1,4 @@
-// cli/cmd_convert.c - `runnel convert`: a GGUF file out of a Hugging Face folder.
+// cli/cmd_convert.c - `runnel convert`: converts a Hugging Face folder to a GGUF file.
 #include "cli/command.h"
 #include "cli/new_file.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// cli/cmd_detokenize.c - `runnel detokenize`: token ids in, bytes out.
+// cli/cmd_detokenize.c - `runnel detokenize`: writes the text of token ids.
 #include "app/files.h"
 #include "app/json_read.h"
 #include "app/machine.h"
@@ -19,7 +19,7 @@ static const option detokenize_rows[] = {
      .help = "show control tokens (default: they have no text)"},
 };
 
-// What `tokenize` writes, with --json or without.
+// Reads the output of `tokenize`, with or without --json.
 static bool read_ids(const char *text, size_t n, id_list *list) {
     static const member rows[] = {{"ids", MEMBER_IDS, .offset = 0}};
     char why[JSON_WHY] = "";

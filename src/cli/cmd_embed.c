@@ -1,4 +1,4 @@
-// cli/cmd_embed.c - `runnel embed`: texts in, a vector for each out, several texts in one engine at a time.
+// cli/cmd_embed.c - `runnel embed`: writes a vector or a score for each text; evaluates several texts at a time.
 #include "app/base64_write.h"
 #include "app/files.h"
 #include "app/interrupt.h"
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_NS = 100000000 }; // between looks for Ctrl+C
+enum { LOOK_NS = 100000000 }; // how often to check for Ctrl+C
 enum encoding { ENCODING_FLOAT, ENCODING_BASE64 };
 
 typedef struct embed_text {
     const char *text;
     size_t n;
-    rn_stream *stream; // begun and not yet written
+    rn_stream *stream; // not NULL from begin_text() until the answer is written
     size_t n_tokens;
 } embed_text;
 
@@ -26,9 +26,9 @@ typedef struct embed {
     int32_t pooling, encoding, n_parallel;
     bool no_normalize, is_json;
     const char *file, *query;
-    const char *template; // of query and text; NULL: texts stand alone
+    const char *template; // joins query and text; NULL: there is no query
     rn_embed_options opt;
-    bytes input; // what texts point into, unless they are arguments
+    bytes input; // holds the texts that are not arguments
     embed_text *texts;
     size_t n_texts, n_begun;
     output out;
@@ -60,7 +60,7 @@ static const char *const notes = "Without --json a line holds one embedding, its
 // ---- texts ----------------------------------------------------------------------------------------------------------
 
 static void add_text(embed *e, const char *text, size_t n) {
-    if ((e->n_texts & (e->n_texts + 1)) == 0) // doubles
+    if ((e->n_texts & (e->n_texts + 1)) == 0) // doubles at powers of two
         e->texts = app_realloc(e->texts, 2 * (e->n_texts + 1) * sizeof *e->texts);
     e->texts[e->n_texts++] = (embed_text){.text = text, .n = n};
 }
@@ -153,7 +153,7 @@ static void add_answer(const embed *e, size_t index, const rn_embed_shape *shape
 
 // ---- the run --------------------------------------------------------------------------------------------------------
 
-// Says which text it was, where there are several.
+// Prints the error, with the number of the text if there are several.
 static int failed(const embed *e, size_t index, const rn_error *err) {
     rn_error whole = *err;
     char *text = e->n_texts > 1 ? app_text("text %zu: %s", index + 1, err->text) : app_text("%s", err->text);
@@ -216,13 +216,13 @@ static int write_text(embed *e, size_t index) {
     return EXIT_CODE_OK;
 }
 
-// In order; those behind the one that is waited for are on their way.
+// Writes answers in order; the next n_parallel - 1 texts are evaluated meanwhile.
 static int embed_texts(embed *e) {
     int code = EXIT_CODE_OK;
     for (size_t i = 0; i < e->n_texts && code == EXIT_CODE_OK && e->out.state == OUT_OPEN; i++) {
         while (code == EXIT_CODE_OK && e->n_begun < e->n_texts && e->n_begun - i < (size_t)e->n_parallel)
             code = begin_text(e, e->n_begun++);
-        if (e->texts[i].stream) { // those before one that could not begin are still written
+        if (e->texts[i].stream) { // if a later text failed to begin, earlier answers are still written
             const int written = write_text(e, i);
             if (code == EXIT_CODE_OK || written == EXIT_CODE_INTERRUPTED) code = written;
         }
@@ -231,7 +231,7 @@ static int embed_texts(embed *e) {
     return output_exit(&e->out, code);
 }
 
-// A query goes with the scores of a reranker, whose file has a template.
+// --query needs a reranker whose file has a template.
 static int find_template(embed *e) {
     rn_model_info info = {.struct_size = sizeof info};
     rn_embed_shape shape = {.struct_size = sizeof shape};

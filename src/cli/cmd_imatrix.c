@@ -1,4 +1,4 @@
-// cli/cmd_imatrix.c - `runnel imatrix`: which weights of a model matter for a text.
+// cli/cmd_imatrix.c - `runnel imatrix`: measures which weights of a model matter for a text.
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/machine.h"

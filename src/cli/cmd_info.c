@@ -1,4 +1,4 @@
-// cli/cmd_info.c - `runnel info`: what a model file holds, and how this machine would run it.
+// cli/cmd_info.c - `runnel info`: describes a model file and how this machine would run it.
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/machine.h"
@@ -14,7 +14,7 @@ static const option info_rows[] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(info, is_json), .help = "one JSON object"},
 };
 
-// What asks for an engine says nothing about a file that only has a vocabulary.
+// Engine options have no meaning for a file that has only a vocabulary.
 static bool refuse_engine_options(const options *parsed) {
     static const char *const names[] = {"ctx", "threads", "cpu", "kv-type", "no-repack"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -32,13 +32,13 @@ static int print_info(info *n, const options *parsed) {
     int code = EXIT_CODE_OK;
     if (rn_model_get_info(n->on.model, &model, &err) != RN_OK) return machine_failed(&err);
     if (!model.has_weights && refuse_engine_options(parsed)) return EXIT_CODE_USAGE;
-    // A sound file that this machine cannot run is still described; the reason is said, and the exit code tells.
+    // A valid file that this machine cannot run is still described; the error is printed and sets the exit code.
     if (model.has_weights) code = machine_open_engine(&n->on);
     if (n->on.engine && (rn_engine_get_info(n->on.engine, 0, &engine, &err) != RN_OK ||
                          rn_engine_get_memory(n->on.engine, &memory, &err) != RN_OK))
         return machine_failed(&err);
     if (rn_model_get_info(n->on.model, &model, &err) != RN_OK)
-        return machine_failed(&err); // resident bytes as they are now
+        return machine_failed(&err); // again, for the resident bytes after the engine was opened
     rn_error none = {0};
     info_chat chat = {0};
     if (rn_template_of_model(n->on.model, &chat.tmpl, &none) != RN_OK) chat.why = none.text;

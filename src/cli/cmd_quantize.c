@@ -1,4 +1,4 @@
-// cli/cmd_quantize.c - `runnel quantize`: a GGUF file with fewer bits for each weight.
+// cli/cmd_quantize.c - `runnel quantize`: writes a GGUF file with fewer bits per weight.
 #include "cli/command.h"
 #include "cli/new_file.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// cli/cmd_run.c - `runnel run`: one prompt, its continuation as it is made.
+// cli/cmd_run.c - `runnel run`: continues one prompt and prints the text while it is generated.
 #include "app/chat_message.h"
 #include "app/chat_options.h"
 #include "app/files.h"
@@ -19,15 +19,15 @@ typedef struct run {
     generation g;
     prompt prompt;
     chat_options chat;
-    bytes messages;       // of the conversation
-    chat_message message; // the answer so far, of which tool calls are printed whole
-    size_t n_printed;     // of its tool calls
-    bool is_thinking;     // the last that was shown is reasoning
+    bytes messages;       // the conversation as JSON
+    chat_message message; // the answer so far; its tool calls are printed when complete
+    size_t n_printed;     // tool calls printed so far
+    bool is_thinking;     // the last text shown was reasoning
     bool is_json;
-    bool to_terminal; // text is shown, not piped
+    bool to_terminal; // stdout is a terminal and the output is text
     bool ends_line;   // the last byte written was a line break
     output out;
-    bytes line; // of one chunk
+    bytes line; // buffer for the output of one chunk
 } run;
 
 static const option run_rows[] = {
@@ -100,7 +100,7 @@ static bool write_text(run *r, const char *text, size_t n) {
     return output_write(&r->out, r->line.data, r->line.n);
 }
 
-// Reasoning is for people: dimmed at a terminal, where the answer follows it on a line of its own.
+// Shows reasoning on stderr, dimmed if it is a terminal; there the answer then begins on a new line.
 static void show_thought(run *r, const char *text, size_t n) {
     const bool at_terminal = term_is(STDERR_FILENO), has_colour = term_colour(STDERR_FILENO);
     if (!at_terminal && !r->chat.show_reasoning) return;
@@ -130,7 +130,7 @@ static bool write_call(run *r, const chat_call *call) {
     return output_write(&r->out, r->line.data, r->line.n);
 }
 
-// A call is printed when it is whole; of one that was cut off, what there is.
+// Prints tool calls that are complete; at_end: also one that was cut off.
 static bool write_calls(run *r, bool at_end) {
     bool goes_on = true;
     for (; goes_on && r->n_printed < r->message.n_calls; r->n_printed++) {
@@ -191,7 +191,7 @@ static int read_stream(run *r, rn_stream *stream) {
     rn_chunk_init(&chunk);
     for (;;) {
         if (machine_next_chunk(&r->on, stream, &chunk, &err) != RN_OK) return machine_failed(&err);
-        if (!write_chunk(r, &chunk)) return EXIT_CODE_OK; // output_exit() says what it comes to
+        if (!write_chunk(r, &chunk)) return EXIT_CODE_OK; // output_exit() decides the exit code
         if (chunk.finish_reason != RN_FINISH_NONE) return finish(r, &chunk);
     }
 }

@@ -1,4 +1,4 @@
-// cli/cmd_score.c - `runnel score`: how probable each token of a text was, and its perplexity.
+// cli/cmd_score.c - `runnel score`: the probability of each token of a text, and the text's perplexity.
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/json_write.h"
@@ -45,7 +45,7 @@ static const char *const notes = "nll[i] is -log p(token i+1 given tokens 0..i) 
                                  "KL(reference || model) of the distributions after each token, in nats: its mean,\n"
                                  "its 99th percentile; top1 is the share of positions with the same argmax.";
 
-// On the engine's thread.
+// Callback for each row of logits; runs on the engine's thread.
 static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab) {
     score *const s = user;
     s->argmax[i] = row_argmax(logits, n_vocab);
@@ -55,7 +55,7 @@ static bool take_row(void *user, size_t i, const float *logits, int32_t n_vocab)
         out_file_write(&s->logits, logits, sizeof *logits * (size_t)n_vocab);
     }
     progress_update(&s->on.bar, "scoring", PROGRESS_COUNT, NULL, i + 1, s->n_ids);
-    // A disk that is full ends it here; out_file_commit() says so.
+    // Stops at a write error such as a full disk, which out_file_commit() reports.
     return interrupt_came() || s->logits.why != 0;
 }
 
@@ -125,7 +125,7 @@ static int score_ids(score *s) {
     return output_exit(&out, EXIT_CODE_OK);
 }
 
-// The ids to score, as *list (of the caller's) or from the tokenizer as *made (freed with rn_free()).
+// Finds the ids to score: either *list, which the caller owns, or *made, from the tokenizer, freed with rn_free().
 static int find_ids(score *s, id_list *list, int32_t **made) {
     char why[NUMBER_WHY];
     rn_error err = {0};

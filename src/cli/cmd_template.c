@@ -1,4 +1,4 @@
-// cli/cmd_template.c - `runnel template`: a conversation as its chat template writes it.
+// cli/cmd_template.c - `runnel template`: renders a conversation with its chat template.
 #include "app/chat_options.h"
 #include "app/files.h"
 #include "app/json_write.h"
@@ -34,7 +34,8 @@ static const char *const notes = "stdin is a JSON object of the template's varia
                                  "with exit 1 and its own words. With SOURCE_DATE_EPOCH set, strftime_now() tells\n"
                                  "that time.";
 
-// In UTC, as those who set it want the same bytes everywhere.
+// Reads SOURCE_DATE_EPOCH, the fixed time for reproducible output, and sets the time zone to UTC. *now is -1 if
+// it is not set.
 static bool read_clock(int64_t *now) {
     const char *const epoch = getenv("SOURCE_DATE_EPOCH");
     char why[NUMBER_WHY];

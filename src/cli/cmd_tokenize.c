@@ -1,4 +1,4 @@
-// cli/cmd_tokenize.c - `runnel tokenize`: text in, token ids out.
+// cli/cmd_tokenize.c - `runnel tokenize`: writes the token ids of a text.
 #include "app/files.h"
 #include "app/json_write.h"
 #include "app/machine.h"

@@ -1,4 +1,5 @@
-// cli/exec_serve.c - `runnel serve`: the program becomes runnel-serve, which lies beside it (src/serve/serve_main.c says why).
+// cli/exec_serve.c - `runnel serve`: executes runnel-serve from the same folder (src/serve/serve_main.c
+// explains why).
 #include "app/process.h"
 #include "cli/command.h"
 #include <errno.h>
@@ -13,7 +14,7 @@ int exec_serve(int n_args, char **args) {
     all[0] = path;
     for (int i = 0; i < n_args; i++) all[1 + i] = args[i];
     all[1 + n_args] = NULL;
-    execv(path, all); // returns only where it failed
+    execv(path, all); // returns only on failure
     say("serve: %s: %s (it is installed together with runnel)", path, strerror(errno));
     free(all);
     free(path);

@@ -1,4 +1,4 @@
-// cli/info_print.c - the two forms of `info`.
+// cli/info_print.c - prints `info` as text and as JSON.
 #include "cli/info_print.h"
 #include "app/json_write.h"
 #include "app/term.h"
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-// A line "label         text", made plain for the terminal. label "": more of the line above.
+// Adds a line "label         text" without control characters. label "": continues the line above.
 __attribute__((format(printf, 3, 4))) static void row(bytes *to, const char *label, const char *fmt, ...) {
     char text[1024];
     va_list args;
@@ -67,7 +67,7 @@ static void add_model(bytes *to, const rn_model_info *m, const info_chat *chat) 
     add_chat(to, chat);
 }
 
-// What is copied, and what stays where the file is.
+// Describes which weights are repacked, mapped and copied.
 static void add_weights(bytes *to, const rn_engine_info *e) {
     char repacked[HUMAN_BYTES], mapped[HUMAN_BYTES], copied[HUMAN_BYTES];
     if (e->repacked_bytes)
@@ -85,7 +85,7 @@ static void add_engine(bytes *to, const rn_engine_info *e, const rn_memory *memo
     bytes_add_text(to, "\n");
     row(to, "kernels", "%s: %s", e->cpu, e->cpu_reason);
     row(to, "arithmetic", "%s", e->arithmetic);
-    row(to, "threads", "%s", e->threads_reason); // begins with their number
+    row(to, "threads", "%s", e->threads_reason); // starts with the number of threads
     row(to, "context", "%s positions", human_count((uint64_t)e->n_ctx, n));
     row(to, "keys, values", "%s, %s a token, %s for 1,000 tokens of context", e->kv_type,
         human_size(e->kv_bytes_per_token, per_token), human_size(e->kv_bytes_per_token * 1000, per_1000));
@@ -124,7 +124,7 @@ static void put_shape(json_writer *w, const rn_model_info *m) {
     json_put_end(w, ']');
 }
 
-// The template in force, whatever the file has; `chat_template` is the file's.
+// Describes the template in effect, which may differ from the file's (member `chat_template`).
 static void put_chat(json_writer *w, const info_chat *chat) {
     json_member_begin(w, "chat", '{');
     json_member_string(w, "template", chat->tmpl ? rn_template_origin(chat->tmpl) : NULL);

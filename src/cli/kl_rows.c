@@ -15,7 +15,7 @@ void kl_rows_add(kl_rows *k, const float *logits, const float *reference, int32_
         const double log_p = (double)logits[i] - norm, log_ref = (double)reference[i] - ref_norm;
         sum += exp(log_ref) * (log_ref - log_p);
     }
-    k->kl[k->n++] = sum > 0 ? sum : 0; // a rounding error below 0 is none
+    k->kl[k->n++] = sum > 0 ? sum : 0; // negative only by rounding
     k->n_same_top += row_argmax(logits, n_vocab) == row_argmax(reference, n_vocab);
 }
 
@@ -28,7 +28,7 @@ kl_result kl_rows_result(kl_rows *k) {
     double sum = 0;
     for (size_t i = 0; i < k->n; i++) sum += k->kl[i];
     qsort(k->kl, k->n, sizeof *k->kl, by_size);
-    const size_t rank = (99 * k->n + 99) / 100; // of 1..n
+    const size_t rank = (99 * k->n + 99) / 100; // p99, counted from 1
     return (kl_result){sum / (double)k->n, k->kl[rank - 1], (double)k->n_same_top / (double)k->n};
 }
 

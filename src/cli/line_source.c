@@ -1,4 +1,4 @@
-// cli/line_source.c - a buffer that never holds more than one line and one read beyond it.
+// cli/line_source.c - see line_source.h. The buffer holds at most one line and one read beyond it.
 #include "cli/line_source.h"
 #include "app/files.h"
 #include "app/say.h"
@@ -21,7 +21,7 @@ line_outcome line_source_take(line_source *s, const char **line, size_t *n) {
     const char *const from = s->buffer.n > s->searched ? s->buffer.data + s->searched : NULL;
     const char *const end = from ? memchr(from, '\n', s->buffer.n - s->searched) : NULL;
     s->searched = s->buffer.n;
-    if (s->skips) { // its number was given out already
+    if (s->skips) { // the rest of a line that was too long and has been counted
         if (end || s->is_at_end)
             take(s, line, n, end ? (size_t)(end - s->buffer.data) - s->at : n_held, end != NULL);
         else

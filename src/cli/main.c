@@ -1,4 +1,4 @@
-// cli/main.c - finds the command. `runnel COMMAND --help` is answered by the command's own option table.
+// cli/main.c - finds and runs the command. Each command handles its own --help.
 #include "app/options.h"
 #include "app/process.h"
 #include "app/wrap.h"

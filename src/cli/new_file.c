@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// PATTERN=TYPE. Types have no `=` in them, patterns may.
+// Reads PATTERN=TYPE. Patterns may contain `=`, types may not.
 static bool take_rule(void *target, const char *value, char *why) {
     new_file *const f = target;
     const char *const sign = strrchr(value, '=');
@@ -69,7 +69,7 @@ static void add_tensor_json(bytes *line, const rn_tensor_report *r) {
     json_put_end(&w, '}');
 }
 
-// A name of a stranger's file: on one line, and without what would steer a terminal.
+// Adds a name from an untrusted file on one line, without control characters.
 static void add_name(bytes *line, const char *name, int width) {
     bytes shown = {0};
     term_add_plain(&shown, name, strlen(name));

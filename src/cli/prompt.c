@@ -1,4 +1,4 @@
-// cli/prompt.c - finds the one prompt, or says how to give one.
+// cli/prompt.c - finds the prompt, or explains how to give one.
 #include "cli/prompt.h"
 #include "app/files.h"
 #include "app/say.h"

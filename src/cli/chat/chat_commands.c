@@ -1,4 +1,4 @@
-// cli/chat/chat_commands.c - what a line with a slash does: one row, one function each.
+// cli/chat/chat_commands.c - the slash commands: a table with a function for each.
 #include "app/say.h"
 #include "app/term.h"
 #include "app/wrap.h"
@@ -29,14 +29,14 @@ static void run_system(chat *c, const char *args) {
     chat_note(c, "%s", goes ? "the system message is gone" : "the system message is set");
 }
 
-// The reply goes, its message is answered anew; without another reply the old one stays.
+// Replaces the last reply with a new one. If no new one is made, the old one stays.
 static void run_regen(chat *c, const char *args) {
     (void)args;
     if (!dialogue_last(&c->talk, "assistant")) {
         chat_note(c, "there is no reply to make again");
         return;
     }
-    const message old = c->talk.items[--c->talk.n]; // its bytes are ours until one of both is kept
+    const message old = c->talk.items[--c->talk.n]; // owned here until either reply is kept
     const size_t n = c->talk.n;
     const uint64_t seed = c->g.seed;
     if (c->g.has_seed) c->g.seed++; // the same seed would make the same reply
@@ -52,7 +52,7 @@ static void run_regen(chat *c, const char *args) {
     dialogue_free(&kept);
 }
 
-// The last user's message and all after it; its text in *text, the caller's. false: there is none.
+// Removes the last user message and everything after it. *text: its text, which the caller frees. false: there is none.
 static bool take_last_turn(chat *c, char **text) {
     size_t at = c->talk.n;
     while (at > 0 && strcmp(c->talk.items[at - 1].role, "user") != 0) at--;
@@ -104,7 +104,7 @@ static void run_clear(chat *c, const char *args) {
     chat_note(c, "the conversation is empty%s", dialogue_system(&c->talk) ? "; the system message stays" : "");
 }
 
-// A token's text as one can read it: quoted, control characters spelled.
+// Writes a token's text quoted, with control characters escaped.
 static void add_piece(const chat *c, int32_t id, bytes *to) {
     char *text = NULL;
     size_t n = 0;
@@ -245,7 +245,7 @@ static void run_help(chat *c, const char *args) {
     bytes_free(&page);
 }
 
-// The row whose name begins so, when it is the only one; a whole name is always meant.
+// Finds a command by its full name or an unambiguous prefix. NULL: none, or ambiguous.
 static const chat_row *find_row(const char *name, size_t n) {
     const chat_row *found = NULL;
     for (size_t i = 0; i < N_ROWS; i++) {
@@ -262,7 +262,7 @@ void chat_command(chat *c, const char *line) {
     const char *args = line + n + strspn(line + n, " \t\n");
     const chat_row *const row = find_row(line, n);
     if (row) {
-        char *const own = app_copy_text(args); // without the blanks at its end
+        char *const own = app_copy_text(args); // without trailing spaces
         size_t n_own = strlen(own);
         while (n_own && strchr(" \t\n", own[n_own - 1])) own[--n_own] = '\0';
         row->run(c, own);

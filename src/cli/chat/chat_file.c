@@ -1,7 +1,7 @@
-// cli/chat/chat_file.c - /save and /load: a session's file, whose note is the chat as lines of JSON.
+// cli/chat/chat_file.c - /save and /load: a session file whose note holds the chat as JSON lines.
 //
-// The first line is {"settings": {...}}, every other one a message. A file is a stranger's until it was read whole: a load that fails
-// leaves the chat as it was.
+// The first line is {"settings": {...}}, every other one a message. Files are not trusted: a load that fails
+// leaves the chat unchanged.
 #include "app/json_read.h"
 #include "app/say.h"
 #include "app/wrap.h"

@@ -1,4 +1,4 @@
-// cli/chat/chat_reply.c - one reply: asked for, shown as it streams, kept in the conversation.
+// cli/chat/chat_reply.c - generates one reply, shows it while it streams and adds it to the conversation.
 #include "app/interrupt.h"
 #include "app/say.h"
 #include "app/term.h"
@@ -31,7 +31,7 @@ static void keep_tokens(chat_reply *r, const rn_chunk *chunk) {
     }
 }
 
-// What was gathered goes into the message that the conversation keeps.
+// Adds the generated text and tool calls to the conversation's message.
 static void keep_message(message *m, const chat_message *said) {
     json_writer w = {&m->calls, m->calls.n > 0};
     bytes_add(&m->content, said->content.data, said->content.n);
@@ -43,7 +43,7 @@ static void keep_end(chat *c, const rn_chunk *last) {
     chat_reply *const r = &c->last;
     r->usage = *last->usage;
     r->timing = *last->timing;
-    r->timing.token_ms = NULL; // the stream's
+    r->timing.token_ms = NULL; // belongs to the stream
     r->seed = last->seed;
     r->finish = last->finish_reason;
     snprintf(r->detail, sizeof r->detail, "%s", last->finish_detail);
@@ -53,11 +53,12 @@ static void keep_end(chat *c, const rn_chunk *last) {
     c->n_made += (uint64_t)last->usage->completion_tokens;
 }
 
-// Messages that the library left out went for good: the next turn begins where this one did.
+// Removes the messages that the library dropped to fit the context, so that the next turn's prompt begins like
+// this one's and the cache is reused.
 static void drop_messages(chat *c, const rn_chunk *last) {
     if (last->n_dropped_messages <= 0) return;
     size_t first = dialogue_system(&c->talk) ? 1 : 0, n = (size_t)last->n_dropped_messages;
-    if (c->truncate == RN_TRUNCATE_MIDDLE) // the first turn stays: up to the next user's message
+    if (c->truncate == RN_TRUNCATE_MIDDLE) // keeps the first turn, up to the second user message
         for (first++; first < c->talk.n && strcmp(c->talk.items[first].role, "user") != 0;) first++;
     if (first + n >= c->talk.n) return;
     dialogue_remove(&c->talk, first, n);
@@ -79,7 +80,7 @@ static void read_reply(chat *c, rn_stream *stream, chat_message *said) {
         for (size_t i = 0; i < chunk.n_deltas; i++) {
             chat_message_add(said, &chunk.deltas[i]);
             if (reply_screen_add(&c->screen, &chunk.deltas[i])) continue;
-            c->is_over = true; // nobody reads any more
+            c->is_over = true; // the output was closed
             rn_stream_cancel(stream);
         }
         if (chunk.finish_reason == RN_FINISH_NONE) continue;
@@ -132,7 +133,7 @@ static void say_offers(const chat *c) {
                      "whenever the context is full");
 }
 
-// How it ended, where a person would wonder.
+// Reports ends that are not normal, and how to continue.
 static void say_end(const chat *c) {
     const chat_reply *const r = &c->last;
     if (r->finish == RN_FINISH_ERROR) say("generation: %s", r->detail);
@@ -142,7 +143,7 @@ static void say_end(const chat *c) {
     if (strncmp(r->detail, "context", 7) == 0) say_offers(c);
 }
 
-// At a terminal the last line of what is gone on with comes again, so that one can read on.
+// Shows the last line of the reply again before it is continued.
 static void show_last_line(chat *c) {
     const bytes *const said = &c->talk.items[c->talk.n - 1].content;
     size_t from = said->n;
@@ -179,7 +180,7 @@ bool chat_answer(chat *c, bool goes_on) {
     return true;
 }
 
-// Figures by importance: those that do not fit the line are left out.
+// Prints figures in order of importance; those that do not fit the line are left out.
 void chat_footer(const chat *c) {
     const chat_reply *const r = &c->last;
     rn_engine_info info = {.struct_size = sizeof info};

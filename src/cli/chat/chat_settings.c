@@ -1,6 +1,6 @@
-// cli/chat/chat_settings.c - /set and /preset: what replies are made with, by name.
+// cli/chat/chat_settings.c - /set and /preset: the settings of replies.
 //
-// The sampling fields and their ranges are the library's (rn_sampling_field()); the rest is a table here.
+// Sampling fields and their ranges come from the library (rn_sampling_field()); the other settings are a table here.
 #include "app/json_read.h"
 #include "app/numbers.h"
 #include "app/say.h"
@@ -93,7 +93,7 @@ const char *const *chat_setting_names(void) {
     return names;
 }
 
-// The index of a sampling field; -1: none. Either spelling, top_p or top-p.
+// Returns the index of a sampling field, spelled top_p or top-p; -1: there is none.
 static int find_field(const char *name, rn_field *field) {
     char *const own = app_copy_text(name);
     int found = -1;
@@ -111,7 +111,7 @@ static const setting *find_setting(const char *name) {
     return NULL;
 }
 
-// What holds now: the field's own value, else the preset's, else the default.
+// Returns the value in effect: the field's own, else the preset's, else the default.
 static double value_of(const chat *c, size_t i) {
     rn_request req;
     rn_sampling sampling;
@@ -205,7 +205,7 @@ void chat_run_preset(chat *c, const char *args) {
             chat_note(c, "%-12s%s%s", name, help, c->g.preset && strcmp(c->g.preset, name) == 0 ? " (taken)" : "");
         if (strcmp(args, name) != 0) continue;
         c->g.preset = name;
-        for (size_t f = 0; f < GENERATION_FIELDS; f++) c->g.fields[f] = NAN; // the preset is the whole of it
+        for (size_t f = 0; f < GENERATION_FIELDS; f++) c->g.fields[f] = NAN; // a preset replaces all fields
         chat_note(c, "preset %s", name);
         return;
     }

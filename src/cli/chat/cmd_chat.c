@@ -1,4 +1,4 @@
-// cli/chat/cmd_chat.c - `runnel chat`: a conversation at a terminal, or from a pipe.
+// cli/chat/cmd_chat.c - `runnel chat`: a conversation at a terminal or through a pipe.
 #include "app/files.h"
 #include "app/interrupt.h"
 #include "app/say.h"
@@ -34,7 +34,7 @@ static const char *const notes = "At a terminal: /help lists the commands; Ctrl+
                                  "  runnel chat -m MODEL --system \"Answer in one word.\" < question.txt\n"
                                  "  printf '%s\\n' 'Hello!' /regen | runnel chat -m MODEL --each-line";
 
-// Lines that are too long are broken between words; width 0: none is.
+// Adds the text; breaks lines longer than `width` columns between words. width 0: does not break.
 static void add_lines(bytes *to, const char *text, int width) {
     for (const char *line = text; *line;) {
         const size_t n = strcspn(line, "\n");
@@ -76,11 +76,12 @@ void chat_say(chat *c, const char *text, size_t n) {
     if (is_there && reply &&
         (reply->content.n || reply->reasoning.n || reply->calls.n || c->last.finish == RN_FINISH_STOP))
         return;
-    dialogue_drop(&c->talk, at < c->talk.n ? at : c->talk.n); // no reply: the message is as if it had not been sent
+    // There was no reply: removes the message and offers it for editing.
+    dialogue_drop(&c->talk, at < c->talk.n ? at : c->talk.n);
     if (c->editor) c->prefill = app_copy_text(text);
 }
 
-// ---- where lines come from -----------------------------------------------------------------------------------------
+// ---- input ---------------------------------------------------------------------------------------------------------
 
 static void take_line(chat *c, const char *line, size_t n) {
     if (n == 0 || strspn(line, " \t\n") == n) return;
@@ -143,7 +144,7 @@ static void read_whole(chat *c) {
 
 // ---- begin and end -------------------------------------------------------------------------------------------------
 
-// The file of the history, made with its folders; NULL: nowhere. The caller's.
+// Returns the path of the history file and creates its folders. NULL: no history. The caller frees it.
 static char *history_path(const chat *c) {
     const char *const state = getenv("XDG_STATE_HOME"), *const home = getenv("HOME");
     if (c->has_no_history || !((state && *state) || (home && *home))) return NULL;
@@ -151,7 +152,7 @@ static char *history_path(const chat *c) {
     for (char *p = folder + 1; *p; p++) {
         if (*p != '/') continue;
         *p = '\0';
-        mkdir(folder, 0700); // there already, or the next one fails
+        mkdir(folder, 0700); // an error shows when the file is opened
         *p = '/';
     }
     mkdir(folder, 0700);
@@ -196,7 +197,7 @@ static int talk(chat *c) {
     return output_exit(&c->screen.out, c->code);
 }
 
-// Before the model is made ready: a template that is missing or wrong is said at once.
+// Called before the engine is opened, so that a missing or invalid template is reported at once.
 static int open_template(chat *c) {
     rn_error err = {0};
     if (c->options.tmpl || rn_template_of_model(c->on.model, &c->tmpl, &err) == RN_OK) return EXIT_CODE_OK;
@@ -220,7 +221,7 @@ int cmd_chat(int n_args, char **args) {
     chat c = {.thinking = -1, .reasoning = -1};
     generation_rows rows;
     options parsed;
-    setlocale(LC_CTYPE, ""); // what a typed key means, and how wide a character is
+    setlocale(LC_CTYPE, ""); // for typed characters and their widths
     machine_init(&c.on);
     generation_init(&c.g);
     generation_rows_init(&rows);

@@ -77,7 +77,7 @@ void dialogue_write(const dialogue *c, json_writer *w) {
     json_put_end(w, ']');
 }
 
-// What a line gives; a role and content may be missing in none.
+// The members of a line; role and content are required.
 struct message_line {
     json_span role, content, reasoning;
     bytes calls;

@@ -1,4 +1,4 @@
-// cli/chat/line_editor.c - libedit, and what it lacks: pastes in one piece, Ctrl+C without a signal.
+// cli/chat/line_editor.c - libedit, extended by bracketed paste and by Ctrl+C as a key.
 #include "cli/chat/line_editor.h"
 #include "app/bytes.h"
 #include "app/say.h"
@@ -14,16 +14,17 @@
 
 enum { HISTORY_LINES = 1000 };
 
-// Bracketed paste (xterm, "Bracketed Paste Mode"): the terminal puts pasted text between these, so that a line break in it is text.
+// Bracketed paste (xterm, "Bracketed Paste Mode"): the terminal marks pasted text, so that its line breaks do
+// not end the message.
 static const char paste_on[] = "\x1b[?2004h", paste_off[] = "\x1b[?2004l", paste_end[] = "\x1b[201~";
 
 struct line_editor {
     EditLine *el;
     History *history;
     line_editor_setup setup;
-    bytes message;    // lines that a backslash ended
-    bool is_more;     // the line goes on from another
-    bool is_repeated; // Ctrl+C came on an empty line before
+    bytes message;    // the lines so far; a backslash at a line's end continues the message
+    bool is_more;     // the current line continues the message
+    bool is_repeated; // the last key was Ctrl+C on an empty line
 };
 
 static line_editor *of(EditLine *el) {
@@ -35,10 +36,10 @@ static line_editor *of(EditLine *el) {
 static char *show_prompt(EditLine *el) {
     static char more[] = "... ";
     line_editor *const ed = of(el);
-    return ed->is_more ? more : (char *)ed->setup.prompt; // libedit only reads it
+    return ed->is_more ? more : (char *)ed->setup.prompt; // libedit does not modify it
 }
 
-// Inserts a line break in place of ending the message.
+// Inserts a line break instead of ending the message.
 static unsigned char insert_break(EditLine *el, int key) {
     (void)key;
     return el_insertstr(el, "\n") == 0 ? CC_REFRESH : CC_ERROR;
@@ -48,7 +49,7 @@ static unsigned char insert_paste(EditLine *el, int key) {
     (void)key;
     bytes text = {0};
     const size_t n_end = sizeof paste_end - 1;
-    wchar_t typed; // characters: el_getc() loses those that are no byte
+    wchar_t typed; // el_getc() loses characters of more than one byte
     char c[MB_LEN_MAX];
     while (el_wgetc(el, &typed) == 1) {
         const int n = wctomb(c, typed == L'\r' ? L'\n' : typed);
@@ -58,7 +59,7 @@ static unsigned char insert_paste(EditLine *el, int key) {
             break;
         }
     }
-    bytes shown = {0}; // a paste may hold anything; what steers terminals has no place in a message
+    bytes shown = {0}; // without terminal control sequences, which pasted text may contain
     term_add_plain(&shown, text.data, text.n);
     const bool fits = shown.n == 0 || el_insertstr(el, shown.data) == 0;
     bytes_free(&text);
@@ -81,8 +82,9 @@ static unsigned char drop_line(EditLine *el, int key) {
     return CC_REDISPLAY;
 }
 
-// libedit takes the terminal only after its prompt is out, and gives it back between two lines of a message: what is typed or pasted
-// before would be echoed, have its line breaks changed, or stop the program. So each line begins by taking the terminal.
+// Switches the terminal to raw input before each line. libedit does so only after writing its prompt, and
+// switches back between the lines of a message: input that arrives in between would be echoed, get its line
+// breaks changed, or stop the program.
 static void take_terminal(void) {
     struct termios typing;
     if (tcgetattr(STDIN_FILENO, &typing) != 0) return;
@@ -95,7 +97,7 @@ static void take_terminal(void) {
 
 static unsigned char stop_program(EditLine *el, int key) {
     (void)el, (void)key;
-    raise(SIGTSTP); // libedit gives the terminal back first, and takes it again
+    raise(SIGTSTP); // libedit's signal handler restores the terminal before and sets it up again after
     return CC_REDISPLAY;
 }
 
@@ -107,7 +109,7 @@ static void list_words(const char *const *words, const char *start, size_t n) {
     fflush(stdout);
 }
 
-// Completes as far as all words that fit agree; lists them where that is nowhere further.
+// Completes the longest common prefix of the matching words; lists them if that adds nothing.
 static unsigned char complete(EditLine *el, int key) {
     (void)key;
     line_editor *const ed = of(el);
@@ -159,7 +161,7 @@ static void bind_keys(EditLine *el) {
             el_set(el, EL_BIND, functions[i].keys[k], functions[i].name, NULL);
     }
     el_set(el, EL_SETTY, "-d", "-isig", NULL); // Ctrl+C and Ctrl+Z are keys while a message is typed
-    el_source(el, NULL);                       // what the person wants comes last
+    el_source(el, NULL);                       // the user's editrc overrides all of the above
 }
 
 line_editor *line_editor_open(const line_editor_setup *setup) {
@@ -175,7 +177,7 @@ line_editor *line_editor_open(const line_editor_setup *setup) {
     }
     el_set(ed->el, EL_CLIENTDATA, ed);
     el_set(ed->el, EL_PROMPT, show_prompt);
-    el_set(ed->el, EL_SIGNAL, 1); // new widths of the terminal; Ctrl+Z
+    el_set(ed->el, EL_SIGNAL, 1); // handles terminal resizing and Ctrl+Z
     el_set(ed->el, EL_HIST, history, ed->history);
     history(ed->history, &event, H_SETSIZE, HISTORY_LINES);
     history(ed->history, &event, H_SETUNIQUE, 1);
@@ -184,11 +186,11 @@ line_editor *line_editor_open(const line_editor_setup *setup) {
     return ed;
 }
 
-// One line of the message, or more where it holds breaks. false: the input ended.
+// Reads up to Enter: a line of the message, or several if line breaks were inserted. false: end of input.
 static bool read_part(line_editor *ed) {
     int n = 0;
     take_terminal();
-    if (!ed->is_more) { // only now: a terminal that was asked may paste at once
+    if (!ed->is_more) { // after take_terminal(): the terminal may send a paste at once
         fputs(paste_on, stdout);
         fflush(stdout);
     }
@@ -201,7 +203,7 @@ static bool read_part(line_editor *ed) {
     return true;
 }
 
-// As if it were typed: its line breaks as the keys that make one.
+// Puts text into the input as if it were typed; line breaks become the key that inserts one.
 static void type_text(line_editor *ed, const char *text) {
     bytes shown = {0}, keys = {0};
     term_add_plain(&shown, text, strlen(text));
@@ -227,7 +229,7 @@ char *line_editor_read(line_editor *ed, const char *prefill) {
     fflush(stdout);
     if (!is_there) return NULL;
     ed->is_repeated = false;
-    bytes_add(&ed->message, "", 1); // terminated also when nothing was typed
+    bytes_add(&ed->message, "", 1); // terminates the text even if nothing was typed
     if (ed->message.n > 1) history(ed->history, &event, H_ENTER, ed->message.data);
     return app_copy_text(ed->message.data);
 }

@@ -1,4 +1,4 @@
-// cli/chat/reply_screen.c - wraps, dims and writes; see reply_screen.h.
+// cli/chat/reply_screen.c - see reply_screen.h.
 #include "cli/chat/reply_screen.h"
 #include "app/term.h"
 #include <string.h>
@@ -41,7 +41,7 @@ void reply_screen_begin(reply_screen *s) {
     begin_line(s);
 }
 
-// Does a line's beginning (without blanks) mark a list item, a quote, or nothing? Then what follows hangs below its text.
+// Is a line's first word a marker of a list item or a quote? Its wrapped lines are then indented to the text after it.
 static bool is_marker(const char *text, size_t n) {
     if (n == 1 && strchr("-*+>", text[0])) return true;
     size_t n_digits = 0;
@@ -49,7 +49,7 @@ static bool is_marker(const char *text, size_t n) {
     return n_digits > 0 && n_digits + 1 == n && (text[n_digits] == '.' || text[n_digits] == ')');
 }
 
-// Looks at the line's first bytes until it is known how its text hangs, and whether it is a fence.
+// Collects the line's first bytes until its indentation is known, and whether it is a code fence.
 static void learn_start(reply_screen *s, const char *c, size_t n) {
     if (s->start_known) return;
     bytes_add(&s->start, c, n);
@@ -73,7 +73,7 @@ static void break_line(reply_screen *s) {
     s->column = s->indent;
 }
 
-// The word at the end of the line goes to the next one.
+// Moves the unfinished word at the end of the line to the next one.
 static void move_word(reply_screen *s) {
     if (s->word_columns) bytes_add_format(&s->line, "\x1b[%dD\x1b[K", s->word_columns);
     break_line(s);
@@ -87,7 +87,7 @@ static void end_word(reply_screen *s) {
 }
 
 static void add_visible(reply_screen *s, const char *c, size_t n, int width) {
-    const bool is_wide = width > 1; // those may stand on either side of a line's end
+    const bool is_wide = width > 1; // lines may break before and after wide characters
     if (is_wide) end_word(s);
     if (s->column + width > s->columns && s->column > s->indent) {
         const bool moves =
@@ -111,7 +111,7 @@ static void add_wrapping(reply_screen *s, const char *c, size_t n, int width) {
         bytes_add(&s->line, c, n);
         learn_start(s, c, n);
     } else if (*c == ' ' || *c == '\t') {
-        if (s->column < s->columns) { // a blank at a line's end is the line's end
+        if (s->column < s->columns) { // a space at the end of a full line is dropped
             bytes_add_text(&s->line, " ");
             s->column++;
         }
@@ -123,7 +123,7 @@ static void add_wrapping(reply_screen *s, const char *c, size_t n, int width) {
     }
 }
 
-// Text in pieces of whole characters.
+// Adds text that consists of whole characters.
 static void add_text(reply_screen *s, const char *text, size_t n) {
     bytes shown = {0};
     term_add_plain(&shown, text, n);
@@ -132,7 +132,7 @@ static void add_text(reply_screen *s, const char *text, size_t n) {
         mbstate_t state = {0};
         size_t n_char = mbrtowc(&c, shown.data + at, shown.n - at, &state);
         const bool is_known = n_char > 0 && n_char <= shown.n - at;
-        if (!is_known) n_char = 1; // another locale: bytes
+        if (!is_known) n_char = 1; // not UTF-8 in this locale: byte by byte
         const int width = is_known ? wcwidth(c) : 1;
         add_wrapping(s, shown.data + at, n_char, width < 0 ? 1 : width);
         at += n_char;
@@ -145,7 +145,7 @@ static void hide_note(reply_screen *s) {
     s->has_note = false;
 }
 
-// One channel ends and another begins: at a terminal one can see where.
+// Switches to another channel; marks the end of shown reasoning.
 static void turn_to(reply_screen *s, rn_channel channel) {
     hide_note(s);
     if (s->channel == RN_CHANNEL_REASONING && s->shows_reasoning && s->is_open) {
