@@ -1,9 +1,9 @@
-// An answer as it comes: chunks of /v1/runnel/generate joined into a message and what belongs to it.
+// Joins the chunks of /v1/runnel/generate into a message and its data (tokens, probabilities, times).
 
 export const emptyData = () => ({tokens: [], data: [], places: [], gaps: []});
 
 export class Answer {
-  // message and data are filled in place. After a continued one's beginning they are not empty.
+  // Fills message and data in place. They are not empty if an answer is continued.
   constructor(message, data, now = performance.now()) {
     Object.assign(this, {message, data, begun: now, last: 0, first: 0, n: 0, raw: ''});
     this.base = {content: message.content, gaps: data.gaps.length, calls: message.calls?.length || 0};
@@ -32,7 +32,8 @@ export class Answer {
     if (chunk.logprobs) d.data.push(...chunk.logprobs);
     for (const _ of chunk.tokens) d.places.push([m.content.length, (m.reasoning || '').length]);
     if (!chunk.finish_reason) {
-      const last = deltas.at(-1)?.text;       // else something is held back that may become a tag
+      // Otherwise the server holds back text that may become a tag.
+      const last = deltas.at(-1)?.text;
       if (chunk.text && (this.isPlain || (last && this.raw.endsWith(last)))) this.safe = this.place();
       return;
     }
@@ -62,8 +63,8 @@ export class Answer {
     }
   }
 
-  // Back to the last token whose text is known whole: from there the same seed goes on with the same bits. What was held back, because
-  // it could have become a tag, comes out now, as it does at every end.
+  // Cuts the answer after the last token whose text is complete: continuing from there with the same seed gives
+  // the same text. Text that was held back because it could have become a tag is now shown, as at every end.
   cutToSafe() {
     const {message: m, data: d, safe} = this;
     if (m.calls?.length > this.base.calls) return;

@@ -1,4 +1,4 @@
-// The server's API: requests with the key, and errors in the server's own words.
+// The server's API: sends requests with the key; errors have the server's message.
 
 export class ApiError extends Error {
   constructor(status, error, retryAfter) {
@@ -10,7 +10,7 @@ export class ApiError extends Error {
 export class NetworkError extends Error {
   constructor() { super('The server cannot be reached.'); }
 }
-// What fetch and its readers call a TypeError.
+// Replaces the TypeError of fetch and its readers.
 export const onNetwork = promise => promise.catch(e => { throw e instanceof TypeError ? new NetworkError() : e; });
 
 const NAME = 'runnel-key';
@@ -29,18 +29,18 @@ const address = path => new URL(path, document.baseURI);
 
 async function errorOf(response) {
   let error = null;
-  try { error = (await response.json()).error; } catch { /* not the server's own: a proxy's */ }
+  try { error = (await response.json()).error; } catch { /* the answer is a proxy's */ }
   return new ApiError(response.status, error, Number(response.headers.get('retry-after')) || 0);
 }
 
-// One question at a time, however many requests were refused.
+// Asks for the key only once, even if several requests were refused.
 async function ask(used) {
   if (key() !== used && key()) return true;
   asking ??= askKey().finally(() => { asking = null; });
   return Boolean(await asking);
 }
 
-// A response with a status of success; the promise fails with an ApiError, or as fetch does.
+// Resolves to a successful response; rejects with an ApiError, or as fetch does.
 export async function request(path, {method = 'GET', body, headers = {}, signal, keepalive = false} = {}) {
   for (;;) {
     const used = key();

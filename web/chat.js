@@ -44,7 +44,7 @@ export class ChatView {
     this.lookAtPlace();
   }
 
-  // The button that was pressed may be another version's now.
+  // Restores the focus: the pressed button may have been replaced by another version's.
   keepFocus(id, action, wanted) {
     if (!id || document.activeElement?.closest?.('.message')) return;
     const view = this.views.get(id) || wanted.at(-1);

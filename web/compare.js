@@ -1,4 +1,5 @@
-// One prompt, two to four settings side by side. The answers are versions of one message: none is lost when one is kept.
+// Compares two to four settings on one prompt, side by side. The answers are versions of one message, so
+// keeping one does not lose the others.
 import {fill, h, iconButton} from './dom.js';
 import {MessageView} from './message.js';
 import {Painter} from './paint.js';
@@ -7,7 +8,7 @@ import {withDefaults} from './settings_model.js';
 
 const NAME = 'runnel-columns', MOST = 4, LEAST = 2;
 
-// Of all settings, those that a column has for itself.
+// The settings that each column has of its own.
 const column = ({model, preset, values, seed, max_tokens, stop}) => ({model, preset, values, seed, max_tokens, stop});
 
 function readColumns() {

@@ -1,4 +1,4 @@
-// Where one writes: Enter sends, Shift+Enter begins a line; the button stops while an answer comes.
+// The input field: Enter sends, Shift+Enter starts a new line. The button stops an answer in progress.
 import {h, iconButton} from './dom.js';
 
 export class Composer {
@@ -18,7 +18,7 @@ export class Composer {
     this.fit();
   }
 
-  // What was typed is kept when it cannot be sent.
+  // Keeps the text if it could not be sent.
   async submit() {
     const text = this.area.value;
     if (!text.trim() || this.isSending) return;

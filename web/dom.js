@@ -1,4 +1,4 @@
-// Elements made and found; icons; what is said in a corner for a while.
+// Creates and finds elements, icons, notifications and dialogs.
 
 const present = parts => parts.flat(9).filter(p => p !== null && p !== undefined && p !== false);
 
@@ -14,7 +14,7 @@ export function h(tag, ...parts) {
   return el;
 }
 
-// An element's children, without those that are null.
+// Replaces an element's children, skipping null.
 export function fill(el, ...parts) {
   el.replaceChildren(...present(parts));
   return el;
@@ -64,7 +64,7 @@ export function svg(name, attributes, ...children) {
 }
 export const icon = name => svg('svg', {viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true'}, svg('path', {d: paths[name]}));
 
-// A button with an icon; its words are its name, and shown when `text`.
+// A button with an icon. The label is its accessible name; it is shown if `text` is set.
 export function iconButton(name, label, onclick, {text = false, ...more} = {}) {
   const button = h('button', {type: 'button', title: label, onclick, ...more}, icon(name), text ? h('span', label) : null);
   button.classList.add(text ? 'with-text' : 'bare');
@@ -72,7 +72,7 @@ export function iconButton(name, label, onclick, {text = false, ...more} = {}) {
   return button;
 }
 
-// A message that goes by itself, with an action if there is one. Errors stay until they are closed.
+// A notification that disappears by itself, with an optional action. Errors stay until they are closed.
 export function toast(text, {action, onaction, isError = false, ms = 8000} = {}) {
   const close = () => { clearTimeout(timer); el.remove(); };
   const el = h(isError ? '.toast.error' : '.toast', {role: isError ? 'alert' : null}, h('span', text),
@@ -84,7 +84,7 @@ export function toast(text, {action, onaction, isError = false, ms = 8000} = {})
   return close;
 }
 
-// A modal dialog; the promise has what close(value) was given, undefined for Escape.
+// A modal dialog. Resolves to the value passed to close(), or to undefined for Escape.
 export function dialog(title, build) {
   return new Promise(resolve => {
     let value;
@@ -101,7 +101,7 @@ export function dialog(title, build) {
 export async function copyText(text, button) {
   try {
     await navigator.clipboard.writeText(text);
-  } catch {            // plain HTTP at another address than this machine's has no clipboard
+  } catch {            // the clipboard API is not available over plain HTTP, except on localhost
     const area = h('textarea.unseen', {value: text, readonly: ''});
     document.body.append(area);
     area.select();
@@ -114,7 +114,7 @@ export async function copyText(text, button) {
   announce('Copied');
 }
 
-// For screen readers, in whole pieces.
+// Announces complete pieces of text to screen readers.
 export function announce(text) {
   const live = find('live');
   live.append(h('p', text));

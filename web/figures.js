@@ -1,4 +1,5 @@
-// What an answer took: tokens a second, time to the first, cached tokens, and the gaps between tokens as a small plot.
+// An answer's figures: tokens per second, time to the first token, cached tokens, and a small plot of the gaps
+// between tokens.
 import {h, svg} from './dom.js';
 
 const ms = v => (v >= 10000 ? `${(v / 1000).toFixed(1)} s` : v >= 100 ? `${Math.round(v)} ms` : `${v.toFixed(1)} ms`);
@@ -17,7 +18,8 @@ export function gapSummary(gaps) {
 }
 
 const WIDTH = 160, HEIGHT = 28;
-// At most 160 bars, each the longest of its stretch; heights are logarithms, since one pause would flatten all else.
+// At most 80 bars; each shows the longest gap of its range. Heights are logarithmic, since one long pause would
+// flatten all others.
 export function plot(gaps) {
   const n = Math.min(gaps.length, WIDTH / 2), bars = [];
   const border = i => Math.floor(i * gaps.length / n);

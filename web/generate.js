@@ -1,8 +1,9 @@
-// One generation read to its end, also over broken connections: the stream has a name, its events numbers (docs/server-api.md).
+// Reads one generation to its end and reconnects when the connection breaks, by the stream's name and the
+// number of the last event (docs/server-api.md).
 import {ApiError, NetworkError, onNetwork, request} from './api.js';
 import {EventReader} from './sse.js';
 
-const SILENCE_MS = 30000;       // three pings
+const SILENCE_MS = 30000;       // three ping intervals
 const WAITS_MS = [200, 500, 1000, 2000, 4000, 4000, 4000, 4000, 4000, 4000];     // the server keeps a stream without a reader for 30 s
 const BUSY_MS = 1000;
 
@@ -34,12 +35,14 @@ const pause = (ms, signal) => new Promise((resolve, reject) => {
 });
 
 export class Generation {
-  // from: {body} begins one, {stream: {name, last}} goes on with one. on: chunk(data), state(word, text), named({name, last}).
+  // from: {body} begins a generation, {stream: {name, last}} resumes one. on: chunk(data), state(word, text),
+  // named({name, last}).
   constructor(from, on) {
     Object.assign(this, {body: from.body, stream: from.stream || null, on, stopper: new AbortController()});
   }
 
-  // Resolves when all has come; fails with an ApiError, an AbortError after stop(), or what fetch says when the server stays away.
+  // Resolves at the end of the stream. Rejects with an ApiError, an AbortError after stop(), or fetch's error
+  // if the server stays unreachable.
   async run() {
     for (let tries = 0; ;) {
       const before = this.stream?.last;
@@ -49,10 +52,11 @@ export class Generation {
         throw new Broken('the connection ended early');
       } catch (e) {
         if (this.stopper.signal.aborted) throw new DOMException('stopped', 'AbortError');
-        const busy = e instanceof ApiError && e.code === 'stream_busy';     // the old connection is not yet known to be gone
+        // The server may not have noticed yet that the old connection is closed.
+        const busy = e instanceof ApiError && e.code === 'stream_busy';
         if (!busy && !(e instanceof Broken) && !(e instanceof NetworkError)) throw e;
         if (!this.stream) throw e;
-        if (busy) {         // without an end: another tab may read it to the last
+        if (busy) {         // retries without limit: another tab may be reading the stream
           this.on.state('elsewhere', '');
           await pause(BUSY_MS, this.stopper.signal);
           continue;
@@ -111,7 +115,7 @@ export class Generation {
 
   abandon() { this.stopper.abort(new DOMException('abandoned', 'AbortError')); }
 
-  // The server ends it, too: it would go on without a reader for a while.
+  // Cancels the stream on the server too, which would otherwise continue for a while without a reader.
   stop() {
     if (this.stopper.signal.aborted) return;
     this.abandon();

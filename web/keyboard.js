@@ -1,10 +1,10 @@
-// Keys that work everywhere, and the page that lists them.
+// Global keyboard shortcuts, and the dialog that lists them.
 import {dialog, h} from './dom.js';
 
 const MAC = navigator.platform.startsWith('Mac');
 const isTyping = e => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || e.target.isContentEditable;
 
-// [keys, what they do, name of the action]; single letters only while nobody types.
+// [keys, description, name of the action]. Single letters work only outside of text fields.
 const rows = [
   ['Enter', 'Send the message', null], ['Shift+Enter', 'Begin a new line', null], ['Escape', 'Stop the answer; close what is open', 'stop'],
   ['Alt+N', 'New conversation', 'fresh'], ['Control+K', 'Search conversations', 'search'], ['Alt+ArrowUp', 'Conversation above', 'above'],
@@ -15,7 +15,7 @@ const rows = [
 
 function nameOf(e) {
   const parts = [(MAC ? e.metaKey : e.ctrlKey) && 'Control', e.altKey && 'Alt', e.shiftKey && e.key.length > 1 && 'Shift'].filter(Boolean);
-  const plain = e.altKey && /^(?:Key|Digit)(.)$/.exec(e.code)?.[1];        // Alt makes other letters on some keyboards
+  const plain = e.altKey && /^(?:Key|Digit)(.)$/.exec(e.code)?.[1];        // Alt gives other characters on some keyboards
   return [...parts, plain || (e.key.length === 1 && parts.length ? e.key.toUpperCase() : e.key)].join('+');
 }
 

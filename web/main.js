@@ -1,4 +1,4 @@
-// The page: puts its parts together, and says which conversation and which view is shown.
+// The page: creates its parts and decides which conversation and which view is shown.
 import {getJson, key, onKeyNeeded, setKey} from './api.js';
 import {ChatView} from './chat.js';
 import {CompareView} from './compare.js';

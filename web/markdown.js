@@ -1,7 +1,8 @@
-// Markdown that grows: rendered block by block, so that what stands above the last block is never touched again.
+// Renders growing Markdown block by block, so that finished blocks are not rendered again.
 //
-// Everything goes through DOMPurify; code is put in as text. Pictures from elsewhere become links. Text that would take a parser too
-// long (a line of more than 5,000 characters, 50,000 without a blank line, deep nesting) is shown as it is.
+// All HTML goes through DOMPurify; code is inserted as text. External images become links. Text that would take
+// the parser too long (a line of more than 5,000 characters, 50,000 without a blank line, deep nesting) is
+// shown as plain text.
 import {Marked} from './vendor/marked.js';
 import DOMPurify from './vendor/purify.js';
 import {copyText, h, iconButton} from './dom.js';
@@ -56,7 +57,8 @@ const plain = text => h('p.plain', text);
 
 const isHard = line => line.length > LINE_LIMIT || DEEP.test(line);
 
-// The lexer's blocks of a text. Hard lines are plain by themselves, outside of code; what stands around them is Markdown.
+// Splits a text into the lexer's blocks. Lines that are too hard to parse (isHard) become plain blocks of their
+// own, except in code.
 function blocksOf(text) {
   const blocks = [], lines = text.split(/(?<=\n)/);
   let held = '', fence = '', stretch = 0;
@@ -95,14 +97,14 @@ function render(token) {
   }
 }
 
-// A view of one text: set() with all of it, as often as it grows.
+// A view of one text. Call set() with the whole text whenever it has grown.
 export class MarkdownView {
   constructor(el) {
-    Object.assign(this, {el, blocks: [], text: '', settled: 0});        // settled: characters in blocks that cannot change any more
+    Object.assign(this, {el, blocks: [], text: '', settled: 0});        // settled: number of characters in final blocks
     el.classList.add('markdown');
   }
 
-  // Returns the text of blocks that became final with this call, for those who listen.
+  // Returns the text of the blocks that became final in this call, for screen readers.
   set(text, isLast) {
     text = text.replace(/\r\n?/g, '\n');
     if (text === this.text && !isLast) return '';
@@ -132,7 +134,7 @@ export class MarkdownView {
     return {raw: token.raw, type: token.type, lang: token.lang, el, isSettled: false};
   }
 
-  // All blocks but the last two are over: a list may still take in what follows one blank line.
+  // All blocks except the last two are final: a list may still absorb what follows one blank line.
   settle(text, from, isLast) {
     const open = isLast ? 0 : 2;
     let at = from, said = '';

@@ -1,4 +1,4 @@
-// One message on the page: its words, thoughts, tool calls, and the buttons below.
+// One message on the page: its text, reasoning, tool calls, and the buttons below.
 import {announce, copyText, h, iconButton, toast} from './dom.js';
 import {figureLine} from './figures.js';
 import {MarkdownView} from './markdown.js';
@@ -29,7 +29,7 @@ export class MessageView {
 
   get run() { return runs.get(this.message.id); }
 
-  // After anything but more text.
+  // Call after any change other than more text.
   refresh(message = this.message) {
     this.message = message;
     if (this.isEditing) return;
@@ -38,7 +38,7 @@ export class MessageView {
     this.el.setAttribute('aria-label', NAMES[message.role] + this.branchWords());
   }
 
-  // What came since the last frame.
+  // Shows what has arrived since the last frame.
   grow() {
     const {message: m, run} = this;
     this.el.setAttribute('aria-busy', String(m.state === 'running'));
@@ -71,7 +71,7 @@ export class MessageView {
       return;
     }
     const isOver = m.state !== 'running', done = this.markdown.set(m.content, isOver);
-    if (!this.run && !this.wasRunning) return;      // what is old is not read out
+    if (!this.run && !this.wasRunning) return;      // finished messages are not announced
     this.wasRunning = true;
     this.said += done;
     if (this.said.trim() && (isOver || this.said.length > 80)) {

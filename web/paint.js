@@ -1,4 +1,4 @@
-// What has changed is drawn once a frame, and less often when a drawing takes long.
+// Draws changes once per frame, and less often if drawing takes long.
 export class Painter {
   constructor(paint) {
     Object.assign(this, {paint, ids: new Set(), nextAt: 0, isDue: false});
@@ -19,6 +19,6 @@ export class Painter {
     this.ids.clear();
     this.paint(ids);
     const end = performance.now();
-    this.nextAt = end + Math.min(1500, (end - begin) * 3);      // most of the time is the reader's
+    this.nextAt = end + Math.min(1500, (end - begin) * 3);      // drawing takes at most a quarter of the time
   }
 }

@@ -1,6 +1,6 @@
-// Full-text search: every word of the question must occur, whatever its case and accents.
+// Full-text search: all words must occur; ignores case and accents.
 
-// Character for character, so that places in the folded text are places in the text.
+// Folds character by character, so that indices are the same in the folded and the original (NFC) text.
 export const fold = text => Array.from(text.normalize('NFC'), c => {
   const plain = c.normalize('NFD').replace(/\p{M}+/gu, '').toLowerCase();
   return plain.length === c.length ? plain : c;
@@ -8,7 +8,7 @@ export const fold = text => Array.from(text.normalize('NFC'), c => {
 
 export const words = question => fold(question).split(/\s+/).filter(Boolean);
 
-// Where the first of the words is, or -1 where one is missing.
+// Returns the index of the first match of any word; -1: a word is missing.
 export function matchAt(folded, list) {
   let first = -1;
   for (const word of list) {
@@ -19,7 +19,7 @@ export function matchAt(folded, list) {
   return first;
 }
 
-// A stretch around the place, cut at blanks where there are any, as [text, is it a match?] pieces.
+// Returns the text around index `at`, cut at spaces if possible, as pieces [text, isMatch].
 export function snippet(text, at, list, width = 90) {
   text = text.normalize('NFC');
   let from = Math.max(0, at - 30), to = Math.min(text.length, from + width);

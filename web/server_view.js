@@ -1,10 +1,10 @@
-// What the server does: queue, streams, keys and values. Asked once a second while it is looked at.
+// The server's state: queue, streams, KV cache. Polled once per second while the view is open.
 import {getJson, request} from './api.js';
 import {fill, h} from './dom.js';
 
 const EVERY_MS = 1000, ROWS = 200;
 
-// The lines of a Prometheus page as {name: [{labels, value}]}.
+// Parses a Prometheus page into {name: [{labels, value}]}.
 export function readMetrics(page) {
   const found = {};
   for (const line of page.split('\n')) {
@@ -47,7 +47,8 @@ export class ServerView {
 
   draw(slots, metrics) {
     const now = performance.now(), made = sum(metrics, 'vllm:generation_tokens_total');
-    const told = sum(metrics, 'vllm:inter_token_latency_seconds_count');     // the count above rises when an answer ends
+    // Counts tokens while they are generated; the counter above rises only when an answer ends.
+    const told = sum(metrics, 'vllm:inter_token_latency_seconds_count');
     const rate = this.before ? (told - this.before.told) / (now - this.before.now) * 1000 : 0;
     this.before = {told, now};
     const mean = name => ratio(sum(metrics, `${name}_sum`), sum(metrics, `${name}_count`));

@@ -1,8 +1,9 @@
-// The panel of settings: model, system prompt, preset, every field of sampling with its range, limits, and what belongs to this browser.
+// The settings panel: model, system prompt, preset, every sampling field with its range, limits, and the
+// settings of this browser.
 import {fill, h, iconButton} from './dom.js';
 import {DEFAULTS, effective, readTools, readVariables} from './settings_model.js';
 
-const SLIDER_SPAN = 1000;       // wider ranges have a box alone
+const SLIDER_SPAN = 1000;       // wider ranges get only a number field, no slider
 const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
   frequency_penalty: 'Frequency penalty', presence_penalty: 'Presence penalty', penalty_last_n: 'Penalties look back'};
 
@@ -13,7 +14,8 @@ export function labelled(text, control, help) {
   return h('.field', h('label', {htmlFor: id}, text), control, hint);
 }
 
-// A form over one object of settings; onchange after each change that is right. Used by the panel and by each column of a comparison.
+// A form for one settings object. Calls onchange after each valid change. Used by the panel and by each column
+// of a comparison.
 export class SettingsForm {
   constructor(props, models, settings, onchange, {isColumn = false} = {}) {
     Object.assign(this, {props, models, settings, onchange, isColumn});

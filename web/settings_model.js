@@ -1,9 +1,9 @@
-// What a conversation's settings are, and the members of a request they become.
+// A conversation's settings and their conversion to a request.
 
 export const DEFAULTS = {model: '', system: '', preset: '', values: {}, seed: '', stop: [], max_tokens: '', truncate: 'old', tools: '', variables: '',
   alternatives: 5};
 
-// Also of settings that come from a file or from an older page: what is of another kind is as if it were not there.
+// Completes settings, also those from a file or an older version of the page: values of a wrong type are ignored.
 export function withDefaults(s) {
   const out = {...DEFAULTS};
   for (const name of Object.keys(DEFAULTS)) if (typeof s?.[name] === typeof DEFAULTS[name] && s[name] !== null) out[name] = s[name];
@@ -12,7 +12,7 @@ export function withDefaults(s) {
   return out;
 }
 
-// The value that counts for a field of sampling: set by hand, by the preset, or the default.
+// Returns the value in effect for a sampling field: the user's, else the preset's, else the default.
 export function effective(settings, field, presets) {
   if (field.name in settings.values) return settings.values[field.name];
   return presets.find(p => p.name === settings.preset)?.values[field.name] ?? field.default;
@@ -43,7 +43,7 @@ export function requestOf(settings) {
   return {...body, token_times: true};
 }
 
-// A conversation as a request has it; images and the like do not occur.
+// Converts a conversation to the messages of a request. There are only text messages.
 export function messagesOf(system, path) {
   const list = system.trim() ? [{role: 'system', content: system}] : [];
   for (const m of path) {
@@ -61,5 +61,5 @@ function assistant(m) {
   return out;
 }
 
-// What a model without a chat template goes on from: all that was said, as one text.
+// The prompt for a model without a chat template: all messages joined to one text.
 export const plainText = (system, path) => [system.trim() ? `${system}\n\n` : '', ...path.map(m => m.content)].join('');

@@ -1,4 +1,4 @@
-// The conversations: list, full-text search, rename, delete with a way back, export and import.
+// The list of conversations: full-text search, rename, delete with undo, export and import.
 import {h, icon, iconButton, toast} from './dom.js';
 import {fold, matchAt, snippet, words} from './search.js';
 import {allMessages, exportConversations, importConversations, listConversations, purge, readConversation, saveConversation} from './store.js';
@@ -37,7 +37,7 @@ export class Sidebar {
   async draw() {
     const number = this.drawing = (this.drawing || 0) + 1, list = words(this.search.value);
     const rows = list.length ? await this.found(list) : await this.all();
-    if (number !== this.drawing) return;        // a newer one is on its way
+    if (number !== this.drawing) return;        // a newer call is drawing
     const focused = this.list.contains(document.activeElement) && document.activeElement.closest('li')?.dataset.id;
     this.list.replaceChildren(...rows);
     if (!rows.length) this.list.append(h('li.none', list.length ? 'Nothing was found.' : 'No conversations yet.'));
@@ -95,7 +95,7 @@ export class Sidebar {
     input.select();
   }
 
-  // The open conversation has a copy in memory: main.js replaces this.
+  // main.js overrides this to update its copy of the open conversation too.
   async onChanged(c) { await saveConversation(c); }
 
   async remove(c) {

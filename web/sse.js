@@ -1,4 +1,4 @@
-// Reads an event stream (HTML standard, section 9.2.6) in pieces cut anywhere.
+// Parses an event stream (HTML standard, section 9.2.6) that arrives in arbitrary pieces.
 
 export class EventReader {
   constructor(onEvent, onComment = () => {}) {
@@ -10,7 +10,7 @@ export class EventReader {
       if (text[0] === '\uFEFF') text = text.slice(1);
       this.begun = true;
     }
-    if (this.afterCr && text) {         // a CR ended the last line: its LF is part of it
+    if (this.afterCr && text) {         // the last line ended with CR: an LF now belongs to that line break
       if (text[0] === '\n') text = text.slice(1);
       this.afterCr = false;
     }
@@ -36,7 +36,7 @@ export class EventReader {
     else if (field === 'id' && !value.includes('\0')) this.lastId = value;
   }
 
-  // An event that the connection's end cut off is never dispatched.
+  // An incomplete event at the end of the stream is never dispatched.
   dispatch() {
     const {data, name} = this;
     this.data = [];

@@ -1,7 +1,7 @@
-// Conversations in IndexedDB, written message by message; other tabs are told.
+// Conversations in IndexedDB, saved message by message; other tabs are notified.
 //
 // Stores: conversations {id, title, created, updated, settings, selected, deleted}; messages {id, conv, parent, role, content, ...};
-// data {id, conv, tokens, data, gaps}: what belongs to a message and is large.
+// data {id, conv, tokens, data, gaps}: the large part of a message.
 import {unique} from './dom.js';
 
 const NAMES = ['conversations', 'messages', 'data'];
@@ -32,7 +32,7 @@ export async function openStore() {
   navigator.storage?.persist?.().catch(() => {});
 }
 
-// A browser without storage (some private windows) has no conversations.
+// Without IndexedDB (some private windows) reads return nothing.
 const read = (name, otherwise, ask) => (database ? asPromise(ask(database.transaction(name).objectStore(name))) : Promise.resolve(otherwise));
 const all = name => read(name, [], store => store.getAll());
 const ofConversation = (name, id) => read(name, [], store => store.index('conv').getAll(id));
@@ -41,7 +41,7 @@ const words = e => (e?.name === 'QuotaExceededError'
   ? 'This browser gives the page no more room: what is new is not saved. Export conversations, then delete some.'
   : `Not saved: ${e?.message || e}`);
 
-// All of it or nothing. Resolves to whether it was written; the listeners hear why not.
+// Writes in one transaction. Resolves to whether it succeeded; listeners get the error.
 function write(names, fill) {
   return new Promise(resolve => {
     const fail = e => { listeners.forEach(fn => fn(words(e))); resolve(false); };
@@ -68,7 +68,7 @@ export async function saveConversation(c) {
   return ok;
 }
 
-// data NULL: that part has not changed. Each writing has a higher number, so that nobody takes an older one for news.
+// data null: that part has not changed. Each save increments the revision, so that other tabs ignore older versions.
 export async function saveMessage(message, data) {
   message.rev = (message.rev || 0) + 1;
   const names = data ? ['messages', 'data'] : ['messages'];
@@ -84,7 +84,7 @@ export async function removeMessages(conv, ids) {
   if (await write(['messages', 'data'], of => ids.forEach(id => { of('messages').delete(id); of('data').delete(id); }))) tell('message', conv);
 }
 
-// For good; saveConversation({...c, deleted: true}) can be taken back until then.
+// Deletes permanently; until then, saveConversation({...c, deleted: true}) can be undone.
 export async function purge(id) {
   const ids = (await ofConversation('messages', id)).map(m => m.id);
   await write(NAMES, of => {
@@ -123,7 +123,7 @@ const dataKinds = {
   tokens: isList(isNumber), gaps: isList(isNumber), places: isList(isList(isNumber)),
   data: isList(t => isAlternative(t) && isList(isAlternative)(t.top)),
 };
-// What is of the kind that it must be; the rest is left out.
+// Copies the members that have the right type.
 function pick(from, kinds) {
   const right = Object.keys(kinds).filter(name => from[name] !== undefined && kinds[name](from[name]));
   return Object.fromEntries(right.map(name => [name, from[name]]));
@@ -140,7 +140,7 @@ function checkMessages(messages, where) {
     need(!parents.has(m.id), `${where}.messages[${k}]: its id occurs twice`);
     parents.set(m.id, m.parent || '');
   });
-  for (const m of messages) {        // every message hangs on the root, and no two on each other
+  for (const m of messages) {        // every message must lead to the root, without cycles
     const chain = [];
     for (let at = m.id; !sound.has(at); at = parents.get(at))
       need(parents.has(at) && chain.push(at) <= parents.size, `${where}: message ${m.id.slice(0, 40)} has no way to the first`);
@@ -160,7 +160,7 @@ function checked(file) {
   return file.conversations;
 }
 
-// Under new ids: what is there stays. Returns how many came in.
+// Imports under new ids, so that existing conversations stay. Resolves to the number of conversations.
 export async function importConversations(text) {
   let file;
   try { file = JSON.parse(text); } catch (e) { throw new Error(`import: not JSON: ${e.message}`); }

@@ -1,5 +1,5 @@
-// The conversation that is shown: its tree, its answers in progress, and what can be done with it. Says `change` (what is shown is
-// another list), `message` (one grew or changed) and `saved`.
+// The conversation that is shown: its tree, its answers in progress, and its actions. Events: `change` (the
+// list of shown messages changed), `message` (one message grew or changed) and `saved`.
 import {Answer, emptyData} from './answer.js';
 import {postJson} from './api.js';
 import {unique} from './dom.js';
@@ -8,13 +8,14 @@ import {messagesOf, plainText, requestOf, withDefaults} from './settings_model.j
 import {readData, readMessages, removeMessages, saveConversation, saveMessage} from './store.js';
 import {ROOT, Tree} from './tree.js';
 
-const SAVE_MS = 1000, SAVE_TOKENS = 4;      // a second, and one more for each 250 tokens, all of which are written again
+// Saves every second, plus a second per 250 tokens, since each save writes all tokens.
+const SAVE_MS = 1000, SAVE_TOKENS = 4;
 
-// Answers in progress, of all conversations: they go on while another one is shown.
+// Answers in progress of all conversations; they continue while another conversation is shown.
 export const runs = new Map();      // message id -> {generation, answer, state, words, talk, data}
 
 let clock = 0;
-const now = () => { clock = Math.max(clock + 1, Date.now()); return clock; };      // messages made at once keep their order
+const now = () => { clock = Math.max(clock + 1, Date.now()); return clock; };      // strictly increasing, to keep messages in order
 
 export class Talk extends EventTarget {
   constructor(info, conversation, messages) {
@@ -23,7 +24,8 @@ export class Talk extends EventTarget {
     this.c = conversation || {id: unique(), title: '', created: now(), updated: now(), settings: withDefaults({}), selected: {}};
     this.c.settings = withDefaults(this.c.settings);
     const known = new Set(messages?.map(m => m.id));
-    for (const m of messages || []) if (m.parent !== ROOT && !known.has(m.parent)) m.parent = ROOT;      // its parent went in another tab
+    // The parent may have been removed in another tab.
+    for (const m of messages || []) if (m.parent !== ROOT && !known.has(m.parent)) m.parent = ROOT;
     this.stored = known;
     this.tree = new Tree(messages || [], this.c.selected);
     this.isNew = !conversation;
@@ -57,7 +59,7 @@ export class Talk extends EventTarget {
   isRunning() { return [...runs.values()].some(r => r.talk.c.id === this.c.id); }
   model(settings) { return this.info().models.find(m => m.id === settings.model) || this.info().models[0]; }
 
-  // What the user says, and one answer, or one for each of several settings beside each other.
+  // Sends a user message and begins one answer, or one for each of several settings.
   async send(text, parent = this.last?.id || ROOT, several = null, more = {}) {
     const message = this.add('user', parent, {content: text, ...more});
     if (!this.c.title) this.c.title = [...text.trim().replace(/\s+/g, ' ')].slice(0, 80).join('') || 'Untitled';
@@ -67,7 +69,7 @@ export class Talk extends EventTarget {
     return answers;
   }
 
-  // A new answer below a message.
+  // Begins a new answer to a message.
   begin(parent, settings, more = {}) {
     const message = this.add('assistant', parent, {settings: structuredClone({...settings}), ...more});
     this.generate(message, emptyData());
@@ -75,7 +77,7 @@ export class Talk extends EventTarget {
     return message;
   }
 
-  // Another answer; the same seed would give the same one.
+  // Begins another answer, with a random seed if the fixed one would give the same answer.
   regenerate(id) {
     const {parent, settings} = this.tree.get(id);
     this.begin(parent, {...this.c.settings, seed: settings?.seed === this.c.settings.seed ? '' : this.c.settings.seed});
@@ -90,7 +92,7 @@ export class Talk extends EventTarget {
     return Promise.all([saveMessage(message), this.save()]);
   }
 
-  // The same message goes on: from its tokens, or from its text where there are none.
+  // Continues a message from its tokens, or from its text if there are none.
   async resume(id) {
     const message = this.tree.get(id), data = (await readData(id)) || emptyData();
     for (const name of ['error', 'finish', 'timing', 'usage']) delete message[name];
@@ -98,7 +100,7 @@ export class Talk extends EventTarget {
     this.say('change');
   }
 
-  // A new answer that has the first n tokens of this one, then another token.
+  // Begins a new answer from the first n tokens of this one and another token.
   async branch(id, n, other) {
     const old = this.tree.get(id), data = await readData(id);
     const tokens = [...data.tokens.slice(0, n), other.id], model = this.model(old.settings || this.c.settings)?.id;
@@ -178,13 +180,13 @@ export class Talk extends EventTarget {
     run.talk.say('ended', message);
   }
 
-  // In the middle: what is saved goes together with the event it is up to.
+  // Saves an answer in progress together with the number of its last event.
   keep(run) {
     run.saved = performance.now();
     saveMessage(run.message, run.data);
   }
 
-  // An answer that was running when its page went away: the server may still have it.
+  // Resumes an answer that was running when its page was closed, if the server still has its stream.
   async takeUp(message) {
     const data = (await readData(message.id)) || emptyData();
     if (message.stream) return this.generate(message, data, {stream: {...message.stream}});
@@ -193,7 +195,7 @@ export class Talk extends EventTarget {
     this.say('change');
   }
 
-  // From the beginning, in place of what failed.
+  // Restarts a failed answer.
   async again(id) {
     const message = this.tree.get(id);
     Object.assign(message, {content: '', reasoning: undefined, calls: undefined});
@@ -217,7 +219,7 @@ export class Talk extends EventTarget {
     return this.isNew ? null : saveConversation(this.c);
   }
 
-  // Returns what takes it back.
+  // Resolves to a function that undoes the removal.
   async remove(id) {
     const below = [this.tree.get(id)];
     for (let i = 0; i < below.length; i++) below.push(...this.tree.children(below[i].id));
@@ -234,7 +236,7 @@ export class Talk extends EventTarget {
     };
   }
 
-  // Another tab wrote: its messages come in, ours that run stay, and what is shown here is shown still.
+  // Merges another tab's changes. Answers in progress here stay, and the shown messages stay selected.
   async merge() {
     const list = await readMessages(this.c.id);
     for (const m of this.tree.path()) this.c.selected[m.parent] = m.id;
@@ -247,7 +249,7 @@ export class Talk extends EventTarget {
     this.stored = known;
     for (const m of list) {
       const run = runs.get(m.id);
-      if (run?.state === 'elsewhere' && m.state !== 'running') {        // the tab that read it has all of it
+      if (run?.state === 'elsewhere' && m.state !== 'running') {        // the other tab has read it to the end
         run.isAbandoned = true;
         runs.delete(m.id);
         run.generation.abandon();

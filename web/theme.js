@@ -1,4 +1,4 @@
-// Light, dark or as the system has it: set before the first paint, so it is no module.
+// Theme: light, dark or the system's. Set before the first paint, so this is not a module.
 'use strict';
 (() => {
   const apply = theme => {

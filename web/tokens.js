@@ -1,11 +1,11 @@
-// The token view: an answer's tokens, coloured by how probable they were; what else could have come, one key or click away.
+// The token view: an answer's tokens, coloured by probability, and their alternatives.
 import {announce, fill, find, h} from './dom.js';
 
 const percent = p => (p >= 0.0995 ? `${(p * 100).toFixed(0)} %` : p >= 0.001 ? `${(p * 100).toFixed(1)} %` : '< 0.1 %');
 export const shown = piece => (piece === '' ? '∅' : piece.replace(/\n/g, '⏎\n').replace(/\t/g, '⇥'));
 const visible = piece => shown(piece).replace(/^ | $/g, '␣').replace(/\n/g, '') || '␣';
 
-// Ten steps: tenths of probability, or bits of surprisal (10: a bit and less; 1: nine and more).
+// Ten steps: tenths of probability, or bits of surprisal (10: at most one bit; 1: nine or more).
 export const steps = {
   probability: logprob => Math.min(9, Math.floor(Math.exp(logprob) * 10)),
   surprisal: logprob => Math.max(0, 9 - Math.floor(-logprob / Math.LN2)),
@@ -69,7 +69,7 @@ function show(button, token, choose) {
 }
 const hideSoon = () => { clearTimeout(hideTimer); hideTimer = setTimeout(hide, 250); };
 
-// el is filled; branch(n, alternative) goes on from another token at place n.
+// Fills el. branch(n, alternative) continues the answer with another token at index n.
 export function tokenView(el, data, branch) {
   const list = h('.tokens', {role: 'group', 'aria-label': 'Tokens: arrow keys move, Enter shows alternatives'});
   const draw = () => {

@@ -1,4 +1,4 @@
-// A conversation's messages as a tree: each knows its parent, so that what two tabs add never conflicts.
+// A conversation's messages as a tree. Each message stores its parent, so additions in two tabs do not conflict.
 
 export const ROOT = '';
 
@@ -6,11 +6,11 @@ export class Tree {
   constructor(messages = [], selected = {}) {
     this.byId = new Map();
     this.below = new Map();
-    this.selected = selected;       // {parent: the child that is shown}; without an entry the newest is
+    this.selected = selected;       // {parent: the child that is shown}; without an entry the newest child is shown
     for (const m of messages) this.add(m);
   }
 
-  // Also in place of an older form of the same message.
+  // Adds a message, or replaces an older version of it.
   add(message) {
     const there = this.byId.get(message.id);
     this.byId.set(message.id, message);
@@ -43,26 +43,26 @@ export class Tree {
     return children.find(m => m.id === this.selected[parent]) || children.at(-1);
   }
 
-  // What is shown, from the first message to the last.
+  // The shown messages, first to last.
   path() {
     const list = [];
     for (let m = this.shownChild(ROOT); m; m = this.shownChild(m.id)) list.push(m);
     return list;
   }
 
-  // The messages above one, without it.
+  // The ancestors of a message, first to last.
   above(id) {
     const list = [];
     for (let m = this.get(this.get(id).parent); m; m = this.get(m.parent)) list.unshift(m);
     return list;
   }
 
-  // Makes one, and all above it, the shown ones.
+  // Selects a message and its ancestors to be shown.
   select(id) {
     for (let m = this.get(id); m; m = this.get(m.parent)) this.selected[m.parent] = m.id;
   }
 
-  // The sibling that is n further, counted around.
+  // The n-th next sibling, wrapping around.
   step(id, n) {
     const all = this.siblings(id), at = all.findIndex(m => m.id === id);
     return all[(at + n + all.length) % all.length];
