@@ -60,11 +60,16 @@ typedef struct rn_engine_options {
     // Progress of repacking; NULL: none.
     rn_progress_fn progress;
     void *progress_user;
-    // Room that every stream has for strategies beside what sampling takes: further sequences
-    // (beams, guidance), 0..1,024, and scratch nodes (drafted tokens, trees), 0..4,096, with their
-    // pages of keys and values and their slots of recurrent state. Default 0: what is drafted then
-    // takes what happens to be free.
+    // Room reserved for strategies in each stream, in addition to what sampling needs: further
+    // sequences (beams, guidance), 0..1,024, and scratch nodes (drafted tokens, trees), 0..4,096,
+    // with their pages of the KV cache and their slots of recurrent state. Default 0: drafts use
+    // only memory that is free at the moment.
     int32_t n_seqs, n_scratch;
+    // Backend by name; NULL: "cpu".
+    const char *backend;
+    // Name of the arithmetic whose bits are accepted; NULL: "runnel-1" (docs/arithmetic.md). A
+    // backend that computes another one is refused unless it is named here.
+    const char *arithmetic;
 } rn_engine_options;
 RN_API void rn_engine_options_init_sized(rn_engine_options *o, size_t struct_size);
 static inline void rn_engine_options_init(rn_engine_options *o) {
@@ -105,12 +110,13 @@ typedef struct rn_engine_info {
     uint64_t other_bytes; // shared by all models: vocabularies, tables, streams, reserved_bytes
     const char *plan;     // the memory plan as a table, lines separated by \n
     bool no_repack;
-    // Index of the model whose weights this one uses, being of the same file; its own index: no
-    // other. What is mapped, copied and repacked of them counts there.
+    // Index of the model whose weights this one shares, because both are the same file; its own
+    // index if none. Shared weights are counted there.
     size_t weights_of;
     // Room of each stream: sequences, scratch nodes of a sequence, slots of recurrent state (0: the
-    // model has none); and the rows of a step whose logits can be kept, of all streams.
+    // model has none); and n_results, the most rows of a step whose logits are kept.
     int32_t n_seqs, n_scratch, n_states, n_results;
+    const char *backend; // "cpu"
 } rn_engine_info;
 // Fills *info for one model. Any thread. RN_E_ARG: NULL, struct_size, no such model.
 RN_API rn_status rn_engine_get_info(const rn_engine *engine, size_t model, rn_engine_info *info,
@@ -188,11 +194,11 @@ RN_API rn_status rn_engine_get_stats(rn_engine *engine, rn_engine_stats *stats, 
 RN_API rn_status rn_engine_get_model_stats(rn_engine *engine, size_t model, rn_engine_stats *stats,
                                            rn_error *err);
 
-// How long steps of a model take, as the engine has measured them while it ran.
+// Durations of a model's steps, measured while the engine runs.
 typedef struct rn_step_time {
     size_t struct_size;
-    double ms; // a step of so many decode rows and no prefill rows; 0: nothing was measured
-    double prefill_row_ms; // what each prefill row adds; 0: nothing was measured
+    double ms;             // a step of n_rows decode rows without prefill; 0: not measured yet
+    double prefill_row_ms; // added by each prefill row; 0: not measured yet
 } rn_step_time;
 /**
  * The measured time of a step.

@@ -59,7 +59,9 @@ static rn_status prepare_model_slot(rn_engine *e, struct model_slot *l, rn_model
         l->program = l->weights_of->program;
     else
         st = model_build(m->pkg, &l->program, err);
-    const struct backend_spec spec = {.threads = e->threads,
+    const struct backend_spec spec = {.name = e->opt.backend,
+                                      .arithmetic = e->opt.arithmetic,
+                                      .threads = e->threads,
                                       .kernels = e->kernels,
                                       .keeps_rows = e->opt.no_repack,
                                       .weights_of = l->weights_of ? l->weights_of->backend : NULL};
@@ -214,6 +216,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .n_scratch = room.n_scratch,
         .n_states = room.n_states,
         .n_results = room.n_results,
+        .backend = l->backend->ops->name,
     };
     sized_write(&public_engine_info, &own, info);
     return RN_OK;
