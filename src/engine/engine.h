@@ -29,7 +29,8 @@
 #define ENGINE_MAX_STREAMS  4096
 #define ENGINE_MAX_END      64 // end tokens of a model
 #define ENGINE_MAX_STOP_IDS 128
-#define ENGINE_MAX_BUFFER   65536 // tokens that wait for a reader
+#define ENGINE_MAX_BUFFER   65536             // tokens that wait for a reader
+#define MIN_PARALLEL_READ   ((size_t)1 << 19) // logits
 #define N_PRIORITIES        (RN_PRIORITY_HIGH - RN_PRIORITY_LOW + 1)
 
 struct rn_model {
@@ -257,6 +258,9 @@ struct rn_engine {
     log_sink log;
     cpus cpus;
     char cpu_reason[128], threads_reason[160], plan_text[1024];
+    // Strategies read fewer logits than this, over all streams of a step, on the step thread: waking
+    // the pool would take longer.
+    size_t min_parallel_read;
     uint64_t limit_bytes, tables_bytes; // the plan's; of what was allocated before it
     thread step_thread;
     bool thread_started;

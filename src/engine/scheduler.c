@@ -135,7 +135,7 @@ static rn_status absorb_part(struct model_slot *l, const struct stream_rows *p, 
     return st;
 }
 
-// Strategies read their results on all threads of the pool, where there is more than one to read.
+// Strategies read their results on all threads of the pool, if there are several and together they are worth waking the pool for.
 struct reading {
     struct model_slot *l;
     atomic_size_t next; // part
@@ -155,11 +155,15 @@ static void read_parts(void *ctx, int i_thread, int n_threads) {
 
 static void read_results(rn_engine *e, struct model_slot *l) {
     struct reading r = {.l = l};
-    size_t n = 0;
-    for (size_t i = 0; i < l->n_parts; i++) n += l->parts[i].absorbs && l->parts[i].s->play.strategy->ops->read;
-    if (n > 1)
+    size_t n = 0, n_rows = 0;
+    for (size_t i = 0; i < l->n_parts; i++) {
+        const bool reads = l->parts[i].absorbs && l->parts[i].s->play.strategy->ops->read;
+        n += reads;
+        n_rows += reads ? l->parts[i].n : 0;
+    }
+    if (n > 1 && n_rows * (size_t)l->lm->n_vocab >= e->min_parallel_read)
         pool_run_fitting(e->threads, read_parts, &r);
-    else if (n == 1)
+    else if (n > 0)
         read_parts(&r, 0, 1);
 }
 
