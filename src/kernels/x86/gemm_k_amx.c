@@ -1,11 +1,27 @@
-// kernels/x86/gemm_k_amx.c - Q2_K to Q6_K and IQ4_XS panels times many rows of bytes, by tiles.
+// kernels/x86/gemm_k_amx.c - matrix products of K-quant panels (Q2_K to Q6_K, IQ4_XS) and many rows of int8, with AMX tiles.
+//
+// The product goes through K in super-blocks of 256 columns. For each super-block:
+//
+//   1. unpack    a panel's 256 columns become 1 or 2 planes of bytes, w * scale split so that it fits (planes_k_amx.h)
+//   2. multiply  4 steps of 64 columns: 16 rows x plane -> int32 sums; for types with minimums a BF16 product of the
+//                rows' sums per part and the minimums
+//   3. add       isum = planes joined (HIGH_LOW: 256 * high + low; HALF_SCALES: 8 * high + low), then in the order of
+//                docs/arithmetic.md: acc = fma(d_w * d_a, isum, acc); acc = fma(-(dmin * d_a), isum_min, acc)
+//
+// Integer sums are exact, so tiles may add them in any order; only step 3 is in floating point and runs super-block
+// after super-block. The tile unit works on step 2 while the vector units do step 1 of the next panel and step 3 of the
+// previous pair: multiply_pair() interleaves the three in quarters.
+//
+// Two products share an operand, so that 8 tiles suffice (tile numbers at LOAD_PLANES):
+//   FEW   up to 64 rows: a pair is two units of 16 rows with one panel. Unpacking dominates, so it runs ahead.
+//   MANY  more rows: a pair is one unit of 16 rows with two panels, which stay unpacked for all rows.
 #include "kernels/x86/amx.h"
 #include "kernels/x86/gemm_amx.h"
 #include "kernels/x86/planes_k_amx.h"
 
 // Rows ----------------------------------------------------------------------------------------------------------------------
 
-// What a pass keeps of its rows, besides their bytes: for each block the scales, and the sums over its parts.
+// Side data of a pass, for each super-block: the rows' scales, and for types with minimums the rows' sums over each part.
 static float *pass_d(const struct gemm_pass *p, size_t b) { return (float *)p->side + b * PASS_ROWS; }
 static uint8_t *pass_sums(const struct gemm_pass *p, size_t b, size_t r) {
     return (uint8_t *)pass_d(p, p->k / 256) + (b * PASS_ROWS + r) * TILE_LINE;
@@ -14,7 +30,8 @@ ALWAYS_INLINE_512 size_t side_bytes(const struct k_type t, size_t k) {
     return k / 256 * PASS_ROWS * (sizeof(float) + (t.has_min ? TILE_LINE : 0));
 }
 
-// n sums, 128 * high and low by turns, as BF16 numbers (exact: seven bits each); what is left of the line is zero.
+// Writes n sums as pairs of BF16 numbers, 128 * high and low. Both are exact, having at most 8 significant bits. The rest of
+// the line is zero.
 ALWAYS_INLINE_512 void put_sums(const int8_t *high_low, int n, uint8_t *to) {
     const __m128i high = n == 16 ? _mm_loadu_si128((const void *)high_low) : _mm_loadl_epi64((const void *)high_low);
     const int8_t *const at = high_low + n;
@@ -38,14 +55,12 @@ ALWAYS_INLINE_512 void start(const struct k_type t, const struct gemm_pass *p) {
 }
 
 // The product ---------------------------------------------------------------------------------------------------------------
-//
-// Two products of 16 rows and a panel at a time share a side, so that tiles hold the sums of both. FEW rows: the panel, and the next is
-// unpacked meanwhile, which is most of the work then. MANY: the rows, which come from the second-level cache.
 
 enum { PAIR = 2, MOST_FEW = 64 };
 enum shape { FEW, MANY };
 
-// The members of a pair: 16 rows, their sums over parts and their scales; a panel; and where the sums go.
+// Two products of 16 rows and a panel: for each the rows, their sums over parts and their scales; the panel's columns; and
+// where the result is read and written.
 struct pair {
     const uint8_t *a[PAIR], *sums[PAIR];
     size_t a_stride[PAIR];
@@ -54,13 +69,13 @@ struct pair {
     struct gemm_place at[PAIR];
 };
 
-// Sums over 256 numbers, of each plane and of the minimums.
+// Results of step 2 for a pair: int32 sums of each plane, and the products with the minimums.
 struct sums {
     _Alignas(64) int32_t products[PAIR][MOST_PLANES][TILE_ROWS][PANEL_ROWS];
     float mins[PAIR][TILE_ROWS][PANEL_ROWS];
 };
 
-// The pair that begins with unit u; n = 1: it is alone.
+// The pair that begins with unit u; n = 1: its first member only.
 ALWAYS_INLINE_512 struct pair pair_at(const enum shape shape, const struct gemm_pass *p, const struct gemm_step *s,
                                       size_t u, const int n) {
     const size_t b = s->from / 256;
@@ -77,7 +92,7 @@ ALWAYS_INLINE_512 struct pair pair_at(const enum shape shape, const struct gemm_
     return r;
 }
 
-// Adds quarter i of the sums of n members.
+// Step 3 for rows [4 * i, 4 * i + 4) of n members.
 ALWAYS_INLINE_512 void add_quarter(const struct k_type t, const int n, const struct sums *s, const struct pair *pair,
                                    int i) {
 #pragma GCC unroll 2
@@ -102,8 +117,8 @@ ALWAYS_INLINE_512 void add_quarter(const struct k_type t, const int n, const str
     }
 }
 
-// Tiles 0 and 1 are the sums of the first member, 2 and 3 of the second, 4 and 5 their rows; 6 and 7 are planes, of which the first may
-// have signs.
+// Tiles: 0 and 1 accumulate the planes of the first member, 2 and 3 of the second; 4 and 5 hold rows; 6 and 7 hold planes. Only
+// the first plane may be signed.
 #define LOAD_PLANES(m, i)                                                                                            \
     do {                                                                                                             \
         const uint8_t *const planes = pair->c[m]->planes + (i) * n_planes(t) * TILE_BYTES;                           \
@@ -149,7 +164,7 @@ ALWAYS_INLINE_512 void multiply_mins(const int n, const struct pair *pair, struc
     if (n == 2) TILE_STORE(2, s->mins[1], TILE_LINE);
 }
 
-// Share i of the lines of the 16 rows after these, and of what they are added to, which no hardware guesses.
+// Prefetches quarter i of the next 16 rows and of their accumulators: the hardware prefetcher does not follow these strides.
 ALWAYS_INLINE_512 void fetch_quarter(const struct pair *pair, int i) {
     const size_t first = TILE_ROWS + TILE_ROWS / K_TILES * (size_t)i;
     for (size_t r = first; r < first + TILE_ROWS / K_TILES; r++) {
@@ -160,8 +175,8 @@ ALWAYS_INLINE_512 void fetch_quarter(const struct pair *pair, int i) {
     }
 }
 
-// Multiplies a pair, or its first member, while the sums of the one before are added up and the next columns are unpacked (NULL: there
-// are none).
+// Step 2 for a pair (n = 2) or its first member (n = 1), interleaved with step 3 of the pair `before` and step 1 of the panel
+// `next`; NULL: none.
 ALWAYS_INLINE_512 void multiply_pair(const struct k_type t, const enum shape shape, const int n,
                                      const struct pair *pair, const struct pair *before, const struct unpacking *next,
                                      struct sums *s) {
@@ -191,7 +206,7 @@ ALWAYS_INLINE_512 void add_pair(const struct k_type t, const int n, const struct
     for (int i = 0; i < K_TILES; i++) add_quarter(t, n, s, pair, i);
 }
 
-// The pair of n units that begins with unit u. before: the pair before it, then this one.
+// FEW: multiplies the pair of n units that begins with unit u. *before: the previous pair; set to this one.
 ALWAYS_INLINE_512 void multiply_units(const struct k_type t, const int n, const struct gemm_pass *p,
                                       const struct gemm_step *now, size_t u, struct pair *before,
                                       const struct unpacking *next, struct sums *s) {
