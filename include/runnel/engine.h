@@ -159,9 +159,10 @@ typedef enum rn_miss {
     RN_MISS_END = 3,
     RN_MISS_WINDOW = 4,
     RN_MISS_STATE = 5,
-    RN_MISS_EVICTED = 6
+    RN_MISS_EVICTED = 6,
+    RN_MISS_LOGITS = 7 // all rows were evaluated for their results: prompt_logprobs, scores
 } rn_miss;
-#define RN_N_MISSES     7
+#define RN_N_MISSES     8
 #define RN_N_FINISHES   5  // of rn_finish
 #define RN_MAX_MISSES   16 // room in rn_engine_stats: never changes
 #define RN_MAX_FINISHES 16

@@ -146,10 +146,11 @@ struct stream_times {
 
 // What of the prompt was evaluated before.
 struct stream_prefix {
-    uint64_t salt;              // only streams of one salt share prefixes; 0: all that have none
-    int32_t n_matched;          // tokens of the prompt that the session holds
-    int32_t n_cached;           // tokens of the prompt that were not evaluated
-    char miss[CHAT_MISS_BYTES]; // why no more of them
+    uint64_t salt;                   // only streams of one salt share prefixes; 0: all that have none
+    int32_t n_matched;               // tokens of the prompt that the session holds
+    int32_t n_cached;                // tokens of the prompt that were not evaluated
+    rn_miss miss;                    // why no more of them were reused
+    char miss_text[CHAT_MISS_BYTES]; // a sentence about it; "": its name says all
 };
 
 // Who decides what comes out, and the sequences that this takes; step thread.

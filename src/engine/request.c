@@ -250,7 +250,6 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     s->scores.n_logprobs = -1;
     s->turn.slot = -1;
     s->time.begin = clock_now_ns();
-    snprintf(s->prefix.miss, sizeof s->prefix.miss, "none");
     return s;
 }
 

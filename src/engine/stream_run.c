@@ -43,7 +43,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
                               .cached_tokens = s->prefix.n_cached,
                               .completion_tokens = stream_emitted(s),
                               .matched_tokens = s->prefix.n_matched,
-                              .miss = s->prefix.miss};
+                              .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
     s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,
                                 .queue_ms = ms(s->time.begin, s->time.scheduled),
                                 .prefill_ms = ms(s->time.scheduled, s->time.prompt),

@@ -52,7 +52,15 @@ void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
 
 // ---- made and given back --------------------------------------------------------------------------------------------
 
-static void note_miss(rn_stream *s, const char *why) { snprintf(s->prefix.miss, sizeof s->prefix.miss, "%s", why); }
+_Static_assert((int)RN_MISS_NONE == (int)LM_MISS_NONE && (int)RN_MISS_EMPTY == (int)LM_MISS_EMPTY &&
+                   (int)RN_MISS_DIFFERS == (int)LM_MISS_DIFFERS && (int)RN_MISS_END == (int)LM_MISS_END &&
+                   (int)RN_MISS_WINDOW == (int)LM_MISS_WINDOW && (int)RN_MISS_STATE == (int)LM_MISS_STATE,
+               "misses are numbered alike");
+
+static void note_miss(rn_stream *s, rn_miss why) {
+    s->prefix.miss = why;
+    s->prefix.miss_text[0] = 0;
+}
 
 bool stream_reads_prompt(const rn_stream *s) {
     return s->play.strategy->ops->prompt_from(s->play.strategy) < s->n_prompt - 1;
@@ -83,9 +91,9 @@ static void count_cached(rn_stream *s, const struct lm_prefix *found) {
     if (s->turn.was_preempted) return;
     s->prefix.n_cached = found->n;
     if (stream_reads_prompt(s))
-        note_miss(s, s->scores.prompt ? "logits" : "none");
+        note_miss(s, s->scores.prompt ? RN_MISS_LOGITS : RN_MISS_NONE);
     else if (!s->session || found->n < s->prefix.n_matched)
-        note_miss(s, s->prefix.n_matched ? "evicted" : found->miss);
+        note_miss(s, s->prefix.n_matched ? RN_MISS_EVICTED : (rn_miss)found->miss);
 }
 
 rn_status stream_restore(rn_stream *s, rn_error *err) {
@@ -110,7 +118,7 @@ static int32_t go_back(rn_stream *s) {
     const int32_t most = s->prefix.n_matched < s->n_prompt ? s->prefix.n_matched : s->n_prompt - 1;
     if (len <= most) return len;
     const int32_t n = lm_truncate(m, main_seq(s)->seq, most);
-    if (n < most) note_miss(s, model_program(s->model_slot->program)->state_bytes ? "state" : "window");
+    if (n < most) note_miss(s, model_program(s->model_slot->program)->state_bytes ? RN_MISS_STATE : RN_MISS_WINDOW);
     return n;
 }
 

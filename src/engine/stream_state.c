@@ -82,17 +82,15 @@ rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t n_rows
     return RN_OK;
 }
 
-static const char *const miss_names[RN_N_MISSES] = {"none", "empty", "differs", "end", "window", "state", "evicted"};
+static const char *const miss_names[RN_N_MISSES] = {"none",   "empty", "differs", "end",
+                                                    "window", "state", "evicted", "logits"};
 
 const char *rn_miss_name(rn_miss m) { return (unsigned)m < RN_N_MISSES ? miss_names[m] : "?"; }
 
 void model_slot_count_prefix(struct model_slot *l, const rn_stream *s) {
-    const size_t n_word = strspn(s->prefix.miss, "abcdefghijklmnopqrstuvwxyz");
     l->stats.prefix_queries += (uint64_t)s->n_prompt;
     l->stats.prefix_hits += (uint64_t)s->prefix.n_cached;
-    for (size_t i = 0; i < RN_N_MISSES; i++)
-        if (strlen(miss_names[i]) == n_word && memcmp(miss_names[i], s->prefix.miss, n_word) == 0)
-            l->stats.prefix_misses[i] += (uint64_t)(s->n_prompt - s->prefix.n_cached);
+    l->stats.prefix_misses[s->prefix.miss] += (uint64_t)(s->n_prompt - s->prefix.n_cached);
 }
 
 // Every field but the first three is a sum over model slots of 64-bit numbers.

@@ -64,10 +64,20 @@ struct lm_seq_spec {
     uint64_t adapters; // set of adapters that its rows go through; 0: none
 };
 
+// Why a cached prefix ended where it did. The numbers are those of rn_miss and enum kv_miss.
+enum lm_miss {
+    LM_MISS_NONE,    // all of it was found
+    LM_MISS_EMPTY,   // nothing cached begins with this key
+    LM_MISS_DIFFERS, // the cached text continues with another key
+    LM_MISS_END,     // the cached text ends, or its continuation was evicted
+    LM_MISS_WINDOW,  // keys of an attention window are gone
+    LM_MISS_STATE    // no recurrent state was kept further on
+};
+
 // Why a prefix was not found whole; speaks of position lm_prefix.n.
 struct lm_prefix {
-    int32_t seq, n;   // the new sequence, and how many rows it holds already
-    const char *miss; // "none", "empty", "differs", "end", "window", "state"
+    int32_t seq, n; // the new sequence, and how many rows it holds already
+    enum lm_miss miss;
 };
 
 // What a sequence's memory is made of, for files: so many parts, each of records of one size. Of a sequence of so many positions the part

@@ -35,6 +35,11 @@ struct lm_real {
     struct seq_kind *kinds;                                           // [max_seqs] of sequences that are in use
 };
 
+_Static_assert((int)LM_MISS_NONE == (int)KV_MISS_NONE && (int)LM_MISS_EMPTY == (int)KV_MISS_EMPTY &&
+                   (int)LM_MISS_DIFFERS == (int)KV_MISS_DIFFERS && (int)LM_MISS_END == (int)KV_MISS_END &&
+                   (int)LM_MISS_WINDOW == (int)KV_MISS_WINDOW && (int)LM_MISS_STATE == (int)KV_MISS_STATE,
+               "misses are numbered alike");
+
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
 
 // A window begins inside a page and ends inside one; another is copied before it is written where it is shared.
@@ -355,7 +360,7 @@ static rn_status match_prefix(lm *base, const struct lm_seq_spec *spec, const ui
     keys_of_kind(m, keys, n, &kind);
     st = kv_match_prefix(m->kv, m->base.keys, n, &out->seq, &out->n, &why, err);
     if (st != RN_OK) return st;
-    out->miss = kv_miss_name(why);
+    out->miss = (enum lm_miss)why;
     m->kinds[out->seq] = kind;
     return RN_OK;
 }

@@ -33,7 +33,7 @@ static bool after_a_hit(struct rig *r, const int32_t *tokens, float *out) {
     lm_seq_free(r->lm, first);
     if (!CHECK_OK(lm_match_tokens(r->lm, &(struct lm_seq_spec){.n_most = N}, tokens, N, &found, &err), &err))
         return false;
-    check_note("%s", found.miss);
+    check_note("miss %d", (int)found.miss);
     return CHECK(found.n > 0) &&
            rig_append(r, found.seq, tokens + found.n, N - found.n, out + (size_t)found.n * N_VOCAB);
 }

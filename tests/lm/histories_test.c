@@ -107,7 +107,7 @@ TEST(a_prefix_longer_than_the_context_ends_where_the_cache_does) {
         CHECK(rig_append(&p.rig, seq, tokens, 256, NULL)); // n_ctx
         CHECK_OK(lm_match_tokens(p.rig.lm, NULL, tokens, 300, &found, &err), &err);
         CHECK_INT(found.n, 256);
-        CHECK_STR(found.miss, "end");
+        CHECK_INT(found.miss, LM_MISS_END);
     }
     pair_close(&p);
 }

@@ -55,7 +55,7 @@ TEST(what_a_near_sequence_has_cached_is_nothing_to_a_far_one) {
         if (rig_append(&r, seq, tokens, N, NULL)) {
             lm_seq_free(r.lm, seq);
             CHECK_INT(match(&r, 200, tokens, &found), 0);
-            CHECK_STR(found.miss, "empty");
+            CHECK_INT(found.miss, LM_MISS_EMPTY);
             CHECK_INT(match(&r, N_NEAR, tokens, &found), N);
         }
     }

@@ -119,7 +119,7 @@ TEST(a_prompt_is_found_where_its_state_was_asked_for_and_gives_the_same_bits) {
     append(w, q, 5, 20, 0);
     CHECK_OK(lm_match_tokens(w->lm, NULL, w->texts[q].tokens, 110, &found, &err), &err);
     CHECK_INT(found.n, 99);
-    CHECK_STR(found.miss, "end"); // of what is finished: the page that q goes on in is not
+    CHECK_INT(found.miss, LM_MISS_END); // of what is finished: the page that q goes on in is not
     w->texts[found.seq] = w->texts[q];
     w->texts[found.seq].n = 99;
     append(w, found.seq, 1, 40, 0);

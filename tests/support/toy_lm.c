@@ -291,7 +291,7 @@ static rn_status match_prefix(lm *m, const struct lm_seq_spec *spec, const uint6
     keys_of(t, spec, keys, n);
     const rn_status st = kv_match_prefix(t->kv, m->keys, n, &out->seq, &out->n, &why, err);
     if (st != RN_OK) return st;
-    out->miss = kv_miss_name(why);
+    out->miss = (enum lm_miss)why;
     t->specs[out->seq] = *spec;
     return RN_OK;
 }

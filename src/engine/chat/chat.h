@@ -46,7 +46,7 @@ void chat_prompt_free(struct chat_prompt *p);
 // chat_match.c
 #define CHAT_MISS_BYTES 192
 // The longest place at which held[0..n_held) and ids[0..n_ids) say the same and both have a token border: where in either. why: the
-// sentence for what differs there; "none" when one of them just ends.
+// sentence for what differs there; "" when one of them just ends.
 struct chat_match {
     size_t n_held, n_ids;
     char why[CHAT_MISS_BYTES];

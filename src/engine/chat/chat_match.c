@@ -69,10 +69,7 @@ void chat_match(const tokenizer *tok, const struct vocab *vocab, const int32_t *
     struct reader a = {tok, vocab, held, n_held, 0, NULL, 0}, b = {tok, vocab, ids, n_ids, 0, NULL, 0};
     *m = (struct chat_match){0};
     while (step(&a, &b)) m->n_held = a.at, m->n_ids = b.at;
-    if (m->n_held == n_held || m->n_ids == n_ids) {
-        snprintf(m->why, sizeof m->why, "none");
-        return;
-    }
+    if (m->n_held == n_held || m->n_ids == n_ids) return;
     char was[48], is[48];
     show(&a, m->n_held, was);
     show(&b, m->n_ids, is);

@@ -56,7 +56,7 @@ static rn_status match_own_reply(const rn_stream *s, const struct chat_prompt *p
     if (st != RN_OK) return st;
     if (same_but_for_blanks(text, n_text, p->text.s + p->reply_from, p->text.n - p->reply_from)) {
         m->n_held = (size_t)n, m->n_ids = n_ids;
-        snprintf(m->why, sizeof m->why, "none");
+        m->why[0] = 0;
     }
     mem_free(text);
     return RN_OK;
@@ -76,7 +76,8 @@ static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_pro
         if (st != RN_OK) return st;
     }
     const size_t n_rest = ids->n - m.n_ids, n_ctx = (size_t)s->model_slot->n_ctx;
-    snprintf(s->prefix.miss, sizeof s->prefix.miss, "%s", m.why);
+    s->prefix.miss = m.why[0] ? RN_MISS_DIFFERS : RN_MISS_NONE;
+    snprintf(s->prefix.miss_text, sizeof s->prefix.miss_text, "%s", m.why);
     if (m.n_held + n_rest >= n_ctx && ids->n < n_ctx) // the reply's own tokens are too many
         m.n_held = m.n_ids = same_ids(held->tokens, (size_t)held->n_tokens, ids->ids, ids->n);
     s->prefix.n_matched = (int32_t)m.n_held;
