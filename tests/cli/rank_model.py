@@ -13,9 +13,9 @@ def string(text):
     return struct.pack('<Q', len(text)) + text.encode()
 
 
-def reranker(folder, template=TEMPLATE):
+def reranker(folder, template=TEMPLATE, weights='F16'):
     """A Qwen3 with a head of two classes, as Qwen3-Reranker's files have it."""
-    write('qwen3', 'F16', folder / 'plain.gguf', folder)
+    write('qwen3', weights, folder / 'plain.gguf', folder)
     front, pairs, infos, data = parts((folder / 'plain.gguf').read_bytes())
     extra = [string('qwen3.pooling_type') + struct.pack('<II', 4, RANK),
              string('qwen3.classifier.output_labels') + struct.pack('<IIQ', 9, 8, 2) + string('yes') + string('no')]
