@@ -134,22 +134,24 @@ static bool slot_is_there(const struct reader *r, int32_t g, struct kv_slot at) 
 }
 
 static rn_status get_head(struct reader *r) {
-    static const char *const names[] = {"magic",   "version",      "groups",         "vector width",
-                                        "rows of", "sequences of", "wanted rows of", "rows with logits of"};
+    static const char *const names[] = {"magic", "version",   "groups",      "vector width",
+                                        "rows",  "sequences", "wanted rows", "rows with logits"};
     uint32_t head[8];
     for (size_t i = 0; i < 8; i++) head[i] = (uint32_t)get(r);
     if (r->c.failed) return cut_short(r);
     const uint32_t exact[] = {MAGIC, VERSION, (uint32_t)r->p->n_groups, (uint32_t)r->p->n_vector};
     for (size_t i = 0; i < 4; i++)
         if (head[i] != exact[i])
-            return fail(r->err, RN_E_FORMAT, "batch: %s %u, %u was expected", names[i], head[i], exact[i]);
+            return fail(r->err, RN_E_FORMAT, "batch: %s: %u, %u was expected", names[i], head[i], exact[i]);
     r->n_rows = head[4], r->n_seqs = head[5], r->n_wanted = head[6], r->n_logits = head[7];
     const size_t most_logits = r->s->n_logits && r->s->n_logits < r->n_wanted ? r->s->n_logits : r->n_wanted;
     const size_t most_wanted = r->s->n_wanted < r->n_rows ? r->s->n_wanted : r->n_rows;
     const size_t most[] = {r->s->n_batch, r->n_rows, most_wanted, most_logits};
     for (size_t i = 0; i < 4; i++)
-        if (head[4 + i] > most[i]) return wrong(r, names[4 + i], 0, head[4 + i], (int64_t)most[i]);
-    if (r->n_rows == 0 || r->n_seqs == 0) return wrong(r, "rows of", 0, 0, (int64_t)r->s->n_batch);
+        if (head[4 + i] > most[i])
+            return fail(r->err, RN_E_FORMAT, "batch: %s: %u, limit %zu", names[4 + i], head[4 + i], most[i]);
+    for (size_t i = 4; i < 6; i++)
+        if (head[i] == 0) return fail(r->err, RN_E_FORMAT, "batch: %s: 0, at least 1 was expected", names[i]);
     return RN_OK;
 }
 
@@ -233,7 +235,7 @@ static rn_status get_row(struct reader *r, size_t i, int64_t n_vocab) {
     const bool has_path = (flags & HAS_PATH) != 0;
     if (row->pos < 0 || (!has_path && row->pos >= committed))
         return wrong(r, "position of row", i, row->pos, committed - 1);
-    if (row->see_to < -1 || row->see_to >= (has_path ? row->pos + 1 : committed))
+    if (row->see_to < -1 || row->see_to > (has_path ? row->pos : committed - 1))
         return wrong(r, "span of row", i, row->see_to, committed - 1);
     rn_status st = has_path ? get_path(r, i, row) : RN_OK;
     if (st == RN_OK) st = check_pages(r, i, row);

@@ -145,23 +145,45 @@ TEST(what_a_backend_would_follow_is_checked) {
     }
 }
 
-TEST(counts_beyond_the_sizes_and_other_programs_are_refused) {
+// Where the records of the sample begin, in words of 32 bits: batch_pack.c lists their fields.
+enum { HEAD = 0, SEQ_0 = 8, ROW_0 = 26, ROW_1 = 40 };
+
+TEST(a_number_outside_its_range_is_refused_by_name) {
     static const struct {
         size_t word;
-        uint32_t value;
+        int64_t value;
         const char *text;
     } rows[] = {
-        {0, 1, "batch: magic 1"},
-        {1, 2, "batch: version 2, 1 was expected"},
-        {2, 1, "batch: groups 1"},
-        {3, 5, "batch: vector width 5"},
-        {4, 9, "batch: rows of 0: 9"},
-        {4, 0, "batch: sequences of 0: 2"},
-        {5, 6, "batch: sequences of 0"},
-        {5, 0, "batch: rows of 0"},
-        {6, 5, "batch: wanted rows of 0"},
-        {7, 4, "batch: rows with logits of 0"},
-        {4, UINT32_MAX, "batch: rows of 0"},
+        {HEAD + 0, 1, "batch: magic: 1, "},
+        {HEAD + 1, 2, "batch: version: 2, 1 was expected"},
+        {HEAD + 2, 1, "batch: groups: 1, 2 was expected"},
+        {HEAD + 3, 5, "batch: vector width: 5, 6 was expected"},
+        {HEAD + 4, 9, "batch: rows: 9, limit 8"},
+        {HEAD + 4, UINT32_MAX, "batch: rows: 4294967295, limit 8"},
+        {HEAD + 4, 0, "batch: sequences: 2, limit 0"},
+        {HEAD + 5, 6, "batch: sequences: 6, limit 5"},
+        {HEAD + 5, 0, "batch: sequences: 0, at least 1 was expected"},
+        {HEAD + 6, 5, "batch: wanted rows: 5, limit 4"},
+        {HEAD + 7, 4, "batch: rows with logits: 4, limit 3"},
+        {SEQ_0 + 0, -1, "batch: positions of sequence 0: -1"},
+        {SEQ_0 + 0, 385, "batch: positions of sequence 0: 385 at byte 48, limit 384"},
+        {SEQ_0 + 1, 2, "batch: rotation of sequence 0: 2"},
+        {SEQ_0 + 1, -1, "batch: rotation of sequence 0: -1"},
+        {SEQ_0 + 4, -2, "batch: page of sequence 0: -2"},
+        {SEQ_0 + 4, 6, "batch: page of sequence 0: 6 at byte 64, limit 5"},
+        {ROW_0 + 0, INT32_MIN, "batch: token of row 0: -2147483648"},
+        {ROW_0 + 1, -1, "batch: position of row 0: -1"},
+        {ROW_0 + 2, -1, "batch: sequence of row 0: -1"},
+        {ROW_0 + 2, 2, "batch: sequence of row 0: 2 at byte 160, limit 1"},
+        {ROW_0 + 3, -2, "batch: span of row 0: -2"},
+        {ROW_0 + 4, 8, "batch: flags of row 0: 8 at byte 160, limit 7"},
+        {ROW_0 + 8, -2, "batch: state read by row 0: -2"},
+        {ROW_0 + 9, 5, "batch: state written by row 0: 5 at byte 160, limit 4"},
+        {ROW_0 + 10, -1, "batch: slot of row 0: -1"},
+        {ROW_0 + 11, -1, "batch: slot of row 0"},
+        {ROW_1 + 1, INT32_MAX, "batch: ends at byte "}, // its path would have two thousand million nodes
+        {ROW_1 + 3, 202, "batch: span of row 1: 202"},
+        {ROW_1 + 14, -1, "batch: path of row 1: -1"},
     };
     struct batch_sample s;
     size_t n;
@@ -170,13 +192,79 @@ TEST(counts_beyond_the_sizes_and_other_programs_are_refused) {
         struct batch_unpacked u = {0};
         rn_error err = {0};
         uint8_t *bytes = pack(&s.batch, &n);
-        memcpy(bytes + 4 * rows[i].word, &rows[i].value, 4);
-        check_note("word %zu: %u", rows[i].word, rows[i].value);
+        const uint32_t value = (uint32_t)rows[i].value;
+        memcpy(bytes + 4 * rows[i].word, &value, 4);
+        check_note("word %zu: %lld", rows[i].word, (long long)rows[i].value);
         if (CHECK_FAILS(batch_unpack(bytes, n, &sample_program, &sample_sizes, &u, &err), RN_E_FORMAT, &err))
             CHECK_HAS(err.text, rows[i].text);
         free(bytes);
         batch_unpacked_free(&u);
     }
+}
+
+TEST(an_empty_batch_is_refused) {
+    struct batch_unpacked u = {0};
+    rn_error err = {0};
+    size_t n;
+    uint8_t *bytes = pack(&(struct batch){0}, &n);
+    if (CHECK_FAILS(batch_unpack(bytes, n, &sample_program, &sample_sizes, &u, &err), RN_E_FORMAT, &err))
+        CHECK_STR(err.text, "batch: rows: 0, at least 1 was expected");
+    free(bytes);
+}
+
+// The same bytes for programs that take less, or need more, than the one they were packed for.
+TEST(what_the_program_does_not_take_or_cannot_do_without_is_refused) {
+    static const struct {
+        bool needs_vector;
+        int32_t n_vector;
+        size_t state_bytes;
+        const char *text;
+    } rows[] = {
+        {true, SAMPLE_VECTOR, 64, "batch: missing vector of row 0"},
+        {false, 0, 64, "batch: vector of row 2"},
+        {false, SAMPLE_VECTOR, 0, "batch: state written by row 0: 0"},
+    };
+    struct batch_sample s;
+    sample_make(&s);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p = sample_program;
+        struct batch_unpacked u = {0};
+        rn_error err = {0};
+        p.needs_vector = rows[i].needs_vector, p.n_vector = rows[i].n_vector, p.state_bytes = rows[i].state_bytes;
+        const size_t n = batch_packed_bytes(&s.batch, &p);
+        uint8_t *bytes = malloc(n);
+        batch_pack(&s.batch, &p, bytes);
+        check_note("%s", rows[i].text);
+        if (CHECK_FAILS(batch_unpack(bytes, n, &p, &sample_sizes, &u, &err), RN_E_FORMAT, &err))
+            CHECK_HAS(err.text, rows[i].text);
+        CHECK_INT(u.batch.n_rows, 0);
+        free(bytes);
+        batch_unpacked_free(&u);
+    }
+}
+
+struct unpacking {
+    const uint8_t *bytes;
+    size_t n;
+};
+static rn_status unpack_once(void *user) {
+    const struct unpacking *in = user;
+    struct batch_unpacked u = {0};
+    rn_error err = {0};
+    const rn_status st = batch_unpack(in->bytes, in->n, &sample_program, &sample_sizes, &u, &err);
+    if (st != RN_OK) CHECK_STR(err.text, "batch: out of memory for 5 rows");
+    batch_unpacked_free(&u);
+    return st;
+}
+
+TEST(a_failed_allocation_is_reported_and_leaks_nothing) {
+    struct batch_sample s;
+    struct unpacking in;
+    sample_make(&s);
+    uint8_t *bytes = pack(&s.batch, &in.n);
+    in.bytes = bytes;
+    CHECK(check_each_failed_allocation(unpack_once, &in, __FILE__, __LINE__));
+    free(bytes);
 }
 
 // Whatever single byte is changed: refused, or a batch whose every index is inside.
