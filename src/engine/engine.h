@@ -132,6 +132,7 @@ struct stream_turn {
     int32_t slot;         // number among running streams; -1: it does not run
     bool parked;          // it waits for its reader
     bool was_preempted;
+    int64_t no_room_at;            // time of the round in which it found no sequence: not again in that round
     uint64_t ended_when_preempted; // model slot->n_ended then: it comes back when that has changed
 };
 
@@ -327,7 +328,10 @@ rn_stream *queue_next(rn_engine *e, int64_t now);         // who begins now; NUL
 int32_t queue_position(rn_engine *e, const rn_stream *s); // 1: next
 void queue_begin(rn_stream *s, int64_t now);              // it runs from here on
 void queue_leave(rn_stream *s);                           // it ends, or (back) goes to the queue again
-bool queue_make_room(rn_engine *e, struct model_slot *l); // of keys and values; false: nobody is left to ask
+// Frees keys, values and sequences of a model slot: an idle session's, else a stream is preempted.
+// wants: the stream that lacks a sequence, which may be the one that has to wait; NULL: the rows of a step
+// lack room. now: the round's time. false: no other stream holds anything there.
+bool queue_make_room(rn_engine *e, struct model_slot *l, const rn_stream *wants, int64_t now);
 
 // stream_state.c: what other threads see of a stream and of its engine; with the lock held
 void stream_show(rn_stream *s);
@@ -337,9 +341,11 @@ void model_slot_count_prefix(struct model_slot *l, const rn_stream *s); // once,
 // stream_seqs.c: the sequences of a stream's strategy. Step thread, without the lock
 rn_status stream_seqs_create(rn_stream *s, rn_error *err); // any thread; once the stream has its strategy and tokens
 void stream_seqs_destroy(rn_stream *s);                    // their memory; they were released
-rn_status stream_schedule(rn_stream *s, rn_error *err); // its turn: gets its sequences; queued -> prefill or decode
+// Its turn: the strategy begins, and the session's sequence becomes the stream's.
+rn_status stream_schedule(rn_stream *s, rn_error *err);
 // Makes what the strategy declared: sequences that are not there, from what is cached. prefill, or decode where nothing is missing.
-rn_status stream_restore(rn_stream *s, rn_error *err);
+// RN_E_LIMIT: other streams hold all sequences of *lacking; what was made so far stays, and it may be called again.
+rn_status stream_restore(rn_stream *s, struct model_slot **lacking, rn_error *err);
 void stream_suspend(rn_stream *s); // gives all sequences back
 void stream_release_main(rn_stream *s, bool keep_for_session);
 bool stream_holds(const rn_stream *s, const struct model_slot *l); // has it sequences there?

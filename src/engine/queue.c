@@ -50,7 +50,8 @@ static bool is_idle(rn_stream *s, int64_t now) {
 }
 
 static bool may_begin(rn_stream *s, int64_t now) {
-    return s->state == STREAM_QUEUED && !(s->turn.was_preempted ? is_idle(s, now) : atomic_load(&s->paused));
+    return s->state == STREAM_QUEUED && s->turn.no_room_at != now &&
+           !(s->turn.was_preempted ? is_idle(s, now) : atomic_load(&s->paused));
 }
 
 // A preempted stream comes back when another one of its model ended, or when all that run are idle. Until then no other stream of
@@ -152,17 +153,17 @@ static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
 }
 
 // Runs on the step thread, the only one that preempts.
-bool queue_make_room(rn_engine *e, struct model_slot *l) {
+bool queue_make_room(rn_engine *e, struct model_slot *l, const rn_stream *wants, int64_t now) {
     if (session_release_lru(e, l, NULL)) return true;
     rn_stream *victim = NULL;
-    const int64_t now = clock_now_ns();
     int n = 0;
     for (rn_stream *s = e->streams; s; s = s->next) {
-        if (s->state == STREAM_QUEUED || !stream_holds(s, l)) continue;
+        if (s->state == STREAM_QUEUED || (s != wants && !stream_holds(s, l))) continue;
         n++;
         if (!victim || yields_before(s, victim, now)) victim = s;
     }
     if (n < 2) return false;
+    if (victim == wants) victim->turn.no_room_at = now;
     stream_suspend(victim);
     victim->turn.was_preempted = true;
     victim->turn.parked = false;

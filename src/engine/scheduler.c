@@ -61,7 +61,7 @@ static void end_failed(rn_stream *s, const rn_error *err) {
 // 0: none. While it waits for its first turn the queue's limit holds as well.
 static int64_t deadline_of(const rn_stream *s, bool *of_queue) {
     const int64_t timeout = s->time.timeout_ms ? s->time.begin + s->time.timeout_ms * INT64_C(1000000) : 0,
-                  wait = s->time.scheduled == 0 && !s->turn.was_preempted && s->engine->opt.queue_wait_ms
+                  wait = s->time.scheduled == 0 && s->engine->opt.queue_wait_ms
                              ? s->time.begin + s->engine->opt.queue_wait_ms * INT64_C(1000000)
                              : 0;
     *of_queue = wait && (!timeout || wait < timeout);
@@ -92,17 +92,37 @@ static void end_due(rn_engine *e, struct round *r) {
     }
 }
 
+// The sequences that a stream declared are made. Where other streams hold all of them, one is preempted, or this one waits in the queue.
+// With the lock held.
+static void restore_seqs(rn_stream *s, int64_t now) {
+    rn_engine *e = s->engine;
+    const bool is_first = s->time.scheduled == 0;
+    struct model_slot *lacking;
+    rn_error err;
+    rn_status st;
+    do {
+        err = (rn_error){0};
+        mutex_unlock(&e->lock);
+        st = stream_restore(s, &lacking, &err);
+        mutex_lock(&e->lock);
+    } while (st == RN_E_LIMIT && lacking && queue_make_room(e, lacking, s, now) && s->state != STREAM_QUEUED);
+    if (s->state == STREAM_QUEUED) return;
+    if (is_first && st == RN_OK && !stream_reads_prompt(s)) model_slot_count_prefix(s->model_slot, s);
+    stream_show(s);
+    if (st != RN_OK) end_failed(s, &err);
+}
+
 static void start_queued(rn_engine *e, int64_t now) {
     for (rn_stream *s; (s = queue_next(e, now));) {
         rn_error err = {0};
         queue_begin(s, now);
         mutex_unlock(&e->lock);
-        const bool is_first = s->time.scheduled == 0;
         const rn_status st = stream_schedule(s, &err);
         mutex_lock(&e->lock);
-        if (is_first && st == RN_OK && !stream_reads_prompt(s)) model_slot_count_prefix(s->model_slot, s);
-        stream_show(s);
-        if (st != RN_OK) end_failed(s, &err);
+        if (st == RN_OK)
+            restore_seqs(s, now);
+        else
+            end_failed(s, &err);
     }
 }
 
@@ -131,7 +151,6 @@ static rn_status absorb_part(struct model_slot *l, const struct stream_rows *p, 
         s->play.n_helper_rounds = l == s->model_slot ? 0 : s->play.n_helper_rounds + 1;
     }
     if (p->absorbs) st = s->play.strategy->ops->absorb(s->play.strategy, &r, &out, err);
-    if (st == RN_OK && s->play.seqs_changed && s->end.finish == RN_FINISH_NONE) st = stream_restore(s, err);
     return st;
 }
 
@@ -168,7 +187,7 @@ static void read_results(rn_engine *e, struct model_slot *l) {
 }
 
 // Called with the lock held, which is let go while rows are evaluated and strategies run.
-static void run_step(rn_engine *e, struct model_slot *l) {
+static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     rn_error err = {0};
     size_t failed_row = 0;
     mutex_unlock(&e->lock);
@@ -197,9 +216,10 @@ static void run_step(rn_engine *e, struct model_slot *l) {
         l->stats.n_rows += l->n_rows;
         l->stats.n_prompt_rows += l->n_rows - l->n_decode_rows;
     }
-    if (st == RN_E_LIMIT && queue_make_room(e, l)) return; // the step is built anew
+    if (st == RN_E_LIMIT && queue_make_room(e, l, NULL, now)) return; // the step is built anew
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;
+        l->parts[i].s = NULL; // its reader may free a stream that ended
         const bool hit =
             st != RN_OK && (failed_row == LM_ALL_ROWS ||
                             (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
@@ -207,8 +227,15 @@ static void run_step(rn_engine *e, struct model_slot *l) {
             end_failed(s, &err);
         else if (st == RN_OK && s->end.finish != RN_FINISH_NONE)
             end_stream(s, s->end.finish, s->end.detail);
-        else
+        else {
             stream_show(s);
+            l->parts[i].s = s;
+        }
+    }
+    // Only now, since a stream that makes room for another one must not have results to absorb.
+    for (size_t i = 0; i < l->n_parts; i++) {
+        rn_stream *s = l->parts[i].s;
+        if (s && s->play.seqs_changed && s->state != STREAM_QUEUED) restore_seqs(s, now);
     }
     model_slot_show(l);
 }
@@ -227,7 +254,7 @@ static bool step_each(rn_engine *e, struct round *r, build_fn build) {
             end_failed(culprit, &err);
             ran = true;
         } else if (l->n_rows) {
-            run_step(e, l);
+            run_step(e, l, r->now);
             ran = true;
         }
     }

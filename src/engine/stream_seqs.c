@@ -88,7 +88,7 @@ static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *
 }
 
 static void count_cached(rn_stream *s, const struct lm_prefix *found) {
-    if (s->turn.was_preempted) return;
+    if (s->time.scheduled) return; // it was preempted and evaluates again
     s->prefix.n_cached = found->n;
     if (stream_reads_prompt(s))
         note_miss(s, s->scores.prompt ? RN_MISS_LOGITS : RN_MISS_NONE);
@@ -96,18 +96,22 @@ static void count_cached(rn_stream *s, const struct lm_prefix *found) {
         note_miss(s, s->prefix.n_matched ? RN_MISS_EVICTED : (rn_miss)found->miss);
 }
 
-rn_status stream_restore(rn_stream *s, rn_error *err) {
+rn_status stream_restore(rn_stream *s, struct model_slot **lacking, rn_error *err) {
     rn_status st = RN_OK;
+    *lacking = NULL;
     for (int32_t i = 0; i < s->play.n_seqs && st == RN_OK; i++) {
         struct stream_seq *q = &s->play.seqs[i];
         struct lm_prefix found = {0};
         if (!q->model_slot || q->seq >= 0) continue;
         st = make_seq(s, q, &found, err);
+        if (st == RN_E_LIMIT) *lacking = q->model_slot;
         if (st == RN_OK && q == main_seq(s)) count_cached(s, &found);
     }
+    if (st != RN_OK) return st;
     s->play.seqs_changed = false;
-    if (st == RN_OK) s->state = stream_filling(s, NULL) ? STREAM_PREFILL : STREAM_DECODE;
-    return st;
+    s->state = stream_filling(s, NULL) ? STREAM_PREFILL : STREAM_DECODE;
+    if (!s->time.scheduled) s->time.scheduled = clock_now_ns();
+    return RN_OK;
 }
 
 // The session's sequence goes back to what the prompt goes on from; also before its last row, whose logits are wanted. Windows and
@@ -143,9 +147,7 @@ rn_status stream_schedule(rn_stream *s, rn_error *err) {
         if (s->play.strategy->ops->begin) st = s->play.strategy->ops->begin(s->play.strategy, err);
         s->play.has_begun = true;
     }
-    if (st != RN_OK) return st;
-    take_from_session(s);
-    if ((st = stream_restore(s, err)) == RN_OK && !s->time.scheduled) s->time.scheduled = clock_now_ns();
+    if (st == RN_OK) take_from_session(s);
     return st;
 }
 

@@ -12,6 +12,7 @@
 #include "tests/support/toy_lm.h"
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { N_VOCAB = 300, N_CTX = 256, N_DRAFT = 3, MARKER = 7, N_STREAMS = 4, MAIN_SLOT = 0, HELPER_SLOT = 1 };
 
@@ -214,9 +215,10 @@ struct rig {
     struct toy_config config[2];
     rn_model *model;
     rn_engine *engine;
+    int32_t buffer_tokens; // of streams; 0: the default
 };
 
-static bool rig_open(struct rig *g, int32_t n_pages, int32_t n_states, int n_threads) {
+static bool rig_open_with(struct rig *g, int32_t n_pages, int32_t n_states, int32_t max_seqs, int n_threads) {
     const char *path = "toy_strategy_test.gguf";
     struct tiny_model tiny = tiny_model_default();
     struct given_lm lms[2];
@@ -232,7 +234,7 @@ static bool rig_open(struct rig *g, int32_t n_pages, int32_t n_states, int n_thr
                                            .n_ctx = N_CTX,
                                            .n_batch = 64,
                                            .n_want = 64,
-                                           .max_seqs = 32,
+                                           .max_seqs = i == MAIN_SLOT ? max_seqs : 32,
                                            .max_scratch = 8,
                                            .n_pages = i == MAIN_SLOT ? n_pages : 64,
                                            .n_groups = 1,
@@ -250,6 +252,10 @@ static bool rig_open(struct rig *g, int32_t n_pages, int32_t n_states, int n_thr
     return ok;
 }
 
+static bool rig_open(struct rig *g, int32_t n_pages, int32_t n_states, int n_threads) {
+    return rig_open_with(g, n_pages, n_states, 32, n_threads);
+}
+
 static void rig_close(struct rig *g) {
     rn_engine_close(g->engine);
     rn_model_close(g->model);
@@ -264,6 +270,7 @@ static rn_stream *submit(struct rig *g, const int32_t *prompt, size_t n_prompt, 
     r.parts = &part;
     r.max_tokens = n;
     r.ignore_eos = true;
+    if (g->buffer_tokens) r.buffer_tokens = g->buffer_tokens;
     if (!CHECK_OK(own_request_read(&r, &own, &err), &err) ||
         !CHECK_OK(stream_create(g->engine, &own.r, &guided, prompt, &s, &err), &err))
         return NULL;
@@ -325,6 +332,63 @@ TEST(preemptions_and_dropped_rows_do_not_change_the_answer) {
         }
     CHECK(n_preempted > 0);
     CHECK(n_rows > 0);
+}
+
+// Each stream has two sequences on the main model's slot.
+TEST(streams_take_turns_where_there_are_fewer_sequences_than_they_want) {
+    for (int32_t max_seqs = 2; max_seqs <= 7; max_seqs++) {
+        struct rig g;
+        if (!rig_open_with(&g, 128, 0, max_seqs, 1)) return;
+        check_note("%d sequences", max_seqs);
+        g.buffer_tokens = 8; // no stream ends before all have begun
+        run_all(&g, 70, 60);
+        CHECK(preemptions(&g) > 0);
+        rig_close(&g);
+    }
+}
+
+TEST(a_strategy_that_wants_more_sequences_than_there_are_fails_alone) {
+    struct rig g;
+    if (!rig_open_with(&g, 128, 0, 1, 1)) return;
+    const int32_t prompt[N_CTX] = {1, 2, 3};
+    for (int i = 0; i < 2; i++) {
+        struct outcome o = {0};
+        rn_stream *s = submit(&g, prompt, 3, 20);
+        if (!s || !drain(s, &o)) break;
+        CHECK_INT(o.finish, RN_FINISH_ERROR);
+        CHECK_HAS(o.detail, "sequences are in use");
+        rn_stream_close(s);
+    }
+    rig_close(&g);
+}
+
+static rn_stream_state state_of(rn_stream *s) {
+    rn_stream_state state = {.struct_size = sizeof state};
+    CHECK_OK(rn_stream_get_state(s, &state, NULL), NULL);
+    return state;
+}
+
+TEST(an_idle_stream_gives_its_sequences_to_one_that_begins) {
+    struct rig g;
+    struct outcome o[2] = {{.n_tokens = 0}, {.n_tokens = 0}};
+    const int32_t prompt[N_CTX] = {1, 2, 3};
+    int32_t want[N_CTX];
+    if (!rig_open_with(&g, 128, 0, 2, 1)) return;
+    g.buffer_tokens = 8;
+    rn_stream *const unread = submit(&g, prompt, 3, 60);
+    while (unread && !state_of(unread).is_parked) usleep(1000);
+    rn_stream *const next = submit(&g, prompt, 3, 60);
+    if (unread && next && drain(next, &o[1])) {
+        CHECK(state_of(unread).was_preempted);
+        CHECK(!state_of(next).was_preempted);
+        drain(unread, &o[0]);
+        enumerate(&g.config[MAIN_SLOT], prompt, 3, want, 60);
+        for (int i = 0; i < 2; i++)
+            if (CHECK_INT(o[i].n_tokens, 60)) CHECK_MEM(o[i].tokens, want, 60 * sizeof *want);
+    }
+    rn_stream_close(unread);
+    rn_stream_close(next);
+    rig_close(&g);
 }
 
 TEST(a_recurrent_model_gives_the_enumerated_answer_too) {
