@@ -2,21 +2,13 @@
 #include "lm/lm_real.h"
 #include "base/checked.h"
 #include "base/mem.h"
-#include <inttypes.h>
-#include <string.h>
-
-// What a sequence was made for.
-struct seq_kind {
-    struct lm_seq_spec spec;
-    bool is_far; // rotated by the frequencies for long texts
-};
+#include "lm/lm_kv.h"
 
 struct lm_real {
-    lm base;
+    struct lm_kv k; // first: callers hold a pointer to its lm
     const struct program *p;
     backend *b;
     struct lm_config c;
-    kv *kv;
     int32_t n_blocks; // of a sequence of n_ctx positions
     // Of the running step:
     struct batch_row *rows; // [n_batch]
@@ -32,15 +24,10 @@ struct lm_real {
     size_t n_wanted, n_logits, n_hidden, n_tapped; // rows that want a result; logits; the hidden state; taps
     struct backend_rows logits, hidden, rank, taps[PROGRAM_MAX_TAPS]; // of the last step, in host memory
     int32_t *len_before, *scratch_before;                             // [n_batch] of seqs, to undo
-    struct seq_kind *kinds;                                           // [max_seqs] of sequences that are in use
 };
 
-_Static_assert((int)LM_MISS_NONE == (int)KV_MISS_NONE && (int)LM_MISS_EMPTY == (int)KV_MISS_EMPTY &&
-                   (int)LM_MISS_DIFFERS == (int)KV_MISS_DIFFERS && (int)LM_MISS_END == (int)KV_MISS_END &&
-                   (int)LM_MISS_WINDOW == (int)KV_MISS_WINDOW && (int)LM_MISS_STATE == (int)KV_MISS_STATE,
-               "misses are numbered alike");
-
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
+static const struct lm_real *self_const(const lm *m) { return (const struct lm_real *)m; }
 
 // A window begins inside a page and ends inside one; another is copied before it is written where it is shared.
 static int32_t pages_of_windows(const struct lm_config *c, int32_t window) {
@@ -61,31 +48,10 @@ struct backend_sizes lm_real_sizes(const struct program *p, const struct lm_conf
     return s;
 }
 
-static struct seq_kind kind_of(const struct lm_real *m, const struct lm_seq_spec *s) {
-    return (struct seq_kind){.spec = *s, .is_far = m->p->n_near > 0 && s->n_most > m->p->n_near};
-}
-
-static rn_status check_spec(const struct lm_seq_spec *s, rn_error *err) {
-    if (s->adapters == 0) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "adapter set %" PRIu64 ": no adapters are loaded", s->adapters);
-}
-
-// The key of row `pos` in sequences of one kind.
-static uint64_t key_at(uint64_t key, int32_t pos, const struct seq_kind *k) {
-    if (k->is_far) key ^= UINT64_C(1) << 32;
-    return pos == 0 ? lm_first_key(key, &k->spec) : key;
-}
-
-static void keys_of_kind(struct lm_real *m, const uint64_t *keys, int32_t n, const struct seq_kind *k) {
-    for (int32_t i = 0; i < n && i < m->c.n_ctx; i++) m->base.keys[i] = key_at(keys[i], i, k);
-}
-
 static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_error *err) {
-    if (r->token < 0 || r->token >= m->base.n_vocab)
-        return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, m->base.n_vocab - 1);
-    if (kv_seq_len(m->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
-    if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
-    if (r->input && r->input->vector && m->base.n_vector == 0)
+    const rn_status st = lm_kv_check_row(&m->k, r, err);
+    if (st != RN_OK) return st;
+    if (r->input && r->input->vector && m->k.lm.n_vector == 0)
         return fail(err, RN_E_UNSUPPORTED, "the model takes no input vectors");
     if (m->p->needs_vector && (!r->input || !r->input->vector || r->input->adds))
         return fail(err, RN_E_ARG, "the part reads an input vector beside the token, which the row does not have");
@@ -97,8 +63,8 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
         return fail(err, RN_E_ARG, "wants taps: no layer of the model is tapped");
     if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
-    if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->base.n_logits)
-        return fail(err, RN_E_ARG, "more than %d rows want logits", m->base.n_logits);
+    if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->k.lm.n_logits)
+        return fail(err, RN_E_ARG, "more than %d rows want logits", m->k.lm.n_logits);
     return RN_OK;
 }
 
@@ -111,7 +77,7 @@ static bool has_slopes(const struct program *p) {
 // A row that attends beyond its own position: to what this step appends, at most.
 static rn_status check_span(const struct lm_real *m, const struct lm_row *r, const struct batch_row *b,
                             rn_error *err) {
-    const int32_t end = kv_seq_len(m->kv, r->seq), see_to = r->input->see_to;
+    const int32_t end = kv_seq_len(m->k.kv, r->seq), see_to = r->input->see_to;
     if (see_to < 0 || see_to == b->pos) return RN_OK;
     if (see_to < b->pos) return fail(err, RN_E_ARG, "sees up to position %d, before its own, %d", see_to, b->pos);
     if (r->parent != LM_APPEND) return fail(err, RN_E_ARG, "a scratch row sees up to its own position only");
@@ -128,8 +94,8 @@ static int32_t enter_seq(struct lm_real *m, int32_t seq) {
     const int32_t s = m->n_seqs++;
     m->seq_of[seq] = s;
     m->seq_ids[s] = seq;
-    m->len_before[s] = kv_seq_len(m->kv, seq);
-    m->scratch_before[s] = kv_scratch_len(m->kv, seq);
+    m->len_before[s] = kv_seq_len(m->k.kv, seq);
+    m->scratch_before[s] = kv_scratch_len(m->k.kv, seq);
     return s;
 }
 
@@ -142,52 +108,47 @@ static void leave_seqs(struct lm_real *m) {
 static void undo(struct lm_real *m) {
     for (int32_t s = 0; s < m->n_seqs; s++) {
         const int32_t seq = m->seq_ids[s];
-        kv_scratch_cut(m->kv, seq, m->scratch_before[s]);
-        if (kv_seq_len(m->kv, seq) > m->len_before[s]) kv_truncate(m->kv, seq, m->len_before[s]);
+        kv_scratch_cut(m->k.kv, seq, m->scratch_before[s]);
+        if (kv_seq_len(m->k.kv, seq) > m->len_before[s]) kv_truncate(m->k.kv, seq, m->len_before[s]);
+    }
+}
+
+// Slots of a scratch row's path, the row itself last.
+static void fill_path(struct lm_real *m, int32_t seq, int32_t node, struct batch_row *out) {
+    const int32_t depth = kv_scratch_depth(m->k.kv, seq, node);
+    const size_t row = (size_t)(out - m->rows);
+    for (int32_t g = 0; g < m->p->n_groups; g++) {
+        struct kv_slot *path = m->paths + (row * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->c.max_scratch;
+        for (int32_t n = node, d = depth; d > 0; d--, n = kv_scratch_parent(m->k.kv, seq, n))
+            path[d - 1] = kv_scratch_slot(m->k.kv, seq, n, g);
+        out->path[g] = path;
+        out->store[g] = path[depth - 1];
     }
 }
 
 static rn_status add_row(struct lm_real *m, const struct lm_row *r, struct batch_row *out, rn_error *err) {
-    const int32_t len = kv_seq_len(m->kv, r->seq), row = (int32_t)(out - m->rows);
-    const uint64_t key = key_at(lm_row_key(r), r->parent < 0 ? len : len + 1, &m->kinds[r->seq]);
-    rn_status st;
+    int32_t *const node = &m->nodes[out - m->rows];
     *out = (struct batch_row){
-        .token = r->token, .seq = enter_seq(m, r->seq), .pos = len, .state = {.from = KV_NONE, .to = KV_NONE}};
-    m->nodes[row] = KV_NONE;
-    out->see_to = -1;
+        .token = r->token, .seq = enter_seq(m, r->seq), .see_to = -1, .state = {.from = KV_NONE, .to = KV_NONE}};
     if (r->input) out->vector = r->input->vector, out->adds = r->input->adds, out->see_to = r->input->see_to;
-    if (r->parent == LM_APPEND) {
-        if ((st = kv_append(m->kv, r->seq, &key, 1, err)) != RN_OK) return st;
-        for (int32_t g = 0; g < m->p->n_groups; g++) out->store[g] = kv_seq_slot(m->kv, r->seq, g, len);
-        if (r->want & LM_WANT_STATE) kv_snapshot(m->kv, r->seq);
-        return RN_OK;
-    }
-    int32_t node;
-    if ((st = kv_scratch_add(m->kv, r->seq, r->parent, key, &node, err)) != RN_OK) return st;
-    const int32_t depth = kv_scratch_depth(m->kv, r->seq, node);
-    m->nodes[row] = node;
-    out->pos = len + depth - 1;
-    for (int32_t g = 0; g < m->p->n_groups; g++) {
-        struct kv_slot *path =
-            m->paths + ((size_t)row * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->c.max_scratch;
-        for (int32_t n = node, d = depth; d > 0; d--, n = kv_scratch_parent(m->kv, r->seq, n))
-            path[d - 1] = kv_scratch_slot(m->kv, r->seq, n, g);
-        out->path[g] = path;
-        out->store[g] = path[depth - 1];
-    }
+    const rn_status st = lm_kv_add_row(&m->k, r, &out->pos, node, err);
+    if (st != RN_OK) return st;
+    if (*node != KV_NONE) fill_path(m, r->seq, *node, out);
+    for (int32_t g = 0; *node == KV_NONE && g < m->p->n_groups; g++)
+        out->store[g] = kv_seq_slot(m->k.kv, r->seq, g, out->pos);
     return RN_OK;
 }
 
 static void fill_seqs(struct lm_real *m) {
     for (int32_t s = 0; s < m->n_seqs; s++) {
-        const int32_t len = kv_seq_len(m->kv, m->seq_ids[s]);
+        const int32_t len = kv_seq_len(m->k.kv, m->seq_ids[s]);
         m->seqs[s].n_committed = len;
-        m->seqs[s].is_far = m->kinds[m->seq_ids[s]].is_far;
-        m->seqs[s].adapters = m->kinds[m->seq_ids[s]].spec.adapters;
+        m->seqs[s].is_far = lm_kv_is_far(&m->k, &m->k.specs[m->seq_ids[s]]);
+        m->seqs[s].adapters = m->k.specs[m->seq_ids[s]].adapters;
         for (int32_t g = 0; g < m->p->n_groups; g++) {
             int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
             for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++)
-                pages[b] = kv_seq_page(m->kv, m->seq_ids[s], g, b);
+                pages[b] = kv_seq_page(m->k.kv, m->seq_ids[s], g, b);
             m->seqs[s].pages[g] = pages;
         }
     }
@@ -203,14 +164,11 @@ static void fill_coords(struct lm_real *m, const struct lm_row *rows, size_t n) 
 
 // Which slots rows read and write is settled once all of them have been added: only then is it known which states can be kept.
 static void fill_states(struct lm_real *m, size_t n) {
-    kv_place_states(m->kv);
+    kv_place_states(m->k.kv);
     for (size_t i = 0; m->p->state_bytes > 0 && i < n; i++) {
         struct batch_row *r = &m->rows[i];
-        const int32_t seq = m->seq_ids[r->seq], node = m->nodes[i];
-        const int32_t parent = node == KV_NONE ? KV_NONE : kv_scratch_parent(m->kv, seq, node);
-        const int32_t before = node == KV_NONE ? r->pos : kv_seq_len(m->kv, seq);
-        r->state.from = parent == KV_NONE ? kv_seq_state(m->kv, seq, before) : kv_scratch_state(m->kv, seq, parent);
-        r->state.to = node == KV_NONE ? kv_seq_state(m->kv, seq, r->pos + 1) : kv_scratch_state(m->kv, seq, node);
+        r->state.from = lm_kv_state_from(&m->k, m->seq_ids[r->seq], r->pos, m->nodes[i]);
+        r->state.to = lm_kv_state_to(&m->k, m->seq_ids[r->seq], r->pos, m->nodes[i]);
     }
 }
 
@@ -275,7 +233,7 @@ static rn_status run(struct lm_real *m, size_t n, rn_error *err) {
 // After a run that failed: keys and values of the rows are unused slots again, but a recurrent state is written in place.
 static void undo_run(struct lm_real *m) {
     undo(m);
-    for (int32_t s = 0; m->p->state_bytes > 0 && s < m->n_seqs; s++) kv_truncate(m->kv, m->seq_ids[s], 0);
+    for (int32_t s = 0; m->p->state_bytes > 0 && s < m->n_seqs; s++) kv_truncate(m->k.kv, m->seq_ids[s], 0);
 }
 
 static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
@@ -295,7 +253,7 @@ static rn_status step(lm *base, const struct lm_row *rows, size_t n, size_t *fai
         list_wanted(m, rows, n);
         st = run(m, n, err);
         if (st == RN_OK) {
-            kv_commit(m->kv);
+            kv_commit(m->k.kv);
             m->n_rows = n;
         } else {
             if (failed_row) *failed_row = LM_ALL_ROWS;
@@ -322,97 +280,27 @@ static const float *tap(lm *base, size_t row, int32_t k) {
     return k >= 0 && k < base->n_taps ? result(self(base), &self(base)->taps[k], row) : NULL;
 }
 
-static rn_status seq_new(lm *base, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
-    struct lm_real *m = self(base);
-    rn_status st = check_spec(spec, err);
-    if (st == RN_OK) st = kv_seq_new(m->kv, seq, err);
-    if (st == RN_OK) m->kinds[*seq] = kind_of(m, spec);
-    return st;
-}
-static rn_status seq_fork(lm *base, int32_t seq, int32_t *out, rn_error *err) {
-    struct lm_real *m = self(base);
-    const rn_status st = kv_seq_fork(m->kv, seq, out, err);
-    if (st == RN_OK) m->kinds[*out] = m->kinds[seq];
-    return st;
-}
-static bool seq_fits(const lm *base, int32_t seq, const struct lm_seq_spec *spec) {
-    const struct lm_real *m = (const struct lm_real *)base;
-    const struct seq_kind k = kind_of(m, spec);
-    return m->kinds[seq].is_far == k.is_far && lm_shares_prefixes(&m->kinds[seq].spec, spec);
-}
-static void seq_free(lm *base, int32_t seq) { kv_seq_free(self(base)->kv, seq); }
-static int32_t seq_len(const lm *base, int32_t seq) { return kv_seq_len(((const struct lm_real *)base)->kv, seq); }
-static int32_t scratch_room(const lm *base, int32_t seq, const char **why) {
-    return kv_scratch_room(((const struct lm_real *)base)->kv, seq, why);
-}
-static rn_status keep(lm *base, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
-    return kv_keep(self(base)->kv, seq, path, n, err);
-}
-static int32_t truncate_seq(lm *base, int32_t seq, int32_t n) { return kv_truncate(self(base)->kv, seq, n); }
-
-static rn_status match_prefix(lm *base, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
-                              struct lm_prefix *out, rn_error *err) {
-    struct lm_real *m = self(base);
-    const struct seq_kind kind = kind_of(m, spec);
-    enum kv_miss why;
-    rn_status st = check_spec(spec, err);
-    if (st != RN_OK) return st;
-    keys_of_kind(m, keys, n, &kind);
-    st = kv_match_prefix(m->kv, m->base.keys, n, &out->seq, &out->n, &why, err);
-    if (st != RN_OK) return st;
-    out->miss = (enum lm_miss)why;
-    m->kinds[out->seq] = kind;
-    return RN_OK;
-}
-
-// Parts are the groups of pages, then the states.
-
 static struct lm_part part_of(const lm *base, int32_t part, int32_t n) {
-    const struct lm_real *m = (const struct lm_real *)base;
-    const bool is_state = part == m->p->n_groups;
-    struct lm_part out = {.record_bytes = backend_page_bytes(m->b, is_state ? KV_STATE : part)};
-    if (out.record_bytes == 0) return out;
-    if (!is_state) out.first = kv_first_block(m->kv, part, n);
-    out.n = is_state ? n > 0 : (n + KV_PAGE - 1) / KV_PAGE - out.first;
-    return out;
-}
-
-static rn_status seq_restore(lm *base, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
-                             rn_error *err) {
-    struct lm_real *m = self(base);
-    const struct seq_kind kind = kind_of(m, spec);
-    rn_status st = check_spec(spec, err);
-    if (st != RN_OK) return st;
-    keys_of_kind(m, keys, n, &kind);
-    st = kv_seq_new_private(m->kv, m->base.keys, n, seq, err);
-    if (st == RN_OK) m->kinds[*seq] = kind;
-    return st;
-}
-
-static int32_t page_of(const struct lm_real *m, int32_t seq, int32_t part, int32_t record) {
-    if (part < m->p->n_groups) return kv_seq_page(m->kv, seq, part, record);
-    return kv_seq_state(m->kv, seq, kv_seq_len(m->kv, seq));
+    const struct lm_real *m = self_const(base);
+    return lm_kv_part(&m->k, part, n, backend_page_bytes(m->b, part < m->p->n_groups ? part : KV_STATE));
 }
 
 static rn_status read_record(lm *base, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err) {
-    const struct lm_real *m = self(base);
-    const int32_t n = kv_seq_len(m->kv, seq) - record * KV_PAGE;
-    return backend_read_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record),
-                             n < KV_PAGE ? n : KV_PAGE, out, err);
+    const struct lm_kv_record r = lm_kv_record(&self(base)->k, seq, part, record);
+    return backend_read_page(self(base)->b, r.group, r.page, r.n, out, err);
 }
 
 static rn_status write_record(lm *base, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes,
                               rn_error *err) {
-    struct lm_real *m = self(base);
-    return backend_write_page(m->b, part < m->p->n_groups ? part : KV_STATE, page_of(m, seq, part, record), bytes,
-                              err);
+    const struct lm_kv_record r = lm_kv_record(&self(base)->k, seq, part, record);
+    return backend_write_page(self(base)->b, r.group, r.page, bytes, err);
 }
 
 static rn_status copy_pages(void *user, const struct kv_copy *c, rn_error *err) { return backend_copy(user, c, err); }
 
 static void destroy(lm *base) {
     struct lm_real *m = self(base);
-    kv_destroy(m->kv);
+    lm_kv_free(&m->k);
     mem_free(m->rows);
     mem_free(m->seqs);
     mem_free(m->seq_of);
@@ -424,8 +312,6 @@ static void destroy(lm *base) {
     mem_free(m->wanted_of);
     mem_free(m->len_before);
     mem_free(m->scratch_before);
-    lm_free_room(base);
-    mem_free(m->kinds);
     mem_free(m);
 }
 
@@ -435,19 +321,10 @@ static const struct lm_ops ops = {
     .step = step,
     .logits = logits,
     .hidden = hidden,
-    .seq_new = seq_new,
-    .seq_fork = seq_fork,
-    .seq_free = seq_free,
-    .seq_len = seq_len,
-    .scratch_room = scratch_room,
-    .keep = keep,
-    .truncate = truncate_seq,
-    .match_prefix = match_prefix,
-    .seq_fits = seq_fits,
+    LM_KV_OPS,
     .rank = rank,
     .tap = tap,
     .part = part_of,
-    .seq_restore = seq_restore,
     .read_record = read_record,
     .write_record = write_record,
 };
@@ -466,9 +343,8 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->wanted_of = mem_calloc(n_batch, sizeof *m->wanted_of);
     m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
-    m->kinds = mem_calloc((size_t)m->c.max_seqs, sizeof *m->kinds);
     if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
-        !m->wanted_of || !m->len_before || !m->scratch_before || !m->kinds || !lm_take_room(&m->base))
+        !m->wanted_of || !m->len_before || !m->scratch_before)
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;
@@ -485,7 +361,7 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     struct lm_real *m = mem_calloc(1, sizeof *m);
     if (!m) return fail(err, RN_E_NOMEM, "lm: out of memory");
     m->p = p, m->b = b, m->c = *c;
-    m->base = (lm){.ops = &ops,
+    m->k.lm = (lm){.ops = &ops,
                    .n_vocab = (int32_t)p->width[p->logits],
                    .n_embd = (int32_t)p->width[p->hidden],
                    .n_vector = p->n_vector,
@@ -496,6 +372,7 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                    .n_want = c->n_want,
                    .n_logits = c->n_logits ? c->n_logits : c->n_want,
                    .n_parts = p->n_groups + 1};
+    m->k.n_near = p->n_near;
     const struct backend_sizes sizes = lm_real_sizes(p, c);
     struct kv_config k = {.n_groups = p->n_groups,
                           .max_seqs = c->max_seqs,
@@ -505,13 +382,13 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                           .state_interval = p->state_bytes ? c->state_interval : 0,
                           .identity = c->identity};
     for (int32_t g = 0; g < p->n_groups; g++) k.n_pages[g] = sizes.n_pages[g], k.window[g] = p->groups[g].window;
-    rn_status st = kv_create(&k, copy_pages, b, &m->kv, err);
+    rn_status st = lm_kv_create(&m->k, &k, copy_pages, b, err);
     if (st == RN_OK) st = take_memory(m, err);
     if (st == RN_OK)
-        *out = &m->base;
+        *out = &m->k.lm;
     else
-        destroy(&m->base);
+        destroy(&m->k.lm);
     return st;
 }
 
-kv *lm_real_kv(lm *m) { return self(m)->kv; }
+kv *lm_real_kv(lm *m) { return self(m)->k.kv; }

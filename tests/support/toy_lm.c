@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "lm/lm_kv.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -24,9 +25,8 @@ struct toy_row {
 };
 
 struct toy {
-    lm base;
+    struct lm_kv k; // first: callers hold a pointer to its lm
     struct toy_config c;
-    kv *kv;
     uint8_t *pages[MAX_GROUPS]; // [n_pages][KV_PAGE][VALUE_BYTES]
     bool *garbage[MAX_GROUPS];  // [n_pages] filled with garbage since it was last written
     uint8_t *states;            // [n_states][VALUE_BYTES]
@@ -34,10 +34,9 @@ struct toy {
     size_t n_rows;              // 0 after a step that failed
     float *logits, *hidden;     // [n_want][n_vocab], [n_want][N_HIDDEN]
     int32_t *path;              // [max_scratch + 1] nodes from the root to a row's own
-    struct lm_seq_spec *specs;  // [max_seqs] of sequences that are in use
 };
 
-static struct toy *toy_of(lm *m) { return (struct toy *)m; } // base is the first member
+static struct toy *toy_of(lm *m) { return (struct toy *)m; }
 
 // The published function.
 
@@ -114,10 +113,10 @@ static rn_status copy_slots(void *user, const struct kv_copy *c, rn_error *err) 
 
 static void spoil_free_memory(struct toy *t) {
     for (int32_t i = 0; i < t->c.n_states; i++)
-        if (kv_page_is_free(t->kv, KV_STATE, i)) memset(state_bytes(t, i), GARBAGE, VALUE_BYTES);
+        if (kv_page_is_free(t->k.kv, KV_STATE, i)) memset(state_bytes(t, i), GARBAGE, VALUE_BYTES);
     for (int32_t g = 0; g < t->c.n_groups; g++)
         for (int32_t p = 0; p < t->c.n_pages; p++) {
-            if (t->garbage[g][p] || !kv_page_is_free(t->kv, g, p)) continue;
+            if (t->garbage[g][p] || !kv_page_is_free(t->k.kv, g, p)) continue;
             memset(t->pages[g] + (size_t)p * PAGE_BYTES, GARBAGE, PAGE_BYTES);
             t->garbage[g][p] = true;
         }
@@ -126,10 +125,8 @@ static void spoil_free_memory(struct toy *t) {
 // A step.
 
 static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error *err) {
-    if (kv_seq_len(t->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "there is no sequence %d", r->seq);
-    if (r->token < 0 || r->token >= t->c.n_vocab)
-        return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, t->c.n_vocab - 1);
-    if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d is no node", r->parent);
+    const rn_status st = lm_kv_check_row(&t->k, r, err);
+    if (st != RN_OK) return st;
     if (r->want & ~(uint32_t)(LM_WANT_LOGITS | LM_WANT_HIDDEN | LM_WANT_STATE | LM_OPTIONAL))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->input) return fail(err, RN_E_UNSUPPORTED, "the toy model's rows are tokens alone");
@@ -137,19 +134,9 @@ static rn_status check_row(const struct toy *t, const struct lm_row *r, rn_error
 }
 
 static rn_status book_row(struct toy *t, const struct lm_row *r, struct toy_row *out, rn_error *err) {
-    rn_status st = check_row(t, r, err);
-    if (st != RN_OK) return st;
-    const bool is_first = r->parent < 0 && kv_seq_len(t->kv, r->seq) == 0;
-    const uint64_t key = is_first ? lm_first_key(lm_row_key(r), &t->specs[r->seq]) : lm_row_key(r);
-    *out = (struct toy_row){.node = KV_NONE, .pos = kv_seq_len(t->kv, r->seq), .result = KV_NONE};
-    if (r->parent == LM_APPEND) {
-        st = kv_append(t->kv, r->seq, &key, 1, err);
-        if (st == RN_OK && r->want & LM_WANT_STATE) kv_snapshot(t->kv, r->seq);
-        return st;
-    }
-    st = kv_scratch_add(t->kv, r->seq, r->parent, key, &out->node, err);
-    if (st == RN_OK) out->pos += kv_scratch_depth(t->kv, r->seq, out->node) - 1;
-    return st;
+    const rn_status st = check_row(t, r, err);
+    *out = (struct toy_row){.result = KV_NONE};
+    return st == RN_OK ? lm_kv_add_row(&t->k, r, &out->pos, &out->node, err) : st;
 }
 
 // Takes the first n rows back, the last one first.
@@ -157,9 +144,9 @@ static void unbook_rows(struct toy *t, const struct lm_row *rows, size_t n) {
     while (n-- > 0) {
         const int32_t seq = rows[n].seq;
         if (rows[n].parent == LM_APPEND)
-            kv_truncate(t->kv, seq, kv_seq_len(t->kv, seq) - 1);
+            kv_truncate(t->k.kv, seq, kv_seq_len(t->k.kv, seq) - 1);
         else
-            kv_scratch_cut(t->kv, seq, kv_scratch_len(t->kv, seq) - 1);
+            kv_scratch_cut(t->k.kv, seq, kv_scratch_len(t->k.kv, seq) - 1);
     }
 }
 
@@ -182,22 +169,17 @@ static rn_status book_rows(struct toy *t, const struct lm_row *rows, size_t n, s
 }
 
 static struct kv_slot row_slot(const struct toy *t, int32_t seq, const struct toy_row *row, int32_t group) {
-    return row->node == KV_NONE ? kv_seq_slot(t->kv, seq, group, row->pos)
-                                : kv_scratch_slot(t->kv, seq, row->node, group);
+    return row->node == KV_NONE ? kv_seq_slot(t->k.kv, seq, group, row->pos)
+                                : kv_scratch_slot(t->k.kv, seq, row->node, group);
 }
 
 // In the order of the rows, since a row's slot may be the one that the row before it wrote.
 static void run_recurrence(struct toy *t, const struct lm_row *rows, size_t n) {
-    kv_place_states(t->kv);
+    kv_place_states(t->k.kv);
     for (size_t i = 0; i < n; i++) {
         struct toy_row *row = &t->rows[i];
-        const int32_t seq = rows[i].seq, node = row->node;
-        const int32_t parent = node == KV_NONE ? KV_NONE : kv_scratch_parent(t->kv, seq, node);
-        const int32_t before = node == KV_NONE ? row->pos : kv_seq_len(t->kv, seq);
-        const int32_t from =
-            parent == KV_NONE ? kv_seq_state(t->kv, seq, before) : kv_scratch_state(t->kv, seq, parent);
-        const int32_t to =
-            node == KV_NONE ? kv_seq_state(t->kv, seq, row->pos + 1) : kv_scratch_state(t->kv, seq, node);
+        const int32_t from = lm_kv_state_from(&t->k, rows[i].seq, row->pos, row->node);
+        const int32_t to = lm_kv_state_to(&t->k, rows[i].seq, row->pos, row->node);
         assert((from == KV_NONE) == (row->pos == 0)); // only an empty prefix has no state
         const uint32_t state = from == KV_NONE ? 0 : get_value(state_bytes(t, from));
         put_value(state_bytes(t, to), state_after(rows[i].token, state));
@@ -207,14 +189,14 @@ static void run_recurrence(struct toy *t, const struct lm_row *rows, size_t n) {
 
 // h of a row, from the bytes of its pages and of its state.
 static uint32_t read_back(struct toy *t, int32_t seq, const struct toy_row *row) {
-    const int32_t len = row->node == KV_NONE ? row->pos + 1 : kv_seq_len(t->kv, seq);
-    for (int32_t node = row->node, j = row->pos; j >= len; j--, node = kv_scratch_parent(t->kv, seq, node))
+    const int32_t len = row->node == KV_NONE ? row->pos + 1 : kv_seq_len(t->k.kv, seq);
+    for (int32_t node = row->node, j = row->pos; j >= len; j--, node = kv_scratch_parent(t->k.kv, seq, node))
         t->path[j - len] = node;
     uint32_t h = 0;
     for (int32_t j = 0; j <= row->pos; j++)
         for (int32_t g = 0; g < 1 + in_window(&t->c, j, row->pos); g++) {
             const struct kv_slot at =
-                j < len ? kv_seq_slot(t->kv, seq, g, j) : kv_scratch_slot(t->kv, seq, t->path[j - len], g);
+                j < len ? kv_seq_slot(t->k.kv, seq, g, j) : kv_scratch_slot(t->k.kv, seq, t->path[j - len], g);
             h = fold(h, load(t, g, at));
         }
     return t->c.n_states > 0 ? fold(h, row->state) : h;
@@ -240,7 +222,7 @@ static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed
         t->hidden[place * N_HIDDEN] = (float)(h & 0xffff);
         t->hidden[place * N_HIDDEN + 1] = (float)(h >> 16);
     }
-    kv_commit(t->kv);
+    kv_commit(t->k.kv);
     t->n_rows = n;
     return RN_OK;
 }
@@ -255,88 +237,36 @@ static const float *logits(lm *m, size_t row) {
 }
 static const float *hidden(lm *m, size_t row) { return result(toy_of(m), toy_of(m)->hidden, row, N_HIDDEN); }
 
-// Sequences.
-
-static rn_status seq_new(lm *m, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
-    const rn_status st = kv_seq_new(toy_of(m)->kv, seq, err);
-    if (st == RN_OK) toy_of(m)->specs[*seq] = *spec;
-    return st;
-}
-static rn_status seq_fork(lm *m, int32_t seq, int32_t *out, rn_error *err) {
-    const rn_status st = kv_seq_fork(toy_of(m)->kv, seq, out, err);
-    if (st == RN_OK) toy_of(m)->specs[*out] = toy_of(m)->specs[seq];
-    return st;
-}
-static bool seq_fits(const lm *m, int32_t seq, const struct lm_seq_spec *spec) {
-    return lm_shares_prefixes(&((const struct toy *)m)->specs[seq], spec);
-}
-static void seq_free(lm *m, int32_t seq) { kv_seq_free(toy_of(m)->kv, seq); }
-static int32_t seq_len(const lm *m, int32_t seq) { return kv_seq_len(((const struct toy *)m)->kv, seq); }
-static int32_t scratch_room(const lm *m, int32_t seq, const char **why) {
-    return kv_scratch_room(((const struct toy *)m)->kv, seq, why);
-}
-static rn_status keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
-    return kv_keep(toy_of(m)->kv, seq, path, n, err);
-}
-static int32_t truncate_seq(lm *m, int32_t seq, int32_t n) { return kv_truncate(toy_of(m)->kv, seq, n); }
-
-static void keys_of(struct toy *t, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n) {
-    for (int32_t i = 0; i < n && i < t->c.n_ctx; i++) t->base.keys[i] = i ? keys[i] : lm_first_key(keys[i], spec);
-}
-
-static rn_status match_prefix(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n,
-                              struct lm_prefix *out, rn_error *err) {
-    struct toy *t = toy_of(m);
-    enum kv_miss why;
-    keys_of(t, spec, keys, n);
-    const rn_status st = kv_match_prefix(t->kv, m->keys, n, &out->seq, &out->n, &why, err);
-    if (st != RN_OK) return st;
-    out->miss = (enum lm_miss)why;
-    t->specs[out->seq] = *spec;
-    return RN_OK;
-}
-
-// Parts are the groups of pages, then the states.
+// Records of a sequence's pages and state.
 
 static struct lm_part part_of(const lm *m, int32_t part, int32_t n) {
-    if (part == ((const struct toy *)m)->c.n_groups) return (struct lm_part){VALUE_BYTES, 0, n > 0};
-    const int32_t first = kv_first_block(((const struct toy *)m)->kv, part, n);
-    return (struct lm_part){PAGE_BYTES, first, (n + KV_PAGE - 1) / KV_PAGE - first};
-}
-
-static rn_status seq_restore(lm *m, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
-                             rn_error *err) {
-    struct toy *t = toy_of(m);
-    keys_of(t, spec, keys, n);
-    const rn_status st = kv_seq_new_private(t->kv, m->keys, n, seq, err);
-    if (st == RN_OK) t->specs[*seq] = *spec;
-    return st;
+    const struct toy *t = (const struct toy *)m;
+    return lm_kv_part(&t->k, part, n, part < t->c.n_groups ? PAGE_BYTES : VALUE_BYTES);
 }
 
 static rn_status read_record(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out, rn_error *err) {
     const struct toy *t = toy_of(m);
-    const int32_t len = kv_seq_len(t->kv, seq), n = len - record * KV_PAGE;
+    const struct lm_kv_record r = lm_kv_record(&t->k, seq, part, record);
     (void)err;
-    if (part == t->c.n_groups) {
-        memcpy(out, t->states + (size_t)kv_seq_state(t->kv, seq, len) * VALUE_BYTES, VALUE_BYTES);
+    if (r.group == KV_STATE) {
+        memcpy(out, t->states + (size_t)r.page * VALUE_BYTES, VALUE_BYTES);
         return RN_OK;
     }
     memset(out, 0, PAGE_BYTES);
-    memcpy(out, t->pages[part] + (size_t)kv_seq_page(t->kv, seq, part, record) * PAGE_BYTES,
-           (size_t)(n < KV_PAGE ? n : KV_PAGE) * VALUE_BYTES);
+    memcpy(out, t->pages[part] + (size_t)r.page * PAGE_BYTES, (size_t)r.n * VALUE_BYTES);
     return RN_OK;
 }
 
 static rn_status write_record(lm *m, int32_t seq, int32_t part, int32_t record, const uint8_t *bytes, rn_error *err) {
     struct toy *t = toy_of(m);
+    const struct lm_kv_record r = lm_kv_record(&t->k, seq, part, record);
     (void)err;
-    if (part == t->c.n_groups) {
-        memcpy(state_bytes(t, kv_seq_state(t->kv, seq, kv_seq_len(t->kv, seq))), bytes, VALUE_BYTES);
+    if (r.group == KV_STATE) {
+        memcpy(state_bytes(t, r.page), bytes, VALUE_BYTES);
         return RN_OK;
     }
-    const int32_t page = kv_seq_page(t->kv, seq, part, record);
-    memcpy(t->pages[part] + (size_t)page * PAGE_BYTES, bytes, PAGE_BYTES);
-    t->garbage[part][page] = false;
+    memcpy(t->pages[part] + (size_t)r.page * PAGE_BYTES, bytes, PAGE_BYTES);
+    t->garbage[part][r.page] = false;
     return RN_OK;
 }
 
@@ -353,9 +283,7 @@ static void destroy(lm *m) {
     mem_free(t->logits);
     mem_free(t->hidden);
     mem_free(t->path);
-    lm_free_room(m);
-    mem_free(t->specs);
-    kv_destroy(t->kv);
+    lm_kv_free(&t->k);
     mem_free(t);
 }
 
@@ -365,17 +293,8 @@ static const struct lm_ops toy_ops = {
     .step = step,
     .logits = logits,
     .hidden = hidden,
-    .seq_new = seq_new,
-    .seq_fork = seq_fork,
-    .seq_free = seq_free,
-    .seq_len = seq_len,
-    .scratch_room = scratch_room,
-    .keep = keep,
-    .truncate = truncate_seq,
-    .match_prefix = match_prefix,
-    .seq_fits = seq_fits,
+    LM_KV_OPS,
     .part = part_of,
-    .seq_restore = seq_restore,
     .read_record = read_record,
     .write_record = write_record,
 };
@@ -407,8 +326,6 @@ static rn_status take_memory(struct toy *t, rn_error *err) {
     ok = ok && (t->logits = mem_calloc(n_logits, sizeof *t->logits));
     ok = ok && (t->hidden = mem_calloc(n_want, N_HIDDEN * sizeof *t->hidden));
     ok = ok && (t->path = mem_calloc((size_t)c->max_scratch + 1, sizeof *t->path));
-    ok = ok && lm_take_room(&t->base);
-    ok = ok && (t->specs = mem_calloc((size_t)c->max_seqs, sizeof *t->specs));
     return ok ? RN_OK : fail(err, RN_E_NOMEM, "toy model: out of memory");
 }
 
@@ -419,7 +336,7 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
     struct toy *t = mem_calloc(1, sizeof *t);
     if (!t) return fail(err, RN_E_NOMEM, "toy model: out of memory");
     t->c = *c;
-    t->base = (lm){.ops = &toy_ops,
+    t->k.lm = (lm){.ops = &toy_ops,
                    .n_vocab = c->n_vocab,
                    .n_embd = N_HIDDEN,
                    .n_ctx = c->n_ctx,
@@ -437,13 +354,13 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
         .n_states = c->n_states,
         .state_interval = c->state_interval,
     };
-    st = kv_create(&config, copy_slots, t, &t->kv, err); // checks the numbers that are its own
+    st = lm_kv_create(&t->k, &config, copy_slots, t, err);
     if (st == RN_OK) st = take_memory(t, err);
     if (st == RN_OK)
-        *out = &t->base;
+        *out = &t->k.lm;
     else
-        destroy(&t->base);
+        destroy(&t->k.lm);
     return st;
 }
 
-kv *toy_lm_kv(lm *m) { return toy_of(m)->kv; }
+kv *toy_lm_kv(lm *m) { return toy_of(m)->k.kv; }
