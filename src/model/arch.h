@@ -191,7 +191,8 @@ enum role {
 
 struct tensor_spec {
     enum role role;
-    // GGUF's; "%d" stands for the layer in names that have one. Of a part, "%n" for its number (model_build_part()).
+    // GGUF's; "%d" stands for the layer in names that have one. Of a part (model_build_part()), "%n" for
+    // its number and "%p" for a name that its begin function sets.
     const char *name;
     enum dim ne0, ne1,
         ne2;        // ne1 DIM_NONE: a vector; ne2: DIM_NONE unless there are slices. One of 0 numbers: no such tensor

@@ -87,7 +87,8 @@ rn_status model_attention(struct model *m, rn_error *err) {
     m->p.n_groups = 1; // of window 0, by kv/'s rule, whether a layer wants it or not
     for (int32_t layer = 0; layer < m->h->n_layer; layer++) {
         all[layer].kind = -1;
-        if (m->h->layers[layer].flags & LAYER_RECURRENT) continue;
+        const struct layer_hparams *l = &m->h->layers[layer];
+        if (l->flags & LAYER_RECURRENT || l->n_head == 0) continue; // n_head 0: a block of a Medusa head
         const rn_status st = attend_layer(m, layer, slopes, all, err);
         if (st != RN_OK) return st;
     }

@@ -12,15 +12,22 @@ rn_status model_no_memory(const struct model *m, rn_error *err) {
 struct tensor_name {
     char text[96];
 };
+// The name with its placeholders replaced, see struct tensor_spec.
 static struct tensor_name name_of(const struct model *m, const struct tensor_spec *t, int32_t layer) {
-    const char *at = strstr(t->name, "%d");
-    const int32_t number = at ? m->first_layer + layer : m->number;
     struct tensor_name n;
-    if (!at) at = strstr(t->name, "%n");
-    if (at)
-        snprintf(n.text, sizeof n.text, "%.*s%" PRId32 "%s", (int)(at - t->name), t->name, number, at + 2);
-    else
-        snprintf(n.text, sizeof n.text, "%s", t->name);
+    size_t at = 0;
+    for (const char *c = t->name; *c && at + 1 < sizeof n.text; c++) {
+        if (*c != '%') {
+            n.text[at++] = *c;
+            continue;
+        }
+        char number[16];
+        c++;
+        snprintf(number, sizeof number, "%" PRId32, *c == 'd' ? m->first_layer + layer : m->number);
+        const int written = snprintf(n.text + at, sizeof n.text - at, "%s", *c == 'p' ? m->own_name : number);
+        at += (size_t)written < sizeof n.text - at ? (size_t)written : sizeof n.text - at - 1;
+    }
+    n.text[at] = 0;
     return n;
 }
 

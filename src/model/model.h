@@ -23,7 +23,7 @@ rn_status model_build_with(const package *p, const struct model_spec *spec, stru
 enum part_kind {
     // A layer behind the model's own that predicts the token after the next one (DeepSeek-V3, GLM-4.5): in the base's GGUF file.
     PART_NEXTN,
-    PART_MEDUSA, // a head of Medusa (2401.10774), with one residual block
+    PART_MEDUSA, // a head of Medusa (2401.10774)
     PART_EAGLE   // EAGLE-1's layer (2401.15077)
 };
 struct part_spec {
@@ -35,7 +35,7 @@ struct part_spec {
 // takes the embedding, the head and what else it lacks from the base, and has its numbers where its tensors' shapes do not say otherwise.
 //   PART_NEXTN:  x = layer(W [norm_e(embedding); norm_h(vector)]); hidden = norm(x); logits = head(hidden)
 //   PART_EAGLE:  x = layer(W [embedding; vector] + b), its attention without a norm; hidden = x; logits = head(hidden)
-//   PART_MEDUSA: hidden = vector + silu(W vector + b); logits = own head(hidden); tokens do not count
+//   PART_MEDUSA: x = vector; x += silu(W x + b) for each residual block; hidden = x; logits = own head(hidden); tokens do not count
 // package: NULL is the base's own. package and base must outlive the part. Errors: as of model_build(); RN_E_ARG: the model has no layer
 // or head of that number.
 rn_status model_build_part(const package *p, const struct part_spec *spec, const struct model *base,

@@ -21,11 +21,12 @@ struct model {
     // A part of another model; NULL: a model of its own. The rest is of a part.
     const struct model *base;
     int32_t number;      // what "%n" in names of tensors stands for
+    char own_name[32];   // what "%p" stands for
     int32_t first_layer; // what its layer 0 is called
-    char own[32];        // names that begin so must all be used
+    char own[32];        // every tensor whose name begins with this must be used
     struct arch part_arch;
     struct hparams part_h;
-    struct layer_hparams part_layer;
+    struct layer_hparams *part_layers; // [part_h.n_layer]
     arena mem;
     struct program p;
     size_t *dims;             // [1 + n_layer][N_DIMS]: row 0 is the whole model's

@@ -1,6 +1,7 @@
-// model/part.c - parts that stand on another model: layers that predict further tokens, heads of Medusa and EAGLE.
+// model/part.c - parts that stand on another model: next-token-prediction layers, Medusa heads, EAGLE heads.
 //
-// A part is built as a model is, from lists of tensors and operations; its numbers are the base's, but for what its own tensors say.
+// A part is built as a model is, from lists of tensors and operations. Its hyper-parameters are copied from the base model; what the shapes
+// of the part's own tensors say replaces them.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/model_private.h"
@@ -8,15 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-// Embedding and input vector side by side, and what makes a row of both.
-#define OPS_PAIR                                                                                                     \
-    {OP_COPY, .src = BUF_NORMED, .dst = BUF_PAIR, .part = DIM_EMBD},                                                 \
-        {OP_COPY, .src = BUF_DELTA, .dst = BUF_PAIR, .part = DIM_EMBD, .dst_at = DIM_EMBD},                          \
-        LINEAR(BUF_PAIR, BUF_X, ROLE_PART_PROJ, ROLE_PART_PROJ_BIAS)
+// Embedding and input vector are concatenated; a matrix makes a row of n_embd numbers of both.
+#define OPS_CONCAT                                                                                                   \
+    {OP_COPY, .src = BUF_NORMED, .dst = BUF_PAIR, .part = DIM_EMBD}, {                                               \
+        OP_COPY, .src = BUF_DELTA, .dst = BUF_PAIR, .part = DIM_EMBD, .dst_at = DIM_EMBD                             \
+    }
+#define OPS_PAIR OPS_CONCAT, LINEAR(BUF_PAIR, BUF_X, ROLE_PART_PROJ, ROLE_PART_PROJ_BIAS)
 #define OPS_READ                                                                                                     \
     {OP_EMBED, .dst = BUF_NORMED, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}, { OP_VECTOR, .dst = BUF_DELTA }
 
-// DeepSeek-V3 (2412.19437, section 2.2), under the names of GGUF files. The layer is one of the base's.
+// DeepSeek-V3 (2412.19437, section 2.2), under the names of GGUF files. The layer itself is built like the base model's.
 static const struct tensor_spec nextn_tensors[] = {
     {ROLE_TOKEN_EMBD, "blk.%n.nextn.embed_tokens.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
     {ROLE_PART_EMBD_NORM, "blk.%n.nextn.enorm.weight", DIM_EMBD},
@@ -29,23 +31,24 @@ static const struct op_spec nextn_begin[] = {OPS_READ, RMS_NORM(BUF_NORMED, BUF_
                                              RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_PART_VECTOR_NORM), OPS_PAIR};
 static const struct op_spec nextn_end[] = {OPS_END_RMS};
 
-// Heads come after OPS_GATHER: rows whose results are not wanted cost nothing.
+// Medusa (2401.10774): residual blocks over the base model's hidden state, each a layer here, then a head of its own.
 static const struct tensor_spec medusa_tensors[] = {
-    {ROLE_PART_PROJ, "%n.0.linear.weight", DIM_EMBD, DIM_EMBD},
-    {ROLE_PART_PROJ_BIAS, "%n.0.linear.bias", DIM_EMBD, .optional = true},
-    {ROLE_OUTPUT, "%n.1.weight", DIM_EMBD, DIM_VOCAB},
+    {ROLE_PART_PROJ, "%n.%d.linear.weight", DIM_EMBD, DIM_EMBD},
+    {ROLE_PART_PROJ_BIAS, "%n.%d.linear.bias", DIM_EMBD, .optional = true},
+    {ROLE_OUTPUT, "%n.%p.weight", DIM_EMBD, DIM_VOCAB},
 };
 static const struct op_spec medusa_begin[] = {{OP_VECTOR, .dst = BUF_X}};
-static const struct op_spec medusa_end[] = {
-    {OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN},
-    LINEAR(BUF_HIDDEN, BUF_LAST, ROLE_PART_PROJ, ROLE_PART_PROJ_BIAS),
-    {OP_ACTIVATE, .src = BUF_LAST, .dst = BUF_LAST, .fn = ACT_FN_SILU},
-    {OP_ADD, .src = BUF_LAST, .dst = BUF_HIDDEN},
-    OPS_HEAD,
+static const struct op_spec medusa_layer[] = {
+    LINEAR(BUF_X, BUF_DELTA, ROLE_PART_PROJ, ROLE_PART_PROJ_BIAS),
+    {OP_ACTIVATE, .src = BUF_DELTA, .dst = BUF_DELTA, .fn = ACT_FN_SILU},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X},
 };
-static const struct arch medusa = {TENSORS(medusa_tensors), BEGIN(medusa_begin), END(medusa_end)};
+static const struct op_spec medusa_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}, OPS_HEAD};
+static const struct arch medusa = {TENSORS(medusa_tensors), BEGIN(medusa_begin), LAYER(medusa_layer),
+                                   END(medusa_end)};
 
-// A layer of the Llama family whose attention reads the row as it is. Folders of transformers have pairs of rotation in halves.
+// EAGLE-1 (2401.15077): a Llama layer whose attention reads its input without a norm. Rotary pairs are halves of a head, as in folders of
+// transformers.
 static const struct tensor_spec eagle_tensors[] = {
     {ROLE_TOKEN_EMBD, "embed_tokens.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
     {ROLE_PART_PROJ, "fc.weight", DIM_EMBD_TWICE, DIM_EMBD},
@@ -71,21 +74,23 @@ static const struct op_spec eagle_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_
 static const struct arch eagle = {TENSORS(eagle_tensors), BEGIN(eagle_begin), LAYER(eagle_layer), END(eagle_end),
                                   .rope_halves = true};
 
-// The package's tensors begin with this.
+// own: the prefix of the package's tensors that belong to the part.
 static void set_own(struct model *m, const char *format, int32_t number) {
     m->number = number;
     snprintf(m->own, sizeof m->own, format, number);
 }
 
-// Numbers of a part of one layer, n_layer 1, or of none.
-static void set_layers(struct model *m, int32_t n_layer) {
+// The part's layers, all zero.
+static rn_status set_layers(struct model *m, int32_t n_layer, rn_error *err) {
+    m->part_layers = arena_alloc(&m->mem, (size_t)n_layer * sizeof *m->part_layers);
+    if (!m->part_layers) return model_no_memory(m, err);
     m->part_h.n_layer = n_layer;
     m->part_h.n_layer_after = 0;
-    m->part_h.layers = &m->part_layer;
-    m->part_layer.kv_layer = 0;
+    m->part_h.layers = m->part_layers;
+    return RN_OK;
 }
 
-// The last of the base's layers that attend, over everything if there is one: parts are said to be as these. NULL: none does.
+// The base model's last attention layer, preferably one without a window: layers of parts are built like it. NULL: the base has none.
 static const struct layer_hparams *attending_layer(const struct hparams *h) {
     const struct layer_hparams *best = NULL;
     for (int32_t l = 0; l < h->n_layer; l++)
@@ -99,13 +104,15 @@ static rn_status begin_layer(struct model *m, rn_error *err) {
     const struct layer_hparams *like = attending_layer(m->base->h);
     if (!like)
         return fail(err, RN_E_UNSUPPORTED, "%s: a part with attention, on a model without", package_path(m->pkg));
-    m->part_layer = *like;
-    m->part_layer.flags &= ~(uint32_t)LAYER_SHARED_KV;
-    set_layers(m, 1);
+    const rn_status st = set_layers(m, 1, err);
+    if (st != RN_OK) return st;
+    *m->part_layers = *like;
+    m->part_layers->kv_layer = 0;
+    m->part_layers->flags &= ~(uint32_t)LAYER_SHARED_KV;
     return RN_OK;
 }
 
-// The base's tensors of a layer, behind the part's own.
+// The part's own tensors, then those of one of the base's layers.
 static rn_status add_layer_tensors(struct model *m, const struct arch *base, rn_error *err) {
     const size_t n_own = sizeof nextn_tensors / sizeof *nextn_tensors;
     struct tensor_spec *all = arena_alloc(&m->mem, (n_own + base->n_tensors) * sizeof *all);
@@ -125,50 +132,54 @@ static rn_status begin_nextn(struct model *m, const struct part_spec *s, rn_erro
     const struct hparams *base = m->base->h;
     char router[64];
     if (s->number < 0 || s->number >= base->n_layer_after)
-        return fail(err, RN_E_ARG,
-                    "%s: layer %" PRId32 " of those that predict further tokens: the file has %" PRId32,
-                    package_path(m->pkg), s->number, base->n_layer_after);
+        return fail(err, RN_E_ARG, "%s: next-token layer %" PRId32 ": the file has %" PRId32, package_path(m->pkg),
+                    s->number, base->n_layer_after);
     rn_status st = begin_layer(m, err);
     if (st != RN_OK) return st;
     m->first_layer = base->n_layer + s->number;
     set_own(m, "blk.%" PRId32 ".", m->first_layer);
     snprintf(router, sizeof router, "blk.%" PRId32 ".ffn_gate_inp.weight", m->first_layer);
     if (package_tensor(m->pkg, router))
-        m->part_layer.flags |= LAYER_EXPERTS;
+        m->part_layers->flags |= LAYER_EXPERTS;
     else
-        m->part_layer.flags &= ~(uint32_t)LAYER_EXPERTS;
+        m->part_layers->flags &= ~(uint32_t)LAYER_EXPERTS;
     return add_layer_tensors(m, m->base->arch, err);
 }
 
-static rn_status begin_medusa(struct model *m, const struct part_spec *s, rn_error *err) {
+// Residual blocks of a Medusa head: tensors "N.0.linear.weight", "N.1.linear.weight" and so on.
+static int32_t medusa_blocks(const struct model *m, int32_t number) {
     char name[64];
-    set_layers(m, 0);
-    set_own(m, "%" PRId32 ".", s->number);
-    snprintf(name, sizeof name, "%" PRId32 ".0.linear.weight", s->number);
-    if (!package_tensor(m->pkg, name))
-        return fail(err, RN_E_ARG, "%s: no tensor %s: the file has no Medusa head %" PRId32, package_path(m->pkg),
-                    name, s->number);
-    snprintf(name, sizeof name, "%" PRId32 ".1.linear.weight", s->number);
-    if (package_tensor(m->pkg, name))
-        return fail(err, RN_E_UNSUPPORTED, "%s: tensor %s: a Medusa head with more than one block is not supported",
-                    package_path(m->pkg), name);
-    m->part_arch = medusa;
-    m->part_h.n_expert = 0;
-    return RN_OK;
+    for (int32_t n = 0;; n++) {
+        snprintf(name, sizeof name, "%" PRId32 ".%" PRId32 ".linear.weight", number, n);
+        if (!package_tensor(m->pkg, name)) return n;
+    }
 }
 
-// Rows of a matrix of the part; 0: it has none, which binding says.
+static rn_status begin_medusa(struct model *m, const struct part_spec *s, rn_error *err) {
+    const int32_t n_blocks = medusa_blocks(m, s->number);
+    if (n_blocks == 0)
+        return fail(err, RN_E_ARG, "%s: no tensor %" PRId32 ".0.linear.weight: the file has no Medusa head %" PRId32,
+                    package_path(m->pkg), s->number, s->number);
+    set_own(m, "%" PRId32 ".", s->number);
+    snprintf(m->own_name, sizeof m->own_name, "%" PRId32, n_blocks);
+    m->part_arch = medusa;
+    m->part_h.n_expert = 0;
+    return set_layers(m, n_blocks, err);
+}
+
+// Rows of one of the package's matrices. 0: it is absent, which model_bind() reports.
 static int32_t rows_of(const struct model *m, const char *name) {
     const struct tensor_view *t = package_tensor(m->pkg, name);
     return t && t->ne[1] <= INT32_MAX ? (int32_t)t->ne[1] : 0;
 }
 
 static rn_status begin_eagle(struct model *m, const struct part_spec *s, rn_error *err) {
-    struct layer_hparams *l = &m->part_layer;
+    struct layer_hparams *l;
     if (s->number != 0)
         return fail(err, RN_E_ARG, "%s: EAGLE head %" PRId32 ": a file has one", package_path(m->pkg), s->number);
     rn_status st = begin_layer(m, err);
     if (st != RN_OK) return st;
+    l = m->part_layers;
     l->flags = 0;
     l->n_rot = l->head_dim;
     l->head_dim_v = l->head_dim;

@@ -1,6 +1,7 @@
 // tests/support/folder_builder.c - see folder_builder.h.
 #include "tests/support/folder_builder.h"
 #include "base/mem.h"
+#include "base/philox.h"
 #include "tests/check.h"
 #include <inttypes.h>
 #include <stdarg.h>
@@ -52,6 +53,34 @@ void st_tensor(struct st_builder *b, const char *name, int n_dims, uint64_t d0, 
     snprintf(entry, sizeof entry, "\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", name,
              b->dtype, shape, begin, b->data.n);
     st_entry(b, entry);
+}
+
+void st_bytes(struct st_builder *b, const char *name, const char *dtype, const char *shape, const void *data,
+              size_t n) {
+    char entry[512];
+    const int written =
+        snprintf(entry, sizeof entry, "\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", name,
+                 dtype, shape, b->data.n, b->data.n + n);
+    if (written < 0 || (size_t)written >= sizeof entry) abort();
+    if (b->omit && strcmp(b->omit, name) == 0) return;
+    gb_put(&b->data, data, n);
+    st_entry(b, entry);
+}
+
+void st_random(struct st_builder *b, const char *name, uint64_t d0, uint64_t d1) {
+    const size_t n = (size_t)(d0 * (d1 ? d1 : 1));
+    float *const x = malloc(n * sizeof *x);
+    char shape[64];
+    uint64_t seed = 0;
+    if (!x) abort();
+    for (const char *c = name; *c; c++) seed = seed * 31 + (uint8_t)*c;
+    for (size_t i = 0; i < n; i++) {
+        const float u = 2 * (float)philox_uniform(seed, 0, (uint32_t)i, PHILOX_TEST) - 1;
+        x[i] = d1 ? u / 8 : 1 + u / 4;
+    }
+    snprintf(shape, sizeof shape, d1 ? "%" PRIu64 ",%" PRIu64 : "%" PRIu64, d0, d1);
+    st_bytes(b, name, "F32", shape, x, n * sizeof *x);
+    free(x);
 }
 
 void st_model(struct st_builder *b) {
