@@ -15,6 +15,13 @@ extern "C" {
 
 RN_API const char *rn_version(void); // "0.1.0"
 
+// NULL where a function does not allow it: one that returns rn_status gives RN_E_ARG; others do
+// nothing, or return 0, false, NULL or "". A pointer that is not NULL must be valid, and an array
+// must have as many elements as its count says.
+
+// Lists are read by index, from 0 to rn_n_LIST() - 1: rn_LIST_name(i, &help) is an element's name,
+// and its description if `help` is not NULL. Beyond the end: NULL (structs: false).
+
 // Structs that grow begin with `size_t struct_size` (docs/abi.md). Fields are only ever appended.
 //
 // The caller initializes its structs with rn_NAME_init() or, if there is no such function and the

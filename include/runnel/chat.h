@@ -25,6 +25,7 @@ RN_API rn_status rn_template_compile(const char *source, size_t n_source, const 
                                      rn_template **tmpl, rn_error *err);
 // Opens a built-in template: "chatml", "llama-3" ... RN_E_ARG: unknown name; the text lists them.
 RN_API rn_status rn_template_builtin(const char *name, rn_template **tmpl, rn_error *err);
+// The built-in templates.
 RN_API size_t rn_n_builtin_templates(void);
 RN_API const char *rn_builtin_template_name(size_t i, const char **help);
 /**
@@ -63,7 +64,8 @@ typedef struct rn_rendering rn_rendering;
  */
 RN_API rn_status rn_template_render(const rn_template *tmpl, const char *context, size_t n_context,
                                     int64_t now, rn_rendering **rendering, rn_error *err);
-// The whole text, and its segments in order; valid until rn_rendering_free().
+// The whole text (terminated; *n_text its bytes) and its segments in order; valid until
+// rn_rendering_free(). The counts may be NULL.
 RN_API const char *rn_rendering_text(const rn_rendering *r, size_t *n_text);
 RN_API const rn_segment *rn_rendering_segments(const rn_rendering *r, size_t *n_segments);
 RN_API void rn_rendering_free(rn_rendering *r); // NULL is fine
@@ -106,8 +108,10 @@ typedef struct rn_chat {
 RN_API void rn_chat_init_sized(rn_chat *c, size_t struct_size);
 static inline void rn_chat_init(rn_chat *c) { rn_chat_init_sized(c, sizeof *c); }
 
+// The formats of reasoning and tool calls that can be recognized ("think", "hermes").
 RN_API size_t rn_n_output_formats(void);
 RN_API const char *rn_output_format_name(size_t i, const char **help);
+// The format that was detected from the template's text; "none" if there is none.
 RN_API const char *rn_output_format_of_template(const rn_template *tmpl);
 
 typedef enum rn_channel {

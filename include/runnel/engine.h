@@ -230,12 +230,15 @@ RN_API rn_status rn_engine_get_step_time(rn_engine *engine, size_t model, size_t
  * One stream at a time: RN_E_STATE otherwise.
  *
  * @param session  set on RN_OK, else NULL. Closed with rn_session_close().
+ * @return RN_OK; RN_E_ARG (NULL, no such model); RN_E_NOMEM. The functions below return the same,
+ *         RN_E_STATE (the session has a running stream) and, to fork, RN_E_LIMIT (running streams
+ *         use all sequences).
  */
 RN_API rn_status rn_session_open(rn_engine *engine, size_t model, rn_session **session,
                                  rn_error *err);
-// Makes a copy that shares all pages of the KV cache.
+// Makes a copy that shares all pages of the KV cache. The copy is set on RN_OK, else NULL.
 RN_API rn_status rn_session_fork(rn_session *session, rn_session **copy, rn_error *err);
-// Drops all tokens after the first n_tokens.
+// Drops all tokens after the first n_tokens; none if there are no more than that.
 RN_API rn_status rn_session_truncate(rn_session *session, size_t n_tokens, rn_error *err);
 // The session's tokens; valid until the next call on this session.
 RN_API rn_status rn_session_tokens(rn_session *session, const int32_t **tokens, size_t *n_tokens,

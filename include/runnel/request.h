@@ -134,7 +134,8 @@ typedef struct rn_request {
     // The same for the prompt's tokens, before the first generated token. All rows of the prompt
     // are evaluated, cached or not.
     int32_t prompt_logprobs;
-    // Each token's raw logits [n_vocab]. Limits stream_interval and buffer_tokens to 16.
+    // Each token's raw logits [n_vocab]. Larger values of stream_interval and buffer_tokens then
+    // count as 16.
     bool want_logits;
     // Text may contain invalid UTF-8 as generated. Default: each maximal invalid sequence becomes
     // U+FFFD.
@@ -179,6 +180,7 @@ static inline void rn_request_init(rn_request *r) {
 // summary. s: initialized with rn_sampling_init(). RN_E_ARG: unknown name (lists the known ones);
 // struct_size.
 RN_API rn_status rn_sampling_preset(rn_sampling *s, const char *name, rn_error *err);
+// The presets.
 RN_API size_t rn_n_presets(void);
 RN_API const char *rn_preset_name(size_t i, const char **help);
 
@@ -190,7 +192,7 @@ typedef struct rn_field {
     double min, max, def;
 } rn_field;
 RN_API size_t rn_n_sampling_fields(void);
-RN_API bool rn_sampling_field(size_t i, rn_field *field);
+RN_API bool rn_sampling_field(size_t i, rn_field *field); // false: i is past the end
 // Set by name, checked against the range: RN_E_ARG names field, value and range.
 RN_API rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_error *err);
 RN_API double rn_sampling_get(const rn_sampling *s, const char *name); // NaN: no such field

@@ -17,6 +17,7 @@ extern "C" {
 typedef struct rn_quantization {
     const char *name, *help;
 } rn_quantization;
+// The quantizations.
 RN_API size_t rn_n_quantizations(void);
 RN_API bool rn_quantization_at(size_t i, rn_quantization *q); // false: i is past the end
 

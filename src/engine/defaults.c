@@ -65,7 +65,7 @@ const char *rn_preset_name(size_t i, const char **help) {
 size_t rn_n_sampling_fields(void) { return sampling_n_fields; }
 
 bool rn_sampling_field(size_t i, rn_field *field) {
-    if (i >= sampling_n_fields) return false;
+    if (i >= sampling_n_fields || !field) return false;
     const struct sampling_field *f = &sampling_fields[i];
     *field = (rn_field){f->name, f->help, f->kind == SAMPLING_INT, f->min, f->max, f->def};
     return true;

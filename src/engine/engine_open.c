@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/public_structs.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,8 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     if ((st = check_range("queue_wait_ms", o->queue_wait_ms, 0, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_range("n_seqs", o->n_seqs, 0, 1024, err)) != RN_OK) return st;
     if ((st = check_range("n_scratch", o->n_scratch, 0, 4096, err)) != RN_OK) return st;
+    if (o->reserved_bytes > INT64_MAX / 2) // sums of the plan stay in 64 bits
+        return fail(err, RN_E_LIMIT, "reserved_bytes: %" PRIu64 ", limit %" PRId64, o->reserved_bytes, INT64_MAX / 2);
     return check_range("target_itl_ms", o->target_itl_ms, 0, 60000, err);
 }
 

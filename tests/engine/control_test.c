@@ -4,7 +4,9 @@
 #include "base/thread.h"
 #include "fixture.h"
 #include "tests/support/tiny_model.h"
+#include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <unistd.h>
 
 static int64_t held_pages(rn_engine *e) {
@@ -544,6 +546,53 @@ TEST(two_engines_and_two_models_in_one_engine_live_side_by_side) {
     }
     fixture_close(&g);
     fixture_close(&f);
+}
+
+#define OPTION(field, bad)                                                                                           \
+    {#field, offsetof(rn_engine_options, field), sizeof((rn_engine_options){0}.field), (uint64_t)(bad)}
+TEST(an_engine_option_out_of_its_range_is_named) {
+    static const struct row {
+        const char *name;
+        size_t at, size;
+        uint64_t bad;
+    } rows[] = {
+        OPTION(n_threads, -1),
+        OPTION(n_threads, 65),
+        OPTION(kv_type, 4),
+        OPTION(n_ctx, -1),
+        OPTION(n_ctx, INT32_MAX),
+        OPTION(n_streams, 0),
+        OPTION(n_streams, 4097),
+        OPTION(n_kv, -1),
+        OPTION(n_kv, INT64_MAX),
+        OPTION(n_batch, -1),
+        OPTION(n_batch, 65537),
+        OPTION(n_queue, -1),
+        OPTION(n_queue, INT32_MAX),
+        OPTION(n_queue_tokens, -1),
+        OPTION(n_queue_tokens, INT64_MAX),
+        OPTION(queue_wait_ms, -1),
+        OPTION(target_itl_ms, 60001),
+        OPTION(n_seqs, 1025),
+        OPTION(n_scratch, 4097),
+        OPTION(reserved_bytes, UINT64_MAX),
+    };
+    rn_error err = {0};
+    rn_model *model = NULL;
+    if (!CHECK_OK(rn_model_open(stories(), NULL, &model, &err), &err)) return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rn_engine_options o = engine_options();
+        rn_engine *e = NULL;
+        char want[64];
+        snprintf(want, sizeof want, "%s: ", rows[i].name);
+        memcpy((char *)&o + rows[i].at, &rows[i].bad, rows[i].size); // of a little-endian number its low bytes
+        check_note("%s %" PRIu64, rows[i].name, rows[i].bad);
+        const rn_status st = rn_engine_open(&model, 1, &o, &e, &err);
+        CHECK(st == RN_E_ARG || st == RN_E_LIMIT);
+        CHECK(strncmp(err.text, want, strlen(want)) == 0);
+        rn_engine_close(e);
+    }
+    rn_model_close(model);
 }
 
 TEST(field_2_13_a_context_that_does_not_fit_is_refused_with_the_table) {

@@ -96,6 +96,9 @@ static rn_status fill_state(struct rig *x, void *s, rn_error *err) { return rn_s
 static rn_status fill_shape(struct rig *x, void *s, rn_error *err) {
     return rn_embed_get_shape(x->f.engine, 0, NULL, 3, s, err);
 }
+static rn_status fill_step_time(struct rig *x, void *s, rn_error *err) {
+    return rn_engine_get_step_time(x->f.engine, 0, 1, s, err);
+}
 static rn_status fill_limits(struct rig *x, void *s, rn_error *err) { return rn_measure_limits(x->f.engine, s, err); }
 static rn_status fill_saved(struct rig *x, void *s, rn_error *err) {
     rn_session *copy = NULL;
@@ -141,6 +144,7 @@ static const struct row {
     {&public_engine_stats, NULL, fill_stats},
     {&public_stream_state, NULL, fill_state},
     {&public_embed_shape, NULL, fill_shape},
+    {&public_step_time, NULL, fill_step_time},
     {&public_limits, NULL, fill_limits},
 };
 

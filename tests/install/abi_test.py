@@ -104,6 +104,50 @@ def a_program_of_tomorrow_is_told_by_todays_library_which_struct_is_too_long(fol
     run_client(compile_client(folder, 'newer', tomorrow(folder), f'-DOLD_REQUEST={request}', f'-DOLD_PART={part}'), BUILD, MODEL)
 
 
+def null_calls():
+    """A program that calls every function of the headers with NULL for each pointer, each in a process of its own."""
+    text = '\n'.join(re.sub(r'//[^\n]*|/\*.*?\*/', '', t, flags=re.S) for t in headers_text(TODAY).values())
+    functions = re.findall(r'\bRN_API\s+([^;{()]*?)(\w+)\(([^;{]*)\);', text)
+    calls = []
+    for i, (returns, name, parameters) in enumerate(functions):
+        given = ['NULL' if '*' in p or '_fn ' in p else '0' for p in parameters.split(',') if p != 'void']
+        if returns.strip() == 'rn_status':
+            given[-1] = 'err'
+            calls.append(f'    case {i}: return {name}({", ".join(given)}) == RN_E_ARG ? 0 : 1;')
+        else:
+            calls.append(f'    case {i}: {name}({", ".join(given)}); return 0;')
+    names = ', '.join(f'"{name}"' for _, name, _ in functions)
+    return len(functions), '#include <runnel/runnel.h>\n' + f'const char *const names[] = {{{names}}};\n' \
+        'int call(int i, rn_error *err) {\n    switch (i) {\n' + '\n'.join(calls) + '\n    default: return 1;\n    }\n}\n'
+
+
+@test
+def null_for_every_pointer_of_every_function_is_refused_or_does_nothing(folder):
+    n, text = null_calls()
+    assert n > 80, n
+    text += r'''
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        int status;
+        if (fork() == 0) {
+            rn_error err = {0};
+            const int wrong = call(i, &err) || call(i, NULL);
+            _exit(wrong || (err.code != RN_OK && !strstr(err.text, "NULL")));
+        }
+        wait(&status);
+        if (status) printf("%s\n", names[i]);
+    }
+}
+'''
+    (folder / 'nulls.c').write_text(text)
+    run('cc', '-std=gnu17', f'-I{TODAY}', folder / 'nulls.c', '-o', folder / 'nulls', f'-L{BUILD}', '-lrunnel')
+    assert run_client(folder / 'nulls', BUILD) == '', run_client(folder / 'nulls', BUILD)
+
+
 # ---- what may change ----------------------------------------------------------------------------------------------
 
 

@@ -184,13 +184,13 @@ rn_status rn_template_render(const rn_template *tmpl, const char *context, size_
 }
 
 const char *rn_rendering_text(const rn_rendering *r, size_t *n_text) {
-    *n_text = r->output.text.n;
-    return r->output.text.n ? r->output.text.s : "";
+    if (n_text) *n_text = r ? r->output.text.n : 0;
+    return r && r->output.text.n ? r->output.text.s : "";
 }
 
 const rn_segment *rn_rendering_segments(const rn_rendering *r, size_t *n_segments) {
-    *n_segments = r->output.n_segments;
-    return r->segments;
+    if (n_segments) *n_segments = r ? r->output.n_segments : 0;
+    return r ? r->segments : NULL;
 }
 
 void rn_rendering_free(rn_rendering *r) {
