@@ -259,8 +259,9 @@ static rn_status get_wanted(struct reader *r, int32_t **out) {
 static int64_t vocab_of(const struct program *p) {
     int64_t n = INT32_MAX;
     for (size_t i = 0; i < p->n_ops; i++)
-        if (p->ops[i].kind == OP_EMBED && p->ops[i].matrix >= 0 && (int64_t)p->matrices[p->ops[i].matrix].n_out < n)
-            n = (int64_t)p->matrices[p->ops[i].matrix].n_out;
+        if (p->ops[i].kind == OP_EMBED && p->ops[i].weights.matrix >= 0 &&
+            (int64_t)p->matrices[p->ops[i].weights.matrix].n_out < n)
+            n = (int64_t)p->matrices[p->ops[i].weights.matrix].n_out;
     return n;
 }
 

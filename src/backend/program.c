@@ -1,4 +1,4 @@
-// backend/program.c - names of ops, for profiles and messages; how long their vectors are.
+// backend/program.c - names of ops, for profiles and messages; sizes of their vectors and matrices.
 #include "backend/program.h"
 
 const char *op_kind_name(enum op_kind k) {
@@ -33,13 +33,13 @@ const char *op_kind_name(enum op_kind k) {
 }
 
 size_t op_vector_numbers(const struct program *p, const struct op *o) {
-    const size_t n_part = (size_t)o->n_part, head = n_part ? (size_t)o->width / n_part : 0;
+    const size_t n_heads = (size_t)o->heads.n, head = n_heads ? (size_t)o->width / n_heads : 0;
     const struct recurrence *q = &p->recurrence;
     switch (o->kind) {
     case OP_RMS_NORM:
-    case OP_LAYER_NORM: return head + (o->vec_by_head ? (n_part - 1) * (size_t)o->stride : 0);
-    case OP_LINEAR: return p->matrices[o->matrix].n_out;
-    case OP_EXPERTS: return p->matrices[o->matrix].n_slices * p->matrices[o->matrix].n_out;
+    case OP_LAYER_NORM: return o->weights.vec_by_head ? n_heads * head : head;
+    case OP_LINEAR: return p->matrices[o->weights.matrix].n_out;
+    case OP_EXPERTS: return p->matrices[o->weights.matrix].n_slices * p->matrices[o->weights.matrix].n_out;
     case OP_ROUTE: return (size_t)p->routing.n_expert;
     case OP_CONV: return (size_t)q->d_conv * (size_t)o->width;
     case OP_SSM:

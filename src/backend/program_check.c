@@ -1,52 +1,69 @@
-// backend/program_check.c - what an operation of a program may say: which fields its kind uses, and that they fit the buffers.
+// backend/program_check.c - checks the ops of a program: which fields each kind uses, and that they fit the buffers.
 #include "backend/program.h"
 #include <stdio.h>
 
-// Fields of struct op that not every kind uses.
-enum {
-    SRC = 1 << 0,
-    SRC2 = 1 << 1,
-    DST = 1 << 2,
-    MATRIX = 1 << 3,
-    VEC = 1 << 4,
-    VEC2 = 1 << 5,
-    BY_HEAD = 1 << 6,
-    FN = 1 << 7,
-    FACTOR = 1 << 8,
-    ROPE = 1 << 9,
-    SRC_PARTS = 1 << 10,
-    WEIGHTED = 1 << 11,
-    VECTOR = 1 << 12,
-    STATE = 1 << 13,
-    N_FIELDS = 14
-};
-static const char *const field_names[N_FIELDS] = {"src",       "src2",        "dst",          "matrix",  "vec",
-                                                  "vec2",      "vec_by_head", "fn",           "factor",  "rope",
-                                                  "src_parts", "is_weighted", "takes_vector", "state_at"};
+// Fields and parameters of struct op that only some kinds use.
+#define FIELDS(X)                                                                                                    \
+    X(SRC, "src", o->src >= 0)                                                                                       \
+    X(SRC2, "src2", o->src2 >= 0)                                                                                    \
+    X(DST, "dst", o->dst >= 0)                                                                                       \
+    X(MATRIX, "matrix", o->weights.matrix >= 0)                                                                      \
+    X(VEC, "vec", o->weights.vec != NULL)                                                                            \
+    X(VEC2, "vec2", o->weights.vec2 != NULL)                                                                         \
+    X(VEC_BY_HEAD, "vec_by_head", o->weights.vec_by_head)                                                            \
+    X(EMBED, "embed", o->embed.factor != 0 || o->embed.takes_vector)                                                 \
+    X(LINEAR, "linear", o->linear.by_head)                                                                           \
+    X(ROPE, "rope", o->rope.table != 0)                                                                              \
+    X(ACTIVATE, "activate", o->activate.fn != 0)                                                                     \
+    X(SCALE, "scale", o->scale.factor != 0)                                                                          \
+    X(SOFTCAP, "softcap", o->softcap.cap != 0)                                                                       \
+    X(TEMPERATURE, "temperature",                                                                                    \
+      o->temperature.weight != 0 || o->temperature.period != 0 || o->temperature.offset != 0)                        \
+    X(EXPERTS, "experts", o->experts.reads_parts)                                                                    \
+    X(EXPERTS_SUM, "experts_sum", o->experts_sum.is_weighted)                                                        \
+    X(STATE, "state", o->state.at != 0)
 
+enum {
+#define INDEX(field, name, is_set) I_##field,
+    FIELDS(INDEX)
+#undef INDEX
+        N_FIELDS
+};
+enum {
+#define BIT(field, name, is_set) field = 1 << I_##field,
+    FIELDS(BIT)
+#undef BIT
+};
+static const char *const field_names[N_FIELDS] = {
+#define NAME(field, name, is_set) name,
+    FIELDS(NAME)
+#undef NAME
+};
+
+// The fields that an op of a kind must set, and those that it may set beside them.
 static const struct {
     uint32_t must, may;
 } uses[OP_N_KINDS] = {
-    [OP_EMBED] = {DST | MATRIX, FACTOR | VECTOR},
+    [OP_EMBED] = {DST | MATRIX | EMBED, 0},
     [OP_VECTOR] = {DST, 0},
     [OP_EMBED_POS] = {DST | MATRIX, 0},
-    [OP_RMS_NORM] = {SRC | DST, VEC | BY_HEAD},
-    [OP_LAYER_NORM] = {SRC | DST, VEC | VEC2 | BY_HEAD},
-    [OP_LINEAR] = {SRC | DST | MATRIX, VEC | SRC_PARTS},
+    [OP_RMS_NORM] = {SRC | DST, VEC | VEC_BY_HEAD},
+    [OP_LAYER_NORM] = {SRC | DST, VEC | VEC2 | VEC_BY_HEAD},
+    [OP_LINEAR] = {SRC | DST | MATRIX, VEC | LINEAR},
     [OP_ROPE] = {DST, ROPE},
     [OP_STORE_KV] = {SRC | SRC2, 0},
     [OP_ATTEND] = {SRC | DST, 0},
-    [OP_ACTIVATE] = {SRC | DST, FN},
-    [OP_GATE] = {SRC | SRC2 | DST, FN},
-    [OP_ADD] = {SRC | DST, FACTOR},
-    [OP_SCALE] = {DST, FACTOR},
-    [OP_SOFTCAP] = {DST, FACTOR},
-    [OP_TEMPERATURE] = {DST, FACTOR},
+    [OP_ACTIVATE] = {SRC | DST, ACTIVATE},
+    [OP_GATE] = {SRC | SRC2 | DST, ACTIVATE},
+    [OP_ADD] = {SRC | DST | SCALE, 0},
+    [OP_SCALE] = {DST, SCALE}, // by 0 where a file says so
+    [OP_SOFTCAP] = {DST | SOFTCAP, 0},
+    [OP_TEMPERATURE] = {DST | TEMPERATURE, 0},
     [OP_COPY] = {SRC | DST, 0},
     [OP_ROUTE] = {SRC | DST, VEC | VEC2},
     [OP_SPREAD] = {SRC | SRC2 | DST, 0},
-    [OP_EXPERTS] = {SRC | SRC2 | DST | MATRIX, VEC | SRC_PARTS},
-    [OP_EXPERTS_SUM] = {SRC | SRC2 | DST, WEIGHTED},
+    [OP_EXPERTS] = {SRC | SRC2 | DST | MATRIX, VEC | EXPERTS},
+    [OP_EXPERTS_SUM] = {SRC | SRC2 | DST, EXPERTS_SUM},
     [OP_GATE_OAI] = {SRC | SRC2 | DST, 0},
     [OP_SCALE_BY] = {SRC | DST, 0},
     [OP_MUL] = {SRC | DST, 0},
@@ -57,11 +74,10 @@ static const struct {
 };
 
 static uint32_t fields_of(const struct op *o) {
-    const bool is_set[N_FIELDS] = {o->src >= 0,     o->src2 >= 0,   o->dst >= 0,     o->matrix >= 0,  o->vec != NULL,
-                                   o->vec2 != NULL, o->vec_by_head, o->fn != 0,      o->factor != 1,  o->rope != 0,
-                                   o->src_parts,    o->is_weighted, o->takes_vector, o->state_at != 0};
     uint32_t set = 0;
-    for (int i = 0; i < N_FIELDS; i++) set |= (uint32_t)is_set[i] << i;
+#define ADD_BIT(field, name, is_set) set |= (is_set) ? (uint32_t)field : 0;
+    FIELDS(ADD_BIT)
+#undef ADD_BIT
     return set;
 }
 
@@ -84,28 +100,39 @@ static rn_status check_buffers(const struct program *p, const struct op *o, rn_e
     if (o->width < 1 || (size_t)o->width > p->width[made])
         return fail(err, RN_E_INTERNAL, "makes %d numbers, where buffer %d holds %zu", o->width, made,
                     p->width[made]);
-    if (o->wanted_rows != p->wanted_rows[made] || o->logits_rows != p->logits_rows[made])
-        return fail(err, RN_E_INTERNAL, "runs over other rows than buffer %d holds", made);
+    if (o->rows != p->rows[made]) return fail(err, RN_E_INTERNAL, "runs over other rows than buffer %d holds", made);
     return RN_OK;
 }
 
-// Heads [stride * i + at, .. + each) lie in the buffer.
-static rn_status check_heads(const struct program *p, const char *field, int8_t buffer, const struct op *o,
-                             int32_t at, int32_t stride, rn_error *err) {
-    const int64_t end = (int64_t)(o->n_part - 1) * stride + at + o->width / o->n_part;
-    if (o->n_part >= 1 && at >= 0 && stride >= 0 && end <= (int64_t)p->width[buffer]) return RN_OK;
+// n heads, of which the op uses `each` floats, lie in the buffer.
+static rn_status check_heads(const struct program *p, const char *field, int8_t buffer, int32_t n, int32_t each,
+                             const struct op_head *head, rn_error *err) {
+    const int64_t end = (int64_t)(n - 1) * head->stride + head->at + each;
+    if (n >= 1 && head->at >= 0 && head->stride >= 0 && end <= (int64_t)p->width[buffer]) return RN_OK;
     return fail(err, RN_E_INTERNAL, "%s: %d heads, %d apart, from %d on do not fit buffer %d of %zu numbers", field,
-                o->n_part, stride, at, buffer, p->width[buffer]);
+                n, head->stride, head->at, buffer, p->width[buffer]);
+}
+
+static rn_status check_copy(const struct program *p, const struct op *o, rn_error *err) {
+    const int32_t n = o->heads.n, each = n > 0 ? o->width / n : 0;
+    const rn_status st = check_heads(p, "src", o->src, n, each, &o->heads.src, err);
+    return st == RN_OK ? check_heads(p, "dst", o->dst, n, each, &o->heads.dst, err) : st;
+}
+
+static rn_status check_rope(const struct program *p, const struct op *o, rn_error *err) {
+    if (o->rope.table >= p->n_ropes) return fail(err, RN_E_INTERNAL, "there is no rotary table %d", o->rope.table);
+    return check_heads(p, "dst", o->dst, o->heads.n, p->ropes[o->rope.table].n_rot, &o->heads.dst, err);
 }
 
 static rn_status check_matrix(const struct program *p, const struct op *o, rn_error *err) {
-    if ((size_t)o->matrix >= p->n_matrices) return fail(err, RN_E_INTERNAL, "there is no matrix %d", o->matrix);
-    const struct matrix *m = &p->matrices[o->matrix];
+    if ((size_t)o->weights.matrix >= p->n_matrices)
+        return fail(err, RN_E_INTERNAL, "there is no matrix %d", o->weights.matrix);
+    const struct matrix *m = &p->matrices[o->weights.matrix];
     if (o->kind != OP_LINEAR) return RN_OK;
-    const size_t n = o->src_parts ? m->n_slices : 1;
-    const size_t made = o->src_parts ? (n - 1) * (size_t)o->dst_stride + m->n_out : m->n_out;
-    const bool fits = o->src_parts ? made <= (size_t)o->width : made == (size_t)o->width;
-    if (!fits || (n - 1) * (size_t)o->stride + m->k > p->width[o->src])
+    const size_t n = o->linear.by_head ? m->n_slices : 1;
+    const size_t made = (n - 1) * (size_t)o->heads.dst.stride + m->n_out;
+    const bool fits = o->linear.by_head ? made <= (size_t)o->width : made == (size_t)o->width;
+    if (!fits || (n - 1) * (size_t)o->heads.src.stride + m->k > p->width[o->src])
         return fail(err, RN_E_INTERNAL, "matrix %s: %zu times %zu of %zu do not fit buffers of %zu and %d", m->name,
                     n, m->n_out, m->k, p->width[o->src], o->width);
     return RN_OK;
@@ -114,12 +141,9 @@ static rn_status check_matrix(const struct program *p, const struct op *o, rn_er
 static rn_status check_op(const struct program *p, const struct op *o, rn_error *err) {
     rn_status st = check_fields(o, err);
     if (st == RN_OK) st = check_buffers(p, o, err);
-    if (st == RN_OK && o->kind == OP_COPY) st = check_heads(p, "src", o->src, o, o->at, o->stride, err);
-    if (st == RN_OK && o->kind == OP_COPY) st = check_heads(p, "dst", o->dst, o, o->dst_at, o->dst_stride, err);
-    if (st == RN_OK && o->kind == OP_ROPE) st = check_heads(p, "dst", o->dst, o, 0, o->stride, err);
-    if (st == RN_OK && o->kind == OP_ROPE && o->rope >= p->n_ropes)
-        st = fail(err, RN_E_INTERNAL, "there is no rotary table %d", o->rope);
-    return st == RN_OK && o->matrix >= 0 ? check_matrix(p, o, err) : st;
+    if (st == RN_OK && o->kind == OP_COPY) st = check_copy(p, o, err);
+    if (st == RN_OK && o->kind == OP_ROPE) st = check_rope(p, o, err);
+    return st == RN_OK && o->weights.matrix >= 0 ? check_matrix(p, o, err) : st;
 }
 
 rn_status program_check(const struct program *p, rn_error *err) {

@@ -276,11 +276,13 @@ struct op_spec {
     enum role matrix, vec, vec2; // ROLE_NONE: none; an optional one that is absent is left out
     enum dim heads;              // DIM_HEADS, DIM_HEADS_KV: head by head; DIM_NONE: the row as one
     enum dim part;               // of each head only so many numbers; DIM_NONE: all of it
-    enum dim at, dst_at;         // from this one of each head of src and dst on; of dst alone: at
+    enum dim src_at, dst_at;     // the op begins at this number of each head of src, of dst
     bool vec_by_head;            // each head has its own part of vec
     enum act_fn fn;
     enum factor factor;
-    bool src_parts, is_weighted; // as in struct op
+    enum dim period; // of OP_TEMPERATURE
+    int32_t offset;
+    bool reads_parts, is_weighted; // as in struct op
     enum role factor_role; // a tensor of one number that the factor is multiplied by; ROLE_NONE, or absent: none
     enum role if_role, unless_role; // ROLE_NONE, or: only where this tensor is there, is not there
     uint32_t only, unless;          // enum layer_flag and model_flag, as of tensors

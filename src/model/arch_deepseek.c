@@ -36,10 +36,10 @@ static const struct op_spec layer[] = {
     // The latent vector, then what is rotated.
     LINEAR(BUF_NORMED, BUF_K, ROLE_KV_LORA, ROLE_NONE),
     {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_KV_LORA_NORM, .part = DIM_KV_LORA},
-    {OP_ROPE, .dst = BUF_Q_SPREAD, .heads = DIM_HEADS, .at = DIM_NOPE},
-    {OP_ROPE, .dst = BUF_K, .at = DIM_KV_LORA},
+    {OP_ROPE, .dst = BUF_Q_SPREAD, .heads = DIM_HEADS, .dst_at = DIM_NOPE},
+    {OP_ROPE, .dst = BUF_K, .dst_at = DIM_KV_LORA},
     {OP_LINEAR, .src = BUF_Q_SPREAD, .dst = BUF_Q, .matrix = ROLE_K_HEADS, .heads = DIM_HEADS},
-    {OP_COPY, .src = BUF_Q_SPREAD, .dst = BUF_Q, .heads = DIM_HEADS, .part = DIM_ROT, .at = DIM_NOPE,
+    {OP_COPY, .src = BUF_Q_SPREAD, .dst = BUF_Q, .heads = DIM_HEADS, .part = DIM_ROT, .src_at = DIM_NOPE,
      .dst_at = DIM_KV_LORA},
     {OP_STORE_KV, .src = BUF_K, .src2 = BUF_K}, // its first numbers are the values
     {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},

@@ -60,7 +60,7 @@ static const struct op_spec begin[] = {
         LINEAR(BUF_NORMED_2, BUF_ROUTED, ROLE_ROUTER, ROLE_NONE),                                                    \
         {OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec2 = ROLE_EXPERTS_SCALE, IF_EXPERTS},                   \
         NORM_IF_EXPERTS(BUF_X, BUF_NORMED_2, ROLE_EXPERTS_NORM),                                                     \
-        OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .src_parts = false),                              \
+        OPS_EXPERTS_GATED(BUF_NORMED_2, OP_GATE, ACT_FN_GELU_TANH, .reads_parts = false),                            \
         EXPERTS_SUM(BUF_DELTA_2, true), NORM_IF_EXPERTS(BUF_DELTA_2, BUF_DELTA_2, ROLE_POST_EXPERTS_NORM), {         \
         OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, IF_EXPERTS                                                     \
     }
@@ -86,7 +86,7 @@ static const struct op_spec layer[] = {
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
     // What the layer's own embedding lets through.
-    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
+    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .src_at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .if_role = ROLE_PLE_GATE},
     {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH,
      .if_role = ROLE_PLE_GATE},

@@ -18,7 +18,7 @@ static const struct op_spec layer[] = {
     OPS_ROPE,
     NORM_ROTATED(BUF_Q, DIM_HEADS),
     NORM_ROTATED(BUF_K, DIM_HEADS_KV),
-    {OP_TEMPERATURE, .dst = BUF_Q, .at = DIM_TEMPERATURE, .dst_at = DIM_ONE, .factor = FACTOR_TEMPERATURE,
+    {OP_TEMPERATURE, .dst = BUF_Q, .period = DIM_TEMPERATURE, .offset = 1, .factor = FACTOR_TEMPERATURE,
      .only = LAYER_NO_ROPE},
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),

@@ -41,7 +41,7 @@
 #define OPS_ROPE                                                                                                     \
     {OP_ROPE, .dst = BUF_Q, .heads = DIM_HEADS}, { OP_ROPE, .dst = BUF_K, .heads = DIM_HEADS_KV }
 // Queries far into a text are scaled, where the model says so (Ministral 3).
-#define OPS_TEMPERATURE {OP_TEMPERATURE, .dst = BUF_Q, .at = DIM_TEMPERATURE, .factor = FACTOR_TEMPERATURE}
+#define OPS_TEMPERATURE {OP_TEMPERATURE, .dst = BUF_Q, .period = DIM_TEMPERATURE, .factor = FACTOR_TEMPERATURE}
 // From queries, keys and values to what attention adds.
 #define OPS_ATTEND                                                                                                   \
     {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V}, {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                      \
@@ -69,16 +69,16 @@
     EXPERTS(from, BUF_PARTS_GATE, ROLE_GATE_EXPERTS, ROLE_GATE_EXPERTS_BIAS, __VA_ARGS__),                           \
         EXPERTS(from, BUF_PARTS_UP, ROLE_UP_EXPERTS, ROLE_UP_EXPERTS_BIAS, __VA_ARGS__),                             \
         {gate, .src = BUF_PARTS_GATE, .src2 = BUF_PARTS_UP, .dst = BUF_PARTS_GATE, .fn = fn_, IF_EXPERTS},           \
-        EXPERTS(BUF_PARTS_GATE, BUF_PARTS_DOWN, ROLE_DOWN_EXPERTS, ROLE_DOWN_EXPERTS_BIAS, .src_parts = true)
+        EXPERTS(BUF_PARTS_GATE, BUF_PARTS_DOWN, ROLE_DOWN_EXPERTS, ROLE_DOWN_EXPERTS_BIAS, .reads_parts = true)
 #define EXPERTS_SUM(to, weighted)                                                                                    \
     {OP_EXPERTS_SUM, .src = BUF_PARTS_DOWN, .src2 = BUF_CHOICES, .dst = to, .is_weighted = weighted, IF_EXPERTS}
 // What experts make is weighted; or what they read (llama4).
 #define OPS_EXPERTS(from, to, gate, fn)                                                                              \
-    OPS_ROUTE(from), OPS_EXPERTS_GATED(from, gate, fn, .src_parts = false), EXPERTS_SUM(to, true)
+    OPS_ROUTE(from), OPS_EXPERTS_GATED(from, gate, fn, .reads_parts = false), EXPERTS_SUM(to, true)
 #define OPS_EXPERTS_OF_WEIGHTED(from, to, gate, fn)                                                                  \
     OPS_ROUTE(from),                                                                                                 \
         {OP_SPREAD, .src = from, .src2 = BUF_CHOICES, .dst = BUF_PARTS_IN, .heads = DIM_CHOSEN, IF_EXPERTS},         \
-        OPS_EXPERTS_GATED(BUF_PARTS_IN, gate, fn, .src_parts = true), EXPERTS_SUM(to, false)
+        OPS_EXPERTS_GATED(BUF_PARTS_IN, gate, fn, .reads_parts = true), EXPERTS_SUM(to, false)
 // The expert that every row goes to, and its gate, where there are; adds to what the others made. Takes BUF_DELTA_2.
 #define IF_SHARED .if_role = ROLE_GATE_SHARED
 #define OPS_SHARED_EXPERT(from, to, fn_)                                                                             \

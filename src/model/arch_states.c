@@ -124,7 +124,7 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
                                                  .dst = BUF_Q,     .heads = DIM_HEADS,                               \
                                                  .part = DIM_HEAD, .unless = LAYER_RECURRENT},                       \
         {OP_COPY,          .src = BUF_Q_TWICE, .dst = BUF_Q_GATE,        .heads = DIM_HEADS,                         \
-         .part = DIM_HEAD, .at = DIM_HEAD,     .unless = LAYER_RECURRENT},                                           \
+         .part = DIM_HEAD, .src_at = DIM_HEAD, .unless = LAYER_RECURRENT},                                           \
         OPS_QK_NORM_OF_HEADS, OPS_ROPE, {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V},                                  \
         {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                                                              \
         {OP_GATE,                                                                                                    \
@@ -175,7 +175,7 @@ static const struct op_spec qwen3next_layer[] = {
     LINEAR(BUF_NORMED, BUF_SSM_BETA_ALPHA, ROLE_SSM_BETA_ALPHA, ROLE_NONE),
     {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_BETA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE, RECURS},
     {OP_COPY, .src = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_ALPHA, .heads = DIM_SSM_GROUPS, .part = DIM_SSM_SHARE,
-     .at = DIM_SSM_SHARE, RECURS},
+     .src_at = DIM_SSM_SHARE, RECURS},
     OPS_DELTA(BUF_NORMED),
     OPS_GATED_ATTENTION(BUF_NORMED),
     ADD(BUF_DELTA, BUF_X),

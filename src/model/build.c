@@ -7,7 +7,7 @@
 
 static const struct {
     enum dim width;
-    bool wanted_rows, logits_rows;
+    enum op_rows rows;
 } bufs[N_BUFS] = {
     [BUF_X] = {DIM_EMBD},
     [BUF_NORMED] = {DIM_EMBD},
@@ -39,12 +39,12 @@ static const struct {
     [BUF_SSM_Y] = {DIM_SSM_INNER},
     [BUF_DELTA] = {DIM_EMBD},
     [BUF_DELTA_2] = {DIM_EMBD},
-    [BUF_LAST] = {DIM_EMBD, true},
-    [BUF_HIDDEN] = {DIM_EMBD, true},
-    [BUF_RANK_HIDDEN] = {DIM_EMBD, true},
-    [BUF_RANK] = {DIM_CLASSES, true},
-    [BUF_LOGITS] = {DIM_VOCAB, true, true},
-    [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, true},
+    [BUF_LAST] = {DIM_EMBD, ROWS_WANTED},
+    [BUF_HIDDEN] = {DIM_EMBD, ROWS_WANTED},
+    [BUF_RANK_HIDDEN] = {DIM_EMBD, ROWS_WANTED},
+    [BUF_RANK] = {DIM_CLASSES, ROWS_WANTED},
+    [BUF_LOGITS] = {DIM_VOCAB, ROWS_LOGITS},
+    [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, ROWS_WANTED},
     [BUF_PAIR] = {DIM_EMBD_TWICE},
     [BUF_Q_LORA] = {DIM_Q_LORA},
     [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
@@ -126,40 +126,69 @@ static size_t buf_width(const struct model *m, int32_t layer, enum buf b) {
     return model_dims(m, layer)[bufs[b].width];
 }
 
-// Heads of src go to heads of dst that may be of another width.
-static bool takes_heads(const struct op_spec *s) { return s->kind == OP_COPY || (s->kind == OP_LINEAR && s->heads); }
+// Experts read the same row, unless that has a part for each.
+static bool heads_share_src(const struct op_spec *s) {
+    return s->kind == OP_SPREAD || (s->kind == OP_EXPERTS && !s->reads_parts);
+}
+
+static struct op_head head_of(const struct model *m, int32_t layer, enum buf b, size_t n_heads, enum dim at) {
+    if (b == BUF_NONE) return (struct op_head){0};
+    return (struct op_head){(int32_t)(buf_width(m, layer, b) / n_heads), at ? (int32_t)model_dims(m, layer)[at] : 0};
+}
+
+// What only some kinds have.
+static void set_parameters(const struct model *m, const struct op_spec *s, int32_t layer, struct op *o) {
+    const size_t *dims = model_dims(m, layer);
+    const float factor = factor_of(m, s, layer);
+    switch (s->kind) {
+    case OP_EMBED:
+        o->embed.factor = factor;
+        o->embed.takes_vector = s->matrix == ROLE_TOKEN_EMBD && !m->base;
+        break;
+    case OP_LINEAR: o->linear.by_head = s->heads != DIM_NONE; break;
+    case OP_ROPE: o->rope.table = m->p.n_ropes > 1 && model_flags(m, layer) & LAYER_SWA ? 1 : 0; break;
+    case OP_ACTIVATE:
+    case OP_GATE: o->activate.fn = s->fn; break;
+    case OP_ADD:
+    case OP_SCALE: o->scale.factor = factor; break;
+    case OP_SOFTCAP: o->softcap.cap = factor; break;
+    case OP_TEMPERATURE:
+        o->temperature.weight = factor;
+        o->temperature.period = (int32_t)dims[s->period];
+        o->temperature.offset = s->offset;
+        break;
+    case OP_EXPERTS: o->experts.reads_parts = s->reads_parts; break;
+    case OP_EXPERTS_SUM: o->experts_sum.is_weighted = s->is_weighted; break;
+    case OP_CONV:
+    case OP_SSM:
+    case OP_DELTA: o->state.at = model_state_at(m, s->kind, layer); break;
+    default: break;
+    }
+}
 
 static struct op op_of(const struct model *m, const struct op_spec *s, int32_t layer) {
     const size_t *dims = model_dims(m, layer);
-    const enum buf made = s->dst ? s->dst : s->src, read = takes_heads(s) ? s->src : made;
-    const size_t n_part = s->heads ? dims[s->heads] : 1;
-    const size_t width = s->part ? n_part * dims[s->part] : buf_width(m, layer, made);
-    return (struct op){
+    const enum buf made = s->dst ? s->dst : s->src;
+    const size_t n_heads = s->heads ? dims[s->heads] : 1;
+    const size_t width = s->part ? n_heads * dims[s->part] : buf_width(m, layer, made);
+    struct op o = {
         .kind = s->kind,
         .layer = layer,
+        .rows = bufs[made].rows,
         .src = buffer(s->src),
         .src2 = buffer(s->src2),
         .dst = buffer(s->dst),
-        .matrix = s->matrix ? model_binding(m, layer, s->matrix)->matrix : -1,
-        .vec = s->vec ? model_binding(m, layer, s->vec)->vec : NULL,
-        .vec2 = s->vec2 ? model_binding(m, layer, s->vec2)->vec : NULL,
-        .vec_by_head = s->vec_by_head,
-        .fn = s->fn,
-        .factor = factor_of(m, s, layer),
         .width = (int32_t)width,
-        .n_part = (int32_t)n_part,
-        .stride = (int32_t)(buf_width(m, layer, read) / n_part),
-        .at = s->at ? (int32_t)dims[s->at] : 0,
-        .dst_at = s->dst_at ? (int32_t)dims[s->dst_at] : 0,
-        .dst_stride = (int32_t)(buf_width(m, layer, made) / n_part),
-        .rope = s->kind == OP_ROPE && m->p.n_ropes > 1 && (model_flags(m, layer) & LAYER_SWA) ? 1 : 0,
-        .src_parts = s->src_parts || (s->kind == OP_LINEAR && s->heads),
-        .is_weighted = s->is_weighted,
-        .takes_vector = s->kind == OP_EMBED && s->matrix == ROLE_TOKEN_EMBD && !m->base,
-        .state_at = model_state_at(m, s->kind, layer),
-        .wanted_rows = bufs[made].wanted_rows,
-        .logits_rows = bufs[made].logits_rows,
+        .heads = {.n = (int32_t)n_heads,
+                  .src = head_of(m, layer, heads_share_src(s) ? BUF_NONE : s->src, n_heads, s->src_at),
+                  .dst = head_of(m, layer, s->dst, n_heads, s->dst_at)},
+        .weights = {.matrix = s->matrix ? model_binding(m, layer, s->matrix)->matrix : -1,
+                    .vec = s->vec ? model_binding(m, layer, s->vec)->vec : NULL,
+                    .vec2 = s->vec2 ? model_binding(m, layer, s->vec2)->vec : NULL,
+                    .vec_by_head = s->vec_by_head},
     };
+    set_parameters(m, s, layer, &o);
+    return o;
 }
 
 static void write_ops(struct model *m, const struct op_spec *specs, size_t n, int32_t layer) {
@@ -200,10 +229,9 @@ static void fill_buffers(struct model *m) {
             const enum buf b = (enum buf)(touched[k] + 1);
             const size_t width = model_dims(m, p->ops[i].layer)[bufs[b].width];
             if (p->width[touched[k]] < width) p->width[touched[k]] = width;
-            p->wanted_rows[touched[k]] = bufs[b].wanted_rows;
-            p->logits_rows[touched[k]] = bufs[b].logits_rows;
+            p->rows[touched[k]] = bufs[b].rows;
         }
-        if (p->ops[i].takes_vector || p->ops[i].kind == OP_VECTOR) p->n_vector = p->ops[i].width;
+        if (p->ops[i].embed.takes_vector || p->ops[i].kind == OP_VECTOR) p->n_vector = p->ops[i].width;
         if (p->ops[i].kind == OP_VECTOR) p->needs_vector = true;
     }
     p->hidden = buffer(BUF_HIDDEN), p->logits = buffer(BUF_LOGITS);

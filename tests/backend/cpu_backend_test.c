@@ -67,7 +67,7 @@ static struct backend_memory taken(const struct cpu_backend *b) {
     struct backend_memory t = {.repacked_bytes = b->panels_bytes};
     for (int32_t i = 0; i < b->p->n_buffers; i++)
         t.buffer_bytes +=
-            (b->p->wanted_rows[i] ? b->sizes.n_wanted : b->sizes.n_batch) * b->stride[i] * sizeof(float);
+            (b->p->rows[i] != ROWS_ALL ? b->sizes.n_wanted : b->sizes.n_batch) * b->stride[i] * sizeof(float);
     for (size_t i = 0; i < b->n_acts; i++) t.buffer_bytes += b->act_rows[i] * b->act_stride[i];
     t.buffer_bytes += b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads);
     for (int32_t i = 0; i < b->p->n_ropes; i++)
@@ -104,7 +104,8 @@ static void check_plan(const struct bench *b, enum tensor_type type, bool keeps_
     // The embedding's rows are read in the file even where the head multiplies by a repacked copy of them.
     uint64_t all = 0, embedding = 0;
     for (size_t i = 0; i < b->p->n_matrices; i++) all += b->p->matrices[i].n_out * b->p->matrices[i].row_bytes;
-    embedding = b->p->matrices[b->p->ops[0].matrix].n_out * b->p->matrices[b->p->ops[0].matrix].row_bytes;
+    embedding =
+        b->p->matrices[b->p->ops[0].weights.matrix].n_out * b->p->matrices[b->p->ops[0].weights.matrix].row_bytes;
     CHECK_INT(plan.mapped_bytes, packs ? embedding : all);
     CHECK((plan.repacked_bytes > 0) == packs);
     backend_destroy(made);

@@ -47,10 +47,10 @@ TEST(every_matrix_is_counted_with_its_whole_size_in_each_step) {
                 const struct cpu_op *o = &b->ops[i];
                 CHECK_INT(p->ops[i].calls, N_STEPS);
                 if (o->prepare || o->op.kind != OP_LINEAR) continue;
-                const struct matrix *m = &b->p->matrices[o->op.matrix];
+                const struct matrix *m = &b->p->matrices[o->op.weights.matrix];
                 CHECK_STR(p->ops[i].kind, "linear");
                 CHECK_STR(p->ops[i].matrix, m->name);
-                CHECK_INT(p->ops[i].bytes, N_STEPS * held_bytes(b, o->op.matrix));
+                CHECK_INT(p->ops[i].bytes, N_STEPS * held_bytes(b, o->op.weights.matrix));
                 CHECK_INT(p->ops[i].products, (uint64_t)N_TOKENS * m->k * m->n_out);
                 CHECK(p->ops[i].is_int8);
                 per_step += p->ops[i].bytes / N_STEPS;

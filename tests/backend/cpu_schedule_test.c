@@ -74,7 +74,7 @@ enum { M_EMBED, M_Q, M_K, M_V, M_O, M_GATE, M_UP, M_DOWN };
 static void take_program(struct bench *b, const struct op *ops, size_t n) {
     b->p = *model_program(b->model);
     b->p.ops = ops, b->p.n_ops = n, b->p.n_buffers = N_BUFFERS, b->p.hidden = LAST, b->p.logits = LOGITS;
-    for (int i = 0; i < N_BUFFERS; i++) b->p.width[i] = widths[i], b->p.wanted_rows[i] = i >= LAST;
+    for (int i = 0; i < N_BUFFERS; i++) b->p.width[i] = widths[i], b->p.rows[i] = i >= LAST ? ROWS_WANTED : ROWS_ALL;
 }
 
 // Letters: barrier `|` or none, then r(ows), c(laimed), e(ach), and `+` where the op goes with the one before it.
@@ -90,9 +90,10 @@ struct planned_op {
     struct op op;
     const char *schedules[CPU_N_SCHEDULES];
 };
-#define OP(k, s, s2, d, m, l) {.kind = OP_##k, .src = (s), .src2 = (s2), .dst = (d), .matrix = (m), .layer = (l)}
+#define OP(k, s, s2, d, m, l)                                                                                        \
+    {.kind = OP_##k, .src = (s), .src2 = (s2), .dst = (d), .weights.matrix = (m), .layer = (l)}
 #define LAST_OP(k, s, d, m)                                                                                          \
-    {.kind = OP_##k, .src = (s), .src2 = -1, .dst = (d), .matrix = (m), .layer = -1, .wanted_rows = true}
+    {.kind = OP_##k, .src = (s), .src2 = -1, .dst = (d), .weights.matrix = (m), .layer = -1, .rows = ROWS_WANTED}
 
 static void check_plan(const struct planned_op *rows, size_t n) {
     struct bench b;
@@ -175,10 +176,11 @@ static int8_t draw_buffer(struct random *r, const struct made *m, size_t width, 
 }
 
 static void push(struct made *m, struct op o) {
-    o.factor = 1;
+    if (o.kind == OP_EMBED) o.embed.factor = 1;
+    if (o.kind == OP_ADD) o.scale.factor = 1;
     o.width = o.dst < 0 ? 0 : (int32_t)widths[o.dst];
-    if (!o.n_part) o.n_part = 1;
-    o.stride = o.width / o.n_part;
+    if (!o.heads.n) o.heads.n = 1;
+    o.heads.src.stride = o.heads.dst.stride = o.width / o.heads.n;
     m->ops[m->n++] = o;
     if (o.dst >= 0) m->written[o.dst] = true;
 }
@@ -187,14 +189,14 @@ static void draw_op(struct random *r, struct made *m, const struct program *p, c
     static const size_t any_width[] = {EMBD, KV, FF};
     const size_t width = any_width[below(r, 3)];
     const int kind = below(r, 12);
-    struct op o = {.layer = below(r, 2), .src = -1, .src2 = -1, .dst = -1, .matrix = -1};
+    struct op o = {.layer = below(r, 2), .src = -1, .src2 = -1, .dst = -1, .weights.matrix = -1};
     if (kind < 6) {
-        o.kind = OP_LINEAR, o.matrix = M_Q + below(r, M_DOWN);
-        o.src = draw_buffer(r, m, p->matrices[o.matrix].k, false, -1, -1);
-        o.dst = draw_buffer(r, m, p->matrices[o.matrix].n_out, true, o.src, -1);
+        o.kind = OP_LINEAR, o.weights.matrix = M_Q + below(r, M_DOWN);
+        o.src = draw_buffer(r, m, p->matrices[o.weights.matrix].k, false, -1, -1);
+        o.dst = draw_buffer(r, m, p->matrices[o.weights.matrix].n_out, true, o.src, -1);
         if (o.src < 0 || o.dst < 0) return;
     } else if (kind < 7) {
-        o.kind = OP_RMS_NORM, o.vec = ones;
+        o.kind = OP_RMS_NORM, o.weights.vec = ones;
         o.src = draw_buffer(r, m, width, false, -1, -1), o.dst = draw_buffer(r, m, width, true, -1, -1);
         if (o.src < 0 || o.dst < 0) return;
     } else if (kind < 9) {
@@ -207,11 +209,12 @@ static void draw_op(struct random *r, struct made *m, const struct program *p, c
         o.dst = draw_buffer(r, m, width, false, o.src, -1);
         if (o.src < 0 || o.dst < 0) return;
     } else if (kind < 11) {
-        o.kind = OP_ROPE, o.n_part = below(r, 2) ? 4 : 2;
-        o.dst = draw_buffer(r, m, o.n_part == 4 ? EMBD : KV, false, -1, -1);
+        o.kind = OP_ROPE, o.heads.n = below(r, 2) ? 4 : 2;
+        o.dst = draw_buffer(r, m, o.heads.n == 4 ? EMBD : KV, false, -1, -1);
         if (o.dst < 0) return;
     } else if (m->written[K] && m->written[V]) {
-        push(m, (struct op){.kind = OP_STORE_KV, .layer = o.layer, .src = K, .src2 = V, .dst = -1, .matrix = -1});
+        push(m, (struct op){
+                    .kind = OP_STORE_KV, .layer = o.layer, .src = K, .src2 = V, .dst = -1, .weights.matrix = -1});
         o.kind = OP_ATTEND, o.src = draw_buffer(r, m, EMBD, false, -1, -1);
         o.dst = draw_buffer(r, m, EMBD, true, o.src, -1);
     } else {
@@ -227,7 +230,7 @@ static void draw_program(struct random *r, struct made *m, const struct program 
     while (m->n < MOST_OPS - 5) draw_op(r, m, p, ones);
     push(m, (struct op)LAST_OP(GATHER, draw_buffer(r, m, EMBD, false, -1, -1), LAST, -1));
     push(m, (struct op)LAST_OP(RMS_NORM, LAST, LAST, -1));
-    m->ops[m->n - 1].vec = ones;
+    m->ops[m->n - 1].weights.vec = ones;
     push(m, (struct op)LAST_OP(LINEAR, LAST, LOGITS, M_EMBED));
 }
 

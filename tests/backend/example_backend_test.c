@@ -28,7 +28,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
 
 static rn_status run(backend *base, const struct batch *batch, rn_error *err) {
     struct lookup *b = (struct lookup *)base;
-    const struct matrix *m = &b->p->matrices[b->p->ops[0].matrix];
+    const struct matrix *m = &b->p->matrices[b->p->ops[0].weights.matrix];
     (void)err;
     for (size_t i = 0; i < batch->n_wanted; i++) {
         const int32_t token = batch->rows[batch->wanted[i]].token;
@@ -74,8 +74,8 @@ TEST(the_example_of_a_backend_runs_a_program) {
                              .data = (const uint8_t *)table,
                              .n_slices = 1};
     const struct op ops[] = {
-        {.kind = OP_EMBED, .layer = -1, .src = -1, .src2 = -1, .dst = 0, .factor = 1, .width = 2},
-        {.kind = OP_GATHER, .layer = -1, .src2 = -1, .dst = 1, .matrix = -1, .width = 2}};
+        {.kind = OP_EMBED, .layer = -1, .src = -1, .src2 = -1, .dst = 0, .width = 2, .embed.factor = 1},
+        {.kind = OP_GATHER, .layer = -1, .src2 = -1, .dst = 1, .weights.matrix = -1, .width = 2}};
     const struct program p = {.ops = ops,
                               .n_ops = 2,
                               .matrices = &m,
@@ -84,7 +84,7 @@ TEST(the_example_of_a_backend_runs_a_program) {
                               .n_buffers = 2,
                               .hidden = 1,
                               .logits = 1};
-    const struct op other[] = {{.kind = OP_LINEAR, .layer = 0, .matrix = 0}};
+    const struct op other[] = {{.kind = OP_LINEAR, .layer = 0, .weights.matrix = 0}};
     const struct program refused = {.ops = other, .n_ops = 1, .matrices = &m, .n_matrices = 1};
     const struct backend_sizes sizes = {.n_batch = 2, .n_wanted = 2};
     const struct batch_row rows[] = {{.token = 0}, {.token = 2}};

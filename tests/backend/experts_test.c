@@ -95,7 +95,7 @@ static void route_one(size_t i, const struct kernel_set *set, const float *logit
     memcpy(row, logits, sizeof row);
     struct cpu_backend b = {.k = set, .p = &p, .thread_scratch = (uint8_t *)scratch, .buffers = {row, choices}};
     const struct cpu_op o = {
-        .op = {.kind = OP_ROUTE, .src = 0, .dst = 1, .vec = routes[i].has_bias ? routes[i].bias : NULL}};
+        .op = {.kind = OP_ROUTE, .src = 0, .dst = 1, .weights.vec = routes[i].has_bias ? routes[i].bias : NULL}};
     CHECK(cpu_route_scratch(&p) <= sizeof scratch);
     cpu_op_route(&(struct op_run){&b, &o, 0, 1, 1}, 0, 1);
 }
@@ -166,27 +166,29 @@ static struct mixture *new_mixture(void) {
 static size_t list_ops(const struct mixture *m, bool weighs_input, struct op ops[16]) {
     size_t n = 0;
     const int8_t in = weighs_input ? PART_IN : X;
-    const struct op none = {.layer = -1, .src = -1, .src2 = -1, .dst = -1, .matrix = -1, .factor = 1, .n_part = 1};
-#define OP(...) (ops[n] = none, ops[n++] = (struct op){.layer = -1, .factor = 1, __VA_ARGS__})
-    OP(.kind = OP_EMBED, .src = -1, .src2 = -1, .dst = X, .matrix = 0, .width = EMBD, .n_part = 1, .stride = EMBD);
-    OP(.kind = OP_LINEAR, .src = X, .src2 = -1, .dst = ROUTED, .matrix = 1, .width = N_EXPERT, .n_part = 1,
-       .stride = N_EXPERT);
-    OP(.kind = OP_ROUTE, .src = ROUTED, .src2 = -1, .dst = CHOICES, .matrix = -1, .width = 2 * N_USED, .n_part = 1);
-    if (weighs_input)
-        OP(.kind = OP_SPREAD, .src = X, .src2 = CHOICES, .dst = PART_IN, .matrix = -1, .width = N_USED * PAD_EMBD,
-           .n_part = N_USED, .stride = PAD_EMBD);
-    OP(.kind = OP_EXPERTS, .src = in, .src2 = CHOICES, .dst = GATED, .matrix = 2, .vec = &m->gate_bias[0][0],
-       .width = N_USED * PAD_FF, .n_part = N_USED, .stride = PAD_FF, .src_parts = weighs_input);
-    OP(.kind = OP_EXPERTS, .src = in, .src2 = CHOICES, .dst = UP, .matrix = 3, .width = N_USED * PAD_FF,
-       .n_part = N_USED, .stride = PAD_FF, .src_parts = weighs_input);
-    OP(.kind = OP_GATE, .src = GATED, .src2 = UP, .dst = GATED, .matrix = -1, .fn = ACT_FN_SILU,
-       .width = N_USED * PAD_FF, .n_part = 1, .stride = N_USED * PAD_FF);
-    OP(.kind = OP_EXPERTS, .src = GATED, .src2 = CHOICES, .dst = DOWN, .matrix = 4, .vec = &m->down_bias[0][0],
-       .width = N_USED * PAD_EMBD, .n_part = N_USED, .stride = PAD_EMBD, .src_parts = true);
-    OP(.kind = OP_EXPERTS_SUM, .src = DOWN, .src2 = CHOICES, .dst = OUT, .matrix = -1, .width = EMBD, .n_part = 1,
-       .is_weighted = !weighs_input);
-    OP(.kind = OP_GATHER, .src = OUT, .src2 = -1, .dst = LAST, .matrix = -1, .width = EMBD, .n_part = 1,
-       .wanted_rows = true);
+    const struct op_head of_embd = {PAD_EMBD, 0}, of_ff = {PAD_FF, 0}, of_in = {weighs_input ? PAD_EMBD : 0, 0};
+#define OP(kind_, src_, src2_, dst_, matrix_, width_, ...)                                                           \
+    ops[n++] = (struct op){.kind = OP_##kind_,                                                                       \
+                           .layer = -1,                                                                              \
+                           .src = (src_),                                                                            \
+                           .src2 = (src2_),                                                                          \
+                           .dst = (dst_),                                                                            \
+                           .weights.matrix = (matrix_),                                                              \
+                           .width = (width_),                                                                        \
+                           __VA_ARGS__}
+    OP(EMBED, -1, -1, X, 0, EMBD, .heads.n = 1, .embed.factor = 1);
+    OP(LINEAR, X, -1, ROUTED, 1, N_EXPERT, .heads.n = 1);
+    OP(ROUTE, ROUTED, -1, CHOICES, -1, 2 * N_USED, .heads.n = 1);
+    if (weighs_input) OP(SPREAD, X, CHOICES, PART_IN, -1, N_USED * PAD_EMBD, .heads = {N_USED, .dst = of_embd});
+    OP(EXPERTS, in, CHOICES, GATED, 2, N_USED * PAD_FF, .weights.vec = &m->gate_bias[0][0],
+       .heads = {N_USED, of_in, of_ff}, .experts.reads_parts = weighs_input);
+    OP(EXPERTS, in, CHOICES, UP, 3, N_USED * PAD_FF, .heads = {N_USED, of_in, of_ff},
+       .experts.reads_parts = weighs_input);
+    OP(GATE, GATED, UP, GATED, -1, N_USED * PAD_FF, .heads.n = 1, .activate.fn = ACT_FN_SILU);
+    OP(EXPERTS, GATED, CHOICES, DOWN, 4, N_USED * PAD_EMBD, .weights.vec = &m->down_bias[0][0],
+       .heads = {N_USED, of_ff, of_embd}, .experts.reads_parts = true);
+    OP(EXPERTS_SUM, DOWN, CHOICES, OUT, -1, EMBD, .heads.n = 1, .experts_sum.is_weighted = !weighs_input);
+    OP(GATHER, OUT, -1, LAST, -1, EMBD, .heads.n = 1, .rows = ROWS_WANTED);
 #undef OP
     return n;
 }
@@ -252,7 +254,7 @@ static void check_mixture(bool weighs_input, enum cpu_set set, int n_threads, si
                         .logits = LAST,
                         .width = {EMBD, N_EXPERT, 2 * N_USED, N_USED * PAD_EMBD, N_USED * PAD_FF, N_USED * PAD_FF,
                                   N_USED * PAD_EMBD, EMBD, EMBD},
-                        .wanted_rows = {[LAST] = true},
+                        .rows = {[LAST] = ROWS_WANTED},
                         .n_groups = 1,
                         .routing = routing};
     const struct backend_sizes sizes = {.n_batch = 64, .n_wanted = 64, .n_pages = {1}, .codec = {KV_F32}};

@@ -49,9 +49,9 @@ TEST(this_build_has_the_cpu) {
 TEST(what_a_backend_cannot_run_is_named_by_operation_type_and_tensor) {
     const struct matrix matrices[] = {{.name = "token_embd.weight", .type = TENSOR_F16},
                                       {.name = "blk.3.ffn_up.weight", .type = TENSOR_Q4_K}};
-    const struct op ops[] = {{.kind = OP_EMBED, .layer = -1, .matrix = 0},
-                             {.kind = OP_LINEAR, .layer = 3, .matrix = 1},
-                             {.kind = OP_SSM, .layer = 3, .matrix = -1}};
+    const struct op ops[] = {{.kind = OP_EMBED, .layer = -1, .weights.matrix = 0},
+                             {.kind = OP_LINEAR, .layer = 3, .weights.matrix = 1},
+                             {.kind = OP_SSM, .layer = 3, .weights.matrix = -1}};
     const struct program p = {.ops = ops, .n_ops = 3, .matrices = matrices, .n_matrices = 2};
     static const struct {
         bool looks_up, multiplies, ssm;

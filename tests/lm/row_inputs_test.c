@@ -11,16 +11,16 @@ enum { N = 90, N_VOCAB = 50, MOST_EMBD = 128 };
 // The op that reads tokens' embeddings; NULL, and a failed check: there is none.
 static const struct op *embedding_op(const struct program *p) {
     for (size_t i = 0; i < p->n_ops; i++)
-        if (p->ops[i].kind == OP_EMBED && p->ops[i].takes_vector) return &p->ops[i];
+        if (p->ops[i].kind == OP_EMBED && p->ops[i].embed.takes_vector) return &p->ops[i];
     CHECK(false);
     return NULL;
 }
 
 // What the op makes of a token.
 static void embedding_of(const struct program *p, const struct op *o, int32_t token, float *out) {
-    const struct matrix *m = &p->matrices[o->matrix];
+    const struct matrix *m = &p->matrices[o->weights.matrix];
     tensor_type_info(m->type)->dequantize_row(m->data + (size_t)token * m->row_bytes, out, m->k);
-    for (size_t i = 0; i < m->k; i++) out[i] *= o->factor;
+    for (size_t i = 0; i < m->k; i++) out[i] *= o->embed.factor;
 }
 
 // Rows of a text as vectors: row i has inputs[i] and vectors + i * n_vector.

@@ -50,9 +50,9 @@ static void norm_on_thread(void *ctx, int i_thread,
     const struct kernel_set *k = kernel_set_get(CPU_REF);
     (void)i_thread, (void)n_threads;
     if (o->kind == OP_LAYER_NORM)
-        k->layer_norm(c->x, o->vec, o->vec2, N_EMBD, c->p->norm_eps, c->out);
+        k->layer_norm(c->x, o->weights.vec, o->weights.vec2, N_EMBD, c->p->norm_eps, c->out);
     else
-        k->rms_norm(c->x, o->vec, N_EMBD, c->p->norm_eps, c->out);
+        k->rms_norm(c->x, o->weights.vec, N_EMBD, c->p->norm_eps, c->out);
 }
 
 // Rows that want all, taps alone, logits alone and nothing take turns.

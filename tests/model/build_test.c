@@ -228,12 +228,12 @@ TEST(a_program_has_the_ops_of_each_layer_and_every_buffer_as_wide_as_its_ops_nee
         for (size_t i = 0; i < p->n_ops; i++) {
             const struct op *o = &p->ops[i];
             count[o->kind]++;
-            n_biases += o->kind == OP_LINEAR && o->vec;
+            n_biases += o->kind == OP_LINEAR && o->weights.vec;
             check_note("op %zu: %s", i, op_kind_name(o->kind));
-            CHECK(o->dst < 0 || p->wanted_rows[o->dst] == o->wanted_rows);
+            CHECK(o->dst < 0 || p->rows[o->dst] == o->rows);
             if (o->kind != OP_LINEAR) continue;
-            CHECK_INT(p->width[o->src], p->matrices[o->matrix].k);
-            CHECK_INT(p->width[o->dst], p->matrices[o->matrix].n_out);
+            CHECK_INT(p->width[o->src], p->matrices[o->weights.matrix].k);
+            CHECK_INT(p->width[o->dst], p->matrices[o->weights.matrix].n_out);
         }
         check_note("two layers");
         CHECK_INT(count[OP_LINEAR], 2 * 7 + 1);
@@ -256,8 +256,8 @@ TEST(a_tied_head_multiplies_by_the_embedding) {
         const struct op *head = &b.p->ops[b.p->n_ops - 1], *embed = &b.p->ops[0];
         CHECK_INT(head->kind, OP_LINEAR);
         CHECK_INT(embed->kind, OP_EMBED);
-        CHECK_INT(head->matrix, embed->matrix);
-        CHECK_STR(b.p->matrices[head->matrix].name, "token_embd.weight");
+        CHECK_INT(head->weights.matrix, embed->weights.matrix);
+        CHECK_STR(b.p->matrices[head->weights.matrix].name, "token_embd.weight");
     }
     built_close(&b);
 }

@@ -8,7 +8,7 @@ enum { SAMPLE_VECTOR = 6, SAMPLE_ROWS = 5 };
 
 // Two groups, one of them with a window; states and input vectors.
 static const struct matrix sample_embedding = {.name = "token_embd.weight", .n_out = 100};
-static const struct op sample_embed = {.kind = OP_EMBED, .layer = -1, .matrix = 0};
+static const struct op sample_embed = {.kind = OP_EMBED, .layer = -1, .weights.matrix = 0};
 static const struct program sample_program = {.ops = &sample_embed,
                                               .n_ops = 1,
                                               .matrices = &sample_embedding,

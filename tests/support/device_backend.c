@@ -56,8 +56,8 @@ static bool upload_weights(struct device_backend *d, const struct program *p) {
     }
     for (size_t i = 0; ok && i < p->n_ops; i++) {
         d->ops[i] = p->ops[i];
-        ok = UPLOAD(d, d->ops[i].vec, op_vector_numbers(p, &p->ops[i])) &&
-             UPLOAD(d, d->ops[i].vec2, op_vector2_numbers(p, &p->ops[i]));
+        ok = UPLOAD(d, d->ops[i].weights.vec, op_vector_numbers(p, &p->ops[i])) &&
+             UPLOAD(d, d->ops[i].weights.vec2, op_vector2_numbers(p, &p->ops[i]));
     }
     return ok;
 }

@@ -31,12 +31,9 @@ static struct op copy_op(int32_t src, int32_t at, int32_t dst, int32_t dst_at, i
                        .src = (int8_t)src,
                        .src2 = -1,
                        .dst = (int8_t)dst,
-                       .matrix = -1,
-                       .factor = 1,
                        .width = width,
-                       .n_part = 1,
-                       .at = at,
-                       .dst_at = dst_at};
+                       .heads = {.n = 1, .src.at = at, .dst.at = dst_at},
+                       .weights.matrix = -1};
 }
 
 // One buffer more, as wide as all live ones, and the copies into it or out of it.
@@ -90,11 +87,11 @@ static bool has_state(const struct op *o) { return o->kind == OP_CONV || o->kind
 static void split_states(const struct program *p, size_t cut, struct split_program *s) {
     size_t at = p->state_bytes / sizeof(float);
     for (size_t i = cut; i < p->n_ops; i++)
-        if (has_state(&p->ops[i]) && p->ops[i].state_at < at) at = p->ops[i].state_at;
+        if (has_state(&p->ops[i]) && p->ops[i].state.at < at) at = p->ops[i].state.at;
     s->part[0].p.state_bytes = at * sizeof(float);
     s->part[1].p.state_bytes = p->state_bytes - at * sizeof(float);
     for (size_t i = 0; i < s->part[1].p.n_ops; i++)
-        if (has_state(&s->part[1].ops[i])) s->part[1].ops[i].state_at -= at;
+        if (has_state(&s->part[1].ops[i])) s->part[1].ops[i].state.at -= at;
 }
 
 rn_status split_program(const struct program *p, int32_t layer, struct split_program *out, rn_error *err) {
@@ -122,10 +119,9 @@ rn_status split_program(const struct program *p, int32_t layer, struct split_pro
                             .src = -1,
                             .src2 = -1,
                             .dst = (int8_t)out->handed,
-                            .matrix = -1,
-                            .factor = 1,
                             .width = (int32_t)width,
-                            .n_part = 1};
+                            .heads.n = 1,
+                            .weights.matrix = -1};
     const size_t n = 1 + hand_over(p, live, false, out->handed, b->ops + 1);
     memcpy(b->ops + n, p->ops + cut, (p->n_ops - cut) * sizeof *b->ops);
     b->p.n_ops = n + p->n_ops - cut;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct program state_program = {.width = {STATE_VOCAB, 1},
-                                      .wanted_rows = {true, true},
+                                      .rows = {ROWS_WANTED, ROWS_WANTED},
                                       .n_buffers = 2,
                                       .logits = 0,
                                       .hidden = 1,

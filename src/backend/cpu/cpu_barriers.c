@@ -50,8 +50,8 @@ void cpu_plan_barriers(struct cpu_backend *b, enum cpu_schedule schedule) {
         for (size_t j = 0; j < w->n_together; j++) add_touch(b, &t, &b->ops[i + j], schedule);
         if (!by_rows) mark(&others.reads, &rows.reads), mark(&others.writes, &rows.writes);
         w->barrier = meet(&t.reads, &others.writes) || meet(&t.writes, &others.writes) ||
-                     meet(&t.writes, &others.reads) || b->ops[i].op.wanted_rows != wanted;
-        wanted = b->ops[i].op.wanted_rows;
+                     meet(&t.writes, &others.reads) || (b->ops[i].op.rows != ROWS_ALL) != wanted;
+        wanted = b->ops[i].op.rows != ROWS_ALL;
         if (w->barrier) rows = any = (struct touch){0};
         struct touch *const sum = by_rows ? &rows : &any;
         mark(&sum->reads, &t.reads), mark(&sum->writes, &t.writes);

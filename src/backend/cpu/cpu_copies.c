@@ -9,7 +9,7 @@
 // What each thread can do for itself: all that goes by rows, but not what it writes for all to see, or for the caller.
 static bool each_can(const struct program *p, const struct op *o) {
     const bool is_result = o->dst >= 0 && (o->dst == p->hidden || o->dst == p->logits);
-    return !cpu_traits[o->kind].claimed && o->kind != OP_STORE_KV && !o->wanted_rows && !is_result;
+    return !cpu_traits[o->kind].claimed && o->kind != OP_STORE_KV && o->rows == ROWS_ALL && !is_result;
 }
 
 struct own_copies cpu_own_copies(const struct program *p, const struct backend_sizes *s, int n_threads,
@@ -23,7 +23,7 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
     for (int32_t i = 0; i < p->n_buffers; i++)
         if (written[i]) c.row_at[i] = row_bytes, row_bytes += round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < acts->n; i++)
-        if (!p->wanted_rows[acts->row[i].src])
+        if (p->rows[acts->row[i].src] == ROWS_ALL)
             c.act_at[i] = row_bytes,
             row_bytes += acts->row[i].n_part * act_row_stride(acts->row[i].format, acts->row[i].k);
     if (row_bytes == 0) return c;

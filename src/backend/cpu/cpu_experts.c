@@ -54,7 +54,7 @@ void cpu_op_spread(const struct op_run *x, size_t begin, size_t end) {
     const size_t n = x->b->p->width[o->src];
     for (size_t r = begin; r < end; r++)
         for (size_t i = 0; i < p.n_used; i++) {
-            float *const part = run_dst(x, 0) + p.place[r * p.n_used + i] * (size_t)o->stride;
+            float *const part = run_dst(x, 0) + p.place[r * p.n_used + i] * (size_t)o->heads.dst.stride;
             memcpy(part, run_src(x, r), n * sizeof *part);
             x->b->k->scale(part, run_src2(x, r)[i], n);
         }
@@ -69,7 +69,7 @@ void cpu_op_experts_sum(const struct op_run *x, size_t begin, size_t end) {
         memset(out, 0, n * sizeof *out);
         for (size_t i = 0; i < p.n_used; i++) {
             const float *part = run_src(x, 0) + p.place[r * p.n_used + i] * part_stride;
-            x->b->k->add_scaled(out, part, o->is_weighted ? run_src2(x, r)[i] : 1, n);
+            x->b->k->add_scaled(out, part, o->experts_sum.is_weighted ? run_src2(x, r)[i] : 1, n);
         }
     }
 }
@@ -78,16 +78,16 @@ void cpu_experts_collect(const struct op_run *x) {
     const struct cpu_backend *b = x->b;
     const struct op *o = &x->o->op;
     const struct pairs p = sort_pairs(x, cpu_scratch(b, x->i_thread));
-    const size_t part = b->stride[o->src] / p.n_used, k = b->p->matrices[o->matrix].k;
+    const size_t part = b->stride[o->src] / p.n_used, k = b->p->matrices[o->weights.matrix].k;
     for (size_t r = 0; r < x->n_rows; r++)
         for (size_t i = 0; i < p.n_used; i++)
-            b->collect(b->collect_user, o->matrix, (int32_t)expert_of(run_src2(x, r), p.n_used, i),
-                       o->src_parts ? run_src(x, 0) + p.place[r * p.n_used + i] * part : run_src(x, r), k);
+            b->collect(b->collect_user, o->weights.matrix, (int32_t)expert_of(run_src2(x, r), p.n_used, i),
+                       o->experts.reads_parts ? run_src(x, 0) + p.place[r * p.n_used + i] * part : run_src(x, r), k);
 }
 
 // Rows of an expert ----------------------------------------------------------------------------------------------------------
 
-static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.matrix]; }
+static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.weights.matrix]; }
 
 // Activations as an op reads them: rows, or parts.
 struct inputs {
@@ -98,7 +98,7 @@ struct inputs {
 static struct inputs inputs_of(const struct op_run *x) {
     const struct cpu_backend *b = x->b;
     const struct op *o = &x->o->op;
-    const size_t n_part = o->src_parts ? (size_t)o->n_part : 1;
+    const size_t n_part = o->experts.reads_parts ? (size_t)o->heads.n : 1;
     if (x->o->format != ACT_F32)
         return (struct inputs){run_act(x, 0), b->act_stride[x->o->act] / n_part,
                                act_bytes(x->o->format, matrix_of(x)->m->k)};
@@ -113,7 +113,7 @@ static size_t gather_rows(size_t stride, size_t n_rows) {
 }
 
 static size_t gather_stride(const struct cpu_backend *b, const struct program *p, const struct op *o) {
-    const struct matrix *m = &p->matrices[o->matrix];
+    const struct matrix *m = &p->matrices[o->weights.matrix];
     const enum act_format f = b->k->matmul[m->type].act;
     return f == ACT_F32 ? round_up(p->width[o->src], PANEL_ROWS) * sizeof(float) : act_row_stride(f, m->k);
 }
@@ -122,8 +122,8 @@ size_t cpu_experts_scratch(const struct cpu_backend *b, const struct program *p,
     size_t bytes = pairs_bytes(p, n_rows);
     if (o->kind != OP_EXPERTS) return bytes;
     const size_t stride = gather_stride(b, p, o);
-    if (!o->src_parts) bytes += round_up(gather_rows(stride, n_rows) * stride, 64);
-    return bytes + cpu_product_scratch(b, &p->matrices[o->matrix]);
+    if (!o->experts.reads_parts) bytes += round_up(gather_rows(stride, n_rows) * stride, 64);
+    return bytes + cpu_product_scratch(b, &p->matrices[o->weights.matrix]);
 }
 
 // The activations of the pairs at places [first, first + n): rows that lie apart are brought side by side in `gathered`.
@@ -200,16 +200,16 @@ static void multiply(const struct experts_work *w, const struct op_run *member, 
         .acts = acts,
         .act_stride = stride,
         .n_rows = n,
-        .out = run_dst(member, 0) + first * (size_t)o->stride,
-        .out_stride = (size_t)o->stride,
-        .bias = o->vec ? o->vec + w->expert * matrix_of(member)->m->n_out : NULL,
+        .out = run_dst(member, 0) + first * (size_t)o->heads.dst.stride,
+        .out_stride = (size_t)o->heads.dst.stride,
+        .bias = o->weights.vec ? o->weights.vec + w->expert * matrix_of(member)->m->n_out : NULL,
     };
     cpu_product_run(member->b, &p, begin, end, scratch);
 }
 
 static void run_columns(const struct experts_work *w, size_t first, size_t n, size_t begin, size_t end) {
     const struct op_run x = run_member(w->x, w->n_products);
-    const size_t n_part = (size_t)w->x->o->op.n_part, stride = (size_t)w->x->o->op.stride;
+    const size_t n_part = (size_t)w->x->o->op.heads.n, stride = (size_t)w->x->o->op.heads.dst.stride;
     for (size_t p = first; p < first + n; p++)
         cpu_op_columns_of_row(&x, p / n_part, p % n_part * stride + begin, p % n_part * stride + end);
     cpu_profile_part(w->x, w->n_products);
@@ -218,7 +218,7 @@ static void run_columns(const struct experts_work *w, size_t first, size_t n, si
 static void run_piece(const struct experts_work *w, size_t begin, size_t end) {
     const struct pairs *pairs = &w->pairs;
     const struct inputs in = inputs_of(w->x); // of all products that go together
-    const bool src_parts = w->x->o->op.src_parts;
+    const bool src_parts = w->x->o->op.experts.reads_parts;
     const size_t end_pair = pairs->first[w->expert + 1];
     const size_t most = src_parts ? pairs->n : gather_rows(in.stride, w->x->n_rows);
     uint8_t *const scratch = w->memory + (src_parts ? 0 : round_up(most * in.stride, 64));

@@ -24,10 +24,8 @@ static void join_columns(struct cpu_backend *b, enum cpu_schedule schedule, size
         const struct op *o = &b->ops[first - 1].op;
         const bool makes_source = o->dst == to->src || o->dst == to->src2;
         const bool fits =
-            o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && !o->src_parts && schedule != SCHEDULE_ROWS);
-        if (!makes_source || !fits || o->wanted_rows != to->wanted_rows || o->logits_rows != to->logits_rows ||
-            o->src == to->dst)
-            break;
+            o->kind == OP_EXPERTS || (o->kind == OP_LINEAR && !o->linear.by_head && schedule != SCHEDULE_ROWS);
+        if (!makes_source || !fits || o->rows != to->rows || o->src == to->dst) break;
         if (first < last && o->kind != b->ops[first].op.kind) break;
         if (first < last && o->kind == OP_EXPERTS && !same_input(&b->ops[first - 1], &b->ops[first])) break;
         first--;
@@ -41,7 +39,7 @@ static size_t join_linears(struct cpu_backend *b, enum cpu_schedule schedule, si
     for (; first + n < b->n_ops && n < CPU_MOST_TOGETHER && is_linear(b, schedule, first + n); n++) {
         const struct op *o = &b->ops[first + n].op;
         const struct op *other = &b->ops[first].op;
-        bool apart = o->wanted_rows == other->wanted_rows && o->logits_rows == other->logits_rows;
+        bool apart = o->rows == other->rows;
         for (size_t i = first; i < first + n; i++) {
             const struct op *before = &b->ops[i].op;
             apart = apart && o->dst != before->dst && o->dst != before->src && o->src != before->dst;

@@ -3,7 +3,7 @@
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 
-static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.matrix]; }
+static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.weights.matrix]; }
 
 // Slices lie side by side in the outputs, each with its own panels.
 static size_t n_panels(const struct op_run *x) { return matrix_of(x)->m->n_slices * cpu_slice_panels(matrix_of(x)); }
@@ -14,16 +14,16 @@ static void multiply_slice(const struct op_run *x, size_t slice, size_t begin, s
     const struct op *o = &x->o->op;
     const bool plain = x->o->format == ACT_F32;
     const size_t act_stride = plain ? b->stride[o->src] * sizeof(float) : b->act_stride[x->o->act];
-    const size_t head = plain ? (size_t)o->stride * sizeof(float) : act_stride / matrix_of(x)->m->n_slices;
+    const size_t head = plain ? (size_t)o->heads.src.stride * sizeof(float) : act_stride / matrix_of(x)->m->n_slices;
     const struct product p = {
         .cm = matrix_of(x),
         .slice = slice,
-        .acts = (plain ? (const uint8_t *)(run_src(x, 0) + o->at) : run_act(x, 0)) + slice * head,
+        .acts = (plain ? (const uint8_t *)(run_src(x, 0) + o->heads.src.at) : run_act(x, 0)) + slice * head,
         .act_stride = act_stride,
         .n_rows = x->n_rows,
-        .out = run_dst(x, 0) + o->dst_at + slice * (size_t)o->dst_stride,
+        .out = run_dst(x, 0) + o->heads.dst.at + slice * (size_t)o->heads.dst.stride,
         .out_stride = b->stride[o->dst],
-        .bias = o->vec,
+        .bias = o->weights.vec,
     };
     cpu_product_run(b, &p, begin, end, cpu_scratch(b, x->i_thread));
 }

@@ -22,17 +22,19 @@ static int32_t act_find(struct act_table *t, int8_t src, enum act_format format,
 }
 
 static enum act_format format_of(const struct kernel_set *k, const struct program *p, const struct op *o) {
-    return op_multiplies(o->kind) ? k->matmul[p->matrices[o->matrix].type].act : ACT_F32;
+    return op_multiplies(o->kind) ? k->matmul[p->matrices[o->weights.matrix].type].act : ACT_F32;
 }
 
-// Parts of an op's source that are prepared one by one.
-static size_t src_parts(const struct op *o) { return o->src_parts ? (size_t)o->n_part : 1; }
+// Heads or parts of an op's source, which are prepared one by one.
+static size_t src_parts(const struct op *o) {
+    return o->linear.by_head || o->experts.reads_parts ? (size_t)o->heads.n : 1;
+}
 
 static bool find_acts(const struct kernel_set *k, const struct program *p, struct act_table *t) {
     for (size_t i = 0; i < p->n_ops; i++) {
         const enum act_format f = format_of(k, p, &p->ops[i]);
         const struct op *o = &p->ops[i];
-        if (f != ACT_F32 && act_find(t, o->src, f, p->matrices[o->matrix].k, src_parts(o)) < 0) return false;
+        if (f != ACT_F32 && act_find(t, o->src, f, p->matrices[o->weights.matrix].k, src_parts(o)) < 0) return false;
     }
     return true;
 }
@@ -43,13 +45,13 @@ static size_t act_stride_of(const struct act_table *t, int32_t i) {
 }
 
 static size_t buffer_rows(const struct program *p, const struct backend_sizes *s, int32_t buffer) {
-    if (p->logits_rows[buffer] && s->n_logits) return s->n_logits;
-    return p->wanted_rows[buffer] ? s->n_wanted : s->n_batch;
+    if (p->rows[buffer] == ROWS_LOGITS && s->n_logits) return s->n_logits;
+    return p->rows[buffer] == ROWS_ALL ? s->n_batch : s->n_wanted;
 }
 
 static size_t op_scratch(const struct cpu_backend *b, const struct program *p, const struct op *o, size_t n_batch) {
     switch (o->kind) {
-    case OP_LINEAR: return cpu_product_scratch(b, &p->matrices[o->matrix]);
+    case OP_LINEAR: return cpu_product_scratch(b, &p->matrices[o->weights.matrix]);
     case OP_ROUTE: return cpu_route_scratch(p);
     case OP_SPREAD:
     case OP_EXPERTS:
@@ -127,18 +129,16 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
         int32_t act = -1;
         if (f != ACT_F32) {
             const size_t n_part = src_parts(o);
-            act = act_find(t, o->src, f, p->matrices[o->matrix].k, n_part);
+            act = act_find(t, o->src, f, p->matrices[o->weights.matrix].k, n_part);
             if (!fresh[act])
                 push(b, &(struct cpu_op){.op = {.kind = OP_N_KINDS,
                                                 .src = o->src,
                                                 .src2 = -1,
                                                 .dst = -1,
-                                                .matrix = o->matrix,
+                                                .weights.matrix = o->weights.matrix,
                                                 .layer = o->layer,
-                                                .n_part = (int32_t)n_part,
-                                                .stride = (int32_t)(p->width[o->src] / n_part),
-                                                .at = o->at,
-                                                .wanted_rows = o->wanted_rows},
+                                                .heads = {.n = (int32_t)n_part, .src = o->heads.src},
+                                                .rows = p->rows[o->src]},
                                          .prepare = true,
                                          .format = f,
                                          .act = act});

@@ -8,17 +8,17 @@ typedef void (*pieces_fn)(const struct op_run *x);
 typedef void (*columns_fn)(const struct op_run *x, size_t r, size_t begin, size_t end);
 
 static void op_embed(const struct op_run *x, size_t begin, size_t end) {
-    const struct matrix *m = &x->b->p->matrices[x->o->op.matrix];
+    const struct matrix *m = &x->b->p->matrices[x->o->op.weights.matrix];
     const struct tensor_type_info *type = tensor_type_info(m->type);
     for (size_t r = begin; r < end; r++) {
         const struct batch_row *row = &x->b->batch->rows[r];
-        const float *vector = x->o->op.takes_vector ? row->vector : NULL;
+        const float *vector = x->o->op.embed.takes_vector ? row->vector : NULL;
         if (vector && !row->adds) {
             memcpy(run_dst(x, r), vector, m->k * sizeof *vector);
             continue;
         }
         type->dequantize_row(m->data + (size_t)row->token * m->row_bytes, run_dst(x, r), m->k);
-        if (x->o->op.factor != 1) x->b->k->scale(run_dst(x, r), x->o->op.factor, m->k);
+        if (x->o->op.embed.factor != 1) x->b->k->scale(run_dst(x, r), x->o->op.embed.factor, m->k);
         if (vector) x->b->k->add(run_dst(x, r), vector, m->k);
     }
 }
@@ -30,7 +30,7 @@ static void op_vector(const struct op_run *x, size_t begin, size_t end) {
 
 // Positions beyond those that the file has an embedding for take the last one: the engine warns of longer contexts.
 static void op_embed_pos(const struct op_run *x, size_t begin, size_t end) {
-    const struct matrix *m = &x->b->p->matrices[x->o->op.matrix];
+    const struct matrix *m = &x->b->p->matrices[x->o->op.weights.matrix];
     const struct tensor_type_info *type = tensor_type_info(m->type);
     for (size_t r = begin; r < end; r++) {
         const size_t pos = (size_t)x->b->batch->rows[r].pos, at = pos < m->n_out ? pos : m->n_out - 1;
@@ -40,44 +40,47 @@ static void op_embed_pos(const struct op_run *x, size_t begin, size_t end) {
 
 // Weights of a head: its own, or one for all.
 static const float *of_head(const struct op *o, const float *vec, size_t head) {
-    return vec && o->vec_by_head ? vec + head * (size_t)o->stride : vec;
+    return vec && o->weights.vec_by_head ? vec + head * (size_t)(o->width / o->heads.n) : vec;
 }
 
 static void op_rms_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
+    const size_t n = (size_t)(o->width / o->heads.n);
+    const size_t from = (size_t)o->heads.src.stride, to = (size_t)o->heads.dst.stride;
     for (size_t r = begin; r < end; r++)
-        for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), n, x->b->p->norm_eps,
+        for (size_t h = 0; h < (size_t)o->heads.n; h++)
+            x->b->k->rms_norm(run_src(x, r) + h * from, of_head(o, o->weights.vec, h), n, x->b->p->norm_eps,
                               run_dst(x, r) + h * to);
 }
 
 static void op_layer_norm(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)(o->width / o->n_part), from = (size_t)o->stride, to = (size_t)o->dst_stride;
+    const size_t n = (size_t)(o->width / o->heads.n);
+    const size_t from = (size_t)o->heads.src.stride, to = (size_t)o->heads.dst.stride;
     for (size_t r = begin; r < end; r++)
-        for (size_t h = 0; h < (size_t)o->n_part; h++)
-            x->b->k->layer_norm(run_src(x, r) + h * from, of_head(o, o->vec, h), of_head(o, o->vec2, h), n,
-                                x->b->p->norm_eps, run_dst(x, r) + h * to);
+        for (size_t h = 0; h < (size_t)o->heads.n; h++)
+            x->b->k->layer_norm(run_src(x, r) + h * from, of_head(o, o->weights.vec, h),
+                                of_head(o, o->weights.vec2, h), n, x->b->p->norm_eps, run_dst(x, r) + h * to);
 }
 
 static void op_prepare(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t k = x->b->p->matrices[o->matrix].k, n = (size_t)o->n_part;
+    const size_t k = x->b->p->matrices[o->weights.matrix].k, n = (size_t)o->heads.n;
     const size_t act_part = x->b->act_stride[x->o->act] / n;
     for (size_t r = begin; r < end; r++)
         for (size_t i = 0; i < n; i++)
-            x->b->k->prepare_act[x->o->format](run_src(x, r) + i * (size_t)o->stride + o->at, k,
+            x->b->k->prepare_act[x->o->format](run_src(x, r) + i * (size_t)o->heads.src.stride + o->heads.src.at, k,
                                                run_act(x, r) + i * act_part);
 }
 
 static void op_rope(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const struct rope_table *t = &x->b->p->ropes[o->rope];
+    const struct rope_table *t = &x->b->p->ropes[o->rope.table];
     const size_t n_rot = (size_t)t->n_rot;
     for (size_t r = begin; r < end; r++)
-        (t->halves ? x->b->k->rope_halves : x->b->k->rope)(
-            run_dst(x, r) + o->at, (size_t)o->n_part, (size_t)o->stride, n_rot, x->b->cos_sin[o->rope] + r * n_rot);
+        (t->halves ? x->b->k->rope_halves : x->b->k->rope)(run_dst(x, r) + o->heads.dst.at, (size_t)o->heads.n,
+                                                           (size_t)o->heads.dst.stride, n_rot,
+                                                           x->b->cos_sin[o->rope.table] + r * n_rot);
 }
 
 void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end) {
@@ -99,12 +102,12 @@ static void op_store_kv(const struct op_run *x, size_t begin, size_t end) {
 }
 
 static void columns_activate(const struct op_run *x, size_t r, size_t begin, size_t end) {
-    x->b->k->activate[x->o->op.fn](run_src(x, r) + begin, end - begin, run_dst(x, r) + begin);
+    x->b->k->activate[x->o->op.activate.fn](run_src(x, r) + begin, end - begin, run_dst(x, r) + begin);
 }
 
 static void columns_gate(const struct op_run *x, size_t r, size_t begin, size_t end) {
-    x->b->k->activate_mul[x->o->op.fn](run_src(x, r) + begin, run_src2(x, r) + begin, end - begin,
-                                       run_dst(x, r) + begin);
+    x->b->k->activate_mul[x->o->op.activate.fn](run_src(x, r) + begin, run_src2(x, r) + begin, end - begin,
+                                                run_dst(x, r) + begin);
 }
 
 // gpt-oss (OpenAI 2025, 2508.10925), whose numbers no file says.
@@ -115,10 +118,10 @@ static void columns_gate_oai(const struct op_run *x, size_t r, size_t begin, siz
 static void op_add(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++)
-        if (o->factor == 1)
+        if (o->scale.factor == 1)
             x->b->k->add(run_dst(x, r), run_src(x, r), (size_t)o->width);
         else
-            x->b->k->add_scaled(run_dst(x, r), run_src(x, r), o->factor, (size_t)o->width);
+            x->b->k->add_scaled(run_dst(x, r), run_src(x, r), o->scale.factor, (size_t)o->width);
 }
 
 static void op_mul(const struct op_run *x, size_t begin, size_t end) {
@@ -127,7 +130,7 @@ static void op_mul(const struct op_run *x, size_t begin, size_t end) {
 
 static void op_scale(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    for (size_t r = begin; r < end; r++) x->b->k->scale(run_dst(x, r), o->factor, (size_t)o->width);
+    for (size_t r = begin; r < end; r++) x->b->k->scale(run_dst(x, r), o->scale.factor, (size_t)o->width);
 }
 
 static void op_scale_by(const struct op_run *x, size_t begin, size_t end) {
@@ -136,26 +139,26 @@ static void op_scale_by(const struct op_run *x, size_t begin, size_t end) {
 
 static void op_softcap(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    for (size_t r = begin; r < end; r++) x->b->k->softcap(run_dst(x, r), o->factor, (size_t)o->width);
+    for (size_t r = begin; r < end; r++) x->b->k->softcap(run_dst(x, r), o->softcap.cap, (size_t)o->width);
 }
 
 // Llama 4 (transformers, Llama4TextAttention; Ministral3Attention): far positions sharpen queries.
 static void op_temperature(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++) {
-        const int32_t turns = (x->b->batch->rows[r].pos + o->dst_at) / o->at;
-        const double by = 1 + (double)o->factor * log_f64(1.0 + turns);
+        const int32_t periods = (x->b->batch->rows[r].pos + o->temperature.offset) / o->temperature.period;
+        const double by = 1 + (double)o->temperature.weight * log_f64(1.0 + periods);
         x->b->k->scale(run_dst(x, r), (float)by, (size_t)o->width);
     }
 }
 
 static void op_copy(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
-    const size_t n = (size_t)(o->width / o->n_part);
+    const size_t n = (size_t)(o->width / o->heads.n);
     for (size_t r = begin; r < end; r++)
-        for (size_t h = 0; h < (size_t)o->n_part; h++)
-            memcpy(run_dst(x, r) + h * (size_t)o->dst_stride + o->dst_at,
-                   run_src(x, r) + h * (size_t)o->stride + o->at, n * sizeof(float));
+        for (size_t h = 0; h < (size_t)o->heads.n; h++)
+            memcpy(run_dst(x, r) + h * (size_t)o->heads.dst.stride + o->heads.dst.at,
+                   run_src(x, r) + h * (size_t)o->heads.src.stride + o->heads.src.at, n * sizeof(float));
 }
 
 static void op_gather(const struct op_run *x, size_t begin, size_t end) {
@@ -218,19 +221,21 @@ static void fill_copy(const struct op_run *x) {
 
 size_t cpu_op_rows(const struct cpu_backend *b, const struct cpu_op *o) {
     const struct batch *rows = b->batch;
-    return o->op.logits_rows ? rows->n_logits : o->op.wanted_rows ? rows->n_wanted : rows->n_rows;
+    const size_t n[] = {[ROWS_ALL] = rows->n_rows, [ROWS_WANTED] = rows->n_wanted, [ROWS_LOGITS] = rows->n_logits};
+    return n[o->op.rows];
 }
 
 void cpu_op_collect(const struct op_run *x) {
     const struct cpu_backend *b = x->b;
-    const int32_t matrix = x->o->op.matrix;
+    const int32_t matrix = x->o->op.weights.matrix;
     if (x->o->op.kind == OP_EXPERTS)
         cpu_experts_collect(x);
     else
         for (size_t r = 0; r < x->n_rows; r++)
             for (size_t i = 0; i < b->p->matrices[matrix].n_slices; i++)
                 b->collect(b->collect_user, matrix, (int32_t)i,
-                           run_src(x, r) + i * (size_t)x->o->op.stride + x->o->op.at, b->p->matrices[matrix].k);
+                           run_src(x, r) + i * (size_t)x->o->op.heads.src.stride + x->o->op.heads.src.at,
+                           b->p->matrices[matrix].k);
 }
 
 void cpu_op_run(const struct op_run *x) {

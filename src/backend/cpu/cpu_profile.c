@@ -43,7 +43,7 @@ static void name_ops(const struct cpu_backend *b, struct backend_op_use *ops) {
         const struct cpu_op *o = &b->ops[i];
         ops[i] = (struct backend_op_use){
             .kind = o->prepare ? "prepare" : op_kind_name(o->op.kind),
-            .matrix = o->op.matrix >= 0 && !o->prepare ? b->p->matrices[o->op.matrix].name : NULL,
+            .matrix = o->op.weights.matrix >= 0 && !o->prepare ? b->p->matrices[o->op.weights.matrix].name : NULL,
             .layer = o->op.layer,
             .is_int8 = op_multiplies(o->op.kind) && (o->format == ACT_Q8_32 || o->format == ACT_Q8_256),
         };
@@ -168,7 +168,7 @@ static void count_product(const struct cpu_matrix *cm, struct backend_op_use *us
 
 void cpu_profile_count(const struct op_run *x, size_t n_slices, size_t n_rows) {
     const struct cpu_backend *b = x->b;
-    count_product(&b->matrices[x->o->op.matrix], &b->profile->ops[x->o - b->ops], n_slices, n_rows);
+    count_product(&b->matrices[x->o->op.weights.matrix], &b->profile->ops[x->o - b->ops], n_slices, n_rows);
 }
 
 // What an op of a step touched, from the shapes alone. attended: of each kind.
@@ -177,10 +177,10 @@ static void count_work(const struct cpu_backend *b, const struct cpu_op *o, stru
     const uint64_t n_rows = cpu_op_rows(b, o);
     if (o->prepare || n_rows == 0) return;
     if (o->op.kind == OP_LINEAR) {
-        const struct cpu_matrix *cm = &b->matrices[o->op.matrix];
+        const struct cpu_matrix *cm = &b->matrices[o->op.weights.matrix];
         count_product(cm, use, cm->m->n_slices, n_rows * cm->m->n_slices);
     } else if (o->op.kind == OP_EMBED || o->op.kind == OP_EMBED_POS) {
-        use->bytes += n_rows * b->p->matrices[o->op.matrix].row_bytes;
+        use->bytes += n_rows * b->p->matrices[o->op.weights.matrix].row_bytes;
     } else if (o->op.kind == OP_STORE_KV) {
         use->bytes += n_rows * (pair_bytes(b, o) / KV_BLOCK);
     } else if (o->op.kind == OP_ATTEND) {

@@ -29,9 +29,9 @@ static void conv_piece(const struct op_run *x, size_t i) {
     const size_t n = stride - first < CONV_CHANNELS ? stride - first : CONV_CHANNELS;
     for (size_t r = 0; r < x->n_rows; r++) {
         float *const y = run_dst(x, r) + first;
-        x->b->k->conv_step(run_src(x, r) + first, state_of(x->b, r, o->state_at + first, d_conv - 1, stride, n),
-                           o->vec + first, d_conv, stride, n, y);
-        if (o->vec2) x->b->k->add(y, o->vec2 + first, n);
+        x->b->k->conv_step(run_src(x, r) + first, state_of(x->b, r, o->state.at + first, d_conv - 1, stride, n),
+                           o->weights.vec + first, d_conv, stride, n, y);
+        if (o->weights.vec2) x->b->k->add(y, o->weights.vec2 + first, n);
     }
 }
 
@@ -52,13 +52,13 @@ static void ssm_piece(const struct op_run *x, size_t h) {
         x->b->k->ssm_step(
             &(struct ssm_step){.head_dim = v_dim,
                                .d_state = key_dim,
-                               .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+                               .state = state_of(x->b, r, o->state.at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
                                .x = row + h * v_dim,
                                .b = b,
                                .c = b + (size_t)q->n_group * key_dim,
                                .dt = dt,
-                               .decay = exp_f32(dt * o->vec[h]),
-                               .d = o->vec2[h],
+                               .decay = exp_f32(dt * o->weights.vec[h]),
+                               .d = o->weights.vec2[h],
                                .y = run_dst(x, r) + h * v_dim});
     }
 }
@@ -77,7 +77,7 @@ static void delta_piece(const struct op_run *x, size_t h) {
     float *const query = cpu_scratch(x->b, x->i_thread), *const key = query + key_dim, *const held = key + key_dim;
     for (size_t r = 0; r < x->n_rows; r++) {
         const float *const row = run_src(x, r), *const gates = run_src2(x, r);
-        float beta, dt = gates[(size_t)p->n_head + h] + o->vec2[h];
+        float beta, dt = gates[(size_t)p->n_head + h] + o->weights.vec2[h];
         k->activate[ACT_FN_SIGMOID](gates + h, 1, &beta);
         k->activate[ACT_FN_SOFTPLUS](&dt, 1, &dt);
         to_unit(k, row + pair_of(p, h) * key_dim, key_dim, 1 / sqrtf((float)p->key_dim), query);
@@ -85,11 +85,11 @@ static void delta_piece(const struct op_run *x, size_t h) {
         k->delta_step(
             &(struct delta_step){.head_dim = key_dim,
                                  .v_dim = v_dim,
-                                 .state = state_of(x->b, r, o->state_at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
+                                 .state = state_of(x->b, r, o->state.at + h * v_dim * key_dim, 1, 0, v_dim * key_dim),
                                  .q = query,
                                  .k = key,
                                  .v = row + 2 * n_keys + h * v_dim,
-                                 .decay = exp_f32(o->vec[h] * dt),
+                                 .decay = exp_f32(o->weights.vec[h] * dt),
                                  .beta = beta,
                                  .held = held,
                                  .y = run_dst(x, r) + h * v_dim});

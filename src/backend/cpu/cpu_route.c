@@ -60,7 +60,7 @@ size_t cpu_route_scratch(const struct program *p) {
 void cpu_op_route(const struct op_run *x, size_t begin, size_t end) {
     const struct routing *t = &x->b->p->routing;
     const struct kernel_set *k = x->b->k;
-    const float *const bias = x->o->op.vec;
+    const float *const bias = x->o->op.weights.vec;
     const size_t n = (size_t)t->n_expert, n_used = (size_t)t->n_used;
     float *const score = cpu_scratch(x->b, x->i_thread), *const biased = score + n;
     int32_t *const chosen = (int32_t *)(void *)(biased + n);
@@ -79,6 +79,6 @@ void cpu_op_route(const struct op_run *x, size_t begin, size_t end) {
             out[n_used + i] = (float)chosen[i];
         }
         weigh(k, t, out);
-        for (size_t i = 0; x->o->op.vec2 && i < n_used; i++) out[i] *= x->o->op.vec2[chosen[i]];
+        for (size_t i = 0; x->o->op.weights.vec2 && i < n_used; i++) out[i] *= x->o->op.weights.vec2[chosen[i]];
     }
 }

@@ -21,12 +21,12 @@ static const struct matmul_ops *ops_of(const struct cpu_backend *b, const struct
 // Is the matrix multiplied by any op, and are its rows read by any?
 static bool is_multiplied(const struct program *p, size_t matrix) {
     for (size_t i = 0; i < p->n_ops; i++)
-        if (op_multiplies(p->ops[i].kind) && p->ops[i].matrix == (int32_t)matrix) return true;
+        if (op_multiplies(p->ops[i].kind) && p->ops[i].weights.matrix == (int32_t)matrix) return true;
     return false;
 }
 static bool is_read(const struct program *p, size_t matrix) {
     for (size_t i = 0; i < p->n_ops; i++)
-        if (!op_multiplies(p->ops[i].kind) && p->ops[i].matrix == (int32_t)matrix) return true;
+        if (!op_multiplies(p->ops[i].kind) && p->ops[i].weights.matrix == (int32_t)matrix) return true;
     return false;
 }
 

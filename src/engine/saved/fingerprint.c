@@ -17,10 +17,26 @@ static void add_floats(uint64_t *h, const float *x, int32_t n) {
 }
 
 static void add_op(uint64_t *h, const struct op *o) {
-    const int64_t numbers[] = {o->kind,  o->layer,  o->src,    o->src2, o->dst,    o->matrix,     o->fn,
-                               o->width, o->n_part, o->stride, o->at,   o->dst_at, o->dst_stride, o->rope};
+    const struct op_head *src = &o->heads.src, *dst = &o->heads.dst;
+    const int64_t numbers[] = {o->kind,
+                               o->layer,
+                               o->src,
+                               o->src2,
+                               o->dst,
+                               o->width,
+                               o->heads.n,
+                               src->stride,
+                               src->at,
+                               dst->stride,
+                               dst->at,
+                               o->weights.matrix,
+                               o->rope.table,
+                               o->activate.fn,
+                               o->temperature.period,
+                               o->temperature.offset};
+    const float factors[] = {o->embed.factor, o->scale.factor, o->softcap.cap, o->temperature.weight};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add(h, (uint64_t)numbers[i]);
-    add_float(h, o->factor);
+    add_floats(h, factors, sizeof factors / sizeof *factors);
 }
 
 // What the numbers of the file make of its tensors: rotation, windows, scales, routing.
