@@ -22,7 +22,8 @@ static void settle_session(rn_stream *s, rn_finish why) {
         session->n_reply_from = s->n_prompt;
     }
     session->t_used = clock_now_ns();
-    stream_release_main(s, true);
+    // An empty sequence (a failed step empties those of recurrent models) would hide what the prefix index has.
+    stream_release_main(s, own >= 0 && lm_seq_len(s->model_slot->lm, own) > 0);
 }
 
 void stream_end(rn_stream *s, rn_finish why, const char *detail) {

@@ -1,6 +1,7 @@
 // tests/engine/failed_step_test.c - a step that its backend fails ends the streams that were in it, and no others.
 #include "engine/engine.h"
 #include "fixture.h"
+#include "tests/support/arch_subjects.h"
 #include <unistd.h>
 
 // The CPU's backend with one operation replaced: so many calls pass, the next one fails.
@@ -17,10 +18,14 @@ static rn_status fetch(backend *b, int32_t buffer, size_t n, struct backend_rows
     return real->fetch(b, buffer, n, out, err);
 }
 
-static bool open_failing(struct fixture *f, bool fails_in_fetch, int n_pass) {
+static bool open_failing_model(struct fixture *f, const char *path, bool fails_in_fetch, int n_pass) {
     rn_engine_options opt = engine_options();
+    rn_error err = {0};
     opt.n_streams = 3;
-    if (!fixture_open(f, &opt)) return false;
+    *f = (struct fixture){0};
+    if (!CHECK_OK(rn_model_open(path, NULL, &f->model, &err), &err) ||
+        !CHECK_OK(rn_engine_open(&f->model, 1, &opt, &f->engine, &err), &err))
+        return false;
     backend *b = f->engine->model_slots[0].backend;
     real = b->ops;
     failing = *real;
@@ -31,6 +36,10 @@ static bool open_failing(struct fixture *f, bool fails_in_fetch, int n_pass) {
     atomic_store(&n_left, n_pass + 1);
     b->ops = &failing;
     return true;
+}
+
+static bool open_failing(struct fixture *f, bool fails_in_fetch, int n_pass) {
+    return open_failing_model(f, stories(), fails_in_fetch, n_pass);
 }
 
 TEST(a_step_that_fails_ends_its_streams_with_the_backends_sentence) {
@@ -82,4 +91,70 @@ TEST(streams_that_were_not_in_the_failed_step_go_on) {
         rn_stream_close(waiting);
     }
     fixture_close(&f);
+}
+
+// ---- recurrent models: a failed step empties its sequences ----------------------------------------------------------
+
+enum { NEVER = 1 << 20, N_FIRST = 70, N_SECOND = 20, N_TURNS = 2 };
+
+// Turns of a session: the first one passes; the second one is tried until it does. Their outcomes, and how often it failed.
+static int take_turns(rn_engine *e, int n_pass, struct outcome *o) {
+    int32_t ids[N_FIRST];
+    rn_session *session;
+    rn_error err = {0};
+    int n_failed = 0;
+    for (int i = 0; i < N_FIRST; i++) ids[i] = (i * 7 + 3) % 60;
+    if (!CHECK_OK(rn_session_open(e, 0, &session, &err), &err)) return 0;
+    for (int turn = 0; turn < N_TURNS; turn++) {
+        const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = turn ? N_SECOND : N_FIRST};
+        rn_request r = text_request("");
+        r.parts = &part, r.session = session;
+        r.max_tokens = 12, r.ignore_eos = true, r.logprobs = 0;
+        if (turn) atomic_store(&n_left, n_pass + 1);
+        while (run_request(e, &r, &o[turn]) && o[turn].finish == RN_FINISH_ERROR && n_failed < 3) {
+            CHECK_HAS(o[turn].detail, "backend test: the ");
+            n_failed++;
+        }
+    }
+    rn_session_close(session);
+    return n_failed;
+}
+
+static void check_recurrent(const char *path) {
+    static struct outcome want[N_TURNS], got[N_TURNS];
+    for (int n_pass = -1; n_pass < 12; n_pass++)
+        for (int in_fetch = 0; in_fetch < 2; in_fetch++) {
+            struct fixture f;
+            check_note("%s, %d pass, %s", path, n_pass, in_fetch ? "fetch" : "run");
+            const bool is_plain = n_pass < 0;
+            if (open_failing_model(&f, path, in_fetch, NEVER)) {
+                CHECK_INT(take_turns(f.engine, is_plain ? NEVER : n_pass, is_plain ? want : got), !is_plain);
+                for (int turn = 0; !is_plain && turn < N_TURNS; turn++) same_outcome(&got[turn], &want[turn]);
+                // A session's next turn goes on from where the prefix index still has the text.
+                CHECK(is_plain || got[1].usage.cached_tokens > 0);
+            }
+            fixture_close(&f);
+        }
+}
+
+TEST(a_session_of_a_recurrent_model_goes_on_after_a_failed_step) {
+    char path[512];
+    size_t n;
+    struct arch_model m = arch_subjects[arch_subject_named("mamba2")].m;
+    m.n_vocab = 64, m.type = TENSOR_F32, m.seed = 1;
+    uint8_t *bytes = arch_model_bytes(&m, &n);
+    snprintf(path, sizeof path, "%s/recurrent.gguf", temp_dir());
+    if (CHECK(write_file(path, bytes, n))) check_recurrent(path);
+    free(bytes);
+}
+
+TEST(sessions_of_published_recurrent_architectures_go_on_after_a_failed_step) {
+    static const char *const folders[] = {"goldens/mamba2", "goldens/lfm2", "goldens/qwen3-next"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const char *folder = shared_path(folders[i]);
+        if (folder)
+            check_recurrent(folder);
+        else
+            test_skip("%s is not there", folders[i]);
+    }
 }

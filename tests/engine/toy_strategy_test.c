@@ -215,6 +215,7 @@ struct rig {
     struct toy_config config[2];
     rn_model *model;
     rn_engine *engine;
+    lm *lms[2];            // the engine's
     int32_t buffer_tokens; // of streams; 0: the default
 };
 
@@ -242,6 +243,7 @@ static bool rig_open_with(struct rig *g, int32_t n_pages, int32_t n_states, int3
                                            .n_states = n_states};
         if (!CHECK_OK(toy_lm_create(&g->config[i], &lms[i].lm, &err), &err)) return false;
         lms[i].kv = toy_lm_kv(lms[i].lm);
+        g->lms[i] = lms[i].lm;
         lms[i].n_scratch = g->config[i].max_scratch;
     }
     o.n_streams = N_STREAMS;
@@ -277,11 +279,12 @@ static rn_stream *submit(struct rig *g, const int32_t *prompt, size_t n_prompt, 
     return CHECK_OK(stream_submit(s, &err), &err) ? s : NULL;
 }
 
-// All streams at once, each against enumeration.
-static void run_all(struct rig *g, int32_t n_prompt, int32_t n) {
+// All streams at once, each against enumeration. Those that a failed step ended had the first of their tokens; their number.
+static int run_all(struct rig *g, int32_t n_prompt, int32_t n) {
     static struct outcome o[N_STREAMS];
     static int32_t prompts[N_STREAMS][N_CTX];
     rn_stream *s[N_STREAMS] = {NULL};
+    int n_failed = 0;
     for (int i = 0; i < N_STREAMS; i++) {
         o[i] = (struct outcome){0};
         for (int32_t k = 0; k < n_prompt; k++) prompts[i][k] = (k * 31 + i * 17 + 5) % 256;
@@ -292,10 +295,17 @@ static void run_all(struct rig *g, int32_t n_prompt, int32_t n) {
         if (!s[i] || !drain(s[i], &o[i])) continue;
         enumerate(&g->config[MAIN_SLOT], prompts[i], n_prompt, want, n);
         check_note("stream %d", i);
-        CHECK_STR(o[i].detail, n == 60 ? "max_tokens 60" : "max_tokens 20");
-        if (CHECK_INT(o[i].n_tokens, n)) CHECK_MEM(o[i].tokens, want, (size_t)n * sizeof *want);
+        if (o[i].finish == RN_FINISH_ERROR) {
+            n_failed++;
+            CHECK_STR(o[i].detail, TOY_FAILURE);
+            CHECK_MEM(o[i].tokens, want, o[i].n_tokens * sizeof *want);
+        } else {
+            CHECK_STR(o[i].detail, n == 60 ? "max_tokens 60" : "max_tokens 20");
+            if (CHECK_INT(o[i].n_tokens, n)) CHECK_MEM(o[i].tokens, want, (size_t)n * sizeof *want);
+        }
         rn_stream_close(s[i]);
     }
+    return n_failed;
 }
 
 static uint64_t preemptions(const struct rig *g) {
@@ -309,7 +319,7 @@ TEST(a_strategy_on_two_models_gives_its_enumerated_answer) {
         struct rig g;
         n_accepted = 0;
         if (!rig_open(&g, 128, 0, n_threads)) return;
-        run_all(&g, 70, 60);
+        CHECK_INT(run_all(&g, 70, 60), 0);
         CHECK_INT(preemptions(&g), 0);
         CHECK(n_accepted > 0);
         rig_close(&g);
@@ -324,7 +334,7 @@ TEST(preemptions_and_dropped_rows_do_not_change_the_answer) {
             n_dropped = n_suspended = 0;
             if (!rig_open(&g, n_pages, 0, n_threads)) return;
             check_note("%d pages, %d threads", n_pages, n_threads);
-            run_all(&g, 70, 60);
+            CHECK_INT(run_all(&g, 70, 60), 0);
             n_preempted += (int)preemptions(&g);
             n_rows += n_dropped;
             CHECK(n_suspended >= (int)preemptions(&g));
@@ -341,7 +351,7 @@ TEST(streams_take_turns_where_there_are_fewer_sequences_than_they_want) {
         if (!rig_open_with(&g, 128, 0, max_seqs, 1)) return;
         check_note("%d sequences", max_seqs);
         g.buffer_tokens = 8; // no stream ends before all have begun
-        run_all(&g, 70, 60);
+        CHECK_INT(run_all(&g, 70, 60), 0);
         CHECK(preemptions(&g) > 0);
         rig_close(&g);
     }
@@ -396,7 +406,28 @@ TEST(a_recurrent_model_gives_the_enumerated_answer_too) {
         struct rig g;
         if (!rig_open(&g, 20, n_states, 2)) return;
         check_note("%d states", n_states);
-        run_all(&g, 40, 20);
+        CHECK_INT(run_all(&g, 40, 20), 0);
         rig_close(&g);
     }
+}
+
+// A step of either model fails: its streams end with what they had, others go on, and later ones find nothing of it.
+TEST(streams_of_a_failed_step_end_and_nothing_of_it_is_left) {
+    int n_failed = 0, n_others = 0;
+    for (int32_t n_states = 0; n_states <= 48; n_states += 48)
+        for (int slot = 0; slot < 2; slot++)
+            for (int at = 1; at <= 40; at += 3) {
+                struct rig g;
+                if (!rig_open(&g, 24, n_states, 2)) return;
+                check_note("%d states, step %d of model %d", n_states, at, slot);
+                g.buffer_tokens = 8;
+                toy_lm_fail_at(g.lms[slot], at);
+                const int n = run_all(&g, 40, 20);
+                n_failed += n, n_others += N_STREAMS - n;
+                toy_lm_fail_at(g.lms[slot], 0);
+                CHECK_INT(run_all(&g, 40, 20), 0);
+                rig_close(&g);
+            }
+    CHECK(n_failed > 0);
+    CHECK(n_others > 0);
 }

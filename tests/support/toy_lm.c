@@ -6,6 +6,7 @@
 #include "lm/lm_kv.h"
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -34,6 +35,7 @@ struct toy {
     size_t n_rows;              // 0 after a step that failed
     float *logits, *hidden;     // [n_want][n_vocab], [n_want][N_HIDDEN]
     int32_t *path;              // [max_scratch + 1] nodes from the root to a row's own
+    atomic_int n_until_failure; // steps, the failing one counted; 0: none fails
 };
 
 static struct toy *toy_of(lm *m) { return (struct toy *)m; }
@@ -202,6 +204,14 @@ static uint32_t read_back(struct toy *t, int32_t seq, const struct toy_row *row)
     return t->c.n_states > 0 ? fold(h, row->state) : h;
 }
 
+// As a backend that fails half way: what it wrote means nothing, and states are written in place.
+static rn_status fail_run(struct toy *t, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
+    unbook_rows(t, rows, n);
+    for (size_t i = 0; t->c.n_states > 0 && i < n; i++) kv_truncate(t->k.kv, rows[i].seq, 0);
+    if (failed_row) *failed_row = LM_ALL_ROWS;
+    return fail(err, RN_E_IO, TOY_FAILURE);
+}
+
 static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err) {
     struct toy *t = toy_of(m);
     t->n_rows = 0;
@@ -214,6 +224,8 @@ static rn_status step(lm *m, const struct lm_row *rows, size_t n, size_t *failed
         for (int32_t g = 0; g < t->c.n_groups; g++)
             store(t, g, row_slot(t, rows[i].seq, &t->rows[i], g), value_at(rows[i].token, t->rows[i].pos, g));
     if (t->c.n_states > 0) run_recurrence(t, rows, n);
+    if (atomic_load(&t->n_until_failure) && atomic_fetch_sub(&t->n_until_failure, 1) == 1)
+        return fail_run(t, rows, n, failed_row, err);
     for (size_t i = 0; i < n; i++) {
         if (t->rows[i].result == KV_NONE) continue;
         const size_t place = (size_t)t->rows[i].result;
@@ -362,5 +374,7 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
         destroy(&t->k.lm);
     return st;
 }
+
+void toy_lm_fail_at(lm *m, int n) { atomic_store(&toy_of(m)->n_until_failure, n); }
 
 kv *toy_lm_kv(lm *m) { return toy_of(m)->k.kv; }
