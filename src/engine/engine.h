@@ -313,6 +313,8 @@ uint64_t stream_running_bytes(const rn_engine *e, const struct model_slot *l);
 void *engine_step_thread(void *arg);
 void engine_wake(rn_engine *e); // with the lock held
 void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
+// Rows of the step whose results strategies read, and how many streams' these are: what waking the pool has to be worth.
+size_t step_rows_read(const struct model_slot *l, size_t *n_parts);
 
 // step_build.c: the rows of the next step; with the lock held
 void round_look(rn_engine *e, struct round *r);

@@ -172,14 +172,22 @@ static void read_parts(void *ctx, int i_thread, int n_threads) {
     }
 }
 
+size_t step_rows_read(const struct model_slot *l, size_t *n_parts) {
+    size_t n_rows = 0;
+    *n_parts = 0;
+    for (const struct stream_rows *p = l->parts; p < l->parts + l->n_parts; p++) {
+        if (!p->absorbs || !p->s->play.strategy->ops->read) continue;
+        ++*n_parts;
+        // Of a prompt's rows few are read, mostly the last one.
+        for (size_t i = p->first; i < p->first + p->n; i++) n_rows += (l->rows[i].want & LM_WANT_RESULTS) != 0;
+    }
+    return n_rows;
+}
+
 static void read_results(rn_engine *e, struct model_slot *l) {
     struct reading r = {.l = l};
-    size_t n = 0, n_rows = 0;
-    for (size_t i = 0; i < l->n_parts; i++) {
-        const bool reads = l->parts[i].absorbs && l->parts[i].s->play.strategy->ops->read;
-        n += reads;
-        n_rows += reads ? l->parts[i].n : 0;
-    }
+    size_t n;
+    const size_t n_rows = step_rows_read(l, &n);
     if (n > 1 && n_rows * (size_t)l->lm->n_vocab >= e->min_parallel_read)
         pool_run_fitting(e->threads, read_parts, &r);
     else if (n > 0)
