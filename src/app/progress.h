@@ -31,6 +31,8 @@ void progress_hide(
     progress *p); // erases the line: before anything else is written to the terminal. Updates draw it again
 void progress_end(progress *p); // erases it for good
 
-int64_t now_ns(void); // monotonic clock, nanoseconds
+// Monotonic clock, nanoseconds. The library has its own, clock_now_ns() of base/clock.h, which programs cannot include: they use the
+// library through include/runnel/ alone.
+int64_t now_ns(void);
 
 #endif

@@ -139,7 +139,6 @@ enum kv_miss {
     KV_MISS_WINDOW,  // a windowed group no longer has what this position needs
     KV_MISS_STATE    // keys and values go on, but no state was kept further on
 };
-const char *kv_miss_name(enum kv_miss m); // "differs"
 // A new sequence that begins with the longest cached prefix of keys[0..n). *matched <= n; *why speaks of position *matched.
 // Keys past n_ctx are not read. RN_E_LIMIT: max_seqs are in use.
 rn_status kv_match_prefix(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,

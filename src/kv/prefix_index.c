@@ -200,11 +200,3 @@ void kv_forget(kv *k) {
     for (int32_t g = 0; g < KV_N_POOLS; g++)
         while (k->pool[g].n_cached > 0) pages_evict(k, g);
 }
-
-const char *kv_miss_name(enum kv_miss m) {
-    static const char *const names[] = {
-        [KV_MISS_NONE] = "none", [KV_MISS_EMPTY] = "empty",   [KV_MISS_DIFFERS] = "differs",
-        [KV_MISS_END] = "end",   [KV_MISS_WINDOW] = "window", [KV_MISS_STATE] = "state",
-    };
-    return names[m];
-}
