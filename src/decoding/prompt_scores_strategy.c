@@ -97,7 +97,7 @@ rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strate
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "prompt_logprobs: out of memory");
     *s = (struct prompt_scores_strategy){
-        .base = {.ops = &ops, .n_seqs = spec->inner->n_seqs, .n_choices = spec->inner->n_choices},
+        .base = {.ops = &ops, .needs = spec->inner->needs, .n_choices = spec->inner->n_choices},
         .inner = spec->inner,
         .rowmath = spec->rowmath,
         .n_vocab = spec->n_vocab,

@@ -3,15 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-// Sampling's are what every engine plans: also the scratch nodes that a tree may have, for the rows that are optional.
-#define SAMPLING {.n_seqs = 2, .n_scratch = 64, .n_states = 2, .n_results = 1}
-#define READING  {.n_seqs = 1, .n_scratch = 0, .n_states = 2, .n_results = 1}
-
 const struct strategy_kind strategy_kinds[] = {
-    {"sample", sample_strategy_create, SAMPLING},
-    {"score", score_strategy_create, READING},
-    {"embed", embed_strategy_create, READING},
-    {"prompt_scores", prompt_scores_strategy_create, READING},
+    {"sample", sample_strategy_create},
+    {"score", score_strategy_create},
+    {"embed", embed_strategy_create},
+    {"prompt_scores", prompt_scores_strategy_create},
 };
 const size_t strategy_n_kinds = sizeof strategy_kinds / sizeof *strategy_kinds;
 

@@ -72,7 +72,7 @@ enum {
 struct strategy_env_ops {
     // A sequence on a slot that shall hold these tokens (copied). RN_E_ARG: no such slot or token.
     // RN_E_LIMIT: n exceeds the slot's context or the stream's limit, or the strategy has all the
-    // sequences that n_seqs said. RN_E_NOMEM.
+    // sequences that it needs. RN_E_NOMEM.
     rn_status (*seq_open)(void *user, int32_t slot, const int32_t *tokens, int32_t n, int32_t *seq, rn_error *err);
     // Another one on the same slot that holds the same tokens; scratch nodes are not copied. Errors
     // as above.
@@ -174,10 +174,10 @@ struct strategy_ops {
 };
 struct strategy {
     const struct strategy_ops *ops;
-    // Set by create; 0 counts as 1.
-    // sequences in all, the main one counted, at most STRATEGY_MAX_SEQS
-    int32_t n_seqs;
-    int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES
+    // Set by create. The only statement of what a stream of it takes: the engine makes so many
+    // places for sequences, at most STRATEGY_MAX_SEQS, and refuses what it has not planned.
+    struct strategy_needs needs;
+    int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
     const struct strategy_env *env; // set by the engine before begin
 };
 
@@ -202,7 +202,6 @@ struct strategy_spec {
 struct strategy_kind {
     const char *name;
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
-    struct strategy_needs needs; // of a stream on its model slot
 };
 // "sample": greedy decoding and sampling, one row in, one token out. "score": params is a struct
 // score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner

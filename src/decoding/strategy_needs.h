@@ -1,19 +1,19 @@
-// decoding/strategy_needs.h - the room that one stream of a strategy takes on a model slot, for the memory plan.
+// decoding/strategy_needs.h - the room that one stream of a strategy takes on a model slot.
 //
-// The engine plans what sampling needs for every stream, and what rn_engine_options.n_seqs and n_scratch reserve beside it. A strategy
-// that needs more than that is refused when its stream is made. Optional rows (LM_OPTIONAL) are no need: they are dropped where there is
-// no room.
+// Each strategy states it when it is made. The engine plans room for every stream, more with rn_engine_options.n_seqs and n_scratch, and
+// refuses a stream whose strategy needs more. Optional rows (LM_OPTIONAL) are no need: they are dropped where there is no room.
 #ifndef RN_DECODING_STRATEGY_NEEDS_H
 #define RN_DECODING_STRATEGY_NEEDS_H
 
 #include <stdint.h>
 
 struct strategy_needs {
-    int32_t n_seqs;    // sequences that it has at once, the stream's own among them
+    int32_t n_seqs;    // sequences that it has at once, the stream's own among them; 0 counts as 1
     int32_t n_scratch; // scratch nodes of a sequence
-    int32_t
-        n_states; // slots of recurrent state, of models that have one: for each sequence, for each scratch node, and one that is kept
-    int32_t n_results; // rows of a step whose logits it wants
+    int32_t n_results; // rows of a step whose logits it wants; 0 counts as 1
 };
+
+// Slots of recurrent state, of models that have one: for each sequence, for each scratch node, and one that is kept.
+static inline int32_t strategy_needs_states(int32_t n_seqs, int32_t n_scratch) { return n_seqs + n_scratch + 1; }
 
 #endif

@@ -296,11 +296,15 @@ rn_status engine_plan(rn_engine *e, rn_error *err);
 uint64_t plan_beside_bytes(const rn_engine *e); // beside all model slots
 struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l);
 uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l); // all pages; once planned
-struct strategy_needs model_slot_room(const rn_engine *e,
-                                      const struct model_slot *l); // of each stream; n_results: of all
-// RN_E_LIMIT: a stream of this strategy needs more than there is room for; the text names what, both figures, and what reserves more.
-rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const struct strategy_kind *kind,
-                                 rn_error *err);
+// Room of a stream; n_results is that of all streams of a step together, n_states 0 where the model has no recurrent state.
+struct stream_room {
+    int32_t n_seqs, n_scratch, n_states, n_results;
+};
+struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *l);
+// RN_E_LIMIT: a stream of the strategy of that name needs more than there is room for; the text names what, both
+// figures, and what reserves more.
+rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const char *name,
+                                 const struct strategy_needs *needs, rn_error *err);
 uint64_t model_slot_copied_bytes(const struct model_slot *l); // of weights that were put together from the file's
 uint64_t model_slot_state_bytes(const rn_engine *e,
                                 const struct model_slot *l); // all slots of recurrent state; once planned

@@ -192,7 +192,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, e->n_model_slots - 1);
     const struct model_slot *l = &e->model_slots[model];
     const struct backend_memory *const host = &l->plan.memory[0];
-    const struct strategy_needs room = model_slot_room(e, l);
+    const struct stream_room room = model_slot_room(e, l);
     uint64_t page_bytes = 0;
     for (size_t i = 0; i < l->plan.n_memories; i++)
         for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++) page_bytes += l->plan.memory[i].page_bytes[g];

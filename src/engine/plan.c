@@ -35,8 +35,8 @@ static const char *human(uint64_t bytes) {
     return out;
 }
 
-// What every stream has room for, as the plan has it before what rn_engine_options reserve.
-static const struct strategy_needs *planned_needs(void) { return &strategy_kinds[0].needs; }
+// What every stream has room for before what rn_engine_options reserve: to sample, beside a second sequence and a tree of optional rows.
+static const struct stream_room planned = {.n_seqs = 2, .n_scratch = 64, .n_states = 2};
 
 // Pages that rn_engine_options reserve: the last one of each further sequence, and those of scratch nodes.
 static size_t reserved_pages(const rn_engine *e) {
@@ -56,9 +56,9 @@ static int32_t n_states(const rn_engine *e, const struct model_slot *l) {
     const size_t one = model_program(l->program)->state_bytes;
     if (one == 0) return 0;
     const uint64_t fit = KEPT_BYTES / one;
-    return planned_needs()->n_states * e->opt.n_streams + (int32_t)(fit < KEPT_MIN   ? KEPT_MIN
-                                                                    : fit > KEPT_MAX ? KEPT_MAX
-                                                                                     : fit);
+    return planned.n_states * e->opt.n_streams + (int32_t)(fit < KEPT_MIN   ? KEPT_MIN
+                                                           : fit > KEPT_MAX ? KEPT_MAX
+                                                                            : fit);
 }
 
 static uint64_t state_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
@@ -77,7 +77,6 @@ uint64_t model_slot_state_bytes(const rn_engine *e, const struct model_slot *l) 
 struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
-    const struct strategy_needs *needs = planned_needs();
     size_t n_logits = LOGITS_BYTES / (n_vocab * sizeof(float));
     n_logits = n_logits < LEAST_RESULTS ? LEAST_RESULTS : n_logits;
     struct lm_config c = {
@@ -85,8 +84,8 @@ struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *
         .n_batch = (int32_t)n_batch,
         .n_want = (int32_t)n_batch,
         .n_logits = (int32_t)(n_logits < n_batch ? n_logits : n_batch),
-        .max_seqs = e->opt.n_streams * (needs->n_seqs + e->opt.n_seqs) + IDLE_SEQS,
-        .max_scratch = e->opt.n_scratch > needs->n_scratch ? e->opt.n_scratch : needs->n_scratch,
+        .max_seqs = e->opt.n_streams * (planned.n_seqs + e->opt.n_seqs) + IDLE_SEQS,
+        .max_scratch = e->opt.n_scratch > planned.n_scratch ? e->opt.n_scratch : planned.n_scratch,
         .n_pages = pages_for(e, l->n_kv) + (int32_t)reserved_pages(e),
         .n_windows = e->opt.n_streams * (2 + e->opt.n_seqs) + CACHED_WINDOWS,
         .n_states = n_states(e, l) + reserved_states(e, l),
@@ -123,34 +122,34 @@ static uint64_t reserved_bytes_in(const rn_engine *e, const struct model_slot *l
            (uint64_t)reserved_states(e, l) * l->plan.memory[memory].state_bytes;
 }
 
-struct strategy_needs model_slot_room(const rn_engine *e, const struct model_slot *l) {
+struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *l) {
     const struct lm_config c = model_slot_config(e, l);
-    const struct strategy_needs *needs = planned_needs();
-    return (struct strategy_needs){
-        .n_seqs = needs->n_seqs + e->opt.n_seqs,
+    return (struct stream_room){
+        .n_seqs = planned.n_seqs + e->opt.n_seqs,
         .n_scratch = c.max_scratch,
-        .n_states = c.n_states ? needs->n_states + reserved_states(e, l) / e->opt.n_streams : 0,
+        .n_states = c.n_states ? planned.n_states + reserved_states(e, l) / e->opt.n_streams : 0,
         .n_results = c.n_logits,
     };
 }
 
-rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const struct strategy_kind *kind,
-                                 rn_error *err) {
-    const struct strategy_needs room = model_slot_room(e, l), *n = &kind->needs;
+rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const char *name,
+                                 const struct strategy_needs *needs, rn_error *err) {
+    const struct stream_room room = model_slot_room(e, l);
+    const int32_t n_seqs = needs->n_seqs ? needs->n_seqs : 1;
     const struct {
         const char *what, *more;
         int32_t needs, has;
     } rows[] = {
-        {"sequences", "n_seqs reserves more", n->n_seqs, room.n_seqs},
-        {"scratch nodes", "n_scratch reserves more", n->n_scratch, room.n_scratch},
-        {"slots of recurrent state", "n_seqs and n_scratch reserve more", n->n_states,
-         room.n_states ? room.n_states : INT32_MAX},
-        {"rows with logits in a step", "a larger n_batch may hold more", n->n_results, room.n_results},
+        {"sequences", "n_seqs reserves more", n_seqs, room.n_seqs},
+        {"scratch nodes", "n_scratch reserves more", needs->n_scratch, room.n_scratch},
+        {"slots of recurrent state", "n_seqs and n_scratch reserve more",
+         strategy_needs_states(n_seqs, needs->n_scratch), room.n_states ? room.n_states : INT32_MAX},
+        {"rows with logits in a step", "a larger n_batch may hold more", needs->n_results, room.n_results},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].needs > rows[i].has)
-            return fail(err, RN_E_LIMIT, "strategy %s: needs %d %s for a stream, %d are planned for %s: %s",
-                        kind->name, rows[i].needs, rows[i].what, rows[i].has, package_path(l->m->pkg), rows[i].more);
+            return fail(err, RN_E_LIMIT, "strategy %s: needs %d %s for a stream, %d are planned for %s: %s", name,
+                        rows[i].needs, rows[i].what, rows[i].has, package_path(l->m->pkg), rows[i].more);
     return RN_OK;
 }
 

@@ -304,12 +304,12 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     s->progress = r->progress, s->progress_user = r->progress_user;
 
     st = make_prompt(s, r, &v, err);
-    if (st == RN_OK) st = model_slot_check_needs(e, s->model_slot, kind, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
     if (st == RN_OK) st = make_strategy(s, r, kind, params, err);
+    if (st == RN_OK) st = model_slot_check_needs(e, s->model_slot, kind->name, &s->play.strategy->needs, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
     if (st == RN_OK) st = stream_choices_create(s, r->raw_bytes, r->accept_revisions, err);
     if (st == RN_OK) st = make_outbox(s, r, err);

@@ -87,11 +87,12 @@ TEST(a_strategy_that_needs_more_than_was_planned_is_refused_with_what_reserves_i
         struct strategy_needs needs;
         const char *want; // NULL: there is room
     } cases[] = {
-        {{2, 64, 2, 1}, NULL},
-        {{3, 0, 2, 1}, "strategy beam: needs 3 sequences for a stream, 2 are planned for "},
-        {{1, 65, 2, 1}, "strategy beam: needs 65 scratch nodes for a stream, 64 are planned for "},
-        {{1, 8, 10, 1}, "strategy beam: needs 10 slots of recurrent state for a stream, 2 are planned for "},
-        {{1, 0, 2, 1 << 20}, "strategy beam: needs 1048576 rows with logits in a step for a stream, "},
+        {{1, 0, 1}, NULL},
+        {{0, 0, 0}, NULL}, // as the row before
+        {{3, 0, 1}, "strategy beam: needs 3 sequences for a stream, 2 are planned for "},
+        {{1, 65, 1}, "strategy beam: needs 65 scratch nodes for a stream, 64 are planned for "},
+        {{1, 8, 1}, "strategy beam: needs 10 slots of recurrent state for a stream, 2 are planned for "},
+        {{1, 0, 1 << 20}, "strategy beam: needs 1048576 rows with logits in a step for a stream, "},
     };
     rn_error err = {0};
     rn_engine *e;
@@ -100,9 +101,8 @@ TEST(a_strategy_that_needs_more_than_was_planned_is_refused_with_what_reserves_i
     if (!model) return;
     if (CHECK_OK(rn_engine_open(&model, 1, &opt, &e, &err), &err)) {
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            const struct strategy_kind kind = {.name = "beam", .needs = cases[i].needs};
             err = (rn_error){0};
-            const rn_status st = model_slot_check_needs(e, &e->model_slots[0], &kind, &err);
+            const rn_status st = model_slot_check_needs(e, &e->model_slots[0], "beam", &cases[i].needs, &err);
             CHECK_INT(st, cases[i].want ? RN_E_LIMIT : RN_OK);
             if (cases[i].want) CHECK_HAS(err.text, cases[i].want);
         }

@@ -187,13 +187,20 @@ static rn_status create(const struct strategy_spec *spec, strategy **out, rn_err
     struct guided *s = mem_calloc(1, sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "guided: out of memory");
-    s->base = (strategy){.ops = &guided_ops, .n_seqs = 3};
+    s->base = (strategy){.ops = &guided_ops, .needs.n_seqs = 3};
     s->n_prompt = s->n_tokens = spec->n_prompt;
     memcpy(s->tokens, spec->params, (size_t)spec->n_prompt * sizeof *s->tokens);
     *out = &s->base;
     return RN_OK;
 }
 static const struct strategy_kind guided = {"guided", create};
+
+static rn_status create_wide(const struct strategy_spec *spec, strategy **out, rn_error *err) {
+    const rn_status st = create(spec, out, err);
+    if (st == RN_OK) (*out)->needs.n_seqs = 4;
+    return st;
+}
+static const struct strategy_kind wide = {"wide", create_wide};
 
 // ---- what must come -------------------------------------------------------------------------------------------------
 
@@ -248,6 +255,7 @@ static bool rig_open_with(struct rig *g, int32_t n_pages, int32_t n_states, int3
     }
     o.n_streams = N_STREAMS;
     o.n_threads = n_threads;
+    o.n_seqs = 1; // three of a stream
     rn_model *const models[] = {g->model, g->model};
     const bool ok = CHECK_OK(engine_open_lms(models, lms, 2, &o, &g->engine, &err), &err);
     remove(path);
@@ -263,20 +271,29 @@ static void rig_close(struct rig *g) {
     rn_model_close(g->model);
 }
 
-static rn_stream *submit(struct rig *g, const int32_t *prompt, size_t n_prompt, int32_t n) {
+static rn_stream *submit_kind(struct rig *g, const struct strategy_kind *kind, const int32_t *prompt, size_t n_prompt,
+                              int32_t n, rn_error *err) {
     const rn_part part = {.kind = RN_PART_IDS, .ids = prompt, .n_ids = n_prompt};
     rn_request r = text_request("");
     struct own_request own;
-    rn_error err = {0};
     rn_stream *s;
     r.parts = &part;
     r.max_tokens = n;
     r.ignore_eos = true;
     if (g->buffer_tokens) r.buffer_tokens = g->buffer_tokens;
-    if (!CHECK_OK(own_request_read(&r, &own, &err), &err) ||
-        !CHECK_OK(stream_create(g->engine, &own.r, &guided, prompt, &s, &err), &err))
-        return NULL;
-    return CHECK_OK(stream_submit(s, &err), &err) ? s : NULL;
+    rn_status st = own_request_read(&r, &own, err);
+    if (st == RN_OK) st = stream_create(g->engine, &own.r, kind, prompt, &s, err);
+    if (st != RN_OK) return NULL;
+    if (stream_submit(s, err) == RN_OK) return s;
+    stream_destroy(s);
+    return NULL;
+}
+
+static rn_stream *submit(struct rig *g, const int32_t *prompt, size_t n_prompt, int32_t n) {
+    rn_error err = {0};
+    rn_stream *s = submit_kind(g, &guided, prompt, n_prompt, n, &err);
+    CHECK_OK(s ? RN_OK : err.code, &err);
+    return s;
 }
 
 // All streams at once, each against enumeration. Those that a failed step ended had the first of their tokens; their number.
@@ -398,6 +415,17 @@ TEST(an_idle_stream_gives_its_sequences_to_one_that_begins) {
     }
     rn_stream_close(unread);
     rn_stream_close(next);
+    rig_close(&g);
+}
+
+TEST(what_a_strategy_says_when_it_is_made_is_checked_against_the_plan) {
+    struct rig g;
+    rn_error err = {0};
+    const int32_t prompt[N_CTX] = {1, 2, 3};
+    if (!rig_open(&g, 128, 0, 1)) return;
+    CHECK(!submit_kind(&g, &wide, prompt, 3, 20, &err));
+    CHECK_INT(err.code, RN_E_LIMIT);
+    CHECK_HAS(err.text, "strategy wide: needs 4 sequences for a stream, 3 are planned for ");
     rig_close(&g);
 }
 
