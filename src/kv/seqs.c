@@ -74,21 +74,24 @@ bool seq_tail_is_shared(const kv *k, const struct seq *q, int32_t group) {
     return p->refs > 1 || p->block != KV_NONE;
 }
 
+// Pages change in all groups or in none: a block's are shared together.
 rn_status seq_own_tail(kv *k, struct seq *q, rn_error *err) {
     const int32_t b = q->len / KV_PAGE;
+    int32_t own[KV_MAX_GROUPS];
+    rn_status st = RN_OK;
     for (int32_t g = 0; g < k->config.n_groups; g++) {
-        if (!seq_tail_is_shared(k, q, g)) continue;
-        const int32_t shared = q->pages[g][b], own = page_take(k, g);
-        const struct kv_copy tail = {.group = g, .src = shared, .dst = own, .n = q->len % KV_PAGE};
-        const rn_status st = pages_copy(k, &tail, err);
-        if (st != RN_OK) {
-            page_release(k, g, own);
-            return st;
-        }
-        q->pages[g][b] = own;
-        page_release(k, g, shared);
+        own[g] = KV_NONE;
+        if (st != RN_OK || !seq_tail_is_shared(k, q, g)) continue;
+        own[g] = page_take(k, g);
+        const struct kv_copy tail = {.group = g, .src = q->pages[g][b], .dst = own[g], .n = q->len % KV_PAGE};
+        st = pages_copy(k, &tail, err);
     }
-    return RN_OK;
+    for (int32_t g = 0; g < k->config.n_groups; g++) {
+        if (own[g] == KV_NONE) continue;
+        page_release(k, g, st == RN_OK ? q->pages[g][b] : own[g]);
+        if (st == RN_OK) q->pages[g][b] = own[g];
+    }
+    return st;
 }
 
 static int32_t pages_for(const kv *k, const struct seq *q, int32_t group, int32_t n) {

@@ -133,8 +133,9 @@ struct lm {
 // Evaluates all rows in one batch and appends their keys and values, or goes on from their states. All or nothing: on failure no
 // sequence has changed. RN_E_LIMIT: no memory for the keys, values or state of rows[*failed_row], or its sequence is at n_ctx: the
 // caller may free or park a sequence and ask again. failed_row: NULL allowed.
-// Where the backend could not run the batch, *failed_row is LM_ALL_ROWS and the error any but RN_E_LIMIT: sequences of the step stand
-// where they stood before, except that those of a model with recurrent states hold nothing any more.
+// A backend that fails gives its own error, any but RN_E_LIMIT. *failed_row is then the row whose sequence's last page could not be
+// copied, or LM_ALL_ROWS where the batch could not be run or its results not fetched: sequences of the step stand where they stood
+// before, but those of a model with recurrent states hold nothing after a batch that was not run. The step may be tried again.
 rn_status lm_step(lm *m, const struct lm_row *rows, size_t n, size_t *failed_row, rn_error *err);
 // Was the optional row of the last step left out? It has no results, and its sequence is as if it had not been there.
 static inline bool lm_row_was_dropped(const lm *m, size_t row) { return m->n_dropped > 0 && m->place[row] < 0; }
@@ -172,7 +173,7 @@ static inline int32_t lm_scratch_room(const lm *m, int32_t seq, const char **why
     return m->ops->scratch_room(m, seq, why);
 }
 // Scratch nodes of a sequence are numbered from 0 in the order of their rows since the last lm_keep(). Commits path[0..n), root
-// first; drops the rest. n = 0 drops the whole tree.
+// first; drops the rest. n = 0 drops the whole tree. A backend that cannot copy pages fails it: the whole tree is dropped then.
 static inline rn_status lm_keep(lm *m, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
     return m->ops->keep(m, seq, path, n, err);
 }
@@ -204,7 +205,7 @@ static inline rn_status lm_seq_restore(lm *m, const struct lm_seq_spec *spec, co
     return m->ops->seq_restore(m, spec ? spec : &(struct lm_seq_spec){0}, keys, n, seq, err);
 }
 // A record of the sequence as it is now, record_bytes of its part; what of it belongs to no position is zeros.
-// A failure is the backend's: pages that are elsewhere and cannot be reached.
+// A failure is the backend's: pages that are elsewhere and cannot be reached. It leaves `out`, or the record to be written, undefined.
 static inline rn_status lm_read_record(lm *m, int32_t seq, int32_t part, int32_t record, uint8_t *out,
                                        rn_error *err) {
     return m->ops->read_record(m, seq, part, record, out, err);

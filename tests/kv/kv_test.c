@@ -232,6 +232,29 @@ TEST(a_copy_that_fails_ends_what_needed_it_and_leaves_every_committed_position) 
     }
 }
 
+TEST(a_cached_page_whose_copy_fails_is_still_read_in_every_group) {
+    for (int nth = 1; nth <= 2; nth++) { // of group 0, of the windowed one
+        struct shadow *w = shadow_new(12, 64);
+        const kv_seq a = shadow_seq_new(w);
+        shadow_append_run(w, a, 0, 70);
+        rn_error err = {0};
+        const uint64_t key = 7;
+        uint64_t keys[70];
+        int32_t matched;
+        enum kv_miss why;
+        for (uint64_t i = 0; i < 70; i++) keys[i] = i;
+        shadow_seq_free(w, a);
+        const kv_seq b = shadow_match(w, keys, 70, &matched, &why);
+        CHECK_INT(matched, 70);
+        w->fails_at = w->n_copies + nth;
+        CHECK_FAILS(kv_append(w->k, b, &key, 1, &err), RN_E_IO, &err);
+        shadow_verify(w);
+        CHECK_INT(shadow_append_run(w, b, 100, 60), RN_OK);
+        shadow_verify(w);
+        shadow_free(w);
+    }
+}
+
 TEST(a_kept_path_whose_copy_fails_is_dropped_and_the_sequence_stays) {
     for (int nth = 1; nth <= 2; nth++) { // of the shared last page, of the path
         struct shadow *w = shadow_new(12, 0);
