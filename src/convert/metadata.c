@@ -61,6 +61,7 @@ static struct hparams as_in_files(const struct hparams *h, const struct arch_fac
     if (f->attn_unscaled) w.attn_scale = 0;
     if (f->swa_is_chunk) w.n_swa = h->n_chunk;
     if (f->short_conv) w.ssm_d_inner = 0;
+    w.n_layer += h->n_layer_after;
     return w;
 }
 

@@ -17,9 +17,12 @@ static int32_t first_layer(const struct hparams *h, enum layer_flag flag, bool w
     return l;
 }
 
+// Next-token-prediction layers are counted among a file's layers and come last; what a file says of each layer, it says of them, too.
+static int32_t n_in_file(const struct hparams *h) { return h->n_layer + h->n_layer_after; }
+
 static void put_flags(gguf_writer *w, const struct hparams *h, const char *name, enum layer_flag flag) {
-    gguf_put_array(w, metadata_key_of(h, name).text, GGUF_BOOL, (uint64_t)h->n_layer);
-    for (int32_t l = 0; l < h->n_layer; l++) gguf_put_item_bool(w, has(h, l, flag));
+    gguf_put_array(w, metadata_key_of(h, name).text, GGUF_BOOL, (uint64_t)n_in_file(h));
+    for (int32_t l = 0; l < n_in_file(h); l++) gguf_put_item_bool(w, l < h->n_layer && has(h, l, flag));
 }
 
 // ---- widths -------------------------------------------------------------------------------------
@@ -51,8 +54,9 @@ static void put_widths(gguf_writer *w, const struct hparams *h, const struct arc
             put_int(w, h, name, all);
             continue;
         }
-        gguf_put_array(w, metadata_key_of(h, name).text, GGUF_I32, (uint64_t)h->n_layer);
-        for (int32_t l = 0; l < h->n_layer; l++) gguf_put_item_i32(w, hparam_get_layer(&h->layers[l], row));
+        gguf_put_array(w, metadata_key_of(h, name).text, GGUF_I32, (uint64_t)n_in_file(h));
+        for (int32_t l = 0; l < n_in_file(h); l++)
+            gguf_put_item_i32(w, hparam_get_layer(&h->layers[l < h->n_layer ? l : h->n_layer - 1], row));
     }
 }
 
@@ -134,6 +138,7 @@ rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const str
     for (int32_t l = 0; l < h->n_layer; l++) n_shared += has(h, l, LAYER_SHARED_KV);
     if (n_shared > 0) put_int(w, h, "attention.shared_kv_layers", n_shared);
     put_states(w, h, f);
+    if (h->n_layer_after > 0) put_int(w, h, "nextn_predict_layers", h->n_layer_after);
     if (h->qk_norm != (f->swa_is_chunk && h->n_expert != LARGEST_LLAMA4))
         return fail(err, RN_E_UNSUPPORTED,
                     "use_qk_norm: %s, with %" PRId32 " experts, is nothing that a GGUF file can say",

@@ -202,7 +202,7 @@ TEST(class_names_and_types_are_unique_and_their_architectures_known) {
             int32_t layer;
             const struct hf_name name = hf_name_of(a->tensors[k].name, 7, 3);
             CHECK(strchr(name.text, '*') || hf_find_tensor(a, name.text, &layer) != NULL);
-            CHECK(strchr(name.text, '*') || layer == (hf_has_layer(&a->tensors[k]) ? 7 : -1));
+            CHECK(strchr(name.text, '*') || layer == (strstr(a->tensors[k].name, "%d") ? 7 : -1));
         }
     }
 }

@@ -37,12 +37,12 @@ static bool open_base(struct rig *base, const struct model_spec *spec) {
 
 // One head of three residual blocks, the second without a bias.
 static void medusa_of_three(struct st_builder *b) {
-    st_random(b, "0.0.linear.weight", EMBD, EMBD);
-    st_random(b, "0.0.linear.bias", EMBD, 0);
-    st_random(b, "0.1.linear.weight", EMBD, EMBD);
-    st_random(b, "0.2.linear.weight", EMBD, EMBD);
-    st_random(b, "0.2.linear.bias", EMBD, 0);
-    st_random(b, "0.3.weight", VOCAB, EMBD);
+    st_random(b, "0.0.linear.weight", 1, EMBD, EMBD);
+    st_random(b, "0.0.linear.bias", 2, EMBD, 0);
+    st_random(b, "0.1.linear.weight", 3, EMBD, EMBD);
+    st_random(b, "0.2.linear.weight", 4, EMBD, EMBD);
+    st_random(b, "0.2.linear.bias", 5, EMBD, 0);
+    st_random(b, "0.3.weight", 6, VOCAB, EMBD);
 }
 
 static bool open_head(package **pkg, uint8_t **bytes, void (*fill)(struct st_builder *b)) {

@@ -116,7 +116,7 @@ TEST(a_next_token_layer_reads_a_token_and_a_hidden_state) {
 }
 
 TEST(a_next_token_layer_gives_the_same_bits_for_every_cut_and_number_of_threads) {
-    static const char *const subjects[] = {"deepseek2", "deepseek2/1", "glm4moe", "qwen3"};
+    static const char *const subjects[] = {"deepseek2", "deepseek2/1", "glm4moe", "qwen3", "qwen3next"};
     static void (*const more[])(struct gguf_builder *) = {NULL, NULL, nextn_1, nextn_2,
                                                           nextn_3}; // by layers of the file
     const struct part_spec spec = {.kind = PART_NEXTN};

@@ -67,13 +67,11 @@ void st_bytes(struct st_builder *b, const char *name, const char *dtype, const c
     st_entry(b, entry);
 }
 
-void st_random(struct st_builder *b, const char *name, uint64_t d0, uint64_t d1) {
+void st_random(struct st_builder *b, const char *name, uint64_t seed, uint64_t d0, uint64_t d1) {
     const size_t n = (size_t)(d0 * (d1 ? d1 : 1));
     float *const x = malloc(n * sizeof *x);
     char shape[64];
-    uint64_t seed = 0;
     if (!x) abort();
-    for (const char *c = name; *c; c++) seed = seed * 31 + (uint8_t)*c;
     for (size_t i = 0; i < n; i++) {
         const float u = 2 * (float)philox_uniform(seed, 0, (uint32_t)i, PHILOX_TEST) - 1;
         x[i] = d1 ? u / 8 : 1 + u / 4;

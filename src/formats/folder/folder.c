@@ -187,7 +187,7 @@ static rn_status read_headers(const struct folder *f, struct shard_index *x, str
     return package_in_file(f->path, shard_index_complete(x, err), err);
 }
 
-static rn_status read_weights(const struct folder *f, const struct hf_config *c, const struct package_options *o,
+static rn_status read_weights(const struct folder *f, struct hf_config *c, const struct package_options *o,
                               rn_error *err) {
     struct shard_index x = {0};
     rn_status st = list_weights(f, &x, err);

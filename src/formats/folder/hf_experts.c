@@ -18,7 +18,7 @@ static bool is_like(const struct safetensors_record *a, const struct safetensors
 static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer,
                              struct hf_found **first) {
     for (int32_t e = 0; e < r->c->raw.hp.n_expert; e++) {
-        struct hf_found *f = hf_look_up(r, hf_name_of(row->name, layer, e).text);
+        struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, e).text);
         if (!f) return hf_missing(r, row, layer, e);
         if (e == 0) *first = f;
         const rn_status st = hf_check_type(r, f);
@@ -46,7 +46,7 @@ rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t
     const struct tensor_claim claim = hf_claim_of(&name, first->t->type->type, 3, ne);
     if ((st = package_add_tensor(r->p, &claim, r->err)) != RN_OK) return hf_in_tensor(r, first, st);
     for (int32_t e = 0; e < n; e++) {
-        const struct hf_found *f = hf_look_up(r, hf_name_of(row->name, layer, e).text);
+        const struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, e).text);
         const struct file_map *file = &r->p->files[f->shard].map;
         memcpy(package_made_data(r->p) + (size_t)e * n_each, file->data + f->t->begin, n_each);
         file_map_forget(file, (size_t)f->t->begin, n_each);
@@ -78,7 +78,7 @@ static void put_block(const uint8_t *nibbles, uint8_t scale, uint8_t *to) {
 
 static rn_status find_part(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer, const char *part,
                            int n_dims, struct hf_found **out) {
-    struct hf_name name = hf_name_of(row->name, layer, 0);
+    struct hf_name name = hf_tensor_name(r, row->name, layer, 0);
     const size_t n = strlen(name.text);
     snprintf(name.text + n, sizeof name.text - n, "_%s", part);
     *out = hf_look_up(r, name.text);

@@ -60,7 +60,7 @@ struct hf_sizes {
 };
 
 struct hf_sizes hf_sizes_of(const struct hparams *hp,
-                            int32_t layer); // of the whole model for layer -1 (hf_tensors.c)
+                            const struct layer_hparams *l); // l NULL: the whole model (hf_tensors.c)
 
 // What is done.
 struct hf_plan {

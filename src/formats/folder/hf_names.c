@@ -64,7 +64,7 @@ static const char *read_number(const char *s, int32_t *n) {
     return s == from ? NULL : s;
 }
 
-bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->name, "%d") != NULL; }
+bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->gguf ? row->gguf : row->name, "%d") != NULL; }
 
 // A pattern that ends in "*" matches every name with that prefix.
 static bool matches(const char *pattern, const char *name, int32_t *layer) {

@@ -42,6 +42,7 @@ enum hf_when {
     HF_EXPERTS_APART = 1 << 22,
     HF_EXPERTS_IN_ROWS = 1 << 23,
     HF_EXPERTS_IN_COLUMNS = 1 << 24,
+    HF_NEXTN = 1 << 25,   // of next-token-prediction layers alone
     HF_OPTIONAL = 1 << 30 // no condition: it may be missing
 };
 
@@ -75,6 +76,8 @@ struct hf_arch {
     size_t n_tensors;
     const struct hf_alias *aliases;
     size_t n_aliases;
+    // What names of next-token-prediction layers begin with in place of "layers.%d.", %d from 0; NULL: they are layers behind the last.
+    const char *nextn_layers;
     const struct hparam_default *defaults; // of its class in transformers: what text_config may leave out
     size_t n_defaults;
 };
@@ -111,6 +114,6 @@ struct hf_name {
     char text[128];
 };
 struct hf_name hf_name_of(const char *pattern, int32_t layer, int32_t expert);
-bool hf_has_layer(const struct hf_tensor_row *row);
+bool hf_has_layer(const struct hf_tensor_row *row); // is its GGUF tensor one of a layer?
 
 #endif

@@ -68,6 +68,7 @@ static const struct hf_tensor_row deepseek[] = {
     {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS | HF_SIGMOID},
     EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
     GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+    NEXTN,
     FREQUENCIES,
 };
 static const struct hf_tensor_row glm4moe[] = {
@@ -81,6 +82,7 @@ static const struct hf_tensor_row glm4moe[] = {
     {L "mlp.gate.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS},
     EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),
     GATED_FFN("mlp.shared_experts", "_shexp", HF_EXPERTS | HF_SHARED_EXPERTS),
+    NEXTN,
 };
 // Each expert's gate and up projection are one matrix, stored transposed. Rotation is already
 // interleaved in transformers.

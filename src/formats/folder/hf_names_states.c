@@ -64,12 +64,19 @@ static const struct hf_tensor_row lfm2moe[] = {
     EXPERTS("feed_forward", "w1", "w3", "w2"),
 };
 
+// Next-token-prediction layers: mtp.layers.%d., and tensors that all of them share.
+#define QWEN_MTP                                                                                                     \
+    WEIGHT("mtp.pre_fc_norm_embedding", B "nextn.enorm", HF_NEXTN, HF_PLUS_ONE),                                     \
+        WEIGHT("mtp.pre_fc_norm_hidden", B "nextn.hnorm", HF_NEXTN, HF_PLUS_ONE),                                    \
+        WEIGHT("mtp.fc", B "nextn.eh_proj", HF_NEXTN),                                                               \
+        WEIGHT("mtp.norm", B "nextn.shared_head_norm", HF_NEXTN, HF_PLUS_ONE)
+
 // Gated delta rule (Yang et al. 2024), with layers of gated attention in between.
 #define QWEN3NEXT                                                                                                    \
     EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE),                                    \
         WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS, HF_PLUS_ONE),                       \
-        ATTENTION_OF(IN_HALVES, HF_ATTENDS), QK_NORMS(HF_ATTENDS, HF_PLUS_ONE), LEFT_OUT("mtp.*"),                   \
-        LEFT_OUT("model.mtp.*"), WEIGHT(L "linear_attn.norm", B "ssm_norm", HF_RECURS)
+        ATTENTION_OF(IN_HALVES, HF_ATTENDS), QK_NORMS(HF_ATTENDS, HF_PLUS_ONE), QWEN_MTP, LEFT_OUT("model.mtp.*"),   \
+        WEIGHT(L "linear_attn.norm", B "ssm_norm", HF_RECURS)
 #define QWEN3NEXT_EXPERTS                                                                                            \
     GATED_FFN("mlp", "", HF_DENSE), ROUTER("mlp.gate"), EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),         \
         EXPERTS_IN_ROWS, GATED_FFN("mlp.shared_expert", "_shexp", HF_EXPERTS),                                       \
@@ -109,9 +116,10 @@ static const struct hf_arch archs[] = {
     {"Lfm2ForCausalLM", "lfm2", "lfm2", "model.", SILU, TENSORS(lfm2), ALIASES(lfm2_aliases)},
     {"Lfm2MoeForCausalLM", "lfm2_moe", "lfm2moe", "model.", SILU, TENSORS(lfm2moe)},
     {"Qwen3NextForCausalLM", "qwen3_next", "qwen3next", "model.", SILU, HF_UNTIED, .windows_off = true,
-     TENSORS(qwen3next)},
-    {"Qwen3_5ForCausalLM", "qwen3_5_text", "qwen35", "model.", SILU, HF_UNTIED, .windows_off = true, TENSORS(qwen35)},
+     .nextn_layers = "mtp.layers.%d.", TENSORS(qwen3next)},
+    {"Qwen3_5ForCausalLM", "qwen3_5_text", "qwen35", "model.", SILU, HF_UNTIED, .windows_off = true,
+     .nextn_layers = "mtp.layers.%d.", TENSORS(qwen35)},
     {"Qwen3_5MoeForCausalLM", "qwen3_5_moe_text", "qwen35moe", "model.", SILU, HF_UNTIED, .windows_off = true,
-     TENSORS(qwen35moe)},
+     .nextn_layers = "mtp.layers.%d.", TENSORS(qwen35moe)},
 };
 const struct hf_arch_list hf_archs_states = {archs, sizeof archs / sizeof *archs};

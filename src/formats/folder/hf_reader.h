@@ -17,6 +17,8 @@ struct hf_reader {
     struct name_index names; // without the architecture's prefix
     struct hf_found *found;
     size_t n_found;
+    struct layer_hparams *nextn; // [n_nextn] next-token-prediction layers that the folder has
+    int32_t n_nextn;
     size_t n_tensors, n_made; // of the whole package: counted before anything is made
     bool counts;
     rn_error *err;
@@ -30,6 +32,17 @@ rn_status hf_check_type(const struct hf_reader *r, const struct hf_found *f);
 // One more tensor, of so many bytes made in memory.
 rn_status hf_count(struct hf_reader *r, uint64_t n_made);
 struct tensor_claim hf_claim_of(const struct hf_name *name, enum tensor_type type, int n_dims, const uint64_t *ne);
+
+// hf_nextn.c. Layers from the model's n_layer on are the next-token-prediction layers.
+// Counts them and says what each is like. After the names are indexed. RN_E_NOMEM.
+rn_status hf_find_nextn(struct hf_reader *r);
+bool hf_has_nextn(const struct hf_arch *a); // do such layers become GGUF tensors in this architecture?
+// What the folder calls a row's tensor of a layer.
+struct hf_name hf_tensor_name(const struct hf_reader *r, const char *pattern, int32_t layer, int32_t expert);
+static inline const struct layer_hparams *hf_layer(const struct hf_reader *r, int32_t layer) {
+    const struct hparams *hp = &r->c->raw.hp;
+    return layer < 0 ? NULL : layer < hp->n_layer ? &hp->layers[layer] : &r->nextn[layer - hp->n_layer];
+}
 
 // hf_experts.c: a row's tensor of a layer put together of several of the folder's: of each expert's; of MXFP4's blocks and scales.
 rn_status hf_stack(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer);

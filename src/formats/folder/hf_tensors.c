@@ -47,13 +47,18 @@ struct hf_found *hf_look_up(const struct hf_reader *r, const char *name) {
     return i < 0 ? NULL : &r->found[i];
 }
 
+// How layers [from, to) store their experts.
+static uint32_t expert_traits(const struct hf_reader *r, int32_t from, int32_t to) {
+    const struct hf_found *f = NULL;
+    for (int32_t l = from; l < to && !f; l++)
+        f = hf_look_up(r, hf_tensor_name(r, "layers.%d.mlp.experts.gate_up_proj", l, 0).text);
+    const bool in_rows = f && f->t->n_dims == 3 && f->t->dims[2] == (uint64_t)r->c->raw.hp.n_embd;
+    return !f ? HF_EXPERTS_APART : in_rows ? HF_EXPERTS_IN_ROWS : HF_EXPERTS_IN_COLUMNS;
+}
+
 // Derives traits from the tensors: is there a separate head, and how are experts stored?
 static void find_traits(struct hf_reader *r) {
-    const struct hf_found *f = NULL;
-    for (int32_t l = 0; l < r->c->raw.hp.n_layer && !f; l++)
-        f = hf_look_up(r, hf_name_of("layers.%d.mlp.experts.gate_up_proj", l, 0).text);
-    const bool in_rows = f && f->t->n_dims == 3 && f->t->dims[2] == (uint64_t)r->c->raw.hp.n_embd;
-    r->traits = r->c->traits | (!f ? HF_EXPERTS_APART : in_rows ? HF_EXPERTS_IN_ROWS : HF_EXPERTS_IN_COLUMNS);
+    r->traits = r->c->traits | expert_traits(r, 0, r->c->raw.hp.n_layer);
     if (!r->c->head_by_tensor) return;
     const bool has_head = hf_look_up(r, "lm_head.weight") != NULL;
     r->traits = has_head ? r->traits | HF_UNTIED : r->traits & ~(uint32_t)HF_UNTIED;
@@ -64,11 +69,15 @@ static void find_traits(struct hf_reader *r) {
 // The conditions that hold in a layer, or in the model as a whole (-1).
 static uint32_t holds_in(const struct hf_reader *r, int32_t layer) {
     if (layer < 0) return r->traits;
-    const struct layer_hparams *l = &r->c->raw.hp.layers[layer];
+    const struct layer_hparams *l = hf_layer(r, layer);
     const bool shares = (r->traits & HF_KEYS_ARE_VALUES) && !(l->flags & LAYER_SWA);
     uint32_t holds = r->traits | (l->flags & LAYER_RECURRENT ? HF_RECURS : HF_ATTENDS);
     holds |= l->flags & LAYER_EXPERTS ? HF_EXPERTS : HF_DENSE;
     if (!(l->flags & LAYER_SHARED_KV)) holds |= HF_OWN_KV;
+    if (layer >= r->c->raw.hp.n_layer) {
+        holds &= ~(uint32_t)(HF_EXPERTS_APART | HF_EXPERTS_IN_ROWS | HF_EXPERTS_IN_COLUMNS);
+        holds |= HF_NEXTN | expert_traits(r, layer, layer + 1);
+    }
     return shares ? holds : holds | HF_VALUES;
 }
 
@@ -86,8 +95,9 @@ static const struct hf_trait *trait_of(const struct hf_config *c, uint32_t trait
 rn_status hf_missing(const struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer, int32_t expert) {
     const struct hf_config *c = r->c;
     const struct hf_trait *trait = trait_of(c, conditions(row));
-    const struct hf_name name = hf_name_of(row->name, layer, expert);
-    const bool in_trunk = strncmp(row->name, "lm_head.", 8) != 0 && strncmp(row->name, "embed_out.", 10) != 0;
+    const struct hf_name name = hf_tensor_name(r, row->name, layer, expert);
+    const bool in_trunk = strncmp(name.text, "lm_head.", 8) != 0 && strncmp(name.text, "embed_out.", 10) != 0 &&
+                          strncmp(name.text, "mtp.", 4) != 0;
     return package_in_file(r->p->path,
                            fail(r->err, RN_E_FORMAT,
                                 "tensor %s%s: missing, where config.json says %" PRId32 " layers%s%s%s",
@@ -113,7 +123,8 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
     const struct hf_tensor_row *row = hf_find_tensor(c->arch, without_prefix(c, f->t->name), &layer);
     if (row && !row->gguf) return RN_OK;
     if (row && layer < 0 && (row->when & HF_UNTIED) && !(r->traits & HF_UNTIED)) return RN_OK;
-    if (layer >= c->raw.hp.n_layer && layer < c->raw.hp.n_layer + c->raw.n_nextn) return RN_OK;
+    if (!hf_has_nextn(c->arch) && layer >= c->raw.hp.n_layer && layer < c->raw.hp.n_layer + c->raw.n_nextn)
+        return RN_OK;
     const struct hf_trait *trait = row ? trait_of(c, conditions(row) & ~r->traits) : NULL;
     if (trait && layer < c->raw.hp.n_layer)
         return hf_in_tensor(r, f,
@@ -128,8 +139,7 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
 
 // ---- one tensor ---------------------------------------------------------------------------------
 
-struct hf_sizes hf_sizes_of(const struct hparams *hp, int32_t layer) {
-    const struct layer_hparams *l = layer < 0 ? NULL : &hp->layers[layer];
+struct hf_sizes hf_sizes_of(const struct hparams *hp, const struct layer_hparams *l) {
     const int32_t value_dim = hp->ssm_n_head ? hp->ssm_d_inner / hp->ssm_n_head : 0;
     return (struct hf_sizes){.n_head = (uint64_t)hp->n_head,
                              .n_head_kv = (uint64_t)(l ? l->n_head_kv : hp->n_head_kv),
@@ -177,7 +187,7 @@ static bool plan_bytes(const struct hf_plan *p, enum tensor_type type, size_t *o
 }
 
 static rn_status take(struct hf_reader *r, const struct hf_tensor_row *row, int32_t layer, struct hf_found *f) {
-    const struct hf_sizes sizes = hf_sizes_of(&r->c->raw.hp, layer);
+    const struct hf_sizes sizes = hf_sizes_of(&r->c->raw.hp, hf_layer(r, layer));
     const struct file_map *file = &r->p->files[f->shard].map;
     const struct safetensors_record *t = f->t;
     const enum tensor_type from = t->type->type;
@@ -212,7 +222,7 @@ static rn_status visit(struct hf_reader *r, const struct hf_tensor_row *row, int
     if (conditions(row) & ~holds_in(r, layer)) return RN_OK;
     if (row->form == HF_STACKED) return hf_stack(r, row, layer);
     if (row->form >= HF_MXFP4) return hf_take_mxfp4(r, row, layer);
-    struct hf_found *f = hf_look_up(r, hf_name_of(row->name, layer, 0).text);
+    struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, 0).text);
     if (f) return take(r, row, layer, f);
     return row->when & HF_OPTIONAL ? RN_OK : hf_missing(r, row, layer, 0);
 }
@@ -227,17 +237,18 @@ static rn_status visit_all(struct hf_reader *r) {
             st = visit(r, row, -1);
             continue;
         }
-        for (int32_t l = 0; st == RN_OK && l < r->c->raw.hp.n_layer; l++) st = visit(r, row, l);
+        for (int32_t l = 0; st == RN_OK && l < r->c->raw.hp.n_layer + r->n_nextn; l++) st = visit(r, row, l);
     }
     return st;
 }
 
-rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards,
-                         rn_error *err) {
+rn_status hf_add_tensors(struct package *p, struct hf_config *c, const struct safetensors *shards, rn_error *err) {
     struct hf_reader r = {.p = p, .c = c, .counts = true, .err = err};
     size_t n_rope;
     rn_status st = index_names(&r, shards);
     if (st == RN_OK) find_traits(&r);
+    if (st == RN_OK) st = hf_find_nextn(&r);
+    c->raw.hp.n_layer_after = r.n_nextn;
     if (st == RN_OK) st = visit_all(&r);
     for (size_t i = 0; st == RN_OK && i < r.n_found; i++)
         if (!r.found[i].used) st = judge_unused(&r, &r.found[i]);

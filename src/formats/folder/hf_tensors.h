@@ -10,10 +10,9 @@
 #include "formats/folder/safetensors_read.h"
 #include "formats/package_build.h"
 
-// Fills p's tensors. shards: of p's files, in the same order. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM; they use
+// Fills p's tensors, and c's number of next-token-prediction layers. shards: of p's files, in the same order. Errors: RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM; they use
 // the folder's tensor names.
-rn_status hf_add_tensors(struct package *p, const struct hf_config *c, const struct safetensors *shards,
-                         rn_error *err);
+rn_status hf_add_tensors(struct package *p, struct hf_config *c, const struct safetensors *shards, rn_error *err);
 
 // rope_factors.c: adds the tensors of rope factors that config.json asks for, at most HF_MAX_FACTOR_TENSORS.
 enum { HF_MAX_FACTOR_TENSORS = 2 };

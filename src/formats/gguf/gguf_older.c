@@ -121,7 +121,7 @@ static rn_status turn_blocks(struct renewing *r, const struct hf_plan *plan, con
 }
 
 static rn_status take(struct renewing *r, const struct renewal *w, int32_t layer, const struct tensor_view *t) {
-    const struct hf_sizes sizes = hf_sizes_of(r->hp, layer);
+    const struct hf_sizes sizes = hf_sizes_of(r->hp, layer < 0 ? NULL : &r->hp->layers[layer]);
     const struct safetensors_record record = {.n_dims = t->n_dims,
                                               .dims = {t->ne[1], t->ne[0]}}; // the last is contiguous there
     struct hf_plan plan;

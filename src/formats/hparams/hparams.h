@@ -32,7 +32,7 @@ struct raw_hparams {
     float attention_factor;    // config.json: of yarn and longrope; 0: none, then it follows from the factor
     float partial_rotary;      // config.json: n_rot as a part of head_dim; 0: all
     float query_scalar;        // config.json: attn_scale is 1 / sqrt() of it
-    int32_t n_nextn;           // layers behind the model's own that predict further tokens: left out
+    int32_t n_nextn;           // next-token-prediction layers; GGUF counts them in block_count
     int32_t swa_period;        // as arch_facts.swa_period; 0: not said
     int32_t max_window_layers; // config.json, qwen: layers before this one have no window
     int32_t no_rope_interval;  // config.json
