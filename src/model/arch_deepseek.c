@@ -15,7 +15,7 @@ static const struct tensor_spec tensors[] = {
     {ROLE_Q_LORA, "blk.%d.attn_q_a.weight", DIM_EMBD, DIM_Q_LORA},
     {ROLE_Q_LORA_NORM, "blk.%d.attn_q_a_norm.weight", DIM_Q_LORA},
     {ROLE_Q_SPREAD, "blk.%d.attn_q_b.weight", DIM_Q_LORA, DIM_Q_SPREAD},
-    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_SPREAD, .unless = MODEL_Q_LORA},
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_SPREAD, .when.unless = MODEL_Q_LORA},
     {ROLE_KV_LORA, "blk.%d.attn_kv_a_mqa.weight", DIM_EMBD, DIM_K},
     {ROLE_KV_LORA_NORM, "blk.%d.attn_kv_a_norm.weight", DIM_KV_LORA},
     {ROLE_K_HEADS, "blk.%d.attn_k_b.weight", DIM_NOPE, DIM_KV_LORA, DIM_HEADS},

@@ -7,7 +7,7 @@
 #include "model/archs.h"
 
 // Files may hold keys and values of layers that attend over an earlier one's: nobody reads them.
-#define UNREAD .only = LAYER_SHARED_KV, .optional = true
+#define UNREAD .when.only = LAYER_SHARED_KV, .optional = true
 
 static const struct tensor_spec tensors[] = {
     TENSORS_HEAD,
@@ -16,8 +16,8 @@ static const struct tensor_spec tensors[] = {
     {ROLE_PLE_PROJ_NORM, "per_layer_proj_norm.weight", DIM_PLE},
     TENSORS_ATTN_NORM,
     {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q},
-    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_SHARED_KV},
-    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_SHARED_KV, .optional = true},
+    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .when.unless = LAYER_SHARED_KV},
+    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .when.unless = LAYER_SHARED_KV, .optional = true},
     TENSORS_ATTENTION_OUTPUT,
     TENSORS_QK_NORM_OF_HEADS,
     {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, UNREAD},
@@ -27,11 +27,11 @@ static const struct tensor_spec tensors[] = {
     TENSORS_FFN_GATED,
     TENSORS_POST_NORMS,
     TENSORS_EXPERTS,
-    {ROLE_ROUTER_SCALE, "blk.%d.ffn_gate_inp.scale", DIM_EMBD, .only = LAYER_EXPERTS},
-    {ROLE_EXPERTS_SCALE, "blk.%d.ffn_down_exps.scale", DIM_EXPERTS, .optional = true, .only = LAYER_EXPERTS},
-    {ROLE_POST_DENSE_NORM, "blk.%d.post_ffw_norm_1.weight", DIM_EMBD, .only = LAYER_EXPERTS},
-    {ROLE_EXPERTS_NORM, "blk.%d.pre_ffw_norm_2.weight", DIM_EMBD, .only = LAYER_EXPERTS},
-    {ROLE_POST_EXPERTS_NORM, "blk.%d.post_ffw_norm_2.weight", DIM_EMBD, .only = LAYER_EXPERTS},
+    {ROLE_ROUTER_SCALE, "blk.%d.ffn_gate_inp.scale", DIM_EMBD, .when.only = LAYER_EXPERTS},
+    {ROLE_EXPERTS_SCALE, "blk.%d.ffn_down_exps.scale", DIM_EXPERTS, .optional = true, .when.only = LAYER_EXPERTS},
+    {ROLE_POST_DENSE_NORM, "blk.%d.post_ffw_norm_1.weight", DIM_EMBD, .when.only = LAYER_EXPERTS},
+    {ROLE_EXPERTS_NORM, "blk.%d.pre_ffw_norm_2.weight", DIM_EMBD, .when.only = LAYER_EXPERTS},
+    {ROLE_POST_EXPERTS_NORM, "blk.%d.post_ffw_norm_2.weight", DIM_EMBD, .when.only = LAYER_EXPERTS},
     {ROLE_PLE_GATE, "blk.%d.inp_gate.weight", DIM_EMBD, DIM_PLE},
     {ROLE_PLE_OUT, "blk.%d.proj.weight", DIM_PLE, DIM_EMBD},
     {ROLE_PLE_POST_NORM, "blk.%d.post_norm.weight", DIM_EMBD, .optional = true},
@@ -41,13 +41,13 @@ static const struct tensor_spec tensors[] = {
 // The layers' own embeddings: the token's, and what the model's embedding gives each layer, halfway between both.
 static const struct op_spec begin[] = {
     OPS_EMBED,
-    {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .if_role = ROLE_PLE_EMBD},
-    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .if_role = ROLE_PLE_EMBD},
-    {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .if_role = ROLE_PLE_EMBD},
+    {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .when.if_role = ROLE_PLE_EMBD},
+    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_PROJ, .matrix = ROLE_PLE_PROJ, .when.if_role = ROLE_PLE_EMBD},
+    {OP_SCALE, .dst = BUF_PLE_PROJ, .factor = FACTOR_BY_SQRT_EMBD, .when.if_role = ROLE_PLE_EMBD},
     {OP_RMS_NORM, .src = BUF_PLE_PROJ, .dst = BUF_PLE_PROJ, .vec = ROLE_PLE_PROJ_NORM, .heads = DIM_LAYERS,
-     .if_role = ROLE_PLE_EMBD},
-    {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .if_role = ROLE_PLE_EMBD},
-    {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .if_role = ROLE_PLE_EMBD},
+     .when.if_role = ROLE_PLE_EMBD},
+    {OP_ADD, .src = BUF_PLE_PROJ, .dst = BUF_PLE_ALL, .when.if_role = ROLE_PLE_EMBD},
+    {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .when.if_role = ROLE_PLE_EMBD},
 };
 
 // Experts read the same as the dense feed-forward through a norm of their own; what both make is normed and added up. The router reads it
@@ -65,13 +65,13 @@ static const struct op_spec begin[] = {
         OP_ADD, .src = BUF_DELTA_2, .dst = BUF_DELTA, IF_EXPERTS                                                     \
     }
 
-#define OWN_KV .unless = LAYER_SHARED_KV
+#define OWN_KV .when.unless = LAYER_SHARED_KV
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     LINEAR(BUF_NORMED, BUF_Q, ROLE_Q, ROLE_NONE),
     {OP_LINEAR, .src = BUF_NORMED, .dst = BUF_K, .matrix = ROLE_K, OWN_KV},
-    {OP_LINEAR, .src = BUF_NORMED, .dst = BUF_V, .matrix = ROLE_V, .if_role = ROLE_V, OWN_KV},
-    {OP_COPY, .src = BUF_K, .dst = BUF_V, .unless_role = ROLE_V, OWN_KV},
+    {OP_LINEAR, .src = BUF_NORMED, .dst = BUF_V, .matrix = ROLE_V, .when.if_role = ROLE_V, OWN_KV},
+    {OP_COPY, .src = BUF_K, .dst = BUF_V, .when.unless_role = ROLE_V, OWN_KV},
     {OP_RMS_NORM, .src = BUF_Q, .dst = BUF_Q, .vec = ROLE_Q_NORM, .heads = DIM_HEADS},
     {OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_K_NORM, .heads = DIM_HEADS_KV, OWN_KV},
     {OP_RMS_NORM, .src = BUF_V, .dst = BUF_V, .heads = DIM_HEADS_KV, OWN_KV},
@@ -86,13 +86,13 @@ static const struct op_spec layer[] = {
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
     // What the layer's own embedding lets through.
-    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .src_at = DIM_PLE_BEFORE, .if_role = ROLE_PLE_GATE},
-    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .if_role = ROLE_PLE_GATE},
+    {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .src_at = DIM_PLE_BEFORE, .when.if_role = ROLE_PLE_GATE},
+    {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .when.if_role = ROLE_PLE_GATE},
     {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH,
-     .if_role = ROLE_PLE_GATE},
-    {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .if_role = ROLE_PLE_GATE},
-    {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .if_role = ROLE_PLE_GATE},
-    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .if_role = ROLE_PLE_GATE},
+     .when.if_role = ROLE_PLE_GATE},
+    {OP_LINEAR, .src = BUF_PLE_GATE, .dst = BUF_DELTA, .matrix = ROLE_PLE_OUT, .when.if_role = ROLE_PLE_GATE},
+    {OP_RMS_NORM, .src = BUF_DELTA, .dst = BUF_DELTA, .vec = ROLE_PLE_POST_NORM, .when.if_role = ROLE_PLE_GATE},
+    {OP_ADD, .src = BUF_DELTA, .dst = BUF_X, .when.if_role = ROLE_PLE_GATE},
     {OP_SCALE, .dst = BUF_X, .factor_role = ROLE_LAYER_SCALE},
 };
 static const struct op_spec end[] = {OPS_END_RMS};

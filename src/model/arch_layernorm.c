@@ -54,12 +54,12 @@ static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD,   TENSORS_OUT
                                                      TENSORS_NORM_2, TENSORS_FFN_PLAIN};
 static const struct op_spec gptneox_layer[] = {
     NORM_1,
-    {NEOX_NORM_2, .unless = MODEL_SEQUENTIAL},
+    {NEOX_NORM_2, .when.unless = MODEL_SEQUENTIAL},
     OPS_QKV(BUF_NORMED),
     OPS_ROPE,
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
-    {NEOX_NORM_2, .only = MODEL_SEQUENTIAL},
+    {NEOX_NORM_2, .when.only = MODEL_SEQUENTIAL},
     OPS_FFN_PLAIN(BUF_NORMED_2, BUF_DELTA, ACT_FN_GELU),
     ADD(BUF_DELTA, BUF_X),
 };
@@ -123,7 +123,7 @@ const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), 
         ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .is_vector = true, .optional = true        \
     }
 #define QK_NORM_BY_HEAD(buf, role, heads_)                                                                           \
-    {OP_LAYER_NORM, .src = buf, .dst = buf, .vec = role, .vec_by_head = true, .heads = heads_, .if_role = role}
+    {OP_LAYER_NORM, .src = buf, .dst = buf, .vec = role, .vec_by_head = true, .heads = heads_, .when.if_role = role}
 #define OPS_QK_NORM_BY_HEAD                                                                                          \
     QK_NORM_BY_HEAD(BUF_Q, ROLE_Q_NORM, DIM_HEADS), QK_NORM_BY_HEAD(BUF_K, ROLE_K_NORM, DIM_HEADS_KV)
 
@@ -145,7 +145,7 @@ static const struct op_spec stablelm_layer[] = {
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
     {OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS,
-     .if_role = ROLE_FFN_NORM},
+     .when.if_role = ROLE_FFN_NORM},
     OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
     ADD(BUF_DELTA, BUF_X),
 };

@@ -11,15 +11,14 @@ static const struct tensor_spec tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM
 static const struct op_spec begin[] = {OPS_EMBED};
 
 #define NORM_ROTATED(buf, heads_)                                                                                    \
-    {OP_RMS_NORM, .src = buf, .dst = buf, .heads = heads_, .only = MODEL_QK_NORM, .unless = LAYER_NO_ROPE}
+    {OP_RMS_NORM, .src = buf, .dst = buf, .heads = heads_, .when.only = MODEL_QK_NORM, .when.unless = LAYER_NO_ROPE}
 static const struct op_spec layer[] = {
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM),
     OPS_QKV(BUF_NORMED),
     OPS_ROPE,
     NORM_ROTATED(BUF_Q, DIM_HEADS),
     NORM_ROTATED(BUF_K, DIM_HEADS_KV),
-    {OP_TEMPERATURE, .dst = BUF_Q, .period = DIM_TEMPERATURE, .offset = 1, .factor = FACTOR_TEMPERATURE,
-     .only = LAYER_NO_ROPE},
+    {OP_TEMPERATURE, .dst = BUF_Q, .offset = 1, .when.only = LAYER_NO_ROPE},
     OPS_ATTEND,
     ADD(BUF_DELTA, BUF_X),
     RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),

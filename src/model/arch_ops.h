@@ -7,7 +7,7 @@
 
 #define LINEAR(from, to, weight, bias)      {OP_LINEAR, .src = from, .dst = to, .matrix = weight, .vec = bias}
 #define RMS_NORM(from, to, weight)          {OP_RMS_NORM, .src = from, .dst = to, .vec = weight}
-#define RMS_NORM_IF_ANY(buf, weight)        {OP_RMS_NORM, .src = buf, .dst = buf, .vec = weight, .if_role = weight}
+#define RMS_NORM_IF_ANY(buf, weight)        {OP_RMS_NORM, .src = buf, .dst = buf, .vec = weight, .when.if_role = weight}
 #define LAYER_NORM(from, to, weight, bias_) {OP_LAYER_NORM, .src = from, .dst = to, .vec = weight, .vec2 = bias_}
 #define ADD(from, to)                       {OP_ADD, .src = from, .dst = to, .factor = FACTOR_RESIDUAL}
 
@@ -18,8 +18,9 @@
 // through. A cap of 1 is tanh.
 #define OPS_RANK                                                                                                     \
     LINEAR(BUF_HIDDEN, BUF_RANK_HIDDEN, ROLE_RANK, ROLE_RANK_BIAS),                                                  \
-        {OP_SOFTCAP, .dst = BUF_RANK_HIDDEN, .factor = FACTOR_ONE, .if_role = ROLE_RANK},                            \
-        {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .if_role = ROLE_RANK_OUT, .unless_role = ROLE_RANK},    \
+        {OP_SOFTCAP, .dst = BUF_RANK_HIDDEN, .factor = FACTOR_ONE, .when.if_role = ROLE_RANK},                       \
+        {OP_COPY, .src = BUF_HIDDEN, .dst = BUF_RANK_HIDDEN, .when.if_role = ROLE_RANK_OUT,                          \
+         .when.unless_role = ROLE_RANK},                                                                             \
         LINEAR(BUF_RANK_HIDDEN, BUF_RANK, ROLE_RANK_OUT, ROLE_RANK_OUT_BIAS)
 #define OPS_HEAD                                                                                                     \
     OPS_RANK, LINEAR(BUF_HIDDEN, BUF_LOGITS, ROLE_OUTPUT, ROLE_OUTPUT_BIAS),                                         \
@@ -34,14 +35,16 @@
     LINEAR(from, BUF_Q, ROLE_Q, ROLE_Q_BIAS), LINEAR(from, BUF_K, ROLE_K, ROLE_K_BIAS),                              \
         LINEAR(from, BUF_V, ROLE_V, ROLE_V_BIAS)
 #define OPS_QK_NORM_OF_HEADS                                                                                         \
-    {OP_RMS_NORM, .src = BUF_Q, .dst = BUF_Q, .vec = ROLE_Q_NORM, .heads = DIM_HEADS, .if_role = ROLE_Q_NORM}, {     \
-        OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_K_NORM, .heads = DIM_HEADS_KV, .if_role = ROLE_K_NORM   \
+    {OP_RMS_NORM, .src = BUF_Q, .dst = BUF_Q, .vec = ROLE_Q_NORM, .heads = DIM_HEADS, .when.if_role = ROLE_Q_NORM},  \
+    {                                                                                                                \
+        OP_RMS_NORM, .src = BUF_K, .dst = BUF_K, .vec = ROLE_K_NORM, .heads = DIM_HEADS_KV,                          \
+            .when.if_role = ROLE_K_NORM                                                                              \
     }
 #define OPS_QK_NORM_OF_ROWS RMS_NORM(BUF_Q, BUF_Q, ROLE_Q_NORM), RMS_NORM(BUF_K, BUF_K, ROLE_K_NORM)
 #define OPS_ROPE                                                                                                     \
     {OP_ROPE, .dst = BUF_Q, .heads = DIM_HEADS}, { OP_ROPE, .dst = BUF_K, .heads = DIM_HEADS_KV }
 // Queries far into a text are scaled, where the model says so (Ministral 3).
-#define OPS_TEMPERATURE {OP_TEMPERATURE, .dst = BUF_Q, .period = DIM_TEMPERATURE, .factor = FACTOR_TEMPERATURE}
+#define OPS_TEMPERATURE {OP_TEMPERATURE, .dst = BUF_Q}
 // From queries, keys and values to what attention adds.
 #define OPS_ATTEND                                                                                                   \
     {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V}, {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                      \
@@ -50,14 +53,14 @@
 // Feed-forward, from a buffer to another; nothing in layers that have experts in its place.
 #define OPS_FFN_GATED(from, to, fn_)                                                                                 \
     LINEAR(from, BUF_GATE, ROLE_GATE, ROLE_GATE_BIAS), LINEAR(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS),                  \
-        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .if_role = ROLE_GATE},                \
+        {OP_GATE, .src = BUF_GATE, .src2 = BUF_UP, .dst = BUF_GATE, .fn = fn_, .when.if_role = ROLE_GATE},           \
         LINEAR(BUF_GATE, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 #define OPS_FFN_PLAIN(from, to, fn_)                                                                                 \
     LINEAR(from, BUF_UP, ROLE_UP, ROLE_UP_BIAS), {OP_ACTIVATE, .src = BUF_UP, .dst = BUF_UP, .fn = fn_},             \
         LINEAR(BUF_UP, to, ROLE_DOWN, ROLE_DOWN_BIAS)
 
 // Mixtures of experts, in layers that have them: from a buffer to what their outputs add up to.
-#define IF_EXPERTS .if_role = ROLE_ROUTER
+#define IF_EXPERTS .when.if_role = ROLE_ROUTER
 #define OPS_ROUTE(from)                                                                                              \
     LINEAR(from, BUF_ROUTED, ROLE_ROUTER, ROLE_ROUTER_BIAS), {                                                       \
         OP_ROUTE, .src = BUF_ROUTED, .dst = BUF_CHOICES, .vec = ROLE_CHOICE_BIAS, IF_EXPERTS                         \
@@ -80,7 +83,7 @@
         {OP_SPREAD, .src = from, .src2 = BUF_CHOICES, .dst = BUF_PARTS_IN, .heads = DIM_CHOSEN, IF_EXPERTS},         \
         OPS_EXPERTS_GATED(BUF_PARTS_IN, gate, fn, .reads_parts = true), EXPERTS_SUM(to, false)
 // The expert that every row goes to, and its gate, where there are; adds to what the others made. Takes BUF_DELTA_2.
-#define IF_SHARED .if_role = ROLE_GATE_SHARED
+#define IF_SHARED .when.if_role = ROLE_GATE_SHARED
 #define OPS_SHARED_EXPERT(from, to, fn_)                                                                             \
     LINEAR(from, BUF_GATE_SHARED, ROLE_GATE_SHARED, ROLE_NONE),                                                      \
         LINEAR(from, BUF_UP_SHARED, ROLE_UP_SHARED, ROLE_NONE),                                                      \
@@ -88,8 +91,8 @@
         LINEAR(BUF_GATE_SHARED, BUF_DELTA_2, ROLE_DOWN_SHARED, ROLE_NONE),                                           \
         LINEAR(from, BUF_SHARED_GATE, ROLE_SHARED_GATE, ROLE_NONE),                                                  \
         {OP_ACTIVATE, .src = BUF_SHARED_GATE, .dst = BUF_SHARED_GATE, .fn = ACT_FN_SIGMOID,                          \
-         .if_role = ROLE_SHARED_GATE},                                                                               \
-        {OP_SCALE_BY, .src = BUF_SHARED_GATE, .dst = BUF_DELTA_2, .if_role = ROLE_SHARED_GATE}, {                    \
+         .when.if_role = ROLE_SHARED_GATE},                                                                          \
+        {OP_SCALE_BY, .src = BUF_SHARED_GATE, .dst = BUF_DELTA_2, .when.if_role = ROLE_SHARED_GATE}, {               \
         OP_ADD, .src = BUF_DELTA_2, .dst = to, IF_SHARED                                                             \
     }
 
@@ -105,9 +108,9 @@
 
 // The lists of a struct arch.
 #define COUNT(a)   (sizeof(a) / sizeof *(a))
-#define TENSORS(a) .tensors = (a), .n_tensors = COUNT(a)
-#define BEGIN(a)   .begin = (a), .n_begin = COUNT(a)
-#define LAYER(a)   .layer = (a), .n_layer = COUNT(a)
-#define END(a)     .end = (a), .n_end = COUNT(a)
+#define TENSORS(a) .tensors = {(a), COUNT(a)}
+#define BEGIN(a)   .begin = {(a), COUNT(a)}
+#define LAYER(a)   .layer = {(a), COUNT(a)}
+#define END(a)     .end = {(a), COUNT(a)}
 
 #endif

@@ -3,7 +3,7 @@
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
-#define RECURS .only = LAYER_RECURRENT
+#define RECURS .when.only = LAYER_RECURRENT
 
 static const struct op_spec begin[] = {OPS_EMBED};
 static const struct op_spec end[] = {OPS_END_RMS};
@@ -15,8 +15,7 @@ static const struct op_spec end[] = {OPS_END_RMS};
      "blk.%d.ssm_in.weight",                                                                                         \
      DIM_EMBD,                                                                                                       \
      DIM_SSM_IN,                                                                                                     \
-     .parts = {ROLE_SSM_Z, ROLE_SSM_MIX, ROLE_SSM_DT},                                                               \
-     .part_rows = {DIM_SSM_INNER, DIM_CONV, DIM_SSM_HEADS},                                                          \
+     .parts = {{ROLE_SSM_Z, DIM_SSM_INNER}, {ROLE_SSM_MIX, DIM_CONV}, {ROLE_SSM_DT, DIM_SSM_HEADS}},                 \
      RECURS},                                                                                                        \
         {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
         {ROLE_SSM_CONV_BIAS, "blk.%d.ssm_conv1d.bias", DIM_CONV, .optional = true, RECURS},                          \
@@ -75,7 +74,7 @@ static const struct tensor_spec lfm2_tensors[] = {
     {ROLE_OUTPUT, "output.weight", DIM_EMBD, DIM_VOCAB, .optional = true, .fallback = ROLE_TOKEN_EMBD},
     TENSORS_ATTN_NORM,
     {ROLE_CONV_IN, "blk.%d.shortconv.in_proj.weight", DIM_EMBD, DIM_CONV_THRICE,
-     .parts = {ROLE_SSM_Z, ROLE_CONV_AFTER, ROLE_SSM_MIX}, .part_rows = {DIM_CONV, DIM_CONV, DIM_CONV}, RECURS},
+     .parts = {{ROLE_SSM_Z, DIM_CONV}, {ROLE_CONV_AFTER, DIM_CONV}, {ROLE_SSM_MIX, DIM_CONV}}, RECURS},
     {ROLE_SSM_CONV, "blk.%d.shortconv.conv.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},
     {ROLE_SSM_OUT, "blk.%d.shortconv.out_proj.weight", DIM_CONV, DIM_EMBD, RECURS},
     TENSORS_ATTENTION,
@@ -107,9 +106,9 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
 
 #define TENSORS_QWEN_LAYER                                                                                           \
     TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_FFN_NORM_BETWEEN,                                                       \
-        {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_TWICE, .unless = LAYER_RECURRENT},                          \
-        {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .unless = LAYER_RECURRENT},                                \
-        {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .unless = LAYER_RECURRENT}, TENSORS_ATTENTION_OUTPUT,      \
+        {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_TWICE, .when.unless = LAYER_RECURRENT},                     \
+        {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .when.unless = LAYER_RECURRENT},                           \
+        {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .when.unless = LAYER_RECURRENT}, TENSORS_ATTENTION_OUTPUT, \
         TENSORS_QK_NORM_OF_HEADS, {ROLE_SSM_MIX, "blk.%d.attn_qkv.weight", DIM_EMBD, DIM_CONV, RECURS},              \
         {ROLE_SSM_Z, "blk.%d.attn_gate.weight", DIM_EMBD, DIM_SSM_INNER, RECURS},                                    \
         {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
@@ -122,9 +121,14 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
     LINEAR(from, BUF_Q_TWICE, ROLE_Q, ROLE_NONE), LINEAR(from, BUF_K, ROLE_K, ROLE_NONE),                            \
         LINEAR(from, BUF_V, ROLE_V, ROLE_NONE), {OP_COPY,          .src = BUF_Q_TWICE,                               \
                                                  .dst = BUF_Q,     .heads = DIM_HEADS,                               \
-                                                 .part = DIM_HEAD, .unless = LAYER_RECURRENT},                       \
-        {OP_COPY,          .src = BUF_Q_TWICE, .dst = BUF_Q_GATE,        .heads = DIM_HEADS,                         \
-         .part = DIM_HEAD, .src_at = DIM_HEAD, .unless = LAYER_RECURRENT},                                           \
+                                                 .part = DIM_HEAD, .when.unless = LAYER_RECURRENT},                  \
+        {OP_COPY,                                                                                                    \
+         .src = BUF_Q_TWICE,                                                                                         \
+         .dst = BUF_Q_GATE,                                                                                          \
+         .heads = DIM_HEADS,                                                                                         \
+         .part = DIM_HEAD,                                                                                           \
+         .src_at = DIM_HEAD,                                                                                         \
+         .when.unless = LAYER_RECURRENT},                                                                            \
         OPS_QK_NORM_OF_HEADS, OPS_ROPE, {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V},                                  \
         {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                                                              \
         {OP_GATE,                                                                                                    \
@@ -132,7 +136,7 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
          .src2 = BUF_ATTENDED,                                                                                       \
          .dst = BUF_ATTENDED,                                                                                        \
          .fn = ACT_FN_SIGMOID,                                                                                       \
-         .unless = LAYER_RECURRENT},                                                                                 \
+         .when.unless = LAYER_RECURRENT},                                                                            \
         LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_NONE)
 // beta and alpha of each head stand in their buffers.
 #define OPS_DELTA(from)                                                                                              \

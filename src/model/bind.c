@@ -70,12 +70,12 @@ static rn_status bind_parts(struct model *m, const struct tensor_spec *spec, con
                             int32_t layer, const float *vec) {
     const size_t *dims = model_dims(m, layer);
     size_t at = 0;
-    for (int i = 0; i < TENSOR_MAX_PARTS && spec->parts[i]; at += dims[spec->part_rows[i]], i++) {
-        struct binding *b = own_binding(m, layer, spec->parts[i]);
+    for (int i = 0; i < TENSOR_MAX_PARTS && spec->parts[i].role; at += dims[spec->parts[i].rows], i++) {
+        struct binding *b = own_binding(m, layer, spec->parts[i].role);
         if (vec)
             bind_vector(b, vec + at);
         else
-            bind_rows(m, b, t, at, dims[spec->part_rows[i]]);
+            bind_rows(m, b, t, at, dims[spec->parts[i].rows]);
     }
     return RN_OK;
 }
@@ -83,7 +83,9 @@ static rn_status bind_parts(struct model *m, const struct tensor_spec *spec, con
 // ---- one tensor -----------------------------------------------------------------------------------------------------
 
 // The first of the roles that the tensor is for: where that is bound, so are the others.
-static enum role first_role(const struct tensor_spec *spec) { return spec->parts[0] ? spec->parts[0] : spec->role; }
+static enum role first_role(const struct tensor_spec *spec) {
+    return spec->parts[0].role ? spec->parts[0].role : spec->role;
+}
 
 // The shape that a tensor must have, in words.
 struct shape_text {
@@ -120,7 +122,7 @@ static rn_status check_shape(const struct model *m, const struct tensor_spec *sp
 static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, int32_t layer, bool *used,
                              rn_error *err) {
     const size_t *dims = model_dims(m, layer);
-    if (!flags_match(model_flags(m, layer), spec->only, spec->unless)) return RN_OK;
+    if (!model_condition_holds(m, layer, &spec->when)) return RN_OK;
     if (dims[spec->ne0] == 0 || dims[spec->ne1] == 0 || dims[spec->ne2] == 0) return RN_OK;
     const struct tensor_name name = name_of(m, spec, layer);
     const struct tensor_view *t = package_tensor(m->pkg, name.text);
@@ -131,7 +133,7 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     used[t - package_tensor_at(m->pkg, 0)] = true;
     const float *vec = NULL;
     if ((spec->ne1 == DIM_NONE || spec->is_vector) && !(vec = load_vector(m, t))) return model_no_memory(m, err);
-    if (spec->parts[0]) return bind_parts(m, spec, t, layer, vec);
+    if (spec->parts[0].role) return bind_parts(m, spec, t, layer, vec);
     struct binding *b = own_binding(m, layer, spec->role);
     if (vec)
         bind_vector(b, vec);
@@ -174,8 +176,8 @@ static rn_status check_all_used(const struct model *m, const bool *used, rn_erro
 
 static rn_status bind_specs(struct model *m, bool *used, rn_error *err) {
     rn_status st = RN_OK;
-    for (size_t i = 0; st == RN_OK && i < m->arch->n_tensors; i++) {
-        const struct tensor_spec *spec = &m->arch->tensors[i];
+    for (size_t i = 0; st == RN_OK && i < m->arch->tensors.n; i++) {
+        const struct tensor_spec *spec = &m->arch->tensors.at[i];
         const bool per_layer = strstr(spec->name, "%d") != NULL;
         for (int32_t l = per_layer ? 0 : -1; st == RN_OK && l < (per_layer ? m->h->n_layer : 0); l++)
             st = bind_tensor(m, spec, l, used, err);

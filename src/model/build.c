@@ -9,50 +9,10 @@ static const struct {
     enum dim width;
     enum op_rows rows;
 } bufs[N_BUFS] = {
-    [BUF_X] = {DIM_EMBD},
-    [BUF_NORMED] = {DIM_EMBD},
-    [BUF_NORMED_2] = {DIM_EMBD},
-    [BUF_Q] = {DIM_Q},
-    [BUF_K] = {DIM_K},
-    [BUF_V] = {DIM_V},
-    [BUF_ATTENDED] = {DIM_O},
-    [BUF_GATE] = {DIM_FF},
-    [BUF_UP] = {DIM_FF},
-    [BUF_ROUTED] = {DIM_EXPERTS},
-    [BUF_CHOICES] = {DIM_CHOICES},
-    [BUF_PARTS_IN] = {DIM_PARTS_EMBD},
-    [BUF_PARTS_GATE] = {DIM_PARTS_FF},
-    [BUF_PARTS_UP] = {DIM_PARTS_FF},
-    [BUF_PARTS_DOWN] = {DIM_PARTS_EMBD},
-    [BUF_GATE_SHARED] = {DIM_FF_SHARED},
-    [BUF_UP_SHARED] = {DIM_FF_SHARED},
-    [BUF_SHARED_GATE] = {DIM_ONE},
-    [BUF_Q_TWICE] = {DIM_Q_TWICE},
-    [BUF_Q_GATE] = {DIM_Q},
-    [BUF_SSM_Z] = {DIM_SSM_INNER},
-    [BUF_SSM_MIX] = {DIM_CONV},
-    [BUF_SSM_CONV] = {DIM_CONV},
-    [BUF_SSM_DT] = {DIM_SSM_HEADS},
-    [BUF_SSM_BETA] = {DIM_SSM_HEADS},
-    [BUF_SSM_ALPHA] = {DIM_SSM_HEADS},
-    [BUF_SSM_BETA_ALPHA] = {DIM_SSM_HEADS_TWICE},
-    [BUF_SSM_Y] = {DIM_SSM_INNER},
-    [BUF_DELTA] = {DIM_EMBD},
-    [BUF_DELTA_2] = {DIM_EMBD},
-    [BUF_LAST] = {DIM_EMBD, ROWS_WANTED},
-    [BUF_HIDDEN] = {DIM_EMBD, ROWS_WANTED},
-    [BUF_RANK_HIDDEN] = {DIM_EMBD, ROWS_WANTED},
-    [BUF_RANK] = {DIM_CLASSES, ROWS_WANTED},
-    [BUF_LOGITS] = {DIM_VOCAB, ROWS_LOGITS},
-    [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, ROWS_WANTED},
-    [BUF_PAIR] = {DIM_EMBD_TWICE},
-    [BUF_Q_LORA] = {DIM_Q_LORA},
-    [BUF_Q_SPREAD] = {DIM_Q_SPREAD},
-    [BUF_O_SPREAD] = {DIM_O_SPREAD},
-    [BUF_PLE_ALL] = {DIM_PLE_ALL},
-    [BUF_PLE_PROJ] = {DIM_PLE_ALL},
-    [BUF_PLE] = {DIM_PLE},
-    [BUF_PLE_GATE] = {DIM_PLE},
+#define BUF(name, width, rows) [BUF_##name] = {DIM_##width, ROWS_##rows},
+    BUFS(BUF)
+#undef BUF
+        [BUF_TAP... BUF_LAST_TAP] = {DIM_EMBD, ROWS_WANTED},
 };
 
 // Buffers are numbered from 0 in a program; BUF_NONE is -1 there.
@@ -83,17 +43,14 @@ static rn_status fill_dims(struct model *m, rn_error *err) {
 
 // ---- operations -----------------------------------------------------------------------------------------------------
 
+static float or_1(float factor) { return factor != 0 ? factor : 1; }
 static float factor_value(const struct hparams *h, enum factor f) {
-    const float values[N_FACTORS] = {[FACTOR_ONE] = 1,
-                                     [FACTOR_EMBD] = h->embd_scale,
-                                     [FACTOR_RESIDUAL] = h->residual_scale,
-                                     [FACTOR_LOGITS] = h->logit_scale,
-                                     [FACTOR_LOGIT_CAP] = h->logit_softcap,
-                                     [FACTOR_TEMPERATURE] = h->attn_temp_scale,
-                                     [FACTOR_SQRT_PLE] = sqrtf((float)h->n_embd_per_layer),
-                                     [FACTOR_BY_SQRT_EMBD] = 1 / sqrtf((float)h->n_embd),
-                                     [FACTOR_BY_SQRT_2] = 0.70710678118654752f};
-    return values[f] != 0 || f == FACTOR_LOGIT_CAP ? values[f] : 1;
+    const float values[N_FACTORS] = {
+#define VALUE(name, value) [FACTOR_##name] = value,
+        FACTORS(VALUE)
+#undef VALUE
+    };
+    return values[f];
 }
 static float factor_of(const struct model *m, const struct op_spec *s, int32_t layer) {
     const float *times = s->factor_role ? model_binding(m, layer, s->factor_role)->vec : NULL;
@@ -103,9 +60,7 @@ static float factor_of(const struct model *m, const struct op_spec *s, int32_t l
 // Operations that would change nothing here are left out.
 static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t layer) {
     const uint32_t flags = model_flags(m, layer);
-    if (!flags_match(flags, s->only, s->unless)) return false;
-    if (s->if_role && !model_binding(m, layer, s->if_role)->present) return false;
-    if (s->unless_role && model_binding(m, layer, s->unless_role)->present) return false;
+    if (!model_condition_holds(m, layer, &s->when)) return false;
     const bool recurs = flags & LAYER_RECURRENT;
     switch (s->kind) {
     case OP_LINEAR: return model_binding(m, layer, s->matrix)->present;
@@ -138,7 +93,6 @@ static struct op_head head_of(const struct model *m, int32_t layer, enum buf b, 
 
 // What only some kinds have.
 static void set_parameters(const struct model *m, const struct op_spec *s, int32_t layer, struct op *o) {
-    const size_t *dims = model_dims(m, layer);
     const float factor = factor_of(m, s, layer);
     switch (s->kind) {
     case OP_EMBED:
@@ -153,8 +107,8 @@ static void set_parameters(const struct model *m, const struct op_spec *s, int32
     case OP_SCALE: o->scale.factor = factor; break;
     case OP_SOFTCAP: o->softcap.cap = factor; break;
     case OP_TEMPERATURE:
-        o->temperature.weight = factor;
-        o->temperature.period = (int32_t)dims[s->period];
+        o->temperature.weight = m->h->attn_temp_scale;
+        o->temperature.period = m->h->attn_temp_length;
         o->temperature.offset = s->offset;
         break;
     case OP_EXPERTS: o->experts.reads_parts = s->reads_parts; break;
@@ -191,28 +145,30 @@ static struct op op_of(const struct model *m, const struct op_spec *s, int32_t l
     return o;
 }
 
-static void write_ops(struct model *m, const struct op_spec *specs, size_t n, int32_t layer) {
-    for (size_t i = 0; i < n; i++)
-        if (is_wanted(m, &specs[i], layer)) m->ops[m->p.n_ops++] = op_of(m, &specs[i], layer);
+static void write_ops(struct model *m, const struct op_list *list, int32_t layer) {
+    for (size_t i = 0; i < list->n; i++)
+        if (is_wanted(m, &list->at[i], layer)) m->ops[m->p.n_ops++] = op_of(m, &list->at[i], layer);
 }
 
 static void write_taps(struct model *m, int32_t layer) {
     for (int32_t k = 0; k < m->p.n_taps; k++)
-        if (m->p.taps[k].layer == layer)
-            write_ops(m, &(struct op_spec){OP_GATHER, .src = BUF_X, .dst = (enum buf)(BUF_TAP + k)}, 1, layer);
+        if (m->p.taps[k].layer == layer) {
+            const struct op_spec tap = {OP_GATHER, .src = BUF_X, .dst = (enum buf)(BUF_TAP + k)};
+            write_ops(m, &(struct op_list){&tap, 1}, layer);
+        }
 }
 
 static rn_status write_all_ops(struct model *m, rn_error *err) {
     const struct arch *a = m->arch;
-    const size_t n = a->n_begin + (size_t)m->h->n_layer * a->n_layer + (size_t)m->p.n_taps + a->n_end;
+    const size_t n = a->begin.n + (size_t)m->h->n_layer * a->layer.n + (size_t)m->p.n_taps + a->end.n;
     m->ops = arena_alloc(&m->mem, n * sizeof *m->ops);
     if (!m->ops) return model_no_memory(m, err);
-    write_ops(m, a->begin, a->n_begin, -1);
+    write_ops(m, &a->begin, -1);
     for (int32_t l = 0; l < m->h->n_layer; l++) {
-        write_ops(m, a->layer, a->n_layer, l);
+        write_ops(m, &a->layer, l);
         write_taps(m, l);
     }
-    write_ops(m, a->end, a->n_end, -1);
+    write_ops(m, &a->end, -1);
     m->p.ops = m->ops;
     return RN_OK;
 }

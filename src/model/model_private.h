@@ -47,6 +47,11 @@ static inline const struct binding *model_binding(const struct model *m, int32_t
 static inline uint32_t model_flags(const struct model *m, int32_t layer) {
     return m->flags | (layer < 0 ? 0 : m->h->layers[layer].flags);
 }
+// Roles count as present once their tensors are bound.
+static inline bool model_condition_holds(const struct model *m, int32_t layer, const struct condition *c) {
+    return flags_match(model_flags(m, layer), c) && (!c->if_role || model_binding(m, layer, c->if_role)->present) &&
+           !(c->unless_role && model_binding(m, layer, c->unless_role)->present);
+}
 
 rn_status model_no_memory(const struct model *m, rn_error *err);
 // Binds every tensor of the package to its role, shapes checked. dims are there already.

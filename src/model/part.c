@@ -115,16 +115,16 @@ static rn_status begin_layer(struct model *m, rn_error *err) {
 // The part's own tensors, then those of one of the base's layers.
 static rn_status add_layer_tensors(struct model *m, const struct arch *base, rn_error *err) {
     const size_t n_own = sizeof nextn_tensors / sizeof *nextn_tensors;
-    struct tensor_spec *all = arena_alloc(&m->mem, (n_own + base->n_tensors) * sizeof *all);
+    struct tensor_spec *all = arena_alloc(&m->mem, (n_own + base->tensors.n) * sizeof *all);
     if (!all) return model_no_memory(m, err);
     size_t n = n_own;
     memcpy(all, nextn_tensors, sizeof nextn_tensors);
-    for (size_t i = 0; i < base->n_tensors; i++)
-        if (strstr(base->tensors[i].name, "%d")) all[n++] = base->tensors[i];
+    for (size_t i = 0; i < base->tensors.n; i++)
+        if (strstr(base->tensors.at[i].name, "%d")) all[n++] = base->tensors.at[i];
     m->part_arch = *base;
-    m->part_arch.tensors = all, m->part_arch.n_tensors = n;
-    m->part_arch.begin = nextn_begin, m->part_arch.n_begin = sizeof nextn_begin / sizeof *nextn_begin;
-    m->part_arch.end = nextn_end, m->part_arch.n_end = sizeof nextn_end / sizeof *nextn_end;
+    m->part_arch.tensors = (struct tensor_list){all, n};
+    m->part_arch.begin = (struct op_list){nextn_begin, COUNT(nextn_begin)};
+    m->part_arch.end = (struct op_list){nextn_end, COUNT(nextn_end)};
     return RN_OK;
 }
 

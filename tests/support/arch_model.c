@@ -118,9 +118,10 @@ static bool is_listed(const char *name, const char *words) {
 // Has the file a tensor that holds this role's rows beside others'?
 static bool is_in_fused(const struct arch_model *m, enum role role) {
     const struct arch *a = arch_find(m->arch);
-    for (size_t i = 0; m->optional && i < a->n_tensors; i++)
-        for (size_t k = 0; k < sizeof a->tensors[i].parts / sizeof *a->tensors[i].parts; k++)
-            if (role != ROLE_NONE && a->tensors[i].parts[k] == role && is_listed(a->tensors[i].name, m->optional))
+    for (size_t i = 0; m->optional && i < a->tensors.n; i++)
+        for (size_t k = 0; k < sizeof a->tensors.at[i].parts / sizeof *a->tensors.at[i].parts; k++)
+            if (role != ROLE_NONE && a->tensors.at[i].parts[k].role == role &&
+                is_listed(a->tensors.at[i].name, m->optional))
                 return true;
     return false;
 }
@@ -129,7 +130,7 @@ static bool is_wanted(const struct arch_model *m, const struct tensor_spec *t) {
     if (is_in_fused(m, t->role)) return false;
     if (!t->optional) return true;
     if (m->optional) return is_listed(t->name, m->optional);
-    return !t->parts[0] && !(m->without && strstr(t->name, m->without));
+    return !t->parts[0].role && !(m->without && strstr(t->name, m->without));
 }
 
 static float spread_of(const struct hparams *h, const char *name, bool is_vector, uint64_t n_in) {
@@ -147,7 +148,7 @@ static void put_spec(struct drawer *d, const struct hparams *h, const struct ten
     char name[96];
     arch_dims(h, layer, dims);
     const uint64_t ne[3] = {dims[t->ne0], dims[t->ne1], dims[t->ne2]};
-    if (!flags_match(flags, t->only, t->unless) || ne[0] == 0 || ne[1] == 0 || ne[2] == 0) return;
+    if (!flags_match(flags, &t->when) || ne[0] == 0 || ne[1] == 0 || ne[2] == 0) return;
     if (!is_wanted(d->m, t)) return;
     if (at)
         snprintf(name, sizeof name, "%.*s%d%s", (int)(at - t->name), t->name, layer, at + 2);
@@ -159,9 +160,10 @@ static void put_spec(struct drawer *d, const struct hparams *h, const struct ten
 
 static void put_tensors(struct drawer *d, const struct hparams *h) {
     const struct arch *a = arch_find(d->m->arch);
-    for (size_t i = 0; i < a->n_tensors; i++) {
-        const bool per_layer = strstr(a->tensors[i].name, "%d") != NULL;
-        for (int32_t l = per_layer ? 0 : -1; l < (per_layer ? h->n_layer : 0); l++) put_spec(d, h, &a->tensors[i], l);
+    for (size_t i = 0; i < a->tensors.n; i++) {
+        const bool per_layer = strstr(a->tensors.at[i].name, "%d") != NULL;
+        for (int32_t l = per_layer ? 0 : -1; l < (per_layer ? h->n_layer : 0); l++)
+            put_spec(d, h, &a->tensors.at[i], l);
     }
 }
 

@@ -1,0 +1,279 @@
+// model/arch_names.h - the names that the tables of an architecture refer to each other by.
+//
+// Four vocabularies, each defined here and nowhere else: a new dimension, role, row buffer or
+// factor is one line.
+#ifndef RN_MODEL_ARCH_NAMES_H
+#define RN_MODEL_ARCH_NAMES_H
+
+#include "backend/program.h"
+#include "formats/package.h"
+
+// ---- dimensions ---------------------------------------------------------------------------------
+
+// ROW(name, value): DIM_name is a width of tensors, row buffers or heads. Its value follows from h,
+// the hyper-parameters of the model, l, those of a layer, i_layer, its index, and DIM(name) of rows
+// above. arch_dims() computes them for the model as a whole and for each of its layers.
+// clang-format off
+#define DIMS(ROW) \
+    ROW(ONE, 1) \
+    ROW(EMBD, h->n_embd) \
+    ROW(EMBD_TWICE, 2 * DIM(EMBD)) \
+    ROW(VOCAB, h->n_vocab) \
+    ROW(CTX, h->n_ctx_train)                       /* positions with an embedding of their own */ \
+    ROW(LAYERS, h->n_layer) \
+    ROW(CLASSES, h->n_class > 0 ? h->n_class : 1)  /* scores of a reranker */ \
+    /* Attention. */ \
+    ROW(HEADS, l->n_head) \
+    ROW(HEADS_KV, l->n_head_kv) \
+    ROW(HEAD, l->head_dim)                         /* query or key of a head */ \
+    ROW(ROT, l->n_rot)                             /* of that, rotated */ \
+    ROW(ROT_PAIRS, DIM(ROT) / 2) \
+    ROW(Q, DIM(HEADS) * DIM(HEAD)) \
+    ROW(K, DIM(HEADS_KV) * DIM(HEAD)) \
+    ROW(V, DIM(HEADS_KV) * (size_t)l->head_dim_v) \
+    ROW(O, DIM(HEADS) * (size_t)l->head_dim_v)     /* results of all heads */ \
+    ROW(QKV, DIM(Q) + DIM(K) + DIM(V)) \
+    ROW(Q_TWICE, 2 * DIM(Q))                       /* queries, and a gate for the results of each head */ \
+    /* Latent attention. */ \
+    ROW(Q_LORA, h->q_lora_rank)                    /* latent vector of the queries */ \
+    ROW(KV_LORA, h->kv_lora_rank)                  /* latent vector of keys and values */ \
+    ROW(NOPE, h->head_dim_nope)                    /* of a head, not rotated */ \
+    ROW(Q_SPREAD, DIM(HEADS) * (DIM(NOPE) + DIM(ROT)))  /* queries of all heads */ \
+    ROW(HEAD_V, h->mla_head_dim_v)                 /* result of a head */ \
+    ROW(O_SPREAD, DIM(HEADS) * DIM(HEAD_V)) \
+    /* Feed-forward. */ \
+    ROW(FF, l->n_ff) \
+    ROW(FF_TWICE, 2 * DIM(FF))                     /* gate and up in one tensor */ \
+    /* Experts; parts are the rows of the chosen experts side by side (backend/program.h). */ \
+    ROW(EXPERTS, h->n_expert) \
+    ROW(CHOSEN, h->n_expert_used)                  /* experts of a row */ \
+    ROW(CHOICES, 2 * DIM(CHOSEN))                  /* their weights and numbers */ \
+    ROW(FF_EXPERT, h->n_ff_expert) \
+    ROW(FF_EXPERT_TWICE, 2 * DIM(FF_EXPERT)) \
+    ROW(FF_SHARED, h->n_ff_shared)                 /* of the shared experts, as one */ \
+    ROW(PARTS_FF, DIM(CHOSEN) * round_up(DIM(FF_EXPERT), PROGRAM_PART_ALIGN)) \
+    ROW(PARTS_EMBD, DIM(CHOSEN) * round_up(DIM(EMBD), PROGRAM_PART_ALIGN)) \
+    /* Per-layer embeddings. */ \
+    ROW(PLE, h->n_embd_per_layer) \
+    ROW(PLE_ALL, DIM(LAYERS) * DIM(PLE))           /* of all layers side by side */ \
+    ROW(PLE_BEFORE, (size_t)(i_layer > 0 ? i_layer : 0) * DIM(PLE))  /* where this layer's begins */ \
+    /* Recurrent layers. */ \
+    ROW(SSM_INNER, h->ssm_d_inner)                 /* results of all heads */ \
+    ROW(SSM_HEADS, h->ssm_n_head) \
+    ROW(SSM_HEADS_TWICE, 2 * DIM(SSM_HEADS)) \
+    ROW(SSM_HEAD, DIM(SSM_HEADS) ? DIM(SSM_INNER) / DIM(SSM_HEADS) : 0)  /* result of a head */ \
+    ROW(SSM_GROUPS, h->ssm_n_group)                /* of heads that share keys */ \
+    ROW(SSM_GROUP, DIM(SSM_GROUPS) ? DIM(SSM_INNER) / DIM(SSM_GROUPS) : 0)  /* its results */ \
+    ROW(SSM_SHARE, DIM(SSM_GROUPS) ? DIM(SSM_HEADS) / DIM(SSM_GROUPS) : 0)  /* its heads */ \
+    ROW(CONV_TAPS, h->ssm_d_conv)                  /* steps that the convolution covers */ \
+    ROW(CONV, DIM(SSM_INNER) + 2 * DIM(SSM_GROUPS) * (size_t)h->ssm_d_state)  /* its channels */ \
+    ROW(CONV_THRICE, 3 * DIM(CONV)) \
+    ROW(SSM_IN, DIM(SSM_INNER) + DIM(CONV) + DIM(SSM_HEADS))
+// clang-format on
+
+enum dim {
+    DIM_NONE,
+#define NAME(name, value) DIM_##name,
+    DIMS(NAME)
+#undef NAME
+        N_DIMS
+};
+
+// ---- roles --------------------------------------------------------------------------------------
+
+// What a tensor is for.
+enum role {
+    ROLE_NONE,
+    ROLE_TOKEN_EMBD,
+    ROLE_POS_EMBD,
+    ROLE_EMBD_NORM,
+    ROLE_EMBD_NORM_BIAS,
+    ROLE_OUTPUT_NORM,
+    ROLE_OUTPUT_NORM_BIAS,
+    ROLE_OUTPUT,
+    ROLE_OUTPUT_BIAS,
+    // Factors of rotary frequencies: Llama 3's, and LongRoPE's for short and for long texts.
+    ROLE_ROPE_FREQS,
+    ROLE_ROPE_SHORT,
+    ROLE_ROPE_LONG,
+    // Attention. The second norm is that of models whose blocks read norms of their own.
+    ROLE_ATTN_NORM,
+    ROLE_ATTN_NORM_BIAS,
+    ROLE_ATTN_NORM_2,
+    ROLE_ATTN_NORM_2_BIAS,
+    ROLE_QKV,
+    ROLE_QKV_BIAS,
+    ROLE_Q,
+    ROLE_K,
+    ROLE_V,
+    ROLE_O,
+    ROLE_Q_BIAS,
+    ROLE_K_BIAS,
+    ROLE_V_BIAS,
+    ROLE_O_BIAS,
+    ROLE_Q_NORM,
+    ROLE_K_NORM,
+    ROLE_SINKS,
+    ROLE_POST_ATTN_NORM,
+    // Feed-forward.
+    ROLE_FFN_NORM,
+    ROLE_FFN_NORM_BIAS,
+    ROLE_GATE_UP,
+    ROLE_GATE,
+    ROLE_UP,
+    ROLE_DOWN,
+    ROLE_GATE_BIAS,
+    ROLE_UP_BIAS,
+    ROLE_DOWN_BIAS,
+    ROLE_POST_FFN_NORM,
+    // Latent attention.
+    ROLE_Q_LORA,
+    ROLE_Q_LORA_NORM,
+    ROLE_Q_SPREAD,
+    ROLE_KV_LORA,
+    ROLE_KV_LORA_NORM,
+    ROLE_K_HEADS,
+    ROLE_V_HEADS,
+    // Per-layer embeddings (Gemma 4).
+    ROLE_PLE_EMBD,
+    ROLE_PLE_PROJ,
+    ROLE_PLE_PROJ_NORM,
+    ROLE_PLE_GATE,
+    ROLE_PLE_OUT,
+    ROLE_PLE_POST_NORM,
+    ROLE_LAYER_SCALE,
+    // Experts. Gemma 4 has them beside a dense feed-forward, each with norms of its own.
+    ROLE_ROUTER,
+    ROLE_ROUTER_BIAS,
+    ROLE_ROUTER_SCALE,
+    ROLE_CHOICE_BIAS,
+    ROLE_GATE_UP_EXPERTS,
+    ROLE_GATE_EXPERTS,
+    ROLE_UP_EXPERTS,
+    ROLE_DOWN_EXPERTS,
+    ROLE_GATE_EXPERTS_BIAS,
+    ROLE_UP_EXPERTS_BIAS,
+    ROLE_DOWN_EXPERTS_BIAS,
+    ROLE_EXPERTS_SCALE,
+    ROLE_EXPERTS_NORM,
+    ROLE_POST_EXPERTS_NORM,
+    ROLE_POST_DENSE_NORM,
+    ROLE_GATE_SHARED,
+    ROLE_UP_SHARED,
+    ROLE_DOWN_SHARED,
+    ROLE_SHARED_GATE,
+    // Recurrent layers.
+    ROLE_SSM_IN,
+    ROLE_SSM_Z,
+    ROLE_SSM_MIX,
+    ROLE_SSM_DT,
+    ROLE_SSM_DT_BIAS,
+    ROLE_SSM_CONV,
+    ROLE_SSM_CONV_BIAS,
+    ROLE_SSM_A,
+    ROLE_SSM_D,
+    ROLE_SSM_NORM,
+    ROLE_SSM_OUT,
+    ROLE_SSM_BETA,
+    ROLE_SSM_ALPHA,
+    ROLE_SSM_BETA_ALPHA,
+    ROLE_CONV_IN,
+    ROLE_CONV_AFTER,
+    // A reranker's head: a hidden layer, which may be missing, and the scores.
+    ROLE_RANK,
+    ROLE_RANK_BIAS,
+    ROLE_RANK_OUT,
+    ROLE_RANK_OUT_BIAS,
+    // Draft heads: norms of what they read, and the projection of it to one row.
+    ROLE_PART_EMBD_NORM,
+    ROLE_PART_VECTOR_NORM,
+    ROLE_PART_PROJ,
+    ROLE_PART_PROJ_BIAS,
+    N_ROLES
+};
+
+// ---- row buffers --------------------------------------------------------------------------------
+
+// ROW(name, width, rows): BUF_name holds DIM_width floats for each of those rows (enum op_rows).
+// clang-format off
+#define BUFS(ROW) \
+    ROW(X, EMBD, ALL)               /* the residual stream */ \
+    ROW(NORMED, EMBD, ALL)          /* what a block reads */ \
+    ROW(NORMED_2, EMBD, ALL) \
+    ROW(DELTA, EMBD, ALL)           /* what a block adds */ \
+    ROW(DELTA_2, EMBD, ALL) \
+    ROW(Q, Q, ALL) \
+    ROW(K, K, ALL) \
+    ROW(V, V, ALL) \
+    ROW(ATTENDED, O, ALL) \
+    ROW(Q_TWICE, Q_TWICE, ALL) \
+    ROW(Q_GATE, Q, ALL) \
+    ROW(Q_LORA, Q_LORA, ALL) \
+    ROW(Q_SPREAD, Q_SPREAD, ALL) \
+    ROW(O_SPREAD, O_SPREAD, ALL) \
+    ROW(GATE, FF, ALL) \
+    ROW(UP, FF, ALL) \
+    ROW(ROUTED, EXPERTS, ALL)       /* the router's logits */ \
+    ROW(CHOICES, CHOICES, ALL) \
+    ROW(PARTS_IN, PARTS_EMBD, ALL)  /* one part for each chosen expert */ \
+    ROW(PARTS_GATE, PARTS_FF, ALL) \
+    ROW(PARTS_UP, PARTS_FF, ALL) \
+    ROW(PARTS_DOWN, PARTS_EMBD, ALL) \
+    ROW(GATE_SHARED, FF_SHARED, ALL) \
+    ROW(UP_SHARED, FF_SHARED, ALL) \
+    ROW(SHARED_GATE, ONE, ALL) \
+    ROW(PLE_ALL, PLE_ALL, ALL) \
+    ROW(PLE_PROJ, PLE_ALL, ALL) \
+    ROW(PLE, PLE, ALL) \
+    ROW(PLE_GATE, PLE, ALL) \
+    ROW(SSM_Z, SSM_INNER, ALL)      /* gate of a recurrent layer */ \
+    ROW(SSM_MIX, CONV, ALL) \
+    ROW(SSM_CONV, CONV, ALL)        /* what its heads read */ \
+    ROW(SSM_DT, SSM_HEADS, ALL) \
+    ROW(SSM_BETA, SSM_HEADS, ALL) \
+    ROW(SSM_ALPHA, SSM_HEADS, ALL) \
+    ROW(SSM_BETA_ALPHA, SSM_HEADS_TWICE, ALL) \
+    ROW(SSM_Y, SSM_INNER, ALL)      /* their results */ \
+    ROW(PAIR, EMBD_TWICE, ALL)      /* of a draft head: embedding, then input vector */ \
+    ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
+    ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
+    ROW(RANK_HIDDEN, EMBD, WANTED) \
+    ROW(RANK, CLASSES, WANTED) \
+    ROW(LOGITS, VOCAB, LOGITS)
+// clang-format on
+
+enum buf {
+    BUF_NONE,
+#define NAME(name, width, rows) BUF_##name,
+    BUFS(NAME)
+#undef NAME
+    // The residual stream of the wanted rows after each tapped layer.
+    BUF_TAP,
+    BUF_LAST_TAP = BUF_TAP + PROGRAM_MAX_TAPS - 1,
+    N_BUFS
+};
+
+// ---- factors ------------------------------------------------------------------------------------
+
+// ROW(name, value): FACTOR_name is a number that an op multiplies by; h: the model's
+// hyper-parameters.
+// clang-format off
+#define FACTORS(ROW) \
+    ROW(ONE, 1) \
+    ROW(EMBD, or_1(h->embd_scale)) \
+    ROW(RESIDUAL, or_1(h->residual_scale)) \
+    ROW(LOGITS, or_1(h->logit_scale)) \
+    ROW(LOGIT_CAP, h->logit_softcap)  /* 0: none */ \
+    ROW(SQRT_PLE, sqrtf((float)h->n_embd_per_layer)) \
+    ROW(BY_SQRT_EMBD, 1 / sqrtf((float)h->n_embd)) \
+    ROW(BY_SQRT_2, 0.70710678118654752f)
+// clang-format on
+
+enum factor {
+#define NAME(name, value) FACTOR_##name,
+    FACTORS(NAME)
+#undef NAME
+        N_FACTORS
+};
+
+#endif
