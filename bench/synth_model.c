@@ -399,7 +399,7 @@ static bool take_option(struct synth *s, const char *name, const char *value) {
 static bool check_shape(const struct synth *s) {
     const struct shape *const h = &s->shape;
     const bool heads_ok = h->n_head % h->n_head_kv == 0, dim_ok = h->head_dim % 2 == 0;
-    if (!heads_ok) fprintf(stderr, "synth_model: --heads: %d is no multiple of %d\n", h->n_head, h->n_head_kv);
+    if (!heads_ok) fprintf(stderr, "synth_model: --heads: %d is not a multiple of %d\n", h->n_head, h->n_head_kv);
     if (!dim_ok) fprintf(stderr, "synth_model: --head-dim: %d is odd\n", h->head_dim);
     const bool used_ok = h->n_expert_used <= h->n_expert;
     if (!used_ok) fprintf(stderr, "synth_model: --experts-used: %d of %d\n", h->n_expert_used, h->n_expert);

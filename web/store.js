@@ -149,7 +149,7 @@ function checkMessages(messages, where) {
 }
 
 function checked(file) {
-  need(isObject(file) && file.format === FORMAT && file.version === 1, `this is no file of ${FORMAT}, version 1`);
+  need(isObject(file) && file.format === FORMAT && file.version === 1, `not a ${FORMAT} file of version 1`);
   needList(file.conversations, LIMITS.conversations, 'conversations');
   file.conversations.forEach((c, i) => {
     const where = `conversations[${i}]`;

@@ -31,7 +31,8 @@ typedef struct rn_tensor_report {
     // Relative error: sqrt(sum of squared differences / sum of squares); 0 if the tensor was
     // copied.
     double error;
-    // Why it does not have the requested type: "rows of 576 are no multiple of 256"; NULL: it has.
+    // Why it does not have the requested type: "rows of 576 are not a multiple of 256"; NULL: it
+    // has.
     const char *note;
 } rn_tensor_report;
 typedef void (*rn_tensor_report_fn)(void *user,
@@ -90,9 +91,9 @@ RN_API rn_status rn_convert(const char *dir, const char *out, const rn_quantize_
 /**
  * Quantizes a GGUF file. All metadata pairs are copied, including unknown ones.
  *
- * Vectors are copied unchanged. If a row length is no multiple of a type's block, a fallback type
- * is used and reported: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, and F16 if that does not fit
- * either.
+ * Vectors are copied unchanged. If a row length is not a multiple of a type's block, a fallback
+ * type is used and reported: Q5_0 for Q4_K, Q5_1 for Q5_K, Q8_0 for Q6_K, and F16 if that does not
+ * fit either.
  *
  * @param in   a GGUF file, or the first of its parts.
  * @param out  the file to write; not `in`.

@@ -8,17 +8,18 @@
 
 const option chat_turn_rows[3] = {
     {0, "chat", NULL, OPTION_FLAG, offsetof(chat_options, is_chat),
-     .help = "the prompt is what the user says, and the answer one turn of a conversation"},
+     .help = "the prompt is a user message; the model answers it, using its chat template"},
     {0, "system", "TEXT", OPTION_TEXT, offsetof(chat_options, system),
      .help = "a system message before it (default: what the chat template does without one)"},
     {0, "show-reasoning", NULL, OPTION_FLAG, offsetof(chat_options, show_reasoning),
-     .help = "reasoning goes to stderr also when that is no terminal"},
+     .help = "write reasoning to stderr even when that is not a terminal"},
 };
 const option chat_template_rows[2] = {
     {0, "chat-template", "FILE|NAME", OPTION_TEXT, offsetof(chat_options, template_name),
-     .help = "a Jinja file, or a built-in template by name, in place of the model's"},
+     .help = "use this Jinja file, or a built-in template by name, instead of the model's"},
     {0, "output-format", "NAME", OPTION_TEXT, offsetof(chat_options, output_format),
-     .help = "how reasoning and tool calls are written (default: as the template's text says; none: all is content)"},
+     .help =
+         "how the model writes reasoning and tool calls (default: detected from the template; none: everything is content)"},
 };
 
 static bool is_builtin(const char *name) {

@@ -28,7 +28,7 @@ static bool read_all(int fd, const char *name, size_t limit, bytes *to) {
         to->n += (size_t)n;
         to->data[to->n] = '\0';
         if (to->n - n_before > limit) {
-            say("%s: longer than %zu bytes, the most that is read", name, limit);
+            say("%s: longer than the limit of %zu bytes", name, limit);
             return false;
         }
     }
@@ -56,11 +56,11 @@ bool out_file_open(out_file *f, const char *path) {
     struct stat there;
     *f = (out_file){0};
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) { // renaming over a device would replace it
-        say("%s: is there and is not a regular file", path);
+        say("%s: exists and is not a regular file", path);
         return false;
     }
     if (!*path) {
-        say("the file to write has no name");
+        say("the name of the output file is empty");
         return false;
     }
     *f = (out_file){.path = app_copy_text(path), .temp = app_text("%s.XXXXXX", path)};

@@ -64,7 +64,7 @@ static bool take_seed(void *target, const char *value, char *why) {
 
 static const option more_sampling_rows[] = {
     {0, "penalty-prompt", "on|off", OPTION_CHOICE, offsetof(generation, prompt_penalty),
-     .help = "whether penalties look at the prompt too (default on)"},
+     .help = "whether penalties count the prompt's tokens too (default on)"},
     {0, "sampler-order", "llama.cpp|transformers", OPTION_CHOICE, offsetof(generation, order),
      .help = "truncate first and take temperature last, or temperature first (default llama.cpp)"},
     {0, "logit-bias", "ID=BIAS", OPTION_EACH, .each = take_bias,
@@ -74,20 +74,20 @@ static const option more_sampling_rows[] = {
 };
 const option generation_stop_rows[4] = {
     {'n', "max-tokens", "N", OPTION_INT, offsetof(generation, n), -1, INT32_MAX,
-     .help = "tokens to generate at most (default -1: the rest of the context)"},
+     .help = "maximum number of tokens to generate (default -1: the rest of the context)"},
     {0, "stop", "TEXT", OPTION_EACH, .each = take_stop, .help = "end before this text; repeatable, up to 16"},
     {0, "stop-token", "ID", OPTION_EACH, .each = take_stop_token,
      .help = "end at this token, in addition to the model's end tokens; repeatable, up to 128"},
     {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
-     .help = "go on past the model's end tokens"},
+     .help = "do not stop at the model's end tokens"},
 };
 const option generation_text_rows[4] = {
     {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(generation, parse_special),
-     .help = "control-token spellings in the prompt become those tokens (default: they stay text)"},
-    {0, "echo", NULL, OPTION_FLAG, offsetof(generation, echo), .help = "the prompt's text comes first"},
+     .help = "parse control tokens in the prompt (default: they are plain text)"},
+    {0, "echo", NULL, OPTION_FLAG, offsetof(generation, echo), .help = "output the prompt before the generated text"},
     {0, "logprobs", "K", OPTION_INT, offsetof(generation, logprobs), 0, 20,
-     .help = "in JSON, each token's log-probability and the K best candidates, 0..20"},
+     .help = "in JSON, give each token's log-probability and the K best candidates, 0..20"},
 };
 
 static void make_row(generation_rows *rows, size_t i, const rn_field *field) {
@@ -110,7 +110,7 @@ static void make_preset_row(generation_rows *rows) {
     for (size_t i = 0; i < rn_n_presets() && n < sizeof rows->preset_help; i++)
         n += (size_t)snprintf(
             rows->preset_help + n, sizeof rows->preset_help - n, "%s%s",
-            i ? ", " : "settings that go together, which single options override: ", rn_preset_name(i, NULL));
+            i ? ", " : "a named set of sampling settings, which single options override: ", rn_preset_name(i, NULL));
     rows->sampling[rows->n_sampling++] = (option){.name = "preset",
                                                   .arg = "NAME",
                                                   .kind = OPTION_TEXT,

@@ -104,7 +104,7 @@ bool json_item_word(const json_item *value, const char *const *words, int32_t n,
             *index = i;
             return true;
         }
-    int at = snprintf(why, JSON_WHY / 2, "'%.60s' is none of", text.data);
+    int at = snprintf(why, JSON_WHY / 2, "'%.60s' is not one of", text.data);
     for (int32_t i = 0; i < n && at < JSON_WHY / 2; i++)
         at += snprintf(why + at, (size_t)(JSON_WHY / 2 - at), "%s %s", i ? "," : "", words[i]);
     return false;
@@ -221,7 +221,7 @@ static bool read_member(const member *row, void *target, json_t *j, char *why) {
     case MEMBER_NAME:
         if (!json_item_text(item_of(j), &text, why)) return false;
         if (strlen(text.data) != text.n) {
-            snprintf(why, JSON_WHY / 2, "U+0000 in a name");
+            snprintf(why, JSON_WHY / 2, "a member's name contains U+0000");
             return false;
         }
         *(const char **)field = text.data;

@@ -16,7 +16,7 @@ const option machine_size_rows[2] = {
     {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
      .help = "context length in tokens (default: the model's, or the most that fits in memory)"},
     {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
-     .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
+     .help = "compute threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };
 const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
     {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
@@ -28,9 +28,9 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
      .help = "map the file, read it into memory, or map and lock it there (default map)"},
     {0, "no-repack", NULL, OPTION_FLAG, offsetof(machine, no_repack),
      .help =
-         "use weights as the file has them: starts at once and holds no copies, but is slower; the text is the same"},
+         "use the weights as the file stores them: faster start and less memory, but slower generation; the text is the same"},
     {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
-     .help = "say on stderr what was chosen and why"},
+     .help = "print on stderr what was chosen and why"},
 };
 
 void machine_init(machine *m) {
@@ -100,7 +100,7 @@ int machine_check_output(const machine *m, const char *text_file, const char *ou
     if (!rn_model_reads(m->model, out) && !rn_model_reads(m->reference, out) &&
         !(text_file && file_is_same(text_file, out)))
         return EXIT_CODE_OK;
-    say("%s: is a file that is read: give the output another name", out);
+    say("%s: is an input file too: give the output another name", out);
     return EXIT_CODE_USAGE;
 }
 
@@ -111,7 +111,7 @@ static void say_choices(const machine *m) {
     say("model: %s", m->path);
     say("kernels: %s: %s", e.cpu, e.cpu_reason);
     say("threads: %s", e.threads_reason);
-    say("context: %d positions, keys and values as %s, %s of %s", e.n_ctx, e.kv_type, human_size(e.kv_bytes, kv),
+    say("context: %d tokens, keys and values as %s, %s of %s", e.n_ctx, e.kv_type, human_size(e.kv_bytes, kv),
         human_size(e.limit_bytes, all));
 }
 

@@ -23,7 +23,7 @@ static char *find_named(const char *name) {
         return app_copy_text(name); // if it cannot be opened, that error is reported then
     char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, name);
     if (access(path, F_OK) != 0) {
-        say("%s: there is no such file, and no model of that name: %s", name, path);
+        say("%s: no such file, and no fetched model of that name: %s", name, path);
         free(path);
         path = NULL;
     }
@@ -43,7 +43,7 @@ static char *find_default(void) {
     }
     free(folder);
     if (found) return found;
-    say("no model: give one with -m FILE or in $RUNNEL_MODEL; the one that comes with the program is not beside it");
+    say("model: none given, and the program's own is not installed beside it: use -m FILE or set $RUNNEL_MODEL");
     return NULL;
 }
 

@@ -91,7 +91,7 @@ static bool read_choice(const char *words, const char *value, int32_t *index, ch
         w += n;
         if (!*w) break;
     }
-    snprintf(why, NUMBER_WHY, "'%.100s' is none of %s", value, words);
+    snprintf(why, NUMBER_WHY, "'%.100s' is not one of %s", value, words);
     return false;
 }
 

@@ -142,7 +142,7 @@ static rn_status get_head(struct reader *r) {
     const uint32_t exact[] = {MAGIC, VERSION, (uint32_t)r->p->n_groups, (uint32_t)r->p->n_vector};
     for (size_t i = 0; i < 4; i++)
         if (head[i] != exact[i])
-            return fail(r->err, RN_E_FORMAT, "batch: %s: %u, %u was expected", names[i], head[i], exact[i]);
+            return fail(r->err, RN_E_FORMAT, "batch: %s: %u, expected %u", names[i], head[i], exact[i]);
     r->n_rows = head[4], r->n_seqs = head[5], r->n_wanted = head[6], r->n_logits = head[7];
     const size_t most_logits = r->s->n_logits && r->s->n_logits < r->n_wanted ? r->s->n_logits : r->n_wanted;
     const size_t most_wanted = r->s->n_wanted < r->n_rows ? r->s->n_wanted : r->n_rows;

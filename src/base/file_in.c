@@ -19,11 +19,11 @@ struct file_in {
 static rn_status make(const char *name, file_in **out, rn_error *err) {
     file_in *f = mem_alloc(sizeof *f);
     *out = NULL;
-    if (!f) return fail(err, RN_E_NOMEM, "%s: no memory to read it", name);
+    if (!f) return fail(err, RN_E_NOMEM, "%s: out of memory while reading it", name);
     *f = (file_in){.fd = -1, .name = mem_strndup(name, strlen(name))};
     if (!f->name) {
         file_in_close(f);
-        return fail(err, RN_E_NOMEM, "%s: no memory for its name", name);
+        return fail(err, RN_E_NOMEM, "%s: out of memory for its name", name);
     }
     *out = f;
     return RN_OK;
@@ -53,7 +53,7 @@ uint64_t file_in_size(const file_in *f) { return f->size; }
 uint64_t file_in_pos(const file_in *f) { return f->pos; }
 
 static rn_status too_short(const file_in *f, uint64_t at, size_t n, rn_error *err) {
-    return fail(err, RN_E_IO, "%s: ended at byte %" PRIu64 " where %zu more were to be read", f->name, at, n);
+    return fail(err, RN_E_IO, "%s: ended at byte %" PRIu64 " with %zu more to read", f->name, at, n);
 }
 
 rn_status file_in_read(file_in *f, void *out, size_t n, rn_error *err) {

@@ -19,14 +19,15 @@ static const uint8_t no_bytes[1]; // what an empty file's data points at: nothin
 static rn_status read_whole(const char *path, int fd, file_progress progress, void *user, file_map *m,
                             rn_error *err) {
     uint8_t *data = mem_pages(m->size);
-    if (!data) return fail(err, RN_E_NOMEM, "%s: no memory for its %zu bytes", path, m->size);
+    if (!data) return fail(err, RN_E_NOMEM, "%s: out of memory for its %zu bytes", path, m->size);
     m->data = data;
     for (size_t pos = 0, shown = 0; pos < m->size;) {
         const size_t left = m->size - pos;
         const ssize_t n = pread(fd, data + pos, left < READ_SLICE ? left : READ_SLICE, (off_t)pos);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return file_sys_fail(path, "cannot be read", errno, err);
-        if (n == 0) return fail(err, RN_E_IO, "%s: ended at byte %zu of %zu while it was read", path, pos, m->size);
+        if (n == 0)
+            return fail(err, RN_E_IO, "%s: truncated at byte %zu of %zu while it was being read", path, pos, m->size);
         pos += (size_t)n;
         if (progress && pos - shown >= READ_SLICE && pos < m->size) {
             shown = pos;

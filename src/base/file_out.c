@@ -57,15 +57,15 @@ rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
 
     const size_t n_path = strlen(path), temp_cap = n_path + sizeof "..xxxxxx";
     const char *slash = strrchr(path, '/');
-    if (n_path == 0) return fail(err, RN_E_IO, "the file to write has no name");
+    if (n_path == 0) return fail(err, RN_E_IO, "the name of the output file is empty");
     file_out *f = mem_alloc(sizeof *f + BUFFER);
-    if (!f) return fail(err, RN_E_NOMEM, "%s: no memory for a write buffer", path);
+    if (!f) return fail(err, RN_E_NOMEM, "%s: out of memory for a write buffer", path);
     *f = (file_out){.fd = -1, .n_dir = slash ? (size_t)(slash - path) + 1 : 0};
     f->path = mem_strndup(path, n_path);
     f->temp_path = mem_alloc(temp_cap);
     rn_status status = RN_OK;
     if (!f->path || !f->temp_path)
-        status = fail(err, RN_E_NOMEM, "%s: no memory for its name", path);
+        status = fail(err, RN_E_NOMEM, "%s: out of memory for its name", path);
     else if ((f->fd = open_temp(f, temp_cap)) < 0)
         status = file_sys_fail(path, "cannot be created", errno, err);
     if (status == RN_OK)

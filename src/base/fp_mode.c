@@ -22,7 +22,7 @@ static uint64_t mode_read(void) {
 static void mode_write(uint64_t mode) { __asm__ volatile("msr fpcr, %0" : : "r"(mode) : "memory"); }
 
 #else
-#error "this CPU's flush-to-zero mode is not known here: without it results would differ from other CPUs"
+#error "runnel cannot set the flush-to-zero mode of this CPU, and without it results would differ from other CPUs"
 #endif
 
 fp_mode fp_mode_enter(void) {

@@ -60,8 +60,8 @@ rn_status path_in_subfolder(const char *folder, const char *sub, const char *nam
     char root[PATH_BYTES], real[PATH_BYTES];
     struct stat st;
     *found = false;
-    if (sub && !is_plain_name(sub)) return fail(err, RN_E_FORMAT, "\"%.100s\" is no plain folder name", sub);
-    if (!is_plain_name(name)) return fail(err, RN_E_FORMAT, "\"%.100s\" is no plain file name", name);
+    if (sub && !is_plain_name(sub)) return fail(err, RN_E_FORMAT, "\"%.100s\" is not a plain folder name", sub);
+    if (!is_plain_name(name)) return fail(err, RN_E_FORMAT, "\"%.100s\" is not a plain file name", name);
     const int n = snprintf(out, PATH_BYTES, "%s/%s%s%s", folder, sub ? sub : "", sub ? "/" : "", name);
     if (n < 0 || n >= PATH_BYTES)
         return fail(err, RN_E_LIMIT, "%.100s: its path has %d bytes, limit %d", name, n, PATH_BYTES - 1);

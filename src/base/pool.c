@@ -130,7 +130,7 @@ rn_status pool_create(int n_threads, pool **out, rn_error *err) {
     if (n_threads < 1 || n_threads > POOL_MAX_THREADS)
         return fail(err, RN_E_ARG, "threads: %d is outside 1..%d", n_threads, POOL_MAX_THREADS);
     pool *p = mem_aligned(sizeof *p);
-    if (!p) return fail(err, RN_E_NOMEM, "thread pool: no memory");
+    if (!p) return fail(err, RN_E_NOMEM, "thread pool: out of memory");
     memset(p, 0, sizeof *p);
     p->n_threads = p->n_running = 1;
     const int64_t spin_ns = spin_time(n_threads);

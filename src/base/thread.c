@@ -8,7 +8,7 @@
 
 // The system's answer e (0: it did) as a status; every refusal here is one of resources.
 static rn_status done(int e, const char *what, rn_error *err) {
-    return e == 0 ? RN_OK : fail(err, RN_E_NOMEM, "%s: the system refused one: %s", what, strerrordesc_np(e));
+    return e == 0 ? RN_OK : fail(err, RN_E_NOMEM, "%s: cannot be created: %s", what, strerrordesc_np(e));
 }
 
 rn_status thread_start(thread *t, void *(*fn)(void *), void *arg, rn_error *err) {

@@ -101,7 +101,7 @@ static bool check_line(const batch_line *line, char *why) {
     const char *const wrong = n_prompts == 0  ? "prompt, ids or messages is missing"
                               : n_prompts > 1 ? "prompt, ids and messages exclude each other"
                               : of_chat && !line->messages
-                                  ? "tools, variables, continue_final and truncate are for messages"
+                                  ? "tools, variables, continue_final and truncate need messages"
                                   : NULL;
     if (wrong) snprintf(why, JSON_WHY, "%s", wrong);
     return !wrong;

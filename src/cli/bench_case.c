@@ -190,7 +190,7 @@ static rn_status run_once(bench_ground *g, const bench_case *c, bench_kind kind,
                     : side_by_side(runners, n, c->n_gen);
         if (isnan(*rate)) {
             snprintf(err->text, sizeof err->text,
-                     "bench: %d streams were never all at work: is there memory for them?", n);
+                     "bench: %d streams never all ran at once: there may be too little memory for them", n);
             st = err->code = RN_E_LIMIT;
         }
     }

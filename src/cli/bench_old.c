@@ -136,7 +136,7 @@ void bench_old_say_rest(const bench_old *o, const char *processor) {
     for (size_t i = 0; i < o->n; i++)
         if (!o->figures[i].was_asked) say("%s: not measured now: %s", o->path, o->figures[i].key);
     if (o->processor && strcmp(o->processor, processor) != 0)
-        say("%s: is of another processor (%s): ratios tell of the machines", o->path, o->processor);
+        say("%s: was measured on another processor (%s), so the ratios compare machines", o->path, o->processor);
 }
 
 void bench_old_free(bench_old *o) {

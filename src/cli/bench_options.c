@@ -29,7 +29,7 @@ static bool read_kv_type(const char *word, int32_t min, int32_t max, int32_t *v,
         if (n_w == n && memcmp(w, word, n) == 0) return true;
         w += n_w + (w[n_w] != '\0');
     }
-    snprintf(why, NUMBER_WHY, "'%.100s' is none of %s", word, list);
+    snprintf(why, NUMBER_WHY, "'%.100s' is not one of %s", word, list);
     return false;
 }
 
@@ -84,33 +84,32 @@ const option bench_model_rows[BENCH_MODEL_ROWS] = {
 };
 const option bench_measured_rows[BENCH_MEASURED_ROWS] = {
     {'p', "n-prompt", "N,...", OPTION_EACH, .each = take_prompts,
-     .help = "tokens of the prompt (default 512); 0: do not measure it"},
+     .help = "prompt tokens (default 512); 0: do not measure prefill"},
     {'n', "n-gen", "N,...", OPTION_EACH, .each = take_gens,
-     .help = "tokens generated (default 64); 0: do not measure it"},
-    {'b', "batch", "N,...", OPTION_EACH, .each = take_batches,
-     .help = "streams that generate side by side, 1..64 (default 1)"},
+     .help = "generated tokens (default 64); 0: do not measure decode"},
+    {'b', "batch", "N,...", OPTION_EACH, .each = take_batches, .help = "streams that run at once, 1..64 (default 1)"},
     {'d', "depth", "N,...", OPTION_EACH, .each = take_depths,
-     .help = "tokens in each context before either (default 0)"},
+     .help = "tokens in each context beforehand (default 0)"},
     {'t', "threads", "N,...", OPTION_EACH, .each = take_threads,
-     .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
+     .help = "compute threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
     {0, "kv-type", "TYPE,...", OPTION_EACH, .each = take_kv_types,
      .help = "how keys and values are kept: f16, f32, q8 (default f16)"},
     {'r', "repeats", "N", OPTION_INT, offsetof(bench_options, n_repeats), 1, BENCH_MOST_REPEATS,
-     .help = "runs of each, 1..100 (default 3); the median counts"},
+     .help = "runs of each, 1..100 (default 3); the median is reported"},
     {0, "no-limits", NULL, OPTION_FLAG, offsetof(bench_options, wants_no_limits),
-     .help = "do not measure what the machine can read and multiply"},
+     .help = "do not measure the machine's memory bandwidth and arithmetic"},
 };
 const option bench_answer_rows[BENCH_ANSWER_ROWS] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(bench_options, is_json),
-     .help = "an array with an object for each configuration"},
+     .help = "write a JSON array with an object for each configuration"},
     {0, "vs", "FILE", OPTION_TEXT, offsetof(bench_options, vs_path),
      .help = "compare with a file that --json wrote; changes over 3 % are flagged"},
     {0, "fail-on-regression", NULL, OPTION_FLAG, offsetof(bench_options, fails_when_slower),
-     .help = "with --vs: end with 1 when a figure is over 3 % slower"},
+     .help = "with --vs: exit with 1 when a figure is more than 3 % slower"},
     {0, "profile", NULL, OPTION_FLAG, offsetof(bench_options, wants_profile),
-     .help = "one more run of each, and where its time went: by operation and by layer"},
+     .help = "one more run of each, with its time by operation and by layer"},
     {0, "trace", "FILE", OPTION_TEXT, offsetof(bench_options, trace_path),
-     .help = "one more run of each as a timeline, in Chrome's trace format (Perfetto shows it)"},
+     .help = "one more run of each as a timeline in Chrome's trace format (open it in Perfetto)"},
 };
 
 static void use_default(bench_list *list, int32_t v) {

@@ -73,7 +73,7 @@ void bench_trace_add(bench_trace *t, const char *name, const rn_profile *p) {
     put_out(t, &line);
     bytes_free(&line);
     if (p->n_events_dropped)
-        say("trace: %s: the first %zu events; %llu more had no room", name, p->n_events,
+        say("trace: %s: the first %zu events; %llu more did not fit", name, p->n_events,
             (unsigned long long)p->n_events_dropped);
 }
 

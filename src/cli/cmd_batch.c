@@ -40,28 +40,34 @@ static const option batch_rows[] = {
     {0, "parallel", "N", OPTION_INT, offsetof(batch, n_parallel), 1, 1024,
      .help = "requests that run at once, 1..1024 (default 16)"},
     {0, "in-order", NULL, OPTION_FLAG, offsetof(batch, is_in_order),
-     .help = "answers in the order of their lines (default: as they finish)"},
+     .help = "write answers in input order (default: as they finish)"},
     {0, "token-times", NULL, OPTION_FLAG, offsetof(batch, plan.has_token_times),
-     .help = "timing gets token_ms, each token's time"},
+     .help = "add token_ms, each token's time, to timing"},
 };
 
 static const char *const notes =
-    "A line of FILE, or of stdin, is one request:\n\n"
-    "  {\"id\": \"a\", \"prompt\": \"Once upon a time\", \"n\": 50, \"temp\": 0, \"stop\": [\"\\n\"]}\n\n"
-    "with \"prompt\" or \"ids\": [..], or a conversation:\n\n"
-    "  {\"id\": \"b\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}\n\n"
+    "A line of FILE, or of stdin, is one request:\n"
+    "\n"
+    "  {\"id\": \"a\", \"prompt\": \"Once upon a time\", \"n\": 50, \"temp\": 0, \"stop\": [\"\\n\"]}\n"
+    "\n"
+    "with \"prompt\" or \"ids\": [..], or a conversation:\n"
+    "\n"
+    "  {\"id\": \"b\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}\n"
+    "\n"
     "with tools, variables, continue_final and truncate (none, old, middle) on\n"
     "request, whose answer has \"message\" as well. Further members are named as the\n"
     "options: temp, top_k, top_p, min_p, repeat_penalty, frequency_penalty,\n"
     "presence_penalty, penalty_last_n, penalty_prompt, sampler_order, preset,\n"
     "logit_bias {\"ID\": BIAS}, seed, n, stop, stop_tokens, ignore_eos, special,\n"
     "parse_special, echo, logprobs.\n"
-    "What a line leaves out is as the command line says. Answers are lines too:\n\n"
+    "What a line leaves out is taken from the command line. Answers are lines too:\n"
+    "\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"
-    "  {\"id\", \"error\"}\n\n"
-    "A bad line gets an error and the others go on; exit 1 if there was one. Blank\n"
-    "lines are skipped. An answer to a line without id has \"id\": null and \"line\",\n"
-    "its number.";
+    "  {\"id\", \"error\"}\n"
+    "\n"
+    "A bad line gets an error and the others are still answered; the exit status is\n"
+    "then 1. Blank lines are skipped. An answer to a line without id has \"id\": null\n"
+    "and \"line\", its number.";
 
 static void wake(void *user) {
     const char byte = 0;
@@ -188,7 +194,7 @@ static int open_lines(batch *b) {
     struct stat st;
     const bool is_stdin = !b->path || strcmp(b->path, "-") == 0;
     if (!b->path && term_is(STDIN_FILENO)) {
-        say("requests: none were given: runnel batch FILE, or a pipe into stdin");
+        say("requests: none given: runnel batch FILE, or a pipe into stdin");
         return EXIT_CODE_USAGE;
     }
     b->lines = (line_source){.fd = is_stdin ? STDIN_FILENO : open(b->path, O_RDONLY | O_CLOEXEC),
@@ -249,7 +255,7 @@ int cmd_batch(int n_args, char **args) {
     const option_spec spec = {
         .command = "batch",
         .usage = "[-m MODEL] [FILE] [options] < requests.jsonl > results.jsonl",
-        .about = "Answer many requests, several at a time, each as if it were alone.",
+        .about = "Answer many requests, several at a time. Each answer is the same as when run alone.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -261,9 +261,9 @@ int cmd_bench(int n_args, char **args) {
     const option_spec spec = {
         .command = "bench",
         .usage = "[-m MODEL]... [-p N] [-n N] [-b N] [-d N] [-t N] [options]",
-        .about =
-            "Measure prefill and decode speed, each in a context of its own, beside the machine's own read and multiply speed. "
-            "Lists of values give every combination. What does not fit the model's context is cut, with a message.",
+        .about = "Measure prefill and decode speed, and the machine's memory bandwidth and arithmetic "
+                 "speed for comparison. Lists of values are combined in every way. What does not fit "
+                 "the model's context is cut, with a message.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };

@@ -5,12 +5,12 @@
 
 static const option convert_rows[] = {
     {0, "type", "TYPE", OPTION_TEXT, offsetof(new_file, opt.type),
-     .help = "of the matrices, see below (default: as they are in the folder)"},
+     .help = "type of the matrices, see below (default: as in the folder)"},
 };
 
 static int run_convert(new_file *f, const options *parsed) {
     if (parsed->n_positional == 2) return new_file_make(f, rn_convert, parsed->positional[0], parsed->positional[1]);
-    say("convert: a folder and the file to write are needed: runnel convert FOLDER OUT.gguf");
+    say("convert: needs a folder and an output file: runnel convert FOLDER OUT.gguf");
     return EXIT_CODE_USAGE;
 }
 
@@ -26,9 +26,8 @@ int cmd_convert(int n_args, char **args) {
     const option_spec spec = {
         .command = "convert",
         .usage = "FOLDER OUT.gguf [options]",
-        .about =
-            "Make one GGUF file of a Hugging Face folder: weights, hyper-parameters, tokenizer, chat template. The file is "
-            "complete or absent.",
+        .about = "Convert a Hugging Face folder to one GGUF file: weights, hyper-parameters, "
+                 "tokenizer, chat template. Nothing is left behind when it fails.",
         .notes = types,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

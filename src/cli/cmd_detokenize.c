@@ -53,7 +53,7 @@ static int run_detokenize(detokenize *d, const char *const *args) {
     id_list list = {0};
     int code = EXIT_CODE_USAGE;
     if (!args[0] && term_is(STDIN_FILENO)) {
-        say("ids: none were given: runnel detokenize 1 2 3, or a pipe into stdin");
+        say("ids: none given: runnel detokenize 1 2 3, or a pipe into stdin");
         return code;
     }
     for (; *args; args++) bytes_add_format(&input, "%s ", *args);
@@ -77,9 +77,8 @@ int cmd_detokenize(int n_args, char **args) {
     const option_spec spec = {
         .command = "detokenize",
         .usage = "[-m MODEL] [ID...] [options] < ids",
-        .about =
-            "Turn token ids into the bytes they stand for. Ids may be separated by spaces, line breaks or commas, or be what tokenize "
-            "--json writes.",
+        .about = "Convert token ids to text. Ids are separated by spaces, line breaks or commas; the "
+                 "output of tokenize --json is accepted too.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = SIZE_MAX,

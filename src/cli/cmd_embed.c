@@ -36,26 +36,26 @@ typedef struct embed {
 
 static const option embed_rows[] = {
     {'f', "file", "FILE", OPTION_TEXT, offsetof(embed, file),
-     .help = "each line of the file is a text; blank lines are skipped; - is stdin"},
+     .help = "embed each line of the file; blank lines are skipped; - is stdin"},
     {0, "pooling", "model|none|mean|first|last|rank", OPTION_CHOICE, offsetof(embed, pooling),
      .help =
-         "what of a text's rows counts: none gives a line for each token, rank the scores of a reranker (default: what the file or the folder's modules.json says, else last)"},
+         "how the tokens' vectors become one: none gives a line for each token, rank the scores of a reranker (default: as the file or the folder's modules.json says, else last)"},
     {0, "query", "TEXT", OPTION_TEXT, offsetof(embed, query),
-     .help = "score each text as an answer to this: both go into the file's template for rerankers"},
+     .help = "score each text as an answer to this query, with the model's template for rerankers"},
     {0, "no-normalize", NULL, OPTION_FLAG, offsetof(embed, no_normalize),
      .help =
-         "leave the length as it is (default: 1, but for none and rank, and folders whose modules.json says otherwise)"},
+         "do not scale the vector to length 1 (default: scaled, except with none and rank, and for folders whose modules.json says otherwise)"},
     {0, "encoding", "float|base64", OPTION_CHOICE, offsetof(embed, encoding),
      .help = "numbers, or base64 of their bytes as float32, little-endian (default float)"},
     {0, "json", NULL, OPTION_FLAG, offsetof(embed, is_json),
      .help = "{\"index\": .., \"n_tokens\": .., \"embedding\": [..]} for each text"},
     {0, "parallel", "N", OPTION_INT, offsetof(embed, n_parallel), 1, 1024,
-     .help = "texts that are evaluated at once, 1..1024 (default 16); the numbers are the same with each"},
+     .help = "texts evaluated at once, 1..1024 (default 16); the numbers do not depend on it"},
 };
 
 static const char *const notes = "Without --json a line holds one embedding, its numbers separated by spaces.\n"
                                  "With --pooling none the embedding is a list of rows, one for each token.\n"
-                                 "Texts are taken with begin and end tokens as the model says.";
+                                 "The model's begin and end tokens are added to each text.";
 
 // ---- texts ----------------------------------------------------------------------------------------------------------
 
@@ -77,14 +77,14 @@ static void split_lines(embed *e) {
 
 static int find_texts(embed *e, const options *parsed) {
     if (e->file && parsed->n_positional) {
-        say("embed: give texts or -f, not both");
+        say("embed: TEXT and -f exclude each other");
         return EXIT_CODE_USAGE;
     }
     for (size_t i = 0; i < parsed->n_positional; i++)
         add_text(e, parsed->positional[i], strlen(parsed->positional[i]));
     if (e->n_texts) return EXIT_CODE_OK;
     if (!e->file && term_is(STDIN_FILENO)) {
-        say("texts: none were given: runnel embed TEXT .., -f FILE, or a pipe into stdin");
+        say("texts: none given: runnel embed TEXT .., -f FILE, or a pipe into stdin");
         return EXIT_CODE_USAGE;
     }
     if (!file_read(e->file ? e->file : "-", TEXT_LIMIT, &e->input)) return EXIT_CODE_FAILED;
@@ -241,7 +241,7 @@ static int find_template(embed *e) {
     if (st == RN_OK) st = rn_embed_get_shape(e->on.engine, 0, &e->opt, 1, &shape, &err);
     if (st != RN_OK) return machine_failed(&err);
     if (shape.pooling != RN_POOLING_RANK) {
-        say("--query: goes with --pooling rank, not with %s", rn_pooling_name(shape.pooling));
+        say("--query: needs --pooling rank, not %s", rn_pooling_name(shape.pooling));
         return EXIT_CODE_USAGE;
     }
     e->template = info.rerank_template;
@@ -281,7 +281,7 @@ int cmd_embed(int n_args, char **args) {
     const option_spec spec = {
         .command = "embed",
         .usage = "[-m MODEL] [TEXT .. | -f FILE] [options] < texts",
-        .about = "Turn each TEXT, each line of FILE or each line of stdin into a vector.",
+        .about = "Convert each TEXT, each line of FILE or each line of stdin to a vector.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -15,7 +15,7 @@ static const option imatrix_rows[] = {
     {'f', "file", "FILE", OPTION_TEXT, offsetof(imatrix_job, text_file), .help = "the text; - is stdin"},
     {'o', "out", "OUT.gguf", OPTION_TEXT, offsetof(imatrix_job, out), .help = "the file to write"},
     {0, "chunk", "N", OPTION_INT, offsetof(imatrix_job, n_chunk), 2, INT32_MAX,
-     .help = "tokens evaluated as one text (default 512, at most the context)"},
+     .help = "tokens in each chunk of text (default 512, at most the context)"},
 };
 
 static bool show_progress(void *user, rn_phase phase, uint64_t done, uint64_t total) {
@@ -54,7 +54,7 @@ static int run_imatrix(imatrix_job *j) {
     bytes text = {0};
     int code = EXIT_CODE_FAILED;
     if (!j->text_file || !j->out) {
-        say("imatrix: -f FILE and -o OUT.gguf are needed");
+        say("imatrix: needs -f FILE and -o OUT.gguf");
         return EXIT_CODE_USAGE;
     }
     interrupt_catch();
@@ -82,9 +82,9 @@ int cmd_imatrix(int n_args, char **args) {
     const option_spec spec = {
         .command = "imatrix",
         .usage = "[-m MODEL] -f FILE -o OUT.gguf [options]",
-        .about =
-            "Measure which columns of a model's matrices matter: the mean of their squared inputs over a text. `quantize "
-            "--imatrix` rounds those more finely. A few hundred thousand characters of the kind that the model is for do.",
+        .about = "Measure which columns of a model's matrices matter: the mean of their squared "
+                 "inputs over a text. `quantize --imatrix` keeps those more exact. A few hundred "
+                 "thousand characters of typical text are enough.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
     };

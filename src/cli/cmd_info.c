@@ -18,7 +18,7 @@ static const option info_rows[] = {
 static bool refuse_engine_options(const options *parsed) {
     static const char *const names[] = {"ctx", "threads", "cpu", "kv-type", "no-repack"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (options_refuse(parsed, names[i], "on a file without weights")) return true;
+        if (options_refuse(parsed, names[i], "without weights in the file")) return true;
     return false;
 }
 
@@ -51,7 +51,7 @@ static int print_info(info *n, const options *parsed) {
 
 static int run_info(info *n, const options *parsed) {
     if (parsed->n_positional && n->on.model_name) {
-        say("model: given twice, as %s and with -m", parsed->positional[0]);
+        say("model: given twice: as %s, and with -m", parsed->positional[0]);
         return EXIT_CODE_USAGE;
     }
     if (parsed->n_positional) n->on.model_name = parsed->positional[0];
@@ -73,9 +73,8 @@ int cmd_info(int n_args, char **args) {
     const option_spec spec = {
         .command = "info",
         .usage = "[MODEL] [options]",
-        .about =
-            "Describe a model file: architecture, types, bytes, tokenizer, end tokens, chat template; and, if it has weights, the kernel set, "
-            "threads and memory with which it would run here.",
+        .about = "Describe a model file: architecture, types, sizes, tokenizer, end tokens, chat "
+                 "template; and the kernel set, threads and memory with which it would run here.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,

@@ -5,7 +5,7 @@
 
 static int run_quantize(new_file *f, const options *parsed) {
     if (parsed->n_positional != 3) {
-        say("quantize: a file, the file to write and a type are needed: runnel quantize IN.gguf OUT.gguf Q4_K_M");
+        say("quantize: needs a file, an output file and a type: runnel quantize IN.gguf OUT.gguf Q4_K_M");
         return EXIT_CODE_USAGE;
     }
     f->opt.type = parsed->positional[2];
@@ -23,9 +23,8 @@ int cmd_quantize(int n_args, char **args) {
     const option_spec spec = {
         .command = "quantize",
         .usage = "IN.gguf OUT.gguf TYPE [options]",
-        .about =
-            "Write a GGUF file's matrices as another type. Everything else in the file is carried over. The new file is "
-            "complete or absent.",
+        .about = "Convert a GGUF file's matrices to another type. Everything else in the file is "
+                 "copied. Nothing is left behind when it fails.",
         .notes = types,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -32,7 +32,7 @@ typedef struct run {
 
 static const option run_rows[] = {
     {0, "stream-interval", "N", OPTION_INT, offsetof(generation, stream_interval), 1, 1024,
-     .help = "tokens of a chunk, 1..1024 (default 1)"},
+     .help = "tokens in each chunk, 1..1024 (default 1)"},
 };
 static const option json_rows[] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(run, is_json),
@@ -40,17 +40,19 @@ static const option json_rows[] = {
 };
 
 static const char *const notes = "Without a prompt, stdin is read when it is not a terminal. stdout gets the\n"
-                                 "text and nothing else; figures go to stderr, at a terminal only. Ctrl+C ends\n"
-                                 "with what was made so far (exit 130), a second one at once.\n\n"
+                                 "text and nothing else; statistics go to stderr, at a terminal only. Ctrl+C stops\n"
+                                 "after the current token (exit 130), a second Ctrl+C at once.\n"
+                                 "\n"
                                  "  runnel run \"Once upon a time\"\n"
                                  "  runnel run -m MODEL -f story.txt -n 100 --seed 7 > more.txt\n"
                                  "  git log -1 | runnel run --temp 0 --json | jq -r .text\n"
-                                 "  runnel run -m MODEL --chat \"Why is the sky blue?\"\n\n"
-                                 "With --chat, stdout gets what the model says, and a line of JSON for each tool\n"
-                                 "call; its reasoning goes to stderr, at a terminal or with --show-reasoning.";
+                                 "  runnel run -m MODEL --chat \"Why is the sky blue?\"\n"
+                                 "\n"
+                                 "With --chat, stdout gets the content, and a line of JSON for each tool call;\n"
+                                 "reasoning goes to stderr, at a terminal or with --show-reasoning.";
 
 static bool check_together(const run *r, const options *parsed) {
-    const char *const with_ids = "with --ids: they are taken as they are";
+    const char *const with_ids = "with --ids, which are not parsed";
     static const char *const of_chat[] = {"system", "show-reasoning", "chat-template", "output-format"};
     static const char *const not_of_chat[] = {"ids", "echo", "special"};
     for (size_t i = 0; i < sizeof of_chat / sizeof *of_chat; i++)
@@ -228,10 +230,10 @@ static int check_model(run *r) {
     rn_error err = {0};
     if (rn_model_get_info(r->on.model, &info, &err) != RN_OK) return machine_failed(&err);
     if (info.chat_template && !r->chat.is_chat && term_is(STDERR_FILENO))
-        say("%s: has a chat template: --chat asks it a question, without it your text is continued", r->on.path);
+        say("%s: is a chat model: with --chat it answers the prompt, without --chat it continues it", r->on.path);
     if (info.has_tokenizer || (r->is_json && !r->chat.is_chat)) return EXIT_CODE_OK;
-    say("%s: %s, so there is no text to print: --json gives the token ids", r->on.path,
-        info.tokenizer_error ? "its tokenizer is not known" : "has no tokenizer");
+    say("%s: %s, so it cannot print text: --json gives the token ids", r->on.path,
+        info.tokenizer_error ? "its tokenizer is not supported" : "has no tokenizer");
     return EXIT_CODE_FAILED;
 }
 
@@ -270,7 +272,7 @@ int cmd_run(int n_args, char **args) {
     const option_spec spec = {
         .command = "run",
         .usage = "[-m MODEL] [PROMPT | -p TEXT | -f FILE | --ids LIST] [options]",
-        .about = "Continue a prompt, or answer it (--chat). The text appears on stdout as it is made.",
+        .about = "Continue a prompt, or answer it (--chat). The text is written to stdout as it is generated.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -26,14 +26,14 @@ typedef struct score {
 } score;
 
 static const option score_rows[] = {
-    {0, "ids", "LIST", OPTION_TEXT, offsetof(score, ids_option), .help = "these token ids, taken as they are: 1,2,3"},
+    {0, "ids", "LIST", OPTION_TEXT, offsetof(score, ids_option), .help = "these token ids: 1,2,3"},
     {0, "text-file", "FILE", OPTION_TEXT, offsetof(score, text_file),
-     .help = "the file's text, with begin and end tokens as the model says; - is stdin"},
+     .help = "the file's text, with the model's begin and end tokens; - is stdin"},
     {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
      .help = "write all logits, float32 [tokens][vocabulary]"},
     {0, "kl", "REFERENCE", OPTION_TEXT, offsetof(score, reference),
      .help =
-         "a second model, such as the one that MODEL was quantized from: how far the distributions are from its own"},
+         "compare with this reference model, such as the one that MODEL was quantized from: the KL divergence of the distributions"},
     {0, "json", NULL, OPTION_FLAG, offsetof(score, is_json),
      .help =
          "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}, with --kl also {\"kl\": {\"mean\": .., \"p99\": .., \"top1\": ..}}"},
@@ -76,7 +76,7 @@ static void print_result(score *s, bytes *text) {
         if (n)
             bytes_add_format(text, "nll         %.4f nats a token\nperplexity  %.4f\n", mean, exp(mean));
         else
-            bytes_add_text(text, "nll         none: there is nothing before a single token\n");
+            bytes_add_text(text, "nll         none: a single token has no context\n");
         if (s->reference)
             bytes_add_format(text, "divergence  %.6f nats a token, 99%% of them at most %.6f\nsame top    %.2f%%\n",
                              kl.mean, kl.p99, 100 * kl.top1);
@@ -153,7 +153,7 @@ static int run_score(score *s) {
     int32_t *made = NULL;
     int code = EXIT_CODE_USAGE;
     if ((s->ids_option != NULL) == (s->text_file != NULL)) {
-        say("score: give one of --ids and --text-file");
+        say("score: needs either --ids or --text-file");
         return code;
     }
     interrupt_catch();
@@ -184,7 +184,7 @@ int cmd_score(int n_args, char **args) {
     const option_spec spec = {
         .command = "score",
         .usage = "[-m MODEL] (--ids LIST | --text-file FILE) [options]",
-        .about = "Say how probable a text is to the model, token by token.",
+        .about = "Compute how probable a text is to the model, token by token.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

@@ -19,20 +19,20 @@ typedef struct template_job {
 
 static const option template_rows[] = {
     {0, "file", "FILE", OPTION_TEXT, offsetof(template_job, file), .help = "the template in a Jinja file"},
-    {0, "builtin", "NAME", OPTION_TEXT, offsetof(template_job, builtin),
-     .help = "one that comes with the program, by name"},
+    {0, "builtin", "NAME", OPTION_TEXT, offsetof(template_job, builtin), .help = "a built-in template, by name"},
     {0, "segments", NULL, OPTION_FLAG, offsetof(template_job, has_segments),
      .help =
-         "a line of JSON for each stretch of the text: what the template wrote, and what came out of the variables"},
+         "a line of JSON for each part of the text, saying whether it comes from the template or from a variable"},
 };
 
-static const char *const notes = "stdin is a JSON object of the template's variables:\n\n"
+static const char *const notes = "stdin is a JSON object of the template's variables:\n"
+                                 "\n"
                                  "  {\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}],\n"
-                                 "   \"add_generation_prompt\": true}\n\n"
-                                 "and bos_token, eos_token, tools ... as the template wants them. stdout gets the\n"
-                                 "rendered bytes and nothing else. A template that refuses the conversation ends\n"
-                                 "with exit 1 and its own words. With SOURCE_DATE_EPOCH set, strftime_now() tells\n"
-                                 "that time.";
+                                 "   \"add_generation_prompt\": true}\n"
+                                 "\n"
+                                 "and bos_token, eos_token, tools ... as the template needs them. stdout gets the\n"
+                                 "rendered text and nothing else. When the template raises an error, it is printed\n"
+                                 "and the exit status is 1. strftime_now() uses SOURCE_DATE_EPOCH if that is set.";
 
 // Reads SOURCE_DATE_EPOCH, the fixed time for reproducible output, and sets the time zone to UTC. *now is -1 if
 // it is not set.
@@ -104,7 +104,7 @@ static int run_template(template_job *t) {
         return EXIT_CODE_USAGE;
     }
     if (term_is(STDIN_FILENO)) {
-        say("context: none was given: a JSON object into stdin, as runnel template --help shows");
+        say("context: none given: pipe a JSON object into stdin (runnel template --help shows one)");
         return EXIT_CODE_USAGE;
     }
     if (!read_clock(&now)) return EXIT_CODE_USAGE;
@@ -126,7 +126,7 @@ int cmd_template(int n_args, char **args) {
     const option_spec spec = {
         .command = "template",
         .usage = "[-m MODEL | --file FILE | --builtin NAME] < context.json",
-        .about = "Render a chat template: the prompt that a conversation becomes.",
+        .about = "Render a chat template: print the prompt made from a conversation.",
         .notes = notes,
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,

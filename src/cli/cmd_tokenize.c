@@ -13,9 +13,9 @@ typedef struct tokenize {
 
 static const option tokenize_rows[] = {
     {0, "add-special", NULL, OPTION_FLAG, offsetof(tokenize, add_special),
-     .help = "begin and end tokens as the model says"},
+     .help = "add the model's begin and end tokens"},
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(tokenize, parse_special),
-     .help = "control-token spellings become those tokens (default: they stay text)"},
+     .help = "parse control tokens (default: they are plain text)"},
     {0, "json", NULL, OPTION_FLAG, offsetof(tokenize, is_json),
      .help = "{\"ids\": [..]} (default: ids on one line, separated by spaces)"},
 };
@@ -52,7 +52,7 @@ static int run_tokenize(tokenize *t, const char *text) {
     bytes input = {0};
     int code = EXIT_CODE_FAILED;
     if (!text && term_is(STDIN_FILENO)) {
-        say("text: none was given: runnel tokenize TEXT, or a pipe into stdin");
+        say("text: none given: runnel tokenize TEXT, or pipe text into stdin");
         return EXIT_CODE_USAGE;
     }
     if (text) bytes_add_text(&input, text);
@@ -73,7 +73,7 @@ int cmd_tokenize(int n_args, char **args) {
     const option_spec spec = {
         .command = "tokenize",
         .usage = "[-m MODEL] [TEXT] [options] < text",
-        .about = "Turn a text, TEXT or stdin to the last byte, into the model's token ids.",
+        .about = "Convert TEXT, or all of stdin, to the model's token ids.",
         .groups = groups,
         .n_groups = sizeof groups / sizeof *groups,
         .max_positional = 1,

@@ -23,7 +23,7 @@ __attribute__((format(printf, 3, 4))) static void row(bytes *to, const char *lab
 static void add_shape(bytes *to, const rn_model_info *m) {
     char n[HUMAN_BYTES], wide[HUMAN_BYTES];
     row(to, "parameters", "%s", human_count(m->n_params, n));
-    row(to, "shape", "%d layers, %d wide, feed-forward %d, %d heads of %d (%d for keys and values)", m->n_layer,
+    row(to, "shape", "%d layers, width %d, feed-forward %d, %d heads of %d (%d for keys and values)", m->n_layer,
         m->n_embd, m->n_ff, m->n_head, m->head_dim, m->n_head_kv);
     if (m->n_expert) row(to, "experts", "%d of %d, %d for each token", m->n_expert, m->n_ff_expert, m->n_expert_used);
     if (m->left_out) row(to, "beside it", "%s", m->left_out);
@@ -54,7 +54,7 @@ static void add_model(bytes *to, const rn_model_info *m, const info_chat *chat) 
     if (m->has_weights)
         add_shape(to, m);
     else
-        row(to, "weights", "none: this file serves tokenize, detokenize and info");
+        row(to, "weights", "none: this file works with tokenize, detokenize and info only");
     row(to, "tokenizer", "%s%s%s%s", m->tokenizer, m->n_vocab ? ", " : "",
         m->n_vocab ? human_count((uint64_t)m->n_vocab, n) : "", m->n_vocab ? " tokens" : "");
     if (m->bos >= 0)
@@ -77,7 +77,7 @@ static void add_weights(bytes *to, const rn_engine_info *e) {
         row(to, "weights", "%s used in the file, none repacked%s", human_size(e->mapped_bytes, mapped),
             e->no_repack ? ": --no-repack" : "");
     if (e->copied_bytes)
-        row(to, "", "%s copied when the model was opened: rows put in order", human_size(e->copied_bytes, copied));
+        row(to, "", "%s copied when the model was opened: rows reordered", human_size(e->copied_bytes, copied));
 }
 
 static void add_engine(bytes *to, const rn_engine_info *e, const rn_memory *memory) {

@@ -8,20 +8,20 @@
 #include <string.h>
 
 static const command commands[] = {
-    {"run", "continue a prompt; the text appears as it is made", cmd_run},
-    {"chat", "talk with a model at a terminal, or from a pipe", cmd_chat},
-    {"serve", "answer many clients at once over HTTP", exec_serve},
-    {"batch", "many requests from a file of JSON lines, through one engine", cmd_batch},
-    {"score", "how probable a text is, token by token", cmd_score},
-    {"embed", "texts as vectors, or a reranker's scores", cmd_embed},
-    {"tokenize", "text to token ids", cmd_tokenize},
-    {"detokenize", "token ids to text", cmd_detokenize},
-    {"template", "a conversation as its chat template writes it", cmd_template},
-    {"info", "what a model file holds and how this machine would run it", cmd_info},
+    {"run", "continue a prompt, streaming the text", cmd_run},
+    {"chat", "chat with a model at a terminal, or from a pipe", cmd_chat},
+    {"serve", "serve many clients over HTTP", exec_serve},
+    {"batch", "answer many requests from a file of JSON lines", cmd_batch},
+    {"score", "compute how probable a text is, token by token", cmd_score},
+    {"embed", "convert texts to vectors, or score them with a reranker", cmd_embed},
+    {"tokenize", "convert text to token ids", cmd_tokenize},
+    {"detokenize", "convert token ids to text", cmd_detokenize},
+    {"template", "render a conversation with a chat template", cmd_template},
+    {"info", "describe a model file and how it would run here", cmd_info},
     {"bench", "measure prompt and generation speed", cmd_bench},
-    {"convert", "a GGUF file out of a Hugging Face folder", cmd_convert},
-    {"quantize", "a GGUF file with fewer bits for each weight", cmd_quantize},
-    {"imatrix", "measure which weights matter, for quantize", cmd_imatrix},
+    {"convert", "convert a Hugging Face folder to a GGUF file", cmd_convert},
+    {"quantize", "convert a GGUF file to fewer bits per weight", cmd_quantize},
+    {"imatrix", "measure which weights matter most, for quantize", cmd_imatrix},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

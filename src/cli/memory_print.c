@@ -9,7 +9,7 @@ enum { LABEL_BYTES = 64 };
 static const struct {
     const char *member, *label;
 } kinds[RN_N_MEMORY_KINDS] = {
-    [RN_MEMORY_FILE] = {"file", "used in the file"},         [RN_MEMORY_COPIED] = {"copied", "rows put in order"},
+    [RN_MEMORY_FILE] = {"file", "used in the file"},         [RN_MEMORY_COPIED] = {"copied", "rows reordered"},
     [RN_MEMORY_REPACKED] = {"repacked", "weights repacked"}, [RN_MEMORY_KV] = {"kv", "keys and values"},
     [RN_MEMORY_BUFFERS] = {"buffers", "row buffers"},        [RN_MEMORY_HEAP] = {"heap", "vocabulary and tables"},
 };

@@ -30,17 +30,16 @@ static bool take_rule(void *target, const char *value, char *why) {
 
 const option new_file_rows[NEW_FILE_ROWS] = {
     {0, "imatrix", "FILE", OPTION_TEXT, offsetof(new_file, opt.imatrix),
-     .help = "what matters more is rounded more finely: a file of `runnel imatrix`, or of llama.cpp in GGUF form"},
+     .help = "importance matrix, from `runnel imatrix` or from llama.cpp (GGUF)"},
     {0, "keep", "PATTERN=TYPE", OPTION_EACH, .each = take_rule,
-     .help =
-         "matrices whose name matches get this type: *ffn_down*=Q6_K (* any text, ? one character); repeatable, up to 64, "
-         "the last one that matches counts"},
+     .help = "use this type for matrices whose name matches: *ffn_down*=Q6_K (* any text, ? one "
+             "character); repeatable, up to 64, the last match wins"},
     {0, "allow-requantize", NULL, OPTION_FLAG, offsetof(new_file, opt.allow_requantize),
-     .help = "also matrices that are quantized already; more is lost than from the original"},
+     .help = "quantize matrices that are quantized already, too; this loses more than quantizing the original"},
     {'t', "threads", "N", OPTION_INT, offsetof(new_file, opt.n_threads), 1, 64,
-     .help = "computing threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
+     .help = "compute threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
     {0, "json", NULL, OPTION_FLAG, offsetof(new_file, is_json),
-     .help = "a JSON line for each tensor, and one for the file"},
+     .help = "print a JSON line for each tensor, and one for the file"},
 };
 
 static bool show_progress(void *user, rn_phase phase, uint64_t done, uint64_t total) {
@@ -158,8 +157,8 @@ char *new_file_types_text(void) {
     rn_quantization q;
     bytes_add_text(&text, "Types:\n");
     for (size_t i = 0; rn_quantization_at(i, &q); i++) bytes_add_format(&text, "  %-8s%s\n", q.name, q.help);
-    bytes_add_text(&text, "Rows that are no whole blocks of a type get the next larger type that they\n"
-                          "are; the tensor's line says so. error is the root of the sum of squared\n"
-                          "differences over the sum of squares.");
+    bytes_add_text(&text, "Where a type's blocks do not divide a tensor's rows, the next larger type whose\n"
+                          "blocks do is used, and the tensor's line says so. error is the root of the sum\n"
+                          "of squared differences over the sum of squares.");
     return text.data;
 }

@@ -12,8 +12,7 @@ const option prompt_rows[3] = {
      .help = "the prompt, like PROMPT (for one that begins with a dash)"},
     {'f', "file", "FILE", OPTION_TEXT, offsetof(prompt, file),
      .help = "the prompt is the file's text without its last line break; - is stdin"},
-    {0, "ids", "LIST", OPTION_TEXT, offsetof(prompt, ids_option),
-     .help = "the prompt is these token ids, taken as they are: 1,2,3"},
+    {0, "ids", "LIST", OPTION_TEXT, offsetof(prompt, ids_option), .help = "the prompt is these token ids: 1,2,3"},
 };
 
 static int read_ids(prompt *p) {
@@ -44,7 +43,7 @@ int prompt_read(prompt *p, const options *parsed) {
         return EXIT_CODE_OK;
     }
     if (!term_is(STDIN_FILENO)) return read_file(p, "-");
-    say("prompt: none was given: runnel run \"Once upon a time\", or -p, -f, --ids, or a pipe into stdin");
+    say("prompt: none given: runnel run \"Once upon a time\", or -p, -f, --ids, or a pipe into stdin");
     return EXIT_CODE_USAGE;
 }
 

@@ -101,7 +101,7 @@ static rn_status read_entries(struct imatrix *m, const struct gguf *g, rn_error 
         return fail(err, RN_E_NOMEM, "importance matrix: out of memory for %zu tensors", g->n_tensors);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (name_index_add(&names, g->records[i].name, g->records[i].n_name, (uint32_t)i) != i)
-            return fail(err, RN_E_FORMAT, "tensor %.*s: named twice",
+            return fail(err, RN_E_FORMAT, "tensor %.*s: is in the file twice",
                         gguf_shown(g->records[i].name, g->records[i].n_name), g->records[i].name);
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct gguf_record *t = &g->records[i];
@@ -109,7 +109,7 @@ static rn_status read_entries(struct imatrix *m, const struct gguf *g, rn_error 
         if (st != RN_OK) return st;
     }
     if (m->n_entries == 0)
-        return fail(err, RN_E_FORMAT, "is no importance matrix: it has no tensor whose name ends in %s", sums_end);
+        return fail(err, RN_E_FORMAT, "not an importance matrix: no tensor's name ends in %s", sums_end);
     return RN_OK;
 }
 

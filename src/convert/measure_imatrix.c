@@ -138,7 +138,7 @@ rn_status rn_imatrix(rn_engine *engine, size_t model, const int32_t *ids, size_t
     rn_status st = sized_read(&imatrix_options, opt, &own, err);
     if (st != RN_OK) return st;
     opt = &own;
-    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none to evaluate");
+    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none given");
     if ((st = rn_engine_get_info(engine, model, &info, err)) != RN_OK) return st;
     const int32_t size = opt->n_chunk ? opt->n_chunk : info.n_ctx < DEFAULT_CHUNK ? info.n_ctx : DEFAULT_CHUNK;
     if (size < MIN_CHUNK || size > info.n_ctx)

@@ -90,7 +90,7 @@ static rn_status put_row(gguf_writer *w, const struct hparams *h, const struct a
     const double v = hparam_get(h, row);
     if (v == 0 && !has_default(f, row) && !(of_experts && h->n_expert > 0)) return RN_OK;
     if (v == 0 && row->kind != HPARAM_BOOL && !row->may_be_0)
-        return fail(err, RN_E_UNSUPPORTED, "%s: a model without it is nothing that a GGUF file can say", key.text);
+        return fail(err, RN_E_UNSUPPORTED, "%s: a model without it cannot be stored in a GGUF file", key.text);
     if (row->kind == HPARAM_BOOL)
         gguf_put_bool(w, key.text, v != 0);
     else if (row->kind == HPARAM_FLOAT)
@@ -104,7 +104,7 @@ static rn_status put_scaling(gguf_writer *w, const struct hparams *h, const stru
     static const char *const names[] = {
         [ROPE_SCALING_LINEAR] = "linear", [ROPE_SCALING_YARN] = "yarn", [ROPE_SCALING_LONGROPE] = "longrope"};
     if (h->rope_scaling == ROPE_SCALING_YARN && h->rope_exact_ramp != f->exact_ramp)
-        return fail(err, RN_E_UNSUPPORTED, "rope_scaling.truncate: %s is nothing that a GGUF file%s can say",
+        return fail(err, RN_E_UNSUPPORTED, "rope_scaling.truncate: %s cannot be stored in a GGUF file%s",
                     h->rope_exact_ramp ? "false" : "true", h->rope_exact_ramp ? "" : " of this architecture");
     if (h->rope_scaling != ROPE_SCALING_NONE)
         gguf_put_string(w, metadata_key_of(h, "rope.scaling.type").text, str(names[h->rope_scaling]));

@@ -93,7 +93,7 @@ static rn_status put_windows(gguf_writer *w, const struct hparams *h, const stru
     }
     if (!rotates_by_rule)
         return fail(err, RN_E_UNSUPPORTED,
-                    "no_rope_layers: which layers rotate is nothing that a GGUF file of %s can say", h->arch);
+                    "no_rope_layers: which layers rotate cannot be stored in a GGUF file of %s", h->arch);
     if (has_windows && (!by_rule || f->puts_swa_pattern))
         put_flags(w, h, "attention.sliding_window_pattern", LAYER_SWA);
     return RN_OK;
@@ -127,8 +127,7 @@ static rn_status put_experts(gguf_writer *w, const struct hparams *h, const stru
         by_rule = by_rule && expected == has(h, l, LAYER_EXPERTS);
     }
     if (by_rule) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "which layers have experts is nothing that a GGUF file of %s can say",
-                h->arch);
+    return fail(err, RN_E_UNSUPPORTED, "which layers have experts cannot be stored in a GGUF file of %s", h->arch);
 }
 
 rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const struct arch_facts *f, rn_error *err) {
@@ -141,7 +140,7 @@ rn_status metadata_put_layers(gguf_writer *w, const struct hparams *h, const str
     if (h->n_layer_after > 0) put_int(w, h, "nextn_predict_layers", h->n_layer_after);
     if (h->qk_norm != (f->swa_is_chunk && h->n_expert != LARGEST_LLAMA4))
         return fail(err, RN_E_UNSUPPORTED,
-                    "use_qk_norm: %s, with %" PRId32 " experts, is nothing that a GGUF file can say",
+                    "use_qk_norm: %s, with %" PRId32 " experts, cannot be stored in a GGUF file",
                     h->qk_norm ? "true" : "false", h->n_expert);
     rn_status st = put_windows(w, h, f, err);
     if (st == RN_OK) st = put_experts(w, h, f, err);

@@ -22,7 +22,7 @@ static rn_status write_bytes(struct model_out *m, const uint8_t *bytes, size_t n
     m->done += n;
     const rn_quantize_options *o = m->opt;
     if (o->progress && o->progress(o->progress_user, RN_PHASE_WRITE, m->done, m->total))
-        return fail(m->err, RN_E_CANCELLED, "writing was stopped");
+        return fail(m->err, RN_E_CANCELLED, "writing was cancelled");
     return RN_OK;
 }
 

@@ -49,7 +49,7 @@ static rn_status take_options(struct remake *r) {
     if (o->n_threads < 0 || o->n_threads > POOL_MAX_THREADS)
         return fail(r->err, RN_E_ARG, "n_threads: %d is outside 0..%d", o->n_threads, POOL_MAX_THREADS);
     if (o->n_keep && !o->keep) return fail(r->err, RN_E_ARG, "keep: NULL argument");
-    if (!o->type && !r->is_convert) return fail(r->err, RN_E_ARG, "type: none was given");
+    if (!o->type && !r->is_convert) return fail(r->err, RN_E_ARG, "type: none given");
     if (!o->type || (r->mix = mix_find(o->type))) return RN_OK;
     for (size_t i = 0; i < mix_count() && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mix_at(i)->name);
@@ -65,7 +65,7 @@ static bool load_progress(void *user, uint64_t done, uint64_t total) {
 static rn_status check_output(struct remake *r) {
     const bool is_guide = r->opt->imatrix && path_is_same_file(r->opt->imatrix, r->out);
     if (!is_guide && !package_reads(r->p, r->out)) return RN_OK;
-    return fail(r->err, RN_E_ARG, "%s: is a file that is read: give the output another name", r->out);
+    return fail(r->err, RN_E_ARG, "%s: is an input file too: give the output another name", r->out);
 }
 
 static rn_status open_source(struct remake *r) {
@@ -73,7 +73,7 @@ static rn_status open_source(struct remake *r) {
     const struct package_options po = {
         .load = FILE_LOAD_MAP, .progress = o->progress ? load_progress : NULL, .progress_user = r};
     if (path_is_folder(r->in) != r->is_convert)
-        return fail(r->err, RN_E_ARG, "%s: is %s folder: %s", r->in, r->is_convert ? "no" : "a",
+        return fail(r->err, RN_E_ARG, "%s: is %s folder: %s", r->in, r->is_convert ? "not a" : "a",
                     r->is_convert ? "quantize takes GGUF files" : "convert makes a GGUF file of it first");
     rn_status st = package_open(r->in, &po, &r->p, r->err);
     if (st != RN_OK) return st;
@@ -82,8 +82,7 @@ static rn_status open_source(struct remake *r) {
     if ((st = check_output(r)) != RN_OK) return st;
     if (package_note(r->p)) log_to(&r->log, LOG_WARN, "%s", package_note(r->p));
     if (package_hparams(r->p)->normalization == NORMALIZATION_OFF)
-        log_to(&r->log, LOG_WARN,
-               "modules.json: embeddings that are not divided by their length are nothing that a GGUF file can say");
+        log_to(&r->log, LOG_WARN, "modules.json: a GGUF file cannot store that embeddings keep their length");
     return RN_OK;
 }
 

@@ -113,7 +113,7 @@ static rn_status by_rule(struct planner *l, const struct tensor_view *t, const s
         *type = tensor_type_by_name(l->r->rules[i].type); // a known name: checked by check_rules()
     }
     if (*type && !row_fits(t, (*type)->type))
-        return fail(l->err, RN_E_ARG, "keep: %s cannot be %s: its rows of %" PRIu64 " are no multiple of %" PRIu32,
+        return fail(l->err, RN_E_ARG, "keep: %s cannot be %s: its rows of %" PRIu64 " are not a multiple of %" PRIu32,
                     t->name, (*type)->name, t->ne[0], (*type)->block_len);
     return RN_OK;
 }
@@ -125,7 +125,7 @@ static rn_status by_mix(struct planner *l, const struct tensor_view *t, struct t
     plan->type = type;
     while (!row_fits(t, plan->type)) plan->type = mix_fallback(plan->type);
     if (plan->type == type) return RN_OK;
-    return set_note(l, plan, "its rows of %" PRIu64 " are no multiple of %" PRIu32, t->ne[0], wanted);
+    return set_note(l, plan, "its rows of %" PRIu64 " are not a multiple of %" PRIu32, t->ne[0], wanted);
 }
 
 static rn_status choose_type(struct planner *l, const struct tensor_view *t, struct tensor_plan *plan) {
@@ -149,8 +149,8 @@ static rn_status check_requantize(const struct planner *l, const struct tensor_p
     const enum tensor_type from = plan->t->type;
     if (from == plan->type || type_is_plain(from) || plan->type == TENSOR_F32 || l->r->allow_requantize) return RN_OK;
     return fail(l->err, RN_E_ARG,
-                "tensor %s: is %s already; quantizing it again to %s loses more than quantizing the original would "
-                "(allow_requantize does it all the same)",
+                "tensor %s: is %s already; quantizing it again to %s loses more than quantizing the "
+                "original would; to do it anyway: --allow-requantize",
                 plan->t->name, tensor_type_info(from)->name, tensor_type_info(plan->type)->name);
 }
 
@@ -192,8 +192,7 @@ static rn_status check_rules(const struct plan_request *r, rn_error *err) {
 
 static rn_status check_all_used(const struct planner *l) {
     for (size_t i = 0; i < l->r->n_rules; i++)
-        if (!l->rule_used[i])
-            return fail(l->err, RN_E_ARG, "keep: no matrix of the model is named %s", l->r->rules[i].pattern);
+        if (!l->rule_used[i]) return fail(l->err, RN_E_ARG, "keep: no matrix matches %s", l->r->rules[i].pattern);
     if (!l->r->imatrix || l->n_guided) return RN_OK;
     return fail(l->err, RN_E_ARG, "imatrix: %s",
                 l->n_known ? "no matrix that it knows is rounded to blocks" : "it knows no matrix of this model");

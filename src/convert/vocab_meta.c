@@ -61,7 +61,7 @@ static struct vocab with_ends_in_keys(const struct vocab *v, const log_sink *log
         if (k < 3 && v->end[i] < o.n_tokens)
             *keys[k] = v->end[i];
         else
-            log_to(log, LOG_WARN, "tokenizer: no key is left to say that token %d ends a text", v->end[i]);
+            log_to(log, LOG_WARN, "tokenizer: GGUF has no further key for end token %d", v->end[i]);
     }
     return o;
 }
@@ -105,7 +105,7 @@ static void warn_of_losses(const struct vocab *v, const log_sink *log) {
     int32_t n_flagged = 0;
     for (int32_t i = 0; i < v->n_norms; i++)
         if (!is_implied(&v->norms[i]))
-            log_to(log, LOG_WARN, "tokenizer: a step of its normalizer (%s) is left out: no key says it",
+            log_to(log, LOG_WARN, "tokenizer: a step of its normalizer (%s) is left out: GGUF has no key for it",
                    names[v->norms[i].kind]);
     for (int32_t i = 0; i < v->n_tokens; i++)
         n_flagged +=

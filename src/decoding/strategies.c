@@ -24,7 +24,7 @@ rn_status strategy_create(const char *name, const struct strategy_spec *spec, st
     if (kind) return kind->create(spec, out, err);
     for (size_t i = 0, n = 0; i < strategy_n_kinds && n < sizeof names; i++)
         n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "", strategy_kinds[i].name);
-    return fail(err, RN_E_ARG, "strategy: there is no \"%s\", only %s", name, names);
+    return fail(err, RN_E_ARG, "strategy: \"%s\" is unknown; known ones are %s", name, names);
 }
 
 void strategy_destroy(strategy *s) {

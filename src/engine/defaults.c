@@ -92,7 +92,7 @@ rn_status rn_sampling_set(rn_sampling *s, const char *name, double value, rn_err
         write_fields(&p, &own, s);
         return sampling_validate(&p, INT32_MAX, err); // a bound that is open at one end
     }
-    return fail(err, RN_E_ARG, "%s: no such sampling field", name);
+    return fail(err, RN_E_ARG, "%s: unknown sampling field", name);
 }
 
 double rn_sampling_get(const rn_sampling *s, const char *name) {

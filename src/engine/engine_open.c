@@ -30,14 +30,14 @@ static rn_status choose_machine(rn_engine *e, rn_error *err) {
     rn_status st = RN_OK;
     cpu_set_reason(set, cpu_set_lacks, e->cpu_reason, sizeof e->cpu_reason);
     if (e->opt.cpu) {
-        snprintf(e->cpu_reason, sizeof e->cpu_reason, "asked for; the best here is %s", cpu_set_name(set));
+        snprintf(e->cpu_reason, sizeof e->cpu_reason, "requested; the best here is %s", cpu_set_name(set));
         st = cpu_set_by_name(e->opt.cpu, &set, err);
     }
     if (st != RN_OK) return st;
     e->kernels = kernel_set_get(set);
     cpus_detect("", &e->cpus);
     const int n = e->opt.n_threads ? e->opt.n_threads : e->cpus.n_threads;
-    snprintf(e->threads_reason, sizeof e->threads_reason, "%s%s", e->opt.n_threads ? "asked for; by itself " : "",
+    snprintf(e->threads_reason, sizeof e->threads_reason, "%s%s", e->opt.n_threads ? "requested; by default " : "",
              e->cpus.reason);
     return pool_create(n, &e->threads, err);
 }

@@ -240,7 +240,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         uint64_t bytes;
     } rows[] = {
         {"weights used in the file", true, mapped},
-        {"rows put in order", false, made},
+        {"rows reordered", false, made},
         {"weights repacked", true, repacked},
         {"row buffers", true, buffers},
         {kv_name, true, pages},

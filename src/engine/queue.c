@@ -173,8 +173,8 @@ bool queue_make_room(rn_engine *e, struct model_slot *l, const rn_stream *wants,
     e->n_queued++;
     l->stats.n_preempted++;
     stream_show(victim);
-    log_to(&e->log, LOG_DEBUG, "keys and values: full, a stream of %d tokens waits and evaluates them again later",
-           victim->n_tokens);
+    log_to(&e->log, LOG_DEBUG,
+           "keys and values: full; a stream of %d tokens is preempted and will be evaluated again", victim->n_tokens);
     return true;
 }
 
@@ -219,5 +219,5 @@ rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err) {
     int64_t left = n_tokens + s->n_prompt;
     for (const rn_stream *t = e->streams; t && left > limit; t = t->next)
         if (t->state == STREAM_QUEUED && t->model_slot == s->model_slot) left -= t->n_prompt, n_ends++;
-    return say_busy(e, err, n_ends ? n_ends : 1, "tokens of prompts would wait", n_tokens + s->n_prompt, limit);
+    return say_busy(e, err, n_ends ? n_ends : 1, "prompt tokens would wait", n_tokens + s->n_prompt, limit);
 }

@@ -38,9 +38,9 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if (r->n_parts && r->chat) return fail(err, RN_E_ARG, "parts: exclude chat, which is the whole prompt");
     if (r->n_reply && (r->session || (r->chat && r->chat->continue_final)))
         return fail(err, RN_E_ARG, "reply: excludes %s",
-                    r->session ? "a session, which has the answer's tokens" : "continue_final");
+                    r->session ? "a session, which holds the reply's tokens" : "continue_final");
     if (r->accept_revisions && r->chat)
-        return fail(err, RN_E_ARG, "accept_revisions: excludes chat, whose answer is taken apart as it comes");
+        return fail(err, RN_E_ARG, "accept_revisions: excludes chat, whose output is parsed as it streams");
     if (r->echo && r->chat)
         return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_template_render() shows the prompt");
     return RN_OK;
@@ -134,8 +134,7 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
         if (!r->stop[i]) return fail(err, RN_E_ARG, "stop[%zu]: NULL", i);
         n_bytes[i] = r->stop_bytes ? r->stop_bytes[i] : strlen(r->stop[i]);
         if (!r->raw_bytes && !utf8_valid(r->stop[i], n_bytes[i]))
-            return fail(err, RN_E_ARG,
-                        "stop[%zu]: not valid UTF-8, so it can match nothing unless raw_bytes is asked for", i);
+            return fail(err, RN_E_ARG, "stop[%zu]: is not valid UTF-8, so it needs raw_bytes", i);
     }
     return stop_set_create(r->stop, n_bytes, r->n_stop, &s->text.stops, err);
 }
@@ -333,7 +332,7 @@ rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, s
     *out = NULL;
     rn_status st = check_range("model", (int64_t)model, 0, (int64_t)e->n_model_slots - 1, err);
     if (st == RN_OK) st = check_ids("ids", ids, n, e->model_slots[model].lm->n_vocab, err);
-    if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none were given");
+    if (st == RN_OK && n == 0) st = fail(err, RN_E_ARG, "ids: none given");
     if (st == RN_OK && n > (size_t)e->model_slots[model].n_ctx)
         st = fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n, e->model_slots[model].n_ctx);
     if (st != RN_OK) return st;

@@ -70,8 +70,8 @@ static int64_t deadline_of(const rn_stream *s, bool *of_queue) {
 
 static void end_waiting(rn_stream *s) {
     rn_error err;
-    fail(&err, RN_E_BUSY, "queue: no place within %d ms; %d streams run, %d wait", s->engine->opt.queue_wait_ms,
-         s->engine->n_running, s->engine->n_queued);
+    fail(&err, RN_E_BUSY, "queue: waited for the limit of %d ms; %d streams run, %d wait",
+         s->engine->opt.queue_wait_ms, s->engine->n_running, s->engine->n_queued);
     end_failed(s, &err);
 }
 

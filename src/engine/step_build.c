@@ -105,8 +105,7 @@ static size_t fair(size_t left, size_t n_after) {
 static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_after, rn_error *err) {
     const size_t left = (size_t)l->lm->n_batch - l->n_rows, left_logits = (size_t)l->lm->n_logits - l->n_logits;
     if (!next_model_slot(s))
-        return fail(err, RN_E_INTERNAL,
-                    "strategy: wants a model slot that there is not, or more than %d steps of helpers",
+        return fail(err, RN_E_INTERNAL, "strategy: asks for an unknown model slot, or for more than %d helper steps",
                     STRATEGY_HELPER_ROUNDS);
     if (left == 0 || left_logits == 0) {
         l->crowded = true;

@@ -170,8 +170,8 @@ static bool is_wrong(rn_stream *s, const struct emission *e) {
     if (is_choice && s->text.choices[e->choice].finish != RN_FINISH_NONE) return false; // not taken, whatever it is
     if (is_choice && e->n_replaced >= 0 && e->n_replaced <= most) return false;
     rn_error err;
-    s->end.status = fail(&err, RN_E_INTERNAL, "strategy: choice %d of %d, %d tokens replaced of at most %d",
-                         e->choice, s->text.n_choices, e->n_replaced, most);
+    s->end.status = fail(&err, RN_E_INTERNAL, "strategy: choice %d of %d, %d tokens replaced, limit %d", e->choice,
+                         s->text.n_choices, e->n_replaced, most);
     end_stream(s, RN_FINISH_ERROR, err.text);
     return true;
 }
@@ -229,10 +229,11 @@ rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revis
     const int32_t n = s->play.strategy->n_choices ? s->play.strategy->n_choices : 1;
     if (n < 0 || n > STRATEGY_MAX_CHOICES)
         return fail(err, RN_E_INTERNAL, "strategy: %d choices, limit %d", n, STRATEGY_MAX_CHOICES);
-    if (n > 1 && s->answer) return fail(err, RN_E_UNSUPPORTED, "chat: has one answer, the strategy has %d", n);
+    if (n > 1 && s->answer) return fail(err, RN_E_UNSUPPORTED, "chat: takes one answer, the strategy makes %d", n);
     if ((n > 1 || accepts_revisions) && s->overflow == RN_OVERFLOW_DROP_OLDEST)
         return fail(err, RN_E_ARG, "overflow: drop-oldest excludes %s",
-                    n > 1 ? "several choices, whose ends must arrive" : "accept_revisions, since they must arrive");
+                    n > 1 ? "several choices, whose last chunks must not be dropped"
+                          : "accept_revisions, since revisions must not be dropped");
     if (!(s->text.choices = mem_calloc((size_t)n, sizeof *s->text.choices)))
         return fail(err, RN_E_NOMEM, "stream: out of memory for %d answers", n);
     s->text.n_choices = n;

@@ -213,7 +213,7 @@ static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32
 static rn_status seq_fork(void *user, int32_t seq, int32_t *out, rn_error *err) {
     rn_stream *s = user;
     *out = -1;
-    if (!in_use(s, seq)) return fail(err, RN_E_ARG, "strategy: there is no sequence %d", seq);
+    if (!in_use(s, seq)) return fail(err, RN_E_ARG, "strategy: sequence %d does not exist", seq);
     const struct stream_seq *from = &s->play.seqs[seq];
     rn_status st = take_place(s, from->model_slot, from->n, out, err);
     if (st != RN_OK) return st;
@@ -249,12 +249,11 @@ static bool may_declare(const rn_stream *s, const struct stream_seq *q, int32_t 
 static rn_status seq_keep(void *user, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {
     rn_stream *s = user;
     if (!in_use(s, seq) || s->play.seqs[seq].seq < 0)
-        return fail(err, RN_E_ARG, "strategy: there is no sequence %d to keep rows of", seq);
+        return fail(err, RN_E_ARG, "strategy: keeps rows of sequence %d, which does not exist", seq);
     struct stream_seq *q = &s->play.seqs[seq];
     for (int32_t i = 0; i < n; i++)
         if (path[i] < 0 || path[i] >= q->n_nodes || !may_declare(s, q, q->n + i, q->nodes[path[i]]))
-            return fail(err, RN_E_INTERNAL,
-                        "strategy: keeps scratch node %d as token %d of sequence %d, which it is not", path[i],
+            return fail(err, RN_E_INTERNAL, "strategy: scratch node %d is not token %d of sequence %d", path[i],
                         q->n + i, seq);
     const rn_status st = lm_keep(q->model_slot->lm, q->seq, path, n, err);
     if (st != RN_OK) return st;

@@ -11,7 +11,7 @@ static const struct {
     bool any_case;
     const char *what;
 } kinds[] = {
-    {"PK\x03\x04", 4, false, "a ZIP archive (a PyTorch checkpoint is one, too)"},
+    {"PK\x03\x04", 4, false, "a ZIP archive (perhaps a PyTorch checkpoint)"},
     {"\x1f\x8b", 2, false, "gzip-compressed data: unpack it first"},
     {"\x28\xb5\x2f\xfd", 4, false, "zstd-compressed data: unpack it first"},
     {"<!DOCTYPE", 9, true, "a web page (HTML): the download went wrong"},
@@ -50,7 +50,7 @@ struct file_kind file_kind_of(const uint8_t *data, size_t n) {
             return (struct file_kind){kinds[i].what, false};
     }
     if (looks_like_safetensors(data, n))
-        return (struct file_kind){"a safetensors file: give the folder that it lies in, with its config.json", false};
+        return (struct file_kind){"a safetensors file: give the folder that holds it and its config.json", false};
     if (n < 4) return (struct file_kind){"a file of less than 4 bytes", false};
     return (struct file_kind){"of no known kind", false};
 }

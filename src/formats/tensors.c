@@ -33,7 +33,7 @@ static rn_status check_shape(const struct tensor_claim *claim, struct tensor_vie
     if (!size_mul(n_rows, t->ne[0], &n_elements))
         return fail(err, RN_E_FORMAT, "%zu rows of %" PRIu64 ": the number of elements overflows", n_rows, t->ne[0]);
     if (t->ne[0] % type->block_len != 0)
-        return fail(err, RN_E_FORMAT, "a row of %" PRIu64 " elements is no multiple of %s's block of %" PRIu32,
+        return fail(err, RN_E_FORMAT, "a row of %" PRIu64 " elements is not a multiple of %s's block of %" PRIu32,
                     t->ne[0], type->name, type->block_len);
     if (!tensor_row_bytes(claim->type, t->ne[0], &t->row_bytes) || !size_mul(t->row_bytes, n_rows, &t->n_bytes))
         return fail(err, RN_E_FORMAT, "%zu rows of %" PRIu64 " elements: the size in bytes overflows", n_rows,
@@ -56,7 +56,7 @@ rn_status package_reserve_made(struct package *p, size_t n_bytes, rn_error *err)
 static rn_status place_made(struct package *p, struct tensor_view *t, rn_error *err) {
     size_t n;
     if (!package_made_size(t->n_bytes, &n) || n > p->max_made - p->n_made)
-        return fail(err, RN_E_FORMAT, "%zu bytes, where %zu are left in memory", t->n_bytes, p->max_made - p->n_made);
+        return fail(err, RN_E_FORMAT, "%zu bytes, %zu are left in memory", t->n_bytes, p->max_made - p->n_made);
     t->data = p->made + p->n_made;
     p->n_made += n;
     return RN_OK;

@@ -42,9 +42,9 @@ static void bind_row(struct binder *b, struct node *n) {
     n->call.row = is_filter ? template_filter(name->str.s, name->str.n) : template_test(name->str.s, name->str.n);
     if (b->is_soft) return;
     if (!n->call.row)
-        scope_fail(b, n, RN_E_FORMAT, is_filter ? "there is no filter" : "there is no test", name);
+        scope_fail(b, n, RN_E_FORMAT, is_filter ? "unknown filter" : "unknown test", name);
     else if (n->call.row->flags & B_NOT_RUN)
-        scope_fail(b, n, RN_E_UNSUPPORTED, "not supported: the filter", name);
+        scope_fail(b, n, RN_E_UNSUPPORTED, "unsupported filter", name);
 }
 
 static void bind_if(struct binder *b, const struct node *n) {

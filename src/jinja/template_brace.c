@@ -156,7 +156,7 @@ static const tval *follow(const struct brace *b, const tval *v, const tval *fiel
                          : tr_item(b->r, v, is_number(s + at, end - at) ? &number : name);
         at = end + !is_attribute;
         if (!is_attribute && at < field->str.n && s[at] != '.' && s[at] != '[')
-            return wrong(b, "text behind an item"), NULL;
+            return wrong(b, "text after an item"), NULL;
     }
     return v;
 }
@@ -191,7 +191,7 @@ static bool put_field(struct brace *b, const tval *field, int depth) {
         if (end + 1 == field->str.n) return wrong(b, "a conversion is missing");
         conversion = s[end + 1];
         spec_at = end + 2;
-        if (spec_at < field->str.n && s[spec_at] != ':') return wrong(b, "':' is missing behind a conversion");
+        if (spec_at < field->str.n && s[spec_at] != ':') return wrong(b, "':' is missing after a conversion");
     }
     const tval *const name = tr_part(b->r, field, 0, end);
     const tval *v = name ? field_value(b, name) : NULL;

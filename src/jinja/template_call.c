@@ -25,7 +25,7 @@ static bool eval_more(struct render *r, const struct arguments *args, const tval
     if (!args->more_named) return true;
     *more_named = tr_eval(r, args->more_named);
     if (!*more_named || (*more_named)->kind == TV_DICT) return *more_named != NULL;
-    return tr_raise(r, "TypeError", "'%s' behind ** is no dictionary", tv_type_name(*more_named)) != NULL;
+    return tr_raise(r, "TypeError", "'%s' after ** is not a dictionary", tv_type_name(*more_named)) != NULL;
 }
 
 static bool make_room(struct render *r, struct call *c, size_t n_pos, size_t n_named, struct few_arguments *few) {
@@ -115,7 +115,8 @@ bool arg_int(struct render *r, const struct call *c, int i, tv_int otherwise, tv
     if (!c->arg[i]) return true;
     if (c->arg[i]->kind == TV_UNDEFINED) return tr_undefined_used(r, c->arg[i]) != NULL;
     if (!tv_is_whole(c->arg[i]))
-        return tr_raise(r, "TypeError", "%s(): '%s' is no integer", c->row->name, tv_type_name(c->arg[i])) != NULL;
+        return tr_raise(r, "TypeError", "%s(): '%s' is not an integer", c->row->name, tv_type_name(c->arg[i])) !=
+               NULL;
     *out = tv_whole(c->arg[i]);
     return true;
 }
@@ -129,7 +130,7 @@ bool arg_size(struct render *r, const struct call *c, int i, size_t otherwise, s
 
 const tval *arg_str(struct render *r, const struct call *c, int i) {
     if (tv_is_str(c->arg[i])) return c->arg[i];
-    return tr_raise(r, "TypeError", "%s(): '%s' is no string", c->row->name, tv_type_name(c->arg[i]));
+    return tr_raise(r, "TypeError", "%s(): '%s' is not a string", c->row->name, tv_type_name(c->arg[i]));
 }
 
 // ---- macros -------------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ static const tval *eval_choice(struct render *r, const struct node *n) {
     const tval *const test = tr_eval(r, n->a);
     if (!test) return NULL;
     if (tv_truth(test)) return tr_eval(r, n->b);
-    return n->c ? tr_eval(r, n->c) : tr_no_item(r, "an if without else is undefined where it does not hold");
+    return n->c ? tr_eval(r, n->c)
+                : tr_no_item(r, "the value of an inline if without else is undefined, as its condition is false");
 }
 
 static const tval *eval_attribute(struct render *r, const struct node *n) {

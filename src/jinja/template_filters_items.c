@@ -81,7 +81,7 @@ static const tval *dictsort(struct render *r, const tval *v, const struct call *
     if (c->arg[1] && !by_value && !tv_str_is(c->arg[1], "key"))
         return tr_raise(r, "FilterArgumentError", "dictsort: by 'key' or by 'value'");
     if (v->kind == TV_UNDEFINED) return tr_undefined_used(r, v);
-    if (v->kind != TV_DICT) return tr_raise(r, "TypeError", "dictsort: '%s' is no dictionary", tv_type_name(v));
+    if (v->kind != TV_DICT) return tr_raise(r, "TypeError", "dictsort: '%s' is not a dictionary", tv_type_name(v));
     const tval *const pairs = tr_view(r, v, 'i');
     tval *const items = pairs ? tr_new_list_of(r, pairs) : NULL;
     const tval **const keys = items ? tr_alloc(r, items->seq.n, sizeof *keys) : NULL;
@@ -194,7 +194,7 @@ static const tval *items(struct render *r, const tval *v, const struct call *c) 
     tval *const out = pairs ? tr_new_list_of(r, pairs) : tr_items(r, TV_LIST, 1);
     (void)c;
     if (v->kind != TV_DICT && v->kind != TV_UNDEFINED)
-        tr_raise(r, "TypeError", "items: '%s' is no dictionary", tv_type_name(v));
+        tr_raise(r, "TypeError", "items: '%s' is not a dictionary", tv_type_name(v));
     return tr_iterator(r, out);
 }
 

@@ -9,7 +9,7 @@ static const tval *abs_(struct render *r, const tval *v, const struct call *c) {
     (void)c;
     if (tv_is_whole(v)) return tv_whole(v) < 0 ? tr_negate(r, v) : tr_int(r, tv_whole(v));
     if (v->kind == TV_FLOAT) return tr_float(r, fabs(v->d));
-    return tr_raise(r, "TypeError", "abs: '%s' is no number", tv_type_name(v));
+    return tr_raise(r, "TypeError", "abs: '%s' is not a number", tv_type_name(v));
 }
 
 static const tval *whole_of(struct render *r, double d, const tval *otherwise) {
@@ -26,7 +26,7 @@ static const tval *int_(struct render *r, const tval *v, const struct call *c) {
     if (!otherwise || !arg_int(r, c, 1, 10, &base)) return NULL;
     if (v->kind == TV_UNDEFINED) return tr_undefined_used(r, v);
     if (tv_is_whole(v)) return tr_int(r, tv_whole(v));
-    if (v->kind == TV_FLOAT && isinf(v->d)) return tr_raise(r, "OverflowError", "int: infinity is no integer");
+    if (v->kind == TV_FLOAT && isinf(v->d)) return tr_raise(r, "OverflowError", "int: infinity is not an integer");
     if (v->kind == TV_FLOAT) return whole_of(r, v->d, otherwise);
     if (!tv_is_str(v)) return otherwise;
     if (base == 0 || (base >= 2 && base <= 36)) {
@@ -68,7 +68,7 @@ static const tval *round_(struct render *r, const tval *v, const struct call *c)
     if (method && !up && !down && !tv_str_is(method, "common"))
         return tr_raise(r, "FilterArgumentError", "round: the method is one of common, ceil and floor");
     if (v->kind == TV_UNDEFINED) return tr_undefined_used(r, v);
-    if (!tv_is_number(v)) return tr_raise(r, "TypeError", "round: '%s' is no number", tv_type_name(v));
+    if (!tv_is_number(v)) return tr_raise(r, "TypeError", "round: '%s' is not a number", tv_type_name(v));
     if (!arg_int(r, c, 0, 0, &digits)) return NULL;
     if (digits > 400) digits = 400; // more than the digits of any double
     if (digits < -400) digits = -400;

@@ -103,7 +103,7 @@ static const tval *indent(struct render *r, const tval *v, const struct call *c)
     const bool is_text = c->arg[0] && tv_is_str(c->arg[0]), first = arg_truth(c, 1), blank = arg_truth(c, 2);
     const tval *const by = is_text ? c->arg[0] : &format_space;
     if (v->kind == TV_UNDEFINED) return tr_undefined_used(r, v);
-    if (!tv_is_str(v)) return tr_raise(r, "TypeError", "indent: '%s' is no string", tv_type_name(v));
+    if (!tv_is_str(v)) return tr_raise(r, "TypeError", "indent: '%s' is not a string", tv_type_name(v));
     if (!is_text && !arg_size(r, c, 0, 4, &n_spaces)) return NULL;
     if (is_text) n_spaces = 1;
     const tval *const lines = tr_splitlines(r, v, false);
@@ -134,7 +134,7 @@ static const tval *truncate(struct render *r, const tval *v, const struct call *
     if (length < n_end)
         return tr_raise(r, "AssertionError", "truncate: a length of at least %zu is needed, not %zu", n_end, length);
     if (n <= length + leeway) return v;
-    if (!tv_is_str(v)) return tr_raise(r, "TypeError", "truncate: '%s' is no string", tv_type_name(v));
+    if (!tv_is_str(v)) return tr_raise(r, "TypeError", "truncate: '%s' is not a string", tv_type_name(v));
     size_t to = py_byte_of(v->str.s, v->str.n, length - n_end);
     if (!arg_truth(c, 1)) {
         size_t space = to;

@@ -125,7 +125,7 @@ static rn_status next_raw(struct lexer *x, size_t tag, struct token *out) {
     }
     set_text(out, x, begin, begin);
     if (begin == x->t->n_source) return RN_OK; // like Jinja, which reports the missing end only if text follows
-    return template_fail_at(x->t, tag, x->err, RN_E_FORMAT, "a raw block does not end");
+    return template_fail_at(x->t, tag, x->err, RN_E_FORMAT, "a raw block is not closed");
 }
 
 static rn_status skip_comment(struct lexer *x, size_t tag) {
@@ -133,7 +133,7 @@ static rn_status skip_comment(struct lexer *x, size_t tag) {
     if (begin >= x->t->n_source)
         return x->pos = x->t->n_source, RN_OK; // like Jinja, which reports the missing end only if text follows
     const size_t close = find(x, begin, "#}");
-    if (close == x->t->n_source) return template_fail_at(x->t, tag, x->err, RN_E_FORMAT, "a comment does not end");
+    if (close == x->t->n_source) return template_fail_at(x->t, tag, x->err, RN_E_FORMAT, "a comment is not closed");
     const bool has_sign = close > begin && (byte_at(x, close - 1) == '-' || byte_at(x, close - 1) == '+');
     go_to(x, tag_end(x, close - has_sign, "#}"));
     return RN_OK;

@@ -117,7 +117,7 @@ static rn_status hex_escape(struct decoder *d, size_t n_digits) {
         cp = cp << 4 | (uint32_t)digit;
     }
     if (cp > 0x10FFFF) return bad_escape(d, "an escape beyond U+10FFFF");
-    if (cp >= 0xD800 && cp < 0xE000) return bad_escape(d, "half of a surrogate pair, which is no character");
+    if (cp >= 0xD800 && cp < 0xE000) return bad_escape(d, "half of a surrogate pair");
     d->n_to += (size_t)utf8_encode(cp, d->to + d->n_to);
     d->at += n_digits + 1;
     return RN_OK;
@@ -185,7 +185,7 @@ rn_status lex_string(struct lexer *x, struct token *out) {
     bool escapes = false;
     for (; end < x->t->n_source && s[end] != s[x->pos]; end++)
         if (s[end] == '\\') escapes = true, end++;
-    if (end >= x->t->n_source) return template_fail_at(x->t, x->pos, x->err, RN_E_FORMAT, "a string does not end");
+    if (end >= x->t->n_source) return template_fail_at(x->t, x->pos, x->err, RN_E_FORMAT, "a string is not closed");
     *out = (struct token){.kind = TOKEN_STRING, .at = x->pos, .s = s + begin, .n = end - begin};
     x->pos = end + 1;
     if (!escapes) return RN_OK;

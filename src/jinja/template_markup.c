@@ -208,7 +208,7 @@ static bool may_be_attribute(const tval *s) {
 }
 
 static const tval *xmlattr(struct render *r, const tval *v, const struct call *c) {
-    if (v->kind != TV_DICT) return tr_raise(r, "TypeError", "xmlattr: '%s' is no dictionary", tv_type_name(v));
+    if (v->kind != TV_DICT) return tr_raise(r, "TypeError", "xmlattr: '%s' is not a dictionary", tv_type_name(v));
     const bool leads = !c->arg[0] || tv_truth(c->arg[0]);
     const size_t begin = tr_begin(r);
     bool any = false;

@@ -97,7 +97,7 @@ static const tval *has_end(struct render *r, const tval *s, const struct call *c
     for (size_t i = 0; !any && i < what->seq.n; i++) {
         const tval *const part = what->seq.items[i];
         if (!tv_is_str(part))
-            return tr_raise(r, "TypeError", "%s(): '%s' is no string", c->row->name, tv_type_name(part));
+            return tr_raise(r, "TypeError", "%s(): '%s' is not a string", c->row->name, tv_type_name(part));
         any = has_at(s, from, to, part, at_end);
     }
     return tr_work(r, what->seq.n) ? tv_bool(any) : NULL;

@@ -155,7 +155,7 @@ static bool parse_parameters(struct parser *p, struct node *of, struct macro *m)
             return false;
         if (has_default && !parse_add(p, of, &defaults, parse_expression(p))) return false;
         if (!has_default && defaults.n > 0)
-            return parse_fail(p, p->now.at, RN_E_FORMAT, "a parameter without a default behind one with a default");
+            return parse_fail(p, p->now.at, RN_E_FORMAT, "a parameter without a default after one with a default");
     }
     m->n_defaults = defaults.n;
     m->defaults = parse_alloc(p, defaults.n * sizeof *m->defaults);
@@ -234,7 +234,7 @@ static struct node *parse_autoescape(struct parser *p) {
     if (!on) return NULL;
     if (on->kind != NODE_CONST || on->value != &tv_false)
         return parse_fail(p, n->at, RN_E_UNSUPPORTED,
-                          "'autoescape' is not supported but with false: output is no HTML");
+                          "'autoescape' is supported only with false: the output is not HTML");
     return parse_body(p, n, &n->block->body, (const char *const[]){"endautoescape", NULL}) && parse_step(p) ? n
                                                                                                             : NULL;
 }

@@ -72,7 +72,7 @@ static bool read_key(struct percent *p, const tval **value) {
     if (now(p) != '(') return true;
     const size_t from = ++p->at;
     for (int depth = 1; depth > 0; p->at++) {
-        if (!now(p)) return wrong(p, "a key does not end");
+        if (!now(p)) return wrong(p, "a key is not closed");
         depth += (now(p) == '(') - (now(p) == ')');
     }
     if (p->values->kind != TV_DICT) return tr_raise(p->r, "TypeError", "%% format: keys need a dictionary") != NULL;
@@ -138,7 +138,7 @@ static bool convert(struct percent *p) {
     const char type = now(p);
     p->at++;
     if (!type || !strchr("srcadiuoxXeEfFgG%", type))
-        return wrong(p, type ? "no such conversion" : "it ends within a conversion");
+        return wrong(p, type ? "no such conversion" : "an incomplete conversion");
     if (!v && !(v = take_value(p))) return false;
     if (type == '%') return tr_put(p->r, "%", 1, false);
     if (type == 's' || type == 'r' || type == 'a') return put_text(p, v, type);

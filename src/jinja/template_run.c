@@ -150,7 +150,7 @@ static enum flow run_scope(struct render *r, const struct node *n) {
 
 static enum flow run_block(struct render *r, const struct node *n) {
     if (n->block->is_required) {
-        tr_raise(r, "TemplateRuntimeError", "the block is required, and there is no other template to have it");
+        tr_raise(r, "TemplateRuntimeError", "the block is required, and there is no other template that defines it");
         return FLOW_FAILED;
     }
     return tr_load(r, &n->block->scope) ? tr_run(r, &n->block->body) : FLOW_FAILED;

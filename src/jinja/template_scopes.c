@@ -85,7 +85,7 @@ static void declare_store(struct binder *b, const struct node *n) {
     const uint32_t name = n->name.id;
     struct binding *const x = scope_find(b, name);
     if (b->n_loops > 0 && tv_str_is(b->t->names[name], "loop"))
-        scope_fail(b, n, RN_E_FORMAT, "within a loop nothing can be assigned to", b->t->names[name]);
+        scope_fail(b, n, RN_E_FORMAT, "inside a loop, cannot assign to", b->t->names[name]);
     if (x && x->scope == b->scope) return;
     add_binding(b, name, x ? LOAD_PLACE : b->n_branches > 0 ? LOAD_VARIABLE : LOAD_NOTHING, x);
 }
@@ -109,7 +109,7 @@ void declare_target(struct binder *b, const struct node *n, bool is_param) {
         for (const struct node *item = n->list.first; item; item = item->next) declare_target(b, item, is_param);
     } else if (is_param) {
         if (b->n_loops > 0 && tv_str_is(b->t->names[n->name.id], "loop"))
-            scope_fail(b, n, RN_E_FORMAT, "within a loop nothing can be assigned to", b->t->names[n->name.id]);
+            scope_fail(b, n, RN_E_FORMAT, "inside a loop, cannot assign to", b->t->names[n->name.id]);
         declare_param(b, n->name.id);
     } else {
         declare_store(b, n);

@@ -84,7 +84,7 @@ const tval *tr_join(struct render *r, const tval *separator, const tval *items, 
     const size_t begin = tr_begin(r);
     for (const tval *x; (x = tr_next(r, &c)); i++) {
         if (as_strings && !tv_is_str(x)) {
-            tr_raise(r, "TypeError", "join(): item %zu is '%s', no string", i, tv_type_name(x));
+            tr_raise(r, "TypeError", "join(): item %zu is '%s', not a string", i, tv_type_name(x));
             break;
         }
         if ((i > 0 && !tr_put_str(r, separator)) || !tr_put_value(r, x)) break;

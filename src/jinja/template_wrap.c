@@ -136,7 +136,7 @@ const tval *filter_wordwrap(struct render *r, const tval *v, const struct call *
                         .breaks_words = !c->arg[1] || tv_truth(c->arg[1]),
                         .breaks_hyphens = !c->arg[3] || tv_truth(c->arg[3])};
     const tval *const separator = c->arg[2] && c->arg[2]->kind != TV_NONE ? arg_str(r, c, 2) : &newline;
-    if (!tv_is_str(v)) return tr_raise(r, "TypeError", "wordwrap: '%s' is no string", tv_type_name(v));
+    if (!tv_is_str(v)) return tr_raise(r, "TypeError", "wordwrap: '%s' is not a string", tv_type_name(v));
     if (!separator || !arg_size(r, c, 0, 79, &w.width)) return NULL;
     if (w.width == 0 && v->str.n > 0) return tr_raise(r, "ValueError", "wordwrap: the width is not above 0");
     const tval *const lines = tr_splitlines(r, v, false);

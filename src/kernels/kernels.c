@@ -76,7 +76,7 @@ enum cpu_set cpu_set_detect(enum cpu_set highest) {
 }
 
 void cpu_set_reason(enum cpu_set best, const char *(*lacks)(enum cpu_set), char *out, size_t out_bytes) {
-    const int n = snprintf(out, out_bytes, "the best set of this build that this machine has");
+    const int n = snprintf(out, out_bytes, "the best that this build has and this machine supports");
     enum cpu_set next = best + 1;
     while (next < CPU_N_SETS && !sets[next].set) next++; // of another kind of processor
     if (next < CPU_N_SETS && lacks(next) && n >= 0 && (size_t)n < out_bytes)
@@ -96,7 +96,7 @@ rn_status cpu_set_by_name(const char *name, enum cpu_set *out, rn_error *err) {
         if (s != CPU_REF) strcat(list, ", ");
         strcat(list, sets[s].name);
     }
-    return fail(err, RN_E_ARG, "CPU set \"%s\": no such set; there are: %s", name, list);
+    return fail(err, RN_E_ARG, "CPU set \"%s\": unknown; known ones are %s", name, list);
 }
 
 const struct kernel_set *kernel_set_get(enum cpu_set s) {

@@ -35,7 +35,7 @@ static rn_status check_config(const struct kv_config *c, rn_error *err) {
         n_pages += c->n_pages[g];
     }
     if (st == RN_OK && c->state_interval % KV_PAGE != 0)
-        return fail(err, RN_E_ARG, "kv: state_interval: %d is no multiple of %d", c->state_interval, KV_PAGE);
+        return fail(err, RN_E_ARG, "kv: state_interval: %d is not a multiple of %d", c->state_interval, KV_PAGE);
     return st == RN_OK ? check_number("pages of all groups", n_pages, 1, INT32_MAX, err) : st;
 }
 

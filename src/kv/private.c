@@ -13,11 +13,11 @@ static rn_status check_room(const kv *k, int32_t n, rn_error *err) {
     for (int32_t g = 0; g < k->config.n_groups; g++) {
         const int32_t want = n_blocks(n) - kv_first_block(k, g, n), have = pages_available(&k->pool[g]);
         if (want > have)
-            return fail(err, RN_E_LIMIT, "kv: %d positions need %d pages of group %d, %d of %d are to be had", n,
+            return fail(err, RN_E_LIMIT, "kv: %d positions need %d pages of group %d, %d of %d are available", n,
                         want, g, have, k->pool[g].n_pages);
     }
     if (n > 0 && k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) == 0)
-        return fail(err, RN_E_LIMIT, "kv: a state needs a slot, none of %d is to be had", k->config.n_states);
+        return fail(err, RN_E_LIMIT, "kv: a state needs a slot, none of %d is available", k->config.n_states);
     return RN_OK;
 }
 

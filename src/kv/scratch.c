@@ -20,11 +20,11 @@ rn_status kv_scratch_add(kv *k, kv_seq s, int32_t parent, uint64_t key, int32_t 
     for (int32_t g = 0; slot == 0 && g < k->config.n_groups; g++)
         if (pages_available(&k->pool[g]) == 0)
             return fail(err, RN_E_LIMIT,
-                        "kv: sequence %d: scratch node %d needs a page of group %d, none of %d is to be had", s,
+                        "kv: sequence %d: scratch node %d needs a page of group %d, none of %d is available", s,
                         q->n_nodes, g, k->pool[g].n_pages);
     if (k->config.n_states > 0 && pages_available(&k->pool[KV_STATE]) == 0)
         return fail(err, RN_E_LIMIT,
-                    "kv: sequence %d: scratch node %d needs a slot of state, none of %d is to be had", s, q->n_nodes,
+                    "kv: sequence %d: scratch node %d needs a slot of state, none of %d is available", s, q->n_nodes,
                     k->config.n_states);
     for (int32_t g = 0; slot == 0 && g < k->config.n_groups; g++) q->node_pages[g][page] = page_take(k, g);
     if (k->config.n_states > 0) q->node_states[q->n_nodes] = page_take(k, KV_STATE);
@@ -140,8 +140,8 @@ rn_status kv_keep(kv *k, kv_seq s, const int32_t *path, int32_t n, rn_error *err
     for (int32_t g = 0; n > 0 && g < k->config.n_groups; g++)
         if (seq_tail_is_shared(k, q, g) && pages_available(&k->pool[g]) == 0)
             return fail(err, RN_E_LIMIT,
-                        "kv: sequence %d: the shared last page of group %d needs a copy, none of %d pages "
-                        "is to be had",
+                        "kv: sequence %d: the shared last page of group %d needs a copy, none of %d pages is "
+                        "available",
                         s, g, k->pool[g].n_pages);
     if (n > 0 && k->config.n_states > 0 && q->stored < q->len)
         return fail(err, RN_E_STATE, "kv: sequence %d: %d rows were appended and not committed", s,

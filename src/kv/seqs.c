@@ -107,11 +107,11 @@ static rn_status check_room(const kv *k, kv_seq s, int32_t n, rn_error *err) {
         const int32_t want = pages_for(k, q, g, n), have = pages_available(&k->pool[g]);
         if (want > have)
             return fail(err, RN_E_LIMIT,
-                        "kv: sequence %d: %d more positions need %d pages of group %d, %d of %d are to be had", s, n,
+                        "kv: sequence %d: %d more positions need %d pages of group %d, %d of %d are available", s, n,
                         want, g, have, k->pool[g].n_pages);
     }
     if (n > 0 && !states_have_room(k, q))
-        return fail(err, RN_E_LIMIT, "kv: sequence %d: its state needs a slot, none of %d is to be had", s,
+        return fail(err, RN_E_LIMIT, "kv: sequence %d: its state needs a slot, none of %d is available", s,
                     k->config.n_states);
     return RN_OK;
 }
@@ -122,7 +122,7 @@ rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *
     struct seq *q = seq_at(k, s);
     assert(n >= 0);
     if (q->n_nodes > 0)
-        return fail(err, RN_E_STATE, "kv: sequence %d: a scratch tree of %d nodes hangs there", s, q->n_nodes);
+        return fail(err, RN_E_STATE, "kv: sequence %d: has a scratch tree of %d nodes", s, q->n_nodes);
     rn_status st = check_room(k, s, n, err);
     if (st == RN_OK && n > 0) st = seq_own_tail(k, q, err);
     if (st != RN_OK || n == 0) return st;

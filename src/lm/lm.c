@@ -39,9 +39,8 @@ static rn_status check_order(const struct lm_row *rows, size_t n, size_t *failed
         for (size_t k = i + 1; is_optional(&rows[i]) && k < n; k++)
             if (rows[k].seq == rows[i].seq && !is_optional(&rows[k])) {
                 if (failed_row) *failed_row = k;
-                return fail(err, RN_E_ARG,
-                            "row %zu: is not optional, and stands behind row %zu of sequence %d, which is", k, i,
-                            rows[i].seq);
+                return fail(err, RN_E_ARG, "row %zu: is required, but comes after optional row %zu of sequence %d", k,
+                            i, rows[i].seq);
             }
     return RN_OK;
 }

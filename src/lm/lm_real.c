@@ -60,7 +60,7 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
     if (r->want & ~(uint32_t)(LM_WANT_RESULTS | LM_WANT_STATE | LM_OPTIONAL))
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->want & LM_WANT_TAPS && m->p->n_taps == 0)
-        return fail(err, RN_E_ARG, "wants taps: no layer of the model is tapped");
+        return fail(err, RN_E_ARG, "wants taps, but no layer of the model is tapped");
     if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
     if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->k.lm.n_logits)

@@ -166,10 +166,9 @@ static rn_status check_all_used(const struct model *m, const bool *used, rn_erro
     for (size_t i = 0; i < package_n_tensors(m->pkg); i++) {
         const char *name = package_tensor_at(m->pkg, i)->name;
         if (!used[i] && !is_redundant(name) && !is_left_out(m, name))
-            return fail(
-                err, RN_E_FORMAT,
-                "%s: tensor %s: architecture '%s' has no use for it, so the file holds a model that would run wrongly",
-                package_path(m->pkg), name, m->h->arch);
+            return fail(err, RN_E_FORMAT,
+                        "%s: tensor %s: architecture '%s' does not use it, so the model would run wrongly",
+                        package_path(m->pkg), name, m->h->arch);
     }
     return RN_OK;
 }

@@ -21,7 +21,7 @@ static int8_t buffer(enum buf b) { return (int8_t)(b - 1); }
 static rn_status check_arch(const struct model *m, rn_error *err) {
     if (package_vocab_only(m->pkg))
         return fail(err, RN_E_UNSUPPORTED,
-                    "%s: holds a vocabulary and no weights: it serves tokenize, detokenize and info",
+                    "%s: holds only a vocabulary: it works with tokenize, detokenize and info only",
                     package_path(m->pkg));
     if (strcmp(m->h->file_type, "model") != 0)
         return fail(err, RN_E_UNSUPPORTED,

@@ -44,7 +44,7 @@ static rn_status run_edits(sampler *s, const float *logits, size_t first, size_t
     memcpy(s->row, logits, (size_t)s->n_vocab * sizeof *s->row);
     for (size_t i = first; i < end; i++) {
         const struct stage *const stage = &sampling_stages[s->chain[i]];
-        if (!stage->edit_row(s, *max)) return fail(err, RN_E_CANCELLED, "%s: asked to end the stream", stage->name);
+        if (!stage->edit_row(s, *max)) return fail(err, RN_E_CANCELLED, "%s: ended the stream", stage->name);
         if (check_each || i + 1 == end || sampling_stages[s->chain[i + 1]].reads_row)
             st = check_row(s, s->row, stage, max, err);
         if (st) return st;
@@ -147,7 +147,7 @@ static bool draw_and_test(sampler *s, const float *logits, uint32_t position, co
 }
 
 static rn_status check_mask(const sampler *s, const uint64_t *mask, rn_error *err) {
-    if (mask && !s->p.masked) return fail(err, RN_E_STATE, "token mask: the sampler was made without room for one");
+    if (mask && !s->p.masked) return fail(err, RN_E_STATE, "token mask: the sampler was created without one");
     if (mask && token_mask_is_empty(mask, s->n_vocab))
         return fail(err, RN_E_ARG, "token mask: none of %d tokens is allowed", s->n_vocab);
     return RN_OK;

@@ -8,14 +8,15 @@ const struct sampling_field sampling_fields[] = {
     {FIELD(temp), SAMPLING_FLOAT, 0, 5, 0.8, "temperature; 0 takes the most likely token"},
     {FIELD(top_k), SAMPLING_INT, 0, 1000000, 40, "keep the k most likely tokens; 0 is off"},
     {FIELD(top_p), SAMPLING_FLOAT, 0, 1, 0.95,
-     "keep the most likely tokens that together reach this probability; 1 is off"},
+     "keep the most likely tokens whose probabilities add up to this; 1 is off"},
     {FIELD(min_p), SAMPLING_FLOAT, 0, 1, 0.05,
-     "drop tokens less likely than this share of the most likely one; 0 is off"},
-    {FIELD(min_keep), SAMPLING_INT, 1, 1000000, 1, "tokens that top-k, top-p and min-p leave at least"},
+     "drop tokens less likely than this share of the most likely token's probability; 0 is off"},
+    {FIELD(min_keep), SAMPLING_INT, 1, 1000000, 1, "minimum number of tokens that top-k, top-p and min-p keep"},
     {FIELD(repeat_penalty), SAMPLING_FLOAT, 0.01, 10, 1, "divides the logits of tokens already seen; 1 is off"},
     {FIELD(frequency_penalty), SAMPLING_FLOAT, -2, 2, 0, "subtracted once for each time a token was seen; 0 is off"},
     {FIELD(presence_penalty), SAMPLING_FLOAT, -2, 2, 0, "subtracted from each token already seen; 0 is off"},
-    {FIELD(penalty_last_n), SAMPLING_INT, -1, 1000000, 64, "tokens that penalties look back; -1 is all, 0 none"},
+    {FIELD(penalty_last_n), SAMPLING_INT, -1, 1000000, 64,
+     "how many past tokens penalties look at; -1 is all, 0 none"},
 };
 const size_t sampling_n_fields = sizeof sampling_fields / sizeof *sampling_fields;
 
@@ -64,8 +65,7 @@ rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn
         return fail(err, RN_E_ARG, "sampler_order: %d is outside 0..%d", (int)p->order, SAMPLING_N_ORDERS - 1);
     if (p->n_bias > SAMPLING_MAX_BIAS)
         return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, the limit is %d", p->n_bias, SAMPLING_MAX_BIAS);
-    if (p->n_bias > 0 && !p->bias)
-        return fail(err, RN_E_ARG, "logit_bias: %zu entries announced, none given", p->n_bias);
+    if (p->n_bias > 0 && !p->bias) return fail(err, RN_E_ARG, "logit_bias: NULL with %zu entries", p->n_bias);
     for (size_t i = 0; i < p->n_bias; i++) {
         const rn_status st = check_bias(&p->bias[i], i, n_vocab, err);
         if (st) return st;

@@ -11,7 +11,7 @@ const struct sampling_preset sampling_presets[] = {
     {"balanced", "the defaults",                               0.8f, 40,   0.95f, 0.05f, 1.0f,  0.0f,     0.0f},
     {"creative", "unusual words, still coherent",              1.1f, 100,  0.97f, 0.03f, 1.0f,  0.0f,     0.2f},
     {"wild",     "surprises, held together by min-p alone",    1.6f, 0,    1.0f,  0.05f, 1.0f,  0.0f,     0.0f},
-    {"code",     "programs: narrow, repetition is no fault",   0.2f, 40,   0.95f, 0.05f, 1.0f,  0.0f,     0.0f},
+    {"code",     "programs: narrow, repetition is not penalized",   0.2f, 40,   0.95f, 0.05f, 1.0f,  0.0f,     0.0f},
     {"chat",     "conversation: lively, few loops",            0.7f, 40,   0.9f,  0.05f, 1.05f, 0.0f,     0.0f},
     {"story",    "long prose: varied, words wear out",         1.0f, 0,    0.98f, 0.05f, 1.05f, 0.1f,     0.1f},
     {"summary",  "sticks to its source, repeats little",       0.3f, 40,   0.9f,  0.1f,  1.0f,  0.2f,     0.0f},
@@ -41,5 +41,5 @@ rn_status sampling_apply_preset(struct sampling_params *p, const char *name, rn_
     }
     char known[200];
     list_names(known, sizeof known);
-    return fail(err, RN_E_ARG, "preset: '%s' is none of %s", name, known);
+    return fail(err, RN_E_ARG, "preset: '%s' is not one of %s", name, known);
 }

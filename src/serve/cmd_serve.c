@@ -33,43 +33,43 @@ static bool add_model(void *target, const char *value, char *why) {
 
 static const option model_rows[] = {
     {'m', "model", "[NAME=]MODEL", OPTION_EACH, .each = add_model,
-     .help =
-         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model; several times. Requests "
-         "call it NAME, else as the file is called (default: $RUNNEL_MODEL, else the program's own)"},
+     .help = "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a "
+             "fetched model; repeatable. Requests name it NAME, or else by its file name "
+             "(default: $RUNNEL_MODEL, else the program's own)"},
 };
 static const option engine_rows[] = {
     {0, "streams", "N", OPTION_INT, offsetof(server, n_streams), 1, 4096,
-     .help = "generations that run at once; the memory for their keys and values is planned at start (default 16)"},
+     .help = "streams that run at once; memory for their keys and values is reserved at start (default 16)"},
     {0, "queue", "N", OPTION_INT, offsetof(server, n_queue), 0, 65536,
-     .help = "generations that may wait; one more is refused with 429 (default 64)"},
+     .help = "streams that may wait; further ones are refused with 429 (default 64)"},
     {0, "queue-tokens", "N", OPTION_INT, offsetof(server, n_queue_tokens), 0, INT32_MAX,
-     .help = "tokens of prompts that may wait, together (default 0: four times the context)"},
+     .help = "total prompt tokens that may wait (default 0: four times the context)"},
     {0, "queue-seconds", "S", OPTION_INT, offsetof(server, queue_wait_s), 0, 86400,
-     .help = "longest wait in the queue, then the answer is 503; 0: no limit (default 120)"},
+     .help = "longest wait in the queue; then the answer is 503; 0: no limit (default 120)"},
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
-     .help =
-         "prefill beside running generations is divided so that the time between two tokens stays below this, or below twice the "
-         "decode-only time (four times while more wait than generate); 0: 256 tokens at a time (default 100)"},
+     .help = "split prefill so that running streams get a token at least this often, or at least "
+             "every two decode-only step times (four while more streams wait than run); 0: 256 "
+             "tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
      .help =
          "memory limit in MiB for everything: model, keys and values, buffers, streams, connections (default: what is available)"},
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help =
-         "tokens that each API key may spend in a minute, prompts included; more are refused with 429 (default 0: no limit)"},
+         "tokens that each API key may use per minute, prompts included; more are refused with 429 (default 0: no limit)"},
     {0, "isolate-keys", NULL, OPTION_FLAG, offsetof(server, isolates_keys),
      .help =
-         "cached prompts are shared among requests of the same API key only, so that no key can tell what another one has sent"},
+         "share cached prompts only among requests of the same API key, so that response times reveal nothing about other keys' prompts"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,
-     .help = "how long a resumable stream goes on without a reader (default 30)"},
+     .help = "how long a resumable stream keeps running without a reader (default 30)"},
     {0, "resume-seconds", "N", OPTION_INT, offsetof(server, resume_seconds), 0, 86400,
-     .help = "how long its events are held after its end (default 300)"},
+     .help = "how long its events are kept after its end (default 300)"},
     {0, "resume-mib", "MIB", OPTION_INT, offsetof(server, resume_mib), 1, 65536,
-     .help = "MiB of events that all resumable streams hold together (default 64)"},
+     .help = "MiB for the events of all resumable streams (default 64)"},
     {0, "responses-mib", "MIB", OPTION_INT, offsetof(server, responses_mib), 0, 65536,
-     .help = "MiB of answers of /v1/responses that later requests may go on from; the oldest go first; 0: none is "
-             "kept (default 64)"},
+     .help = "MiB for stored answers of /v1/responses; the oldest are dropped first; 0: none are "
+             "stored (default 64)"},
 };
 
 static void print_start(const server *s) {
@@ -95,7 +95,7 @@ static void drain(server *s, int32_t seconds) {
     http_server_stop_accepting(s->http);
     websockets_drain(s->websockets);
     if (http_server_busy(s->http))
-        say("ending: %zu requests still run, for %d s at most", http_server_busy(s->http), seconds);
+        say("shutting down: %zu requests still run, for at most %d s", http_server_busy(s->http), seconds);
     while (http_server_busy(s->http) && now_ns() < end_ns) {
         const int number = signals_wait(DRAIN_LOOK_MS);
         if (number == SIGTERM || number == SIGINT) break;
@@ -112,7 +112,7 @@ static void serve(server *s) {
             drain(s, number == SIGTERM ? s->http_options.drain_seconds : 0);
             return;
         }
-        if (number == SIGHUP && http_server_reload_keys(s->http)) say("keys: read again");
+        if (number == SIGHUP && http_server_reload_keys(s->http)) say("keys: reloaded");
     }
 }
 
@@ -164,9 +164,8 @@ int cmd_serve(int n_args, char **args) {
     const option_spec spec = {
         .command = "serve",
         .usage = "[-m MODEL] [options]",
-        .about =
-            "Answers requests of many clients at once over HTTP, with one engine. SIGTERM lets running answers end, SIGINT ends "
-            "at once, SIGHUP reads the keys again.",
+        .about = "Serve many clients over HTTP with one engine. SIGTERM lets running answers finish, "
+                 "SIGINT stops at once, SIGHUP reloads the keys.",
         .notes = "  runnel serve -m model.gguf\n"
                  "  curl http://127.0.0.1:8080/v1/models\n",
         .groups = groups,

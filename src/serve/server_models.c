@@ -23,7 +23,7 @@ int server_open_models(server *s) {
         if (code) return code;
         if (!m->name) m->name = name_of(m->path);
         if (server_find_model(s, m->name) != (int32_t)i) {
-            say("-m %s: there are two models called %s: give one another name with -m NAME=MODEL", m->path, m->name);
+            say("-m %s: two models are called %s: rename one with -m NAME=MODEL", m->path, m->name);
             return EXIT_CODE_USAGE;
         }
     }

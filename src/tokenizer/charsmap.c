@@ -18,7 +18,7 @@ rn_status charsmap_init(struct charsmap *m, struct vocab_str bytes, rn_error *er
     m->texts = bytes.s + 4 + n_trie;
     m->n_texts = bytes.n - 4 - n_trie;
     if (m->n_texts > 0 && m->texts[m->n_texts - 1] == '\0') return RN_OK;
-    return fail(err, RN_E_FORMAT, "character map: its last text has no end");
+    return fail(err, RN_E_FORMAT, "character map: its last text is not terminated");
 }
 
 static uint32_t children_of(uint32_t unit) { return (unit >> 10) << ((unit & 0x200) >> 6); }

@@ -49,8 +49,8 @@ static rn_status add_merge(struct merge_table *t, const struct token_table *toke
     const int32_t right = token_table_find(tokens, bytes + n_left, n_right);
     const int32_t id = token_table_find(tokens, bytes, n_left + n_right);
     if (left < 0 || right < 0)
-        return bad_merge(i, m, left < 0 ? "its left half is no token" : "its right half is no token", err);
-    if (id < 0) return bad_merge(i, m, "what it makes is no token", err);
+        return bad_merge(i, m, left < 0 ? "its left half is not a token" : "its right half is not a token", err);
+    if (id < 0) return bad_merge(i, m, "its result is not a token", err);
     struct merge_slot *const s = slot_of(t, left, right);
     if (s->rank_plus1 != 0) return bad_merge(i, m, "given twice", err);
     *s = (struct merge_slot){left, right, (uint32_t)i + 1, id};

@@ -217,7 +217,7 @@ static rn_status init_tool(struct norm_tool *tool, const struct norm_step *step,
         return st == RN_OK && !step->by_graphemes ? gather_user_defined(tool, v, err) : st;
     }
     if (step->kind != NORM_REPLACE) return RN_OK;
-    if (step->pattern.n == 0) return fail(err, RN_E_FORMAT, "nothing to be replaced");
+    if (step->pattern.n == 0) return fail(err, RN_E_FORMAT, "nothing to replace");
     return step->is_regex ? pattern_create(step->pattern, true, &tool->pattern, err) : RN_OK;
 }
 

@@ -88,7 +88,7 @@ static rn_status translate_escape(struct walk *w) {
     for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
         if (escapes[i].letter != c) continue;
         const char *const said = w->in_class ? escapes[i].in_class : escapes[i].outside;
-        if (!said) return unsupported(w, 2, "an escape that is not understood in brackets");
+        if (!said) return unsupported(w, 2, "an unsupported escape in brackets");
         put(w, said);
         w->at += 2;
         return RN_OK;
@@ -102,7 +102,7 @@ static rn_status translate_escape(struct walk *w) {
         return RN_OK;
     }
     if (is_alnum && !strchr(w->in_class ? same_in_class : same_outside, c))
-        return unsupported(w, 2, "an escape that is not understood");
+        return unsupported(w, 2, "an unsupported escape");
     const bool has_more_bytes = (uint8_t)c >= 0x80; // the first byte of an escaped non-ASCII character
     if (has_more_bytes)
         w->at++;
@@ -149,7 +149,7 @@ static rn_status translate_group(struct walk *w) {
             copy(w, strlen(same[i]));
             return RN_OK;
         }
-    return unsupported(w, 4, "a group that is not understood");
+    return unsupported(w, 4, "an unsupported group");
 }
 
 static rn_status translate_outside(struct walk *w) {
@@ -161,7 +161,7 @@ static rn_status translate_outside(struct walk *w) {
     else if (next_is(w, "(?"))
         return translate_group(w);
     else if (next_is(w, "(*"))
-        return unsupported(w, 2, "a group that is not understood");
+        return unsupported(w, 2, "an unsupported group");
     else if (next_is(w, "{,")) // a lower bound of 0; PCRE2 10.42 takes {,n} literally
         put(w, "{0"), w->at++;
     else

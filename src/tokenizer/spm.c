@@ -34,9 +34,9 @@ rn_status spm_init(struct spm *s, const struct vocab *v, const struct pieces *p,
     }
     if (!v->has_byte_tokens)
         return v->unk >= 0 ? RN_OK
-                           : fail(err, RN_E_FORMAT, "vocabulary: there is neither an unknown token nor bytes");
+                           : fail(err, RN_E_FORMAT, "vocabulary: has neither an unknown token nor byte tokens");
     for (int byte = 0; byte < 256; byte++)
-        if (s->byte_id[byte] < 0) return fail(err, RN_E_FORMAT, "vocabulary: there is no byte token <0x%02X>", byte);
+        if (s->byte_id[byte] < 0) return fail(err, RN_E_FORMAT, "vocabulary: lacks the byte token <0x%02X>", byte);
     return RN_OK;
 }
 

@@ -42,7 +42,7 @@ rn_status unigram_init(struct unigram *u, const struct vocab *v, rn_error *err) 
     *u = (struct unigram){.v = v};
     const int n_bytes = byte_tokens_find(v, u->byte_id);
     if (v->unk < 0 && !(v->has_byte_tokens && n_bytes == 256))
-        return fail(err, RN_E_FORMAT, "vocabulary: unigram: there is neither an unknown token nor one for each byte");
+        return fail(err, RN_E_FORMAT, "vocabulary: unigram: has neither an unknown token nor a token for each byte");
     uint32_t n = 0;
     struct spelling *const list = mem_alloc((size_t)v->n_tokens * sizeof *list);
     rn_status st = list ? gather(u, list, &n, err) : RN_E_NOMEM;

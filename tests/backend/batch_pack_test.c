@@ -155,9 +155,9 @@ TEST(a_number_outside_its_range_is_refused_by_name) {
         const char *text;
     } rows[] = {
         {HEAD + 0, 1, "batch: magic: 1, "},
-        {HEAD + 1, 2, "batch: version: 2, 1 was expected"},
-        {HEAD + 2, 1, "batch: groups: 1, 2 was expected"},
-        {HEAD + 3, 5, "batch: vector width: 5, 6 was expected"},
+        {HEAD + 1, 2, "batch: version: 2, expected 1"},
+        {HEAD + 2, 1, "batch: groups: 1, expected 2"},
+        {HEAD + 3, 5, "batch: vector width: 5, expected 6"},
         {HEAD + 4, 9, "batch: rows: 9, limit 8"},
         {HEAD + 4, UINT32_MAX, "batch: rows: 4294967295, limit 8"},
         {HEAD + 4, 0, "batch: sequences: 2, limit 0"},

@@ -269,7 +269,7 @@ TEST(more_heads_on_a_key_head_than_a_task_holds_are_refused) {
         rn_error err = {0};
         p.kinds[0].n_head = (ATTEND_MAX_QUERIES + 1) * p.kinds[0].n_head_kv;
         CHECK_FAILS(backend_load(made, &p, &sizes, NULL, NULL, &err), RN_E_UNSUPPORTED, &err);
-        CHECK_HAS(err.text, "257 heads share a key head, limit 256");
+        CHECK_HAS(err.text, "257 query heads share a key head, limit 256");
         backend_destroy(made);
     }
     bench_close(&b);

@@ -29,7 +29,7 @@ static void check_pieces(file_in *f, const uint8_t *data, size_t piece) {
     CHECK_MEM(got, data, N);
     CHECK_OK(file_in_read(f, got, 0, &err), &err);
     CHECK_FAILS(file_in_read(f, got, 1, &err), RN_E_IO, &err);
-    CHECK_HAS(err.text, ": ended at byte 10000 where 1 more were to be read");
+    CHECK_HAS(err.text, ": ended at byte 10000 with 1 more to read");
 }
 
 TEST(pieces_of_any_size_are_the_whole) {
@@ -59,7 +59,7 @@ TEST(a_file_cut_off_while_it_is_read_is_an_error_with_its_place) {
         CHECK_OK(file_in_read(f, got, 100, &err), &err);
         CHECK(truncate(path, 150) == 0);
         CHECK_FAILS(file_in_read(f, got, N - 100, &err), RN_E_IO, &err);
-        CHECK_HAS(err.text, "ended at byte 150 where 9850 more were to be read");
+        CHECK_HAS(err.text, "ended at byte 150 with 9850 more to read");
     }
     file_in_close(f);
 }

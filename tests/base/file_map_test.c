@@ -176,7 +176,7 @@ TEST(a_file_that_ends_early_while_it_is_read_is_refused) {
     file_map m;
     rn_error err = {0};
     CHECK_FAILS(file_map_open(path, FILE_LOAD_READ, watch, &seen, &m, &err), RN_E_IO, &err);
-    CHECK_HAS(err.text, "ended at byte 9437184 of 20971520 while it was read");
+    CHECK_HAS(err.text, "truncated at byte 9437184 of 20971520 while it was being read");
     CHECK(!m.data);
 }
 

@@ -117,7 +117,7 @@ TEST(what_cannot_be_written_is_refused_at_the_beginning) {
     const struct {
         const char *path, *text;
     } rows[] = {
-        {"", "the file to write has no name"},
+        {"", "the name of the output file is empty"},
         {out_path(long_name), ": cannot be created: File name too long"},
         {"/dev/null/x", "/dev/null/x: cannot be created: Not a directory"},
         {temp_dir(), "is a directory, not a regular file"},

@@ -69,12 +69,12 @@ TEST(item_16_a_file_of_a_folder_lies_in_it) {
          "leaves the folder"},
         {"a link to nothing", "model", "gone", RN_E_FORMAT, false, "gone: is a symbolic link to a missing file"},
         {"a link in a circle", "model", "circle", RN_E_IO, false, "cannot be examined"},
-        {"empty", "model", "", RN_E_FORMAT, false, "\"\" is no plain file name"},
-        {"a dot", "model", ".", RN_E_FORMAT, false, "\".\" is no plain file name"},
-        {"two dots", "model", "..", RN_E_FORMAT, false, "\"..\" is no plain file name"},
-        {"up", "model", "../outside", RN_E_FORMAT, false, "\"../outside\" is no plain file name"},
-        {"down", "model", "sub/b", RN_E_FORMAT, false, "\"sub/b\" is no plain file name"},
-        {"absolute", "model", "/etc/hostname", RN_E_FORMAT, false, "is no plain file name"},
+        {"empty", "model", "", RN_E_FORMAT, false, "\"\" is not a plain file name"},
+        {"a dot", "model", ".", RN_E_FORMAT, false, "\".\" is not a plain file name"},
+        {"two dots", "model", "..", RN_E_FORMAT, false, "\"..\" is not a plain file name"},
+        {"up", "model", "../outside", RN_E_FORMAT, false, "\"../outside\" is not a plain file name"},
+        {"down", "model", "sub/b", RN_E_FORMAT, false, "\"sub/b\" is not a plain file name"},
+        {"absolute", "model", "/etc/hostname", RN_E_FORMAT, false, "is not a plain file name"},
         {"no folder", "nowhere", "a", RN_E_IO, false, "nowhere: cannot be examined: No such file"},
     };
     lay_out();
@@ -133,11 +133,11 @@ TEST(a_file_of_a_folder_inside_lies_in_it_too) {
         {"a link within the outer folder", "sub", "up", RN_OK, true, ""},
         {"a link outside", "sub", "out", RN_E_FORMAT, false, "out: is a symbolic link that leaves the folder"},
         {"a folder outside", "away", "hostname", RN_E_FORMAT, false, "leaves the folder"},
-        {"up", "..", "outside", RN_E_FORMAT, false, "\"..\" is no plain folder name"},
-        {"two steps down", "sub/sub", "b", RN_E_FORMAT, false, "\"sub/sub\" is no plain folder name"},
-        {"absolute", "/etc", "hostname", RN_E_FORMAT, false, "is no plain folder name"},
-        {"empty", "", "a", RN_E_FORMAT, false, "\"\" is no plain folder name"},
-        {"a name that goes up", "sub", "../a", RN_E_FORMAT, false, "\"../a\" is no plain file name"},
+        {"up", "..", "outside", RN_E_FORMAT, false, "\"..\" is not a plain folder name"},
+        {"two steps down", "sub/sub", "b", RN_E_FORMAT, false, "\"sub/sub\" is not a plain folder name"},
+        {"absolute", "/etc", "hostname", RN_E_FORMAT, false, "is not a plain folder name"},
+        {"empty", "", "a", RN_E_FORMAT, false, "\"\" is not a plain folder name"},
+        {"a name that goes up", "sub", "../a", RN_E_FORMAT, false, "\"../a\" is not a plain file name"},
     };
     lay_out();
     CHECK(symlink("../a", at("model/sub/up")) == 0 && symlink("../../outside", at("model/sub/out")) == 0);

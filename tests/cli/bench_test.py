@@ -90,8 +90,8 @@ def wrong_values_end_with_2_and_say_why():
         (['-d', '-1'], '-d: -1 is outside 0..16777216'),
         (['-t', '0'], '-t: 0 is outside 1..64'),
         (['-r', '101'], '-r: 101 is outside 1..100'),
-        (['--kv-type', 'f16,f8'], "--kv-type: 'f8' is none of f16|f32|q8"),
-        (['--kv-type', ''], "--kv-type: '' is none of"),
+        (['--kv-type', 'f16,f8'], "--kv-type: 'f8' is not one of f16|f32|q8"),
+        (['--kv-type', ''], "--kv-type: '' is not one of"),
         (['-p', ','.join(['1'] * 17)], '-p: more than 16 values'),
         (['-m', 'a'] * 17, '-m: given more than 16 times'),
         (['--fail-on-regression'], '--fail-on-regression: has no effect without --vs'),
@@ -190,7 +190,7 @@ def files_of_other_versions_and_machines_are_compared():
         check('vs old' in done.text, done.text)
         row['machine']['processor'] = 'An abacus'
         old.write_text(json.dumps([row]))
-        check('is of another processor (An abacus)' in runnel(*QUICK, '--vs', old).ok().err)
+        check('was measured on another processor (An abacus)' in runnel(*QUICK, '--vs', old).ok().err)
 
 
 # Where the time goes ----------------------------------------------------------------------------------------------------

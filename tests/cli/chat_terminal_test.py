@@ -58,7 +58,7 @@ def a_reply_streams_below_its_message_and_figures_below_the_reply():
     reply = turn('Once upon a time').split()
     footer = next(i for i, line in enumerate(lines) if 'tok/s' in line)
     equal(' '.join(lines[1:footer - 1]).split(), reply)
-    check('/continue goes on' in lines[footer - 1], lines)
+    check('/continue resumes it' in lines[footer - 1], lines)
     check(re.fullmatch(FOOTER, lines[footer]), lines[footer])
     equal(chat.end()[0], 0)
 
@@ -79,11 +79,11 @@ def every_command_answers():
     chat = Chat()
     rows = [
         ('/help', '/continue'), ('/system', 'no system message'), ('/system Be brief.', 'is set'), ('/system', 'Be brief.'),
-        ('/system -', 'is gone'), ('/set', 'top_k'), ('/set temp 0.5', '0.5'), ('/set temp 9', 'temp: '), ('/set temq 1', 'did you mean temp'),
-        ('/preset', 'greedy'), ('/preset greedy', 'preset greedy'), ('/preset no', 'no such preset'), ('/regen', 'no reply'),
+        ('/system -', 'is removed'), ('/set', 'top_k'), ('/set temp 0.5', '0.5'), ('/set temp 9', 'temp: '), ('/set temq 1', 'did you mean temp'),
+        ('/preset', 'greedy'), ('/preset greedy', 'preset greedy'), ('/preset no', 'unknown preset'), ('/regen', 'no reply'),
         ('/undo', 'no message'), ('/continue', 'no reply'), ('/tokens Hello', 'tokens: '), ('Once', 'tok/s'), ('/tokens', '12 tokens'),
         ('/stats', 'template: '), ('/probs', 'from the next reply on'), ('/regen', 'tok/s'), ('/probs', ' %'), ('/probs off', 'not kept'),
-        ('/undo', 'taken back: Once'), ('/edit', 'no message'), ('/clear', 'is empty'), ('/save', 'needs the name'),
+        ('/undo', 'removed: Once'), ('/edit', 'no message'), ('/clear', 'is empty'), ('/save', 'needs a file name'),
         ('/load /nowhere/at/all', '/nowhere/at/all'), ('/sed', 'did you mean /se'), ('/hel', '/continue'),
     ]
     for line, part in rows:
@@ -125,7 +125,7 @@ def ctrl_c_stops_the_reply_and_nothing_else():
     time.sleep(0.1)
     chat.type(CTRL_C)
     chat.read_times(READY, n + 1)
-    check(b'stopped; /continue goes on' in chat.shown, chat.shown[-300:])
+    check(b'stopped; /continue resumes it' in chat.shown, chat.shown[-300:])
     chat.say('/set max_tokens 3')
     check('tok/s' in '\n'.join(chat.say('And?')), 'no reply afterwards')
     equal(chat.end()[0], 0)
@@ -225,7 +225,7 @@ def a_pipe_is_one_message_and_stdout_gets_the_reply_alone():
     equal(told.text, turn('Once upon a time'))
     run = runnel('run', '--chat', *CHAT[1:], 'Once upon a time').ok()
     equal(told.text.rstrip('\n'), run.text.rstrip('\n'))
-    runnel(*CHAT, stdin=b'').fails(2, 'no message')
+    runnel(*CHAT, stdin=b'').fails(2, 'stdin: empty')
 
 
 @test

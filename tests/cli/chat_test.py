@@ -143,7 +143,7 @@ def options_of_conversations_want_one():
 def a_hint_at_the_terminal_names_chat():
     with Folder() as folder:
         model = model_with(folder, TELLS)
-        hint = 'has a chat template: --chat'
+        hint = 'is a chat model: with --chat'
         args = ('run', '-m', model, STORY, '-n', '2')
         check(hint in Terminal(*args).end()[1], 'no hint')
         check(hint not in Terminal(*args, '--chat').end()[1], 'a hint with --chat')
@@ -184,8 +184,8 @@ def batch_takes_messages_among_prompts():
         equal(answers[1]['message'], {'role': 'assistant', 'content': answers[1]['text']})
         equal(answers[1]['text'], answers[2]['text'])
         check('message' not in answers[2], answers[2])
-        for i, part in ((3, 'continue_final: messages[0] is not the assistant'), (4, 'exclude each other'), (5, 'are for messages'),
-                        (6, 'messages: a string, must be an array'), (7, 'none of none, old, middle')):
+        for i, part in ((3, 'continue_final: messages[0] is not an assistant message'), (4, 'exclude each other'), (5, 'need messages'),
+                        (6, 'messages: a string, must be an array'), (7, 'one of none, old, middle')):
             check(part in answers[i]['error'], answers[i])
         equal(answers[8]['text'], runnel('run', '--temp', '0', '-n', '12', STORY + 'There was').ok().text)
 

@@ -173,18 +173,18 @@ def some_matrices_can_be_kept_in_another_type():
 def wrong_usage_is_refused():
     with Folder() as folder:
         out = folder / 'out.gguf'
-        runnel('convert').fails(2, 'convert: a folder and the file to write are needed')
-        runnel('convert', folder).fails(2, 'needed')
-        runnel('convert', MODEL, out).fails(2, 'is no folder: quantize takes GGUF files')
+        runnel('convert').fails(2, 'convert: needs a folder and an output file')
+        runnel('convert', folder).fails(2, 'needs a folder')
+        runnel('convert', MODEL, out).fails(2, 'is not a folder: quantize takes GGUF files')
         runnel('convert', folder, out).fails(1, 'config.json')
         runnel('convert', folder, out, '--type', 'q9').fails(2, 'type: q9 is unknown; F32, F16')
-        runnel('quantize', MODEL, out).fails(2, 'a type are needed')
+        runnel('quantize', MODEL, out).fails(2, 'an output file and a type')
         runnel('quantize', MODEL, out, 'Q9_9').fails(2, 'type: Q9_9 is unknown')
         runnel('quantize', folder, out, 'Q8_0').fails(2, 'is a folder: convert makes a GGUF file of it first')
         runnel('quantize', MODEL, out, 'Q4_0').fails(2, 'token_embd.weight: is Q8_0 already')
         runnel('quantize', MODEL, out, 'Q4_0', '--keep', 'x').fails(2, "--keep: 'x' is not PATTERN=TYPE")
-        runnel('quantize', MODEL, out, 'Q8_0', '--keep', 'x=F16').fails(2, 'no matrix of the model is named x')
-        runnel('quantize', MODEL, out, 'Q8_0', '--imatrix', MODEL).fails(1, 'is no importance matrix')
+        runnel('quantize', MODEL, out, 'Q8_0', '--keep', 'x=F16').fails(2, 'no matrix matches x')
+        runnel('quantize', MODEL, out, 'Q8_0', '--imatrix', MODEL).fails(1, 'not an importance matrix')
         runnel('quantize', MODEL, out, 'Q8_0', '-t', '65').fails(2, '-t: 65 is outside 1..64')
         runnel('quantize', folder / 'no.gguf', out, 'Q8_0').fails(1, 'no.gguf: cannot be opened')
         runnel('imatrix', '-f', '/dev/null').fails(2, '-o OUT.gguf')
@@ -207,7 +207,7 @@ def the_input_stays_when_the_output_is_the_same_file():
         (folder / 'm.gguf').write_bytes(MODEL.read_bytes())
         (folder / 'link.gguf').symlink_to('m.gguf')
         for out in ('m.gguf', 'link.gguf', './m.gguf'):
-            runnel('quantize', 'm.gguf', out, 'F32', cwd=folder).fails(2, f'{out}: is a file that is read')
+            runnel('quantize', 'm.gguf', out, 'F32', cwd=folder).fails(2, f'{out}: is an input file too')
         equal((folder / 'm.gguf').read_bytes(), MODEL.read_bytes())
         equal(sorted(os.listdir(folder)), ['link.gguf', 'm.gguf'])
 
@@ -304,7 +304,7 @@ def names_in_a_file_cannot_steer_the_terminal():
         done = runnel('quantize', folder / 'odd.gguf', folder / 'out\x1b[m.gguf', 'F32').ok()
         check(not any(c in done.text for c in '\x1b\x07\x9b') and '\ufffd]0;x\ufffd b\ufffd31m' in done.text, done.text)
         equal(len(done.text.splitlines()), len(infos) + 1)
-        done = runnel('quantize', folder / 'odd.gguf', folder / 'out', 'F32', '--keep', '\x9b=Q8_0').fails(2, 'is named ??')
+        done = runnel('quantize', folder / 'odd.gguf', folder / 'out', 'F32', '--keep', '\x9b=Q8_0').fails(2, 'no matrix matches ??')
         lines = runnel('quantize', folder / 'odd.gguf', folder / 'out', 'F32', '--json').ok().lines
         equal(lines[0]['name'], name.decode())
 

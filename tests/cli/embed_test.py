@@ -80,7 +80,7 @@ def what_cannot_be_embedded_is_said_once_and_names_the_text():
             (1, ['--pooling', 'rank', 'Lily'], [str(MODEL), 'has no reranker head']),
             (1, ['-f', '/nowhere/texts'], ['/nowhere/texts: ']),
             (1, ['-f', '/dev/null'], ['/dev/null: holds no text']),
-            (2, ['-f', '-', 'Lily'], ['give texts or -f']),
+            (2, ['-f', '-', 'Lily'], ['TEXT and -f exclude each other']),
             (2, ['--pooling', 'max', 'Lily'], ['--pooling: ', 'max']),
             (2, ['--parallel', '0', 'Lily'], ['--parallel: ', '1..1024'])):
         result = runnel('embed', *args)

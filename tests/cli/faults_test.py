@@ -86,7 +86,7 @@ def no_command_writes_over_a_file_that_it_reads():
                      ('score', '-m', model, '--ids', '1,2', '--logits', folder / 'hard'),
                      ('score', '-m', model, '--text-file', text, '--logits', text),
                      ('score', '--ids', '1,2', '--kl', model, '--logits', folder / 'soft')):
-            runnel(*args).fails(2, 'is a file that is read: give the output another name')
+            runnel(*args).fails(2, 'is an input file too: give the output another name')
         equal({p: p.read_bytes() for p in before}, before)
 
 
@@ -94,7 +94,7 @@ def no_command_writes_over_a_file_that_it_reads():
 def a_name_that_no_file_can_have_is_refused_before_the_work():
     with Folder() as folder:
         for args in writers(folder, 'OUT'):
-            for name, why in (('', 'the file to write has no name'), ('x' * 256, 'File name too long'),
+            for name, why in (('', 'the name of the output file is empty'), ('x' * 256, 'File name too long'),
                               (folder / 'text/x', 'Not a directory'), (folder / 'no/x', 'No such file'), (folder, 'regular file')):
                 done = runnel(*(name if a == 'OUT' else a for a in args)).fails(1, why)
                 check('in place' not in done.err and done.out == b'', done.err)

@@ -127,7 +127,7 @@ def a_folder_is_reported_as_well_and_its_rows_that_were_put_in_order_are_named()
     with Folder() as folder:
         write_folder(folder)
         text = runnel('info', folder, '-c', 64).ok().text
-        check('rows put in order' in text and 'copied when the model was opened' in text, text)
+        check('rows reordered' in text and 'copied when the model was opened' in text, text)
         for more in ([], ['--no-repack']):
             (row,), peak = peak_of('bench', '-m', folder, '-p', 40, '-n', 2, '-r', 1, '--no-limits', '--json', *more)
             memory = row['memory']

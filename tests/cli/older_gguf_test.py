@@ -84,9 +84,9 @@ def an_expert_that_is_missing_or_unlike_the_others_is_named():
         last = 'blk.1.ffn_up.3.weight'
         dims, kind, raw = have[last]
         for change, words in (({}, ['tensor blk.1.ffn_up.3.weight: missing, where there are 4 experts']),
-                              ({last: ([dims[0], dims[1] - 1], kind, raw)}, [last, 'is of another shape or type than blk.1.ffn_up.0.weight']),
-                              ({last: (dims, 1, raw[:len(raw) // 2])}, [last, 'is of another shape or type']),
-                              ({last: (dims, kind, raw), 'blk.1.ffn_up.4.weight': (dims, kind, raw)}, ['blk.1.ffn_up.4.weight', 'has no use'])):
+                              ({last: ([dims[0], dims[1] - 1], kind, raw)}, [last, 'has another shape or type than blk.1.ffn_up.0.weight']),
+                              ({last: (dims, 1, raw[:len(raw) // 2])}, [last, 'has another shape or type']),
+                              ({last: (dims, kind, raw), 'blk.1.ffn_up.4.weight': (dims, kind, raw)}, ['blk.1.ffn_up.4.weight', 'does not use it'])):
             bad = folder / 'bad.gguf'
             bad.write_bytes(with_tensors(data, {k: v for k, v in have.items() if k != last} | change))
             result = runnel('run', '-m', bad, '-n', '1', 'a').fails(1)
@@ -180,7 +180,7 @@ def layers_that_predict_further_tokens_are_left_alone_and_quantized_with_the_res
         runnel('quantize', today, folder / 'f16.gguf', 'F16').ok()
         equal(logits(again, folder), logits(folder / 'f16.gguf', folder))
         more.write_bytes(with_numbers(more.read_bytes(), glm4moe__nextn_predict_layers=0, glm4moe__block_count=config_of('glm4-moe')['num_hidden_layers']))
-        runnel('run', '-m', more, '-n', '1', 'a').fails(1, 'has no use for it')
+        runnel('run', '-m', more, '-n', '1', 'a').fails(1, 'does not use it')
 
 
 main()

@@ -40,9 +40,9 @@ WRONG = [
     (['run', '-c', '0', 'x'], '-c: 0 is outside 1..'),
     (['run', '-t', '0', 'x'], '-t: 0 is outside 1..64'),
     (['run', '-t', '65', 'x'], '-t: 65 is outside 1..64'),
-    (['run', '--kv-type', 'f8', 'x'], "--kv-type: 'f8' is none of f16|f32|q8|bf16"),
-    (['run', '--load', 'fast', 'x'], "--load: 'fast' is none of map|read|lock"),
-    (['run', '--preset', 'dull', 'x'], "--preset: 'dull' is none of greedy, focused, balanced"),
+    (['run', '--kv-type', 'f8', 'x'], "--kv-type: 'f8' is not one of f16|f32|q8|bf16"),
+    (['run', '--load', 'fast', 'x'], "--load: 'fast' is not one of map|read|lock"),
+    (['run', '--preset', 'dull', 'x'], "--preset: 'dull' is not one of greedy, focused, balanced"),
     (['run', '--logit-bias', '5', 'x'], "--logit-bias: '5' is not ID=BIAS"),
     (['run', '--logit-bias', 'a=1', 'x'], "'a' is not a whole number"),
     (['run', '--logit-bias', '5=101', 'x'], '101 is outside -100..100'),
@@ -62,8 +62,8 @@ WRONG = [
     (['run', 'a', '-p', 'b'], 'prompt: given more than once'),
     (['run', '-f', 'a', '--ids', '1'], 'prompt: given more than once'),
     (['batch', '--parallel', '0'], '--parallel: 0 is outside 1..1024'),
-    (['score'], 'give one of --ids and --text-file'),
-    (['score', '--ids', '1', '--text-file', 'x'], 'give one of --ids and --text-file'),
+    (['score'], 'needs either --ids or --text-file'),
+    (['score', '--ids', '1', '--text-file', 'x'], 'needs either --ids or --text-file'),
     (['score', '--ids', '1', '--temp', '0'], '--temp: unknown option (runnel score --help lists them)'),
     (['tokenize', '-n', '5'], '-n: unknown option (runnel tokenize --help lists them)'),
     (['bench', '-p', '1,,2'], "-p: '' is not a whole number"),
@@ -173,7 +173,7 @@ def a_model_is_found_by_path_by_name_and_by_environment():
         ]
         for more, changes in rows:
             equal(runnel(*args, *more, env=environment(**changes), cwd=folder).ok().out, want, more)
-        missing = runnel(*args, '-m', 'tiny', env=environment(RUNNEL_MODELS=str(folder / 'no'))).fails(1, 'tiny: there is no such file')
+        missing = runnel(*args, '-m', 'tiny', env=environment(RUNNEL_MODELS=str(folder / 'no'))).fails(1, 'tiny: no such file')
         check(str(folder / 'no/tiny.gguf') in missing.err, missing.err)
         runnel(*args, '-m', './tiny', cwd=folder).fails(1, 'tiny')
 

@@ -18,7 +18,7 @@ def a_file_with_only_a_vocabulary_serves_tokenize_detokenize_and_info():
         equal((info['has_weights'], info['engine'], info['n_vocab']), (False, None, 4096))
         check('weights       none' in runnel('info', path).ok().text, 'said for people')
         for args in (['run', 'x'], ['score', '--ids', '1'], ['bench'], ['batch']):
-            runnel(*args, '-m', path).fails(1, 'no weights')
+            runnel(*args, '-m', path).fails(1, 'only a vocabulary')
 
 
 @test
@@ -27,7 +27,7 @@ def field_2_27_engine_options_have_no_effect_on_a_vocabulary():
         path = folder / 'vocabulary'
         path.write_bytes(without_weights(MODEL.read_bytes()))
         for option, value in (('--threads', 1), ('--ctx', 9), ('--cpu', 'ref'), ('--kv-type', 'f32')):
-            runnel('info', path, option, value).fails(2, f'{option}: has no effect on a file without weights')
+            runnel('info', path, option, value).fails(2, f'{option}: has no effect without weights in the file')
 
 
 @test
@@ -75,7 +75,7 @@ def field_2_09_info_describes_a_model_whose_tokenizer_is_not_known_and_names_it(
             for args in (['run', 'x', '--json'], ['tokenize', 'x'], ['score', '--text-file', path], ['detokenize', '1']):
                 done = runnel(*args, '-m', path)
                 check(done.code == 1 and why in done.err.splitlines()[-1], args, done.err)
-            runnel('run', '--ids', IDS, '-m', path).fails(1, 'its tokenizer is not known')
+            runnel('run', '--ids', IDS, '-m', path).fails(1, 'its tokenizer is not supported')
             got, = runnel('score', '--ids', IDS, '--json', '-m', path).ok().lines
             equal(got, runnel('score', '--ids', IDS, '--json').ok().lines[0])
     equal((known['tokenizer_error'], known['has_tokenizer']), (None, True))

@@ -173,7 +173,7 @@ def a_folder_of_a_download_cache_opens_and_its_modules_say_how_to_embed():
             runnel('convert', divided, folder / f'{kind}.gguf').ok()
             equal(embedded(folder / f'{kind}.gguf'), embedded(divided))
         said = runnel('convert', as_it_is, folder / 'said.gguf').ok().err
-        check('not divided by their length' in said, said)
+        check('embeddings keep their length' in said, said)
 
 
 @test

@@ -43,7 +43,7 @@ def control_tokens_that_a_query_or_a_text_spells_are_text():
 
 @test
 def what_cannot_be_scored_is_named():
-    rows = [(TEMPLATE, ['--pooling', 'last'], 2, 'goes with --pooling rank, not with last'),
+    rows = [(TEMPLATE, ['--pooling', 'last'], 2, 'needs --pooling rank, not last'),
             (None, [], 1, '{model}: no tokenizer.chat_template.rerank'),
             ('only {query}', [], 1, '{model}: tokenizer.chat_template.rerank lacks {query} or {document}')]
     with Folder() as folder:
@@ -51,7 +51,7 @@ def what_cannot_be_scored_is_named():
             model = reranker(folder, template)
             done = runnel('embed', '-m', model, *args, '--query', 'cats', 'A cat.')
             equal((done.code, done.err), (code, f'runnel: --query: {why.replace("{model}", str(model))}\n'))
-    runnel('embed', '--query', 'cats', 'A cat.').fails(2, 'goes with --pooling rank, not with last')
+    runnel('embed', '--query', 'cats', 'A cat.').fails(2, 'needs --pooling rank, not last')
 
 
 @test

@@ -128,7 +128,7 @@ def logits_are_complete_or_absent():
     ids = ','.join(map(str, ids_of(TEXT)))
     with Folder() as folder:
         runnel('score', '--ids', ids, '--logits', folder / 'no/out.npy').fails(1, 'no/out.npy: No such file')
-        runnel('score', '--ids', ids, '--logits', '/dev/null').fails(1, '/dev/null: is there and is not a regular file')
+        runnel('score', '--ids', ids, '--logits', '/dev/null').fails(1, '/dev/null: exists and is not a regular file')
         runnel('score', '--ids', ids, '-c', '8', '--logits', folder / 'out.npy').fails(1)
         (folder / 'old.npy').write_bytes(b'old')
         runnel('score', '--ids', '4096', '--logits', folder / 'old.npy').fails(2)

@@ -235,7 +235,7 @@ TEST(what_gguf_cannot_say_is_refused) {
     write_folder(at("exact"), "F32", config);
     free(config);
     CHECK_FAILS(rn_convert(at("exact"), at("exact.gguf"), &opt, &err), RN_E_UNSUPPORTED, &err);
-    CHECK_HAS(err.text, "exact: rope_scaling.truncate: false is nothing that a GGUF file can say");
+    CHECK_HAS(err.text, "exact: rope_scaling.truncate: false cannot be stored in a GGUF file");
     CHECK_INT(n_files_in(temp_dir(), "exact.gguf"), 0);
 }
 
@@ -352,7 +352,7 @@ TEST(a_weight_file_of_the_folder_is_not_overwritten) {
     rn_error err = {0};
     write_folder(at("own"), "F32", NULL);
     CHECK_FAILS(rn_convert(at("own"), at("own/model.safetensors"), &opt, &err), RN_E_ARG, &err);
-    CHECK_HAS(err.text, "model.safetensors: is a file that is read");
+    CHECK_HAS(err.text, "model.safetensors: is an input file too");
 }
 
 TEST(a_full_disk_leaves_nothing) {

@@ -420,12 +420,12 @@ TEST(importance_matrices_are_read_or_refused_by_what_is_wrong) {
         {"a mean over the limit", mean_over_limit, "tensor m.in_sum2: mean 3 is 1.05e+20, limit 1e+20", 0, 0},
         {"more counts than matrices", too_many_counts, "tensor m.counts: 1 x 2 counts for 1 matrices", 0, 0},
         {"no counts", no_counts, "tensor m.in_sum2: its counts is missing", 0, 0},
-        {"no sums", only_counts, "is no importance matrix: it has no tensor whose name ends in .in_sum2", 0, 0},
+        {"no sums", only_counts, "not an importance matrix: no tensor's name ends in .in_sum2", 0, 0},
         {"F16", of_halves, "tensor m.in_sum2: is not F32", 0, 0},
         {"past the end", past_the_end, "tensor m.in_sum2: does not lie inside the file", 0, 0},
         {"2^80 numbers", too_large, "tensor m.in_sum2: does not lie inside the file", 0, 0},
         {"no numbers", no_elements, "tensor m.in_sum2: does not lie inside the file", 0, 0},
-        {"named twice", twice, "tensor m.in_sum2: named twice", 0, 0},
+        {"named twice", twice, "tensor m.in_sum2: is in the file twice", 0, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct gguf_builder b;

@@ -170,8 +170,8 @@ TEST(rows_that_no_block_fits_become_f16) {
             const char *note = plan_of(&o, "blk.1.attn_q.weight")->note;
             CHECK((note != NULL) == (strncmp(rows[i].want, rows[i].mix, 4) != 0));
             if (note)
-                CHECK_HAS(note, rows[i].row == 48 && rows[i].mix[3] == '0' ? "of 48 are no multiple of 32"
-                                                                           : "no multiple of");
+                CHECK_HAS(note, rows[i].row == 48 && rows[i].mix[3] == '0' ? "of 48 are not a multiple of 32"
+                                                                           : "not a multiple of");
         }
         planned_free(&o);
     }
@@ -256,10 +256,10 @@ TEST(rules_that_cannot_be_honoured_are_refused) {
         {"no such type", {"*", "Q9_0"}, "keep: *: Q9_0 is not a type of weights"},
         {"a mix is no type", {"*", "Q4_K_M"}, "keep: *: Q4_K_M is not a type of weights"},
         {"not written", {"*", "IQ4_XS"}, "keep: *: IQ4_XS is read, but not written"},
-        {"nothing matches", {"*.bias", "F16"}, "keep: no matrix of the model is named *.bias"},
+        {"nothing matches", {"*.bias", "F16"}, "keep: no matrix matches *.bias"},
         {"rows do not fit",
          {"blk.3.attn_q.weight", "Q4_K"},
-         "keep: blk.3.attn_q.weight cannot be Q4_K: its rows of 288 are no multiple of 256"},
+         "keep: blk.3.attn_q.weight cannot be Q4_K: its rows of 288 are not a multiple of 256"},
         {"no pattern", {NULL, "F16"}, "keep[0]: a pattern and a type are needed"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

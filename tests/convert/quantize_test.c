@@ -235,7 +235,7 @@ TEST(each_tensor_is_reported_with_the_error_it_got) {
     }
     CHECK(s.q_error == sqrt(difference / square) && s.q_error > 0.01 && s.q_error < 0.2);
     CHECK_INT(s.n, package_n_tensors(before.p));
-    CHECK_STR(s.note, "its rows of 64 are no multiple of 256");
+    CHECK_STR(s.note, "its rows of 64 are not a multiple of 256");
     CHECK(s.is_monotone && s.n_progress >= s.n);
     CHECK(s.done <= s.total && s.total - s.done < 32 * s.n); // what is missing is padding
     opened_free(&before);
@@ -296,14 +296,14 @@ TEST(the_input_is_not_overwritten_whatever_it_is_called) {
         rn_error err = {0};
         check_note("%s", outs[i]);
         CHECK_FAILS(rn_quantize(direct, outs[i], &opt, &err), RN_E_ARG, &err);
-        CHECK_HAS(err.text, "is a file that is read");
+        CHECK_HAS(err.text, "is an input file too");
     }
     write_file(at("im.gguf"), "guide", 5);
     rn_quantize_options guided = opt;
     rn_error err = {0};
     guided.imatrix = at("im.gguf");
     CHECK_FAILS(rn_quantize(direct, at("im.gguf"), &guided, &err), RN_E_ARG, &err);
-    CHECK_HAS(err.text, "im.gguf: is a file that is read");
+    CHECK_HAS(err.text, "im.gguf: is an input file too");
     uint8_t *after = read_file(direct, &n_after);
     CHECK(n_before == n_after && memcmp(before, after, n_after) == 0);
     free(before);
@@ -327,8 +327,8 @@ TEST(wrong_arguments_are_refused_by_name) {
         rn_status want;
         const char *text;
     } rows[] = {
-        {in, &none, RN_E_ARG, "type: none was given"},
-        {in, NULL, RN_E_ARG, "type: none was given"},
+        {in, &none, RN_E_ARG, "type: none given"},
+        {in, NULL, RN_E_ARG, "type: none given"},
         {in, &unknown, RN_E_ARG, "type: Q9_9 is unknown; F32, F16, BF16, Q8_0, Q6_K, Q5_K_M"},
         {in, &many, RN_E_ARG, "n_threads: 65 is outside 0..64"},
         {in, &old, RN_E_ARG, "struct_size is 8"},
@@ -349,7 +349,7 @@ TEST(wrong_arguments_are_refused_by_name) {
     CHECK_FAILS(rn_quantize(folder, at("never.gguf"), &fine, &err), RN_E_ARG, &err);
     CHECK_HAS(err.text, "is a folder: convert makes a GGUF file of it first");
     CHECK_FAILS(rn_convert(in, at("never.gguf"), &fine, &err), RN_E_ARG, &err);
-    CHECK_HAS(err.text, "is no folder: quantize takes GGUF files");
+    CHECK_HAS(err.text, "is not a folder: quantize takes GGUF files");
     CHECK_FAILS(rn_quantize("/nowhere/m.gguf", at("never.gguf"), &fine, &err), RN_E_IO, &err);
     CHECK_FAILS(rn_quantize(in, "/nowhere/out.gguf", &fine, &err), RN_E_IO, &err);
     CHECK_HAS(err.text, "/nowhere/out.gguf: cannot be created");

@@ -132,10 +132,10 @@ TEST(tokens_that_end_a_text_take_the_keys_that_are_free) {
         {"one that is eos", 2, 1, {2}, 2, -1, -1, ""},
         {"one more", 2, 2, {2, 4}, 2, 4, -1, ""},
         {"two more", 2, 3, {2, 4, 5}, 2, 4, 5, ""},
-        {"three more", 2, 4, {2, 4, 5, 6}, 2, 4, 5, "token 6 ends a text"},
+        {"three more", 2, 4, {2, 4, 5, 6}, 2, 4, 5, "end token 6"},
         {"no eos, but a spelling", -1, 1, {2}, -1, -1, -1, ""},
         {"no eos, none of a known spelling", -1, 1, {5}, 5, -1, -1, ""},
-        {"beyond the tokens", 2, 1, {40}, 2, -1, -1, "token 40 ends a text"},
+        {"beyond the tokens", 2, 1, {40}, 2, -1, -1, "end token 40"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct vocab v = sound(VOCAB_SPM);
@@ -150,7 +150,7 @@ TEST(tokens_that_end_a_text_take_the_keys_that_are_free) {
         CHECK_INT(id_of(&p, "bos"), 1);
         CHECK_INT(id_of(&p, "padding"), -1);
         CHECK_HAS(p.said, rows[i].said);
-        CHECK((strstr(p.said, "ends a text") != NULL) == (rows[i].said[0] != 0));
+        CHECK((strstr(p.said, "no further key") != NULL) == (rows[i].said[0] != 0));
         put_free(&p);
     }
 }

@@ -140,7 +140,7 @@ TEST(a_conversation_that_is_none_is_refused_by_name) {
     } rows[] = {
         {"no JSON", "[{", NULL, NULL, NULL, "messages: not JSON", RN_E_FORMAT},
         {"an object", "{}", NULL, NULL, NULL, "messages: an object, must be an array", RN_E_ARG},
-        {"none", "[]", NULL, NULL, NULL, "messages: none were given", RN_E_ARG},
+        {"none", "[]", NULL, NULL, NULL, "messages: none given", RN_E_ARG},
         {"a message that is a string", "[\"Hi\"]", NULL, NULL, NULL, "messages[0]: a string, must be an object",
          RN_E_ARG},
         {"no role", "[{\"content\": \"Hi\"}]", NULL, NULL, NULL, "messages[0]: role: must be a string", RN_E_ARG},
@@ -437,17 +437,17 @@ TEST(what_cannot_be_gone_on_with_is_refused_by_name) {
         const char *why, *chat_template, *messages, *text;
         rn_status code;
     } rows[] = {
-        {"the user's", NULL, "[{\"role\": \"user\", \"content\": \"Hi\"}]", "messages[0] is not the assistant's",
+        {"the user's", NULL, "[{\"role\": \"user\", \"content\": \"Hi\"}]", "messages[0] is not an assistant message",
          RN_E_ARG},
         {"a call", NULL, "[{\"role\": \"assistant\", \"content\": \"\", \"tool_calls\": []}]", "ends with tool calls",
          RN_E_ARG},
-        {"no text", NULL, "[{\"role\": \"assistant\", \"content\": null}]", "has no text to go on from", RN_E_ARG},
+        {"no text", NULL, "[{\"role\": \"assistant\", \"content\": null}]", "has no text to continue", RN_E_ARG},
         {"a picture at the end", NULL, "[{\"role\": \"assistant\", \"content\": [{\"type\": \"image\"}]}]",
-         "has no text to go on from", RN_E_ARG},
+         "has no text to continue", RN_E_ARG},
         {"a template that changes it", shouting, "[{\"role\": \"assistant\", \"content\": \"Hi\"}]",
-         "does not write what messages[0] says", RN_E_UNSUPPORTED},
+         "leaves out the text of messages[0]", RN_E_UNSUPPORTED},
         {"a template that leaves it out", silent, "[{\"role\": \"assistant\", \"content\": \"Hi\"}]",
-         "does not write what messages[0] says", RN_E_UNSUPPORTED},
+         "leaves out the text of messages[0]", RN_E_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fixture f;

@@ -207,7 +207,7 @@ TEST(a_revision_that_nobody_accepts_ends_the_stream_with_an_error) {
     if (!fixture_open(&f, &o)) return;
     if (run(f.engine, &r, &s, a)) {
         CHECK_INT(a[0].finish, RN_FINISH_ERROR);
-        CHECK_STR(a[0].detail, "strategy: choice 0 of 1, 1 tokens replaced of at most 0");
+        CHECK_STR(a[0].detail, "strategy: choice 0 of 1, 1 tokens replaced, limit 0");
         CHECK_INT(a[0].n_tokens, 1);
     }
     fixture_close(&f);

@@ -324,7 +324,7 @@ TEST(what_cannot_be_embedded_is_refused_with_its_figures) {
          0,
          0,
          {.pooling = RN_POOLING_LAST}},
-        {"none", "ids: none were given", RN_E_ARG, 0, 0, 0, 0, {.pooling = RN_POOLING_LAST}},
+        {"none", "ids: none given", RN_E_ARG, 0, 0, 0, 0, {.pooling = RN_POOLING_LAST}},
         {"an id below", "ids[3]: token -1 is outside 0..4095", RN_E_ARG, 0, 8, 0, -1, {.pooling = RN_POOLING_LAST}},
         {"an id above",
          "ids[3]: token 4096 is outside 0..4095",

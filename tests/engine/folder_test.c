@@ -79,7 +79,8 @@ TEST(a_folder_says_what_it_is_and_what_was_left_aside) {
     rn_model_info info = {.struct_size = sizeof info};
     rn_error err = {0};
     if (!write_folder(path, "told", "{\"eos_token_id\": [7, 2]}") || !open_folder(&f, path)) return;
-    CHECK_STR(logged, "config.json: member auto_map asks for code of its own, which is not run");
+    CHECK_STR(logged,
+              "config.json: member auto_map: the model needs Python code of its own, which runnel does not run");
     if (CHECK_OK(rn_model_get_info(f.model, &info, &err), &err)) {
         CHECK_STR(info.format, "safetensors");
         CHECK_STR(info.name, "told");

@@ -91,7 +91,7 @@ TEST(profiles_are_refused_where_they_make_no_sense) {
     rn_profile *p = NULL;
     if (fixture_open(&f, &o)) {
         CHECK_FAILS(rn_profile_end(f.engine, 0, &p, &err), RN_E_STATE, &err);
-        CHECK_STR(err.text, "profile: none is running");
+        CHECK_STR(err.text, "profile: not running");
         CHECK_FAILS(rn_profile_begin(f.engine, 1, 0, &err), RN_E_ARG, &err);
         CHECK_STR(err.text, "model: 1 is outside 0..0");
         CHECK_FAILS(rn_profile_begin(NULL, 0, 0, &err), RN_E_ARG, &err);
@@ -99,7 +99,7 @@ TEST(profiles_are_refused_where_they_make_no_sense) {
         CHECK_FAILS(rn_profile_begin(f.engine, 0, SIZE_MAX, &err), RN_E_NOMEM, &err);
         CHECK_OK(rn_profile_begin(f.engine, 0, 0, &err), &err);
         CHECK_FAILS(rn_profile_begin(f.engine, 0, 0, &err), RN_E_STATE, &err);
-        CHECK_STR(err.text, "profile: one is running");
+        CHECK_STR(err.text, "profile: already running");
         CHECK_OK(rn_profile_end(f.engine, 0, &p, &err), &err);
         CHECK(p && p->n_steps == 0 && p->ns == 0);
         rn_profile_free(p);

@@ -184,7 +184,7 @@ TEST(field_3_11_the_queue_is_bounded_in_prompt_tokens_and_says_when_to_ask_again
     wait_more(&w, 0, 0, 2);
     step_time_learn(&w.e->model_slots[0].step_time, 1, 0, 200000000); // 50 tokens of 0.2 s are left
     CHECK_FAILS(queue_check(w.e, &more, &err), RN_E_BUSY, &err);
-    CHECK_HAS(err.text, "queue: full: 30 tokens of prompts would wait, limit 25; 1 streams run, 2 wait");
+    CHECK_HAS(err.text, "queue: full: 30 prompt tokens would wait, limit 25; 1 streams run, 2 wait");
     CHECK_INT(err.retry_after_s, 10);
     more.n_prompt = 5;
     CHECK_OK(queue_check(w.e, &more, &err), &err);
@@ -313,7 +313,7 @@ TEST(field_3_11_waiting_too_long_in_the_queue_is_an_error_of_its_own_kind) {
     CHECK_OK(rn_stream_next(s, 60000000000, &c, &err), &err);
     CHECK_INT(c.finish_reason, RN_FINISH_ERROR);
     CHECK_INT(c.error, RN_E_BUSY);
-    CHECK_HAS(c.finish_detail, "queue: no place within 20 ms; 1 streams run, 1 wait");
+    CHECK_HAS(c.finish_detail, "queue: waited for the limit of 20 ms; 1 streams run, 1 wait");
     CHECK_INT(state_of(holder).phase, RN_STREAM_DECODE); // one that runs is not held to it
     rn_stream_close(s);
     rn_stream_close(holder);

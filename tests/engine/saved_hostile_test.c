@@ -117,7 +117,7 @@ TEST(a_file_cut_off_anywhere_says_its_two_lengths) {
             char want[100];
             check_note("%zu of %zu bytes", n, v.n);
             if (n < 32)
-                snprintf(want, sizeof want, "spoiled: %zu bytes are no saved session", n);
+                snprintf(want, sizeof want, "spoiled: %zu bytes are too few for a saved session", n);
             else
                 snprintf(want, sizeof want, "spoiled: is %zu bytes long and says it has %zu", n, v.n);
             if (!check_refused(&v, n, RN_E_FORMAT, &err) || !CHECK_HAS(err.text, want)) break;
@@ -149,14 +149,15 @@ TEST(numbers_that_lie_with_checksums_that_fit_are_refused_by_name) {
         rn_status st;
         const char *text;
     } rows[] = {
-        {"another format", 0, 1, 'R', RN_E_FORMAT, "does not begin as a saved session does"},
-        {"version 0", 8, 4, 0, RN_E_UNSUPPORTED, "version 0 of saved sessions, this library reads 1"},
-        {"version 2", 8, 4, 2, RN_E_UNSUPPORTED, "version 2 of saved sessions"},
-        {"what is not used", 12, 4, 7, RN_E_FORMAT, "byte 12: 7 where 0 must stand"},
+        {"another format", 0, 1, 'R', RN_E_FORMAT, "is not a saved session"},
+        {"version 0", 8, 4, 0, RN_E_UNSUPPORTED,
+         "version 0 of the saved-session format, this library reads version 1"},
+        {"version 2", 8, 4, 2, RN_E_UNSUPPORTED, "version 2 of the saved-session format"},
+        {"what is not used", 12, 4, 7, RN_E_FORMAT, "byte 12: 7 where 0 is expected"},
         {"a length of 2^64 - 1", 16, 8, UINT64_MAX, RN_E_FORMAT, "says it has 18446744073709551615"},
-        {"another kind first", HEAD, 4, 2, RN_E_FORMAT, "kind 2.0 where 1.0 must stand"},
-        {"another index", HEAD + 4, 4, 1, RN_E_FORMAT, "kind 1.1 where 1.0 must stand"},
-        {"no head", HEAD + 8, 8, 0, RN_E_FORMAT, "head 0: 0 records of 280 bytes where 1 of 280 must stand"},
+        {"another kind first", HEAD, 4, 2, RN_E_FORMAT, "kind 2.0 where 1.0 is expected"},
+        {"another index", HEAD + 4, 4, 1, RN_E_FORMAT, "kind 1.1 where 1.0 is expected"},
+        {"no head", HEAD + 8, 8, 0, RN_E_FORMAT, "head 0: 0 records of 280 bytes where 1 of 280 is expected"},
         {"2^63 heads", HEAD + 8, 8, UINT64_C(1) << 63, RN_E_FORMAT,
          "9223372036854775808 records of 280 bytes do not fit"},
         {"a head of 2^64 - 1 bytes", HEAD + 16, 8, UINT64_MAX, RN_E_FORMAT,
@@ -175,8 +176,8 @@ TEST(numbers_that_lie_with_checksums_that_fit_are_refused_by_name) {
         {"pages of 2^31", HEAD_RECORD + 16, 4, UINT64_C(1) << 31, RN_E_FORMAT, "pages of 2147483648 positions"},
         {"other pages", HEAD_RECORD + 16, 4, 32, RN_OK, ""}, // left aside
         {"a flag that nobody knows", HEAD_RECORD + 20, 4, 2, RN_E_FORMAT, "flags 0x2"},
-        {"two notes", NOTE + 8, 8, 2, RN_E_FORMAT, "2 notes where one must stand"},
-        {"no note", NOTE + 8, 8, 0, RN_E_FORMAT, "0 notes where one must stand"},
+        {"two notes", NOTE + 8, 8, 2, RN_E_FORMAT, "2 notes where one is expected"},
+        {"no note", NOTE + 8, 8, 0, RN_E_FORMAT, "0 notes where one is expected"},
         {"a note beyond the file", NOTE + 16, 8, 1 << 20, RN_E_FORMAT, "1 records of 1048576 bytes do not fit"},
         {"a token outside the vocabulary", TOKENS + 32 + 4 * 7, 4, SAVED_VOCAB, RN_E_FORMAT,
          "token 7: 60 is outside 0..59"},
@@ -217,7 +218,7 @@ TEST(bytes_behind_the_last_section_are_refused) {
         session_set(v.bytes + 16, v.n + 5, 8);
         session_repair(v.bytes, v.n);
         CHECK(check_refused(&v, v.n + 5, RN_E_FORMAT, &err));
-        CHECK_HAS(err.text, "5 bytes stand behind the last section");
+        CHECK_HAS(err.text, "5 bytes follow the last section");
     }
     victim_close(&v);
 }
@@ -237,7 +238,7 @@ TEST(names_are_made_fit_for_a_terminal_and_must_end) {
         memset(v.bytes + TEXTS, 'x', MODEL_BYTES);
         session_repair(v.bytes, v.n);
         CHECK(check_refused(&v, v.n, RN_E_FORMAT, &err));
-        CHECK_HAS(err.text, "the name of its model has no end");
+        CHECK_HAS(err.text, "the name of its model is not terminated");
     }
     victim_close(&v);
 }

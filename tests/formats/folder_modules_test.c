@@ -91,7 +91,7 @@ TEST(modules_that_nothing_here_computes_are_refused_by_name) {
         {"the largest", ALL, SWITCHES("false", "false", "false", "true"),
          "dir/1_Pooling/config.json: member pooling_mode_max_tokens: true is not supported; one of cls, mean"},
         {"two at once", ALL, SWITCHES("true", "true", "false", "false"),
-         "member pooling_mode_mean_tokens: true, beside another, is not supported"},
+         "member pooling_mode_mean_tokens: true, as another one is, is not supported"},
         {"none", ALL, SWITCHES("false", "false", "false", "false"), "no kind of pooling is true"},
         {"no switch", ALL, SWITCHES("1", "false", "false", "false"), "member pooling_mode_cls_token: is a number"},
         {"another word", ALL, "{\"pooling_mode\": \"max\"}", "member pooling_mode: max is not supported"},

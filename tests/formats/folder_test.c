@@ -388,7 +388,9 @@ TEST(item_17_members_that_ask_for_foreign_code_are_left_aside_and_named) {
     char *config =
         folder_config_with("\"rope_scaling\"", "\"auto_map\": {\"AutoModel\": \"modeling.X\"}, \"rope_scaling\"");
     package *p = open_sound(&f, config, "F32", false);
-    if (p) CHECK_STR(package_note(p), "config.json: member auto_map asks for code of its own, which is not run");
+    if (p)
+        CHECK_STR(package_note(p),
+                  "config.json: member auto_map: the model needs Python code of its own, which runnel does not run");
     package_close(p);
     free_files(&f);
     free(config);
@@ -435,14 +437,15 @@ TEST(a_folder_that_is_no_model_says_what_is_missing) {
     if (!make_folder("empty", false, false) || !make_folder("bare", true, false) ||
         !make_folder("pickled", true, false) || !make_folder("unsaid", false, true))
         return;
-    check_refused("empty", RN_E_IO, "empty: is a directory without a config.json, so no model folder");
-    check_refused("unsaid", RN_E_IO, "unsaid: is a directory without a config.json");
+    check_refused("empty", RN_E_IO, "empty: is a directory without config.json, so not a model folder");
+    check_refused("unsaid", RN_E_IO, "unsaid: is a directory without config.json");
     check_refused("bare", RN_E_IO, "bare: holds neither model.safetensors nor model.safetensors.index.json");
     put("pickled", "pytorch_model.bin", "PK", 2);
-    check_refused("pickled", RN_E_UNSUPPORTED,
-                  "pickled/pytorch_model.bin: Python pickles are not read: save the model as safetensors");
+    check_refused(
+        "pickled", RN_E_UNSUPPORTED,
+        "pickled/pytorch_model.bin: a Python pickle, which is not supported: save the model as safetensors");
     check_refused("unsaid/model.safetensors", RN_E_FORMAT,
-                  "model.safetensors: not a GGUF file: it is a safetensors file: give the folder that it lies in");
+                  "model.safetensors: not a GGUF file: it is a safetensors file: give the folder that holds it");
 }
 
 TEST(a_folder_on_disk_opens_by_any_of_its_names_and_is_watched) {

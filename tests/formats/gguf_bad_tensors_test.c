@@ -50,8 +50,8 @@ TEST(item_7_dimensions_that_are_zero_negative_too_many_or_overflow_are_refused) 
         {"bytes overflow", NULL, bytes_overflow, NULL, "the size in bytes overflows"},
         {"bytes of a row overflow", NULL, row_overflow, NULL, "the size in bytes overflows"},
         {"a row of 33 in blocks of 32", NULL, part_of_block, NULL,
-         "tensor extra: a row of 33 elements is no multiple of Q8_0's block of 32"},
-        {"a row of 31", NULL, less_than_block, NULL, "a row of 31 elements is no multiple"},
+         "tensor extra: a row of 33 elements is not a multiple of Q8_0's block of 32"},
+        {"a row of 31", NULL, less_than_block, NULL, "a row of 31 elements is not a multiple"},
         {"a row of 32 is read", NULL, whole_block, NULL, NULL},
     };
     check_rows(rows, N(rows));
@@ -99,7 +99,7 @@ static void end_wraps(struct gguf_builder *b) {
 
 TEST(item_8_offsets_that_are_misaligned_overlap_or_leave_the_file_are_refused) {
     static const struct bad_gguf rows[] = {
-        {"misaligned", NULL, misaligned, NULL, "is no multiple of the alignment 32"},
+        {"misaligned", NULL, misaligned, NULL, "is not a multiple of the alignment 32"},
         {"equal", NULL, equal, NULL, "inside tensor"},
         {"overlapping", NULL, overlapping, NULL, "tensor two: begins at byte "},
         {"overlapping, out of order", NULL, overlapping_by_a_byte_out_of_order, NULL, "inside tensor one (bytes "},
@@ -150,7 +150,7 @@ TEST(item_9_alignments_other_than_powers_of_two_from_8_to_65536_are_refused) {
         {"2^17: over the limit", NULL, align_131072, NULL, "key general.alignment: 131072 is no"},
         {"2^31", NULL, align_2_31, NULL, "key general.alignment: 2147483648 is no"},
         {"2^63, as u64", NULL, align_2_63, NULL, "key general.alignment: is a u64, must be a u32"},
-        {"offsets were made for 32", NULL, align_64, NULL, "is no multiple of the alignment 64"},
+        {"offsets were made for 32", NULL, align_64, NULL, "is not a multiple of the alignment 64"},
         {"padding leads out of the file", NULL, align_65536, NULL,
          "tensor data: begins at byte 65536, past the end of the file"},
         {"65536 is read", NULL, no_tensors_align_65536, NULL, NULL},

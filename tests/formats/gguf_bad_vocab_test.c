@@ -164,7 +164,7 @@ TEST(item_12_byte_tokens_and_tokens_that_are_malformed_are_refused) {
         {"<0xZZ>", KEY("tokens"), byte_zz, NULL, "token 4: byte token \"<0xZZ>\" is not of the form"},
         {"<0x100>", KEY("tokens"), byte_long, NULL, "token 5: byte token \"<0x100>\" is not of the form"},
         {"<0x>", KEY("tokens"), byte_short, NULL, "token 6: byte token \"<0x>\" is not of the form"},
-        {"a byte is missing", KEY("tokens"), byte_missing, NULL, "there is no byte token <0x41>"},
+        {"a byte is missing", KEY("tokens"), byte_missing, NULL, "lacks the byte token <0x41>"},
         {"empty byte token", KEY("tokens"), byte_empty, NULL, "key tokenizer.ggml.tokens: token 3 is empty"},
         {"empty token", KEY("tokens"), piece_empty, NULL, "key tokenizer.ggml.tokens: token 270 is empty"},
         {"token of 1 MiB", KEY("tokens"), piece_1_mib, NULL, "token 270 has 1048576 bytes, limit 65535"},

@@ -168,8 +168,8 @@ TEST(shapes_that_a_form_does_not_fit_are_refused) {
         {HF_FIRST_HALF, 2, {3, 2}, "3 rows, where two halves are expected"},
         {HF_ODD, 2, {2, 3}, "3 columns, where two halves are expected"},
         {HF_WITHOUT_FIRST_TWO, 2, {2, 2}, "2 rows, where more than 2 are expected"},
-        {HF_SQUEEZED, 3, {2, 2, 2}, "is no [channels, 1, taps] of a convolution"},
-        {HF_SQUEEZED, 2, {2, 2}, "is no [channels, 1, taps]"},
+        {HF_SQUEEZED, 3, {2, 2, 2}, "is not [channels, 1, taps], the shape of a convolution"},
+        {HF_SQUEEZED, 2, {2, 2}, "is not [channels, 1, taps]"},
         {HF_COLUMN, 2, {2, 2}, "2 dimensions, where one is expected"},
         {HF_BY_GROUP, 1, {3}, "3 numbers for 2 groups"},
         {HF_KEYS_OF_LATENT, 2, {5, 2}, "5 rows, where 6 are expected"},
@@ -177,8 +177,8 @@ TEST(shapes_that_a_form_does_not_fit_are_refused) {
         {HF_Z_OF_QKVZ, 2, {11, 1}, "11 rows, where 12 are expected"},
         {HF_TILED_QKV, 2, {9, 1}, "9 rows, where 8 are expected"},
         {HF_TILED_COLUMNS, 2, {2, 5}, "5 columns, where config.json says 4 heads of 1"},
-        {HF_TILED_CONV, 3, {8, 2, 2}, "is no [channels, 1, taps]"},
-        {HF_TILED_CONV, 2, {8, 2}, "is no [channels, 1, taps]"},
+        {HF_TILED_CONV, 3, {8, 2, 2}, "is not [channels, 1, taps]"},
+        {HF_TILED_CONV, 2, {8, 2}, "is not [channels, 1, taps]"},
         {HF_TILED_HEADS, 1, {5}, "5 rows, where 4 are expected"},
     };
     for (size_t i = 0; i < N(rows); i++) {

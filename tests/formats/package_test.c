@@ -352,7 +352,7 @@ TEST(a_progress_callback_may_stop_the_opening) {
     CHECK(p == NULL);
 }
 
-// Real files, where they are to be had.
+// Real files, where they are available.
 static package *open_file(const char *path) {
     package *p = NULL;
     rn_error err = {0};

@@ -249,11 +249,11 @@ TEST(item_16_names_of_shards_stay_in_the_folder) {
     static const struct {
         const char *folder, *shard, *want;
     } rows[] = {
-        {"up", "../b.safetensors", "up: \"../b.safetensors\" is no plain file name"},
-        {"absolute", "/etc/passwd", "absolute: \"/etc/passwd\" is no plain file name"},
-        {"below", "sub/b.safetensors", "below: \"sub/b.safetensors\" is no plain file name"},
-        {"itself", ".", "itself: \".\" is no plain file name"},
-        {"parent", "..", "parent: \"..\" is no plain file name"},
+        {"up", "../b.safetensors", "up: \"../b.safetensors\" is not a plain file name"},
+        {"absolute", "/etc/passwd", "absolute: \"/etc/passwd\" is not a plain file name"},
+        {"below", "sub/b.safetensors", "below: \"sub/b.safetensors\" is not a plain file name"},
+        {"itself", ".", "itself: \".\" is not a plain file name"},
+        {"parent", "..", "parent: \"..\" is not a plain file name"},
     };
     put_b(".", "b.safetensors");
     for (size_t i = 0; i < N(rows); i++)

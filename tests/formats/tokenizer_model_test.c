@@ -213,7 +213,7 @@ static const struct {
 } bad[] = {
     {"a varint of 11 bytes", varint_of_11_bytes, RN_E_FORMAT, "a number of more than 64 bits"},
     {"a varint over 64 bits", varint_over_64_bits, RN_E_FORMAT, "a number of more than 64 bits"},
-    {"a varint that does not end", varint_cut, RN_E_FORMAT, "a number that does not end"},
+    {"a varint that does not end", varint_cut, RN_E_FORMAT, "a number without an end"},
     {"a length past the end", length_past_end, RN_E_FORMAT, "a length beyond the end of its message"},
     {"a length of 2^64 - 1", length_of_2_64, RN_E_FORMAT, "a length beyond the end of its message"},
     {"a number cut short", fixed_cut, RN_E_FORMAT, "cut short"},
@@ -221,8 +221,8 @@ static const struct {
     {"a specification that is a number", spec_of_numbers, RN_E_FORMAT,
      "trainer_spec: field 2: wire type 0, must be 2"},
     {"a group", group_begins, RN_E_FORMAT, "a group"},
-    {"wire type 6", wire_type_6, RN_E_FORMAT, "a wire type that there is none of"},
-    {"field 0", field_0, RN_E_FORMAT, "a field number that there is none of"},
+    {"wire type 6", wire_type_6, RN_E_FORMAT, "an invalid wire type"},
+    {"field 0", field_0, RN_E_FORMAT, "an invalid field number"},
     {"trailing garbage", trailing_garbage, RN_E_FORMAT, "t.model: not a SentencePiece model: byte "},
     {"messages 200 deep", deep_inside, RN_E_FORMAT, "a group"},
     {"a piece cut short", piece_cut, RN_E_FORMAT, "piece 8: byte 1: a length beyond the end of its message"},
@@ -240,7 +240,7 @@ static const struct {
     {"spaces as they are", spaces_as_they_are, RN_E_UNSUPPORTED, "escape_whitespaces"},
     {"a denormalizer", denormalizer, RN_E_UNSUPPORTED, "denormalizer_spec"},
     {"a map that lies about its size", bad_map, RN_E_FORMAT, "character map: a trie of 4294967295 bytes"},
-    {"bytes for some only", bytes_missing, RN_E_FORMAT, "there is no byte token <0x00>"},
+    {"bytes for some only", bytes_missing, RN_E_FORMAT, "lacks the byte token <0x00>"},
     {"a byte of bad form", byte_of_bad_form, RN_E_FORMAT, "byte token \"<0xZZ>\" is not of the form"},
 };
 
@@ -272,7 +272,7 @@ TEST(item_19_a_model_without_an_unknown_token_or_any_is_refused) {
     CHECK_STR(err.text, "t: not a SentencePiece model: it has no pieces");
     put_piece(&m, "a", -1, TOKEN_NORMAL);
     CHECK_FAILS(tokenizer_model_load("t", m.bytes, m.n, &mem, &v, &err), RN_E_FORMAT, &err);
-    CHECK_STR(err.text, "t: there is no unknown token");
+    CHECK_STR(err.text, "t: the unknown token is missing");
     arena_free(&mem);
 }
 

@@ -304,7 +304,7 @@ TEST(appending_under_a_scratch_tree_is_refused) {
     shadow_node(w, s, KV_NONE, 5);
     rn_error err = {0};
     CHECK_FAILS(kv_append(w->k, s, &(uint64_t){1}, 1, &err), RN_E_STATE, &err);
-    CHECK_STR(err.text, "kv: sequence 0: a scratch tree of 1 nodes hangs there");
+    CHECK_STR(err.text, "kv: sequence 0: has a scratch tree of 1 nodes");
     shadow_verify(w);
     shadow_free(w);
 }

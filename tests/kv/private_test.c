@@ -126,7 +126,7 @@ TEST(without_room_there_is_no_sequence_and_nothing_has_changed) {
         const char *text;
     } rows[] = {
         {"as many pages as it takes", 192, 3, 0, RN_OK, ""},
-        {"a page too few", 193, 3, 0, RN_E_LIMIT, "kv: 193 positions need 4 pages of group 0, 3 of 3 are to be had"},
+        {"a page too few", 193, 3, 0, RN_E_LIMIT, "kv: 193 positions need 4 pages of group 0, 3 of 3 are available"},
         {"as long as a sequence may be", SHADOW_CTX, 32, 0, RN_OK, ""},
         {"longer", SHADOW_CTX + 1, 32, 0, RN_E_LIMIT, "kv: 401 positions pass the limit of 400"},
         {"the last slot of state", 10, 3, 1, RN_OK, ""},

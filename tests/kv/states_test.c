@@ -317,7 +317,7 @@ TEST(a_sequence_without_a_slot_is_refused_and_left_as_it_was) {
     rn_error err = {0};
     CHECK(!kv_has_room(w->k, c, 1) && kv_has_room(w->k, c, 0));
     CHECK_FAILS(kv_append(w->k, c, &(uint64_t){1}, 1, &err), RN_E_LIMIT, &err);
-    CHECK_STR(err.text, "kv: sequence 2: its state needs a slot, none of 2 is to be had");
+    CHECK_STR(err.text, "kv: sequence 2: its state needs a slot, none of 2 is available");
     const struct kv_stats after = stats_of(w);
     CHECK_MEM(&after, &before, sizeof before);
     const kv_seq f = shadow_fork(w, a);
@@ -429,7 +429,7 @@ TEST(each_scratch_node_has_a_slot_of_its_own) {
     rn_error err = {0};
     int32_t node;
     CHECK_FAILS(kv_scratch_add(w->k, s, 2, 1, &node, &err), RN_E_LIMIT, &err);
-    CHECK_STR(err.text, "kv: sequence 0: scratch node 5 needs a slot of state, none of 6 is to be had");
+    CHECK_STR(err.text, "kv: sequence 0: scratch node 5 needs a slot of state, none of 6 is available");
     verify(w);
     kv_scratch_cut(w->k, s, 3);
     w->seqs[s].n_nodes = 3;
@@ -483,8 +483,8 @@ TEST(a_wrong_number_of_states_is_refused) {
     } rows[] = {
         {"kv: n_states: -1 is outside 0..2147483647", -1, 64},
         {"kv: state_interval: -64 is outside 0..2147483647", 1, -64},
-        {"kv: state_interval: 63 is no multiple of 64", 1, 63},
-        {"kv: state_interval: 65 is no multiple of 64", 1, 65},
+        {"kv: state_interval: 63 is not a multiple of 64", 1, 63},
+        {"kv: state_interval: 65 is not a multiple of 64", 1, 65},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct kv_config c = {.n_groups = 1,

@@ -128,7 +128,7 @@ TEST(a_row_that_is_not_optional_behind_one_of_its_sequence_that_is_is_refused) {
     rn_error err = {0};
     open_toy(&m, &toy, 2);
     CHECK_INT(lm_step(m, rows, 3, &failed, &err), RN_E_ARG);
-    CHECK_STR(err.text, "row 2: is not optional, and stands behind row 0 of sequence 0, which is");
+    CHECK_STR(err.text, "row 2: is required, but comes after optional row 0 of sequence 0");
     CHECK_INT(failed, 2);
     lm_destroy(m);
 }

@@ -168,7 +168,7 @@ TEST(a_step_refused_for_want_of_a_slot_names_its_row_and_changes_nothing) {
     rn_error err = {0};
     CHECK_FAILS(lm_step(w->lm, rows, 3, &failed, &err), RN_E_LIMIT, &err);
     CHECK_INT(failed, 2);
-    CHECK_STR(err.text, "row 2: kv: sequence 1: its state needs a slot, none of 1 is to be had");
+    CHECK_STR(err.text, "row 2: kv: sequence 1: its state needs a slot, none of 1 is available");
     CHECK_INT(lm_seq_len(w->lm, a), 70);
     CHECK_INT(lm_seq_len(w->lm, b), 0);
     append(w, a, 4, 100, 0);

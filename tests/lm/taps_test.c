@@ -191,7 +191,7 @@ TEST(taps_of_layers_that_are_not_there_are_refused) {
             CHECK_STR(err.text, rows[i].message);
         }
         CHECK_INT(lm_step(r.lm, &row, 1, NULL, &err), RN_E_ARG);
-        CHECK_STR(err.text, "row 0: wants taps: no layer of the model is tapped");
+        CHECK_STR(err.text, "row 0: wants taps, but no layer of the model is tapped");
     }
     rig_close(&r);
 }

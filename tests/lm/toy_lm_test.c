@@ -373,14 +373,14 @@ TEST(a_wrong_row_is_refused_with_its_number_and_changes_nothing) {
         rn_status code;
         const char *text;
     } bad[] = {
-        {"no such sequence", {1, 0, LM_APPEND, 0}, RN_E_ARG, "there is no sequence 1"},
-        {"negative sequence", {-1, 0, LM_APPEND, 0}, RN_E_ARG, "there is no sequence -1"},
-        {"sequence past the end", {SEQS, 0, LM_APPEND, 0}, RN_E_ARG, "there is no sequence 6"},
+        {"no such sequence", {1, 0, LM_APPEND, 0}, RN_E_ARG, "sequence 1 does not exist"},
+        {"negative sequence", {-1, 0, LM_APPEND, 0}, RN_E_ARG, "sequence -1 does not exist"},
+        {"sequence past the end", {SEQS, 0, LM_APPEND, 0}, RN_E_ARG, "sequence 6 does not exist"},
         {"negative token", {0, -1, LM_APPEND, 0}, RN_E_ARG, "token -1 is outside 0..15"},
         {"token past the end", {0, VOCAB, LM_APPEND, 0}, RN_E_ARG, "token 16 is outside 0..15"},
-        {"parent below LM_APPEND", {0, 0, -3, 0}, RN_E_ARG, "parent -3 is no node"},
+        {"parent below LM_APPEND", {0, 0, -3, 0}, RN_E_ARG, "parent -3 does not exist"},
         {"a node that is not there", {0, 0, 2, 0}, RN_E_ARG, "parent 2 is no scratch node, there are 2"},
-        {"append under a tree", {0, 0, LM_APPEND, 0}, RN_E_STATE, "a scratch tree of 2 nodes hangs there"},
+        {"append under a tree", {0, 0, LM_APPEND, 0}, RN_E_STATE, "has a scratch tree of 2 nodes"},
         {"unknown want", {0, 0, LM_ROOT, 32}, RN_E_ARG, "want 0x20 is unknown"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -117,19 +117,19 @@ TEST(a_file_that_cannot_be_run_is_refused_with_file_tensor_and_shapes) {
         {"a tensor that nothing uses",
          {NULL, "blk.0.attn_q_norm.weight", 1, {16}, NULL},
          RN_E_FORMAT,
-         "tiny.gguf: tensor blk.0.attn_q_norm.weight: architecture 'llama' has no use for it"},
+         "tiny.gguf: tensor blk.0.attn_q_norm.weight: architecture 'llama' does not use it"},
         {"a tensor of a layer that is not there",
          {NULL, "blk.2.attn_q.weight", 2, {64, 64}, NULL},
          RN_E_FORMAT,
-         "tensor blk.2.attn_q.weight: architecture 'llama' has no use for it"},
+         "tensor blk.2.attn_q.weight: architecture 'llama' does not use it"},
         {"a tensor of a layer behind those that are left out",
          {"llama.block_count", "blk.3.attn_q.weight", 2, {64, 64}, keys_layer_after},
          RN_E_FORMAT,
-         "tensor blk.3.attn_q.weight: architecture 'llama' has no use for it"},
+         "tensor blk.3.attn_q.weight: architecture 'llama' does not use it"},
         {"a tensor that nothing uses before a layer that is left out",
          {"llama.block_count", "blk.1.nextn.eh_proj.weight", 2, {128, 64}, keys_layer_after},
          RN_E_FORMAT,
-         "tensor blk.1.nextn.eh_proj.weight: architecture 'llama' has no use for it"},
+         "tensor blk.1.nextn.eh_proj.weight: architecture 'llama' does not use it"},
         {"another architecture",
          {"general.architecture", NULL, 0, {0}, keys_unknown_arch},
          RN_E_UNSUPPORTED,
@@ -167,7 +167,7 @@ TEST(a_file_with_a_vocabulary_alone_is_refused_with_what_it_serves) {
     uint8_t *bytes = gb_finish(&b, &n);
     if (CHECK_OK(package_from_bytes("vocab.gguf", bytes, n, &pkg, &err), &err)) {
         CHECK_FAILS(model_build(pkg, &model, &err), RN_E_UNSUPPORTED, &err);
-        CHECK_HAS(err.text, "vocab.gguf: holds a vocabulary and no weights: it serves tokenize, detokenize and info");
+        CHECK_HAS(err.text, "vocab.gguf: holds only a vocabulary: it works with tokenize, detokenize and info only");
     }
     package_close(pkg);
     free(bytes);

@@ -398,7 +398,7 @@ TEST(a_sampler_made_without_masks_refuses_one) {
     p.masked = false;
     sampler *s = make(&p, ref(), 2);
     CHECK_FAILS(sampler_draw_masked(s, row, 3, &mask, &token, &err), RN_E_STATE, &err);
-    CHECK_STR(err.text, "position 3: token mask: the sampler was made without room for one");
+    CHECK_STR(err.text, "position 3: token mask: the sampler was created without one");
     CHECK_OK(sampler_draw_masked(s, row, 3, NULL, &token, &err), &err);
     sampler_destroy(s);
 }

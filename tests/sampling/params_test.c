@@ -164,6 +164,6 @@ TEST(an_unknown_preset_is_refused_with_the_known_names) {
     sampling_defaults(&p);
     CHECK_FAILS(sampling_apply_preset(&p, "spicy", &err), RN_E_ARG, &err);
     CHECK_STR(err.text,
-              "preset: 'spicy' is none of greedy, focused, balanced, creative, wild, code, chat, story, summary");
+              "preset: 'spicy' is not one of greedy, focused, balanced, creative, wild, code, chat, story, summary");
     CHECK_FAILS(sampling_apply_preset(&p, "", &err), RN_E_ARG, &err);
 }

@@ -398,7 +398,7 @@ TEST(a_callers_stage_that_returns_false_ends_the_stream_with_an_error) {
     p.stage_user = &v;
     sampler *s = make(&p, 2);
     CHECK_FAILS(sampler_draw(s, row, 3, &token, &err), RN_E_CANCELLED, &err);
-    CHECK_STR(err.text, "position 3: the caller's stage: asked to end the stream");
+    CHECK_STR(err.text, "position 3: the caller's stage: ended the stream");
     CHECK_INT(token, -1);
     sampler_destroy(s);
 }

@@ -144,7 +144,7 @@ def the_openai_client_is_told_that_the_server_ends():
         next(iter(held))
         c.models.list()         # a second connection, which stays open
         s.signal(signal.SIGTERM)
-        wait_until(lambda: 'ending' in s.said, 'the server ends')
+        wait_until(lambda: 'shutting down' in s.said, 'the server ends')
         e = raises(openai.InternalServerError, lambda: c.chat.completions.create(model='m', messages=STORY))
         equal((e.status_code, e.code, e.response.headers['retry-after']), (503, 'shutting_down', '1'))
         held.close()

@@ -66,7 +66,7 @@ def field_3_11_the_queue_is_bounded_in_requests_and_tokens_and_says_when_to_come
             with Held(s), Held(s):
                 wait_until(lambda: len(slots(s)) == 3, 'ten tokens wait')
                 answer = post(s, NATIVE, prompt=TIME, max_tokens=1)
-                answer.refuses(429, 'queue_full', '15 tokens of prompts would wait, limit 12')
+                answer.refuses(429, 'queue_full', '15 prompt tokens would wait, limit 12')
                 check(1 <= int(answer.header('retry-after')) <= 3600, answer.headers)
 
 
@@ -80,7 +80,7 @@ def field_3_11_a_higher_class_begins_before_those_that_waited_longer():
                 high = slots(s)[1]['request']
                 first.end()
                 wait_until(lambda: slots(s)[0].get('request') == high, 'the one of the highest class runs')
-        post(s, NATIVE, prompt='a', priority='urgent').refuses(400, 'invalid_value', "'urgent' is none of low, normal, high")
+        post(s, NATIVE, prompt='a', priority='urgent').refuses(400, 'invalid_value', "'urgent' is not one of low, normal, high")
         equal(post(s, NATIVE, prompt='a', max_tokens=1, priority=-3).status, 200)
 
 
@@ -90,7 +90,7 @@ def field_3_11_a_wait_beyond_the_limit_is_answered_503():
         with Held(s):
             wait_until(lambda: slots(s)[0]['is_processing'], 'the place is taken')
             answer = post(s, NATIVE, prompt=TIME, max_tokens=1)
-            answer.refuses(503, 'queue_timeout', 'no place within 1000 ms')
+            answer.refuses(503, 'queue_timeout', 'waited for the limit of 1000 ms')
             check(int(answer.header('retry-after')) >= 1, answer.headers)
             told = [d for _, _, d in events(post(s, TEXT, prompt=TIME, max_tokens=1, stream=True).body)]
             equal([d['error']['code'] for d in told], ['queue_timeout'])

@@ -63,9 +63,9 @@ def keys_of_a_file_count_and_sighup_reads_them_again():
             equal(s.post('/rig/echo', '{}', f'Authorization: Bearer {second}').json['key'], 1)
             file.write_text(f'{third}\n')
             s.signal(signal.SIGHUP)
-            wait_until(lambda: 'keys: read again' in s.said, 'the keys were read again')
+            wait_until(lambda: 'keys: reloaded' in s.said, 'the keys were read again')
             equal([s.get('/ready', f'Authorization: Bearer {k}').status for k in (first, second, third)], [401, 401, 200])
-            for bad, why in (('short\n', 'has 5 bytes'), ('# none\n', 'there is no key in it')):
+            for bad, why in (('short\n', 'has 5 bytes'), ('# none\n', 'holds no key')):
                 file.write_text(bad)
                 s.signal(signal.SIGHUP)
                 wait_until(lambda: why in s.said, 'the bad file was refused')
@@ -132,7 +132,7 @@ def a_browsers_question_before_a_request_needs_no_key():
 
 @test
 def an_address_that_others_reach_wants_a_key_or_a_word():
-    runnel('serve', '--host', '0.0.0.0', '--port', 0).fails(1, 'others than this machine reach it, and there is no key')
+    runnel('serve', '--host', '0.0.0.0', '--port', 0).fails(1, 'reachable from other machines, and no key is set')
     with Server('--host', '0.0.0.0', '--no-auth') as s:
         s.host = '127.0.0.1'
         with s.connect() as c:      # an address of its own can be any; a name cannot
@@ -185,7 +185,7 @@ def under_tls_requests_streams_and_leaving_work_the_same():
 def tls_that_cannot_be_is_said_at_start():
     with Folder() as folder:
         (folder / 'junk.pem').write_text('junk')
-        runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem').fails(1, 'one is of no use without the other')
+        runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem').fails(1, 'give both')
         runnel('serve', '--port', 0, '--tls-cert', folder / 'none.pem', '--tls-key', folder / 'junk.pem').fails(1, 'none.pem')
         runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem', '--tls-key', folder / 'junk.pem').fails(1, 'does not start')
 

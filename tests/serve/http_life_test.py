@@ -33,7 +33,7 @@ def what_cannot_be_is_said_at_start_and_ends_the_program():
         port = taken.getsockname()[1]
         runnel('serve', '--port', port).fails(1, f'127.0.0.1 port {port}: Address already in use')
     for args, code, part in ((('--port', 65536), 2, '--port'), (('--host', 'no.such.name.invalid'), 1, '--host: no.such.name.invalid'),
-                             (('-m', '/no/such/file'), 1, '/no/such/file'), (('-m', MODEL, '-m', MODEL), 2, 'two models called stories'),
+                             (('-m', '/no/such/file'), 1, '/no/such/file'), (('-m', MODEL, '-m', MODEL), 2, 'two models are called stories'),
                              (('--cors', 'evil.example'), 2, 'neither * nor an origin'), (('--api-key-file', '/no/such'), 1, '/no/such'),
                              (('--access-log', '/no/such/log'), 1, '--access-log: /no/such/log'), (('--streams', 0), 2, '--streams'),
                              (('--memory', 1), 1, 'memory'), (('positional',), 2, 'positional')):
@@ -48,7 +48,7 @@ def sigterm_lets_running_answers_end_and_refuses_new_ones():
         c.head()
         c.chunk()
         s.signal(signal.SIGTERM)
-        wait_until(lambda: 'ending: 1 requests still run' in s.said, 'the server says that it ends')
+        wait_until(lambda: 'shutting down: 1 requests still run' in s.said, 'the server says that it ends')
         kept.ask('GET', '/ready').refuses(503, 'shutting_down')
         a = kept.ask('POST', '/rig/echo', 'Content-Type: application/json', body='{}').refuses(503, 'shutting_down')
         equal(a.header('retry-after'), '1')

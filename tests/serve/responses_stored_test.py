@@ -93,7 +93,7 @@ def a_server_that_is_to_keep_nothing_says_so():
         first = good(s, PATH, input='N')
         equal(first['store'], False)
         s.get(f'{PATH}/{first["id"]}').refuses(404, 'response_not_found')
-        equal(post(s, PATH, input='N', store=True).refuses(400, 'unsupported_parameter', 'keeps no answers').json['error']['param'], 'store')
+        equal(post(s, PATH, input='N', store=True).refuses(400, 'unsupported_parameter', 'answers are not stored').json['error']['param'], 'store')
 
 
 main()

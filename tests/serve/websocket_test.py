@@ -46,8 +46,8 @@ def frames_that_come_with_the_handshake_are_not_lost():
 
 
 HANDSHAKES = [
-    ('version 8', [h.replace('13', '8') for h in Socket.HEADERS], 'Sec-WebSocket-Version: 13'),
-    ('no version', Socket.HEADERS[:2] + Socket.HEADERS[3:], 'Sec-WebSocket-Version: 13'),
+    ('version 8', [h.replace('13', '8') for h in Socket.HEADERS], 'Sec-WebSocket-Version: must be 13'),
+    ('no version', Socket.HEADERS[:2] + Socket.HEADERS[3:], 'Sec-WebSocket-Version: must be 13'),
     ('no key', Socket.HEADERS[:3], 'Sec-WebSocket-Key'),
     ('short key', Socket.HEADERS[:3] + ('Sec-WebSocket-Key: YWJj',), 'Sec-WebSocket-Key'),
     ('key of other signs', Socket.HEADERS[:3] + ('Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZ!==',), 'Sec-WebSocket-Key'),

@@ -112,10 +112,10 @@ static const struct {
     {"a property that there is none of", "\\p{Telepathy}", RN_E_FORMAT, "near byte"},
     {"an intersection", "[a&&b]", RN_E_UNSUPPORTED, "byte 2 \"&&\": an intersection of classes"},
     {"brackets in brackets", "[a[b]]", RN_E_UNSUPPORTED, "byte 2 \"[b\": brackets inside brackets"},
-    {"an option with another meaning", "(?m:.)", RN_E_UNSUPPORTED, "byte 0 \"(?m:\": a group that is not understood"},
-    {"a verb", "(*FAIL)", RN_E_UNSUPPORTED, "byte 0 \"(*\": a group that is not understood"},
-    {"an escape", "\\K", RN_E_UNSUPPORTED, "byte 0 \"\\K\": an escape that is not understood"},
-    {"all but word characters, in brackets", "[\\W]", RN_E_UNSUPPORTED, "not understood in brackets"},
+    {"an option with another meaning", "(?m:.)", RN_E_UNSUPPORTED, "byte 0 \"(?m:\": an unsupported group"},
+    {"a verb", "(*FAIL)", RN_E_UNSUPPORTED, "byte 0 \"(*\": an unsupported group"},
+    {"an escape", "\\K", RN_E_UNSUPPORTED, "byte 0 \"\\K\": an unsupported escape"},
+    {"all but word characters, in brackets", "[\\W]", RN_E_UNSUPPORTED, "unsupported escape in brackets"},
     {"a backslash at the end", "a\\", RN_E_UNSUPPORTED, "byte 1 \"\\\": nothing after the backslash"},
 };
 

@@ -60,7 +60,7 @@ static const struct {
     rn_status code;
     const char *text;
 } bad_vocabs[] = {
-    {"a byte without a token", true, lose_byte, RN_E_FORMAT, "vocabulary: there is no byte token <0x41>"},
+    {"a byte without a token", true, lose_byte, RN_E_FORMAT, "vocabulary: lacks the byte token <0x41>"},
     {"a negative byte", true, bad_byte_negative, RN_E_FORMAT, "token 3: byte token \"<0x-1>\" is not of the form"},
     {"letters for digits", true, bad_byte_digits, RN_E_FORMAT, "token 3: byte token \"<0xZZ>\""},
     {"three digits", true, bad_byte_long, RN_E_FORMAT, "token 3: byte token \"<0x000>\""},
@@ -74,11 +74,11 @@ static const struct {
     {"field 2.9: an unknown one", false, unknown_pre, RN_E_UNSUPPORTED, "\"gpt-2x\" is not known to runnel"},
     {"a merge without a space", false, merge_no_space, RN_E_FORMAT, "merge 3 \"an\": no space"},
     {"an empty merge", false, merge_empty, RN_E_FORMAT, "merge 3 \"\": no space"},
-    {"a merge of no token, left", false, merge_left, RN_E_FORMAT, "merge 3 \"zz n\": its left half is no token"},
-    {"right", false, merge_right, RN_E_FORMAT, "merge 3 \"a zz\": its right half is no token"},
-    {"right and empty", false, merge_right_empty, RN_E_FORMAT, "merge 3 \"a \": its right half is no token"},
-    {"into no token", false, merge_result, RN_E_FORMAT, "merge 3 \"z z\": what it makes is no token"},
-    {"into a control token", false, merge_into_control, RN_E_FORMAT, "merge 3 \"a n\": what it makes is no token"},
+    {"a merge of no token, left", false, merge_left, RN_E_FORMAT, "merge 3 \"zz n\": its left half is not a token"},
+    {"right", false, merge_right, RN_E_FORMAT, "merge 3 \"a zz\": its right half is not a token"},
+    {"right and empty", false, merge_right_empty, RN_E_FORMAT, "merge 3 \"a \": its right half is not a token"},
+    {"into no token", false, merge_result, RN_E_FORMAT, "merge 3 \"z z\": its result is not a token"},
+    {"into a control token", false, merge_into_control, RN_E_FORMAT, "merge 3 \"a n\": its result is not a token"},
     {"a merge given twice", false, merge_twice, RN_E_FORMAT, "merge 3 \"i n\": given twice"},
     {"a merge longer than any token", false, merge_too_long, RN_E_FORMAT, "longer than any two tokens"},
     {"a control token of 513 bytes", false, long_special, RN_E_LIMIT,

@@ -26,14 +26,14 @@ static void run_system(chat *c, const char *args) {
     }
     const bool goes = strcmp(args, "-") == 0;
     dialogue_set_system(&c->talk, goes ? NULL : args);
-    chat_note(c, "%s", goes ? "the system message is gone" : "the system message is set");
+    chat_note(c, "%s", goes ? "the system message is removed" : "the system message is set");
 }
 
 // Replaces the last reply with a new one. If no new one is made, the old one stays.
 static void run_regen(chat *c, const char *args) {
     (void)args;
     if (!dialogue_last(&c->talk, "assistant")) {
-        chat_note(c, "there is no reply to make again");
+        chat_note(c, "there is no reply to regenerate");
         return;
     }
     const message old = c->talk.items[--c->talk.n]; // owned here until either reply is kept
@@ -85,7 +85,7 @@ static void run_undo(chat *c, const char *args) {
     if (!take_last_turn(c, &text)) return;
     const int width = term_width(STDOUT_FILENO) - 16;
     const int n = (int)strcspn(text, "\n");
-    chat_note(c, "taken back: %.*s%s", n < width ? n : width, text, n < width && !text[n] ? "" : " ...");
+    chat_note(c, "removed: %.*s%s", n < width ? n : width, text, n < width && !text[n] ? "" : " ...");
     free(text);
 }
 
@@ -94,7 +94,7 @@ static void run_continue(chat *c, const char *args) {
     if (dialogue_last(&c->talk, "assistant"))
         chat_answer(c, true);
     else
-        chat_note(c, "there is no reply to go on with");
+        chat_note(c, "there is no reply to continue");
 }
 
 static void run_clear(chat *c, const char *args) {
@@ -155,7 +155,7 @@ static void run_probs(chat *c, const char *args) {
     }
     if (c->last.n == 0 || isnan(c->last.tokens[0].logprob)) {
         c->wants_probs = true;
-        chat_note(c, "the last reply's were not kept; from the next reply on they are (/probs off ends that)");
+        chat_note(c, "not kept for the last reply; kept from the next reply on");
         return;
     }
     for (size_t i = 0; i < c->last.n; i++) {
@@ -190,11 +190,13 @@ static void run_stats(chat *c, const char *args) {
     const bool has_miss = r->miss[0] && strcmp(r->miss, "none") != 0;
     chat_note(c,
               "last reply: %" PRId64 " tokens in %s after a prompt of %" PRId64 " in %s, %" PRId64
-              " of it cached%s%s; seed %" PRIu64,
+              " of them cached%s%s; seed %" PRIu64,
               r->usage.completion_tokens, human_time(r->timing.decode_ms, a), r->usage.prompt_tokens,
-              human_time(r->timing.prefill_ms, b), r->usage.cached_tokens, has_miss ? ", no more since: " : "",
+              human_time(r->timing.prefill_ms, b), r->usage.cached_tokens, has_miss ? ", stopped by: " : "",
               has_miss ? r->miss : "", r->seed);
-    chat_note(c, "in all: %" PRIu64 " tokens made, %" PRIu64 " of prompts, %" PRIu64 " of them cached; %zu messages",
+    chat_note(c,
+              "total: %" PRIu64 " tokens generated, %" PRIu64 " prompt tokens, %" PRIu64
+              " of those cached; %zu messages",
               c->n_made, c->n_prompt, c->n_cached, c->talk.n);
     if (rn_engine_get_memory(c->on.engine, &memory, NULL) == RN_OK && memory.process_bytes)
         chat_note(c, "memory: %s", human_size(memory.process_bytes, a));
@@ -208,19 +210,19 @@ static void run_quit(chat *c, const char *args) {
 static const chat_row rows[] = {
     {"/help", "", "these commands", run_help},
     {"/system", "[TEXT]", "show or set the system message; - removes it", run_system},
-    {"/set", "[NAME [VALUE]]", "show or set what replies are made with", chat_run_set},
-    {"/preset", "[NAME]", "show the presets or take one", chat_run_preset},
-    {"/regen", "", "another reply to the last message", run_regen},
-    {"/edit", "[TEXT]", "change the last message and answer it again", run_edit},
-    {"/undo", "", "take back the last message and its reply", run_undo},
-    {"/continue", "", "go on with the last reply, from its last token", run_continue},
-    {"/save", "FILE [kv]", "save messages and settings; kv: keys and values too", chat_run_save},
-    {"/load", "FILE", "go on with a saved chat", chat_run_load},
-    {"/clear", "", "forget all messages but the system message", run_clear},
+    {"/set", "[NAME [VALUE]]", "show or change settings", chat_run_set},
+    {"/preset", "[NAME]", "show the presets or use one", chat_run_preset},
+    {"/regen", "", "regenerate the last reply", run_regen},
+    {"/edit", "[TEXT]", "edit the last message and answer it again", run_edit},
+    {"/undo", "", "remove the last message and its reply", run_undo},
+    {"/continue", "", "continue the last reply from its last token", run_continue},
+    {"/save", "FILE [kv]", "save messages and settings; kv: with keys and values", chat_run_save},
+    {"/load", "FILE", "continue a saved chat", chat_run_load},
+    {"/clear", "", "remove all messages but the system message", run_clear},
     {"/tokens", "[TEXT]", "the last reply, or a text, as tokens", run_tokens},
     {"/probs", "[on|off]", "how probable the last reply's tokens were", run_probs},
-    {"/stats", "", "figures of the last reply and of the chat", run_stats},
-    {"/quit", "", "end; Ctrl+D does the same", run_quit},
+    {"/stats", "", "statistics of the last reply and of the chat", run_stats},
+    {"/quit", "", "end the chat, as Ctrl+D does", run_quit},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -238,7 +240,7 @@ static void run_help(chat *c, const char *args) {
         free(head);
     }
     add_wrapped(&page,
-                "Alt+Enter, or a backslash before Enter, begins a new line; Tab completes; Ctrl+C stops a reply.", 0,
+                "Alt+Enter, or a backslash before Enter, starts a new line; Tab completes; Ctrl+C stops a reply.", 0,
                 width);
     page.data[page.n - 1] = '\0';
     print_message(c, page.data);
@@ -273,8 +275,10 @@ void chat_command(chat *c, const char *line) {
     char *const typed = app_text("%.*s", (int)n, line);
     for (size_t i = 0; i < N_ROWS; i++) names[i] = rows[i].name;
     const char *const near = nearest_word(typed, names, N_ROWS);
-    chat_note(c, "%s: no such command%s%s%s; /help lists them, and a blank before a slash makes it a message", typed,
-              near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+    chat_note(
+        c,
+        "%s: unknown command%s%s%s; /help lists them; to send a message that starts with a slash, put a space before it",
+        typed, near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
     if (!c->editor) c->code = EXIT_CODE_FAILED;
     free(typed);
 }

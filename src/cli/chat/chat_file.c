@@ -57,7 +57,7 @@ void chat_run_save(chat *c, const char *args) {
     rn_saved saved;
     rn_saved_init(&saved);
     if (!*path)
-        fail_command(c, "/save", "needs the name of a file");
+        fail_command(c, "/save", "needs a file name");
     else if (rn_session_save(c->session, path, &opt, &err) != RN_OK)
         fail_command(c, "", err.text);
     else if (rn_session_peek(path, &saved, &err) == RN_OK)
@@ -74,7 +74,7 @@ void chat_run_load(chat *c, const char *args) {
     char why[JSON_WHY] = "";
     rn_saved_init(&saved);
     if (!*args || rn_session_load(c->on.engine, 0, args, &session, &saved, &err) != RN_OK) {
-        fail_command(c, *args ? "" : "/load", *args ? err.text : "needs the name of a file");
+        fail_command(c, *args ? "" : "/load", *args ? err.text : "needs a file name");
         return;
     }
     chat loaded = *c;
@@ -89,8 +89,8 @@ void chat_run_load(chat *c, const char *args) {
         *c = loaded;
         c->session = session;
         c->last.n = 0;
-        chat_note(c, "%zu messages; %zu of %zu tokens need no evaluation%s%s", c->talk.n, saved.n_restored,
-                  saved.n_tokens, saved.reason[0] ? ": " : "", saved.reason);
+        chat_note(c, "%zu messages; %zu of %zu tokens reused from the saved keys and values%s%s", c->talk.n,
+                  saved.n_restored, saved.n_tokens, saved.reason[0] ? ": " : "", saved.reason);
     }
     rn_free(saved.note);
 }

@@ -129,17 +129,17 @@ static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err)
 
 static void say_offers(const chat *c) {
     if (c->editor)
-        chat_note(c, "/undo takes the last turn back, /clear all; /set truncate old or middle leaves out what is old "
-                     "whenever the context is full");
+        chat_note(c, "/undo removes the last turn, /clear all; /set truncate old (or middle) drops old "
+                     "turns when the context is full");
 }
 
 // Reports ends that are not normal, and how to continue.
 static void say_end(const chat *c) {
     const chat_reply *const r = &c->last;
     if (r->finish == RN_FINISH_ERROR) say("generation: %s", r->detail);
-    if (r->finish == RN_FINISH_CANCELLED && c->editor) chat_note(c, "stopped; /continue goes on");
+    if (r->finish == RN_FINISH_CANCELLED && c->editor) chat_note(c, "stopped; /continue resumes it");
     if (r->finish != RN_FINISH_LENGTH) return;
-    chat_note(c, "the reply was cut at %s; /continue goes on", r->detail);
+    chat_note(c, "the reply was cut at %s; /continue resumes it", r->detail);
     if (strncmp(r->detail, "context", 7) == 0) say_offers(c);
 }
 

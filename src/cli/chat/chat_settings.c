@@ -19,7 +19,7 @@ typedef struct setting {
 static bool one_of(const char *value, const char *const *words, int32_t *index, char *why) {
     for (int32_t i = 0; words[i]; i++)
         if (strcmp(value, words[i]) == 0) return *index = i, true;
-    snprintf(why, NUMBER_WHY, "'%.100s' is none of its values", value);
+    snprintf(why, NUMBER_WHY, "'%.100s' is not one of its values", value);
     return false;
 }
 
@@ -75,11 +75,11 @@ static bool set_wrap(chat *c, const char *value, char *why) {
 static void show_wrap(const chat *c, bytes *to) { bytes_add_text(to, c->screen.wraps ? "on" : "off"); }
 
 static const setting settings[] = {
-    {"max_tokens", "-1..", "tokens of a reply at most; -1: the rest of the context", set_max_tokens, show_max_tokens},
+    {"max_tokens", "-1..", "maximum tokens of a reply; -1: the rest of the context", set_max_tokens, show_max_tokens},
     {"seed", "N|random", "of the random numbers", set_seed, show_seed},
-    {"reasoning", "on|off", "show what the model thinks", set_reasoning, show_reasoning},
-    {"thinking", "on|off|default", "ask the template for thinking (enable_thinking)", set_thinking, show_thinking},
-    {"truncate", "none|old|middle", "what is left out when the context is full", set_truncate, show_truncate},
+    {"reasoning", "on|off", "show the model's reasoning", set_reasoning, show_reasoning},
+    {"thinking", "on|off|default", "pass enable_thinking to the template", set_thinking, show_thinking},
+    {"truncate", "none|old|middle", "what to drop when the context is full", set_truncate, show_truncate},
     {"wrap", "on|off", "break lines between words", set_wrap, show_wrap},
 };
 enum { N_SETTINGS = sizeof settings / sizeof *settings, N_NAMES = N_SETTINGS + GENERATION_FIELDS };
@@ -163,7 +163,7 @@ static bool set_one(chat *c, const char *name, const char *value, char *why) {
     size_t n = 0;
     while (names[n]) n++;
     const char *const near = nearest_word(name, names, n);
-    snprintf(why, NUMBER_WHY, "no such setting%s%s%s; /set lists them", near ? ": did you mean " : "",
+    snprintf(why, NUMBER_WHY, "unknown setting%s%s%s; /set lists them", near ? ": did you mean " : "",
              near ? near : "", near ? "?" : "");
     return false;
 }
@@ -189,7 +189,7 @@ void chat_run_set(chat *c, const char *args) {
         else if (s)
             add_setting(c, s, &line);
         else
-            bytes_add_format(&line, "%s: no such setting; /set lists them\n", name);
+            bytes_add_format(&line, "%s: unknown setting; /set lists them\n", name);
         line.data[line.n - 1] = '\0';
         chat_note(c, "%s", line.data);
         bytes_free(&line);
@@ -210,7 +210,7 @@ void chat_run_preset(chat *c, const char *args) {
         return;
     }
     if (!*args) return;
-    chat_note(c, "%s: no such preset; /preset lists them", args);
+    chat_note(c, "%s: unknown preset; /preset lists them", args);
     if (!c->editor) c->code = EXIT_CODE_FAILED;
 }
 
@@ -239,7 +239,7 @@ static bool read_setting(void *target, size_t i, const char *key, const json_ite
     (void)i;
     if (!json_item_is_text(value)) {
         const int f = find_field(key, &field);
-        if (f < 0) return snprintf(why, JSON_WHY / 2, "no such setting"), false;
+        if (f < 0) return snprintf(why, JSON_WHY / 2, "unknown setting"), false;
         if (!json_item_real(value, field.min, field.max, &v, why)) return false;
         if (!number_check(v, field.min, field.max, field.is_int, why)) return false;
         c->g.fields[f] = v;
@@ -249,7 +249,7 @@ static bool read_setting(void *target, size_t i, const char *key, const json_ite
     if (strcmp(key, "preset") != 0) return set_one(c, key, text.data, why);
     for (size_t p = 0; p < rn_n_presets(); p++)
         if (strcmp(rn_preset_name(p, NULL), text.data) == 0) return c->g.preset = rn_preset_name(p, NULL), true;
-    return snprintf(why, JSON_WHY / 2, "no such preset"), false;
+    return snprintf(why, JSON_WHY / 2, "unknown preset"), false;
 }
 
 bool chat_settings_read(chat *c, const char *line, size_t n, char *why) {

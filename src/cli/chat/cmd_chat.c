@@ -17,19 +17,19 @@
 
 static const option chat_rows[] = {
     {0, "reasoning", "show|hide", OPTION_CHOICE, offsetof(chat, reasoning),
-     .help = "whether what the model thinks is shown (default: at a terminal)"},
+     .help = "whether to show the model's reasoning (default: at a terminal)"},
     {0, "truncate", "none|old|middle", OPTION_CHOICE, offsetof(chat, truncate),
      .help =
-         "when the context is full: end with an error, leave out the oldest turns, or those after the first (default none)"},
+         "when the context is full: none ends with an error, old drops the oldest turns, middle those after the first (default none)"},
     {0, "each-line", NULL, OPTION_FLAG, offsetof(chat, is_each_line),
-     .help =
-         "from a pipe: each line is a message or a command, and has its reply (default: all of stdin is one message)"},
+     .help = "from a pipe: answer each line as a message or command (default: all of stdin is one message)"},
     {0, "no-history", NULL, OPTION_FLAG, offsetof(chat, has_no_history),
-     .help = "keep no history of what is typed (else in ${XDG_STATE_HOME:-~/.local/state}/runnel)"},
+     .help = "do not keep a history of input (by default in ${XDG_STATE_HOME:-~/.local/state}/runnel)"},
 };
 
-static const char *const notes = "At a terminal: /help lists the commands; Ctrl+C stops a reply, Ctrl+D ends.\n"
-                                 "From a pipe stdout gets the replies and nothing else.\n\n"
+static const char *const notes = "At a terminal /help lists the commands, Ctrl+C stops a reply, Ctrl+D ends.\n"
+                                 "From a pipe, stdout gets the replies and nothing else.\n"
+                                 "\n"
                                  "  runnel chat -m MODEL\n"
                                  "  runnel chat -m MODEL --system \"Answer in one word.\" < question.txt\n"
                                  "  printf '%s\\n' 'Hello!' /regen | runnel chat -m MODEL --each-line";
@@ -114,7 +114,7 @@ static void read_lines(chat *c) {
             if (poll(&ready, 1, -1) < 0 && interrupt_came()) break;
             line_source_fill(&in);
         } else if (outcome == LINE_TOO_LONG) {
-            say("stdin: line %llu: longer than a message may be", (unsigned long long)in.n_lines);
+            say("stdin: line %llu: longer than the limit of a message", (unsigned long long)in.n_lines);
             c->code = EXIT_CODE_FAILED;
         } else {
             char *const own = app_text("%.*s", (int)n, line);
@@ -136,7 +136,7 @@ static void read_whole(chat *c) {
         if (text.n)
             chat_say(c, text.data, text.n);
         else
-            say("stdin: no message; a pipe's text is the message");
+            say("stdin: empty: from a pipe, its text is the message");
         if (!text.n) c->code = EXIT_CODE_USAGE;
     }
     bytes_free(&text);

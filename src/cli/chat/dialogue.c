@@ -105,7 +105,7 @@ bool dialogue_read_line(dialogue *c, const char *line, size_t n, char *why) {
     bool ok = json_doc_parse(line, n, &doc, why);
     if (ok) ok = json_doc_read(doc, &group, 1, why);
     if (ok && (!got.role.data || !got.content.data || got.role.n >= sizeof(((message *)0)->role))) {
-        snprintf(why, JSON_WHY, "no message: it needs a role of at most %zu bytes, and content",
+        snprintf(why, JSON_WHY, "not a message: it needs a role of at most %zu bytes, and content",
                  sizeof(((message *)0)->role) - 1);
         ok = false;
     }

@@ -146,9 +146,9 @@ static const struct {
     unsigned char (*fn)(EditLine *, int);
     const char *keys[2];
 } functions[] = {
-    {"chat-break", "go on in a new line", insert_break, {"\x1b\r", "\x1b\n"}},
-    {"chat-paste", "insert what is pasted", insert_paste, {"\x1b[200~"}},
-    {"chat-drop", "empty the line", drop_line, {"\x03"}},
+    {"chat-break", "start a new line", insert_break, {"\x1b\r", "\x1b\n"}},
+    {"chat-paste", "insert pasted text", insert_paste, {"\x1b[200~"}},
+    {"chat-drop", "clear the line", drop_line, {"\x03"}},
     {"chat-stop", "stop the program", stop_program, {"\x1a"}},
     {"chat-complete", "complete a command", complete, {"\t"}},
 };

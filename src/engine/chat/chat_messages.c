@@ -39,7 +39,7 @@ static bool has_role(const struct json_node *m, const char *role) { return json_
 
 static rn_status list_messages(struct conversation *c, rn_error *err) {
     const struct json_node *all = &c->messages.nodes[0], *m = json_first(all);
-    if (all->n_items == 0) return fail(err, RN_E_ARG, "messages: none were given");
+    if (all->n_items == 0) return fail(err, RN_E_ARG, "messages: none given");
     if (all->n_items > CHAT_MAX_MESSAGES)
         return fail(err, RN_E_LIMIT, "messages: %u, limit %d", all->n_items, CHAT_MAX_MESSAGES);
     c->message = mem_calloc(all->n_items, sizeof *c->message);
@@ -74,11 +74,11 @@ static rn_status check_continue(const struct conversation *c, rn_error *err) {
     const int32_t last = c->n_messages - 1;
     if (!c->chat->continue_final) return RN_OK;
     if (!has_role(c->message[last], "assistant"))
-        return fail(err, RN_E_ARG, "continue_final: messages[%d] is not the assistant's", last);
+        return fail(err, RN_E_ARG, "continue_final: messages[%d] is not an assistant message", last);
     if (json_member(c->message[last], "tool_calls"))
         return fail(err, RN_E_ARG, "continue_final: messages[%d] ends with tool calls", last);
     if (!open_member(c->message[last]))
-        return fail(err, RN_E_ARG, "continue_final: messages[%d] has no text to go on from", last);
+        return fail(err, RN_E_ARG, "continue_final: messages[%d] has no text to continue", last);
     return RN_OK;
 }
 

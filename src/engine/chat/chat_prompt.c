@@ -143,7 +143,7 @@ static rn_status truncate_turns(const struct fitting *f, size_t most, rn_error *
     if (st == RN_OK && n > 1) st = fit(f, turns, n, most, err);
     mem_free(turns);
     if (st == RN_OK && f->p->ids.n >= (size_t)n_ctx)
-        st = too_long(f->p, n_ctx, "what is left is the last turn and what stays before it", err);
+        st = too_long(f->p, n_ctx, "the last turn and the messages that are always kept do not fit", err);
     return st;
 }
 
@@ -164,8 +164,7 @@ rn_status chat_prompt_make(const struct chat_prompt_plan *plan, struct chat_prom
     if (st == RN_OK && plan->chat->truncate != RN_TRUNCATE_NONE && p->ids.n > most)
         st = truncate_turns(&f, most, err);
     else if (st == RN_OK && (p->ids.n > (size_t)n_ctx || (p->ids.n == (size_t)n_ctx && plan->max_tokens != 0)))
-        st = too_long(p, n_ctx,
-                      "ask for a larger context (n_ctx), or for old or middle turns to be left out (truncate)", err);
+        st = too_long(p, n_ctx, "set a larger context (n_ctx), or truncate to old or middle to drop turns", err);
     conversation_free(&c);
     return st;
 }

@@ -32,14 +32,14 @@ static rn_status cut_at_marker(const struct conversation *c, struct template_out
     const int32_t last = c->n_messages - 1;
     if (!at)
         return fail(err, RN_E_UNSUPPORTED,
-                    "continue_final: the chat template does not write what messages[%d] says, so there is no place "
-                    "to go on from",
+                    "continue_final: the chat template leaves out the text of messages[%d], so it cannot "
+                    "be continued",
                     last);
     const size_t n = (size_t)(at - o->text.s);
     if (!ends_with(o->text.s, n, conversation_last_text(c)))
         return fail(err, RN_E_UNSUPPORTED,
-                    "continue_final: the chat template changes what messages[%d] says, so an answer cannot go on "
-                    "from it",
+                    "continue_final: the chat template changes the text of messages[%d], so it cannot be "
+                    "continued",
                     last);
     o->text.n = n;
     while (o->n_segments > 0 && (o->n_segments > 1 ? o->segments[o->n_segments - 2].end : 0) >= n) o->n_segments--;

@@ -81,7 +81,7 @@ rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const in
     if (a->lm->n_vocab != b->lm->n_vocab)
         return fail(err, RN_E_ARG, "%s: %d tokens, %s: %d: only models of one vocabulary can be compared",
                     package_path(a->m->pkg), a->lm->n_vocab, package_path(b->m->pkg), b->lm->n_vocab);
-    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none to compare over");
+    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none given");
     if (n_ids > (size_t)n_ctx)
         return fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n_ids, n_ctx);
     struct compare_call c = {

@@ -64,7 +64,7 @@ rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t
     if (model >= engine->n_model_slots)
         return fail(err, RN_E_ARG, "model: %zu is outside 0..%zu", model, engine->n_model_slots - 1);
     struct model_slot *l = &engine->model_slots[model];
-    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none to evaluate");
+    if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none given");
     if (n_ids > (size_t)l->n_ctx)
         return fail(err, RN_E_LIMIT, "ids: %zu tokens are longer than the context of %d", n_ids, l->n_ctx);
     struct observe_call c = {.model_slot = l, .ids = ids, .n_ids = n_ids, .on_input = on_input, .user = user};

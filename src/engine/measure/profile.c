@@ -15,7 +15,7 @@ struct profile_call {
 static void begin_on_step_thread(void *ctx) {
     struct profile_call *c = ctx;
     if (c->model_slot->profiled)
-        c->st = fail(&c->err, RN_E_STATE, "profile: one is running");
+        c->st = fail(&c->err, RN_E_STATE, "profile: already running");
     else
         c->st = backend_profile_begin(c->model_slot->backend, c->n_events, &c->err);
     if (c->st == RN_OK) c->model_slot->profiled = true;
@@ -54,7 +54,7 @@ static rn_profile *copy_profile(const struct backend_profile *from) {
 static void end_on_step_thread(void *ctx) {
     struct profile_call *c = ctx;
     if (!c->model_slot->profiled) {
-        c->st = fail(&c->err, RN_E_STATE, "profile: none is running");
+        c->st = fail(&c->err, RN_E_STATE, "profile: not running");
         return;
     }
     const struct backend_profile *p = backend_profile_end(c->model_slot->backend);

@@ -31,7 +31,7 @@ static rn_status check_beginning(const struct record_in *in, const uint8_t *head
     cursor_u32(&c, &version);
     cursor_u32(&c, &zero);
     cursor_u64(&c, &size);
-    if (zero != 0) return fail(err, RN_E_FORMAT, "%s: byte 12: %" PRIu32 " where 0 must stand", name, zero);
+    if (zero != 0) return fail(err, RN_E_FORMAT, "%s: byte 12: %" PRIu32 " where 0 is expected", name, zero);
     if (size != file_in_size(in->file))
         return fail(err, RN_E_FORMAT, "%s: is %" PRIu64 " bytes long and says it has %" PRIu64, name,
                     file_in_size(in->file), size);
@@ -43,15 +43,17 @@ rn_status record_in_begin(struct record_in *in, file_in *file, rn_error *err) {
     uint32_t version = 0;
     *in = (struct record_in){.file = file};
     if (left(in) < RECORD_FILE_BEGINNING)
-        return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " bytes are no saved session", file_in_name(file), left(in));
+        return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " bytes are too few for a saved session", file_in_name(file),
+                    left(in));
     // The version is told before the checksum is looked at: another version may have another.
     rn_status st = get_checked(in, "the beginning", head, sizeof head, err);
     if (st == RN_OK || st == RN_E_FORMAT) {
         cursor_u32(&(cursor){.data = head, .size = sizeof head, .pos = 8}, &version);
         if (memcmp(head, RECORD_FILE_MAGIC, 8) != 0)
-            return fail(err, RN_E_FORMAT, "%s: does not begin as a saved session does", file_in_name(file));
+            return fail(err, RN_E_FORMAT, "%s: is not a saved session", file_in_name(file));
         if (version != RECORD_FILE_VERSION)
-            return fail(err, RN_E_UNSUPPORTED, "%s: version %" PRIu32 " of saved sessions, this library reads %d",
+            return fail(err, RN_E_UNSUPPORTED,
+                        "%s: version %" PRIu32 " of the saved-session format, this library reads version %d",
                         file_in_name(file), version, RECORD_FILE_VERSION);
     }
     return st == RN_OK ? check_beginning(in, head, sizeof head, err) : st;
@@ -64,7 +66,7 @@ static rn_status check_section(const struct record_in *in, uint64_t at, uint32_t
     if (s->kind != kind || s->index != index)
         return fail(err, RN_E_FORMAT,
                     "%s: section at byte %" PRIu64 ": kind %" PRIu32 ".%" PRIu32 " where %" PRIu32 ".%" PRIu32
-                    " must stand",
+                    " is expected",
                     name, at, s->kind, s->index, kind, index);
     if (s->record_bytes > left(in) || s->n_records > left(in) / (s->record_bytes + RECORD_CHECKSUM))
         return fail(err, RN_E_FORMAT,
@@ -80,7 +82,7 @@ rn_status record_in_section(struct record_in *in, uint32_t kind, uint32_t index,
     assert(in->n_left == 0);
     if (left(in) < RECORD_SECTION_HEAD)
         return fail(err, RN_E_FORMAT,
-                    "%s: ends at byte %" PRIu64 ", where section %" PRIu32 ".%" PRIu32 " must begin",
+                    "%s: ends at byte %" PRIu64 ", where section %" PRIu32 ".%" PRIu32 " is expected",
                     file_in_name(in->file), file_in_size(in->file), kind, index);
     rn_status st = get_checked(in, "a section's head", head, sizeof head, err);
     if (st != RN_OK) return st;
@@ -102,6 +104,5 @@ rn_status record_in_get(struct record_in *in, void *record, rn_error *err) {
 
 rn_status record_in_end(const struct record_in *in, rn_error *err) {
     if (left(in) == 0) return RN_OK;
-    return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " bytes stand behind the last section", file_in_name(in->file),
-                left(in));
+    return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " bytes follow the last section", file_in_name(in->file), left(in));
 }

@@ -70,7 +70,7 @@ static rn_status file_size(const struct session_head *h, size_t n_note, const st
         const struct record_section s = i < 3 ? texts[i] : part_section(i - 3, &parts[i - 3]);
         uint64_t n = 0;
         if (!record_section_bytes(&s, &n) || __builtin_add_overflow(*size, n, size))
-            return fail(err, RN_E_LIMIT, "session: %" PRId32 " positions are too much for a file", h->n_positions);
+            return fail(err, RN_E_LIMIT, "session: %" PRId32 " positions are too many for a file", h->n_positions);
     }
     return RN_OK;
 }
@@ -105,7 +105,7 @@ static rn_status next_section(struct record_in *in, const char *what, const stru
     in->n_left = 0;
     return fail(err, RN_E_FORMAT,
                 "%s: %s %" PRIu32 ": %" PRIu64 " records of %" PRIu64 " bytes where %" PRIu64 " of %" PRIu64
-                " must stand",
+                " is expected",
                 file_in_name(in->file), what, want->index, got->n_records, got->record_bytes, want->n_records,
                 want->record_bytes);
 }
@@ -116,7 +116,8 @@ static rn_status decode_texts(const struct record_in *in, cursor *c, struct sess
         const uint8_t *bytes = NULL;
         cursor_bytes(c, t->size, &bytes);
         if (!bytes || !memchr(bytes, 0, t->size))
-            return fail(err, RN_E_FORMAT, "%s: the name of its %s has no end", file_in_name(in->file), t->name);
+            return fail(err, RN_E_FORMAT, "%s: the name of its %s is not terminated", file_in_name(in->file),
+                        t->name);
         memcpy((char *)h + t->at, bytes, t->size);
         one_line((char *)h + t->at, false);
     }
@@ -151,7 +152,7 @@ static rn_status read_note(struct record_in *in, char **note, size_t *n_note, rn
     const uint64_t n = in->section.record_bytes;
     if (st != RN_OK) return st;
     if (in->section.n_records != 1)
-        st = fail(err, RN_E_FORMAT, "%s: %" PRIu64 " notes where one must stand", file_in_name(in->file),
+        st = fail(err, RN_E_FORMAT, "%s: %" PRIu64 " notes where one is expected", file_in_name(in->file),
                   in->section.n_records);
     else if (n > RN_SAVED_MAX_NOTE)
         st = fail(err, RN_E_LIMIT, "%s: a note of %" PRIu64 " bytes, limit %u", file_in_name(in->file), n,

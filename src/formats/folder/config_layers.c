@@ -49,8 +49,8 @@ static rn_status read_kinds(struct hf_config *c, const struct json_node *root, r
         while (k < N_KINDS && !json_is(v, layer_kinds[k].name)) k++;
         const uint32_t flags = k < N_KINDS ? layer_kinds[k].flags : 0;
         if (k == N_KINDS || ((flags & LAYER_RECURRENT) && !has_states))
-            return fail(err, RN_E_UNSUPPORTED, "member %s: item %" PRIu32 ": \"%.*s\" is no layer of %s", name, l,
-                        config_shown(v), v->text, c->arch->class_name);
+            return fail(err, RN_E_UNSUPPORTED, "member %s: item %" PRIu32 ": \"%.*s\" is not a kind of layer of %s",
+                        name, l, config_shown(v), v->text, c->arch->class_name);
         if ((flags & LAYER_SWA) && !has_windows)
             return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 ": \"%.*s\", but no window is given", name, l,
                         config_shown(v), v->text);
@@ -119,7 +119,7 @@ rn_status config_read_overrides(struct hf_config *c, const struct json_node *roo
     for (uint32_t i = 0; i < object->n_items; i++, m = json_next(m)) {
         const int32_t l = layer_named(c, m);
         if (l < 0 || m->kind != JSON_OBJECT)
-            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 " is no object of a layer", name, i);
+            return fail(err, RN_E_FORMAT, "member %s: item %" PRIu32 " is not a layer's object", name, i);
         const rn_status st = read_one_override(c, m, l, err);
         if (st != RN_OK) return st;
     }
@@ -167,7 +167,8 @@ static rn_status read_window_pattern(struct hf_config *c, const struct json_node
         return RN_OK;
     }
     if (v->n_text == 0 || strspn(v->text, "LG") < v->n_text)
-        return fail(err, RN_E_FORMAT, "member %s: \"%.*s\" is no pattern of L and G", name, config_shown(v), v->text);
+        return fail(err, RN_E_FORMAT, "member %s: \"%.*s\" is not a pattern of L and G", name, config_shown(v),
+                    v->text);
     for (int32_t l = 0; l < c->raw.hp.n_layer; l++)
         flag(&c->raw.layers[l], LAYER_SWA, v->text[(uint32_t)l % v->n_text] == 'L');
     c->raw.says_windows = true;

@@ -46,7 +46,7 @@ rn_status config_find_model(struct hf_config *c, const struct json_node *root, c
     if (st != RN_OK) return st;
     if (classes) {
         if (classes->kind != JSON_ARRAY || classes->n_items == 0 || json_first(classes)->kind != JSON_STRING)
-            return fail(err, RN_E_FORMAT, "member architectures: is no list of names");
+            return fail(err, RN_E_FORMAT, "member architectures: is not a list of names");
         name = json_first(classes);
     }
     if (!name && !type) return fail(err, RN_E_FORMAT, "members architectures and model_type: both are missing");

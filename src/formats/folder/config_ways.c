@@ -129,7 +129,7 @@ static rn_status check_time_steps(const struct json_node *root, rn_error *err) {
     float least = 0;
     if (!list) return RN_OK;
     if (list->kind != JSON_ARRAY || list->n_items != 2)
-        return fail(err, RN_E_FORMAT, "member time_step_limit: is no list of two numbers");
+        return fail(err, RN_E_FORMAT, "member time_step_limit: is not a list of two numbers");
     const struct json_node *from = json_first(list), *to = json_next(from);
     if (from->kind == JSON_NUMBER && json_float(from, 0, 0, &least, NULL) == RN_OK && is_infinity(to)) return RN_OK;
     return fail(err, RN_E_UNSUPPORTED,

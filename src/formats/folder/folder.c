@@ -80,7 +80,7 @@ static rn_status read_config(const struct folder *f, struct hf_config *c, rn_err
     bool found;
     rn_status st = folder_open_json(f, config_name, FOLDER_MAX_CONFIG_BYTES, &file, &tree, &found, err);
     if (st == RN_OK && !found)
-        st = fail(err, RN_E_IO, "%s: is a directory without a %s, so no model folder", package_shown_path(f->path),
+        st = fail(err, RN_E_IO, "%s: is a directory without %s, so not a model folder", package_shown_path(f->path),
                   config_name);
     else if (st == RN_OK)
         st = package_in_file(file.path, config_read(c, &tree, f->p, err), err);
@@ -121,7 +121,8 @@ static rn_status no_weights(const struct folder *f, rn_error *err) {
         const rn_status st = path_of(f, pickles[i], &path, &found, err);
         if (st != RN_OK) return st;
         if (found)
-            return fail(err, RN_E_UNSUPPORTED, "%s: Python pickles are not read: save the model as safetensors",
+            return fail(err, RN_E_UNSUPPORTED,
+                        "%s: a Python pickle, which is not supported: save the model as safetensors",
                         package_shown_path(path));
     }
     return fail(err, RN_E_IO, "%s: holds neither %s nor %s", package_shown_path(f->path), weights_name, index_name);
@@ -225,12 +226,14 @@ static rn_status describe(const struct folder *f, const struct hf_config *c, rn_
     n = 0;
     text[0] = 0;
     if (c->foreign_code)
-        n += snprintf(text, sizeof text, "%s: member %s asks for code of its own, which is not run", config_name,
+        n += snprintf(text, sizeof text,
+                      "%s: member %s: the model needs Python code of its own, which runnel does not run", config_name,
                       c->foreign_code);
     if (c->is_trunk)
-        n += snprintf(text + n, sizeof text - (size_t)n,
-                      "%s%s: a model without a head: its embeddings are sound, texts that it generates are not",
-                      n > 0 ? "; " : "", config_name);
+        n += snprintf(
+            text + n, sizeof text - (size_t)n,
+            "%s%s: a model without a head: use it for embeddings only, text that it generates is meaningless",
+            n > 0 ? "; " : "", config_name);
     if (n > 0) p->note = arena_strndup(&p->arena, text, (size_t)n);
     if (!p->format || (n > 0 && !p->note)) return no_memory(f, err);
     snprintf(text, sizeof text, "%s", path_last_name(f->path));

@@ -52,7 +52,7 @@ static rn_status read_switches(const struct json_node *root, enum pooling *out, 
         if (st != RN_OK) return fail_in(err, st, "member %s", poolings[i].member);
         if (!is_on) continue;
         if (poolings[i].pooling == POOLING_NOT_SAID || *out != POOLING_NOT_SAID)
-            return not_supported(poolings[i].member, *out ? "true, beside another," : "true", 24, err);
+            return not_supported(poolings[i].member, *out ? "true, as another one is," : "true", 24, err);
         *out = poolings[i].pooling;
     }
     return *out ? RN_OK : fail(err, RN_E_FORMAT, "member %s: no kind of pooling is true", poolings[0].member);

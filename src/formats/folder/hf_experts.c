@@ -25,7 +25,7 @@ static rn_status check_stack(struct hf_reader *r, const struct hf_tensor_row *ro
         if (st != RN_OK) return st;
         if (!is_like((*first)->t, f->t))
             return hf_in_tensor(r, f,
-                                fail(r->err, RN_E_FORMAT, "is of another shape or type than %s", (*first)->t->name));
+                                fail(r->err, RN_E_FORMAT, "has another shape or type than %s", (*first)->t->name));
         f->used = true;
     }
     return RN_OK;

@@ -99,7 +99,7 @@ static rn_status convolution(const struct hf_sizes *s, const struct safetensors_
                              rn_error *err) {
     (void)s;
     if (t->n_dims != 3 || t->dims[1] != 1)
-        return fail(err, RN_E_FORMAT, "is no [channels, 1, taps] of a convolution");
+        return fail(err, RN_E_FORMAT, "is not [channels, 1, taps], the shape of a convolution");
     see_as(p, 1, t->dims[0], t->dims[2], 2);
     return RN_OK;
 }

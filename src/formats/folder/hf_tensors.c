@@ -132,8 +132,7 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
                                  trait->inverted ? "true" : "false"));
     return hf_in_tensor(r, f,
                         fail(r->err, RN_E_FORMAT,
-                             "%s of %" PRId32
-                             " layers has no use for it, so the folder holds a model that would run wrongly",
+                             "%s of %" PRId32 " layers does not use it, so the model would run wrongly",
                              c->arch->class_name, c->raw.hp.n_layer));
 }
 

@@ -160,8 +160,8 @@ static rn_status place(struct safetensors *s, size_t start, size_t n, rn_error *
         struct safetensors_record *t = &s->records[i];
         if (t->begin != at)
             return fail(err, RN_E_FORMAT,
-                        "tensor %s: begins at byte %" PRIu64 " of the data, where byte %" PRIu64 " is due: %s",
-                        t->name, t->begin, at, t->begin < at ? "it overlaps another" : "there is a hole");
+                        "tensor %s: begins at byte %" PRIu64 " of the data, expected byte %" PRIu64 ": %s", t->name,
+                        t->begin, at, t->begin < at ? "it overlaps another tensor" : "there is a gap before it");
         at = t->end;
         if (at > n - start)
             return fail(err, RN_E_FORMAT, "tensor %s: ends at byte %" PRIu64 " of the data, which has %zu bytes",
@@ -170,7 +170,7 @@ static rn_status place(struct safetensors *s, size_t start, size_t n, rn_error *
         t->end += start;
     }
     if (at != n - start)
-        return fail(err, RN_E_FORMAT, "%zu bytes behind the last tensor belong to none", (size_t)(n - start - at));
+        return fail(err, RN_E_FORMAT, "%zu bytes after the last tensor belong to none", (size_t)(n - start - at));
     return RN_OK;
 }
 
@@ -179,12 +179,12 @@ rn_status safetensors_read(const uint8_t *data, size_t n, struct arena *mem, str
     uint64_t n_header;
     const uint8_t *header;
     if (!cursor_u64(&c, &n_header))
-        return fail(err, RN_E_FORMAT, "header: a length of %d bytes is due, the file has %zu", LENGTH_BYTES, n);
+        return fail(err, RN_E_FORMAT, "header: its length takes %d bytes, the file has %zu", LENGTH_BYTES, n);
     if (n_header > SAFETENSORS_MAX_HEADER_BYTES)
         return fail(err, RN_E_LIMIT, "header: %" PRIu64 " bytes, limit %d", n_header, SAFETENSORS_MAX_HEADER_BYTES);
     if (!cursor_bytes(&c, n_header, &header))
-        return fail(err, RN_E_FORMAT, "header: %" PRIu64 " bytes, where %zu are left", n_header, cursor_left(&c));
-    if (n_header == 0 || header[0] != '{') return fail(err, RN_E_FORMAT, "header: does not begin with a brace");
+        return fail(err, RN_E_FORMAT, "header: %" PRIu64 " bytes, %zu are left", n_header, cursor_left(&c));
+    if (n_header == 0 || header[0] != '{') return fail(err, RN_E_FORMAT, "header: does not begin with '{'");
 
     struct json_tree tree = {0};
     rn_status st = json_read(&tree, (const char *)header, (size_t)n_header, err);

@@ -49,7 +49,7 @@ static rn_status check_record(const struct gguf *g, const struct gguf_record *t,
         return fail(err, RN_E_FORMAT, "type %" PRIu32 " is not a GGUF tensor type; %s are read", t->type, types);
     }
     if (t->offset % g->alignment != 0)
-        return fail(err, RN_E_FORMAT, "offset %" PRIu64 " is no multiple of the alignment %zu", t->offset,
+        return fail(err, RN_E_FORMAT, "offset %" PRIu64 " is not a multiple of the alignment %zu", t->offset,
                     g->alignment);
     if (!size_add(g->data_start, t->offset, &offset))
         return fail(err, RN_E_FORMAT, "offset %" PRIu64 " overflows", t->offset);

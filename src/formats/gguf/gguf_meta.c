@@ -106,7 +106,7 @@ rn_status gguf_get_string(const struct gguf *g, const char *key, struct vocab_st
     if (!pair) return st;
     if (pair->type != GGUF_STRING) return wrong_type(key, pair, "a string", err);
     const char *s = (const char *)pair->value;
-    if (memchr(s, 0, pair->n)) return fail(err, RN_E_FORMAT, "key %s: a NUL byte in its text", key);
+    if (memchr(s, 0, pair->n)) return fail(err, RN_E_FORMAT, "key %s: contains a NUL byte", key);
     if (!utf8_valid(s, pair->n)) return fail(err, RN_E_FORMAT, "key %s: its text is not UTF-8", key);
     *out = (struct vocab_str){s, (uint32_t)pair->n};
     return RN_OK;

@@ -73,7 +73,7 @@ static rn_status check_expert(const struct renewing *r, const struct renewal *w,
                     hf_name_of(w->from, layer, expert).text, r->hp->n_expert);
     if (t->type == first->type && t->n_dims == 2 && t->ne[0] == first->ne[0] && t->ne[1] == first->ne[1])
         return RN_OK;
-    return fail(r->err, RN_E_FORMAT, "tensor %s: is of another shape or type than %s", t->name, first->name);
+    return fail(r->err, RN_E_FORMAT, "tensor %s: has another shape or type than %s", t->name, first->name);
 }
 
 static rn_status stack(struct renewing *r, const struct renewal *w, int32_t layer, const struct tensor_view *first) {

@@ -60,10 +60,9 @@ static rn_status check_version(const struct reader *r, uint32_t version) {
     const uint32_t swapped = __builtin_bswap32(version);
     if (version == 2 || version == 3) return RN_OK;
     if (swapped >= 1 && swapped <= 3)
-        return fail(r->err, RN_E_UNSUPPORTED,
-                    "version: %" PRIu32 " with its bytes swapped: a big-endian file; little-endian ones are read",
+        return fail(r->err, RN_E_UNSUPPORTED, "version: %" PRIu32 " in big-endian byte order, which is not supported",
                     swapped);
-    return fail(r->err, RN_E_UNSUPPORTED, "version: %" PRIu32 " is not known; 2 and 3 are read", version);
+    return fail(r->err, RN_E_UNSUPPORTED, "version: %" PRIu32 " is not supported; 2 and 3 are", version);
 }
 
 static rn_status read_header(struct reader *r) {

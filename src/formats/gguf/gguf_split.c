@@ -65,7 +65,7 @@ rn_status gguf_check_part(const struct gguf *g, const struct package *p, size_t 
         return fail(err, RN_E_UNSUPPORTED,
                     "key split.count: the file is part %" PRId64 " of %" PRId64
                     ", but its name does not end in -%05" PRId64 "-of-%05" PRId64
-                    ".gguf, by which the others are found",
+                    ".gguf, so the other parts cannot be found",
                     no + 1, count, no + 1, count);
     if (!has_count || count != (int64_t)p->n_files)
         return fail(err, RN_E_FORMAT, "key split.count: %" PRId64 ", where its name says %zu", has_count ? count : 0,

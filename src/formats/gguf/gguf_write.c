@@ -132,7 +132,7 @@ void gguf_put_array(gguf_writer *w, const char *key, enum gguf_type item_type, u
 }
 static bool begin_item(gguf_writer *w) {
     if (w->failed.code != RN_OK) return false;
-    if (w->n_items_due == 0) fail(&w->failed, RN_E_INTERNAL, "an array gets more items than it has");
+    if (w->n_items_due == 0) fail(&w->failed, RN_E_INTERNAL, "an array has more items than announced");
     return w->n_items_due-- > 0;
 }
 void gguf_put_item_string(gguf_writer *w, struct vocab_str v) {
@@ -164,7 +164,7 @@ void gguf_put_record(gguf_writer *w, const char *name, enum tensor_type type, in
     bool fits = tensor_row_bytes(type, ne[0], &n_bytes);
     for (int d = 1; fits && d < n_dims; d++) fits = ne[d] <= SIZE_MAX && size_mul(n_bytes, (size_t)ne[d], &n_bytes);
     if (!fits || !size_round_up(n_bytes, w->alignment, &padded) || !size_add(w->data_bytes, padded, &end)) {
-        fail(&w->failed, RN_E_INTERNAL, "tensor %s: %" PRIu64 " elements of %s are no row", name, ne[0],
+        fail(&w->failed, RN_E_INTERNAL, "tensor %s: %" PRIu64 " elements are not whole blocks of %s", name, ne[0],
              tensor_type_info(type)->name);
         return;
     }

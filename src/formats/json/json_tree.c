@@ -56,7 +56,7 @@ static rn_status read_escape(struct reader *r, char *to, size_t *n_to) {
         r->pos++;
         return RN_OK;
     }
-    if (c != 'u' || !read_hex4(r, r->pos + 1, &high)) return bad(r, "an escape that there is none of");
+    if (c != 'u' || !read_hex4(r, r->pos + 1, &high)) return bad(r, "an invalid escape");
     r->pos += 5;
     if (high >= 0xd800 && high < 0xe000) {
         const bool paired = high < 0xdc00 && r->n - r->pos > 6 && r->text[r->pos] == '\\' &&
@@ -79,7 +79,7 @@ static rn_status find_string_end(struct reader *r, size_t *end, bool *escapes) {
         if (c < 0x20) return r->pos = i, bad(r, "a control character in a string");
         if (c == '\\') *escapes = true, i++;
     }
-    return bad(r, "a string that does not end");
+    return bad(r, "a string that is not closed");
 }
 
 // Reads the string whose opening quote is at r->pos.
@@ -163,7 +163,7 @@ static rn_status read_number(struct reader *r, struct json_node *v) {
         skip_one_of(r, "+-");
         ok = skip_digits(r) > 0;
     }
-    if (!ok) return bad(r, "neither a value nor a whole number");
+    if (!ok) return bad(r, r->pos > from ? "an invalid number" : "expected a value");
     v->kind = JSON_NUMBER;
     v->text = r->text + from;
     v->n_text = (uint32_t)(r->pos - from);
@@ -212,7 +212,7 @@ static rn_status open_container(struct reader *r, struct json_node *v, enum json
 static rn_status read_value(struct reader *r, const char *name, uint32_t n_name) {
     struct json_node *v = NULL;
     skip_space(r);
-    if (r->pos == r->n) return bad(r, "a value is missing at its end");
+    if (r->pos == r->n) return bad(r, "the text ends before the value");
     const rn_status st = add_node(r, &v);
     if (st != RN_OK) return st;
     v->name = name;
@@ -230,10 +230,10 @@ static rn_status read_item(struct reader *r, bool is_member) {
     uint32_t n_name = 0;
     if (is_member) {
         skip_space(r);
-        if (r->pos == r->n || r->text[r->pos] != '"') return bad(r, "a member's name is missing");
+        if (r->pos == r->n || r->text[r->pos] != '"') return bad(r, "expected a member's name");
         const rn_status st = read_string(r, &name, &n_name);
         if (st != RN_OK) return st;
-        if (!next_is(r, ':')) return bad(r, "no colon behind a member's name");
+        if (!next_is(r, ':')) return bad(r, "expected ':' after a member's name");
     }
     r->t->nodes[r->open[r->depth - 1]].n_items++;
     return read_value(r, name, n_name);
@@ -284,7 +284,7 @@ static rn_status read_on(struct reader *r) {
         const struct json_node *v = &r->t->nodes[r->open[r->depth - 1]];
         const bool object = v->kind == JSON_OBJECT;
         if (!next_is(r, object ? '}' : ']')) {
-            if (v->n_items > 0 && !next_is(r, ',')) return bad(r, "neither a comma nor the end behind a value");
+            if (v->n_items > 0 && !next_is(r, ',')) return bad(r, "expected ',' or a closing bracket after a value");
             return read_item(r, object);
         }
         const rn_status st = close_container(r);
@@ -297,12 +297,12 @@ rn_status json_read(struct json_tree *t, const char *text, size_t n, rn_error *e
     struct reader r = {.t = t, .text = text, .n = n, .err = err};
     if (n >= UINT32_MAX) return fail(err, RN_E_LIMIT, "JSON: %zu bytes, limit %" PRIu32, n, UINT32_MAX - 1);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) return bad(&r, "begins with a byte order mark");
-    if (!utf8_valid(text, n)) return fail(err, RN_E_FORMAT, "not JSON: its text is not UTF-8");
+    if (!utf8_valid(text, n)) return fail(err, RN_E_FORMAT, "not JSON: not valid UTF-8");
     rn_status st = read_value(&r, NULL, 0);
     while (st == RN_OK && r.depth > 0) st = read_on(&r);
     if (st != RN_OK) return st;
     skip_space(&r);
-    return r.pos == n ? RN_OK : bad(&r, "more text behind its end");
+    return r.pos == n ? RN_OK : bad(&r, "text after the end of the JSON value");
 }
 
 void json_free(struct json_tree *t) {

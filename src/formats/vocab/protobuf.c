@@ -13,7 +13,7 @@ static rn_status read_varint(cursor *c, uint64_t *value, rn_error *err) {
     *value = 0;
     for (int i = 0; i < MAX_VARINT_BYTES; i++) {
         uint8_t byte;
-        if (!cursor_u8(c, &byte)) return bad(begin, "a number that does not end", err);
+        if (!cursor_u8(c, &byte)) return bad(begin, "a number without an end", err);
         if (i == MAX_VARINT_BYTES - 1 && byte > 1) break;
         *value |= (uint64_t)(byte & 0x7F) << (7 * i);
         if (byte < 0x80) return RN_OK;
@@ -39,7 +39,7 @@ rn_status pb_next(cursor *c, struct pb_field *f, bool *more, rn_error *err) {
     if (!*more) return RN_OK;
     const rn_status st = read_varint(c, &tag, err);
     if (st != RN_OK) return st;
-    if (tag >> 3 == 0 || tag >> 3 > MAX_FIELD) return bad(begin, "a field number that there is none of", err);
+    if (tag >> 3 == 0 || tag >> 3 > MAX_FIELD) return bad(begin, "an invalid field number", err);
     *f = (struct pb_field){.number = (uint32_t)(tag >> 3), .wire = (enum pb_wire)(tag & 7)};
     switch (f->wire) {
     case PB_VARINT: return read_varint(c, &f->value, err);
@@ -50,7 +50,7 @@ rn_status pb_next(cursor *c, struct pb_field *f, bool *more, rn_error *err) {
         f->value = word;
         return RN_OK;
     }
-    return bad(begin, (tag & 7) < 5 ? "a group" : "a wire type that there is none of", err);
+    return bad(begin, (tag & 7) < 5 ? "a group, which is not supported" : "an invalid wire type", err);
 }
 
 rn_status pb_must_be(const struct pb_field *f, enum pb_wire wire, rn_error *err) {

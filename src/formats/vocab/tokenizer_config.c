@@ -23,7 +23,7 @@ static rn_status read_token(const struct json_node *root, const char *name, cons
         return fail(err, RN_E_FORMAT, "member %s: is %s, must be a string", name, json_kind_name(m));
     const int32_t found = find(v, m);
     if (found < 0)
-        return fail(err, RN_E_FORMAT, "member %s: \"%.*s\" is no token of the vocabulary", name,
+        return fail(err, RN_E_FORMAT, "member %s: \"%.*s\" is not a token of the vocabulary", name,
                     m->n_text < 60 ? (int)m->n_text : 60, m->text);
     *id = found;
     return RN_OK;

@@ -30,7 +30,7 @@ static rn_status read_replace(struct tokenizer_build *b, const struct json_node 
     rn_status st = step_pattern(b, step, &from, &is_regex, err);
     if (st == RN_OK) st = step_text(b, step, "content", &to, err);
     if (st == RN_OK && (is_regex || to.n > from.n))
-        st = fail(err, RN_E_UNSUPPORTED, "only a string by one that is not longer is supported");
+        st = fail(err, RN_E_UNSUPPORTED, "only a replacement that is not longer is supported");
     return st == RN_OK ? add(b, from, to, err) : st;
 }
 
@@ -42,7 +42,7 @@ static rn_status read_strip(struct tokenizer_build *b, const struct json_node *s
     if (st == RN_OK) st = step_int(step, "stop", 0, INT32_MAX, &stop, err);
     if (st != RN_OK) return st;
     if (content.n != 1 || content.s[0] != ' ' || start > 1 || stop > 0)
-        return fail(err, RN_E_UNSUPPORTED, "only one space at the beginning is supported");
+        return fail(err, RN_E_UNSUPPORTED, "only stripping one space at the start is supported");
     b->v->drops_space_at_start |= start == 1;
     return RN_OK;
 }

@@ -33,17 +33,16 @@ static rn_status keep_steps(struct tokenizer_build *b, rn_error *err) {
 }
 
 static rn_status check_together(struct tokenizer_build *b, rn_error *err) {
-    if (!b->has_decoder)
-        return fail(err, RN_E_UNSUPPORTED, "decoder: there is none: tokens would be joined by spaces");
+    if (!b->has_decoder) return fail(err, RN_E_UNSUPPORTED, "decoder: missing: tokens would be joined by spaces");
     if (b->is_byte_level != b->writes_byte_level)
         return fail(err, RN_E_UNSUPPORTED, "decoder: %s ByteLevel, unlike the pre_tokenizer",
                     b->writes_byte_level ? "has" : "has no");
     if (b->is_byte_level && b->n_replaces > 0)
-        return fail(err, RN_E_UNSUPPORTED, "decoder: replaces texts beside ByteLevel");
+        return fail(err, RN_E_UNSUPPORTED, "decoder: Replace together with ByteLevel is not supported");
     const struct pre_row *const row = pre_row_of(b->splits, b->n_splits, b->v->takes_whole_words);
     if (b->splits_behind_bytes && !row)
         return fail(err, RN_E_UNSUPPORTED,
-                    "pre_tokenizer: steps behind ByteLevel are not supported but as Falcon has them");
+                    "pre_tokenizer: steps after ByteLevel are not supported, except those of Falcon");
     if (b->is_byte_level && row) b->v->pre = (struct vocab_str){row->name, (uint32_t)strlen(row->name)};
     return RN_OK;
 }

@@ -241,7 +241,7 @@ static rn_status finish(struct model_reader *r) {
     const bool is_unigram = s->model_type == MODEL_UNIGRAM;
     const rn_status st = refuse_variants(s, r->err);
     if (st != RN_OK) return st;
-    if (v->unk < 0) return fail(r->err, RN_E_FORMAT, "there is no unknown token");
+    if (v->unk < 0) return fail(r->err, RN_E_FORMAT, "the unknown token is missing");
     v->model = is_unigram ? VOCAB_UNIGRAM : VOCAB_SPM;
     v->model_name = is_unigram ? (struct vocab_str){"unigram", 7} : (struct vocab_str){"llama", 5};
     v->bos = control_id(v, s->bos_id);

@@ -24,7 +24,7 @@ static rn_status check_text(const char *text, uint32_t n, rn_error *err) {
 
 // Allocates tokens for ids up to max_id; at most VOCAB_MAX_HOLES of them may be unused.
 static rn_status make_tokens(struct tokenizer_build *b, int64_t max_id, uint64_t n_entries, rn_error *err) {
-    if (max_id < 0) return fail(err, RN_E_FORMAT, "there are no tokens");
+    if (max_id < 0) return fail(err, RN_E_FORMAT, "the vocabulary is empty");
     if ((uint64_t)max_id >= n_entries + VOCAB_MAX_HOLES)
         return fail(err, RN_E_LIMIT, "id %" PRId64 " with %" PRIu64 " tokens: more than %d ids without one", max_id,
                     n_entries, VOCAB_MAX_HOLES);
@@ -107,7 +107,7 @@ static rn_status read_added(struct tokenizer_build *b, const struct json_node *l
 // twice, which only reserves too many names.
 static rn_status max_added_id(const struct json_node *list, int64_t *max_id, uint64_t *n, rn_error *err) {
     if (!list) return RN_OK;
-    if (list->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "added_tokens: no list");
+    if (list->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "added_tokens: must be a list");
     const struct json_node *added = json_first(list);
     for (uint32_t i = 0; i < list->n_items; i++, added = json_next(added)) {
         int64_t id;
@@ -152,7 +152,7 @@ static rn_status bpe_id(const struct json_node *entry, int64_t *id, rn_error *er
 
 static rn_status read_bpe_tokens(struct tokenizer_build *b, const struct json_node *vocab,
                                  const struct json_node *added, rn_error *err) {
-    if (!vocab || vocab->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "member vocab: no object");
+    if (!vocab || vocab->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "member vocab: must be an object");
     int64_t max_id = -1, id;
     uint64_t n = vocab->n_items;
     const struct json_node *entry = json_first(vocab);
@@ -222,7 +222,7 @@ static rn_status add_merge(struct tokenizer_build *b, const struct json_node *m,
 }
 
 static rn_status read_merges(struct tokenizer_build *b, const struct json_node *merges, rn_error *err) {
-    if (!merges || merges->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member merges: no list");
+    if (!merges || merges->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member merges: must be a list");
     struct vocab_str *const list = arena_alloc(b->mem, merges->n_items * sizeof *list + 1);
     if (!list) return fail(err, RN_E_NOMEM, "out of memory for %" PRIu32 " merges", merges->n_items);
     b->v->merges = list;
@@ -254,7 +254,7 @@ static rn_status find_unk(struct tokenizer_build *b, const struct json_node *mod
     if (!unk) return RN_OK;
     b->v->unk = unk->kind == JSON_STRING ? tokenizer_build_find(b, unk->text, unk->n_text) : -1;
     if (b->v->unk >= 0) return RN_OK;
-    return fail(err, RN_E_FORMAT, "member unk_token: \"%.*s\" is no token",
+    return fail(err, RN_E_FORMAT, "member unk_token: \"%.*s\" is not a token",
                 unk->kind == JSON_STRING ? shown_bytes(unk->n_text) : 0, unk->kind == JSON_STRING ? unk->text : "");
 }
 
@@ -278,7 +278,7 @@ static rn_status read_bpe(struct tokenizer_build *b, const struct json_node *mod
 static rn_status add_piece(struct tokenizer_build *b, uint32_t id, const struct json_node *piece, rn_error *err) {
     float score = 0;
     const bool is_pair = piece->kind == JSON_ARRAY && piece->n_items == 2 && json_first(piece)->kind == JSON_STRING;
-    if (!is_pair) return fail(err, RN_E_FORMAT, "is no pair of text and score");
+    if (!is_pair) return fail(err, RN_E_FORMAT, "is not a pair of text and score");
     const struct json_node *const text = json_first(piece);
     const rn_status st = json_float(json_next(text), -(double)FLT_MAX, (double)FLT_MAX, &score, err);
     return st == RN_OK ? add_token(b, id, text->text, text->n_text, score, err) : fail_in(err, st, "score");
@@ -288,8 +288,8 @@ static rn_status read_unigram(struct tokenizer_build *b, const struct json_node 
                               rn_error *err) {
     const struct json_node *const vocab = json_member(model, "vocab");
     struct vocab *const v = b->v;
-    if (b->is_byte_level) return fail(err, RN_E_UNSUPPORTED, "Unigram behind a byte-level step");
-    if (!vocab || vocab->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member vocab: no list");
+    if (b->is_byte_level) return fail(err, RN_E_UNSUPPORTED, "Unigram after a byte-level step");
+    if (!vocab || vocab->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member vocab: must be a list");
     v->model = VOCAB_UNIGRAM;
     v->fuse_unk = true;
     int64_t max_id = (int64_t)vocab->n_items - 1, unk = -1;
@@ -322,7 +322,7 @@ rn_status tokenizer_read_model(struct tokenizer_build *b, const struct json_node
                                const struct json_node *added_tokens, rn_error *err) {
     const struct json_node *const type = json_member(model, "type");
     const char *const name = type && type->kind == JSON_STRING ? type->text : NULL;
-    if (!model || model->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "model: no object");
+    if (!model || model->kind != JSON_OBJECT) return fail(err, RN_E_FORMAT, "model: must be an object");
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         const struct step_kind *const kind = &models[i].kind;
         if (name ? !json_is(type, kind->type) : i > 0 || !json_member(model, "merges"))

@@ -43,7 +43,7 @@ static rn_status read_replace(struct tokenizer_build *b, const struct json_node 
 static rn_status read_precompiled(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
     static const char name[] = "precompiled_charsmap";
     const struct json_node *const m = json_member(step, name);
-    if (!m || m->kind != JSON_STRING) return fail(err, RN_E_FORMAT, "member %s: no string", name);
+    if (!m || m->kind != JSON_STRING) return fail(err, RN_E_FORMAT, "member %s: must be a string", name);
     uint8_t *const map = arena_alloc(b->mem, BASE64_MAX_BYTES(m->n_text) + 1);
     size_t n = 0;
     if (!map) return fail(err, RN_E_NOMEM, "member %s: out of memory", name);

@@ -36,14 +36,14 @@ static rn_status special_id(const struct json_node *template, const struct json_
 static rn_status read_template(struct tokenizer_build *b, const struct json_node *step, rn_error *err) {
     struct vocab *const v = b->v;
     const struct json_node *const single = json_member(step, "single");
-    if (!single || single->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member single: no list");
+    if (!single || single->kind != JSON_ARRAY) return fail(err, RN_E_FORMAT, "member single: must be a list");
     const struct json_node *item = json_first(single);
     bool behind = false;
     rn_status st = RN_OK;
     for (uint32_t i = 0; st == RN_OK && i < single->n_items; i++, item = json_next(item)) {
         int64_t id;
         if (json_member(item, "Sequence")) {
-            if (behind) return fail(err, RN_E_UNSUPPORTED, "member single: the text stands there twice");
+            if (behind) return fail(err, RN_E_UNSUPPORTED, "member single: the text occurs twice");
             behind = true;
             continue;
         }
@@ -60,7 +60,7 @@ static rn_status read_pair(struct tokenizer_build *b, const struct json_node *st
     const struct json_node *const pair = json_member(step, name);
     int64_t id;
     if (!pair || pair->kind != JSON_ARRAY || pair->n_items != 2)
-        return fail(err, RN_E_FORMAT, "member %s: no pair of text and id", name);
+        return fail(err, RN_E_FORMAT, "member %s: must be a pair of text and id", name);
     const rn_status st = json_int(json_next(json_first(pair)), INT32_MIN, INT32_MAX, &id, err);
     return st == RN_OK ? set_id(b, id, which, adds, err) : fail_in(err, st, "member %s", name);
 }

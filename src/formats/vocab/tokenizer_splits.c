@@ -138,8 +138,7 @@ static rn_status read_metaspace(struct tokenizer_build *b, const struct json_nod
     const bool is_plain_sign = m.sign.n == 3 && memcmp(m.sign.s, "\xe2\x96\x81", 3) == 0;
     const bool for_words = is_behind_whitespace_split(b) && is_plain_sign && m.scheme == SCHEME_ALWAYS && m.split;
     if ((b->n_splits > 0 && !for_words) || b->n_pre_norms > 0 || b->is_byte_level)
-        return fail(err, RN_E_UNSUPPORTED,
-                    "is supported in the first step, and behind WhitespaceSplit for each word");
+        return fail(err, RN_E_UNSUPPORTED, "is supported in the first step, and after WhitespaceSplit for each word");
     const struct norm_step to_sign = {.kind = NORM_REPLACE, .pattern = {" ", 1}, .content = m.sign};
     const struct norm_step prepend = {.kind = NORM_PREPEND,
                                       .when = m.scheme == SCHEME_FIRST ? NORM_UNLESS_THERE_1 : NORM_UNLESS_THERE,

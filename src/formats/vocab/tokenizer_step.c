@@ -26,7 +26,7 @@ static rn_status read_sequence(struct tokenizer_build *b, const char *what, cons
     snprintf(name, sizeof name, "%.*s", (int)strcspn(members + 1, "|"), members + 1);
     const struct json_node *const steps = json_member(sequence, name);
     if (!steps || steps->kind != JSON_ARRAY)
-        return fail(err, RN_E_FORMAT, "%s: Sequence: member %s: no list", what, name);
+        return fail(err, RN_E_FORMAT, "%s: Sequence: member %s: must be a list", what, name);
     const struct json_node *step = json_first(steps);
     rn_status st = RN_OK;
     for (uint32_t i = 0; st == RN_OK && i < steps->n_items; i++, step = json_next(step))
@@ -73,7 +73,7 @@ static rn_status copy_text(struct tokenizer_build *b, const struct json_node *m,
 rn_status step_text(struct tokenizer_build *b, const struct json_node *step, const char *name,
                     struct vocab_str *value, rn_error *err) {
     const struct json_node *const m = json_member(step, name);
-    if (!m || m->kind != JSON_STRING) return fail(err, RN_E_FORMAT, "member %s: no string", name);
+    if (!m || m->kind != JSON_STRING) return fail(err, RN_E_FORMAT, "member %s: must be a string", name);
     return copy_text(b, m, value, err);
 }
 

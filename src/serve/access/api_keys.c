@@ -37,7 +37,7 @@ static bool add_key(key_set *set, const char *where, size_t line, const char *te
     }
     for (size_t i = 0; i < n; i++)
         if (text[i] <= ' ' || text[i] > '~') {
-            say("%s: key %zu has a character that no header can carry: letters, digits and signs of ASCII only",
+            say("%s: key %zu has a character that is not allowed in a header: use printable ASCII without spaces",
                 where, line);
             return false;
         }
@@ -76,7 +76,7 @@ static bool read_all(const api_keys *k, key_set *set) {
         const size_t n = set->n;
         is_good = add_file(set, k->file);
         if (is_good && set->n == n) {
-            say("%s: there is no key in it", k->file); // an empty file must not turn authentication off
+            say("%s: holds no key", k->file); // an empty file must not turn authentication off
             is_good = false;
         }
     }

@@ -113,7 +113,7 @@ struct api *api_open(struct server *s) {
     a->responses = response_store_open((size_t)s->responses_mib << 20);
     a->rates = key_rates_open(s->key_tokens_per_minute);
     if (pthread_create(&a->reaper, NULL, reap_jobs, a) == 0) return a;
-    say("serve: no thread could be made");
+    say("serve: a thread could not be created");
     key_rates_close(a->rates);
     response_store_close(a->responses);
     session_store_close(a->sessions);

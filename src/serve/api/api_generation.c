@@ -116,12 +116,12 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
         if (!is_in(left_out, delivery_rows[i].name)) add_row(rows, &delivery_rows[i], delivery_rows[i].name);
 }
 
-#define SAMPLER "this server has no such sampler"
-#define GUIDED  "this server has no guided output yet"
+#define SAMPLER "this sampler is not supported"
+#define GUIDED  "guided output is not supported yet"
 static const api_refusal foreign[] = {
-    {"best_of", "1", "only one answer is made for each that is asked for: use n"},
-    {"use_beam_search", "false", "this server has no beam search yet"},
-    {"min_tokens", "0", "this server cannot hold back the end of an answer"},
+    {"best_of", "1", "only as many answers are generated as are returned: use n"},
+    {"use_beam_search", "false", "beam search is not supported yet"},
+    {"min_tokens", "0", "a minimum length is not supported"},
     {"grammar", "\"\"", GUIDED},
     {"json_schema", "", GUIDED},
     {"structured_outputs", "", GUIDED},
@@ -137,14 +137,14 @@ static const api_refusal foreign[] = {
     {"xtc_probability", "0 0.0", SAMPLER},
     {"dry_multiplier", "0 0.0", SAMPLER},
     {"dynatemp_range", "0 0.0", SAMPLER},
-    {"samplers", "", "the order of stages is chosen by sampler_order"},
-    {"n_probs", "0", "log-probabilities are asked for by logprobs"},
-    {"n_keep", "0", "this server does not shift contexts"},
-    {"n_discard", "0", "this server does not shift contexts"},
-    {"id_slot", "-1", "sequences are pinned by session"},
-    {"lora", "[]", "this server has no adapters"},
-    {"service_tier", "\"auto\" \"default\"", "this server has one tier"},
-    {"store", "false", "this server keeps no answers"},
+    {"samplers", "", "use sampler_order"},
+    {"n_probs", "0", "use logprobs"},
+    {"n_keep", "0", "context shifting is not supported"},
+    {"n_discard", "0", "context shifting is not supported"},
+    {"id_slot", "-1", "slots cannot be chosen; use session to keep a prompt's cache"},
+    {"lora", "[]", "adapters are not supported"},
+    {"service_tier", "\"auto\" \"default\"", "only the default tier is available"},
+    {"store", "false", "answers are not stored here; /v1/responses stores them"},
 };
 const api_refusals api_foreign_members = {foreign, sizeof foreign / sizeof *foreign};
 
@@ -154,9 +154,9 @@ bool api_generation_check(const api_generation *g, api_error *e) {
     if (g->delivery.is_resumable && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "resumable", "resumable: only together with stream");
     if (g->session && !g->caches_prompt)
-        return api_fail(e, API_INVALID_VALUE, "cache_prompt", "cache_prompt: false: a session is what was cached");
-    if (g->session && g->n > 1)
-        return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: a session goes on with one answer");
+        return api_fail(e, API_INVALID_VALUE, "cache_prompt",
+                        "cache_prompt: false excludes session, which is a cached prompt");
+    if (g->session && g->n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1 with a session");
     return true;
 }
 
@@ -206,7 +206,7 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
     j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id);
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
-        api_fail(e, API_RATE_LIMIT, NULL, "key: has spent its tokens; again in %d s", wait_s);
+        api_fail(e, API_RATE_LIMIT, NULL, "key: token limit per minute reached; try again in %d s", wait_s);
         e->retry_after = wait_s;
         return false;
     }

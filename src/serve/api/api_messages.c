@@ -28,7 +28,7 @@ static bool add_part(bytes *text, const json_item *part, size_t i, bool *has_uns
         return false;
     }
     if (!is_text_type(type.data)) {
-        snprintf(why, JSON_WHY / 2, "content[%zu].type: '%.40s' is not read here: text only", i, type.data);
+        snprintf(why, JSON_WHY / 2, "content[%zu].type: '%.40s' is not supported: only text is", i, type.data);
         return !(*has_unsupported = true);
     }
     const json_item *value = json_item_member(part, "text");

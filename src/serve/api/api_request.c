@@ -112,9 +112,8 @@ bool api_request_read(api_request *r, const member_group *groups, size_t n_group
 bool api_request_find_model(api_request *r) {
     const int32_t i = server_find_model(r->server, r->model_name);
     if (i >= 0) r->model = (size_t)i;
-    return i >= 0 ||
-           api_fail(&r->error, API_MODEL_NOT_FOUND, "model",
-                    "model: this server has none of the name '%.64s' (GET /v1/models lists them)", r->model_name);
+    return i >= 0 || api_fail(&r->error, API_MODEL_NOT_FOUND, "model",
+                              "model: '%.64s' is unknown (GET /v1/models lists the models)", r->model_name);
 }
 
 void api_request_close(api_request *r) {

@@ -33,7 +33,7 @@ bool chat_form_choose(chat_form *c, const json_item *choice, char *why) {
     } else
         c->is_unsupported = json_item_is_object(choice);
     snprintf(why, JSON_WHY / 2,
-             c->is_unsupported ? "a call cannot be forced before there is guided output: none or auto"
+             c->is_unsupported ? "forcing a call is not supported yet: must be none or auto"
                                : "must be none or auto");
     return false;
 }
@@ -69,7 +69,7 @@ static bool each_variable(void *target, size_t i, const char *key, const json_it
     (void)i;
     for (size_t k = 0; k < sizeof taken / sizeof *taken; k++)
         if (strcmp(taken[k], key) == 0) {
-            snprintf(why, JSON_WHY / 2, "cannot be set as a variable of the template");
+            snprintf(why, JSON_WHY / 2, "is set by the server");
             return false;
         }
     chat_form_set_variable(target, key, value);
@@ -125,10 +125,10 @@ const member chat_form_rows[CHAT_FORM_ROWS] = {
 
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e) {
     if (!c->has_messages)
-        return api_fail(e, API_MISSING_PARAMETER, "messages", "messages: an array of at least one message is due");
+        return api_fail(e, API_MISSING_PARAMETER, "messages", "messages: must be an array of at least one message");
     if (c->reasoning == REASONING_NONE && c->tools && !c->no_tools)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "reasoning_format",
-                        "reasoning_format: none leaves calls of tools in the text: not together with tools");
+                        "reasoning_format: none excludes tools, since it leaves tool calls in the text");
     if (c->messages.json.data[0] != '[') { // this runs for each answer; the brackets are added once
         bytes array = {0};
         bytes_add_format(&array, "[%s]", c->messages.json.data);

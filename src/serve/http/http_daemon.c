@@ -88,11 +88,11 @@ typedef struct pem {
 static bool read_pem(const http_options *o, pem *p) {
     if (!o->tls_cert && !o->tls_key) return true;
     if (!o->tls_cert || !o->tls_key) {
-        say("--tls-cert and --tls-key: one is of no use without the other");
+        say("--tls-cert and --tls-key: give both");
         return false;
     }
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) {
-        say("--tls-cert: libmicrohttpd was built without TLS here");
+        say("--tls-cert: this libmicrohttpd was built without TLS");
         return false;
     }
     return file_read(o->tls_cert, PEM_LIMIT, &p->cert) && file_read(o->tls_key, PEM_LIMIT, &p->key);
@@ -130,7 +130,8 @@ static bool start(http_server *h, const pem *p) {
         MHD_OPTION_URI_LOG_CALLBACK, request_begin, h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, h,
         MHD_OPTION_ARRAY, h->is_tls ? tls : plain, MHD_OPTION_END);
     if (!h->daemon)
-        say("%s: libmicrohttpd does not start%s", h->url, h->is_tls ? ": certificate and key may not fit" : "");
+        say("%s: libmicrohttpd does not start%s", h->url,
+            h->is_tls ? ": the key may not belong to the certificate" : "");
     return h->daemon != NULL;
 }
 
@@ -142,7 +143,7 @@ static void allow_files(const http_options *o) {
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
     files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
     if (setrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < needed)
-        say("open files: the system allows %llu, too few for %d connections (--max-connections): further ones will wait",
+        say("open files: the limit is %llu (ulimit -n), too few for %d connections (--max-connections): some will wait",
             (unsigned long long)files.rlim_cur, o->max_connections);
 }
 

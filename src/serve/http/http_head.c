@@ -37,7 +37,7 @@ static bool check_sizes(const head *d, const http_options *o, size_t n_line, api
         return api_fail(e, API_URI_TOO_LONG, NULL, "request line: %zu bytes, the limit is %d (--max-line)", n_line,
                         o->max_line);
     if (d->n_headers > (size_t)o->max_headers)
-        return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: %zu of them, the limit is %d (--max-headers)",
+        return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: %zu headers, the limit is %d (--max-headers)",
                         d->n_headers, o->max_headers);
     if (d->n_largest > (size_t)o->max_header)
         return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: one of %zu bytes, the limit is %d (--max-header)",
@@ -55,10 +55,10 @@ static bool check_framing(const head *d, api_error *e) {
     d->x->is_body_hopeless = true;
     if (d->n_lengths > 1 || d->n_codings > 1 || (d->n_lengths && d->n_codings))
         return api_fail(e, API_INVALID_VALUE, NULL,
-                        "framing: Content-Length %zu times and Transfer-Encoding %zu times: one of them, once",
+                        "framing: %zu Content-Length and %zu Transfer-Encoding headers: at most one in all",
                         d->n_lengths, d->n_codings);
     if (d->coding && strcasecmp(d->coding, "chunked") != 0)
-        return api_fail(e, API_NOT_IMPLEMENTED, NULL, "Transfer-Encoding: only chunked is understood");
+        return api_fail(e, API_NOT_IMPLEMENTED, NULL, "Transfer-Encoding: only chunked is supported");
     d->x->is_body_hopeless = false;
     return true;
 }
@@ -101,13 +101,13 @@ static bool check_target(http_exchange *x, api_error *e) {
         char *const host = strchr(path, ':') + 3;
         path = strchr(host, '/');
         if (!path || (query && query < path))
-            return api_fail(e, API_UNKNOWN_URL, NULL, "target: an address without a path");
+            return api_fail(e, API_UNKNOWN_URL, NULL, "target: the URL has no path");
         *path = '\0';
         const bool is_allowed = is_host_allowed(x->conn->h, host);
         *path = '/';
         if (!is_allowed)
             return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
-                            "target: this server does not go by that host name (--allow-host)");
+                            "target: this host name is not allowed (--allow-host NAME adds it)");
     }
     if (query) *query++ = '\0';
     x->request.path = path;
@@ -119,10 +119,9 @@ static bool check_host(const head *d, api_error *e) {
     http_exchange *const x = d->x;
     if (d->n_hosts == 0 && x->is_http_1_0) return true;
     if (d->n_hosts != 1)
-        return api_fail(e, API_INVALID_VALUE, NULL, "Host: given %zu times, it is due once", d->n_hosts);
+        return api_fail(e, API_INVALID_VALUE, NULL, "Host: given %zu times, must be given once", d->n_hosts);
     if (!is_host_allowed(x->conn->h, d->host))
-        return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
-                        "Host: this server does not go by that name: --allow-host NAME would let it");
+        return api_fail(e, API_FORBIDDEN_ORIGIN, NULL, "Host: this name is not allowed (--allow-host NAME adds it)");
     return true;
 }
 
@@ -140,7 +139,7 @@ static bool check_origin(const head *d, api_error *e) {
             return true;
         }
     return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
-                    "Origin: pages of other origins may not use this server: --cors ORIGIN would let them");
+                    "Origin: pages of other origins are not allowed (--cors ORIGIN adds one)");
 }
 
 static int hex_digit(char c) {
@@ -195,12 +194,12 @@ static bool check_key(http_exchange *x, api_error *e) {
     switch (api_keys_check(h->keys, given, x->conn->client, now_ns(), &x->request.key)) {
     case KEY_GOOD: return true;
     case KEY_TOO_OFTEN:
-        return api_fail(e, API_RATE_LIMIT, NULL, "key: too many wrong keys from this address in this second");
+        return api_fail(e, API_RATE_LIMIT, NULL, "key: too many wrong keys from this address; try again in a second");
     case KEY_BAD: break;
     }
     if (given) atomic_fetch_add(&h->server->metrics.n_key_failures, 1);
     return api_fail(e, API_INVALID_KEY, NULL, "key: %s (Authorization: Bearer KEY)",
-                    given ? "it is none of this server's" : "this server wants one");
+                    given ? "unknown API key" : "an API key is required");
 }
 
 static bool check_route(http_exchange *x, api_error *e) {
@@ -210,7 +209,7 @@ static bool check_route(http_exchange *x, api_error *e) {
         if (!is_route_of(x, r) || strstr(x->allow, r->method)) continue;
         n += (size_t)snprintf(x->allow + n, sizeof x->allow - n, "%s%s", n ? ", " : "Allow: ", r->method);
     }
-    if (n) return api_fail(e, API_METHOD_NOT_ALLOWED, NULL, "method: this path answers to %s", x->allow + 7);
+    if (n) return api_fail(e, API_METHOD_NOT_ALLOWED, NULL, "method: not allowed; this path allows %s", x->allow + 7);
     return api_fail(e, API_UNKNOWN_URL, NULL,
                     "path: no such route (docs/server-api.md and docs/server.md list them)");
 }
@@ -227,7 +226,7 @@ static bool check_body(const head *d, api_error *e) {
     const unsigned long long n = d->length ? strtoull(d->length, NULL, 10) : 0;
     x->is_body_hopeless = n > limit * DISCARD_FACTOR;
     if (x->route->has_body && !is_json(http_header(&x->request, "Content-Type")))
-        return api_fail(e, API_UNSUPPORTED_MEDIA_TYPE, NULL, "Content-Type: application/json is due");
+        return api_fail(e, API_UNSUPPORTED_MEDIA_TYPE, NULL, "Content-Type: must be application/json");
     if (n > limit)
         return api_fail(e, API_REQUEST_TOO_LARGE, NULL, "body: %llu bytes, the limit is %llu (--max-body)", n,
                         (unsigned long long)limit);
@@ -242,7 +241,7 @@ static bool check_server(const http_exchange *x, api_error *e) {
             "connections: more than %d, or %d from one address (--max-connections, --max-connections-per-address)",
             h->o->max_connections, h->o->max_connections_address);
     if (atomic_load(&h->server->is_draining) && !(x->route && x->route->is_open) && !x->is_ready_question)
-        return api_fail(e, API_SHUTTING_DOWN, NULL, "server: it is about to end");
+        return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     return true;
 }
 

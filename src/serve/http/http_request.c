@@ -80,12 +80,12 @@ static enum MHD_Result take_body(http_exchange *x, const char *data, size_t n) {
     const size_t n_body = x->conn->n_body += n;
     pthread_mutex_unlock(&h->lock);
     if (n_body > limit && !x->is_refused) {
-        api_fail(&e, API_REQUEST_TOO_LARGE, NULL, "body: more than the limit of %zu bytes (--max-body)", limit);
+        api_fail(&e, API_REQUEST_TOO_LARGE, NULL, "body: over the limit of %zu bytes (--max-body)", limit);
         refuse(x, &e);
     }
     if (!x->is_refused) bytes_add(&x->body, data, n);
     if (memory_failed()) {
-        api_fail(&e, API_OUT_OF_MEMORY, NULL, "body: the server has no memory for it");
+        api_fail(&e, API_OUT_OF_MEMORY, NULL, "body: the server is out of memory");
         refuse(x, &e);
     }
     return n_body > limit * 2 ? MHD_NO : MHD_YES; // a chunked body that does not end

@@ -56,7 +56,7 @@ static void refuse_slow(http_conn *c, const char *what, const char *name, int32_
     char text[ANSWER_408], id[ID_TEXT];
     api_error e;
     bytes body = {0};
-    api_fail(&e, API_REQUEST_TIMEOUT, NULL, "%s: not here after %d s (%s)", what, seconds, name);
+    api_fail(&e, API_REQUEST_TIMEOUT, NULL, "%s: not complete after %d s (%s)", what, seconds, name);
     api_error_write(&e, &(json_writer){.out = &body});
     if (c->x)
         snprintf(id, sizeof id, "%s", c->x->id);

@@ -150,6 +150,6 @@ void route_stream_delete(struct server *s, http_exchange *x, const http_request 
         http_answer(x, 204, "application/json", NULL, "", 0);
         return;
     }
-    api_fail(&e, API_STREAM_NOT_FOUND, NULL, "stream: there is none of this id, or it was forgotten");
+    api_fail(&e, API_STREAM_NOT_FOUND, NULL, "stream: no stream has this id, or it has expired");
     api_answer_error(x, &e);
 }

@@ -115,17 +115,17 @@ bool stream_attach(struct stream_store *t, const char *id, const char *last_even
     size_t n;
     bool ok = true;
     if (!read_number(last_event, id, n_id, after))
-        return api_fail(e, API_INVALID_VALUE, NULL, "Last-Event-ID: is none of this stream's");
+        return api_fail(e, API_INVALID_VALUE, NULL, "Last-Event-ID: is not an event of this stream");
     pthread_mutex_lock(&t->lock);
     *k = find(t, id, n_id, key);
     if (!*k)
-        ok = api_fail(e, API_STREAM_NOT_FOUND, NULL, "stream: there is none of this id, or it was forgotten");
+        ok = api_fail(e, API_STREAM_NOT_FOUND, NULL, "stream: no stream has this id, or it has expired");
     else if ((*k)->is_attached)
-        ok = api_fail(e, API_STREAM_BUSY, NULL, "stream: has a reader");
+        ok = api_fail(e, API_STREAM_BUSY, NULL, "stream: another client reads it");
     else if (*after > (*k)->events.n_added)
-        ok = api_fail(e, API_INVALID_VALUE, NULL, "Last-Event-ID: this stream has not said so much yet");
+        ok = api_fail(e, API_INVALID_VALUE, NULL, "Last-Event-ID: this stream has not reached this event yet");
     else if (!event_ring_after(&(*k)->events, *after, &events, &n))
-        ok = api_fail(e, API_STREAM_EXPIRED, NULL, "stream: the events after this one are no longer held");
+        ok = api_fail(e, API_STREAM_EXPIRED, NULL, "stream: the events after this one are no longer kept");
     if (ok) (*k)->is_attached = true;
     pthread_mutex_unlock(&t->lock);
     return ok;

@@ -145,8 +145,8 @@ static const member prompt_rows[] = {
     {"ids", MEMBER_EACH, .each = prompt_form_each},
 };
 static const api_refusal refused[] = {
-    {"want_logits", "false", "a distribution of the whole vocabulary for each token is for the C API"},
-    {"raw_bytes", "false", "JSON holds characters: the C API gives bytes"},
+    {"want_logits", "false", "logits are available in the C API only"},
+    {"raw_bytes", "false", "raw bytes are available in the C API only"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
@@ -166,10 +166,10 @@ bool native_read(native_request *q, const member_group *more) {
     }
     if (!api_request_find_model(&q->r)) return false;
     if (q->prompt.n == 0 && !q->chat.has_messages)
-        return api_fail(e, API_MISSING_PARAMETER, "prompt", "prompt: or messages is missing");
+        return api_fail(e, API_MISSING_PARAMETER, "prompt", "prompt: prompt or messages is missing");
     if (q->prompt.n && q->chat.has_messages)
         return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: excludes messages");
-    if (q->prompt.n > 1) return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: one only");
+    if (q->prompt.n > 1) return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: must be a single prompt");
     return api_generation_check(&q->g, e);
 }
 
@@ -238,6 +238,6 @@ void route_session_delete(struct server *s, http_exchange *x, const http_request
         return;
     }
     api_fail(&e, is_busy ? API_STREAM_BUSY : API_STREAM_NOT_FOUND, NULL,
-             is_busy ? "session: has a running stream" : "session: there is none of that name");
+             is_busy ? "session: has a running stream" : "session: no session has this name");
     api_answer_error(x, &e);
 }

@@ -146,7 +146,7 @@ static bool each_document(void *target, size_t i, const char *key, const json_it
     const json_item *const said = is_object ? json_item_member(value, "text") : value;
     if (!said) {
         q->is_unsupported = true;
-        snprintf(why, JSON_WHY / 2, "documents are texts, or objects with a text");
+        snprintf(why, JSON_WHY / 2, "documents must be strings, or objects with a text");
         return false;
     }
     if (!json_item_text(said, &text, why)) return false;
@@ -161,7 +161,7 @@ static const member rows[] = {
     {"top_n", MEMBER_INT, offsetof(rerank_request, n_top), 1, INT32_MAX},
     {"return_documents", MEMBER_BOOL, offsetof(rerank_request, with_documents)},
 };
-#define UNCUT "documents are scored whole, and refused where they are longer than the context"
+#define UNCUT "documents are not truncated; those longer than the context are refused"
 static const api_refusal refused[] = {
     {"max_tokens_per_doc", "", UNCUT},
     {"max_chunks_per_doc", "", UNCUT},
@@ -178,7 +178,7 @@ static bool read_request(rerank_request *q) {
     }
     if (!q->query.data) return api_fail(e, API_MISSING_PARAMETER, "query", "query: is missing");
     return q->has_documents ||
-           api_fail(e, API_MISSING_PARAMETER, "documents", "documents: an array of at least one text is due");
+           api_fail(e, API_MISSING_PARAMETER, "documents", "documents: must be an array of at least one text");
 }
 
 static bool find_template(rerank_request *q, const char **template) {
@@ -194,7 +194,7 @@ static bool find_template(rerank_request *q, const char **template) {
     if (st != RN_OK) return api_fail_status(&q->r.error, st, &err, "model");
     return rank_prompt_is_template(*template) ||
            api_fail(&q->r.error, API_UNSUPPORTED_PARAMETER, "model",
-                    "model: its file has no template for a query and a document (tokenizer.chat_template.rerank)");
+                    "model: not a reranker: its file has no tokenizer.chat_template.rerank");
 }
 
 static job *begin_job(rerank_request *q, const char *template) {

@@ -22,7 +22,7 @@ static const member tokenize_rows[] = {
     {"with_pieces", MEMBER_BOOL, offsetof(text_request, with_pieces)},
     {"return_token_strs", MEMBER_BOOL, offsetof(text_request, with_texts)},
 };
-static const api_refusal refused[] = {{"messages", "", "conversations become prompts at /apply-template"}};
+static const api_refusal refused[] = {{"messages", "", "use /apply-template for conversations"}};
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
 static const member detokenize_rows[] = {
     {"tokens", MEMBER_IDS, offsetof(text_request, ids)},

@@ -218,18 +218,18 @@ static const member limit_rows[] = {
     {"max_completion_tokens", MEMBER_INT, offsetof(api_generation, max_completion_tokens), -1, INT32_MAX},
 };
 
-#define GUIDED "this server has no guided output yet"
-#define MEDIA  "this server makes text only"
+#define GUIDED "guided output is not supported yet"
+#define MEDIA  "only text output is supported"
 static const api_refusal refused[] = {
     {"response_format", "{\"type\":\"text\"}", GUIDED},
     {"functions", "[]", "deprecated: use tools"},
-    {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
+    {"prompt_logprobs", "", "available at /v1/completions"},
     {"function_call", "\"none\"", "deprecated: use tool_choice"},
     {"modalities", "[\"text\"]", MEDIA},
     {"audio", "", MEDIA},
-    {"prediction", "", "this server does not take drafts yet"},
-    {"web_search_options", "", "this server searches nothing"},
-    {"chat_template", "", "a template is the server's to choose"},
+    {"prediction", "", "predicted output is not supported yet"},
+    {"web_search_options", "", "web search is not supported"},
+    {"chat_template", "", "set the template at the server: --chat-template"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 

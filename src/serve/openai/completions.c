@@ -172,8 +172,8 @@ typedef struct completion_request {
 
 static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each}};
 static const api_refusal refused[] = {
-    {"suffix", "\"\"", "this server does not fill in yet"},
-    {"response_format", "{\"type\":\"text\"}", "this server has no guided output yet"},
+    {"suffix", "\"\"", "fill-in-the-middle is not supported yet"},
+    {"response_format", "{\"type\":\"text\"}", "guided output is not supported yet"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
@@ -192,8 +192,7 @@ static bool check(completion_request *c) {
         return api_fail(e, API_INVALID_VALUE, "n", "n: %zu prompts with %d answers each are more than %d",
                         c->prompts.n, c->g.n, JOB_PARTS);
     if (c->g.g.echo && c->g.g.logprobs >= 0 && c->g.session)
-        return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo",
-                        "echo: with logprobs only of a whole text, not of a session's turn");
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo", "echo: with logprobs, excludes session");
     return api_generation_check(&c->g, e);
 }
 

@@ -109,7 +109,7 @@ static bool find_pooling(const embedding_request *q, rn_embed_options *o, api_er
             o->pooling = (rn_pooling)p;
             return true;
         }
-    return api_fail(e, API_INVALID_VALUE, "pooling", "pooling: '%.40s' is none of mean, first, last, rank",
+    return api_fail(e, API_INVALID_VALUE, "pooling", "pooling: '%.40s' is not one of mean, first, last, rank",
                     q->pooling);
 }
 
@@ -119,8 +119,8 @@ static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *sha
     rn_error err = {0};
     if (q->input.n == 0) return api_fail(e, API_MISSING_PARAMETER, "input", "input: is missing");
     if (q->encoding && strcmp(q->encoding, "float") != 0 && strcmp(q->encoding, "base64") != 0)
-        return api_fail(e, API_INVALID_VALUE, "encoding_format", "encoding_format: '%.40s' is none of float, base64",
-                        q->encoding);
+        return api_fail(e, API_INVALID_VALUE, "encoding_format",
+                        "encoding_format: '%.40s' is not one of float, base64", q->encoding);
     rn_embed_options_init(o);
     if (q->is_raw) o->normalize = RN_NORMALIZE_OFF;
     if (!find_pooling(q, o, e)) return false;

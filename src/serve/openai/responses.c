@@ -116,7 +116,7 @@ static bool add_item(response_request *q, const json_item *item, char *why) {
     if (strcmp(type.data, "message") == 0) return add_said(q, item, why);
     if (strcmp(type.data, "function_call_output") == 0) return add_result(q, item, why);
     q->chat.is_unsupported = true;
-    snprintf(why, JSON_WHY / 2, "items of type '%.40s' are not read here", type.data);
+    snprintf(why, JSON_WHY / 2, "items of type '%.40s' are not supported", type.data);
     return false;
 }
 
@@ -153,7 +153,7 @@ static bool each_tool(void *target, size_t i, const char *key, const json_item *
     if (!read_text(value, "type", &type, why)) return false;
     if (strcmp(type.data, "function") != 0) {
         q->chat.is_unsupported = true;
-        snprintf(why, JSON_WHY / 2, "tools of type '%.40s' are not run here: functions only", type.data);
+        snprintf(why, JSON_WHY / 2, "tools of type '%.40s' are not supported: only functions are", type.data);
         return false;
     }
     json_item_add(value, &json);
@@ -186,7 +186,7 @@ static bool each_reasoning(void *target, size_t i, const char *key, const json_i
     (void)i;
     if (json_item_is_null(value)) return true;
     if (strcmp(key, "effort") != 0) { // summaries are accepted and ignored: the full reasoning is returned
-        snprintf(why, JSON_WHY / 2, "only effort can be chosen");
+        snprintf(why, JSON_WHY / 2, "only effort is supported");
         return strcmp(key, "summary") == 0 || strcmp(key, "generate_summary") == 0;
     }
     if (!json_item_text(value, &text, why)) return false;
@@ -217,7 +217,7 @@ static bool each_store(void *target, size_t i, const char *key, const json_item 
     q->is_unstored = !is_stored;
     if (!is_stored || response_store_is_open(api_responses(q->r.server->api))) return true;
     q->chat.is_unsupported = true;
-    snprintf(why, JSON_WHY / 2, "this server keeps no answers (--responses-mib)");
+    snprintf(why, JSON_WHY / 2, "answers are not stored: the server runs with --responses-mib 0");
     return false;
 }
 
@@ -234,14 +234,14 @@ static const member rows[] = {
     {"max_output_tokens", MEMBER_INT, offsetof(response_request, g.max_completion_tokens), -1, INT32_MAX},
 };
 static const api_refusal refused[] = {
-    {"conversation", "", "this server keeps no conversations: go on from previous_response_id"},
-    {"background", "false", "this server ends an answer when its client leaves"},
-    {"prompt", "", "this server keeps no prompts"},
-    {"text", "{} {\"format\":{\"type\":\"text\"}}", "this server has no guided output yet"},
-    {"include", "[]", "nothing more can be included"},
-    {"top_logprobs", "0", "log-probabilities are told by /v1/chat/completions"},
-    {"max_tool_calls", "", "this server runs no tools"},
-    {"prompt_logprobs", "", "log-probabilities of prompts are told by /v1/completions"},
+    {"conversation", "", "conversations are not supported: use previous_response_id"},
+    {"background", "false", "background answers are not supported"},
+    {"prompt", "", "stored prompts are not supported"},
+    {"text", "{} {\"format\":{\"type\":\"text\"}}", "guided output is not supported yet"},
+    {"include", "[]", "additional output is not supported"},
+    {"top_logprobs", "0", "available at /v1/chat/completions"},
+    {"max_tool_calls", "", "the server does not run tools"},
+    {"prompt_logprobs", "", "available at /v1/completions"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
@@ -281,7 +281,7 @@ static bool go_on(response_request *q) {
     if (!q->previous) return true;
     if (!response_store_get(api_responses(q->r.server->api), q->previous, q->r.key, &before))
         return api_fail(&q->r.error, API_RESPONSE_NOT_FOUND, "previous_response_id",
-                        "previous_response_id: there is none of this id, or it was forgotten");
+                        "previous_response_id: no response has this id, or it is no longer stored");
     q->items = before.input;
     before.input = (bytes){0};
     bytes_add_format(&output, "{\"output\":[%s]}", before.output.n ? before.output.data : "");

@@ -9,7 +9,7 @@ static const char *id_of(const http_request *r) { return r->path + strlen("/v1/r
 
 static void answer_not_found(http_exchange *x) {
     api_error e;
-    api_fail(&e, API_RESPONSE_NOT_FOUND, NULL, "response: there is none of this id, or it was forgotten");
+    api_fail(&e, API_RESPONSE_NOT_FOUND, NULL, "response: no response has this id, or it is no longer stored");
     api_answer_error(x, &e);
 }
 
@@ -17,7 +17,7 @@ void route_response_get(struct server *s, http_exchange *x, const http_request *
     stored_response r;
     api_error e;
     if (*http->query) {
-        api_fail(&e, API_UNSUPPORTED_PARAMETER, NULL, "query: a response is told whole, without more");
+        api_fail(&e, API_UNSUPPORTED_PARAMETER, NULL, "query: only whole responses are returned, without options");
         api_answer_error(x, &e);
     } else if (response_store_get(api_responses(s->api), id_of(http), http->key, &r)) {
         http_answer_json(x, 200, &r.body);

@@ -128,7 +128,7 @@ static void add_model_counts(server *s, bytes *to) {
             bytes_add_format(to, "} %llu\n", (unsigned long long)atomic_load(&s->metrics.models[m].n[i]));
         }
     }
-    add_head(to, "vllm:request_success_total", "counter", "Generations that ended, by how.");
+    add_head(to, "vllm:request_success_total", "counter", "Finished generations by finish reason.");
     for (size_t m = 0; m < s->n_models; m++)
         for (size_t f = 1; f < METRICS_FINISHES; f++) {
             bytes_add_text(to, "vllm:request_success_total{");
@@ -166,26 +166,25 @@ static double usage_of(const rn_engine_stats *e) {
     return e->kv_pages ? (double)(e->kv_pages - e->kv_pages_free - e->kv_pages_cached) / (double)e->kv_pages : 0.0;
 }
 static const engine_row engine_rows[] = {
-    {"vllm:num_requests_running", "gauge", "Generations in the batch.", of_n_running},
-    {"vllm:num_requests_waiting", "gauge", "Generations in the queue.", of_n_queued},
-    {"runnel:num_requests_parked", "gauge", "Generations that wait for their reader.", of_n_parked},
-    {"vllm:kv_cache_usage_perc", "gauge", "Part of the pages of keys and values in use, 0 to 1.", usage_of},
+    {"vllm:num_requests_running", "gauge", "Running generations.", of_n_running},
+    {"vllm:num_requests_waiting", "gauge", "Waiting generations.", of_n_queued},
+    {"runnel:num_requests_parked", "gauge", "Generations paused because their reader is slow.", of_n_parked},
+    {"vllm:kv_cache_usage_perc", "gauge", "Share of key and value pages in use, 0 to 1.", usage_of},
     {"runnel:kv_pages", "gauge", "Pages for keys and values.", of_kv_pages},
-    {"runnel:kv_pages_free", "gauge", "Pages that hold nothing.", of_kv_pages_free},
-    {"runnel:kv_pages_cached", "gauge", "Pages kept for later prompts.", of_kv_pages_cached},
-    {"runnel:states", "gauge", "Recurrent states.", of_states},
-    {"runnel:states_free", "gauge", "States that hold nothing.", of_states_free},
-    {"runnel:states_cached", "gauge", "States kept for later prompts.", of_states_cached},
-    {"vllm:num_preemptions_total", "counter", "Generations that had to give their pages back for a while.",
+    {"runnel:kv_pages_free", "gauge", "Free pages.", of_kv_pages_free},
+    {"runnel:kv_pages_cached", "gauge", "Pages in the prefix cache.", of_kv_pages_cached},
+    {"runnel:states", "gauge", "Slots for recurrent states.", of_states},
+    {"runnel:states_free", "gauge", "Free slots for recurrent states.", of_states_free},
+    {"runnel:states_cached", "gauge", "Recurrent states in the prefix cache.", of_states_cached},
+    {"vllm:num_preemptions_total", "counter", "Preemptions: generations that had to release their pages.",
      of_n_preempted},
     {"vllm:prefix_cache_queries_total", "counter", "Prompt tokens that were looked up in the cache.",
      of_prefix_queries},
     {"vllm:prefix_cache_hits_total", "counter", "Prompt tokens that were found in the cache.", of_prefix_hits},
-    {"runnel:engine_steps_total", "counter", "Batches that were computed.", of_n_steps},
-    {"runnel:engine_rows_total", "counter", "Rows of these batches.", of_n_rows},
-    {"runnel:engine_prompt_rows_total", "counter", "Rows of these that were prompts'.", of_n_prompt_rows},
-    {"runnel:kv_pages_evicted_total", "counter", "Cached pages that were needed for something else.",
-     of_n_evicted_pages},
+    {"runnel:engine_steps_total", "counter", "Steps (batches) computed.", of_n_steps},
+    {"runnel:engine_rows_total", "counter", "Rows in these steps.", of_n_rows},
+    {"runnel:engine_prompt_rows_total", "counter", "Prefill rows in these steps.", of_n_prompt_rows},
+    {"runnel:kv_pages_evicted_total", "counter", "Cached pages that were evicted.", of_n_evicted_pages},
 };
 
 static void add_by_model(server *s, bytes *to, const engine_row *row, const rn_engine_stats *stats) {
@@ -199,7 +198,7 @@ static void add_by_model(server *s, bytes *to, const engine_row *row, const rn_e
 
 static void add_misses(server *s, bytes *to, const rn_engine_stats *stats) {
     add_head(to, "runnel:prefix_cache_misses_total", "counter",
-             "Prompt tokens that were not found in the cache, by why.");
+             "Prompt tokens that were not found in the cache, by reason.");
     for (size_t m = 0; m < s->n_models; m++)
         for (int i = 0; i < RN_N_MISSES; i++) {
             bytes_add_text(to, "runnel:prefix_cache_misses_total{");
@@ -224,25 +223,27 @@ static void add_engine(server *s, bytes *to) {
 
 static void add_http(server *s, bytes *to) {
     metrics *const m = &s->metrics;
-    add_head(to, "runnel:http_requests_total", "counter", "Answers by status; 499: the client left before the end.");
+    add_head(to, "runnel:http_requests_total", "counter",
+             "HTTP answers by status; 499: the client disconnected early.");
     for (size_t i = 0; i < METRICS_STATUSES; i++) {
         const unsigned long long n = atomic_load(&m->answers[i]);
         if (n) bytes_add_format(to, "runnel:http_requests_total{status=\"%zu\"} %llu\n", i, n);
     }
-    add_head(to, "runnel:errors_total", "counter", "Refusals and failures by code.");
+    add_head(to, "runnel:errors_total", "counter", "Errors by code.");
     for (size_t i = 0; i < API_N_CODES; i++) {
         const unsigned long long n = atomic_load(&m->errors[i]);
         if (n) bytes_add_format(to, "runnel:errors_total{code=\"%s\"} %llu\n", api_code_name((api_code)i), n);
     }
-    add_counter(to, "runnel:http_connections_total", "Connections that were accepted.",
+    add_counter(to, "runnel:http_connections_total", "Accepted connections.",
                 atomic_load(&m->n_connections_accepted));
-    add_counter(to, "runnel:http_bytes_sent_total", "Bytes of answers.", atomic_load(&m->n_bytes_sent));
-    add_counter(to, "runnel:http_clients_left_total", "Requests whose client left before the end.",
+    add_counter(to, "runnel:http_bytes_sent_total", "Bytes sent in answers.", atomic_load(&m->n_bytes_sent));
+    add_counter(to, "runnel:http_clients_left_total", "Requests whose client disconnected early.",
                 atomic_load(&m->n_clients_left));
     add_counter(to, "runnel:key_failures_total", "Requests with a wrong key.", atomic_load(&m->n_key_failures));
-    add_counter(to, "runnel:log_failures_total", "Lines of the access log that were lost.",
+    add_counter(to, "runnel:log_failures_total", "Lines of the access log that could not be written.",
                 atomic_load(&m->n_log_failures));
-    add_gauge(to, "process_start_time_seconds", "When the server started, since 1970.", (double)s->started);
+    add_gauge(to, "process_start_time_seconds", "Start time of the server in seconds since 1970.",
+              (double)s->started);
 }
 
 void metrics_add_page(struct server *s, bytes *to) {

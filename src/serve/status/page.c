@@ -38,7 +38,7 @@ void route_page(struct server *s, http_exchange *x, const http_request *r) {
     (void)s;
     if (!f) {
         api_error e;
-        api_fail(&e, API_UNKNOWN_URL, NULL, "path: the page has no such file");
+        api_fail(&e, API_UNKNOWN_URL, NULL, "path: no such file");
         api_answer_error(x, &e);
         return;
     }

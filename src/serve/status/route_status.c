@@ -30,7 +30,7 @@ void route_ready(struct server *s, http_exchange *x, const http_request *r) {
         return;
     }
     api_error e;
-    api_fail(&e, API_SHUTTING_DOWN, NULL, "server: it is about to end");
+    api_fail(&e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     api_answer_error(x, &e);
 }
 
@@ -116,7 +116,7 @@ void route_model(struct server *s, http_exchange *x, const http_request *r) {
     bytes body = {0};
     api_error e;
     if (i < 0) {
-        api_fail(&e, API_MODEL_NOT_FOUND, "model", "model: there is none of that name (GET /v1/models lists them)");
+        api_fail(&e, API_MODEL_NOT_FOUND, "model", "model: unknown (GET /v1/models lists the models)");
         api_answer_error(x, &e);
         return;
     }

@@ -194,9 +194,10 @@ static bool check_id(socket_side *side, const message *m, api_error *e) {
     if (!m->id) return api_fail(e, API_MISSING_PARAMETER, "id", "id: is missing");
     if (!*m->id || strlen(m->id) > NAME_BYTES)
         return api_fail(e, API_INVALID_VALUE, "id", "id: %zu bytes, must have 1..%d", strlen(m->id), NAME_BYTES);
-    if (*find(side, m->id)) return api_fail(e, API_INVALID_VALUE, "id", "id: a stream of this name runs");
+    if (*find(side, m->id)) return api_fail(e, API_INVALID_VALUE, "id", "id: a stream with this id is running");
     if (side->n_streams == SOCKET_STREAMS)
-        return api_fail(e, API_QUEUE_FULL, "id", "id: %d streams run on this socket, its limit", SOCKET_STREAMS);
+        return api_fail(e, API_QUEUE_FULL, "id", "id: this connection already runs %d streams, the limit",
+                        SOCKET_STREAMS);
     return true;
 }
 
@@ -293,13 +294,13 @@ static bool take_control(socket_side *side, api_request *r, message *m) {
     while (c < N_CONTROLS && strcmp(controls[c].type, m->type) != 0) c++;
     if (c == N_CONTROLS)
         return api_fail(&r->error, API_INVALID_VALUE, "type",
-                        "type: '%.40s' is none of generate, cancel, pause, resume, credit, rate", m->type);
+                        "type: '%.40s' is not one of generate, cancel, pause, resume, credit, rate", m->type);
     if (!api_request_read(r, groups, 2, NULL)) return false;
     const char *const needs = controls[c].needs;
     if (needs && !json_doc_has(r->doc, needs))
         return api_fail(&r->error, API_MISSING_PARAMETER, needs, "%s: is missing", needs);
     socket_stream *const t = m->id ? *find(side, m->id) : NULL;
-    if (!t) return api_fail(&r->error, API_STREAM_NOT_FOUND, "id", "id: no stream of this name runs");
+    if (!t) return api_fail(&r->error, API_STREAM_NOT_FOUND, "id", "id: no stream with this id is running");
     controls[c].act(t, m);
     pump(side);
     return true;

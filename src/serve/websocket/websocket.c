@@ -173,7 +173,7 @@ bool websocket_serve(websocket *w, int64_t now) {
         if (w->early.n > w->n_early_taken) websocket_read(w);
         if (o.is_woken && !w->closing_ns) w->handler->wake(w->self);
         if (o.is_drain && w->handler->drain && !w->closing_ns) w->handler->drain(w->self);
-        if (o.is_drain && !w->handler->drain) websocket_shut(w, WEBSOCKET_GOING, "the server ends");
+        if (o.is_drain && !w->handler->drain) websocket_shut(w, WEBSOCKET_GOING, "shutting down");
         if (o.close_code) websocket_shut(w, o.close_code, o.reason);
         check_time(w, now);
         websocket_write(w);

@@ -36,11 +36,11 @@ static bool check(const http_exchange *x, const http_request *r, api_error *e) {
     if (x->is_http_1_0 || !has_word(http_header(r, "Connection"), "upgrade") ||
         !has_word(http_header(r, "Upgrade"), "websocket"))
         return api_fail(e, API_INVALID_VALUE, NULL,
-                        "WebSocket: this path wants Connection: Upgrade and Upgrade: websocket");
+                        "WebSocket: this path needs the headers Connection: Upgrade and Upgrade: websocket");
     if (!version || strcmp(version, "13") != 0)
-        return api_fail(e, API_INVALID_VALUE, NULL, "WebSocket: Sec-WebSocket-Version: 13 is due");
+        return api_fail(e, API_INVALID_VALUE, NULL, "WebSocket: Sec-WebSocket-Version: must be 13");
     if (!is_key(http_header(r, "Sec-WebSocket-Key")))
-        return api_fail(e, API_INVALID_VALUE, NULL, "WebSocket: Sec-WebSocket-Key: 16 bytes in base64 are due");
+        return api_fail(e, API_INVALID_VALUE, NULL, "WebSocket: Sec-WebSocket-Key: must be 16 bytes in base64");
     return true;
 }
 

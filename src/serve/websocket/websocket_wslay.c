@@ -82,7 +82,7 @@ static void take_message(wslay_event_context_ptr ctx, const struct wslay_event_o
     if (m->opcode == WSLAY_CONNECTION_CLOSE && !w->closing_ns) w->closing_ns = now_ns();
     if (w->closing_ns) return;
     if (m->opcode == WSLAY_BINARY_FRAME)
-        websocket_shut(w, WEBSOCKET_NO_BINARY, "messages are text");
+        websocket_shut(w, WEBSOCKET_NO_BINARY, "only text messages are supported");
     else if (m->opcode == WSLAY_TEXT_FRAME)
         // Wslay gives NULL for an empty message.
         w->handler->message(w->self, m->msg ? (const char *)m->msg : "", m->msg_length);
