@@ -169,6 +169,8 @@ typedef struct rn_request {
     // Without it, text that may still change is held back. Not with chat, nor with
     // RN_OVERFLOW_DROP_OLDEST.
     bool accept_revisions;
+    // How tokens are chosen: a strategy by name; NULL: "sample", the only one of this release.
+    const char *strategy;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

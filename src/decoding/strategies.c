@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct strategy_kind strategy_kinds[] = {
-    {"sample", sample_strategy_create},
+    {"sample", sample_strategy_create, .is_for_requests = true},
     {"score", score_strategy_create},
     {"embed", embed_strategy_create},
     {"prompt_scores", prompt_scores_strategy_create},
@@ -15,6 +15,16 @@ const struct strategy_kind *strategy_find(const char *name) {
     for (size_t i = 0; i < strategy_n_kinds; i++)
         if (strcmp(strategy_kinds[i].name, name) == 0) return &strategy_kinds[i];
     return NULL;
+}
+
+rn_status strategy_find_for_request(const char *name, const struct strategy_kind **kind, rn_error *err) {
+    char names[256] = "";
+    *kind = name ? strategy_find(name) : &strategy_kinds[0];
+    if (*kind && (*kind)->is_for_requests) return RN_OK;
+    for (size_t i = 0, n = 0; i < strategy_n_kinds && n < sizeof names; i++)
+        if (strategy_kinds[i].is_for_requests)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", strategy_kinds[i].name);
+    return fail(err, RN_E_ARG, "strategy: %s is unknown; known ones are %s", name, names);
 }
 
 rn_status strategy_create(const char *name, const struct strategy_spec *spec, strategy **out, rn_error *err) {

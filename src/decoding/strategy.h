@@ -202,6 +202,8 @@ struct strategy_spec {
 struct strategy_kind {
     const char *name;
     rn_status (*create)(const struct strategy_spec *spec, strategy **out, rn_error *err);
+    // A request may name it (rn_request.strategy): it generates, and needs no params.
+    bool is_for_requests;
 };
 // "sample": greedy decoding and sampling, one row in, one token out. "score": params is a struct
 // score_params. "embed": params is a struct embed_params. "prompt_scores": adds to its inner
@@ -209,6 +211,9 @@ struct strategy_kind {
 extern const struct strategy_kind strategy_kinds[];
 extern const size_t strategy_n_kinds;
 const struct strategy_kind *strategy_find(const char *name); // NULL: there is none
+// The kind that a request names; NULL: the first one. RN_E_ARG: it is not for requests; the text
+// names those that are.
+rn_status strategy_find_for_request(const char *name, const struct strategy_kind **kind, rn_error *err);
 // RN_E_ARG: there is no kind of this name; the text names those there are.
 rn_status strategy_create(const char *name, const struct strategy_spec *spec, strategy **out, rn_error *err);
 void strategy_destroy(strategy *s); // NULL is fine

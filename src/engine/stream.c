@@ -21,8 +21,10 @@ rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_stream **
     if (!engine || !req || !stream) return fail(err, RN_E_ARG, "rn_stream_begin: NULL argument");
     rn_stream *s;
     struct own_request own;
+    const struct strategy_kind *kind = NULL;
     rn_status st = own_request_read(req, &own, err);
-    if (st == RN_OK) st = stream_create(engine, &own.r, strategy_find("sample"), NULL, &s, err);
+    if (st == RN_OK) st = strategy_find_for_request(own.r.strategy, &kind, err);
+    if (st == RN_OK) st = stream_create(engine, &own.r, kind, NULL, &s, err);
     if (st != RN_OK) return st;
     if ((st = stream_submit(s, err)) == RN_OK)
         *stream = s;

@@ -548,6 +548,38 @@ TEST(two_engines_and_two_models_in_one_engine_live_side_by_side) {
     fixture_close(&f);
 }
 
+TEST(a_request_names_a_strategy_that_generates) {
+    static const struct row {
+        const char *name, *error;
+    } rows[] = {
+        {NULL, NULL},
+        {"sample", NULL},
+        {"beams", "strategy: beams is unknown; known ones are sample"},
+        {"", "strategy:  is unknown; known ones are sample"},
+        {"score", "strategy: score is unknown; known ones are sample"}, // reads a prompt, and needs params
+    };
+    struct fixture f;
+    struct outcome want, got;
+    rn_error err = {0};
+    rn_request r = text_request("Once upon a time");
+    const rn_engine_options opt = engine_options();
+    if (!fixture_open(&f, &opt)) return;
+    run_request(f.engine, &r, &want);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rn_stream *s = NULL;
+        r.strategy = rows[i].name;
+        check_note("%s", rows[i].name ? rows[i].name : "NULL");
+        if (rows[i].error) {
+            CHECK_FAILS(rn_stream_begin(f.engine, &r, &s, &err), RN_E_ARG, &err);
+            CHECK_STR(err.text, rows[i].error);
+        } else {
+            run_request(f.engine, &r, &got);
+            same_outcome(&want, &got);
+        }
+    }
+    fixture_close(&f);
+}
+
 #define OPTION(field, bad)                                                                                           \
     {#field, offsetof(rn_engine_options, field), sizeof((rn_engine_options){0}.field), (uint64_t)(bad)}
 TEST(an_engine_option_out_of_its_range_is_named) {
