@@ -300,6 +300,7 @@ uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l); //
 struct stream_room {
     int32_t n_seqs, n_scratch, n_states, n_results;
 };
+int32_t model_slot_n_vocab(const struct model_slot *l); // logits of a row
 struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *l);
 // RN_E_LIMIT: a stream of the strategy of that name needs more than there is room for; the text names what, both
 // figures, and what reserves more.
@@ -309,9 +310,12 @@ uint64_t model_slot_copied_bytes(const struct model_slot *l); // of weights that
 uint64_t model_slot_state_bytes(const rn_engine *e,
                                 const struct model_slot *l); // all slots of recurrent state; once planned
 
-// stream_size.c: what one takes beside keys and values, at most but for what a request asks for by name (logits, long lists of biases)
-uint64_t stream_waiting_bytes(void);
+// stream_size.c: what streams take beside keys and values, but for what a request asks for by name
+uint64_t stream_waiting_bytes(const struct model_slot *l);
 uint64_t stream_running_bytes(const rn_engine *e, const struct model_slot *l);
+struct outbox_sizes stream_outbox_sizes(const struct model_slot *l, const rn_request *r, int32_t n_choices,
+                                        size_t n_echo);
+size_t stream_scratch_numbers(const struct model_slot *l); // of stream_scores.scratch
 
 // scheduler.c
 void *engine_step_thread(void *arg);

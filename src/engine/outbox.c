@@ -19,15 +19,35 @@ static size_t longest_chunk(const struct outbox_sizes *z) {
     return outbox_chunk_text(z) + z->token_text + z->end_text;
 }
 
+// Room of the rings.
+struct caps {
+    size_t tokens, text, chunks;
+};
+static struct caps caps_of(const struct outbox_sizes *z) {
+    const size_t n = (size_t)z->buffer_tokens + z->chunk_tokens;
+    return (struct caps){.tokens = n,
+                         .text = longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens,
+                         .chunks = n + OTHER_CHUNKS + z->n_choices};
+}
+
+// All that outbox_init() allocates.
+size_t outbox_bytes(const struct outbox_sizes *z) {
+    const struct outbox *o = NULL; // for the sizes of what its arrays hold
+    const struct caps c = caps_of(z);
+    const size_t candidates = (size_t)z->n_top * sizeof *o->top, logits = (size_t)z->n_logits * sizeof *o->logits,
+                 waiting = c.tokens * (sizeof *o->tokens + candidates + logits + 2) + c.text +
+                           c.chunks * sizeof *o->chunks + (z->n_choices + 1) * sizeof *o->details,
+                 copy = z->chunk_tokens * (sizeof *o->r_ids + sizeof *o->r_data + candidates + logits + 2);
+    return waiting + copy + z->n_echo + longest_chunk(z);
+}
+
 static const struct outbox_chunk empty_chunk = {.replace_from = -1};
 
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err) {
-    const size_t cap = (size_t)z->buffer_tokens + z->chunk_tokens;
-    *o = (struct outbox){.size = *z,
-                         .cap_tokens = cap,
-                         .cap_text = longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens,
-                         .cap_chunks = cap + OTHER_CHUNKS + z->n_choices,
-                         .open = empty_chunk};
+    const struct caps c = caps_of(z);
+    const size_t cap = c.tokens;
+    *o = (struct outbox){
+        .size = *z, .cap_tokens = cap, .cap_text = c.text, .cap_chunks = c.chunks, .open = empty_chunk};
     rn_status st = mutex_init(&o->lock, err);
     if (st != RN_OK) return st;
     o->lock_made = true;

@@ -79,7 +79,8 @@ struct outbox {
 
 // RN_E_NOMEM; outbox_free() is due in any case.
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err);
-void outbox_free(struct outbox *o); // zeroed or half-made is fine
+void outbox_free(struct outbox *o);                // zeroed or half-made is fine
+size_t outbox_bytes(const struct outbox_sizes *z); // what outbox_init() allocates
 // Bytes of text at which a chunk counts as full: 16 per token, and four of the longest.
 size_t outbox_chunk_text(const struct outbox_sizes *z);
 

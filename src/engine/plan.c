@@ -74,6 +74,11 @@ uint64_t model_slot_state_bytes(const rn_engine *e, const struct model_slot *l) 
     return bytes;
 }
 
+int32_t model_slot_n_vocab(const struct model_slot *l) {
+    const struct program *p = model_program(l->program);
+    return l->lm ? l->lm->n_vocab : (int32_t)p->width[p->logits];
+}
+
 struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l) {
     const struct program *p = model_program(l->program);
     const size_t n_batch = e->opt.n_batch ? (size_t)e->opt.n_batch : DEFAULT_BATCH, n_vocab = p->width[p->logits];
@@ -170,14 +175,16 @@ static uint64_t fixed_bytes_in(const rn_engine *e, const struct model_slot *l, s
            (memory == HOST ? model_slot_copied_bytes(l) : 0);
 }
 
-// Running streams, as if all were of the model slot whose streams are largest, and queued ones.
+// Running and queued streams, as if all were of the model slot whose streams are largest.
 static uint64_t streams_bytes(const rn_engine *e) {
-    uint64_t runs = 0;
+    uint64_t runs = 0, waits = 0;
     for (size_t i = 0; i < e->n_model_slots; i++) {
-        const uint64_t bytes = stream_running_bytes(e, &e->model_slots[i]);
-        runs = bytes > runs ? bytes : runs;
+        const uint64_t running = stream_running_bytes(e, &e->model_slots[i]),
+                       waiting = stream_waiting_bytes(&e->model_slots[i]);
+        runs = running > runs ? running : runs;
+        waits = waiting > waits ? waiting : waits;
     }
-    return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * stream_waiting_bytes();
+    return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * waits;
 }
 
 // Not part of any model slot: what was allocated before the plan, streams, and the bytes that the caller reserves.

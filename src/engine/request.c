@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-// Tokens of a chunk, and tokens that wait beside it, where each has logits of the whole vocabulary.
-enum { BUFFERED_LOGITS = 16 };
-
 rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err) {
     if (!(tokens_per_second >= 0.0 && tokens_per_second <= 1e6))
         return fail(err, RN_E_ARG, "max_tokens_per_second: %g is outside 0..1e6", tokens_per_second);
@@ -213,25 +210,12 @@ static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
     return st;
 }
 
-static uint32_t least_of(int32_t a, int32_t b) { return (uint32_t)(a < b ? a : b); }
-
 static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
     const size_t piece = s->model_slot->m->tok ? tokenizer_max_piece(s->model_slot->m->tok) : 1;
-    const int32_t most = r->want_logits ? BUFFERED_LOGITS : INT32_MAX;
     if (piece > UINT32_MAX / 64) return fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
     rn_status st = make_echo(s, r, err);
     if (st != RN_OK) return st;
-    const struct outbox_sizes z = {
-        .buffer_tokens = least_of(r->buffer_tokens, most),
-        .chunk_tokens = least_of(r->stream_interval, most),
-        .token_text = UTF8_ASSEMBLER_MAX_OUT(piece) + STOP_MAX_BYTES,
-        .end_text = (size_t)s->text.n_choices * (UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES),
-        .n_choices = (uint32_t)s->text.n_choices,
-        .n_echo = s->text.n_echo,
-        .n_top = r->logprobs > 0 ? r->logprobs : 0,
-        .n_logits = r->want_logits ? s->model_slot->lm->n_vocab : 0,
-        .has_data = r->logprobs >= 0 || r->want_logits,
-    };
+    const struct outbox_sizes z = stream_outbox_sizes(s->model_slot, r, s->text.n_choices, s->text.n_echo);
     s->text.a = mem_alloc(z.token_text), s->text.b = mem_alloc(z.token_text);
     if (!s->text.a || !s->text.b) return no_memory(err);
     if ((st = outbox_init(&s->out, &z, err)) != RN_OK || s->text.n_echo == 0) return st;
@@ -316,8 +300,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
         !(s->time.token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->time.token_ms)))
         st = no_memory(err);
     if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
-        !(s->scores.scratch =
-              mem_calloc(2 * (size_t)s->model_slot->lm->n_vocab + 8 * LOGPROBS_MAX_TOP, sizeof *s->scores.scratch)))
+        !(s->scores.scratch = mem_calloc(stream_scratch_numbers(s->model_slot), sizeof *s->scores.scratch)))
         st = no_memory(err);
     mem_free(v.ids);
     if (st == RN_OK)

@@ -37,9 +37,15 @@ void candidates_free(struct candidates *c) {
     *c = (struct candidates){0};
 }
 
-size_t candidates_bytes(const struct candidates *c) {
-    return c->cap * (sizeof *c->ids + sizeof *c->logits + sizeof *c->weights) +
-           (c->keys_out ? 2 : 1) * c->n_vocab * sizeof *c->keys;
+static size_t bytes_of(const struct candidates *c, size_t n_keys) {
+    return c->cap * (sizeof *c->ids + sizeof *c->logits + sizeof *c->weights) + n_keys * c->n_vocab * sizeof *c->keys;
+}
+
+size_t candidates_bytes(const struct candidates *c) { return bytes_of(c, c->keys_out ? 2 : 1); }
+
+size_t candidates_most_bytes(int32_t n_vocab) {
+    const struct candidates c = {.cap = (size_t)n_vocab, .n_vocab = (size_t)n_vocab};
+    return bytes_of(&c, 2);
 }
 
 static void read_logits(struct candidates *c, const float *row) {

@@ -33,6 +33,7 @@ struct candidates {
 rn_status candidates_init(struct candidates *c, const struct rowmath *rm, int32_t n_vocab, int32_t k, rn_error *err);
 void candidates_free(struct candidates *c);
 size_t candidates_bytes(const struct candidates *c); // memory that it owns
+size_t candidates_most_bytes(int32_t n_vocab);       // what one for any list owns
 
 // Fill the list from a row [n_vocab], with the k best, or with all logits >= floor (all but -inf if
 // floor is -inf).

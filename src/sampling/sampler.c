@@ -70,6 +70,11 @@ size_t sampler_bytes(const sampler *s) {
            token_history_bytes(&s->history) + candidates_bytes(&s->list);
 }
 
+size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx) {
+    return sizeof(sampler) + (size_t)n_vocab * sizeof *((sampler *)0)->row +
+           token_history_most_bytes((size_t)n_ctx + 1, n_vocab) + candidates_most_bytes(n_vocab);
+}
+
 void sampler_destroy(sampler *s) {
     if (!s) return;
     mem_free(s->bias);

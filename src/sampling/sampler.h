@@ -118,9 +118,6 @@ extern const size_t sampling_n_presets;
 rn_status sampling_apply_preset(struct sampling_params *p, const char *name, rn_error *err);
 
 typedef struct sampler sampler;
-// Bytes for each token of the vocabulary, at most: in a sampler that edits or masks rows and has no
-// top_k.
-enum { SAMPLER_TOKEN_BYTES = 32 };
 // n_vocab: logits in a row. n_ctx: context length in tokens; the sampler accepts at most n_ctx + 1
 // tokens, the prompt included. rm: row functions of a CPU set; must outlive the sampler. *out is
 // NULL on failure.
@@ -134,6 +131,9 @@ rn_status sampler_create(const struct sampling_params *p, const struct rowmath *
 rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err);
 void sampler_destroy(sampler *s);       // NULL is fine
 size_t sampler_bytes(const sampler *s); // memory that it owns, which is what a fork allocates
+// The most of any parameters, but for a list of biases: one that edits rows, has no top_k, and
+// counts all tokens of the context.
+size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx);
 // Adds prompt tokens [n], which may come in parts, before the first accepted token.
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n);
 // Adds a generated token.

@@ -61,17 +61,29 @@ static size_t window_begin(const struct history *h) {
     return h->n - first > h->window ? h->n - h->window : first;
 }
 
+// The sizes of a history, without its memory.
+static struct history sized(size_t cap, size_t window, bool count_prompt, int32_t n_vocab) {
+    struct history h = {.cap = cap, .window = window < cap ? window : cap, .count_prompt = count_prompt};
+    size_t n_slots = 2;
+    if (h.window == 0) return h;
+    h.n_distinct = h.window < (size_t)n_vocab ? h.window : (size_t)n_vocab;
+    while (n_slots < 2 * h.n_distinct) n_slots *= 2;
+    h.slot_mask = n_slots - 1;
+    return h;
+}
+
+static size_t bytes_of(const struct history *h) {
+    const size_t counted = h->window ? h->n_distinct * sizeof *h->counts + (h->slot_mask + 1) * sizeof *h->slots : 0;
+    return h->cap * sizeof *h->tokens + counted;
+}
+
 rn_status token_history_init(struct history *h, size_t cap, size_t window, bool count_prompt, int32_t n_vocab,
                              rn_error *err) {
-    *h = (struct history){.cap = cap, .window = window < cap ? window : cap, .count_prompt = count_prompt};
+    *h = sized(cap, window, count_prompt, n_vocab);
     if (!(h->tokens = mem_alloc(cap * sizeof *h->tokens))) goto nomem;
     if (h->window > 0) {
-        size_t n_slots = 2;
-        h->n_distinct = h->window < (size_t)n_vocab ? h->window : (size_t)n_vocab;
-        while (n_slots < 2 * h->n_distinct) n_slots *= 2;
-        h->slot_mask = n_slots - 1;
         if (!(h->counts = mem_alloc(h->n_distinct * sizeof *h->counts))) goto nomem;
-        if (!(h->slots = mem_calloc(n_slots, sizeof *h->slots))) goto nomem;
+        if (!(h->slots = mem_calloc(h->slot_mask + 1, sizeof *h->slots))) goto nomem;
     }
     return RN_OK;
 nomem:
@@ -91,10 +103,11 @@ void token_history_copy(struct history *to, const struct history *from) {
     memcpy(to->slots, from->slots, (from->slot_mask + 1) * sizeof *from->slots);
 }
 
-size_t token_history_bytes(const struct history *h) {
-    if (!h->tokens) return 0;
-    const size_t counted = h->window ? h->n_distinct * sizeof *h->counts + (h->slot_mask + 1) * sizeof *h->slots : 0;
-    return h->cap * sizeof *h->tokens + counted;
+size_t token_history_bytes(const struct history *h) { return h->tokens ? bytes_of(h) : 0; }
+
+size_t token_history_most_bytes(size_t cap, int32_t n_vocab) {
+    const struct history h = sized(cap, cap, true, n_vocab);
+    return bytes_of(&h);
 }
 
 void token_history_free(struct history *h) {

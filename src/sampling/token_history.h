@@ -34,6 +34,8 @@ rn_status token_history_init(struct history *h, size_t cap, size_t window, bool 
 void token_history_copy(struct history *to, const struct history *from);
 void token_history_free(struct history *h);
 size_t token_history_bytes(const struct history *h); // memory that it owns
+// What one of this capacity owns whose window has all tokens.
+size_t token_history_most_bytes(size_t cap, int32_t n_vocab);
 // Adds prompt tokens [n], before the first accepted one.
 void token_history_prompt(struct history *h, const int32_t *tokens, size_t n);
 void token_history_accept(struct history *h, int32_t token);

@@ -119,3 +119,17 @@ TEST(a_sampler_takes_the_bytes_that_it_states) {
         sampler_destroy(s);
     }
 }
+
+TEST(no_sampler_takes_more_than_the_most_that_is_stated) {
+    size_t most = 0;
+    for (int variant = 0; variant < N_VARIANTS; variant++) {
+        struct sampling_params p;
+        params_of(&p, variant);
+        sampler *s = make(&p);
+        const size_t bytes = sampler_bytes(s) - p.n_bias * sizeof *p.bias;
+        CHECK(bytes <= sampler_most_bytes(N_VOCAB, N_CTX));
+        if (bytes > most) most = bytes;
+        sampler_destroy(s);
+    }
+    CHECK_INT(most, sampler_most_bytes(N_VOCAB, N_CTX)); // one of them takes it
+}
