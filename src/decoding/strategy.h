@@ -118,7 +118,7 @@ struct row_list {
     size_t cap;        // rows
     size_t n_logits;   // rows that want logits
     int32_t n_scratch; // scratch nodes that a sequence may have
-    int32_t n_tokens;  // tokens that absorb may emit
+    int32_t n_tokens;  // tokens that absorb may emit, of all choices together
 };
 
 enum { RESULTS_OF_PROPOSAL = -1 };

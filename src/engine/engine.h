@@ -373,8 +373,9 @@ void stream_note_rows(const struct model_slot *l,
 // stream_choices.c: a stream's answers
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);
 void stream_choices_destroy(rn_stream *s);
-struct emitter stream_emitter(rn_stream *s); // what its strategy reports to. Step thread
-int64_t stream_emitted(const rn_stream *s);  // tokens of all choices
+struct emitter stream_emitter(rn_stream *s);    // what its strategy reports to. Step thread
+int64_t stream_emitted(const rn_stream *s);     // tokens of all choices
+int32_t stream_tokens_left(const rn_stream *s); // that choices which go on may still have
 // The stream ends: what choices held back comes out. RN_E_INTERNAL: it does not fit.
 rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn_error *err);
 

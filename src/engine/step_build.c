@@ -117,7 +117,7 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
                             .cap = fair(left, n_after),
                             .n_logits = fair(left_logits, n_after),
                             .n_scratch = l->n_scratch,
-                            .n_tokens = outbox_room(&s->out, s->n_limit - s->n_tokens)};
+                            .n_tokens = outbox_room(&s->out, stream_tokens_left(s))};
     rn_status st = s->play.strategy->ops->propose(s->play.strategy, &list, err);
     if (st == RN_OK) st = stream_place_rows(s, l, list.rows, list.n, err);
     if (st != RN_OK) return st;

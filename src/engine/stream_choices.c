@@ -225,6 +225,13 @@ int64_t stream_emitted(const rn_stream *s) {
     return n;
 }
 
+int32_t stream_tokens_left(const rn_stream *s) {
+    int64_t n = 0;
+    for (int32_t i = 0; i < s->text.n_choices; i++)
+        if (s->text.choices[i].finish == RN_FINISH_NONE) n += most_tokens(s) - s->text.choices[i].n;
+    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err) {
     const int32_t n = s->play.strategy->n_choices ? s->play.strategy->n_choices : 1;
     if (n < 0 || n > STRATEGY_MAX_CHOICES)
