@@ -126,6 +126,10 @@ rn_status package_check_files(const package *p, rn_error *err) {
 
 const char *package_path(const package *p) { return p->path; }
 const char *package_format(const package *p) { return p->format; }
+const int32_t *package_token_map(const package *p, size_t *n) {
+    *n = p->n_token_map;
+    return p->token_map;
+}
 const char *package_note(const package *p) { return p->note; }
 const char *package_left_out(const package *p) { return p->left_out; }
 size_t package_n_files(const package *p) { return p->n_files; }

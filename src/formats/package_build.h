@@ -36,6 +36,8 @@ struct package {
     size_t n_tensors, max_tensors;
     struct tensor_view *tensors;
     struct name_index tensor_names;
+    int32_t *token_map; // [n_token_map] of a part; NULL: none
+    size_t n_token_map;
     struct vocab_str chat_template; // s NULL: none
     struct vocab_str rerank_template;
 };

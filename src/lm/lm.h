@@ -48,7 +48,7 @@ struct lm_input {
 
 struct lm_row {
     int32_t seq;
-    int32_t token; // 0..n_vocab-1
+    int32_t token; // 0..n_tokens-1
     // LM_APPEND: becomes the sequence's next position. LM_ROOT: a scratch child of the last position. k >= 0: a scratch child of
     // node k of this sequence (made in an earlier step or an earlier row of this one).
     int32_t parent;
@@ -115,6 +115,10 @@ struct lm_ops {
 struct lm {
     const struct lm_ops *ops;
     int32_t n_vocab, n_embd;
+    int32_t n_tokens; // of rows: n_vocab, but in parts of models, whose rows have the base model's tokens
+    // [n_vocab] of a draft head with fewer tokens than its base model: the base's token of each logit, ascending. NULL: logit i is of
+    // token i.
+    const int32_t *token_map;
     int32_t n_vector; // numbers of an input vector; 0: rows cannot have one
     int32_t n_rank;   // scores of a reranker's head; 0: it has none
     int32_t n_ctx;    // longest sequence

@@ -46,8 +46,8 @@ static const uint64_t *keys_for(struct lm_kv *m, const struct lm_seq_spec *spec,
 // Rows of a step.
 
 rn_status lm_kv_check_row(const struct lm_kv *m, const struct lm_row *r, rn_error *err) {
-    if (r->token < 0 || r->token >= m->lm.n_vocab)
-        return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, m->lm.n_vocab - 1);
+    if (r->token < 0 || r->token >= m->lm.n_tokens)
+        return fail(err, RN_E_ARG, "token %d is outside 0..%d", r->token, m->lm.n_tokens - 1);
     if (kv_seq_len(m->kv, r->seq) == KV_NONE) return fail(err, RN_E_ARG, "sequence %d does not exist", r->seq);
     if (r->parent < LM_APPEND) return fail(err, RN_E_ARG, "parent %d does not exist", r->parent);
     return RN_OK;

@@ -61,6 +61,8 @@ static rn_status check_row(const struct lm_real *m, const struct lm_row *r, rn_e
         return fail(err, RN_E_ARG, "want 0x%x is unknown", (unsigned)r->want);
     if (r->want & LM_WANT_TAPS && m->p->n_taps == 0)
         return fail(err, RN_E_ARG, "wants taps, but no layer of the model is tapped");
+    if (r->want & LM_WANT_LOGITS && m->k.lm.n_vocab == 0)
+        return fail(err, RN_E_ARG, "wants logits, but the part has no head");
     if (r->want & LM_WANT_RESULTS && m->n_wanted == (size_t)m->c.n_want)
         return fail(err, RN_E_ARG, "more than %d rows want results", m->c.n_want);
     if (r->want & LM_WANT_LOGITS && m->n_logits == (size_t)m->k.lm.n_logits)
@@ -364,6 +366,8 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
     m->k.lm = (lm){.ops = &ops,
                    .n_vocab = (int32_t)p->width[p->logits],
                    .n_embd = (int32_t)p->width[p->hidden],
+                   .n_tokens = p->n_tokens,
+                   .token_map = p->token_map,
                    .n_vector = p->n_vector,
                    .n_rank = p->n_rank,
                    .n_taps = p->n_taps,

@@ -18,6 +18,8 @@
     ROW(ONE, 1) \
     ROW(EMBD, h->n_embd) \
     ROW(EMBD_TWICE, 2 * DIM(EMBD)) \
+    ROW(EMBD_THRICE, 3 * DIM(EMBD)) \
+    ROW(TOKENS, h->n_vocab) /* of rows: VOCAB but in draft heads with fewer logits (build.c) */ \
     ROW(VOCAB, h->n_vocab) \
     ROW(CTX, h->n_ctx_train)                       /* positions with an embedding of their own */ \
     ROW(LAYERS, h->n_layer) \
@@ -189,6 +191,7 @@ enum role {
     ROLE_PART_VECTOR_NORM,
     ROLE_PART_PROJ,
     ROLE_PART_PROJ_BIAS,
+    ROLE_PART_TAPS, // of three taps
     N_ROLES
 };
 
@@ -235,6 +238,7 @@ enum role {
     ROW(SSM_BETA_ALPHA, SSM_HEADS_TWICE, ALL) \
     ROW(SSM_Y, SSM_INNER, ALL)      /* their results */ \
     ROW(PAIR, EMBD_TWICE, ALL)      /* of a draft head: embedding, then input vector */ \
+    ROW(TAPS, EMBD_THRICE, ALL)     /* and three taps of its base model */ \
     ROW(LAST, EMBD, WANTED)         /* the residual stream after the last layer */ \
     ROW(HIDDEN, EMBD, WANTED)       /* and its final norm */ \
     ROW(RANK_HIDDEN, EMBD, WANTED) \

@@ -37,7 +37,11 @@ static rn_status check_arch(const struct model *m, rn_error *err) {
 static rn_status fill_dims(struct model *m, rn_error *err) {
     m->dims = arena_alloc(&m->mem, ((size_t)m->h->n_layer + 1) * N_DIMS * sizeof *m->dims);
     if (!m->dims) return model_no_memory(m, err);
-    for (int32_t l = -1; l < m->h->n_layer; l++) arch_dims(m->h, l, m->dims + (size_t)(l + 1) * N_DIMS);
+    for (int32_t l = -1; l < m->h->n_layer; l++) {
+        size_t *dims = m->dims + (size_t)(l + 1) * N_DIMS;
+        arch_dims(m->h, l, dims);
+        dims[DIM_TOKENS] = (size_t)m->p.n_tokens;
+    }
     return RN_OK;
 }
 
@@ -224,6 +228,7 @@ static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error 
 // What is the same for a model and a part, whose architecture and numbers are there.
 static rn_status build(struct model *m, const struct model_spec *spec, rn_error *err) {
     m->flags = arch_model_flags(m->h);
+    m->p.n_tokens = (m->base ? m->base->h : m->h)->n_vocab;
     rn_status st = set_taps(m, spec, err);
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);

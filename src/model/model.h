@@ -24,17 +24,25 @@ enum part_kind {
     // A layer behind the model's own that predicts the token after the next one (DeepSeek-V3, GLM-4.5): in the base's GGUF file.
     PART_NEXTN,
     PART_MEDUSA, // a head of Medusa (2401.10774)
-    PART_EAGLE   // EAGLE-1's layer (2401.15077)
+    PART_EAGLE,  // EAGLE-1's layer (2401.15077)
+    // EAGLE-3 (2503.01840), two parts of one file: the layer, and the matrix that makes its input vector of three taps.
+    PART_EAGLE3,
+    PART_EAGLE3_TAPS
 };
 struct part_spec {
     enum part_kind kind;
     int32_t number; // which of the package's layers (PART_NEXTN) or heads (PART_MEDUSA), from 0
     struct model_spec model;
 };
-// A program of its own over tokens and input vectors of n_embd numbers: what the base's lm_hidden() or lm_tap() says, or the part's own. It
+// A program of its own over tokens and input vectors of n_embd numbers: the base's lm_hidden() or lm_tap(), or the part's own lm_hidden(). It
 // takes the embedding, the head and what else it lacks from the base, and has its numbers where its tensors' shapes do not say otherwise.
 //   PART_NEXTN:  x = layer(W [norm_e(embedding); norm_h(vector)]); hidden = norm(x); logits = head(hidden)
 //   PART_EAGLE:  x = layer(W [embedding; vector] + b), its attention without a norm; hidden = x; logits = head(hidden)
+//   PART_EAGLE3: x = vector + attention of [norm_e(embedding); norm_h(vector)]; x += feed-forward(norm(x)); hidden = x; logits = head(norm(x)).
+//                The head may have fewer tokens than the base: lm.token_map has the base's token of each logit. The vector is the hidden
+//                state of PART_EAGLE3_TAPS, or the part's own where the base has not evaluated the token yet.
+//   PART_EAGLE3_TAPS: hidden = W [tap 0; tap 1; tap 2], from an input vector of 3 n_embd numbers; no logits, tokens do not count. Which
+//                layers are tapped is not in the file; the paper's code taps 1, n / 2 - 1 and n - 4 of n layers.
 //   PART_MEDUSA: x = vector; x += silu(W x + b) for each residual block; hidden = x; logits = own head(hidden); tokens do not count
 // package: NULL is the base's own. package and base must outlive the part. Errors: as of model_build(); RN_E_ARG: the model has no layer
 // or head of that number.

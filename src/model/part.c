@@ -74,6 +74,47 @@ static const struct op_spec eagle_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_
 static const struct arch eagle = {TENSORS(eagle_tensors), BEGIN(eagle_begin), LAYER(eagle_layer), END(eagle_end),
                                   .rope_halves = true};
 
+// EAGLE-3: attention reads both, each with a norm of its own; what it makes is added to the vector. The final norm is the head's alone: the
+// hidden state that a next row reads is without it.
+static const struct tensor_spec eagle3_tensors[] = {
+    {ROLE_TOKEN_EMBD, "embed_tokens.weight", DIM_EMBD, DIM_TOKENS, .optional = true},
+    {ROLE_PART_EMBD_NORM, "%p.input_layernorm.weight", DIM_EMBD},
+    {ROLE_PART_VECTOR_NORM, "%p.hidden_norm.weight", DIM_EMBD},
+    {ROLE_Q, "%p.self_attn.q_proj.weight", DIM_EMBD_TWICE, DIM_Q},
+    {ROLE_K, "%p.self_attn.k_proj.weight", DIM_EMBD_TWICE, DIM_K},
+    {ROLE_V, "%p.self_attn.v_proj.weight", DIM_EMBD_TWICE, DIM_V},
+    {ROLE_O, "%p.self_attn.o_proj.weight", DIM_O, DIM_EMBD},
+    {ROLE_FFN_NORM, "%p.post_attention_layernorm.weight", DIM_EMBD},
+    {ROLE_GATE, "%p.mlp.gate_proj.weight", DIM_EMBD, DIM_FF},
+    {ROLE_UP, "%p.mlp.up_proj.weight", DIM_EMBD, DIM_FF},
+    {ROLE_DOWN, "%p.mlp.down_proj.weight", DIM_FF, DIM_EMBD},
+    {ROLE_OUTPUT_NORM, "norm.weight", DIM_EMBD},
+    {ROLE_OUTPUT, "lm_head.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
+};
+static const struct op_spec eagle3_begin[] = {
+    {OP_EMBED, .dst = BUF_NORMED, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}, {OP_VECTOR, .dst = BUF_X}};
+static const struct op_spec eagle3_layer[] = {RMS_NORM(BUF_NORMED, BUF_NORMED, ROLE_PART_EMBD_NORM),
+                                              RMS_NORM(BUF_X, BUF_DELTA, ROLE_PART_VECTOR_NORM),
+                                              OPS_CONCAT,
+                                              OPS_QKV(BUF_PAIR),
+                                              OPS_ROPE,
+                                              OPS_ATTEND,
+                                              ADD(BUF_DELTA, BUF_X),
+                                              RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM),
+                                              OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU),
+                                              ADD(BUF_DELTA, BUF_X)};
+static const struct op_spec eagle3_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN},
+                                            RMS_NORM(BUF_HIDDEN, BUF_LAST, ROLE_OUTPUT_NORM),
+                                            LINEAR(BUF_LAST, BUF_LOGITS, ROLE_OUTPUT, ROLE_NONE)};
+static const struct arch eagle3 = {TENSORS(eagle3_tensors), BEGIN(eagle3_begin), LAYER(eagle3_layer), END(eagle3_end),
+                                   .rope_halves = true};
+
+static const struct tensor_spec eagle3_taps_tensors[] = {{ROLE_PART_TAPS, "fc.weight", DIM_EMBD_THRICE, DIM_EMBD}};
+static const struct op_spec eagle3_taps_begin[] = {{OP_VECTOR, .dst = BUF_TAPS},
+                                                   LINEAR(BUF_TAPS, BUF_X, ROLE_PART_TAPS, ROLE_NONE)};
+static const struct op_spec eagle3_taps_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_HIDDEN}};
+static const struct arch eagle3_taps = {TENSORS(eagle3_taps_tensors), BEGIN(eagle3_taps_begin), END(eagle3_taps_end)};
+
 // own: the prefix of the package's tensors that belong to the part.
 static void set_own(struct model *m, const char *format, int32_t number) {
     m->number = number;
@@ -173,38 +214,109 @@ static int32_t rows_of(const struct model *m, const char *name) {
     return t && t->ne[1] <= INT32_MAX ? (int32_t)t->ne[1] : 0;
 }
 
-static rn_status begin_eagle(struct model *m, const struct part_spec *s, rn_error *err) {
-    struct layer_hparams *l;
-    if (s->number != 0)
-        return fail(err, RN_E_ARG, "%s: EAGLE head %" PRId32 ": a file has one", package_path(m->pkg), s->number);
-    rn_status st = begin_layer(m, err);
+// Rows of a matrix of the part's layer.
+static int32_t layer_rows(const struct model *m, const char *suffix) {
+    char name[96];
+    snprintf(name, sizeof name, "%s.%s.weight", m->own_name, suffix);
+    return rows_of(m, name);
+}
+
+// A Llama layer whose tensors begin with m->own_name: widths from their shapes, heads as wide as the base's.
+static rn_status begin_llama_layer(struct model *m, rn_error *err) {
+    const rn_status st = begin_layer(m, err);
     if (st != RN_OK) return st;
-    l = m->part_layers;
+    struct layer_hparams *l = m->part_layers;
+    struct hparams *h = &m->part_h;
     l->flags = 0;
     l->n_rot = l->head_dim;
     l->head_dim_v = l->head_dim;
-    l->n_ff = rows_of(m, "layers.0.mlp.up_proj.weight");
-    l->n_head = rows_of(m, "layers.0.self_attn.q_proj.weight") / l->head_dim;
-    l->n_head_kv = rows_of(m, "layers.0.self_attn.k_proj.weight") / l->head_dim;
+    l->n_ff = layer_rows(m, "mlp.up_proj");
+    l->n_head = layer_rows(m, "self_attn.q_proj") / l->head_dim;
+    l->n_head_kv = layer_rows(m, "self_attn.k_proj") / l->head_dim;
     if (l->n_head < 1 || l->n_head_kv < 1 || l->n_head % l->n_head_kv != 0)
         return fail(err, RN_E_FORMAT,
-                    "%s: %" PRId32 " heads over %" PRId32 " of keys, of %" PRId32 " numbers as the base's",
+                    "%s: %" PRId32 " query heads over %" PRId32 " key heads of the base's width, %" PRId32,
                     package_path(m->pkg), l->n_head, l->n_head_kv, l->head_dim);
-    struct hparams *h = &m->part_h;
     h->n_head = l->n_head, h->n_head_kv = l->n_head_kv, h->n_ff = l->n_ff, h->n_rot = l->n_rot;
     h->head_dim = l->head_dim, h->head_dim_v = l->head_dim_v;
     h->n_expert = 0, h->q_lora_rank = h->kv_lora_rank = 0, h->residual_scale = h->embd_scale = 0;
-    m->part_arch = eagle;
     return RN_OK;
 }
 
+static rn_status check_only_head(const struct model *m, const struct part_spec *s, rn_error *err) {
+    if (s->number == 0) return RN_OK;
+    return fail(err, RN_E_ARG, "%s: EAGLE head %" PRId32 ": a file has one", package_path(m->pkg), s->number);
+}
+
+static rn_status begin_eagle(struct model *m, const struct part_spec *s, rn_error *err) {
+    const rn_status st = check_only_head(m, s, err);
+    if (st != RN_OK) return st;
+    snprintf(m->own_name, sizeof m->own_name, "layers.0");
+    m->part_arch = eagle;
+    return begin_llama_layer(m, err);
+}
+
+// The head's vocabulary: its own, where it has a map to the base's tokens.
+static rn_status set_draft_vocab(struct model *m, rn_error *err) {
+    const struct tensor_view *head = package_tensor(m->pkg, "lm_head.weight");
+    const int32_t n_base = m->base->h->n_vocab, n_rows = rows_of(m, "lm_head.weight");
+    size_t n;
+    const int32_t *map = package_token_map(m->pkg, &n);
+    if (!map) return RN_OK;
+    if (!head || (uint64_t)n != head->ne[1])
+        return fail(err, RN_E_FORMAT, "%s: tensor d2t: %zu tokens, lm_head.weight has %" PRId32, package_path(m->pkg),
+                    n, n_rows);
+    if (map[n - 1] >= n_base)
+        return fail(err, RN_E_FORMAT, "%s: tensor d2t: token %" PRId32 " is outside the base model's 0..%" PRId32,
+                    package_path(m->pkg), map[n - 1], n_base - 1);
+    m->part_h.n_vocab = n_rows;
+    m->p.token_map = map;
+    return RN_OK;
+}
+
+static rn_status begin_eagle3(struct model *m, const struct part_spec *s, rn_error *err) {
+    rn_status st = check_only_head(m, s, err);
+    if (st != RN_OK) return st;
+    const bool is_first = package_tensor(m->pkg, "midlayer.hidden_norm.weight") != NULL;
+    snprintf(m->own_name, sizeof m->own_name, is_first ? "midlayer" : "layers.0"); // the paper's own files, or others
+    m->not_own = "fc.";
+    m->part_arch = eagle3;
+    st = begin_llama_layer(m, err);
+    return st == RN_OK ? set_draft_vocab(m, err) : st;
+}
+
+static rn_status begin_eagle3_taps(struct model *m, const struct part_spec *s, rn_error *err) {
+    const rn_status st = check_only_head(m, s, err);
+    if (st != RN_OK) return st;
+    snprintf(m->own, sizeof m->own, "fc.");
+    m->part_arch = eagle3_taps;
+    m->part_h.n_expert = 0;
+    return set_layers(m, 0, err);
+}
+
 rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *err) {
-    static rn_status (*const begin[])(struct model *, const struct part_spec *, rn_error *) = {
-        [PART_NEXTN] = begin_nextn, [PART_MEDUSA] = begin_medusa, [PART_EAGLE] = begin_eagle};
+    static rn_status (*const begin[])(struct model *, const struct part_spec *,
+                                      rn_error *) = {[PART_NEXTN] = begin_nextn,
+                                                     [PART_MEDUSA] = begin_medusa,
+                                                     [PART_EAGLE] = begin_eagle,
+                                                     [PART_EAGLE3] = begin_eagle3,
+                                                     [PART_EAGLE3_TAPS] = begin_eagle3_taps};
+    size_t n;
+    if (spec->kind < PART_EAGLE3 && package_token_map(m->pkg, &n))
+        return fail(err, RN_E_FORMAT, "%s: tensor d2t: only an EAGLE-3 head has one", package_path(m->pkg));
     m->part_h = *m->base->h;
     m->h = &m->part_h;
     m->arch = &m->part_arch;
     return begin[spec->kind](m, spec, err);
+}
+
+// Is the role's matrix read before or after the layers? What is not is not borrowed: backends would hold it for nothing.
+static bool reads(const struct arch *a, enum role matrix) {
+    for (size_t i = 0; i < a->begin.n; i++)
+        if (a->begin.at[i].matrix == matrix) return true;
+    for (size_t i = 0; i < a->end.n; i++)
+        if (a->end.at[i].matrix == matrix) return true;
+    return false;
 }
 
 void part_borrow(struct model *m) {
@@ -218,7 +330,7 @@ void part_borrow(struct model *m) {
             m->bindings[vectors[i]] = base->bindings[vectors[i]];
     for (size_t i = 0; i < PART_MOST_BORROWED; i++) {
         struct binding *b = &m->bindings[matrices[i]];
-        if (b->present || !base->bindings[matrices[i]].present) continue;
+        if (b->present || !base->bindings[matrices[i]].present || !reads(m->arch, matrices[i])) continue;
         *b = base->bindings[matrices[i]];
         m->matrices[m->p.n_matrices] = base->matrices[b->matrix];
         b->matrix = (int32_t)m->p.n_matrices++;

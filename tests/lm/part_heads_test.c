@@ -102,6 +102,205 @@ TEST(a_medusa_head_of_several_residual_blocks_runs_them_one_after_the_other) {
     free(hidden);
 }
 
+// ---- EAGLE-3 --------------------------------------------------------------------------------------------------------
+
+enum { DRAFT_VOCAB = 20, FF = 80 };
+
+// What differs between files.
+static struct {
+    const char *layer;
+    bool has_embedding, has_map, has_head;
+} eagle3_file;
+
+static int32_t base_token(int32_t draft) { return draft + draft / 2 + 1; }
+
+static void put_map(struct st_builder *b) {
+    int64_t d2t[DRAFT_VOCAB];
+    uint8_t t2d[VOCAB] = {0};
+    for (int32_t i = 0; i < DRAFT_VOCAB; i++) d2t[i] = base_token(i) - i, t2d[base_token(i)] = 1;
+    st_bytes(b, "d2t", "I64", "20", d2t, sizeof d2t);
+    st_bytes(b, "t2d", "BOOL", "50", t2d, sizeof t2d);
+}
+
+static void eagle3(struct st_builder *b) {
+    static const struct {
+        const char *name;
+        uint64_t d0, d1;
+    } layer[] = {
+        {"input_layernorm", EMBD, 0},
+        {"hidden_norm", EMBD, 0},
+        {"post_attention_layernorm", EMBD, 0},
+        {"self_attn.q_proj", EMBD, 2 * EMBD},
+        {"self_attn.k_proj", EMBD / 2, 2 * EMBD},
+        {"self_attn.v_proj", EMBD / 2, 2 * EMBD},
+        {"self_attn.o_proj", EMBD, EMBD},
+        {"mlp.gate_proj", FF, EMBD},
+        {"mlp.up_proj", FF, EMBD},
+        {"mlp.down_proj", EMBD, FF},
+    };
+    for (size_t i = 0; i < sizeof layer / sizeof *layer; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s.%s.weight", eagle3_file.layer, layer[i].name);
+        st_random(b, name, 20 + i, layer[i].d0, layer[i].d1);
+    }
+    st_random(b, "fc.weight", 10, EMBD, 3 * EMBD);
+    st_random(b, "norm.weight", 11, EMBD, 0);
+    if (eagle3_file.has_head) st_random(b, "lm_head.weight", 12, eagle3_file.has_map ? DRAFT_VOCAB : VOCAB, EMBD);
+    if (eagle3_file.has_embedding) st_random(b, "embed_tokens.weight", 13, VOCAB, EMBD);
+    if (eagle3_file.has_map) put_map(b);
+}
+
+static bool read_taps(struct rig *base, const int32_t *tokens, float *out) {
+    struct lm_row rows[N];
+    rn_error err = {0};
+    const int32_t seq = rig_seq(base);
+    for (int32_t i = 0; i < N; i++) rows[i] = (struct lm_row){seq, tokens[i], LM_APPEND, LM_WANT_TAPS, NULL};
+    if (!CHECK_OK(lm_step(base->lm, rows, N, NULL, &err), &err)) return false;
+    for (int32_t i = 0; i < N; i++)
+        for (int32_t k = 0; k < 3; k++)
+            memcpy(out + (i * 3 + k) * EMBD, lm_tap(base->lm, (size_t)i, k), EMBD * sizeof *out);
+    return true;
+}
+
+// The input vectors, from three taps: out, and the same in plain arithmetic.
+static bool check_taps_part(struct rig *base, package *pkg, const int32_t *tokens, float *out) {
+    const struct part_spec spec = {.kind = PART_EAGLE3_TAPS};
+    const struct rig_options o = options(2);
+    struct rig part = {0};
+    static double want[N][PLAIN_EMBD];
+    float *taps = new_floats(N * 3 * EMBD);
+    struct plain_matrix fc = plain_weights(pkg, "fc.weight");
+    const bool ok = read_taps(base, tokens, taps) && rig_open_part(&part, base, pkg, &spec, &o) &&
+                    CHECK_INT(part.lm->n_vector, 3 * EMBD) && CHECK_INT(part.lm->n_vocab, 0) &&
+                    part_run(&part, tokens, taps, 7, NULL, out);
+    for (int32_t r = 0; ok && r < N; r++) {
+        double in[3 * EMBD];
+        for (int32_t i = 0; i < 3 * EMBD; i++) in[i] = (double)taps[r * 3 * EMBD + i];
+        plain_multiply(&fc, in, want[r]);
+    }
+    if (ok) CHECK(plain_difference(out, want, EMBD) < 2e-5);
+    if (ok) { // it has no head
+        rn_error err = {0};
+        const struct lm_input input = {.vector = taps, .see_to = -1};
+        const struct lm_row row = {rig_seq(&part), 0, LM_APPEND, LM_WANT_LOGITS, &input};
+        CHECK_INT(lm_step(part.lm, &row, 1, NULL, &err), RN_E_ARG);
+        CHECK_STR(err.text, "row 0: wants logits, but the part has no head");
+    }
+    part.pkg = NULL; // the caller's
+    rig_close(&part);
+    free(taps);
+    free(fc.w);
+    return ok;
+}
+
+static void plain_eagle3(struct rig *base, const package *pkg, const int32_t *tokens, const float *vectors,
+                         double (*x)[PLAIN_EMBD]) {
+    static double in[N][2 * PLAIN_EMBD];
+    struct plain_matrix w[11];
+    static const char *const names[] = {
+        "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm",
+        "mlp.gate_proj",    "mlp.up_proj",      "mlp.down_proj",    "input_layernorm",  "hidden_norm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s.%s.weight", eagle3_file.layer, names[i]);
+        w[i] = plain_weights(pkg, name);
+    }
+    w[10] = eagle3_file.has_embedding ? plain_weights(pkg, "embed_tokens.weight")
+                                      : plain_weights(base->pkg, "token_embd.weight");
+    struct plain_layer l = {.q = w[0],
+                            .k = w[1],
+                            .v = w[2],
+                            .o = w[3],
+                            .ffn_norm = w[4],
+                            .gate = w[5],
+                            .up = w[6],
+                            .down = w[7],
+                            .n_head = 4,
+                            .n_head_kv = 2,
+                            .head_dim = 16,
+                            .halves = true,
+                            .theta = 10000,
+                            .eps = 1e-5};
+    for (int32_t r = 0; r < N; r++) {
+        for (int32_t i = 0; i < EMBD; i++) {
+            in[r][i] = (double)w[10].w[tokens[r] * EMBD + i];
+            in[r][EMBD + i] = x[r][i] = (double)vectors[r * EMBD + i];
+        }
+        plain_rms_norm(in[r], EMBD, w[8].w, 1e-5);
+        plain_rms_norm(in[r] + EMBD, EMBD, w[9].w, 1e-5);
+    }
+    plain_layer_run(&l, in, x, EMBD);
+    plain_layer_free(&l);
+    for (int i = 8; i < 11; i++) free(w[i].w);
+}
+
+static void check_eagle3_layer(struct rig *base, package *pkg, const int32_t *tokens, const float *vectors) {
+    const struct part_spec spec = {.kind = PART_EAGLE3};
+    const int32_t n_vocab = eagle3_file.has_map ? DRAFT_VOCAB : VOCAB;
+    static double x[N][PLAIN_EMBD];
+    float *logits = new_floats(N * VOCAB), *hidden = new_floats(N * EMBD), *cut = new_floats(N * VOCAB);
+    struct plain_matrix head = eagle3_file.has_head ? plain_weights(pkg, "lm_head.weight")
+                                                    : plain_weights(base->pkg, "token_embd.weight"),
+                        norm = {0};
+    const struct tensor_view *norm_view = package_tensor(pkg, "norm.weight");
+    norm.w = new_floats(EMBD);
+    memcpy(norm.w, norm_view->data, EMBD * sizeof *norm.w);
+    plain_eagle3(base, pkg, tokens, vectors, x);
+    for (int n_threads = 1; n_threads <= 2; n_threads++) {
+        const struct rig_options o = options(n_threads);
+        struct rig part;
+        if (rig_open_part(&part, base, pkg, &spec, &o) && CHECK_INT(part.lm->n_vocab, n_vocab) &&
+            CHECK_INT(part.lm->n_tokens, VOCAB) &&
+            part_run(&part, tokens, vectors, n_threads == 1 ? N : 3, n_threads == 1 ? logits : cut, hidden)) {
+            CHECK((part.lm->token_map != NULL) == eagle3_file.has_map);
+            for (int32_t i = 0; part.lm->token_map && i < n_vocab; i++)
+                CHECK_INT(part.lm->token_map[i], base_token(i));
+        }
+        part.pkg = NULL; // the caller's
+        rig_close(&part);
+    }
+    CHECK(memcmp(logits, cut, (size_t)(N * n_vocab) * sizeof *cut) == 0);
+    CHECK(plain_difference(hidden, x, EMBD) < 2e-5);
+    for (int32_t r = 0; r < N; r++) plain_rms_norm(x[r], EMBD, norm.w, 1e-5);
+    check_note("logits differ by %g", plain_head_difference(logits, x, &head));
+    CHECK(plain_head_difference(logits, x, &head) < 2e-5);
+    free(norm.w), free(head.w);
+    free(logits);
+    free(hidden);
+    free(cut);
+}
+
+TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
+    static const int32_t tapped[] = {0, 1, 3};
+    const struct model_spec taps = {tapped, 3};
+    static const struct {
+        const char *layer;
+        bool has_embedding, has_map, has_head;
+    } files[] = {{"midlayer", false, true, true},
+                 {"layers.0", true, true, true},
+                 {"midlayer", true, false, true},
+                 {"layers.0", false, false, false}};
+    int32_t tokens[N];
+    float *vectors = new_floats(N * EMBD);
+    random_tokens(tokens, N, VOCAB, 1);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct rig base;
+        package *pkg = NULL;
+        uint8_t *bytes = NULL;
+        check_note("file %zu", i);
+        eagle3_file.layer = files[i].layer;
+        eagle3_file.has_embedding = files[i].has_embedding, eagle3_file.has_map = files[i].has_map;
+        eagle3_file.has_head = files[i].has_head;
+        if (open_base(&base, &taps) && open_head(&pkg, &bytes, eagle3) &&
+            check_taps_part(&base, pkg, tokens, vectors))
+            check_eagle3_layer(&base, pkg, tokens, vectors);
+        rig_close(&base);
+        package_close(pkg);
+        free(bytes);
+    }
+    free(vectors);
+}
+
 // ---- published heads of the shared model ----------------------------------------------------------------------------
 
 enum { STORIES_EMBD = 256 };

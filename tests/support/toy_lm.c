@@ -350,6 +350,7 @@ rn_status toy_lm_create(const struct toy_config *c, lm **out, rn_error *err) {
     t->c = *c;
     t->k.lm = (lm){.ops = &toy_ops,
                    .n_vocab = c->n_vocab,
+                   .n_tokens = c->n_vocab,
                    .n_embd = N_HIDDEN,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,
