@@ -1,4 +1,4 @@
-// model/arch.h - an architecture as data: its tensors, with their shapes, and the ops of its layers.
+// model/arch.h - an architecture as data: tensors with their shapes, and the ops of its layers.
 //
 // A new architecture is a struct arch in a file arch_FAMILY.c and a line in archs.h; no other code
 // knows it. Lists of tensors and ops that many architectures share are macros of arch_tensors.h and

@@ -1,9 +1,9 @@
-// model/arch_deepseek.c - DeepSeek-V2 and V3 (2405.04434, 2412.19437): latent attention, and experts behind some dense layers.
+// model/arch_deepseek.c - DeepSeek-V2 and V3 (2405.04434, 2412.19437): latent attention, and experts after some dense layers.
 //
-// Latent attention in its absorbed form (2405.04434, section 2.1.2). Keys and values of all heads follow from one short latent vector c
-// of each position: k = [K_h c | r], v = V_h c, r the rotated part that heads share. Since q . (K_h c) = (K_h' q) . c, each head's
-// query goes through its slice of K once, and attention is over one key head [c | r] whose values are c; V_h comes after it. So pages
-// hold c and r alone.
+// Latent attention in its absorbed form (2405.04434, section 2.1.2). Keys and values of all heads are computed from one short latent vector
+// c of each position: k = [K_h c | r], v = V_h c, where r is the rotated part that all heads share. Since q . (K_h c) = (K_h' q) . c, each
+// query is multiplied by its head's slice of K, attention uses a single key head [c | r] with values c, and V_h is applied to the result.
+// So pages hold only c and r.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -11,7 +11,7 @@
 static const struct tensor_spec tensors[] = {
     TENSORS_HEAD,
     TENSORS_ATTN_NORM,
-    // Queries from a latent vector of their own, or straight from the row.
+    // Queries come from a latent vector of their own, or directly from the row.
     {ROLE_Q_LORA, "blk.%d.attn_q_a.weight", DIM_EMBD, DIM_Q_LORA},
     {ROLE_Q_LORA_NORM, "blk.%d.attn_q_a_norm.weight", DIM_Q_LORA},
     {ROLE_Q_SPREAD, "blk.%d.attn_q_b.weight", DIM_Q_LORA, DIM_Q_SPREAD},
@@ -41,7 +41,7 @@ static const struct op_spec layer[] = {
     {OP_LINEAR, .src = BUF_Q_SPREAD, .dst = BUF_Q, .matrix = ROLE_K_HEADS, .heads = DIM_HEADS},
     {OP_COPY, .src = BUF_Q_SPREAD, .dst = BUF_Q, .heads = DIM_HEADS, .part = DIM_ROT, .src_at = DIM_NOPE,
      .dst_at = DIM_KV_LORA},
-    {OP_STORE_KV, .src = BUF_K, .src2 = BUF_K}, // its first numbers are the values
+    {OP_STORE_KV, .src = BUF_K, .src2 = BUF_K}, // the first floats of K are the values
     {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},
     {OP_LINEAR, .src = BUF_ATTENDED, .dst = BUF_O_SPREAD, .matrix = ROLE_V_HEADS, .heads = DIM_HEADS},
     LINEAR(BUF_O_SPREAD, BUF_DELTA, ROLE_O, ROLE_NONE),

@@ -1,5 +1,6 @@
-// model/arch_experts.c - models of Llama's shape with mixtures of experts in place of the feed-forward part: Granite MoE, Qwen 2 and 3 MoE,
-// OLMoE, gpt-oss, GLM-4.5. Mixtral is arch_llama.c's.
+// model/arch_experts.c - Llama-like models with experts instead of a feed-forward: Granite, Qwen, OLMoE, gpt-oss, GLM-4.5.
+//
+// Mixtral is in arch_llama.c.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -9,12 +10,12 @@ static const struct op_spec layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF_HEADS),
 static const struct op_spec end[] = {OPS_END_RMS};
 #define EXPERTS_OF(tensors, layer) TENSORS(tensors), BEGIN(begin), LAYER(layer), END(end)
 
-// Granite 3 MoE: Granite's factors; a shared expert where the file has one.
+// Granite 3 MoE: Granite's factors, and a shared expert where the file has one.
 static const struct tensor_spec granitemoe_tensors[] = {TENSORS_HEAD,     TENSORS_ATTN_NORM, TENSORS_ATTENTION,
                                                         TENSORS_FFN_NORM, TENSORS_EXPERTS,   TENSORS_SHARED_EXPERT};
 const struct arch arch_granitemoe = {EXPERTS_OF(granitemoe_tensors, layer)};
 
-// Qwen2 MoE (Yang et al. 2024, 2407.10671): biases of q, k and v, a shared expert with a gate of its own, dense layers between.
+// Qwen2 MoE (Yang et al. 2024, 2407.10671): biases of q, k and v, a shared expert with its own gate, dense layers in between.
 static const struct tensor_spec qwen2moe_tensors[] = {
     TENSORS_HEAD,          TENSORS_ATTN_NORM,         TENSORS_ATTENTION, TENSORS_FFN_NORM, TENSORS_EXPERTS_OR_GATED,
     TENSORS_SHARED_EXPERT, TENSORS_SHARED_EXPERT_GATE};
@@ -34,7 +35,7 @@ static const struct op_spec olmoe_layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF_R
                                              OPS_FFN_HALF(OP_GATE, ACT_FN_SILU)};
 const struct arch arch_olmoe = {EXPERTS_OF(olmoe_tensors, olmoe_layer), .rope_halves = true};
 
-// gpt-oss (OpenAI 2025, 2508.10925): sinks in attention, biases everywhere, a gate that is held within bounds.
+// gpt-oss (OpenAI 2025, 2508.10925): attention sinks, biases everywhere, a clamped gate.
 static const struct tensor_spec gpt_oss_tensors[] = {TENSORS_HEAD,
                                                      TENSORS_ATTN_NORM,
                                                      TENSORS_ATTENTION,
@@ -46,7 +47,7 @@ static const struct op_spec gpt_oss_layer[] = {OPS_ATTENTION_HALF(OPS_QK_NORM_OF
                                                OPS_FFN_HALF(OP_GATE_OAI, ACT_FN_SILU)};
 const struct arch arch_gpt_oss = {EXPERTS_OF(gpt_oss_tensors, gpt_oss_layer), .rope_halves = true};
 
-// GLM-4.5 (2508.06471): dense layers first; routing as DeepSeek-V3's, a shared expert; queries and keys normed where the file says so.
+// GLM-4.5 (2508.06471): dense layers first; DeepSeek-V3's routing, a shared expert; norms of queries and keys where the file has them.
 static const struct tensor_spec glm4moe_tensors[] = {
     TENSORS_HEAD,
     TENSORS_ATTN_NORM,

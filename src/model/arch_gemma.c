@@ -1,5 +1,6 @@
-// model/arch_gemma.c - Gemma 1 to 3 (2403.08295, 2408.00118, 2503.19786): scaled embeddings, GELU gates; from 2 on norms before and after both
-// blocks and windows on some layers; from 3 on normed queries and keys.
+// model/arch_gemma.c - Gemma 1 to 3 (2403.08295, 2408.00118, 2503.19786): scaled embeddings, GELU gates.
+//
+// Gemma 2 adds norms after both blocks and windows on some layers, Gemma 3 norms of queries and keys.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"

@@ -1,12 +1,12 @@
-// model/arch_gemma4.c - Gemma 4: wider heads on the layers without a window, values normed (and keys in their place where there are none),
-// last layers that attend over an earlier one's keys and values, an embedding of each layer's own beside the token's.
+// model/arch_gemma4.c - Gemma 4: per-layer embeddings, layers that share keys and values, heads of two widths.
 //
-// As in transformers (models/gemma4/modeling_gemma4.py) and llama.cpp (src/models/gemma4.cpp).
+// Layers without a window have wider heads. Values are normed; where a layer has no values, the keys serve. The last layers attend to the
+// keys and values of an earlier one. Each layer has an embedding of its own beside that of the model. As in transformers (models/gemma4/modeling_gemma4.py) and llama.cpp (src/models/gemma4.cpp).
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
 
-// Files may hold keys and values of layers that attend over an earlier one's: nobody reads them.
+// Files may hold keys and values of layers that share an earlier layer's: they are not used.
 #define UNREAD .when.only = LAYER_SHARED_KV, .optional = true
 
 static const struct tensor_spec tensors[] = {
@@ -38,7 +38,7 @@ static const struct tensor_spec tensors[] = {
     {ROLE_LAYER_SCALE, "blk.%d.layer_output_scale.weight", DIM_ONE, .optional = true},
 };
 
-// The layers' own embeddings: the token's, and what the model's embedding gives each layer, halfway between both.
+// Per-layer embeddings: those of the token plus a projection of the model's embedding, divided by sqrt(2).
 static const struct op_spec begin[] = {
     OPS_EMBED,
     {OP_EMBED, .dst = BUF_PLE_ALL, .matrix = ROLE_PLE_EMBD, .factor = FACTOR_SQRT_PLE, .when.if_role = ROLE_PLE_EMBD},
@@ -50,8 +50,8 @@ static const struct op_spec begin[] = {
     {OP_SCALE, .dst = BUF_PLE_ALL, .factor = FACTOR_BY_SQRT_2, .when.if_role = ROLE_PLE_EMBD},
 };
 
-// Experts read the same as the dense feed-forward through a norm of their own; what both make is normed and added up. The router reads it
-// through a third norm.
+// Experts beside the dense feed-forward: each reads the residual stream through its own norm, as does the router, and the normed outputs of
+// both are added.
 #define NORM_IF_EXPERTS(from, to, weight) {OP_RMS_NORM, .src = from, .dst = to, .vec = weight, IF_EXPERTS}
 #define OPS_EXPERTS_BESIDE                                                                                           \
     NORM_IF_EXPERTS(BUF_DELTA, BUF_DELTA, ROLE_POST_DENSE_NORM),                                                     \
@@ -85,7 +85,7 @@ static const struct op_spec layer[] = {
     OPS_EXPERTS_BESIDE,
     RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_POST_FFN_NORM),
     ADD(BUF_DELTA, BUF_X),
-    // What the layer's own embedding lets through.
+    // The layer's own embedding, gated by the residual stream.
     {OP_COPY, .src = BUF_PLE_ALL, .dst = BUF_PLE, .src_at = DIM_PLE_BEFORE, .when.if_role = ROLE_PLE_GATE},
     {OP_LINEAR, .src = BUF_X, .dst = BUF_PLE_GATE, .matrix = ROLE_PLE_GATE, .when.if_role = ROLE_PLE_GATE},
     {OP_GATE, .src = BUF_PLE_GATE, .src2 = BUF_PLE, .dst = BUF_PLE_GATE, .fn = ACT_FN_GELU_TANH,

@@ -1,5 +1,6 @@
-// model/arch_kin.c - relatives of Llama that differ from it by a norm, an activation or an order: Seed-OSS, Arcee, Nemotron, OLMo, GLM,
-// Hunyuan; and those with experts in place of the feed-forward part: ERNIE 4.5, Hunyuan, dots.llm1, MiniMax-M2.
+// model/arch_kin.c - models that differ from Llama by a norm, an activation or an order.
+//
+// Dense: Seed-OSS, GLM-4 of 2024, Arcee, Hunyuan, Nemotron, OLMo. With experts: ERNIE 4.5, Hunyuan, dots.llm1, MiniMax-M2.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"
@@ -7,7 +8,7 @@
 static const struct op_spec begin[] = {OPS_EMBED};
 static const struct op_spec end[] = {OPS_END_RMS};
 
-// What stands before and behind the rotation of queries and keys.
+// The ops before and after the rotation of queries and keys.
 #define TO_QKV   RMS_NORM(BUF_X, BUF_NORMED, ROLE_ATTN_NORM), OPS_QKV(BUF_NORMED)
 #define FROM_QKV OPS_ATTEND, ADD(BUF_DELTA, BUF_X), RMS_NORM(BUF_X, BUF_NORMED, ROLE_FFN_NORM)
 #define EXPERTS_OR_DENSE                                                                                             \
@@ -20,7 +21,7 @@ static const struct op_spec gated_layer[] = {
     TO_QKV, OPS_ROPE, FROM_QKV, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU), ADD(BUF_DELTA, BUF_X),
 };
 
-// Seed-OSS (ByteDance 2025): the norm of what the feed-forward part reads goes by the name of one behind attention.
+// Seed-OSS (ByteDance 2025): files name the norm before the feed-forward after its place behind attention.
 static const struct tensor_spec seed_oss_tensors[] = {TENSORS_HEAD,
                                                       TENSORS_ATTN_NORM,
                                                       TENSORS_ATTENTION,
@@ -29,12 +30,12 @@ static const struct tensor_spec seed_oss_tensors[] = {TENSORS_HEAD,
 const struct arch arch_seed_oss = {TENSORS(seed_oss_tensors), BEGIN(begin), LAYER(gated_layer), END(end),
                                    .rope_halves = true};
 
-// GLM-4 of 2024 (2406.12793), before its norms behind blocks; interleaved rotation of half a head.
+// GLM-4 of 2024 (2406.12793), without norms after blocks; interleaved rotation of half a head.
 static const struct tensor_spec chatglm_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION_FUSED,
                                                      TENSORS_FFN_NORM, TENSORS_FFN_GATED_FUSED};
 const struct arch arch_chatglm = {TENSORS(chatglm_tensors), BEGIN(begin), LAYER(gated_layer), END(end)};
 
-// Arcee (2025): squared ReLU in place of a gate.
+// Arcee (2025): squared ReLU instead of a gate.
 static const struct tensor_spec arcee_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
                                                    TENSORS_FFN_NORM, TENSORS_FFN_PLAIN};
 static const struct op_spec arcee_layer[] = {
@@ -42,7 +43,7 @@ static const struct op_spec arcee_layer[] = {
 };
 const struct arch arch_arcee = {TENSORS(arcee_tensors), BEGIN(begin), LAYER(arcee_layer), END(end)};
 
-// Hunyuan (Tencent 2025): queries and keys are normed after they are rotated.
+// Hunyuan (Tencent 2025): queries and keys are normed after rotation.
 static const struct tensor_spec hunyuan_tensors[] = {TENSORS_HEAD,      TENSORS_ATTN_NORM,
                                                      TENSORS_ATTENTION, TENSORS_QK_NORM_OF_HEADS,
                                                      TENSORS_FFN_NORM,  TENSORS_FFN_GATED};
@@ -88,7 +89,7 @@ const struct arch arch_olmo = {TENSORS(olmo_tensors), BEGIN(begin), LAYER(olmo_l
     TENSORS_FFN_NORM, TENSORS_FFN_GATED_UNLESS(LAYER_EXPERTS), TENSORS_EXPERTS, TENSORS_CHOICE_BIAS,                 \
         TENSORS_SHARED_EXPERT
 
-// ERNIE 4.5 (Baidu 2025): softmax over all experts, of which some are chosen by it and a bias.
+// ERNIE 4.5 (Baidu 2025): softmax over all experts; a bias is added for choosing.
 static const struct tensor_spec ernie_moe_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
                                                        TENSORS_MIXED};
 static const struct op_spec ernie_moe_layer[] = {TO_QKV, OPS_ROPE, FROM_QKV, EXPERTS_OR_DENSE, ADD(BUF_DELTA, BUF_X)};
@@ -102,7 +103,7 @@ static const struct op_spec hunyuan_moe_layer[] = {TO_QKV,   OPS_ROPE,         O
 const struct arch arch_hunyuan_moe = {TENSORS(normed_moe_tensors), BEGIN(begin), LAYER(hunyuan_moe_layer), END(end),
                                       .rope_halves = true};
 
-// dots.llm1 (2506.05767): routing as DeepSeek-V3's.
+// dots.llm1 (2506.05767): DeepSeek-V3's routing.
 static const struct op_spec dots_layer[] = {TO_QKV,   OPS_QK_NORM_OF_HEADS, OPS_ROPE,
                                             FROM_QKV, EXPERTS_OR_DENSE,     ADD(BUF_DELTA, BUF_X)};
 const struct arch arch_dots = {TENSORS(normed_moe_tensors), BEGIN(begin), LAYER(dots_layer), END(end),

@@ -45,8 +45,7 @@ const struct arch arch_bloom = {TENSORS(bloom_tensors), BEGIN(bloom_begin), LAYE
 
 // ---- rotary positions -----------------------------------------------------------------------------------------------------
 
-// GPT-NeoX (Black et al. 2022, 2204.06745): both blocks read the same stream, each through its own norm; or, in some models, one after
-// the other.
+// GPT-NeoX (Black et al. 2022, 2204.06745): the blocks are parallel, each with its own norm, or in some models sequential.
 #define NEOX_NORM_2                                                                                                  \
     .kind = OP_LAYER_NORM, .src = BUF_X, .dst = BUF_NORMED_2, .vec = ROLE_FFN_NORM, .vec2 = ROLE_FFN_NORM_BIAS
 static const struct tensor_spec gptneox_tensors[] = {TENSORS_HEAD,   TENSORS_OUTPUT_NORM_BIAS,
@@ -66,7 +65,7 @@ static const struct op_spec gptneox_layer[] = {
 const struct arch arch_gptneox = {TENSORS(gptneox_tensors), BEGIN(begin), LAYER(gptneox_layer), END(end),
                                   .rope_halves = true};
 
-// Falcon (Almazrouei et al. 2023, 2311.16867): both blocks read one norm; larger models give attention its own.
+// Falcon (Almazrouei et al. 2023, 2311.16867): both blocks read one norm; in larger models attention has its own.
 static const struct tensor_spec falcon_tensors[] = {
     TENSORS_HEAD,
     TENSORS_OUTPUT_NORM_BIAS,
@@ -117,7 +116,7 @@ static const struct op_spec starcoder2_layer[] = {
 const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), LAYER(starcoder2_layer), END(end),
                                      .rope_halves = true};
 
-// Layer norms of queries and keys, without bias, each head with its own weight.
+// Layer norms of queries and keys without bias, with a weight for each head.
 #define TENSORS_QK_NORM_BY_HEAD                                                                                      \
     {ROLE_Q_NORM, "blk.%d.attn_q_norm.weight", DIM_HEAD, DIM_HEADS, .is_vector = true, .optional = true}, {          \
         ROLE_K_NORM, "blk.%d.attn_k_norm.weight", DIM_HEAD, DIM_HEADS_KV, .is_vector = true, .optional = true        \
@@ -127,7 +126,7 @@ const struct arch arch_starcoder2 = {TENSORS(starcoder2_tensors), BEGIN(begin), 
 #define OPS_QK_NORM_BY_HEAD                                                                                          \
     QK_NORM_BY_HEAD(BUF_Q, ROLE_Q_NORM, DIM_HEADS), QK_NORM_BY_HEAD(BUF_K, ROLE_K_NORM, DIM_HEADS_KV)
 
-// StableLM: without a second norm the feed-forward reads what attention read.
+// StableLM: without a second norm the feed-forward reads the same input as attention.
 static const struct tensor_spec stablelm_tensors[] = {
     TENSORS_HEAD,
     TENSORS_OUTPUT_NORM_BIAS,
@@ -152,8 +151,8 @@ static const struct op_spec stablelm_layer[] = {
 const struct arch arch_stablelm = {TENSORS(stablelm_tensors), BEGIN(begin), LAYER(stablelm_layer), END(end),
                                    .rope_halves = true};
 
-// Command R: both blocks read one norm without bias; logits are scaled; R+ norms queries and keys. Its second generation has windows, and
-// no rotation without them.
+// Command R: both blocks read one norm without bias; logits are scaled; R+ norms queries and keys. The second generation has windows, and
+// rotates only the layers that have one.
 static const struct tensor_spec cohere_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_ATTENTION,
                                                     TENSORS_QK_NORM_BY_HEAD, TENSORS_FFN_GATED};
 static const struct op_spec cohere_layer[] = {

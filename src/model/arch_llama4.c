@@ -1,5 +1,6 @@
-// model/arch_llama4.c - Llama 4 (Meta 2025): layers that attend within chunks and are rotated, and among them some that see everything, are
-// not rotated, and grow sharper with the position instead; experts on every layer or every other one.
+// model/arch_llama4.c - Llama 4 (Meta 2025): rotated layers with chunked attention, and unrotated layers with full attention.
+//
+// Full layers scale their queries with the position. Experts are on every layer or every other one.
 //
 // As in transformers (models/llama4/modeling_llama4.py): queries and keys are normed, without a weight, after they are rotated.
 #include "model/arch_ops.h"

@@ -35,7 +35,7 @@
     ROW(V, DIM(HEADS_KV) * (size_t)l->head_dim_v) \
     ROW(O, DIM(HEADS) * (size_t)l->head_dim_v)     /* results of all heads */ \
     ROW(QKV, DIM(Q) + DIM(K) + DIM(V)) \
-    ROW(Q_TWICE, 2 * DIM(Q))                       /* queries, and a gate for the results of each head */ \
+    ROW(Q_TWICE, 2 * DIM(Q))                       /* queries, and a gate for each head */ \
     /* Latent attention. */ \
     ROW(Q_LORA, h->q_lora_rank)                    /* latent vector of the queries */ \
     ROW(KV_LORA, h->kv_lora_rank)                  /* latent vector of keys and values */ \
@@ -58,7 +58,7 @@
     /* Per-layer embeddings. */ \
     ROW(PLE, h->n_embd_per_layer) \
     ROW(PLE_ALL, DIM(LAYERS) * DIM(PLE))           /* of all layers side by side */ \
-    ROW(PLE_BEFORE, (size_t)(i_layer > 0 ? i_layer : 0) * DIM(PLE))  /* where this layer's begins */ \
+    ROW(PLE_BEFORE, (size_t)(i_layer > 0 ? i_layer : 0) * DIM(PLE))  /* where this layer's is */ \
     /* Recurrent layers. */ \
     ROW(SSM_INNER, h->ssm_d_inner)                 /* results of all heads */ \
     ROW(SSM_HEADS, h->ssm_n_head) \

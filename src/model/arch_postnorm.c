@@ -1,5 +1,6 @@
-// model/arch_postnorm.c - models that norm what a block adds in place of what it reads: OLMo 2 and 3 (2501.00656, 2512.13961), EXAONE 4
-// (2507.11407).
+// model/arch_postnorm.c - models that norm the output of blocks instead of the input: OLMo 2 and 3, EXAONE 4.
+//
+// OLMo: 2501.00656, 2512.13961; EXAONE 4: 2507.11407.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/archs.h"

@@ -10,37 +10,35 @@ static const struct op_spec end[] = {OPS_END_RMS};
 
 // ---- Mamba-2 (Dao and Gu 2024, 2405.21060) ----------------------------------------------------------------------------------
 
-#define TENSORS_MAMBA2                                                                                               \
-    {ROLE_SSM_IN,                                                                                                    \
-     "blk.%d.ssm_in.weight",                                                                                         \
-     DIM_EMBD,                                                                                                       \
-     DIM_SSM_IN,                                                                                                     \
-     .parts = {{ROLE_SSM_Z, DIM_SSM_INNER}, {ROLE_SSM_MIX, DIM_CONV}, {ROLE_SSM_DT, DIM_SSM_HEADS}},                 \
-     RECURS},                                                                                                        \
-        {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
-        {ROLE_SSM_CONV_BIAS, "blk.%d.ssm_conv1d.bias", DIM_CONV, .optional = true, RECURS},                          \
-        {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
-        {ROLE_SSM_A, "blk.%d.ssm_a", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS},                             \
-        {ROLE_SSM_D, "blk.%d.ssm_d", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS},                             \
-        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, RECURS}, {       \
-        ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS                                       \
-    }
-#define OPS_MAMBA2(from, to)                                                                                         \
-    LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE),              \
-        LINEAR(from, BUF_SSM_DT, ROLE_SSM_DT, ROLE_SSM_DT_BIAS),                                                     \
-        {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, .vec2 = ROLE_SSM_CONV_BIAS},        \
-        {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS},                          \
-        {OP_ACTIVATE, .src = BUF_SSM_DT, .dst = BUF_SSM_DT, .fn = ACT_FN_SOFTPLUS, RECURS},                          \
-        {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_DT, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, .vec2 = ROLE_SSM_D},  \
-        {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS},                 \
-        {OP_RMS_NORM,                                                                                                \
-         .src = BUF_SSM_Y,                                                                                           \
-         .dst = BUF_SSM_Y,                                                                                           \
-         .vec = ROLE_SSM_NORM,                                                                                       \
-         .heads = DIM_SSM_GROUPS,                                                                                    \
-         .vec_by_head = true,                                                                                        \
-         RECURS},                                                                                                    \
-        LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_NONE)
+// clang-format off
+#define TENSORS_MAMBA2 \
+    {ROLE_SSM_IN, "blk.%d.ssm_in.weight", DIM_EMBD, DIM_SSM_IN, \
+     .parts = {{ROLE_SSM_Z, DIM_SSM_INNER}, {ROLE_SSM_MIX, DIM_CONV}, {ROLE_SSM_DT, DIM_SSM_HEADS}}, \
+     RECURS}, \
+    {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, \
+     RECURS}, \
+    {ROLE_SSM_CONV_BIAS, "blk.%d.ssm_conv1d.bias", DIM_CONV, .optional = true, RECURS}, \
+    {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS}, \
+    {ROLE_SSM_A, "blk.%d.ssm_a", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS}, \
+    {ROLE_SSM_D, "blk.%d.ssm_d", DIM_ONE, DIM_SSM_HEADS, .is_vector = true, RECURS}, \
+    {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_GROUP, DIM_SSM_GROUPS, .is_vector = true, \
+     RECURS}, \
+    {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}
+#define OPS_MAMBA2(from, to) \
+    LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), \
+    LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), \
+    LINEAR(from, BUF_SSM_DT, ROLE_SSM_DT, ROLE_SSM_DT_BIAS), \
+    {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV, \
+     .vec2 = ROLE_SSM_CONV_BIAS}, \
+    {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS}, \
+    {OP_ACTIVATE, .src = BUF_SSM_DT, .dst = BUF_SSM_DT, .fn = ACT_FN_SOFTPLUS, RECURS}, \
+    {OP_SSM, .src = BUF_SSM_CONV, .src2 = BUF_SSM_DT, .dst = BUF_SSM_Y, .vec = ROLE_SSM_A, \
+     .vec2 = ROLE_SSM_D}, \
+    {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS}, \
+    {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, \
+     .heads = DIM_SSM_GROUPS, .vec_by_head = true, RECURS}, \
+    LINEAR(BUF_SSM_Y, to, ROLE_SSM_OUT, ROLE_NONE)
+// clang-format on
 
 static const struct tensor_spec mamba2_tensors[] = {TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_MAMBA2};
 static const struct op_spec mamba2_layer[] = {
@@ -50,7 +48,7 @@ static const struct op_spec mamba2_layer[] = {
 };
 const struct arch arch_mamba2 = {TENSORS(mamba2_tensors), BEGIN(begin), LAYER(mamba2_layer), END(end)};
 
-// Granite 4: Mamba-2 or attention, then experts beside one that all rows go to, or a dense feed-forward.
+// Granite 4: Mamba-2 or attention, then experts with a shared one, or a dense feed-forward.
 static const struct tensor_spec granitehybrid_tensors[] = {
     TENSORS_HEAD,     TENSORS_ATTN_NORM,        TENSORS_MAMBA2,       TENSORS_ATTENTION,
     TENSORS_FFN_NORM, TENSORS_EXPERTS_OR_GATED, TENSORS_SHARED_EXPERT};
@@ -104,53 +102,58 @@ const struct arch arch_lfm2 = {TENSORS(lfm2_tensors), BEGIN(begin), LAYER(lfm2_l
 
 // ---- gated delta rule (Yang et al. 2024, 2412.06464) beside gated attention: Qwen3-Next, Qwen3.5 -------------------------------
 
-#define TENSORS_QWEN_LAYER                                                                                           \
-    TENSORS_HEAD, TENSORS_ATTN_NORM, TENSORS_FFN_NORM_BETWEEN,                                                       \
-        {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_TWICE, .when.unless = LAYER_RECURRENT},                     \
-        {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .when.unless = LAYER_RECURRENT},                           \
-        {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .when.unless = LAYER_RECURRENT}, TENSORS_ATTENTION_OUTPUT, \
-        TENSORS_QK_NORM_OF_HEADS, {ROLE_SSM_MIX, "blk.%d.attn_qkv.weight", DIM_EMBD, DIM_CONV, RECURS},              \
-        {ROLE_SSM_Z, "blk.%d.attn_gate.weight", DIM_EMBD, DIM_SSM_INNER, RECURS},                                    \
-        {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, RECURS},             \
-        {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS},                                             \
-        {ROLE_SSM_A, "blk.%d.ssm_a", DIM_SSM_HEADS, RECURS},                                                         \
-        {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS},                                             \
-        {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}, TENSORS_EXPERTS_OR_GATED,          \
-        TENSORS_SHARED_EXPERT, TENSORS_SHARED_EXPERT_GATE
-#define OPS_GATED_ATTENTION(from)                                                                                    \
-    LINEAR(from, BUF_Q_TWICE, ROLE_Q, ROLE_NONE), LINEAR(from, BUF_K, ROLE_K, ROLE_NONE),                            \
-        LINEAR(from, BUF_V, ROLE_V, ROLE_NONE), {OP_COPY,          .src = BUF_Q_TWICE,                               \
-                                                 .dst = BUF_Q,     .heads = DIM_HEADS,                               \
-                                                 .part = DIM_HEAD, .when.unless = LAYER_RECURRENT},                  \
-        {OP_COPY,                                                                                                    \
-         .src = BUF_Q_TWICE,                                                                                         \
-         .dst = BUF_Q_GATE,                                                                                          \
-         .heads = DIM_HEADS,                                                                                         \
-         .part = DIM_HEAD,                                                                                           \
-         .src_at = DIM_HEAD,                                                                                         \
-         .when.unless = LAYER_RECURRENT},                                                                            \
-        OPS_QK_NORM_OF_HEADS, OPS_ROPE, {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V},                                  \
-        {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED},                                                              \
-        {OP_GATE,                                                                                                    \
-         .src = BUF_Q_GATE,                                                                                          \
-         .src2 = BUF_ATTENDED,                                                                                       \
-         .dst = BUF_ATTENDED,                                                                                        \
-         .fn = ACT_FN_SIGMOID,                                                                                       \
-         .when.unless = LAYER_RECURRENT},                                                                            \
-        LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_NONE)
-// beta and alpha of each head stand in their buffers.
-#define OPS_DELTA(from)                                                                                              \
-    LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE),              \
-        {OP_COPY, .src = BUF_SSM_BETA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, RECURS},                    \
-        {OP_COPY, .src = BUF_SSM_ALPHA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, .dst_at = DIM_SSM_HEADS,   \
-         RECURS},                                                                                                    \
-        {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV},                                    \
-        {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS},                          \
-        {OP_DELTA,         .src = BUF_SSM_CONV, .src2 = BUF_SSM_BETA_ALPHA,                                          \
-         .dst = BUF_SSM_Y, .vec = ROLE_SSM_A,   .vec2 = ROLE_SSM_DT_BIAS},                                           \
-        {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, .heads = DIM_SSM_HEADS, RECURS},     \
-        {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS},                 \
-        LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_NONE)
+// clang-format off
+#define TENSORS_QWEN_LAYER \
+    TENSORS_HEAD, \
+    TENSORS_ATTN_NORM, \
+    TENSORS_FFN_NORM_BETWEEN, \
+    {ROLE_Q, "blk.%d.attn_q.weight", DIM_EMBD, DIM_Q_TWICE, .when.unless = LAYER_RECURRENT}, \
+    {ROLE_K, "blk.%d.attn_k.weight", DIM_EMBD, DIM_K, .when.unless = LAYER_RECURRENT}, \
+    {ROLE_V, "blk.%d.attn_v.weight", DIM_EMBD, DIM_V, .when.unless = LAYER_RECURRENT}, \
+    TENSORS_ATTENTION_OUTPUT, \
+    TENSORS_QK_NORM_OF_HEADS, \
+    {ROLE_SSM_MIX, "blk.%d.attn_qkv.weight", DIM_EMBD, DIM_CONV, RECURS}, \
+    {ROLE_SSM_Z, "blk.%d.attn_gate.weight", DIM_EMBD, DIM_SSM_INNER, RECURS}, \
+    {ROLE_SSM_CONV, "blk.%d.ssm_conv1d.weight", DIM_CONV_TAPS, DIM_CONV, .is_vector = true, \
+     RECURS}, \
+    {ROLE_SSM_DT_BIAS, "blk.%d.ssm_dt.bias", DIM_SSM_HEADS, RECURS}, \
+    {ROLE_SSM_A, "blk.%d.ssm_a", DIM_SSM_HEADS, RECURS}, \
+    {ROLE_SSM_NORM, "blk.%d.ssm_norm.weight", DIM_SSM_HEAD, RECURS}, \
+    {ROLE_SSM_OUT, "blk.%d.ssm_out.weight", DIM_SSM_INNER, DIM_EMBD, RECURS}, \
+    TENSORS_EXPERTS_OR_GATED, \
+    TENSORS_SHARED_EXPERT, \
+    TENSORS_SHARED_EXPERT_GATE
+#define OPS_GATED_ATTENTION(from) \
+    LINEAR(from, BUF_Q_TWICE, ROLE_Q, ROLE_NONE), \
+    LINEAR(from, BUF_K, ROLE_K, ROLE_NONE), \
+    LINEAR(from, BUF_V, ROLE_V, ROLE_NONE), \
+    {OP_COPY, .src = BUF_Q_TWICE, .dst = BUF_Q, .heads = DIM_HEADS, .part = DIM_HEAD, \
+     .when.unless = LAYER_RECURRENT}, \
+    {OP_COPY, .src = BUF_Q_TWICE, .dst = BUF_Q_GATE, .heads = DIM_HEADS, .part = DIM_HEAD, \
+     .src_at = DIM_HEAD, .when.unless = LAYER_RECURRENT}, \
+    OPS_QK_NORM_OF_HEADS, \
+    OPS_ROPE, \
+    {OP_STORE_KV, .src = BUF_K, .src2 = BUF_V}, \
+    {OP_ATTEND, .src = BUF_Q, .dst = BUF_ATTENDED}, \
+    {OP_GATE, .src = BUF_Q_GATE, .src2 = BUF_ATTENDED, .dst = BUF_ATTENDED, \
+     .fn = ACT_FN_SIGMOID, .when.unless = LAYER_RECURRENT}, \
+    LINEAR(BUF_ATTENDED, BUF_DELTA, ROLE_O, ROLE_NONE)
+// BUF_SSM_BETA and BUF_SSM_ALPHA are filled.
+#define OPS_DELTA(from) \
+    LINEAR(from, BUF_SSM_MIX, ROLE_SSM_MIX, ROLE_NONE), \
+    LINEAR(from, BUF_SSM_Z, ROLE_SSM_Z, ROLE_NONE), \
+    {OP_COPY, .src = BUF_SSM_BETA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, RECURS}, \
+    {OP_COPY, .src = BUF_SSM_ALPHA, .dst = BUF_SSM_BETA_ALPHA, .part = DIM_SSM_HEADS, \
+     .dst_at = DIM_SSM_HEADS, RECURS}, \
+    {OP_CONV, .src = BUF_SSM_MIX, .dst = BUF_SSM_CONV, .vec = ROLE_SSM_CONV}, \
+    {OP_ACTIVATE, .src = BUF_SSM_CONV, .dst = BUF_SSM_CONV, .fn = ACT_FN_SILU, RECURS}, \
+    {OP_DELTA, .src = BUF_SSM_CONV, .src2 = BUF_SSM_BETA_ALPHA, .dst = BUF_SSM_Y, \
+     .vec = ROLE_SSM_A, .vec2 = ROLE_SSM_DT_BIAS}, \
+    {OP_RMS_NORM, .src = BUF_SSM_Y, .dst = BUF_SSM_Y, .vec = ROLE_SSM_NORM, \
+     .heads = DIM_SSM_HEADS, RECURS}, \
+    {OP_GATE, .src = BUF_SSM_Z, .src2 = BUF_SSM_Y, .dst = BUF_SSM_Y, .fn = ACT_FN_SILU, RECURS}, \
+    LINEAR(BUF_SSM_Y, BUF_DELTA, ROLE_SSM_OUT, ROLE_NONE)
+// clang-format on
 
 static const struct tensor_spec qwen35_tensors[] = {
     TENSORS_QWEN_LAYER,
@@ -169,7 +172,7 @@ static const struct op_spec qwen35_layer[] = {
 const struct arch arch_qwen35 = {TENSORS(qwen35_tensors), BEGIN(begin),        LAYER(qwen35_layer),         END(end),
                                  .tiled_heads = true,     .rope_halves = true, .sections_interleaved = true};
 
-// Its beta and alpha come group by group.
+// One tensor computes beta and alpha, group by group.
 static const struct tensor_spec qwen3next_tensors[] = {
     TENSORS_QWEN_LAYER,
     {ROLE_SSM_BETA_ALPHA, "blk.%d.ssm_ba.weight", DIM_EMBD, DIM_SSM_HEADS_TWICE, RECURS},

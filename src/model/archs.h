@@ -1,6 +1,6 @@
-// model/archs.h - the architectures that there are, each defined in a file arch_FAMILY.c.
+// model/archs.h - the supported architectures, each defined in a file arch_FAMILY.c.
 //
-// The one list: general.architecture and the row that runs it. arch.c makes its table of it.
+// ARCHS is the only list: general.architecture of a file, and the struct arch that runs it.
 #ifndef RN_MODEL_ARCHS_H
 #define RN_MODEL_ARCHS_H
 
@@ -12,7 +12,7 @@
     X("smollm3", llama) /* every fourth layer without rotation */                                                    \
     X("granite", llama) /* four factors */                                                                           \
     X("qwen2", qwen2)                                                                                                \
-    X("qwen2vl", qwen2) /* turned by a picture's coordinates, which are one in text */                               \
+    X("qwen2vl", qwen2) /* rope sections: coordinates of pictures */                                                 \
     X("qwen3", qwen3)                                                                                                \
     X("qwen3vl", qwen3)                                                                                              \
     X("phi3", phi3)                                                                                                  \

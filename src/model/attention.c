@@ -1,10 +1,10 @@
-// model/attention.c - how each layer attends, and which layers share a kind of pages.
+// model/attention.c - the attention of each layer, and the layers that share a page group.
 #include "kernels/rowmath.h"
 #include "model/model_private.h"
 #include <math.h>
 
-// Slopes of ALiBi (Press et al. 2021, 2108.12409): a geometric row for the largest power of two of heads, those beyond take every other
-// one of the row for twice as many. max_bias is 8 in the paper.
+// Slopes of ALiBi (Press et al. 2021, 2108.12409): a geometric series for the largest power of two of heads; further heads take every other
+// slope of the series for twice as many. max_bias is 8 in the paper.
 static void alibi_slopes(float max_bias, int32_t n_head, float *out) {
     int32_t n = 1;
     while (2 * n <= n_head) n *= 2;
@@ -15,7 +15,7 @@ static void alibi_slopes(float max_bias, int32_t n_head, float *out) {
     }
 }
 
-// The number of a row equal to *want, made where there is none. -1: there are too many.
+// Index of the kind equal to *want, added if there is none. -1: too many.
 static int8_t find_kind(struct program *p, const struct attend_kind *want) {
     for (int32_t k = 0; k < p->n_kinds; k++) {
         const struct attend_kind *have = &p->kinds[k];
@@ -29,7 +29,7 @@ static int8_t find_kind(struct program *p, const struct attend_kind *want) {
     return (int8_t)p->n_kinds++;
 }
 
-// The same of groups. Group 0 keeps every position and is taken by the first layers that want that.
+// The same for page groups. Group 0 keeps every position: the first layers that need that define it.
 static int8_t find_group(struct program *p, const struct page_group *want) {
     struct page_group *all = &p->groups[0];
     if (want->window == 0 && all->n_layer == 0) *all = *want;
@@ -64,7 +64,7 @@ static rn_status attend_layer(struct model *m, int32_t layer, const float *slope
     const struct page_group pages = {
         .n_head_kv = l->n_head_kv, .head_dim = l->head_dim, .v_dim = l->head_dim_v, .window = window};
     *out = (struct attention){.kind = find_kind(&m->p, &kind), .sinks = model_binding(m, layer, ROLE_SINKS)->vec};
-    if (l->flags & LAYER_SHARED_KV) { // of a layer before it, whose pages have the same shape
+    if (l->flags & LAYER_SHARED_KV) { // pages of an earlier layer, of the same shape
         out->group = all[l->kv_layer].group;
         out->layer_in_group = all[l->kv_layer].layer_in_group;
     } else {
@@ -84,7 +84,7 @@ rn_status model_attention(struct model *m, rn_error *err) {
         if (!(slopes = arena_alloc(&m->mem, (size_t)m->h->n_head * sizeof *slopes))) return model_no_memory(m, err);
         alibi_slopes(m->h->alibi_max_bias, m->h->n_head, slopes);
     }
-    m->p.n_groups = 1; // of window 0, by kv/'s rule, whether a layer wants it or not
+    m->p.n_groups = 1; // kv/ requires group 0, without a window, even if no layer uses it
     for (int32_t layer = 0; layer < m->h->n_layer; layer++) {
         all[layer].kind = -1;
         const struct layer_hparams *l = &m->h->layers[layer];

@@ -1,4 +1,4 @@
-// model/bind.c - a package's tensors bound to the roles of its architecture: every shape checked, nothing missing, nothing left over.
+// model/bind.c - binds a package's tensors to roles: checks shapes, and that none is missing or unused.
 #include "base/mem.h"
 #include "model/model_private.h"
 #include <inttypes.h>
@@ -35,9 +35,9 @@ static struct binding *own_binding(struct model *m, int32_t layer, enum role rol
     return &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
 }
 
-// ---- what a tensor is bound as --------------------------------------------------------------------------------------
+// ---- matrices and vectors -------------------------------------------------------------------------------------------
 
-// A tensor as floats of our own: norms and biases are small, and files may leave them unaligned.
+// A copy as floats: norms and biases are small, and may be unaligned in the file.
 static const float *load_vector(struct model *m, const struct tensor_view *t) {
     const size_t n = (size_t)(t->ne[0] * t->ne[1]);
     float *v = arena_alloc(&m->mem, n * sizeof *v);
@@ -45,7 +45,7 @@ static const float *load_vector(struct model *m, const struct tensor_view *t) {
     return v;
 }
 
-// Rows [first, first + n_rows) of each slice; all of a tensor but for those that hold parts.
+// Rows [first, first + n_rows) of each slice: some where a tensor holds several roles, else all.
 static void bind_rows(struct model *m, struct binding *b, const struct tensor_view *t, size_t first, size_t n_rows) {
     const uint8_t *data = t->data + first * t->row_bytes;
     b->present = true;
@@ -82,12 +82,12 @@ static rn_status bind_parts(struct model *m, const struct tensor_spec *spec, con
 
 // ---- one tensor -----------------------------------------------------------------------------------------------------
 
-// The first of the roles that the tensor is for: where that is bound, so are the others.
+// The first of the roles that a tensor holds: if that is bound, so are the others.
 static enum role first_role(const struct tensor_spec *spec) {
     return spec->parts[0].role ? spec->parts[0].role : spec->role;
 }
 
-// The shape that a tensor must have, in words.
+// The required shape of a tensor, for messages.
 struct shape_text {
     char text[80];
 };
@@ -101,7 +101,7 @@ static struct shape_text shape_of(const size_t *dims, const struct tensor_spec *
 static rn_status missing(struct model *m, const struct tensor_spec *spec, int32_t layer, const char *name,
                          rn_error *err) {
     struct binding *b = own_binding(m, layer, first_role(spec));
-    if (b->present) return RN_OK; // by a tensor that holds it beside others
+    if (b->present) return RN_OK; // by a tensor that holds several roles
     if (spec->optional && spec->fallback != ROLE_NONE) *b = *own_binding(m, layer, spec->fallback);
     if (spec->optional) return RN_OK;
     return fail(err, RN_E_FORMAT, "%s: tensor %s is missing: architecture '%s' needs it with shape %s",
@@ -127,7 +127,7 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     const struct tensor_name name = name_of(m, spec, layer);
     const struct tensor_view *t = package_tensor(m->pkg, name.text);
     if (!t) return missing(m, spec, layer, name.text, err);
-    if (own_binding(m, layer, first_role(spec))->present) return RN_OK; // said twice: left over, which is an error
+    if (own_binding(m, layer, first_role(spec))->present) return RN_OK; // a duplicate is unused, which is an error
     const rn_status st = check_shape(m, spec, t, layer, err);
     if (st != RN_OK) return st;
     used[t - package_tensor_at(m->pkg, 0)] = true;
@@ -142,10 +142,10 @@ static rn_status bind_tensor(struct model *m, const struct tensor_spec *spec, in
     return RN_OK;
 }
 
-// ---- all of them ----------------------------------------------------------------------------------------------------
+// ---- all tensors ----------------------------------------------------------------------------------------------------
 
-// Tensors that say nothing the program needs: frequencies that old converters wrote out, which follow from rope_theta; of latent attention
-// the matrix whose halves, attn_k_b and attn_v_b, stand beside it.
+// Tensors that the program does not need: rotary frequencies that old converters wrote, which follow from rope_theta; and the matrix of
+// latent attention whose halves, attn_k_b and attn_v_b, are in the file too.
 static bool is_redundant(const char *name) {
     static const char *const parts[] = {"attn_rot_embd", "rope.freqs", "rotary_emb.inv_freq", "attn_kv_b.weight"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -153,7 +153,7 @@ static bool is_redundant(const char *name) {
     return false;
 }
 
-// Is it one of a layer behind the model's own; of a part, of anything but the part?
+// Tensors that are not the model's: next-token layers behind its own; for a part, all but the part's.
 static bool is_left_out(const struct model *m, const char *name) {
     const struct hparams *h = m->h;
     int32_t layer;

@@ -1,4 +1,4 @@
-// model/build.c - a model's program: the operations of its architecture written out layer by layer over the tensors that it has.
+// model/build.c - writes a model's program: the ops of its architecture, layer by layer, with the tensors bound.
 #include "base/mem.h"
 #include "model/model_private.h"
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static float factor_of(const struct model *m, const struct op_spec *s, int32_t l
     return factor_value(m->h, s->factor) * (times ? times[0] : 1);
 }
 
-// Operations that would change nothing here are left out.
+// Ops that do not apply to the layer, or would change nothing, are left out.
 static bool is_wanted(const struct model *m, const struct op_spec *s, int32_t layer) {
     const uint32_t flags = model_flags(m, layer);
     if (!model_condition_holds(m, layer, &s->when)) return false;
@@ -85,7 +85,7 @@ static size_t buf_width(const struct model *m, int32_t layer, enum buf b) {
     return model_dims(m, layer)[bufs[b].width];
 }
 
-// Experts read the same row, unless that has a part for each.
+// Whether all heads of dst read the same row: experts, unless src has a part for each.
 static bool heads_share_src(const struct op_spec *s) {
     return s->kind == OP_SPREAD || (s->kind == OP_EXPERTS && !s->reads_parts);
 }
@@ -95,7 +95,7 @@ static struct op_head head_of(const struct model *m, int32_t layer, enum buf b, 
     return (struct op_head){(int32_t)(buf_width(m, layer, b) / n_heads), at ? (int32_t)model_dims(m, layer)[at] : 0};
 }
 
-// What only some kinds have.
+// Parameters that only some kinds of ops have.
 static void set_parameters(const struct model *m, const struct op_spec *s, int32_t layer, struct op *o) {
     const float factor = factor_of(m, s, layer);
     switch (s->kind) {
@@ -177,7 +177,7 @@ static rn_status write_all_ops(struct model *m, rn_error *err) {
     return RN_OK;
 }
 
-// ---- the whole ------------------------------------------------------------------------------------------------------
+// ---- programs -------------------------------------------------------------------------------------------------------
 
 static void fill_buffers(struct model *m) {
     struct program *p = &m->p;
@@ -225,7 +225,7 @@ static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error 
     return RN_OK;
 }
 
-// What is the same for a model and a part, whose architecture and numbers are there.
+// Common to models and parts; the architecture and hyper-parameters are set.
 static rn_status build(struct model *m, const struct model_spec *spec, rn_error *err) {
     m->flags = arch_model_flags(m->h);
     m->p.n_tokens = (m->base ? m->base->h : m->h)->n_vocab;

@@ -1,11 +1,11 @@
-// model/experts.c - how a model's rows are routed to its experts.
+// model/experts.c - the routing of rows to experts.
 #include "model/model_private.h"
 #include <inttypes.h>
 
-// Of all parts of a row: widths of rows are counted in 32 bits, and batches of hundreds of them are held.
+// Floats of a row of parts: widths of rows are 32-bit, and the backend holds batches of hundreds of rows.
 #define MOST_PARTS_WIDTH ((size_t)1 << 24)
 
-// Groups count by their two best where a bias takes part in the choice (DeepSeek-V3, 2412.19437), else by the best one (DeepSeek-V2,
+// The score of a group is the sum of its two best where the choice uses a bias (DeepSeek-V3, 2412.19437), else its best (DeepSeek-V2,
 // 2405.04434).
 static int32_t group_best(const struct model *m, const struct routing *t) {
     bool has_bias = false;

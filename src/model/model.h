@@ -1,23 +1,27 @@
-// model/model.h - a package's tensors bound to its architecture's operations: the program that a backend runs.
+// model/model.h - builds the program that a backend runs from a package and its architecture.
 //
-// Ownership: model_build() / model_destroy(); the package must outlive it. Threads: immutable once built.
+// Ownership: model_build() / model_destroy(); the package must outlive the model.
+// Threads: immutable once built.
 #ifndef RN_MODEL_MODEL_H
 #define RN_MODEL_MODEL_H
 
 #include "backend/program.h"
 #include "formats/package.h"
 
-// Errors: RN_E_UNSUPPORTED (architecture unknown: the one found, the file's type, the list), RN_E_FORMAT (a tensor is missing or
-// has another shape: its name, the shape wanted and found, the table's row; a tensor that nothing uses), RN_E_NOMEM.
 struct model;
+// Binds the package's tensors and writes the program. *out: NULL after an error.
+// RN_E_UNSUPPORTED: an unknown architecture (names it, the file's type and those supported), or a
+// file without a model. RN_E_FORMAT: a tensor that is missing, has the wrong shape or is not used.
+// RN_E_NOMEM.
 rn_status model_build(const package *p, struct model **out, rn_error *err);
-// What of a model is built, beside the model itself.
+// Options of a build.
 struct model_spec {
-    const int32_t
-        *taps; // [n_taps] layers, from 0, after which the residual stream of rows that want it is kept (lm_tap())
+    // [n_taps] layers, from 0, after which the residual stream of rows that want it is kept
+    // (lm_tap()).
+    const int32_t *taps;
     int32_t n_taps; // 0..PROGRAM_MAX_TAPS
 };
-// RN_E_ARG: more taps than possible, or of a layer that the model does not have. Other errors as above.
+// The same with options. RN_E_ARG: too many taps, or one of a layer that the model does not have.
 rn_status model_build_with(const package *p, const struct model_spec *spec, struct model **out, rn_error *err);
 // What is built of a package, on top of a model that has been built.
 enum part_kind {
@@ -48,14 +52,16 @@ struct part_spec {
 // or head of that number.
 rn_status model_build_part(const package *p, const struct part_spec *spec, const struct model *base,
                            struct model **out, rn_error *err);
-void model_destroy(struct model *m); // NULL is fine
+// NULL: does nothing.
+void model_destroy(struct model *m);
 const struct program *model_program(const struct model *m);
 const struct hparams *model_hparams(const struct model *m);
 
-// Angle of one position for each rotated pair: rope_theta^(-2i / n_rot), scaled as hparams say, divided by factors[i] where given.
-// out: [n_rot / 2]. RoFormer (2104.09864), section 3.4.2; scaling: docs/rope.md. Llama 3's factors come as a tensor.
+// Angle of one position for each rotated pair i: rope_theta^(-2i / n_rot), with the scaling of
+// hparams applied, divided by factors[i] where factors is not NULL. out: [n_rot / 2]. RoFormer
+// (2104.09864), section 3.4.2; scaling: docs/rope.md. Llama 3's factors come as a tensor.
 void rope_inv_freq(const struct hparams *h, const float *factors, float *out);
-// What cosines and sines are multiplied by: 1 but for yarn and for files that give a factor.
+// Factor of cosines and sines: 1 except with YaRN, and where the file gives one.
 float rope_magnitude(const struct hparams *h);
 
 #endif

@@ -1,4 +1,4 @@
-// model/model_private.h - a model while it is put together: shared by bind.c and build.c.
+// model/model_private.h - a model and the steps of building it, shared by the files of this folder.
 #ifndef RN_MODEL_MODEL_PRIVATE_H
 #define RN_MODEL_MODEL_PRIVATE_H
 
@@ -6,7 +6,7 @@
 #include "model/arch.h"
 #include "model/model.h"
 
-// What a role is bound to: a matrix's number, or a vector in float.
+// The tensor of a role: an index into matrices, or a vector of floats.
 struct binding {
     int32_t matrix;   // -1: not a matrix
     const float *vec; // NULL: not a vector, or absent
@@ -18,7 +18,7 @@ struct model {
     const struct hparams *h;
     const struct arch *arch;
     uint32_t flags; // enum model_flag
-    // A part of another model; NULL: a model of its own. The rest is of a part.
+    // The model that a part stands on; NULL: this is not a part. What follows up to mem is of parts.
     const struct model *base;
     int32_t number;      // what "%n" in names of tensors stands for
     char own_name[32];   // what "%p" stands for
@@ -39,12 +39,13 @@ struct model {
 static inline const size_t *model_dims(const struct model *m, int32_t layer) {
     return m->dims + (size_t)(layer + 1) * N_DIMS;
 }
-// Layer -1, or one that has no tensor of its own for the role: the whole model's.
+// The binding of a layer; that of the whole model for layer -1, or where the layer has none of its
+// own.
 static inline const struct binding *model_binding(const struct model *m, int32_t layer, enum role role) {
     const struct binding *own = &m->bindings[(size_t)(layer + 1) * N_ROLES + role];
     return layer >= 0 && own->present ? own : &m->bindings[role];
 }
-// enum layer_flag and enum model_flag; of the model itself for layer -1: only the latter.
+// Bits of enum layer_flag and enum model_flag; layer -1: of the latter only.
 static inline uint32_t model_flags(const struct model *m, int32_t layer) {
     return m->flags | (layer < 0 ? 0 : m->h->layers[layer].flags);
 }
@@ -55,25 +56,27 @@ static inline bool model_condition_holds(const struct model *m, int32_t layer, c
 }
 
 rn_status model_no_memory(const struct model *m, rn_error *err);
-// Binds every tensor of the package to its role, shapes checked. dims are there already.
+// Binds every tensor of the package to its role and checks the shapes. After dims are filled.
 rn_status model_bind(struct model *m, rn_error *err);
 
-// For a part whose package, base and specification are there: its architecture and numbers. RN_E_ARG, RN_E_FORMAT: no such part.
+// Sets the architecture and hyper-parameters of a part whose package and base are set. RN_E_ARG,
+// RN_E_FORMAT: no such part.
 rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *err);
-// After model_bind(): what the part has not is its base's.
+// Takes what the part lacks from its base. After model_bind().
 void part_borrow(struct model *m);
 enum { PART_MOST_BORROWED = 2 }; // matrices
 
-// Fills the program's routing. RN_E_LIMIT: rows that are too wide.
+// Fills the program's routing. RN_E_LIMIT: the rows of chosen experts are too wide.
 rn_status model_experts(struct model *m, rn_error *err);
-// Fills the program's rotary tables. RN_E_FORMAT: factors that are out of their range.
+// Fills the program's rotary tables. RN_E_FORMAT: a factor is out of range.
 rn_status model_ropes(struct model *m, rn_error *err);
-// Fills the program's attention and its groups of pages. After model_bind().
+// Fills the program's attention and page groups. After model_bind().
 rn_status model_attention(struct model *m, rn_error *err);
 
-// Fills the program's recurrence and size of states, and turns taps round. After model_bind().
+// Fills the program's recurrence and state size, and transposes convolution taps. After
+// model_bind().
 rn_status model_states(struct model *m, rn_error *err);
-// Where in a sequence's state that of a recurrent op of the layer begins, in floats; 0 for other kinds.
+// Where the part of a recurrent op begins in a sequence's state, in floats; 0 for other kinds.
 size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer);
 
 #endif

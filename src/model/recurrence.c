@@ -1,5 +1,6 @@
-// model/recurrence.c - recurrent layers: their shape, and where in a sequence's state each layer's lies: the convolution's last inputs, then
-// what its heads hold.
+// model/recurrence.c - recurrent layers: their shape, and the layout of a sequence's state.
+//
+// A sequence's state holds, for each recurrent layer in order, the last inputs of its convolution, then the states of its heads.
 #include "model/model_private.h"
 
 static size_t conv_floats(const struct recurrence *q) { return (size_t)(q->d_conv - 1) * (size_t)q->n_channel; }
@@ -18,15 +19,15 @@ size_t model_state_at(const struct model *m, enum op_kind kind, int32_t layer) {
     return recurrent_layers(m->h, layer) * layer_floats(q) + (kind == OP_CONV ? 0 : conv_floats(q));
 }
 
-// Files hold the taps of a channel side by side; a step reads one tap of many channels.
-static rn_status turn_taps(struct model *m, int32_t layer, rn_error *err) {
+// Transposes the taps: files store them channel by channel, a step reads one tap of many channels.
+static rn_status transpose_taps(struct model *m, int32_t layer, rn_error *err) {
     const size_t d_conv = (size_t)m->p.recurrence.d_conv, n = (size_t)m->p.recurrence.n_channel;
     struct binding *b = &m->bindings[(size_t)(layer + 1) * N_ROLES + ROLE_SSM_CONV];
-    float *turned = arena_alloc(&m->mem, d_conv * n * sizeof *turned);
-    if (!turned) return model_no_memory(m, err);
+    float *taps = arena_alloc(&m->mem, d_conv * n * sizeof *taps);
+    if (!taps) return model_no_memory(m, err);
     for (size_t c = 0; c < n; c++)
-        for (size_t k = 0; k < d_conv; k++) turned[k * n + c] = b->vec[c * d_conv + k];
-    b->vec = turned;
+        for (size_t k = 0; k < d_conv; k++) taps[k * n + c] = b->vec[c * d_conv + k];
+    b->vec = taps;
     return RN_OK;
 }
 
@@ -44,6 +45,6 @@ rn_status model_states(struct model *m, rn_error *err) {
     m->p.state_bytes = n_layers * layer_floats(&m->p.recurrence) * sizeof(float);
     rn_status st = RN_OK;
     for (int32_t l = 0; st == RN_OK && l < h->n_layer; l++)
-        if (h->layers[l].flags & LAYER_RECURRENT) st = turn_taps(m, l, err);
+        if (h->layers[l].flags & LAYER_RECURRENT) st = transpose_taps(m, l, err);
     return st;
 }

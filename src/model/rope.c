@@ -3,20 +3,20 @@
 #include "model/model.h"
 #include <math.h>
 
-// The pair, as a fraction, that turns `turns` times in the original context: its angle there is 2 pi turns.
-static double pair_that_turns(const struct hparams *h, double turns) {
+// The fractional pair that makes `turns` full rotations over the original context length.
+static double pair_with_turns(const struct hparams *h, double turns) {
     const double two_pi = 6.283185307179586477;
     return h->n_rot * log_f64(h->rope_n_ctx_orig / (turns * two_pi)) / (2 * log_f64((double)h->rope_theta));
 }
 
-// YaRN, section 3.2 (NTK by parts): pairs up to `low` keep their frequency, pairs from `high` on have it divided by the factor,
-// between them lies a ramp. As in transformers and llama.cpp: the ends are whole pairs, unless the model says otherwise, and cut to
-// 0..n_rot-1, although the pairs end at n_rot / 2.
+// YaRN, section 3.2 (NTK by parts): pairs up to `low` keep their frequency, that of pairs from `high` on is divided by the factor, and
+// those in between are interpolated. As in transformers and llama.cpp, both ends are rounded to whole pairs, unless the model says
+// otherwise, and clamped to 0..n_rot-1, although the pairs end at n_rot / 2.
 struct ramp {
     double low, high;
 };
 static struct ramp yarn_ramp(const struct hparams *h) {
-    struct ramp r = {pair_that_turns(h, (double)h->rope_beta_fast), pair_that_turns(h, (double)h->rope_beta_slow)};
+    struct ramp r = {pair_with_turns(h, (double)h->rope_beta_fast), pair_with_turns(h, (double)h->rope_beta_slow)};
     if (!h->rope_exact_ramp) r = (struct ramp){floor(r.low), ceil(r.high)};
     r.low = r.low < 0 ? 0 : r.low;
     r.high = r.high > h->n_rot - 1 ? h->n_rot - 1 : r.high;
@@ -24,7 +24,7 @@ static struct ramp yarn_ramp(const struct hparams *h) {
     return r;
 }
 
-// How much of the scaled frequency pair i takes: 0..1.
+// Weight of the scaled frequency for pair i: 0..1.
 static double yarn_share(const struct ramp *r, int32_t i) {
     const double x = (i - r->low) / (r->high - r->low);
     return x < 0 ? 0 : x > 1 ? 1 : x;
@@ -43,7 +43,7 @@ void rope_inv_freq(const struct hparams *h, const float *factors, float *out) {
     }
 }
 
-// YaRN, section 3.3: attention's temperature, spread over both factors of its products. m: DeepSeek's weight of the logarithm.
+// YaRN, section 3.3: the temperature of attention, applied to both queries and keys. m: DeepSeek's weight of the logarithm.
 static double yarn_magnitude(double factor, double m) { return factor <= 1 ? 1 : 1 + 0.1 * m * log_f64(factor); }
 
 float rope_magnitude(const struct hparams *h) {

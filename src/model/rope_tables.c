@@ -1,8 +1,8 @@
-// model/rope_tables.c - which layers are rotated by which frequencies.
+// model/rope_tables.c - the rotary tables of a model, and which layers use them.
 #include "model/model_private.h"
 #include <math.h>
 
-// Frequencies are divided by them: angles stay finite, and as small as the smallest scaling factor of the format allows.
+// Frequencies are divided by the factors, so these are bounded: angles stay finite.
 static rn_status check_factors(const struct model *m, const char *name, const float *factors, rn_error *err) {
     for (size_t i = 0; factors && i < model_dims(m, -1)[DIM_ROT_PAIRS]; i++)
         if (!(factors[i] >= 1e-3f && isfinite(factors[i])))
@@ -23,8 +23,8 @@ static bool has_sections(const struct hparams *h) {
     return sum > 0;
 }
 
-// Which coordinate of a picture turns which pair: docs/rope.md. Time, height and width are coordinates 1, 2 and 3; a fourth section goes by
-// the position.
+// The coordinate that rotates each pair (docs/rope.md): time, height and width are coordinates 1, 2 and 3; a fourth section uses the
+// position.
 static rn_status section_coords(struct model *m, const struct hparams *h, struct rope_table *t, rn_error *err) {
     const int32_t n = h->n_rot / 2, *s = h->rope_sections;
     uint8_t *coord = arena_alloc(&m->mem, (size_t)n);
@@ -42,7 +42,7 @@ static rn_status section_coords(struct model *m, const struct hparams *h, struct
     return RN_OK;
 }
 
-// far: factors of long texts, NULL: all are rotated alike.
+// far: factors for sequences marked as far; NULL: one table for all.
 static rn_status add_table(struct model *m, const struct hparams *h, const float *factors, const float *far,
                            rn_error *err) {
     struct rope_table t = {.n_rot = h->n_rot,
@@ -58,7 +58,7 @@ static rn_status add_table(struct model *m, const struct hparams *h, const float
     return RN_OK;
 }
 
-// The first layer that is rotated, with or without a window: layers of a kind are rotated alike. -1: there is none.
+// The first rotated layer with or without a window; all rotated layers of one of these kinds share a table. -1: none.
 static int32_t first_rotated(const struct hparams *h, bool has_window) {
     for (int32_t l = 0; l < h->n_layer; l++) {
         const struct layer_hparams *layer = &h->layers[l];
@@ -68,7 +68,7 @@ static int32_t first_rotated(const struct hparams *h, bool has_window) {
     return -1;
 }
 
-// Factors are one for each pair of the model's n_rot: layers of another take none.
+// The file has a factor for each pair of the model's n_rot; a layer with another n_rot uses none.
 static rn_status add_first(struct model *m, int32_t layer, rn_error *err) {
     struct hparams h = *m->h;
     const struct binding *b = m->bindings;
@@ -79,7 +79,7 @@ static rn_status add_first(struct model *m, int32_t layer, rn_error *err) {
     return add_table(m, &h, b[ROLE_ROPE_FREQS].vec, NULL, err);
 }
 
-// Of layers with windows that have a base of their own: these are not scaled.
+// Layers with a window and a theta of their own; their frequencies are not scaled.
 static rn_status add_second(struct model *m, int32_t layer, rn_error *err) {
     struct hparams h = *m->h;
     h.n_rot = m->h->layers[layer].n_rot;
