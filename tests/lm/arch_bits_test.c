@@ -108,12 +108,13 @@ static const struct way {
 };
 
 static bool evaluate(const struct gguf_builder *tensors, const struct arch_model *m, enum kv_codec codec,
-                     const struct way *w, const int32_t *text, float *out) {
+                     const struct way *w, const char *over, const int32_t *text, float *out) {
     struct rig_options o = rig_defaults();
     struct rig r;
     size_t n;
     o.codec = codec, o.n_threads = w->n_threads, o.lm.n_windows = 4, o.lm.state_interval = KV_PAGE;
     o.set = w->best_set ? cpu_set_detect(CPU_N_SETS) : CPU_REF;
+    o.backend = over;
     uint8_t *bytes = arch_model_bytes_with(m, tensors, &n);
     memset(out, 0, N_FLOATS * sizeof *out);
     const bool ok = rig_open_bytes(&r, bytes, n, &o) && w->fn(&r, text, out);
@@ -145,12 +146,13 @@ static void check_subject(const struct arch_subject *s, enum tensor_type type, e
     random_tokens(text, N, N_VOCAB, 11);
     gb_begin(&tensors, 3);
     arch_model_put_tensors(&m, &tensors);
-    bool ok = evaluate(&tensors, &m, codec, &reference, text, want);
+    bool ok = evaluate(&tensors, &m, codec, &reference, "cpu", text, want);
     check_note("%s, %s: %s", m.arch, tensor_type_info(type)->name, s->why);
     for (int32_t i = 0; ok && i < N_FLOATS; i++) ok = CHECK(isfinite(want[i]));
     for (size_t i = 0; ok && i < sizeof ways / sizeof *ways; i++) {
+        if (!ways[i].best_set && !test_backend_is_cpu()) continue;
         check_note("%s, %s: %s; %s", m.arch, tensor_type_info(type)->name, ways[i].name, s->why);
-        ok = evaluate(&tensors, &m, codec, &ways[i], text, got);
+        ok = evaluate(&tensors, &m, codec, &ways[i], NULL, text, got);
         check_note("%s, %s: %s; %s", m.arch, tensor_type_info(type)->name, ways[i].name, s->why);
         if (ok) check_rows(got, want, ways[i].all_rows);
     }
@@ -195,13 +197,9 @@ TEST(what_a_subject_says_of_layers_is_what_its_model_has) {
     }
 }
 
-// Each subject in one type of three with sanitizers, in all with RUNNEL_TEST_FULL=1.
+// Each subject in one type of three with sanitizers.
 static void check_every_subject(int first, enum tensor_type type, enum kv_codec codec) {
-#ifdef TESTS_SANITIZED
-    const int stride = getenv("RUNNEL_TEST_FULL") ? 1 : 3;
-#else
-    const int stride = 1;
-#endif
+    const int stride = test_stride(1, 3);
     for (int i = first % stride; i < N_ARCH_SUBJECTS; i += stride) check_subject(&arch_subjects[i], type, codec);
 }
 

@@ -9,7 +9,7 @@
 #define WIDE "context_length=64 embedding_length=64 attention.layer_norm_rms_epsilon=1e-5 "
 
 // Opened, built and loaded: what came of it.
-static rn_status load(const struct arch_model *m, rn_error *err) {
+static rn_status load(const struct arch_model *m, const char *backend_name, rn_error *err) {
     const struct lm_config c = {.n_ctx = 64, .n_batch = 4, .n_want = 4, .max_seqs = 1, .n_pages = 2, .n_states = 1};
     package *pkg = NULL;
     struct model *model = NULL;
@@ -18,9 +18,10 @@ static rn_status load(const struct arch_model *m, rn_error *err) {
     size_t n;
     uint8_t *bytes = arch_model_bytes(m, &n);
     CHECK_OK(pool_create(1, &threads, err), err);
-    CHECK_OK(test_backend_open(
-                 &(struct backend_spec){.threads = threads, .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))},
-                 &b, err),
+    CHECK_OK(test_backend_open(&(struct backend_spec){.name = backend_name,
+                                                      .threads = threads,
+                                                      .kernels = kernel_set_get(cpu_set_detect(CPU_N_SETS))},
+                               &b, err),
              err);
     rn_status st = package_from_bytes("wide.gguf", bytes, n, &pkg, err);
     if (st == RN_OK) st = model_build(pkg, &model, err);
@@ -54,14 +55,14 @@ TEST(a_model_has_up_to_four_kinds_of_attention) {
         snprintf(keys, sizeof keys, "%s feed_forward_length=64 attention.key_length=8 " WIDE, rows[i].keys);
         const struct arch_model m = {"llama", keys, .n_vocab = 8, .seed = 1};
         check_note("%s", rows[i].why);
-        CHECK_FAILS(load(&m, &err), rows[i].text ? RN_E_UNSUPPORTED : RN_OK, &err);
+        CHECK_FAILS(load(&m, NULL, &err), rows[i].text ? RN_E_UNSUPPORTED : RN_OK, &err);
         if (rows[i].text) CHECK_HAS(err.text, rows[i].text);
     }
 }
 
 // What is multiplied with a matrix in blocks is rounded once for all that read it: the normed row, attention's, the last one's, and that
-// of each layer's feed-forward, which are all of another width.
-TEST(a_program_has_up_to_forty_activations) {
+// of each layer's feed-forward, which are all of another width. The limit is the CPU's own.
+TEST(a_program_on_the_cpu_has_up_to_forty_activations) {
     enum { N_OTHERS = 3 };
     for (int n_layer = CPU_MAX_ACTS - N_OTHERS; n_layer <= CPU_MAX_ACTS - N_OTHERS + 1; n_layer++) {
         char keys[700];
@@ -74,7 +75,7 @@ TEST(a_program_has_up_to_forty_activations) {
         const struct arch_model m = {"llama", keys, .n_vocab = 8, .type = TENSOR_Q8_0, .without = "cls", .seed = 1};
         const bool fits = n_layer + N_OTHERS <= CPU_MAX_ACTS;
         check_note("%d layers", n_layer);
-        CHECK_FAILS(load(&m, &err), fits ? RN_OK : RN_E_LIMIT, &err);
+        CHECK_FAILS(load(&m, "cpu", &err), fits ? RN_OK : RN_E_LIMIT, &err);
         if (!fits) CHECK_HAS(err.text, "backend cpu: the program needs more than 40 activation buffers");
     }
 }

@@ -154,16 +154,10 @@ static void try_every_subject(void (*try_numbers)(struct subject *t, int stride)
     CHECK(n_refused > n_tried / 3 && n_refused < n_tried);
 }
 
-// Every number; with sanitizers every 5th, all with RUNNEL_TEST_FULL=1.
+// Every number; with sanitizers every 5th.
 TEST(one_number_out_of_order_is_an_error_or_a_model_that_runs) {
-#ifdef TESTS_SANITIZED
-    try_every_subject(try_own_numbers, getenv("RUNNEL_TEST_FULL") ? 1 : 5);
-#else
-    try_every_subject(try_own_numbers, 1);
-#endif
+    try_every_subject(try_own_numbers, test_stride(1, 5));
 }
 
 // Keys that a model goes without, put beside its own: every 13th, all with RUNNEL_TEST_FULL=1.
-TEST(one_number_more_is_an_error_or_a_model_that_runs) {
-    try_every_subject(try_other_numbers, getenv("RUNNEL_TEST_FULL") ? 1 : 13);
-}
+TEST(one_number_more_is_an_error_or_a_model_that_runs) { try_every_subject(try_other_numbers, test_stride(13, 13)); }

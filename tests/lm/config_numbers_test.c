@@ -68,14 +68,9 @@ static void spoil_folder(struct folder *f, const char *dir) {
     free(f->weights);
 }
 
-// Every third; every 31st with sanitizers; all with RUNNEL_TEST_FULL=1.
+// Every third; every 31st with sanitizers.
 TEST(what_a_spoiled_member_opens_takes_steps_that_do_not_depend_on_their_cut) {
-#ifdef TESTS_SANITIZED
-    const int stride = 31;
-#else
-    const int stride = 3;
-#endif
-    struct folder f = {.stride = getenv("RUNNEL_TEST_FULL") ? 1 : stride};
+    struct folder f = {.stride = test_stride(3, 31)};
     if (!shared_path("goldens")) {
         test_skip("no shared material: set RUNNEL_SHARED");
         return;

@@ -15,7 +15,7 @@ static struct rig_options options(enum cpu_set set) {
 }
 
 static void check_folder(const char *dir, const char *model, double bound, int n_cases) {
-    for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++) {
+    for (enum cpu_set set = CPU_REF; set < test_sets_end(); set++) {
         const struct rig_options o = options(set);
         struct golden g;
         if (!cpu_set_available(set)) continue;

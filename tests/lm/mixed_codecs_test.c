@@ -39,6 +39,7 @@ TEST(each_group_has_its_codec_and_every_history_gives_the_same_bits) {
         for (enum kv_codec b = 0; b < KV_N_CODECS; b++) {
             struct rig mixed = {0}, plain = {0};
             float appended[N_VOCAB], scratch[N_VOCAB], other[N_VOCAB];
+            if ((KV_N_CODECS * (int)a + (int)b) % test_stride(1, 1) != 0) continue;
             check_note("%s, windows %s", kv_codec_name(a), kv_codec_name(b));
             if (open_with(&mixed, a, b) && open_with(&plain, b, b) && last_row(&mixed, tokens, appended, scratch) &&
                 last_row(&plain, tokens, other, scratch) && last_row(&mixed, tokens, appended, scratch)) {

@@ -280,6 +280,7 @@ static void check_history(uint64_t seed, int n_ops, struct history_case c) {
     h->seed = seed;
     h->want = new_floats(N_CTX * N_VOCAB);
     bool ok = history_open(h, &c);
+    n_ops /= test_stride(1, 1);
     for (int i = 0; ok && i < n_ops; i++) {
         const size_t op = (size_t)draw(h, (int32_t)(sizeof ops / sizeof *ops));
         rn_error err = {0};

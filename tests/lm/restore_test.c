@@ -116,7 +116,7 @@ static void check_model(uint8_t *(*bytes_of)(const void *, size_t *), const void
     size_t n_bytes;
     uint8_t *bytes = bytes_of(m, &n_bytes);
     const struct rig_options other = other_machine(codec);
-    o.codec = codec;
+    o.codec = codec, o.backend = "cpu";
     random_tokens(tokens, N_ALL, N_VOCAB, 11);
     const bool ok = rig_open_bytes(&a, bytes, n_bytes, &o);
     bytes = bytes_of(m, &n_bytes);
@@ -148,14 +148,11 @@ static struct arch_model subject_model(size_t i) {
     return m;
 }
 
-#ifdef TESTS_SANITIZED // the bits are the release build's to compare; memory shows in some of each kind
-enum { STRIDE = 4 };
-#else
-enum { STRIDE = 1 };
-#endif
+// The bits are the release build's to compare; with sanitizers memory shows in some of each kind.
+static size_t stride(void) { return (size_t)test_stride(1, 4); }
 
 TEST(a_sequence_of_any_architecture_goes_on_elsewhere_with_the_same_bits) {
-    for (size_t i = 0; i < N_ARCH_SUBJECTS; i += STRIDE) {
+    for (size_t i = 0; i < N_ARCH_SUBJECTS; i += stride()) {
         const struct arch_model m = subject_model(i);
         check_note("%s: %s", m.arch, arch_subjects[i].why);
         check_model(arch_bytes, &m, KV_F16, i % 3 == 0 ? 128 : i % 3 == 1 ? N : 1);
@@ -164,7 +161,7 @@ TEST(a_sequence_of_any_architecture_goes_on_elsewhere_with_the_same_bits) {
 
 TEST(in_every_type_of_keys_and_values) {
     for (enum kv_codec codec = 0; codec < KV_N_CODECS; codec++)
-        for (size_t i = 0; i < N_ARCH_SUBJECTS; i += 8 * STRIDE) {
+        for (size_t i = 0; i < N_ARCH_SUBJECTS; i += 8 * stride()) {
             const struct arch_model m = subject_model(i);
             check_note("type %d, %s: %s", (int)codec, m.arch, arch_subjects[i].why);
             check_model(arch_bytes, &m, codec, N);
@@ -246,7 +243,7 @@ static void check_forged(const struct arch_model *m, enum kv_codec codec) {
 
 TEST(forged_keys_and_values_spoil_their_own_rows_alone) {
     for (enum kv_codec codec = 0; codec < KV_N_CODECS; codec++)
-        for (size_t i = codec; i < N_ARCH_SUBJECTS; i += KV_N_CODECS * STRIDE) {
+        for (size_t i = codec; i < N_ARCH_SUBJECTS; i += KV_N_CODECS * stride()) {
             const struct arch_model m = subject_model(i);
             check_note("type %d, %s: %s", (int)codec, m.arch, arch_subjects[i].why);
             check_forged(&m, codec);

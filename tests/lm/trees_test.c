@@ -166,10 +166,10 @@ static bool check_trees(struct rig *r, const struct scenario *s, struct wanted *
 // --- subjects ---
 
 static bool open_rig(struct rig *r, const struct arch_model *m, const struct gguf_builder *tensors, enum cpu_set set,
-                     enum kv_codec codec) {
+                     const char *over, enum kv_codec codec) {
     struct rig_options o = rig_defaults();
     size_t n;
-    o.set = set, o.codec = codec, o.n_threads = 2;
+    o.set = set, o.backend = over, o.codec = codec, o.n_threads = 2;
     o.lm.n_ctx = N_CTX, o.lm.n_states = N_SEQS * (MAX_NODES + 3);
     uint8_t *bytes = arch_model_bytes_with(m, tensors, &n);
     return rig_open_bytes(r, bytes, n, &o);
@@ -188,24 +188,20 @@ static void check_subject(const struct arch_subject *subject, enum tensor_type t
     gb_begin(&tensors, 3);
     arch_model_put_tensors(&m, &tensors);
     check_note("%s, %s: chains; %s", m.arch, tensor_type_info(type)->name, subject->why);
-    bool ok = open_rig(&r, &m, &tensors, cpu_set_detect(CPU_N_SETS), codec) && want_all(&r, &s, &want);
+    bool ok = open_rig(&r, &m, &tensors, cpu_set_detect(CPU_N_SETS), "cpu", codec) && want_all(&r, &s, &want);
     rig_close(&r);
-    for (enum cpu_set set = CPU_REF; ok && set < CPU_N_SETS; set++) {
+    for (enum cpu_set set = CPU_REF; ok && set < test_sets_end(); set++) {
         if (!cpu_set_available(set)) continue;
         check_note("%s, %s, %s: %s", m.arch, tensor_type_info(type)->name, cpu_set_name(set), subject->why);
-        ok = open_rig(&r, &m, &tensors, set, codec) && check_trees(&r, &s, &want);
+        ok = open_rig(&r, &m, &tensors, set, NULL, codec) && check_trees(&r, &s, &want);
         rig_close(&r);
     }
     free(gb_finish(&tensors, &n));
 }
 
-// One subject of three with sanitizers, all with RUNNEL_TEST_FULL=1.
+// One subject of three with sanitizers.
 static void check_every_subject(int first, enum tensor_type type, enum kv_codec codec) {
-#ifdef TESTS_SANITIZED
-    const int stride = getenv("RUNNEL_TEST_FULL") ? 1 : 3;
-#else
-    const int stride = 1;
-#endif
+    const int stride = test_stride(1, 3);
     for (int i = first % stride; i < N_ARCH_SUBJECTS; i += stride)
         check_subject(&arch_subjects[i], type, codec, (uint64_t)i);
 }

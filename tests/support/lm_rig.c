@@ -30,7 +30,7 @@ static bool stand_up(struct rig *r, const struct rig_options *o) {
         return false;
     if (!CHECK_OK(pool_create(o->n_threads, &r->threads, &err), &err)) return false;
     const struct backend_spec spec = {
-        .threads = r->threads, .kernels = kernel_set_get(o->set), .keeps_rows = o->keeps_rows};
+        .name = o->backend, .threads = r->threads, .kernels = kernel_set_get(o->set), .keeps_rows = o->keeps_rows};
     if (!CHECK_OK(test_backend_open(&spec, &r->backend, &err), &err)) return false;
     const struct program *p = model_program(r->model);
     struct lm_config config = o->lm;

@@ -19,6 +19,7 @@ struct rig_options {
     bool keeps_rows; // weights are not repacked
     struct lm_config lm;
     const struct model_spec *spec; // NULL: the model without taps
+    const char *backend;           // NULL: the one under test (test_backend.h)
 };
 // One thread of the best set, F16; steps of 256 rows, 8 sequences of at most 256 positions, 64 pages.
 struct rig_options rig_defaults(void);
