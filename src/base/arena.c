@@ -25,7 +25,7 @@ void *arena_alloc(arena *a, size_t n_bytes) {
     }
     size_t cap = a->cap ? a->cap * 2 : FIRST_BLOCK;
     if (cap > LARGEST_BLOCK) cap = LARGEST_BLOCK;
-    const bool alone = a->blocks && n > cap / 4; // a block of its own, behind the newest, whose rest stays in use
+    const bool alone = a->blocks && n > cap / 4; // give it its own block after the newest, whose rest stays in use
     if (alone || cap < n) cap = n;
     arena_block *b = block_new(cap);
     if (!b) return NULL;

@@ -55,7 +55,7 @@ static double quota_v1(const char *root, const char *dir, const char *group) {
 
 static double smaller_limit(double a, double b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
-// What a group may still take of its bytes: at least 1, since 0 says that there is no limit. Version 1 writes "no limit" as a huge number.
+// Bytes that a group may still allocate; at least 1, since 0 means no limit. Version 1 writes "no limit" as a huge number.
 static double bytes_left(const char *limit_text, const char *used_text) {
     const double limit = strtod(limit_text, NULL), used = strtod(used_text, NULL);
     if (limit <= 0 || limit >= 0x1p60) return 0;
@@ -79,7 +79,7 @@ static double memory_v1(const char *root, const char *dir, const char *group) {
 
 typedef double (*grant_fn)(const char *root, const char *dir, const char *group);
 
-// A kind of grant: its controller, where version 1 mounts it, and how one group's limit is read. 0: no limit.
+// A kind of limit: its controller, where version 1 mounts it, and how to read one group's limit. 0: no limit.
 struct grant {
     const char *controller, *v1_dirs[3];
     grant_fn v2, v1;
@@ -87,8 +87,8 @@ struct grant {
 static const struct grant cpu_grant = {"cpu", {"cpu", "cpu,cpuacct", "cpuacct,cpu"}, quota_v2, quota_v1};
 static const struct grant memory_grant = {"memory", {"memory"}, memory_v2, memory_v1};
 
-// The least of group's own limit and those of the groups above, up to the mount's root. A container often sees the
-// host's name of its group while the mount begins at the group itself: names that are not there are passed over.
+// Returns the smallest of the group's own limit and those of its ancestors, up to the mount's root. A container often sees the
+// host's name of its group while the mount begins at the group itself, so names that do not exist are skipped.
 static double least_above(const char *root, const char *dir, const char *group, grant_fn of_group) {
     char path[MAX_PATH_BYTES];
     snprintf(path, sizeof path, "%s", strstr(group, "/..") ? "" : group); // "/..": outside what is mounted here

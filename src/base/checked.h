@@ -1,4 +1,4 @@
-// base/checked.h - arithmetic on foreign numbers: the only way sizes from files and requests are computed.
+// base/checked.h - arithmetic with overflow checks. All sizes from files and requests are computed with it.
 #ifndef RN_BASE_CHECKED_H
 #define RN_BASE_CHECKED_H
 
@@ -15,10 +15,10 @@ static inline bool size_round_up(size_t a, size_t b, size_t *out) {
     *out &= ~(b - 1);
     return true;
 }
-// Does [off, off + n) lie inside `size` bytes?
+// True if [off, off + n) lies inside `size` bytes.
 static inline bool size_fits(uint64_t off, uint64_t n, uint64_t size) { return off <= size && n <= size - off; }
 
-// For our own, already checked numbers.
+// For numbers that are known to be valid.
 static inline size_t round_up(size_t a, size_t b) { return (a + b - 1) / b * b; }
 static inline size_t ceil_div(size_t a, size_t b) { return (a + b - 1) / b; }
 

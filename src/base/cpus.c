@@ -47,7 +47,7 @@ void cpus_judge(const char *root, const cpu_set_t *allowed, size_t set_bytes, cp
     int n = out->n_affinity;
     if (out->n_physical && out->n_physical < n) n = out->n_physical;
     if (out->quota != 0 && out->quota < n)
-        n = (int)out->quota; // down: one thread too many is throttled with all others
+        n = (int)out->quota; // rounded down: with one thread too many, all are throttled
     const bool capped = n > POOL_MAX_THREADS;
     if (capped) n = POOL_MAX_THREADS;
     out->n_threads = n < 1 ? 1 : n;
@@ -65,6 +65,6 @@ void cpus_detect(const char *root, cpus *out) {
         unsigned char bytes[MAX_CPUS / 8];
     } allowed;
     memset(&allowed, 0, sizeof allowed);
-    if (sched_getaffinity(0, sizeof allowed, &allowed.set) != 0) CPU_SET(0, &allowed.set); // one there must be
+    if (sched_getaffinity(0, sizeof allowed, &allowed.set) != 0) CPU_SET(0, &allowed.set); // at least one
     cpus_judge(root, &allowed.set, sizeof allowed, out);
 }

@@ -19,6 +19,6 @@ void crowding_judge(struct crowding *c, int64_t now_ns, double worst) {
         c->n_active++;
         c->changed_ns = now_ns;
     } else if (c->n_active == c->n_threads && since >= most_patience_ns) {
-        c->patience_ns = least_patience_ns; // whoever was there has gone
+        c->patience_ns = least_patience_ns; // the other program has gone
     }
 }

@@ -5,6 +5,6 @@
 
 #include <stdbool.h>
 
-bool fault_here(void); // true: behave as if the system had refused for want of memory
+bool fault_here(void); // true: fail as if the system were out of memory
 
 #endif

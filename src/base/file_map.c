@@ -120,7 +120,7 @@ void file_map_forget(const file_map *m, size_t off, size_t n) {
 
 void file_map_close(file_map *m) {
     if (!m->data) return;                       // closed: fd means nothing, be it 0 in an all-zero struct
-    void *const p = (void *)(uintptr_t)m->data; // read-only for users, ours to give back
+    void *const p = (void *)(uintptr_t)m->data; // const for users only
     if (p != no_bytes && m->how == FILE_LOAD_READ) mem_pages_free(p, m->size);
     if (p != no_bytes && m->how != FILE_LOAD_READ) munmap(p, m->size);
     if (m->fd >= 0) close(m->fd);

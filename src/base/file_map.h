@@ -1,7 +1,7 @@
 // base/file_map.h - a whole file as read-only bytes: mapped, read into memory, or mapped and locked.
 //
-// A mapped file that shrinks underneath us would raise SIGBUS. file_map_check() tells before a use whether the file
-// still has its size; the engine asks at its own border, between steps.
+// Reading a mapped file that has shrunk raises SIGBUS. file_map_check() checks before a use that the file still has its
+// size; the engine calls it between steps.
 // Ownership: file_map_open() fills, file_map_close() releases. Threads: immutable while open.
 #ifndef RN_BASE_FILE_MAP_H
 #define RN_BASE_FILE_MAP_H
@@ -28,15 +28,15 @@ typedef bool (*file_progress)(void *user, uint64_t done, uint64_t total);
 rn_status file_map_open(const char *path, enum file_load how, file_progress progress, void *user, file_map *out,
                         rn_error *err);
 rn_status file_map_check(const file_map *m, const char *path, rn_error *err); // RN_E_IO: it shrank
-// Do both show the same bytes? The same map, or two of one file that was mapped: under whatever names, while it keeps its place.
+// True if both are the same map, or map the same file, under whatever names.
 bool file_map_is_same(const file_map *a, const file_map *b);
 size_t file_map_resident(const file_map *m, size_t off, size_t n); // bytes of [off, off+n) in memory now
-// [off, off+n) was read and will not be soon: of a mapped file, the pages it touches leave this process's memory and come back
-// when they are read. Nothing is lost; bytes that were read into memory, or locked there, stay.
+// Releases [off, off+n), which will not be read soon: pages of a mapped file leave this process's memory and return when they
+// are read. Does nothing for bytes that were read into memory or locked.
 void file_map_forget(const file_map *m, size_t off, size_t n);
 void file_map_close(file_map *m);
 
-// A file written whole or not at all: bytes go to a temporary name beside path, commit does fsync and rename.
+// A file that is written completely or not at all: bytes go to a temporary file in the same folder, commit does fsync and rename.
 typedef struct file_out file_out;
 rn_status file_out_begin(const char *path, file_out **out, rn_error *err);
 rn_status file_out_write(file_out *f, const void *data, size_t n, rn_error *err);

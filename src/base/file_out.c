@@ -1,4 +1,4 @@
-// base/file_out.c - a file written whole or not at all.
+// base/file_out.c - a file that is written completely or not at all.
 #include "base/clock.h"
 #include "base/file_map.h"
 #include "base/file_sys.h"
@@ -31,13 +31,13 @@ static void file_out_free(file_out *f) {
     mem_free(f);
 }
 
-// Creates `.NAME.xxxxxx` beside path. Not by mkstemp(), whose files are private: here the umask decides, as for any
-// file the user makes, and it cannot be read without setting it for the whole process.
+// Creates `.NAME.xxxxxx` in the folder of path. Not with mkstemp(), which makes private files: here the umask applies, as for any
+// file of the user's, and it cannot be read without setting it for the whole process.
 static int open_temp(file_out *f, size_t cap) {
     const char *name = f->path + f->n_dir;
     for (int i = 0; i < NAME_TRIES; i++) {
         const unsigned x = (unsigned)(clock_entropy() & 0xFFFFFF);
-        // A name near the system's limit of 255 bytes is shortened, or its temporary one would be over it.
+        // A name near the system's limit of 255 bytes is shortened, so that the temporary name fits.
         snprintf(f->temp_path, cap, "%.*s.%.200s.%06x", (int)f->n_dir, f->path, name, x);
         const int fd = open(f->temp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0 || errno != EEXIST) return fd;
@@ -51,8 +51,7 @@ rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
     const bool is_there = stat(path, &st) == 0;
     if (is_there && !S_ISREG(st.st_mode)) // rename() would put a file in its place
         return fail(err, RN_E_IO, "%s: is %s, not a regular file", path, file_kind(st.st_mode));
-    if (!is_there &&
-        errno != ENOENT) // a name too long, say: the temporary one may be fine, and only rename() would tell
+    if (!is_there && errno != ENOENT) // for example a name that is too long: otherwise only rename() would fail
         return file_sys_fail(path, "cannot be created", errno, err);
 
     const size_t n_path = strlen(path), temp_cap = n_path + sizeof "..xxxxxx";
@@ -119,7 +118,7 @@ static int sync_fd(int fd) {
 }
 
 // The new name is durable once the folder is. Some file systems cannot sync a folder, and one without read permission
-// cannot be opened: the file is whole all the same.
+// cannot be opened. The file is complete in either case.
 static rn_status sync_folder(file_out *f, rn_error *err) {
     snprintf(f->temp_path, f->n_dir + 2, "%.*s.", (int)f->n_dir, f->path); // the file has its name: room for "DIR/."
     const int fd = open(f->temp_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// base/file_sys.c - what the files that read and write files do and say alike.
+// base/file_sys.c - shared by the files that read and write files.
 #include "base/file_sys.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ rn_status file_sys_fail(const char *path, const char *what, int e, rn_error *err
     return fail(err, e == ENOMEM ? RN_E_NOMEM : RN_E_IO, "%s: %s: %s", path, what, strerrordesc_np(e));
 }
 
-// O_NONBLOCK: opening a pipe nobody writes to must not wait; it means nothing for regular files.
+// O_NONBLOCK: opening a pipe without a writer must not wait. It has no effect on regular files.
 rn_status file_open_regular(const char *path, int *fd, size_t *size, rn_error *err) {
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (*fd < 0) return file_sys_fail(path, "cannot be opened", errno, err);

@@ -1,4 +1,4 @@
-// base/fp_mode.c - the floating-point mode of computing threads: rounding to nearest even, denormals flushed.
+// base/fp_mode.c - the floating-point mode of compute threads: rounding to nearest even, denormals flushed.
 #include "base/pool.h"
 
 #if defined(__x86_64__)
@@ -12,7 +12,7 @@ static void mode_write(uint64_t mode) { _mm_setcsr((unsigned)mode); }
 
 #elif defined(__aarch64__)
 
-// FPCR (Arm ARM, C5.2): bit 24 = flush to zero, both ways (FZ); rounding 00 = nearest even; traps off.
+// FPCR (Arm ARM, C5.2): bit 24 = flush inputs and results to zero (FZ); rounding 00 = nearest even; traps off.
 enum { COMPUTING = 1 << 24 };
 static uint64_t mode_read(void) {
     uint64_t mode;

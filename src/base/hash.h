@@ -1,4 +1,4 @@
-// base/hash.h - 64-bit hashes of bytes for tables and chains. Not for secrets: whoever matters compares fully on a hit.
+// base/hash.h - 64-bit hashes of bytes for tables and chains. Not for secrets: callers compare the keys on a hit.
 #ifndef RN_BASE_HASH_H
 #define RN_BASE_HASH_H
 

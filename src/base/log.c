@@ -1,4 +1,4 @@
-// base/log.c - messages to the callback of whoever opened the object.
+// base/log.c - log messages to the caller's callback.
 #include "base/log.h"
 #include "base/one_line.h"
 #include <stdarg.h>

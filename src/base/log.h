@@ -1,4 +1,4 @@
-// base/log.h - the library never prints: messages go to the callback of whoever opened the object.
+// base/log.h - log messages to the callback given when the object was opened. The library never prints.
 #ifndef RN_BASE_LOG_H
 #define RN_BASE_LOG_H
 

@@ -1,4 +1,4 @@
-// base/paths.h - what stands at a path: a folder or a file, how large, and whether a file of a folder really lies in it.
+// base/paths.h - what is at a path: a folder or a file, its size, and whether a file of a folder really lies in it.
 //
 // Threads: any.
 #ifndef RN_BASE_PATHS_H
@@ -12,11 +12,11 @@
 enum { PATH_BYTES = 4096 }; // room for a path and its terminator: what the system takes at most
 
 bool path_is_folder(const char *path);
-uint64_t path_file_bytes(const char *path);           // 0 when there is none, or it cannot be examined
+uint64_t path_file_bytes(const char *path);           // 0 if it is missing or cannot be examined
 bool path_is_same_file(const char *a, const char *b); // do both lead to one file that is there?
-const char *path_last_name(const char *path);         // what stands behind the last slash: "model.gguf"
+const char *path_last_name(const char *path);         // the part after the last slash: "model.gguf"
 
-// The path of the file `name` in a folder; *found says whether there is one. The name comes from a stranger: it must be
+// The path of the file `name` in a folder; *found: whether it exists. The name is untrusted: it must be
 // a plain file name, and the file must lie in the folder. A symbolic link may lead out of it in one case: from a snapshot
 // in a Hugging Face cache (REPO/snapshots/REVISION) to REPO/blobs, where the cache keeps every file's bytes.
 // Errors: RN_E_FORMAT (no plain name, a link that leaves the folder, a link to nothing), RN_E_LIMIT (path too long), RN_E_IO.
@@ -25,7 +25,7 @@ rn_status path_in_folder(const char *folder, const char *name, char out[PATH_BYT
 rn_status path_in_subfolder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
                             rn_error *err);
 
-// The folder's own name, links and dots resolved: "SmolLM2-135M" for "." too. "" when it cannot be told.
+// The folder's own name, with links and dots resolved: "SmolLM2-135M" for "." too. "" if it cannot be determined.
 void path_folder_name(const char *folder, char out[PATH_BYTES]);
 
 #endif

@@ -1,4 +1,4 @@
-// base/pool.c - the threads that compute.
+// base/pool.c - the compute threads.
 #include "base/pool.h"
 #include "base/checked.h"
 #include "base/clock.h"
@@ -10,21 +10,21 @@
 #include <stdbool.h>
 #include <string.h>
 
-// How long a thread looks before it sleeps: longer than the usual wait between two operations of a step, far shorter
-// than a scheduler's time slice.
+// How long a thread spins before it sleeps: longer than the usual wait between two operations of a step, far shorter
+// than a time slice of the scheduler.
 enum { SPIN_NS = 50000, SPIN_LEAST_NS = 1000, WAITS_PER_TRIAL = 16 };
 
-// Where another process wants the cores, our threads come to share one, and whoever spins keeps the core from the
-// thread it waits for. So waits that end asleep make the next ones shorter, down to none; one that ends in time, or a
-// trial of full length now and then, brings the full length back.
+// If another process uses the cores, our threads share one, and a spinning thread keeps the core from the thread that it
+// waits for. So a wait that ends asleep makes the next ones shorter, down to none. A wait that ends while spinning, or an
+// occasional trial of full length, restores the full length.
 struct patience {
     int64_t spin_ns, full_ns;
     unsigned n_waits;
 };
 
-// What a thread did since it was last asked.
+// A thread's times since the last query.
 struct use_of_time {
-    int64_t wall_ns, cpu_ns, asleep_ns; // asleep: because there was nothing to do
+    int64_t wall_ns, cpu_ns, asleep_ns; // asleep: waiting for work
     int64_t wall_begin, cpu_begin;
 };
 
@@ -37,7 +37,7 @@ struct worker {
     double lost;                         // part of its time: written before the end of a run that `measures`
 };
 
-// A thread whose number is not below n_seats when a run ends waits for `seats`, and n_runs tells it which run to join.
+// A thread whose index is not below n_seats when a run ends waits for `seats`; n_runs then says which run to join.
 struct pool {
     wake_word work;               // counts runs; workers wait for the next one here
     wake_word phase;              // counts barriers passed
@@ -65,7 +65,7 @@ static void end_time(struct use_of_time *t) {
     t->wall_ns += clock_now_ns() - t->wall_begin;
     t->cpu_ns += clock_thread_cpu_ns() - t->cpu_begin;
 }
-// The part of it in which the thread wanted to run and did not; begins anew.
+// Returns the share of the time in which the thread was runnable but did not run, and starts a new measurement.
 static double take_lost(struct use_of_time *t) {
     const double lost = t->wall_ns > 0 ? 1.0 - (double)(t->cpu_ns + t->asleep_ns) / (double)t->wall_ns : 0.0;
     *t = (struct use_of_time){0};
@@ -82,7 +82,7 @@ static void wait_patiently(wake_word *w, unsigned old, struct patience *p, struc
         p->spin_ns = p->spin_ns / 2 >= SPIN_LEAST_NS ? p->spin_ns / 2 : 0;
 }
 
-// Until there is a seat again, and then *n_runs so far; false: the pool ends.
+// Waits for a seat and sets *n_runs to the runs so far. Returns false when the pool ends.
 static bool wait_for_seat(struct worker *self, unsigned *n_runs) {
     pool *p = self->pool;
     for (;;) {
@@ -100,7 +100,7 @@ static bool wait_for_seat(struct worker *self, unsigned *n_runs) {
 static void *worker_main(void *arg) {
     struct worker *self = arg;
     pool *p = self->pool;
-    fp_mode_enter(); // for the thread's life
+    fp_mode_enter(); // for the thread's lifetime
     begin_time(&self->time);
     for (unsigned n_runs = 0;;) {
         wait_patiently(&p->work, n_runs++, &self->for_work, &self->time);
@@ -112,12 +112,12 @@ static void *worker_main(void *arg) {
             begin_time(&self->time);
         }
         const bool stays = self->i_thread < atomic_load_explicit(&p->n_seats, memory_order_relaxed);
-        pool_barrier(p, self->i_thread); // after it all of this may change
+        pool_barrier(p, self->i_thread); // all of this may change after the barrier
         if (!stays && !wait_for_seat(self, &n_runs)) return NULL;
     }
 }
 
-// Where the threads cannot all run at once, a spinning one keeps the core from the one it waits for.
+// If the threads cannot all run at once, a spinning thread keeps the core from the one that it waits for.
 static int64_t spin_time(int n_threads) {
     cpus c;
     cpus_detect("", &c);
@@ -164,7 +164,7 @@ void pool_destroy(pool *p) {
 
 int pool_n_threads(const pool *p) { return p->n_threads; }
 
-// Who is to leave takes part in one more run; who is to come takes part from this one on.
+// A thread that leaves takes part in one more run; one that joins takes part from this run on.
 static void give_seats(pool *p, int n) {
     if (n > p->n_running) {
         p->n_running = n;

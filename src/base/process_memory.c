@@ -12,7 +12,7 @@
 
 #define GIB 0x1p30
 
-// The number behind `key` in lines "Key:   123 kB" (proc(5)), in bytes.
+// The number after `key` in lines "Key:   123 kB" (proc(5)), in bytes.
 static uint64_t bytes_of(const char *text, const char *key) {
     const char *const at = strstr(text, key);
     return at ? strtoull(at + strlen(key), NULL, 10) * 1024 : 0;
@@ -37,9 +37,9 @@ void memory_limit_detect(const char *root, struct memory_limit *out) {
 
 // ---- what is there --------------------------------------------------------------------------------------------------------
 
-enum { BATCH = 4096 }; // pages asked about at once
+enum { BATCH = 4096 }; // pages per query
 
-// Which of n pages from address `at` on are there: a byte each. /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): 64 bits
+// Sets a byte for each of n pages from address `at` on: whether it is resident. /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst): 64 bits
 // for each page, the highest one being "present". mincore(), where there is no such file, also counts what other processes or the
 // page cache hold of a mapped file.
 static bool ask(int pagemap, uintptr_t at, size_t n, size_t page, unsigned char *present) {

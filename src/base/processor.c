@@ -1,4 +1,4 @@
-// base/processor.c - what Linux says of the processor, and AMX, whose use it wants to be requested.
+// base/processor.c - processor features from Linux, and the request to use AMX.
 #include "base/processor.h"
 #include "base/cgroup.h"
 #include <stdlib.h>

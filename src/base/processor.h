@@ -1,4 +1,4 @@
-// base/processor.h - what the operating system says of the processor.
+// base/processor.h - processor features that the operating system reports.
 #ifndef RN_BASE_PROCESSOR_H
 #define RN_BASE_PROCESSOR_H
 

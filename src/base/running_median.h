@@ -1,6 +1,6 @@
 // base/running_median.h - the median and the p75 of the last few measurements of something.
 //
-// One measurement that the system held up changes neither, and a change that stays is followed after a few measurements.
+// A single outlier changes neither; a lasting change shows after a few measurements.
 //
 // Ownership: plain data, {0} is empty. Threads: the caller's lock.
 #ifndef RN_BASE_RUNNING_MEDIAN_H

@@ -1,7 +1,7 @@
 // base/sized_struct.h - structs of the public interface that grow: a caller's may be shorter than the library's, never longer.
 //
-// Such a struct begins with `size_t struct_size`, the caller's sizeof. Fields are only ever appended, so what an older caller has is the
-// beginning of what the library has (docs/abi.md).
+// Such a struct begins with `size_t struct_size`, the caller's sizeof. Fields are only appended, so an older caller's struct is a
+// prefix of the library's (docs/abi.md).
 // Threads: no state; a table entry is constant.
 #ifndef RN_BASE_SIZED_STRUCT_H
 #define RN_BASE_SIZED_STRUCT_H
@@ -27,7 +27,7 @@ struct sized_struct {
  * @param struct_size  the caller's sizeof, any number: what cannot be used is refused by the call that takes the struct.
  */
 void sized_init(const struct sized_struct *t, void *theirs, size_t struct_size);
-// RN_E_ARG: theirs is NULL, or its struct_size is no size between `first` and `size`: both, and what to do.
+// RN_E_ARG: theirs is NULL, or its struct_size is outside `first`..`size`; the message has both and the hint.
 rn_status sized_check(const struct sized_struct *t, const void *theirs, rn_error *err);
 /**
  * Read a caller's struct.
@@ -46,9 +46,9 @@ struct sized_array {
     size_t first, size;              // bytes of an element in the first release and today
 };
 rn_status sized_check_stride(const struct sized_array *t, size_t stride, rn_error *err); // RN_E_ARG: as sized_check()
-// Element i of a caller's array as ours: what the caller does not know is 0.
+// Copies element i of a caller's array; fields that the caller does not know are 0.
 void sized_get_element(const struct sized_array *t, const void *array, size_t stride, size_t i, void *ours);
-// Bring n elements of ours to the caller's stride, in place: of each the fields that the caller knows remain.
+// Moves n elements to the caller's stride in place; each keeps the fields that the caller knows.
 void sized_pack(const struct sized_array *t, void *array, size_t n, size_t stride);
 
 #endif

@@ -37,7 +37,7 @@ rn_status fail_in(rn_error *err, rn_status code, const char *fmt, ...) {
     const int n = snprintf(text + used, sizeof text - used, ": %s", err->text);
     one_line(text + used, n >= 0 && (size_t)n >= sizeof text - used);
     memcpy(err->text, text, sizeof text);
-    if (err->code == RN_OK) err->code = code; // nobody had filled it: a failure must not read as success
+    if (err->code == RN_OK) err->code = code; // err was not filled: a failure must not look like success
     return err->code;
 }
 

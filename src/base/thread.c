@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-// The system's answer e (0: it did) as a status; every refusal here is one of resources.
+// Converts errno value e (0: success) to a status. All failures here are lack of resources.
 static rn_status done(int e, const char *what, rn_error *err) {
     return e == 0 ? RN_OK : fail(err, RN_E_NOMEM, "%s: cannot be created: %s", what, strerrordesc_np(e));
 }

@@ -18,12 +18,12 @@ static inline unsigned wake_word_read(const wake_word *w) {
     return atomic_load_explicit(&w->value, memory_order_acquire);
 }
 
-// Wait until the value is no longer `old`: spin for spin_ns (0: not at all), then sleep in the kernel. What the
-// bumping thread wrote before, the waiting one sees after. Returns how long it slept, until it was woken: not until
-// it ran again. 0: it did not sleep.
+// Waits until the value is no longer `old`: spins for spin_ns (0: not at all), then sleeps in the kernel. Writes of the
+// bumping thread before the bump are visible to the waiting one. Returns the nanoseconds from falling asleep until the
+// wake-up call (not until it ran again); 0: it did not sleep.
 int64_t wake_word_wait(wake_word *w, unsigned old, int64_t spin_ns);
 
-// Count up and wake all who wait.
+// Increments the value and wakes all waiting threads.
 void wake_word_bump(wake_word *w);
 
 #endif

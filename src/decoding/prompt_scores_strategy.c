@@ -1,4 +1,4 @@
-// decoding/prompt_scores_strategy.c - log-probabilities of a prompt's tokens, before another strategy goes on from its last row.
+// decoding/prompt_scores_strategy.c - log-probabilities of a prompt's tokens; another strategy then continues from its last row.
 //
 // A row's logits are about the token after it, so every row of the prompt is evaluated, whatever is cached.
 #include "base/mem.h"
@@ -59,7 +59,7 @@ static rn_status score_rows(struct prompt_scores_strategy *s, const struct row_r
     return RN_OK;
 }
 
-// Rows of the prompt before the one that it goes on from are none of the inner strategy's.
+// The inner strategy sees only the prompt row that it continues from, not those before it.
 static bool reaches_inner(const struct prompt_scores_strategy *s, const struct row_results *r) {
     return r->at == RESULTS_OF_PROPOSAL || r->at + (int32_t)r->n > s->inner->ops->prompt_from(s->inner);
 }

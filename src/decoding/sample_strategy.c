@@ -28,7 +28,7 @@ static uint32_t prompt_wants(const strategy *base, int32_t at) {
     return at == s->n_prompt - 1 ? LM_WANT_LOGITS : 0;
 }
 
-// A token is evaluated, and so committed to KV, only once the stream is known to go on after it.
+// A token is evaluated, and so committed to KV, only once it is known that the stream continues after it.
 static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
     const struct sample_strategy *s = (const struct sample_strategy *)base;
     (void)err;

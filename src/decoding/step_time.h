@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum {
-    STEP_TIME_EXACT = 32,  // decode-only steps of at most so many rows are told apart one by one
+    STEP_TIME_EXACT = 32,  // decode-only steps of up to this many rows are measured by exact row count
     STEP_TIME_TILE = 16,   // larger ones by their number of tiles; prefill rows come in whole tiles too
     STEP_TIME_MOST = 2048, // of more rows: extrapolated
     STEP_TIME_SIZES = STEP_TIME_EXACT + (STEP_TIME_MOST - STEP_TIME_EXACT) / STEP_TIME_TILE,

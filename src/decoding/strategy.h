@@ -37,7 +37,7 @@ struct emitter_ops {
     // May a token be emitted? false: the limit is reached already (max_tokens 0), and the stream
     // ends.
     bool (*may_emit)(void *user);
-    // Takes a token and says whether its choice goes on (end tokens, stop strings, limits). Nothing
+    // Takes a token. Returns whether its choice continues (end tokens, stop strings, limits). Nothing
     // after a stop may be committed, and no token of a choice that has ended is taken. The stream
     // ends when all choices have.
     bool (*emit)(void *user, const struct emission *e);
@@ -107,7 +107,7 @@ struct strategy_env {
 
 // ---- rows and results -----------------------------------------------------------------------------------------------
 
-// Rows asked for, all of one slot. Their seq is the strategy's own number. A row with LM_APPEND
+// Requested rows, all of one slot. Their seq is the strategy's own number. A row with LM_APPEND
 // stays: only what is known to be right is appended, and to the main sequence only what was
 // emitted. What may turn out wrong is a scratch row.
 struct row_list {
@@ -116,7 +116,7 @@ struct row_list {
     // What the strategy may ask for now; each at least 1. Others of the batch have a share of the
     // same size.
     size_t cap;        // rows
-    size_t n_logits;   // rows that want logits
+    size_t n_logits;   // rows with LM_WANT_LOGITS
     int32_t n_scratch; // scratch nodes that a sequence may have
     int32_t n_tokens;  // tokens that absorb may emit, of all choices together
 };
@@ -144,18 +144,18 @@ struct strategy_ops {
     // Called once, before anything else, when the stream has its first turn: to open sequences.
     // NULL: nothing to do.
     rn_status (*begin)(strategy *s, rn_error *err);
-    // The first row of the prompt whose results the strategy still wants; n_prompt: none. Rows
+    // The first prompt row whose results the strategy still needs; n_prompt: none. Rows
     // before it may come from the prefix cache, and after a preemption they are evaluated again
     // without results.
     int32_t (*prompt_from)(const strategy *s);
-    // What it wants of prompt row `at` >= prompt_from(): LM_WANT_LOGITS, LM_WANT_HIDDEN or 0.
+    // The results it needs of prompt row `at` >= prompt_from(): LM_WANT_LOGITS, LM_WANT_HIDDEN or 0.
     uint32_t (*prompt_wants)(const strategy *s, int32_t at);
     // The slot of the rows that propose will ask for. n_rounds: how many more steps of helper
     // models there may be before one of the main model; 0: it must be slot 0. In a round helper
     // models step first, with the rows of all streams that want some, as often as there are any;
     // then the main models step. NULL: always slot 0.
     int32_t (*next_slot)(const strategy *s, int32_t n_rounds);
-    // What must be evaluated next. Called only while the stream goes on, once the prompt is there.
+    // Requests the rows to evaluate next. Called only while the stream runs, after the prompt was evaluated.
     // It may be called again before absorb when the rows could not be evaluated, and then proposes
     // the same rows. NULL: the strategy only reads the prompt.
     rn_status (*propose)(strategy *s, struct row_list *rows, rn_error *err);
@@ -210,7 +210,7 @@ struct strategy_kind {
 // strategy.
 extern const struct strategy_kind strategy_kinds[];
 extern const size_t strategy_n_kinds;
-const struct strategy_kind *strategy_find(const char *name); // NULL: there is none
+const struct strategy_kind *strategy_find(const char *name); // NULL: unknown
 // The kind that a request names; NULL: the first one. RN_E_ARG: it is not for requests; the text
 // names those that are.
 rn_status strategy_find_for_request(const char *name, const struct strategy_kind **kind, rn_error *err);

@@ -1,11 +1,11 @@
-// engine/embed.c - embeddings: the public side; decoding/embed_strategy.c makes them.
+// engine/embed.c - the public API of embeddings; decoding/embed_strategy.c computes them.
 #include "base/checked.h"
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/public_structs.h"
 #include <string.h>
 
-// What the file says and what a caller asks for are numbered alike.
+// The file's and the API's kinds of pooling have the same numbers.
 _Static_assert((int)RN_POOLING_MODEL == (int)POOLING_NOT_SAID && (int)RN_POOLING_NONE == (int)POOLING_NONE &&
                    (int)RN_POOLING_MEAN == (int)POOLING_MEAN && (int)RN_POOLING_FIRST == (int)POOLING_FIRST &&
                    (int)RN_POOLING_LAST == (int)POOLING_LAST && (int)RN_POOLING_RANK == (int)POOLING_RANK,
@@ -29,7 +29,7 @@ struct embedding {
 
 const char *rn_pooling_name(rn_pooling p) { return (unsigned)p < N_POOLINGS ? poolings[p].name : ""; }
 
-// ---- what is asked for ----------------------------------------------------------------------------------------------
+// ---- the request ----------------------------------------------------------------------------------------------------
 
 static rn_status read_options(const rn_embed_options *theirs, rn_embed_options *o, rn_error *err) {
     const rn_status st = sized_read(&public_embed_options, theirs, o, err);

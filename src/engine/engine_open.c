@@ -1,4 +1,4 @@
-// engine/engine_open.c - an engine made and unmade: kernel set, threads, plan, weights, keys and values, step thread.
+// engine/engine_open.c - opens and closes an engine: kernel set, threads, plan, weights, keys and values, step thread.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/public_structs.h"
@@ -136,7 +136,7 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
     if (o.log) e->log = (log_sink){(void (*)(void *, int, const char *))o.log, o.log_user, LOG_DEBUG};
     e->calls_end = &e->calls;
     e->n_model_slots = n_models;
-    e->min_parallel_read = lms ? 0 : MIN_PARALLEL_READ; // models that tests give are tiny
+    e->min_parallel_read = lms ? 0 : MIN_PARALLEL_READ; // models of tests are tiny
     for (size_t i = 0; lms && i < n_models; i++)
         e->model_slots[i].lm = lms[i].lm, e->model_slots[i].kv = lms[i].kv,
         e->model_slots[i].n_scratch = lms[i].n_scratch;

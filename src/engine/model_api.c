@@ -1,4 +1,4 @@
-// engine/model_api.c - a model file behind the public API: open, text functions, what can be said about it.
+// engine/model_api.c - the public API of a model file: open, tokenize and detokenize, information.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/public_structs.h"
@@ -43,7 +43,7 @@ static rn_status name_end_tokens(rn_model *m, rn_error *err) {
     const struct vocab *v = package_vocab(m->pkg);
     m->n_end = vocab_end_tokens(v, m->end_ids, ENGINE_MAX_END);
     for (int32_t i = 0; i < m->n_end; i++) {
-        const int32_t id = m->end_ids[i]; // maybe of a folder that says what ends a text and has no tokens
+        const int32_t id = m->end_ids[i]; // a folder may name end tokens and have no vocabulary
         const struct vocab_str s = id < v->n_tokens ? v->tokens[id].text : (struct vocab_str){"", 0};
         m->end_text[i] = mem_strndup(s.s, s.n);
         if (!m->end_text[i]) return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
@@ -73,7 +73,7 @@ static void name_tokenizer(rn_model *m) {
                  v->pre.s);
 }
 
-// A tokenizer that is not known is refused by what needs text; everything else can do without one.
+// An unsupported tokenizer fails only calls that need text; everything else works without one.
 static rn_status make_tokenizer(rn_model *m, rn_error *err) {
     const struct vocab *v = package_vocab(m->pkg);
     rn_error why = {0};

@@ -6,15 +6,15 @@
 
 enum {
     TEXT_PER_TOKEN = 16, // bytes, on average
-    LONG_TOKENS = 4,     // of the longest kind that a chunk takes before it counts as full
-    OTHER_CHUNKS = 3     // that hold no token: the echo, the prompt's data, the end
+    LONG_TOKENS = 4,     // tokens of maximum length that fill a chunk
+    OTHER_CHUNKS = 3     // chunks without tokens: the echo, the prompt's data, the end
 };
 
 size_t outbox_chunk_text(const struct outbox_sizes *z) {
     return (size_t)TEXT_PER_TOKEN * z->chunk_tokens + LONG_TOKENS * z->token_text;
 }
 
-// The most that a chunk holds: it was not full before its last token.
+// The most bytes of a chunk: it was not full before its last token.
 static size_t longest_chunk(const struct outbox_sizes *z) {
     return outbox_chunk_text(z) + z->token_text + z->end_text;
 }
@@ -199,7 +199,7 @@ static void publish(struct outbox *o) {
     mutex_unlock(&o->lock);
 }
 
-// With the lock held. The last place is for the end: without another, the chunk stays open and goes with what follows.
+// With the lock held. The last entry is reserved for the end: if no other is free, the chunk stays open and grows.
 static void close_open(struct outbox *o, bool is_end) {
     const uint8_t choice = o->open.choice;
     if (o->ended || o->chunk_head - o->chunk_tail + !is_end >= o->cap_chunks) return;
@@ -244,7 +244,7 @@ void outbox_end(struct outbox *o, const rn_chunk *last) {
     publish(o);
 }
 
-// The oldest token into place i of the reader's copy; with the lock held.
+// Moves the oldest token to index i of the reader's copy. With the lock held.
 static void copy_token(struct outbox *o, size_t i) {
     const size_t at = o->token_tail++ % o->cap_tokens, n_top = (size_t)o->size.n_top,
                  n_logits = (size_t)o->size.n_logits;
@@ -304,7 +304,7 @@ void outbox_on_ready(struct outbox *o, rn_ready_fn fn, void *user) {
     mutex_lock(&o->lock);
     o->ready = fn;
     o->ready_user = user;
-    // The caller may free what the former callback uses, so none may be running when this returns, but for the one that calls.
+    // The caller may free what the former callback uses, so it must not be running when this returns, unless it is the caller.
     while (o->ready_runs && !pthread_equal(o->ready_thread, pthread_self()))
         condvar_wait(&o->ready_done, &o->lock, -1);
     const bool now = fn && (o->chunk_tail < o->chunk_head || o->end_taken);

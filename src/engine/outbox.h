@@ -1,10 +1,9 @@
 // engine/outbox.h - the ring between the step thread and a stream's reader: tokens, their data and text, cut into chunks.
 //
 // Sizes. The open chunk is full at chunk_tokens tokens, or at outbox_chunk_text() bytes where its tokens are long; the
-// writer then closes it. Beside a chunk that is almost full there is room for buffer_tokens more tokens of 16 bytes on
-// average, for one token of the longest kind and for the text of the end. So a push after outbox_has_room() fits, and
-// dropping closed chunks always makes room: the open chunk is never dropped.
-// Each push checks its bounds all the same, changes nothing when it does not fit, and says so.
+// writer then closes it. Besides an almost full chunk there is room for buffer_tokens more tokens of 16 bytes on average, for
+// one token of maximum length and for the text of the end. So a push after outbox_has_room() fits, and dropping closed chunks
+// always makes room; the open chunk is never dropped. Each push still checks its bounds and changes nothing if it does not fit.
 //
 // Ownership: all memory is allocated by outbox_init(); the prompt's text and data stay the writer's.
 // Threads: one writer (the step thread), one reader, internally locked. The ready callback runs without the lock.
@@ -26,17 +25,17 @@ struct outbox_chunk {
     int32_t replace_from;
     uint32_t replace_text_from;
     uint8_t choice;
-    uint8_t finish; // rn_finish of its choice; RN_FINISH_NONE: the choice goes on, or ends with the stream
+    uint8_t finish; // rn_finish of its choice; RN_FINISH_NONE: still running, or ends with the stream
     bool has_echo, has_prompt;
 };
 
 struct outbox_sizes {
-    uint32_t buffer_tokens; // tokens that may wait beside the open chunk
+    uint32_t buffer_tokens; // tokens that may wait besides the open chunk
     uint32_t chunk_tokens;  // tokens of a full chunk
-    size_t token_text;      // most bytes that a token brings out, with text that was held back until then
-    size_t end_text;        // most bytes that come out at the end
+    size_t token_text;      // most bytes of text that a token releases, with text held back before
+    size_t end_text;        // most bytes of text at the end
     size_t n_echo;          // bytes of the prompt's text; 0: not delivered
-    uint32_t n_choices;     // whose ends come in chunks of their own
+    uint32_t n_choices;     // choices; each one's end has its own chunk
     int32_t n_top;          // candidates of each token
     int32_t n_logits;       // logits of each token
     bool has_data;          // chunks carry token_data
@@ -77,40 +76,39 @@ struct outbox {
     char *r_text; // [n_echo + outbox_chunk_text() + token_text + end_text]
 };
 
-// RN_E_NOMEM; outbox_free() is due in any case.
+// RN_E_NOMEM. Call outbox_free() in any case.
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err);
-void outbox_free(struct outbox *o);                // zeroed or half-made is fine
+void outbox_free(struct outbox *o);                // a zeroed or partly initialized one is fine
 size_t outbox_bytes(const struct outbox_sizes *z); // what outbox_init() allocates
 // Bytes of text at which a chunk counts as full: 16 per token, and four of the longest.
 size_t outbox_chunk_text(const struct outbox_sizes *z);
 
 // ---- writer ---------------------------------------------------------------------------------------------------------
 
-// Is there room for a token with its text, and for the end after it?
+// True if there is room for a token with its text, and for the end after it.
 bool outbox_has_room(struct outbox *o);
-// How many of `most` more tokens surely fit, each with as long a text as there is; at least 1, as outbox_has_room().
+// How many of `most` more tokens fit even if each has the longest text; at least 1, as for outbox_has_room().
 int32_t outbox_room(struct outbox *o, int32_t most);
-// Drops the oldest closed chunks until there is room, and counts their tokens. What a dropped chunk brought of the prompt
-// (echo, log-probabilities) comes with the next chunk; its text is lost, with text of earlier tokens that was held back
-// until then.
+// Drops the oldest closed chunks until there is room, and counts their tokens. The prompt's data in a dropped chunk (echo,
+// log-probabilities) moves to the next chunk; its text is lost.
 void outbox_drop_oldest(struct outbox *o);
-// False: it does not fit, and nothing changed. top: [t->n_top]. logits: [n_logits]; NULL: this token has none.
+// Returns false and changes nothing if it does not fit. top: [t->n_top]. logits: [n_logits]; NULL: this token has none.
 bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
 bool outbox_push_text(struct outbox *o, const char *text, size_t n);
-// The open chunk begins with the prompt's text, n_echo bytes. Once, before any token.
+// Starts the open chunk with the prompt's text, n_echo bytes. Once, before any token.
 void outbox_push_echo(struct outbox *o, const char *text);
-// The open chunk brings the prompt's log-probabilities. Once, before any token.
+// Adds the prompt's log-probabilities to the open chunk. Once, before any token.
 void outbox_push_prompt(struct outbox *o, const rn_token *prompt, size_t n);
-// What follows belongs to this choice: a chunk with what another one has is closed.
+// Selects the choice of the following tokens; closes the open chunk if it belongs to another one.
 void outbox_choose(struct outbox *o, int32_t choice);
-// What follows replaces what the choice has had behind its first n_tokens tokens and n_text bytes.
+// The following tokens replace those of the choice after its first n_tokens tokens and n_text bytes.
 void outbox_replace(struct outbox *o, int32_t choice, int32_t n_tokens, uint32_t n_text);
-// The open chunk is the last of its choice, others go on. detail: the writer's, for as long as there are chunks.
+// Marks the open chunk as the last of its choice while others continue. detail: the writer's; must outlive the chunks.
 void outbox_end_choice(struct outbox *o, rn_finish why, const char *detail);
 uint32_t outbox_open_tokens(const struct outbox *o);
-bool outbox_chunk_is_full(const struct outbox *o);       // then it is due to be closed
-void outbox_close_chunk(struct outbox *o);               // what is open becomes a chunk the reader can take
-void outbox_end(struct outbox *o, const rn_chunk *last); // the last chunk: what is open, and how it ended
+bool outbox_chunk_is_full(const struct outbox *o);       // then close it
+void outbox_close_chunk(struct outbox *o);               // makes the open chunk available to the reader
+void outbox_end(struct outbox *o, const rn_chunk *last); // closes the open chunk as the last one
 
 // ---- reader ---------------------------------------------------------------------------------------------------------
 

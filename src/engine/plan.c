@@ -1,4 +1,4 @@
-// engine/plan.c - the memory plan: weights, buffers, keys and values, states and streams against the limit, before any is allocated.
+// engine/plan.c - the memory plan: fits weights, buffers, keys and values, states and streams into the limit before allocating any.
 #include "base/checked.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -11,12 +11,12 @@
 #define DEFAULT_BATCH   512
 #define LOGITS_BYTES    ((size_t)64 << 20) // logits kept of one step
 #define LEAST_RESULTS   8
-#define LIMIT_SHARE_NUM 9 // of the available memory: the rest is left to other programs
+#define LIMIT_SHARE_NUM 9 // share of the available memory; the rest is left to other programs
 #define LIMIT_SHARE_DEN 10
-#define IDLE_SEQS       64 // sequences of sessions between their turns
-// Sequences whose windows are kept for later requests, in groups of layers with a window, beside two for each stream.
+#define IDLE_SEQS       64 // sequences of idle sessions
+// Sequences whose windows stay cached for later requests, in groups of windowed layers; in addition to two per stream.
 #define CACHED_WINDOWS 8
-#define STATE_INTERVAL 1024 // positions between two kept states: as many may have to be evaluated again
+#define STATE_INTERVAL 1024 // positions between two kept states, so at most this many are evaluated again
 #define KEPT_BYTES     ((uint64_t)256 << 20) // of recurrent states kept for later requests
 #define KEPT_MIN       2
 #define KEPT_MAX       64
@@ -35,10 +35,10 @@ static const char *human(uint64_t bytes) {
     return out;
 }
 
-// What every stream has room for before what rn_engine_options reserve: to sample, beside a second sequence and a tree of optional rows.
+// What every stream may use without reservations of rn_engine_options: sampling, a second sequence and a tree of optional rows.
 static const struct stream_room planned = {.n_seqs = 2, .n_scratch = 64, .n_states = 2};
 
-// Pages that rn_engine_options reserve: the last one of each further sequence, and those of scratch nodes.
+// Pages reserved by rn_engine_options: the last page of each further sequence, and those of scratch nodes.
 static size_t reserved_pages(const rn_engine *e) {
     return (size_t)e->opt.n_streams * ((size_t)e->opt.n_seqs + ceil_div((size_t)e->opt.n_scratch, KV_PAGE));
 }
@@ -51,7 +51,7 @@ static int32_t pages_for(const rn_engine *e, int64_t n_kv) {
     return (int32_t)(ceil_div((size_t)n_kv, KV_PAGE) + (size_t)e->opt.n_streams + 1);
 }
 
-// Slots of recurrent state beside the reserved ones: what each running stream needs, and those that are kept for later requests.
+// Slots of recurrent state besides the reserved ones: those of running streams, and those kept for later requests.
 static int32_t n_states(const rn_engine *e, const struct model_slot *l) {
     const size_t one = model_program(l->program)->state_bytes;
     if (one == 0) return 0;
@@ -102,8 +102,8 @@ struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *
     return c;
 }
 
-// Of keys and values for n_kv positions in one memory, with the reserved pages or without. A group of layers with a window has fewer pages
-// than that many.
+// Bytes of keys and values for n_kv positions in one memory, with or without the reserved pages. Groups of windowed layers need
+// fewer pages.
 static uint64_t pages_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory, int64_t n_kv,
                                bool with_reserved) {
     const struct program *p = model_program(l->program);
@@ -121,7 +121,7 @@ static uint64_t kv_bytes_in(const rn_engine *e, const struct model_slot *l, size
     return pages_bytes_in(e, l, memory, n_kv, true);
 }
 
-// Of the keys, values and states that rn_engine_options reserve.
+// Bytes of the keys, values and states reserved by rn_engine_options.
 static uint64_t reserved_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     return kv_bytes_in(e, l, memory, l->n_kv) - pages_bytes_in(e, l, memory, l->n_kv, false) +
            (uint64_t)reserved_states(e, l) * l->plan.memory[memory].state_bytes;
@@ -168,14 +168,14 @@ uint64_t model_slot_copied_bytes(const struct model_slot *l) {
     return l->weights_of ? 0 : package_made_bytes(l->m->pkg);
 }
 
-// What a model slot takes in one memory besides keys and values.
+// Bytes of a model slot in one memory besides keys and values.
 static uint64_t fixed_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     const struct backend_memory *m = &l->plan.memory[memory];
     return m->mapped_bytes + m->repacked_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
            (memory == HOST ? model_slot_copied_bytes(l) : 0);
 }
 
-// Running and queued streams, as if all were of the model slot whose streams are largest.
+// Bytes of running and queued streams, all counted like those of the model slot with the largest streams.
 static uint64_t streams_bytes(const rn_engine *e) {
     uint64_t runs = 0, waits = 0;
     for (size_t i = 0; i < e->n_model_slots; i++) {
@@ -187,7 +187,7 @@ static uint64_t streams_bytes(const rn_engine *e) {
     return (uint64_t)e->opt.n_streams * runs + (uint64_t)e->opt.n_queue * waits;
 }
 
-// Not part of any model slot: what was allocated before the plan, streams, and the bytes that the caller reserves.
+// Bytes outside of model slots: allocations before the plan, streams, and the caller's reserved bytes.
 uint64_t plan_beside_bytes(const rn_engine *e) { return e->tables_bytes + streams_bytes(e) + e->opt.reserved_bytes; }
 
 struct table {
@@ -203,7 +203,7 @@ static void add_row(struct table *t, const char *name, uint64_t bytes) {
                              human(bytes));
 }
 
-// What a model takes in memories that are not the host's, and their limits.
+// Bytes of a model in memories other than the host's, with their limits.
 static void add_devices(const rn_engine *e, const struct model_slot *l, struct table *t) {
     for (size_t i = HOST + 1; i < l->plan.n_memories; i++) {
         const struct backend_memory *m = &l->plan.memory[i];
@@ -243,7 +243,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
     snprintf(kv_name, sizeof kv_name, "keys and values of %" PRId64 " positions", n_kv);
     const struct {
         const char *name;
-        bool always; // else where there is any of it
+        bool always; // false: only if not 0
         uint64_t bytes;
     } rows[] = {
         {"weights used in the file", true, mapped},
@@ -279,7 +279,7 @@ static int64_t wanted_kv(const rn_engine *e, const struct model_slot *l) {
     return e->opt.n_kv ? e->opt.n_kv : wanted_ctx(e, l) * e->opt.n_streams;
 }
 
-// What all models take in the memory of that name: weights, buffers and states, and the keys and values of at most n_kv positions each.
+// Bytes of all models in the memory of that name: weights, buffers, states, and keys and values of at most n_kv positions each.
 static uint64_t bytes_on(const rn_engine *e, const char *name, int64_t n_kv) {
     uint64_t bytes = 0;
     for (const struct model_slot *l = e->model_slots; l < e->model_slots + e->n_model_slots; l++)
@@ -302,8 +302,8 @@ static bool all_fit(const rn_engine *e, int64_t n_kv) {
     return true;
 }
 
-// How many positions each model can have at once beside all weights and buffers: the same number for all, of which a model that wants fewer
-// takes fewer. So a small draft model gets the context of its target, not half of the memory. Whole pages, found by halving.
+// How many positions each model can hold besides all weights and buffers: the same number for all; a model that needs fewer takes
+// fewer. So a small draft model gets the context of its target, not half of the memory. Whole pages, found by binary search.
 static int64_t positions_that_fit(const rn_engine *e) {
     int64_t fit = 0, too_many = INT32_MAX / KV_PAGE;
     if (!all_fit(e, 0)) return 0;

@@ -1,6 +1,6 @@
-// engine/prompt_scores.c - the log-probability of each token of a prompt, and the most probable ones in its place, for the reader.
+// engine/prompt_scores.c - the log-probability of each prompt token, and the most probable alternatives, for the reader.
 //
-// The strategy "prompt_scores" hands out the rows.
+// The strategy "prompt_scores" supplies the logits rows.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include <math.h>

@@ -1,5 +1,5 @@
-// engine/public_structs.c - see public_structs.h. A field appended to a public struct gets its default here, unless that is 0; the last
-// field of the first release, which stands here, never changes.
+// engine/public_structs.c - see public_structs.h. A field appended to a public struct gets its default here unless that is 0. The
+// last field of the first release, which is named here, never changes.
 #include "engine/public_structs.h"
 
 // ---- filled by callers ----------------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ FILLED_BY_CALLER(request, chat,
                                      .prompt_logprobs = -1,
                                      .overflow = RN_OVERFLOW_PARK,
                                      .buffer_tokens = 1024})
-// As sampling_fields has them, which a test compares.
+// The same as in sampling_fields; a test compares them.
 FILLED_BY_CALLER(sampling, stage_user,
                  &(const rn_sampling){.temp = 0.8F,
                                       .top_k = 40,
@@ -86,7 +86,7 @@ rn_status chunk_check(const rn_chunk *theirs, rn_error *err) {
     return st == RN_OK ? sized_check_stride(&public_deltas, theirs->delta_stride, err) : st;
 }
 
-// The arrays are the stream's; nobody but the reader of this chunk uses them from here on.
+// The arrays belong to the stream, and only the reader of this chunk uses them from here on.
 void chunk_write(rn_chunk *ours, rn_chunk *theirs) {
     ours->token_stride = theirs->token_stride;
     ours->delta_stride = theirs->delta_stride;

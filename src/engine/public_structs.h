@@ -1,4 +1,4 @@
-// engine/public_structs.h - the public structs that callers own: their sizes and defaults, and requests brought into today's layout.
+// engine/public_structs.h - sizes and defaults of public structs that callers own; conversion of requests to the current layout.
 #ifndef RN_ENGINE_PUBLIC_STRUCTS_H
 #define RN_ENGINE_PUBLIC_STRUCTS_H
 
@@ -14,18 +14,18 @@ extern const struct sized_struct public_chunk, public_model_info, public_engine_
 // Arrays, in a request and in a chunk.
 extern const struct sized_array public_parts, public_tokens, public_deltas;
 
-// A request in today's layout; the structs that it points to are beside it.
+// A request in the current layout, with the structs that it points to.
 struct own_request {
     rn_request r; // r.sampling is never NULL; r.parts stays the caller's array, with r.part_stride
     rn_sampling sampling;
     rn_chat chat;
 };
-// RN_E_ARG: the size of any of them. own stays where it is: it points into itself.
+// RN_E_ARG: a struct_size is wrong. *own must not be moved, as it points into itself.
 rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn_error *err);
 rn_part request_part(const rn_request *r, size_t i); // of r.n_parts
 
-// A chunk in today's layout for the caller's: arrays are brought to the caller's strides, in place.
+// Converts a chunk from the current layout to the caller's; arrays are moved to the caller's strides in place.
 rn_status chunk_check(const rn_chunk *theirs, rn_error *err); // RN_E_ARG: its sizes
-void chunk_write(rn_chunk *ours, rn_chunk *theirs);           // that chunk_check() accepted
+void chunk_write(rn_chunk *ours, rn_chunk *theirs);           // theirs passed chunk_check()
 
 #endif

@@ -37,7 +37,8 @@ static bool begins_before(const struct levels *l, const rn_stream *a, const rn_s
     if (level_a != level_b) return level_a > level_b;
     if (a->turn.priority != b->turn.priority) return a->turn.priority > b->turn.priority;
     if (a->turn.was_preempted != b->turn.was_preempted) return a->turn.was_preempted;
-    if (a->turn.n_mates != b->turn.n_mates) return a->turn.n_mates < b->turn.n_mates;
+    if (a->turn.n_client_running != b->turn.n_client_running)
+        return a->turn.n_client_running < b->turn.n_client_running;
     return a->time.begin < b->time.begin;
 }
 
@@ -94,13 +95,13 @@ int32_t queue_position(rn_engine *e, const rn_stream *s) {
 static void count_mates(rn_stream *s, int32_t by) {
     if (s->turn.client == 0) return;
     for (rn_stream *t = s->engine->streams; t; t = t->next)
-        if (t != s && t->turn.client == s->turn.client) t->turn.n_mates += by;
+        if (t != s && t->turn.client == s->turn.client) t->turn.n_client_running += by;
 }
 
 void queue_add(rn_engine *e, rn_stream *s) {
     rn_stream **at = &e->streams;
     for (; *at; at = &(*at)->next)
-        s->turn.n_mates +=
+        s->turn.n_client_running +=
             s->turn.client != 0 && (*at)->turn.client == s->turn.client && (*at)->state != STREAM_QUEUED;
     *at = s;
     s->state = STREAM_QUEUED;
@@ -144,7 +145,7 @@ void queue_leave(rn_stream *s) {
 
 // ---- preemption -----------------------------------------------------------------------------------------------------
 
-// Idle streams are preempted first, then the lowest class, then whoever began last.
+// Idle streams are preempted first, then the lowest class, then the stream that started last.
 static bool yields_before(rn_stream *a, rn_stream *b, int64_t now) {
     const bool idle_a = is_idle(a, now);
     if (idle_a != is_idle(b, now)) return idle_a;

@@ -1,4 +1,4 @@
-// engine/request.c - a request checked whole, and the stream made from it: after this, nothing about the request can fail.
+// engine/request.c - checks a whole request and creates its stream. After that, nothing in the request can fail.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -68,7 +68,7 @@ static rn_status append_text(const rn_model *m, const rn_part *p, struct id_list
     return st;
 }
 
-// What the session holds, the begin token where the file wants one and the text does not bring it, the parts.
+// The session's tokens, the begin token if the model requires one and the text has none, then the parts.
 static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
     const struct model_slot *const l = s->model_slot;
     const struct vocab *vocab = package_vocab(l->m->pkg);
@@ -101,7 +101,7 @@ static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *
     if (st == RN_OK && !r->chat) st = ids_append(v, r->reply, r->n_reply, err);
     if (st == RN_OK)
         st = check_ids("prompt", v->ids, v->n, s->model_slot->lm->n_vocab,
-                       err); // a vocabulary may name more than the head has rows
+                       err); // a vocabulary may be larger than the head
     if (st == RN_OK && v->n == 0)
         st = fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
     return st;
@@ -157,7 +157,7 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
                         &s->play.sampler, err);
     s->play.sampling.bias = NULL, s->play.sampling.n_bias = 0; // the sampler has its own copy
     mem_free(bias);
-    const size_t n_prompt = (size_t)s->n_prompt - r->n_reply; // a reply that was begun counts as generated
+    const size_t n_prompt = (size_t)s->n_prompt - r->n_reply; // a prefilled reply counts as generated
     if (st == RN_OK) sampler_see_prompt(s->play.sampler, s->tokens, n_prompt);
     for (size_t i = 0; i < r->n_reply && st == RN_OK; i++) sampler_accept(s->play.sampler, r->reply[i]);
     return st;
@@ -186,7 +186,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     return st;
 }
 
-// The prompt's text without what the session holds, as s->text.echo: whole characters unless raw_bytes.
+// Sets s->text.echo to the prompt's text without the session's part: whole characters unless raw_bytes.
 static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
     const size_t n_held = r->session ? (size_t)r->session->n_tokens : 0;
     utf8_assembler a = {.keep_invalid = r->raw_bytes};
@@ -224,7 +224,7 @@ static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
     return RN_OK;
 }
 
-// What generations and scores have in common.
+// Shared by generations and scores.
 static rn_stream *new_stream(rn_engine *e, size_t model) {
     rn_stream *s = mem_calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -236,7 +236,7 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     return s;
 }
 
-// Takes the ids over as the stream's own, with room for what will be generated.
+// Copies the ids into the stream, with room for the tokens to generate.
 static rn_status take_tokens(rn_stream *s, const struct id_list *v, int32_t max_tokens, rn_error *err) {
     if (v->n > INT32_MAX) return fail(err, RN_E_LIMIT, "prompt: %zu tokens", v->n);
     s->n_prompt = s->n_tokens = (int32_t)v->n;
@@ -248,7 +248,7 @@ static rn_status take_tokens(rn_stream *s, const struct id_list *v, int32_t max_
     return RN_OK;
 }
 
-// From here to its end the stream is its session's only one: nobody else reads or changes what the session holds.
+// Claims the session until the stream ends: no other stream reads or changes the session's tokens.
 static rn_status claim_session(rn_stream *s, rn_session *session, rn_error *err) {
     rn_status st = RN_OK;
     if (!session) return RN_OK;

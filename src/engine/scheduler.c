@@ -1,8 +1,8 @@
-// engine/scheduler.c - the step thread: rows of all streams in one batch, decode rows before prompt chunks, then each strategy absorbs.
+// engine/scheduler.c - the step thread: batches the rows of all streams, decode before prefill; then each strategy absorbs results.
 //
-// A round: calls of other threads; streams that were cancelled or whose time is over end; queued ones begin while there is room
-// (queue.c); for each model one step (step_build.c). When keys and values run out, idle sessions give their pages back, then a stream is
-// preempted: it loses its pages and later evaluates its tokens again, which by design.md section 6 gives the same bits.
+// A round: run calls of other threads; end cancelled and timed-out streams; start queued ones while there is room
+// (queue.c); one step per model (step_build.c). When keys and values run out, idle sessions release their pages, then a stream is
+// preempted: it loses its pages and later evaluates its tokens again, with the same bits (design.md, section 6).
 #include "base/clock.h"
 #include "engine/engine.h"
 #include <stdio.h>
@@ -22,7 +22,7 @@ void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx) {
     mutex_unlock(&e->lock);
 }
 
-// With the lock held; a call runs without it.
+// With the lock held; released while a call runs.
 static void run_calls(rn_engine *e) {
     while (e->calls) {
         struct engine_call *c = e->calls;
@@ -31,13 +31,14 @@ static void run_calls(rn_engine *e) {
         mutex_unlock(&e->lock);
         c->fn(c->ctx);
         mutex_lock(&e->lock);
-        for (size_t i = 0; i < e->n_model_slots; i++) model_slot_show(&e->model_slots[i]); // it may have freed pages
+        for (size_t i = 0; i < e->n_model_slots; i++)
+            model_slot_show(&e->model_slots[i]); // the call may have freed pages
         c->done = true;
         condvar_broadcast(&e->changed);
     }
 }
 
-// Takes a stream out of the list and tells its reader. With the lock held; it is let go while the outbox is written.
+// Removes a stream from the list and delivers its end. With the lock held; released while the outbox is written.
 static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
     rn_engine *e = s->engine;
     queue_leave(s);
@@ -75,7 +76,7 @@ static void end_waiting(rn_stream *s) {
     end_failed(s, &err);
 }
 
-// Those that were cancelled, or whose time is over.
+// Ends streams that were cancelled or timed out.
 static void end_due(rn_engine *e, struct round *r) {
     for (rn_stream *s = e->streams, *next; s; s = next) {
         bool of_queue;
@@ -92,7 +93,7 @@ static void end_due(rn_engine *e, struct round *r) {
     }
 }
 
-// The sequences that a stream declared are made. Where other streams hold all of them, one is preempted, or this one waits in the queue.
+// Creates the sequences that a stream declared. If other streams hold all of them, one is preempted, or this one is queued again.
 // With the lock held.
 static void restore_seqs(rn_stream *s, int64_t now) {
     rn_engine *e = s->engine;
@@ -126,7 +127,7 @@ static void start_queued(rn_engine *e, int64_t now) {
     }
 }
 
-// A prompt moved on; true: the caller's progress function stops the stream.
+// Reports prefill progress. Returns true if the caller's progress function stops the stream.
 static bool report_prefill(rn_stream *s) {
     const int32_t done = stream_evaluated(s), target = stream_prefill_target(s);
     if (s->progress && s->progress(s->progress_user, RN_PHASE_PREFILL, (uint64_t)done, (uint64_t)target)) {
@@ -154,7 +155,7 @@ static rn_status absorb_part(struct model_slot *l, const struct stream_rows *p, 
     return st;
 }
 
-// Strategies read their results on all threads of the pool, if there are several and together they are worth waking the pool for.
+// Strategies read their results on all pool threads if there are enough of them to make waking the pool worthwhile.
 struct reading {
     struct model_slot *l;
     atomic_size_t next; // part
@@ -178,7 +179,7 @@ size_t step_rows_read(const struct model_slot *l, size_t *n_parts) {
     for (const struct stream_rows *p = l->parts; p < l->parts + l->n_parts; p++) {
         if (!p->absorbs || !p->s->play.strategy->ops->read) continue;
         ++*n_parts;
-        // Of a prompt's rows few are read, mostly the last one.
+        // Few of a prompt's rows are read, mostly the last one.
         for (size_t i = p->first; i < p->first + p->n; i++) n_rows += (l->rows[i].want & LM_WANT_RESULTS) != 0;
     }
     return n_rows;
@@ -194,7 +195,7 @@ static void read_results(rn_engine *e, struct model_slot *l) {
         read_parts(&r, 0, 1);
 }
 
-// Called with the lock held, which is let go while rows are evaluated and strategies run.
+// Called with the lock held; released while rows are evaluated and strategies run.
 static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     rn_error err = {0};
     size_t failed_row = 0;
@@ -227,7 +228,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
     if (st == RN_E_LIMIT && queue_make_room(e, l, NULL, now)) return; // the step is built anew
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;
-        l->parts[i].s = NULL; // its reader may free a stream that ended
+        l->parts[i].s = NULL; // the reader may free a stream that has ended
         const bool hit =
             st != RN_OK && (failed_row == LM_ALL_ROWS ||
                             (failed_row >= l->parts[i].first && failed_row < l->parts[i].first + l->parts[i].n));
@@ -240,7 +241,7 @@ static void run_step(rn_engine *e, struct model_slot *l, int64_t now) {
             l->parts[i].s = s;
         }
     }
-    // Only now, since a stream that makes room for another one must not have results to absorb.
+    // Only now: a preempted stream must not have results left to absorb.
     for (size_t i = 0; i < l->n_parts; i++) {
         rn_stream *s = l->parts[i].s;
         if (s && s->play.seqs_changed && s->state != STREAM_QUEUED) restore_seqs(s, now);
@@ -269,7 +270,7 @@ static bool step_each(rn_engine *e, struct round *r, build_fn build) {
     return ran;
 }
 
-// Helper models step while streams want rows of theirs, then every model steps for its own streams. With the lock held.
+// Helper models step as long as streams need their rows, then every model steps for its own streams. With the lock held.
 static bool run_round(rn_engine *e, struct round *r) {
     bool ran = false;
     for (int n = 0; e->n_model_slots > 1 && n < STRATEGY_HELPER_ROUNDS && step_each(e, r, step_build_helpers); n++)

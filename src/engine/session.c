@@ -48,11 +48,11 @@ static void fork_seq(rn_session *s, int32_t *seq) {
     rn_status st;
     do st = lm_seq_fork(s->model_slot->lm, s->seq, seq, NULL);
     while (st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, s));
-    if (st != RN_OK) *seq = -1; // the copy has its text, and the prefix index may serve it
+    if (st != RN_OK) *seq = -1; // the copy keeps its tokens; the prefix index may have the pages
 }
 
-// A fork shares the pages, for which other idle sessions give up theirs where all sequences are in use. A stream that claims
-// the session meanwhile changes nothing of it: only the step thread, which this is, begins streams.
+// A fork shares the pages. If all sequences are in use, other idle sessions release theirs. A stream that claims the session
+// meanwhile changes nothing in it, as only the step thread, which runs this, starts streams.
 static void fork_on_step_thread(void *ctx) {
     struct session_call *c = ctx;
     if ((c->st = session_check_free(c->session, &c->err)) != RN_OK) return;

@@ -2,12 +2,12 @@
 #include "engine/engine.h"
 
 enum {
-    MIXED_ROWS = 256, // of prompts in a step while streams decode, without target_itl_ms
+    MIXED_ROWS = 256, // prefill rows of a step while streams decode, without target_itl_ms
     MOST_SHARES =
-        3 // of the time of a step for prompts, where many wait: a step takes four times what it takes without them at most
+        3 // prefill may take 3 times the decode time if many wait, so a step takes at most 4 times as long as without
 };
 
-// What all model slots' streams are about to do, for the budgets of prompts.
+// What the streams of all model slots are about to do, for the prefill budgets.
 void round_look(rn_engine *e, struct round *r) {
     for (size_t i = 0; i < e->n_model_slots; i++) {
         const struct model_slot *l = &e->model_slots[i];
@@ -24,11 +24,11 @@ void round_look(rn_engine *e, struct round *r) {
     }
 }
 
-// Rows of prompts that a step may have beside those that decode, in this model slot or in another: all wait for it.
+// The number of prefill rows for a step that also decodes, in this slot or another: all streams wait for the step.
 static size_t prompt_rows(const rn_engine *e, const struct model_slot *l, const struct round *r) {
     if (r->n_decode == 0) return (size_t)l->lm->n_batch;
     if (e->opt.target_itl_ms == 0) return MIXED_ROWS;
-    // Prompts get half of the time at least, and more where more wait for their first token than for their next one.
+    // Prefill gets at least half of the time, and more if more streams wait for their first token than are decoding.
     const double waiting = (double)r->n_prefill / (double)r->n_decode, shares = waiting < 1             ? 1
                                                                                 : waiting > MOST_SHARES ? MOST_SHARES
                                                                                                         : waiting;
@@ -37,7 +37,7 @@ static size_t prompt_rows(const rn_engine *e, const struct model_slot *l, const 
     return step_time_prefill_rows(&l->step_time, ns / (double)(r->n_prompting ? r->n_prompting : 1));
 }
 
-// May the stream have rows in the next step? Else r->wait_until: the earliest time at which a rate-limited stream may.
+// True if the stream may have rows in the next step. Otherwise lowers r->wait_until to the time at which a rate-limited one may.
 static bool may_run(rn_stream *s, struct round *r) {
     const bool was_parked = s->turn.parked;
     s->turn.parked = false;
@@ -54,20 +54,20 @@ static bool may_run(rn_stream *s, struct round *r) {
     if (s->overflow == RN_OVERFLOW_CANCEL) {
         s->end.cancel_why = "slow reader";
         atomic_store(&s->cancelled, true);
-        s->engine->work = true; // the next round ends it, even when nothing else runs
+        s->engine->work = true; // the next round ends it, even if nothing else runs
         return false;
     }
     if (outbox_open_tokens(&s->out))
         outbox_close_chunk(&s->out); // a long stream_interval must not keep text from its reader
     s->turn.parked = true;
-    // It is idle from now on: a preempted stream may take its keys and values.
+    // From now on it counts as idle: a preempted stream may take its keys and values.
     if (!was_parked && s->engine->n_queued > 0) s->engine->work = true;
     return false;
 }
 
-// ---- rows that decode -----------------------------------------------------------------------------------------------
+// ---- decode rows ----------------------------------------------------------------------------------------------------
 
-// A stream that steps went without is raised by a class after so many of them.
+// A stream left out of this many steps is raised by one priority class.
 static int64_t class_of(const rn_stream *s, int64_t n_steps) {
     return s->turn.priority + s->turn.n_left_out / n_steps;
 }
@@ -77,17 +77,18 @@ static void leave_out(rn_stream *s) {
     s->turn.left_out_at = s->model_slot->stats.n_steps + 1;
 }
 
-// Where a step cannot hold all streams: by class; then clients with little running; then whoever was left out last, so that a client's
-// streams take turns.
+// Order if a step cannot hold all streams: by class; then clients with fewer running streams; then the one left out longest ago, so
+// that a client's streams take turns.
 static bool decodes_before(const rn_stream *a, const rn_stream *b) {
     const int64_t class_a = class_of(a, 1), class_b = class_of(b, 1);
     if (class_a != class_b) return class_a > class_b;
-    if (a->turn.n_mates != b->turn.n_mates) return a->turn.n_mates < b->turn.n_mates;
+    if (a->turn.n_client_running != b->turn.n_client_running)
+        return a->turn.n_client_running < b->turn.n_client_running;
     if (a->turn.left_out_at != b->turn.left_out_at) return a->turn.left_out_at > b->turn.left_out_at;
     return a->time.begin < b->time.begin;
 }
 
-// The model slot whose rows the strategy wants next; NULL: it names none that there is.
+// The model slot whose rows the strategy needs next; NULL: it names an unknown one.
 static struct model_slot *next_model_slot(const rn_stream *s) {
     const struct strategy_ops *ops = s->play.strategy->ops;
     if (!ops->next_slot) return s->model_slot;
@@ -96,7 +97,7 @@ static struct model_slot *next_model_slot(const rn_stream *s) {
     return n_rounds == 0 && slot != 0 ? NULL : stream_slot(s, slot);
 }
 
-// What is left for this stream if n_after more want as much.
+// The share of this stream if n_after further streams get as much.
 static size_t fair(size_t left, size_t n_after) {
     const size_t share = left / (n_after + 1);
     return share ? share : 1;
@@ -127,7 +128,7 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
     return RN_OK;
 }
 
-// Whose rows a step of this model slot is built of.
+// Selects the streams with rows in a step of this model slot.
 typedef bool (*belongs_fn)(const rn_stream *s, const struct model_slot *l);
 static bool decodes_here(const rn_stream *s, const struct model_slot *l) {
     if (s->model_slot != l || s->state != STREAM_DECODE) return false;
@@ -141,7 +142,7 @@ static bool fills_here(const rn_stream *s, const struct model_slot *l) {
     return s->state == STREAM_PREFILL && stream_filling(s, l);
 }
 
-// Into l->order: streams that belong here and may run. Sorting puts them in where they belong: they mostly come in order already.
+// Fills l->order with the streams that belong here and may run. Insertion sort: they are mostly in order already.
 static size_t gather(rn_engine *e, struct model_slot *l, belongs_fn belongs, struct round *r,
                      bool (*before)(const rn_stream *, const rn_stream *)) {
     size_t n = 0;
@@ -166,13 +167,14 @@ static rn_status add_decoding(rn_engine *e, struct model_slot *l, belongs_fn bel
     return st;
 }
 
-// ---- rows of prompts ------------------------------------------------------------------------------------------------
+// ---- prefill rows ---------------------------------------------------------------------------------------------------
 
 static bool prompts_before(const rn_stream *a, const rn_stream *b) {
     enum { RAISE_STEPS = 8 };
     const int64_t class_a = class_of(a, RAISE_STEPS), class_b = class_of(b, RAISE_STEPS);
     if (class_a != class_b) return class_a > class_b;
-    if (a->turn.n_mates != b->turn.n_mates) return a->turn.n_mates < b->turn.n_mates;
+    if (a->turn.n_client_running != b->turn.n_client_running)
+        return a->turn.n_client_running < b->turn.n_client_running;
     return a->time.begin < b->time.begin;
 }
 
@@ -180,18 +182,18 @@ static size_t left_of(const struct model_slot *l, const rn_stream *s) {
     return (size_t)seq_missing(stream_filling(s, l));
 }
 
-// What the strategy wants of a row of the main sequence; nothing of rows that it has seen, or that it has generated.
+// The results that the strategy needs of a row of the main sequence; none for rows it has seen or generated.
 static uint32_t wants_of(const rn_stream *s, int32_t at, int32_t from) {
     return at < from || at >= s->n_prompt ? 0 : s->play.strategy->ops->prompt_wants(s->play.strategy, at);
 }
 
-// Up to n rows of the sequence that is filled, as far as there is room for the logits that are wanted.
+// Adds up to n rows of the sequence being filled, as far as there is room for their logits.
 static void add_prompt_rows(struct model_slot *l, rn_stream *s, size_t n) {
     struct stream_seq *q = stream_filling(s, l);
     const bool is_main = q == &s->play.seqs[STRATEGY_MAIN];
     const int32_t done = q->n - seq_missing(q),
                   from = is_main ? s->play.strategy->ops->prompt_from(s->play.strategy) : q->n,
-                  // The same prompt, or a turn that goes on from it, is looked up as far as the row before its last.
+                  // a later identical prompt, or the next turn, is looked up to the row before its last
         kept = (is_main ? s->n_prompt : q->n) - 2;
     struct stream_rows part = {s, l->n_rows, 0, q, false, done};
     for (; part.n < n; part.n++) {
@@ -213,7 +215,7 @@ static void add_prompt_rows(struct model_slot *l, rn_stream *s, size_t n) {
     l->parts[l->n_parts++] = part;
 }
 
-// The one of the highest class that has least left to evaluate; NULL: none has anything left.
+// The stream of the highest class with the fewest rows left to evaluate; NULL: none has rows left.
 static rn_stream *shortest(const struct model_slot *l, size_t n) {
     rn_stream *found = NULL;
     size_t least = 0;
@@ -226,8 +228,8 @@ static rn_stream *shortest(const struct model_slot *l, size_t n) {
     return found;
 }
 
-// Half of the rows are for the prompt whose turn it is, which so always moves; half for those with least left: a short prompt behind a
-// long one is done soon, and prompts of one length are done one after the other rather than all at the end.
+// Half of the rows go to the prompt whose turn it is, so each makes progress. Half go to those with the fewest rows left: a short
+// prompt after a long one is done soon, and prompts of equal length finish one by one rather than all at the end.
 static void share_rows(const struct model_slot *l, size_t n, size_t n_rows) {
     for (size_t i = 0; i < n; i++) l->order[i]->turn.n_share = 0;
     const size_t half = (n_rows + 1) / 2, left = left_of(l, l->order[0]);

@@ -1,4 +1,4 @@
-// engine/stream_choices.c - a stream's answers: what becomes of a token on its way out, when an answer ends, and how one is revised.
+// engine/stream_choices.c - a stream's choices: delivering tokens and text, ending a choice, revising one.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -23,7 +23,7 @@ static void end_stream(rn_stream *s, rn_finish why, const char *detail) {
 
 // ---- text -----------------------------------------------------------------------------------------------------------
 
-// Room was checked before the step, so what does not fit is a bug: the stream ends with it rather than with wrong text.
+// Room was checked before the step, so a token that does not fit is a bug. The stream then ends with an error.
 static rn_status out_of_room(const rn_stream *s, const struct choice *c, rn_error *err) {
     return fail(err, RN_E_INTERNAL, "stream: token %d does not fit its buffer of %zu tokens, %zu bytes", c->n,
                 s->out.cap_tokens, s->out.cap_text);
@@ -35,7 +35,7 @@ static void end_out_of_room(rn_stream *s, const struct choice *c) {
     end_stream(s, RN_FINISH_ERROR, err.text);
 }
 
-// What comes out of a piece of text: whole characters, up to a stop string. Into s->text.b.
+// Passes a piece of text through assembler and matcher: whole characters, up to a stop string, into s->text.b.
 static size_t pass_text(rn_stream *s, struct choice *c, const char *piece, size_t n) {
     const size_t n_text = utf8_assembler_push(&c->utf8, piece, n, s->text.a);
     return stop_matcher_push(&c->matcher, s->text.a, n_text, s->text.b);
@@ -46,7 +46,7 @@ static const char *piece_of(const rn_stream *s, int32_t token, size_t *n) {
     return model_piece(s->model_slot->m, token, spelled, n);
 }
 
-// What a choice held back comes out. False: it does not fit.
+// Delivers the text that a choice held back. Returns false if it does not fit.
 static bool push_held_text(rn_stream *s, struct choice *c) {
     size_t n = c->matcher.matched >= 0 ? 0 : utf8_assembler_finish(&c->utf8, s->text.a);
     n = stop_matcher_push(&c->matcher, s->text.a, n, s->text.b);
@@ -63,7 +63,7 @@ static void end_choice(rn_stream *s, struct choice *c, rn_finish why, const char
     outbox_end_choice(&s->out, why, c->detail);
 }
 
-// The last choice that ends is the stream's end, and goes out with its last chunk.
+// The end of the last choice ends the stream, and is delivered with its last chunk.
 static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 static void finish(rn_stream *s, struct choice *c, rn_finish why, const char *fmt, ...) {
@@ -133,13 +133,13 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
     if (!outbox_push_token(&s->out, &t, top, e->logits)) end_out_of_room(s, c);
 }
 
-// Choice 0 is what the main sequence and the session hold.
+// Choice 0 is held by the main sequence and the session.
 static void set_length(rn_stream *s, struct choice *c, int32_t n) {
     c->n = n;
     if (c == s->text.choices) s->n_tokens = s->n_prompt + n;
 }
 
-// The choice goes back to its first n tokens. Where its text stood then follows from them.
+// Truncates the choice to its first n tokens and recomputes the state of its text.
 static void go_back(rn_stream *s, struct choice *c, int32_t n) {
     uint32_t n_text = 0;
     c->utf8 = (utf8_assembler){.keep_invalid = c->utf8.keep_invalid};
@@ -163,11 +163,12 @@ static void note_time(rn_stream *s, const struct choice *c) {
     if (s->time.token_ms && c == s->text.choices) s->time.token_ms[c->n] = (double)(now - s->time.begin) / 1e6;
 }
 
-// What a choice may not do: the strategy is wrong.
+// Ends the stream because its strategy broke the contract.
 static bool is_wrong(rn_stream *s, const struct emission *e) {
     const bool is_choice = e->choice >= 0 && e->choice < s->text.n_choices;
     const int32_t most = is_choice && s->play.env.accepts_revisions ? s->text.choices[e->choice].n : 0;
-    if (is_choice && s->text.choices[e->choice].finish != RN_FINISH_NONE) return false; // not taken, whatever it is
+    if (is_choice && s->text.choices[e->choice].finish != RN_FINISH_NONE)
+        return false; // the choice has ended: the token is not taken
     if (is_choice && e->n_replaced >= 0 && e->n_replaced <= most) return false;
     rn_error err;
     s->end.status = fail(&err, RN_E_INTERNAL, "strategy: choice %d of %d, %d tokens replaced, limit %d", e->choice,
@@ -201,8 +202,7 @@ static bool emit(void *user, const struct emission *e) {
 
 static bool may_emit(void *user) {
     rn_stream *s = user;
-    if (most_tokens(s) == 0)
-        end_stream(s, RN_FINISH_LENGTH, "max_tokens 0"); // the prompt is in the cache, that is all
+    if (most_tokens(s) == 0) end_stream(s, RN_FINISH_LENGTH, "max_tokens 0"); // evaluated only to cache the prompt
     return s->end.finish == RN_FINISH_NONE;
 }
 

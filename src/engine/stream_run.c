@@ -1,4 +1,4 @@
-// engine/stream_run.c - how a stream ends: what its session keeps, and what its reader learns.
+// engine/stream_run.c - the end of a stream: what its session keeps, and its last chunk.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -7,11 +7,11 @@
 
 static double ms(int64_t from, int64_t to) { return from && to ? (double)(to - from) / 1e6 : 0.0; }
 
-// What the session knows afterwards: everything made, unless the stream failed. The last token is not evaluated yet: the next turn does it.
+// The session keeps all tokens unless the stream failed. The last token is not evaluated yet; the next turn does that.
 static void settle_session(rn_stream *s, rn_finish why) {
     rn_session *session = s->session;
     const int32_t own = s->play.seqs[STRATEGY_MAIN].seq;
-    const int32_t seq = own >= 0 ? own : session->seq; // of one that never began, still the session's
+    const int32_t seq = own >= 0 ? own : session->seq; // if the stream never began, still the session's
     if (why == RN_FINISH_ERROR) {
         if (own >= 0) lm_truncate(s->model_slot->lm, own, s->prefix.n_matched);
     } else {
@@ -22,7 +22,7 @@ static void settle_session(rn_stream *s, rn_finish why) {
         session->n_reply_from = s->n_prompt;
     }
     session->t_used = clock_now_ns();
-    // An empty sequence (a failed step empties those of recurrent models) would hide what the prefix index has.
+    // An empty sequence (a failed step empties those of recurrent models) would keep the prefix index from being used.
     stream_release_main(s, own >= 0 && lm_seq_len(s->model_slot->lm, own) > 0);
 }
 

@@ -1,6 +1,7 @@
-// engine/stream_seqs.c - the sequences of a stream's strategy: declared by it, made, filled, given back and restored by the engine.
+// engine/stream_seqs.c - the sequences of a stream's strategy. The strategy declares them; the engine creates, fills, releases and
+// restores them.
 //
-// The declared tokens of the main sequence are the stream's: the prompt, then what was emitted. Other sequences have a list of their own.
+// The main sequence declares the stream's tokens: the prompt, then those emitted. Other sequences have their own lists.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -32,7 +33,7 @@ struct stream_seq *stream_filling(const rn_stream *s, const struct model_slot *l
     return NULL;
 }
 
-// Slot 0 is a model slot's own model, then come the engine's others in their order.
+// Slot 0 is the stream's own model, followed by the engine's others in order.
 static struct model_slot *model_slot_of_slot(rn_engine *e, const struct model_slot *own, size_t slot) {
     const size_t at = (size_t)(own - e->model_slots);
     return &e->model_slots[slot == 0 ? at : slot <= at ? slot - 1 : slot];
@@ -50,7 +51,7 @@ void model_slot_fill_slots(rn_engine *e, struct model_slot *own) {
     }
 }
 
-// ---- made and given back --------------------------------------------------------------------------------------------
+// ---- create and release ---------------------------------------------------------------------------------------------
 
 _Static_assert((int)RN_MISS_NONE == (int)LM_MISS_NONE && (int)RN_MISS_EMPTY == (int)LM_MISS_EMPTY &&
                    (int)RN_MISS_DIFFERS == (int)LM_MISS_DIFFERS && (int)RN_MISS_END == (int)LM_MISS_END &&
@@ -66,7 +67,7 @@ bool stream_reads_prompt(const rn_stream *s) {
     return s->play.strategy->ops->prompt_from(s->play.strategy) < s->n_prompt - 1;
 }
 
-// Declared rows whose results nobody wants, so that they may come from a cache.
+// The number of declared rows whose results are not needed, so that they may come from the cache.
 static int32_t most_cached(const rn_stream *s, const struct stream_seq *q) {
     const int32_t from = s->play.strategy->ops->prompt_from(s->play.strategy);
     return q == main_seq(s) && from < s->n_prompt ? from : q->n;
@@ -76,7 +77,7 @@ static struct lm_seq_spec seq_spec(const rn_stream *s) {
     return (struct lm_seq_spec){.n_most = s->n_limit, .salt = s->prefix.salt};
 }
 
-// The lm's sequence of one that has none, with what the prefix index knows of it.
+// Creates the lm's sequence with the longest prefix in the index.
 static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *found, rn_error *err) {
     lm *m = q->model_slot->lm;
     const struct lm_seq_spec spec = seq_spec(s);
@@ -88,7 +89,7 @@ static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *
 }
 
 static void count_cached(rn_stream *s, const struct lm_prefix *found) {
-    if (s->time.scheduled) return; // it was preempted and evaluates again
+    if (s->time.scheduled) return; // preempted before: already counted
     s->prefix.n_cached = found->n;
     if (stream_reads_prompt(s))
         note_miss(s, s->scores.prompt ? RN_MISS_LOGITS : RN_MISS_NONE);
@@ -114,8 +115,8 @@ rn_status stream_restore(rn_stream *s, struct model_slot **lacking, rn_error *er
     return RN_OK;
 }
 
-// The session's sequence goes back to what the prompt goes on from; also before its last row, whose logits are wanted. Windows and
-// recurrent states may be gone there, and it goes back further.
+// Truncates the session's sequence to the common prefix with the prompt, and to before the prompt's last row, whose logits are
+// needed. Where windows or recurrent states were not kept, it is truncated further.
 static int32_t go_back(rn_stream *s) {
     lm *m = s->model_slot->lm;
     const int32_t len = stream_evaluated(s);
@@ -126,7 +127,7 @@ static int32_t go_back(rn_stream *s) {
     return n;
 }
 
-// The session's sequence becomes the stream's, where it serves.
+// Takes over the session's sequence if it is usable.
 static void take_from_session(rn_stream *s) {
     rn_session *const session = s->session;
     const struct lm_seq_spec spec = seq_spec(s);
@@ -173,13 +174,13 @@ void stream_suspend(rn_stream *s) {
         s->play.strategy->ops->suspend(s->play.strategy);
 }
 
-// ---- what a strategy asks for ---------------------------------------------------------------------------------------
+// ---- calls of the strategy ------------------------------------------------------------------------------------------
 
 static bool in_use(const rn_stream *s, int32_t seq) {
     return seq >= 0 && seq < s->play.n_seqs && s->play.seqs[seq].model_slot;
 }
 
-// A place that is not in use, with memory for its tokens.
+// Finds an unused entry and allocates memory for its tokens.
 static rn_status take_place(rn_stream *s, const struct model_slot *l, int32_t n, int32_t *seq, rn_error *err) {
     const int32_t most = s->n_limit < l->n_ctx ? s->n_limit : l->n_ctx;
     *seq = -1;
@@ -209,7 +210,7 @@ static rn_status seq_open(void *user, int32_t slot, const int32_t *tokens, int32
     return RN_OK;
 }
 
-// Shares the pages where there is a sequence to be had; else it is made as any other.
+// Shares the pages if a sequence is free; otherwise the fork is created like any other sequence.
 static rn_status seq_fork(void *user, int32_t seq, int32_t *out, rn_error *err) {
     rn_stream *s = user;
     *out = -1;
@@ -240,7 +241,7 @@ static int32_t seq_len(void *user, int32_t seq) {
     return in_use(s, seq) ? s->play.seqs[seq].n : 0;
 }
 
-// May this token be declared as number `at` of the sequence? The main one's are those that were emitted.
+// True if this token may be declared at index `at`. In the main sequence only emitted tokens may.
 static bool may_declare(const rn_stream *s, const struct stream_seq *q, int32_t at, int32_t token) {
     if (at >= s->n_limit) return false;
     return q != main_seq(s) || (at < s->n_tokens && s->tokens[at] == token);
@@ -269,7 +270,7 @@ static void seq_truncate(void *user, int32_t seq, int32_t n) {
     struct stream_seq *q = &s->play.seqs[seq];
     if (n < q->n) q->n = n;
     if (q->seq < 0) return;
-    if (q->n_nodes) (void)lm_keep(q->model_slot->lm, q->seq, NULL, 0, NULL); // dropping a tree cannot fail
+    if (q->n_nodes) (void)lm_keep(q->model_slot->lm, q->seq, NULL, 0, NULL); // cannot fail: it only drops the tree
     q->n_nodes = 0;
     if (lm_seq_len(q->model_slot->lm, q->seq) > q->n && lm_truncate(q->model_slot->lm, q->seq, q->n) < q->n)
         s->play.seqs_changed = true;

@@ -7,7 +7,7 @@
 #include "output/output_parser.h"
 #include "sampling/sampler.h"
 
-// Tokens of a chunk, and tokens that wait beside it, where each has logits of the whole vocabulary.
+// Limits for tokens of a chunk and waiting tokens if each carries logits of the whole vocabulary.
 enum { BUFFERED_LOGITS = 16 };
 // The allocator's rounding, of some thirty blocks, and small things: the strategy, stop strings, an answer's text.
 enum { OTHER_BYTES = 8 << 10 };

@@ -1,4 +1,4 @@
-// engine/stream_state.c - what other threads see of a stream and of its engine: figures as of the end of the last step, under the lock.
+// engine/stream_state.c - state of streams and the engine for other threads, as of the end of the last step; under the lock.
 #include "engine/engine.h"
 #include "engine/public_structs.h"
 #include <string.h>
@@ -113,7 +113,7 @@ static void add_model_slot(rn_engine *e, const struct model_slot *l, rn_engine_s
     }
 }
 
-// Of n model slots from `first` on.
+// Sums the statistics of n model slots starting at `first`.
 static rn_status get_stats(rn_engine *e, size_t first, size_t n, rn_engine_stats *stats, rn_error *err) {
     rn_engine_stats own = {.struct_size = sizeof own};
     const rn_status st = sized_check(&public_engine_stats, stats, err);

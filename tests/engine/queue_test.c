@@ -83,11 +83,11 @@ TEST(field_3_11_of_a_class_the_client_with_the_fewest_running_streams_is_next) {
     wait_more(&w, 0, 0, 12);
     static const int want[] = {0, 4, 5, 6, 1, 2};
     for (int i = 0; i < 6; i++) CHECK_INT(begin_next(&w, SECOND), want[i]);
-    CHECK_INT(w.s[3].turn.n_mates, 3);
-    CHECK_INT(w.s[0].turn.n_mates, 2);
-    CHECK_INT(w.s[4].turn.n_mates, 0);
+    CHECK_INT(w.s[3].turn.n_client_running, 3);
+    CHECK_INT(w.s[0].turn.n_client_running, 2);
+    CHECK_INT(w.s[4].turn.n_client_running, 0);
     for (int i = 0; i < 3; i++) queue_leave(&w.s[i]);
-    CHECK_INT(w.s[3].turn.n_mates, 0);
+    CHECK_INT(w.s[3].turn.n_client_running, 0);
     waiting_free(&w);
 }
 

@@ -1,9 +1,9 @@
-// engine/chat/chat.h - conversations as requests see them: a compiled template, a prompt made with it, where a session goes along, and the
-// reader's side of the answer.
+// engine/chat/chat.h - conversations in requests: a compiled template, the prompt rendered with it, the part that a session
+// already holds, and parsing the answer on the reader's side.
 //
 // A prompt is made in steps: the messages are read (chat_messages.c), rendered (chat_render.c), cut to the context and tokenized
 // (chat_prompt.c), and joined to what a session holds (chat_match.c).
-// Threads: everything here runs on the caller's thread, but for what answer_spells() reads, which is constant once made.
+// Threads: everything here runs on the caller's thread, except answer_spells(), which reads only constant data.
 #ifndef RN_ENGINE_CHAT_CHAT_H
 #define RN_ENGINE_CHAT_CHAT_H
 
@@ -23,30 +23,31 @@ struct rn_template {
 struct chat_prompt {
     struct id_list ids;
     struct text_buf text; // as rendered
-    size_t answer_from;   // where in it begins what the output parser has to know
-    size_t reply_from;    // and where the answer that was begun; the text's end, if none was
-    int32_t n_dropped;    // messages
-    int64_t untruncated;  // tokens before they went
+    size_t answer_from;   // offset of the text that the output parser starts with
+    size_t reply_from;    // offset of the prefilled answer; the text's end if there is none
+    int32_t n_dropped;    // messages left out
+    int64_t untruncated;  // tokens with all messages
 };
 struct chat_prompt_plan {
     const rn_chat *chat;
-    const int32_t *reply; // ids that the answer begins with
+    const int32_t *reply; // token ids that the answer starts with
     size_t n_reply;
     const rn_template *tmpl;
     const struct vocab *vocab;
     const tokenizer *tok;
-    int32_t n_ctx, max_tokens; // what it must fit
-    bool puts_bos;             // where the file wants one and the template writes none
+    int32_t n_ctx, max_tokens; // limits that the prompt must fit
+    bool puts_bos;             // puts a begin token where the model requires one and the template writes none
 };
-// *p: zeroed; chat_prompt_free() whatever comes back. Errors: RN_E_ARG (which message, what of it; or the template refuses), RN_E_FORMAT
-// (not JSON), RN_E_LIMIT (what does not fit: both lengths), RN_E_UNSUPPORTED (an answer that cannot be gone on with), RN_E_NOMEM.
+// *p must be zeroed; call chat_prompt_free() whatever is returned. Errors: RN_E_ARG (which message and why, or the template's
+// own error), RN_E_FORMAT (not JSON), RN_E_LIMIT (both lengths), RN_E_UNSUPPORTED (an answer that cannot be continued),
+// RN_E_NOMEM.
 rn_status chat_prompt_make(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err);
 void chat_prompt_free(struct chat_prompt *p);
 
 // chat_match.c
 #define CHAT_MISS_BYTES 192
-// The longest place at which held[0..n_held) and ids[0..n_ids) say the same and both have a token border: where in either. why: the
-// sentence for what differs there; "" when one of them just ends.
+// Returns the lengths of the longest prefixes of held[0..n_held) and ids[0..n_ids) that spell the same text and end on a token
+// boundary in both. why: a sentence about the first difference; "" when one is a prefix of the other.
 struct chat_match {
     size_t n_held, n_ids;
     char why[CHAT_MISS_BYTES];
@@ -55,15 +56,15 @@ void chat_match(const tokenizer *tok, const struct vocab *vocab, const int32_t *
                 const int32_t *ids, size_t n_ids, struct chat_match *m);
 
 // chat_answer.c
-struct answer; // of one stream
-// The prompt may end in the middle of a channel, and may be freed afterwards. Errors: RN_E_NOMEM.
+struct answer; // the parsed answer of one stream
+// The prompt may end in the middle of a channel. It is not used after the call. Errors: RN_E_NOMEM.
 rn_status answer_create(const output_format *format, const tokenizer *tok, const struct vocab *vocab,
                         const struct chat_prompt *prompt, struct answer **out, rn_error *err);
 void answer_destroy(struct answer *a); // NULL is fine
-// Is this control token a part of the format's tags, so that its spelling belongs into the text?
+// True if the control token is part of the format's tags, so that the parser needs its spelling.
 bool answer_spells(const struct answer *a, int32_t id);
-// Fills the chunk's channels, and in the last one what is counted, but for rn_usage. Errors: RN_E_NOMEM, now and ever after.
+// Fills the chunk's channels, and the counts in the last chunk, except rn_usage. After RN_E_NOMEM every further call fails too.
 rn_status answer_read(struct answer *a, rn_chunk *chunk, rn_error *err);
-int64_t answer_n_reasoning(const struct answer *a); // tokens so far, as rn_usage.reasoning_tokens
+int64_t answer_n_reasoning(const struct answer *a); // so far, for rn_usage.reasoning_tokens
 
 #endif

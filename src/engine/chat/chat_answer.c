@@ -1,17 +1,18 @@
-// engine/chat/chat_answer.c - an answer taken apart into channels on its reader's side.
+// engine/chat/chat_answer.c - splits an answer into channels on the reader's side.
 //
-// The text of a chunk goes through the output parser token by token, so that each token can be counted for the channel in which the
-// answer stands after it. What the parser says is copied, since it lives no longer than the call.
+// A chunk's text passes through the output parser token by token, so that each token can be counted for the channel that is open
+// after it. The parser's events are copied, since they are valid only during the call.
 #include "base/mem.h"
 #include "engine/chat/chat.h"
 #include "tokenizer/id_list.h"
 #include <string.h>
 
-// A piece while the chunk is read: where in `bytes` its texts begin. Pointers are made of it when nothing moves any more.
+// A piece of the chunk being read. Its texts are offsets in `bytes`, which may still be reallocated; they become pointers at
+// the end.
 struct piece {
     enum output_channel channel;
     int32_t tool;
-    size_t name_at, id_at; // terminated; 0: none
+    size_t name_at, id_at; // terminated strings; 0: none
     size_t text_at, n_text;
     bool ends, broken;
 };
@@ -21,13 +22,13 @@ struct answer {
     const struct vocab *vocab;
     output_parser *parser;
     struct id_list spelled; // ascending
-    // The reader's.
-    struct text_buf bytes; // begins with a byte that is nobody's
+    // Used by the reader only.
+    struct text_buf bytes; // starts with an unused byte, so that offset 0 means none
     struct piece *pieces;
     rn_delta *deltas; // [cap_pieces]
     size_t n_pieces, cap_pieces;
-    size_t n_held; // bytes of an answer that was begun, which its reader has and the parser still holds
-    size_t n_due;  // bytes of the tokens so far that have not come as text yet
+    size_t n_held; // bytes of the prefilled answer that the reader has and the parser still holds back
+    size_t n_due;  // bytes of past tokens that have not arrived as text yet
     enum output_channel channel;
     int64_t n_reasoning;
     int32_t n_calls;
@@ -52,8 +53,8 @@ static void note_channel(void *user, const struct output_event *e) { ((struct an
 
 static void count_held(void *user, const struct output_event *e) { ((struct answer *)user)->n_held += e->n_text; }
 
-// An answer that was begun stood in channels before, up to its last byte: what a parser holds back of it comes out at the end of that.
-// So the parser goes through it, and what it holds then is not given out once more.
+// A prefilled answer is already in the caller's hands. The parser reads it to reach the right state; bytes that it still holds
+// back are not delivered again.
 static rn_status read_begun(struct answer *a, const output_format *format, const struct chat_prompt *prompt,
                             const char *before, size_t n_before, rn_error *err) {
     const char *const reply = prompt->text.s + prompt->reply_from;
@@ -131,7 +132,7 @@ static size_t add_name(struct answer *a, const char *s) {
     return at;
 }
 
-// Goes on with the last piece where that is of the same channel and call and nothing new begins.
+// Extends the last piece if it has the same channel and call and no new item begins.
 static struct piece *piece_for(struct answer *a, const struct output_event *e) {
     struct piece *const last = a->n_pieces ? &a->pieces[a->n_pieces - 1] : NULL;
     if (last && last->channel == e->channel && last->tool == e->tool && !e->name && !e->id && !last->ends)
@@ -149,7 +150,7 @@ static void take_event(void *user, const struct output_event *e) {
         a->failed = true;
         return;
     }
-    if (e->channel != a->channel) a->n_held = 0; // it became a tag
+    if (e->channel != a->channel) a->n_held = 0; // the bytes were part of a tag
     const size_t n_known = a->n_held < e->n_text ? a->n_held : e->n_text;
     a->n_held -= n_known;
     text_buf_add(&a->bytes, e->text + n_known, e->n_text - n_known);
@@ -165,14 +166,14 @@ static rn_status push(struct answer *a, const char *text, size_t n, rn_error *er
     return n ? output_parser_push(a->parser, text, n, take_event, a, err) : RN_OK;
 }
 
-// Bytes that a token brings into the text.
+// The number of bytes that a token adds to the text.
 static size_t token_bytes(const struct answer *a, int32_t id) {
     size_t n = 0;
     if (id < a->vocab->n_tokens) tokenizer_piece(a->tok, id, answer_spells(a, id), &n);
     return n;
 }
 
-// Each token's bytes as far as they are there: the rest of them comes with a later chunk, with what was held back.
+// Feeds each token's bytes as far as they have arrived. The rest comes with a later chunk.
 static rn_status push_tokens(struct answer *a, const rn_chunk *c, rn_error *err) {
     size_t at = 0;
     rn_status st = RN_OK;

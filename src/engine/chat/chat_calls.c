@@ -1,13 +1,13 @@
-// engine/chat/chat_calls.c - the arguments of tool calls: OpenAI's interface has them as a string of JSON, most templates want the object.
+// engine/chat/chat_calls.c - arguments of tool calls: OpenAI's API passes them as a string of JSON, most templates need an object.
 //
-// So strings that hold an object become one; where the template cannot work with that, it gets them as they came (chat_render.c).
+// A string that holds an object is converted. If the template fails with objects, it is rendered with the strings (chat_render.c).
 #include "base/mem.h"
 #include "engine/chat/conversation.h"
 #include <string.h>
 
 struct call_arguments {
     const struct json_node *text; // the string, a node of the messages
-    struct json_tree tree;        // what it holds
+    struct json_tree tree;        // its parsed text
 };
 
 static const struct json_node *arguments_of(const struct json_node *call) {
@@ -27,7 +27,7 @@ static const struct json_node *calls_of(const struct json_node *message) {
     return calls && calls->kind == JSON_ARRAY ? calls : NULL;
 }
 
-// A text that is no JSON, or no object, stays the string that it is.
+// A string that is not a JSON object stays a string.
 static rn_status read_text(struct conversation *c, const struct json_node *text, rn_error *err) {
     struct call_arguments *const a = &c->arguments[c->n_arguments];
     rn_error why = {0};
@@ -62,7 +62,7 @@ void chat_calls_free(struct conversation *c) {
     mem_free(c->arguments);
 }
 
-// The texts stand in the order of their nodes.
+// The entries are sorted by node.
 static const struct json_node *object_of(const struct conversation *c, const struct json_node *text) {
     size_t low = 0, high = c->n_arguments;
     while (low < high) {
@@ -79,7 +79,7 @@ static bool is_named(const struct json_node *v, const char *name) {
     return v->n_name == strlen(name) && memcmp(v->name, name, v->n_name) == 0;
 }
 
-// An object as it is, but for the member `name`, of which `of` makes the value.
+// Copies an object, with the value of member `name` made by `of`.
 typedef const struct template_value *(*member_fn)(struct chat_maker *m, const struct conversation *c,
                                                   const struct json_node *v);
 static const struct template_value *but_for(struct chat_maker *m, const struct conversation *c,

@@ -1,19 +1,19 @@
-// engine/chat/chat_match.c - where a new prompt says what a session holds, however either is cut into tokens.
+// engine/chat/chat_match.c - finds how far a new prompt has the same text as a session, whatever the tokenization of either.
 #include "engine/chat/chat.h"
 #include <stdio.h>
 #include <string.h>
 
-// One of the two token lists, read as a stream of bytes and of control tokens, which are symbols of their own.
+// Reads a token list as a stream of bytes. Control tokens are symbols of their own.
 struct reader {
     const tokenizer *tok;
     const struct vocab *vocab;
     const int32_t *ids;
-    size_t n, at;     // at: the next token
-    const char *left; // of the token before it, bytes not yet compared
+    size_t n, at;     // at: index of the next token
+    const char *left; // bytes of the previous token that are not compared yet
     size_t n_left;
 };
 
-// Tokens without bytes that are the same only as ids: control tokens, and rows of the head that the vocabulary does not name.
+// Tokens compared by id because they have no bytes: control tokens, and ids beyond the vocabulary.
 static bool is_symbol(const struct reader *r, int32_t id) {
     size_t n;
     if (id >= r->vocab->n_tokens) return true;
@@ -35,7 +35,7 @@ static void show(const struct reader *r, size_t at, char out[48]) {
     }
 }
 
-// Both stand at a border: the next tokens are symbols, or one of the lists ends. false: the streams part here.
+// Both are at a token boundary: the next tokens are symbols, or a list ends. Returns false where the streams differ.
 static bool step_symbols(struct reader *a, struct reader *b) {
     if (a->at == a->n || b->at == b->n) return false;
     const bool x = is_symbol(a, a->ids[a->at]), y = is_symbol(b, b->ids[b->at]);
@@ -47,7 +47,7 @@ static bool step_symbols(struct reader *a, struct reader *b) {
     return true;
 }
 
-// Goes on to the next border that both have. false: they part before it.
+// Advances to the next token boundary that both have. Returns false if the streams differ before it.
 static bool step(struct reader *a, struct reader *b) {
     if (!step_symbols(a, b)) return false;
     while (a->n_left || b->n_left) {

@@ -1,11 +1,11 @@
-// engine/chat/chat_messages.c - a conversation read, its turns found, and its messages made into a template's values.
+// engine/chat/chat_messages.c - reads a conversation, finds its turns and converts its messages to template values.
 #include "base/mem.h"
 #include "engine/chat/conversation.h"
 #include <string.h>
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// text NULL: nothing is read. Errors begin with `what`.
+// Reads nothing if text is NULL. Error messages start with `what`.
 static rn_status read_part(struct json_tree *t, const char *what, const char *text, size_t n, enum json_kind kind,
                            rn_error *err) {
     if (!text) return n ? fail(err, RN_E_ARG, "%s: NULL with %zu bytes", what, n) : RN_OK;
@@ -61,7 +61,7 @@ static const struct json_node *last_part(const struct json_node *content) {
     return content->n_items && v->kind == JSON_OBJECT ? json_member(v, "text") : NULL;
 }
 
-// Which member an answer that was begun goes on in: what is said, or, as long as nothing is, what is thought.
+// The member that a prefilled answer continues: the content, or the reasoning while the content is empty.
 static const char *open_member(const struct json_node *m) {
     const struct json_node *content = json_member(m, "content");
     if (content && content->kind == JSON_ARRAY) return last_part(content) ? "content" : NULL;
@@ -109,7 +109,7 @@ void conversation_free(struct conversation *c) {
 
 // ---- turns ----------------------------------------------------------------------------------------------------------
 
-// A turn begins with what the user says, and lasts until the user speaks again.
+// A turn starts with a user message and ends before the next one.
 rn_status conversation_turns(const struct conversation *c, rn_truncate how, int32_t **turns, size_t *n,
                              rn_error *err) {
     int32_t *const list = mem_calloc((size_t)c->n_messages + 1, sizeof *list);
@@ -146,7 +146,7 @@ static bool is_named(const struct json_node *v, const char *name) {
     return name && v->n_name == strlen(name) && memcmp(v->name, name, v->n_name) == 0;
 }
 
-// The last part of a content, with the marker behind what it says.
+// The last part of a content, with the marker appended to its text.
 static const struct template_value *part_and_marker(struct making *m, const struct json_node *part) {
     struct template_value *const dict = chat_dict(&m->maker, part->n_items);
     const struct json_node *v = json_first(part);
@@ -182,7 +182,7 @@ static const struct template_value *member_value(struct making *m, const struct 
     return chat_value(&m->maker, v, false);
 }
 
-// As transformers hands messages to a template: members that are null are left out, and what is thought stands under both names.
+// As transformers passes messages to a template: null members are left out, and reasoning is present under both of its names.
 static const struct template_value *message_value(struct making *m, const struct json_node *message, bool is_open) {
     static const char *const thoughts[2] = {"reasoning_content", "thinking"};
     const char *const open = is_open ? open_member(message) : NULL;

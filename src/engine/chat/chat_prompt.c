@@ -1,4 +1,4 @@
-// engine/chat/chat_prompt.c - a conversation as token ids that fit the context, whole turns left out on request.
+// engine/chat/chat_prompt.c - converts a conversation to token ids that fit the context; drops whole turns on request.
 #include "base/mem.h"
 #include "engine/chat/conversation.h"
 #include <string.h>
@@ -16,7 +16,7 @@ static rn_status add_id_first(struct id_list *l, int32_t id, rn_error *err) {
     return RN_OK;
 }
 
-// The segments of a rendering that the template wrote itself.
+// The segments of a rendering that come from the template rather than from a variable.
 static rn_status list_markup(const struct template_output *o, bool all, struct text_range **ranges, size_t *n,
                              rn_error *err) {
     struct text_range *const list = mem_calloc(o->n_segments + 1, sizeof *list);
@@ -30,8 +30,8 @@ static rn_status list_markup(const struct template_output *o, bool all, struct t
     return RN_OK;
 }
 
-// The ids of a rendering. The one rule for begin tokens: the rendering's own counts; where it has none and the file wants one, one is
-// put. So there is never a second one, and never none where the model was made for it.
+// The token ids of a rendering. A begin token is added if the rendering has none and the model requires one, so there is never
+// a second one and never none.
 static rn_status tokenize(const struct chat_prompt_plan *plan, const struct template_output *o, struct id_list *ids,
                           rn_error *err) {
     struct text_range *markup = NULL;
@@ -49,7 +49,7 @@ static rn_status tokenize(const struct chat_prompt_plan *plan, const struct temp
     return st;
 }
 
-// The tokens of an answer that was begun, behind the prompt.
+// Appends the tokens of a prefilled answer to the prompt.
 static rn_status add_reply(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err) {
     char *text = NULL;
     size_t n = 0;
@@ -58,14 +58,14 @@ static rn_status add_reply(const struct chat_prompt_plan *plan, struct chat_prom
     if (st != RN_OK) return fail_in(err, st, "reply");
     if (!id_list_append(&p->ids, plan->reply, plan->n_reply))
         st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu tokens", plan->n_reply);
-    p->text.max = 0; // what a template may write
+    p->text.max = 0; // the limit for a template's output
     if (st == RN_OK) text_buf_add(&p->text, text, n);
     if (st == RN_OK && p->text.failed) st = fail(err, RN_E_NOMEM, "reply: out of memory for %zu bytes", n);
     mem_free(text);
     return st;
 }
 
-// What the output parser has to know: what the template wrote behind the last that somebody said.
+// The output parser starts with what the template wrote after the last message's text.
 static size_t find_answer(const struct template_output *o) {
     const size_t n = o->n_segments;
     if (n == 0 || o->segments[n - 1].is_content) return o->text.n;
@@ -78,14 +78,14 @@ struct fitting {
     struct chat_prompt *p;
 };
 
-// An answer that was begun is what stands behind the place where it would begin: as far as the rendering is the one that asks for it.
+// Finds the prefilled answer: it starts where this rendering first differs from the rendering that requests an answer.
 static rn_status find_reply(const struct fitting *f, int32_t from, int32_t to, rn_error *err) {
     struct chat_prompt *const p = f->p;
     struct template_output o = {0};
     const rn_status st = conversation_render_open(f->c, f->plan->tmpl, from, to, &o, err);
     if (st == RN_E_NOMEM) return st;
     p->reply_from = p->text.n;
-    if (st == RN_OK) // a template that cannot ask for it here leaves the answer where it is
+    if (st == RN_OK) // if the template cannot request an answer here, the position stays
         for (p->reply_from = 0; p->reply_from < p->text.n && p->reply_from < o.text.n; p->reply_from++)
             if (p->text.s[p->reply_from] != o.text.s[p->reply_from]) break;
     p->answer_from = 0;
@@ -93,7 +93,7 @@ static rn_status find_reply(const struct fitting *f, int32_t from, int32_t to, r
     return RN_OK;
 }
 
-// The prompt without messages [from, to), in place of what was there.
+// Renders the prompt again without messages [from, to).
 static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_error *err) {
     struct template_output o = {0};
     struct id_list ids = {0};
@@ -120,9 +120,9 @@ static rn_status too_long(const struct chat_prompt *p, int32_t n_ctx, const char
     return fail(err, RN_E_LIMIT, "prompt: %zu tokens leave no room in the context of %d: %s", p->ids.n, n_ctx, rest);
 }
 
-// The fewest turns that have to go, found by halves: the prompt gets shorter with each.
+// Finds the fewest turns to drop by binary search: each dropped turn shortens the prompt.
 static rn_status fit(const struct fitting *f, const int32_t *turns, size_t n_turns, size_t most, rn_error *err) {
-    size_t low = 1, high = n_turns - 1; // turns that go; with `high` it fits, as far as it can
+    size_t low = 1, high = n_turns - 1; // numbers of dropped turns; `high` fits if any does
     rn_status st = RN_OK;
     while (low < high && st == RN_OK) {
         const size_t middle = low + (high - low) / 2;
@@ -147,7 +147,7 @@ static rn_status truncate_turns(const struct fitting *f, size_t most, rn_error *
     return st;
 }
 
-// An answer gets room too: as much as it may take, but at most half of the context; an eighth where that is open.
+// Reserves room for the answer: max_tokens, at most half of the context; an eighth of the context if max_tokens is not set.
 static size_t most_tokens(int32_t n_ctx, int32_t max_tokens) {
     const int32_t half = n_ctx / 2, room = max_tokens < 0 ? n_ctx / 8 : max_tokens < half ? max_tokens : half;
     return (size_t)(n_ctx - (room > 0 ? room : 1));

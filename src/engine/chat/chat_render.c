@@ -1,10 +1,10 @@
-// engine/chat/chat_render.c - a conversation through its template, the answer's beginning left open on request.
+// engine/chat/chat_render.c - renders a conversation with its template; leaves the last message open on request.
 #include "base/clock.h"
 #include "engine/chat/conversation.h"
 #include <string.h>
 
-// Put behind the last message and looked for in the rendering: what a template writes behind it closes the message. It is a plain
-// word, so that no template takes it apart, and the last one found counts, whatever other messages say.
+// A marker appended to the last message: what the template writes after it closes the message, and is cut off. It is a plain
+// word, so that templates leave it intact. The last occurrence counts, as other messages may contain it.
 static const char marker[] = "RunnelGoesOnFromHere";
 
 static const char *find_last(const char *text, size_t n, const char *what, size_t n_what) {
@@ -15,8 +15,7 @@ static const char *find_last(const char *text, size_t n, const char *what, size_
 
 static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-// Does text[0..n) end with what the message says? Templates cut white space at its beginning, and take a thought away that stands in
-// it: both leave its end as it was.
+// True if text[0..n) ends with the message's text. Templates may strip leading white space or reasoning; both keep the end.
 static bool ends_with(const char *text, size_t n, struct vocab_str said) {
     static const char thought_ends[] = "</think>";
     const char *const thought = find_last(said.s, said.n, thought_ends, sizeof thought_ends - 1);
@@ -26,7 +25,7 @@ static bool ends_with(const char *text, size_t n, struct vocab_str said) {
     return n_said <= n && memcmp(text + n - n_said, said.s + from, n_said) == 0;
 }
 
-// Cuts the rendering behind what the last message says.
+// Cuts the rendering after the last message's text.
 static rn_status cut_at_marker(const struct conversation *c, struct template_output *o, rn_error *err) {
     const char *const at = find_last(o->text.s, o->text.n, marker, sizeof marker - 1);
     const int32_t last = c->n_messages - 1;
@@ -60,8 +59,8 @@ static rn_status render(const struct conversation *c, const rn_template *t, cons
     return st;
 }
 
-// Of the templates in use most want the arguments of calls as objects, and few can work with texts alone: those fail with objects, and
-// their error tells nothing that the caller could do.
+// Most templates need tool-call arguments as objects. A few accept only strings; they fail with objects, with an error that
+// does not help the caller. So a failed rendering is repeated with strings.
 static rn_status render_calls(const struct conversation *c, const rn_template *t, struct chat_way way,
                               struct template_output *out, rn_error *err) {
     const rn_status st = render(c, t, &way, out, err);

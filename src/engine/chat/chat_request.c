@@ -1,4 +1,4 @@
-// engine/chat/chat_request.c - a request's conversation: its prompt, joined to what the session holds, and what takes the answer apart.
+// engine/chat/chat_request.c - the prompt of a request's conversation, joined to the session's tokens, and the answer's parser.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include <stdio.h>
@@ -24,7 +24,7 @@ static rn_status find_format(const rn_request *r, const rn_template *t, const ou
     return RN_OK;
 }
 
-// The longest prefix that both have as ids: where nothing else fits.
+// The longest common prefix in token ids, used if no longer match of the text is usable.
 static size_t same_ids(const int32_t *a, size_t n_a, const int32_t *b, size_t n_b) {
     size_t n = 0;
     while (n < n_a && n < n_b && a[n] == b[n]) n++;
@@ -41,8 +41,8 @@ static bool same_but_for_blanks(const char *a, size_t n_a, const char *b, size_t
     return n_a == n_b && memcmp(a, b, n_a) == 0;
 }
 
-// The reply that is gone on with may be the session's own, though the template writes other blanks around it than the model did: then its
-// tokens count, to the last one. A token that ended it does not.
+// The continued reply may be the session's own, even if the template writes other spaces around it than the model did. Then all
+// of its tokens are used, except an end token.
 static rn_status match_own_reply(const rn_stream *s, const struct chat_prompt *p, size_t n_ids, struct chat_match *m,
                                  rn_error *err) {
     const rn_session *const held = s->session;
@@ -62,8 +62,8 @@ static rn_status match_own_reply(const rn_stream *s, const struct chat_prompt *p
     return RN_OK;
 }
 
-// The session's tokens up to where the prompt says the same, then the prompt's. A reply keeps the tokens that were sampled, also where
-// its text would be cut into others.
+// Uses the session's tokens as far as the text is the same, then the prompt's. So a reply keeps the tokens that were sampled,
+// even if its text would tokenize differently.
 static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_prompt *p, rn_error *err) {
     struct id_list *const ids = &p->ids;
     const rn_session *const held = s->session;
@@ -78,7 +78,7 @@ static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_pro
     const size_t n_rest = ids->n - m.n_ids, n_ctx = (size_t)s->model_slot->n_ctx;
     s->prefix.miss = m.why[0] ? RN_MISS_DIFFERS : RN_MISS_NONE;
     snprintf(s->prefix.miss_text, sizeof s->prefix.miss_text, "%s", m.why);
-    if (m.n_held + n_rest >= n_ctx && ids->n < n_ctx) // the reply's own tokens are too many
+    if (m.n_held + n_rest >= n_ctx && ids->n < n_ctx) // with the reply's own tokens it does not fit
         m.n_held = m.n_ids = same_ids(held->tokens, (size_t)held->n_tokens, ids->ids, ids->n);
     s->prefix.n_matched = (int32_t)m.n_held;
     const size_t n = m.n_held + (ids->n - m.n_ids);

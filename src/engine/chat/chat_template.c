@@ -1,4 +1,4 @@
-// engine/chat/chat_template.c - chat templates behind the public API: compiled, brought, or a model's own; and output formats by name.
+// engine/chat/chat_template.c - chat templates of the public API (compiled, built-in, or the model's own) and output formats by name.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/chat/conversation.h"
@@ -132,7 +132,7 @@ struct rn_rendering {
     rn_segment *segments;
 };
 
-// The variables of a context: strings are content, but for the model's own tokens and the roles.
+// The variables of a context. Strings are content, except the model's own tokens and the roles.
 static rn_status context_value(struct arena *a, const struct json_node *root, const struct template_value **out,
                                rn_error *err) {
     struct chat_maker m = {.arena = a};

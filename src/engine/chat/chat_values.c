@@ -1,4 +1,4 @@
-// engine/chat/chat_values.c - JSON as a template's values, and the model's own tokens among them.
+// engine/chat/chat_values.c - converts JSON and the model's own tokens to template values.
 #include "engine/chat/conversation.h"
 #include "formats/vocab/template_context.h"
 #include <ctype.h>
@@ -64,7 +64,7 @@ const struct template_value *chat_messages_as_given(struct chat_maker *m, const 
     return all;
 }
 
-// As transformers names them in a template's variables.
+// The names that transformers gives them in a template's variables.
 static const struct {
     const char *name;
     size_t offset; // of the id in struct vocab

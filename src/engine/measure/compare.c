@@ -1,4 +1,4 @@
-// engine/measure/compare.c - rn_compare(): a text through two models in step, row against row.
+// engine/measure/compare.c - rn_compare(): evaluates a text with two models in lockstep and compares their rows.
 #include "engine/engine.h"
 #include <math.h>
 
@@ -19,7 +19,7 @@ struct compare_call {
     rn_error err;
 };
 
-// Rows that both can evaluate and keep the logits of in one step.
+// Rows that both can evaluate, with logits, in one step.
 static size_t rows_at_once(const struct compare_call *c) {
     size_t n = SIZE_MAX;
     for (int k = 0; k < 2; k++) {

@@ -1,4 +1,4 @@
-// engine/measure/machine_limits.c - rn_measure_limits(): a plain read and a loop of integer products on all threads of the pool.
+// engine/measure/machine_limits.c - rn_measure_limits(): times a plain read and a loop of integer products on all pool threads.
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,10 +12,10 @@
 enum { N_RUNS = 5 };
 #define READ_LEAST    ((uint64_t)256 << 20)
 #define READ_MOST     ((uint64_t)1 << 30)
-#define READ_LOWEST   ((uint64_t)1 << 20) // where memory is short
-#define LEAST_INT8_NS 5000000             // long beside the barrier and a look at the clock
+#define READ_LOWEST   ((uint64_t)1 << 20) // if memory is short
+#define LEAST_INT8_NS 5000000             // long compared with a barrier and a read of the clock
 
-// What a thread leaves behind: its part of a sum that keeps the compiler from leaving the work out, on its own line.
+// A thread's partial sum, which keeps the compiler from removing the work; in a cache line of its own.
 struct thread_sum {
     _Alignas(64) uint64_t read;
     int32_t int8;
@@ -34,7 +34,7 @@ struct limits_call {
     rn_error err;
 };
 
-// The same part in every run: pages lie near the thread that touched them first.
+// A thread reads the same part in every run, as pages are allocated near the thread that first touched them.
 static void share(const struct limits_call *c, int i_thread, int n_threads, size_t *begin, size_t *end) {
     pool_share(c->n_bytes, 4096, i_thread, n_threads, begin, end);
 }
@@ -69,7 +69,7 @@ static void multiply_once(void *ctx, int i_thread, int n_threads) {
     c->n_products = n;
 }
 
-// The least of a few runs: what else the machine does makes them longer, nothing makes them shorter.
+// The minimum of a few runs: other load makes runs longer, never shorter.
 static int64_t least_ns(struct limits_call *c, pool_fn fn) {
     int64_t least = INT64_MAX;
     for (int i = 0; i < N_RUNS; i++) {
@@ -79,7 +79,7 @@ static int64_t least_ns(struct limits_call *c, pool_fn fn) {
     return least > 0 ? least : 1;
 }
 
-// Twice the largest cache, so that little of it is left from run to run.
+// Twice the largest cache, so that little data stays cached between runs.
 static size_t read_size(void) {
     struct memory_limit have;
     memory_limit_detect("", &have);

@@ -1,4 +1,4 @@
-// engine/measure/observe.c - rn_observe(): a text evaluated on the step thread, between steps, with the backend's collector on.
+// engine/measure/observe.c - rn_observe(): evaluates a text on the step thread, between steps, with the backend's collector enabled.
 #include "engine/engine.h"
 
 struct observe_call {
@@ -12,7 +12,7 @@ struct observe_call {
     rn_error err;
 };
 
-// A tensor that holds several matrices (queries, keys and values) is told of once: they are multiplied with the same rows.
+// A tensor that holds several matrices (queries, keys and values) is reported once, as they are multiplied with the same rows.
 static bool is_further_part(const struct program *p, int32_t matrix) {
     return matrix > 0 && p->matrices[matrix].name == p->matrices[matrix - 1].name;
 }

@@ -1,4 +1,4 @@
-// engine/measure/profile.c - rn_profile_begin(), rn_profile_end(): the backend's counters, begun and read between steps.
+// engine/measure/profile.c - rn_profile_begin(), rn_profile_end(): start and read the backend's counters between steps.
 #include "base/checked.h"
 #include "base/mem.h"
 #include "engine/engine.h"
@@ -21,7 +21,7 @@ static void begin_on_step_thread(void *ctx) {
     if (c->st == RN_OK) c->model_slot->profiled = true;
 }
 
-// A copy in the public form; ops, pointers to them and events behind it in the same block.
+// A copy in the public form, in one block with its ops, pointers to them and events.
 static rn_profile *copy_profile(const struct backend_profile *from) {
     size_t ops_bytes, events_bytes, n_bytes;
     if (!size_mul(from->n_ops, sizeof(rn_profile_op) + sizeof(rn_profile_op *), &ops_bytes) ||

@@ -39,7 +39,7 @@ static void add_op(uint64_t *h, const struct op *o) {
     add_floats(h, factors, sizeof factors / sizeof *factors);
 }
 
-// What the numbers of the file make of its tensors: rotation, windows, scales, routing.
+// Hyper-parameters that change what the tensors compute: rotation, windows, scales, routing.
 static void add_program(uint64_t *h, const struct program *p) {
     for (size_t i = 0; i < p->n_ops; i++) add_op(h, &p->ops[i]);
     for (int32_t i = 0; i < p->n_kinds; i++) {

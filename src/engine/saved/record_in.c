@@ -1,4 +1,4 @@
-// engine/saved/record_in.c - reading a file of checked records, of which nothing is believed.
+// engine/saved/record_in.c - reads an untrusted file of records with checksums.
 #include "base/cursor.h"
 #include "base/hash.h"
 #include "engine/saved/record_file.h"
@@ -9,7 +9,7 @@
 
 static uint64_t left(const struct record_in *in) { return file_in_size(in->file) - file_in_pos(in->file); }
 
-// n bytes and the checksum behind them, which the caller has seen to be there.
+// Reads n bytes and their checksum. The caller has checked that they are in the file.
 static rn_status get_checked(struct record_in *in, const char *what, void *out, size_t n, rn_error *err) {
     const uint64_t at = file_in_pos(in->file);
     uint8_t bytes[RECORD_CHECKSUM];
@@ -45,7 +45,7 @@ rn_status record_in_begin(struct record_in *in, file_in *file, rn_error *err) {
     if (left(in) < RECORD_FILE_BEGINNING)
         return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " bytes are too few for a saved session", file_in_name(file),
                     left(in));
-    // The version is told before the checksum is looked at: another version may have another.
+    // The version is checked before the checksum, as another version may have another checksum.
     rn_status st = get_checked(in, "the beginning", head, sizeof head, err);
     if (st == RN_OK || st == RN_E_FORMAT) {
         cursor_u32(&(cursor){.data = head, .size = sizeof head, .pos = 8}, &version);

@@ -1,4 +1,4 @@
-// engine/saved/record_layout.h - what writing and reading files of records share, and nobody else.
+// engine/saved/record_layout.h - shared by writing and reading files of records; private to these.
 #ifndef RN_ENGINE_SAVED_RECORD_LAYOUT_H
 #define RN_ENGINE_SAVED_RECORD_LAYOUT_H
 

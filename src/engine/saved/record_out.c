@@ -1,4 +1,4 @@
-// engine/saved/record_out.c - writing a file of checked records.
+// engine/saved/record_out.c - writes a file of records with checksums.
 #include "base/checked.h"
 #include "base/hash.h"
 #include "engine/saved/record_file.h"
@@ -21,7 +21,7 @@ static rn_status put(struct record_out *o, const void *data, size_t n, rn_error 
     return st;
 }
 
-// What stands in front of a checksum: it speaks of these bytes at this place of the file.
+// A checksum covers the bytes and their position in the file.
 static rn_status put_checked(struct record_out *o, const void *data, size_t n, rn_error *err) {
     uint8_t sum[RECORD_CHECKSUM];
     put_le(sum, hash_bytes(data, n, o->pos), sizeof sum);

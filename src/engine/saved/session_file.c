@@ -1,4 +1,4 @@
-// engine/saved/session_file.c - the sections of a saved session, written and read.
+// engine/saved/session_file.c - writes and reads the sections of a saved session.
 #include "engine/saved/session_file.h"
 #include "base/cursor.h"
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 enum { SECTION_HEAD = 1, SECTION_NOTE, SECTION_TOKENS, SECTION_PART };
 enum { TOKEN_BYTES = 4, FLAG_FAR = 1, TEXTS_AT = 24 };
 
-// The texts of the head, one after the other from TEXTS_AT on, filled up with zeros.
+// The texts of the head, one after the other from TEXTS_AT on, padded with zeros.
 static const struct head_text {
     const char *name;
     size_t at, size;
@@ -192,7 +192,7 @@ rn_status session_file_tokens(struct record_in *in, const struct session_head *h
     cursor c = {.data = (const uint8_t *)tokens, .size = (size_t)want.record_bytes};
     for (int32_t i = 0; st == RN_OK && i < h->n_tokens; i++) {
         uint32_t token = 0;
-        cursor_u32(&c, &token); // of the place that is written next
+        cursor_u32(&c, &token); // read in place: its bytes are overwritten next
         if (token >= (uint32_t)n_vocab)
             return fail(err, RN_E_FORMAT, "%s: token %" PRId32 ": %" PRIu32 " is outside 0..%" PRId32,
                         file_in_name(in->file), i, token, n_vocab - 1);

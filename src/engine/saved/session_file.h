@@ -1,5 +1,5 @@
-// engine/saved/session_file.h - what a saved session's file holds and in which order: a head, a note, the tokens, and the records of each part of
-// their sequence. docs/sessions.md has it field by field.
+// engine/saved/session_file.h - the layout of a saved session: a head, a note, the tokens, and the records of each part of their
+// sequence. docs/sessions.md describes the fields.
 //
 // Ownership: as record_file.h. Threads: one at a time.
 #ifndef RN_ENGINE_SAVED_SESSION_FILE_H
@@ -14,13 +14,13 @@
 
 struct session_head {
     uint64_t fingerprint;
-    int32_t n_tokens, n_positions;                                  // n_positions <= n_tokens
-    int32_t page;                                                   // positions of a page
-    bool is_far;                                                    // rotated as long texts are (docs/rope.md)
+    int32_t n_tokens, n_positions; // n_positions <= n_tokens
+    int32_t page;                  // positions of a page
+    bool is_far;                   // rotated with the factors for long texts (docs/rope.md)
     char model[128], architecture[64], arithmetic[32], kv_type[32]; // printable, terminated
 };
 
-// Writes head, note and tokens; the records of each part follow, where there are positions: session_file_write_part(), then
+// Writes head, note and tokens. If there are positions, the records of each part follow: session_file_write_part(), then
 // record_out_put() for each. parts: [n_parts] of n_positions.
 rn_status session_file_begin(struct record_out *o, const char *path, const struct session_head *h, const void *note,
                              size_t n_note, const int32_t *tokens, const struct lm_part *parts, int32_t n_parts,
@@ -33,7 +33,7 @@ rn_status session_file_open(struct record_in *in, file_in *file, struct session_
 // tokens: [h->n_tokens], all below n_vocab on success.
 rn_status session_file_tokens(struct record_in *in, const struct session_head *h, int32_t n_vocab, int32_t *tokens,
                               rn_error *err);
-// The next part, which must be made as `want` says; record_in_get() then gives each record.
+// Starts the next part, which must match `want`; record_in_get() then reads each record.
 rn_status session_file_part(struct record_in *in, int32_t part, const struct lm_part *want, rn_error *err);
 
 #endif

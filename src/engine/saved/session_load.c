@@ -1,4 +1,4 @@
-// engine/saved/session_load.c - a session out of a file: what fits this engine is taken over, the rest is said.
+// engine/saved/session_load.c - loads a session from a file. What does not fit this engine is left out, with a reason.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "engine/public_structs.h"
@@ -31,7 +31,7 @@ static void say_head(const struct session_head *h, uint64_t file_bytes, rn_saved
     out->file_bytes = file_bytes;
 }
 
-// Opens the file and reads what every reader wants; *file is closed by the caller.
+// Opens the file and reads its head. The caller closes *file.
 static rn_status open_saved(const char *path, file_in **file, struct load *l, rn_saved *saved, rn_error *err) {
     char *note;
     size_t n_note;
@@ -64,7 +64,7 @@ rn_status rn_session_peek(const char *path, rn_saved *saved, rn_error *err) {
     return st;
 }
 
-// Says why something is left aside; false.
+// Sets the reason for leaving something out; returns false.
 __attribute__((format(printf, 2, 3))) static bool leave(rn_saved *saved, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -73,7 +73,7 @@ __attribute__((format(printf, 2, 3))) static bool leave(rn_saved *saved, const c
     return false;
 }
 
-// Are the tokens of use here? Else saved->reason says why not.
+// True if the tokens are usable here; otherwise saved->reason says why not.
 static bool tokens_fit(const struct load *l, uint64_t fingerprint) {
     const struct session_head *h = &l->head;
     const struct model_slot *model_slot = l->session->model_slot;
@@ -100,7 +100,7 @@ static bool positions_fit(const struct load *l, const rn_engine_info *info) {
     return true;
 }
 
-// Idle sessions give their pages back first, as they do for a stream.
+// Idle sessions release their pages first, as for a stream.
 static void restore_on_step_thread(void *ctx) {
     struct load *l = ctx;
     rn_session *const s = l->session;
@@ -141,7 +141,7 @@ static rn_status fill_part(struct load *l, int32_t part, rn_error *err) {
     return st;
 }
 
-// Nobody sees the sequence before all of it was read and found whole.
+// The sequence becomes visible only after all of it was read and checked.
 static rn_status restore_positions(struct load *l, rn_error *err) {
     rn_engine *const e = l->session->engine;
     engine_call_wait(e, restore_on_step_thread, l);

@@ -1,4 +1,4 @@
-// engine/saved/session_parts.c - records of a sequence's memory, some megabytes at a time.
+// engine/saved/session_parts.c - records of a sequence's memory, a few megabytes at a time.
 #include "engine/saved/session_parts.h"
 #include "base/checked.h"
 #include "base/mem.h"

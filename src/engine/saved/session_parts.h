@@ -1,5 +1,5 @@
-// engine/saved/session_parts.h - the records of a sequence's memory between a file, which the caller's thread reads or writes, and the lm, which the
-// step thread alone may touch: some megabytes at a time, so that streams have to wait only for a copy.
+// engine/saved/session_parts.h - moves the records of a sequence's memory between a file, accessed by the caller's thread, and the lm,
+// accessed by the step thread only: a few megabytes at a time, so that streams wait only for short copies.
 //
 //   session_records_begin(&r, ...);
 //   while (session_records_next(&r)) engine_call_wait(e, session_records_read, &r), use r.bytes;    or fill r.bytes, then _write
@@ -14,7 +14,7 @@ struct session_records {
     lm *lm;
     int32_t seq, part;
     struct lm_part p;
-    int32_t first, n; // now: bytes has so many records from this one on
+    int32_t first, n; // bytes holds n records from index `first` on
     int32_t most;
     uint8_t *bytes; // [most][record_bytes]
     rn_status st;   // of the last read or write
@@ -22,9 +22,9 @@ struct session_records {
 };
 rn_status session_records_begin(struct session_records *r, const struct model_slot *l, int32_t seq, int32_t part,
                                 const struct lm_part *p, rn_error *err);
-bool session_records_next(struct session_records *r); // the next ones; false: that was all
-void session_records_read(void *r);                   // for the step thread: of the sequence into bytes
-void session_records_write(void *r);                  // and back
+bool session_records_next(struct session_records *r); // advances to the next records; false: none left
+void session_records_read(void *r);                   // on the step thread: from the sequence to bytes
+void session_records_write(void *r);                  // on the step thread: from bytes to the sequence
 void session_records_end(struct session_records *r);
 
 #endif

@@ -1,4 +1,4 @@
-// engine/saved/session_save.c - a session into a file: a fork of it is written, so that it and everybody else may go on meanwhile.
+// engine/saved/session_save.c - saves a session to a file. A fork of it is written, so that it can be used meanwhile.
 #include "base/mem.h"
 #include "base/one_line.h"
 #include "base/paths.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// The session as it was at one moment between two steps.
+// A snapshot of the session, taken between two steps.
 struct snapshot {
     rn_session *session;
     bool with_kv;
@@ -19,7 +19,7 @@ struct snapshot {
     rn_error err;
 };
 
-// Pages that the session gave back may still be known to the prefix index.
+// Pages that the session released may still be in the prefix index.
 static rn_status look_up_pages(rn_session *s, rn_error *err) {
     struct lm_prefix found;
     if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;

@@ -3,7 +3,7 @@
 // Rotary parameters are read in both spellings in use: rope_theta and rope_scaling at the top level, as in most published
 // checkpoints, and rope_parameters, as transformers 5 writes them. The numbers are rows of the table in hparams.h, which also checks
 // them. Members without effect on the arithmetic (dropout, torch_dtype, ...) are ignored; members that change it in an unknown way
-// are refused by name (config_ways.c).
+// are refused by name (config_unsupported.c).
 #ifndef RN_FORMATS_FOLDER_CONFIG_JSON_H
 #define RN_FORMATS_FOLDER_CONFIG_JSON_H
 

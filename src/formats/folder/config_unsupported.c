@@ -1,4 +1,4 @@
-// formats/folder/config_ways.c - checks members of config.json that change the arithmetic; see
+// formats/folder/config_unsupported.c - checks members of config.json that change the arithmetic; see
 // config_parts.h.
 #include "formats/folder/config_parts.h"
 #include <inttypes.h>
