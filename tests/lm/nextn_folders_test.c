@@ -271,8 +271,8 @@ TEST(a_next_token_layer_that_lacks_a_tensor_or_is_not_counted_is_refused_by_name
          "tensor mtp.fc.weight: missing, where config.json says 4 layers"},
         {"attention", 3, -1, "mtp.layers.0.self_attn.k_norm.weight",
          "tensor mtp.layers.0.self_attn.k_norm.weight: missing"},
-        {"the layer's first norm", 3, -1, "mtp.layers.0.input_layernorm.weight", "has no use for it"},
-        {"not counted", 1, 0, NULL, "has no use for it"},
+        {"the layer's first norm", 3, -1, "mtp.layers.0.input_layernorm.weight", "does not use it"},
+        {"not counted", 1, 0, NULL, "does not use it"},
     };
     if (!is_there()) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -301,6 +301,115 @@ TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
     free(vectors);
 }
 
+// ---- files that do not fit ------------------------------------------------------------------------------------------
+
+static const char *bad_omit, *bad_name; // a tensor left out, and one added in its place
+static uint64_t bad_d0, bad_d1;
+
+static void bad_eagle3(struct st_builder *b) {
+    b->omit = bad_omit;
+    eagle3(b);
+    b->omit = NULL;
+    if (bad_name) st_random(b, bad_name, 99, bad_d0, bad_d1);
+}
+static void map_to_last_token(struct st_builder *b) {
+    static const int64_t d2t[] = {1, 48};
+    eagle3_file.has_map = false;
+    eagle3_file.has_head = false;
+    eagle3(b);
+    st_random(b, "lm_head.weight", 12, 2, EMBD);
+    st_bytes(b, "d2t", "I64", "2", d2t, sizeof d2t);
+}
+static void map_past_last_token(struct st_builder *b) {
+    static const int64_t d2t[] = {1, 49};
+    eagle3_file.has_map = false;
+    eagle3_file.has_head = false;
+    eagle3(b);
+    st_random(b, "lm_head.weight", 12, 2, EMBD);
+    st_bytes(b, "d2t", "I64", "2", d2t, sizeof d2t);
+}
+
+TEST(an_eagle3_file_that_does_not_fit_is_refused_by_name) {
+    static const struct {
+        enum part_kind kind;
+        int32_t number;
+        const char *omit, *name;
+        uint64_t d0, d1;
+        const char *want;
+    } rows[] = {
+        {PART_EAGLE3, 1, NULL, NULL, 0, 0, "head: EAGLE head 1: a file has one"},
+        {PART_EAGLE3_TAPS, -1, NULL, NULL, 0, 0, "head: EAGLE head -1: a file has one"},
+        {PART_EAGLE3_TAPS, 0, "fc.weight", NULL, 0, 0,
+         "head: tensor fc.weight is missing: architecture 'llama' needs it with shape [192, 64]"},
+        {PART_EAGLE3_TAPS, 0, "fc.weight", "fc.weight", EMBD, 2 * EMBD,
+         "head: tensor fc.weight has shape [128, 64, 1, 1], architecture 'llama' needs [192, 64]"},
+        {PART_EAGLE3, 0, "norm.weight", NULL, 0, 0,
+         "head: tensor norm.weight is missing: architecture 'llama' needs it with shape [64, 1]"},
+        {PART_EAGLE3, 0, "midlayer.self_attn.v_proj.weight", NULL, 0, 0,
+         "head: tensor midlayer.self_attn.v_proj.weight is missing: architecture 'llama' needs it with shape [128, 32]"},
+        {PART_EAGLE3, 0, "midlayer.self_attn.q_proj.weight", NULL, 0, 0,
+         "head: 0 query heads over 2 key heads of the base's width, 16"},
+        {PART_EAGLE3, 0, "midlayer.self_attn.q_proj.weight", "midlayer.self_attn.q_proj.weight", EMBD, EMBD,
+         "head: tensor midlayer.self_attn.q_proj.weight has shape [64, 64, 1, 1], architecture 'llama' needs [128, 64]"},
+        {PART_EAGLE3, 0, "lm_head.weight", NULL, 0, 0, "head: tensor d2t: 20 tokens, lm_head.weight has 0"},
+        {PART_EAGLE3, 0, "lm_head.weight", "lm_head.weight", 21, EMBD,
+         "head: tensor d2t: 20 tokens, lm_head.weight has 21"},
+        {PART_EAGLE3, 0, NULL, "midlayer.extra.weight", EMBD, 0,
+         "head: tensor midlayer.extra.weight: architecture 'llama' does not use it, so the model "
+         "would run wrongly"},
+        {PART_MEDUSA, 0, NULL, NULL, 0, 0, "head: tensor d2t: only an EAGLE-3 head has one"},
+    };
+    struct rig base;
+    if (open_base(&base, NULL)) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            const struct part_spec spec = {.kind = rows[i].kind, .number = rows[i].number};
+            package *pkg = NULL;
+            struct model *part;
+            uint8_t *bytes;
+            rn_error err = {0};
+            eagle3_file.layer = "midlayer", eagle3_file.has_embedding = false;
+            eagle3_file.has_map = eagle3_file.has_head = true;
+            bad_omit = rows[i].omit, bad_name = rows[i].name, bad_d0 = rows[i].d0, bad_d1 = rows[i].d1;
+            check_note("row %zu", i);
+            if (open_head(&pkg, &bytes, bad_eagle3)) {
+                CHECK(model_build_part(pkg, &spec, base.model, &part, &err) != RN_OK);
+                CHECK_STR(err.text, rows[i].want);
+                CHECK(part == NULL);
+            }
+            package_close(pkg);
+            free(bytes);
+        }
+    }
+    rig_close(&base);
+}
+
+TEST(a_draft_token_past_the_base_models_last_one_is_refused) {
+    static const struct {
+        void (*fill)(struct st_builder *b);
+        rn_status want;
+    } rows[] = {{map_to_last_token, RN_OK}, {map_past_last_token, RN_E_FORMAT}};
+    struct rig base;
+    if (open_base(&base, NULL)) {
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            package *pkg = NULL;
+            struct model *part = NULL;
+            uint8_t *bytes;
+            rn_error err = {0};
+            eagle3_file.layer = "midlayer", eagle3_file.has_embedding = false;
+            if (open_head(&pkg, &bytes, rows[i].fill)) {
+                CHECK_INT(model_build_part(pkg, &(struct part_spec){.kind = PART_EAGLE3}, base.model, &part, &err),
+                          rows[i].want);
+                if (rows[i].want != RN_OK)
+                    CHECK_STR(err.text, "head: tensor d2t: token 50 is outside the base model's 0..49");
+            }
+            model_destroy(part);
+            package_close(pkg);
+            free(bytes);
+        }
+    }
+    rig_close(&base);
+}
+
 // ---- published heads of the shared model ----------------------------------------------------------------------------
 
 enum { STORIES_EMBD = 256 };
