@@ -1,9 +1,9 @@
-// backend/batch_pack.c - see batch_pack.h. All numbers are of 32 bits, but for a sequence's adapters:
+// backend/batch_pack.c - see batch_pack.h. All numbers have 32 bits, except a sequence's adapters:
 //
 //   magic, version, n_groups, n_vector, n_rows, n_seqs, n_wanted, n_logits
 //   each sequence: n_committed, is_far, adapters (64 bits); of each group the pages of its blocks
 //   each row: token, pos, seq, see_to, flags, coord[3], state.from, state.to; of each group store.page, store.slot;
-//             its vector, where it has one; where it has a path, of each group page and slot of positions n_committed..pos
+//             its vector, if it has one; if it has a path, for each group page and slot of positions n_committed..pos
 //   wanted[n_wanted]
 #include "backend/batch_pack.h"
 #include "base/checked.h"
@@ -56,7 +56,7 @@ static void put_row(struct writer *w, const struct batch_row *r, const struct ba
         for (int32_t i = 0; i < n_path; i++) put_slot(w, r->path[g][i]);
 }
 
-// A batch does not say how many sequences it has: as many as its rows name.
+// A batch has no count of its sequences: there are as many as its rows refer to.
 static size_t count_seqs(const struct batch *b) {
     int32_t last = -1;
     for (size_t i = 0; i < b->n_rows; i++)
@@ -99,7 +99,7 @@ struct reader {
     size_t n_rows, n_seqs, n_wanted, n_logits;
     struct batch_row *rows;
     struct batch_seq *seqs;
-    uint32_t *words, *words_end; // for what rows and sequences point to: no more than the bytes hold
+    uint32_t *words, *words_end; // memory for what rows and sequences point to: as much as the bytes can hold
     rn_error *err;
 };
 
@@ -117,7 +117,7 @@ static int32_t get(struct reader *r) {
     return (int32_t)v;
 }
 
-// The next n words, copied into the batch's memory; NULL: the bytes end before.
+// The next n words, copied to the batch's memory; NULL: the bytes end before that.
 static uint32_t *get_words(struct reader *r, size_t n) {
     if (n > (size_t)(r->words_end - r->words) || n > cursor_left(&r->c) / 4) {
         r->c.failed = true;
@@ -175,7 +175,7 @@ static rn_status get_seq(struct reader *r, size_t i) {
     return RN_OK;
 }
 
-// The first position that a row sees of a group.
+// The first position that a row at `pos` attends to in a group.
 static int32_t first_seen(const struct program *p, int32_t g, int32_t pos) {
     const int32_t window = p->groups[g].window;
     return window > 0 && pos - window + 1 > 0 ? pos - window + 1 : 0;
@@ -242,7 +242,7 @@ static rn_status get_row(struct reader *r, size_t i, int64_t n_vocab) {
     return st == RN_OK ? check_state(r, i, row->state) : st;
 }
 
-// Rows with logits first; each part ascends.
+// First the rows with logits, then the others, each in ascending order.
 static rn_status get_wanted(struct reader *r, int32_t **out) {
     int32_t *wanted = (int32_t *)get_words(r, r->n_wanted);
     if (!wanted) return cut_short(r);
@@ -255,7 +255,7 @@ static rn_status get_wanted(struct reader *r, int32_t **out) {
     return RN_OK;
 }
 
-// Tokens below this can be looked up: no table of embeddings has fewer rows.
+// Number of tokens that can be looked up: the rows of the smallest embedding.
 static int64_t vocab_of(const struct program *p) {
     int64_t n = INT32_MAX;
     for (size_t i = 0; i < p->n_ops; i++)

@@ -1,6 +1,8 @@
-// backend/profile.h - what a backend's steps spend their time on: counters by op record, and who did what when.
+// backend/profile.h - where the time of a backend's steps goes: counters for each operation, and
+// events.
 //
-// Ownership: a backend_profile is the backend's; it is valid until the next backend_profile_begin() or the backend's end.
+// Ownership: a backend_profile belongs to the backend and is valid until its next
+// backend_profile_begin() or backend_destroy().
 #ifndef RN_BACKEND_PROFILE_H
 #define RN_BACKEND_PROFILE_H
 
@@ -8,34 +10,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// One op record, in the order in which a step runs them. Times are of thread 0.
+// One operation of the program, in the order in which a step runs them. Times are those of thread
+// 0.
 struct backend_op_use {
     const char *kind;   // "linear"
-    const char *matrix; // its name, NULL: none
+    const char *matrix; // name of its weights; NULL: none
     int32_t layer;      // -1: none
     uint64_t calls;
-    uint64_t ns, wait_ns; // at work; then waiting for the other threads
-    uint64_t
-        bytes; // of weights, keys and values that were read or written, each once a call; activations are not counted
-    uint64_t products; // multiplications of matrix elements, or of keys and values, by what they meet
-    bool is_int8;      // these are of integers
+    uint64_t ns, wait_ns; // computing; waiting for the other threads afterwards
+    // Weights, keys and values read or written, each counted once per call. Activations are not
+    // counted.
+    uint64_t bytes;
+    uint64_t products; // multiplications with elements of matrices, keys or values
+    bool is_int8;      // the products are of integers
 };
 
-// One op on one thread in one step.
+// One operation on one thread in one step.
 struct backend_event {
     int32_t op, thread;
     uint64_t step;
-    int64_t begin_ns, ns; // begin: of base/clock.h
+    int64_t begin_ns, ns; // start on the clock of base/clock.h; duration
 };
 
 struct backend_profile {
     uint64_t n_steps, n_rows;
-    uint64_t ns; // of all steps: times and waits of the ops, and what lies before the first one
+    uint64_t ns; // of all steps: the operations' times and waits, and the time before the first one
     const struct backend_op_use *ops;
     size_t n_ops;
-    const struct backend_event *events; // of one thread after the other, each in order of time
+    const struct backend_event *events; // thread after thread, each in order of time
     size_t n_events;
-    uint64_t n_dropped; // events that there was no room for
+    uint64_t n_dropped; // events beyond n_events of backend_profile_begin()
 };
 
 #endif

@@ -1,4 +1,4 @@
-// backend/registry.c - the kinds of backends that this build has, by name.
+// backend/registry.c - the backends of this build, by name.
 #include "backend/backend.h"
 #include "backend/cpu/cpu_backend.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// backend/support.c - a program held against what a backend can do.
+// backend/support.c - does a backend support every operation of a program?
 #include "backend/backend.h"
 #include <stdio.h>
 

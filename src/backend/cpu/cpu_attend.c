@@ -1,33 +1,33 @@
-// backend/cpu/cpu_attend.c - attention over pages: rows of one sequence share each key block, splits of 1,024 keys merge in order.
+// backend/cpu/cpu_attend.c - attention over pages: the rows of a sequence share each block of keys; splits of 1,024 keys are merged in order.
 //
-// Blocks are taken by KV index, and a block that is not one page as it lies (a scratch path, with its positions in several pages) is
-// assembled in position order first: a tree path and a chain see the same numbers in the same order, so they give the same bits.
+// Blocks are numbered by position. A block whose positions are in several pages (a scratch path) is first assembled in the order of
+// positions: a path of a tree and a chain then read the same numbers in the same order, and give the same bits.
 #include "backend/cpu/cpu_attend.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 #include <math.h>
 #include <string.h>
 
-// Softmax states of a task's queries: o with v_dim floats each.
+// Running softmax of a task's queries: maximum, sum and output, o with v_dim floats each.
 struct states {
     float *m, *l, *o;
 };
 
-// A thread's scratch memory, carved from one piece.
+// A thread's scratch memory, divided.
 struct scratch {
-    uint8_t *key_block, *value_block; // assembled, in the codec's form
-    uint8_t *q;                       // queries as the codec takes them
+    uint8_t *key_block, *value_block; // an assembled block, in the codec's layout
+    uint8_t *q;                       // queries in the form that the codec multiplies with
     void *kernel;
-    struct states all, split; // merged so far; the running split
+    struct states all, split; // merged so far; of the current split
     uint8_t lo[ATTEND_MAX_QUERIES], hi[ATTEND_MAX_QUERIES];
-    float slope[ATTEND_MAX_QUERIES];    // of ALiBi
-    int32_t offset[ATTEND_MAX_QUERIES]; // of the block's first position from the query's
+    float slope[ATTEND_MAX_QUERIES];    // ALiBi
+    int32_t offset[ATTEND_MAX_QUERIES]; // first position of the block minus the query's
 };
 
-// One task and key head.
+// One task, for one key head.
 struct attend_work {
     const struct attend_task *t;
-    const struct batch_row *rows; // of the task
+    const struct batch_row *rows; // rows of the task
     const struct batch_seq *seq;
     const struct attend_plan *plan;
     const struct kv_codec_ops *codec; // of the layer's pages
@@ -91,7 +91,7 @@ static int32_t group_of(const struct cpu_backend *b, const struct attend_work *w
     return b->p->attention[w->layer].group;
 }
 
-// The block as one page holds it for all the task's rows; NULL keys: it has to be assembled for each row.
+// The block in the page that all rows of the task share. keys NULL: it must be assembled for each row.
 static struct kv_pair whole_page(const struct cpu_backend *b, const struct attend_work *w, int32_t block) {
     const int32_t first = block * KV_BLOCK;
     const bool appended = w->rows[0].path[0] == NULL;
@@ -101,7 +101,7 @@ static struct kv_pair whole_page(const struct cpu_backend *b, const struct atten
     return (struct kv_pair){page, page + w->key_bytes};
 }
 
-// Positions that the row sees up to its own, from the sequence's page and from the row's path.
+// Assembles the positions up to the row's own, from the sequence's page and from the row's path.
 static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_work *w, const struct batch_row *row,
                                int32_t block, struct scratch *s) {
     const struct kv_codec_ops *codec = w->codec;
@@ -117,7 +117,7 @@ static struct kv_pair assemble(const struct cpu_backend *b, const struct attend_
     return (struct kv_pair){s->key_block, s->value_block};
 }
 
-// Rows [r, r + n) of the task, which all see something of the block.
+// Rows [r, r + n) of the task, each of which attends to some position of the block.
 static void attend_rows(const struct attend_work *w, struct scratch *s, int32_t block, int32_t r, int32_t n,
                         struct kv_pair now, struct kv_pair next, const struct states *to) {
     const size_t q0 = (size_t)(r * w->heads), n_q = (size_t)(n * w->heads);
@@ -157,8 +157,8 @@ static bool sees(const struct attend_work *w, int32_t r, int32_t block) {
     return attend_last(&w->rows[r]) >= first && attend_first(w->plan->kind, w->rows[r].pos) < first + KV_BLOCK;
 }
 
-// One block against the task's rows that see something of it. Of appended rows these are mostly one run, since positions ascend; rows of a
-// scratch path see a page as it lies wherever their windows reach it.
+// Attends to one block, for the rows of the task that reach it. Appended rows that do are mostly consecutive, since positions ascend;
+// rows of a scratch path read a committed page in place.
 static void attend_one(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t block,
                        bool last, const struct states *to) {
     const struct kv_pair page = whole_page(b, w, block);
@@ -178,7 +178,7 @@ static void attend_one(const struct cpu_backend *b, const struct attend_work *w,
 
 // Splits ------------------------------------------------------------------------------------------------------------------
 
-// split: counted from the first that the task sees.
+// split: number of the split, from the first that the task reads.
 static void attend_split(const struct cpu_backend *b, const struct attend_work *w, struct scratch *s, int32_t split,
                          const struct states *to) {
     const int32_t at = (w->t->begin / ATTEND_SPLIT + split) * ATTEND_SPLIT,
@@ -197,10 +197,10 @@ static void merge(const struct cpu_backend *b, const struct attend_work *w, cons
                            later->o + i * w->v_dim, w->v_dim);
 }
 
-// A sink is a key that every query sees, after all others, and whose value is 0.
+// A sink is a key with value 0 that every query attends to after all others.
 static void add_sinks(const struct cpu_backend *b, const struct attend_work *w, const float *sinks, struct scratch *s,
                       const struct states *to) {
-    float *const none = s->split.o; // not in use any more
+    float *const none = s->split.o; // no longer in use: the zero value
     memset(none, 0, w->v_dim * sizeof *none);
     for (size_t i = 0; i < w->n_q; i++) {
         const float logit = sinks[w->head * w->heads + (int32_t)i % w->heads];
@@ -234,16 +234,16 @@ static struct states shared_states(const struct attend_work *w, int32_t split) {
     return (struct states){plan->m + at, plan->l + at, plan->o + at * w->v_dim};
 }
 
-// One split; whoever finishes the last one merges them all, in order as ever.
+// One split. The thread that finishes the last one merges all of them, in ascending order.
 static void run_apart(const struct op_run *x, const struct attend_work *w, struct scratch *s, int32_t split) {
     const struct cpu_backend *b = x->b;
     const struct states to = shared_states(w, split), first = shared_states(w, 0);
     atomic_int *const left = &w->plan->left[w->t->left + (size_t)w->head];
     attend_split(b, w, s, split, &to);
-    // acq_rel: the last one sees the states that the others wrote before they counted.
+    // acq_rel: the thread that counts last must see what the others wrote.
     if (atomic_fetch_sub_explicit(left, 1, memory_order_acq_rel) > 1) return;
     atomic_store_explicit(left, w->t->n_apart,
-                          memory_order_relaxed); // for the next layer, which comes after a barrier
+                          memory_order_relaxed); // for the next layer, after a barrier
     for (int32_t i = 1; i < w->t->n_apart; i++) {
         const struct states later = shared_states(w, i);
         merge(b, w, &first, &later);

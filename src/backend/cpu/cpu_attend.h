@@ -1,4 +1,4 @@
-// backend/cpu/cpu_attend.h - a step's attention as tasks and units of work; shared by cpu_attend*.c.
+// backend/cpu/cpu_attend.h - the attention of a step as tasks and units of work.
 #ifndef RN_BACKEND_CPU_ATTEND_H
 #define RN_BACKEND_CPU_ATTEND_H
 
@@ -7,16 +7,16 @@
 int32_t attend_heads(const struct attend_kind *k);       // query heads that share a key head
 size_t attend_most_queries(const struct attend_kind *k); // of one task and key head
 
-// The first position that a row sees.
+// The first position that a row attends to.
 static inline int32_t attend_first(const struct attend_kind *k, int32_t pos) {
     if (k->chunk) return pos / k->chunk * k->chunk;
     return k->window && pos + 1 > k->window ? pos + 1 - k->window : 0;
 }
-// The last one.
+// The last position that a row attends to.
 static inline int32_t attend_last(const struct batch_row *row) {
     return row->see_to > row->pos ? row->see_to : row->pos;
 }
-// Splits of 1,024 positions that a task sees something of.
+// Number of splits of 1,024 positions that a task reads.
 static inline int32_t attend_n_splits(const struct attend_task *t) {
     return (t->end - 1) / ATTEND_SPLIT - t->begin / ATTEND_SPLIT + 1;
 }

@@ -1,28 +1,28 @@
-// backend/cpu/cpu_attend_plan.c - a step's attention as units of work: which rows are attended to together, which of these are taken
-// apart by their splits of 1,024 keys so that more threads can help, and in which order units are claimed.
+// backend/cpu/cpu_attend_plan.c - the attention of a step as units of work: which rows form a task, which tasks are divided into splits
+// of 1,024 keys so that more threads can share them, and in which order units are claimed.
 #include "backend/cpu/cpu_attend.h"
 #include "base/checked.h"
 #include "base/mem.h"
 
-enum { UNITS_PER_THREAD = 4 }; // a task larger than a thread's share divided by this is taken apart
+enum { UNITS_PER_THREAD = 4 }; // a task longer than a thread's share divided by this is split
 
 int32_t attend_heads(const struct attend_kind *k) { return k->n_head / k->n_head_kv; }
 
-// Rows that one task may have: ATTEND_TILE queries, but at least one row's heads.
+// Most rows of a task: ATTEND_TILE queries, but at least the heads of one row.
 static int32_t most_rows(const struct attend_kind *k) {
     return attend_heads(k) < ATTEND_TILE ? ATTEND_TILE / attend_heads(k) : 1;
 }
 size_t attend_most_queries(const struct attend_kind *k) { return (size_t)(most_rows(k) * attend_heads(k)); }
 
-// Positions that may be seen at once: of the longest sequence that the pages hold, or of a window and the rows of a step.
+// Most positions that a task reads: of the longest sequence that the pages hold, or of a window and the rows of a step.
 static size_t most_positions(const struct attend_kind *k, const struct backend_sizes *s) {
     const size_t all = (size_t)s->n_pages[0] * KV_BLOCK, window = (size_t)(k->chunk ? k->chunk : k->window);
     return window && window + s->n_batch < all ? window + s->n_batch : all;
 }
 
-// States of split queries that a step may have: those of one row over all that it may see, twice.
+// Most softmax states of split queries in a step: twice those of one row over all that it can attend to.
 static size_t most_states(const struct attend_kind *k, const struct backend_sizes *s, int n_threads) {
-    const size_t n_splits = ceil_div(most_positions(k, s), ATTEND_SPLIT) + 1; // a window begins inside of one
+    const size_t n_splits = ceil_div(most_positions(k, s), ATTEND_SPLIT) + 1; // a window can begin within a split
     return n_threads > 1 && most_positions(k, s) > ATTEND_SPLIT ? 2 * n_splits * (size_t)k->n_head : 0;
 }
 
@@ -50,7 +50,7 @@ static rn_status load_kind(struct attend_plan *plan, const struct attend_kind *k
     plan->m = mem_alloc(n * sizeof(float));
     plan->l = mem_alloc(n * sizeof(float));
     plan->o = mem_alloc(n * (size_t)k->v_dim * sizeof(float));
-    plan->left = mem_alloc(n / 2 * sizeof *plan->left); // a task taken apart has two splits or more
+    plan->left = mem_alloc(n / 2 * sizeof *plan->left); // a divided task has at least two splits
     if (plan->tasks && plan->units && plan->m && plan->l && plan->o && plan->left) return RN_OK;
     return fail(err, RN_E_NOMEM, "attention: out of memory for %zu rows and %zu states of splits", s->n_batch, n);
 }
@@ -74,7 +74,8 @@ void attend_plan_free(struct cpu_backend *b) {
     }
 }
 
-// Rows of a sequence at consecutive positions, or rows of its scratch tree: these share its committed pages.
+// Does the row join the task of the row before it? Rows at consecutive positions of a sequence do, and rows of its scratch tree, which
+// share its committed pages.
 static bool joins(const struct batch_row *row) {
     const bool scratch = row->path[0] != NULL;
     return row[-1].seq == row->seq && (row[-1].path[0] != NULL) == scratch &&
@@ -99,7 +100,7 @@ static void find_tasks(struct attend_plan *plan, const struct batch *batch) {
 
 static uint64_t cost(const struct attend_task *t) { return (uint64_t)t->n * (uint64_t)(t->end - t->begin); }
 
-// Takes the large tasks apart while there is room for their states.
+// Divides the long tasks into splits, as long as there is room for their states.
 static void take_apart(struct attend_plan *plan, size_t n_threads) {
     const size_t n_head_kv = (size_t)plan->kind->n_head_kv, heads = (size_t)attend_heads(plan->kind);
     size_t n_states = 0, n_left = 0;
@@ -118,13 +119,13 @@ static void take_apart(struct attend_plan *plan, size_t n_threads) {
     }
 }
 
-// By falling length of their cost in bits; among equals the later one, whose positions are higher, first.
+// Descending by the number of bits of their cost; among equals the later one first, whose positions are higher.
 static int cost_class(const struct attend_task *t) {
     return 63 - __builtin_clzll((cost(t) + (uint64_t)t->n_apart - 1) / (uint64_t)t->n_apart);
 }
 
 static void order_units(struct attend_plan *plan) {
-    size_t at[65] = {0}; // at[c]: units of classes above c, then where the next one of class c goes
+    size_t at[65] = {0}; // at[c]: number of units above class c, then the index of the next unit of class c
     for (size_t i = 0; i < plan->n_tasks; i++)
         for (int c = cost_class(&plan->tasks[i]); c > 0; c--) at[c - 1] += (size_t)plan->tasks[i].n_apart;
     plan->n_units = 0;
@@ -135,13 +136,13 @@ static void order_units(struct attend_plan *plan) {
     }
 }
 
-// The first position whose keys and values the step brings, or may have to look up among those of its scratch rows.
+// The first position whose keys and values the step writes, or may have to read from its scratch rows.
 static int32_t first_new(const struct cpu_backend *b, const struct attend_task *t) {
     const struct batch_row *row = &b->batch->rows[t->first];
     return row->path[0] ? b->batch->seqs[row->seq].n_committed : row->pos;
 }
 
-// A sequence's new keys and values are seen by one task alone, and there by one split alone.
+// Are the new keys and values of each sequence read by one task only, and there by one split only?
 static bool one_stores(const struct cpu_backend *b, const struct attend_plan *plan) {
     for (size_t i = 0; i < plan->n_tasks; i++) {
         const struct attend_task *t = &plan->tasks[i];
@@ -154,7 +155,7 @@ static bool one_stores(const struct cpu_backend *b, const struct attend_plan *pl
 }
 
 void attend_plan_step(struct cpu_backend *b) {
-    b->one_stores = b->batch->n_rows <= b->copies.n_rows; // else nobody asks
+    b->one_stores = b->batch->n_rows <= b->copies.n_rows; // otherwise it is not used
     for (int32_t k = 0; k < b->p->n_kinds; k++) {
         find_tasks(&b->attend[k], b->batch);
         take_apart(&b->attend[k], (size_t)pool_n_threads(b->threads));

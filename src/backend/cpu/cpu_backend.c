@@ -1,4 +1,4 @@
-// backend/cpu/cpu_backend.c - the CPU's door: plan, load, run.
+// backend/cpu/cpu_backend.c - the functions of the backend: plan, load, run.
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 
 static struct cpu_backend *self(backend *b) { return (struct cpu_backend *)b; }
 
-// Every op; of types those that the kernel set multiplies with, and those whose rows can be read.
+// All ops; the types that the kernel set multiplies with, and those whose rows can be dequantized.
 static rn_status supports(const backend *base, const struct program *p, rn_error *err) {
     const struct cpu_backend *b = (const struct cpu_backend *)base;
     struct backend_support s;
@@ -61,8 +61,8 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     return attend_plan_load(b, err);
 }
 
-// The cosines and sines of every row's position, once for all layers: angles in double from the float frequencies, so that far
-// positions lose nothing; rounded to float at the end.
+// Cosines and sines of each row's position, once for all layers: angles in double from the float frequencies, so that far positions
+// lose no precision; rounded to float at the end.
 static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_thread, int n_threads) {
     const struct rope_table *t = &b->p->ropes[table];
     const size_t n_pair = (size_t)t->n_rot / 2;
@@ -83,7 +83,7 @@ static void fill_cos_sin(const struct cpu_backend *b, int32_t table, int i_threa
     }
 }
 
-// Barriers of cpu_schedule.c do not know that the collector reads the op's source: everyone waits before it and after it.
+// The barriers of the schedule do not cover the collector, which reads the op's source: all threads wait before it and after it.
 static void collect_inputs(const struct op_run *x) {
     pool_barrier(x->b->threads, x->i_thread);
     for (size_t i = 0; x->i_thread == 0 && i < run_schedule(x)->n_together; i++) {
@@ -98,7 +98,7 @@ static void run_thread(void *ctx, int i_thread, int n_threads) {
     for (int32_t i = 0; i < b->p->n_ropes; i++) fill_cos_sin(b, i, i_thread, n_threads);
     for (const struct cpu_op *o = b->ops; o < b->ops + b->n_ops; o += o->schedules[b->schedule].n_together) {
         const struct op_run x = {b, o, i_thread, n_threads, cpu_op_rows(b, o)};
-        if (x.n_rows == 0 && o->op.layer < 0) return; // nor do those behind it have any
+        if (x.n_rows == 0 && o->op.layer < 0) return; // nor has any op after it
         if (b->collect && op_multiplies(o->op.kind))
             collect_inputs(&x);
         else if (run_schedule(&x)->barrier)
@@ -119,7 +119,7 @@ static rn_status run(backend *base, const struct batch *batch, rn_error *err) {
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].schedules[b->schedule].split == SPLIT_CLAIM)
             atomic_store_explicit(b->ops[i].claimed, 0, memory_order_relaxed);
-    if (b->profile) { // of all threads
+    if (b->profile) { // always on all threads
         pool_run(b->threads, run_thread, b);
         cpu_profile_step_end(b);
     } else {
@@ -140,7 +140,7 @@ static rn_status profile_begin(backend *base, size_t n_events, rn_error *err) {
 
 static const struct backend_profile *profile_end(backend *base) { return cpu_profile_end(self(base)); }
 
-// They are made in host memory.
+// Results are in host memory already.
 static rn_status fetch(backend *base, int32_t buffer, size_t n, struct backend_rows *out, rn_error *err) {
     const struct cpu_backend *b = self(base);
     (void)n, (void)err;
@@ -159,7 +159,7 @@ static void use(const backend *base, struct backend_use *out) {
         mem_resident(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
 }
 
-// Pages are host memory: nothing here can fail.
+// Pages are in host memory: these cannot fail.
 static rn_status copy(backend *base, const struct kv_copy *c, rn_error *err) {
     (void)err;
     cpu_pages_copy(self(base), c);

@@ -1,7 +1,7 @@
-// backend/cpu/cpu_barriers.c - barriers: only where one thread reads or writes what another has written since the last one.
+// backend/cpu/cpu_barriers.c - where threads wait for each other: only before an op that touches what another thread has written.
 #include "backend/cpu/cpu_schedule.h"
 
-// What ops touch of what all threads see, as bits: row buffers, activation buffers, and what is no buffer.
+// What an op reads or writes of the memory that threads share, as bits: row buffers, activation buffers, and what is not a buffer.
 struct touched {
     uint64_t rows, acts;
     bool rotations, pages;
@@ -38,7 +38,7 @@ static void add_touch(const struct cpu_backend *b, struct touch *t, const struct
 }
 
 // A barrier is needed before an op that reads or writes what another thread may have written (or still reads) since the last one.
-// Between two SPLIT_ROWS ops over the same rows every thread meets only its own rows.
+// Between two SPLIT_ROWS ops over the same rows each thread touches only its own rows.
 void cpu_plan_barriers(struct cpu_backend *b, enum cpu_schedule schedule) {
     struct touch rows = {.writes.rotations = true},
                  any = {0}; // since the last barrier: by SPLIT_ROWS ops, and by the others

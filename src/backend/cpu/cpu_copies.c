@@ -1,12 +1,12 @@
-// backend/cpu/cpu_copies.c - private copies: what each thread computes for itself in steps of few rows, and which operands are such copies.
+// backend/cpu/cpu_copies.c - in steps of few rows each thread computes row-wise ops for itself, in private copies of the buffers.
 #include "backend/cpu/cpu_schedule.h"
 #include "base/checked.h"
 
-// As many rows as have their copies in so many bytes, and at least one, are few. Measured on two threads with rows of 8 KB (256 wide) and
+// Few rows: at least one, and as many as fit into this many bytes of copies. Measured on two threads with rows of 8 KB (256 wide) and
 // 17 KB (576 wide): 2 rows gain 20 and 4 %, 6 rows gain 18 and lose 5 %.
 #define MOST_OWN_BYTES ((size_t)64 << 10)
 
-// What each thread can do for itself: all that goes by rows, but not what it writes for all to see, or for the caller.
+// Ops that each thread can compute for itself: all row-wise ones, except those whose results other threads or the caller read.
 static bool each_can(const struct program *p, const struct op *o) {
     const bool is_result = o->dst >= 0 && (o->dst == p->hidden || o->dst == p->logits);
     return !cpu_traits[o->kind].claimed && o->kind != OP_STORE_KV && o->rows == ROWS_ALL && !is_result;
@@ -32,11 +32,11 @@ struct own_copies cpu_own_copies(const struct program *p, const struct backend_s
     if (c.n_rows == 0) c.n_rows = 1;
     for (int32_t i = 0; i < p->n_buffers; i++) c.row_at[i] *= c.n_rows;
     for (int32_t i = 0; i < acts->n; i++) c.act_at[i] *= c.n_rows;
-    c.bytes = round_up(c.n_rows * row_bytes, 4096); // no page for two threads
+    c.bytes = round_up(c.n_rows * row_bytes, 4096); // threads do not share a page of memory
     return c;
 }
 
-// Which operands are copies: what was written last, by each thread or for all.
+// An operand is a private copy if each thread wrote it last for itself.
 void cpu_plan_copies(struct cpu_backend *b, enum cpu_schedule schedule) {
     bool rows[PROGRAM_MAX_BUFFERS] = {0}, acts[CPU_MAX_ACTS] = {0};
     for (size_t i = 0; i < b->n_ops; i++) {

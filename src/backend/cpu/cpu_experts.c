@@ -7,16 +7,15 @@
 
 _Static_assert(PROGRAM_PART_ALIGN % PANEL_ROWS == 0, "a product writes whole panels of a part");
 
-#define GATHER_BYTES                                                                                                 \
-    ((size_t)1 << 20)   // of rows that are brought side by side for an expert: they stay in the second-level cache
-#define GATHER_ROWS 512 // and as many as a way for many rows is measured with
+#define GATHER_BYTES ((size_t)1 << 20) // of rows gathered for an expert: they stay in the L2 cache
+#define GATHER_ROWS  512               // as many as the kernels for many rows are tuned for
 
 // Pairs ----------------------------------------------------------------------------------------------------------------------
 
 struct pairs {
     size_t n_expert, n_used, n;
     uint32_t *first;  // [n_expert + 1] place of an expert's first pair
-    uint32_t *row_of; // [n] by place
+    uint32_t *row_of; // [n] row of the pair at each place
     uint32_t *place;  // [rows][n_used], in routing order
 };
 
@@ -27,7 +26,7 @@ static size_t pairs_bytes(const struct program *p, size_t n_rows) {
 
 static size_t expert_of(const float *choices, size_t n_used, size_t i) { return (size_t)choices[n_used + i]; }
 
-// Each thread does this for itself, which takes less time than sharing it; memory: pairs_bytes().
+// Sorts the pairs by expert. Each thread does it for itself, which is faster than sharing it. memory: pairs_bytes().
 static struct pairs sort_pairs(const struct op_run *x, void *memory) {
     const struct routing *t = &x->b->p->routing;
     struct pairs p = {(size_t)t->n_expert, (size_t)t->n_used, x->n_rows * (size_t)t->n_used, memory, NULL, NULL};
@@ -43,7 +42,7 @@ static struct pairs sort_pairs(const struct op_run *x, void *memory) {
             p.row_of[*next] = (uint32_t)r;
             p.place[r * p.n_used + i] = (*next)++;
         }
-    memmove(p.first + 1, p.first, p.n_expert * sizeof *p.first); // each is where the next one began
+    memmove(p.first + 1, p.first, p.n_expert * sizeof *p.first); // each is the next one's first place
     p.first[0] = 0;
     return p;
 }
@@ -89,7 +88,7 @@ void cpu_experts_collect(const struct op_run *x) {
 
 static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.weights.matrix]; }
 
-// Activations as an op reads them: rows, or parts.
+// The activations that an op reads: rows, or parts of rows.
 struct inputs {
     const uint8_t *at;
     size_t stride, bytes;
@@ -126,7 +125,7 @@ size_t cpu_experts_scratch(const struct cpu_backend *b, const struct program *p,
     return bytes + cpu_product_scratch(b, &p->matrices[o->weights.matrix]);
 }
 
-// The activations of the pairs at places [first, first + n): rows that lie apart are brought side by side in `gathered`.
+// The activations of the pairs at places [first, first + n). Rows that are not adjacent are copied to `gathered`.
 static const uint8_t *bring(const struct inputs *in, bool src_parts, const struct pairs *p, size_t first, size_t n,
                             uint8_t *gathered) {
     if (src_parts) return in->at + first * in->stride;
@@ -141,21 +140,21 @@ static const uint8_t *bring(const struct inputs *in, bool src_parts, const struc
 struct experts_work {
     const struct op_run *x;
     struct pairs pairs;
-    size_t n_products; // of the ops that go together; one by columns may follow them
+    size_t n_products; // of the joined ops; a column-wise op may follow them
     size_t n_panels;
     size_t target;         // cost of a piece
-    size_t expert, before; // where claiming is, and the pieces before that expert
-    uint8_t *memory;       // of this thread: rows brought side by side, then what products want
+    size_t expert, before; // the expert being claimed, and the pieces before it
+    uint8_t *memory;       // of this thread: gathered rows, then scratch of the products
 };
 
-// What a panel costs for an expert: its rows, and reading or unpacking it, which takes as long as some rows.
+// Cost of a panel for an expert, in rows: those that chose it, and a constant for reading or unpacking the panel.
 #define PANEL_COST 8
 static size_t cost_of(const struct experts_work *w, size_t expert) {
     const size_t n_rows = w->pairs.first[expert + 1] - w->pairs.first[expert];
     return n_rows ? n_rows + PANEL_COST : 0;
 }
 
-// Panels of each of an expert's pieces. A way for many rows takes panels in pairs.
+// Panels in each of an expert's pieces. Kernels for many rows take panels in pairs.
 static size_t piece_panels(const struct experts_work *w, size_t expert) {
     const size_t n = ceil_div(w->target, cost_of(w, expert)), even = n > 1 ? round_up(n, 2) : n;
     return even < w->n_panels ? even : w->n_panels;
@@ -174,7 +173,7 @@ static struct experts_work plan_work(const struct op_run *x) {
     return w;
 }
 
-// false: there are no more.
+// false: no pieces are left.
 static bool claim(struct experts_work *w, size_t *begin, size_t *end) {
     const size_t i = atomic_fetch_add_explicit(w->x->o->claimed, 1, memory_order_relaxed);
     for (; w->expert < w->pairs.n_expert; w->expert++) {
@@ -217,7 +216,7 @@ static void run_columns(const struct experts_work *w, size_t first, size_t n, si
 
 static void run_piece(const struct experts_work *w, size_t begin, size_t end) {
     const struct pairs *pairs = &w->pairs;
-    const struct inputs in = inputs_of(w->x); // of all products that go together
+    const struct inputs in = inputs_of(w->x); // the same for all joined products
     const bool src_parts = w->x->o->op.experts.reads_parts;
     const size_t end_pair = pairs->first[w->expert + 1];
     const size_t most = src_parts ? pairs->n : gather_rows(in.stride, w->x->n_rows);

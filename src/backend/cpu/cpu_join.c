@@ -1,4 +1,4 @@
-// backend/cpu/cpu_join.c - joined ops: a thread that claims a piece takes it through all of them, without a barrier in between.
+// backend/cpu/cpu_join.c - joined ops: the thread that claims a piece runs all of them on it, without barriers in between.
 #include "backend/cpu/cpu_schedule.h"
 
 static void join(struct cpu_backend *b, enum cpu_schedule schedule, size_t first, size_t n) {
@@ -9,13 +9,13 @@ static bool is_linear(const struct cpu_backend *b, enum cpu_schedule schedule, s
     return b->ops[i].op.kind == OP_LINEAR && b->ops[i].schedules[schedule].n_together == 1;
 }
 
-// Do products of experts read the same rows, brought side by side in the same form?
+// Do two products of experts read the same gathered rows, in the same format?
 static bool same_input(const struct cpu_op *a, const struct cpu_op *b) {
     return a->op.src == b->op.src && a->op.src2 == b->op.src2 && a->act == b->act && a->format == b->format;
 }
 
-// An op by columns and the products right before it that make its sources: gate, up and what is made of them. Of many rows those of
-// experts alone, whose rows are then brought side by side once.
+// A column-wise op and the products right before it that compute its sources: gate, up and the activation. In steps of many rows only
+// those of experts, whose rows are then gathered once.
 static void join_columns(struct cpu_backend *b, enum cpu_schedule schedule, size_t last) {
     const struct op *to = &b->ops[last].op;
     size_t first = last;
@@ -33,7 +33,7 @@ static void join_columns(struct cpu_backend *b, enum cpu_schedule schedule, size
     if (first < last) join(b, schedule, first, last - first + 1);
 }
 
-// Linear ops that follow on each other and do not read what the others write: q, k and v.
+// Consecutive linear ops that do not read each other's results: q, k and v.
 static size_t join_linears(struct cpu_backend *b, enum cpu_schedule schedule, size_t first) {
     size_t n = 1;
     for (; first + n < b->n_ops && n < CPU_MOST_TOGETHER && is_linear(b, schedule, first + n); n++) {

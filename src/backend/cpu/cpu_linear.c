@@ -1,14 +1,14 @@
-// backend/cpu/cpu_linear.c - matrix products: pieces of outputs that threads claim, and what goes together with them on each piece.
+// backend/cpu/cpu_linear.c - matrix products: threads claim pieces of the outputs, and run the joined ops on each piece.
 #include "backend/cpu/cpu_product.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 
 static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b->matrices[x->o->op.weights.matrix]; }
 
-// Slices lie side by side in the outputs, each with its own panels.
+// The outputs of slices are adjacent; each slice has its own panels.
 static size_t n_panels(const struct op_run *x) { return matrix_of(x)->m->n_slices * cpu_slice_panels(matrix_of(x)); }
 
-// Panels [begin, end) of a slice for all rows: a head of the source and of the outputs each, or the whole of both.
+// Panels [begin, end) of a slice for all rows. A slice reads one head of the source and writes one of the outputs, or reads and writes all.
 static void multiply_slice(const struct op_run *x, size_t slice, size_t begin, size_t end) {
     const struct cpu_backend *b = x->b;
     const struct op *o = &x->o->op;
@@ -38,12 +38,12 @@ static void multiply_panels(const struct op_run *x, size_t begin, size_t end) {
 
 // Pieces ------------------------------------------------------------------------------------------------------------------
 
-// Panels in pieces that threads claim, so that one that the machine delays does not hold up the others. A round is a piece for each
-// thread, together half of what is left: few claims, and the last pieces are small, so that all are done at about the same time. A way
-// for many rows makes something of the rows for each piece, and takes panels in pairs: fewer and even pieces.
+// Threads claim pieces of the panels, so that a thread that is delayed does not hold up the others. A round is one piece for each
+// thread, together half of what is left: few claims, and small pieces at the end, so that all threads finish at about the same time.
+// Kernels for many rows convert the rows for each piece and take panels in pairs: they have fewer pieces, of an even number of panels.
 struct pieces {
     size_t n_panels, n_threads;
-    size_t even; // panels of each piece; 0: in rounds
+    size_t even; // panels of each piece; 0: pieces of rounds
 };
 
 static struct pieces pieces_of(const struct op_run *x, size_t n_panels, bool by_gemm) {
@@ -56,7 +56,7 @@ static struct pieces pieces_of(const struct op_run *x, size_t n_panels, bool by_
     return p;
 }
 
-// false: there are no more.
+// false: no pieces are left.
 static bool claim_piece(const struct op_run *x, const struct pieces *p, size_t *begin, size_t *end) {
     size_t i = atomic_fetch_add_explicit(x->o->claimed, 1, memory_order_relaxed), at = 0, each = p->even;
     while (!p->even && at < p->n_panels) {
@@ -71,9 +71,9 @@ static bool claim_piece(const struct op_run *x, const struct pieces *p, size_t *
     return *begin < p->n_panels;
 }
 
-// The piece of the panels of all members, one matrix behind the other.
+// The piece of the panels of all members, counted through their matrices in order.
 static void run_in_a_row(const struct op_run *x, size_t begin, size_t end) {
-    size_t first = 0; // panel of the member
+    size_t first = 0; // first panel of the member
     for (size_t i = 0; first < end; i++) {
         const struct op_run member = run_member(x, i);
         const size_t n = n_panels(&member), from = begin > first ? begin - first : 0;
@@ -85,7 +85,7 @@ static void run_in_a_row(const struct op_run *x, size_t begin, size_t end) {
     }
 }
 
-// The same piece of each member: the last one takes its columns of what the others make.
+// The same piece of each member; the last one computes these columns from the others' results.
 static void run_side_by_side(const struct op_run *x, size_t begin, size_t end) {
     const size_t last = run_schedule(x)->n_together - 1U;
     for (size_t i = 0; i < last; i++) {

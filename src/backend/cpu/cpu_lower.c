@@ -1,14 +1,14 @@
-// backend/cpu/cpu_lower.c - a program's ops made ready for the CPU: activations prepared once for all matrices that read them, buffers
-// taken. Who does what of them: cpu_schedule.c.
+// backend/cpu/cpu_lower.c - lowers a program to the CPU's ops: activations are prepared once for all matrices that read them, and
+// buffers are allocated. How work is divided among threads: cpu_schedule.c.
 #include "backend/cpu/cpu_experts.h"
 #include "backend/cpu/cpu_product.h"
 #include "base/checked.h"
 #include "base/mem.h"
 #include "base/process_memory.h"
 
-#define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads hammer them
+#define CLAIM_STRIDE (64 / sizeof(atomic_size_t)) // a cache line each: threads contend for them
 
-// Makes the row when there is none yet; -1: all are taken.
+// Adds the row if it is not there; -1: the table is full.
 static int32_t act_find(struct act_table *t, int8_t src, enum act_format format, size_t k, size_t n_part) {
     for (int32_t i = 0; i < t->n; i++)
         if (t->row[i].src == src && t->row[i].format == format && t->row[i].k == k && t->row[i].n_part == n_part)
@@ -25,7 +25,7 @@ static enum act_format format_of(const struct kernel_set *k, const struct progra
     return op_multiplies(o->kind) ? k->matmul[p->matrices[o->weights.matrix].type].act : ACT_F32;
 }
 
-// Heads or parts of an op's source, which are prepared one by one.
+// Number of heads or parts of an op's source, each of which is prepared for itself.
 static size_t src_parts(const struct op *o) {
     return o->linear.by_head || o->experts.reads_parts ? (size_t)o->heads.n : 1;
 }
@@ -39,7 +39,7 @@ static bool find_acts(const struct kernel_set *k, const struct program *p, struc
     return true;
 }
 
-// Of a row with all its parts.
+// Bytes of a prepared row with all its parts.
 static size_t act_stride_of(const struct act_table *t, int32_t i) {
     return t->row[i].n_part * act_row_stride(t->row[i].format, t->row[i].k);
 }
@@ -67,7 +67,7 @@ size_t cpu_scratch_bytes(const struct cpu_backend *b, const struct program *p, c
         const size_t bytes = op_scratch(b, p, &p->ops[i], s->n_batch);
         if (bytes > most) most = bytes;
     }
-    return round_up(most, 4096); // no page for two threads
+    return round_up(most, 4096); // threads do not share a page of memory
 }
 
 uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, const struct backend_sizes *s) {
@@ -86,7 +86,7 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
 static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, rn_error *err) {
     for (int32_t i = 0; i < b->p->n_buffers; i++) {
         b->stride[i] = round_up(b->p->width[i], PANEL_ROWS);
-        if (b->stride[i] == 0) continue; // not used
+        if (b->stride[i] == 0) continue; // unused
         b->buffers[i] = mem_pages(buffer_rows(b->p, &b->sizes, i) * b->stride[i] * sizeof(float));
         if (!b->buffers[i]) return fail(err, RN_E_NOMEM, "backend cpu: out of memory for row buffer %d", i);
     }
@@ -104,7 +104,7 @@ static rn_status take_buffers(struct cpu_backend *b, const struct act_table *t, 
     return RN_OK;
 }
 
-// Which activation buffers hold what their source holds now.
+// Activation buffers that are up to date with their source.
 static void mark_stale(const struct act_table *t, bool *fresh, int8_t written) {
     for (int32_t i = 0; i < t->n; i++)
         if (t->row[i].src == written) fresh[i] = false;

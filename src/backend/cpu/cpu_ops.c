@@ -1,4 +1,4 @@
-// backend/cpu/cpu_ops.c - what each kind of op does with its share of a batch, but for products (cpu_linear.c) and attention.
+// backend/cpu/cpu_ops.c - each kind of op on a thread's share of a batch, except products (cpu_linear.c) and attention (cpu_attend.c).
 #include "backend/cpu/cpu_experts.h"
 #include "base/checked.h"
 #include <string.h>
@@ -28,7 +28,7 @@ static void op_vector(const struct op_run *x, size_t begin, size_t end) {
         memcpy(run_dst(x, r), x->b->batch->rows[r].vector, (size_t)x->o->op.width * sizeof(float));
 }
 
-// Positions beyond those that the file has an embedding for take the last one: the engine warns of longer contexts.
+// Positions beyond the file's last embedding use that one; the engine warns of longer contexts.
 static void op_embed_pos(const struct op_run *x, size_t begin, size_t end) {
     const struct matrix *m = &x->b->p->matrices[x->o->op.weights.matrix];
     const struct tensor_type_info *type = tensor_type_info(m->type);
@@ -38,7 +38,7 @@ static void op_embed_pos(const struct op_run *x, size_t begin, size_t end) {
     }
 }
 
-// Weights of a head: its own, or one for all.
+// Norm weights of a head: its own, or the same for all heads.
 static const float *of_head(const struct op *o, const float *vec, size_t head) {
     return vec && o->weights.vec_by_head ? vec + head * (size_t)(o->width / o->heads.n) : vec;
 }
@@ -110,7 +110,7 @@ static void columns_gate(const struct op_run *x, size_t r, size_t begin, size_t 
                                                 run_dst(x, r) + begin);
 }
 
-// gpt-oss (OpenAI 2025, 2508.10925), whose numbers no file says.
+// gpt-oss (OpenAI 2025, 2508.10925); files do not contain these constants.
 static void columns_gate_oai(const struct op_run *x, size_t r, size_t begin, size_t end) {
     x->b->k->swiglu_oai(run_src(x, r) + begin, run_src2(x, r) + begin, end - begin, 1.702f, 7, run_dst(x, r) + begin);
 }
@@ -142,7 +142,7 @@ static void op_softcap(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = begin; r < end; r++) x->b->k->softcap(run_dst(x, r), o->softcap.cap, (size_t)o->width);
 }
 
-// Llama 4 (transformers, Llama4TextAttention; Ministral3Attention): far positions sharpen queries.
+// Llama 4 (transformers, Llama4TextAttention; Ministral3Attention): queries are scaled up at far positions.
 static void op_temperature(const struct op_run *x, size_t begin, size_t end) {
     const struct op *o = &x->o->op;
     for (size_t r = begin; r < end; r++) {
@@ -187,7 +187,7 @@ static const op_fn by_rows[OP_N_KINDS + 1] = {
     [OP_MUL] = op_mul,
     [OP_N_KINDS] = op_prepare,
 };
-// Of what is claimed, alone or as the first of ops that go together.
+// Runs a claimed op, alone or as the first of joined ops.
 static const pieces_fn by_pieces[OP_N_KINDS + 1] = {
     [OP_LINEAR] = linear_run, [OP_EXPERTS] = experts_run, [OP_STORE_KV] = attend_run, [OP_ATTEND] = attend_run,
     [OP_CONV] = recur_run,    [OP_SSM] = recur_run,       [OP_DELTA] = recur_run,
@@ -212,7 +212,7 @@ void cpu_op_columns(const struct op_run *x, size_t begin, size_t end) {
     for (size_t r = 0; r < x->n_rows; r++) cpu_op_columns_of_row(x, r, begin, end);
 }
 
-// The rows that all threads see, into this thread's copy of them.
+// Copies the shared rows to this thread's private copy.
 static void fill_copy(const struct op_run *x) {
     const int8_t dst = x->o->op.dst;
     for (size_t r = 0; r < x->n_rows; r++)

@@ -1,4 +1,4 @@
-// backend/cpu/cpu_pages.c - the bytes of KV pages: for each layer of a group and each key head a key block, then a value block.
+// backend/cpu/cpu_pages.c - KV pages: for each layer of the group and each key head a block of keys, then a block of values.
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -75,7 +75,7 @@ void cpu_page_read(const struct cpu_backend *b, int32_t group, int32_t page, int
         memcpy(out, cpu_state(b, page), b->p->state_bytes);
     } else if (n == KV_PAGE) {
         memcpy(out, page_at(&b->groups[group], page), b->groups[group].page_bytes);
-    } else { // what stands behind the n positions may be of a text that had the page before
+    } else { // positions after n may hold what the page was used for before
         memset(out, 0, b->groups[group].page_bytes);
         copy_slots(b, group, (struct slots){out, 0}, (struct slots){page_at(&b->groups[group], page), 0}, n);
     }

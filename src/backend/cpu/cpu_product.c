@@ -2,8 +2,8 @@
 #include "backend/cpu/cpu_product.h"
 #include "base/checked.h"
 
-// Activations of one pass of a matrix stay below this, so that they come from the second-level cache for every panel. A way for many
-// rows unpacks panels once for each pass: it takes as many rows as its figures were measured with.
+// The activations of one pass over a matrix stay below this size, so that every panel finds them in the L2 cache. Kernels for many rows
+// unpack each panel once per pass; they take as many rows as they are tuned for.
 #define ROWS_PASS_BYTES ((size_t)512 << 10)
 #define GEMM_PASS_ROWS  512
 
@@ -19,7 +19,7 @@ size_t cpu_product_scratch(const struct cpu_backend *b, const struct matrix *m) 
     return (ops->gemm ? ops->gemm_scratch(m->k) : 0) + (panels ? panels * ops->panel_bytes(m->k) : 0);
 }
 
-// Outputs [begin, end), whose weights are w, for all rows, in passes of rows that fit the cache.
+// Computes outputs [begin, end) with weights w for all rows, in passes of rows that fit into the cache.
 static void multiply(const struct cpu_backend *b, const struct product *p, const uint8_t *w, size_t begin, size_t end,
                      void *scratch) {
     const struct cpu_matrix *cm = p->cm;
@@ -38,7 +38,7 @@ static const uint8_t *file_row(const struct product *p, size_t row) {
     return p->cm->m->data + p->slice * p->cm->m->slice_bytes + row * p->cm->m->row_bytes;
 }
 
-// The same where the set wants panels and none are kept: a few are made, multiplied with, and overwritten by the next.
+// The same if the kernel set multiplies with panels but none are kept: a few at a time are packed, used and overwritten.
 static void multiply_rows(const struct cpu_backend *b, const struct product *p, size_t begin, size_t end,
                           uint8_t *scratch) {
     const struct cpu_matrix *cm = p->cm;

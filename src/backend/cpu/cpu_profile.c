@@ -1,4 +1,4 @@
-// backend/cpu/cpu_profile.c - time by op record, as thread 0 sees it, bytes and products by arithmetic, and each thread's events.
+// backend/cpu/cpu_profile.c - time of each op on thread 0, its bytes and products computed from shapes, and each thread's events.
 #include "backend/cpu/cpu_profile.h"
 #include "backend/cpu/cpu_attend.h"
 #include "base/checked.h"
@@ -11,17 +11,17 @@ struct event_list {
     _Alignas(64) struct backend_event *events; // [room]
     size_t n;
     uint64_t n_dropped;
-    int64_t part_begin, part_ns[CPU_MOST_TOGETHER]; // of the ops that go together now
+    int64_t part_begin, part_ns[CPU_MOST_TOGETHER]; // of the joined ops that run now
 };
 
 struct cpu_profile {
-    size_t n_threads, room; // events of a thread
+    size_t n_threads, room; // events of each thread
     struct backend_op_use *ops;
     struct backend_event *events; // of all threads
     struct event_list *lists;     // [n_threads]
     struct backend_profile totals;
-    int64_t step_begin, last_end; // of the running step; last_end: of thread 0's last op
-    struct backend_op_use *last;  // that op, NULL: none yet
+    int64_t step_begin, last_end; // of the current step; last_end: end of thread 0's last op
+    struct backend_op_use *last;  // that op; NULL: none yet
 };
 
 static void destroy(struct cpu_profile *p) {
@@ -136,7 +136,7 @@ void cpu_profile_end_ops(const struct op_run *x) {
         end_op(p, x->o + i - x->b->ops, x->i_thread, begin, l->part_ns[i]);
 }
 
-// Of one way to attend: blocks of keys and values that the step goes through, for each key head; pairs of a query's row and a key.
+// For one kind of attention: blocks of keys and values that the step reads, for each key head, and pairs of a row and a key.
 struct attended {
     uint64_t n_blocks, n_pairs;
 };
@@ -171,7 +171,7 @@ void cpu_profile_count(const struct op_run *x, size_t n_slices, size_t n_rows) {
     count_product(&b->matrices[x->o->op.weights.matrix], &b->profile->ops[x->o - b->ops], n_slices, n_rows);
 }
 
-// What an op of a step touched, from the shapes alone. attended: of each kind.
+// What an op touched in the step, computed from shapes. attended: for each kind of attention.
 static void count_work(const struct cpu_backend *b, const struct cpu_op *o, struct backend_op_use *use,
                        const struct attended *attended) {
     const uint64_t n_rows = cpu_op_rows(b, o);

@@ -1,13 +1,13 @@
-// backend/cpu/cpu_recur.c - recurrent ops: threads claim heads or channels and take each through all rows in order, since a row's state is
-// the next one's.
+// backend/cpu/cpu_recur.c - recurrent ops: threads claim heads or channels and process all rows of each in order, since each row continues
+// from the state of the row before it.
 #include "backend/cpu/cpu_run.h"
 #include "base/checked.h"
 #include <math.h>
 #include <string.h>
 
-enum { CONV_CHANNELS = 256 }; // of a piece
+enum { CONV_CHANNELS = 256 }; // channels of a piece
 
-// The row's state, moved to where the row leaves it: n_rows pieces of n floats, `stride` apart, from float `at` on.
+// Copies the row's state to the slot that the row writes: n_rows pieces of n floats, `stride` apart, from float `at` on.
 static float *state_of(const struct cpu_backend *b, size_t r, size_t at, size_t n_rows, size_t stride, size_t n) {
     const struct batch_state *s = &b->batch->rows[r].state;
     float *const to = (float *)(void *)cpu_state(b, s->to) + at;

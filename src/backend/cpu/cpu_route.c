@@ -1,9 +1,9 @@
-// backend/cpu/cpu_route.c - which experts a row goes to, and with what weights (docs/arithmetic.md, section 5).
+// backend/cpu/cpu_route.c - routing: the experts of a row and their weights (docs/arithmetic.md, section 5).
 #include "backend/cpu/cpu_experts.h"
 #include <string.h>
 
-// Keeps list[0, *n) the best numbers of `want` so far, at most `most` of them, the best first. Numbers i come in ascending order, so that
-// of equal ones the lower is first; NaN is above nothing, so that there are always as many as there are numbers.
+// Inserts i into list[0, *n), the indices of the largest scores in `want` so far: at most `most`, the largest first. Indices come in
+// ascending order, so of equal scores the lower index is first. NaN is not above anything, so the list always fills up.
 static void keep_best(const float *want, int32_t *list, int32_t *n, int32_t most, int32_t i) {
     int32_t at = *n;
     if (at == most && !(want[i] > want[list[at - 1]])) return;
@@ -24,7 +24,7 @@ static float group_score(const struct routing *t, const float *want, int32_t gro
     return sum;
 }
 
-// Numbers of the n_used best by `want` within the best groups. scratch: [2 * n_group] floats and as many numbers.
+// The n_used experts with the largest scores within the best groups. scratch: [2 * n_group] floats and as many integers.
 static void choose(const struct routing *t, const float *want, int32_t *chosen, float *scratch) {
     float *const score = scratch, *const is_open = scratch + t->n_group;
     int32_t *const groups = (int32_t *)(void *)(scratch + 2 * t->n_group);
@@ -47,7 +47,7 @@ static void weigh(const struct kernel_set *k, const struct routing *t, float *we
     if (t->is_normalized) {
         float sum = 0;
         for (size_t i = 0; i < n; i++) sum += weights[i];
-        for (size_t i = 0; i < n; i++) weights[i] /= sum + 1e-20f; // sigmoids may all be 0
+        for (size_t i = 0; i < n; i++) weights[i] /= sum + 1e-20f; // all sigmoids may be 0
     }
     if (t->scale != 1) k->scale(weights, t->scale, n);
 }

@@ -1,4 +1,5 @@
-// backend/cpu/cpu_run.h - one op on one thread in the running step: where its operands are, and who runs which kind.
+// backend/cpu/cpu_run.h - one op on one thread in the current step: its operands, and the functions
+// that run each kind.
 #ifndef RN_BACKEND_CPU_RUN_H
 #define RN_BACKEND_CPU_RUN_H
 
@@ -6,7 +7,7 @@
 
 struct op_run {
     struct cpu_backend *b;
-    const struct cpu_op *o; // the first of those that go together
+    const struct cpu_op *o; // the first of the joined ops
     int i_thread, n_threads;
     size_t n_rows;
 };
@@ -14,12 +15,13 @@ struct op_run {
 static inline const struct op_schedule *run_schedule(const struct op_run *x) {
     return &x->o->schedules[x->b->schedule];
 }
-// The i-th of the ops that go together with x.
+// The i-th of the ops joined to x.
 static inline struct op_run run_member(const struct op_run *x, size_t i) {
     return (struct op_run){x->b, x->o + i, x->i_thread, x->n_threads, x->n_rows};
 }
 
-// Rows of an operand: the thread's own where the op's schedule says so. `which` is its OWN_ bit.
+// Row r of an operand: in the thread's private copy if the op's schedule says so. which: the
+// operand's OWN_ bit.
 static inline float *run_row(const struct op_run *x, int8_t buffer, uint8_t which, size_t r) {
     const struct cpu_backend *b = x->b;
     uint8_t *rows = (uint8_t *)b->buffers[buffer];
@@ -40,12 +42,14 @@ static inline uint8_t *run_act(const struct op_run *x, size_t r) {
 
 // cpu_ops.c
 void cpu_op_run(const struct op_run *x);
-void cpu_op_columns(const struct op_run *x, size_t begin, size_t end); // of all rows; for a kind that goes by columns
+// Columns [begin, end) of all rows; for column-wise ops.
+void cpu_op_columns(const struct op_run *x, size_t begin, size_t end);
 void cpu_op_columns_of_row(const struct op_run *x, size_t r, size_t begin, size_t end);
-// Shows a product's input to the collector; no other thread may run meanwhile.
+// Passes a product's input to the collector; no other thread may run meanwhile.
 void cpu_op_collect(const struct op_run *x);
-void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end); // of rows [begin, end)
-// cpu_linear.c: a linear op, or those that go together.
+// For rows [begin, end).
+void cpu_store_head(const struct op_run *x, int32_t head, size_t begin, size_t end);
+// cpu_linear.c: a linear op with those joined to it.
 void linear_run(const struct op_run *x);
 // cpu_attend.c: OP_ATTEND, or OP_STORE_KV and OP_ATTEND together.
 void attend_run(const struct op_run *x);

@@ -6,7 +6,7 @@ const struct op_traits cpu_traits[OP_N_KINDS + 1] = {
     [OP_GATE] = {.by_columns = true},        [OP_ACTIVATE] = {.by_columns = true},
     [OP_ROPE] = {.in_place = true},          [OP_ADD] = {.in_place = true},
     [OP_SCALE] = {.in_place = true},         [OP_SOFTCAP] = {.in_place = true},
-    [OP_TEMPERATURE] = {.in_place = true},   [OP_COPY] = {.in_place = true}, // of its row a part
+    [OP_TEMPERATURE] = {.in_place = true},   [OP_COPY] = {.in_place = true}, // writes a part of its row
     [OP_EXPERTS] = {.claimed = true},        [OP_GATE_OAI] = {.by_columns = true},
     [OP_SCALE_BY] = {.in_place = true},      [OP_SPREAD] = {.meets_rows = true},
     [OP_EXPERTS_SUM] = {.meets_rows = true}, [OP_MUL] = {.in_place = true},
@@ -26,7 +26,7 @@ void cpu_schedules_plan(struct cpu_backend *b) {
     }
 }
 
-// The collector reads inputs where all threads see them.
+// The collector reads inputs from the shared buffers.
 enum cpu_schedule cpu_schedule_of_step(const struct cpu_backend *b) {
     if (b->batch->n_rows > b->copies.n_rows || b->collect) return SCHEDULE_ROWS;
     return b->one_stores ? SCHEDULE_STORES : SCHEDULE_EACH;

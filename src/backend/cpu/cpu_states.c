@@ -1,9 +1,9 @@
-// backend/cpu/cpu_states.c - the bytes of recurrent states: a slot holds that of all layers, laid out as the program says.
+// backend/cpu/cpu_states.c - recurrent states: a slot holds the states of all layers, in the program's layout.
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/mem.h"
 
-// Every slot begins on a cache line.
+// Slots are aligned to cache lines.
 size_t cpu_state_bytes(const struct program *p) { return round_up(p->state_bytes, 64); }
 
 rn_status cpu_states_load(struct cpu_backend *b, rn_error *err) {

@@ -1,4 +1,4 @@
-// backend/cpu/cpu_weights.c - weight matrices in the kernel set's layout: packed in parallel, or used as the file has them.
+// backend/cpu/cpu_weights.c - weight matrices in the kernel set's layout: packed by all threads, or used as stored in the file.
 #include "backend/cpu/cpu_private.h"
 #include "base/checked.h"
 #include "base/file_map.h"
@@ -7,18 +7,18 @@
 #include <string.h>
 
 enum {
-    ROUND_BYTES = 8 << 20,     // packed between two looks at progress; what was read for it is then given back
-    PIECE_BYTES = 256 << 10,   // packed by one thread at a time
-    MOST_PIECES = 256,         // of a round: most are smaller, being the ends of matrices
-    PANELS_AT_ONCE = 4,        // made where they are not kept: as many as a kernel takes at once ...
-    AT_ONCE_BYTES = 512 << 10, // ... but no more than the second-level cache holds beside the rows
+    ROUND_BYTES = 8 << 20,     // packed between two progress calls; the file's pages are released after each
+    PIECE_BYTES = 256 << 10,   // packed by a thread at a time
+    MOST_PIECES = 256,         // of a round: ends of matrices are smaller
+    PANELS_AT_ONCE = 4,        // packed at a time if panels are not kept: as many as a kernel takes ...
+    AT_ONCE_BYTES = 512 << 10, // ... but no more than fit into the L2 cache with the rows
 };
 
 static const struct matmul_ops *ops_of(const struct cpu_backend *b, const struct matrix *m) {
     return &b->k->matmul[m->type];
 }
 
-// Is the matrix multiplied by any op, and are its rows read by any?
+// Does any op multiply with the matrix, and does any read its rows?
 static bool is_multiplied(const struct program *p, size_t matrix) {
     for (size_t i = 0; i < p->n_ops; i++)
         if (op_multiplies(p->ops[i].kind) && p->ops[i].weights.matrix == (int32_t)matrix) return true;
@@ -42,7 +42,7 @@ size_t cpu_panels_at_once(const struct matmul_ops *ops, size_t k) {
 }
 
 void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, struct backend_memory *out) {
-    if (b->weights_of) return; // planned there
+    if (b->weights_of) return; // they are in that backend's plan
     for (size_t i = 0; i < p->n_matrices; i++) {
         const struct matrix *m = &p->matrices[i];
         const size_t packed = is_multiplied(p, i) ? packed_bytes(b, m) : 0;
@@ -51,8 +51,8 @@ void cpu_weights_plan(const struct cpu_backend *b, const struct program *p, stru
     }
 }
 
-// Where each matrix lies in the one piece of memory that holds all panels: one piece, because only large ones get huge pages, which
-// are worth 10 to 30 % of the speed at which weights are read.
+// The offset of each matrix in the allocation that holds all panels. It is a single one because only large allocations get huge pages,
+// with which weights are read 10 to 30 % faster.
 static rn_status lay_out(struct cpu_backend *b, rn_error *err) {
     const struct program *p = b->p;
     b->matrices = mem_calloc(p->n_matrices, sizeof *b->matrices);
@@ -72,7 +72,7 @@ static rn_status lay_out(struct cpu_backend *b, rn_error *err) {
     return RN_OK;
 }
 
-// Panels of all matrices in their order, as one line of work: a place in it.
+// A position in the sequence of all panels of all matrices.
 struct place {
     size_t matrix, panel;
 };
@@ -81,7 +81,7 @@ static size_t n_panels(const struct cpu_matrix *cm) {
     return cm->panels ? cm->m->n_slices * ceil_div(cm->m->n_out, PANEL_ROWS) : 0;
 }
 
-// As many panels from `at` on as make up n_bytes, and at least one, but none of the next matrix; moves `at` behind them.
+// Takes panels from `at` on up to n_bytes, at least one, of one matrix; advances `at`.
 static size_t take_panels(const struct cpu_backend *b, struct place *at, size_t n_bytes) {
     const struct cpu_matrix *cm = &b->matrices[at->matrix];
     const size_t left = n_panels(cm) - at->panel, wanted = ceil_div(n_bytes, cm->panel_bytes);
@@ -89,14 +89,14 @@ static size_t take_panels(const struct cpu_backend *b, struct place *at, size_t 
     at->panel += n;
     return n;
 }
-// false: there are no more. Passes over matrices without panels.
+// Skips matrices without panels. false: no panels are left.
 static bool more_panels(const struct cpu_backend *b, struct place *at) {
     while (at->matrix < b->p->n_matrices && at->panel == n_panels(&b->matrices[at->matrix]))
         at->matrix++, at->panel = 0;
     return at->matrix < b->p->n_matrices;
 }
 
-// The first row of a panel in the file. Panels are made slice by slice; rows: how many it has, the last one of a slice fewer.
+// The first row of a panel in the file. *rows: its number of rows, fewer in the last panel of a slice.
 static const uint8_t *rows_of(const struct cpu_matrix *cm, size_t panel, size_t *rows) {
     const size_t per_slice = ceil_div(cm->m->n_out, PANEL_ROWS), row = panel % per_slice * PANEL_ROWS;
     *rows = cm->m->n_out - row < PANEL_ROWS ? cm->m->n_out - row : PANEL_ROWS;
@@ -108,7 +108,7 @@ static void pack_panel(const struct cpu_matrix *cm, size_t panel) {
     cm->ops->pack(rows, cm->m->row_bytes, (int)n, cm->m->k, cm->panels + panel * cm->panel_bytes);
 }
 
-// One round: pieces, which threads claim.
+// One round of packing: threads claim its pieces.
 struct pack_piece {
     struct place at;
     size_t n;
@@ -120,7 +120,7 @@ struct pack_round {
     atomic_size_t next;
 };
 
-// false: everything is packed.
+// false: all panels are packed.
 static bool plan_round(struct pack_round *r, struct place *at) {
     r->n_pieces = r->n_bytes = 0;
     while (r->n_bytes < ROUND_BYTES && r->n_pieces < MOST_PIECES && more_panels(r->b, at)) {
@@ -145,8 +145,8 @@ static void pack_thread(void *ctx, int i_thread, int n_threads) {
     }
 }
 
-// The file's pages that were read leave the process: only the panels are left of these weights. Rows of an embedding that is the head as
-// well are looked up in the file later, a few at a time.
+// Releases the file's pages that were read: of these weights only the panels stay in memory. An embedding that is also the head is
+// still read from the file, a few rows at a time.
 static void forget_rows(const struct pack_round *r) {
     for (size_t i = 0; i < r->n_pieces; i++) {
         const struct cpu_matrix *cm = &r->b->matrices[r->pieces[i].at.matrix];
