@@ -267,7 +267,7 @@ TEST(a_failed_allocation_is_reported_and_leaks_nothing) {
     free(bytes);
 }
 
-// Whatever single byte is changed: refused, or a batch whose every index is inside.
+// Any single changed byte gives an error or a batch with all indices in range.
 TEST(a_changed_byte_gives_an_error_or_a_batch_that_packs_to_itself) {
     struct batch_sample s;
     struct batch_unpacked u = {0};

@@ -1,4 +1,4 @@
-// tests/backend/cpu_schedule_test.c - who does what of a step: barriers where they are needed and nowhere else, the same bits whatever the schedule.
+// tests/backend/cpu_schedule_test.c - distribution of a step's work: barriers only where needed, the same bits with every schedule.
 #include "backend/cpu/cpu_private.h"
 #include "base/philox.h"
 #include "tests/check.h"
@@ -223,7 +223,7 @@ static void draw_op(struct random *r, struct made *m, const struct program *p, c
     push(m, o);
 }
 
-// Whatever is drawn is read only after it was written in the same step, as in a model's program.
+// As in a model's program, random ops read only what was written in the same step.
 static void draw_program(struct random *r, struct made *m, const struct program *p, const float *ones) {
     *m = (struct made){0};
     push(m, (struct op)OP(EMBED, -1, -1, X, M_EMBED, -1));

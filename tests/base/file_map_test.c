@@ -80,7 +80,7 @@ TEST(what_is_no_regular_file_is_named) {
         const char *path, *text;
     } rows[] = {
         {temp_dir(), "is a directory, not a regular file"},
-        {path, "is a named pipe, not a regular file"}, // and nobody waits for its writer
+        {path, "is a named pipe, not a regular file"}, // opened without waiting for a writer
         {"/dev/zero", "is a device, not a regular file"},
         {"/nowhere/model.gguf", "/nowhere/model.gguf: cannot be opened: No such file or directory"},
         {"", "cannot be opened: No such file or directory"},

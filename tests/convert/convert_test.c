@@ -201,7 +201,7 @@ TEST(every_rope_scaling_reads_back_as_it_was) {
     }
 }
 
-// Whatever config.json calls it, cosines and sines are multiplied by the same number.
+// All names in config.json give the same factor for cosines and sines.
 TEST(yarn_keeps_its_magnitude) {
     static const char *const more[] = {"\"attention_factor\": 1.25", "\"mscale\": 0.707, \"mscale_all_dim\": 0.5",
                                        "\"mscale\": 2.0"};

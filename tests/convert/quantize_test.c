@@ -31,7 +31,7 @@ static rn_quantize_options options_of(const char *type) {
     return o;
 }
 
-// A model with everything: own head, biases, rope factors, keys that nobody knows. The path stays.
+// A model with everything: own head, biases, rope factors, unknown keys. Its path is kept.
 static const char *source(enum tensor_type type) {
     static const char *const names[] = {"f32.gguf", "f16.gguf", "bf16.gguf", "q8_0.gguf"};
     static char paths[4][512];

@@ -114,7 +114,7 @@ TEST(without_a_format_everything_is_content_and_control_tokens_are_left_out) {
     fixture_close(&f);
 }
 
-// Control tokens that are none of the format's tags stay out of its text.
+// Control tokens that are not tags of the format stay out of the text.
 TEST(control_tokens_of_others_are_no_part_of_the_text) {
     struct fixture f;
     struct talk talk = {0};
@@ -169,7 +169,7 @@ TEST(field_2_4_what_was_held_back_comes_out_at_the_end) {
     fixture_close(&f);
 }
 
-// The prompt may leave a thought open: by the generation prompt, or as an answer that goes on in the middle of it.
+// The prompt may end inside reasoning: by the generation prompt, or with a prefilled answer.
 TEST(an_answer_goes_on_in_the_channel_that_the_prompt_left_open) {
     static const char thinks[] =
         "{%- for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.reasoning_content %}{{ '<think>' + "

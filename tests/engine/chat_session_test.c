@@ -153,7 +153,7 @@ TEST(a_reply_that_the_limit_cut_off_is_closed_and_kept) {
     }
 }
 
-// What stands in the session behind the stop string's beginning is no part of the conversation.
+// Tokens in the session after the start of the stop string are not part of the conversation.
 TEST(after_a_stop_string_the_session_goes_back_to_where_the_text_ended) {
     static const char *const stop[] = {"###"};
     struct held h;
@@ -410,7 +410,7 @@ TEST(a_reply_in_too_many_tokens_gives_way_to_the_templates_own) {
     held_close(&h);
 }
 
-// The session is as before a stream that failed: its next turn goes on from there.
+// After a failed stream the session is unchanged, and its next turn continues from there.
 static bool fail_stage(void *user, float *logits, int32_t n_vocab, const int32_t *tokens, size_t n) {
     (void)user, (void)logits, (void)n_vocab, (void)tokens, (void)n;
     return false;

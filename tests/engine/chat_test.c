@@ -469,7 +469,7 @@ TEST(what_cannot_be_gone_on_with_is_refused_by_name) {
     }
 }
 
-// With a session, the answer goes on from the tokens that were sampled, so it is the one that was not stopped.
+// With a session, the answer continues from the sampled tokens, so it equals the answer that was not stopped.
 TEST(an_answer_gone_on_with_is_the_one_that_was_not_cut) {
     for (int cut = 1; cut < 20; cut += 3) {
         struct fixture f;
@@ -509,7 +509,7 @@ TEST(an_answer_gone_on_with_is_the_one_that_was_not_cut) {
     }
 }
 
-// Its tokens say more than its text: whatever that would be cut into, and counted as drawn.
+// The reply's own tokens are used, not a new tokenization of its text, and they count as drawn.
 TEST(an_answer_gone_on_with_by_its_tokens_is_the_one_that_was_not_cut) {
     struct fixture f;
     struct talk talk = {0};

@@ -84,7 +84,7 @@ TEST(a_slow_reader_parks_only_its_own_stream_and_loses_nothing) {
     CHECK_OK(rn_stream_begin(f.engine, &r, &slow, &err), &err);
     r.buffer_tokens = 1024;
     CHECK_OK(rn_stream_begin(f.engine, &r, &fast, &err), &err);
-    drain(fast, &got_fast); // ends though nobody reads the other
+    drain(fast, &got_fast); // ends although the other stream is not read
     rn_engine_stats st = {sizeof st};
     rn_engine_get_stats(f.engine, &st, NULL);
     CHECK_INT(st.n_running, 1);

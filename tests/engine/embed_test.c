@@ -1,4 +1,4 @@
-// tests/engine/embed_test.c - embeddings through the public API: the golden hidden state, pooling, equal bits whatever the way, what is refused,
+// tests/engine/embed_test.c - embeddings through the public API: the golden hidden state, pooling, equal bits in every case, what is refused,
 // and a reranker's scores.
 #include "base/mem.h"
 #include "tests/engine/fixture.h"

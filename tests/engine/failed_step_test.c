@@ -130,7 +130,7 @@ static void check_recurrent(const char *path) {
             if (open_failing_model(&f, path, in_fetch, NEVER)) {
                 CHECK_INT(take_turns(f.engine, is_plain ? NEVER : n_pass, is_plain ? want : got), !is_plain);
                 for (int turn = 0; !is_plain && turn < N_TURNS; turn++) same_outcome(&got[turn], &want[turn]);
-                // A session's next turn goes on from where the prefix index still has the text.
+                // A session's next turn continues from what the prefix index still has.
                 CHECK(is_plain || got[1].usage.cached_tokens > 0);
             }
             fixture_close(&f);

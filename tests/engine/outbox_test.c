@@ -55,7 +55,7 @@ static size_t waiting_text(const struct rig *r) {
     return r->open.text_end - (r->tail < r->n_chunks ? r->chunks[r->tail].text_at : r->open.text_at);
 }
 
-// The promise of outbox.h: beside the longest chunk there is room for buffer_tokens tokens of 16 bytes.
+// What outbox.h promises: besides the longest chunk there is room for buffer_tokens tokens of 16 bytes.
 static bool model_has_room(const struct rig *r) {
     const struct outbox_sizes *z = &r->size;
     const size_t text = outbox_chunk_text(z) + z->token_text + z->end_text + (size_t)16 * z->buffer_tokens;
@@ -129,7 +129,7 @@ static bool step(struct rig *r, rn_overflow overflow) {
     if (!had_room && overflow == RN_OVERFLOW_CANCEL) return end(r);
     if (!had_room && overflow == RN_OVERFLOW_PARK) {
         if (outbox_open_tokens(&r->box)) close_chunk(r);
-        return CHECK(r->tail < r->n_chunks); // the reader has something to take, so the stream goes on some day
+        return CHECK(r->tail < r->n_chunks); // the reader has a chunk to take, so the stream will continue
     }
     outbox_drop_oldest(&r->box);
     model_drop(r);

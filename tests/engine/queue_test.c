@@ -38,7 +38,7 @@ static rn_stream *wait_more(struct waiting *w, int32_t priority, uint64_t client
     return s;
 }
 
-// Begins whoever is next, whose index is returned; -1: nobody may.
+// Starts the next stream and returns its index; -1: none may start.
 static int begin_next(struct waiting *w, int64_t now) {
     rn_stream *const s = queue_next(w->e, now);
     if (s) queue_begin(s, now);
@@ -79,7 +79,7 @@ TEST(field_3_11_of_a_class_the_client_with_the_fewest_running_streams_is_next) {
     waiting_init(&w, 8);
     for (int i = 0; i < 4; i++) wait_more(&w, 0, 77, i);
     wait_more(&w, 0, 88, 10);
-    wait_more(&w, 0, 0, 11); // two of nobody's: clients of their own
+    wait_more(&w, 0, 0, 11); // two without a client: each counts as its own
     wait_more(&w, 0, 0, 12);
     static const int want[] = {0, 4, 5, 6, 1, 2};
     for (int i = 0; i < 6; i++) CHECK_INT(begin_next(&w, SECOND), want[i]);
@@ -116,7 +116,7 @@ TEST(a_paused_stream_is_passed_over_and_a_preempted_one_goes_first_once_another_
     CHECK_INT(begin_next(&w, 9), 1);
     w.s[3].turn.was_preempted = true;
     w.s[3].turn.ended_when_preempted = w.e->model_slots[0].n_ended;
-    CHECK_INT(begin_next(&w, 9), -1); // nobody of its model overtakes it
+    CHECK_INT(begin_next(&w, 9), -1); // no stream of its model overtakes it
     w.e->model_slots[0].n_ended++;
     CHECK_INT(begin_next(&w, 9), 3);
     waiting_free(&w);
@@ -144,7 +144,7 @@ TEST(a_preempted_stream_does_not_wait_for_one_that_is_idle) {
         if (how == 1) fill_outbox(&w.s[1]);
         if (how == 2) w.s[1].time.next_token = 9 + 2 * SECOND; // its rate limit holds it back
         if (how == 3)
-            fill_outbox(&w.s[1]), w.s[1].overflow = RN_OVERFLOW_DROP_OLDEST; // goes on whether or not it is read
+            fill_outbox(&w.s[1]), w.s[1].overflow = RN_OVERFLOW_DROP_OLDEST; // continues even if it is not read
         check_note("way %d to be idle", how);
         CHECK_INT(begin_next(&w, 9), how < 3 ? 0 : -1);
         waiting_free(&w);
@@ -209,7 +209,7 @@ static rn_stream_state state_of(rn_stream *s) {
     return st;
 }
 
-// A stream that runs until nobody reads it any more: its place is taken.
+// A stream that runs until it is no longer read: its place is taken.
 static rn_stream *begin_holder(rn_engine *e) {
     rn_error err = {0};
     rn_stream *s = NULL;
@@ -256,7 +256,7 @@ TEST(a_streams_state_says_where_it_waits_and_how_far_it_is) {
     rn_stream_resume(a);
     rn_stream_close(holder);
     drain(a, &o);
-    while (state_of(a).phase != RN_STREAM_ENDED) usleep(1000); // it is told right after its last chunk
+    while (state_of(a).phase != RN_STREAM_ENDED) usleep(1000); // set right after its last chunk
     st = state_of(a);
     CHECK_INT(st.phase, RN_STREAM_ENDED);
     CHECK_INT(st.n_generated, 40);
@@ -366,7 +366,7 @@ TEST(field_3_12_a_short_prompt_behind_a_long_one_is_evaluated_first) {
     fixture_close(&f);
 }
 
-// Pages for two long streams and one more: the third is preempted. The first two fill their buffers, which nobody reads.
+// Pages for two long streams and a third, which is preempted. The first two fill their buffers, which are not read.
 TEST(readers_that_stopped_do_not_halt_the_others_after_a_preemption) {
     struct fixture f;
     rn_engine_options opt = engine_options();

@@ -42,7 +42,7 @@ static rn_status load_bytes(const struct victim *v, size_t n, rn_session **s, rn
     return st;
 }
 
-// Where things stand in the file: a beginning of 32 bytes, then sections of 32 + record + 8.
+// Offsets in the file: a header of 32 bytes, then sections of 32 + record + 8.
 enum {
     HEAD = 32,
     HEAD_RECORD = HEAD + 32,
@@ -64,7 +64,7 @@ static bool check_refused(const struct victim *v, size_t n, rn_status want, rn_e
     return ok;
 }
 
-// The sound file still loads, and goes on as ever.
+// The intact file still loads and works.
 static void check_still_sound(const struct victim *v) {
     static struct outcome got;
     rn_saved saved;
@@ -309,7 +309,7 @@ TEST(keys_that_no_model_made_end_their_own_turn_and_touch_no_other) {
             CHECK_OK(rn_session_truncate(s, 0, &err), &err);
             CHECK(id_turn(&v.f, s, 5, 100, &got) && same_outcome(&got, &before));
             rn_session_close(s);
-            for (int k = 0; k < 4; k++) // whoever gets the pages next
+            for (int k = 0; k < 4; k++) // the streams that get the pages next
                 CHECK(id_turn(&v.f, NULL, 5, 100, &got) && same_outcome(&got, &before));
             check_still_sound(&v);
         }

@@ -1,4 +1,4 @@
-// tests/engine/shared_weights_test.c - a model that an engine is given twice, by whatever names, has its weights in memory once.
+// tests/engine/shared_weights_test.c - a model that an engine opens twice, even under different names, has its weights in memory once.
 #include "fixture.h"
 #include <unistd.h>
 

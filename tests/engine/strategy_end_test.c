@@ -1,4 +1,4 @@
-// tests/engine/strategy_end_test.c - what the engine keeps to at a stream's end, whatever its strategy does.
+// tests/engine/strategy_end_test.c - what the engine guarantees at a stream's end for every strategy.
 #include "engine/engine.h"
 #include "fixture.h"
 
@@ -105,7 +105,7 @@ TEST(tokens_that_a_strategy_emits_past_the_limit_are_not_taken) {
         CHECK_INT(o.n_tokens, 3);
         CHECK_INT(o.usage.completion_tokens, 3);
         CHECK_INT(o.finish, RN_FINISH_LENGTH);
-        CHECK_INT(s.n_taken, 2); // after the third the stream does not go on
+        CHECK_INT(s.n_taken, 2); // the stream ends after the third
         CHECK_INT(s.n_refused, 62);
     }
     fixture_close(&f);

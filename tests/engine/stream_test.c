@@ -156,7 +156,7 @@ TEST(held_text_comes_out_when_the_stream_ends_by_other_means) {
     rn_request r = text_request("Once upon a time");
     r.max_tokens = 12;
     once(&r, &all);
-    char stop[64]; // begins at the last bytes of the text and goes on otherwise
+    char stop[64]; // starts like the last bytes of the text and continues differently
     snprintf(stop, sizeof stop, "%s never said", all.text + all.n_text - 6);
     const char *const stops[] = {stop};
     r.stop = stops;

@@ -439,7 +439,7 @@ TEST(a_recurrent_model_gives_the_enumerated_answer_too) {
     }
 }
 
-// A step of either model fails: its streams end with what they had, others go on, and later ones find nothing of it.
+// A step of either model fails: its streams end with what they had, others continue, and later ones are not affected.
 TEST(streams_of_a_failed_step_end_and_nothing_of_it_is_left) {
     int n_failed = 0, n_others = 0;
     for (int32_t n_states = 0; n_states <= 48; n_states += 48)

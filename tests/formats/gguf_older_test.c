@@ -1,4 +1,4 @@
-// tests/formats/gguf_older_test.c - tensors of older GGUF files: which numbers stand where after they are put into today's form.
+// tests/formats/gguf_older_test.c - tensors of older GGUF files: their numbers after conversion to the current form.
 // (That a model made of them gives the same bits: tests/cli/older_gguf_test.py.)
 #include "base/mem.h"
 #include "formats/package.h"

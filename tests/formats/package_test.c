@@ -254,7 +254,7 @@ TEST(a_number_may_have_any_integer_type) {
     }
 }
 
-// 2.10: the part that is missing, projectors and the like are not refused for keys they need not have; the model room names
+// 2.10: the part that is missing, projectors and the like are not refused for keys they need not have; model/ names
 // what they are.
 TEST(field_2_10_other_kinds_of_files_open_and_say_what_they_are) {
     static const struct {

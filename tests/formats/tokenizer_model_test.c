@@ -170,7 +170,7 @@ static void score_inf(struct message *m) { put_piece(m, "c", -INFINITY, TOKEN_NO
 static void type_0(struct message *m) { put_piece(m, "c", 0, (enum token_kind)0); }
 static void type_7(struct message *m) { put_piece(m, "c", 0, (enum token_kind)7); }
 static void two_unknown(struct message *m) { put_piece(m, "<u>", 0, TOKEN_UNKNOWN); }
-static void deep_inside(struct message *m) { // messages in messages where a text is due
+static void deep_inside(struct message *m) { // nested messages where a text is expected
     struct message inner = {0};
     put_piece(&inner, "c", -1, TOKEN_NORMAL);
     for (int i = 0; i < 200; i++) {

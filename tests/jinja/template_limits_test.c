@@ -240,7 +240,7 @@ static uint64_t work_to_limit(const char *source) {
     return work;
 }
 
-// A step is about as much work whatever it is, so none makes much more of it than an empty loop, which takes 40 ms on an idle machine
+// All kinds of steps take about the same work, so none takes much longer than an empty loop, which takes 40 ms on an idle machine
 // (docs/performance.md).
 TEST(templates_that_would_never_end_stop_at_a_limit_after_no_more_work_than_four_empty_loops) {
     static const char loop[] = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}";

@@ -1,4 +1,4 @@
-// tests/jinja/template_origins_test.c - what comes out of the variables stays content, whatever a template does with it.
+// tests/jinja/template_origins_test.c - text from variables stays content through all operations of a template.
 #include "tests/jinja/template_rig.h"
 
 // The rendering with each stretch of content in ⟦⟧, in a static buffer.

@@ -16,7 +16,7 @@ static bool open_lines(struct line_reader *x, const char *path) {
     return (x->text = read_file(path, &x->n)) != NULL;
 }
 
-// The next line as an object; NULL at the end. It is there until the next one is asked for.
+// Returns the next line as an object, valid until the next call; NULL at the end.
 static const struct template_value *next_line(struct line_reader *x) {
     const struct template_value *v = NULL;
     rn_error err = {0};

@@ -134,7 +134,7 @@ static bool matmul_case(const struct kernel_set *set, enum tensor_type type, str
     if (ops->pack) {
         struct guarded panels = pack_all(ops, rows.data, row_bytes, s);
         struct guarded scratch = guarded_new(gemm ? ops->gemm_scratch(s.k) : 0, 0);
-        memset(scratch.data, 0xff, scratch.n); // what an op before has left: no number, whatever it is read as
+        memset(scratch.data, 0xff, scratch.n); // leftovers of an earlier op: NaN in every type
         if (gemm)
             ops->gemm(panels.data, s.n_out, s.k, x.data, act_stride, s.n_rows, (float *)(void *)got.data, out_stride,
                       scratch.data);
@@ -346,7 +346,7 @@ static void fill_ranges(struct attention *a) {
     }
 }
 
-// Slots that nobody sees hold NaN; now and then a number in others is none either.
+// Invisible slots hold NaN, and so do a few numbers in visible ones.
 static void fill_attention(const struct kv_codec_ops *codec, struct attention *a, enum data kind) {
     const size_t n = a->head_dim, n_v = a->v_dim;
     float *const row = malloc(4 * (n > n_v ? n : n_v));
@@ -503,7 +503,7 @@ static void check_attend_ends(const struct kernel_set *set) {
     }
 }
 
-// The integer probe has no result to compare: what it counts must be what it was asked for.
+// The integer probe has no result to compare; its count must be the requested one.
 static void check_probe(const struct kernel_set *set) {
     COVER(int8_probe);
     for (uint64_t n = 0; n < 4 && op_wanted("int8_probe"); n++) {

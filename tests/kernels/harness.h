@@ -43,7 +43,7 @@ static float uniform(void) { return (float)(rng() >> 40) * 0x1p-23f - 1; } // [-
 enum data { DATA_NOISE, DATA_EXTREMES, DATA_TINY, DATA_N };
 static const char *const data_names[DATA_N] = {"noise", "extremes", "tiny"};
 
-// Asked for each number: the environment is looked at once.
+// Called for each number: the environment is read once.
 static bool is_plain(void) {
     static int answer = -1;
     if (answer < 0) answer = getenv("RUNNEL_CHECK_PLAIN") != NULL;

@@ -15,7 +15,7 @@ enum { K = 512, N_OUT = 7, N_ROWS = 3 };
 static double gamma_n(double n) { return n * 0x1p-24 / (1 - n * 0x1p-24); }
 static float noise(uint64_t i, uint64_t seed) { return (float)(hash_u64(i, seed) >> 40) * 0x1p-23f - 1; }
 
-// A prepared row as the numbers that it stands for.
+// The numbers that a prepared row represents.
 static void act_values(enum act_format f, const void *act, size_t k, double *x) {
     const struct act_q8 q8 = act_q8_view(act, k);
     const struct act_q8_k q8_k = act_q8_k_view(act, k);

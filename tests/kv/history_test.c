@@ -43,7 +43,7 @@ static void op_append(struct shadow *w, struct dice *d, kv_seq s) {
     CHECK_INT(st, w->seqs[s].n_nodes ? RN_E_STATE : room ? RN_OK : RN_E_LIMIT);
 }
 
-// A step in which two sequences grow, row by row in turn; where one finds no room, both get their rows back.
+// A step in which two sequences grow, alternating row by row. If one has no room, the rows of both are taken back.
 static void op_append_two(struct shadow *w, struct dice *d, kv_seq a) {
     const kv_seq s[2] = {a, any_seq(w, d)};
     const int32_t len[2] = {w->seqs[s[0]].len, w->seqs[s[1]].len}, n = 1 + roll(d, 70), text = roll(d, 3);
@@ -67,13 +67,13 @@ static void op_append_two(struct shadow *w, struct dice *d, kv_seq a) {
     }
 }
 
-// A step that fails after its rows were booked: positions nobody ever stored.
+// A step that fails after its rows were registered: positions that were never stored.
 static void op_append_and_take_back(struct shadow *w, struct dice *d, kv_seq s) {
     uint64_t keys[130];
     const int32_t len = w->seqs[s].len, n = lengths[roll(d, (int32_t)(sizeof lengths / sizeof *lengths))];
     for (int32_t i = 0; i < n; i++) keys[i] = text_key(0, len + i, 0);
     if (kv_append(w->k, s, keys, n, NULL) != RN_OK) return;
-    if (roll(d, 4) == 0 && !full(w)) { // a fork of promises: it may go on or go away, but nobody finds them
+    if (roll(d, 4) == 0 && !full(w)) { // a fork of reserved rows: it may grow or be freed, but is never found
         kv_seq f;
         const rn_status st = kv_seq_fork(w->k, s, &f, NULL);
         CHECK_INT(st, w->config.n_states ? RN_E_STATE : RN_OK);

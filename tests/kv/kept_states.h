@@ -20,7 +20,7 @@ static inline bool keeps_state(const kv *k, int32_t page) {
     return k->pool[0].pages[page].block == page && k->blocks[page].page[KV_STATE] != KV_NONE;
 }
 
-// What stands in every kept slot is the state of its block's text.
+// Every kept slot holds the state of its block's text.
 static inline bool kept_states_verify(const struct shadow *w) {
     uint64_t keys[SHADOW_CTX + KV_PAGE];
     bool ok = true;

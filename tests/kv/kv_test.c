@@ -140,7 +140,7 @@ TEST(a_scratch_tree_is_not_forked_and_truncating_drops_it) {
     shadow_free(w);
 }
 
-// Everything one can see of the books, to compare before and after a refusal. No padding: it is compared as bytes.
+// All visible bookkeeping, to compare before and after a refusal. No padding, as it is compared as bytes.
 struct view {
     uint64_t n_evicted, n_copied;
     int32_t n_free, n_cached, n_used, n_seqs, len, n_nodes;
@@ -217,7 +217,7 @@ TEST(a_copy_that_fails_ends_what_needed_it_and_leaves_every_committed_position) 
         struct shadow *w = shadow_new(12, window);
         const kv_seq a = shadow_seq_new(w);
         shadow_append_run(w, a, 0, 70);
-        const kv_seq b = shadow_fork(w, a); // the last page is shared: whoever goes on copies it
+        const kv_seq b = shadow_fork(w, a); // the last page is shared: the first to append copies it
         rn_error err = {0};
         const uint64_t key = 7;
         w->fails_at = w->n_copies + (window ? 2 : 1);

@@ -8,7 +8,7 @@ static struct kv_stats stats_of(const struct shadow *w) {
     return s;
 }
 
-// Keys first, first + 1, ... of a text that goes on from another.
+// Keys first, first + 1, ... of a text that continues another.
 static void run_of(uint64_t *keys, int32_t from, int32_t to, uint64_t first) {
     for (int32_t i = from; i < to; i++) keys[i] = first + (uint64_t)i;
 }

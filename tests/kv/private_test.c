@@ -1,4 +1,4 @@
-// tests/kv/private_test.c - sequences whose contents come from elsewhere: nobody else finds them, and they need only what they see.
+// tests/kv/private_test.c - private sequences: never found by a lookup, and they need only the pages that they see.
 #include "tests/kv/kept_states.h"
 
 enum { FROM_ELSEWHERE = 0x5afe };

@@ -1,4 +1,4 @@
-// tests/kv/scratch_room_test.c - the number of scratch nodes that there is said to be room for is the number that can be added, and the
+// tests/kv/scratch_room_test.c - the reported number of scratch nodes is the number that can be added, and the
 // reason is the one for which the next one fails.
 #include "kv/kv.h"
 #include "tests/check.h"

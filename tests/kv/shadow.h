@@ -1,8 +1,8 @@
-// tests/kv/shadow.h - a world for tests of the books: pages with contents, slots of state, and a list of keys for each sequence.
+// tests/kv/shadow.h - a model of kv/ for tests: pages with contents, state slots, and a list of keys for each sequence.
 //
 // What a slot must hold is a hash of all keys up to its position, so that two slots agree only where equal bits are
 // promised; a state is computed from the one that its row reads. shadow_verify() compares everything that a next row could read with
-// that, recounts the books, and fills free pages and slots with garbage.
+// that, recounts the bookkeeping, and fills free pages and slots with garbage.
 #ifndef RN_TESTS_KV_SHADOW_H
 #define RN_TESTS_KV_SHADOW_H
 

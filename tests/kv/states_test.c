@@ -153,7 +153,7 @@ TEST(truncating_goes_back_to_the_longest_kept_state) {
         CHECK_INT(longest_restorable(w, s, rows[i].n), rows[i].kept);
         CHECK_INT(shadow_truncate(w, s, rows[i].n), rows[i].kept);
         verify(w);
-        shadow_append_run(w, s, 900, 3); // the kept state it stands on is not written
+        shadow_append_run(w, s, 900, 3); // the kept state that it continues from is not written
         verify(w);
         shadow_free(w);
     }

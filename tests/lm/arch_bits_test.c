@@ -1,4 +1,4 @@
-// tests/lm/arch_bits_test.c - one prompt, one set of bits, for every architecture: whatever the CPU set, the threads, the cut into steps,
+// tests/lm/arch_bits_test.c - one prompt, one set of bits, for every architecture: with every CPU set, number of threads, chunking,
 // the rows beside it, cached prefixes, kept states and scratch trees.
 #include "model/archs.h"
 #include "tests/check.h"
@@ -55,7 +55,7 @@ static bool by_a_tree(struct rig *r, const int32_t *tokens, float *out) {
     return ok;
 }
 
-// Rows of another text stand between its rows.
+// Rows of another text are interleaved with its rows.
 static bool beside_another(struct rig *r, const int32_t *tokens, float *out) {
     enum { N_STEP = 25 };
     const int32_t seq = rig_seq_for(r, N), mate = rig_seq_for(r, N);
@@ -73,7 +73,7 @@ static bool beside_another(struct rig *r, const int32_t *tokens, float *out) {
     return true;
 }
 
-// A fork is cut back to where a state was asked for, at no multiple of anything, and goes on from there.
+// A fork is truncated to a position with a requested state, not on any boundary, and continues from there.
 static bool from_a_kept_state(struct rig *r, const int32_t *tokens, float *out) {
     enum { KEPT = 121 };
     const bool has_states = model_program(r->model)->state_bytes > 0;
@@ -173,7 +173,7 @@ TEST(every_architecture_has_a_subject) {
     }
 }
 
-// An expert model whose file says no router is a dense one, and what stands in its row would not be looked at.
+// An expert model whose file has no router is dense, and its row would not be used.
 TEST(what_a_subject_says_of_layers_is_what_its_model_has) {
     for (int i = 0; i < N_ARCH_SUBJECTS; i++) {
         struct arch_model m = arch_subjects[i].m;

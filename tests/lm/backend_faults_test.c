@@ -33,7 +33,7 @@ static const struct lm_config config = {.n_ctx = 128,
                                         .n_states = 12,
                                         .identity = 1};
 
-// A step that failed has no results, and its sequence stands where it stood or, of a recurrent model that ran, at its beginning.
+// A failed step has no results. Its sequence is as before or, for a recurrent model that ran, empty.
 static void check_failed_step(struct story *s, int32_t seq, int32_t len, size_t n, size_t failed_row) {
     const int32_t now = lm_seq_len(s->lm, seq);
     CHECK(failed_row == LM_ALL_ROWS || failed_row < n);
@@ -62,7 +62,7 @@ static rn_status extend(struct story *s, int32_t seq, const int32_t *text, int32
     return st;
 }
 
-// What is done. Each goes on from wherever the one before, or a failed try of its own, left the sequences.
+// The operations. Each starts from where the previous one, or its own failed try, left the sequences.
 
 static rn_status open_model(struct story *s, rn_error *err) {
     backend_destroy(s->b);

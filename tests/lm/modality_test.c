@@ -26,7 +26,7 @@ static void picture_encode(const struct picture *p, int32_t n_vector, float *vec
 
 // ---- from vectors to rows -------------------------------------------------------------------------------------------
 
-enum { PICTURE_TOKEN = 7 }; // what the chat template puts where a picture stands
+enum { PICTURE_TOKEN = 7 }; // what the chat template writes for a picture
 
 // The rows of a picture that begins at position `first` of the sequence. Patches see each other, and have the place of their row and
 // column as rope coordinates. inputs and vectors are read by lm_step().

@@ -16,7 +16,7 @@ enum { N = PLAIN_ROWS, EMBD = 64, VOCAB = 288 };
 struct family {
     const char *golden;
     int n_nextn;                                    // what config.json says; -1: nothing
-    const char *layer;                              // what names of the added layer begin with; NULL: there is none
+    const char *layer;                              // prefix of the added layer's names; NULL: no layer
     const char *enorm, *hnorm, *proj, *norm, *head; // head NULL: the model's own
     bool plus_one;                                  // norms multiply by 1 + w
     const char *kind_member; // of config.json, with which the only layer of a model is like the copied one

@@ -1,4 +1,4 @@
-// tests/lm/optional_rows_test.c - rows that may be left out where there is no room for them: the others give what they would without them.
+// tests/lm/optional_rows_test.c - optional rows are dropped when there is no room, and the others have the same results as without them.
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"
 #include "tests/support/lm_rig.h"

@@ -1,4 +1,4 @@
-// tests/lm/restore_test.c - a sequence taken out of one lm record by record and put into another goes on with the same bits; and what a
+// tests/lm/restore_test.c - a sequence taken out of one lm record by record and put into another continues with the same bits; and what a
 // stranger's records can do.
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"
@@ -203,8 +203,8 @@ static void write_all(lm *m, int32_t seq, int32_t n, uint8_t byte) {
     }
 }
 
-// 0xff everywhere is NaN in every type. The sequence's own rows may show it; a mate in the same step, the same text looked up in
-// the index, and whoever gets the pages and slots afterwards must not.
+// 0xff everywhere is NaN in every type. The sequence's own rows may show it. Other sequences of the step, a lookup of the same text
+// and later users of the pages and slots must not.
 static void check_forged(const struct arch_model *m, enum kv_codec codec) {
     struct rig_options o = rig_defaults();
     struct rig r;

@@ -8,7 +8,7 @@
 
 enum { N = 90, N_VOCAB = 50, MOST_EMBD = 128 };
 
-// The op that reads tokens' embeddings; NULL, and a failed check: there is none.
+// Returns the op that reads tokens' embeddings; NULL, with a failed check, if there is none.
 static const struct op *embedding_op(const struct program *p) {
     for (size_t i = 0; i < p->n_ops; i++)
         if (p->ops[i].kind == OP_EMBED && p->ops[i].embed.takes_vector) return &p->ops[i];

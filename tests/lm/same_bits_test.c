@@ -1,4 +1,4 @@
-// tests/lm/same_bits_test.c - one prompt, one set of bits: whatever the CPU set, the threads, the cut into steps and the batch mates.
+// tests/lm/same_bits_test.c - one prompt, one set of bits, with every CPU set, number of threads, chunking and batch.
 //
 // The prompt is long enough to cross a page of 64 positions; the first answer, by which the others are judged, comes from the
 // reference set on one thread, all rows in one step.

@@ -12,7 +12,7 @@ struct shape {
 };
 static const struct shape shape = {110, 30, 80}, long_shape = {1300, 1000, 1180};
 
-// Rows whose rope coordinates are all the same: what a row gives depends on the rows that it sees, in order, and not on where it stands.
+// Rows whose rope coordinates are all the same: a row's result depends on the rows that it sees, in order, not on its position.
 static const struct arch_model unrotated = {
     "qwen2vl",
     "block_count=2 context_length=2048 embedding_length=64 feed_forward_length=96 attention.head_count=4 "

@@ -1,5 +1,5 @@
 // tests/lm/state_history_test.c - an lm over a recurrent model gives the bits of its tokens alone after any history of steps, forks,
-// truncations, trees, cache hits and refusals; and what its rows are told of slots.
+// truncations, trees, cache hits and refusals; and the slots of its rows.
 #include "base/philox.h"
 #include "lm/lm_real.h"
 #include "tests/check.h"
@@ -21,7 +21,7 @@ struct world {
     struct text texts[N_SEQS + 1]; // by number; the last one is for looking
     uint64_t seed;
     uint32_t n_drawn;
-    int n_refused, n_short; // steps refused, truncations that went further back than asked
+    int n_refused, n_short; // steps refused, truncations that went further back than requested
 };
 
 static struct lm_config config_of(int32_t n_pages, int32_t n_states, int32_t interval) {
@@ -69,7 +69,7 @@ static int32_t seq_new(struct world *w) {
     return q;
 }
 
-// n more tokens from `first` on, all logits checked; the state after the first n_kept of them asked for (0: none).
+// n more tokens from `first` on, all logits checked; the state after the first n_kept of them requested (0: none).
 static bool append(struct world *w, int32_t q, int32_t first, int32_t n, int32_t n_kept) {
     struct text *t = &w->texts[q];
     struct lm_row rows[N_BATCH] = {0};
@@ -119,7 +119,7 @@ TEST(a_prompt_is_found_where_its_state_was_asked_for_and_gives_the_same_bits) {
     append(w, q, 5, 20, 0);
     CHECK_OK(lm_match_tokens(w->lm, NULL, w->texts[q].tokens, 110, &found, &err), &err);
     CHECK_INT(found.n, 99);
-    CHECK_INT(found.miss, LM_MISS_END); // of what is finished: the page that q goes on in is not
+    CHECK_INT(found.miss, LM_MISS_END); // of finished pages: the page that q appends to is not
     w->texts[found.seq] = w->texts[q];
     w->texts[found.seq].n = 99;
     append(w, found.seq, 1, 40, 0);
@@ -190,7 +190,7 @@ TEST(a_failed_run_takes_its_rows_back_and_no_later_row_sees_what_it_left) {
     CHECK(failed == LM_ALL_ROWS);
     CHECK(lm_logits(w->lm, 0) == NULL);
     CHECK_INT(lm_seq_len(w->lm, a), 0);
-    append(w, b, 5, 40, 0); // a sequence that was not in the step goes on
+    append(w, b, 5, 40, 0); // a sequence that was not in the step continues
     struct lm_prefix found = {.seq = -1};
     if (CHECK_OK(lm_match_tokens(w->lm, NULL, w->texts[a].tokens, 70, &found, &err), &err)) {
         CHECK_INT(found.n, 64); // the state after 64 positions was kept, and never written again
@@ -228,7 +228,7 @@ static void free_seq(struct world *w, int32_t q) {
     w->texts[q] = (struct text){0};
 }
 
-// As the caller of an lm does where it finds no room: give one sequence back.
+// What the caller of an lm does when there is no room: free a sequence.
 static bool refused(struct world *w, rn_status st, const rn_error *err) {
     w->n_refused++;
     bool ok = CHECK_FAILS(st, RN_E_LIMIT, err);

@@ -1,4 +1,4 @@
-// tests/lm/taps_test.c - the residual stream after tapped layers: what a model cut off there says, whatever else the rows want.
+// tests/lm/taps_test.c - the residual stream after tapped layers: the same as a model cut off there, whatever else the rows request.
 #include "base/pool.h"
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"

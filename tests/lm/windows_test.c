@@ -84,7 +84,7 @@ TEST(a_window_takes_no_more_pages_than_the_whole_text_would) {
     rig_close(&r);
 }
 
-// Goes on from where truncate() says the text can be gone on from.
+// Continues from the length that truncate() could keep.
 static void cut_and_go_on(struct rig *r, const int32_t *tokens, const float *want, int32_t to, int32_t least) {
     static float got[LONG * N_VOCAB];
     const int32_t seq = rig_seq(r);

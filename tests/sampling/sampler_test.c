@@ -422,7 +422,7 @@ TEST(a_draw_depends_on_seed_choice_and_position_alone) {
         n_seed += draw(other_seed, row, i) != forth;
         n_position += draw(a, row, i + 1000) != forth;
     }
-    for (uint32_t i = 50; i-- > 0;) CHECK_INT(draw(b, row, i), draw(a, row, i)); // backwards, and asked twice
+    for (uint32_t i = 50; i-- > 0;) CHECK_INT(draw(b, row, i), draw(a, row, i)); // backwards, and twice
     CHECK(n_choice > 30 && n_seed > 30 && n_position > 30);
     sampler_destroy(a);
     sampler_destroy(b);

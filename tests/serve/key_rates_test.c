@@ -88,7 +88,7 @@ TEST(without_a_rate_everything_passes_and_nothing_is_reserved) {
     key_rates_close(r);
 }
 
-// No rounding adds up: as many tokens pass in an hour as the rate says, however finely they are asked for.
+// Rounding does not add up: as many tokens pass in an hour as the rate allows, in steps of any size.
 TEST(an_hour_of_single_tokens_is_the_rate_and_a_bucket) {
     enum { RATE = 77 };
     struct key_rates *const r = key_rates_open(RATE);

@@ -180,7 +180,7 @@ static void route_counts(server *s, http_exchange *x, const http_request *r) {
 
 static atomic_bool is_engines;
 
-// n=N: the N-th allocation of the program from now fails; engine=N: that of the library. What was wished before: has it happened?
+// n=N: the N-th allocation of the program from now fails; engine=N: that of the library. Answers whether the previous request's fault happened.
 static void route_fault(server *s, http_exchange *x, const http_request *r) {
     const bool has_fired = atomic_load(&is_engines) ? mem_fail_fired() : memory_fault_fired();
     bytes body = {0};

@@ -1,5 +1,5 @@
 // tests/support/arch_model.h - a small model with random weights of any architecture: its keys from a list, its tensors from the table of
-// the model room, so that a new architecture needs a line of keys and no code.
+// model/, so that a new architecture needs a line of keys and no code.
 #ifndef RN_TESTS_ARCH_MODEL_H
 #define RN_TESTS_ARCH_MODEL_H
 

@@ -1,7 +1,7 @@
 // tests/support/folder_builder.h - small Hugging Face folders in memory, sound ones and, on request, spoiled ones.
 //
 // The sound one: a Llama of one layer, 8 wide, 2 heads over 1, n_ff 12, 16 tokens, F32; its elements count up from 0, so that each
-// one tells where it stood. Nothing is checked: types, shapes and offsets are written as given. Out of memory aborts.
+// one shows where it was. Nothing is checked: types, shapes and offsets are written as given. Out of memory aborts.
 #ifndef RN_TESTS_FOLDER_BUILDER_H
 #define RN_TESTS_FOLDER_BUILDER_H
 

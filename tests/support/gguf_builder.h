@@ -63,7 +63,7 @@ void gb_str_array(struct gguf_builder *b, const char *key, const char *const *it
 
 // A pair of any type number, with these bytes as its value.
 void gb_value(struct gguf_builder *b, const char *key, uint32_t type, const void *bytes, size_t n);
-// Bytes that stand where a pair would, counted as one.
+// Raw bytes in place of a pair, counted as one.
 void gb_raw_pair(struct gguf_builder *b, const void *bytes, size_t n);
 
 // A tensor whose data follows the others', padded to the alignment.

@@ -1,4 +1,4 @@
-// tests/support/lm_rig.h - everything that an lm over a real model stands on, opened in one call: package, program, pool, backend.
+// tests/support/lm_rig.h - everything that an lm of a real model needs, opened in one call: package, program, pool, backend.
 #ifndef RN_TESTS_LM_RIG_H
 #define RN_TESTS_LM_RIG_H
 

@@ -7,7 +7,7 @@ void parsed_begin(struct parsed *d) { d->n_calls = d->n_ended = 0; }
 
 static void add(struct text_buf *b, const char *s) { text_buf_add(b, s, strlen(s)); }
 
-// The story goes on with another part.
+// Starts another part of the output.
 static void turn_to(struct parsed *d, int part) {
     if (d->open) add(&d->story, ") ");
     d->open = part;

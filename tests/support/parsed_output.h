@@ -17,7 +17,7 @@ struct parsed {
     int n_calls, n_ended;
     // All in the order in which it came: `C(text) R(reasoning) T0(name,arguments,id)`, `!` at the end of one that is broken.
     struct text_buf story;
-    int open;   // the part of the story that goes on: 0 none, 1 content, 2 reasoning, 3 a call
+    int open;   // the open part of the output: 0 none, 1 content, 2 reasoning, 3 a call
     bool wrong; // events that the header does not allow
 };
 

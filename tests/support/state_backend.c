@@ -53,7 +53,7 @@ static uint64_t *slot_of(const struct state_backend *b, struct kv_slot at) {
     return b->pages + at.page * KV_PAGE + at.slot;
 }
 
-// An appended row goes on from what the appended row before it in its sequence wrote.
+// An appended row continues from the state written by the previous appended row of its sequence.
 static void check_order(struct state_backend *b, const struct batch *batch, size_t r) {
     const struct batch_row *row = &batch->rows[r];
     CHECK(row->state.to >= 0 && row->state.to < b->sizes.n_states);

@@ -281,7 +281,7 @@ static void fill_unused(struct token_list *l) {
     }
 }
 
-// GPT-2's byte alphabet: printable bytes stand for themselves, the others for U+0100 and on, in order.
+// GPT-2's byte alphabet: printable bytes map to themselves, the others to U+0100 and on, in order.
 static void byte_letter(int byte, char text[MAX_TEXT]) {
     int n_before = 0; // bytes below this one that are not printable
     bool printable = false;

@@ -22,7 +22,7 @@ struct tiny_experts {
 };
 
 struct tiny_model {
-    const char *arch; // NULL: "llama". Others whose tensors have its names, but for what stands here
+    const char *arch; // NULL: "llama". Others need the same tensor names, except as given here
     int n_layer, n_embd, n_head, n_head_kv, n_ff, n_vocab, n_ctx;
     enum tensor_type type; // of matrices; norms and biases are F32. Block types: n_embd, n_ff multiples of the block
     enum tiny_vocab vocab;

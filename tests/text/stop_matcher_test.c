@@ -26,7 +26,7 @@ static stop_set *make(const struct stops *st) {
     return set;
 }
 
-// What the header promises, by trying everything: which string ends first (the longest of those), how much text stands
+// The header's contract by brute force: which string ends first (the longest of those), how much text stands
 // before it, and how much of an undecided text must be held.
 struct naive {
     int matched;

@@ -1,4 +1,4 @@
-// tests/tokenizer/id_list_test.c - a list of ids grows from whatever it holds.
+// tests/tokenizer/id_list_test.c - a list of ids grows from any state.
 #include "tests/check.h"
 #include "tokenizer/id_list.h"
 

@@ -98,7 +98,7 @@ TEST(every_known_name_can_be_made_and_no_other) {
     }
 }
 
-// White space whose line breaks all stand alone and that does not end in one costs a step for each of them.
+// White space with isolated line breaks that does not end in one costs a step for each of them.
 static char *many_breaks(size_t n) {
     char *text = malloc(2 * n + 1);
     for (size_t i = 0; text && i < n; i++) memcpy(text + 2 * i, " \n", 2);

@@ -31,7 +31,7 @@ static inline void small_begin(struct small_vocab *sv, enum vocab_model model, c
     sv->v.bos = sv->v.eos = sv->v.eot = sv->v.eom = sv->v.unk = sv->v.pad = -1;
 }
 
-// GPT-2's alphabet written down a second time: the 188 printable bytes stand for themselves, the others follow from
+// GPT-2's alphabet written down a second time: the 188 printable bytes map to themselves, the others follow from
 // U+0100 on.
 static inline uint32_t small_alphabet(int byte) {
     uint32_t next = 0x100;

@@ -136,7 +136,7 @@ TEST(field_2_20_end_tokens_are_those_the_file_names_and_control_tokens_with_know
     CHECK_MEM(ids, ((int32_t[]){273, 277, 282, 287}), 4 * sizeof *ids);
     CHECK_INT(vocab_end_tokens(&sv.v, ids, 2), 2);
     sv.tokens[282].kind = TOKEN_USER_DEFINED;    // then the spelling is text
-    sv.v.eos = -1, sv.v.eot = 7, sv.v.eom = 276; // ids that the file names count whatever they are
+    sv.v.eos = -1, sv.v.eot = 7, sv.v.eom = 276; // ids given in the file are used as they are
     CHECK_INT(vocab_end_tokens(&sv.v, ids, 8), 5);
     CHECK_MEM(ids, ((int32_t[]){7, 273, 276, 277, 287}), 5 * sizeof *ids);
     small_spm(&sv);

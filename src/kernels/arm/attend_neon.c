@@ -1,4 +1,4 @@
-// kernels/arm/attend_neon.c - attention over one block whose numbers stand each for itself (F32, F16) or for a scale (Q8): lanes are
+// kernels/arm/attend_neon.c - attention over one block whose numbers are stored as they are (F32, F16) or with a scale (Q8): lanes are
 // keys while scoring and channels while summing values; every sum runs in the order of attend_ref.c.
 #include "kernels/arm/attend_neon.h"
 

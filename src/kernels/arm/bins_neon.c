@@ -6,7 +6,7 @@
 
 enum { LANES = 4 };
 
-// t of numbers i .. i + 3; -infinity where there is none.
+// t of numbers i .. i + 3; -infinity past the end.
 ALWAYS_INLINE float32x4_t depths(const float *x, size_t i, size_t n, struct row_depth d) {
     const uint32x4_t is_there = vcltq_u32(lanes_from(i), vdupq_n_u32((uint32_t)n));
     const float32x4_t v = vbslq_f32(is_there, load_row(x, i, n), vdupq_n_f32(-INFINITY));

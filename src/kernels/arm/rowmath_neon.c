@@ -47,7 +47,7 @@ void neon_row_exp(const float *x, size_t n, float m, float *y) {
 }
 
 // Few numbers of a long row are wanted: most steps find none.
-// Those that are not below lo, and below hi where that is asked for.
+// Numbers that are not below lo, and below hi if that is requested.
 ALWAYS_INLINE size_t select_within(const float *x, size_t n, float lo, const bool has_hi, float hi, int32_t *idx,
                                    size_t max) {
     size_t count = 0;

@@ -1,4 +1,4 @@
-// kernels/x86/attend_avx2.c - attention over one block whose numbers stand each for itself (F32, F16) or for a scale (Q8): lanes are
+// kernels/x86/attend_avx2.c - attention over one block whose numbers are stored as they are (F32, F16) or with a scale (Q8): lanes are
 // keys while scoring and channels while summing values; every sum runs in the order of attend_ref.c.
 //
 // Few queries read the block as it lies, which then comes from memory as fast as their sums allow. For many of them it is turned

@@ -7,7 +7,7 @@
 
 enum { LANES = 8 };
 
-// t of up to 8 numbers; -infinity where there is none.
+// t of up to 8 numbers; -infinity past the end.
 ALWAYS_INLINE __m256 depths(const float *x, size_t n, struct row_depth d) {
     const __m256 none = _mm256_set1_ps(-INFINITY);
     const __m256 v =

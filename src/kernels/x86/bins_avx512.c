@@ -7,7 +7,7 @@
 
 enum { LANES = 16 };
 
-// t of up to 16 numbers; -infinity where there is none.
+// t of up to 16 numbers; -infinity past the end.
 ALWAYS_INLINE_512 __m512 depths(const float *x, size_t n, struct row_depth d) {
     const __m512 none = _mm512_set1_ps(-INFINITY);
     const __m512 v = n >= LANES ? _mm512_loadu_ps(x) : _mm512_mask_loadu_ps(none, first_lanes(n), x);

@@ -29,7 +29,7 @@ const char *avx512vnni_lacks(void) {
     return lacks ? lacks : __builtin_cpu_supports("avx512vnni") ? NULL : "AVX-512 VNNI";
 }
 
-// Leaf 7 names the units. Leaves 1Dh and 1Eh, which describe the tiles, are not asked: virtual machines leave them zero although
+// Leaf 7 has the feature bits. Leaves 1Dh and 1Eh, which describe the tiles, are not read: virtual machines leave them zero although
 // tiles work, and palette 1 (8 tiles of 16 rows of 64 bytes) is the only one there is.
 const char *amx_lacks(void) {
     enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 };

@@ -11,7 +11,7 @@
 
 enum { CHUNK_BLOCKS = 20, TOGETHER = 4, BLOCK_LINES = 8 };
 
-// A type: its panel; numbers that nibbles stand for (NULL: themselves); what is taken off them; whether they are whole bytes.
+// A type: its panel; the values of nibbles (NULL: the nibbles themselves); what is subtracted; whether numbers are whole bytes.
 struct type_32 {
     struct panel_blocks panel;
     const int8_t *numbers;

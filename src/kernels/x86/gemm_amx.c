@@ -43,7 +43,8 @@ struct block {
 static struct gemm_step step_at(const struct block *b, const struct gemm_pass *p, size_t i) {
     const size_t place = i % b->n_places, o = place * p->n_columns, from = i / b->n_places * b->chunk;
     const uint8_t *const panel = b->w + place * b->n_panels * b->panel_bytes;
-    const bool one = b->n_panels == 1 || o + PANEL_ROWS >= b->n_out; // the second is not there: nobody reads its sums
+    const bool one =
+        b->n_panels == 1 || o + PANEL_ROWS >= b->n_out; // there is no second panel: its sums are not read
     return (struct gemm_step){.panels = {panel, one ? panel : panel + b->panel_bytes},
                               .from = from,
                               .n = p->k - from < b->chunk ? p->k - from : b->chunk,

@@ -29,14 +29,14 @@ struct gemm_pass {
 struct gemm_step {
     const uint8_t *panels[MOST_PANELS];
     size_t from, n;
-    void *columns;    // room for the weights as tiles want them
+    void *columns;    // buffer for weights in tile order
     bool is_unpacked; // they are there already
     float *acc, *out; // sums so far, rows of n_columns; where they go in the end
     size_t out_stride;
     bool is_whole; // the output has all of the columns
 };
 
-// What a type's product is made of. `columns` is a chunk of the panels as tiles want it, `sums` room for tiles to be stored in.
+// The functions of a type's product. `columns` is a chunk of the panels in tile order, `sums` a buffer for stored tiles.
 struct gemm_kind {
     enum act_format act;
     size_t n_panels, most_chunk, chunk_step; // of a step; numbers of k: chunks are as even as `chunk_step` allows
@@ -44,7 +44,7 @@ struct gemm_kind {
     size_t (*side_bytes)(size_t k);          // of a pass; NULL: none
     void (*start)(const struct gemm_pass *); // NULL: nothing to make of the rows
     // Unpacks the columns, if they are not, and multiplies all rows of the pass with them. A kind that unpacks ahead leaves the next
-    // step's (NULL: there is none) unpacked too; its steps have two rooms in turn.
+    // step's (NULL: none) unpacked too; steps alternate between two buffers.
     void (*multiply)(const struct gemm_pass *, const struct gemm_step *now, const struct gemm_step *next, void *sums);
     bool is_ahead;
     struct tile_config tiles;

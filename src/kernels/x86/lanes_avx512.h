@@ -43,7 +43,7 @@ ALWAYS_INLINE_512 float sum_of_lanes(__m512 s) {
     return _mm_cvtss_f32(_mm_add_ss(s2, _mm_movehdup_ps(s2)));
 }
 
-// The indices of the lanes `found`, from i on, go to idx[count] and further, as far as there is room. Gives the new count.
+// Appends the indices of the lanes `found`, counted from i, to idx[count..] as far as there is room. Returns the new count.
 ALWAYS_INLINE_512 size_t put_found(__mmask16 found, size_t i, int32_t *idx, size_t count, size_t max) {
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const size_t n = (size_t)__builtin_popcount(found);

@@ -1,6 +1,6 @@
 // kernels/x86/matmul_iq4_avx2.c - IQ4_NL and IQ4_XS panels times rows of bytes.
 //
-// A nibble stands for a number of a table, -127 to 113. As in matmul_q8_0_avx2.c it is multiplied as 16 * (high - 8) + low, two
+// A nibble is an index into a table of numbers, -127 to 113. As in matmul_q8_0_avx2.c it is multiplied as 16 * (high - 8) + low, two
 // nibbles in [0, 15], each looked up in a table of its own; the sums of eight vpmaddubsw of either fit 16 bits (30,480), which are 32
 // numbers: isum = 16 * sum high*a + sum low*a - 128 * sum a.
 #include "kernels/panels/panel_k.h"

@@ -1,6 +1,6 @@
 // kernels/x86/pack_avx2.h - packing with AVX2: lines of panels as two registers, and how 16 file rows are turned into them.
 //
-// A line (panels/panel.h) holds 4 bytes of each of 16 rows. Loads stay inside the bytes that they are asked for.
+// A line (panels/panel.h) holds 4 bytes of each of 16 rows. Loads never read past the given bytes.
 #ifndef RN_KERNELS_X86_PACK_AVX2_H
 #define RN_KERNELS_X86_PACK_AVX2_H
 

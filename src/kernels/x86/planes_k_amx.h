@@ -69,7 +69,7 @@ ALWAYS_INLINE_512 void unpack_part_bytes(const struct k_type t, const uint8_t *u
     }
 }
 
-// Numbers of a part times its scale, of whatever sign.
+// A part's numbers times its scale, which may be negative.
 ALWAYS_INLINE_512 void unpack_part_words(const struct k_type t, const uint8_t *unit, const uint8_t *scales, int part,
                                          uint8_t *to) {
     const __m512i sc_even = scale_words(scales + PANEL_ROWS * part), sc_odd = _mm512_slli_epi16(sc_even, 8);

@@ -71,7 +71,7 @@ void avx2_row_exp(const float *x, size_t n, float m, float *y) {
     if (i < n) store_first(y + i, n - i, exp_first(x + i, n - i, vm));
 }
 
-// Those that are not below lo, and below hi where that is asked for.
+// Numbers that are not below lo, and below hi if that is requested.
 ALWAYS_INLINE size_t select_within(const float *x, size_t n, float lo, const bool has_hi, float hi, int32_t *idx,
                                    size_t max) {
     const __m256 least = _mm256_set1_ps(lo), beyond = _mm256_set1_ps(hi);

@@ -59,7 +59,7 @@ void avx512_row_exp(const float *x, size_t n, float m, float *y) {
     }
 }
 
-// Which are not below lo, and below hi where that is asked for.
+// Which numbers are not below lo, and below hi if that is requested.
 ALWAYS_INLINE_512 __mmask16 within(__m512 v, float lo, const bool has_hi, float hi) {
     const __mmask16 high = _mm512_cmp_ps_mask(v, _mm512_set1_ps(lo), _CMP_GE_OQ);
     return has_hi ? _mm512_mask_cmp_ps_mask(high, v, _mm512_set1_ps(hi), _CMP_LT_OQ) : high;
