@@ -129,7 +129,8 @@ struct backend_rows {
 };
 static inline const float *backend_row(const struct backend_rows *r, size_t i) { return r->at + i * r->stride; }
 
-// The functions of a backend; each is documented at the inline function that calls it.
+// The functions of a backend; each is documented at the inline function that calls it. A backend
+// without profiles has NULL for profile_begin and profile_end; all others are needed.
 struct backend_ops {
     const char *name;
     rn_status (*supports)(const backend *b, const struct program *p, rn_error *err);
@@ -241,10 +242,13 @@ static inline void backend_collect(backend *b, backend_collect_fn fn, void *user
 // Results have the same bits; each operation takes two clock readings more. RN_E_NOMEM: no profile
 // is running. RN_E_UNSUPPORTED: the backend has none.
 static inline rn_status backend_profile_begin(backend *b, size_t n_events, rn_error *err) {
-    return b->ops->profile_begin(b, n_events, err);
+    if (b->ops->profile_begin) return b->ops->profile_begin(b, n_events, err);
+    return fail(err, RN_E_UNSUPPORTED, "backend %s: profiles are not supported", b->ops->name);
 }
 // Ends the profile and returns it (profile.h); NULL: none was running.
-static inline const struct backend_profile *backend_profile_end(backend *b) { return b->ops->profile_end(b); }
+static inline const struct backend_profile *backend_profile_end(backend *b) {
+    return b->ops->profile_end ? b->ops->profile_end(b) : NULL;
+}
 // Memory in use now.
 static inline void backend_get_use(const backend *b, struct backend_use *out) { b->ops->use(b, out); }
 // Frees everything; also after a failed load. NULL is fine.

@@ -100,6 +100,9 @@ TEST(the_example_of_a_backend_runs_a_program) {
             CHECK_OK(backend_run(b, &(struct batch){rows, 2, &seq, wanted, 1, 0}, &err), &err) &&
             CHECK_OK(backend_fetch(b, p.hidden, 1, &got, &err), &err))
             CHECK_MEM(backend_row(&got, 0), table + 4, 2 * sizeof *table);
+        CHECK_FAILS(backend_profile_begin(b, 0, &err), RN_E_UNSUPPORTED, &err);
+        CHECK_STR(err.text, "backend lookup: profiles are not supported");
+        CHECK(backend_profile_end(b) == NULL);
     }
     backend_destroy(b);
 }

@@ -127,14 +127,6 @@ static rn_status write_page(backend *b, int32_t group, int32_t page, const uint8
 static void collect(backend *b, backend_collect_fn fn, void *user) {
     for (int k = 0; k < 2; k++) backend_collect(self(b)->part[k], fn, user);
 }
-static rn_status profile_begin(backend *b, size_t n_events, rn_error *err) {
-    (void)b, (void)n_events;
-    return fail(err, RN_E_UNSUPPORTED, "backend composite: no profile");
-}
-static const struct backend_profile *profile_end(backend *b) {
-    (void)b;
-    return NULL;
-}
 static void use(const backend *b, struct backend_use *out) {
     const struct composite *c = (const struct composite *)b;
     *out = (struct backend_use){0};
@@ -165,8 +157,6 @@ static const struct backend_ops composite_ops = {.name = "composite",
                                                  .run = run,
                                                  .fetch = fetch,
                                                  .collect = collect,
-                                                 .profile_begin = profile_begin,
-                                                 .profile_end = profile_end,
                                                  .use = use,
                                                  .destroy = destroy};
 
