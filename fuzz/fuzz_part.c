@@ -1,5 +1,5 @@
-// fuzz/fuzz_part.c - any bytes as the file of a draft head on top of a small model: an error, or a part whose steps give results that do not
-// depend on how the rows were cut into them.
+// fuzz/fuzz_part.c - any bytes as the file of a draft head on top of a small model: an error, or a
+// part whose steps give results that do not depend on how the rows were cut into them.
 #include "backend/cpu/cpu_backend.h"
 #include "base/mem.h"
 #include "lm/lm_real.h"
@@ -31,7 +31,8 @@ static const struct model *base_model(void) {
     return base;
 }
 
-// Rows [from, to) of a sequence; out: [N_ROWS][n_embd] their hidden states, behind which [N_ROWS][n_vocab] their logits.
+// Rows [from, to) of a sequence; out: [N_ROWS][n_embd] their hidden states, behind which
+// [N_ROWS][n_vocab] their logits.
 static void append(lm *m, int32_t seq, int32_t from, int32_t to, float *out) {
     static float vectors[N_ROWS][3 * N_EMBD];
     struct lm_row rows[N_ROWS] = {0};

@@ -257,10 +257,11 @@ struct program {
     size_t width[PROGRAM_MAX_BUFFERS];
     enum op_rows rows[PROGRAM_MAX_BUFFERS];
     int32_t n_buffers;
-    int32_t n_tokens;         // rows have tokens 0..n_tokens-1
-    const int32_t *token_map; // [width[logits]] the token of each logit, ascending; NULL: logit i is of token i
-    int32_t hidden, logits;   // buffers with the results: after the final norm, and of the head
-    int32_t n_taps;           // layers after which the residual stream of the wanted rows is kept
+    int32_t n_tokens; // rows have tokens 0..n_tokens-1
+    // [width[logits]] the token of each logit, ascending; NULL: logit i is of token i.
+    const int32_t *token_map;
+    int32_t hidden, logits; // buffers with the results: after the final norm, and of the head
+    int32_t n_taps;         // layers after which the residual stream of the wanted rows is kept
     struct {
         int32_t layer, buffer;
     } taps[PROGRAM_MAX_TAPS];

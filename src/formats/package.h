@@ -140,12 +140,13 @@ struct package_bytes {
 };
 rn_status package_from_folder_bytes(const char *name, const struct package_bytes *files, size_t n_files,
                                     package **out, rn_error *err);
-// A part of a model in one safetensors file: its tensors under their own names, without vocabulary and hyper-parameters. For
-// model_build_part(). Errors as of package_open(); RN_E_FORMAT: d2t or t2d is not what an EAGLE-3 head has.
+// A part of a model in one safetensors file: its tensors under their own names, without vocabulary
+// and hyper-parameters. For model_build_part(). Errors as of package_open(); RN_E_FORMAT: d2t or
+// t2d is not what an EAGLE-3 head has.
 rn_status package_open_part(const char *path, const struct package_options *opt, package **out, rn_error *err);
 rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t n, package **out, rn_error *err);
-// Of a part whose head has a vocabulary of its own (EAGLE-3's tensor d2t): the base model's token of each of its *n tokens, ascending.
-// NULL: it has none. The package's.
+// Of a part whose head has a vocabulary of its own (EAGLE-3's tensor d2t): the base model's token
+// of each of its *n tokens, ascending. NULL: it has none. The package's.
 const int32_t *package_token_map(const package *p, size_t *n);
 void package_close(package *p); // NULL is fine
 

@@ -115,9 +115,10 @@ struct lm_ops {
 struct lm {
     const struct lm_ops *ops;
     int32_t n_vocab, n_embd;
-    int32_t n_tokens; // of rows: n_vocab, but in parts of models, whose rows have the base model's tokens
-    // [n_vocab] of a draft head with fewer tokens than its base model: the base's token of each logit, ascending. NULL: logit i is of
-    // token i.
+    // Rows have tokens 0..n_tokens-1: n_vocab, except in parts, whose rows have the base's tokens.
+    int32_t n_tokens;
+    // [n_vocab] of a draft head with fewer tokens than its base model: the base's token of each
+    // logit, ascending. NULL: logit i is of token i.
     const int32_t *token_map;
     int32_t n_vector; // numbers of an input vector; 0: rows cannot have one
     int32_t n_rank;   // scores of a reranker's head; 0: it has none

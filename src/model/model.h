@@ -25,31 +25,42 @@ struct model_spec {
 rn_status model_build_with(const package *p, const struct model_spec *spec, struct model **out, rn_error *err);
 // What is built of a package, on top of a model that has been built.
 enum part_kind {
-    // A layer behind the model's own that predicts the token after the next one (DeepSeek-V3, GLM-4.5): in the base's GGUF file.
+    // A next-token-prediction layer behind the model's own layers (DeepSeek-V3, GLM-4.5, Qwen3-Next): in
+    // the base model's file or folder.
     PART_NEXTN,
-    PART_MEDUSA, // a head of Medusa (2401.10774)
+    PART_MEDUSA, // a Medusa head (2401.10774)
     PART_EAGLE,  // EAGLE-1's layer (2401.15077)
-    // EAGLE-3 (2503.01840), two parts of one file: the layer, and the matrix that makes its input vector of three taps.
+    // EAGLE-3 (2503.01840) in two parts of one file: the layer, and the matrix that turns three taps of
+    // the base model into the layer's input vector.
     PART_EAGLE3,
     PART_EAGLE3_TAPS
 };
 struct part_spec {
     enum part_kind kind;
-    int32_t number; // which of the package's layers (PART_NEXTN) or heads (PART_MEDUSA), from 0
+    int32_t number; // which layer (PART_NEXTN) or head (PART_MEDUSA) of the package, from 0; else 0
     struct model_spec model;
 };
-// A program of its own over tokens and input vectors of n_embd numbers: the base's lm_hidden() or lm_tap(), or the part's own lm_hidden(). It
-// takes the embedding, the head and what else it lacks from the base, and has its numbers where its tensors' shapes do not say otherwise.
-//   PART_NEXTN:  x = layer(W [norm_e(embedding); norm_h(vector)]); hidden = norm(x); logits = head(hidden)
-//   PART_EAGLE:  x = layer(W [embedding; vector] + b), its attention without a norm; hidden = x; logits = head(hidden)
-//   PART_EAGLE3: x = vector + attention of [norm_e(embedding); norm_h(vector)]; x += feed-forward(norm(x)); hidden = x; logits = head(norm(x)).
-//                The head may have fewer tokens than the base: lm.token_map has the base's token of each logit. The vector is the hidden
-//                state of PART_EAGLE3_TAPS, or the part's own where the base has not evaluated the token yet.
-//   PART_EAGLE3_TAPS: hidden = W [tap 0; tap 1; tap 2], from an input vector of 3 n_embd numbers; no logits, tokens do not count. Which
-//                layers are tapped is not in the file; the paper's code taps 1, n / 2 - 1 and n - 4 of n layers.
-//   PART_MEDUSA: x = vector; x += silu(W x + b) for each residual block; hidden = x; logits = own head(hidden); tokens do not count
-// package: NULL is the base's own. package and base must outlive the part. Errors: as of model_build(); RN_E_ARG: the model has no layer
-// or head of that number.
+// Builds a part as a program of its own, over rows that have a token and an input vector of n_embd
+// numbers: the base model's lm_hidden() or lm_tap(), or the part's own lm_hidden(). Embedding, head
+// and what else the part lacks are the base's; so are hyper-parameters that the shapes of the part's
+// tensors do not tell.
+//   PART_NEXTN:  x = layer(W [norm_e(embedding); norm_h(vector)]); hidden = norm(x);
+//                logits = head(hidden)
+//   PART_MEDUSA: x = vector; x += silu(W x + b) for each residual block; hidden = x;
+//                logits = own head(hidden). Tokens have no effect.
+//   PART_EAGLE:  x = layer(W [embedding; vector] + b), whose attention has no norm; hidden = x;
+//                logits = head(hidden)
+//   PART_EAGLE3: x = vector + attention([norm_e(embedding); norm_h(vector)]);
+//                x += feed-forward(norm(x)); hidden = x; logits = head(norm(x)). The vector is the
+//                hidden state of PART_EAGLE3_TAPS, or the part's own where the base has not
+//                evaluated the token yet. The head may have fewer tokens than the base: see
+//                lm.token_map.
+//   PART_EAGLE3_TAPS: hidden = W [tap 0; tap 1; tap 2] of a vector of 3 n_embd numbers. It has no
+//                logits, and tokens have no effect. The file does not say which layers are tapped;
+//                the paper's code taps 1, n / 2 - 1 and n - 4 of n layers.
+// package: NULL stands for the base's own. package and base must outlive the part. *out:
+// model_destroy() it; NULL after an error. Errors: as model_build(); RN_E_ARG: no layer or head of
+// that number.
 rn_status model_build_part(const package *p, const struct part_spec *spec, const struct model *base,
                            struct model **out, rn_error *err);
 // NULL: does nothing.

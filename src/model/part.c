@@ -1,7 +1,8 @@
-// model/part.c - parts that stand on another model: next-token-prediction layers, Medusa heads, EAGLE heads.
+// model/part.c - parts that stand on another model: next-token-prediction layers, Medusa heads,
+// EAGLE heads.
 //
-// A part is built as a model is, from lists of tensors and operations. Its hyper-parameters are copied from the base model; what the shapes
-// of the part's own tensors say replaces them.
+// A part is built as a model is, from lists of tensors and operations. Its hyper-parameters are
+// copied from the base model; what the shapes of the part's own tensors say replaces them.
 #include "model/arch_ops.h"
 #include "model/arch_tensors.h"
 #include "model/model_private.h"
@@ -18,7 +19,8 @@
 #define OPS_READ                                                                                                     \
     {OP_EMBED, .dst = BUF_NORMED, .matrix = ROLE_TOKEN_EMBD, .factor = FACTOR_EMBD}, { OP_VECTOR, .dst = BUF_DELTA }
 
-// DeepSeek-V3 (2412.19437, section 2.2), under the names of GGUF files. The layer itself is built like the base model's.
+// DeepSeek-V3 (2412.19437, section 2.2), under the names of GGUF files. The layer itself is built
+// like the base model's.
 static const struct tensor_spec nextn_tensors[] = {
     {ROLE_TOKEN_EMBD, "blk.%n.nextn.embed_tokens.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
     {ROLE_PART_EMBD_NORM, "blk.%n.nextn.enorm.weight", DIM_EMBD},
@@ -31,7 +33,8 @@ static const struct op_spec nextn_begin[] = {OPS_READ, RMS_NORM(BUF_NORMED, BUF_
                                              RMS_NORM(BUF_DELTA, BUF_DELTA, ROLE_PART_VECTOR_NORM), OPS_PAIR};
 static const struct op_spec nextn_end[] = {OPS_END_RMS};
 
-// Medusa (2401.10774): residual blocks over the base model's hidden state, each a layer here, then a head of its own.
+// Medusa (2401.10774): residual blocks over the base model's hidden state, each a layer here, then
+// a head of its own.
 static const struct tensor_spec medusa_tensors[] = {
     {ROLE_PART_PROJ, "%n.%d.linear.weight", DIM_EMBD, DIM_EMBD},
     {ROLE_PART_PROJ_BIAS, "%n.%d.linear.bias", DIM_EMBD, .optional = true},
@@ -47,8 +50,8 @@ static const struct op_spec medusa_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF
 static const struct arch medusa = {TENSORS(medusa_tensors), BEGIN(medusa_begin), LAYER(medusa_layer),
                                    END(medusa_end)};
 
-// EAGLE-1 (2401.15077): a Llama layer whose attention reads its input without a norm. Rotary pairs are halves of a head, as in folders of
-// transformers.
+// EAGLE-1 (2401.15077): a Llama layer whose attention reads its input without a norm. Rotary pairs
+// are halves of a head, as in folders of transformers.
 static const struct tensor_spec eagle_tensors[] = {
     {ROLE_TOKEN_EMBD, "embed_tokens.weight", DIM_EMBD, DIM_VOCAB, .optional = true},
     {ROLE_PART_PROJ, "fc.weight", DIM_EMBD_TWICE, DIM_EMBD},
@@ -74,8 +77,8 @@ static const struct op_spec eagle_end[] = {{OP_GATHER, .src = BUF_X, .dst = BUF_
 static const struct arch eagle = {TENSORS(eagle_tensors), BEGIN(eagle_begin), LAYER(eagle_layer), END(eagle_end),
                                   .rope_halves = true};
 
-// EAGLE-3: attention reads both, each with a norm of its own; what it makes is added to the vector. The final norm is the head's alone: the
-// hidden state that a next row reads is without it.
+// EAGLE-3: attention reads both, each with a norm of its own; what it makes is added to the vector.
+// The final norm is the head's alone: the hidden state that a next row reads is without it.
 static const struct tensor_spec eagle3_tensors[] = {
     {ROLE_TOKEN_EMBD, "embed_tokens.weight", DIM_EMBD, DIM_TOKENS, .optional = true},
     {ROLE_PART_EMBD_NORM, "%p.input_layernorm.weight", DIM_EMBD},
@@ -131,7 +134,8 @@ static rn_status set_layers(struct model *m, int32_t n_layer, rn_error *err) {
     return RN_OK;
 }
 
-// The base model's last attention layer, preferably one without a window: layers of parts are built like it. NULL: the base has none.
+// The base model's last attention layer, preferably one without a window: layers of parts are built
+// like it. NULL: the base has none.
 static const struct layer_hparams *attending_layer(const struct hparams *h) {
     const struct layer_hparams *best = NULL;
     for (int32_t l = 0; l < h->n_layer; l++)
@@ -221,7 +225,8 @@ static int32_t layer_rows(const struct model *m, const char *suffix) {
     return rows_of(m, name);
 }
 
-// A Llama layer whose tensors begin with m->own_name: widths from their shapes, heads as wide as the base's.
+// A Llama layer whose tensors begin with m->own_name: widths from their shapes, heads as wide as
+// the base's.
 static rn_status begin_llama_layer(struct model *m, rn_error *err) {
     const rn_status st = begin_layer(m, err);
     if (st != RN_OK) return st;
@@ -277,8 +282,9 @@ static rn_status set_draft_vocab(struct model *m, rn_error *err) {
 static rn_status begin_eagle3(struct model *m, const struct part_spec *s, rn_error *err) {
     rn_status st = check_only_head(m, s, err);
     if (st != RN_OK) return st;
+    // The names of the paper's own files, or those of other training code.
     const bool is_first = package_tensor(m->pkg, "midlayer.hidden_norm.weight") != NULL;
-    snprintf(m->own_name, sizeof m->own_name, is_first ? "midlayer" : "layers.0"); // the paper's own files, or others
+    snprintf(m->own_name, sizeof m->own_name, is_first ? "midlayer" : "layers.0");
     m->not_own = "fc.";
     m->part_arch = eagle3;
     st = begin_llama_layer(m, err);
@@ -310,7 +316,8 @@ rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *er
     return begin[spec->kind](m, spec, err);
 }
 
-// Is the role's matrix read before or after the layers? What is not is not borrowed: backends would hold it for nothing.
+// Is the role's matrix read before or after the layers? What is not is not borrowed: backends would
+// hold it for nothing.
 static bool reads(const struct arch *a, enum role matrix) {
     for (size_t i = 0; i < a->begin.n; i++)
         if (a->begin.at[i].matrix == matrix) return true;

@@ -1,6 +1,7 @@
-// tests/lm/nextn_folders_test.c - next-token-prediction layers of Hugging Face folders. The folders are the goldens' with such a layer added,
-// whose own layer is a copy of the model's last one. What it gives is compared with a model of that one layer, fed with the projected pair
-// in plain double arithmetic, and with the GGUF file converted from the folder.
+// tests/lm/nextn_folders_test.c - next-token-prediction layers of Hugging Face folders. The folders
+// are the goldens' with such a layer added, whose own layer is a copy of the model's last one. What
+// it gives is compared with a model of that one layer, fed with the projected pair in plain double
+// arithmetic, and with the GGUF file converted from the folder.
 #include "tests/check.h"
 #include "tests/support/folder_builder.h"
 #include "tests/support/plain_layer.h"
@@ -36,7 +37,7 @@ static const struct family families[] = {
 };
 enum { N_FAMILIES = sizeof families / sizeof *families };
 
-// ---- folders --------------------------------------------------------------------------------------------------------
+// ---- folders ------------------------------------------------------------------------------------
 
 // A tensor of the golden folder under a name of its own.
 static void copy_tensor(struct st_builder *b, const char *name, const json_t *entry, const uint8_t *data) {
@@ -61,7 +62,8 @@ static void put_nextn(struct st_builder *b, const struct family *f) {
     if (f->head) st_random(b, f->head, HEAD, VOCAB, EMBD);
 }
 
-// The golden's tensors and the added layer; or, alone, that layer as the only one of a model with its norm and head.
+// The golden's tensors and the added layer; or, alone, that layer as the only one of a model with
+// its norm and head.
 static uint8_t *weights_of(const struct family *f, int32_t last, bool alone, const char *omit, size_t *n_bytes) {
     struct st_builder b;
     uint64_t n_header;
@@ -130,7 +132,7 @@ static bool is_there(void) {
     return false;
 }
 
-// ---- what the layer gives -------------------------------------------------------------------------------------------
+// ---- what the layer gives -----------------------------------------------------------------------
 
 static struct rig_options options(void) {
     struct rig_options o = rig_defaults();
@@ -163,7 +165,8 @@ static bool run_layer(const char *path, const int32_t *tokens, int32_t n_step, s
     return ok;
 }
 
-// What the layer reads, in plain arithmetic: the projection of both norms' results side by side, of the folder's own tensors.
+// What the layer reads, in plain arithmetic: the projection of both norms' results side by side, of
+// the folder's own tensors.
 static bool project_pairs(const struct family *f, const char *folder, const int32_t *tokens, const float *vectors,
                           float *out) {
     char path[600];
@@ -205,6 +208,28 @@ static double largest_difference(const float *a, const float *b, size_t n) {
     return most;
 }
 
+// The layer is quantized like any other. By the cosine of all logits it stays close to what it was
+// (rounding may choose other experts), while logits of a wrong layer would be unrelated.
+static void check_quantized(const char *gguf, const int32_t *tokens, const struct results *want) {
+    struct results got = new_results();
+    char path[700];
+    rn_error err = {0};
+    rn_quantize_options opt;
+    rn_quantize_options_init(&opt);
+    opt.type = "Q8_0";
+    snprintf(path, sizeof path, "%s.q8", gguf);
+    if (CHECK_OK(rn_quantize(gguf, path, &opt, &err), &err) && run_layer(path, tokens, N, &got, NULL)) {
+        double ab = 0, aa = 0, bb = 0;
+        for (int32_t i = 0; i < N * VOCAB; i++) {
+            const double a = (double)want->logits[i], b = (double)got.logits[i];
+            ab += a * b, aa += a * a, bb += b * b;
+        }
+        check_note("%s: cosine %g", path, ab / sqrt(aa * bb));
+        CHECK(ab / sqrt(aa * bb) > 0.9);
+    }
+    free_results(&got);
+}
+
 TEST(a_next_token_layer_of_a_folder_gives_what_its_definition_says_and_the_bits_of_the_converted_file) {
     int32_t tokens[N];
     if (!is_there()) return;
@@ -230,6 +255,7 @@ TEST(a_next_token_layer_of_a_folder_gives_what_its_definition_says_and_the_bits_
                 CHECK_MEM(file.logits, got.logits, N * VOCAB * sizeof *got.logits);
                 CHECK_MEM(file.hidden, got.hidden, N * EMBD * sizeof *got.hidden);
                 CHECK_MEM(cut.logits, got.logits, N * VOCAB * sizeof *got.logits);
+                check_quantized(gguf, tokens, &got);
             }
         }
         free_results(&got), free_results(&plain), free_results(&cut), free_results(&file);
@@ -238,7 +264,7 @@ TEST(a_next_token_layer_of_a_folder_gives_what_its_definition_says_and_the_bits_
     }
 }
 
-// ---- folders that lack something ------------------------------------------------------------------------------------
+// ---- folders that lack something ----------------------------------------------------------------
 
 TEST(a_folder_without_the_layers_that_its_config_counts_is_the_model_alone) {
     struct family without = families[1];

@@ -1,4 +1,5 @@
-// tests/lm/part_heads_test.c - draft heads in safetensors files against plain double arithmetic: Medusa, EAGLE-1, EAGLE-3.
+// tests/lm/part_heads_test.c - draft heads in safetensors files against plain double arithmetic:
+// Medusa, EAGLE-1, EAGLE-3.
 #include "tests/check.h"
 #include "tests/support/arch_model.h"
 #include "tests/support/folder_builder.h"
@@ -14,7 +15,7 @@ static struct rig_options options(int n_threads) {
     return o;
 }
 
-// ---- a small base model, and heads made for it --------------------------------------------------------------------------
+// ---- a small base model, and heads made for it --------------------------------------------------
 
 enum { EMBD = 64, VOCAB = 50 };
 
@@ -102,7 +103,7 @@ TEST(a_medusa_head_of_several_residual_blocks_runs_them_one_after_the_other) {
     free(hidden);
 }
 
-// ---- EAGLE-3 --------------------------------------------------------------------------------------------------------
+// ---- EAGLE-3 ------------------------------------------------------------------------------------
 
 enum { DRAFT_VOCAB = 20, FF = 80 };
 
@@ -301,7 +302,7 @@ TEST(an_eagle3_head_reads_taps_and_predicts_tokens_of_its_own_vocabulary) {
     free(vectors);
 }
 
-// ---- files that do not fit ------------------------------------------------------------------------------------------
+// ---- files that do not fit ----------------------------------------------------------------------
 
 static const char *bad_omit, *bad_name; // a tensor left out, and one added in its place
 static uint64_t bad_d0, bad_d1;
@@ -410,7 +411,7 @@ TEST(a_draft_token_past_the_base_models_last_one_is_refused) {
     rig_close(&base);
 }
 
-// ---- published heads of the shared model ----------------------------------------------------------------------------
+// ---- published heads of the shared model --------------------------------------------------------
 
 enum { STORIES_EMBD = 256 };
 

@@ -1,4 +1,5 @@
-// tests/lm/parts_test.c - next-token-prediction layers of GGUF files against plain double arithmetic; what every part refuses.
+// tests/lm/parts_test.c - next-token-prediction layers of GGUF files against plain double
+// arithmetic; what every part refuses.
 #include "base/philox.h"
 #include "tests/check.h"
 #include "tests/support/arch_subjects.h"
@@ -15,7 +16,7 @@ static struct rig_options options(int n_threads) {
     return o;
 }
 
-// ---- next-token-prediction layers -----------------------------------------------------------------------------------
+// ---- next-token-prediction layers ---------------------------------------------------------------
 
 // The tensors that the file's last layer, a next-token layer, has beside those of any layer.
 enum { NEXTN_EMBD = 64 };
@@ -149,7 +150,7 @@ TEST(a_next_token_layer_gives_the_same_bits_for_every_cut_and_number_of_threads)
     free(got);
 }
 
-// ---- refusals -------------------------------------------------------------------------------------------------------
+// ---- refusals -----------------------------------------------------------------------------------
 
 TEST(parts_that_are_not_there_or_do_not_fit_are_refused_by_name) {
     static const struct arch_model m = {"llama", NEXTN_LLAMA,

@@ -23,7 +23,8 @@ void st_tensor(struct st_builder *b, const char *name, int n_dims, uint64_t d0,
 // A tensor of bytes as they are; shape: "2,3".
 void st_bytes(struct st_builder *b, const char *name, const char *dtype, const char *shape, const void *data,
               size_t n);
-// Random F32 numbers, the same for the same seed: of a matrix d0 x d1 in -0.125..0.125, of a vector (d1 0) in 0.75..1.25.
+// Random F32 numbers, the same for the same seed: of a matrix d0 x d1 in -0.125..0.125, of a vector
+// (d1 0) in 0.75..1.25.
 void st_random(struct st_builder *b, const char *name, uint64_t seed, uint64_t d0, uint64_t d1);
 void st_entry(struct st_builder *b, const char *json);     // a member of the header, as it is: "\"x\":{...}"
 void st_model(struct st_builder *b);                       // all tensors of the sound model

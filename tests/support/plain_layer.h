@@ -1,4 +1,5 @@
-// tests/support/plain_layer.h - a decoder layer in plain double arithmetic, and running parts of models, to compare the two.
+// tests/support/plain_layer.h - a decoder layer in plain double arithmetic, and running parts of
+// models, to compare the two.
 #ifndef RN_TESTS_PLAIN_LAYER_H
 #define RN_TESTS_PLAIN_LAYER_H
 
@@ -24,14 +25,16 @@ struct plain_layer {
     double theta, eps;
 };
 void plain_layer_free(struct plain_layer *l);
-// x: PLAIN_ROWS rows of the residual stream, in place. attn_in: what queries, keys and values are made of; NULL: the (normed) x.
+// x: PLAIN_ROWS rows of the residual stream, in place. attn_in: what queries, keys and values are
+// made of; NULL: the (normed) x.
 void plain_layer_run(const struct plain_layer *l, double (*attn_in)[2 * PLAIN_EMBD], double (*x)[PLAIN_EMBD],
                      int32_t n_embd);
 
 // The model's hidden states of PLAIN_ROWS tokens. out: [PLAIN_ROWS][n_embd]. false: a failed check.
 bool part_hidden_states(struct rig *base, const int32_t *tokens, float *out);
-// A part over PLAIN_ROWS rows, each a token and an input vector, in steps of n_step rows. vectors: [PLAIN_ROWS][n_vector]; logits:
-// [PLAIN_ROWS][n_vocab], NULL: not wanted; hidden: [PLAIN_ROWS][n_embd].
+// A part over PLAIN_ROWS rows, each a token and an input vector, in steps of n_step rows. vectors:
+// [PLAIN_ROWS][n_vector]; logits: [PLAIN_ROWS][n_vocab], NULL: not wanted; hidden:
+// [PLAIN_ROWS][n_embd].
 bool part_run(struct rig *part, const int32_t *tokens, const float *vectors, int32_t n_step, float *logits,
               float *hidden);
 

@@ -71,7 +71,8 @@ static const struct hf_tensor_row ernie_moe[] = {
     ATTENTION_OF(IN_HALVES, HF_ALWAYS),
     BEHIND_DENSE,
     {L "mlp.moe_statics.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS, HF_FLAT},
-    LEFT_OUT("mtp_*"), // multi-token prediction
+    // Next-token prediction without a final norm, which the GGUF form of such layers cannot express.
+    LEFT_OUT("mtp_*"),
 };
 static const struct hf_tensor_row dots[] = {
     TRUNK,

@@ -1,6 +1,6 @@
-// formats/folder/hf_nextn.c - next-token-prediction layers of folders: which ones are there, and what their tensors are called. They come
-// behind the model's own layers, either with the next numbers (DeepSeek-V3: layers.61.) or under names of their own (Qwen3-Next:
-// mtp.layers.0.).
+// formats/folder/hf_nextn.c - next-token-prediction layers of folders: which ones are there, and
+// what their tensors are called. They come behind the model's own layers, either with the next
+// numbers (DeepSeek-V3: layers.61.) or under names of their own (Qwen3-Next: mtp.layers.0.).
 #include "formats/folder/hf_reader.h"
 #include <string.h>
 
@@ -36,7 +36,8 @@ static const struct hf_found *tensor_of(const struct hf_reader *r, const char *g
     return NULL;
 }
 
-// Such a layer is like the last layer of the model that attends, one without a window if there is one.
+// Such a layer is like the last layer of the model that attends, one without a window if there is
+// one.
 static struct layer_hparams like_last(const struct hparams *hp) {
     const struct layer_hparams *best = &hp->layers[hp->n_layer - 1];
     for (int32_t l = 0; l < hp->n_layer; l++) {

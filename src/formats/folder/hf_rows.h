@@ -67,8 +67,9 @@
 #define EXPERTS_IN_COLUMNS EXPERTS_TOGETHER(HF_EXPERTS_IN_COLUMNS, HF_TRANSPOSED_FIRST_HALF, HF_TRANSPOSED_SECOND_HALF, HF_TRANSPOSED)
 #define ROUTER(from) WEIGHT(L from, B "ffn_gate_inp", HF_EXPERTS)
 
-// A next-token-prediction layer, beside the tensors of any layer (DeepSeek-V3, 2412.19437): norms of the embedding and of the hidden
-// state, the matrix that makes one row of both, the final norm, and where the layer has its own, embedding and head.
+// A next-token-prediction layer, beside the tensors of any layer (DeepSeek-V3, 2412.19437): norms
+// of the embedding and of the hidden state, the matrix that makes one row of both, the final norm,
+// and where the layer has its own, embedding and head.
 #define NEXTN                                                                                      \
     WEIGHT(L "embed_tokens", B "nextn.embed_tokens", HF_NEXTN | HF_OPTIONAL),                      \
     WEIGHT(L "enorm", B "nextn.enorm", HF_NEXTN),                                                  \

@@ -26,8 +26,10 @@ static rn_status add_tensor(struct package *p, const struct safetensors_record *
     return package_add_tensor(p, &claim, err);
 }
 
-// ---- EAGLE-3's vocabulary (2503.01840): d2t[i] is what is added to draft token i to get the base model's, t2d says which tokens
-// of the base model have a draft token -----------------------------------------------------------------------------------
+// ---- EAGLE-3's vocabulary (2503.01840) ----------------------------------------------------------
+//
+// The base model's token of draft token i is i + d2t[i]. t2d says which tokens of the base model
+// have a draft token.
 
 static bool is_named(const struct safetensors_record *t, const char *name) {
     return t->n_name == strlen(name) && memcmp(t->name, name, t->n_name) == 0;
@@ -92,7 +94,7 @@ static rn_status read_token_map(struct package *p, const struct safetensors *s, 
     return st == RN_OK && t2d ? check_reverse(p, t2d, err) : st;
 }
 
-// ---- the file -------------------------------------------------------------------------------------------------------
+// ---- the file -----------------------------------------------------------------------------------
 
 static rn_status add_tensors(struct package *p, rn_error *err) {
     struct safetensors s = {0};
