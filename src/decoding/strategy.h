@@ -167,8 +167,8 @@ struct strategy_ops {
     // thread. NULL: absorb does all.
     void (*read)(strategy *s, const struct row_results *r);
     // Reads results, samples, commits or drops KV, emits. Called for rows of the prompt if anything
-    // of them is wanted, and for proposed rows. An error ends this stream alone with finish reason
-    // `error`.
+    // of them is wanted, and for proposed rows. Emits at most one token of each choice after rows of
+    // the prompt, else row_list.n_tokens. An error ends this stream alone with finish reason `error`.
     rn_status (*absorb)(strategy *s, const struct row_results *r, const struct emitter *out, rn_error *err);
     void (*destroy)(strategy *s);
 };

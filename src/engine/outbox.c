@@ -24,9 +24,12 @@ struct caps {
     size_t tokens, text, chunks;
 };
 static struct caps caps_of(const struct outbox_sizes *z) {
-    const size_t n = (size_t)z->buffer_tokens + z->chunk_tokens;
+    // A prompt's last row gives the first token of each choice at once.
+    const size_t n_more = z->n_choices > 1 ? z->n_choices - 1 : 0,
+                 n = (size_t)z->buffer_tokens + z->chunk_tokens + n_more;
     return (struct caps){.tokens = n,
-                         .text = longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens,
+                         .text =
+                             longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens + n_more * z->token_text,
                          .chunks = n + OTHER_CHUNKS + z->n_choices};
 }
 

@@ -2,8 +2,9 @@
 //
 // Sizes. The open chunk is full at chunk_tokens tokens, or at outbox_chunk_text() bytes where its tokens are long; the
 // writer then closes it. Besides an almost full chunk there is room for buffer_tokens more tokens of 16 bytes on average, for
-// one token of maximum length and for the text of the end. So a push after outbox_has_room() fits, and dropping closed chunks
-// always makes room; the open chunk is never dropped. Each push still checks its bounds and changes nothing if it does not fit.
+// one token of maximum length for each choice and for the text of the end. So a push after outbox_has_room() fits, one for each
+// choice fits while nothing waits, and dropping closed chunks always makes room; the open chunk is never dropped. Each push
+// still checks its bounds and changes nothing if it does not fit.
 //
 // Ownership: all memory is allocated by outbox_init(); the prompt's text and data stay the writer's.
 // Threads: one writer (the step thread), one reader, internally locked. The ready callback runs without the lock.

@@ -61,6 +61,12 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     const struct strategy_env *env = base->env;
     const bool is_prompt = r->at != RESULTS_OF_PROPOSAL;
     s->has_begun = true;
+    for (int32_t c = 0; is_prompt && !s->plan->first_first && c < s->plan->n_choices; c++) {
+        const struct emission e = {
+            .token = token_at(s->plan, c, 0), .logits = results_logits(r, r->n - 1), .choice = c};
+        s->n[c] = 1;
+        s->ended[c] = !out->ops->emit(out->user, &e);
+    }
     if (!is_prompt) {
         // As many as there is room for, or fewer; a choice may be revised first.
         const int32_t n = 1 + (int32_t)below(&s->state, 4 * (uint32_t)s->room) % s->room;
@@ -165,7 +171,7 @@ static rn_finish read_all(rn_engine *e, const rn_request *r, struct plan *p, int
 
 static rn_request random_request(uint64_t *state, struct plan *p) {
     static const rn_overflow overflows[] = {RN_OVERFLOW_PARK, RN_OVERFLOW_DROP_OLDEST, RN_OVERFLOW_CANCEL};
-    static const int32_t ids[N_PROMPT] = {1, 260, 261, 262}, sizes[] = {1, 2, 3, 7, 30, 200, 1024};
+    static const int32_t ids[N_PROMPT] = {1, 260, 261, 262}, sizes[] = {1, 1, 1, 2, 7, 30, 1024};
     static const rn_part part = {.kind = RN_PART_IDS, .ids = ids, .n_ids = N_PROMPT};
     rn_request r = text_request("");
     r.parts = &part;
