@@ -19,6 +19,7 @@ struct family {
     int n_nextn;                                    // what config.json says; -1: nothing
     const char *layer;                              // prefix of the added layer's names; NULL: no layer
     const char *enorm, *hnorm, *proj, *norm, *head; // head NULL: the model's own
+    const char *second;                             // of another layer with the same tensors; NULL: there is none
     bool plus_one;                                  // norms multiply by 1 + w
     const char *kind_member; // of config.json, with which the only layer of a model is like the copied one
     int kind_value;
@@ -86,6 +87,9 @@ static uint8_t *weights_of(const struct family *f, int32_t last, bool alone, con
         if (!alone || !is_own) copy_tensor(&b, name, entry, data);
         if (!is_last || (!alone && !f->layer)) continue;
         snprintf(other, sizeof other, "%s%s", alone ? "model.layers.0." : f->layer, name + strlen(front));
+        copy_tensor(&b, other, entry, data);
+        if (alone || !f->second) continue;
+        snprintf(other, sizeof other, "%s%s", f->second, name + strlen(front));
         copy_tensor(&b, other, entry, data);
     }
     if (alone) {
@@ -262,6 +266,34 @@ TEST(a_next_token_layer_of_a_folder_gives_what_its_definition_says_and_the_bits_
         free(vectors);
         free(pairs);
     }
+}
+
+TEST(several_next_token_layers_share_the_tensors_that_the_folder_has_once) {
+    struct family two = families[2];
+    const struct rig_options o = options();
+    char folder[512];
+    struct rig base = {0};
+    int32_t tokens[N];
+    float *vectors = new_floats(N * EMBD);
+    struct results of[2] = {new_results(), new_results()};
+    two.second = "mtp.layers.1.";
+    if (is_there()) {
+        random_tokens(tokens, N, VOCAB, 3);
+        if (write_folder(&two, "two", false, -1, NULL, folder) && rig_open_file(&base, folder, &o) &&
+            CHECK_INT(package_hparams(base.pkg)->n_layer_after, 2) && part_hidden_states(&base, tokens, vectors)) {
+            for (int32_t k = 0; k < 2; k++) {
+                struct rig part;
+                if (rig_open_part(&part, &base, NULL, &(struct part_spec){PART_NEXTN, .number = k}, &o))
+                    part_run(&part, tokens, vectors, N, of[k].logits, of[k].hidden);
+                rig_close(&part);
+            }
+            CHECK(of[0].logits[0] != 0);
+            CHECK_MEM(of[1].logits, of[0].logits, N * VOCAB * sizeof *vectors);
+        }
+        rig_close(&base);
+    }
+    free_results(&of[0]), free_results(&of[1]);
+    free(vectors);
 }
 
 // ---- folders that lack something ----------------------------------------------------------------
