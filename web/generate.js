@@ -14,7 +14,7 @@ async function read(response, events, signal, control) {
   let timer = 0;
   const watch = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => control.abort(new Broken('no sign of life')), SILENCE_MS);
+    timer = setTimeout(() => control.abort(new Broken('no data from the server')), SILENCE_MS);
   };
   try {
     for (;;) {

@@ -6,7 +6,7 @@ const isTyping = e => /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName) || e.ta
 
 // [keys, description, name of the action]. Single letters work only outside of text fields.
 const rows = [
-  ['Enter', 'Send the message', null], ['Shift+Enter', 'Begin a new line', null], ['Escape', 'Stop the answer; close what is open', 'stop'],
+  ['Enter', 'Send the message', null], ['Shift+Enter', 'Start a new line', null], ['Escape', 'Stop the answer; close what is open', 'stop'],
   ['Alt+N', 'New conversation', 'fresh'], ['Control+K', 'Search conversations', 'search'], ['Alt+ArrowUp', 'Conversation above', 'above'],
   ['Alt+ArrowDown', 'Conversation below', 'below'], ['Alt+1', 'Chat', 'chat'], ['Alt+2', 'Compare', 'compare'], ['Alt+3', 'Server', 'server'],
   ['Alt+S', 'Settings', 'settings'], ['/', 'Go to the message box', 'write'], ['r', 'Another answer', 'regenerate'],

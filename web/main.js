@@ -19,7 +19,7 @@ const main = find('main'), narrow = matchMedia('(max-width: 50rem)');
 
 // ---- the server: what it is, and its key ----------------------------------------------------------------------------
 
-onKeyNeeded(() => dialog('This server wants a key', close => {
+onKeyNeeded(() => dialog('This server requires an API key', close => {
   const input = h('input', {type: 'password', autocomplete: 'current-password', required: true, minlength: '16', maxlength: '256'});
   const remember = h('input', {type: 'checkbox', id: 'remember'});
   return h('form', {id: 'key-form', onsubmit: e => { e.preventDefault(); setKey(input.value.trim(), remember.checked); close(true); }},
@@ -67,7 +67,7 @@ sidebar.onChanged = async c => {
 const empty = () => {
   const model = talk.model(talk.c.settings), canChat = model?.meta.can_chat !== false;
   return h('.empty', h('p.big', canChat ? 'Ask something.' : 'Begin a story.'),
-    h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, and goes on with your text'}.` : ''),
+    h('p', model ? `${model.id} answers${canChat ? '' : ': it has no chat template, so it continues your text'}.` : ''),
     h('p.hint', 'Everything stays between this browser and this server. ? lists the keys.'));
 };
 

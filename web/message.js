@@ -9,7 +9,7 @@ import {tokenView} from './tokens.js';
 const NAMES = {user: 'You', assistant: 'Answer', tool: 'Tool result'};
 const STATES = {waiting: 'Waiting for the server', queued: 'Waiting in the queue', prefill: 'Reading the prompt', open: 'Answering',
   reconnecting: 'The connection is lost: trying again', elsewhere: 'This answer is being read in another tab'};
-const FINISHES = {length: 'The limit of tokens was reached', cancelled: 'Cancelled', error: 'Ended with an error', timeout: 'The time was up'};
+const FINISHES = {length: 'Token limit reached', cancelled: 'Cancelled', error: 'Ended with an error', timeout: 'Timed out'};
 
 export class MessageView {
   constructor(message, talk) {

@@ -18,8 +18,8 @@ const option chat_template_rows[2] = {
     {0, "chat-template", "FILE|NAME", OPTION_TEXT, offsetof(chat_options, template_name),
      .help = "use this Jinja file, or a built-in template by name, instead of the model's"},
     {0, "output-format", "NAME", OPTION_TEXT, offsetof(chat_options, output_format),
-     .help =
-         "how the model writes reasoning and tool calls (default: detected from the template; none: everything is content)"},
+     .help = "how the model writes reasoning and tool calls (default: detected from the template; none: everything "
+             "is content)"},
 };
 
 static bool is_builtin(const char *name) {

@@ -9,8 +9,8 @@
 
 const option machine_model_rows[1] = {
     {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, model_name),
-     .help =
-         "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own)"},
+     .help = "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model (default: "
+             "$RUNNEL_MODEL, else the program's own)"},
 };
 const option machine_size_rows[2] = {
     {'c', "ctx", "N", OPTION_INT, offsetof(machine, n_ctx), 1, INT32_MAX,
@@ -22,13 +22,13 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
     {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
      .help = "how keys and values are kept (default f16)"},
     {0, "cpu", "SET", OPTION_TEXT, offsetof(machine, cpu),
-     .help =
-         "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else the best here); the text is the same with each"},
+     .help = "kernel set: ref, avx2, avx512, avx512vnni, amx, neon, neondot, neoni8mm (default: $RUNNEL_CPU, else "
+             "the best here); the text is the same with each"},
     {0, "load", "map|read|lock", OPTION_CHOICE, offsetof(machine, load),
      .help = "map the file, read it into memory, or map and lock it there (default map)"},
     {0, "no-repack", NULL, OPTION_FLAG, offsetof(machine, no_repack),
-     .help =
-         "use the weights as the file stores them: faster start and less memory, but slower generation; the text is the same"},
+     .help = "use the weights as the file stores them: faster start and less memory, but slower generation; the text "
+             "is the same"},
     {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
      .help = "print on stderr what was chosen and why"},
 };

@@ -79,8 +79,8 @@ static bool take_kv_types(void *target, const char *text, char *why) {
 
 const option bench_model_rows[BENCH_MODEL_ROWS] = {
     {'m', "model", "MODEL", OPTION_EACH, .each = take_models,
-     .help =
-         "a GGUF file, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own); repeatable, up to 16"},
+     .help = "a GGUF file, or the name of a fetched model (default: $RUNNEL_MODEL, else the program's own); "
+             "repeatable, up to 16"},
 };
 const option bench_measured_rows[BENCH_MEASURED_ROWS] = {
     {'p', "n-prompt", "N,...", OPTION_EACH, .each = take_prompts,

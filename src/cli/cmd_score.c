@@ -32,8 +32,8 @@ static const option score_rows[] = {
     {0, "logits", "OUT.npy", OPTION_TEXT, offsetof(score, logits_path),
      .help = "write all logits, float32 [tokens][vocabulary]"},
     {0, "kl", "REFERENCE", OPTION_TEXT, offsetof(score, reference),
-     .help =
-         "compare with this reference model, such as the one that MODEL was quantized from: the KL divergence of the distributions"},
+     .help = "compare with this reference model, such as the one that MODEL was quantized from: the KL divergence of "
+             "the distributions"},
     {0, "json", NULL, OPTION_FLAG, offsetof(score, is_json),
      .help =
          "{\"nll\": [..], \"argmax\": [..], \"ppl\": ..}, with --kl also {\"kl\": {\"mean\": .., \"p99\": .., \"top1\": ..}}"},

@@ -51,14 +51,14 @@ static const option engine_rows[] = {
              "every two decode-only step times (four while more streams wait than run); 0: 256 "
              "tokens at a time (default 100)"},
     {0, "memory", "MIB", OPTION_INT, offsetof(server, memory_mib), 0, INT32_MAX,
-     .help =
-         "memory limit in MiB for everything: model, keys and values, buffers, streams, connections (default: what is available)"},
+     .help = "memory limit in MiB for everything: model, keys and values, buffers, streams, connections (default: "
+             "what is available)"},
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
-     .help =
-         "tokens that each API key may use per minute, prompts included; more are refused with 429 (default 0: no limit)"},
+     .help = "tokens that each API key may use per minute, prompts included; more are refused with 429 (default 0: "
+             "no limit)"},
     {0, "isolate-keys", NULL, OPTION_FLAG, offsetof(server, isolates_keys),
-     .help =
-         "share cached prompts only among requests of the same API key, so that response times reveal nothing about other keys' prompts"},
+     .help = "share cached prompts only among requests of the same API key, so that response times reveal nothing "
+             "about other keys' prompts"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,

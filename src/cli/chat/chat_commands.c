@@ -275,10 +275,10 @@ void chat_command(chat *c, const char *line) {
     char *const typed = app_text("%.*s", (int)n, line);
     for (size_t i = 0; i < N_ROWS; i++) names[i] = rows[i].name;
     const char *const near = nearest_word(typed, names, N_ROWS);
-    chat_note(
-        c,
-        "%s: unknown command%s%s%s; /help lists them; to send a message that starts with a slash, put a space before it",
-        typed, near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
+    chat_note(c,
+              "%s: unknown command%s%s%s; /help lists them; to send a message that starts with a slash, put a space "
+              "before it",
+              typed, near ? ": did you mean " : "", near ? near : "", near ? "?" : "");
     if (!c->editor) c->code = EXIT_CODE_FAILED;
     free(typed);
 }

@@ -19,8 +19,8 @@ static const option chat_rows[] = {
     {0, "reasoning", "show|hide", OPTION_CHOICE, offsetof(chat, reasoning),
      .help = "whether to show the model's reasoning (default: at a terminal)"},
     {0, "truncate", "none|old|middle", OPTION_CHOICE, offsetof(chat, truncate),
-     .help =
-         "when the context is full: none ends with an error, old drops the oldest turns, middle those after the first (default none)"},
+     .help = "when the context is full: none ends with an error, old drops the oldest turns, middle those after the "
+             "first (default none)"},
     {0, "each-line", NULL, OPTION_FLAG, offsetof(chat, is_each_line),
      .help = "from a pipe: answer each line as a message or command (default: all of stdin is one message)"},
     {0, "no-history", NULL, OPTION_FLAG, offsetof(chat, has_no_history),

@@ -143,7 +143,8 @@ static void allow_files(const http_options *o) {
     if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) return;
     files.rlim_cur = files.rlim_max < needed ? files.rlim_max : needed;
     if (setrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur < needed)
-        say("open files: the limit is %llu (ulimit -n), too few for %d connections (--max-connections): some will wait",
+        say("open files: the limit is %llu (ulimit -n), too few for %d connections (--max-connections): some "
+            "will wait",
             (unsigned long long)files.rlim_cur, o->max_connections);
 }
 

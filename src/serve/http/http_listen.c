@@ -74,7 +74,8 @@ int listen_open(http_server *h, bool has_keys) {
         return -1;
     }
     if (!is_loopback(found->ai_addr) && !has_keys && !o->no_auth)
-        say("--host: %s: reachable from other machines, and no key is set: give --api-key-file FILE, or --no-auth to let anyone use it",
+        say("--host: %s: reachable from other machines, and no key is set: give --api-key-file FILE, or "
+            "--no-auth to let anyone use it",
             o->host);
     else if ((fd = listen_at(found)) < 0)
         say("%s port %d: %s", o->host, o->port, strerror(errno));
