@@ -1,6 +1,6 @@
 // app/bytes.h - a growable byte buffer: lines, files and answers are built in it.
 //
-// When an allocation fails and the program goes on (memory.h), the bytes that should have been added are missing, `data` is
+// When an allocation fails and the program continues (memory.h), the bytes that should have been added are missing, `data` is
 // still not NULL and terminated, and memory_failed() is true on this thread.
 //
 // Ownership: `struct bytes` is the caller's; {0} is empty; bytes_free() frees its memory and makes it empty again.

@@ -1,6 +1,6 @@
 // app/memory.h - the program's own small allocations, and what happens when one fails.
 //
-// A command prints an error and ends with exit code 1. A server goes on (memory_be_fallible()): these functions then return NULL,
+// A command prints an error and ends with exit code 1. A server continues (memory_be_fallible()): these functions then return NULL,
 // byte buffers accept no more (bytes.h), and the thread remembers the failure. Code that is about to send a result built on this
 // thread checks memory_failed() first and sends an error instead, so code that only builds an answer need not check every call.
 //

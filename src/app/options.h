@@ -40,7 +40,7 @@ typedef struct option {
 } option;
 
 typedef struct option_group {
-    const char *title; // NULL: goes on under the last one
+    const char *title; // NULL: continues the last group
     const option *rows;
     size_t n_rows;
     void *target;
@@ -63,7 +63,7 @@ typedef struct options {
     size_t n_given;
 } options;
 
-// args: the arguments after the command's name. Returns whether the command goes on; if not, *code is the exit code: 0 after
+// args: the arguments after the command's name. Returns whether the command continues; if not, *code is the exit code: 0 after
 // --help or --version, 2 after an error that has been printed. Call options_free() in either case.
 bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code);
 bool options_given(const options *parsed, const char *name);

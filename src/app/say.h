@@ -4,7 +4,7 @@
 #ifndef RN_APP_SAY_H
 #define RN_APP_SAY_H
 
-#include "app/memory.h" // of nearly everybody who says something
+#include "app/memory.h" // used by almost all callers of say()
 
 // The program's exit codes; docs/man/runnel.1 documents them.
 typedef enum exit_code {

@@ -11,7 +11,7 @@
 #include "jinja/template_types.h"
 
 #define TEMPLATE_MAX_NESTING 250        // of nodes in nodes: Python's compiler stops at 200 parentheses
-#define TEMPLATE_NO_SLOT     UINT32_MAX // of a name that nobody mentions
+#define TEMPLATE_NO_SLOT     UINT32_MAX // of a name that is not used
 
 enum node_kind {
     // expressions

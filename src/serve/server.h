@@ -46,7 +46,7 @@ typedef struct server {
     atomic_bool is_draining;
 } server;
 
-// The index of the model that a request names; NULL or "": the first. -1: there is none of that name.
+// The index of the model that a request names; NULL or "": the first. -1: unknown name.
 int32_t server_find_model(const server *s, const char *name);
 
 // Opens the models, then the engine, as the options say. Returns an exit code; an error has been printed.

@@ -17,7 +17,7 @@ void service_notify(const char *state) {
     if (*path == '@') to.sun_path[0] = '\0'; // an abstract name
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return;
-    // A failure is ignored: without a listening service manager nobody needs the message.
+    // A failure is ignored: without a service manager the message is not needed.
     (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
                   (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n));
     close(fd);

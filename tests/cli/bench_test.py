@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/cli/bench_test.py - bench: what is measured, how it is told, compared and drawn. No test judges a time."""
+"""tests/cli/bench_test.py - bench: what is measured, and how it is reported, compared and drawn. No test judges a time."""
 import json
 import os
 import re

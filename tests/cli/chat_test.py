@@ -9,7 +9,7 @@ from harness import MODEL, PROGRAM, Folder, Terminal, check, environment, equal,
 
 HELLO = [{'role': 'user', 'content': 'Hello'}]
 STORY = 'Tell me of a cat'
-# Whatever the user says, told as the default model tells stories; the whole answer is a thought with the second.
+# Templates that ignore the roles, so that the default model answers with a story; with the second, all of it is reasoning.
 TELLS = "{% for m in messages %}{{ m.content }}{% endfor %}"
 THINKS = TELLS + "<think>\n"
 

@@ -30,7 +30,7 @@ PARTS = {'exaone4': 'gives windows only to models of 64 layers; there its tokens
          'qwen2-moe': 'wants experts in every layer of `qwen2moe`; the folder has a dense one',
          'starcoder2': 'has no windows in files of `starcoder2`'}
 LEFT_OUT = {'exaone4', 'gemma2', 'gemma3', 'gpt-oss', 'phi3'}    # of which its tokens differ within a short text
-# Rounding turns the choice of an expert here: no margin of logits tells of that.
+# Rounding turns the choice of an expert here: no margin of logits shows that.
 ROUTED = {('qwen3-moe', 'Q8_0')}
 
 

@@ -19,7 +19,7 @@ def logits(model, ids, folder):
 
 
 def peer_difference(row, folder):
-    """The most by which a logit of the converted file is another with llama.cpp, which wants to be told that there is no vocabulary."""
+    """The largest difference of a logit of the converted file from llama.cpp, which needs a note that there is no vocabulary."""
     write_formula_folder(folder / 'source', row['config'], row['shapes'])
     made = folder / 'made.gguf'
     runnel('convert', folder / 'source', made, '--type', 'F32').ok()

@@ -31,7 +31,7 @@ def cached(key):
 
 
 def environment(**changes):
-    """This process's environment without what tells programs where runnel or its model is."""
+    """This process's environment without the variables that show programs where runnel or its model is."""
     drop = ('RUNNEL_MODEL', 'RUNNEL_MODELS', 'XDG_CACHE_HOME', 'DESTDIR', 'PKG_CONFIG_PATH', 'CMAKE_PREFIX_PATH', 'LD_LIBRARY_PATH')
     return {**{k: v for k, v in os.environ.items() if k not in drop}, **changes}
 

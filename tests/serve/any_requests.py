@@ -27,7 +27,7 @@ def check_error(error, status=None):
 
 
 def check_usage(choices, key):
-    """Tokens told and tokens lost are those that were made, in runnel's own form."""
+    """Delivered and lost tokens add up to the generated ones, in runnel's own form."""
     for choice in choices:
         told = sum(len(c['tokens']) for c in choice)
         equal(told + sum(c.get('dropped', 0) for c in choice), choice[-1]['usage']['completion_tokens'], key)

@@ -182,7 +182,7 @@ def the_openai_client_reads_responses_and_embeddings():
         equal(raises(openai.NotFoundError, lambda: c.responses.retrieve(whole.id)).code, 'response_not_found')
     with Folder() as folder, serving(chat_model(folder)) as s:
         want = good(s, '/v1/embeddings', input=['a', 'b'])['data']
-        for more in ({}, {'encoding_format': 'float'}):     # base64 unless told otherwise
+        for more in ({}, {'encoding_format': 'float'}):     # base64 by default
             got = client(s).embeddings.create(model='m', input=['a', 'b'], **more).data
             check(all(abs(x - y) < 1e-6 for g, w in zip(got, want) for x, y in zip(g.embedding, w['embedding'], strict=True)))
 

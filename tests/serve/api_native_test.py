@@ -344,7 +344,7 @@ def texts_and_tokens_are_each_others_and_templates_show_their_prompt():
         pieces = good(s, '/tokenize', content='Once é', with_pieces=True)['tokens']
         equal(b''.join(bytes(p['bytes']) for p in pieces).strip(), 'Once é'.encode())
         ids = good(s, '/tokenize', content='Once é')['tokens']
-        vllm = good(s, '/tokenize', prompt='Once é', return_token_strs=True)     # with the begin token, unless told otherwise
+        vllm = good(s, '/tokenize', prompt='Once é', return_token_strs=True)     # with the begin token by default
         equal((vllm['tokens'][1:], vllm['count'], vllm['max_model_len']), (ids, len(ids) + 1, 512))
         equal(len(vllm['token_strs']), len(ids) + 1)
         equal(good(s, '/tokenize', prompt='Once é', add_special_tokens=False)['tokens'], ids)

@@ -193,7 +193,7 @@ def the_body_may_have_as_much_as_the_option_says_and_not_one_byte_more():
         equal(s.post('/rig/echo', b'x' * (n - 1)).json['n'], n - 1)
         equal(s.post('/rig/echo', b'x' * n).json['n'], n)
         s.post('/rig/echo', b'x' * (n + 1)).refuses(413, 'request_too_large', '1048577 bytes, the limit is 1048576 (--max-body)')
-        with s.connect() as c:      # by its head alone, when nobody would wait for the end
+        with s.connect() as c:      # by its head alone: its end is not awaited
             c.request('POST', '/rig/echo', 'Content-Type: application/json', f'Content-Length: {1 << 40}')
             c.answer().refuses(413, 'request_too_large')
         for more, status in ((0, 200), (1, 413)):     # chunks do not say how many they will be

@@ -136,7 +136,7 @@ def an_allocation_that_fails_costs_its_ranking_at_most():
 
 
 def socket_says(s):
-    """What a socket's stream said; None: it was not told to its end."""
+    """The text of a socket's stream; None: it did not arrive completely."""
     try:
         w = Socket(Client(s), '/v1/stream')
     except (AssertionError, ConnectionError):

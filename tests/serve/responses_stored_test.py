@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers that are stored: a request goes on from one as if it had sent the whole conversation; each is its key's own."""
+"""Stored answers: a request continues one as if it had sent the whole conversation; only the same key can."""
 import json
 
 from api import STORY, TOOLS, chat_model, events, good, post, scripted, serving

@@ -188,7 +188,7 @@ def talk_in_a_session(t, rng):
 
 
 def resume(t, rng):
-    """A stream whose link breaks after some events, and goes on after the last one seen."""
+    """A stream whose connection breaks after some events, and resumes after the last one seen."""
     with Client(t.server) as c:
         i, path, body = t.pick(rng, GENERATE, CHAT, COMPLETIONS)
         t.count('requests', 'streams')
@@ -238,7 +238,7 @@ def socket_streams(t, rng):
             more = {'rate': {'max_tokens_per_second': 200}, 'credit': {'tokens': 1000}}.get(kind, {})
             w.send(json.dumps({'type': kind, 'id': name, **more}))
             t.count(f'socket {kind}')
-        for name in running:        # nobody stays paused or without credit
+        for name in running:        # no stream stays paused or without credit
             w.send(json.dumps({'type': 'resume', 'id': name}))
             w.send(json.dumps({'type': 'credit', 'id': name, 'tokens': 1000}))
         if rng.random() < 0.3:

@@ -33,7 +33,7 @@ typedef struct api_request {
     const char *model_name;
     size_t model; // index
     api_error error;
-    bytes ignored;                // names of members that nobody knows, "a, b"
+    bytes ignored;                // names of unknown members, "a, b"
     bool is_strict;               // such members are errors
     const api_refusals *refusals; // while members are read
 } api_request;

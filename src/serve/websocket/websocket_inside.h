@@ -51,7 +51,7 @@ struct websockets {
 };
 
 void websocket_begin(struct websocket *w); // from the HTTP thread: hands it to the sockets' thread
-// Does everything that is due for one socket, on the sockets' thread; false: the socket has ended.
+// Does all pending work of one socket, on the sockets' thread; false: the socket has ended.
 bool websocket_serve(struct websocket *w, int64_t now_ns);
 
 // websocket_wslay.c: one socket, on the sockets' thread.
