@@ -21,7 +21,7 @@ ALWAYS_INLINE float32x4_t numbers_first(const enum form f, const void *base, siz
 enum { MOST_VECTORS = 8 };
 ALWAYS_INLINE int vectors_for(const int R) { return R <= 2 ? MOST_VECTORS : 4; }
 
-// Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get some number.
+// Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get an arbitrary number.
 ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_block *a, struct slots s,
                          float (*p)[KV_BLOCK]) {
     const int V = vectors_for(R);

@@ -1,4 +1,4 @@
-// kernels/arm/attend_neon.h - what the attention kernels of the NEON set share: the step from scores to probabilities.
+// kernels/arm/attend_neon.h - shared by the attention kernels of the NEON set: the step from scores to probabilities.
 #ifndef RN_KERNELS_ARM_ATTEND_NEON_H
 #define RN_KERNELS_ARM_ATTEND_NEON_H
 
@@ -8,7 +8,7 @@
 #include "kernels/ref/ref.h"
 #include <math.h>
 
-// Softcap and slopes, for the scores of the slots of `s`, where there is one of the two (scores_are_bent()).
+// Applies softcap and slopes to the scores of the slots of `s`, if the model has one of them (scores_are_bent()).
 void neon_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
 
 // The lanes of slots j .. j + 3 that lie in [lo, hi).
@@ -17,7 +17,7 @@ ALWAYS_INLINE uint32x4_t seen(size_t j, unsigned lo, unsigned hi) {
     return vandq_u32(vcgeq_u32(slot, vdupq_n_u32(lo)), vcltq_u32(slot, vdupq_n_u32(hi)));
 }
 
-// Scores of one query to probabilities, m and l brought up to date; returns what the old sums are to be multiplied with.
+// Converts one query's scores to probabilities and updates m and l. Returns the factor for the old sums.
 ALWAYS_INLINE float softmax(float *p, struct slots s, unsigned lo, unsigned hi, float *m, float *l) {
     const float32x4_t none = vdupq_n_f32(-INFINITY);
     float32x4_t largest = none; // NaN where a score is one

@@ -19,7 +19,7 @@ struct block_type {
 ALWAYS_INLINE uint8x16_t quarter_line(const uint8_t *groups, int i, int q) {
     return vld1q_u8(groups + PANEL_LINE * i + 16 * q);
 }
-// Bits from `at` on brought to bit `to` in each byte; those of `mask` (as they lie then) stay.
+// Shifts bits from `at` on to bit `to` in each byte, then keeps those of `mask`.
 ALWAYS_INLINE uint8x16_t field(uint8x16_t v, int at, int to, int mask) {
     const uint8x16_t moved = at > to ? v >> (uint8_t)(at - to) : v << (uint8_t)(to - at);
     return vandq_u8(moved, vdupq_n_u8((uint8_t)mask));

@@ -1,4 +1,4 @@
-// kernels/arm/lanes_neon.h - small pieces that the NEON kernels share: loads of tails, the tree of 16 sums, exp on 4 lanes.
+// kernels/arm/lanes_neon.h - helpers shared by the NEON kernels: loads of tails, the tree of 16 sums, exp on 4 lanes.
 #ifndef RN_KERNELS_ARM_LANES_NEON_H
 #define RN_KERNELS_ARM_LANES_NEON_H
 

@@ -1,4 +1,4 @@
-// kernels/arm/probe_neon.c - how many products of bytes NEON makes, out of registers: the ceiling of its matrix kernels.
+// kernels/arm/probe_neon.c - the rate of byte products from registers with NEON: the upper limit of its matrix kernels.
 //
 // The cheapest form they use (nibbles, products_neon.h): eight products added up in 16 bits, then widened in pairs.
 #include "kernels/arm/lanes_neon.h"
@@ -6,7 +6,7 @@
 
 enum { CHAINS = 8, DEPTH = 8, PRODUCTS = 8 }; // products of one instruction
 
-// v, which may have changed: no product of it can be taken from an earlier round.
+// Hides that v is unchanged, so that no product is reused from an earlier round.
 ALWAYS_INLINE int8x8_t anew(int8x8_t v) {
     __asm__ volatile("" : "+w"(v));
     return v;

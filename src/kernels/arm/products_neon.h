@@ -1,4 +1,4 @@
-// kernels/arm/products_neon.h - the way of a set to multiply bytes, and the tiles of panels and rows that are made of it.
+// kernels/arm/products_neon.h - how a set multiplies bytes, and the tiles of panels and rows built on it.
 //
 // A line of a panel holds 4 consecutive k of 16 rows; 16 bytes of it those of four rows, a "quarter". Weights are unpacked to signed bytes
 // once for all rows of a tile, then each row multiplies them: four sums at a time, one for each output.

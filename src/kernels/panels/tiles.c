@@ -1,4 +1,4 @@
-// kernels/panels/tiles.c - goes through panels, and for each through the rows, so that a panel comes from memory once.
+// kernels/panels/tiles.c - loops over panels, and for each over the rows, so that a panel is loaded from memory once.
 #include "kernels/panels/tiles.h"
 #include <string.h>
 

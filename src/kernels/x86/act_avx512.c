@@ -27,9 +27,9 @@ ALWAYS_INLINE_512 uint32_t largest_of(__m512i bits) {
     return (uint32_t)_mm_cvtsi128_si32(n);
 }
 
-// What a block's largest magnitude makes of it.
+// The scale of a block, from its largest magnitude.
 struct scaling {
-    bool is_kept; // else all bytes are 0
+    bool is_kept; // false: all bytes are 0
     float d, inverse;
 };
 ALWAYS_INLINE_512 struct scaling scaling_of(__m512i magnitudes) {

@@ -24,7 +24,7 @@ ALWAYS_INLINE __m256 numbers_first(const enum form f, const void *base, size_t i
 // Vectors that R queries take at a time: enough sums for the latency of one, no more than there are registers.
 ALWAYS_INLINE int vectors_for(const int R) { return R <= 2 ? 4 : 2; }
 
-// Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get some number.
+// Scores of R queries: 16 or 32 keys at a time. Slots that a query does not see get an arbitrary number.
 ALWAYS_INLINE void score(const enum form f, const int R, const struct attend_block *a, struct slots s,
                          float (*p)[KV_BLOCK]) {
     const int V = vectors_for(R);

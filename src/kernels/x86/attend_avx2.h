@@ -1,4 +1,4 @@
-// kernels/x86/attend_avx2.h - what the attention kernels of the AVX2 set share: the step from scores to probabilities.
+// kernels/x86/attend_avx2.h - shared by the attention kernels of the AVX2 set: the step from scores to probabilities.
 #ifndef RN_KERNELS_X86_ATTEND_AVX2_H
 #define RN_KERNELS_X86_ATTEND_AVX2_H
 
@@ -8,7 +8,7 @@
 #include "kernels/x86/lanes_avx2.h"
 #include <math.h>
 
-// Softcap and slopes: for the scores of the slots of `s`, where there is one of the two (scores_are_bent()).
+// Applies softcap and slopes to the scores of the slots of `s`, if the model has one of them (scores_are_bent()).
 void avx2_bend_scores(const struct attend_block *a, struct slots s, float (*p)[KV_BLOCK]);
 
 // The lanes of slots j..j+7 that lie in [lo, hi).
@@ -19,7 +19,7 @@ ALWAYS_INLINE __m256 seen(size_t j, int lo, int hi) {
     return _mm256_castsi256_ps(_mm256_and_si256(from, to));
 }
 
-// Scores of one query to probabilities, m and l brought up to date; returns what the old sums are to be multiplied with.
+// Converts one query's scores to probabilities and updates m and l. Returns the factor for the old sums.
 ALWAYS_INLINE float softmax(float *p, struct slots s, int lo, int hi, float *m, float *l) {
     const __m256 none = _mm256_set1_ps(-INFINITY);
     __m256 largest = none, nan = _mm256_setzero_ps();

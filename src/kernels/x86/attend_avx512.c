@@ -7,7 +7,7 @@
 #include "kernels/x86/avx2.h"
 #include "kernels/x86/avx512.h"
 
-// FORM_CACHED: floats that lie in a cache, so that nothing is fetched ahead.
+// FORM_CACHED: floats that are in a cache, so nothing is prefetched.
 enum form { FORM_F32, FORM_F16, FORM_Q8, FORM_CACHED };
 static const size_t bytes_of[] = {[FORM_F32] = 4, [FORM_F16] = 2, [FORM_Q8] = 1, [FORM_CACHED] = 4};
 
@@ -19,7 +19,7 @@ ALWAYS_INLINE_512 __m512 numbers_at(const enum form f, const void *base, size_t 
 }
 enum { ALL = 0xffff };
 
-// The lines that are wanted some time after numbers [i, i + n) of a part of the block.
+// Prefetches the lines needed some time after numbers [i, i + n) of a part of the block.
 ALWAYS_INLINE_512 void fetch_after(const enum form f, const struct attend_block *a, bool keys, size_t i, size_t n) {
     const size_t bytes = bytes_of[f], part_bytes = bytes * KV_BLOCK * (keys ? a->head_dim : a->v_dim);
     if (f == FORM_Q8) {
@@ -30,7 +30,7 @@ ALWAYS_INLINE_512 void fetch_after(const enum form f, const struct attend_block 
     }
 }
 
-// Scores of R queries with all 64 keys. Slots that a query does not see get some number.
+// Scores of R queries with all 64 keys. Slots that a query does not see get an arbitrary number.
 ALWAYS_INLINE_512 void score(const enum form f, const int R, const struct attend_block *a, float (*p)[KV_BLOCK]) {
     __m512 acc[GROUP][4], scale[4];
     UNROLLED for (int r = 0; r < R; r++) UNROLLED for (int i = 0; i < 4; i++) acc[r][i] = _mm512_setzero_ps();

@@ -1,4 +1,4 @@
-// kernels/x86/attend_avx512.h - what the attention kernels of the sets from AVX-512 on share: the step from scores to probabilities, for
+// kernels/x86/attend_avx512.h - shared by the attention kernels of the AVX-512 sets: the step from scores to probabilities, for
 // up to 16 queries at once.
 #ifndef RN_KERNELS_X86_ATTEND_AVX512_H
 #define RN_KERNELS_X86_ATTEND_AVX512_H
@@ -9,7 +9,7 @@
 
 enum { ROWS = 16 }; // queries whose maxima and sums are found together: a lane each
 
-// Softcap and slopes: for all scores of up to ROWS queries, where there is one of the two (scores_are_bent()).
+// Applies softcap and slopes to all scores of up to ROWS queries, if the model has one of them (scores_are_bent()).
 void avx512_bend_scores(const struct attend_block *a, float (*p)[KV_BLOCK]);
 
 // The slots that query r sees, a bit each.

@@ -1,4 +1,4 @@
-// kernels/x86/attend_bend_avx512.c - softcap and slopes: what some models do to attention's scores, apart from the kernels that make them.
+// kernels/x86/attend_bend_avx512.c - softcap and slopes, which some models apply to attention scores.
 #include "kernels/x86/attend_avx512.h"
 #include "kernels/x86/functions_avx512.h"
 

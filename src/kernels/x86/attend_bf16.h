@@ -1,4 +1,4 @@
-// kernels/x86/attend_bf16.h - attention over BF16 pairs: what its AVX-512 kernel and its AMX kernel share.
+// kernels/x86/attend_bf16.h - attention over BF16 pairs: shared by the AVX-512 and the AMX kernel.
 #ifndef RN_KERNELS_X86_ATTEND_BF16_H
 #define RN_KERNELS_X86_ATTEND_BF16_H
 
@@ -15,7 +15,7 @@ ALWAYS_INLINE_512 __m512 rounded_to_bf16(__m512 x) {
     return _mm512_mask_mov_ps(_mm512_castsi512_ps(cut), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
 }
 
-// o = o * corr; nothing to do where the maximum stayed.
+// o = o * corr; skipped if the maximum did not change.
 ALWAYS_INLINE_512 void rescale(const struct attend_block *a, const float corr[ROWS]) {
     for (size_t r = 0; r < a->n_q; r++) {
         if (corr[r] == 1) continue;

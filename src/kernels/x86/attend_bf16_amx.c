@@ -5,12 +5,12 @@
 #include "kernels/x86/avx512.h"
 #include "kernels/x86/tiles_attend_amx.h"
 
-// Tiles are written to and read from memory that vectors are, too: the compiler may not move either past the other.
+// Tiles and vectors access the same memory, so the compiler must not reorder them.
 #define BETWEEN_TILES_AND_VECTORS() __asm__ volatile("" ::: "memory")
 
-enum { FEW = 3 }; // up to so many queries AVX-512 is the faster
+enum { FEW = 3 }; // up to this many queries AVX-512 is faster
 
-// 16 lines of what comes next, after each product: more at a time would wait for each other. The first 16 queries alone ask for them.
+// Prefetches 16 lines of the next block after each product; more at once would wait for each other. Only for the first 16 queries.
 ALWAYS_INLINE_512 void fetch_lines(const void *next, const void *now, size_t at) {
     if (next == now) return;
     fetch(next, at, 16 * 64);

@@ -8,7 +8,7 @@
 #define AVX512VNNI_DECLARE_MATMUL(type)                                                                              \
     void avx512vnni_matmul_##type(const void *w, size_t row_bytes, size_t n_out, size_t k, const void *x,            \
                                   size_t act_stride, size_t n_rows, float *out, size_t out_stride)
-// The second way of the types with blocks of 32, for many rows.
+// The second form of the types with blocks of 32, for many rows.
 #define AVX512VNNI_DECLARE_GEMM(type)                                                                                \
     void avx512vnni_gemm_##type(const void *w, size_t n_out, size_t k, const void *x, size_t act_stride,             \
                                 size_t n_rows, float *out, size_t out_stride, void *scratch)

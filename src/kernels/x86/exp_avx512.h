@@ -5,7 +5,7 @@
 #include "kernels/exp_constants.h"
 #include "kernels/x86/lanes_avx512.h"
 
-// exp(x) where it is neither 0 nor infinite, as two numbers of which the second is to be added to the bits of the first.
+// exp(x) if it is neither 0 nor infinite, as two numbers; the second must be added to the bits of the first.
 struct exp_parts {
     __m512i mantissa, exponent;
 };
@@ -31,7 +31,7 @@ ALWAYS_INLINE_512 __mmask16 exp_is_not_0(__m512 x) {
 ALWAYS_INLINE_512 __m512 exp_of_lanes(__m512 x) {
     const struct exp_parts e = exp_parts_of(x);
     const __m512 y = _mm512_castsi512_ps(_mm512_maskz_add_epi32(exp_is_not_0(x), e.mantissa, e.exponent));
-    // Above the largest, or NaN: infinity added to it is the answer.
+    // Above the largest argument, or NaN: adding infinity gives the result.
     const __mmask16 beyond = _mm512_cmp_ps_mask(x, _mm512_set1_ps(EXP_MAX), _CMP_NLE_UQ);
     return _mm512_mask_add_ps(y, beyond, x, _mm512_set1_ps(__builtin_inff()));
 }

@@ -10,7 +10,7 @@ ALWAYS_INLINE_512 __m512i words_left(__m512i v, int n) { return (__m512i)((words
 ALWAYS_INLINE_512 __m512i words_right(__m512i v, int n) { return (__m512i)((words_512)v >> (uint16_t)n); }
 
 ALWAYS_INLINE_512 __m512i bits(__m512i v, int mask) { return _mm512_and_si512(v, _mm512_set1_epi8((char)mask)); }
-// Bits from `at` on brought to bit `to` of the same byte; only those of `mask` (as they lie then) stay.
+// Shifts bits from `at` on to bit `to` of the same byte, then keeps those of `mask`.
 ALWAYS_INLINE_512 __m512i field(__m512i v, int at, int to, int mask) {
     return bits(at > to ? words_right(v, at - to) : words_left(v, to - at), mask);
 }

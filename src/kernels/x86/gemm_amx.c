@@ -1,4 +1,4 @@
-// kernels/x86/gemm_amx.c - walks through a product of many rows.
+// kernels/x86/gemm_amx.c - the loop nest of a product of many rows.
 #include "kernels/x86/gemm_amx.h"
 #include "base/checked.h"
 #include <string.h>
@@ -21,7 +21,7 @@ static void start_pass(const struct gemm_kind *t, struct gemm_pass *p, uint8_t *
     if (t->start) t->start(p);
 }
 
-// What did not go to the output directly, n_left columns from the step's first on.
+// Sums that did not go to the output directly: n_left columns from the step's first on.
 static void copy_out(const struct gemm_pass *p, const struct gemm_step *s, size_t n_left) {
     const size_t n = n_left < p->n_columns ? n_left : p->n_columns;
     for (size_t r = s->is_whole ? p->n_rows / TILE_ROWS * TILE_ROWS : 0; r < p->n_rows; r++)

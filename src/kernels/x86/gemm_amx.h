@@ -1,12 +1,12 @@
-// kernels/x86/gemm_amx.h - the way through a product of many rows that all types share; gemm_amx.c walks it.
+// kernels/x86/gemm_amx.h - the loop nest of a product of many rows, shared by all types; gemm_amx.c runs it.
 //
 //   for each pass of PASS_ROWS rows
 //     for each BLOCK_COLUMNS columns
 //       for each chunk of k          so that the rows' chunk comes from the second-level cache for all columns but the first
-//         for each panel or two      unpack the chunk as tiles want it: it stays in the first-level cache
-//           for each 16 rows or 32   multiply; what is added up so far waits in `acc`
+//         for each panel or two      unpack the chunk in tile order: it stays in the first-level cache
+//           for each 16 rows or 32   multiply; sums so far are in `acc`
 //
-// The last chunk adds to its place in the output, but for rows and columns that are not whole: they take the way over `acc`.
+// The last chunk adds to the output directly, except for incomplete rows and columns, which go through `acc`.
 #ifndef RN_KERNELS_X86_GEMM_AMX_H
 #define RN_KERNELS_X86_GEMM_AMX_H
 

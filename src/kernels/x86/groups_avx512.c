@@ -1,4 +1,4 @@
-// kernels/x86/groups_avx512.c - goes through blocks of rows, in each through the groups of panels, and for each through the rows.
+// kernels/x86/groups_avx512.c - loops over blocks of rows, in each over groups of panels, and for each over the rows.
 #include "kernels/x86/groups_avx512.h"
 
 enum { BLOCK_BYTES = 512 << 10 }; // of activations: what stays in L2 while the panels go by

@@ -1,5 +1,5 @@
 // kernels/x86/kv_avx2.c - KV codecs F16 and Q8: decoding blocks, and storing values. Keys are stored by ref: one number of each
-// line, nothing to gain.
+// line, so there is nothing to gain.
 //
 // Conversions between F16 and float by the hardware keep denormal halves in any floating-point mode, as tensor/half.h does.
 #include "kernels/x86/avx2.h"

@@ -1,4 +1,4 @@
-// kernels/x86/lanes_avx2.h - small pieces that the AVX2 kernels share: loads of tails, the tree of 16 sums, exp on 8 lanes.
+// kernels/x86/lanes_avx2.h - helpers shared by the AVX2 kernels: loads of tails, the tree of 16 sums, exp on 8 lanes.
 #ifndef RN_KERNELS_X86_LANES_AVX2_H
 #define RN_KERNELS_X86_LANES_AVX2_H
 
@@ -11,8 +11,8 @@
 // For loops over rows and panels whose bounds are constants where they are inlined: their arrays then live in registers.
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-// v, computed here and not later. GCC 12 else delays additions of integers to their last use, past products whose results
-// it then has to spill: a third of a tile's time.
+// Forces v to be computed here. Otherwise GCC 12 delays integer additions to their last use, past products whose results it
+// must then spill: a third of a tile's time.
 ALWAYS_INLINE __m256i computed(__m256i v) {
     __asm__("" : "+x"(v));
     return v;
@@ -31,7 +31,7 @@ ALWAYS_INLINE int32_t load_i32(const void *p) {
     memcpy(&v, p, 4);
     return v;
 }
-// The number at p, of any alignment, in every lane.
+// Broadcasts the number at p, which may be unaligned.
 ALWAYS_INLINE __m256i splat_i32(const void *p) { return _mm256_set1_epi32(load_i32(p)); }
 ALWAYS_INLINE __m256 splat_f32(const void *p) { return _mm256_broadcast_ss(p); }
 // Fetches the line that a forward stream at p comes to next from memory; called once for each line. The distance was measured

@@ -1,4 +1,4 @@
-// kernels/x86/lanes_avx512.h - what the AVX-512 kernels share: loads of a panel's lines and of tails, numbers spread over lanes, the
+// kernels/x86/lanes_avx512.h - helpers shared by the AVX-512 kernels: loads of a panel's lines and of tails, numbers spread over lanes, the
 // tree of 16 sums.
 #ifndef RN_KERNELS_X86_LANES_AVX512_H
 #define RN_KERNELS_X86_LANES_AVX512_H
@@ -32,7 +32,7 @@ ALWAYS_INLINE_512 void prefetch_twice(const void *p) {
 
 // The first n (0..16) lanes. Loads and stores by it touch no memory of the others, which read as 0.
 ALWAYS_INLINE_512 __mmask16 first_lanes(size_t n) { return (__mmask16)((1u << n) - 1); }
-// n numbers from x on, at most a vector of them.
+// n numbers from x on, at most one vector.
 ALWAYS_INLINE_512 __mmask16 lanes_left(size_t n) { return first_lanes(n < 16 ? n : 16); }
 
 // Sums 0 .. 15 by the tree of rowmath.h: distances 8, 4, 2, 1.

@@ -7,7 +7,7 @@
 
 enum { CHAINS = 4, DEPTH = 8, BYTES = 32 };
 
-// v, which may have changed: no product of it can be taken from an earlier round.
+// Hides that v is unchanged, so that no product is reused from an earlier round.
 ALWAYS_INLINE __m256i anew(__m256i v) {
     __asm__ volatile("" : "+x"(v));
     return v;
