@@ -19,7 +19,7 @@ static rn_status gguf_kind(const struct vocab *v, const char **kind, rn_error *e
     if (*kind) return RN_OK;
     return fail(err, RN_E_UNSUPPORTED, "tokenizer: GGUF has no name for this %s: %s",
                 v->model == VOCAB_BPE ? "way to split text" : "kind",
-                v->model == VOCAB_CHAR_BPE ? "give tokenizer.model beside tokenizer.json, it has the scores"
+                v->model == VOCAB_CHAR_BPE ? "add tokenizer.model to the folder, it has the scores"
                                            : "the folder itself runs");
 }
 
@@ -112,7 +112,7 @@ static void warn_of_losses(const struct vocab *v, const log_sink *log) {
             (v->tokens[i].flags & (TOKEN_TAKES_SPACE_BEFORE | TOKEN_TAKES_SPACE_BEHIND | TOKEN_ONLY_WHOLE_WORD)) != 0;
     if (n_flagged)
         log_to(log, LOG_WARN,
-               "tokenizer: %d tokens that take the white space beside them, or only whole words, become plain ones",
+               "tokenizer: %d tokens that take the white space around them, or only whole words, become plain ones",
                n_flagged);
 }
 

@@ -134,8 +134,7 @@ static const tval *eval_row(struct render *r, const struct node *n) {
     if (!v || !tr_arguments(r, n->call.args, NULL, &room, &c)) return NULL;
     r->at = n;
     if (!n->call.row)
-        return tr_raise(r, "TemplateRuntimeError", "there is no %s '%.*s'",
-                        n->kind == NODE_FILTER ? "filter" : "test",
+        return tr_raise(r, "TemplateRuntimeError", "unknown %s '%.*s'", n->kind == NODE_FILTER ? "filter" : "test",
                         n->call.name->str.n < 80 ? (int)n->call.name->str.n : 80, n->call.name->str.s);
     const tval *const got = tr_call_row(r, n->call.row, v, &c);
     return got && n->kind == NODE_TEST && n->op ? tv_bool(!tv_truth(got)) : got;

@@ -16,7 +16,7 @@ static const struct builtin *row_named(struct render *r, const tval *name, bool 
     if (tv_is_str(name))
         row = is_filter ? template_filter(name->str.s, name->str.n) : template_test(name->str.s, name->str.n);
     if (row) return row;
-    return tr_raise(r, "TemplateRuntimeError", "there is no %s '%.*s'", is_filter ? "filter" : "test",
+    return tr_raise(r, "TemplateRuntimeError", "unknown %s '%.*s'", is_filter ? "filter" : "test",
                     tv_is_str(name) && name->str.n < 80 ? (int)name->str.n : 0, tv_is_str(name) ? name->str.s : "");
 }
 

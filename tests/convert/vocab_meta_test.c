@@ -87,7 +87,7 @@ TEST(kinds_get_the_names_that_gguf_has_for_them_or_are_refused) {
         {VOCAB_BPE, "BPE", "smollm", "gpt2", "smollm"},
         {VOCAB_BPE, "BPE", "", NULL,
          "tokenizer: GGUF has no name for this way to split text: the folder itself runs"},
-        {VOCAB_CHAR_BPE, "BPE", "", NULL, "tokenizer: GGUF has no name for this kind: give tokenizer.model beside"},
+        {VOCAB_CHAR_BPE, "BPE", "", NULL, "tokenizer: GGUF has no name for this kind: add tokenizer.model"},
         {VOCAB_UNIGRAM, "unigram", "", NULL, "tokenizer: GGUF has no name for this kind: the folder itself runs"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -169,7 +169,7 @@ TEST(what_no_key_says_is_warned_of) {
         if (!CHECK_OK(put_vocab(&p, &v, &err), &err)) return;
         check_note("%d steps", v.n_norms);
         CHECK((strstr(p.said, "a step of its normalizer (NFC) is left out") != NULL) == (v.n_norms == 3));
-        CHECK_HAS(p.said, "1 tokens that take the white space beside them");
+        CHECK_HAS(p.said, "1 tokens that take the white space around them");
         put_free(&p);
     }
 }

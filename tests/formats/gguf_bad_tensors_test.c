@@ -142,11 +142,11 @@ static void no_tensors_align_65536(struct gguf_builder *b) {
 
 TEST(item_9_alignments_other_than_powers_of_two_from_8_to_65536_are_refused) {
     static const struct bad_gguf rows[] = {
-        {"0", NULL, align_0, NULL, "key general.alignment: 0 is no power of two in 8..65536"},
+        {"0", NULL, align_0, NULL, "key general.alignment: 0 is not a power of two in 8..65536"},
         {"1", NULL, align_1, NULL, "key general.alignment: 1 is no"},
         {"3", NULL, align_3, NULL, "key general.alignment: 3 is no"},
         {"4: under the limit", NULL, align_4, NULL, "key general.alignment: 4 is no"},
-        {"24: no power of two", NULL, align_24, NULL, "key general.alignment: 24 is no"},
+        {"24: no power of two", NULL, align_24, NULL, "key general.alignment: 24 is not"},
         {"2^17: over the limit", NULL, align_131072, NULL, "key general.alignment: 131072 is no"},
         {"2^31", NULL, align_2_31, NULL, "key general.alignment: 2147483648 is no"},
         {"2^63, as u64", NULL, align_2_63, NULL, "key general.alignment: is a u64, must be a u32"},

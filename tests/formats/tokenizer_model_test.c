@@ -234,7 +234,7 @@ static const struct {
     {"an infinite score", score_inf, RN_E_FORMAT, "piece 8: its score is -inf"},
     {"type 0", type_0, RN_E_FORMAT, "piece 8: type 0 is outside 1..6"},
     {"type 7", type_7, RN_E_FORMAT, "piece 8: type 7 is outside 1..6"},
-    {"two unknown tokens", two_unknown, RN_E_FORMAT, "piece 8: a second unknown token beside 0"},
+    {"two unknown tokens", two_unknown, RN_E_FORMAT, "piece 8: a second unknown token, besides 0"},
     {"a model of words", word_model, RN_E_UNSUPPORTED, "model type 3 is not supported"},
     {"spaces behind words", spaces_behind, RN_E_UNSUPPORTED, "treat_whitespace_as_suffix"},
     {"spaces as they are", spaces_as_they_are, RN_E_UNSUPPORTED, "escape_whitespaces"},

@@ -57,7 +57,7 @@ static bool take_last_turn(chat *c, char **text) {
     size_t at = c->talk.n;
     while (at > 0 && strcmp(c->talk.items[at - 1].role, "user") != 0) at--;
     if (at == 0) {
-        chat_note(c, "there is no message to take back");
+        chat_note(c, "there is no message to remove");
         return false;
     }
     *text = app_copy_text(c->talk.items[at - 1].content.data);
@@ -68,7 +68,7 @@ static bool take_last_turn(chat *c, char **text) {
 static void run_edit(chat *c, const char *args) {
     char *text = NULL;
     if (!c->editor && !*args) {
-        chat_note(c, "/edit needs the new text where there is no terminal");
+        chat_note(c, "/edit: needs the new text, since stdin is not a terminal");
         return;
     }
     if (!take_last_turn(c, &text)) return;

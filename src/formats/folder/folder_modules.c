@@ -116,7 +116,7 @@ static rn_status read_module(const struct json_node *m, uint32_t i, struct hpara
 
 static rn_status read_modules(const struct json_node *list, struct hparams *hp, char sub[MAX_SUB_BYTES],
                               rn_error *err) {
-    if (list->kind != JSON_ARRAY || list->n_items == 0) return fail(err, RN_E_FORMAT, "is no list of modules");
+    if (list->kind != JSON_ARRAY || list->n_items == 0) return fail(err, RN_E_FORMAT, "is not a list of modules");
     const struct json_node *m = json_first(list);
     for (uint32_t i = 0; i < list->n_items; i++, m = json_next(m)) {
         const rn_status st = read_module(m, i, hp, sub, err);

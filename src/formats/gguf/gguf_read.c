@@ -220,7 +220,7 @@ static rn_status read_alignment(struct reader *r) {
         return fail(r->err, RN_E_FORMAT, "key %s: is a %s, must be a u32", key, gguf_types[pair->type].name);
     const uint32_t a = gguf_load_u32(pair->value);
     if (a < GGUF_MIN_ALIGNMENT || a > GGUF_MAX_ALIGNMENT || (a & (a - 1)) != 0)
-        return fail(r->err, RN_E_FORMAT, "key %s: %" PRIu32 " is no power of two in %d..%d", key, a,
+        return fail(r->err, RN_E_FORMAT, "key %s: %" PRIu32 " is not a power of two in %d..%d", key, a,
                     GGUF_MIN_ALIGNMENT, GGUF_MAX_ALIGNMENT);
     r->g->alignment = a;
     return RN_OK;

@@ -74,7 +74,7 @@ static rn_status add_piece(struct model_reader *r, const struct pb_field *f) {
     if (st != RN_OK) return fail_in(r->err, st, "piece %d", id);
     v->n_tokens++;
     if (r->tokens[id].kind != TOKEN_UNKNOWN) return RN_OK;
-    if (v->unk >= 0) return fail(r->err, RN_E_FORMAT, "piece %d: a second unknown token beside %d", id, v->unk);
+    if (v->unk >= 0) return fail(r->err, RN_E_FORMAT, "piece %d: a second unknown token, besides %d", id, v->unk);
     v->unk = id;
     return RN_OK;
 }
