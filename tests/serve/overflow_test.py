@@ -5,10 +5,11 @@ import itertools
 import random
 
 from api import chat_model, good, serving, stream
+from any_requests import texts
 from api_native_streams import Streams
 from serving import Folder, check, equal, main, test
 
-COMPLETIONS, NATIVE = '/v1/completions', '/v1/runnel/generate'
+COMPLETIONS, NATIVE, CHAT, RESPONSES = '/v1/completions', '/v1/runnel/generate', '/v1/chat/completions', '/v1/responses'
 LONG = {'prompt': 'Once upon a time', 'max_tokens': 480, 'ignore_eos': True, 'seed': 1}
 WORST = {'overflow': 'drop-oldest', 'stream_interval': 1024, 'buffer_tokens': 1}
 
@@ -22,6 +23,18 @@ def events_longer_than_the_buffer_arrive_whole():
         told = stream(s, NATIVE, **LONG, **WORST)
         equal([(c['text'], len(c['tokens']), c.get('dropped', 0)) for c in told], [(want, 480, 0)])
         equal(s.get('/health').status, 200)
+
+
+@test
+def an_answer_that_is_not_streamed_has_all_of_its_text():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        rows = [(COMPLETIONS, LONG), (NATIVE, LONG),
+                (CHAT, {**{k: v for k, v in LONG.items() if k != 'prompt'}, 'messages': [{'role': 'user', 'content': 'Once'}]}),
+                (RESPONSES, {'input': 'Once', 'max_output_tokens': 480, 'ignore_eos': True, 'seed': 1})]
+        for path, body in rows:
+            want = texts(path, good(s, path, **body))
+            for overflow, n in itertools.product(('cancel', 'drop-oldest'), range(3)):
+                equal(texts(path, good(s, path, **body, overflow=overflow, buffer_tokens=1)), want, (path, overflow))
 
 
 def told_while_slow(s, **body):

@@ -57,6 +57,7 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     req->model = j->model;
     req->client = j->client;
     req->cache_salt = j->salt;
+    if (j->format->is_whole) req->overflow = RN_OVERFLOW_PARK; // the server is the reader
     if (j->wakes_for_progress) req->progress = on_prefill, req->progress_user = j;
     const rn_status st = rn_stream_begin(j->server->engine, req, &j->parts[i].stream, &err);
     return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);

@@ -49,6 +49,7 @@ typedef struct job_format {
     void (*end)(job *j);                      // all parts ended without error
     void (*fail)(job *j, const api_error *e); // NULL: {"error": ...} as the last event
     void (*free_more)(void *more);
+    bool is_whole; // one answer at the end: its client reads nothing that could be late
 } job_format;
 
 // Sends one event: a line of JSON; name NULL: without a name.

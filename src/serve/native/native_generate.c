@@ -120,7 +120,7 @@ static void whole_end(job *j) {
 }
 
 static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, free},
-                        whole_format = {NULL, whole_chunk, whole_end, NULL, free};
+                        whole_format = {NULL, whole_chunk, whole_end, NULL, free, .is_whole = true};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 

@@ -201,7 +201,7 @@ static void put_choice(json_writer *w, job_part *p) {
 static void whole_end(job *j) { openai_put_whole(j, "chatcmpl-", "chat.completion", put_choice); }
 
 static const job_format stream_format = {stream_begin, stream_chunk, stream_end, NULL, free},
-                        whole_format = {NULL, whole_chunk, whole_end, NULL, free};
+                        whole_format = {NULL, whole_chunk, whole_end, NULL, free, .is_whole = true};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 

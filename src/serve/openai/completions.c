@@ -160,7 +160,7 @@ static void stream_end(job *j) { openai_stream_end(j, "cmpl-", "text_completion"
 static void whole_end(job *j) { openai_put_whole(j, "cmpl-", "text_completion", put_choice); }
 
 static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, free_answer},
-                        whole_format = {NULL, take_chunk, whole_end, NULL, free_answer};
+                        whole_format = {NULL, take_chunk, whole_end, NULL, free_answer, .is_whole = true};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 

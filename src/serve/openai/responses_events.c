@@ -336,4 +336,4 @@ static void fail(job *j, const api_error *e) {
 }
 
 const job_format response_stream_format = {begin, chunk, stream_end, fail, free_answer},
-                 response_whole_format = {begin, chunk, whole_end, fail, free_answer};
+                 response_whole_format = {begin, chunk, whole_end, fail, free_answer, .is_whole = true};
