@@ -17,7 +17,7 @@ void api_make_id(char *id, size_t n);
 
 void api_register_job(struct api *a, job *j);
 void api_release_job(struct api *a, job *j); // called by job_close() only
-// Calls see() for every registered job, on the HTTP thread.
+// Calls see() for every registered job, on the calling thread. Other threads free jobs: see() keeps no pointer to one.
 void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *user);
 // A keyed hash of the text, with a key that is secret to this process; never 0.
 uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more);

@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Copies: a job may end, and be freed, as soon as api_each_job() has returned.
 typedef struct slot {
     rn_stream_state state;
-    const job_part *part; // NULL: the slot is free
+    bool is_used;
+    char id[sizeof((job){0}.id)];
+    size_t model;
+    int32_t choice, key;
 } slot;
 typedef struct slots {
     slot *rows; // n_streams engine slots by number, then queued generations by their position in the queue
@@ -18,8 +22,14 @@ typedef struct slots {
 static void see(void *user, const job *j) {
     slots *const all = user;
     for (size_t i = 0; i < j->n_parts; i++) {
-        slot s = {.state = {.struct_size = sizeof s.state}, .part = &j->parts[i]};
-        if (!s.part->stream || rn_stream_get_state(s.part->stream, &s.state, NULL) != RN_OK) continue;
+        const job_part *const p = &j->parts[i];
+        slot s = {.state = {.struct_size = sizeof s.state},
+                  .is_used = true,
+                  .model = j->model,
+                  .choice = p->index,
+                  .key = j->key};
+        if (!p->stream || rn_stream_get_state(p->stream, &s.state, NULL) != RN_OK) continue;
+        memcpy(s.id, j->id, sizeof s.id);
         if (s.state.slot >= 0 && (size_t)s.state.slot < all->n_streams) {
             all->rows[s.state.slot] = s;
         } else if (s.state.phase == RN_STREAM_QUEUED) {
@@ -37,15 +47,14 @@ static int by_place(const void *a, const void *b) {
 
 static void put_work(json_writer *w, const server *s, const slot *x) {
     const rn_stream_state *const st = &x->state;
-    const job *const j = x->part->job;
-    json_member_string(w, "model", s->models[j->model].name);
+    json_member_string(w, "model", s->models[x->model].name);
     json_member_string(w, "state",
                        st->is_parked   ? "parked"
                        : st->is_paused ? "paused"
                                        : rn_stream_phase_name(st->phase));
-    json_member_string(w, "request", j->id);
-    json_member_whole(w, "choice", x->part->index);
-    if (j->key >= 0) json_member_whole(w, "key", j->key);
+    json_member_string(w, "request", x->id);
+    json_member_whole(w, "choice", x->choice);
+    if (x->key >= 0) json_member_whole(w, "key", x->key);
     if (st->queue_position) json_member_whole(w, "queue_position", st->queue_position);
     json_member_whole(w, "n_prompt", st->n_prompt);
     json_member_whole(w, "n_evaluated", st->n_evaluated);
@@ -56,12 +65,11 @@ static void put_work(json_writer *w, const server *s, const slot *x) {
 
 static void put_slot(json_writer *w, const server *s, size_t i, const slot *x) {
     rn_engine_info e = {.struct_size = sizeof e};
-    const size_t model = x->part ? x->part->job->model : 0;
     json_put_begin(w, '{');
     json_member_whole(w, "id", (int64_t)i);
-    json_member_bool(w, "is_processing", x->part != NULL);
-    if (rn_engine_get_info(s->engine, model, &e, NULL) == RN_OK) json_member_whole(w, "n_ctx", e.n_ctx);
-    if (x->part)
+    json_member_bool(w, "is_processing", x->is_used);
+    if (rn_engine_get_info(s->engine, x->model, &e, NULL) == RN_OK) json_member_whole(w, "n_ctx", e.n_ctx);
+    if (x->is_used)
         put_work(w, s, x);
     else
         json_member_string(w, "state", "idle");
