@@ -47,6 +47,22 @@ TEST(a_devices_results_are_no_numbers_until_they_are_fetched) {
     rig_close(&r);
 }
 
+// The plan has a memory for the host and one for the device, and their pages are those that the backend moves.
+static void check_plan(const backend *b, const struct program *p, size_t n_memories) {
+    struct backend_sizes s = {.n_batch = 4, .n_wanted = 4, .n_states = p->state_bytes > 0};
+    struct backend_plan plan;
+    rn_error err = {0};
+    for (int32_t g = 0; g < p->n_groups; g++) s.n_pages[g] = 1, s.codec[g] = KV_F16; // as the rig has it
+    if (!CHECK_OK(backend_get_plan(b, p, &s, &plan, &err), &err) || !CHECK_INT(plan.n_memories, n_memories)) return;
+    CHECK_STR(plan.memory[0].name, "host");
+    for (int32_t g = 0; g < p->n_groups; g++) {
+        uint64_t page_bytes = 0;
+        for (size_t i = 0; i < plan.n_memories; i++) page_bytes += plan.memory[i].page_bytes[g];
+        CHECK_INT(page_bytes, backend_page_bytes(b, g));
+    }
+    CHECK(plan.memory[n_memories - 1].buffer_bytes > 0);
+}
+
 // Models whose later layers read keys and values of earlier ones can be cut before these alone.
 TEST(the_composite_cuts_every_architecture) {
     for (size_t i = 0; i < N_ARCH_SUBJECTS; i++) {
@@ -57,6 +73,7 @@ TEST(the_composite_cuts_every_architecture) {
         if (open_over(&r, "composite", &m)) {
             const int32_t cut = composite_backend_cut(r.backend), n_layer = model_program(r.model)->n_layer;
             CHECK((cut > 0 && cut < n_layer) || n_layer == 1);
+            check_plan(r.backend, model_program(r.model), cut > 0 ? 2 : 1);
         }
         rig_close(&r);
     }

@@ -21,15 +21,14 @@ static const struct program *program_of(const struct composite *c, int k) {
     return c->cut ? &c->split.part[k].p : c->p;
 }
 
-// A program is cut in the middle, or as near to it as it can be.
-static rn_status cut_program(struct composite *c, const struct program *p, rn_error *err) {
-    rn_status st = RN_OK;
-    c->p = p;
-    for (int32_t n = 0; n < p->n_layer && !c->cut; n++) {
+// A program is cut in the middle, or as near to it as it can be. cut 0: it cannot be cut.
+static rn_status cut_program(const struct program *p, struct split_program *split, int32_t *cut, rn_error *err) {
+    *cut = 0;
+    for (int32_t n = 0; n < p->n_layer && !*cut; n++) {
         const int32_t layer = p->n_layer / 2 + (n % 2 ? -(n + 1) / 2 : n / 2);
-        split_program_free(&c->split);
-        st = split_program(p, layer, &c->split, err);
-        if (st == RN_OK) c->cut = layer;
+        split_program_free(split);
+        const rn_status st = split_program(p, layer, split, err);
+        if (st == RN_OK) *cut = layer;
         if (st == RN_E_NOMEM) return st;
     }
     return RN_OK;
@@ -47,10 +46,31 @@ static struct backend_sizes sizes_of(const struct backend_sizes *s, const struct
     return out;
 }
 
+// The host's memory, which the first part takes all of its own in, then the device's.
+static rn_status plan(const backend *b, const struct program *p, const struct backend_sizes *s,
+                      struct backend_plan *out, rn_error *err) {
+    const struct composite *c = (const struct composite *)b;
+    struct split_program split = {0};
+    int32_t cut;
+    *out = (struct backend_plan){0};
+    rn_status st = cut_program(p, &split, &cut, err);
+    for (int k = 0; st == RN_OK && k < (cut ? 2 : 1); k++) {
+        const struct program *const part = cut ? &split.part[k].p : p;
+        const struct backend_sizes sizes = sizes_of(s, part);
+        struct backend_plan of_part;
+        st = backend_get_plan(c->part[k], part, &sizes, &of_part, err);
+        for (size_t i = (size_t)k; st == RN_OK && i < of_part.n_memories; i++)
+            out->memory[out->n_memories++] = of_part.memory[i];
+    }
+    split_program_free(&split);
+    return st;
+}
+
 static rn_status load(backend *b, const struct program *p, const struct backend_sizes *s, backend_progress progress,
                       void *user, rn_error *err) {
     struct composite *c = self(b);
-    rn_status st = cut_program(c, p, err);
+    c->p = p;
+    rn_status st = cut_program(p, &c->split, &c->cut, err);
     for (int k = 0; st == RN_OK && k < n_parts(c); k++) {
         const struct backend_sizes sizes = sizes_of(s, program_of(c, k));
         st = backend_load(c->part[k], program_of(c, k), &sizes, progress, user, err);
@@ -149,6 +169,7 @@ static void destroy(backend *b) {
 
 static const struct backend_ops composite_ops = {.name = "composite",
                                                  .supports = supports,
+                                                 .plan = plan,
                                                  .load = load,
                                                  .copy = copy,
                                                  .page_bytes = page_bytes,

@@ -18,8 +18,8 @@ static rn_status supports(const backend *base, const struct program *p, rn_error
     for (int32_t i = 0; i < p->n_kinds; i++) {
         const int32_t heads = p->kinds[i].n_head / p->kinds[i].n_head_kv;
         if (heads > ATTEND_MAX_QUERIES)
-            return fail(err, RN_E_UNSUPPORTED, "attention: %d query heads share a key head, limit %d", heads,
-                        ATTEND_MAX_QUERIES);
+            return fail(err, RN_E_UNSUPPORTED, "backend cpu: attention: %d query heads share a key head, limit %d",
+                        heads, ATTEND_MAX_QUERIES);
     }
     return backend_check_support("cpu", &s, p, err);
 }
