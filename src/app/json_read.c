@@ -4,6 +4,7 @@
 #include "app/say.h"
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,12 +69,18 @@ bool json_item_each(const json_item *object, member_each each, void *target, cha
     return true;
 }
 
+// Some clients write whole numbers as 5.0. Beyond 2^53 such a number may have been rounded.
+static bool is_whole_real(const json_t *j) {
+    const double v = json_real_value(j);
+    return json_is_real(j) && v == floor(v) && fabs(v) <= 0x1p53;
+}
+
 bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why) {
     const json_t *j = node(value);
-    if (!json_is_integer(j)) return wrong_type(j, "a whole number", why);
-    const json_int_t got = json_integer_value(j);
+    if (!json_is_integer(j) && !is_whole_real(j)) return wrong_type(j, "a whole number", why);
+    const int64_t got = json_is_integer(j) ? json_integer_value(j) : (int64_t)json_real_value(j);
     if (got < min || got > max) {
-        snprintf(why, JSON_WHY / 2, "%" PRId64 " is outside %" PRId64 "..%" PRId64, (int64_t)got, min, max);
+        snprintf(why, JSON_WHY / 2, "%" PRId64 " is outside %" PRId64 "..%" PRId64, got, min, max);
         return false;
     }
     *v = got;
@@ -89,7 +96,7 @@ bool json_item_real(const json_item *value, double min, double max, double *v, c
 
 bool json_item_u64(const json_item *value, uint64_t *v, char *why) {
     int64_t got = 0;
-    // Seeds above 2^63 - 1 do not fit a JSON integer of this parser: they are written as strings.
+    // A string, or a larger integer that quote_large() made a string.
     if (json_item_is_text(value)) return number_read_u64(json_string_value(node(value)), v, why);
     if (!json_item_whole(value, 0, INT64_MAX, &got, why)) return false;
     *v = (uint64_t)got;
@@ -110,9 +117,39 @@ bool json_item_word(const json_item *value, const char *const *words, int32_t n,
     return false;
 }
 
+// jansson refuses integers beyond int64_t. In a copy of the text those of 2^63..2^64-1, and larger ones, that are the value of
+// a member `seed` become strings, which json_item_u64() reads. Any other number of that size stays an error.
+static bool quote_large(const char *text, size_t n_text, bytes *to) {
+    enum { SAFE_DIGITS = 18 };
+    static const char name[] = "\"seed\"";
+    size_t from = 0;
+    for (size_t i = 0; i + sizeof name < n_text; i++) {
+        if (memcmp(text + i, name, sizeof name - 1) != 0) continue;
+        size_t at = i + sizeof name - 1;
+        while (at < n_text && strchr(" \t\r\n:", text[at]) && text[at]) at++;
+        size_t end = at;
+        while (end < n_text && text[end] >= '0' && text[end] <= '9') end++;
+        if (end - at <= SAFE_DIGITS || (end < n_text && strchr(".eE", text[end]))) continue;
+        bytes_add(to, text + from, at - from);
+        bytes_add_format(to, "\"%.*s\"", (int)(end - at < 64 ? end - at : 64), text + at);
+        from = end;
+    }
+    if (from > 0) bytes_add(to, text + from, n_text - from);
+    return from > 0;
+}
+
+static json_t *load(const char *text, size_t n_text, json_error_t *error) {
+    return json_loadb(text, n_text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, error);
+}
+
 static json_t *parse(const char *text, size_t n_text, char *why) {
     json_error_t error;
-    json_t *j = json_loadb(text, n_text, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
+    bytes quoted = {0};
+    json_t *j = load(text, n_text, &error);
+    if (!j && json_error_code(&error) == json_error_numeric_overflow && quote_large(text, n_text, &quoted) &&
+        !memory_failed())
+        j = load(quoted.data, quoted.n, &error);
+    bytes_free(&quoted);
     if (!j) snprintf(why, JSON_WHY, "not JSON: %s (byte %d)", error.text, error.position);
     return j;
 }

@@ -1,7 +1,7 @@
 // app/json_read.h - a JSON object read into a struct by a table of its members, strictly.
 //
 // Refused with the member's name: an unknown member, a wrong type, a number that is out of range or has a fraction where a whole
-// one is required, a repeated member, NaN, invalid UTF-8, anything after the object. A string may hold U+0000 where the row's
+// one is required (5.0 has none), a repeated member, NaN, invalid UTF-8, anything after the object. A string may hold U+0000 where the row's
 // kind keeps lengths.
 //
 // Ownership: a json_doc holds the strings that were read; json_doc_free() ends them.
@@ -83,7 +83,7 @@ bool json_read_rows(const char *text, size_t n_text, const member_group *group, 
 bool json_item_text(const json_item *value, json_span *text, char *why);
 bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why);
 bool json_item_real(const json_item *value, double min, double max, double *v, char *why);
-bool json_item_u64(const json_item *value, uint64_t *v, char *why);
+bool json_item_u64(const json_item *value, uint64_t *v, char *why); // a whole number, or a string of digits
 bool json_item_bool(const json_item *value, bool *v, char *why);
 // One of n words, as its index.
 bool json_item_word(const json_item *value, const char *const *words, int32_t n, int32_t *index, char *why);

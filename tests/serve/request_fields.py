@@ -44,7 +44,7 @@ def word(*good):
 COMMON = {'model': Field(('m', None)), 'user': NOTE, 'metadata': NOTE, 'safety_identifier': NOTE, 'prompt_cache_key': NOTE}
 
 SAMPLING = {
-    'temp': real((0.8, 1), 0, 5), 'temperature': real((0.8, 1.5), 0, 5), 'top_k': whole((0, 1, 40, 1000000), 0, 1000000),
+    'temp': real((0.8, 1), 0, 5), 'temperature': real((0.8, 1.5), 0, 5), 'top_k': whole((-1, 0, 1, 40, 40.0, 1000000), -1, 1000000),
     'top_p': real((0.9,), 0, 1), 'min_p': real((0.1,), 0, 1), 'min_keep': whole((1, 5, 1000000), 1, 1000000),
     'repeat_penalty': real((1, 1.3), 0.01, 10), 'repetition_penalty': real((1.1,), 0.01, 10), 'frequency_penalty': real((0, 0.5), -2, 2),
     'presence_penalty': real((0, 0.5), -2, 2), 'penalty_last_n': whole((-1, 0, 64, 1000000), -1, 1000000),
@@ -52,17 +52,27 @@ SAMPLING = {
     'preset': Field(('greedy', 'focused', 'balanced', 'creative', 'wild', 'code', 'chat', 'story', 'summary'), ('', 'no-such', 5, [], {}, True)),
     'logit_bias': Field(({}, {'5': 1.5}, {'5': '-inf', '4095': -100}, {str(i): 100 for i in range(1024)}),
                         ([], 'x', 5, {'x': 1}, {'-1': 1}, {'4096': 1}, {'5': 101}, {'5': 'inf'}, {str(i): 0 for i in range(1025)})),
-    'seed': Field((0, 1, 2**53, 2**63 - 1), (-1, 1.5, 'x', [], {})),
+    'seed': Field((-1, 0, 1, 7.0, 2**53, 2**63 - 1, 2**63, 2**64 - 1, '5'), (-2, 2**64, 10**70, 1.5, 'x', [], {})),
 }
 LIMITS = {
     'stop': Field(('.', EMOJI, ['a'], ['.', ' the', 'zz'], [f'{i}?' for i in range(16)], 'z' * 256, []),
                   ('', [''], 'z' * 257, ['a'] * 17, 5, {}, [5], True)),
     'stop_tokens': Field(([], [5], list(range(3, 131))), ([4096], [-1], [1.5], 'x', 5, {}, ['x'], list(range(129)))),
     'stop_token_ids': Field(([], [5, 6]), ([-1], 'x')), 'ignore_eos': SWITCH, 'skip_eos': SWITCH, 'special': SWITCH, 'parse_special': SWITCH,
-    'max_tokens': whole((0, 1, 2, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n': whole((1, 2, 8), 1, 8),
+    'max_tokens': whole((0, 1, 2, 8.0, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n_predict': whole((0, 1, 40, -1), -1, 2**31 - 1),
+    'n': whole((1, 2, 8), 1, 8),
 }
+VLLM = {
+    'min_tokens': whole((0, 1, 5, 2**31 - 1), 0, 2**31 - 1),
+    'allowed_token_ids': Field(([5], [5.0, 6], list(range(300, 700))), ([], [-1], [4096], ['x'], 5, 'x', {}, True)),
+    'bad_words': Field(([], ['the'], [' the', 'a cat'], ['w' * 256], [f'w{i}' for i in range(128)]),
+                       ([''], ['w' * 257], [5], 5, 'x', {}, True, ['w'] * 129)),
+    'include_stop_str_in_output': SWITCH, 'skip_special_tokens': SWITCH, 'spaces_between_special_tokens': SWITCH,
+}
+TOKEN_IDS = {'return_token_ids': SWITCH, 'return_tokens_as_token_ids': SWITCH}
+KEPT = {'truncate_prompt_tokens': Field((-1, 1, 2, 200), (-2, 0, 257, 1.5, 'x', [], {}, True))}
 DELIVERY = {
-    'stream': SWITCH, 'stream_options': Field(({}, {'include_usage': True}, {'include_usage': False}), (5, 'x', [], {'include_usage': 5}), {'stream': True}),
+    'stream': SWITCH, 'stream_options': Field(({}, {'include_usage': True}, {'include_usage': False, 'continuous_usage_stats': True}), (5, 'x', [], {'include_usage': 5}, {'continuous_usage_stats': 5}), {'stream': True}),
     'stream_interval': whole((1, 2, 7, 1023, 1024), 1, 1024), 'overflow': word('park', 'drop-oldest', 'cancel'),
     'buffer_tokens': whole((1, 2, 1024, 65536), 1, 65536), 'max_tokens_per_second': real((0, 200), 0, 1e6),
     'timeout': Field((0.001, 0.05, 1, 86400), (0, -1, 86401, 'x', [], {}, True)), 'priority': Field(('low', 'normal', 'high', 0, -5, 7), ('', 'first', 1.5, [], {}, True)),
@@ -88,14 +98,14 @@ TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo
 Route = collections.namedtuple('Route', 'least fields')
 ROUTES = {
     CHAT: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **DELIVERY, **CONVERSATION, 'logprobs': SWITCH,
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **DELIVERY, **CONVERSATION, 'logprobs': SWITCH,
         'top_logprobs': NUMBER_OF_TOP._replace(needs={'logprobs': True}), 'max_completion_tokens': LIMITS['max_tokens']}),
     COMPLETIONS: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
     GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH}),
     RESPONSES: Route({'input': 'The cat', 'max_output_tokens': 8}, {
-        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens')},
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens', 'n_predict')}, **VLLM,
         **{k: v for k, v in DELIVERY.items() if k not in ('stream_options', 'resumable')},
         'input': Field(('a', LONG, EMOJI, [{'role': 'user', 'content': 'a'}], [
             {'type': 'message', 'role': 'user', 'content': [{'type': 'input_text', 'text': 'a'}]}, {'type': 'reasoning', 'summary': []},
@@ -133,11 +143,12 @@ CONTROLS = {'credit': {'tokens': whole((1, 1000, 2**31 - 1), 1, 2**31 - 1)}, 'ra
 GUIDED = {'grammar': 'root ::= "a"', 'json_schema': {}, 'structured_outputs': {'regex': 'a'}, 'guided_json': {}, 'guided_regex': 'a',
           'guided_choice': ['a'], 'guided_grammar': 'a'}
 REFUSED = {
-    COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'min_tokens': 5, 'typical_p': 0.5, 'top_a': 0.5, 'top_n_sigma': 1,
+    COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'length_penalty': 0.5, 'early_stopping': True, 'logits_processors': ['a.b'], 'detokenize': False,
+                  'prompt_embeds': 'a', 'typical_p': 0.5, 'top_a': 0.5, 'top_n_sigma': 1,
                   'mirostat': 2, 'xtc_probability': 0.5, 'dry_multiplier': 0.8, 'dynatemp_range': 0.5, 'samplers': ['top_k'], 'n_probs': 5,
                   'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'lora': [{'id': 0}], 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
-    CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'modalities': ['audio'], 'audio': {}},
-    RESPONSES: {'conversation': 'c', 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
+    CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
+    RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
     TOKENIZE: {'messages': []}, GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
 JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)

@@ -14,7 +14,7 @@ PAGE = (ROOT / 'docs/server-api.md').read_text()
 # What stands in the page's prose between backticks and is no member of a request: members of answers, values, error codes, programs.
 NO_MEMBERS = set('''
     begun cancelled choices chunk code data decoded_token deltas document dropped end error finish_detail finish_reason index logprob n_ctx n_evaluated
-    message n_prompt n_prompt_tokens param position progress reasoning_content relevance_score results runnel state usage
+    message n_prompt n_prompt_tokens param position progress prompt_token_ids reasoning_content relevance_score results runnel state token_id token_ids usage
     auto base64 cancel drop-oldest first float function_call function_call_output generate high last length low mean middle none normal old park prefill
     queued rank separate tags required web_search
     response.completed response.created response.function_call_arguments.delta response.incomplete response.output_item.added

@@ -151,7 +151,7 @@ test(async function a_refusal_is_shown_in_the_servers_words_and_can_be_tried_aga
   await using({settings: {model: 'stories', max_tokens: '3'}}, async page => {
     await say(page, 'word '.repeat(2000));
     await done(page, 1, 'failed');
-    assert.match(await page.locator('.state .error').innerText(), /tokens leave no room in the context of 512/);
+    assert.match(await page.locator('.state .error').innerText(), /maximum context length is 512 tokens/);
     await page.getByRole('button', {name: 'Try again'}).click();
     await done(page, 1, 'failed');
   });
@@ -166,6 +166,6 @@ test(async function a_long_conversation_goes_on_without_its_oldest_turns_and_say
     await page.selectOption('#settings select[name=truncate]', 'none');
     await press(page, 'regenerate');
     await done(page, 2, 'failed');
-    assert.match(await page.locator('.state .error').innerText(), /leave no room/);
+    assert.match(await page.locator('.state .error').innerText(), /maximum context length/);
   });
 });

@@ -59,6 +59,7 @@ static void destroy(struct api *a, job *j) {
     key_rates_settle(a->rates, j->key, j->n_reserved, (uint64_t)(job_prompt_tokens(j) + job_completion_tokens(j)));
     for (size_t i = 0; i < j->n_parts; i++) free_part(&j->parts[i]);
     if (j->more && j->format->free_more) j->format->free_more(j->more);
+    token_rules_free(j->rules);
     bytes_free(&j->body);
     pthread_mutex_destroy(&j->lock);
     free(j->parts);

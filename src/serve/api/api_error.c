@@ -54,6 +54,16 @@ bool api_fail(api_error *e, api_code code, const char *param, const char *fmt, .
     return false;
 }
 
+bool api_fail_context(api_error *e, const char *what, int32_t n_prompt_tokens, int32_t n_ctx) {
+    api_fail(e, API_CONTEXT_LENGTH, what,
+             "This model's maximum context length is %d tokens. However, your %s resulted in %d tokens. "
+             "Please reduce the length of the %s.",
+             n_ctx, what, n_prompt_tokens, what);
+    e->n_prompt_tokens = n_prompt_tokens;
+    e->n_ctx = n_ctx;
+    return false;
+}
+
 bool api_fail_status(api_error *e, rn_status st, const rn_error *err, const char *param) {
     static const struct {
         rn_status st;
@@ -84,9 +94,7 @@ void api_error_write(const api_error *e, json_writer *w) {
     json_member_string(w, "param", *e->param ? e->param : NULL);
     json_member_string(w, "code", rows[e->code].code);
     if (e->n_prompt_tokens > 0) json_member_whole(w, "n_prompt_tokens", e->n_prompt_tokens);
-    if (e->n_ctx > 0) {
-        json_member_whole(w, "n_ctx", e->n_ctx);
-    }
+    if (e->n_ctx > 0) json_member_whole(w, "n_ctx", e->n_ctx);
     json_put_end(w, '}');
     json_put_end(w, '}');
 }

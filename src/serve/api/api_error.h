@@ -53,6 +53,8 @@ __attribute__((format(printf, 4, 5))) bool api_fail(api_error *e, api_code code,
                                                     ...); // false
 bool api_fail_status(api_error *e, rn_status st, const rn_error *err,
                      const char *param); // an error of the library; returns false
+// The prompt does not fit the context: in OpenAI's words, by which clients recognize it. what: the member that holds the prompt.
+bool api_fail_context(api_error *e, const char *what, int32_t n_prompt_tokens, int32_t n_ctx); // false
 int api_http_status(api_code code);
 const char *api_code_name(api_code code);                 // "invalid_json"
 void api_error_write(const api_error *e, json_writer *w); // {"error": {...}}

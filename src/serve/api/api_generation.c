@@ -54,7 +54,59 @@ static bool each_stream_option(void *target, size_t i, const char *key, const js
     (void)i;
     api_generation *const g = target;
     g->has_stream_options = true;
-    return strcmp(key, "include_usage") != 0 || json_item_bool(value, &g->include_usage, why);
+    if (strcmp(key, "include_usage") == 0) return json_item_bool(value, &g->include_usage, why);
+    if (strcmp(key, "continuous_usage_stats") == 0) return json_item_bool(value, &g->continuous_usage, why);
+    return true;
+}
+
+// 0 and -1 both turn it off, as in vLLM.
+static bool each_top_k(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)key;
+    rn_field f;
+    int64_t k;
+    for (i = 0; rn_sampling_field(i, &f) && strcmp(f.name, "top_k") != 0;) i++;
+    if (!json_item_whole(value, -1, (int64_t)f.max, &k, why)) return false;
+    ((api_generation *)target)->g.fields[i] = k < 0 ? 0 : (double)k;
+    return true;
+}
+
+// -1 draws a seed, as llama-server and vLLM do.
+static bool each_seed(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = &((api_generation *)target)->g;
+    char other_why[JSON_WHY / 2];
+    int64_t none;
+    g->has_seed = !json_item_whole(value, -1, -1, &none, other_why);
+    return !g->has_seed || json_item_u64(value, &g->seed, why);
+}
+
+static bool each_skip_special(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    bool is_on = true;
+    if (!json_item_bool(value, &is_on, why)) return false;
+    ((api_generation *)target)->g.special = !is_on;
+    return true;
+}
+
+static bool each_allowed(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    ((api_generation *)target)->allowed_ids = value;
+    return token_rules_check_ids(value, why);
+}
+
+static bool each_bad_words(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    ((api_generation *)target)->bad_words = json_item_count(value) ? value : NULL;
+    return token_rules_check_words(value, why);
+}
+
+static bool each_kept(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    int64_t n;
+    if (!json_item_whole(value, -1, INT32_MAX, &n, why)) return false;
+    ((api_generation *)target)->n_prompt_kept = (int32_t)n;
+    if (n == 0) snprintf(why, JSON_WHY / 2, "0 would leave nothing of the prompt");
+    return n != 0;
 }
 
 static const member delivery_rows[] = {
@@ -62,6 +114,17 @@ static const member delivery_rows[] = {
     {"stream_options", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_stream_option},
     {"stream_interval", MEMBER_INT, offsetof(api_generation, g.stream_interval), 1, 1024},
     {"max_tokens", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
+    {"n_predict", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
+    {"top_k", MEMBER_EACH, .each = each_top_k},
+    {"seed", MEMBER_EACH, .each = each_seed},
+    {"min_tokens", MEMBER_INT, offsetof(api_generation, min_tokens), 0, INT32_MAX},
+    {"allowed_token_ids", MEMBER_EACH, .each = each_allowed},
+    {"bad_words", MEMBER_EACH, .each = each_bad_words},
+    {"truncate_prompt_tokens", MEMBER_EACH, .each = each_kept},
+    {"include_stop_str_in_output", MEMBER_BOOL, offsetof(api_generation, includes_stop)},
+    {"skip_special_tokens", MEMBER_EACH, .each = each_skip_special},
+    {"return_token_ids", MEMBER_BOOL, offsetof(api_generation, has_ids)},
+    {"return_tokens_as_token_ids", MEMBER_BOOL, offsetof(api_generation, logprobs_by_id)},
     {"n", MEMBER_INT, offsetof(api_generation, n), 1, API_CHOICES},
     {"overflow", MEMBER_EACH, .each = each_overflow},
     {"buffer_tokens", MEMBER_INT, offsetof(api_generation, buffer_tokens), 1, 65536},
@@ -88,6 +151,9 @@ static const struct {
     {"skip_eos", "ignore_eos"},
 };
 
+// Members of the library that delivery_rows reads in another way.
+static const char *const own_forms[] = {"n", "top_k", "seed", NULL};
+
 static bool is_in(const char *const *names, const char *name) {
     for (size_t i = 0; names && names[i]; i++)
         if (strcmp(names[i], name) == 0) return true;
@@ -108,7 +174,7 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
         member *const row = &own.rows[i];
         // g is the first field, so the rows' functions work with a pointer to either struct.
         row->offset += offsetof(api_generation, g);
-        if (strcmp(row->name, "n") != 0 && !is_in(left_out, row->name)) add_row(rows, row, row->name);
+        if (!is_in(own_forms, row->name) && !is_in(left_out, row->name)) add_row(rows, row, row->name);
         for (size_t a = 0; a < sizeof aliases / sizeof *aliases; a++)
             if (strcmp(aliases[a].name, row->name) == 0) add_row(rows, row, aliases[a].alias);
     }
@@ -121,7 +187,13 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
 static const api_refusal foreign[] = {
     {"best_of", "1", "only as many answers are generated as are returned: use n"},
     {"use_beam_search", "false", "beam search is not supported yet"},
-    {"min_tokens", "0", "a minimum length is not supported"},
+    {"length_penalty", "1 1.0", "beam search, which it belongs to, is not supported yet"},
+    {"early_stopping", "false", "beam search, which it belongs to, is not supported yet"},
+    {"logits_processors", "[]", "the server runs no code of its clients"},
+    {"detokenize", "true", "the answer is text; return_token_ids adds the ids"},
+    // Texts of tokens are joined as they are. true is what vLLM's clients send who did not choose.
+    {"spaces_between_special_tokens", "true false", "no spaces are added"},
+    {"prompt_embeds", "", "embeddings as a prompt are not supported"},
     {"grammar", "\"\"", GUIDED},
     {"json_schema", "", GUIDED},
     {"structured_outputs", "", GUIDED},
@@ -156,6 +228,13 @@ bool api_generation_check(const api_generation *g, api_error *e) {
     if (g->session && !g->caches_prompt)
         return api_fail(e, API_INVALID_VALUE, "cache_prompt",
                         "cache_prompt: false excludes session, which is a cached prompt");
+    if (g->min_tokens > 0 && g->g.n_stop > 0)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "min_tokens",
+                        "min_tokens: excludes stop, since stop strings end an answer of any length");
+    for (size_t i = 0; g->includes_stop && i < g->g.n_stop; i++)
+        if (memchr(g->g.stop[i], 0, g->g.stop_bytes[i]))
+            return api_fail(e, API_UNSUPPORTED_PARAMETER, "include_stop_str_in_output",
+                            "include_stop_str_in_output: stop[%zu] contains U+0000", i);
     if (g->session && g->n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1 with a session");
     return true;
 }
@@ -194,10 +273,45 @@ static uint64_t salt_of(const struct api *a, const job *j, const char *cache_sal
     return key || cache_salt ? api_secret_number(a, cache_salt ? cache_salt : "", key) : 0;
 }
 
+// Tokens of the prompt that may stay. -1: those that leave room for the answer, of at most half of the context.
+static size_t most_kept(const api_generation *g, int32_t n_ctx) {
+    if (g->n_prompt_kept > 0) return (size_t)g->n_prompt_kept;
+    const int32_t asked = g->max_completion_tokens != -2 ? g->max_completion_tokens : g->g.n;
+    const int32_t answer = asked < 1 ? 1 : asked < n_ctx / 2 ? asked : n_ctx / 2;
+    return (size_t)(n_ctx - answer);
+}
+
+bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form *prompts) {
+    rn_engine_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    if (!g->has_ids && g->n_prompt_kept == 0) return true;
+    const rn_status st = rn_engine_get_info(r->server->engine, r->model, &info, &err);
+    if (st != RN_OK) return api_fail_status(&r->error, st, &err, NULL);
+    if (g->n_prompt_kept > info.n_ctx)
+        return api_fail(&r->error, API_INVALID_VALUE, "truncate_prompt_tokens",
+                        "truncate_prompt_tokens: %d is above the context of %d", g->n_prompt_kept, info.n_ctx);
+    if (!prompt_form_tokenize(prompts, r->server->models[r->model].model, g->g.parse_special, &err))
+        return memory_failed() ? api_fail(&r->error, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message)
+                               : api_fail_begin(&r->error, err.code, &err, "prompt");
+    if (g->n_prompt_kept) prompt_form_keep_last(prompts, most_kept(g, info.n_ctx));
+    return true;
+}
+
+static bool make_rules(const api_generation *g, job *j, api_error *e) {
+    const token_rules_source from = {.min_tokens = g->min_tokens,
+                                     .allowed = g->allowed_ids,
+                                     .bad_words = g->bad_words,
+                                     .stop_tokens = g->g.stop_tokens,
+                                     .n_stop_tokens = g->g.n_stop_tokens,
+                                     .ignores_end = g->g.ignore_eos};
+    return token_rules_new(&from, j->server->models[j->model].model, &j->rules, e);
+}
+
 bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e) {
     struct api *const a = j->server->api;
     int32_t wait_s = 0;
     j->model = r->model;
+    j->includes_stop = g->includes_stop;
     j->has_progress = !g->no_progress;
     j->wakes_for_progress = g->wants_progress;
     j->key = r->key;
@@ -205,6 +319,7 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
     // Without prompt caching the salt is the job's unique id, which matches no cached prefix.
     j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id);
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
+    if (!make_rules(g, j, e)) return false;
     if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
         api_fail(e, API_RATE_LIMIT, NULL, "key: token limit per minute reached; try again in %d s", wait_s);
         e->retry_after = wait_s;

@@ -6,6 +6,8 @@
 #define RN_SERVE_API_API_GENERATION_H
 
 #include "serve/api/api_request.h"
+#include "serve/api/prompt_form.h"
+#include "serve/api/token_rules.h"
 #include "serve/jobs/job.h"
 #include "serve/jobs/job_http.h"
 
@@ -22,11 +24,18 @@ typedef struct api_generation {
     const char *cache_salt;            // NULL: none
     bool caches_prompt;                // reuse cached prefixes; default true
     bool no_progress, wants_progress, include_usage, has_stream_options;
-    bool is_unsupported; // the member that failed is known but not supported
+    bool continuous_usage;        // each event has the usage so far
+    int32_t min_tokens;           // token_rules.h has these three
+    const json_item *allowed_ids; // NULL: all
+    const json_item *bad_words;   // NULL: none
+    int32_t n_prompt_kept;        // truncate_prompt_tokens; 0: all, -1: as many as the context has room for
+    bool includes_stop;           // include_stop_str_in_output
+    bool has_ids, logprobs_by_id; // return_token_ids, return_tokens_as_token_ids
+    bool is_unsupported;          // the member that failed is known but not supported
 } api_generation;
 
 typedef struct api_generation_rows {
-    member rows[GENERATION_FIELDS + 48]; // the library's, aliases, and those of delivery
+    member rows[GENERATION_FIELDS + 64]; // the library's, aliases, and those of delivery
     size_t n;
 } api_generation_rows;
 
@@ -42,6 +51,8 @@ bool api_generation_check(const api_generation *g, api_error *e);
 // All of the request but its prompt; sampling is the caller's. part: which of the job's, whose seed is `seed` + choice.
 bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,
                           api_error *e);
+// Tokenizes the prompts where the request wants their ids or the last of them. After api_request_find_model().
+bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form *prompts);
 // Takes what the key may spend, the session and the deadline. False: the job is to be closed.
 bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e);
 

@@ -179,11 +179,11 @@ bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char 
     if (st != RN_E_LIMIT) return api_fail_status(e, st, err, st == RN_E_NOMEM ? NULL : param);
     const bool is_prompt = strncmp(err->text, "prompt", n_word) == 0 || strncmp(err->text, "ids", n_word) == 0;
     if (!is_prompt || !strstr(err->text, "context")) return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
-    api_fail(e, API_CONTEXT_LENGTH, prompt_name, "%s", err->text);
     static const char *const forms[] = {"prompt: %d tokens leave no room in the context of %d",
                                         "ids: %d tokens do not fit the context of %d"};
+    int32_t n_prompt, n_ctx;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (sscanf(err->text, forms[i], &e->n_prompt_tokens, &e->n_ctx) == 2) return false;
-    e->n_prompt_tokens = e->n_ctx = 0;
-    return false;
+        if (sscanf(err->text, forms[i], &n_prompt, &n_ctx) == 2)
+            return api_fail_context(e, prompt_name, n_prompt, n_ctx);
+    return api_fail(e, API_CONTEXT_LENGTH, prompt_name, "%s", err->text);
 }

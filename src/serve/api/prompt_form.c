@@ -1,5 +1,6 @@
 // serve/api/prompt_form.c - see prompt_form.h.
 #include "serve/api/prompt_form.h"
+#include "app/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,40 @@ bool prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, int32_t 
     *ids = p->ids.ids;
     *n = p->ids.n;
     return true;
+}
+
+static bool item_tokenize(prompt_item *p, const rn_model *m, const rn_model_info *info, bool parse_special,
+                          rn_error *err) {
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (!p->text.data) return true;
+    if (rn_tokenize(m, p->text.data, p->text.n, false, parse_special, &ids, &n, err) != RN_OK) return false;
+    const bool adds_bos = info->add_bos && info->bos >= 0 && (n == 0 || ids[0] != info->bos);
+    p->ids.ids = app_alloc((n + 1) * sizeof *ids);
+    if (p->ids.ids) {
+        p->ids.ids[0] = info->bos;
+        if (n) memcpy(p->ids.ids + adds_bos, ids, n * sizeof *ids);
+        p->ids.n = n + adds_bos;
+        p->text = (json_span){0};
+    }
+    rn_free(ids);
+    return p->ids.ids != NULL;
+}
+
+bool prompt_form_tokenize(prompt_form *f, const rn_model *m, bool parse_special, rn_error *err) {
+    rn_model_info info = {.struct_size = sizeof info};
+    bool ok = rn_model_get_info(m, &info, err) == RN_OK;
+    for (size_t i = 0; ok && i < f->n; i++) ok = item_tokenize(&f->items[i], m, &info, parse_special, err);
+    return ok;
+}
+
+void prompt_form_keep_last(prompt_form *f, size_t n) {
+    for (size_t i = 0; i < f->n; i++) {
+        id_list *const l = &f->items[i].ids;
+        if (l->n <= n) continue;
+        memmove(l->ids, l->ids + l->n - n, n * sizeof *l->ids);
+        l->n = n;
+    }
 }
 
 void prompt_form_free(prompt_form *f) {

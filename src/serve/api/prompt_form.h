@@ -25,6 +25,10 @@ void prompt_form_apply(const prompt_form *f, size_t i, bool parse_special, rn_re
 // The token ids of an item. A text is tokenized with the begin and end tokens that the model file asks for, and *ids is freed with
 // rn_free(); of an item of ids *ids points into the item.
 bool prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, int32_t **ids, size_t *n, rn_error *err);
+// Makes token ids of all texts, as a request with the text would have: the begin token that the model asks for, no end token.
+bool prompt_form_tokenize(prompt_form *f, const rn_model *m, bool parse_special, rn_error *err);
+// Leaves the last n token ids of each item, which must be ids.
+void prompt_form_keep_last(prompt_form *f, size_t n);
 void prompt_form_free(prompt_form *f);
 
 #endif

@@ -59,6 +59,14 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     req->cache_salt = j->salt;
     if (j->format->is_whole) req->overflow = RN_OVERFLOW_PARK; // the server is the reader
     if (j->wakes_for_progress) req->progress = on_prefill, req->progress_user = j;
+    rn_sampling sampling;
+    if (j->rules) {
+        j->parts[i].tokens.rules = j->rules;
+        sampling = *req->sampling;
+        sampling.stage = token_rules_stage;
+        sampling.stage_user = &j->parts[i].tokens;
+        req->sampling = &sampling;
+    }
     const rn_status st = rn_stream_begin(j->server->engine, req, &j->parts[i].stream, &err);
     return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);
 }
@@ -123,6 +131,37 @@ static size_t count_allowed(job_part *p, const rn_chunk *c) {
     return p->is_cut ? 0 : c->n_deltas;
 }
 
+// The stop string that ended the answer; NULL: none.
+static const char *stop_string(const job_part *p, size_t *n) {
+    static const char begins[] = "stop string \"";
+    const size_t n_begins = sizeof begins - 1, n_detail = strlen(p->detail);
+    if (p->finish != RN_FINISH_STOP || strncmp(p->detail, begins, n_begins) != 0) return NULL;
+    *n = n_detail - n_begins - 1; // without the closing quote
+    return p->detail + n_begins;
+}
+
+// Passes the last chunk on with the stop string at the end of its text.
+static void format_with_stop(job *j, job_part *p, const rn_chunk *c) {
+    size_t n = 0;
+    const char *const stop = stop_string(p, &n);
+    bytes text = {0};
+    rn_chunk whole = *c;
+    rn_delta *const deltas = stop ? app_alloc((c->n_deltas + 1) * sizeof *deltas) : NULL;
+    if (stop && deltas) {
+        bytes_add(&text, c->text, c->n_text);
+        bytes_add(&text, stop, n);
+        whole.text = text.data;
+        whole.n_text = text.n;
+        for (size_t i = 0; i < c->n_deltas; i++) deltas[i] = c->deltas[i];
+        deltas[c->n_deltas] = (rn_delta){.channel = RN_CHANNEL_CONTENT, .tool = -1, .text = stop, .n_text = n};
+        whole.deltas = deltas;
+        whole.n_deltas = c->n_deltas + 1;
+    }
+    j->format->chunk(j, p, &whole);
+    bytes_free(&text);
+    free(deltas);
+}
+
 static void fail_part(job_part *p) {
     api_error *const e = &p->job->error;
     if (p->finish == RN_FINISH_ERROR)
@@ -158,9 +197,12 @@ static bool advance_part(job *j, job_part *p) {
     count_gap(p, &c);
     if (c.finish_reason != RN_FINISH_NONE) take_last(p, &c);
     const bool is_bad = p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH;
-    j->format->chunk(j, p, &c);
     p->n_tokens += c.n_tokens;
     p->n_text += c.n_text;
+    if (p->is_done && j->includes_stop)
+        format_with_stop(j, p, &c);
+    else
+        j->format->chunk(j, p, &c);
     if (is_bad) fail_part(p);
     return true;
 }
@@ -247,6 +289,23 @@ int64_t job_completion_tokens(const job *j) { return sum_usage(j, completion_of)
 int64_t job_reasoning_tokens(const job *j) { return sum_usage(j, reasoning_of); }
 int64_t job_prompt_tokens(const job *j) { return sum_usage(j, prompt_of) / (int64_t)j->n_answers; }
 int64_t job_cached_tokens(const job *j) { return sum_usage(j, cached_of) / (int64_t)j->n_answers; }
+
+rn_usage job_usage_so_far(const job *j) {
+    rn_usage sum = {.struct_size = sizeof sum, .miss = ""};
+    for (size_t i = 0; i < j->n_parts; i++) {
+        const job_part *const p = &j->parts[i];
+        rn_stream_state s = {.struct_size = sizeof s};
+        if (!p->is_done && p->stream && rn_stream_get_state(p->stream, &s, NULL) == RN_OK)
+            sum.prompt_tokens += s.n_prompt;
+        sum.prompt_tokens += p->usage.prompt_tokens;
+        sum.cached_tokens += p->usage.cached_tokens;
+        sum.completion_tokens += p->is_done ? p->usage.completion_tokens : (int64_t)p->n_tokens;
+        sum.reasoning_tokens += p->usage.reasoning_tokens;
+    }
+    sum.prompt_tokens /= (int64_t)j->n_answers;
+    sum.cached_tokens /= (int64_t)j->n_answers;
+    return sum;
+}
 
 bool job_get_progress(const job *j, job_progress *p) {
     int32_t position = INT32_MAX;

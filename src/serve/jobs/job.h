@@ -11,6 +11,7 @@
 #include "app/chat_message.h"
 #include "serve/api/api_error.h"
 #include "serve/api/api_request.h"
+#include "serve/api/token_rules.h"
 #include "serve/server.h"
 #include <pthread.h>
 
@@ -22,13 +23,14 @@ typedef struct job_part { // one stream
     job *job;
     int32_t index;
     rn_stream *stream;
+    token_state tokens;      // of the job's rules
     size_t n_tokens, n_text; // so far; bytes
     int64_t last_token_ns;
     // Once it has ended:
     bool is_done;
     rn_finish finish;
-    bool is_cut; // parallel_tool_calls is false: only the first tool call was kept
-    char detail[256];
+    bool is_cut;       // parallel_tool_calls is false: only the first tool call was kept
+    char detail[320];  // has room for a whole stop string
     rn_status failure; // of RN_FINISH_ERROR
     uint64_t seed;
     rn_usage usage;
@@ -67,6 +69,8 @@ struct job {
     uint64_t client, salt;     // as rn_request has them
     int64_t credit;            // tokens that may still be read (flow control); INT64_MAX: no limit
     bool one_call;             // parallel_tool_calls is false
+    bool includes_stop;        // the text ends with the stop string that ended it
+    token_rules *rules;        // NULL: none
     bool has_progress;         // queue and prefill progress is reported, in pings or to sockets
     bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt
@@ -107,6 +111,8 @@ int64_t job_prompt_tokens(const job *j);
 int64_t job_cached_tokens(const job *j);
 int64_t job_completion_tokens(const job *j);
 int64_t job_reasoning_tokens(const job *j);
+// The sums so far: for parts that run, the prompt's tokens and those read.
+rn_usage job_usage_so_far(const job *j);
 
 // Progress while no part has produced a token. False: one has, or progress is not reported.
 typedef struct job_progress {

@@ -170,7 +170,10 @@ bool native_read(native_request *q, const member_group *more) {
     if (q->prompt.n && q->chat.has_messages)
         return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: excludes messages");
     if (q->prompt.n > 1) return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: must be a single prompt");
-    return api_generation_check(&q->g, e);
+    if (q->g.n_prompt_kept && q->chat.has_messages)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "truncate_prompt_tokens",
+                        "truncate_prompt_tokens: excludes messages: use truncate");
+    return api_generation_check(&q->g, e) && api_generation_prompts(&q->g, &q->r, &q->prompt);
 }
 
 static bool begin_parts(native_request *q, job *j) {

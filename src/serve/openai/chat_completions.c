@@ -9,11 +9,33 @@
 
 // What a job of this route needs (job.more).
 typedef struct chat_answer {
-    bool has_logprobs, has_usage;
+    bool has_logprobs;
     reasoning_form reasoning;
+    openai_options options;
+    bytes prompt_ids; // of return_token_ids: items of an array
 } chat_answer;
 
-static const chat_answer *answer_of(const job *j) { return j->more; }
+static chat_answer *answer_of(const job *j) { return j->more; }
+
+static void free_answer(void *more) {
+    bytes_free(&((chat_answer *)more)->prompt_ids);
+    free(more);
+}
+
+// The ids since the last event.
+static void put_ids(json_writer *w, job_part *p) {
+    if (!answer_of(p->job)->options.has_ids) return;
+    openai_put_id_items(w, "token_ids", &p->ids);
+    bytes_free(&p->ids);
+}
+
+// Once: in the first event, or in the whole answer.
+static void put_prompt_ids(json_writer *w, const job *j) {
+    bytes *const ids = &answer_of(j)->prompt_ids;
+    if (ids->n == 0) return;
+    openai_put_id_items(w, "prompt_token_ids", ids);
+    bytes_free(ids);
+}
 
 // ---- a stream -------------------------------------------------------------------------------------------------------
 
@@ -42,11 +64,13 @@ static void end_event(job_part *p, json_writer *w, const char *finish) {
         bytes_free(&p->logprobs);
     } else
         json_member_string(w, "logprobs", NULL);
+    put_ids(w, p);
     json_member_string(w, "finish_reason", finish);
     if (finish) openai_put_rest(w, p);
     json_put_end(w, '}');
     json_put_end(w, ']');
-    if (answer_of(p->job)->has_usage) json_member_string(w, "usage", NULL);
+    put_prompt_ids(w, p->job);
+    openai_put_event_usage(w, p->job, &answer_of(p->job)->options);
     json_put_end(w, '}');
     job_event(p->job, NULL, w->out);
 }
@@ -108,14 +132,17 @@ static void delta_event(job_part *p, const rn_delta *d) {
     if (d->n_text) call_event(p, d, false);
 }
 
-static void add_logprobs(job_part *p, const rn_chunk *c) {
+static void add_tokens(job_part *p, const rn_chunk *c) {
     const size_t n = c->token_data && answer_of(p->job)->has_logprobs ? openai_n_text_tokens(p, c) : 0;
-    openai_put_logprobs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, job_model(p->job), c->token_data, n);
+    openai_put_logprobs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, job_model(p->job), c->token_data, n,
+                        answer_of(p->job)->options.logprobs_by_id);
+    json_writer ids = {&p->ids, p->ids.n > 0};
+    for (size_t i = 0; answer_of(p->job)->options.has_ids && i < c->n_tokens; i++) json_put_whole(&ids, c->tokens[i]);
 }
 
 static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
     const reasoning_form form = answer_of(j)->reasoning;
-    add_logprobs(p, c);
+    add_tokens(p, c);
     for (size_t i = 0; i < c->n_deltas; i++) {
         bytes text = {0};
         const bool was_thought = p->state[3];
@@ -134,14 +161,14 @@ static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
 }
 
 static void stream_end(job *j) {
-    openai_stream_end(j, "chatcmpl-", "chat.completion.chunk", answer_of(j)->has_usage);
+    openai_stream_end(j, "chatcmpl-", "chat.completion.chunk", answer_of(j)->options.has_usage);
 }
 
 // ---- a whole answer -------------------------------------------------------------------------------------------------
 
 static void whole_chunk(job *j, job_part *p, const rn_chunk *c) {
     const reasoning_form form = answer_of(j)->reasoning;
-    add_logprobs(p, c);
+    add_tokens(p, c);
     for (size_t i = 0; i < c->n_deltas; i++) {
         bytes text = {0};
         rn_delta d = chat_form_delta(p, form, &c->deltas[i], &text);
@@ -193,6 +220,7 @@ static void put_choice(json_writer *w, job_part *p) {
         json_put_end(w, '}');
     } else
         json_member_string(w, "logprobs", NULL);
+    put_ids(w, p);
     json_member_string(w, "finish_reason", openai_finish(p));
     openai_put_rest(w, p);
     json_put_end(w, '}');
@@ -200,8 +228,8 @@ static void put_choice(json_writer *w, job_part *p) {
 
 static void whole_end(job *j) { openai_put_whole(j, "chatcmpl-", "chat.completion", put_choice); }
 
-static const job_format stream_format = {stream_begin, stream_chunk, stream_end, NULL, free},
-                        whole_format = {NULL, whole_chunk, whole_end, NULL, free, .is_whole = true};
+static const job_format stream_format = {stream_begin, stream_chunk, stream_end, NULL, free_answer},
+                        whole_format = {NULL, whole_chunk, whole_end, NULL, free_answer, .is_whole = true};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
@@ -222,6 +250,7 @@ static const member limit_rows[] = {
 #define MEDIA  "only text output is supported"
 static const api_refusal refused[] = {
     {"response_format", "{\"type\":\"text\"}", GUIDED},
+    {"truncate_prompt_tokens", "", "a conversation is shortened by whole turns: use truncate"},
     {"functions", "[]", "deprecated: use tools"},
     {"prompt_logprobs", "", "available at /v1/completions"},
     {"function_call", "\"none\"", "deprecated: use tool_choice"},
@@ -241,7 +270,7 @@ typedef struct chat_request {
 } chat_request;
 
 static bool read_request(chat_request *c) {
-    static const char *const left_out[] = {"logprobs", "echo", "prompt_logprobs", NULL};
+    static const char *const left_out[] = {"logprobs", "echo", "prompt_logprobs", "truncate_prompt_tokens", NULL};
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);
     const member_group groups[] = {API_COMMON_GROUP(&c->r),
@@ -279,7 +308,9 @@ static job *begin_job(chat_request *c) {
         job_close(j);
         return NULL;
     }
-    *answer = (chat_answer){c->body.logprobs, c->g.include_usage, (reasoning_form)c->chat.reasoning};
+    *answer = (chat_answer){.has_logprobs = c->body.logprobs,
+                            .reasoning = (reasoning_form)c->chat.reasoning,
+                            .options = openai_options_of(&c->g)};
     j->more = answer;
     j->n_answers = j->n_parts;
     if (begin_parts(c, j)) return j;

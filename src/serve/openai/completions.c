@@ -13,10 +13,12 @@
 typedef enum list_kind { LIST_TOKENS, LIST_VALUES, LIST_TOP, LIST_OFFSETS, N_LISTS } list_kind;
 typedef struct part_lists {
     bytes lists[N_LISTS];
-    int64_t n_chars; // characters of the text so far: the next token's offset
+    int64_t n_chars;  // characters of the text so far: the next token's offset
+    bytes prompt_ids; // of return_token_ids: items of an array
 } part_lists;
 typedef struct completion_answer {
-    bool has_logprobs, has_usage, has_echo, has_prompt_scores;
+    bool has_logprobs, has_echo, has_prompt_scores;
+    openai_options options;
     size_t n_parts;
     part_lists parts[JOB_PARTS];
 } completion_answer;
@@ -26,8 +28,10 @@ static part_lists *lists_of(const job_part *p) { return &answer_of(p->job)->part
 
 static void free_answer(void *more) {
     completion_answer *const a = more;
-    for (size_t i = 0; i < a->n_parts; i++)
+    for (size_t i = 0; i < a->n_parts; i++) {
         for (int k = 0; k < N_LISTS; k++) bytes_free(&a->parts[i].lists[k]);
+        bytes_free(&a->parts[i].prompt_ids);
+    }
     free(a);
 }
 
@@ -37,32 +41,41 @@ static int64_t count_chars(const char *text, size_t n) {
     return chars;
 }
 
-static void put_top(json_writer *w, const rn_model *m, const rn_token *t) {
+static void put_name(json_writer *w, const rn_model *m, int32_t id, bool by_id) {
+    char name[OPENAI_ID_NAME];
+    size_t n;
+    char *const text = token_text(m, id, &n);
+    openai_id_name(id, name);
+    if (by_id)
+        json_put_text(w, name, strlen(name));
+    else
+        json_put_text(w, n ? text : "", n);
+    rn_free(text);
+}
+
+static void put_top(json_writer *w, const rn_model *m, const rn_token *t, bool by_id) {
     json_put_begin(w, '{');
     for (int32_t k = 0; k < t->n_top; k++) {
-        size_t n;
         bytes name = {0};
-        char *const text = token_text(m, t->top[k].id, &n);
-        json_put_text(&(json_writer){&name, false}, n ? text : "", n);
+        put_name(&(json_writer){&name, false}, m, t->top[k].id, by_id);
         bytes_add_format(w->out, "%s%s:", k ? "," : "", name.data);
         w->needs_comma = false;
         json_put_float(w, t->top[k].logprob);
         bytes_free(&name);
-        rn_free(text);
     }
     json_put_end(w, '}');
 }
 
 // Adds a token to the arrays. n_chars: by how many characters it extends the text; -1: by its own text's length.
-static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64_t n_chars) {
+static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64_t n_chars, bool by_id) {
     json_writer w[N_LISTS];
     size_t n;
     char *const text = token_text(m, t->id, &n);
     for (int k = 0; k < N_LISTS; k++) w[k] = (json_writer){&l->lists[k], l->lists[k].n > 0};
-    json_put_text(&w[LIST_TOKENS], n ? text : "", n);
+    put_name(&w[LIST_TOKENS], m, t->id, by_id);
     if (t->rank) {
         json_put_float(&w[LIST_VALUES], t->logprob);
-        put_top(&w[LIST_TOP], m, t);
+        put_top(&w[LIST_TOP], m, t, by_id);
     } else { // the first token of a prompt has no probability
         json_put_null(&w[LIST_VALUES]);
         json_put_null(&w[LIST_TOP]);
@@ -74,7 +87,7 @@ static void add_token(part_lists *l, const rn_model *m, const rn_token *t, int64
 
 // Adds the prompt's tokens before those of the answer; offsets refer to the echoed text. The begin token, and a
 // space that the tokenizer adds before the first word, are not part of that text.
-static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c) {
+static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c, bool by_id) {
     for (size_t i = 0; i < c->n_prompt_data; i++) {
         char *text = NULL;
         size_t n = 0;
@@ -82,20 +95,23 @@ static void add_prompt(part_lists *l, const rn_model *m, const rn_chunk *c) {
         if (rn_detokenize(m, &c->prompt_data[i].id, 1, false, &text, &n, NULL) == RN_OK && n > 0)
             n_chars = l->n_chars == 0 ? count_chars(text, n) : -1;
         rn_free(text);
-        add_token(l, m, &c->prompt_data[i], n_chars);
+        add_token(l, m, &c->prompt_data[i], n_chars, by_id);
     }
 }
 
 static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
     const completion_answer *const a = answer_of(j);
+    const bool by_id = a->options.logprobs_by_id;
     // With echo, end tokens are listed too: clients that score a text count tokens from its end.
     const size_t n_told = a->has_echo ? c->n_tokens : openai_n_text_tokens(p, c);
     const size_t n = c->token_data && a->has_logprobs ? n_told : 0;
-    if (c->prompt_data && a->has_echo && a->has_logprobs) add_prompt(lists_of(p), job_model(j), c);
+    if (c->prompt_data && a->has_echo && a->has_logprobs) add_prompt(lists_of(p), job_model(j), c, by_id);
     if (c->prompt_data && a->has_prompt_scores)
         openai_put_prompt_scores(&(json_writer){&p->prompt_scores, false}, job_model(j), c->prompt_data,
                                  c->n_prompt_data);
-    for (size_t i = 0; i < n; i++) add_token(lists_of(p), job_model(j), &c->token_data[i], -1);
+    for (size_t i = 0; i < n; i++) add_token(lists_of(p), job_model(j), &c->token_data[i], -1, by_id);
+    json_writer ids = {&p->ids, p->ids.n > 0};
+    for (size_t i = 0; a->options.has_ids && i < c->n_tokens; i++) json_put_whole(&ids, c->tokens[i]);
     bytes_add(&p->text, c->text, c->n_text);
     p->state[0] += (int64_t)c->n_dropped;
 }
@@ -118,6 +134,15 @@ static void put_lists(json_writer *w, job_part *p) {
     json_put_end(w, '}');
 }
 
+static void put_ids(json_writer *w, job_part *p) {
+    bytes *const prompt = &lists_of(p)->prompt_ids;
+    if (!answer_of(p->job)->options.has_ids) return;
+    openai_put_id_items(w, "token_ids", &p->ids);
+    if (prompt->n) openai_put_id_items(w, "prompt_token_ids", prompt); // once
+    bytes_free(&p->ids);
+    bytes_free(prompt);
+}
+
 static void put_choice(json_writer *w, job_part *p) {
     json_put_begin(w, '{');
     json_member_whole(w, "index", p->index);
@@ -129,6 +154,7 @@ static void put_choice(json_writer *w, job_part *p) {
         json_put_end(w, ']');
         bytes_free(&p->prompt_scores);
     }
+    put_ids(w, p);
     if (p->state[0])
         // Tokens that a slow client lost because it asked for the overflow policy drop-oldest.
         json_member_whole(w, "dropped", p->state[0]);
@@ -141,7 +167,7 @@ static void put_choice(json_writer *w, job_part *p) {
 
 static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
     take_chunk(j, p, c);
-    if (p->text.n == 0 && lists_of(p)->lists[LIST_TOKENS].n == 0 && !p->is_done) return;
+    if (p->text.n == 0 && lists_of(p)->lists[LIST_TOKENS].n == 0 && p->ids.n == 0 && !p->is_done) return;
     if (p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH) return;
     bytes json = {0};
     json_writer w = {&json, false};
@@ -150,12 +176,12 @@ static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
     json_member_begin(&w, "choices", '[');
     put_choice(&w, p);
     json_put_end(&w, ']');
-    if (answer_of(j)->has_usage) json_member_string(&w, "usage", NULL);
+    openai_put_event_usage(&w, j, &answer_of(j)->options);
     json_put_end(&w, '}');
     job_event(j, NULL, &json);
 }
 
-static void stream_end(job *j) { openai_stream_end(j, "cmpl-", "text_completion", answer_of(j)->has_usage); }
+static void stream_end(job *j) { openai_stream_end(j, "cmpl-", "text_completion", answer_of(j)->options.has_usage); }
 
 static void whole_end(job *j) { openai_put_whole(j, "cmpl-", "text_completion", put_choice); }
 
@@ -193,7 +219,13 @@ static bool check(completion_request *c) {
                         c->prompts.n, c->g.n, JOB_PARTS);
     if (c->g.g.echo && c->g.g.logprobs >= 0 && c->g.session)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo", "echo: with logprobs, excludes session");
-    return api_generation_check(&c->g, e);
+    return api_generation_check(&c->g, e) && api_generation_prompts(&c->g, &c->r, &c->prompts);
+}
+
+static void note_prompt_ids(completion_request *c, job *j, size_t i) {
+    const id_list *const ids = &c->prompts.items[i / (size_t)c->g.n].ids;
+    json_writer w = {&answer_of(j)->parts[i].prompt_ids, false};
+    for (size_t k = 0; c->g.has_ids && k < ids->n; k++) json_put_whole(&w, ids->ids[k]);
 }
 
 static bool begin_parts(completion_request *c, job *j) {
@@ -207,6 +239,7 @@ static bool begin_parts(completion_request *c, job *j) {
         if (c->g.g.echo && c->g.g.logprobs > req.prompt_logprobs) req.prompt_logprobs = c->g.g.logprobs;
         prompt_form_apply(&c->prompts, i / (size_t)c->g.n, c->g.g.parse_special, &req, &part);
         if (j->session) req.session = session_of(j->session);
+        note_prompt_ids(c, j, i);
         if (!job_begin_part(j, i, &req, "prompt", &c->r.error)) return false;
     }
     return true;
@@ -221,7 +254,7 @@ static job *begin_job(completion_request *c) {
         return NULL;
     }
     *answer = (completion_answer){.has_logprobs = c->g.g.logprobs >= 0,
-                                  .has_usage = c->g.include_usage,
+                                  .options = openai_options_of(&c->g),
                                   .has_echo = c->g.g.echo,
                                   .has_prompt_scores = c->g.prompt_logprobs >= 0,
                                   .n_parts = n};

@@ -9,17 +9,32 @@
 const rn_model *job_model(const job *j) { return j->server->models[j->model].model; }
 
 void openai_put_usage(json_writer *w, const job *j) {
+    const rn_usage u = job_usage_so_far(j);
     json_member_begin(w, "usage", '{');
-    json_member_whole(w, "prompt_tokens", job_prompt_tokens(j));
-    json_member_whole(w, "completion_tokens", job_completion_tokens(j));
-    json_member_whole(w, "total_tokens", job_prompt_tokens(j) + job_completion_tokens(j));
+    json_member_whole(w, "prompt_tokens", u.prompt_tokens);
+    json_member_whole(w, "completion_tokens", u.completion_tokens);
+    json_member_whole(w, "total_tokens", u.prompt_tokens + u.completion_tokens);
     json_member_begin(w, "prompt_tokens_details", '{');
-    json_member_whole(w, "cached_tokens", job_cached_tokens(j));
+    json_member_whole(w, "cached_tokens", u.cached_tokens);
     json_put_end(w, '}');
     json_member_begin(w, "completion_tokens_details", '{');
-    json_member_whole(w, "reasoning_tokens", job_reasoning_tokens(j));
+    json_member_whole(w, "reasoning_tokens", u.reasoning_tokens);
     json_put_end(w, '}');
     json_put_end(w, '}');
+}
+
+void openai_put_event_usage(json_writer *w, const job *j, const openai_options *o) {
+    if (o->has_continuous_usage)
+        openai_put_usage(w, j);
+    else if (o->has_usage)
+        json_member_string(w, "usage", NULL);
+}
+
+openai_options openai_options_of(const api_generation *g) {
+    return (openai_options){.has_usage = g->include_usage,
+                            .has_continuous_usage = g->continuous_usage,
+                            .has_ids = g->has_ids,
+                            .logprobs_by_id = g->logprobs_by_id};
 }
 
 void openai_put_head(json_writer *w, const job *j, const char *prefix, const char *object) {
@@ -73,10 +88,25 @@ void openai_put_rest(json_writer *w, const job_part *p) {
     json_put_end(w, '}');
 }
 
-static void put_token(json_writer *w, const rn_model *m, int32_t id, float logprob) {
+void openai_put_id_items(json_writer *w, const char *name, const bytes *items) {
+    json_member_begin(w, name, '[');
+    if (items->n) json_put_raw(w, items->data);
+    json_put_end(w, ']');
+}
+
+const char *openai_id_name(int32_t id, char name[OPENAI_ID_NAME]) {
+    snprintf(name, OPENAI_ID_NAME, "token_id:%d", id);
+    return name;
+}
+
+static void put_token(json_writer *w, const rn_model *m, int32_t id, float logprob, bool by_id) {
+    char name[OPENAI_ID_NAME];
     size_t n;
     char *const text = token_text(m, id, &n);
-    json_member_text(w, "token", text, n);
+    if (by_id)
+        json_member_string(w, "token", openai_id_name(id, name));
+    else
+        json_member_text(w, "token", text, n);
     json_put_key(w, "logprob");
     json_put_float(w, logprob);
     json_member_begin(w, "bytes", '[');
@@ -85,14 +115,14 @@ static void put_token(json_writer *w, const rn_model *m, int32_t id, float logpr
     rn_free(text);
 }
 
-void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n) {
+void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n, bool by_id) {
     for (size_t i = 0; i < n; i++) {
         json_put_begin(w, '{');
-        put_token(w, m, tokens[i].id, tokens[i].logprob);
+        put_token(w, m, tokens[i].id, tokens[i].logprob, by_id);
         json_member_begin(w, "top_logprobs", '[');
         for (int32_t k = 0; k < tokens[i].n_top; k++) {
             json_put_begin(w, '{');
-            put_token(w, m, tokens[i].top[k].id, tokens[i].top[k].logprob);
+            put_token(w, m, tokens[i].top[k].id, tokens[i].top[k].logprob, by_id);
             json_put_end(w, '}');
         }
         json_put_end(w, ']');

@@ -4,9 +4,23 @@
 #ifndef RN_SERVE_OPENAI_OPENAI_JSON_H
 #define RN_SERVE_OPENAI_OPENAI_JSON_H
 
+#include "serve/api/api_generation.h"
 #include "serve/jobs/job.h"
 
-void openai_put_usage(json_writer *w, const job *j); // the member `usage`
+// What a request of this dialect asks of the form of its answer.
+typedef struct openai_options {
+    bool has_usage, has_continuous_usage; // an event of its own; in each event
+    bool has_ids, logprobs_by_id;         // return_token_ids, return_tokens_as_token_ids
+} openai_options;
+openai_options openai_options_of(const api_generation *g);
+
+void openai_put_usage(json_writer *w, const job *j); // the member `usage`, so far
+void openai_put_event_usage(json_writer *w, const job *j, const openai_options *o);
+// The name of a token in log-probabilities with return_tokens_as_token_ids: "token_id:5".
+enum { OPENAI_ID_NAME = 24 };
+const char *openai_id_name(int32_t id, char name[OPENAI_ID_NAME]);
+// An array of ids as a member. items: as json_put_whole() wrote them one after the other.
+void openai_put_id_items(json_writer *w, const char *name, const bytes *items);
 // Writes id, object, created, model and system_fingerprint. prefix: of the id, for example "chatcmpl-".
 void openai_put_head(json_writer *w, const job *j, const char *prefix, const char *object);
 // Writes a whole answer into the job's body: header members, choices, usage.
@@ -19,7 +33,7 @@ void openai_put_rest(json_writer *w, const job_part *p);
 // Items of vLLM's prompt_logprobs: null for the first token, then objects by id: the token itself and the more probable ones.
 void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);
 // Items of logprobs.content.
-void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n);
+void openai_put_logprobs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n, bool by_id);
 // The tokens of a chunk that have text: one that ended the answer has none.
 size_t openai_n_text_tokens(const job_part *p, const rn_chunk *c);
 // An id for a tool call to which the model gave none: nine letters and digits, which some templates require.

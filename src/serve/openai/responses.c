@@ -240,14 +240,26 @@ static const api_refusal refused[] = {
     {"text", "{} {\"format\":{\"type\":\"text\"}}", "guided output is not supported yet"},
     {"include", "[]", "additional output is not supported"},
     {"top_logprobs", "0", "available at /v1/chat/completions"},
+    {"return_token_ids", "false", "available at /v1/chat/completions"},
+    {"return_tokens_as_token_ids", "false", "available at /v1/chat/completions"},
+    {"truncate_prompt_tokens", "", "a conversation is shortened by whole turns: use truncation"},
     {"max_tool_calls", "", "the server does not run tools"},
     {"prompt_logprobs", "", "available at /v1/completions"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 
 static bool read_request(response_request *q) {
-    static const char *const left_out[] = {"logprobs",       "echo", "prompt_logprobs", "n", "max_tokens",
-                                           "stream_options", NULL};
+    static const char *const left_out[] = {"logprobs",
+                                           "echo",
+                                           "prompt_logprobs",
+                                           "n",
+                                           "max_tokens",
+                                           "n_predict",
+                                           "stream_options",
+                                           "truncate_prompt_tokens",
+                                           "return_token_ids",
+                                           "return_tokens_as_token_ids",
+                                           NULL};
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);
     const member_group groups[] = {
