@@ -139,7 +139,7 @@ complete -c runnel -n '__runnel_command_is serve' -l drain-seconds -x -d 'after 
 complete -c runnel -n '__runnel_command_is serve' -l tls-cert -F -r -d 'certificate chain'
 complete -c runnel -n '__runnel_command_is serve' -l tls-key -F -r -d 'its private key'
 complete -c runnel -n '__runnel_command_is serve' -l api-key -x -d 'accept this API key of 16 to 256 characters'
-complete -c runnel -n '__runnel_command_is serve' -l api-key-file -F -r -d 'API keys, one per line'
+complete -c runnel -n '__runnel_command_is serve' -l api-key-file -F -r -d 'API keys, one per line, as KEY or NAME:KEY'
 complete -c runnel -n '__runnel_command_is serve' -l no-auth -d 'allow requests without a key from other machines'
 complete -c runnel -n '__runnel_command_is serve' -l allow-host -x -d 'accept this host name too'
 complete -c runnel -n '__runnel_command_is serve' -l cors -x -d 'let pages of this origin use the server, * for all'

@@ -162,8 +162,8 @@ _runnel() {
       '--drain-seconds=[after SIGTERM, how long running answers may take]:N: ' \
       '--tls-cert=[certificate chain]:FILE:_files' \
       '--tls-key=[its private key]:FILE:_files' \
-      '*--api-key=[accept this API key of 16 to 256 characters]:KEY: ' \
-      '--api-key-file=[API keys, one per line]:FILE:_files' \
+      '*--api-key=[accept this API key of 16 to 256 characters]:[NAME\:]KEY: ' \
+      '--api-key-file=[API keys, one per line, as KEY or NAME\:KEY]:FILE:_files' \
       '--no-auth[allow requests without a key from other machines]' \
       '*--allow-host=[accept this host name too]:NAME: ' \
       '*--cors=[let pages of this origin use the server, * for all]:ORIGIN: ' \

@@ -117,7 +117,7 @@ static const struct {
 
 static void talk(http_exchange *x, server *s, const char *text, size_t n) {
     websocket w = {0};
-    void *const self = x->handler->open(s, &w, -1, "fuzz");
+    void *const self = x->handler->open(s, &w, 0, "fuzz");
     for (size_t at = 0; at < n;) {
         const char *const end = memchr(text + at, '\n', n - at);
         const size_t n_line = end ? (size_t)(end - text) - at : n - at;
@@ -142,7 +142,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
                       .n_body = n - 1,
                       .id = "fuzz",
                       .client = "fuzz",
-                      .key = -1,
                       .headers = &x};
     if (data[0] == 'w') {
         route_socket(s, &x, &r);

@@ -79,7 +79,7 @@ typedef struct peer {
 } peer;
 static transcript *listening;
 
-static void *peer_open(server *s, websocket *w, int32_t key, const char *client) {
+static void *peer_open(server *s, websocket *w, uint64_t key, const char *client) {
     peer *const p = app_alloc(sizeof *p);
     (void)s, (void)key, (void)client;
     *p = (peer){w, listening};
@@ -185,9 +185,8 @@ static void talk(http_exchange *x, const uint8_t *frames, size_t n, size_t n_ear
 static bool is_same_end(int a, int b) { return a == b || a == 1007 || b == 1007; }
 
 static bool shake_hands(http_exchange *x, http_conn *conn, const headers *h) {
-    *x = (http_exchange){
-        .conn = conn,
-        .request = {.method = "GET", .path = "/", .query = "", .client = "fuzz", .key = -1, .headers = h}};
+    *x = (http_exchange){.conn = conn,
+                         .request = {.method = "GET", .path = "/", .query = "", .client = "fuzz", .headers = h}};
     was_refused = false;
     http_upgrade(x, &x->request, &echo);
     must(was_refused != (x->kind == ANSWER_UPGRADE));

@@ -2,6 +2,7 @@
 #include "app/interrupt.h"
 #include "app/say.h"
 #include "app/wrap.h"
+#include "serve/access/api_keys.h"
 #include "serve/access/key_rates.h"
 #include "serve/api/api.h"
 #include "serve/serve.h"
@@ -103,6 +104,15 @@ static void drain(server *s, int32_t seconds) {
     http_server_cancel_all(s->http);
 }
 
+// Keys that are gone lose what they have at once: generations, sockets, sessions, streams, responses.
+static void reload_keys(server *s) {
+    if (!api_keys_reload(s->keys)) return;
+    websockets_revoke(
+        s->websockets); // first: a job that fails tells its socket's client, which then need not try again
+    api_revoke(s->api);
+    say("keys: reloaded");
+}
+
 static void serve(server *s) {
     print_start(s);
     service_notify("READY=1");
@@ -112,7 +122,7 @@ static void serve(server *s) {
             drain(s, number == SIGTERM ? s->http_options.drain_seconds : 0);
             return;
         }
-        if (number == SIGHUP && http_server_reload_keys(s->http)) say("keys: reloaded");
+        if (number == SIGHUP) reload_keys(s);
     }
 }
 
@@ -125,6 +135,7 @@ static uint64_t reserved_bytes(const server *s) {
 
 static int run(server *s) {
     s->reserved_bytes = reserved_bytes(s);
+    if (!api_keys_open(&s->http_options.keys, s->http_options.key_file, &s->keys)) return EXIT_CODE_FAILED;
     int code = chat_options_open(&s->chat);
     if (!code) code = server_open_models(s);
     if (!code) code = server_open_engine(s);
@@ -180,6 +191,7 @@ int cmd_serve(int n_args, char **args) {
     }
     options_free(&parsed);
     server_close(s);
+    api_keys_free(s->keys);
     chat_options_free(&s->chat);
     free(s);
     return code;

@@ -22,7 +22,8 @@ typedef struct server_model {
     rn_model *model; // the engine's model of the same index
 } server_model;
 
-struct api; // serve/api/api.h: state that the API's routes keep between requests
+struct api_keys; // serve/access/api_keys.h
+struct api;      // serve/api/api.h: state that the API's routes keep between requests
 
 typedef struct server {
     machine machine;               // engine options
@@ -35,6 +36,7 @@ typedef struct server {
     int32_t resume_grace_seconds, resume_seconds, resume_mib; // serve/jobs/stream_store.h
     int32_t responses_mib;                                    // serve/jobs/response_store.h
     http_options http_options;
+    struct api_keys *keys;
     server_model models[SERVER_MODELS];
     size_t n_models;
     rn_engine *engine;

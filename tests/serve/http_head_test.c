@@ -63,7 +63,7 @@ static const char *check_head(const char *method, const char *target, const char
         lines.values[lines.n++] = colon + 2;
     }
     sent = &lines;
-    http_exchange x = {.conn = &conn, .target = copy, .request = {.method = method, .key = -1}};
+    http_exchange x = {.conn = &conn, .target = copy, .request = {.method = method, .client = "1.2.3.4"}};
     api_error e = {.code = API_N_CODES};
     CHECK(api_keys_open(has_keys ? &one_key : &no_keys, NULL, &h.keys));
     const bool ok = head_check(&x, "HTTP/1.1", &e);

@@ -130,7 +130,7 @@ def the_access_log_has_a_line_for_each_request_and_not_a_word_of_it():
             check('GET /' not in s.said, 'the log came to stderr too')
         lines = log.read_text().splitlines()
         check('secret' not in log.read_text() and KEY not in log.read_text(), 'a secret was logged')
-        check(' 127.0.0.1 POST /rig/echo 200 ' in lines[0] and lines[0].endswith(' id=one key=0'), lines[0])
+        check(' 127.0.0.1 POST /rig/echo 200 ' in lines[0] and lines[0].endswith(' id=one key=1'), lines[0])
         check(' GET /nope 404 ' in lines[1], lines[1])
         check(' GET /a\\x22b%0a\\x07\\x1b[31m 404 ' in lines[2], lines[2])
         check(' GET /rig/events 499 ' in lines[3], lines[3])

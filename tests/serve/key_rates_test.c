@@ -8,7 +8,7 @@
 static int64_t clock_ns = SECOND_NS;
 int64_t now_ns(void) { return clock_ns; } // in place of app/progress.c's
 
-static bool take(struct key_rates *r, int32_t key, uint64_t n, int32_t *wait_s) {
+static bool take(struct key_rates *r, uint64_t key, uint64_t n, int32_t *wait_s) {
     uint64_t reserved;
     return key_rates_take(r, key, n, &reserved, wait_s);
 }
@@ -69,11 +69,23 @@ TEST(one_that_asks_for_more_than_a_bucket_takes_a_whole_one) {
 }
 
 TEST(each_key_has_its_own_bucket_and_nobody_has_one) {
-    static const int32_t keys[] = {-1, 0, 1, API_KEYS_MAX - 1};
+    static const uint64_t keys[] = {0, 1, 2, UINT64_MAX};
     struct key_rates *const r = key_rates_open(60);
     int32_t wait_s;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) CHECK(take(r, keys[i], 60, &wait_s));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) CHECK(!take(r, keys[i], 1, &wait_s));
+    key_rates_close(r);
+}
+
+TEST(keys_that_come_after_all_others_have_gone_find_buckets) {
+    struct key_rates *const r = key_rates_open(60);
+    int32_t wait_s;
+    for (uint64_t key = 1; key <= 10 * API_KEYS_MAX; key++) {
+        CHECK(take(r, key, 60, &wait_s));
+        CHECK(!take(r, key, 1, &wait_s));
+        clock_ns += SECOND_NS;
+    }
+    CHECK(!take(r, 10 * API_KEYS_MAX, 2, &wait_s)); // one second later: still its own
     key_rates_close(r);
 }
 

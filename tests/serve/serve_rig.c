@@ -151,8 +151,10 @@ static void route_echo(server *s, http_exchange *x, const http_request *r) {
     unsigned long sum = 0;
     (void)s;
     for (size_t i = 0; i < r->n_body; i++) sum = sum * 31 + (unsigned char)r->body[i];
-    bytes_add_format(&body, "{\"n\": %zu, \"sum\": %lu, \"id\": \"%s\", \"key\": %d, \"terminated\": %d}", r->n_body,
-                     sum, r->id, r->key, r->body[r->n_body] == '\0');
+    bytes_add_format(
+        &body,
+        "{\"n\": %zu, \"sum\": %lu, \"id\": \"%s\", \"key\": \"%llx\", \"client\": \"%s\", \"terminated\": %d}",
+        r->n_body, sum, r->id, (unsigned long long)r->key, r->client, r->body[r->n_body] == '\0');
     http_answer_json(x, 200, &body);
     bytes_free(&body);
 }
@@ -201,7 +203,7 @@ typedef struct peer {
     websocket *w;
     long n_flood;
 } peer;
-static void *peer_open(server *s, websocket *w, int32_t key, const char *client) {
+static void *peer_open(server *s, websocket *w, uint64_t key, const char *client) {
     peer *const p = app_alloc(sizeof *p);
     (void)s, (void)key, (void)client;
     *p = (peer){.w = w};

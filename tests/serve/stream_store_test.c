@@ -23,7 +23,7 @@ static struct stream_store *open_store(size_t n_bytes) {
     return stream_store_open(&(stream_limits){.grace_seconds = 30, .held_seconds = 300, .n_bytes = n_bytes});
 }
 
-static kept_stream *keep(struct stream_store *t, const char *id, int32_t key) {
+static kept_stream *keep(struct stream_store *t, const char *id, uint64_t key) {
     job *const j = app_alloc(sizeof *j);
     *j = (job){.key = key};
     snprintf(j->id, sizeof j->id, "%s", id);
@@ -41,7 +41,8 @@ static kept_stream *keep_ended(struct stream_store *t, const char *id, size_t n_
 }
 
 // The refusal, or "" when it was taken up; then it is given back at once, at the time given.
-static const char *attach(struct stream_store *t, const char *id, const char *last_event, int32_t key, int64_t at_s) {
+static const char *attach(struct stream_store *t, const char *id, const char *last_event, uint64_t key,
+                          int64_t at_s) {
     api_error e = {0};
     kept_stream *k;
     uint64_t after;
@@ -132,14 +133,14 @@ TEST(streams_that_say_nothing_are_bounded_too) {
 TEST(field_3_16_a_stream_is_taken_up_by_its_key_by_one_reader_and_from_what_was_said) {
     static const struct {
         const char *why, *id, *last_event;
-        int32_t key;
+        uint64_t key;
         const char *code;
     } rows[] = {
         {"its own", "a", "a.1", 1, ""},
         {"from the first", "a", NULL, 1, ""},
         {"an empty header", "a", "", 1, ""},
         {"another's key", "a", "a.1", 2, "stream_not_found"},
-        {"no key", "a", "a.1", -1, "stream_not_found"},
+        {"no key", "a", "a.1", 0, "stream_not_found"},
         {"a part of its id", "", ".1", 1, "stream_not_found"},
         {"an id that goes on", "ab", "ab.1", 1, "stream_not_found"},
         {"another stream's event", "a", "b.1", 1, "invalid_value"},

@@ -12,13 +12,16 @@
 #define MINUTE_NS INT64_C(60000000000)
 
 typedef struct bucket {
-    // at_ns: when level_ns was computed; 0: never used, the bucket is full.
+    uint64_t key;
+    // at_ns: when level_ns was computed; 0: unused.
     int64_t level_ns, at_ns;
 } bucket;
+// As many as there can be keys, those that were revoked a minute ago, and one for requests without a key.
+enum { BUCKETS = 2 * API_KEYS_MAX + 1 };
 struct key_rates {
     int64_t tokens_per_minute;
     pthread_mutex_t lock;
-    bucket buckets[API_KEYS_MAX + 1]; // the last one is for requests without a key
+    bucket buckets[BUCKETS];
 };
 
 struct key_rates *key_rates_open(int32_t tokens_per_minute) {
@@ -33,8 +36,19 @@ void key_rates_close(struct key_rates *r) {
     free(r);
 }
 
-static bucket *bucket_of(struct key_rates *r, int32_t key) {
-    bucket *const b = &r->buckets[key >= 0 && key < API_KEYS_MAX ? key : API_KEYS_MAX];
+// The key's bucket, else an unused one, else the one that was used least lately. Any bucket of a minute ago is full, as a new one is.
+static bucket *find(struct key_rates *r, uint64_t key) {
+    bucket *oldest = &r->buckets[0];
+    for (bucket *b = r->buckets; b < r->buckets + BUCKETS; b++) {
+        if (b->at_ns && b->key == key) return b;
+        if (b->at_ns < oldest->at_ns) oldest = b;
+    }
+    *oldest = (bucket){.key = key};
+    return oldest;
+}
+
+static bucket *bucket_of(struct key_rates *r, uint64_t key) {
+    bucket *const b = find(r, key);
     const int64_t now = now_ns(), level = b->at_ns ? b->level_ns + (now - b->at_ns) : MINUTE_NS;
     b->level_ns = level < MINUTE_NS ? level : MINUTE_NS;
     b->at_ns = now;
@@ -46,7 +60,7 @@ static int64_t cost_of(const struct key_rates *r, uint64_t n) {
     return (int64_t)(n < most ? n : most) * MINUTE_NS / r->tokens_per_minute;
 }
 
-bool key_rates_take(struct key_rates *r, int32_t key, uint64_t n_tokens, uint64_t *reserved, int32_t *wait_s) {
+bool key_rates_take(struct key_rates *r, uint64_t key, uint64_t n_tokens, uint64_t *reserved, int32_t *wait_s) {
     *reserved = 0;
     if (r->tokens_per_minute == 0) return true;
     const int64_t cost = cost_of(r, n_tokens);
@@ -60,7 +74,7 @@ bool key_rates_take(struct key_rates *r, int32_t key, uint64_t n_tokens, uint64_
     return is_there;
 }
 
-void key_rates_settle(struct key_rates *r, int32_t key, uint64_t reserved, uint64_t used) {
+void key_rates_settle(struct key_rates *r, uint64_t key, uint64_t reserved, uint64_t used) {
     if (r->tokens_per_minute == 0) return;
     pthread_mutex_lock(&r->lock);
     bucket *const b = bucket_of(r, key);

@@ -2,6 +2,7 @@
 #include "serve/api/api.h"
 #include "app/progress.h"
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include "serve/access/key_rates.h"
 #include "serve/jobs/response_store.h"
 #include "serve/jobs/session_store.h"
@@ -52,10 +53,19 @@ static void free_part(job_part *p) {
     free(p->embedding);
 }
 
+// Drops what keys leave that are not valid any more.
+static void drop_revoked(struct api *a) {
+    stream_store_expire(a->streams, now_ns());
+    response_store_revoke(a->responses, a->server->keys);
+    session_store_revoke(a->sessions, a->server->keys);
+}
+
 // Ends the streams, which may take as long as an engine step, then frees the job.
 static void destroy(struct api *a, job *j) {
     for (size_t i = 0; i < j->n_parts; i++) rn_stream_close(j->parts[i].stream);
     session_release(a->sessions, j->session);
+    // It may have left something after api_revoke() had cleared up.
+    if (atomic_load(&j->is_revoked)) drop_revoked(a);
     key_rates_settle(a->rates, j->key, j->n_reserved, (uint64_t)(job_prompt_tokens(j) + job_completion_tokens(j)));
     for (size_t i = 0; i < j->n_parts; i++) free_part(&j->parts[i]);
     if (j->more && j->format->free_more) j->format->free_more(j->more);
@@ -152,19 +162,27 @@ void api_make_id(char *id, size_t n) {
     id[n - 1] = 0;
 }
 
-void api_register_job(struct api *a, job *j) {
-    api_make_id(j->id, sizeof j->id);
+void api_list_job(struct api *a, job *j) {
     pthread_mutex_lock(&a->lock);
     list_add(&a->live, j);
+    j->is_listed = true;
     pthread_mutex_unlock(&a->lock);
 }
 
 void api_release_job(struct api *a, job *j) {
     pthread_mutex_lock(&a->lock);
-    list_remove(&a->live, j);
+    if (j->is_listed) list_remove(&a->live, j);
     list_add(&a->dead, j);
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
+}
+
+void api_revoke(struct api *a) {
+    pthread_mutex_lock(&a->lock);
+    for (job *j = a->live.first; j; j = j->next)
+        if (!api_keys_is_valid(a->server->keys, j->key)) job_revoke(j);
+    pthread_mutex_unlock(&a->lock);
+    drop_revoked(a);
 }
 
 void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *user) {

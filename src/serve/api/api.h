@@ -15,9 +15,13 @@ void api_close(struct api *a); // all jobs must have been closed; NULL is fine
 // An unguessable id: n - 1 random letters and digits, and a terminator.
 void api_make_id(char *id, size_t n);
 
-void api_register_job(struct api *a, job *j);
+void api_list_job(struct api *a, job *j);    // called by job_listen() only
 void api_release_job(struct api *a, job *j); // called by job_close() only
-// Calls see() for every registered job, on the calling thread. Other threads free jobs: see() keeps no pointer to one.
+// After the keys were read again: ends the jobs of keys that are not valid any more, and drops the sessions, resumable streams and
+// responses of such keys.
+void api_revoke(struct api *a);
+// Calls see() for every listed job, whose streams have begun. With the list locked: see() must be quick. Of the job's fields those
+// are constant that were set before job_listen(); its streams are seen by job_get_state().
 void api_each_job(struct api *a, void (*see)(void *user, const job *j), void *user);
 // A keyed hash of the text, with a key that is secret to this process; never 0.
 uint64_t api_secret_number(const struct api *a, const char *text, uint64_t more);

@@ -1,6 +1,7 @@
 // serve/api/api_generation.c - see api_generation.h.
 #include "serve/api/api_generation.h"
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include "serve/access/key_rates.h"
 #include "serve/api/api.h"
 #include "serve/jobs/session_store.h"
@@ -265,11 +266,11 @@ static uint64_t most_tokens(const api_generation *g, const api_request *r, const
 
 // Identifies the client for fair scheduling: by its key or, without keys, by its address. 0: unknown.
 static uint64_t client_of(const struct api *a, const api_request *r) {
-    return r->key >= 0 ? (uint64_t)r->key + 1 : r->client ? api_secret_number(a, r->client, 0) : 0;
+    return r->key ? r->key : r->client ? api_secret_number(a, r->client, 0) : 0;
 }
 
 static uint64_t salt_of(const struct api *a, const job *j, const char *cache_salt) {
-    const uint64_t key = j->server->isolates_keys && j->key >= 0 ? (uint64_t)j->key + 1 : 0;
+    const uint64_t key = j->server->isolates_keys ? j->key : 0;
     return key || cache_salt ? api_secret_number(a, cache_salt ? cache_salt : "", key) : 0;
 }
 
@@ -318,6 +319,8 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
     j->client = client_of(a, r);
     // Without prompt caching the salt is the job's unique id, which matches no cached prefix.
     j->salt = salt_of(a, j, g->caches_prompt ? g->cache_salt : j->id);
+    if (!api_keys_is_valid(j->server->keys, j->key)) // since the request's head was read
+        return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more");
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!make_rules(g, j, e)) return false;
     if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {

@@ -47,7 +47,7 @@ bool api_request_open(api_request *r, struct server *s, const http_request *http
     char why[JSON_WHY] = "";
     const char *const strict = http ? http_header(http, "x-runnel-strict") : NULL;
     *r = (api_request){.server = s,
-                       .key = http ? http->key : -1,
+                       .key = http ? http->key : 0,
                        .client = http ? http->client : NULL,
                        .n_body = n_body,
                        .is_strict = strict && strcmp(strict, "true") == 0};

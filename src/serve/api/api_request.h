@@ -26,7 +26,7 @@ typedef struct api_refusals {
 
 typedef struct api_request {
     struct server *server;
-    int32_t key;        // of the API, or -1
+    uint64_t key;       // of the API
     const char *client; // its address; NULL: not known
     size_t n_body;
     json_doc *doc;

@@ -24,7 +24,7 @@ typedef struct http_request {
     size_t n_body;
     const char *id;      // x-request-id: the client's if it is short and printable, else generated
     const char *client;  // address, for fairness and logs
-    int32_t key;         // index of the API key that was given; -1: none is needed
+    uint64_t key;        // identity of the API key that was given (api_keys.h); 0: none is needed
     const void *headers; // http_header()
 } http_request;
 const char *http_header(const http_request *r, const char *name); // NULL: not there

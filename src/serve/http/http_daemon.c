@@ -154,10 +154,10 @@ bool http_server_open(struct server *s, const http_options *o, http_server **out
     allow_files(o);
     *out = NULL;
     if (!h) return false;
-    *h = (http_server){.server = s, .o = o, .is_tls = o->tls_cert != NULL, .listen_fd = -1, .log_fd = -1};
+    *h = (http_server){
+        .server = s, .o = o, .keys = s->keys, .is_tls = o->tls_cert != NULL, .listen_fd = -1, .log_fd = -1};
     pthread_mutex_init(&h->lock, NULL);
-    bool is_good = read_pem(o, &p) && api_keys_open(&o->keys, o->key_file, &h->keys) &&
-                   (h->log_fd = log_open(o->access_log)) != -2 &&
+    bool is_good = read_pem(o, &p) && (h->log_fd = log_open(o->access_log)) != -2 &&
                    (h->listen_fd = listen_open(h, api_keys_needed(h->keys))) >= 0;
     if (is_good && (is_good = watch_begin(h)) && !(is_good = start(h, &p))) watch_end(h), watch_close(h);
     free_pem(&p);
@@ -166,13 +166,11 @@ bool http_server_open(struct server *s, const http_options *o, http_server **out
         return true;
     }
     if (h->listen_fd >= 0) close(h->listen_fd);
-    api_keys_free(h->keys);
     free(h);
     return false;
 }
 
 const char *http_server_url(const http_server *h) { return h->url; }
-bool http_server_reload_keys(http_server *h) { return api_keys_reload(h->keys); }
 
 void http_server_stop_accepting(http_server *h) {
     if (h->listen_fd < 0) return;
@@ -206,7 +204,6 @@ void http_server_close(http_server *h) {
     watch_end(h);
     MHD_stop_daemon(h->daemon);
     watch_close(h);
-    api_keys_free(h->keys);
     if (h->log_fd > STDERR_FILENO) close(h->log_fd);
     pthread_mutex_destroy(&h->lock);
     free(h);

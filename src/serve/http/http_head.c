@@ -191,7 +191,11 @@ static bool check_key(http_exchange *x, api_error *e) {
     http_server *const h = x->conn->h;
     if (x->route && x->route->is_open) return true;
     const char *const given = given_key(&x->request);
-    switch (api_keys_check(h->keys, given, x->conn->client, now_ns(), &x->request.key)) {
+    key_owner owner;
+    const key_verdict verdict = api_keys_check(h->keys, given, x->request.client, now_ns(), &owner);
+    x->request.key = owner.id;
+    memcpy(x->key_label, owner.label, sizeof x->key_label);
+    switch (verdict) {
     case KEY_GOOD: return true;
     case KEY_TOO_OFTEN:
         return api_fail(e, API_RATE_LIMIT, NULL, "key: too many wrong keys from this address; try again in a second");

@@ -6,6 +6,7 @@
 #define RN_SERVE_HTTP_HTTP_INSIDE_H
 
 #include "serve/access/api_keys.h"
+#include "serve/access/client_address.h"
 #include "serve/api/api_error.h"
 #include "serve/http/http.h"
 #include "serve/http/http_server.h"
@@ -13,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { CLIENT_TEXT = 64, ID_TEXT = 72, URL_TEXT = 320 };
+enum { ID_TEXT = 72, URL_TEXT = 320 };
 
 // The phase of a connection, in order; each has its own timeout. A request is whole from CONN_ANSWER on.
 typedef enum conn_phase { CONN_IDLE, CONN_HEADERS, CONN_BODY, CONN_ANSWER, CONN_UPGRADED } conn_phase;
@@ -44,8 +45,9 @@ struct http_exchange {
     bool is_head_read;
     http_request request;
     char id[ID_TEXT];
-    const char *origin; // for Access-Control-Allow-Origin; NULL: none
-    char allow[64];     // "Allow: GET, POST" when the path exists with other methods only; else ""
+    char key_label[API_KEY_LABEL]; // api_keys.h; "": no key was given
+    const char *origin;            // for Access-Control-Allow-Origin; NULL: none
+    char allow[64];                // "Allow: GET, POST" when the path exists with other methods only; else ""
     bool is_http_1_0, is_path_plain, is_ready_question;
     // The body's end is too far away or unknown: the connection is closed after the answer instead of reading it.
     bool is_body_hopeless;
@@ -79,7 +81,7 @@ struct http_server {
     struct server *server;
     const http_options *o;
     struct MHD_Daemon *daemon;
-    api_keys *keys;
+    api_keys *keys;                        // the server's
     char url[URL_TEXT], address[URL_TEXT]; // address: as Host may name it
     bool is_any_address, is_tls;
     int listen_fd; // owned by us once libmicrohttpd stopped listening

@@ -57,7 +57,7 @@ void log_exchange(const http_exchange *x, bool is_complete) {
     add_escaped(&line, x->request.path && *x->request.path ? x->request.path : "-", LINE_LIMIT / 2);
     bytes_add_format(&line, " %d %llu bytes %.1f ms id=%s", status, (unsigned long long)x->n_sent,
                      (double)(now_ns() - x->begin_ns) / 1e6, x->id);
-    if (x->request.key >= 0) bytes_add_format(&line, " key=%d", x->request.key);
+    if (*x->key_label) bytes_add_format(&line, " key=%s", x->key_label);
     bytes_add_text(&line, "\n");
     // A log that cannot be written must not affect the answers: failures are counted.
     if (memory_failed()) // the line may be incomplete

@@ -66,11 +66,12 @@ const option http_tls_rows[HTTP_TLS_ROWS] = {
 };
 
 const option http_access_rows[HTTP_ACCESS_ROWS] = {
-    {0, "api-key", "KEY", OPTION_EACH, .each = add_key,
+    {0, "api-key", "[NAME:]KEY", OPTION_EACH, .each = add_key,
      .help = "accept this API key of 16 to 256 characters; repeatable. Other users of this "
              "machine can see it in the process list: --api-key-file is safer"},
     {0, "api-key-file", "FILE", OPTION_TEXT, offsetof(http_options, key_file),
-     .help = "API keys, one per line; # starts a comment. Reloaded on SIGHUP"},
+     .help =
+         "API keys, one per line, as KEY or NAME:KEY; logs show the NAME; # starts a comment. Reloaded on SIGHUP"},
     {0, "no-auth", NULL, OPTION_FLAG, offsetof(http_options, no_auth),
      .help = "allow requests without a key from other machines"},
     {0, "allow-host", "NAME", OPTION_EACH, .each = add_host,

@@ -23,7 +23,6 @@ void *request_begin(void *user, const char *uri, struct MHD_Connection *mhd) {
     }
     *x = (http_exchange){.conn = info->socket_context, .target = target, .begin_ns = now_ns()};
     x->request.id = x->id;
-    x->request.key = -1;
     answer_make_id(x->id);
     pthread_mutex_lock(&h->lock);
     x->conn->x = x;

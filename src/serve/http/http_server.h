@@ -43,7 +43,6 @@ uint64_t http_server_memory(const http_options *o); // bytes that all connection
 // False: failed, the error has been printed. The options must outlive the server.
 bool http_server_open(struct server *s, const http_options *o, http_server **h);
 const char *http_server_url(const http_server *h); // "http://127.0.0.1:8080"
-bool http_server_reload_keys(http_server *h);      // false: the keys stay as they were; the error has been printed
 void http_server_stop_accepting(http_server *h);
 size_t http_server_busy(http_server *h);     // exchanges in progress
 void http_server_cancel_all(http_server *h); // ends waiting exchanges and event streams

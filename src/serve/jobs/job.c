@@ -2,6 +2,7 @@
 #include "serve/jobs/job.h"
 #include "app/progress.h"
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include "serve/api/api.h"
 #include "serve/jobs/session_store.h"
 #include <inttypes.h>
@@ -22,14 +23,13 @@ job *job_new(struct server *s, const job_format *format, size_t n_parts) {
     *j = (job){.server = s,
                .format = format,
                .created = (int64_t)time(NULL),
-               .key = -1,
                .n_parts = n_parts,
                .n_answers = 1,
                .credit = INT64_MAX,
                .parts = parts};
     for (size_t i = 0; i < n_parts; i++) j->parts[i] = (job_part){.job = j, .index = (int32_t)i};
     pthread_mutex_init(&j->lock, NULL);
-    api_register_job(s->api, j);
+    api_make_id(j->id, sizeof j->id);
     return j;
 }
 
@@ -51,9 +51,12 @@ bool job_lacks_memory(api_error *e) {
            !api_fail(e, API_OUT_OF_MEMORY, NULL, "memory: the server has none left for this request");
 }
 
+static bool fail_revoked(api_error *e) { return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more"); }
+
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e) {
     rn_error err = {0};
     if (job_lacks_memory(e)) return false;
+    if (atomic_load(&j->is_revoked)) return fail_revoked(e);
     req->model = j->model;
     req->client = j->client;
     req->cache_salt = j->salt;
@@ -67,7 +70,9 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
         sampling.stage_user = &j->parts[i].tokens;
         req->sampling = &sampling;
     }
-    const rn_status st = rn_stream_begin(j->server->engine, req, &j->parts[i].stream, &err);
+    rn_stream *stream = NULL;
+    const rn_status st = rn_stream_begin(j->server->engine, req, &stream, &err);
+    job_set_stream(j, i, stream);
     return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);
 }
 
@@ -78,10 +83,19 @@ void job_set_wake(job *j, job_wake wake, void *target) {
     pthread_mutex_unlock(&j->lock);
 }
 
+void job_set_stream(job *j, size_t i, rn_stream *stream) {
+    pthread_mutex_lock(&j->lock);
+    j->parts[i].stream = stream;
+    pthread_mutex_unlock(&j->lock);
+}
+
 void job_listen_part(job *j, size_t i) { rn_stream_on_ready(j->parts[i].stream, on_ready, j); }
 
 void job_listen(job *j) {
+    api_list_job(j->server->api, j);
     for (size_t i = 0; i < j->n_parts; i++) job_listen_part(j, i);
+    // Checked after the job was listed: api_revoke() has either seen it there, or its change is seen here.
+    if (!api_keys_is_valid(j->server->keys, j->key)) job_revoke(j);
 }
 
 void job_event(job *j, const char *name, bytes *json) {
@@ -222,8 +236,9 @@ static void write_failure(job *j) {
 // Releases the session before the last event is sent: the client may send its next turn as soon as it gets that event.
 static void give_session_back(job *j) {
     for (size_t i = 0; i < j->n_parts; i++) {
-        rn_stream_close(j->parts[i].stream); // waits for at most one engine step
-        j->parts[i].stream = NULL;
+        rn_stream *const stream = j->parts[i].stream;
+        job_set_stream(j, i, NULL);
+        rn_stream_close(stream); // waits for at most one engine step, which may be waiting for the lock
     }
     session_release(api_sessions(j->server->api), j->session);
     j->session = NULL;
@@ -240,6 +255,7 @@ job_state job_advance(job *j) {
     if (j->has_ended) return JOB_ENDED;
     if (!j->has_begun && j->format->begin) j->format->begin(j);
     j->has_begun = true;
+    if (atomic_load(&j->is_revoked) && !j->has_failed) j->has_failed = !fail_revoked(&j->error);
     check_memory(j);
     size_t n_taken = 0, n_done = 0;
     for (bool is_more = true; is_more && n_taken < CHUNKS_AT_ONCE && !j->has_failed;) {
@@ -266,6 +282,14 @@ job_state job_advance(job *j) {
 
 void job_cancel(job *j) {
     for (size_t i = 0; i < j->n_parts; i++) rn_stream_cancel(j->parts[i].stream);
+}
+
+void job_revoke(job *j) {
+    atomic_store(&j->is_revoked, true);
+    pthread_mutex_lock(&j->lock);
+    for (size_t i = 0; i < j->n_parts; i++) rn_stream_cancel(j->parts[i].stream);
+    if (j->wake) j->wake(j->wake_target);
+    pthread_mutex_unlock(&j->lock);
 }
 
 void job_close(job *j) {
@@ -307,14 +331,22 @@ rn_usage job_usage_so_far(const job *j) {
     return sum;
 }
 
+bool job_get_state(const job *j, size_t part, rn_stream_state *s) {
+    pthread_mutex_t *const lock = &((job *)(uintptr_t)j)->lock;
+    *s = (rn_stream_state){.struct_size = sizeof *s};
+    pthread_mutex_lock(lock);
+    rn_stream *const stream = j->parts[part].stream;
+    const bool has_one = stream && rn_stream_get_state(stream, s, NULL) == RN_OK;
+    pthread_mutex_unlock(lock);
+    return has_one;
+}
+
 bool job_get_progress(const job *j, job_progress *p) {
     int32_t position = INT32_MAX;
     *p = (job_progress){0};
     for (size_t i = 0; i < j->n_parts; i++) {
-        rn_stream_state s = {.struct_size = sizeof s};
-        if (!j->has_progress || j->parts[i].n_tokens || !j->parts[i].stream ||
-            rn_stream_get_state(j->parts[i].stream, &s, NULL) != RN_OK)
-            return false;
+        rn_stream_state s;
+        if (!j->has_progress || j->parts[i].n_tokens || !job_get_state(j, i, &s)) return false;
         p->n_evaluated += s.n_evaluated;
         p->n_total += s.n_to_evaluate;
         if (s.queue_position < position) position = s.queue_position;

@@ -14,6 +14,7 @@
 #include "serve/api/token_rules.h"
 #include "serve/server.h"
 #include <pthread.h>
+#include <stdatomic.h>
 
 typedef struct job job;
 
@@ -65,7 +66,7 @@ struct job {
     char id[24];     // letters and digits, unique within this process
     int64_t created; // seconds since 1970
     size_t model;
-    int32_t key;               // of the request; -1: none
+    uint64_t key;              // of the request
     uint64_t client, salt;     // as rn_request has them
     int64_t credit;            // tokens that may still be read (flow control); INT64_MAX: no limit
     bool one_call;             // parallel_tool_calls is false
@@ -76,16 +77,18 @@ struct job {
     size_t n_parts, n_answers; // answers to each prompt
     job_part *parts;
     bool has_begun, has_ended, has_failed;
+    atomic_bool is_revoked; // its key is not valid any more: it fails as soon as it is advanced
     api_error error;
     job_emit emit;
     void *outlet;                  // what emit needs
     bytes body;                    // a whole answer
     uint64_t n_reserved;           // tokens taken from the key's bucket
     struct session_entry *session; // NULL: none
-    pthread_mutex_t lock;          // of the two below
+    pthread_mutex_t lock;          // of the two below, and of parts[].stream as long as others may use it
     job_wake wake;
     void *wake_target;
-    job *next, *prev; // list of registered jobs (serve/api/api.c)
+    bool is_listed;
+    job *next, *prev; // list of jobs, live or to be freed (serve/api/api.c)
 };
 
 // NULL: out of memory (app/memory.h); the caller answers with an error.
@@ -95,13 +98,16 @@ bool job_lacks_memory(api_error *e);
 // False: the library refused the request; e holds the error. prompt_name: as for api_fail_begin().
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e);
 void job_set_wake(job *j, job_wake wake, void *target); // NULL: no more wake-ups
-void job_listen(job *j);                                // from now on chunks wake the job
+void job_listen(job *j);                                // from now on chunks wake the job, and GET /slots shows it
 // For a part that begins later, when another one has ended; its stream is NULL until then.
+void job_set_stream(job *j, size_t i, rn_stream *stream);
 void job_listen_part(job *j, size_t i);
 
 typedef enum job_state { JOB_WAITS, JOB_HAS_MORE, JOB_ENDED } job_state;
 job_state job_advance(job *j); // takes available chunks, at most a bounded number
 void job_cancel(job *j);
+// Its key is not valid any more: ends its generations and wakes it to fail. Any thread, while the job is listed.
+void job_revoke(job *j);
 void job_close(job *j); // NULL is fine
 
 // Emits an event whose JSON is in `json`, and empties `json`.
@@ -120,6 +126,8 @@ typedef struct job_progress {
     int64_t n_evaluated, n_total; // tokens of all prompts
 } job_progress;
 bool job_get_progress(const job *j, job_progress *p);
+// The state of a part's stream. False: it has none (any more).
+bool job_get_state(const job *j, size_t part, rn_stream_state *s);
 // Appends a ping's text: " queued 3" or " prefill 512/4096"; nothing once there are tokens.
 void job_ping(const job *j, bytes *line);
 

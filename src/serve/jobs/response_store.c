@@ -1,6 +1,7 @@
 // serve/jobs/response_store.c - see response_store.h.
 #include "serve/jobs/response_store.h"
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 typedef struct entry {
     struct entry *next;
     char *id;
-    int32_t key;
+    uint64_t key;
     stored_response response;
 } entry;
 struct response_store {
@@ -62,13 +63,13 @@ void response_store_close(struct response_store *t) {
 }
 
 // With the lock held. NULL: there is none.
-static entry **find(struct response_store *t, const char *id, int32_t key) {
+static entry **find(struct response_store *t, const char *id, uint64_t key) {
     for (entry **at = &t->first; *at; at = &(*at)->next)
         if ((*at)->key == key && strcmp((*at)->id, id) == 0) return at;
     return NULL;
 }
 
-void response_store_add(struct response_store *t, const char *id, int32_t key, stored_response *r) {
+void response_store_add(struct response_store *t, const char *id, uint64_t key, stored_response *r) {
     entry *const e = app_alloc(sizeof *e);
     if (!e) {
         stored_response_free(r);
@@ -88,7 +89,7 @@ void response_store_add(struct response_store *t, const char *id, int32_t key, s
     pthread_mutex_unlock(&t->lock);
 }
 
-bool response_store_get(struct response_store *t, const char *id, int32_t key, stored_response *copy) {
+bool response_store_get(struct response_store *t, const char *id, uint64_t key, stored_response *copy) {
     *copy = (stored_response){0};
     pthread_mutex_lock(&t->lock);
     entry **const at = find(t, id, key);
@@ -102,10 +103,20 @@ bool response_store_get(struct response_store *t, const char *id, int32_t key, s
     return at != NULL;
 }
 
-bool response_store_delete(struct response_store *t, const char *id, int32_t key) {
+bool response_store_delete(struct response_store *t, const char *id, uint64_t key) {
     pthread_mutex_lock(&t->lock);
     entry **const at = find(t, id, key);
     if (at) free_entry(take_out(t, at));
     pthread_mutex_unlock(&t->lock);
     return at != NULL;
+}
+
+void response_store_revoke(struct response_store *t, struct api_keys *keys) {
+    pthread_mutex_lock(&t->lock);
+    for (entry **at = &t->first; *at;)
+        if (api_keys_is_valid(keys, (*at)->key))
+            at = &(*at)->next;
+        else
+            free_entry(take_out(t, at));
+    pthread_mutex_unlock(&t->lock);
 }

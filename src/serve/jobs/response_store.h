@@ -7,6 +7,7 @@
 #include "app/bytes.h"
 #include <stdint.h>
 
+struct api_keys;
 struct response_store;
 
 // n_bytes: limit for all responses together; the oldest are removed first. 0: none is stored.
@@ -22,9 +23,11 @@ typedef struct stored_response {
 void stored_response_free(stored_response *r);
 
 // Takes ownership of r's memory. A response larger than the store's limit is not stored.
-void response_store_add(struct response_store *t, const char *id, int32_t key, stored_response *r);
+void response_store_add(struct response_store *t, const char *id, uint64_t key, stored_response *r);
 // False: this key has no response of this id.
-bool response_store_get(struct response_store *t, const char *id, int32_t key, stored_response *copy);
-bool response_store_delete(struct response_store *t, const char *id, int32_t key);
+bool response_store_get(struct response_store *t, const char *id, uint64_t key, stored_response *copy);
+bool response_store_delete(struct response_store *t, const char *id, uint64_t key);
+void response_store_revoke(struct response_store *t,
+                           struct api_keys *keys); // removes those of keys that are not valid any more
 
 #endif

@@ -1,6 +1,7 @@
 // serve/jobs/session_store.c - see session_store.h.
 #include "serve/jobs/session_store.h"
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,11 @@
 struct session_entry {
     rn_session *session; // NULL: the entry is free
     char *name;
-    int32_t key;
+    uint64_t key;
     size_t model;
     uint64_t used;
     bool is_busy;
+    bool is_revoked; // closed when it is no longer busy
 };
 struct session_store {
     struct server *server;
@@ -39,10 +41,10 @@ void session_store_close(struct session_store *t) {
     free(t);
 }
 
-static session_entry *find(struct session_store *t, int32_t key, const char *name) {
+static session_entry *find(struct session_store *t, uint64_t key, const char *name) {
     for (size_t i = 0; i < SESSIONS_MAX; i++) {
         session_entry *const e = &t->entries[i];
-        if (e->session && e->key == key && strcmp(e->name, name) == 0) return e;
+        if (e->session && !e->is_revoked && e->key == key && strcmp(e->name, name) == 0) return e;
     }
     return NULL;
 }
@@ -59,7 +61,7 @@ static session_entry *make_room(struct session_store *t) {
     return oldest;
 }
 
-static bool make(struct session_store *t, int32_t key, size_t model, const char *name, session_entry **entry,
+static bool make(struct session_store *t, uint64_t key, size_t model, const char *name, session_entry **entry,
                  api_error *e) {
     rn_error err = {0};
     session_entry *const place = make_room(t);
@@ -77,7 +79,7 @@ static bool make(struct session_store *t, int32_t key, size_t model, const char 
     return true;
 }
 
-bool session_borrow(struct session_store *t, int32_t key, size_t model, const char *name, session_entry **entry,
+bool session_borrow(struct session_store *t, uint64_t key, size_t model, const char *name, session_entry **entry,
                     api_error *e) {
     if (!*name || strlen(name) > SESSION_NAME)
         return api_fail(e, API_INVALID_VALUE, "session", "session: %zu bytes, must have 1..%d", strlen(name),
@@ -106,10 +108,22 @@ void session_release(struct session_store *t, session_entry *entry) {
     if (!entry) return;
     pthread_mutex_lock(&t->lock);
     entry->is_busy = false;
+    if (entry->is_revoked) clear(entry);
     pthread_mutex_unlock(&t->lock);
 }
 
-bool session_forget(struct session_store *t, int32_t key, const char *name, bool *is_busy) {
+void session_store_revoke(struct session_store *t, struct api_keys *keys) {
+    pthread_mutex_lock(&t->lock);
+    for (size_t i = 0; i < SESSIONS_MAX; i++) {
+        session_entry *const e = &t->entries[i];
+        if (!e->session || api_keys_is_valid(keys, e->key)) continue;
+        e->is_revoked = true;
+        if (!e->is_busy) clear(e);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+bool session_forget(struct session_store *t, uint64_t key, const char *name, bool *is_busy) {
     pthread_mutex_lock(&t->lock);
     session_entry *const e = find(t, key, name);
     *is_busy = e && e->is_busy;

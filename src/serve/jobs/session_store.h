@@ -16,11 +16,14 @@ struct session_store *session_store_open(struct server *s);
 void session_store_close(struct session_store *t);
 // The session of that name, created if there is none; over SESSIONS_MAX the least recently used one is closed. False: e holds the
 // error.
-bool session_borrow(struct session_store *t, int32_t key, size_t model, const char *name, session_entry **entry,
+bool session_borrow(struct session_store *t, uint64_t key, size_t model, const char *name, session_entry **entry,
                     api_error *e);
 rn_session *session_of(const session_entry *entry);
 void session_release(struct session_store *t, session_entry *entry); // NULL is fine
 // False: no session has this name, or (*is_busy) it has a running stream.
-bool session_forget(struct session_store *t, int32_t key, const char *name, bool *is_busy);
+bool session_forget(struct session_store *t, uint64_t key, const char *name, bool *is_busy);
+// Closes the sessions of keys that are not valid any more; one with a running stream is closed when that has ended, and is not found
+// from now on.
+void session_store_revoke(struct session_store *t, struct api_keys *keys);
 
 #endif

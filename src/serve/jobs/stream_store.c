@@ -93,9 +93,11 @@ void kept_add(struct stream_store *t, kept_stream *k, const char *event, size_t 
     pthread_mutex_unlock(&t->lock);
 }
 
-static kept_stream *find(const struct stream_store *t, const char *id, size_t n_id, int32_t key) {
+static kept_stream *find(const struct stream_store *t, const char *id, size_t n_id, uint64_t key) {
     for (kept_stream *k = t->first; k; k = k->next)
-        if (k->job->key == key && strlen(k->job->id) == n_id && memcmp(k->job->id, id, n_id) == 0) return k;
+        if (k->job->key == key && !atomic_load(&k->job->is_revoked) && strlen(k->job->id) == n_id &&
+            memcmp(k->job->id, id, n_id) == 0)
+            return k;
     return NULL;
 }
 
@@ -108,7 +110,7 @@ static bool read_number(const char *last_event, const char *id, size_t n_id, uin
            number_read_u64(last_event + n_id + 1, number, why);
 }
 
-bool stream_attach(struct stream_store *t, const char *id, const char *last_event, int32_t key, kept_stream **k,
+bool stream_attach(struct stream_store *t, const char *id, const char *last_event, uint64_t key, kept_stream **k,
                    uint64_t *after, api_error *e) {
     const size_t n_id = strlen(id);
     const char *events;
@@ -139,7 +141,7 @@ void stream_detach(struct stream_store *t, kept_stream *k, int64_t now_ns) {
     pthread_mutex_unlock(&t->lock);
 }
 
-bool stream_store_cancel(struct stream_store *t, const char *id, int32_t key) {
+bool stream_store_cancel(struct stream_store *t, const char *id, uint64_t key) {
     pthread_mutex_lock(&t->lock);
     kept_stream *const k = find(t, id, strlen(id), key);
     if (k) job_cancel(k->job);
@@ -147,26 +149,27 @@ bool stream_store_cancel(struct stream_store *t, const char *id, int32_t key) {
     return k != NULL;
 }
 
+// With the lock held. Is it to be removed now? One whose time without a reader is over is cancelled first.
+static bool is_over(const struct stream_store *t, kept_stream *k, int64_t now_ns) {
+    if (k->is_attached) return false;
+    if (atomic_load(&k->job->is_revoked)) return true;
+    if (now_ns < k->until_ns) return false;
+    if (k->is_cancelled) return true;
+    job_cancel(k->job);
+    k->is_cancelled = true;
+    k->until_ns = now_ns + t->limits.held_seconds * SECOND_NS;
+    return false;
+}
+
 void stream_store_expire(struct stream_store *t, int64_t now_ns) {
-    kept_stream *gone = NULL;
     pthread_mutex_lock(&t->lock);
     for (kept_stream **at = &t->first; *at;) {
         kept_stream *const k = *at;
-        if (k->is_attached || now_ns < k->until_ns) {
+        if (!is_over(t, k, now_ns)) {
             at = &k->next;
-        } else if (!k->is_cancelled) {
-            job_cancel(k->job);
-            k->is_cancelled = true;
-            k->until_ns = now_ns + t->limits.held_seconds * SECOND_NS;
-        } else {
-            *at = k->next;
-            k->next = gone;
-            gone = k;
+            continue;
         }
-    }
-    while (gone) {
-        kept_stream *const k = gone;
-        gone = k->next;
+        *at = k->next;
         forget(t, k);
     }
     pthread_mutex_unlock(&t->lock);

@@ -29,11 +29,12 @@ const event_ring *kept_events(const kept_stream *k);
 uint64_t kept_next(const kept_stream *k); // the number of the next event
 void kept_add(struct stream_store *t, kept_stream *k, const char *event, size_t n);
 // id: "STREAM" or "STREAM.NUMBER". True: events after number *after are to be sent. False: e holds the error.
-bool stream_attach(struct stream_store *t, const char *id, const char *last_event, int32_t key, kept_stream **k,
+bool stream_attach(struct stream_store *t, const char *id, const char *last_event, uint64_t key, kept_stream **k,
                    uint64_t *after, api_error *e);
 void stream_detach(struct stream_store *t, kept_stream *k, int64_t now_ns);
 // Cancels a stream, with or without a reader. False: no stream has this id.
-bool stream_store_cancel(struct stream_store *t, const char *id, int32_t key);
+bool stream_store_cancel(struct stream_store *t, const char *id, uint64_t key);
+// Removes the streams whose time is over, and those of revoked jobs as soon as they have no reader.
 void stream_store_expire(struct stream_store *t, int64_t now_ns);
 
 #endif

@@ -1,18 +1,21 @@
 // serve/status/route_slots.c - GET /slots: the state of each generation, with llama-server's member names where
 // it has them. Never shows prompts or answers.
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include "serve/api/api.h"
 #include "serve/status/route_status.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-// Copies: a job may end, and be freed, as soon as api_each_job() has returned.
+// Copies: a job may end on another thread as soon as the list of jobs is unlocked.
 typedef struct slot {
-    rn_stream_state state;
     bool is_used;
-    char id[sizeof((job){0}.id)];
+    rn_stream_state state;
+    char request[sizeof((job *)0)->id];
     size_t model;
-    int32_t choice, key;
+    int32_t choice;
+    uint64_t key;
 } slot;
 typedef struct slots {
     slot *rows; // n_streams engine slots by number, then queued generations by their position in the queue
@@ -22,14 +25,9 @@ typedef struct slots {
 static void see(void *user, const job *j) {
     slots *const all = user;
     for (size_t i = 0; i < j->n_parts; i++) {
-        const job_part *const p = &j->parts[i];
-        slot s = {.state = {.struct_size = sizeof s.state},
-                  .is_used = true,
-                  .model = j->model,
-                  .choice = p->index,
-                  .key = j->key};
-        if (!p->stream || rn_stream_get_state(p->stream, &s.state, NULL) != RN_OK) continue;
-        memcpy(s.id, j->id, sizeof s.id);
+        slot s = {.is_used = true, .model = j->model, .key = j->key, .choice = (int32_t)i};
+        memcpy(s.request, j->id, sizeof s.request);
+        if (!job_get_state(j, i, &s.state)) continue;
         if (s.state.slot >= 0 && (size_t)s.state.slot < all->n_streams) {
             all->rows[s.state.slot] = s;
         } else if (s.state.phase == RN_STREAM_QUEUED) {
@@ -45,6 +43,17 @@ static int by_place(const void *a, const void *b) {
     return ((const slot *)a)->state.queue_position - ((const slot *)b)->state.queue_position;
 }
 
+// The key's name, or its number.
+static void put_key(json_writer *w, const server *s, uint64_t key) {
+    char label[API_KEY_LABEL];
+    if (!key || !api_keys_label(s->keys, key, label)) return;
+    json_put_key(w, "key");
+    if (isdigit((unsigned char)*label))
+        json_put_whole(w, strtoll(label, NULL, 10));
+    else
+        json_put_string(w, label);
+}
+
 static void put_work(json_writer *w, const server *s, const slot *x) {
     const rn_stream_state *const st = &x->state;
     json_member_string(w, "model", s->models[x->model].name);
@@ -52,9 +61,9 @@ static void put_work(json_writer *w, const server *s, const slot *x) {
                        st->is_parked   ? "parked"
                        : st->is_paused ? "paused"
                                        : rn_stream_phase_name(st->phase));
-    json_member_string(w, "request", x->id);
+    json_member_string(w, "request", x->request);
     json_member_whole(w, "choice", x->choice);
-    if (x->key >= 0) json_member_whole(w, "key", x->key);
+    put_key(w, s, x->key);
     if (st->queue_position) json_member_whole(w, "queue_position", st->queue_position);
     json_member_whole(w, "n_prompt", st->n_prompt);
     json_member_whole(w, "n_evaluated", st->n_evaluated);

@@ -22,7 +22,7 @@ typedef struct socket_stream {
 struct socket_side {
     struct server *server;
     websocket *socket;
-    int32_t key;
+    uint64_t key;
     char *client;
     bool is_draining;
     size_t n_streams;
@@ -343,7 +343,7 @@ static void take_message(void *self, const char *text, size_t n) {
 
 // ---- the socket -----------------------------------------------------------------------------------------------------
 
-static void *open_side(struct server *s, websocket *w, int32_t key, const char *client) {
+static void *open_side(struct server *s, websocket *w, uint64_t key, const char *client) {
     socket_side *const side = app_alloc(sizeof *side);
     char *const name = side ? app_copy_text(client) : NULL;
     if (!name) {

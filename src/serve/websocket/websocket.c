@@ -2,6 +2,7 @@
 #include "serve/websocket/websocket.h"
 #include "app/progress.h"
 #include "app/say.h"
+#include "serve/access/api_keys.h"
 #include "serve/server.h"
 #include "serve/websocket/websocket_inside.h"
 #include <errno.h>
@@ -74,6 +75,13 @@ void websocket_close(websocket *w, websocket_code code, const char *reason) {
     ring(w->all);
 }
 
+// With the lock held.
+static void close_revoked(websocket *w) {
+    if (w->close_code || api_keys_is_valid(w->all->server->keys, w->key)) return;
+    w->close_code = WEBSOCKET_POLICY;
+    snprintf(w->close_reason, sizeof w->close_reason, "the API key is not valid any more");
+}
+
 void websocket_begin(websocket *w) {
     struct websockets *const all = w->all;
     const int one = 1;
@@ -86,6 +94,7 @@ void websocket_begin(websocket *w) {
         w->next = all->list;
         if (all->list) all->list->prev = w;
         all->list = w;
+        close_revoked(w); // the key may have gone since the request's head was read
     }
     pthread_mutex_unlock(&all->lock);
     if (is_late)
@@ -235,6 +244,13 @@ struct websockets *websockets_open(struct server *s) {
 void websockets_drain(struct websockets *all) {
     pthread_mutex_lock(&all->lock);
     all->is_draining = true;
+    pthread_mutex_unlock(&all->lock);
+    ring(all);
+}
+
+void websockets_revoke(struct websockets *all) {
+    pthread_mutex_lock(&all->lock);
+    for (websocket *w = all->list; w; w = w->next) close_revoked(w);
     pthread_mutex_unlock(&all->lock);
     ring(all);
 }

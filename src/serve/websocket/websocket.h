@@ -14,7 +14,7 @@ typedef struct websocket websocket;
 
 typedef struct websocket_handler {
     // Returns self; NULL: out of memory, and closed() is not called. key, client: as in http_request.
-    void *(*open)(struct server *s, websocket *w, int32_t key, const char *client);
+    void *(*open)(struct server *s, websocket *w, uint64_t key, const char *client);
     void (*message)(void *self, const char *text, size_t n); // UTF-8, no terminator, valid during the call
     // After websocket_wake(), and when there is room again after a websocket_send() that found none.
     void (*wake)(void *self);
@@ -45,7 +45,8 @@ void websocket_close(websocket *w, websocket_code code, const char *reason); // 
 struct websockets;
 struct websockets *websockets_open(struct server *s); // NULL: failed, the error has been printed
 void websockets_drain(struct websockets *all);
-void websockets_end(struct websockets *all);  // returns when every socket's closed() has returned
-void websockets_free(struct websockets *all); // call when no request can arrive any more; NULL is fine
+void websockets_revoke(struct websockets *all); // closes those of keys that are not valid any more
+void websockets_end(struct websockets *all);    // returns when every socket's closed() has returned
+void websockets_free(struct websockets *all);   // call when no request can arrive any more; NULL is fine
 
 #endif

@@ -18,7 +18,7 @@ struct websocket {
     const websocket_handler *handler;
     http_conn *conn;
     char client[CLIENT_TEXT];
-    int32_t key;
+    uint64_t key;
     struct MHD_UpgradeResponseHandle *urh;
     int fd;
     // The sockets' thread.
