@@ -37,6 +37,8 @@ typedef struct rn_embed_options {
     rn_normalize normalize;
     // As in rn_request.
     uint64_t client, cache_salt;
+    // As in rn_request.
+    bool cache_whole_pages;
 } rn_embed_options;
 RN_API void rn_embed_options_init_sized(rn_embed_options *o, size_t struct_size);
 static inline void rn_embed_options_init(rn_embed_options *o) {

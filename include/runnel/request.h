@@ -171,6 +171,10 @@ typedef struct rn_request {
     bool accept_revisions;
     // How tokens are chosen: a strategy by name; NULL: "sample", the only one of this release.
     const char *strategy;
+    // Cached prefixes are reused by whole pages of 64 tokens only, so that nobody who measures the
+    // time of requests learns token by token what others with this cache_salt have sent. The text
+    // is the same.
+    bool cache_whole_pages;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

@@ -38,7 +38,11 @@ void file_map_close(file_map *m);
 
 // A file that is written completely or not at all: bytes go to a temporary file in the same folder, commit does fsync and rename.
 typedef struct file_out file_out;
-rn_status file_out_begin(const char *path, file_out **out, rn_error *err);
+typedef enum file_readers {
+    FILE_BY_UMASK, // as any new file
+    FILE_PRIVATE   // by its owner only (0600), also where it replaces a file that others could read
+} file_readers;
+rn_status file_out_begin(const char *path, file_readers readers, file_out **out, rn_error *err);
 rn_status file_out_write(file_out *f, const void *data, size_t n, rn_error *err);
 rn_status file_out_commit(file_out *f, rn_error *err); // frees f, also on failure
 void file_out_abandon(file_out *f);                    // removes the temporary file; NULL is fine

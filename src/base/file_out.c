@@ -33,19 +33,20 @@ static void file_out_free(file_out *f) {
 
 // Creates `.NAME.xxxxxx` in the folder of path. Not with mkstemp(), which makes private files: here the umask applies, as for any
 // file of the user's, and it cannot be read without setting it for the whole process.
-static int open_temp(file_out *f, size_t cap) {
+static int open_temp(file_out *f, size_t cap, file_readers readers) {
     const char *name = f->path + f->n_dir;
     for (int i = 0; i < NAME_TRIES; i++) {
         const unsigned x = (unsigned)(clock_entropy() & 0xFFFFFF);
         // A name near the system's limit of 255 bytes is shortened, so that the temporary name fits.
         snprintf(f->temp_path, cap, "%.*s.%.200s.%06x", (int)f->n_dir, f->path, name, x);
-        const int fd = open(f->temp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        const int fd =
+            open(f->temp_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, readers == FILE_PRIVATE ? 0600 : 0666);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
 }
 
-rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
+rn_status file_out_begin(const char *path, file_readers readers, file_out **out, rn_error *err) {
     *out = NULL;
     struct stat st;
     const bool is_there = stat(path, &st) == 0;
@@ -65,7 +66,7 @@ rn_status file_out_begin(const char *path, file_out **out, rn_error *err) {
     rn_status status = RN_OK;
     if (!f->path || !f->temp_path)
         status = fail(err, RN_E_NOMEM, "%s: out of memory for its name", path);
-    else if ((f->fd = open_temp(f, temp_cap)) < 0)
+    else if ((f->fd = open_temp(f, temp_cap, readers)) < 0)
         status = file_sys_fail(path, "cannot be created", errno, err);
     if (status == RN_OK)
         *out = f;

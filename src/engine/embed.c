@@ -128,6 +128,7 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
     }
     (*out)->embed = m;
     (*out)->turn.client = o.client, (*out)->prefix.salt = o.cache_salt;
+    (*out)->prefix.whole_pages = o.cache_whole_pages;
     return RN_OK;
 }
 

@@ -149,6 +149,7 @@ struct stream_times {
 // Reuse of earlier evaluations by the prompt.
 struct stream_prefix {
     uint64_t salt;                   // prefixes are shared only among streams of the same salt
+    bool whole_pages;                // only whole pages are reused
     int32_t n_matched;               // prompt tokens that the session holds
     int32_t n_cached;                // prompt tokens reused from the cache
     rn_miss miss;                    // why no more were reused

@@ -283,7 +283,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     (void)stream_rate_gap(r->max_tokens_per_second, &gap_ns, NULL); // checked above
     s->time.token_gap_ns = gap_ns;
     s->turn.priority = r->priority, s->turn.client = r->client, s->prefix.salt = r->cache_salt,
-    s->time.timeout_ms = r->timeout_ms;
+    s->prefix.whole_pages = r->cache_whole_pages, s->time.timeout_ms = r->timeout_ms;
     s->progress = r->progress, s->progress_user = r->progress_user;
 
     st = make_prompt(s, r, &v, err);

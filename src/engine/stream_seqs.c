@@ -74,7 +74,7 @@ static int32_t most_cached(const rn_stream *s, const struct stream_seq *q) {
 }
 
 static struct lm_seq_spec seq_spec(const rn_stream *s) {
-    return (struct lm_seq_spec){.n_most = s->n_limit, .salt = s->prefix.salt};
+    return (struct lm_seq_spec){.n_most = s->n_limit, .salt = s->prefix.salt, .whole_pages = s->prefix.whole_pages};
 }
 
 // Creates the lm's sequence with the longest prefix in the index.

@@ -143,6 +143,9 @@ enum kv_miss {
 // Keys past n_ctx are not read. RN_E_LIMIT: max_seqs are in use.
 rn_status kv_match_prefix(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,
                           rn_error *err);
+// The same, but *matched is a multiple of KV_PAGE: whoever guesses at another's text must guess a whole page at once, not key by key.
+rn_status kv_match_pages(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,
+                         rn_error *err);
 
 struct kv_stats {
     int32_t n_pages, n_free, n_cached, n_used; // of all groups: cached = held by the index alone (can be evicted)

@@ -152,9 +152,9 @@ struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t 
     return best;
 }
 
-// Fills the new sequence q with the longest cached prefix, all groups' pages but group 0's left out. Says why it
-// ended.
-static enum kv_miss hold_longest(kv *k, struct seq *q, const uint64_t *keys, int32_t n) {
+// Fills the new sequence q with the longest cached prefix, of whole pages or not, all groups' pages but group 0's left
+// out. Says why it ended.
+static enum kv_miss hold_longest(kv *k, struct seq *q, const uint64_t *keys, int32_t n, bool is_whole) {
     int32_t parent = KV_NONE;
     while (n - q->len >= KV_PAGE) {
         const int32_t b = index_find(k, parent, keys + q->len);
@@ -165,7 +165,7 @@ static enum kv_miss hold_longest(kv *k, struct seq *q, const uint64_t *keys, int
     }
     if (q->len == n) return KV_MISS_NONE;
     const struct index_child best = index_best_child(k, parent, keys + q->len, n - q->len);
-    if (best.block != KV_NONE) {
+    if (best.block != KV_NONE && !is_whole) {
         page_hold(k, 0, best.block);
         q->pages[0][q->len / KV_PAGE] = best.block;
         q->len += best.n;
@@ -175,25 +175,42 @@ static enum kv_miss hold_longest(kv *k, struct seq *q, const uint64_t *keys, int
     return best.goes_on || (best.n == 0 && best.any) ? KV_MISS_DIFFERS : KV_MISS_END;
 }
 
-rn_status kv_match_prefix(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,
-                          rn_error *err) {
+// The longest restorable length of whole pages.
+static int32_t pages_restorable(const kv *k, const struct seq *q, int32_t n) {
+    int32_t len = seq_restorable(k, q, n);
+    while (len % KV_PAGE) len = seq_restorable(k, q, len - len % KV_PAGE); // a state may lie inside a page
+    return len;
+}
+
+static rn_status match(kv *k, const uint64_t *keys, int32_t n, bool is_whole, kv_seq *out, int32_t *matched,
+                       enum kv_miss *why, rn_error *err) {
     assert(n >= 0);
     const rn_status st = kv_seq_new(k, out, err);
     if (st != RN_OK) return st;
     struct seq *q = seq_at(k, *out);
-    *why = hold_longest(k, q, keys, n < k->config.n_ctx ? n : k->config.n_ctx);
+    *why = hold_longest(k, q, keys, n < k->config.n_ctx ? n : k->config.n_ctx, is_whole);
     if (*why == KV_MISS_NONE && q->len < n) *why = KV_MISS_END; // nothing cached is longer than n_ctx
     q->stored = q->len;
     for (int32_t g = 1; g < k->config.n_groups; g++) { // windowed groups: only what the next row needs
         q->first[g] = n_blocks(q->len);
         for (int32_t b = 0; b < q->first[g]; b++) q->pages[g][b] = KV_NONE;
     }
-    const int32_t found = q->len, len = seq_restorable(k, q, found);
+    const int32_t found = q->len, len = is_whole ? pages_restorable(k, q, found) : seq_restorable(k, q, found);
     if (len < found) *why = seq_windows_restorable(k, q, found) < found ? KV_MISS_WINDOW : KV_MISS_STATE;
     seq_cut(k, q, len);
     *matched = len;
     k->n_hit_tokens += (uint64_t)len;
     return RN_OK;
+}
+
+rn_status kv_match_prefix(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,
+                          rn_error *err) {
+    return match(k, keys, n, false, out, matched, why, err);
+}
+
+rn_status kv_match_pages(kv *k, const uint64_t *keys, int32_t n, kv_seq *out, int32_t *matched, enum kv_miss *why,
+                         rn_error *err) {
+    return match(k, keys, n, true, out, matched, why, err);
 }
 
 void kv_forget(kv *k) {

@@ -62,6 +62,7 @@ struct lm_seq_spec {
     int32_t n_most;
     uint64_t salt;     // keeps the prefixes of one client from others; 0: shared by all who have 0
     uint64_t adapters; // set of adapters that its rows go through; 0: none
+    bool whole_pages;  // match_prefix: only whole pages are found (kv_match_pages())
 };
 
 // Why a cached prefix ended where it did. The numbers are those of rn_miss and enum kv_miss.

@@ -121,7 +121,9 @@ rn_status lm_kv_match_prefix(lm *base, const struct lm_seq_spec *spec, const uin
     struct lm_kv *m = self(base);
     enum kv_miss why;
     rn_status st = check_spec(spec, err);
-    if (st == RN_OK) st = kv_match_prefix(m->kv, keys_for(m, spec, keys, n), n, &out->seq, &out->n, &why, err);
+    if (st != RN_OK) return st;
+    st = (spec->whole_pages ? kv_match_pages : kv_match_prefix)(m->kv, keys_for(m, spec, keys, n), n, &out->seq,
+                                                                &out->n, &why, err);
     if (st != RN_OK) return st;
     out->miss = (enum lm_miss)why;
     m->specs[out->seq] = *spec;

@@ -57,9 +57,10 @@ static const option engine_rows[] = {
     {0, "key-tokens-per-minute", "N", OPTION_INT, offsetof(server, key_tokens_per_minute), 0, KEY_RATE_MAX,
      .help = "tokens that each API key may use per minute, prompts included; more are refused with 429 (default 0: "
              "no limit)"},
-    {0, "isolate-keys", NULL, OPTION_FLAG, offsetof(server, isolates_keys),
-     .help = "share cached prompts only among requests of the same API key, so that response times reveal nothing "
-             "about other keys' prompts"},
+    {0, "share-prefixes", NULL, OPTION_FLAG, offsetof(server, shares_prefixes),
+     .help =
+         "share cached prompts among all API keys. This gives away, by response times, whether another key has sent "
+         "a prompt with the same beginning, 64 tokens at a time (default: each key has its own)"},
 };
 static const option keeping_rows[] = {
     {0, "resume-grace-seconds", "N", OPTION_INT, offsetof(server, resume_grace_seconds), 0, 86400,

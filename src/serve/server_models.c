@@ -1,5 +1,6 @@
 // serve/server_models.c - opens the models and their engine, and finds models by name.
 #include "app/say.h"
+#include "serve/api/api_error.h"
 #include "serve/server.h"
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ int server_open_models(server *s) {
         server_model *const m = &s->models[i];
         const int code = machine_open_file(&s->machine, m->model_name, &m->path, &m->model);
         if (code) return code;
+        api_hide_folder_of(m->path);
         if (!m->name) m->name = name_of(m->path);
         if (server_find_model(s, m->name) != (int32_t)i) {
             say("-m %s: two models are called %s: rename one with -m NAME=MODEL", m->path, m->name);

@@ -44,7 +44,7 @@ TEST(a_committed_file_has_every_byte_in_order) {
         rn_error err = {0};
         file_out *f;
         check_note("first piece %zu bytes", pieces[first]);
-        if (!CHECK_OK(file_out_begin(path, &f, &err), &err)) break;
+        if (!CHECK_OK(file_out_begin(path, FILE_BY_UMASK, &f, &err), &err)) break;
         size_t at = 0;
         for (size_t k = first; at < n; k++) {
             const size_t piece = pieces[k % (sizeof pieces / sizeof *pieces)], take = piece < n - at ? piece : n - at;
@@ -62,25 +62,39 @@ TEST(until_commit_the_old_file_stays) {
     const char *path = out_path("replaced");
     write_file(path, "old", 3);
     file_out *f;
-    CHECK_OK(file_out_begin(path, &f, NULL), NULL);
+    CHECK_OK(file_out_begin(path, FILE_BY_UMASK, &f, NULL), NULL);
     CHECK_OK(file_out_write(f, "new", 3, NULL), NULL);
     check_content(path, (const uint8_t *)"old", 3);
     CHECK_INT(n_left_behind(), 1);
     file_out_abandon(f);
     check_content(path, (const uint8_t *)"old", 3);
     CHECK_INT(n_left_behind(), 0);
-    CHECK_OK(file_out_begin(path, &f, NULL), NULL);
+    CHECK_OK(file_out_begin(path, FILE_BY_UMASK, &f, NULL), NULL);
     CHECK_OK(file_out_write(f, "new", 3, NULL), NULL);
     CHECK_OK(file_out_commit(f, NULL), NULL);
     check_content(path, (const uint8_t *)"new", 3);
     file_out_abandon(NULL);
 }
 
+TEST(a_private_file_is_its_owners_alone_whatever_was_there) {
+    const mode_t before = umask(0);
+    const char *const path = out_path("private");
+    file_out *f;
+    struct stat st;
+    write_file(path, "old", 3);
+    CHECK(chmod(path, 0666) == 0);
+    CHECK_OK(file_out_begin(path, FILE_PRIVATE, &f, NULL), NULL);
+    CHECK_OK(file_out_commit(f, NULL), NULL);
+    umask(before);
+    CHECK(stat(path, &st) == 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+}
+
 TEST(a_new_file_has_the_mode_that_the_umask_leaves) {
     const mode_t before = umask(027);
     file_out *f;
     struct stat st = {0};
-    CHECK_OK(file_out_begin(out_path("mode"), &f, NULL), NULL);
+    CHECK_OK(file_out_begin(out_path("mode"), FILE_BY_UMASK, &f, NULL), NULL);
     CHECK_OK(file_out_commit(f, NULL), NULL);
     umask(before);
     CHECK(stat(out_path("mode"), &st) == 0);
@@ -92,7 +106,7 @@ TEST(a_path_without_a_folder_is_written_here) {
     char here[1024];
     if (!CHECK(getcwd(here, sizeof here) && chdir(temp_dir()) == 0)) return;
     file_out *f;
-    CHECK_OK(file_out_begin("bare", &f, NULL), NULL);
+    CHECK_OK(file_out_begin("bare", FILE_BY_UMASK, &f, NULL), NULL);
     CHECK_OK(file_out_write(f, "x", 1, NULL), NULL);
     CHECK_OK(file_out_commit(f, NULL), NULL);
     CHECK(chdir(here) == 0);
@@ -105,7 +119,7 @@ TEST(the_longest_name_that_the_system_takes_can_be_written) {
     name[255] = 0;
     file_out *f;
     rn_error err = {0};
-    if (!CHECK_OK(file_out_begin(out_path(name), &f, &err), &err)) return;
+    if (!CHECK_OK(file_out_begin(out_path(name), FILE_BY_UMASK, &f, &err), &err)) return;
     CHECK_OK(file_out_commit(f, &err), &err);
     check_content(out_path(name), (const uint8_t *)"", 0);
 }
@@ -127,7 +141,7 @@ TEST(what_cannot_be_written_is_refused_at_the_beginning) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         file_out *f = (file_out *)&i;
         rn_error err = {0};
-        CHECK_FAILS(file_out_begin(rows[i].path, &f, &err), RN_E_IO, &err);
+        CHECK_FAILS(file_out_begin(rows[i].path, FILE_BY_UMASK, &f, &err), RN_E_IO, &err);
         CHECK_HAS(err.text, rows[i].text);
         CHECK(!f);
     }
@@ -145,7 +159,7 @@ TEST(a_failed_write_removes_the_temporary_file_and_keeps_the_old_one) {
         file_out *f;
         rn_error err = {0};
         check_note("late %d", late);
-        if (!CHECK_OK(file_out_begin(path, &f, &err), &err)) break;
+        if (!CHECK_OK(file_out_begin(path, FILE_BY_UMASK, &f, &err), &err)) break;
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){LIMIT, before.rlim_max});
         if (late) {
             CHECK_OK(file_out_write(f, data, LIMIT, &err), &err);
@@ -169,7 +183,7 @@ TEST(a_failed_write_removes_the_temporary_file_and_keeps_the_old_one) {
 
 static rn_status write_a_file(void *user) {
     file_out *f;
-    const rn_status st = file_out_begin(user, &f, NULL);
+    const rn_status st = file_out_begin(user, FILE_BY_UMASK, &f, NULL);
     if (st != RN_OK) return st;
     file_out_write(f, "x", 1, NULL);
     return file_out_commit(f, NULL);

@@ -190,6 +190,7 @@ def a_note_that_is_no_chat_is_refused_and_the_chat_stays():
     with Folder() as folder:
         file = folder / 'chat'
         runnel(*CHAT, '--each-line', stdin=f'Hello\n/save {file}\n'.encode()).ok()
+        equal(os.stat(file).st_mode & 0o777, 0o600, "a saved chat is its owner's alone")
         data = bytearray(file.read_bytes())
         at = data.index(b'"settings"')
         data[at + 1:at + 3] = b'zz'

@@ -101,6 +101,34 @@ TEST(of_several_continuations_the_longest_common_one_is_taken) {
     shadow_free(w);
 }
 
+TEST(whole_pages_alone_are_found_where_only_these_are_wanted) {
+    static const struct {
+        int32_t n_asked, differs_at, prefix, pages; // differs_at: -1: nowhere
+    } rows[] = {{100, -1, 100, 64}, {63, -1, 63, 0},   {64, -1, 64, 64}, {128, -1, 100, 64},
+                {100, 99, 99, 64},  {100, 65, 65, 64}, {100, 63, 63, 0}, {100, 0, 0, 0}};
+    struct shadow *w = shadow_new(8, 0);
+    uint64_t keys[128];
+    run_of(keys, 0, 100, 0);
+    const kv_seq s = shadow_seq_new(w);
+    shadow_append(w, s, keys, 100);
+    shadow_seq_free(w, s);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        enum kv_miss why;
+        int32_t matched = -1;
+        kv_seq found;
+        check_note("%d keys, another at %d", rows[i].n_asked, rows[i].differs_at);
+        run_of(keys, 0, 128, 0);
+        if (rows[i].differs_at >= 0) keys[rows[i].differs_at] ^= 1 << 20;
+        CHECK(kv_match_pages(w->k, keys, rows[i].n_asked, &found, &matched, &why, NULL) == RN_OK);
+        CHECK_INT(matched, rows[i].pages);
+        CHECK_INT(kv_seq_len(w->k, found), rows[i].pages);
+        kv_seq_free(w->k, found);
+        CHECK_INT(match_and_free(w, keys, rows[i].n_asked, &why), rows[i].prefix);
+    }
+    shadow_verify(w);
+    shadow_free(w);
+}
+
 TEST(a_full_block_of_a_running_sequence_is_found_once_it_is_committed) {
     struct shadow *w = shadow_new(8, 0);
     uint64_t keys[64];

@@ -135,7 +135,7 @@ def a_socket_that_asks_for_it_is_told_how_far_its_prompts_are():
 
 
 @test
-def field_3_13_prefixes_are_a_keys_own_where_that_is_asked_for():
+def field_3_13_prefixes_are_a_keys_own():
     keys = ['a' * 16, 'b' * 16]
     bearers = [f'Authorization: Bearer {k}' for k in keys]
     prompt = list(range(300, 370))
@@ -145,16 +145,36 @@ def field_3_13_prefixes_are_a_keys_own_where_that_is_asked_for():
 
     with Folder() as folder:
         model = chat_model(folder)
+        with serving(model) as s:       # without keys
+            equal([cached(s, 'x-a: b'), cached(s, 'x-c: d')], [0, 69])
+            equal([cached(s, 'x-a: b', cache_salt='x'), cached(s, 'x-c: d', cache_salt='x')], [0, 69])
         with serving(model, '--api-key', keys[0], '--api-key', keys[1]) as s:
-            equal([cached(s, bearers[0]), cached(s, bearers[1])], [0, 69])
-            equal([cached(s, bearers[0], cache_salt='x'), cached(s, bearers[1], cache_salt='x')], [0, 69])
             equal(cached(s, bearers[1], cache_salt='y'), 0)
-            equal([cached(s, bearers[1], cache_prompt=wish) for wish in (False, False, True)], [0, 0, 69])
+            equal([cached(s, bearers[1], cache_prompt=wish) for wish in (False, False, True)], [0, 0, 0])
             refused = s.post(NATIVE, json.dumps({'prompt': prompt, 'session': 'a', 'cache_prompt': False}), bearers[0])
             refused.refuses(400, 'invalid_value', 'cache_prompt')
-        with serving(model, '--api-key', keys[0], '--api-key', keys[1], '--isolate-keys') as s:
-            equal([cached(s, bearers[i]) for i in (0, 1, 0, 1)], [0, 0, 69, 69])
+            equal([cached(s, bearers[i]) for i in (0, 0, 1, 1)], [0, 69, 69, 69])
             equal([cached(s, bearers[i], cache_salt='x') for i in (0, 1, 1)], [0, 0, 69])
+
+
+@test
+def keys_that_share_prefixes_share_whole_pages_and_are_not_told_of_it():
+    bearers = [f'Authorization: Bearer {letter * 16}' for letter in 'ab']
+    prompt = list(range(300, 390))
+    with Folder() as folder, serving(chat_model(folder), '--api-key', 'a' * 16, '--api-key', 'b' * 16, '--share-prefixes') as s:
+
+        def reused(bearer, ids, **more):
+            before = s.metric('vllm:prefix_cache_hits_total', '', bearer)
+            usage = good(s, NATIVE, bearer, prompt=ids, max_tokens=1, **more)['choices'][0]['usage']
+            return s.metric('vllm:prefix_cache_hits_total', '', bearer) - before, usage['cached_tokens']
+
+        equal(reused(bearers[0], prompt), (0, 0))
+        equal(reused(bearers[1], prompt), (64, 0), 'whole pages are shared')
+        for n in (63, 64, 65, 80):      # guessed right for so many tokens
+            equal(reused(bearers[1], prompt[:n] + [5] * 20), (64 if n >= 64 else 0, 0), n)
+        first = good(s, '/v1/completions', bearers[1], prompt=prompt, max_tokens=4, session='mine')['usage']
+        told = good(s, '/v1/completions', bearers[1], prompt='.', max_tokens=1, session='mine')['usage']
+        check(told['prompt_tokens_details']['cached_tokens'] >= first['prompt_tokens'], told)
 
 
 @test

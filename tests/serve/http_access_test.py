@@ -114,6 +114,8 @@ def pages_of_other_origins_are_refused_unless_they_are_listed():
             foreign = status == 200 and origin != own
             equal(a.header('access-control-allow-origin'), origin if foreign else None, origin)
             equal(a.header('vary'), 'Origin' if foreign else None, origin)
+            equal(a.header('access-control-expose-headers'),
+                  'x-request-id, x-runnel-stream, x-runnel-ignored, Retry-After' if foreign else None, origin)
     with Server('--cors', '*') as s:
         equal(s.get('/health', 'Origin: http://anything').header('access-control-allow-origin'), 'http://anything')
 

@@ -6,13 +6,14 @@ The proxies are those of the PATH, or $NGINX and $HAPROXY.
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import time
 
-from serving import Client, Folder, KEY, ROOT, Server, Skip, check, equal, main, test, wait_until
+from serving import Client, Folder, KEY, MODEL, ROOT, Server, Skip, check, equal, main, random_key, test, wait_until
 
 BEARER = f'Authorization: Bearer {KEY}'
 
@@ -169,6 +170,42 @@ def the_systemd_unit_is_one():
         (folder / 'runnel.service').write_text(re.sub(r'(?m)^(ExecStart)=\S+', r'\1=/bin/true', text).replace('Documentation=', '# '))
         done = subprocess.run(['systemd-analyze', 'verify', folder / 'runnel.service'], capture_output=True, text=True, timeout=60)
         equal((done.returncode, done.stderr), (0, ''))
+
+
+def unit_commands(unit, name, names):
+    """The commands of a unit's lines, as systemd makes them of their text (systemd.service, "Command lines")."""
+    for line in re.findall(rf'(?m)^{name}=[-+]*(.*)$', unit):
+        for what, put in names.items():
+            line = line.replace(what, str(put))
+        yield [word.replace('$$', '$').replace('%%', '%') for word in shlex.split(line)]
+
+
+@test
+def what_the_systemd_unit_does_at_a_reload_brings_new_keys_into_force():
+    unit = (ROOT / 'docs/examples/runnel.service').read_text()
+    first, second = random_key(), random_key()
+    with Folder() as folder:
+        keys, state = folder / 'keys', folder / 'state'
+        state.mkdir(mode=0o700)
+        keys.write_text(first)
+        names = {'/etc/runnel/keys': keys, '${RUNTIME_DIRECTORY}': state, '/var/lib/runnel/models/model.gguf': MODEL}
+
+        def run(name, **more):
+            for command in unit_commands(unit, name, {**names, **more}):
+                subprocess.run(command, env={**os.environ, 'RUNTIME_DIRECTORY': str(state)}, check=True, timeout=60)
+
+        run('ExecStartPre')
+        command, = unit_commands(unit, 'ExecStart', names)
+        equal(command[:2], ['/usr/bin/runnel', 'serve'])
+        with Server(*command[2:], program=True) as s:
+            run('ExecReload', **{'$MAINPID': s.child.pid})
+            wait_until(lambda: 'keys: reloaded' in s.said, 'the keys were read again')
+            equal([s.get('/ready', f'Authorization: Bearer {k}').status for k in (first, second)], [200, 401])
+            keys.write_text(second)
+            run('ExecReload', **{'$MAINPID': s.child.pid})
+            wait_until(lambda: s.said.count('keys: reloaded') == 2, 'the keys were read again')
+            equal([s.get('/ready', f'Authorization: Bearer {k}').status for k in (first, second)], [401, 200])
+        equal((state / 'keys').stat().st_mode & 0o777, 0o400)
 
 
 @test

@@ -99,9 +99,9 @@ class Server:
         """The generations that run or wait, as GET /slots shows them."""
         return [slot for slot in self.get('/slots', *headers).json if slot['is_processing']]
 
-    def metric(self, name, labels=''):
+    def metric(self, name, labels='', *headers):
         """A figure of GET /metrics: of the one row of this name that has these labels."""
-        rows = [line.rsplit(' ', 1) for line in self.get('/metrics').body.decode().splitlines() if re.match(rf'{name}[{{ ]', line)]
+        rows = [line.rsplit(' ', 1) for line in self.get('/metrics', *headers).body.decode().splitlines() if re.match(rf'{name}[{{ ]', line)]
         values = [float(value) for row, value in rows if labels in row]
         equal(len(values), 1, f'{name}{{{labels}}}')
         return values[0]

@@ -36,7 +36,7 @@ rn_status record_out_begin(struct record_out *o, const char *path, uint64_t size
     put_le(head + 8, RECORD_FILE_VERSION, 4);
     put_le(head + 12, 0, 4);
     put_le(head + 16, size, 8);
-    const rn_status st = file_out_begin(path, &o->file, err);
+    const rn_status st = file_out_begin(path, FILE_PRIVATE, &o->file, err);
     return st == RN_OK ? put_checked(o, head, sizeof head, err) : st;
 }
 

@@ -33,7 +33,7 @@ rn_status gguf_writer_create(const char *path, size_t alignment, gguf_writer **o
     gguf_writer *w = mem_calloc(1, sizeof *w);
     if (!w) return fail(err, RN_E_NOMEM, "%s: out of memory for a writer", path);
     w->alignment = alignment;
-    const rn_status st = file_out_begin(path, &w->out, err);
+    const rn_status st = file_out_begin(path, FILE_BY_UMASK, &w->out, err);
     if (st != RN_OK)
         gguf_writer_abandon(w);
     else

@@ -1,8 +1,11 @@
 // serve/api/api_error.c - see api_error.h.
 #include "serve/api/api_error.h"
+#include "app/say.h"
 #include "serve/server.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char INVALID[] = "invalid_request_error", SERVER[] = "server_error", RATE[] = "rate_limit_error";
 static const struct {
@@ -42,15 +45,57 @@ static const struct {
     [API_OUT_OF_MEMORY] = {503, SERVER, "out_of_memory"},
 };
 
+// ---- folders --------------------------------------------------------------------------------------------------------
+
+enum { FOLDERS = 64, FOLDER_BYTES = 4096 };
+static char *folders[FOLDERS]; // each ends with a slash; constant once the server runs
+static size_t n_folders;
+
+static void hide(const char *path) {
+    const char *const slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n < 2 || n_folders == FOLDERS) return;
+    for (size_t i = 0; i < n_folders; i++)
+        if (strlen(folders[i]) == n && strncmp(folders[i], path, n) == 0) return;
+    char *const folder = app_text("%.*s", (int)n, path);
+    if (folder) folders[n_folders++] = folder;
+}
+
+void api_hide_folder_of(const char *path) {
+    char *const real = realpath(path, NULL);
+    char *const given = app_copy_text(path);
+    for (size_t n = given ? strlen(given) : 0; n > 1 && given[n - 1] == '/';) given[--n] = '\0';
+    if (real) hide(real);
+    if (given) hide(given);
+    free(given);
+    free(real);
+}
+
+void api_hide_folders(char *message) {
+    for (char *at = message, *next; at; at = next) {
+        for (size_t i = 0; i < n_folders; i++) {
+            const size_t n = strlen(folders[i]);
+            if (strncmp(at, folders[i], n) == 0) memmove(at, at + n, strlen(at + n) + 1);
+        }
+        next = strstr(at, ": ");
+        if (next) next += 2;
+    }
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------------
+
 bool api_fail(api_error *e, api_code code, const char *param, const char *fmt, ...) {
+    char text[sizeof e->message + FOLDER_BYTES]; // so that no folder's name is cut off before it is found
     va_list args;
     *e = (api_error){.code = code};
     // Clients that may retry get a Retry-After.
     if (rows[code].status == 429 || rows[code].status == 503) e->retry_after = 1;
     if (param) snprintf(e->param, sizeof e->param, "%s", param);
     va_start(args, fmt);
-    vsnprintf(e->message, sizeof e->message, fmt, args);
+    vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    api_hide_folders(text);
+    memcpy(e->message, text, strnlen(text, sizeof e->message - 1));
     return false;
 }
 

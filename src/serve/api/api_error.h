@@ -55,6 +55,12 @@ bool api_fail_status(api_error *e, rn_status st, const rn_error *err,
                      const char *param); // an error of the library; returns false
 // The prompt does not fit the context: in OpenAI's words, by which clients recognize it. what: the member that holds the prompt.
 bool api_fail_context(api_error *e, const char *what, int32_t n_prompt_tokens, int32_t n_ctx); // false
+// The library begins messages with the path of the file that they are about. Of such paths clients see the last name only: call this at
+// start for each path that was opened, before other threads run.
+void api_hide_folder_of(const char *path);
+// Leaves the folders out of a message: where it begins, and after a ": ". Elsewhere, as in quotes, stands what the client sent, and
+// leaving something out of that would tell that the client has guessed a folder.
+void api_hide_folders(char *message);
 int api_http_status(api_code code);
 const char *api_code_name(api_code code);                 // "invalid_json"
 void api_error_write(const api_error *e, json_writer *w); // {"error": {...}}

@@ -270,7 +270,7 @@ static uint64_t client_of(const struct api *a, const api_request *r) {
 }
 
 static uint64_t salt_of(const struct api *a, const job *j, const char *cache_salt) {
-    const uint64_t key = j->server->isolates_keys ? j->key : 0;
+    const uint64_t key = j->server->shares_prefixes ? 0 : j->key;
     return key || cache_salt ? api_secret_number(a, cache_salt ? cache_salt : "", key) : 0;
 }
 

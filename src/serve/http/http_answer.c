@@ -35,7 +35,8 @@ static void add_headers(http_exchange *x, struct MHD_Response *response, const c
     add_lines(response, lines);
     if (!x->origin) return;
     MHD_add_response_header(response, "Access-Control-Allow-Origin", x->origin);
-    MHD_add_response_header(response, "Access-Control-Expose-Headers", "x-request-id, x-runnel-ignored, Retry-After");
+    MHD_add_response_header(response, "Access-Control-Expose-Headers",
+                            "x-request-id, x-runnel-stream, x-runnel-ignored, Retry-After");
     MHD_add_response_header(response, "Vary", "Origin");
 }
 

@@ -46,6 +46,8 @@ static bool on_prefill(void *user, rn_phase phase, uint64_t done, uint64_t total
     return false;
 }
 
+bool job_shares_prefixes(const job *j) { return j->server->shares_prefixes && j->key; }
+
 bool job_lacks_memory(api_error *e) {
     return memory_failed() &&
            !api_fail(e, API_OUT_OF_MEMORY, NULL, "memory: the server has none left for this request");
@@ -60,6 +62,7 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     req->model = j->model;
     req->client = j->client;
     req->cache_salt = j->salt;
+    req->cache_whole_pages = job_shares_prefixes(j);
     if (j->format->is_whole) req->overflow = RN_OVERFLOW_PARK; // the server is the reader
     if (j->wakes_for_progress) req->progress = on_prefill, req->progress_user = j;
     rn_sampling sampling;
@@ -107,9 +110,12 @@ static void take_last(job_part *p, const rn_chunk *c) {
     p->is_done = true;
     p->finish = c->finish_reason;
     snprintf(p->detail, sizeof p->detail, "%s", c->finish_detail);
+    if (p->finish == RN_FINISH_ERROR) api_hide_folders(p->detail);
     p->seed = c->seed;
     p->usage = *c->usage;
     p->usage.miss = "";
+    // Of what was found outside of the key's own session, another key may have sent any part.
+    if (job_shares_prefixes(p->job) && !p->job->session) p->usage.cached_tokens = 0;
     p->timing = *c->timing;
     p->timing.token_ms = NULL;
     p->timing.n_token_ms = 0;
@@ -209,7 +215,11 @@ static bool advance_part(job *j, job_part *p) {
     if (j->credit != INT64_MAX) j->credit -= (int64_t)c.n_tokens;
     c.n_deltas = count_allowed(p, &c);
     count_gap(p, &c);
-    if (c.finish_reason != RN_FINISH_NONE) take_last(p, &c);
+    if (c.finish_reason != RN_FINISH_NONE) {
+        take_last(p, &c);
+        c.usage = &p->usage; // what clients may see of it
+        c.finish_detail = p->detail;
+    }
     const bool is_bad = p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH;
     p->n_tokens += c.n_tokens;
     p->n_text += c.n_text;

@@ -95,6 +95,8 @@ struct job {
 job *job_new(struct server *s, const job_format *format, size_t n_parts);
 // Did an allocation fail while the job was set up? Then e holds the error, and no part may begin.
 bool job_lacks_memory(api_error *e);
+// Are prefixes of other keys in the job's cache? Then only whole pages are reused, and usage tells nothing of them.
+bool job_shares_prefixes(const job *j);
 // False: the library refused the request; e holds the error. prompt_name: as for api_fail_begin().
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e);
 void job_set_wake(job *j, job_wake wake, void *target); // NULL: no more wake-ups

@@ -54,6 +54,9 @@ static bool begin_next(job *j, api_error *e) {
     char param[32];
     rn_embed_options_init(&o);
     o.pooling = RN_POOLING_RANK;
+    o.client = j->client;
+    o.cache_salt = j->salt;
+    o.cache_whole_pages = job_shares_prefixes(j);
     snprintf(param, sizeof param, "documents[%zu]", i);
     rn_status st = rank_prompt_tokenize(job_model(j), &p, &ids, &err);
     if (st == RN_OK)

@@ -141,6 +141,7 @@ static bool begin_part(embedding_request *q, job *j, size_t i, rn_embed_options 
     rn_error err = {0};
     o->client = j->client;
     o->cache_salt = j->salt;
+    o->cache_whole_pages = job_shares_prefixes(j);
     int32_t *ids = NULL;
     size_t n = 0;
     const bool is_text = q->input.items[i].text.data != NULL;
