@@ -84,6 +84,14 @@ def a_late_answer_comes_when_it_is_there_and_the_connection_goes_on():
         settled(s, complete=2, gone=0, running=0)
 
 
+@test
+def a_late_answer_in_several_pulls_needs_no_further_wake_up():
+    with Server() as s, s.connect() as c:
+        equal(c.ask('GET', '/rig/later?ms=1&more=20').json, {'late': True})
+        equal(c.ask('POST', '/rig/later?ms=50&more=3', 'Content-Type: application/json', body='{}').json, {'late': True})
+        settled(s, complete=2, gone=0, running=0)
+
+
 def notices(s, leave, path):
     """A client's leaving ends its source, which would wait for longer than the test does, and sends nothing that could fail."""
     with s.connect() as c:

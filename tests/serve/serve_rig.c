@@ -39,8 +39,9 @@ typedef struct source {
     struct source *next;
     http_exchange *x;
     long n_left, ms, last_ms, n_bytes; // last_ms: before the last event
+    long n_more;                       // pulls before the one that answers, without a wake-up of their own
     int64_t due_ns;
-    bool is_flood, has_ping_text;
+    bool is_flood, has_ping_text, was_due;
 } source;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static source *sources;
@@ -69,6 +70,7 @@ static source *new_source(http_exchange *x, const http_request *r) {
                   .n_left = number(r, "n", 5),
                   .ms = number(r, "ms", 10),
                   .n_bytes = number(r, "bytes", 10),
+                  .n_more = number(r, "more", 0),
                   .is_flood = number(r, "flood", 0) != 0,
                   .has_ping_text = number(r, "ping", 0) != 0};
     s->last_ms = number(r, "last_ms", s->ms);
@@ -135,7 +137,13 @@ static void route_events(server *s, http_exchange *x, const http_request *r) {
 static http_pull pull_later(void *self, http_exchange *x, bytes *to) {
     (void)to;
     atomic_fetch_add(&counts.pulls, 1);
-    if (now_ns() < ((const source *)self)->due_ns) return HTTP_WAIT;
+    source *const s = self;
+    if (!s->was_due && now_ns() < s->due_ns) return HTTP_WAIT;
+    s->was_due = true;
+    pthread_mutex_lock(&lock);
+    s->due_ns = INT64_MAX; // no more wake-ups
+    pthread_mutex_unlock(&lock);
+    if (s->n_more-- > 0) return HTTP_MORE;
     http_answer(x, 200, "application/json", NULL, "{\"late\": true}", 14);
     return HTTP_END;
 }

@@ -87,14 +87,15 @@ void http_answer_later(http_exchange *x, const http_source *source, void *self) 
 // connection without an answer. Returning once lets libmicrohttpd record that there is no body left to read; it
 // then calls again at once.
 enum MHD_Result wait_pull(http_exchange *x) {
-    for (;;) {
+    for (bool has_more = false;;) {
         const wake w = take_wake(x);
         if (w.is_gone) return MHD_NO;
-        if (w.is_woken) {
+        if (w.is_woken || has_more) {
             const http_pull end = x->source.pull(x->self, x, &x->out);
+            has_more = end == HTTP_MORE;
             if (x->kind == ANSWER_WHOLE) return x->is_unsendable ? MHD_NO : MHD_YES;
             if (end == HTTP_END) return MHD_NO; // ended without an answer: closes the connection
-            if (end == HTTP_MORE) continue;
+            if (has_more) continue;
         }
         if (!x->is_settled) {
             x->is_settled = true;
