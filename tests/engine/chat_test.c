@@ -391,9 +391,10 @@ TEST(messages_and_variables_reach_the_template_as_transformers_hands_them_over) 
     char *text = prompt_text(&f, &c, &err);
     check_note("%s", err.text);
     if (CHECK(text != NULL))
-        CHECK_STR(text, "{\"role\": \"assistant\", \"reasoning_content\": \"hm\", \"thinking\": \"hm\"}"
-                        "{\"role\": \"assistant\", \"thinking\": \"ah\", \"reasoning_content\": \"ah\"}"
-                        "|TrueTrue|<|im_end|>|[1, 2.0, None]|18446744073709551615");
+        CHECK_STR(text,
+                  "{\"role\": \"assistant\", \"reasoning_content\": \"hm\", \"thinking\": \"hm\", \"content\": null}"
+                  "{\"role\": \"assistant\", \"thinking\": \"ah\", \"reasoning_content\": \"ah\", \"content\": null}"
+                  "|TrueTrue|<|im_end|>|[1, 2.0, None]|18446744073709551615");
     rn_free(text);
     fixture_close(&f);
 }

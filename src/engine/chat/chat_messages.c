@@ -48,6 +48,8 @@ static rn_status list_messages(struct conversation *c, rn_error *err) {
         const rn_status st = check_message(m, c->n_messages, err);
         if (st != RN_OK) return st;
         c->message[c->n_messages] = m;
+        c->n_developer += has_role(m, "developer");
+        c->n_no_content += has_role(m, "assistant") && !json_member(m, "content");
     }
     while (c->head < c->n_messages &&
            (has_role(c->message[c->head], "system") || has_role(c->message[c->head], "developer")))
@@ -174,6 +176,20 @@ struct vocab_str conversation_last_text(const struct conversation *c) {
     return v && v->kind == JSON_STRING ? (struct vocab_str){v->text, v->n_text} : (struct vocab_str){"", 0};
 }
 
+static bool is_hidden(const struct making *m, const struct json_node *message) {
+    return m->way->hides_developer && has_role(message, "developer");
+}
+
+// The role or the content of a developer's message where the rendering has another one; NULL: it is as given.
+static const struct template_value *developer_value(struct making *m, const struct json_node *message,
+                                                    const struct json_node *v) {
+    static const char system[] = "system";
+    if (!has_role(message, "developer")) return NULL;
+    if (is_named(v, "role") && m->way->developer != CHAT_DEVELOPER_GIVEN)
+        return chat_text(&m->maker, system, sizeof system - 1, true);
+    return is_named(v, "content") && is_hidden(m, message) ? chat_text(&m->maker, "", 0, false) : NULL;
+}
+
 static const struct template_value *member_value(struct making *m, const struct json_node *v, const char *open) {
     if (is_named(v, "role")) return chat_role(&m->maker, v);
     if (is_named(v, open)) return content_and_marker(m, v);
@@ -183,26 +199,57 @@ static const struct template_value *member_value(struct making *m, const struct 
 }
 
 // As transformers passes messages to a template: null members are left out, and reasoning is present under both of its names.
+// But a content that is null is there, as Jinja's none (chat_render.c has what is tried).
 static const struct template_value *message_value(struct making *m, const struct json_node *message, bool is_open) {
     static const char *const thoughts[2] = {"reasoning_content", "thinking"};
     const char *const open = is_open ? open_member(message) : NULL;
-    struct template_value *const dict = chat_dict(&m->maker, (size_t)message->n_items + 1);
+    struct template_value *const dict = chat_dict(&m->maker, (size_t)message->n_items + 2);
     const struct json_node *v = json_first(message);
     for (uint32_t i = 0; i < message->n_items; i++, v = json_next(v)) {
         if (v->kind == JSON_NULL) continue;
-        const struct template_value *const value = member_value(m, v, open);
+        const struct template_value *const other = developer_value(m, message, v);
+        const struct template_value *const value = other ? other : member_value(m, v, open);
         chat_set(dict, v->name, v->n_name, value);
         for (int k = 0; k < 2; k++)
             if (v->kind == JSON_STRING && is_named(v, thoughts[k]) && !json_member(message, thoughts[1 - k]))
                 chat_set(dict, thoughts[1 - k], strlen(thoughts[1 - k]), value);
     }
+    if (has_role(message, "assistant") && !json_member(message, "content") && m->way->content != CHAT_CONTENT_MISSING)
+        chat_set(dict, "content", 7,
+                 m->way->content == CHAT_CONTENT_NONE ? template_none() : chat_text(&m->maker, "", 0, false));
+    return dict;
+}
+
+// The messages before the first turn as one system message. NULL: one of them is no plain text.
+static const struct template_value *joined_system(struct making *m) {
+    const struct conversation *const c = m->c;
+    size_t n_room = 1, n = 0;
+    for (int32_t i = 0; i < c->head; i++) {
+        const struct json_node *const content = json_member(c->message[i], "content");
+        if (!content || content->kind != JSON_STRING) return NULL;
+        n_room += content->n_text + 2;
+    }
+    char *const text = arena_alloc(m->maker.arena, n_room);
+    struct template_value *const dict = chat_dict(&m->maker, 2);
+    if (!text) fail(&m->maker.why, RN_E_NOMEM, "chat: out of memory for %zu bytes", n_room);
+    for (int32_t i = 0; text && i < c->head; i++) {
+        const struct json_node *const content = json_member(c->message[i], "content");
+        if (is_hidden(m, c->message[i])) continue;
+        if (n) memcpy(text + n, "\n\n", 2), n += 2;
+        if (content->n_text) memcpy(text + n, content->text, content->n_text), n += content->n_text;
+    }
+    chat_set(dict, "role", 4, chat_text(&m->maker, "system", 6, true));
+    chat_set(dict, "content", 7, chat_text(&m->maker, text ? text : "", n, false));
     return dict;
 }
 
 static const struct template_value *messages_value(struct making *m) {
     const struct conversation *const c = m->c;
     struct template_value *const list = chat_list(&m->maker, (size_t)c->n_messages);
-    for (int32_t i = 0; i < c->n_messages; i++) {
+    const bool joins = m->way->developer == CHAT_DEVELOPER_JOINED && c->head > 0;
+    const struct template_value *const system = joins ? joined_system(m) : NULL;
+    if (system) chat_add(list, system);
+    for (int32_t i = system ? c->head : 0; i < c->n_messages; i++) {
         if ((i >= m->way->cut_from && i < m->way->cut_to) || (m->way->asks && i + 1 == c->n_messages)) continue;
         chat_add(list, message_value(m, c->message[i], m->way->marker && i + 1 == c->n_messages));
     }

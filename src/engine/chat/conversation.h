@@ -40,16 +40,26 @@ struct conversation {
     struct json_tree messages, tools, variables;
     const struct json_node **message; // [n_messages]
     int32_t n_messages;
-    int32_t head;                     // system messages before the first turn
-    struct call_arguments *arguments; // arguments of tool calls that are strings holding an object
+    int32_t head;                      // system messages before the first turn
+    int32_t n_developer, n_no_content; // messages of the role developer; of the assistant, without a content
+    struct call_arguments *arguments;  // arguments of tool calls that are strings holding an object
     size_t n_arguments;
 };
+// The content of an assistant's message that has none, null or missing, as with tool calls.
+enum chat_content { CHAT_CONTENT_NONE, CHAT_CONTENT_EMPTY, CHAT_CONTENT_MISSING, N_CHAT_CONTENTS };
+// Messages of the role developer, which most templates do not know: as given, as system messages, or joined with the system
+// messages before the first turn to one.
+enum chat_developer { CHAT_DEVELOPER_GIVEN, CHAT_DEVELOPER_SYSTEM, CHAT_DEVELOPER_JOINED, N_CHAT_DEVELOPERS };
+
 // Options of a rendering.
 struct chat_way {
     int32_t cut_from, cut_to; // these messages are left out
     const char *marker;       // appended to the last message's text; NULL: nothing
     bool texts_stay;          // arguments of tool calls stay strings
-    bool asks;                // replaces the last message by the generation prompt
+    enum chat_content content;
+    enum chat_developer developer;
+    bool hides_developer; // their content is empty: does the template write it at all?
+    bool asks;            // replaces the last message by the generation prompt
 };
 // *c must be zeroed; call conversation_free() whatever is returned. Errors: RN_E_ARG (which message and why), RN_E_FORMAT,
 // RN_E_LIMIT, RN_E_NOMEM.

@@ -63,7 +63,8 @@ static bool each_member(void *target, size_t i, const char *key, const json_item
     bytes text = {0};
     bool ok = true;
     (void)i;
-    if (json_item_is_null(value)) return true;
+    // A null content is a value in templates, another null member is not there.
+    if (json_item_is_null(value) && strcmp(key, "content") != 0) return true;
     json_put_key(&out->w, key);
     if (strcmp(key, "content") == 0 && json_item_is_array(value)) {
         ok = api_messages_join(value, &text, &out->messages->has_unsupported, why);
