@@ -136,12 +136,13 @@ _runnel() {
     _arguments -s -S \
       '*-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
       '*--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:[NAME=]MODEL:_runnel_models' \
+      '*--alias=[another name for the first model, or for the one that requests call MODEL, without a second copy]:NAME[=MODEL]:_runnel_models' \
       '(-c --ctx)-c+[context length in tokens]:N: ' \
       '(-c --ctx)--ctx=[context length in tokens]:N: ' \
       '(-t --threads)-t+[compute threads, 1..64]:N: ' \
       '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
       '--streams=[streams that run at once]:N: ' \
-      '--queue=[streams that may wait]:N: ' \
+      '--queue=[streams that may wait, each of which takes 150 KiB of the memory plan]:N: ' \
       '--queue-tokens=[total prompt tokens that may wait]:N: ' \
       '--queue-seconds=[longest wait in the queue]:S: ' \
       '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \

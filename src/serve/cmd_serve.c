@@ -32,17 +32,33 @@ static bool add_model(void *target, const char *value, char *why) {
     return true;
 }
 
+static bool add_alias(void *target, const char *value, char *why) {
+    server *const s = target;
+    if (s->n_aliases == SERVER_ALIASES) {
+        snprintf(why, 64, "more than %d aliases", SERVER_ALIASES);
+        return false;
+    }
+    s->aliases[s->n_aliases++].given = value;
+    return true;
+}
+
 static const option model_rows[] = {
     {'m', "model", "[NAME=]MODEL", OPTION_EACH, .each = add_model,
      .help = "a GGUF file, any part of a split one, a Hugging Face folder, or the name of a "
              "fetched model; repeatable. Requests name it NAME, or else by its file name "
              "(default: $RUNNEL_MODEL, else the program's own)"},
+    {0, "alias", "NAME[=MODEL]", OPTION_EACH, .each = add_alias,
+     .help =
+         "another name for the first model, or for the one that requests call MODEL, without a second copy; it may "
+         "contain slashes and colons; repeatable"},
 };
 static const option engine_rows[] = {
     {0, "streams", "N", OPTION_INT, offsetof(server, n_streams), 1, 4096,
      .help = "streams that run at once; memory for their keys and values is reserved at start (default 16)"},
     {0, "queue", "N", OPTION_INT, offsetof(server, n_queue), 0, 65536,
-     .help = "streams that may wait; further ones are refused with 429 (default 64)"},
+     .help =
+         "streams that may wait, each of which takes 150 KiB of the memory plan; further ones are refused with 429 "
+         "(default 1024; with --memory as many as an eighth of it holds, at least 64)"},
     {0, "queue-tokens", "N", OPTION_INT, offsetof(server, n_queue_tokens), 0, INT32_MAX,
      .help = "total prompt tokens that may wait (default 0: four times the context)"},
     {0, "queue-seconds", "S", OPTION_INT, offsetof(server, queue_wait_s), 0, 86400,
@@ -85,6 +101,11 @@ static void print_start(const server *s) {
         if (i + 1 < s->n_models) continue;
         say("kernels %s, %d threads, %d streams at once, %d may wait", e.cpu, e.n_threads, s->n_streams, s->n_queue);
         fprintf(stderr, "%s%s", e.plan, e.plan[0] && e.plan[strlen(e.plan) - 1] == '\n' ? "" : "\n");
+    }
+    if (!s->models[0].can_chat) {
+        char *const why = server_cannot_chat(s, 0);
+        say("%s", why);
+        free(why);
     }
     say("listening at %s", http_server_url(s->http));
 }
@@ -134,7 +155,16 @@ static uint64_t reserved_bytes(const server *s) {
     return (mib << 20) + http_server_memory(&s->http_options);
 }
 
+enum { QUEUE_MOST = 1024, QUEUE_LEAST = 64, WAITING_KIB = 150 };
+
+// A burst may wait where memory allows: clients that get 429 try again, all at once.
+static int32_t default_queue(const server *s) {
+    const int64_t n = s->memory_mib ? ((int64_t)s->memory_mib << 10) / 8 / WAITING_KIB : QUEUE_MOST;
+    return (int32_t)(n > QUEUE_MOST ? QUEUE_MOST : n < QUEUE_LEAST ? QUEUE_LEAST : n);
+}
+
 static int run(server *s) {
+    if (s->n_queue < 0) s->n_queue = default_queue(s);
     s->reserved_bytes = reserved_bytes(s);
     if (!api_keys_open(&s->http_options.keys, s->http_options.key_file, &s->keys)) return EXIT_CODE_FAILED;
     int code = chat_options_open(&s->chat);
@@ -156,7 +186,7 @@ static int run(server *s) {
 int cmd_serve(int n_args, char **args) {
     server *const s = app_alloc(sizeof *s);
     memset(s, 0, sizeof *s);
-    s->n_streams = 16, s->n_queue = 64, s->queue_wait_s = 120, s->target_itl_ms = 100;
+    s->n_streams = 16, s->n_queue = -1, s->queue_wait_s = 120, s->target_itl_ms = 100;
     s->resume_grace_seconds = 30, s->resume_seconds = 300, s->resume_mib = 64, s->responses_mib = 64;
     http_options *const o = &s->http_options;
     http_options_init(o);

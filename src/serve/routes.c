@@ -18,7 +18,7 @@ const http_route http_routes[] = {
     {"GET", "/ready", route_ready},
     {"GET", "/metrics", route_metrics},
     {"GET", "/v1/models", route_models},
-    {"GET", "/v1/models/", route_model},
+    {"GET", "/v1/models/", route_model, .has_name = true},
     {"GET", "/props", route_props},
     {"GET", "/slots", route_slots},
     {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},

@@ -13,14 +13,22 @@
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
-enum { SERVER_MODELS = METRICS_MODELS };
+enum { SERVER_MODELS = METRICS_MODELS, SERVER_ALIASES = 64, SERVER_NAME = 256 };
 
 typedef struct server_model {
     const char *model_name; // -m: a path or a name; NULL: the default model
     char *name;             // what requests call it
     char *path;
     rn_model *model; // the engine's model of the same index
+    bool can_chat;   // there is a template: the server's option, the file's, or one inferred from the vocabulary
 } server_model;
+
+// Another name for a model, of which there is one copy (--alias).
+typedef struct server_alias {
+    const char *given; // NAME or NAME=MODEL
+    char *name;
+    size_t model; // index
+} server_alias;
 
 struct api_keys; // serve/access/api_keys.h
 struct api;      // serve/api/api.h: state that the API's routes keep between requests
@@ -39,6 +47,8 @@ typedef struct server {
     struct api_keys *keys;
     server_model models[SERVER_MODELS];
     size_t n_models;
+    server_alias aliases[SERVER_ALIASES];
+    size_t n_aliases;
     rn_engine *engine;
     http_server *http;
     struct websockets *websockets;
@@ -48,8 +58,11 @@ typedef struct server {
     atomic_bool is_draining;
 } server;
 
-// The index of the model that a request names; NULL or "": the first. -1: unknown name.
+// The index of the model that a request names, by its name or an alias; NULL or "": the first. -1: unknown name.
 int32_t server_find_model(const server *s, const char *name);
+
+// One sentence for people: this model cannot chat, and how to get one that can. As app_text(); NULL: out of memory.
+char *server_cannot_chat(const server *s, size_t model);
 
 // Opens the models, then the engine, as the options say. Returns an exit code; an error has been printed.
 int server_open_models(server *s);

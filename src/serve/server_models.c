@@ -17,6 +17,43 @@ static char *name_of(const char *path) {
     return name;
 }
 
+static bool is_name(const char *name) {
+    size_t n = 0;
+    for (; name[n]; n++)
+        if ((unsigned char)name[n] <= ' ' || name[n] == 0x7f) return false;
+    return n > 0 && n <= SERVER_NAME;
+}
+
+// given: NAME or NAME=MODEL.
+static bool open_alias(server *s, server_alias *a, const char **why) {
+    const char *const equals = strchr(a->given, '=');
+    const int32_t model = !equals ? 0 : equals[1] ? server_find_model(s, equals + 1) : -1;
+    char *const name = app_text("%.*s", (int)(equals ? (size_t)(equals - a->given) : strlen(a->given)), a->given);
+    if (!is_name(name))
+        *why = "the name must have 1 to 256 bytes without spaces and control characters";
+    else if (model < 0)
+        *why = "no model has the name after `=`";
+    else if (server_find_model(s, name) >= 0)
+        *why = "another model has this name";
+    else {
+        a->model = (size_t)model;
+        a->name = name;
+        return true;
+    }
+    free(name);
+    return false;
+}
+
+static int open_aliases(server *s) {
+    const char *why;
+    for (size_t i = 0; i < s->n_aliases; i++)
+        if (!open_alias(s, &s->aliases[i], &why)) {
+            say("--alias %s: %s", s->aliases[i].given, why);
+            return EXIT_CODE_USAGE;
+        }
+    return EXIT_CODE_OK;
+}
+
 int server_open_models(server *s) {
     for (size_t i = 0; i < s->n_models; i++) {
         server_model *const m = &s->models[i];
@@ -29,7 +66,7 @@ int server_open_models(server *s) {
             return EXIT_CODE_USAGE;
         }
     }
-    return EXIT_CODE_OK;
+    return open_aliases(s);
 }
 
 int server_open_engine(server *s) {
@@ -46,6 +83,11 @@ int server_open_engine(server *s) {
     opt.reserved_bytes = s->reserved_bytes;
     for (size_t i = 0; i < s->n_models; i++) models[i] = s->models[i].model;
     const rn_status st = rn_engine_open(models, s->n_models, &opt, &s->engine, &err);
+    for (size_t i = 0; i < s->n_models; i++) {
+        rn_template *own = NULL;
+        s->models[i].can_chat = s->chat.tmpl || rn_template_of_model(s->models[i].model, &own, NULL) == RN_OK;
+        rn_template_close(own);
+    }
     progress_hide(&s->machine.bar);
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
@@ -54,7 +96,15 @@ int32_t server_find_model(const server *s, const char *name) {
     if (!name || !*name) return 0;
     for (size_t i = 0; i < s->n_models; i++)
         if (s->models[i].name && strcmp(s->models[i].name, name) == 0) return (int32_t)i;
+    for (size_t i = 0; i < s->n_aliases; i++)
+        if (s->aliases[i].name && strcmp(s->aliases[i].name, name) == 0) return (int32_t)s->aliases[i].model;
     return -1;
+}
+
+char *server_cannot_chat(const server *s, size_t model) {
+    return app_text("model %s cannot chat, since it has no chat template (--chat-template gives it one): "
+                    "`./dev model smollm2-135m` fetches a model that can, `runnel serve -m smollm2-135m` serves it",
+                    s->models[model].name);
 }
 
 void server_close(server *s) {
@@ -64,5 +114,6 @@ void server_close(server *s) {
         free(s->models[i].name);
         free(s->models[i].path);
     }
+    for (size_t i = 0; i < s->n_aliases; i++) free(s->aliases[i].name);
     machine_close(&s->machine);
 }

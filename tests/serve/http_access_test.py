@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who may use the server: keys, names, origins, TLS."""
 import signal
+import socket
 import subprocess
 import time
 
@@ -142,6 +143,11 @@ def an_address_that_others_reach_wants_a_key_or_a_word():
         with s.connect() as c:      # an address of its own can be any; a name cannot
             equal(c.ask('GET', '/health', 'Host: 192.168.7.9:8080', host=False).status, 200)
             c.ask('GET', '/health', 'Host: rebound.example', host=False).refuses(403, 'forbidden_origin')
+            own = socket.gethostname()     # 'localhost' would prove nothing
+            equal(c.ask('GET', '/health', f'Host: {own.upper()}:8080', host=False).status, 200)
+            c.ask('GET', '/health', f'Host: {own}.evil.example', host=False).refuses(403, 'forbidden_origin')
+    with Server() as s, s.connect() as c:       # not at all addresses
+        c.ask('GET', '/health', f'Host: {socket.gethostname()}', host=False).refuses(403, 'forbidden_origin')
     with Server('--host', '0.0.0.0', '--api-key', KEY) as s:
         s.host = '127.0.0.1'
         equal(s.get('/ready', BEARER).status, 200)

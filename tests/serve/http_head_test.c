@@ -39,6 +39,7 @@ const http_route http_routes[] = {
     {"GET", "/health", nothing, .is_open = true},
     {"GET", "/v1/models", nothing},
     {"GET", "/below/", nothing},
+    {"GET", "/named/", nothing, .has_name = true},
     {"DELETE", "/below/", nothing},
     {"POST", "/v1/chat", nothing, .has_body = true},
     {0},
@@ -52,7 +53,7 @@ static const char *check_head(const char *method, const char *target, const char
     http_options_init(&o);
     o.hosts = (text_list){{"chat.example"}, 1};
     o.origins = (text_list){{"https://page.example"}, 1};
-    http_server h = {.server = &s, .o = &o, .address = "127.0.0.1"};
+    http_server h = {.server = &s, .o = &o, .address = "127.0.0.1", .names = {"box", "box.example"}};
     http_conn conn = {.h = &h, .client = "127.0.0.1"};
     char *const text = strdup(headers), *const copy = strdup(target);
     head_lines lines = {0};
@@ -101,6 +102,18 @@ TEST(paths_that_another_reader_could_take_for_others_are_nobodys) {
         {"/below/%2e%2e", "unknown_url"},
         {"/below/%2E", "unknown_url"},
         {"/below/a%2fb", "unknown_url"},
+        {"/named/a%2fb", ""},
+        {"/named/a%2F..%2f%2E%5c%25b", ""},
+        {"/named/a/b:c", ""},
+        {"/named/%2e%2e", ""},
+        {"/named/..", "unknown_url"},
+        {"/named/../below/x", "unknown_url"},
+        {"/named//x", "unknown_url"},
+        {"/named/a%00", "unknown_url"},
+        {"/named/a%0a", "unknown_url"},
+        {"/named/a%zz", "unknown_url"},
+        {"/named%2fa", "unknown_url"},
+        {"/%6eamed/a", "unknown_url"},
         {"/below/a%5Cb", "unknown_url"},
         {"/below/a%00", "unknown_url"},
         {"/below/a%0a", "unknown_url"},
@@ -138,6 +151,10 @@ TEST(hosts_origins_framing_and_content_are_checked) {
         {"GET", "Host: 127.255.0.1\n", ""},
         {"GET", "Host: [::1]:8080\n", ""},
         {"GET", "Host: chat.example\n", ""},
+        {"GET", "Host: Box:8080\n", ""},
+        {"GET", "Host: box.EXAMPLE\n", ""},
+        {"GET", "Host: box.example.evil\n", "forbidden_origin"},
+        {"GET", "Host: box.\n", "forbidden_origin"},
         {"GET", "Host: chat.example.evil\n", "forbidden_origin"},
         {"GET", "Host: evil\n", "forbidden_origin"},
         {"GET", "Host: 128.0.0.1\n", "forbidden_origin"},

@@ -67,6 +67,7 @@ typedef struct http_route {
     bool is_open;  // needs no key (/health, the page)
     bool is_page;  // disabled by --no-page
     bool has_body; // requires a JSON body
+    bool has_name; // what follows the path is one name, and may have any characters as escapes, slashes too
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method
 

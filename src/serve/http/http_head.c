@@ -88,6 +88,8 @@ static bool is_host_allowed(const http_server *h, const char *host) {
     name[n] = '\0';
     if (is_loopback_text(name) || strcasecmp(name, h->address) == 0 || strcasecmp(name, h->o->host) == 0) return true;
     if (h->is_any_address && is_ip_address(name)) return true;
+    for (size_t i = 0; i < HOST_NAMES; i++)
+        if (*h->names[i] && strcasecmp(name, h->names[i]) == 0) return true;
     for (size_t i = 0; i < h->o->hosts.n; i++)
         if (strcasecmp(name, h->o->hosts.items[i]) == 0) return true;
     return false;
@@ -147,14 +149,13 @@ static int hex_digit(char c) {
 }
 
 // Paths are compared as they were sent. A path that a proxy may normalize to a different one matches no route:
-// one with empty segments, `.` or `..` segments, or escaped slashes, backslashes, dots, percent signs or
-// control characters.
-static bool is_path_plain(const char *path) {
+// one with empty segments, `.` or `..` segments, escaped control characters, or escapes of refused characters.
+static bool is_path_plain(const char *path, const char *refused) {
     if (*path != '/') return false;
     for (const char *p = path; *p; p++) {
         if (*p == '%') {
             const int high = hex_digit(p[1]), low = high < 0 ? -1 : hex_digit(p[2]), c = high * 16 + low;
-            if (low < 0 || c < 0x20 || c == 0x7f || strchr("/\\.%", c)) return false;
+            if (low < 0 || c < 0x20 || c == 0x7f || strchr(refused, c)) return false;
         }
         if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '\\') return false;
         const size_t dots = *p == '/' ? strspn(p + 1, ".") : 0;
@@ -264,8 +265,10 @@ bool head_check(http_exchange *x, const char *version, api_error *e) {
         !check_origin(&d, e))
         return false;
     if (head_is_preflight(x)) return true;
-    x->is_path_plain = is_path_plain(x->request.path);
-    if (x->is_path_plain) x->route = find_route(x);
+    x->is_path_plain = is_path_plain(x->request.path, "/\\.%");
+    if (x->is_path_plain || is_path_plain(x->request.path, "")) x->route = find_route(x);
+    // A name may have these as escapes: whatever a proxy takes it for, here it is only compared with other names.
+    if (!x->is_path_plain && x->route && !x->route->has_name) x->route = NULL;
     x->is_ready_question = strcmp(x->request.path, "/ready") == 0;
     return check_key(x, e) && check_server(x, e) && check_route(x, e) && check_body(&d, e);
 }

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { ID_TEXT = 72, URL_TEXT = 320 };
+enum { ID_TEXT = 72, HOST_NAMES = 2, HOST_TEXT = 256, URL_TEXT = 320 };
 
 // The phase of a connection, in order; each has its own timeout. A request is whole from CONN_ANSWER on.
 typedef enum conn_phase { CONN_IDLE, CONN_HEADERS, CONN_BODY, CONN_ANSWER, CONN_UPGRADED } conn_phase;
@@ -83,6 +83,8 @@ struct http_server {
     struct MHD_Daemon *daemon;
     api_keys *keys;                        // the server's
     char url[URL_TEXT], address[URL_TEXT]; // address: as Host may name it
+    // The names of this machine while the server listens at all its addresses: its hostname, and the full one. "": none.
+    char names[HOST_NAMES][HOST_TEXT];
     bool is_any_address, is_tls;
     int listen_fd; // owned by us once libmicrohttpd stopped listening
     int log_fd;    // -1: no access log

@@ -8,6 +8,7 @@
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,6 +47,22 @@ static int listen_at(const struct addrinfo *a) {
     return -1;
 }
 
+// Clients at other machines call this one by its hostname, short or full (RFC 952). Of what the resolver says is taken only
+// a name that begins with the hostname: no foreign name becomes the server's by way of it.
+static void find_names(http_server *h) {
+    char *const name = h->names[0], *const full = h->names[1];
+    const struct addrinfo hints = {.ai_flags = AI_CANONNAME, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    if (gethostname(name, HOST_TEXT) != 0) name[0] = '\0';
+    name[HOST_TEXT - 1] = '\0';
+    if (!*name || getaddrinfo(name, NULL, &hints, &found) != 0) return;
+    const size_t n = strlen(name);
+    const char *const canonical = found->ai_canonname;
+    if (canonical && strlen(canonical) < HOST_TEXT && strncasecmp(canonical, name, n) == 0 && canonical[n] == '.')
+        memcpy(full, canonical, strlen(canonical) + 1);
+    freeaddrinfo(found);
+}
+
 // Writes the address that was bound as a URL.
 static void write_url(http_server *h, int fd) {
     struct sockaddr_storage bound = {0};
@@ -55,6 +72,7 @@ static void write_url(http_server *h, int fd) {
     getsockname(fd, (struct sockaddr *)&bound, &n);
     client_text(a, h->address, &loopback);
     h->is_any_address = is_any(a);
+    if (h->is_any_address) find_names(h);
     const in_port_t port = a->sa_family == AF_INET ? ((const struct sockaddr_in *)(const void *)a)->sin_port
                                                    : ((const struct sockaddr_in6 *)(const void *)a)->sin6_port;
     snprintf(h->url, sizeof h->url, a->sa_family == AF_INET6 ? "http%s://[%s]:%u" : "http%s://%s:%u",

@@ -55,10 +55,18 @@ bool job_lacks_memory(api_error *e) {
 
 static bool fail_revoked(api_error *e) { return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more"); }
 
+static bool fail_chat(const job *j, const char *prompt_name, api_error *e) {
+    char *const why = server_cannot_chat(j->server, j->model);
+    if (why) api_fail(e, API_UNSUPPORTED_PARAMETER, prompt_name, "%s", why);
+    free(why);
+    return !why && !job_lacks_memory(e);
+}
+
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e) {
     rn_error err = {0};
     if (job_lacks_memory(e)) return false;
     if (atomic_load(&j->is_revoked)) return fail_revoked(e);
+    if (req->chat && !j->server->models[j->model].can_chat) return fail_chat(j, prompt_name, e);
     req->model = j->model;
     req->client = j->client;
     req->cache_salt = j->salt;

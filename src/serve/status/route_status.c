@@ -2,6 +2,7 @@
 #include "serve/status/route_status.h"
 #include "serve/api/sampling_json.h"
 #include "serve/server.h"
+#include <stdlib.h>
 #include <string.h>
 
 static void answer(http_exchange *x, bytes *body) {
@@ -57,14 +58,6 @@ static void put_defaults(json_writer *w, const char *name) {
     json_put_end(w, '}');
 }
 
-// Is there a chat template: the server's option, the model file's, or one inferred from the vocabulary?
-static bool can_chat(const server *s, size_t i) {
-    rn_template *own = NULL;
-    const bool can = s->chat.tmpl || rn_template_of_model(s->models[i].model, &own, NULL) == RN_OK;
-    rn_template_close(own);
-    return can;
-}
-
 static void put_meta(const server *s, size_t i, json_writer *w) {
     rn_model_info m = {.struct_size = sizeof m};
     rn_engine_info e = {.struct_size = sizeof e};
@@ -81,18 +74,20 @@ static void put_meta(const server *s, size_t i, json_writer *w) {
         json_member_whole(w, "n_params", (int64_t)m.n_params);
         json_member_whole(w, "size", (int64_t)m.file_bytes);
         json_member_bool(w, "has_chat_template", m.chat_template != NULL);
-        json_member_bool(w, "can_chat", can_chat(s, i));
+        json_member_bool(w, "can_chat", s->models[i].can_chat);
     }
     put_defaults(w, "default_sampling");
     json_put_end(w, '}');
 }
 
-static void put_model(const server *s, size_t i, json_writer *w) {
+// name: the model's, or an alias.
+static void put_model(const server *s, size_t i, const char *name, json_writer *w) {
     json_put_begin(w, '{');
-    json_member_string(w, "id", s->models[i].name);
+    json_member_string(w, "id", name);
     json_member_string(w, "object", "model");
     json_member_whole(w, "created", s->started);
     json_member_string(w, "owned_by", "runnel");
+    json_member_string(w, "root", s->models[i].name);
     put_meta(s, i, w);
     json_put_end(w, '}');
 }
@@ -104,15 +99,32 @@ void route_models(struct server *s, http_exchange *x, const http_request *r) {
     json_put_begin(&w, '{');
     json_member_string(&w, "object", "list");
     json_member_begin(&w, "data", '[');
-    for (size_t i = 0; i < s->n_models; i++) put_model(s, i, &w);
+    for (size_t i = 0; i < s->n_models; i++) put_model(s, i, s->models[i].name, &w);
+    for (size_t i = 0; i < s->n_aliases; i++) put_model(s, s->aliases[i].model, s->aliases[i].name, &w);
     json_put_end(&w, ']');
     json_put_end(&w, '}');
     answer(x, &body);
 }
 
+// Percent-escapes (RFC 3986, section 2.1), which http_head.c has checked, become bytes. False: longer than a name, or a NUL.
+static bool unescape(const char *text, char name[SERVER_NAME + 1]) {
+    size_t n = 0;
+    for (; *text && n < SERVER_NAME; n++) {
+        char digits[3] = {0};
+        const bool is_escape = *text == '%' && text[1] && text[2];
+        if (is_escape) memcpy(digits, text + 1, 2);
+        name[n] = is_escape ? (char)strtoul(digits, NULL, 16) : *text;
+        text += is_escape ? 3 : 1;
+        if (!name[n]) return false;
+    }
+    name[n] = '\0';
+    return !*text;
+}
+
 void route_model(struct server *s, http_exchange *x, const http_request *r) {
-    const char *const name = r->path + strlen("/v1/models/");
-    const int32_t i = *name ? server_find_model(s, name) : -1;
+    char name[SERVER_NAME + 1];
+    const bool is_name = unescape(r->path + strlen("/v1/models/"), name);
+    const int32_t i = is_name && *name ? server_find_model(s, name) : -1;
     bytes body = {0};
     api_error e;
     if (i < 0) {
@@ -120,7 +132,7 @@ void route_model(struct server *s, http_exchange *x, const http_request *r) {
         api_answer_error(x, &e);
         return;
     }
-    put_model(s, (size_t)i, &(json_writer){.out = &body});
+    put_model(s, (size_t)i, name, &(json_writer){.out = &body});
     answer(x, &body);
 }
 
