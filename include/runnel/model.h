@@ -62,6 +62,16 @@ RN_API rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_t
                              bool add_special, bool parse_special, int32_t **ids, size_t *n_ids,
                              rn_error *err);
 /**
+ * The same for a caller that can use at most max_ids tokens, such as the context. A text that
+ * certainly has more is refused without being tokenized (by its length and the longest token) or
+ * once there are four times as many. One that has more, but not so many, may be tokenized whole.
+ *
+ * @return as rn_tokenize(). RN_E_LIMIT with *n_ids > max_ids: the text has at least *n_ids tokens.
+ */
+RN_API rn_status rn_tokenize_at_most(const rn_model *model, const char *text, size_t n_text,
+                                     bool add_special, bool parse_special, size_t max_ids,
+                                     int32_t **ids, size_t *n_ids, rn_error *err);
+/**
  * Converts token ids to text.
  *
  * @param special  include control tokens as text; else they are left out.

@@ -160,6 +160,17 @@ rn_status rn_tokenize(const rn_model *model, const char *text, size_t n_text, bo
     return tokenizer_encode(model->tok, text, n_text, add_special, parse_special, ids, n_ids, NULL, err);
 }
 
+rn_status rn_tokenize_at_most(const rn_model *model, const char *text, size_t n_text, bool add_special,
+                              bool parse_special, size_t max_ids, int32_t **ids, size_t *n_ids, rn_error *err) {
+    if (!model || (!text && n_text) || !ids || !n_ids)
+        return fail(err, RN_E_ARG, "rn_tokenize_at_most: NULL argument");
+    *ids = NULL;
+    *n_ids = 0;
+    const rn_status st = model_need_tokenizer(model, err);
+    if (st != RN_OK) return st;
+    return tokenizer_encode_at_most(model->tok, text, n_text, add_special, parse_special, max_ids, ids, n_ids, err);
+}
+
 rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text,
                         size_t *n_text, rn_error *err) {
     if (!model || (!ids && n_ids) || !text || !n_text) return fail(err, RN_E_ARG, "rn_detokenize: NULL argument");

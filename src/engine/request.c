@@ -56,13 +56,17 @@ static rn_status ids_append(struct id_list *v, const int32_t *ids, size_t n, rn_
     return fail(err, RN_E_NOMEM, "prompt: out of memory for %zu tokens", v->n + n);
 }
 
-static rn_status append_text(const rn_model *m, const rn_part *p, struct id_list *v, rn_error *err) {
+static rn_status append_text(const struct model_slot *l, const rn_part *p, struct id_list *v, rn_error *err) {
+    const rn_model *const m = l->m;
+    const size_t n_ctx = (size_t)l->n_ctx, max_ids = v->n < n_ctx ? n_ctx - v->n : 0;
     int32_t *ids = NULL;
     size_t n = 0;
     rn_status st = model_need_tokenizer(m, err);
     if (st != RN_OK) return fail_in(err, st, "prompt: only token ids can be given");
-    st = v->n ? tokenizer_encode_more(m->tok, p->text, p->n_text, p->parse_special, &ids, &n, err)
-              : tokenizer_encode(m->tok, p->text, p->n_text, false, p->parse_special, &ids, &n, NULL, err);
+    st = v->n ? tokenizer_encode_more(m->tok, p->text, p->n_text, p->parse_special, max_ids, &ids, &n, err)
+              : tokenizer_encode_at_most(m->tok, p->text, p->n_text, false, p->parse_special, max_ids, &ids, &n, err);
+    if (st == RN_E_LIMIT && n > max_ids)
+        return fail(err, st, "prompt: at least %zu tokens leave no room in the context of %zu", v->n + n, n_ctx);
     if (st == RN_OK) st = ids_append(v, ids, n, err);
     mem_free(ids);
     return st;
@@ -83,7 +87,7 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
         if (p->kind == RN_PART_TEXT && p->n_text && !p->text)
             st = fail(err, RN_E_ARG, "parts[%zu].text: NULL with n_text %zu", i, p->n_text);
         else if (p->kind == RN_PART_TEXT)
-            st = append_text(l->m, p, v, err);
+            st = append_text(l, p, v, err);
         else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
             st = ids_append(v, p->ids, p->n_ids, err);
     }

@@ -1,6 +1,7 @@
-// tokenizer/bpe.c - byte-level BPE, by the shared merge loop (merger.h).
+// tokenizer/bpe.c - byte-level BPE, by the shared merge loop (windows.h).
 #include "tokenizer/bpe.h"
 #include "tokenizer/loose_utf8.h"
+#include "tokenizer/windows.h"
 
 rn_status bpe_init(struct bpe *b, const struct vocab *v, const struct token_table *tokens, rn_error *err) {
     *b = (struct bpe){.tokens = tokens};
@@ -32,8 +33,25 @@ struct encoding {
     const char *bytes;
     struct merger *m;
     struct id_list *ids;
-    size_t *n_dropped;
+    size_t *n_dropped, max_ids;
 };
+
+static size_t add_symbols(const void *rules, struct merger *m, const char *word, size_t begin, size_t end, size_t n) {
+    (void)n;
+    const struct bpe *const b = rules;
+    for (size_t i = begin; i < end; i++) merger_add(m, (uint32_t)i, 1, b->byte_id[(uint8_t)word[i]]);
+    return end;
+}
+
+static bool emit(void *user, const char *word, size_t pos, size_t end, size_t n, int32_t id) {
+    (void)word, (void)pos, (void)end, (void)n;
+    const struct encoding *const e = user;
+    if (id < 0) {
+        ++*e->n_dropped;
+        return true;
+    }
+    return id_list_add(e->ids, id);
+}
 
 static rn_status no_memory(size_t n, rn_error *err) {
     return fail(err, RN_E_NOMEM, "text: out of memory for a word of %zu bytes", n);
@@ -42,28 +60,20 @@ static rn_status no_memory(size_t n, rn_error *err) {
 static rn_status encode_word(void *user, size_t pos, size_t n, rn_error *err) {
     const struct encoding *const e = user;
     const char *const word = e->bytes + pos;
+    if (e->ids->n > e->max_ids) return id_list_over(e->ids, err);
     if (pre_tokenizer_takes_whole_words(e->b->pre)) {
         const int32_t id = token_table_find(e->b->tokens, word, n);
         if (id >= 0) return id_list_add(e->ids, id) ? RN_OK : no_memory(n, err);
     }
-    if (!merger_begin(e->m, n)) return no_memory(n, err);
-    for (size_t i = 0; i < n; i++) merger_add(e->m, (uint32_t)i, 1, e->b->byte_id[(uint8_t)word[i]]);
-    merger_run(e->m, word, joins, e->b);
-    for (int32_t i = 0; i >= 0; i = e->m->symbols[i].next) {
-        const int32_t id = e->m->symbols[i].id;
-        if (id < 0)
-            ++*e->n_dropped;
-        else if (!id_list_add(e->ids, id))
-            return no_memory(n, err);
-    }
-    return RN_OK;
+    const struct window_rules rules = {e->b, add_symbols, joins, emit};
+    return windows_encode(e->m, &rules, word, n, WINDOW_BYTES, user) ? RN_OK : no_memory(n, err);
 }
 
-rn_status bpe_encode(const struct bpe *b, const char *text, size_t n, struct merger *m, struct id_list *ids,
-                     size_t *n_dropped, rn_error *err) {
+rn_status bpe_encode(const struct bpe *b, const char *text, size_t n, size_t max_ids, struct merger *m,
+                     struct id_list *ids, size_t *n_dropped, rn_error *err) {
     struct loose_text t;
     if (!loose_text_init(&t, text, n)) return fail(err, RN_E_NOMEM, "text: out of memory for %zu bytes", n);
-    struct encoding e = {.b = b, .bytes = t.bytes, .m = m, .ids = ids, .n_dropped = n_dropped};
+    struct encoding e = {.b = b, .bytes = t.bytes, .m = m, .ids = ids, .n_dropped = n_dropped, .max_ids = max_ids};
     const rn_status st = pre_tokenizer_split(b->pre, t.subject, t.n, encode_word, &e, err);
     loose_text_free(&t);
     return st;

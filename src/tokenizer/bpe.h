@@ -20,9 +20,9 @@ struct bpe {
 // Errors: those of pre_tokenizer_create() and merge_table_init().
 rn_status bpe_init(struct bpe *b, const struct vocab *v, const struct token_table *tokens, rn_error *err);
 void bpe_free(struct bpe *b);
-// Appends the tokens of text[0..n) and adds to *n_dropped the number of bytes without a token.
+// Appends the tokens of text[0..n), until there are more than max_ids, and adds to *n_dropped the number of bytes without a token.
 // Errors: RN_E_LIMIT, RN_E_NOMEM.
-rn_status bpe_encode(const struct bpe *b, const char *text, size_t n, struct merger *m, struct id_list *ids,
-                     size_t *n_dropped, rn_error *err);
+rn_status bpe_encode(const struct bpe *b, const char *text, size_t n, size_t max_ids, struct merger *m,
+                     struct id_list *ids, size_t *n_dropped, rn_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/mem.h"
+#include "base/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,11 @@ static inline bool id_list_append(struct id_list *l, const int32_t *ids, size_t 
     memcpy(l->ids + l->n, ids, n * sizeof *ids);
     l->n = total;
     return true;
+}
+
+// There are more tokens than the caller can use.
+static inline rn_status id_list_over(const struct id_list *l, rn_error *err) {
+    return fail(err, RN_E_LIMIT, "text: more than %zu tokens", l->n - 1);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "tokenizer/merger.h"
 #include "base/checked.h"
 #include "base/mem.h"
+#include "tokenizer/windows.h"
 #include <assert.h>
 
 struct merge_candidate {
@@ -52,6 +53,12 @@ static bool append_pair(struct merger *m, int32_t left, const char *word, merge_
     return true;
 }
 
+static void free_room(struct merger *m) {
+    mem_free(m->symbols);
+    mem_free(m->heap);
+    *m = (struct merger){.windows = m->windows};
+}
+
 bool merger_begin(struct merger *m, size_t n) {
     m->n_symbols = 0;
     m->n_heap = 0;
@@ -61,11 +68,11 @@ bool merger_begin(struct merger *m, size_t n) {
     if (!size_add(n, n / 2 + 16, &cap) || !size_mul(cap, sizeof *m->symbols, &symbol_bytes) ||
         !size_mul(2 * cap, sizeof *m->heap, &heap_bytes))
         return false;
-    merger_free(m);
+    free_room(m);
     m->symbols = mem_alloc(symbol_bytes);
     m->heap = mem_alloc(heap_bytes);
     if (!m->symbols || !m->heap) {
-        merger_free(m);
+        free_room(m);
         return false;
     }
     m->cap = cap;
@@ -109,7 +116,7 @@ void merger_run(struct merger *m, const char *word, merge_rule rule, const void 
 }
 
 void merger_free(struct merger *m) {
-    mem_free(m->symbols);
-    mem_free(m->heap);
-    *m = (struct merger){0};
+    windows_free(m->windows);
+    m->windows = NULL;
+    free_room(m);
 }

@@ -18,6 +18,7 @@ struct merge_symbol {
 };
 
 struct merger {
+    struct windows *windows; // windows.h; NULL: no long word yet
     struct merge_symbol *symbols;
     size_t n_symbols, cap;
     struct merge_candidate *heap;

@@ -1,6 +1,7 @@
-// tokenizer/spm.c - SentencePiece's BPE, by the shared merge loop (merger.h).
+// tokenizer/spm.c - SentencePiece's BPE, by the shared merge loop (windows.h).
 #include "tokenizer/spm.h"
 #include "tokenizer/byte_tokens.h"
+#include "tokenizer/windows.h"
 #include <math.h>
 #include <string.h>
 
@@ -64,23 +65,36 @@ static bool add_unknown(const struct spm *s, const char *bytes, size_t n, bool i
     return true;
 }
 
-// false: out of memory.
-static bool encode_word(const struct spm *s, const char *word, size_t n, struct merger *m, struct id_list *ids) {
-    if (!merger_begin(m, n)) return false;
-    for (size_t i = 0, len; i < n; i += len) {
+struct encoding {
+    const struct spm *s;
+    struct id_list *ids;
+    bool after_unknown;
+};
+
+static size_t add_symbols(const void *rules, struct merger *m, const char *word, size_t begin, size_t end, size_t n) {
+    (void)rules;
+    size_t i = begin;
+    for (size_t len; i < end; i += len) {
         len = char_len(word + i, n - i);
         merger_add(m, (uint32_t)i, (uint32_t)len, -1);
     }
-    merger_run(m, word, joins, s);
-    bool after_unknown = false;
-    for (int32_t i = 0; i >= 0; i = m->symbols[i].next) {
-        const struct merge_symbol *const sym = &m->symbols[i];
-        const int32_t id = sym->id >= 0 ? sym->id : token_table_find(s->tokens, word + sym->pos, sym->n);
-        if (!(id >= 0 ? id_list_add(ids, id) : add_unknown(s, word + sym->pos, sym->n, after_unknown, ids)))
-            return false;
-        after_unknown = id < 0;
-    }
-    return true;
+    return i;
+}
+
+static bool emit(void *user, const char *word, size_t pos, size_t end, size_t n, int32_t id) {
+    (void)end;
+    struct encoding *const e = user;
+    if (id < 0) id = token_table_find(e->s->tokens, word + pos, n);
+    const bool after_unknown = e->after_unknown;
+    e->after_unknown = id < 0;
+    return id >= 0 ? id_list_add(e->ids, id) : add_unknown(e->s, word + pos, n, after_unknown, e->ids);
+}
+
+// false: out of memory.
+static bool encode_word(const struct spm *s, const char *word, size_t n, struct merger *m, struct id_list *ids) {
+    const struct window_rules rules = {s, add_symbols, joins, emit};
+    struct encoding e = {.s = s, .ids = ids};
+    return windows_encode(m, &rules, word, n, WINDOW_BYTES, &e);
 }
 
 static size_t copy_with_spaces(const char *text, size_t n, bool space_before, char *out) {
@@ -94,16 +108,17 @@ static size_t copy_with_spaces(const char *text, size_t n, bool space_before, ch
     return n_out;
 }
 
-rn_status spm_encode(const struct spm *s, const char *text, size_t n, bool space_before, struct merger *m,
-                     struct id_list *ids, rn_error *err) {
+rn_status spm_encode(const struct spm *s, const char *text, size_t n, bool space_before, size_t max_ids,
+                     struct merger *m, struct id_list *ids, rn_error *err) {
     char *const plain = mem_alloc(n + 1);
     bool ok = plain != NULL;
     const size_t n_plain = ok ? copy_with_spaces(text, n, space_before, plain) : 0;
-    for (size_t begin = 0, end; ok && begin < n_plain; begin = end) {
+    for (size_t begin = 0, end; ok && begin < n_plain && ids->n <= max_ids; begin = end) {
         end = s->words_are_apart ? begin + 1 : n_plain;
         while (end < n_plain && !(plain[end] == ' ' && plain[end - 1] != ' ')) end++;
         ok = encode_word(s, plain + begin, end - begin, m, ids);
     }
     mem_free(plain);
+    if (ids->n > max_ids) return id_list_over(ids, err);
     return ok ? RN_OK : fail(err, RN_E_NOMEM, "text: out of memory for %zu bytes", n);
 }

@@ -24,8 +24,8 @@ struct spm {
 // score that is not a number).
 rn_status spm_init(struct spm *s, const struct vocab *v, const struct pieces *p, const struct token_table *tokens,
                    rn_error *err);
-// Appends the tokens of text[0..n), n at most TOKENIZER_MAX_TEXT. Errors: RN_E_NOMEM.
-rn_status spm_encode(const struct spm *s, const char *text, size_t n, bool space_before, struct merger *m,
-                     struct id_list *ids, rn_error *err);
+// Appends the tokens of text[0..n), n at most TOKENIZER_MAX_TEXT, until there are more than max_ids. Errors: RN_E_LIMIT, RN_E_NOMEM.
+rn_status spm_encode(const struct spm *s, const char *text, size_t n, bool space_before, size_t max_ids,
+                     struct merger *m, struct id_list *ids, rn_error *err);
 
 #endif

@@ -15,6 +15,8 @@ struct tokenizer {
     struct specials specials;   // searched for in the original text
     struct specials normalized; // searched for in the normalized text
     word_model *model;
+    size_t token_bytes; // word_model_token_bytes()
+    bool is_dropped[256], drops;
 };
 
 const char *const *tokenizer_known_pre(void) { return pre_tokenizer_known(); }
@@ -89,6 +91,9 @@ rn_status tokenizer_create(const struct vocab *v, tokenizer **out, rn_error *err
     if (st == RN_OK) st = normalizer_init(&t->normalizer, v, err);
     if (st == RN_OK) st = init_specials(t, err);
     if (st == RN_OK) st = word_model_create(v, &t->pieces, &t->model, err);
+    if (st == RN_OK) t->token_bytes = word_model_token_bytes(t->model, &t->pieces);
+    for (int i = 0; i < 256 && st == RN_OK; i++)
+        t->drops |= t->is_dropped[i] = word_model_drops(t->model, (uint8_t)i);
     if (st != RN_OK)
         tokenizer_destroy(t);
     else
@@ -270,8 +275,18 @@ static rn_status add_all(struct encoder *e, const char *text, size_t n, rn_error
     return st;
 }
 
-static rn_status encode(struct encoder e, const char *text, size_t n, bool add_special, int32_t **ids, size_t *n_ids,
-                        size_t *n_dropped, rn_error *err) {
+size_t tokenizer_least(const tokenizer *t, const char *text, size_t n) {
+    size_t n_dropped = 0;
+    if (t->token_bytes == 0) return 0;
+    for (size_t i = 0; t->drops && i < n; i++) n_dropped += t->is_dropped[(uint8_t)text[i]];
+    return (n - n_dropped) / t->token_bytes;
+}
+
+// A text that is somewhat too long is counted to its end, for the error message: one that has this many times max_ids tokens is not.
+enum { STOP_FACTOR = 4 };
+
+static rn_status encode(struct encoder e, const char *text, size_t n, bool add_special, size_t max_ids, int32_t **ids,
+                        size_t *n_ids, size_t *n_dropped, rn_error *err) {
     const tokenizer *const t = e.t;
     assert(t && ids && n_ids && (text || n == 0));
     *ids = NULL;
@@ -279,7 +294,12 @@ static rn_status encode(struct encoder e, const char *text, size_t n, bool add_s
     if (n_dropped) *n_dropped = 0;
     if (n > TOKENIZER_MAX_TEXT)
         return fail(err, RN_E_LIMIT, "text: %zu bytes, at most %d can be tokenized at once", n, TOKENIZER_MAX_TEXT);
+    if (max_ids < n && (*n_ids = tokenizer_least(t, text, n)) > max_ids)
+        return fail(err, RN_E_LIMIT, "text: %zu bytes are at least %zu tokens, at most %zu are of use", n, *n_ids,
+                    max_ids);
+    *n_ids = 0;
     const struct vocab *const v = t->v;
+    e.work.max_ids = max_ids > SIZE_MAX / STOP_FACTOR ? SIZE_MAX : STOP_FACTOR * max_ids;
     e.text = text;
     rn_status st = add_special && v->add_bos && v->bos >= 0 ? add_id(&e, v->bos, err) : RN_OK;
     if (st == RN_OK) st = add_all(&e, text, n, err);
@@ -287,6 +307,7 @@ static rn_status encode(struct encoder e, const char *text, size_t n, bool add_s
     merger_free(&e.work.merger);
     if (st != RN_OK) {
         mem_free(e.work.ids.ids);
+        if (st == RN_E_LIMIT && e.work.ids.n > e.work.max_ids) *n_ids = e.work.ids.n;
         return st;
     }
     *ids = e.work.ids.ids;
@@ -298,20 +319,26 @@ static rn_status encode(struct encoder e, const char *text, size_t n, bool add_s
 rn_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, bool add_special, bool parse_special,
                            int32_t **ids, size_t *n_ids, size_t *n_dropped, rn_error *err) {
     const struct encoder e = {.t = t, .controls = everywhere, .parse_special = parse_special, .at_start = true};
-    return encode(e, text, n, add_special, ids, n_ids, n_dropped, err);
+    return encode(e, text, n, add_special, SIZE_MAX, ids, n_ids, n_dropped, err);
 }
 
-rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids,
-                                size_t *n_ids, rn_error *err) {
+rn_status tokenizer_encode_at_most(const tokenizer *t, const char *text, size_t n, bool add_special,
+                                   bool parse_special, size_t max_ids, int32_t **ids, size_t *n_ids, rn_error *err) {
+    const struct encoder e = {.t = t, .controls = everywhere, .parse_special = parse_special, .at_start = true};
+    return encode(e, text, n, add_special, max_ids, ids, n_ids, NULL, err);
+}
+
+rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, size_t max_ids,
+                                int32_t **ids, size_t *n_ids, rn_error *err) {
     const struct encoder e = {.t = t, .controls = everywhere, .parse_special = parse_special, .goes_on = true};
-    return encode(e, text, n, false, ids, n_ids, NULL, err);
+    return encode(e, text, n, false, max_ids, ids, n_ids, NULL, err);
 }
 
 rn_status tokenizer_encode_marked(const tokenizer *t, const char *text, size_t n, const struct text_range *markup,
-                                  size_t n_markup, int32_t **ids, size_t *n_ids, rn_error *err) {
+                                  size_t n_markup, size_t max_ids, int32_t **ids, size_t *n_ids, rn_error *err) {
     const struct encoder e = {
         .t = t, .controls = {.ranges = markup, .n = n_markup}, .parse_special = true, .at_start = true};
-    return encode(e, text, n, false, ids, n_ids, NULL, err);
+    return encode(e, text, n, false, max_ids, ids, n_ids, NULL, err);
 }
 
 static bool is_control(const tokenizer *t, int32_t id) {

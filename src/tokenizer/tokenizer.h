@@ -30,18 +30,27 @@ void tokenizer_destroy(tokenizer *t); // NULL is fine
 rn_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, bool add_special, bool parse_special,
                            int32_t **ids, size_t *n_ids, size_t *n_dropped, rn_error *err);
 
-// Encodes text that continues other text: as above, but no space is prepended and no special tokens
-// are added.
-rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, int32_t **ids,
-                                size_t *n_ids, rn_error *err);
+// The same for a caller that can use at most max_ids tokens. A text that certainly has more is refused early: by its length, before
+// anything else is done, or on the way, once there are four times as many. Then the result is RN_E_LIMIT, and *n_ids, more than
+// max_ids, is how many there are at least. A text that has more, but not so many, may be encoded as a whole. SIZE_MAX: no limit.
+rn_status tokenizer_encode_at_most(const tokenizer *t, const char *text, size_t n, bool add_special,
+                                   bool parse_special, size_t max_ids, int32_t **ids, size_t *n_ids, rn_error *err);
+
+// Tokens that a text has at least, by its length and the longest token. 0 where a token may stand for any length of text, because a
+// normalizer shortens it or what is unknown becomes one token.
+size_t tokenizer_least(const tokenizer *t, const char *text, size_t n);
+
+// Encodes text that continues other text: as tokenizer_encode_at_most(), but no space is prepended and no special tokens are added.
+rn_status tokenizer_encode_more(const tokenizer *t, const char *text, size_t n, bool parse_special, size_t max_ids,
+                                int32_t **ids, size_t *n_ids, rn_error *err);
 
 // Encodes a text that consists of trusted markup and untrusted content: control tokens are
 // recognized only where their whole spelling is in one of markup[0..n_markup), ranges of the text
 // that are ascending and do not touch. Otherwise the text is encoded as a whole, so the ids are
 // those of tokenizer_encode() with parse_special if the content spells no control token. No special
-// tokens are added.
+// tokens are added. max_ids: as in tokenizer_encode_at_most().
 rn_status tokenizer_encode_marked(const tokenizer *t, const char *text, size_t n, const struct text_range *markup,
-                                  size_t n_markup, int32_t **ids, size_t *n_ids, rn_error *err);
+                                  size_t n_markup, size_t max_ids, int32_t **ids, size_t *n_ids, rn_error *err);
 
 // The bytes of a token within a text (SPM: including its leading space). Control tokens have none,
 // or their spelling if `special`. Pointers are valid as long as the tokenizer.

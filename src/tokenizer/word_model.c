@@ -2,6 +2,7 @@
 #include "tokenizer/word_model.h"
 #include "base/mem.h"
 #include "tokenizer/bpe.h"
+#include "tokenizer/byte_tokens.h"
 #include "tokenizer/char_bpe.h"
 #include "tokenizer/loose_utf8.h"
 #include "tokenizer/spm.h"
@@ -60,6 +61,60 @@ void word_model_destroy(word_model *m) {
     mem_free(m);
 }
 
+static bool has_all(const int32_t byte_id[256]) {
+    for (int i = 0; i < 256; i++)
+        if (byte_id[i] < 0) return false;
+    return true;
+}
+
+// Does every byte of what the model gets count in some token?
+static bool covers_all(const word_model *m) {
+    const struct vocab *const v = m->v;
+    int32_t byte_id[256];
+    for (int32_t i = 0; i < v->n_splits; i++)
+        if (v->splits[i].behavior == SPLIT_REMOVED) return false;
+    if (v->model == VOCAB_BPE) return true; // but for those that word_model_drops() tells
+    byte_tokens_find(v, byte_id);
+    return v->has_byte_tokens && has_all(byte_id);
+}
+
+// Does no step make the text shorter?
+static bool only_grows(const struct vocab *v) {
+    for (int32_t i = 0; i < v->n_norms; i++) {
+        const struct norm_step *const s = &v->norms[i];
+        const bool replaces = s->kind == NORM_REPLACE && !s->is_regex && s->content.n >= s->pattern.n;
+        if (!replaces && s->kind != NORM_PREPEND) return false;
+    }
+    return true;
+}
+
+// In SPM's pieces a space stands for U+2581 too.
+static size_t bytes_of(const struct vocab *v, const char *piece, uint32_t n) {
+    size_t n_all = n;
+    for (uint32_t i = 0; i < n && v->model == VOCAB_SPM; i++) n_all += piece[i] == ' ' ? 2 : 0;
+    return n_all;
+}
+
+bool word_model_drops(const word_model *m, uint8_t byte) {
+    return m->v->model == VOCAB_BPE && m->bpe.byte_id[byte] < 0;
+}
+
+size_t word_model_token_bytes(const word_model *m, const struct pieces *pieces) {
+    enum { TAKES_SPACE = TOKEN_TAKES_SPACE_BEFORE | TOKEN_TAKES_SPACE_BEHIND };
+    const struct vocab *const v = m->v;
+    size_t most = 1;
+    if (!covers_all(m) || !only_grows(v)) return 0;
+    for (int32_t id = 0; id < v->n_tokens; id++) {
+        uint32_t n = 0;
+        const char *const piece = piece_of(pieces, id, &n);
+        const size_t n_piece = bytes_of(v, piece, n), n_stored = v->model == VOCAB_BPE ? 0 : v->tokens[id].text.n;
+        if (v->tokens[id].flags & TAKES_SPACE) return 0;
+        if (n_piece > most) most = n_piece;
+        if (n_stored > most) most = n_stored;
+    }
+    return most;
+}
+
 struct job {
     const word_model *m;
     const char *text;
@@ -71,6 +126,7 @@ static rn_status encode_word(void *user, size_t pos, size_t n, rn_error *err) {
     const word_model *const m = j->m;
     const char *const word = j->text + pos;
     struct word_work *const w = j->work;
+    if (w->ids.n > w->max_ids) return id_list_over(&w->ids, err);
     if (m->v->model == VOCAB_UNIGRAM) return unigram_encode(&m->unigram, word, n, &w->ids, err);
     const int32_t whole = m->v->takes_whole_words ? token_table_find(&m->tokens, word, n) : -1;
     if (whole < 0) return char_bpe_encode(&m->char_bpe, word, n, &w->merger, &w->ids, &w->n_dropped, err);
@@ -92,9 +148,10 @@ static rn_status encode_as_stored(const word_model *m, const char *text, size_t 
 
 rn_status word_model_encode(const word_model *m, const char *text, size_t n, bool space_before,
                             struct word_work *work, rn_error *err) {
-    if (m->v->model == VOCAB_SPM) return spm_encode(&m->spm, text, n, space_before, &work->merger, &work->ids, err);
+    if (m->v->model == VOCAB_SPM)
+        return spm_encode(&m->spm, text, n, space_before, work->max_ids, &work->merger, &work->ids, err);
     if (n == 0) return RN_OK;
     if (m->v->model == VOCAB_BPE)
-        return bpe_encode(&m->bpe, text, n, &work->merger, &work->ids, &work->n_dropped, err);
+        return bpe_encode(&m->bpe, text, n, work->max_ids, &work->merger, &work->ids, &work->n_dropped, err);
     return encode_as_stored(m, text, n, work, err);
 }

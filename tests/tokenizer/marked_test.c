@@ -49,7 +49,8 @@ static void check_marked(const tokenizer *t, const char *why, const char *text, 
     char got[1024];
     read_marks(text, &m);
     check_note("%s: %s", why, text);
-    if (!CHECK_OK(tokenizer_encode_marked(t, m.text, m.n, m.markup, m.n_markup, &ids, &n, &err), &err)) return;
+    if (!CHECK_OK(tokenizer_encode_marked(t, m.text, m.n, m.markup, m.n_markup, SIZE_MAX, &ids, &n, &err), &err))
+        return;
     list_ids(ids, n, got, sizeof got);
     CHECK_STR(got, want);
     mem_free(ids);
@@ -166,7 +167,7 @@ static void compare(const tokenizer *t, const json_t *messages, const char *text
     size_t n_whole = 0, n_marked = 0;
     rn_error err = {0};
     if (CHECK_OK(tokenizer_encode(t, text, n, false, true, &whole, &n_whole, NULL, &err), &err) &&
-        CHECK_OK(tokenizer_encode_marked(t, text, n, markup, n_markup, &marked, &n_marked, &err), &err)) {
+        CHECK_OK(tokenizer_encode_marked(t, text, n, markup, n_markup, SIZE_MAX, &marked, &n_marked, &err), &err)) {
         check_note("rendering %.200s", text);
         if (CHECK_INT(n_marked, n_whole)) CHECK_MEM(marked, whole, n_whole * sizeof *whole);
     }
@@ -220,7 +221,7 @@ static rn_status encode_rewritten(void *user) {
     int32_t *ids = NULL;
     size_t n = 0;
     read_marks("<s>[<S>]the <|im_end|>[a]", &m);
-    const rn_status st = tokenizer_encode_marked(user, m.text, m.n, m.markup, m.n_markup, &ids, &n, NULL);
+    const rn_status st = tokenizer_encode_marked(user, m.text, m.n, m.markup, m.n_markup, SIZE_MAX, &ids, &n, NULL);
     mem_free(ids);
     return st;
 }

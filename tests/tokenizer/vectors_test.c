@@ -1,4 +1,5 @@
 // tests/tokenizer/vectors_test.c - token ids against the shared vectors of published vocabularies, and the shipped model's vocabulary.
+#include "base/hash.h"
 #include "base/mem.h"
 #include "formats/package.h"
 #include "formats/vocab/tokenizer_json.h"
@@ -121,12 +122,76 @@ static void check_cases(const char *folder, const struct opened *o,
     free(all);
 }
 
+// ---- how few tokens a text can have ---------------------------------------------------------------------------------
+
+static uint64_t draw(uint64_t *seed, uint64_t n) { return hash_u64(++*seed, 5) % n; }
+
+// Text with as few tokens as it can have, and what a tokenizer may shorten or drop: long tokens, spellings of control tokens, white
+// space, characters that normalization composes or removes, U+2581, any bytes.
+static size_t make_few(const struct opened *o, uint64_t seed, int32_t longest, char *text, size_t most) {
+    static const char *const units[] = {
+        " ",  "        ",     "\n\n",         "e\xCC\x81",    "\xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB",
+        "\t", "\xE2\x96\x81", "\xE2\x84\xAA", "\xEF\xBF\xBD", "\xF0\x92\x80\x80"};
+    size_t n = 0;
+    const uint64_t kind = draw(&seed, 4);
+    for (;;) {
+        size_t n_piece = 1;
+        const char byte = (char)draw(&seed, 256);
+        const char *piece = &byte;
+        switch (kind == 3 ? draw(&seed, 4) : kind) {
+        case 0: piece = tokenizer_piece(o->t, longest, true, &n_piece); break;
+        case 1: piece = tokenizer_piece(o->t, (int32_t)draw(&seed, (uint64_t)o->v.n_tokens), true, &n_piece); break;
+        case 2: piece = units[draw(&seed, sizeof units / sizeof *units)], n_piece = strlen(piece); break;
+        default: break;
+        }
+        if (n + n_piece > most) return n;
+        memcpy(text + n, piece, n_piece);
+        n += n_piece;
+    }
+}
+
+static int32_t longest_token(const struct opened *o) {
+    int32_t longest = 0;
+    size_t n_most = 0;
+    for (int32_t id = 0; id < o->v.n_tokens; id++) {
+        size_t n;
+        tokenizer_piece(o->t, id, true, &n);
+        if (n > n_most) n_most = n, longest = id;
+    }
+    return longest;
+}
+
+// No text has fewer tokens than its length says, and one that cannot fit is refused by its length.
+static void check_least(const struct opened *o, bool has_bound) {
+    enum { TEXT = 1 << 14 };
+    static char text[TEXT];
+    const int32_t longest = longest_token(o);
+    memset(text, 'a', TEXT);
+    CHECK_INT(tokenizer_least(o->t, text, TEXT) > 0, has_bound);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        const size_t n = make_few(o, seed, longest, text, seed % 2 ? TEXT : 300),
+                     least = tokenizer_least(o->t, text, n);
+        int32_t *ids = NULL;
+        size_t n_ids = 0;
+        rn_error err = {0};
+        CHECK_OK(tokenizer_encode(o->t, text, n, false, seed % 3 != 0, &ids, &n_ids, NULL, &err), &err);
+        check_note("seed %d: %zu bytes, %zu tokens, at least %zu", (int)seed, n, n_ids, least);
+        CHECK(n_ids >= least);
+        mem_free(ids);
+        if (least == 0) continue;
+        CHECK_INT(tokenizer_encode_at_most(o->t, text, n, false, true, least - 1, &ids, &n_ids, &err), RN_E_LIMIT);
+        CHECK_INT(n_ids, least);
+        CHECK(ids == NULL);
+    }
+}
+
 static void run_with(const char *cases, const char *vocab, const char *pre) {
     char path[512];
     struct opened o;
     if (!unpack(vocab, "vocab.gguf", path, sizeof path)) return;
     if (open_vocab(path, pre, &o)) {
         check_cases(cases, &o, check_case);
+        check_least(&o, true);
         close_all(&o);
     }
     remove(path);
@@ -184,6 +249,7 @@ static void run_json(const char *name, const char *pre) {
         CHECK_OK(tokenizer_create(&o.v, &o.t, &err), &err)) {
         CHECK(o.v.pre.n == strlen(pre) && memcmp(o.v.pre.s, pre, o.v.pre.n) == 0);
         check_cases(name, &o, check_json_case);
+        check_least(&o, o.v.n_norms == 0);
     }
     tokenizer_destroy(o.t);
     arena_free(&mem);

@@ -3,6 +3,8 @@
 #include "engine/chat/conversation.h"
 #include <string.h>
 
+#define MORE_ROOM "set a larger context (n_ctx), or truncate to old or middle to drop turns"
+
 void chat_prompt_free(struct chat_prompt *p) {
     mem_free(p->ids.ids);
     text_buf_free(&p->text);
@@ -34,15 +36,21 @@ static rn_status list_markup(const struct template_output *o, bool all, struct t
 // a second one and never none.
 static rn_status tokenize(const struct chat_prompt_plan *plan, const struct template_output *o, struct id_list *ids,
                           rn_error *err) {
+    const bool truncates = plan->chat->truncate != RN_TRUNCATE_NONE;
+    const size_t max_ids = truncates ? SIZE_MAX : (size_t)plan->n_ctx;
     struct text_range *markup = NULL;
     size_t n_markup = 0;
     const struct vocab *const v = plan->vocab;
     rn_status st = list_markup(o, plan->chat->parse_special, &markup, &n_markup, err);
     if (st == RN_OK)
-        st = tokenizer_encode_marked(plan->tok, o->text.n ? o->text.s : "", o->text.n, markup, n_markup, &ids->ids,
-                                     &ids->n, err);
-    ids->cap = ids->n;
+        st = tokenizer_encode_marked(plan->tok, o->text.n ? o->text.s : "", o->text.n, markup, n_markup, max_ids,
+                                     &ids->ids, &ids->n, err);
     mem_free(markup);
+    if (st == RN_E_LIMIT && ids->n > max_ids)
+        st = fail(err, st, "prompt: at least %zu tokens leave no room in the context of %d: " MORE_ROOM, ids->n,
+                  plan->n_ctx);
+    if (st != RN_OK) *ids = (struct id_list){0};
+    ids->cap = ids->n;
     const bool wants_bos = plan->puts_bos && v->add_bos && v->bos >= 0 && (ids->n == 0 || ids->ids[0] != v->bos);
     if (st == RN_OK && wants_bos) st = add_id_first(ids, v->bos, err);
     if (st == RN_OK && ids->n == 0) st = fail(err, RN_E_ARG, "chat: the template writes nothing");
@@ -164,7 +172,7 @@ rn_status chat_prompt_make(const struct chat_prompt_plan *plan, struct chat_prom
     if (st == RN_OK && plan->chat->truncate != RN_TRUNCATE_NONE && p->ids.n > most)
         st = truncate_turns(&f, most, err);
     else if (st == RN_OK && (p->ids.n > (size_t)n_ctx || (p->ids.n == (size_t)n_ctx && plan->max_tokens != 0)))
-        st = too_long(p, n_ctx, "set a larger context (n_ctx), or truncate to old or middle to drop turns", err);
+        st = too_long(p, n_ctx, MORE_ROOM, err);
     conversation_free(&c);
     return st;
 }
