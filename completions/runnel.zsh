@@ -145,6 +145,7 @@ _runnel() {
       '--queue=[streams that may wait, each of which takes 150 KiB of the memory plan]:N: ' \
       '--queue-tokens=[total prompt tokens that may wait]:N: ' \
       '--queue-seconds=[longest wait in the queue]:S: ' \
+      '--workers=[threads that parse, tokenize and render requests]:N: ' \
       '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
       '--memory=[memory limit in MiB for everything]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \

@@ -11,6 +11,8 @@
 #include "serve/openai/responses.h"
 #include "serve/websocket/socket_streams.h"
 #include "serve/websocket/websocket.h"
+#include "serve/work/workers.h"
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,8 @@ struct http_exchange {
 };
 struct websocket {
     int n_sent;
+    bool is_held;
+    sem_t woken;
 };
 
 const char *http_header(const http_request *r, const char *name) {
@@ -42,6 +46,13 @@ static void answered(http_exchange *x, int status) {
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
                  size_t n_body) {
     (void)content_type, (void)headers, (void)body, (void)n_body;
+    answered(x, status);
+}
+
+void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
+                       bytes *body) {
+    (void)content_type, (void)headers;
+    bytes_free(body);
     answered(x, status);
 }
 
@@ -76,7 +87,8 @@ bool websocket_send(websocket *w, const char *text, size_t n) {
     (void)text, (void)n;
     return ++w->n_sent % 3 != 0;
 }
-void websocket_wake(websocket *w) { (void)w; }
+void websocket_wake(websocket *w) { sem_post(&w->woken); }
+void websocket_hold(websocket *w, bool is_held) { w->is_held = is_held; }
 void websocket_close(websocket *w, websocket_code code, const char *reason) { (void)w, (void)code, (void)reason; }
 struct server *http_exchange_server(const http_exchange *x);
 
@@ -93,8 +105,9 @@ static server *the_server(void) {
     if (rn_template_builtin("chatml", &s.chat.tmpl, NULL) != RN_OK || server_open_models(&s) ||
         server_open_engine(&s))
         abort();
+    s.workers = workers_open(WORKERS_MIN, 64);
     s.api = api_open(&s);
-    if (!s.api) abort();
+    if (!s.workers || !s.api) abort();
     return &s;
 }
 
@@ -117,15 +130,21 @@ static const struct {
 
 static void talk(http_exchange *x, server *s, const char *text, size_t n) {
     websocket w = {0};
+    sem_init(&w.woken, 0, 0);
     void *const self = x->handler->open(s, &w, 0, "fuzz");
     for (size_t at = 0; at < n;) {
         const char *const end = memchr(text + at, '\n', n - at);
         const size_t n_line = end ? (size_t)(end - text) - at : n - at;
         x->handler->message(self, text + at, n_line);
         x->handler->wake(self);
+        while (w.is_held) { // a worker has the message
+            sem_wait(&w.woken);
+            x->handler->wake(self);
+        }
         at += n_line + 1;
     }
     x->handler->closed(self);
+    sem_destroy(&w.woken);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {

@@ -7,6 +7,7 @@ struct builder {
     const rn_model *model;
     bytes plain; // since the last control token
     bytes *ids;
+    size_t max_ids, *n_least;
     rn_error *err;
 };
 
@@ -14,7 +15,9 @@ static rn_status flush(struct builder *b) {
     int32_t *ids;
     size_t n;
     if (b->plain.n == 0) return RN_OK;
-    const rn_status st = rn_tokenize(b->model, b->plain.data, b->plain.n, false, false, &ids, &n, b->err);
+    const rn_status st =
+        rn_tokenize_at_most(b->model, b->plain.data, b->plain.n, false, false, b->max_ids, &ids, &n, b->err);
+    if (st == RN_E_LIMIT && n > b->max_ids && b->n_least) *b->n_least = n;
     if (st != RN_OK) return st;
     bytes_add(b->ids, ids, n * sizeof *ids);
     bytes_drop_front(&b->plain, b->plain.n);
@@ -52,15 +55,18 @@ bool rank_prompt_is_template(const char *template) {
     return template && strstr(template, "{query}") && strstr(template, "{document}");
 }
 
-rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, rn_error *err) {
+rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, size_t *n_least,
+                               rn_error *err) {
     const struct {
         const char *name, *text;
         size_t n;
     } places[] = {{"{query}", p->query, p->n_query}, {"{document}", p->document, p->n_document}};
     enum { N_PLACES = sizeof places / sizeof *places };
-    struct builder b = {.model = model, .ids = ids, .err = err};
+    struct builder b = {
+        .model = model, .ids = ids, .max_ids = p->max_ids ? p->max_ids : SIZE_MAX, .n_least = n_least, .err = err};
     const char *from = p->text;
     rn_status st = RN_OK;
+    if (n_least) *n_least = 0;
     for (const char *at = from; st == RN_OK && *at;) {
         size_t k = 0;
         while (k < N_PLACES && strncmp(at, places[k].name, strlen(places[k].name)) != 0) k++;

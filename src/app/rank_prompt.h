@@ -9,11 +9,14 @@ typedef struct rank_prompt {
     const char *text; // rn_model_info.rerank_template
     const char *query, *document;
     size_t n_query, n_document;
+    size_t max_ids; // the context; 0: no limit
 } rank_prompt;
 
 // Control tokens of the template are parsed; query and document are plain text. No begin or end token is added, as in llama.cpp's
-// server. ids: an empty buffer of the caller's; receives int32_t values.
+// server. ids: an empty buffer of the caller's; receives int32_t values. RN_E_LIMIT with *n_least > 0 (NULL: not needed): query or document alone has at
+// least so many tokens, more than max_ids.
 bool rank_prompt_is_template(const char *template); // does it have {query} and {document}? NULL: no
-rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, rn_error *err);
+rn_status rank_prompt_tokenize(const rn_model *model, const rank_prompt *p, bytes *ids, size_t *n_least,
+                               rn_error *err);
 
 #endif

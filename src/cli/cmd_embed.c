@@ -173,7 +173,7 @@ static rn_status begin_alone(embed *e, embed_text *t, rn_error *err) {
 static rn_status begin_with_query(embed *e, embed_text *t, rn_error *err) {
     const rank_prompt p = {e->template, e->query, t->text, strlen(e->query), t->n};
     bytes ids = {0};
-    rn_status st = rank_prompt_tokenize(e->on.model, &p, &ids, err);
+    rn_status st = rank_prompt_tokenize(e->on.model, &p, &ids, NULL, err);
     t->n_tokens = ids.n / sizeof(int32_t);
     if (st == RN_OK)
         st = rn_embed_begin(e->on.engine, 0, (const int32_t *)(const void *)ids.data, t->n_tokens, &e->opt,

@@ -9,6 +9,7 @@
 #include "serve/serve_signals.h"
 #include "serve/server.h"
 #include "serve/websocket/websocket.h"
+#include "serve/work/workers.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,10 @@ static const option engine_rows[] = {
      .help = "total prompt tokens that may wait (default 0: four times the context)"},
     {0, "queue-seconds", "S", OPTION_INT, offsetof(server, queue_wait_s), 0, 86400,
      .help = "longest wait in the queue; then the answer is 503; 0: no limit (default 120)"},
+    {0, "workers", "N", OPTION_INT, offsetof(server, n_workers), WORKERS_MIN, WORKERS_MAX,
+     .help =
+         "threads that parse, tokenize and render requests; half of them for those of 64 KiB and more, at a lower priority "
+         "(default: half of the processors, 2 to 8)"},
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
      .help = "split prefill so that running streams get a token at least this often, or at least "
              "every two decode-only step times (four while more streams wait than run); 0: 256 "
@@ -148,7 +153,10 @@ static void serve(server *s) {
     }
 }
 
-enum { PROGRAM_MIB = 32 }; // the process itself, its libraries and threads
+enum {
+    PROGRAM_MIB = 32, // the process itself, its libraries and threads
+    WORK_MORE = 64    // requests that may wait for a worker, besides as many as generations may run and wait
+};
 
 static uint64_t reserved_bytes(const server *s) {
     const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib;
@@ -172,13 +180,17 @@ static int run(server *s) {
     if (!code) code = server_open_engine(s);
     if (code) return code;
     s->started = (int64_t)time(NULL);
-    if (!signals_catch() || !(s->api = api_open(s)) || !(s->websockets = websockets_open(s))) return EXIT_CODE_FAILED;
+    const size_t n_work = (size_t)s->n_streams + (size_t)s->n_queue + WORK_MORE;
+    if (!signals_catch() || !(s->workers = workers_open(s->n_workers, n_work)) || !(s->api = api_open(s)) ||
+        !(s->websockets = websockets_open(s)))
+        return EXIT_CODE_FAILED;
     memory_be_fallible(); // from here on a failed allocation costs one request
     const bool is_open = http_server_open(s, &s->http_options, &s->http);
     if (is_open) serve(s);
     websockets_end(s->websockets); // first: WebSockets hold connections of the HTTP server
     http_server_close(s->http);
     websockets_free(s->websockets);
+    workers_close(s->workers);
     api_close(s->api); // last: the HTTP server and the WebSockets hold its jobs
     return is_open ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }
@@ -187,6 +199,7 @@ int cmd_serve(int n_args, char **args) {
     server *const s = app_alloc(sizeof *s);
     memset(s, 0, sizeof *s);
     s->n_streams = 16, s->n_queue = -1, s->queue_wait_s = 120, s->target_itl_ms = 100;
+    s->n_workers = workers_default();
     s->resume_grace_seconds = 30, s->resume_seconds = 300, s->resume_mib = 64, s->responses_mib = 64;
     http_options *const o = &s->http_options;
     http_options_init(o);

@@ -30,6 +30,7 @@ typedef struct server_alias {
     size_t model; // index
 } server_alias;
 
+struct workers;  // serve/work/workers.h
 struct api_keys; // serve/access/api_keys.h
 struct api;      // serve/api/api.h: state that the API's routes keep between requests
 
@@ -51,6 +52,8 @@ typedef struct server {
     size_t n_aliases;
     rn_engine *engine;
     http_server *http;
+    struct workers *workers;
+    int32_t n_workers;
     struct websockets *websockets;
     struct api *api;
     metrics metrics;

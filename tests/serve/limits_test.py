@@ -30,8 +30,8 @@ def parts(n):
 
 # name: the limit, what makes a request of so much, code of the refusal
 LIMITS = {
-    'prompts': (32, lambda n: text(prompt=['a'] * n), 'invalid_value'),
-    'n': (8, lambda n: text(n=n), 'invalid_value'),
+    'prompts': (128, lambda n: text(prompt=['a'] * n), 'invalid_value'),
+    'n': (128, lambda n: text(n=n), 'invalid_value'),
     'stop strings': (16, lambda n: text(stop=[f'{i}' for i in range(n)]), 'invalid_value'),
     'bytes of a stop string': (256, lambda n: text(stop='z' * n), 'invalid_value'),
     'stop tokens': (128, lambda n: text(stop_tokens=list(range(3, 3 + n))), 'invalid_value'),

@@ -5,7 +5,7 @@
 
 static bool read_form(const char *prompt, prompt_form *f, char *why) {
     static const member rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each}};
-    char text[512];
+    char text[1024];
     json_doc *doc;
     *f = (prompt_form){0};
     const int n = snprintf(text, sizeof text, "{\"prompt\": %s}", prompt);
@@ -48,7 +48,7 @@ TEST(each_form_of_a_prompt_is_what_it_says) {
     }
 }
 
-TEST(there_may_be_32_prompts_and_not_one_more) {
+TEST(there_may_be_128_prompts_and_not_one_more) {
     char many[JOB_PARTS * 4 + 16] = "[";
     char why[JSON_WHY] = "";
     prompt_form f;
@@ -59,6 +59,6 @@ TEST(there_may_be_32_prompts_and_not_one_more) {
     prompt_form_free(&f);
     strcpy(many + strlen(many) - 1, ",[1]]");
     CHECK(!read_form(many, &f, why));
-    CHECK_HAS(why, "more than 32 prompts");
+    CHECK_HAS(why, "more than 128 texts");
     prompt_form_free(&f);
 }

@@ -20,7 +20,7 @@ CALLS = [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': None
 BEGUN = {'messages': [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': 'The'}]}
 SWITCH = Field((True, False), ('true', 1, [], {}))
 NOTE = Field(('', 'x', {}, {'a': [1]}, 5, True))
-PROMPTS = Field(('', 'The cat', LONG, EMOJI, [427, 438], [5] * 40), ([-1], [4096], [1.5], {}, [], 5, True, [[1], 'a', {}], ['a'] * 33))
+PROMPTS = Field(('', 'The cat', LONG, EMOJI, [427, 438], [5] * 40), ([-1], [4096], [1.5], {}, [], 5, True, [[1], 'a', {}], ['a'] * 129))
 MESSAGES = Field(([{'role': 'user', 'content': 'The cat'}], [{'role': 'system', 'content': ''}, {'role': 'user', 'content': EMOJI}],
                   [{'role': 'user', 'content': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': LONG}]}], CALLS,
                   [{'role': r, 'content': 'a'} for r in ('user', 'assistant') * 9] + [{'role': 'user', 'content': 'b'}]),
@@ -60,7 +60,7 @@ LIMITS = {
     'stop_tokens': Field(([], [5], list(range(3, 131))), ([4096], [-1], [1.5], 'x', 5, {}, ['x'], list(range(129)))),
     'stop_token_ids': Field(([], [5, 6]), ([-1], 'x')), 'ignore_eos': SWITCH, 'skip_eos': SWITCH, 'special': SWITCH, 'parse_special': SWITCH,
     'max_tokens': whole((0, 1, 2, 8.0, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n_predict': whole((0, 1, 40, -1), -1, 2**31 - 1),
-    'n': whole((1, 2, 8), 1, 8),
+    'n': whole((1, 2, 8), 1, 128),
 }
 VLLM = {
     'min_tokens': whole((0, 1, 5, 2**31 - 1), 0, 2**31 - 1),
@@ -119,7 +119,7 @@ ROUTES = {
         'truncation': Field(('auto', 'disabled'), ('', 'x', 5, [], {}, True)), 'store': SWITCH,
         'previous_response_id': Field((None,), (5, [], {}, True))}),
     EMBEDDINGS: Route({'input': 'The cat'}, {
-        **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32)),
+        **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32), bad=(*PROMPTS.bad[:-1], ['a'] * 2049)),
         'encoding_format': Field(('float', 'base64'), ('', 'x', 5, [], {}, True)), 'dimensions': whole((1, 8, 256), 1, 256),
         'pooling': Field(('mean', 'first', 'last'), ('', 'none', 'rank', 'x', 5, [], {}, True)), 'normalize': SWITCH}),
     RERANK: Route({'query': 'cats', 'documents': ['A cat.', 'Dogs.'], 'model': 'r'}, {

@@ -16,6 +16,7 @@
 #include "serve/status/route_status.h"
 #include "serve/websocket/socket_streams.h"
 #include "serve/websocket/websocket.h"
+#include "serve/work/workers.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #include <time.h>
 
 static struct {
-    atomic_llong pulls, gone, complete, running, opened, closed;
+    atomic_llong pulls, gone, complete, running, opened, closed, held, given_up;
 } counts;
 
 // `name=N` of a query.
@@ -176,14 +177,32 @@ static void route_big(server *s, http_exchange *x, const http_request *r) {
     free(body);
 }
 
+// Keeps its worker until /rig/release?n=N lets so many go, or its client has left.
+static atomic_llong n_released;
+static void route_hold(server *s, http_exchange *x, const http_request *r) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const long long this_one = atomic_fetch_add(&counts.held, 1);
+    while (this_one >= atomic_load(&n_released) && !work_is_given_up()) nanosleep(&pause, NULL);
+    if (work_is_given_up()) atomic_fetch_add(&counts.given_up, 1);
+    route_echo(s, x, r);
+}
+
+static void route_release(server *s, http_exchange *x, const http_request *r) {
+    (void)s;
+    atomic_fetch_add(&n_released, number(r, "n", 1));
+    http_answer(x, 200, "application/json", NULL, "{}", 2);
+}
+
 static void route_counts(server *s, http_exchange *x, const http_request *r) {
     bytes body = {0};
     (void)s, (void)r;
     bytes_add_format(
         &body,
-        "{\"pulls\": %lld, \"gone\": %lld, \"complete\": %lld, \"running\": %lld, \"opened\": %lld, \"closed\": %lld}",
+        "{\"pulls\": %lld, \"gone\": %lld, \"complete\": %lld, \"running\": %lld, \"opened\": %lld, \"closed\": %lld, "
+        "\"held\": %lld, \"given_up\": %lld}",
         atomic_load(&counts.pulls), atomic_load(&counts.gone), atomic_load(&counts.complete),
-        atomic_load(&counts.running), atomic_load(&counts.opened), atomic_load(&counts.closed));
+        atomic_load(&counts.running), atomic_load(&counts.opened), atomic_load(&counts.closed),
+        atomic_load(&counts.held), atomic_load(&counts.given_up));
     http_answer_json(x, 200, &body);
     bytes_free(&body);
 }
@@ -261,6 +280,8 @@ const http_route http_routes[] = {
     {"POST", "/rig/echo", route_echo, .has_body = true},
     {"GET", "/rig/below/", route_echo},
     {"GET", "/rig/big", route_big},
+    {"POST", "/rig/hold", route_hold, .has_body = true},
+    {"GET", "/rig/release", route_release},
     {"GET", "/rig/counts", route_counts},
     {"GET", "/rig/fault", route_fault},
     // The server's own, while allocations fail.

@@ -135,12 +135,13 @@ struct api *api_open(struct server *s) {
 
 void api_close(struct api *a) {
     if (!a) return;
-    stream_store_close(a->streams); // closes its jobs, which the reaper then frees
+    stream_store_clear(a->streams); // closes its jobs, which the reaper then frees
     pthread_mutex_lock(&a->lock);
     a->is_ending = true;
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
     pthread_join(a->reaper, NULL);
+    stream_store_close(a->streams); // the reaper looks into it to the end
     response_store_close(a->responses);
     session_store_close(a->sessions);
     key_rates_close(a->rates);

@@ -2,8 +2,8 @@
 #include "serve/api/api_generation.h"
 #include "app/say.h"
 #include "serve/access/api_keys.h"
-#include "serve/access/key_rates.h"
 #include "serve/api/api.h"
+#include "serve/api/api_budget.h"
 #include "serve/jobs/session_store.h"
 #include <stdio.h>
 #include <string.h>
@@ -221,7 +221,12 @@ static const api_refusal foreign[] = {
 };
 const api_refusals api_foreign_members = {foreign, sizeof foreign / sizeof *foreign};
 
-bool api_generation_check(const api_generation *g, api_error *e) {
+bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e) {
+    const size_t most = (size_t)s->n_streams + (size_t)s->n_queue;
+    if (n_answers > most)
+        return api_fail(e, API_INVALID_VALUE, "n",
+                        "n: %zu answers are more than this server runs (--streams %d) and lets wait (--queue %d)",
+                        n_answers, s->n_streams, s->n_queue);
     if (g->has_stream_options && !g->delivery.is_stream)
         return api_fail(e, API_INVALID_VALUE, "stream_options", "stream_options: only together with stream");
     if (g->delivery.is_resumable && !g->delivery.is_stream)
@@ -255,13 +260,12 @@ bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling 
     return true;
 }
 
-// Estimates the tokens that the request may use: about four bytes per prompt token, plus the token limit of
-// each answer. The difference to the real number is settled when the job ends.
+// Estimates the tokens that the request may use: its prompt's and the token limit of each answer. The difference to the real number
+// is settled when the job ends.
 static uint64_t most_tokens(const api_generation *g, const api_request *r, const job *j) {
-    enum { BYTES_OF_TOKEN = 4, UNLIMITED = 1024 };
+    enum { UNLIMITED = 1024 };
     const int32_t asked = g->max_completion_tokens != -2 ? g->max_completion_tokens : g->g.n;
-    const uint64_t n_prompt = r->n_body / BYTES_OF_TOKEN;
-    return n_prompt + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
+    return api_budget_estimate(r->n_body) + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
 }
 
 // Identifies the client for fair scheduling: by its key or, without keys, by its address. 0: unknown.
@@ -308,9 +312,9 @@ static bool make_rules(const api_generation *g, job *j, api_error *e) {
     return token_rules_new(&from, j->server->models[j->model].model, &j->rules, e);
 }
 
-bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e) {
+bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     struct api *const a = j->server->api;
-    int32_t wait_s = 0;
+    api_error *const e = &r->error;
     j->model = r->model;
     j->includes_stop = g->includes_stop;
     j->has_progress = !g->no_progress;
@@ -323,11 +327,7 @@ bool api_generation_admit(const api_generation *g, const api_request *r, job *j,
         return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more");
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     if (!make_rules(g, j, e)) return false;
-    if (!key_rates_take(api_rates(a), j->key, most_tokens(g, r, j), &j->n_reserved, &wait_s)) {
-        api_fail(e, API_RATE_LIMIT, NULL, "key: token limit per minute reached; try again in %d s", wait_s);
-        e->retry_after = wait_s;
-        return false;
-    }
+    if (!api_budget_take(r, most_tokens(g, r, j), &j->n_reserved)) return false;
     if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
     return true;
 }

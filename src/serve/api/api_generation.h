@@ -11,7 +11,7 @@
 #include "serve/jobs/job.h"
 #include "serve/jobs/job_http.h"
 
-enum { API_CHOICES = 8 };
+enum { API_CHOICES = JOB_PARTS };
 
 typedef struct api_generation {
     generation g;
@@ -46,14 +46,14 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
 // Sampling members of other engines that runnel does not support: refused by name.
 extern const api_refusals api_foreign_members;
 
-// Call after reading: checks combinations of members, and whether the server accepts requests.
-bool api_generation_check(const api_generation *g, api_error *e);
+// Call after reading: checks combinations of members, and whether the server can ever run n_answers at once or let them wait.
+bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e);
 // All of the request but its prompt; sampling is the caller's. part: which of the job's, whose seed is `seed` + choice.
 bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,
                           api_error *e);
 // Tokenizes the prompts where the request wants their ids or the last of them. After api_request_find_model().
 bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form *prompts);
-// Takes what the key may spend, the session and the deadline. False: the job is to be closed.
-bool api_generation_admit(const api_generation *g, const api_request *r, job *j, api_error *e);
+// Takes what the key may spend and the session. False: r->error says why, and the job is to be closed.
+bool api_generation_admit(const api_generation *g, api_request *r, job *j);
 
 #endif

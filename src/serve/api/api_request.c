@@ -180,6 +180,7 @@ bool api_fail_begin(api_error *e, rn_status st, const rn_error *err, const char 
     const bool is_prompt = strncmp(err->text, "prompt", n_word) == 0 || strncmp(err->text, "ids", n_word) == 0;
     if (!is_prompt || !strstr(err->text, "context")) return api_fail(e, API_INVALID_VALUE, param, "%s", err->text);
     static const char *const forms[] = {"prompt: %d tokens leave no room in the context of %d",
+                                        "prompt: at least %d tokens leave no room in the context of %d",
                                         "ids: %d tokens do not fit the context of %d"};
     int32_t n_prompt, n_ctx;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)

@@ -6,11 +6,21 @@
 #include <string.h>
 
 static bool add_item(prompt_form *f, const json_item *value, char *why) {
-    if (f->n == JOB_PARTS) {
-        snprintf(why, JSON_WHY / 2, "more than %d prompts", JOB_PARTS);
+    const size_t n_max = f->n_max ? f->n_max : JOB_PARTS;
+    if (f->n == n_max) {
+        snprintf(why, JSON_WHY / 2, "more than %zu texts", n_max);
         return false;
     }
+    if ((f->n & (f->n - 1)) == 0) { // it grows to the next power of two
+        prompt_item *const grown = app_realloc(f->items, (f->n ? 2 * f->n : 1) * sizeof *grown);
+        if (!grown) {
+            snprintf(why, JSON_WHY / 2, "the server has no memory for it");
+            return false;
+        }
+        f->items = grown;
+    }
     prompt_item *const p = &f->items[f->n++];
+    *p = (prompt_item){0};
     return json_item_is_array(value) ? json_item_ids(value, &p->ids, why) : json_item_text(value, &p->text, why);
 }
 
@@ -43,12 +53,13 @@ void prompt_form_apply(const prompt_form *f, size_t i, bool parse_special, rn_re
         generation_prompt_ids(req, part, p->ids.ids, p->ids.n);
 }
 
-bool prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, int32_t **ids, size_t *n, rn_error *err) {
+rn_status prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, size_t max_ids, int32_t **ids, size_t *n,
+                          rn_error *err) {
     const prompt_item *const p = &f->items[i];
-    if (p->text.data) return rn_tokenize(m, p->text.data, p->text.n, true, false, ids, n, err) == RN_OK;
+    if (p->text.data) return rn_tokenize_at_most(m, p->text.data, p->text.n, true, false, max_ids, ids, n, err);
     *ids = p->ids.ids;
     *n = p->ids.n;
-    return true;
+    return RN_OK;
 }
 
 static bool item_tokenize(prompt_item *p, const rn_model *m, const rn_model_info *info, bool parse_special,
@@ -87,5 +98,6 @@ void prompt_form_keep_last(prompt_form *f, size_t n) {
 
 void prompt_form_free(prompt_form *f) {
     for (size_t i = 0; i < f->n; i++) free(f->items[i].ids.ids);
+    free(f->items);
     *f = (prompt_form){0};
 }

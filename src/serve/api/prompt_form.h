@@ -13,18 +13,19 @@ typedef struct prompt_item {
     id_list ids;
 } prompt_item;
 typedef struct prompt_form {
-    prompt_item items[JOB_PARTS];
-    size_t n;
-    bool is_several; // an array of texts or of arrays
+    prompt_item *items; // [n]
+    size_t n, n_max;    // n_max: 0 is JOB_PARTS
+    bool is_several;    // an array of texts or of arrays
 } prompt_form;
 
 // For a `member` row whose target is the prompt_form.
 bool prompt_form_each(void *form, size_t i, const char *key, const json_item *value, char *why);
 // part: the caller's.
 void prompt_form_apply(const prompt_form *f, size_t i, bool parse_special, rn_request *req, rn_part *part);
-// The token ids of an item. A text is tokenized with the begin and end tokens that the model file asks for, and *ids is freed with
-// rn_free(); of an item of ids *ids points into the item.
-bool prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, int32_t **ids, size_t *n, rn_error *err);
+// The token ids of an item. A text is tokenized with the begin and end tokens that the model file asks for, refused early if it has
+// more than max_ids (rn_tokenize_at_most()), and *ids is freed with rn_free(); of an item of ids *ids points into the item.
+rn_status prompt_form_ids(const prompt_form *f, size_t i, const rn_model *m, size_t max_ids, int32_t **ids, size_t *n,
+                          rn_error *err);
 // Makes token ids of all texts, as a request with the text would have: the begin token that the model asks for, no end token.
 bool prompt_form_tokenize(prompt_form *f, const rn_model *m, bool parse_special, rn_error *err);
 // Leaves the last n token ids of each item, which must be ids.

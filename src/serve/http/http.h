@@ -1,11 +1,16 @@
 // serve/http/http.h - HTTP as the routes see it: a checked request, and an exchange that is answered at once or as a stream.
 //
-// Implemented with libmicrohttpd and one thread for all connections (suspend and resume): handlers and pull() run on that thread,
-// one at a time, and must not block. The checks of docs/server.md (limits, Host, Origin, key, content type, timeouts) are done
-// before a handler is called, on the same request object that is routed.
+// Implemented with libmicrohttpd and one thread for all connections (suspend and resume): pull(), ping() and gone() run on that
+// thread, one at a time, and must not block. So do handlers of routes without a body. Handlers of routes with a body (has_body) run
+// on worker threads, several at once: they may parse, tokenize and take long, and their answer is sent after they have returned. The
+// checks of docs/server.md (limits, Host, Origin, key, content type, timeouts) are done before a handler is called, on the same
+// request object that is routed.
+//
+// A worker's handler calls the same functions. If its client has disconnected, work_is_given_up() (serve/work/workers.h) says so,
+// and a source that it gives is not pulled: gone() is called, on the worker, in place of it.
 //
 // Ownership: a request lives until its handler returns, its exchange until the source's gone() returns.
-// Threads: http_wake() from any thread; everything else on the HTTP thread.
+// Threads: http_wake() from any thread; everything else on the thread that runs the handler, pull() or gone().
 #ifndef RN_SERVE_HTTP_HTTP_H
 #define RN_SERVE_HTTP_HTTP_H
 
@@ -33,6 +38,9 @@ struct server *http_exchange_server(const http_exchange *x);
 // Answers at once. headers: "Name: value" lines, terminated by NULL; NULL: none. The body is copied.
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
                  size_t n_body);
+// The same without a copy, for large bodies: takes the body over and empties it.
+void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
+                       bytes *body);
 void http_answer_json(http_exchange *x, int status, const bytes *body);
 
 // For an answer that comes later: the exchange waits, and pull() is called on the HTTP thread after each http_wake().
@@ -43,7 +51,8 @@ typedef enum http_pull {
 } http_pull;
 typedef struct http_source {
     // Event stream: the header with status 200 is sent before the first pull(), which adds bytes of the body. After
-    // http_answer_later(): pull() calls http_answer() and returns HTTP_END, or returns HTTP_WAIT.
+    // http_answer_later(): pull() calls http_answer() and returns HTTP_END, or calls http_answer_events(), whose source takes the
+    // place of this one (whose gone() is then not called), and returns HTTP_WAIT, or just returns HTTP_WAIT.
     http_pull (*pull)(void *self, http_exchange *x, bytes *to);
     // The exchange is over: everything was sent (is_complete) or the client disconnected. Frees self. Called exactly once.
     void (*gone)(void *self, bool is_complete);
@@ -66,7 +75,7 @@ typedef struct http_route {
     http_handler handle;
     bool is_open;  // needs no key (/health, the page)
     bool is_page;  // disabled by --no-page
-    bool has_body; // requires a JSON body
+    bool has_body; // requires a JSON body; the handler runs on a worker
     bool has_name; // what follows the path is one name, and may have any characters as escapes, slashes too
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method

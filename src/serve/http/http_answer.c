@@ -3,6 +3,7 @@
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -57,20 +58,43 @@ static const char no_memory[] =
     "{\"error\":{\"message\":\"memory: the server has none left for this request\",\"type\":\"server_error\",\"param\":null,"
     "\"code\":\"out_of_memory\"}}";
 
-void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
-                 size_t n_body) {
+// is_taken: the body was allocated, and is freed when it has been sent.
+static void answer_whole(http_exchange *x, int status, const char *content_type, const char *const *headers,
+                         const void *body, size_t n_body, bool is_taken) {
     static const char *const retry[] = {"Retry-After: 1", NULL};
     if (memory_failed()) {
+        if (is_taken) free((void *)(uintptr_t)body);
+        is_taken = false;
         memory_forget();
         metrics_error(&x->conn->h->server->metrics, API_OUT_OF_MEMORY);
         status = api_http_status(API_OUT_OF_MEMORY), content_type = "application/json", headers = retry;
         body = no_memory, n_body = sizeof no_memory - 1;
     }
-    struct MHD_Response *const response = MHD_create_response_from_buffer(
-        n_body, n_body ? (void *)(uintptr_t)body : (void *)(uintptr_t) "", MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *const response =
+        MHD_create_response_from_buffer(n_body, n_body ? (void *)(uintptr_t)body : (void *)(uintptr_t) "",
+                                        is_taken ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY);
+    if (!response && is_taken) free((void *)(uintptr_t)body);
     x->kind = ANSWER_WHOLE;
     x->n_sent = n_body;
     x->is_unsendable = !answer_queue(x, status, response, content_type, headers);
+}
+
+void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
+                 size_t n_body) {
+    if (x->work)
+        work_answer(x->work, status, content_type, headers, body, n_body);
+    else
+        answer_whole(x, status, content_type, headers, body, n_body, false);
+}
+
+void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
+                       bytes *body) {
+    if (x->work)
+        work_answer_bytes(x->work, status, content_type, headers, body);
+    else
+        answer_whole(x, status, content_type, headers, body->data, body->n, body->n > 0);
+    if (body->n == 0) bytes_free(body); // nothing that could be taken
+    *body = (bytes){0};
 }
 
 void http_answer_json(http_exchange *x, int status, const bytes *body) {
@@ -89,9 +113,6 @@ void answer_preflight(http_exchange *x) {
     http_answer(x, MHD_HTTP_NO_CONTENT, NULL, headers, NULL, 0);
 }
 
-struct server *http_exchange_server(const http_exchange *x) { return x->conn->h->server; }
-
-const char *http_header(const http_request *r, const char *name) {
-    struct MHD_Connection *const mhd = (struct MHD_Connection *)(uintptr_t)r->headers;
-    return MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, name);
+struct server *http_exchange_server(const http_exchange *x) {
+    return x->work ? work_server(x->work) : x->conn->h->server;
 }

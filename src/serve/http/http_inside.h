@@ -10,6 +10,7 @@
 #include "serve/api/api_error.h"
 #include "serve/http/http.h"
 #include "serve/http/http_server.h"
+#include "serve/http/http_work.h"
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,6 +19,12 @@ enum { ID_TEXT = 72, HOST_NAMES = 2, HOST_TEXT = 256, URL_TEXT = 320 };
 
 // The phase of a connection, in order; each has its own timeout. A request is whole from CONN_ANSWER on.
 typedef enum conn_phase { CONN_IDLE, CONN_HEADERS, CONN_BODY, CONN_ANSWER, CONN_UPGRADED } conn_phase;
+
+// What http_request.headers points to: the connection's, or copies where mhd is NULL.
+struct http_headers {
+    struct MHD_Connection *mhd;
+    bytes copies; // "name\0value\0" for each
+};
 
 typedef struct http_conn {
     http_server *h;
@@ -40,10 +47,12 @@ typedef struct http_conn {
 typedef enum answer_kind { ANSWER_NONE, ANSWER_WHOLE, ANSWER_EVENTS, ANSWER_LATER, ANSWER_UPGRADE } answer_kind;
 
 struct http_exchange {
+    struct http_work *work; // not NULL: a stand-in for a worker's handler; nothing else is set
     http_conn *conn;
     char *target; // as sent; cut into path and query
     bool is_head_read;
     http_request request;
+    struct http_headers headers;
     char id[ID_TEXT];
     char key_label[API_KEY_LABEL]; // api_keys.h; "": no key was given
     const char *origin;            // for Access-Control-Allow-Origin; NULL: none
@@ -107,6 +116,11 @@ void *request_begin(void *h, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result request_continue(void *h, struct MHD_Connection *mhd, const char *url, const char *method,
                                  const char *version, const char *data, size_t *n_data, void **exchange);
 void request_end(void *h, struct MHD_Connection *mhd, void **exchange, enum MHD_RequestTerminationCode why);
+
+// The exchange's request as an object of its own, which outlives it, with the body moved over. NULL: out of memory. request_free()
+// from any thread; NULL is fine.
+http_request *request_detach(http_exchange *x);
+void request_free(http_request *r);
 
 // http_head.c: checks the request line and all headers; false: e holds the error.
 bool head_check(http_exchange *x, const char *version, api_error *e);

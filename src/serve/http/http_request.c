@@ -58,7 +58,8 @@ static enum MHD_Result first_call(http_exchange *x, const char *method, const ch
     x->request.method = method;
     x->request.path = x->request.query = "";
     x->request.client = x->conn->client;
-    x->request.headers = x->conn->mhd;
+    x->headers.mhd = x->conn->mhd;
+    x->request.headers = &x->headers;
     const char *const id = http_header(&x->request, "x-request-id"), *const expect =
                                                                          http_header(&x->request, "Expect");
     pthread_mutex_lock(&x->conn->h->lock); // the watcher may be sending this id to a slow client
@@ -98,6 +99,8 @@ static enum MHD_Result dispatch(http_exchange *x) {
     x->request.n_body = x->body.n;
     if (head_is_preflight(x))
         answer_preflight(x);
+    else if (x->route->has_body)
+        work_begin(x);
     else
         x->route->handle(x->conn->h->server, x, &x->request);
     if (x->kind == ANSWER_LATER) return wait_pull(x);

@@ -40,6 +40,10 @@ bool wait_begin(http_exchange *x) {
 }
 
 void http_wake(http_exchange *x) {
+    if (x->work) {
+        work_wake(x->work);
+        return;
+    }
     http_server *const h = x->conn->h;
     pthread_mutex_lock(&h->lock);
     x->is_woken = true;
@@ -78,6 +82,10 @@ static void begin(http_exchange *x, answer_kind kind, const http_source *source,
 }
 
 void http_answer_later(http_exchange *x, const http_source *source, void *self) {
+    if (x->work) {
+        work_answer_later(x->work, source, self);
+        return;
+    }
     begin(x, ANSWER_LATER, source, self);
     if (memory_failed()) http_answer(x, 0, NULL, NULL, NULL, 0); // sends the out-of-memory answer
 }
@@ -93,7 +101,7 @@ enum MHD_Result wait_pull(http_exchange *x) {
         if (w.is_woken || has_more) {
             const http_pull end = x->source.pull(x->self, x, &x->out);
             has_more = end == HTTP_MORE;
-            if (x->kind == ANSWER_WHOLE) return x->is_unsendable ? MHD_NO : MHD_YES;
+            if (x->kind != ANSWER_LATER) return x->is_unsendable ? MHD_NO : MHD_YES;
             if (end == HTTP_END) return MHD_NO; // ended without an answer: closes the connection
             if (has_more) continue;
         }
@@ -148,6 +156,10 @@ static ssize_t read_events(void *exchange, uint64_t at, char *to, size_t max) {
 
 void http_answer_events(http_exchange *x, const char *const *headers, const http_source *source, void *self,
                         void (*ping)(void *self, bytes *line)) {
+    if (x->work) {
+        work_answer_events(x->work, headers, source, self, ping);
+        return;
+    }
     const char *lines[16] = {"X-Accel-Buffering: no", "Cache-Control: no-cache"};
     for (size_t n = 2; headers && *headers && n < sizeof lines / sizeof *lines - 1; n++) lines[n] = *headers++;
     begin(x, ANSWER_EVENTS, source, self);

@@ -5,6 +5,7 @@
 #include "serve/access/api_keys.h"
 #include "serve/api/api.h"
 #include "serve/jobs/session_store.h"
+#include "serve/work/workers.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,7 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     req->cache_whole_pages = job_shares_prefixes(j);
     if (j->format->is_whole) req->overflow = RN_OVERFLOW_PARK; // the server is the reader
     if (j->wakes_for_progress) req->progress = on_prefill, req->progress_user = j;
+    if (work_is_given_up()) return api_fail(e, API_CANCELLED, NULL, "request: its client has disconnected");
     rn_sampling sampling;
     if (j->rules) {
         j->parts[i].tokens.rules = j->rules;
@@ -336,9 +338,8 @@ rn_usage job_usage_so_far(const job *j) {
     rn_usage sum = {.struct_size = sizeof sum, .miss = ""};
     for (size_t i = 0; i < j->n_parts; i++) {
         const job_part *const p = &j->parts[i];
-        rn_stream_state s = {.struct_size = sizeof s};
-        if (!p->is_done && p->stream && rn_stream_get_state(p->stream, &s, NULL) == RN_OK)
-            sum.prompt_tokens += s.n_prompt;
+        rn_stream_state s;
+        if (!p->is_done && job_get_state(j, i, &s)) sum.prompt_tokens += s.n_prompt;
         sum.prompt_tokens += p->usage.prompt_tokens;
         sum.cached_tokens += p->usage.cached_tokens;
         sum.completion_tokens += p->is_done ? p->usage.completion_tokens : (int64_t)p->n_tokens;

@@ -4,7 +4,9 @@
 // outlet: an event stream (serve/jobs/job_http.h), a WebSocket, or nowhere when the answer is sent whole.
 //
 // Ownership: job_new() / job_close(). job_close() returns at once; the reaper thread (serve/api/api.h) ends the streams and frees
-// the memory. Threads: one at a time (the HTTP thread); streams wake the job from the engine's thread.
+// the memory.
+// Threads: one at a time. A worker makes it and begins its parts; after job_listen() it belongs to the HTTP thread or the sockets'
+// thread. Streams wake it from the engine's thread, and job_get_state() may be called on any thread.
 #ifndef RN_SERVE_JOBS_JOB_H
 #define RN_SERVE_JOBS_JOB_H
 
@@ -18,7 +20,7 @@
 
 typedef struct job job;
 
-enum { JOB_PARTS = 32, CALL_ID_BYTES = 48 };
+enum { JOB_PARTS = 128, CALL_ID_BYTES = 48 };
 
 typedef struct job_part { // one stream
     job *job;

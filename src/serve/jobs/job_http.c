@@ -54,7 +54,7 @@ static void answer_whole(reader *r, http_exchange *x) {
     if (r->job->has_failed)
         api_answer_error(x, &r->job->error);
     else
-        http_answer(x, 200, "application/json", headers, r->job->body.data, r->job->body.n);
+        http_answer_bytes(x, 200, "application/json", headers, &r->job->body);
 }
 
 static http_pull pull_whole(void *self, http_exchange *x, bytes *to) {

@@ -36,12 +36,18 @@ static void forget(struct stream_store *t, kept_stream *k) {
     free(k);
 }
 
-void stream_store_close(struct stream_store *t) {
+void stream_store_clear(struct stream_store *t) {
+    pthread_mutex_lock(&t->lock);
     while (t->first) {
         kept_stream *const k = t->first;
         t->first = k->next;
         forget(t, k);
     }
+    pthread_mutex_unlock(&t->lock);
+}
+
+void stream_store_close(struct stream_store *t) {
+    stream_store_clear(t);
     pthread_mutex_destroy(&t->lock);
     free(t);
 }

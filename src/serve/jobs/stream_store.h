@@ -22,7 +22,8 @@ struct stream_store;
 typedef struct kept_stream kept_stream;
 
 struct stream_store *stream_store_open(const stream_limits *limits);
-void stream_store_close(struct stream_store *t);          // closes all jobs
+void stream_store_clear(struct stream_store *t);          // closes all jobs
+void stream_store_close(struct stream_store *t);          // call when no other thread uses it any more
 kept_stream *stream_keep(struct stream_store *t, job *j); // attached
 job *kept_job(const kept_stream *k);
 const event_ring *kept_events(const kept_stream *k);

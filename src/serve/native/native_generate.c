@@ -173,13 +173,14 @@ bool native_read(native_request *q, const member_group *more) {
     if (q->g.n_prompt_kept && q->chat.has_messages)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "truncate_prompt_tokens",
                         "truncate_prompt_tokens: excludes messages: use truncate");
-    return api_generation_check(&q->g, e) && api_generation_prompts(&q->g, &q->r, &q->prompt);
+    return api_generation_check(&q->g, q->r.server, (size_t)q->g.n, e) &&
+           api_generation_prompts(&q->g, &q->r, &q->prompt);
 }
 
 static bool begin_parts(native_request *q, job *j) {
     api_error *const e = &q->r.error;
     const char *const name = q->prompt.n ? "prompt" : "messages";
-    if (!api_generation_admit(&q->g, &q->r, j, e)) return false;
+    if (!api_generation_admit(&q->g, &q->r, j)) return false;
     j->one_call = q->chat.one_call;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;

@@ -1,25 +1,23 @@
 // serve/native/rerank.c - POST /v1/rerank: scores documents against a query, best first.
 //
-// At most AT_ONCE documents are scored at a time: the next one starts when one has ended, so that a long list
-// does not fill the queue.
 #include "serve/native/rerank.h"
 #include "app/rank_prompt.h"
 #include "app/say.h"
 #include "serve/api/api.h"
 #include "serve/api/api_generation.h"
+#include "serve/jobs/embed_batch.h"
 #include "serve/openai/openai_json.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOCUMENTS_MAX = 1000, AT_ONCE = 16 };
+enum { DOCUMENTS_MAX = 1000 };
 
 // What a job of this route needs (job.more).
 typedef struct ranking {
-    char *template, *query;
-    size_t n_query;
-    bytes *documents; // one for each part
-    size_t n_documents, n_begun;
+    embed_batch batch;
+    bytes *documents; // one for each part, where the answer repeats them
+    size_t n_documents;
     int32_t n_top; // 0: all
     bool with_documents;
 } ranking;
@@ -38,49 +36,20 @@ static void free_ranking(void *more) {
     ranking *const k = more;
     for (size_t i = 0; k->documents && i < k->n_documents; i++) bytes_free(&k->documents[i]);
     free(k->documents);
-    free(k->template);
-    free(k->query);
+    embed_batch_free(&k->batch);
     free(k);
-}
-
-static bool begin_next(job *j, api_error *e) {
-    ranking *const k = j->more;
-    const size_t i = k->n_begun++;
-    const bytes *const d = &k->documents[i];
-    const rank_prompt p = {k->template, k->query, d->n ? d->data : "", k->n_query, d->n};
-    rn_embed_options o;
-    rn_error err = {0};
-    bytes ids = {0};
-    char param[32];
-    rn_embed_options_init(&o);
-    o.pooling = RN_POOLING_RANK;
-    o.client = j->client;
-    o.cache_salt = j->salt;
-    o.cache_whole_pages = job_shares_prefixes(j);
-    snprintf(param, sizeof param, "documents[%zu]", i);
-    rn_status st = rank_prompt_tokenize(job_model(j), &p, &ids, &err);
-    if (st == RN_OK)
-        st = rn_embed_begin(j->server->engine, j->model, (const int32_t *)(const void *)ids.data,
-                            ids.n / sizeof(int32_t), &o, &j->parts[i].stream, &err);
-    bytes_free(&ids);
-    return st == RN_OK || api_fail_begin(e, st, &err, param);
 }
 
 // The first score is the relevance; models with a two-class head give a second one, which is ignored.
 static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
-    const ranking *const k = j->more;
+    ranking *const k = j->more;
     if (c->embedding && c->n_embedding) {
         p->embedding = app_alloc(sizeof *p->embedding);
         if (!p->embedding) return;
         p->embedding[0] = c->embedding[0];
         p->n_embedding = 1;
     }
-    if (!p->is_done || k->n_begun == k->n_documents) return;
-    const size_t next = k->n_begun;
-    if (begin_next(j, &j->error))
-        job_listen_part(j, next);
-    else
-        j->has_failed = true;
+    if (p->is_done) embed_batch_go_on(&k->batch, j);
 }
 
 static int by_score(const void *a, const void *b) {
@@ -200,6 +169,29 @@ static bool find_template(rerank_request *q, const char **template) {
                     "model: not a reranker: its file has no tokenizer.chat_template.rerank");
 }
 
+static bool tokenize(rerank_request *q, const char *template, embed_batch *b) {
+    const rn_model *const m = q->r.server->models[q->r.model].model;
+    rn_engine_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    if (rn_engine_get_info(q->r.server->engine, q->r.model, &info, &err) != RN_OK)
+        return api_fail_status(&q->r.error, err.code, &err, NULL);
+    for (size_t i = 0; i < q->n_documents; i++) {
+        const bytes *const d = &q->documents[i];
+        const rank_prompt p = {template, q->query.data, d->n ? d->data : "", q->query.n, d->n, (size_t)info.n_ctx};
+        bytes ids = {0};
+        size_t n_least;
+        if (!embed_batch_check(b, &q->r.error)) return false;
+        const rn_status st = rank_prompt_tokenize(m, &p, &ids, &n_least, &err);
+        if (st == RN_OK)
+            embed_batch_set(b, i, (const int32_t *)(const void *)ids.data, ids.n / sizeof(int32_t));
+        else
+            embed_batch_fail(b, i, &err, n_least, info.n_ctx, &q->r.error);
+        bytes_free(&ids);
+        if (st != RN_OK) return false;
+    }
+    return embed_batch_check(b, &q->r.error);
+}
+
 static job *begin_job(rerank_request *q, const char *template) {
     job *const j = job_new(q->r.server, &format, q->n_documents);
     ranking *const k = j ? app_alloc(sizeof *k) : NULL;
@@ -207,24 +199,22 @@ static job *begin_job(rerank_request *q, const char *template) {
         job_close(j);
         return NULL;
     }
-    *k = (ranking){.template = app_copy_text(template),
-                   .query = app_alloc(q->query.n + 1),
-                   .n_query = q->query.n,
-                   .documents = app_alloc(sizeof q->documents),
+    *k = (ranking){.batch = {.name = "documents", .is_numbered = true},
+                   .documents = app_alloc(q->n_documents * sizeof *k->documents),
                    .n_documents = q->n_documents,
                    .n_top = q->n_top,
                    .with_documents = q->with_documents};
     j->more = k;
-    if (job_lacks_memory(&q->r.error)) {
-        job_close(j);
-        return NULL;
+    rn_embed_options_init(&k->batch.options);
+    k->batch.options.pooling = RN_POOLING_RANK;
+    if (k->documents && embed_batch_open(&k->batch, q->n_documents) && api_generation_admit(&q->g, &q->r, j) &&
+        tokenize(q, template, &k->batch)) {
+        if (q->with_documents) { // the job owns them from here on
+            memcpy(k->documents, q->documents, q->n_documents * sizeof *k->documents);
+            q->n_documents = 0;
+        }
+        if (embed_batch_begin(&k->batch, j, &q->r.error)) return j;
     }
-    memcpy(k->query, q->query.data, q->query.n);
-    memcpy(k->documents, q->documents, sizeof q->documents); // the job owns them from here on
-    q->n_documents = 0;
-    bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
-    while (ok && k->n_begun < k->n_documents && k->n_begun < AT_ONCE) ok = begin_next(j, &q->r.error);
-    if (ok) return j;
     job_close(j);
     return NULL;
 }

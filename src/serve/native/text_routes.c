@@ -1,6 +1,7 @@
 // serve/native/text_routes.c - see text_routes.h. Member names are those of llama-server and vLLM.
 #include "serve/native/text_routes.h"
 #include "app/stream_json.h"
+#include "serve/api/api_budget.h"
 #include "serve/api/chat_form.h"
 #include "serve/openai/openai_json.h"
 #include <stdlib.h>
@@ -11,6 +12,7 @@ typedef struct text_request {
     json_span text, prompt; // `content` as in llama-server; `prompt` as in vLLM
     id_list ids;
     bool add_special, parse_special, with_pieces, with_texts;
+    uint64_t n_reserved; // of the key's tokens
 } text_request;
 
 static const member tokenize_rows[] = {
@@ -33,13 +35,16 @@ static bool open_request(text_request *q, struct server *s, const http_request *
     *q = (text_request){0};
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}};
     return api_request_open(&q->r, s, http, http->body, http->n_body) &&
-           api_request_read(&q->r, groups, 2, &refusals) && api_request_find_model(&q->r);
+           api_request_read(&q->r, groups, 2, &refusals) && api_request_find_model(&q->r) &&
+           api_budget_take(&q->r, q->ids.n ? q->ids.n : api_budget_estimate(q->text.n + q->prompt.n), &q->n_reserved);
 }
 
-static void close_request(text_request *q, http_exchange *x, bool ok, bytes *body) {
+// n_tokens: what the request has cost its key.
+static void close_request(text_request *q, http_exchange *x, bool ok, size_t n_tokens, bytes *body) {
+    api_budget_settle(&q->r, q->n_reserved, n_tokens);
     char *const ignored = api_request_ignored(&q->r);
     if (ok)
-        http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body->data, body->n);
+        http_answer_bytes(x, 200, "application/json", (const char *const[]){ignored, NULL}, body);
     else
         api_answer_error(x, &q->r.error);
     free(ignored);
@@ -112,7 +117,7 @@ void route_tokenize(struct server *s, http_exchange *x, const http_request *http
     }
     if (ok) put_tokens(&(json_writer){&body, false}, &q, ids, n);
     rn_free(ids);
-    close_request(&q, x, ok, &body);
+    close_request(&q, x, ok, n, &body);
 }
 
 void route_detokenize(struct server *s, http_exchange *x, const http_request *http) {
@@ -136,7 +141,7 @@ void route_detokenize(struct server *s, http_exchange *x, const http_request *ht
         json_put_end(&w, '}');
     }
     rn_free(text);
-    close_request(&q, x, ok, &body);
+    close_request(&q, x, ok, ok ? q.ids.n : 0, &body);
 }
 
 // ---- rendering a conversation ---------------------------------------------------------------------------------------
@@ -195,13 +200,17 @@ void route_apply_template(struct server *s, http_exchange *x, const http_request
     template_request q = {0};
     bytes body = {0};
     const member_group groups[] = {API_COMMON_GROUP(&q.r), CHAT_FORM_GROUP(&q.chat)};
+    uint64_t n_reserved = 0, n_used = 0;
     if (api_request_open(&q.r, s, http, http->body, http->n_body) && api_request_read(&q.r, groups, 2, NULL) &&
-        api_request_find_model(&q.r) && render(&q, &body))
-        http_answer_json(x, 200, &body);
-    else {
+        api_request_find_model(&q.r) && api_budget_take(&q.r, api_budget_estimate(q.r.n_body), &n_reserved) &&
+        render(&q, &body)) {
+        n_used = api_budget_estimate(body.n); // nothing was tokenized
+        http_answer_bytes(x, 200, "application/json", NULL, &body);
+    } else {
         if (q.chat.is_unsupported) q.r.error.code = API_UNSUPPORTED_PARAMETER;
         api_answer_error(x, &q.r.error);
     }
+    api_budget_settle(&q.r, n_reserved, n_used);
     bytes_free(&body);
     chat_form_free(&q.chat);
     api_request_close(&q.r);

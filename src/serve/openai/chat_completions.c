@@ -284,7 +284,7 @@ static bool read_request(chat_request *c) {
 }
 
 static bool begin_parts(chat_request *c, job *j) {
-    if (!api_generation_admit(&c->g, &c->r, j, &c->r.error)) return false;
+    if (!api_generation_admit(&c->g, &c->r, j)) return false;
     j->one_call = c->chat.one_call;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;
@@ -329,7 +329,7 @@ void route_chat_completions(struct server *s, http_exchange *x, const http_reque
     chat_form_init(&c->chat);
     job *j = NULL;
     if (api_request_open(&c->r, s, http, http->body, http->n_body) && read_request(c) &&
-        api_request_find_model(&c->r) && api_generation_check(&c->g, &c->r.error))
+        api_request_find_model(&c->r) && api_generation_check(&c->g, s, (size_t)c->g.n, &c->r.error))
         j = begin_job(c);
     job_answer(j, x, &c->r, &c->g.delivery);
     chat_form_free(&c->chat);

@@ -219,7 +219,8 @@ static bool check(completion_request *c) {
                         c->prompts.n, c->g.n, JOB_PARTS);
     if (c->g.g.echo && c->g.g.logprobs >= 0 && c->g.session)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "echo", "echo: with logprobs, excludes session");
-    return api_generation_check(&c->g, e) && api_generation_prompts(&c->g, &c->r, &c->prompts);
+    return api_generation_check(&c->g, c->r.server, c->prompts.n * (size_t)c->g.n, e) &&
+           api_generation_prompts(&c->g, &c->r, &c->prompts);
 }
 
 static void note_prompt_ids(completion_request *c, job *j, size_t i) {
@@ -229,7 +230,7 @@ static void note_prompt_ids(completion_request *c, job *j, size_t i) {
 }
 
 static bool begin_parts(completion_request *c, job *j) {
-    if (!api_generation_admit(&c->g, &c->r, j, &c->r.error)) return false;
+    if (!api_generation_admit(&c->g, &c->r, j)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_request req;
         rn_sampling sampling;

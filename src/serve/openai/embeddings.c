@@ -5,23 +5,23 @@
 #include "serve/api/api.h"
 #include "serve/api/api_generation.h"
 #include "serve/api/prompt_form.h"
+#include "serve/jobs/embed_batch.h"
 #include "serve/openai/openai_json.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct embedding_answer {
+    embed_batch batch;
     bool is_base64, is_normalized;
     int32_t n_dimensions; // 0: all
+    size_t n_written;     // parts whose vectors are in the answer, in order
 } embedding_answer;
 
-static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
-    (void)j;
-    if (!c->embedding) return;
-    p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
-    if (!p->embedding) return;
-    memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
-    p->n_embedding = c->n_embedding;
+static void free_answer(void *more) {
+    embedding_answer *const a = more;
+    embed_batch_free(&a->batch);
+    free(a);
 }
 
 // Truncates the vector to `dimensions` and, if it was normalized, normalizes it again.
@@ -49,21 +49,42 @@ static void put_vector(json_writer *w, const job_part *p, bool is_base64) {
     json_put_end(w, ']');
 }
 
-static void whole_end(job *j) {
-    const embedding_answer *const a = j->more;
+// The answer is written part by part: the text of 2,048 vectors takes too long to be written at once on the HTTP thread.
+static void put_part(json_writer *w, job_part *p, const embedding_answer *a) {
+    cut(p, a);
+    json_put_begin(w, '{');
+    json_member_string(w, "object", "embedding");
+    json_member_whole(w, "index", p->index);
+    put_vector(w, p, a->is_base64);
+    json_put_end(w, '}');
+    free(p->embedding);
+    p->embedding = NULL;
+}
+
+static void begin(job *j) {
     json_writer w = {&j->body, false};
     json_put_begin(&w, '{');
     json_member_string(&w, "object", "list");
     json_member_begin(&w, "data", '[');
-    for (size_t i = 0; i < j->n_parts; i++) {
-        job_part *const p = &j->parts[i];
-        cut(p, a);
-        json_put_begin(&w, '{');
-        json_member_string(&w, "object", "embedding");
-        json_member_whole(&w, "index", p->index);
-        put_vector(&w, p, a->is_base64);
-        json_put_end(&w, '}');
+}
+
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    embedding_answer *const a = j->more;
+    if (c->embedding) {
+        p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
+        if (!p->embedding) return;
+        memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
+        p->n_embedding = c->n_embedding;
     }
+    if (!p->is_done) return;
+    json_writer w = {&j->body, a->n_written > 0};
+    for (; a->n_written < j->n_parts && j->parts[a->n_written].is_done; a->n_written++)
+        put_part(&w, &j->parts[a->n_written], a);
+    embed_batch_go_on(&a->batch, j);
+}
+
+static void whole_end(job *j) {
+    json_writer w = {&j->body, true};
     json_put_end(&w, ']');
     json_member_string(&w, "model", j->server->models[j->model].name);
     json_member_begin(&w, "usage", '{');
@@ -73,7 +94,7 @@ static void whole_end(job *j) {
     json_put_end(&w, '}');
 }
 
-static const job_format format = {NULL, take_chunk, whole_end, NULL, free};
+static const job_format format = {begin, take_chunk, whole_end, NULL, free_answer};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
@@ -137,37 +158,39 @@ static bool check(embedding_request *q, rn_embed_options *o, rn_embed_shape *sha
     return true;
 }
 
-static bool begin_part(embedding_request *q, job *j, size_t i, rn_embed_options *o) {
+static bool tokenize(embedding_request *q, embed_batch *b) {
+    const rn_model *const m = q->r.server->models[q->r.model].model;
+    rn_engine_info info = {.struct_size = sizeof info};
     rn_error err = {0};
-    o->client = j->client;
-    o->cache_salt = j->salt;
-    o->cache_whole_pages = job_shares_prefixes(j);
-    int32_t *ids = NULL;
-    size_t n = 0;
-    const bool is_text = q->input.items[i].text.data != NULL;
-    if (job_lacks_memory(&q->r.error)) return false;
-    bool ok = prompt_form_ids(&q->input, i, job_model(j), &ids, &n, &err);
-    if (ok) {
-        const rn_status st = rn_embed_begin(j->server->engine, j->model, ids, n, o, &j->parts[i].stream, &err);
-        ok = st == RN_OK || api_fail_begin(&q->r.error, st, &err, "input");
-    } else
-        api_fail_begin(&q->r.error, err.code, &err, "input");
-    if (is_text) rn_free(ids);
-    return ok;
+    if (rn_engine_get_info(q->r.server->engine, q->r.model, &info, &err) != RN_OK)
+        return api_fail_status(&q->r.error, err.code, &err, NULL);
+    for (size_t i = 0; i < q->input.n; i++) {
+        int32_t *ids = NULL;
+        size_t n = 0;
+        if (!embed_batch_check(b, &q->r.error)) return false;
+        if (prompt_form_ids(&q->input, i, m, (size_t)info.n_ctx, &ids, &n, &err) != RN_OK)
+            return embed_batch_fail(b, i, &err, n, info.n_ctx, &q->r.error);
+        embed_batch_set(b, i, ids, n);
+        if (q->input.items[i].text.data) rn_free(ids);
+    }
+    return embed_batch_check(b, &q->r.error);
 }
 
-static job *begin_job(embedding_request *q, rn_embed_options *o, const rn_embed_shape *shape) {
+static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_embed_shape *shape) {
     job *const j = job_new(q->r.server, &format, q->input.n);
     embedding_answer *const a = j ? app_alloc(sizeof *a) : NULL;
     if (!a) {
         job_close(j);
         return NULL;
     }
-    *a = (embedding_answer){q->encoding && strcmp(q->encoding, "base64") == 0, shape->is_normalized, q->n_dimensions};
+    *a = (embedding_answer){.batch = {.name = "input", .options = *o},
+                            .is_base64 = q->encoding && strcmp(q->encoding, "base64") == 0,
+                            .is_normalized = shape->is_normalized,
+                            .n_dimensions = q->n_dimensions};
     j->more = a;
-    bool ok = api_generation_admit(&q->g, &q->r, j, &q->r.error);
-    for (size_t i = 0; ok && i < q->input.n; i++) ok = begin_part(q, j, i, o);
-    if (ok) return j;
+    if (embed_batch_open(&a->batch, q->input.n) && api_generation_admit(&q->g, &q->r, j) && tokenize(q, &a->batch) &&
+        embed_batch_begin(&a->batch, j, &q->r.error))
+        return j;
     job_close(j);
     return NULL;
 }
@@ -181,7 +204,7 @@ void route_embeddings(struct server *s, http_exchange *x, const http_request *ht
     rn_embed_options o;
     rn_embed_shape shape;
     job *j = NULL;
-    *q = (embedding_request){0};
+    *q = (embedding_request){.input = {.n_max = EMBED_TEXTS}};
     api_generation_init(&q->g);
     q->g.g.n = 0;
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 4, q}};

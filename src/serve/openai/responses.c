@@ -336,7 +336,7 @@ static bool begin_part(response_request *q, job *j) {
     rn_sampling sampling;
     rn_chat chat;
     rn_request_init(&req);
-    if (!api_generation_admit(&q->g, &q->r, j, &q->r.error)) return false;
+    if (!api_generation_admit(&q->g, &q->r, j)) return false;
     j->one_call = q->chat.one_call;
     if (!api_generation_apply(&q->g, &req, &sampling, 0, &q->r.error)) return false;
     if (!chat_form_apply(&q->chat, &req, &chat, j->server, &q->r.error)) return false;
@@ -374,7 +374,7 @@ void route_responses(struct server *s, http_exchange *x, const http_request *htt
     chat_form_init(&q->chat);
     job *j = NULL;
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
-        api_request_find_model(&q->r) && api_generation_check(&q->g, &q->r.error)) {
+        api_request_find_model(&q->r) && api_generation_check(&q->g, s, 1, &q->r.error)) {
         if (!q->has_input)
             api_fail(&q->r.error, API_MISSING_PARAMETER, "input", "input: is missing");
         else if (go_on(q))

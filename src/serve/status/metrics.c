@@ -1,6 +1,7 @@
 // serve/status/metrics.c - histograms and the page of GET /metrics (Prometheus text format 0.0.4).
 #include "serve/status/metrics.h"
 #include "serve/server.h"
+#include "serve/work/workers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -234,6 +235,8 @@ static void add_http(server *s, bytes *to) {
         const unsigned long long n = atomic_load(&m->errors[i]);
         if (n) bytes_add_format(to, "runnel:errors_total{code=\"%s\"} %llu\n", api_code_name((api_code)i), n);
     }
+    add_gauge(to, "runnel:worker_queue_length", "Requests that wait to be parsed and tokenized.",
+              (double)workers_waiting(s->workers));
     add_counter(to, "runnel:http_connections_total", "Accepted connections.",
                 atomic_load(&m->n_connections_accepted));
     add_counter(to, "runnel:http_bytes_sent_total", "Bytes sent in answers.", atomic_load(&m->n_bytes_sent));

@@ -3,12 +3,18 @@
 #include "app/say.h"
 #include "serve/native/native_generate.h"
 #include "serve/websocket/websocket.h"
+#include "serve/work/workers.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOCKET_STREAMS = 256 };
+enum {
+    SOCKET_STREAMS = 256,
+    READ_HERE_BYTES =
+        4 << 10 // messages up to this size are parsed on the sockets' thread, so that controls take effect at once
+};
 
 typedef struct socket_side socket_side;
+typedef struct request request;
 typedef struct socket_stream {
     struct socket_stream *next;
     socket_side *side;
@@ -27,6 +33,9 @@ struct socket_side {
     bool is_draining;
     size_t n_streams;
     socket_stream *first;
+    // Messages are handled in their order: one at a time may be at a worker, and those after it wait.
+    request *at_worker;
+    request *waiting, **waiting_end;
 };
 
 // ---- sending --------------------------------------------------------------------------------------------------------
@@ -159,7 +168,8 @@ static void pump(socket_side *side) {
         else
             at = &t->next;
     }
-    if (side->is_draining && !side->first) websocket_close(side->socket, WEBSOCKET_GOING, "shutting down");
+    if (side->is_draining && !side->first && !side->at_worker)
+        websocket_close(side->socket, WEBSOCKET_GOING, "shutting down");
 }
 
 static void wake_socket(void *socket) { websocket_wake(socket); }
@@ -179,6 +189,21 @@ static const member message_rows[] = {
 static const member control_rows[] = {
     {"tokens", MEMBER_INT, offsetof(message, tokens), 1, INT32_MAX},
     {"max_tokens_per_second", MEMBER_REAL, offsetof(message, rate), 0, 1e6},
+};
+
+// A message, on its way through a worker if it is large or begins a stream.
+struct request {
+    work item; // first
+    struct server *server;
+    websocket *socket;
+    request *next;
+    bytes text;
+    char *client;
+    api_request r; // until its document is the native request's
+    message m;
+    bool is_open, is_read, lacks_memory; // is_read: the message's head
+    native_request *generate;            // NULL: a control, or not read yet
+    job *job;                            // NULL: refused; r or generate->r has the error
 };
 
 static void send_begun(socket_stream *t, const native_request *q) {
@@ -201,49 +226,26 @@ static bool check_id(socket_side *side, const message *m, api_error *e) {
     return true;
 }
 
-static bool begin_stream(socket_side *side, native_request *q, const message *m) {
-    if (!check_id(side, m, &q->r.error)) return false;
-    job *const j = native_begin(q, &socket_format);
-    if (!j) return false;
+static bool begin_stream(socket_side *side, request *q) {
+    api_request *const r = &q->generate->r;
+    if (!q->job || !check_id(side, &q->m, &r->error)) return false;
     socket_stream *const t = app_alloc(sizeof *t);
-    char *const id = t ? app_copy_text(m->id) : NULL;
+    char *const id = t ? app_copy_text(q->m.id) : NULL;
     if (!id) {
         free(t);
-        job_close(j);
         return false;
     }
-    *t = (socket_stream){.next = side->first, .side = side, .id = id, .job = j};
+    *t = (socket_stream){.next = side->first, .side = side, .id = id, .job = q->job};
+    q->job = NULL;
     side->first = t;
     side->n_streams++;
-    j->outlet = t;
-    if (m->credit >= 0) j->credit = m->credit;
-    send_begun(t, q);
-    job_set_wake(j, wake_socket, side->socket);
-    job_listen(j);
+    t->job->outlet = t;
+    if (q->m.credit >= 0) t->job->credit = q->m.credit;
+    send_begun(t, q->generate);
+    job_set_wake(t->job, wake_socket, side->socket);
+    job_listen(t->job);
     send_progress(t);
     return true;
-}
-
-static bool take_generate(socket_side *side, api_request *opened, message *m, api_error *e) {
-    native_request *const q = app_alloc(sizeof *q);
-    if (!q) {
-        send_error(side, m->id, &api_no_memory);
-        api_request_close(opened);
-        return false;
-    }
-    const member_group more = {message_rows, 3, m};
-    native_init(q);
-    q->r = *opened; // takes ownership of the document
-    *opened = (api_request){0};
-    m->credit = -1;
-    const bool ok = native_read(q, &more) && begin_stream(side, q, m);
-    if (!ok) {
-        send_error(side, m->id, &q->r.error);
-        *e = (api_error){0};
-    }
-    native_free(q);
-    free(q);
-    return ok;
 }
 
 static void each_part(job *j, void (*act)(rn_stream *)) {
@@ -320,24 +322,124 @@ static bool read_head(api_request *r, message *m) {
     return m->type || api_fail(&r->error, API_MISSING_PARAMETER, "type", "type: is missing");
 }
 
+static void read_message(request *q) {
+    api_request *const r = &q->r;
+    const uint64_t key = r->key;
+    q->is_open = true;
+    q->is_read = api_request_open(r, q->server, NULL, q->text.data ? q->text.data : "", q->text.n);
+    r->key = key;
+    r->client = q->client;
+    q->is_read = q->is_read && read_head(r, &q->m);
+}
+
+static bool is_generate(const request *q) { return q->is_read && strcmp(q->m.type, "generate") == 0; }
+
+static void begin_generate(request *q) {
+    native_request *const g = app_alloc(sizeof *g);
+    if (!g) return;
+    const member_group more = {message_rows, 3, &q->m};
+    native_init(g);
+    g->r = q->r; // takes ownership of the document
+    q->r = (api_request){0};
+    q->generate = g;
+    q->m.credit = -1;
+    if (native_read(g, &more)) q->job = native_begin(g, &socket_format);
+}
+
+// ---- on a worker ----
+
+static void run(work *item) {
+    request *const q = (request *)item;
+    if (!q->is_open) read_message(q);
+    if (is_generate(q) && !work_is_given_up()) begin_generate(q);
+    q->lacks_memory = memory_failed();
+}
+
+static void done(work *item) { websocket_wake(((request *)item)->socket); }
+
+static void free_request(work *item) {
+    request *const q = (request *)item;
+    job_close(q->job);
+    if (q->generate) native_free(q->generate);
+    free(q->generate);
+    api_request_close(&q->r);
+    bytes_free(&q->text);
+    free(q->client);
+    free(q);
+}
+
+// ---- on the sockets' thread ----
+
+static void finish(socket_side *side, request *q) {
+    const api_error *e = q->generate ? &q->generate->r.error : &q->r.error;
+    bool ok = false;
+    if (q->lacks_memory)
+        e = &api_no_memory;
+    else if (q->generate)
+        ok = begin_stream(side, q);
+    else
+        ok = q->is_read && take_control(side, &q->r, &q->m);
+    if (!ok) send_error(side, q->m.id, e);
+    free_request(&q->item);
+}
+
+// Hands the message to a worker. False: it is handled.
+static bool give_to_worker(socket_side *side, request *q) {
+    const size_t n = q->text.n;
+    int32_t retry_s = 0;
+    if (n <= READ_HERE_BYTES) read_message(q);
+    if (q->is_open && !is_generate(q)) {
+        finish(side, q);
+        return false;
+    }
+    if (workers_add(side->server->workers, &q->item, n, &retry_s)) return true;
+    api_error e;
+    api_fail(&e, API_QUEUE_FULL, NULL, "server: too many requests wait to be read, try again in %d s", retry_s);
+    e.retry_after = retry_s;
+    send_error(side, q->m.id, &e);
+    free_request(&q->item);
+    return false;
+}
+
+static void go_on(socket_side *side) {
+    if (side->at_worker && workers_is_done(side->server->workers, &side->at_worker->item)) {
+        request *const q = side->at_worker;
+        side->at_worker = NULL;
+        finish(side, q);
+    }
+    while (!side->at_worker && side->waiting) {
+        request *const q = side->waiting;
+        side->waiting = q->next;
+        if (!side->waiting) side->waiting_end = &side->waiting;
+        if (give_to_worker(side, q)) side->at_worker = q;
+    }
+    websocket_hold(side->socket, side->at_worker != NULL);
+}
+
 static void take_message(void *self, const char *text, size_t n) {
     socket_side *const side = self;
-    api_request r;
-    api_error e = {0};
-    message m = {.credit = -1};
     memory_forget();
-    bool ok = api_request_open(&r, side->server, NULL, text, n);
-    r.key = side->key;
-    r.client = side->client;
-    ok = ok && read_head(&r, &m);
-    if (ok && strcmp(m.type, "generate") == 0) {
-        take_generate(side, &r, &m, &e);
+    request *const q = app_alloc(sizeof *q);
+    char *const client = q ? app_copy_text(side->client) : NULL;
+    if (!client) {
+        free(q);
         check_memory(side);
         return;
     }
-    ok = ok && take_control(side, &r, &m);
-    if (!ok) send_error(side, m.id, &r.error);
-    api_request_close(&r);
+    *q = (request){.item = {.run = run, .done = done, .free = free_request},
+                   .server = side->server,
+                   .socket = side->socket,
+                   .client = client,
+                   .r = {.key = side->key},
+                   .m = {.credit = -1}};
+    bytes_add(&q->text, text, n);
+    if (memory_failed())
+        free_request(&q->item);
+    else {
+        *side->waiting_end = q;
+        side->waiting_end = &q->next;
+        go_on(side);
+    }
     check_memory(side);
 }
 
@@ -351,11 +453,13 @@ static void *open_side(struct server *s, websocket *w, uint64_t key, const char 
         return NULL;
     }
     *side = (socket_side){.server = s, .socket = w, .key = key, .client = name};
+    side->waiting_end = &side->waiting;
     return side;
 }
 
 static void wake_side(void *self) {
     memory_forget();
+    go_on(self);
     pump(self);
     check_memory(self);
 }
@@ -370,6 +474,11 @@ static void drain_side(void *self) {
 
 static void close_side(void *self) {
     socket_side *const side = self;
+    if (side->at_worker) workers_give_up(side->server->workers, &side->at_worker->item);
+    for (request *q = side->waiting, *next; q; q = next) {
+        next = q->next;
+        free_request(&q->item);
+    }
     while (side->first) end_stream(&side->first);
     free(side->client);
     free(side);

@@ -40,6 +40,9 @@ enum { WEBSOCKET_QUEUE_BYTES = 256 << 10, WEBSOCKET_QUEUE = 1024 };
 bool websocket_send(websocket *w, const char *text, size_t n);
 void websocket_wake(websocket *w);
 void websocket_close(websocket *w, websocket_code code, const char *reason); // queued messages are sent first
+// From the handler's functions only: while it is held, nothing is read from the socket, so that messages of a client that sends faster
+// than they are handled wait at the client. Those that were read already are still passed on.
+void websocket_hold(websocket *w, bool is_held);
 
 // The server's side.
 struct websockets;

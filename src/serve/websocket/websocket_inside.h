@@ -26,7 +26,7 @@ struct websocket {
     void *self;
     bytes early; // frames that arrived together with the handshake
     size_t n_early_taken, n_fragments;
-    bool is_open, is_failed, is_lingering;
+    bool is_open, is_failed, is_lingering, is_held;
     uint32_t events;  // what epoll waits for
     int64_t heard_ns; // last time something was received
     int64_t moved_ns; // last time something was sent, or nothing was waiting to be sent
@@ -60,6 +60,6 @@ void websocket_read(struct websocket *w);
 void websocket_write(struct websocket *w); // writes queued messages until the socket would block
 void websocket_shut(struct websocket *w, uint16_t code, const char *reason);
 void websocket_check_end(struct websocket *w);
-bool websocket_is_drowning(const struct websocket *w); // its send queue is full: nothing is read from it
+bool websocket_is_drowning(const struct websocket *w); // held, or its send queue is full: nothing is read from it
 
 #endif

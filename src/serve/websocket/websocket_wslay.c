@@ -24,7 +24,11 @@ static void shut_at_once(websocket *w, const char *reason) {
 
 // Are too many control frames queued, because the client sends pings but does not read the answers? Nothing is
 // read from it until it does.
-bool websocket_is_drowning(const websocket *w) { return wslay_event_get_queued_msg_count(w->ctx) >= ANSWERS_MAX; }
+bool websocket_is_drowning(const websocket *w) {
+    return w->is_held || wslay_event_get_queued_msg_count(w->ctx) >= ANSWERS_MAX;
+}
+
+void websocket_hold(websocket *w, bool is_held) { w->is_held = is_held; }
 
 static ssize_t take_early(websocket *w, uint8_t *to, size_t n) {
     const size_t left = w->early.n - w->n_early_taken;
