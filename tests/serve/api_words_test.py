@@ -101,6 +101,7 @@ def only_allowed_tokens_and_no_bad_words_are_generated():
             for choice in answer['choices']:
                 equal((set(choice['token_ids']) - set(allowed), len(choice['token_ids'])), (set(), 12))
         post(s, TEXT, prompt='a', allowed_token_ids=[5, 4096]).refuses(400, 'invalid_token', 'allowed_token_ids')
+        post(s, TEXT, prompt='a', allowed_token_ids=[5], logit_bias={'5': '-inf'}).refuses(400, 'invalid_value')
         text = good(s, TEXT, **SHORT, temperature=0)['choices'][0]['text']
         words = text.split()
         for word in (words[0], words[1], ' '.join(words[1:3])):

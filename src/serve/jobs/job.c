@@ -192,14 +192,21 @@ static void format_with_stop(job *j, job_part *p, const rn_chunk *c) {
     free(deltas);
 }
 
+// The code of a generation that failed. With rules about tokens (serve/api/token_rules.h) no token may be left to
+// draw from, and then the request asked for what there cannot be.
+static api_code code_of(const job_part *p) {
+    switch (p->failure) {
+    case RN_E_BUSY: return API_QUEUE_TIMEOUT;
+    case RN_E_LIMIT: return API_KV_EXHAUSTED;
+    case RN_E_FORMAT: return p->job->rules ? API_INVALID_VALUE : API_INTERNAL_ERROR;
+    default: return API_INTERNAL_ERROR;
+    }
+}
+
 static void fail_part(job_part *p) {
     api_error *const e = &p->job->error;
     if (p->finish == RN_FINISH_ERROR)
-        api_fail(e,
-                 p->failure == RN_E_BUSY    ? API_QUEUE_TIMEOUT
-                 : p->failure == RN_E_LIMIT ? API_KV_EXHAUSTED
-                                            : API_INTERNAL_ERROR,
-                 NULL, "generation: %s", p->detail);
+        api_fail(e, code_of(p), NULL, "generation: %s", p->detail);
     else if (atomic_load(&p->job->server->is_draining))
         api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     else
