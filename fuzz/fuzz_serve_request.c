@@ -3,6 +3,7 @@
 #include "app/say.h"
 #include "serve/api/api.h"
 #include "serve/jobs/job_http.h"
+#include "serve/native/llama_completion.h"
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
@@ -121,11 +122,17 @@ static const struct {
     http_handler handle;
     const char *path;
 } routes[] = {
-    {'c', route_chat_completions, "/"}, {'t', route_completions, "/"},
-    {'r', route_responses, "/"},        {'e', route_embeddings, "/"},
-    {'g', route_generate, "/"},         {'k', route_tokenize, "/"},
-    {'n', route_rerank, "/"},           {'d', route_detokenize, "/"},
-    {'a', route_apply_template, "/"},   {'s', route_stream_resume, "/v1/runnel/streams/x"},
+    {'c', route_chat_completions, "/"},
+    {'t', route_completions, "/"},
+    {'r', route_responses, "/"},
+    {'e', route_embeddings, "/"},
+    {'g', route_generate, "/"},
+    {'k', route_tokenize, "/"},
+    {'n', route_rerank, "/"},
+    {'d', route_detokenize, "/"},
+    {'l', route_llama_completion, "/"},
+    {'a', route_apply_template, "/"},
+    {'s', route_stream_resume, "/v1/runnel/streams/x"},
 };
 
 static void talk(http_exchange *x, server *s, const char *text, size_t n) {

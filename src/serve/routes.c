@@ -1,6 +1,7 @@
 // serve/routes.c - the table of all routes.
 #include "serve/http/http.h"
 #include "serve/jobs/job_http.h"
+#include "serve/native/llama_completion.h"
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
@@ -33,6 +34,10 @@ const http_route http_routes[] = {
     {"POST", "/tokenize", route_tokenize, .has_body = true},
     {"POST", "/detokenize", route_detokenize, .has_body = true},
     {"POST", "/apply-template", route_apply_template, .has_body = true},
+    {"POST", "/completion", route_llama_completion, .has_body = true},
+    {"POST", "/completions", route_llama_completion, .has_body = true},
+    {"GET", "/version", route_version},
+    {"GET", "/tokenizer_info", route_tokenizer_info},
     {"POST", "/v1/runnel/generate", route_generate, .has_body = true},
     {"GET", "/v1/stream", route_socket},
     {"DELETE", "/v1/runnel/sessions/", route_session_delete},

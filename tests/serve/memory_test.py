@@ -23,6 +23,8 @@ REQUESTS = {
     'token rules': ('POST', '/v1/completions', {'prompt': TIME, 'min_tokens': 2, 'allowed_token_ids': [402, 285, 261, 300], 'bad_words': ['the', 'a cat'],
                                                 'truncate_prompt_tokens': 3, 'return_token_ids': True, 'stop_token_ids': [300], **SHORT}),
     'a stop string': ('POST', '/v1/chat/completions', {'messages': STORY, 'stop': ' ', 'include_stop_str_in_output': True, 'return_token_ids': True, **SHORT}),
+    'llama-server': ('POST', '/completion', {'prompt': TIME, 'n_predict': 3, 'n_probs': 2, 'return_tokens': True, 'seed': 1}),
+    'tokenizer info': ('GET', '/tokenizer_info', None),
     'a resumable stream': ('POST', GENERATE, {'messages': STORY, 'stream': True, 'resumable': True, **SHORT}),
     'a session': ('POST', GENERATE, {'messages': STORY, 'session': 'a', **SHORT}),
     'tokenize': ('POST', '/tokenize', {'content': TIME, 'with_pieces': True}),
@@ -35,7 +37,7 @@ REQUESTS = {
     'slots': ('GET', '/slots', None),
     'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),
 }
-CHANGING = ('id', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel')
+CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel')
 
 
 def constant(value):

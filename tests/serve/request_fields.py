@@ -10,6 +10,7 @@ import copy
 Field = collections.namedtuple('Field', 'good bad needs', defaults=((), {}))
 
 CHAT, COMPLETIONS, RESPONSES, GENERATE = '/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/runnel/generate'
+LLAMA = '/completion'
 EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE = '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize', '/apply-template'
 
 LONG = 'Once upon a time there was a dog. ' * 12
@@ -104,6 +105,10 @@ ROUTES = {
         **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
     GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
         **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH}),
+    LLAMA: Route({'prompt': 'The cat', 'n_predict': 8}, {
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k != 'n'}, **VLLM, **KEPT, **DELIVERY, 'prompt': PROMPTS,
+        'n_probs': whole((0, 1, 20), 0, 20), 'return_tokens': SWITCH, 'id_slot': whole((-1, 0, 5), -1, 2**31 - 1),
+        't_max_predict_ms': whole((0, 1, 5000), 0, 86400000), 'post_sampling_probs': Field((False,), (True, 'x', 5, [], {}))}),
     RESPONSES: Route({'input': 'The cat', 'max_output_tokens': 8}, {
         **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens', 'n_predict')}, **VLLM,
         **{k: v for k, v in DELIVERY.items() if k not in ('stream_options', 'resumable')},
@@ -148,6 +153,7 @@ REFUSED = {
                   'mirostat': 2, 'xtc_probability': 0.5, 'dry_multiplier': 0.8, 'dynatemp_range': 0.5, 'samplers': ['top_k'], 'n_probs': 5,
                   'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'lora': [{'id': 0}], 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
     CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
+    LLAMA: {'n': 2, 'samplers': ['top_k'], 'mirostat': 2, 'json_schema': {}},
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
     TOKENIZE: {'messages': []}, GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
@@ -179,7 +185,7 @@ def some_body(rng, path):
 
 
 def some_path(rng):
-    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES,) * 3 + (EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
+    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES, LLAMA) * 2 + (EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
 
 
 def some_control(rng, name):

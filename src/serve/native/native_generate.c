@@ -204,19 +204,24 @@ static bool begin_parts(native_request *q, job *j) {
     return true;
 }
 
-job *native_begin(native_request *q, const job_format *format) {
+job *native_begin_as(native_request *q, const job_format *format, void *more) {
     job *const j = job_new(q->r.server, format, (size_t)q->g.n);
-    native_answer *const answer = j ? app_alloc(sizeof *answer) : NULL;
-    if (!answer) {
-        job_close(j);
+    if (!j) {
+        format->free_more(more);
         return NULL;
     }
-    *answer = (native_answer){q->chat.has_messages, q->token_times, q->with_pieces};
-    j->more = answer;
+    j->more = more;
     j->n_answers = j->n_parts;
     if (begin_parts(q, j)) return j;
     job_close(j);
     return NULL;
+}
+
+job *native_begin(native_request *q, const job_format *format) {
+    native_answer *const answer = app_alloc(sizeof *answer);
+    if (!answer) return NULL;
+    *answer = (native_answer){q->chat.has_messages, q->token_times, q->with_pieces};
+    return native_begin_as(q, format, answer);
 }
 
 void route_generate(struct server *s, http_exchange *x, const http_request *http) {

@@ -25,6 +25,8 @@ typedef struct native_answer {
     bool is_chat, has_token_times, has_pieces;
 } native_answer;
 job *native_begin(native_request *q, const job_format *format);
+// With another `more`, which is freed by the format's free_more(), also after a failure.
+job *native_begin_as(native_request *q, const job_format *format, void *more);
 // Writes a chunk as members of the open JSON object.
 void native_put_chunk(json_writer *w, const job_part *p, const rn_chunk *c);
 

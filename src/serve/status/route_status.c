@@ -162,3 +162,44 @@ void route_props(struct server *s, http_exchange *x, const http_request *r) {
     json_put_end(&w, '}');
     answer(x, &body);
 }
+
+void route_version(struct server *s, http_exchange *x, const http_request *r) {
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    (void)s, (void)r;
+    json_put_begin(&w, '{');
+    json_member_string(&w, "version", rn_version());
+    json_put_end(&w, '}');
+    answer(x, &body);
+}
+
+static void put_spelling(json_writer *w, const char *name, const rn_model *m, int32_t id) {
+    char *text = NULL;
+    size_t n = 0;
+    if (id >= 0 && rn_detokenize(m, &id, 1, true, &text, &n, NULL) == RN_OK)
+        json_member_text(w, name, n ? text : "", n);
+    else
+        json_member_string(w, name, NULL);
+    rn_free(text);
+}
+
+void route_tokenizer_info(struct server *s, http_exchange *x, const http_request *r) {
+    const rn_model *const model = s->models[0].model;
+    rn_model_info m = {.struct_size = sizeof m};
+    rn_engine_info e = {.struct_size = sizeof e};
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    (void)r;
+    json_put_begin(&w, '{');
+    if (rn_model_get_info(model, &m, NULL) == RN_OK && rn_engine_get_info(s->engine, 0, &e, NULL) == RN_OK) {
+        json_member_string(&w, "tokenizer_class", m.tokenizer);
+        json_member_whole(&w, "vocab_size", m.n_vocab);
+        json_member_whole(&w, "model_max_length", e.n_ctx);
+        json_member_bool(&w, "add_bos_token", m.add_bos);
+        put_spelling(&w, "bos_token", model, m.bos);
+        put_spelling(&w, "eos_token", model, m.n_end_tokens > 0 ? m.end_tokens[0].id : -1);
+        json_member_string(&w, "chat_template", m.chat_template);
+    }
+    json_put_end(&w, '}');
+    answer(x, &body);
+}

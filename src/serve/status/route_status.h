@@ -10,6 +10,9 @@ void route_metrics(struct server *s, http_exchange *x, const http_request *r);
 void route_models(struct server *s, http_exchange *x, const http_request *r);
 void route_model(struct server *s, http_exchange *x, const http_request *r); // /v1/models/NAME
 void route_props(struct server *s, http_exchange *x, const http_request *r);
+// As vLLM has them, and lm-eval reads them: of the first model.
+void route_version(struct server *s, http_exchange *x, const http_request *r);
+void route_tokenizer_info(struct server *s, http_exchange *x, const http_request *r);
 void route_slots(struct server *s, http_exchange *x, const http_request *r);
 
 #endif

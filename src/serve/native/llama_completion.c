@@ -1,0 +1,259 @@
+// serve/native/llama_completion.c - POST /completion: the members of /v1/runnel/generate and those of llama-server, answered in
+// llama-server's form. Its stream has no [DONE].
+#include "serve/native/llama_completion.h"
+#include "app/say.h"
+#include "app/stream_json.h"
+#include "serve/native/native_generate.h"
+#include "serve/openai/openai_json.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct llama_request {
+    native_request q;
+    int32_t n_probs, id_slot, max_predict_ms;
+    bool post_sampling_probs, return_tokens;
+} llama_request;
+
+// What a job of this route needs (job.more).
+typedef struct llama_answer {
+    bool has_probs, has_tokens, has_new_line;
+    int32_t id_slot, n_predict, n_probs;
+    rn_sampling sampling; // numbers alone
+    bytes prompt;         // a JSON string
+} llama_answer;
+
+static llama_answer *answer_of(const job *j) { return j->more; }
+
+static void free_answer(void *more) {
+    bytes_free(&((llama_answer *)more)->prompt);
+    free(more);
+}
+
+// ---- the answer -----------------------------------------------------------------------------------------------------
+
+static void put_token(json_writer *w, const rn_model *m, int32_t id, float logprob) {
+    size_t n;
+    char *const text = token_text(m, id, &n);
+    json_member_whole(w, "id", id);
+    json_member_text(w, "token", text, n);
+    json_member_begin(w, "bytes", '[');
+    for (size_t i = 0; i < n; i++) json_put_whole(w, (unsigned char)text[i]);
+    json_put_end(w, ']');
+    json_put_key(w, "logprob");
+    json_put_float(w, logprob);
+    rn_free(text);
+}
+
+static void put_probs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        json_put_begin(w, '{');
+        put_token(w, m, tokens[i].id, tokens[i].logprob);
+        json_member_begin(w, "top_logprobs", '[');
+        for (int32_t k = 0; k < tokens[i].n_top; k++) {
+            json_put_begin(w, '{');
+            put_token(w, m, tokens[i].top[k].id, tokens[i].top[k].logprob);
+            json_put_end(w, '}');
+        }
+        json_put_end(w, ']');
+        json_put_end(w, '}');
+    }
+}
+
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    llama_answer *const a = answer_of(j);
+    const size_t n = openai_n_text_tokens(p, c);
+    json_writer ids = {&p->ids, p->ids.n > 0};
+    for (size_t i = 0; a->has_tokens && i < n; i++) json_put_whole(&ids, c->tokens[i]);
+    if (a->has_probs && c->token_data)
+        put_probs(&(json_writer){&p->logprobs, p->logprobs.n > 0}, job_model(j), c->token_data, n);
+    a->has_new_line |= c->n_text > 0 && memchr(c->text, '\n', c->n_text) != NULL;
+    bytes_add(&p->text, c->text, c->n_text);
+}
+
+// Writes what came since the last event, and forgets it.
+static void put_piece(json_writer *w, job_part *p) {
+    const llama_answer *const a = answer_of(p->job);
+    json_member_whole(w, "index", p->index);
+    json_member_bytes(w, "content", &p->text);
+    openai_put_id_items(w, "tokens", &p->ids);
+    json_member_whole(w, "id_slot", a->id_slot);
+    json_member_bool(w, "stop", p->is_done);
+    if (p->logprobs.n) openai_put_id_items(w, "completion_probabilities", &p->logprobs);
+    bytes_free(&p->text);
+    bytes_free(&p->ids);
+    bytes_free(&p->logprobs);
+}
+
+static void put_settings(json_writer *w, const job_part *p) {
+    // As the library calls them, and llama-server.
+    static const struct {
+        const char *name, *theirs;
+    } rows[] = {{"temp", "temperature"},
+                {"top_k", "top_k"},
+                {"top_p", "top_p"},
+                {"min_p", "min_p"},
+                {"repeat_penalty", "repeat_penalty"},
+                {"frequency_penalty", "frequency_penalty"},
+                {"presence_penalty", "presence_penalty"},
+                {"penalty_last_n", "repeat_last_n"}};
+    const llama_answer *const a = answer_of(p->job);
+    json_member_begin(w, "generation_settings", '{');
+    json_member_u64(w, "seed", p->seed);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_put_key(w, rows[i].theirs);
+        json_put_float(w, (float)rn_sampling_get(&a->sampling, rows[i].name));
+    }
+    json_member_whole(w, "n_predict", a->n_predict);
+    json_member_whole(w, "n_probs", a->n_probs);
+    json_put_end(w, '}');
+}
+
+static void put_rate(json_writer *w, const char *n_name, const char *ms_name, const char *each_name,
+                     const char *rate_name, double n, double ms) {
+    json_member_whole(w, n_name, (int64_t)n);
+    json_member_rounded(w, ms_name, ms, 3);
+    json_member_rounded(w, each_name, n > 0 ? ms / n : 0, 3);
+    json_member_rounded(w, rate_name, ms > 0 ? n * 1e3 / ms : 0, 3);
+}
+
+static void put_timings(json_writer *w, const job_part *p) {
+    const rn_usage *const u = &p->usage;
+    json_member_begin(w, "timings", '{');
+    json_member_whole(w, "cache_n", u->cached_tokens);
+    put_rate(w, "prompt_n", "prompt_ms", "prompt_per_token_ms", "prompt_per_second",
+             (double)(u->prompt_tokens - u->cached_tokens), p->timing.prefill_ms);
+    put_rate(w, "predicted_n", "predicted_ms", "predicted_per_token_ms", "predicted_per_second",
+             (double)u->completion_tokens, p->timing.decode_ms);
+    json_put_end(w, '}');
+}
+
+// Members of a last event. The word is that of the stop string.
+static void put_end(json_writer *w, const job_part *p) {
+    static const char begins[] = "stop string \"";
+    const size_t n_begins = sizeof begins - 1;
+    const llama_answer *const a = answer_of(p->job);
+    const bool is_word = p->finish == RN_FINISH_STOP && strncmp(p->detail, begins, n_begins) == 0;
+    const bool is_eos = p->finish == RN_FINISH_STOP && !is_word;
+    json_member_string(w, "model", p->job->server->models[p->job->model].name);
+    json_member_whole(w, "tokens_predicted", p->usage.completion_tokens);
+    json_member_whole(w, "tokens_evaluated", p->usage.prompt_tokens);
+    put_settings(w, p);
+    json_put_key(w, "prompt");
+    json_put_raw(w, a->prompt.n ? a->prompt.data : "\"\"");
+    json_member_bool(w, "has_new_line", a->has_new_line);
+    json_member_bool(w, "truncated", false);
+    json_member_string(w, "stop_type", is_word ? "word" : is_eos ? "eos" : "limit");
+    json_member_bool(w, "stopped_eos", is_eos);
+    json_member_bool(w, "stopped_limit", p->finish == RN_FINISH_LENGTH);
+    json_member_bool(w, "stopped_word", is_word);
+    json_member_text(w, "stopping_word", is_word ? p->detail + n_begins : "",
+                     is_word ? strlen(p->detail) - n_begins - 1 : 0);
+    json_member_whole(w, "tokens_cached", p->usage.prompt_tokens + p->usage.completion_tokens);
+    put_timings(w, p);
+}
+
+static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
+    take_chunk(j, p, c);
+    if (p->text.n == 0 && p->ids.n == 0 && !p->is_done) return;
+    if (p->is_done && p->finish != RN_FINISH_STOP && p->finish != RN_FINISH_LENGTH) return;
+    bytes json = {0};
+    json_writer w = {&json, false};
+    json_put_begin(&w, '{');
+    put_piece(&w, p);
+    if (p->is_done) {
+        put_end(&w, p);
+    } else {
+        const rn_usage u = job_usage_so_far(j);
+        json_member_whole(&w, "tokens_predicted", u.completion_tokens);
+        json_member_whole(&w, "tokens_evaluated", u.prompt_tokens);
+    }
+    json_put_end(&w, '}');
+    job_event(j, NULL, &json);
+}
+
+static void stream_end(job *j) { (void)j; }
+
+static void whole_end(job *j) {
+    json_writer w = {&j->body, false};
+    json_put_begin(&w, '{');
+    put_piece(&w, &j->parts[0]);
+    put_end(&w, &j->parts[0]);
+    json_put_end(&w, '}');
+}
+
+static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, free_answer},
+                        whole_format = {NULL, take_chunk, whole_end, NULL, free_answer, .is_whole = true};
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+static const member rows[] = {
+    {"n_probs", MEMBER_INT, offsetof(llama_request, n_probs), 0, 20},
+    {"post_sampling_probs", MEMBER_BOOL, offsetof(llama_request, post_sampling_probs)},
+    {"return_tokens", MEMBER_BOOL, offsetof(llama_request, return_tokens)},
+    {"id_slot", MEMBER_INT, offsetof(llama_request, id_slot), -1, INT32_MAX},
+    {"t_max_predict_ms", MEMBER_INT, offsetof(llama_request, max_predict_ms), 0, 86400000},
+};
+
+static bool read_request(llama_request *l) {
+    native_request *const q = &l->q;
+    api_error *const e = &q->r.error;
+    if (!native_read(q, &(member_group){rows, sizeof rows / sizeof *rows, l})) return false;
+    if (q->g.n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1: /v1/completions takes more");
+    if (q->prompt.n == 0)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
+    if (l->post_sampling_probs)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "post_sampling_probs",
+                        "post_sampling_probs: probabilities are those of the model, before sampling");
+    if (l->n_probs) q->g.g.logprobs = l->n_probs;
+    if (l->max_predict_ms) q->g.timeout = l->max_predict_ms / 1e3;
+    return true;
+}
+
+static void note_prompt(const llama_request *l, llama_answer *a) {
+    const prompt_item *const p = &l->q.prompt.items[0];
+    json_writer w = {&a->prompt, false};
+    char *text = NULL;
+    size_t n = 0;
+    if (p->text.data) {
+        json_put_text(&w, p->text.data, p->text.n);
+        return;
+    }
+    if (rn_detokenize(l->q.r.server->models[l->q.r.model].model, p->ids.ids, p->ids.n, true, &text, &n, NULL) ==
+        RN_OK)
+        json_put_text(&w, n ? text : "", n);
+    rn_free(text);
+}
+
+static job *begin(llama_request *l) {
+    const api_generation *const g = &l->q.g;
+    llama_answer *const a = app_alloc(sizeof *a);
+    rn_request req;
+    if (!a) return NULL;
+    *a = (llama_answer){.has_probs = g->g.logprobs >= 0,
+                        .has_tokens = l->return_tokens,
+                        .id_slot = l->id_slot,
+                        .n_predict = g->g.n,
+                        .n_probs = l->n_probs};
+    rn_request_init(&req);
+    if (!api_generation_apply(g, &req, &a->sampling, 0, &l->q.r.error)) {
+        free_answer(a);
+        return NULL;
+    }
+    note_prompt(l, a);
+    return native_begin_as(&l->q, g->delivery.is_stream ? &stream_format : &whole_format, a);
+}
+
+void route_llama_completion(struct server *s, http_exchange *x, const http_request *http) {
+    llama_request *const l = app_alloc(sizeof *l);
+    if (!l) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    job *j = NULL;
+    *l = (llama_request){.id_slot = -1};
+    native_init(&l->q);
+    if (api_request_open(&l->q.r, s, http, http->body, http->n_body) && read_request(l)) j = begin(l);
+    job_answer(j, x, &l->q.r, &l->q.g.delivery);
+    native_free(&l->q);
+    free(l);
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""llama-server's /completion, in its members and its form, and what vLLM says of itself."""
+from api import chat_model, events, good, post, scripted, serving
+from serving import Folder, check, equal, main, test
+
+PATH = '/completion'
+SHORT = {'prompt': 'Once upon a time', 'n_predict': 12, 'seed': 3}
+PIECE = {'index', 'content', 'tokens', 'id_slot', 'stop', 'tokens_predicted', 'tokens_evaluated'}
+LAST = PIECE | {'model', 'generation_settings', 'prompt', 'has_new_line', 'truncated', 'stop_type', 'stopping_word', 'stopped_eos', 'stopped_limit',
+                'stopped_word', 'tokens_cached', 'timings'}
+
+
+def told(server, **body):
+    answer = post(server, PATH, stream=True, **body)
+    equal((answer.status, answer.header('content-type')), (200, 'text/event-stream'), answer.body)
+    return [d for _, _, d in events(answer.body)]
+
+
+@test
+def a_completion_says_what_v1_completions_says_in_llama_servers_form():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        want = good(s, '/v1/completions', prompt=SHORT['prompt'], max_tokens=12, seed=3, return_token_ids=True)
+        choice = want['choices'][0]
+        for path in (PATH, '/completions'):
+            got = good(s, path, **SHORT, return_tokens=True)
+            equal(set(got), LAST)
+            equal((got['content'], got['tokens'], got['stop'], got['prompt']), (choice['text'], choice['token_ids'], True, SHORT['prompt']))
+            equal((got['tokens_predicted'], got['tokens_evaluated'], got['tokens_cached']), (12, want['usage']['prompt_tokens'], 12 + 5))
+            equal((got['stop_type'], got['stopped_limit'], got['stopped_eos'], got['stopped_word']), ('limit', True, False, False))
+            equal((got['generation_settings']['seed'], got['generation_settings']['n_predict']), (3, 12))
+        timings = got['timings']
+        equal((timings['predicted_n'], timings['prompt_n'] + timings['cache_n']), (12, 5))
+        check(timings['predicted_ms'] > 0 and timings['predicted_per_second'] > 0, timings)
+        equal(good(s, PATH, **SHORT)['tokens'], [], 'unless they are asked for')
+        ids = good(s, '/tokenize', content=SHORT['prompt'], add_special=True)['tokens']
+        equal(good(s, PATH, **{**SHORT, 'prompt': ids})['content'], choice['text'])
+        check(SHORT['prompt'] in good(s, PATH, **{**SHORT, 'prompt': ids})['prompt'], 'ids are shown as text')
+
+
+@test
+def a_stream_adds_up_to_the_whole_and_has_no_done():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        body = {**SHORT, 'return_tokens': True, 'n_probs': 2}
+        want = good(s, PATH, **body)
+        data = told(s, **body)
+        equal([d['stop'] for d in data], [False] * (len(data) - 1) + [True])
+        check(all(set(d) - {'completion_probabilities'} == PIECE for d in data[:-1]) and set(data[-1]) - {'completion_probabilities'} == LAST, data)
+        for name, empty in (('content', ''), ('tokens', []), ('completion_probabilities', [])):
+            whole = empty
+            for d in data:
+                whole = whole + d.get(name, empty)
+            equal(whole, want[name], name)
+        counts = [d['tokens_predicted'] for d in data]
+        equal((counts, counts[-1], {d['tokens_evaluated'] for d in data}), (sorted(counts), 12, {5}))
+        for got in (want, data[-1]):
+            for name in ('generation_settings', 'stop_type', 'prompt'):
+                equal(got[name], want[name])
+
+
+@test
+def the_most_probable_tokens_come_by_n_probs():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        got = good(s, PATH, **SHORT, n_probs=3, return_tokens=True)
+        probs = got['completion_probabilities']
+        equal([p['id'] for p in probs], got['tokens'])
+        equal(''.join(p['token'] for p in probs), got['content'])
+        content = good(s, '/v1/runnel/generate', prompt=SHORT['prompt'], max_tokens=12, seed=3, logprobs=3)['choices'][0]['logprobs']
+        equal([p['logprob'] for p in probs], [c['logprob'] for c in content])
+        for p in probs:
+            equal((len(p['top_logprobs']), bytes(p['bytes']).decode()), (3, p['token']))
+            check(p['top_logprobs'][0]['logprob'] >= p['top_logprobs'][2]['logprob'], p)
+        check('completion_probabilities' not in good(s, PATH, **SHORT), 'not asked for')
+        post(s, PATH, **SHORT, n_probs=2, post_sampling_probs=True).refuses(400, 'unsupported_parameter', 'post_sampling_probs')
+
+
+@test
+def what_ended_an_answer_has_llama_servers_names():
+    with Folder() as folder, serving(scripted(folder)) as s:
+        rows = [({'n_predict': 1}, 'limit', ''), ({}, 'eos', ''), ({'stop': ['!']}, 'word', '!'), ({'n_predict': -1, 'stop': 'es"'}, 'eos', '')]
+        for more, kind, word in rows:
+            for streams in (False, True):
+                body = {'prompt': 'N', 'temperature': 0, 'cache_prompt': True, 'id_slot': 1, **more}
+                got = told(s, **body)[-1] if streams else good(s, PATH, **body)
+                equal((got['stop_type'], got['stopping_word'], got['id_slot']), (kind, word, 1), more)
+                equal([got[f'stopped_{k}'] for k in ('limit', 'eos', 'word')], [kind == k for k in ('limit', 'eos', 'word')])
+        late = good(s, PATH, prompt='N', temperature=0, t_max_predict_ms=60000)
+        equal(late['stop_type'], 'eos')
+
+
+@test
+def what_it_has_not_is_refused_by_name():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for body, code, part in (({}, 'missing_required_parameter', 'prompt'), ({'prompt': ['a', 'b']}, 'invalid_value', 'prompt'),
+                                 ({'prompt': 'a', 'n': 2}, 'unsupported_parameter', 'n'), ({'prompt': 'a', 'samplers': ['top_k']}, 'unsupported_parameter', 'samplers'),
+                                 ({'prompt': 'long ' * 900}, 'context_length_exceeded', 'maximum context length is 512 tokens')):
+            post(s, PATH, **body).refuses(400, code, part)
+        s.post('/infill', b'{}').refuses(404, 'unknown_url')
+
+
+@test
+def the_server_tells_its_version_and_its_tokenizer():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        equal(list(s.get('/version').json), ['version'])
+        equal(s.get('/version').json['version'], s.get('/props').json['build_info'])
+        info = s.get('/tokenizer_info').json
+        equal((info['bos_token'], info['eos_token'], info['model_max_length']), ('<s>', '</s>', 512))
+        check(info['vocab_size'] == 4096 and 'messages' in info['chat_template'], info)
+
+
+main()
