@@ -144,6 +144,7 @@ complete -c runnel -n '__runnel_command_is serve' -l api-key -x -d 'accept this 
 complete -c runnel -n '__runnel_command_is serve' -l api-key-file -F -r -d 'API keys, one per line, as KEY or NAME:KEY'
 complete -c runnel -n '__runnel_command_is serve' -l no-auth -d 'allow requests without a key from other machines'
 complete -c runnel -n '__runnel_command_is serve' -l allow-host -x -d 'accept this host name too'
+complete -c runnel -n '__runnel_command_is serve' -l trusted-proxy -x -d 'read the client\'s address, for limits, fairness and the log, from X-Forwarded-For'
 complete -c runnel -n '__runnel_command_is serve' -l cors -x -d 'let pages of this origin use the server, * for all'
 complete -c runnel -n '__runnel_command_is serve' -l access-log -F -r -d 'log a line for each request, without query, body and key'
 complete -c runnel -n '__runnel_command_is serve' -l max-connections -x -d 'maximum open connections'

@@ -168,6 +168,7 @@ _runnel() {
       '--api-key-file=[API keys, one per line, as KEY or NAME\:KEY]:FILE:_files' \
       '--no-auth[allow requests without a key from other machines]' \
       '*--allow-host=[accept this host name too]:NAME: ' \
+      '*--trusted-proxy=[read the client'\''s address, for limits, fairness and the log, from X-Forwarded-For]:ADDRESS[/BITS]: ' \
       '*--cors=[let pages of this origin use the server, * for all]:ORIGIN: ' \
       '--access-log=[log a line for each request, without query, body and key]:FILE:_files' \
       '--max-connections=[maximum open connections]:N: ' \

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Who may use the server: keys, names, origins, TLS."""
+import re
 import signal
 import socket
 import subprocess
@@ -151,6 +152,36 @@ def an_address_that_others_reach_wants_a_key_or_a_word():
     with Server('--host', '0.0.0.0', '--api-key', KEY) as s:
         s.host = '127.0.0.1'
         equal(s.get('/ready', BEARER).status, 200)
+
+
+@test
+def behind_a_trusted_proxy_the_forwarded_address_is_the_clients():
+    wrong = f'Authorization: Bearer {random_key()}'
+    with Server('--api-key', KEY, '--trusted-proxy', '127.0.0.0/8', '--trusted-proxy', '2001:db8::/32', '--max-connections-per-address', '2') as s:
+
+        def client(*headers):
+            return s.post('/rig/echo', '{}', BEARER, *headers).json['client']
+
+        equal(client(), '127.0.0.1')
+        equal(client('X-Forwarded-For: 192.0.2.1'), '192.0.2.1')
+        equal(client('X-Forwarded-For: 198.51.100.66', 'X-Forwarded-For: 192.0.2.2, 127.0.0.5'), '192.0.2.2', 'a field more, as HAProxy adds')
+        equal(client('Forwarded: for="[2001:db8::1]", for=192.0.2.3;proto=https'), '192.0.2.3')
+        equal(client('x-forwarded-for: 2001:db9::5'), '2001:db9::5')
+        s.get('/ready', BEARER, 'X-Forwarded-For: 192.0.2.77', 'x-request-id: logged')
+        wait_until(lambda: re.search(r' 192\.0\.2\.77 GET /ready 200 .* id=logged', s.said), 'the log has the client')
+        codes = [s.get('/ready', wrong, 'X-Forwarded-For: 192.0.2.1').status for _ in range(60)]
+        check(429 in codes, codes)
+        equal(s.get('/ready', wrong, 'X-Forwarded-For: 192.0.2.2').status, 401, 'another client of the same proxy')
+        with s.connect() as a, s.connect() as b, s.connect() as c, s.connect() as d:
+            for x in (a, b):
+                x.request('GET', '/rig/events?n=100&ms=100', BEARER, 'X-Forwarded-For: 192.0.2.8')
+                x.head()
+            c.ask('GET', '/ready', BEARER, 'X-Forwarded-For: 192.0.2.8').refuses(429, 'queue_full', '--max-connections-per-address')
+            equal(d.ask('GET', '/ready', BEARER, 'X-Forwarded-For: 192.0.2.9').status, 200)
+    with Server() as s:     # nobody is trusted
+        equal(s.post('/rig/echo', '{}', 'X-Forwarded-For: 192.0.2.1').json['client'], '127.0.0.1')
+    for text in ('proxy.example', '10.0.0.0/33', '10.0.0.0/', ''):
+        runnel('serve', '--port', 0, '--trusted-proxy', text).fails(2, '--trusted-proxy')
 
 
 @test

@@ -22,6 +22,7 @@ class Proxy:
     """What a Client needs to know of it."""
     is_tls = True
     host = '127.0.0.1'
+    source = ('127.0.0.2', 0)       # the proxy itself is 127.0.0.1
 
     def __init__(self, port):
         self.port = port
@@ -56,8 +57,8 @@ def make_certificate(folder, name):
 def behind(variable, name, example, write):
     """Two servers, and the proxy of an example before them."""
     path = program(variable, name)
-    with Folder() as folder, Server('--allow-host', 'chat.example', '--api-key', KEY) as one, \
-            Server('--allow-host', 'chat.example', '--api-key', KEY) as two:
+    with Folder() as folder, Server('--allow-host', 'chat.example', '--api-key', KEY, '--trusted-proxy', '127.0.0.1') as one, \
+            Server('--allow-host', 'chat.example', '--api-key', KEY, '--trusted-proxy', '127.0.0.1') as two:
         proxy = Proxy(free_port())
         text = (ROOT / 'docs/examples' / example).read_text()
         for was, now in (('8443', proxy.port), ('127.0.0.1:8081', f'127.0.0.1:{one.port}'), ('127.0.0.1:8082', f'127.0.0.1:{two.port}')):
@@ -116,6 +117,11 @@ def a_client_that_leaves_is_noticed_behind_it(proxy, one, two):
     wait_until(lambda: running() == 0, 'the server hears of it')
 
 
+def the_server_knows_the_client_and_not_whom_it_claims_to_be(proxy):
+    for claim in ((), ('X-Forwarded-For: 192.0.2.66',), ('X-Forwarded-For: 127.0.0.1',), ('Forwarded: for=192.0.2.66',)):
+        equal(proxy.ask('GET', '/rig/below/x', *claim).json['client'], '127.0.0.2', claim)
+
+
 def an_affinity_has_one_server(proxy, one, two):
     where = {}
     for turn in range(3):
@@ -144,6 +150,7 @@ def a_server_that_drains_is_left_out(proxy, one, two):
 
 def check_all(proxy, one, two):
     streams_pass_as_they_are_made(proxy)
+    the_server_knows_the_client_and_not_whom_it_claims_to_be(proxy)
     a_client_that_leaves_is_noticed_behind_it(proxy, one, two)
     an_affinity_has_one_server(proxy, one, two)
     a_server_that_drains_is_left_out(proxy, one, two)

@@ -144,7 +144,7 @@ class Client:
 
     def __init__(self, server):
         self.server = server
-        self.socket = socket.create_connection((server.host, server.port), timeout=WAIT_S)
+        self.socket = socket.create_connection((server.host, server.port), timeout=WAIT_S, source_address=getattr(server, 'source', None))
         if server.is_tls:
             context = ssl.create_default_context()
             context.check_hostname = False

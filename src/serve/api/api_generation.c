@@ -2,6 +2,7 @@
 #include "serve/api/api_generation.h"
 #include "app/say.h"
 #include "serve/access/api_keys.h"
+#include "serve/access/client_address.h"
 #include "serve/api/api.h"
 #include "serve/api/api_budget.h"
 #include "serve/jobs/session_store.h"
@@ -268,9 +269,13 @@ static uint64_t most_tokens(const api_generation *g, const api_request *r, const
     return api_budget_estimate(r->n_body) + j->n_parts * (uint64_t)(asked >= 0 ? asked : UNLIMITED);
 }
 
-// Identifies the client for fair scheduling: by its key or, without keys, by its address. 0: unknown.
+// Identifies the client for fair scheduling: by its key or, without keys, by its address (of IPv6: the /64). 0: unknown.
 static uint64_t client_of(const struct api *a, const api_request *r) {
-    return r->key ? r->key : r->client ? api_secret_number(a, r->client, 0) : 0;
+    char group[CLIENT_TEXT];
+    if (r->key) return r->key;
+    if (!r->client) return 0;
+    client_group(r->client, group);
+    return api_secret_number(a, group, 0);
 }
 
 static uint64_t salt_of(const struct api *a, const job *j, const char *cache_salt) {

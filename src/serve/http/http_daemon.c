@@ -53,6 +53,8 @@ static void conn_begin(http_server *h, struct MHD_Connection *mhd, void **contex
                      .since_ns = now_ns()};
     client_text(MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr, c->client,
                 &c->is_loopback);
+    c->is_loopback |=
+        trusted_proxies_has(&h->o->proxies, c->client); // of a proxy's, requests are counted by client (http_head.c)
     set_socket(c->fd);
     watch_add(c);
     pthread_mutex_lock(&h->lock);

@@ -1,6 +1,7 @@
 // serve/http/http_head.c - checks a request's head: sizes, framing, Host, Origin, key, path, method, content type.
 //
 // The key is checked before the path, so that a client without a valid key cannot find out which paths exist.
+#include "app/memory.h"
 #include "app/progress.h"
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
@@ -16,8 +17,15 @@ typedef struct head {
     http_exchange *x;
     size_t n_headers, n_bytes, n_largest;
     size_t n_hosts, n_lengths, n_codings;
+    bool is_from_proxy;
     const char *host, *length, *coding;
+    bytes forwarded_for, forwarded; // all fields of these names, where the peer is a trusted proxy
 } head;
+
+static void note_forwarded(bytes *list, const char *value) {
+    if (list->data) bytes_add_text(list, ",");
+    bytes_add_text(list, value);
+}
 
 static enum MHD_Result note_header(void *to, enum MHD_ValueKind kind, const char *name, const char *value) {
     head *const d = to;
@@ -27,6 +35,9 @@ static enum MHD_Result note_header(void *to, enum MHD_ValueKind kind, const char
     d->n_bytes += n;
     if (n > d->n_largest) d->n_largest = n;
     if (strcasecmp(name, "host") == 0) d->n_hosts++, d->host = value;
+    if (d->is_from_proxy && strcasecmp(name, "x-forwarded-for") == 0)
+        note_forwarded(&d->forwarded_for, value ? value : "");
+    if (d->is_from_proxy && strcasecmp(name, "forwarded") == 0) note_forwarded(&d->forwarded, value ? value : "");
     if (strcasecmp(name, "content-length") == 0) d->n_lengths++, d->length = value;
     if (strcasecmp(name, "transfer-encoding") == 0) d->n_codings++, d->coding = value;
     return MHD_YES;
@@ -238,6 +249,23 @@ static bool check_body(const head *d, api_error *e) {
     return true;
 }
 
+// Connections of a proxy are many clients': its clients' requests are counted instead.
+static bool is_client_too_busy(const http_exchange *x) {
+    http_server *const h = x->conn->h;
+    char own[CLIENT_TEXT], other[CLIENT_TEXT];
+    int32_t n = 0;
+    if (strcmp(x->client, x->conn->client) == 0) return false;
+    client_group(x->client, own);
+    pthread_mutex_lock(&h->lock);
+    for (const http_conn *c = h->conns; c; c = c->next) {
+        if (!c->x) continue;
+        client_group(c->x->client, other);
+        n += strcmp(own, other) == 0;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return n > h->o->max_connections_address;
+}
+
 static bool check_server(const http_exchange *x, api_error *e) {
     http_server *const h = x->conn->h;
     if (x->conn->is_surplus)
@@ -245,9 +273,25 @@ static bool check_server(const http_exchange *x, api_error *e) {
             e, API_QUEUE_FULL, NULL,
             "connections: more than %d, or %d from one address (--max-connections, --max-connections-per-address)",
             h->o->max_connections, h->o->max_connections_address);
+    if (is_client_too_busy(x))
+        return api_fail(e, API_QUEUE_FULL, NULL,
+                        "requests: more than %d at once from one address (--max-connections-per-address)",
+                        h->o->max_connections_address);
     if (atomic_load(&h->server->is_draining) && !(x->route && x->route->is_open) && !x->is_ready_question)
         return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
     return true;
+}
+
+// Before anything is checked, so that refusals are logged and counted for the client, not its proxy.
+static void find_client(head *d) {
+    http_exchange *const x = d->x;
+    snprintf(x->client, sizeof x->client, "%s", x->conn->client);
+    if (d->is_from_proxy && !memory_failed())
+        trusted_proxies_client(&x->conn->h->o->proxies, x->conn->client, d->forwarded_for.data, d->forwarded.data,
+                               x->client);
+    x->request.client = x->client;
+    bytes_free(&d->forwarded_for);
+    bytes_free(&d->forwarded);
 }
 
 bool head_is_preflight(const http_exchange *x) {
@@ -256,11 +300,12 @@ bool head_is_preflight(const http_exchange *x) {
 }
 
 bool head_check(http_exchange *x, const char *version, api_error *e) {
-    head d = {.x = x};
+    head d = {.x = x, .is_from_proxy = trusted_proxies_has(&x->conn->h->o->proxies, x->conn->client)};
     const http_options *const o = x->conn->h->o;
     const size_t n_line = strlen(x->request.method) + strlen(x->target) + strlen(version) + 2;
     x->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
     MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, note_header, &d);
+    find_client(&d);
     if (!check_sizes(&d, o, n_line, e) || !check_framing(&d, e) || !check_host(&d, e) || !check_target(x, e) ||
         !check_origin(&d, e))
         return false;

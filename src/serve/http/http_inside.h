@@ -54,6 +54,7 @@ struct http_exchange {
     http_request request;
     struct http_headers headers;
     char id[ID_TEXT];
+    char client[CLIENT_TEXT];      // request.client: the connection's, or what a trusted proxy says
     char key_label[API_KEY_LABEL]; // api_keys.h; "": no key was given
     const char *origin;            // for Access-Control-Allow-Origin; NULL: none
     char allow[64];                // "Allow: GET, POST" when the path exists with other methods only; else ""

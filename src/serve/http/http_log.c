@@ -51,7 +51,7 @@ void log_exchange(const http_exchange *x, bool is_complete) {
     if (h->log_fd < 0) return;
     bytes line = {0};
     add_time(&line);
-    bytes_add_format(&line, "%s ", x->conn->client);
+    bytes_add_format(&line, "%s ", x->client);
     add_escaped(&line, x->request.method ? x->request.method : "-", LINE_LIMIT / 4);
     bytes_add_text(&line, " ");
     add_escaped(&line, x->request.path && *x->request.path ? x->request.path : "-", LINE_LIMIT / 2);

@@ -48,6 +48,10 @@ static bool add_origin(void *o, const char *value, char *why) {
     return add_item(&((http_options *)o)->origins, value, why);
 }
 
+static bool add_proxy(void *o, const char *value, char *why) {
+    return trusted_proxies_add(&((http_options *)o)->proxies, value, why, NUMBER_WHY);
+}
+
 const option http_address_rows[HTTP_ADDRESS_ROWS] = {
     {0, "host", "ADDRESS", OPTION_TEXT, offsetof(http_options, host),
      .help = "address to listen at (default 127.0.0.1: this machine only)"},
@@ -76,6 +80,10 @@ const option http_access_rows[HTTP_ACCESS_ROWS] = {
      .help = "allow requests without a key from other machines"},
     {0, "allow-host", "NAME", OPTION_EACH, .each = add_host,
      .help = "accept this host name too (Host header); repeatable"},
+    {0, "trusted-proxy", "ADDRESS[/BITS]", OPTION_EACH, .each = add_proxy,
+     .help =
+         "read the client's address, for limits, fairness and the log, from X-Forwarded-For (else Forwarded) of requests that "
+         "come from this address; the proxy must add to that header or set it; repeatable"},
     {0, "cors", "ORIGIN", OPTION_EACH, .each = add_origin,
      .help = "let pages of this origin use the server, * for all; repeatable (default: only the server's own page)"},
     {0, "access-log", "FILE", OPTION_TEXT, offsetof(http_options, access_log),

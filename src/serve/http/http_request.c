@@ -23,6 +23,8 @@ void *request_begin(void *user, const char *uri, struct MHD_Connection *mhd) {
     }
     *x = (http_exchange){.conn = info->socket_context, .target = target, .begin_ns = now_ns()};
     x->request.id = x->id;
+    x->request.client = x->conn->client;
+    memcpy(x->client, x->conn->client, sizeof x->client);
     answer_make_id(x->id);
     pthread_mutex_lock(&h->lock);
     x->conn->x = x;
@@ -57,7 +59,6 @@ static enum MHD_Result first_call(http_exchange *x, const char *method, const ch
     x->is_head_read = true;
     x->request.method = method;
     x->request.path = x->request.query = "";
-    x->request.client = x->conn->client;
     x->headers.mhd = x->conn->mhd;
     x->request.headers = &x->headers;
     const char *const id = http_header(&x->request, "x-request-id"), *const expect =

@@ -6,6 +6,7 @@
 #define RN_SERVE_HTTP_HTTP_SERVER_H
 
 #include "app/options.h"
+#include "serve/access/trusted_proxies.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ typedef struct http_options {
     bool no_auth; // allows an address that other machines reach without a key
     bool no_page; // serves nothing at / and below /page/
     text_list keys, hosts, origins;
+    trusted_proxies proxies;
     const char *key_file, *tls_cert, *tls_key, *access_log;
     int32_t max_connections, max_connections_address;
     int32_t max_line, max_header_block, max_headers, max_header; // bytes, bytes, count, bytes
@@ -34,7 +36,7 @@ typedef struct http_options {
 } http_options;
 
 void http_options_init(http_options *o);
-enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 6, HTTP_LIMIT_ROWS = 12 };
+enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 7, HTTP_LIMIT_ROWS = 12 };
 extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
     http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
 
