@@ -44,6 +44,7 @@ install(FILES completions/runnel.zsh RENAME _runnel DESTINATION ${RUNNEL_ZSH_DIR
 install(FILES completions/runnel.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
 install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+install(FILES third_party/llhttp/LICENSE RENAME copyright.llhttp DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
 # To build with: headers, the static library, pkg-config's file and CMake's.
 install(DIRECTORY include/runnel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")

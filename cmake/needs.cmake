@@ -32,7 +32,7 @@ endforeach()
 
 # The program's own: nobody who links the library needs them.
 runnel_needs(EDIT libedit 3.1 libedit-dev)
-runnel_needs(HTTPD libmicrohttpd 0.9.75 libmicrohttpd-dev)
+runnel_needs(GNUTLS gnutls 3.7 libgnutls28-dev)
 runnel_needs(NETTLE nettle 3.6 nettle-dev)
 find_library(WSLAY_LIBRARY wslay) # its package says nothing to pkg-config
 find_path(WSLAY_INCLUDE wslay/wslay.h)
@@ -40,7 +40,7 @@ if(NOT WSLAY_LIBRARY OR NOT WSLAY_INCLUDE)
     string(APPEND missing "\n  libwslay (Debian, Ubuntu: libwslay-dev)")
 endif()
 set(RUNNEL_CLI_LIBRARIES PkgConfig::EDIT)
-set(RUNNEL_SERVE_LIBRARIES PkgConfig::HTTPD PkgConfig::NETTLE ${WSLAY_LIBRARY})
+set(RUNNEL_SERVE_LIBRARIES llhttp PkgConfig::GNUTLS PkgConfig::NETTLE ${WSLAY_LIBRARY})
 if(missing)
     message(FATAL_ERROR "runnel: pkg-config does not find:${missing}\nInstall what is missing, or let ./dev build do it.")
 endif()

@@ -178,8 +178,9 @@ _runnel() {
       '--max-headers=[maximum number of headers]:N: ' \
       '--max-header=[maximum bytes of one header]:N: ' \
       '--max-body=[maximum MiB of a request'\''s body]:MIB: ' \
+      '--max-bodies=[maximum MiB of all bodies being received]:MIB: ' \
       '--header-seconds=[time limit for a request'\''s headers]:N: ' \
-      '--body-seconds=[time limit for a body that arrives slower than 1 KiB/s]:N: ' \
+      '--body-seconds=[time limit for the whole of a body]:N: ' \
       '--idle-seconds=[how long an idle connection stays open]:N: ' \
       '--write-seconds=[how long a client may stop reading an answer]:N: ' \
       '--ping-seconds=[seconds without an event after which a stream gets a comment line]:N: ' \

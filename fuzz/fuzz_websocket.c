@@ -23,7 +23,7 @@ static void must(bool holds) {
     if (!holds) abort();
 }
 
-// ---- what stands around sockets: libmicrohttpd and the HTTP side ------------------------------------------------------
+// ---- what stands around sockets: the HTTP side ------------------------------------------------------------------------
 
 typedef struct headers {
     const char *values[HEADERS]; // by header_names; NULL: not sent
@@ -31,8 +31,6 @@ typedef struct headers {
 static const char *const header_names[HEADERS] = {"Connection", "Upgrade", "Sec-WebSocket-Version",
                                                   "Sec-WebSocket-Key"};
 static server the_server;
-static MHD_UpgradeHandler upgrade;
-static void *upgraded;
 static bool was_refused, was_closed;
 
 const char *http_header(const http_request *r, const char *name) {
@@ -49,22 +47,13 @@ void http_answer(http_exchange *x, int status, const char *content_type, const c
     was_refused = true;
 }
 void metrics_error(metrics *m, api_code code) { (void)m, (void)code; }
-void watch_phase(http_conn *c, conn_phase phase) { (void)c, (void)phase; }
-bool answer_queue(http_exchange *x, int status, struct MHD_Response *response, const char *content_type,
-                  const char *const *lines) {
-    (void)x, (void)response, (void)content_type;
-    must(status == MHD_HTTP_SWITCHING_PROTOCOLS && strncmp(lines[1], "Sec-WebSocket-Accept: ", 22) == 0);
-    return true;
+void answer_head(http_exchange *x, int status, const char *content_type, const char *const *lines, int64_t n_body) {
+    (void)x, (void)content_type;
+    must(status == 101 && n_body == ANSWER_BODILESS && strncmp(lines[2], "Sec-WebSocket-Accept: ", 22) == 0);
 }
-struct MHD_Response *MHD_create_response_for_upgrade(MHD_UpgradeHandler handler, void *user) {
-    upgrade = handler;
-    upgraded = user;
-    return NULL;
-}
-enum MHD_Result MHD_upgrade_action(struct MHD_UpgradeResponseHandle *urh, enum MHD_UpgradeAction action, ...) {
-    (void)urh, (void)action;
+void conn_hand_back(http_conn *c) {
+    (void)c;
     was_closed = true;
-    return MHD_YES;
 }
 
 // ---- one connection ---------------------------------------------------------------------------------------------------
@@ -154,8 +143,9 @@ static void talk(http_exchange *x, const uint8_t *frames, size_t n, size_t n_ear
     listening = t;
     was_closed = false;
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
-    websocket *const w = upgraded;
-    upgrade(w, NULL, x, (const char *)frames, n_early, ends[0], NULL);
+    websocket *const w = x->self;
+    x->conn->io.fd = ends[0];
+    x->upgraded(w, (const char *)frames, n_early);
     bool is_alive = serve(w, ends[1], &sent);
     for (size_t at = n_early; is_alive && at < n;) {
         const size_t left = n - at, n_now = left < n_piece ? left : n_piece;
@@ -213,7 +203,7 @@ static char *read_headers(headers *h, const uint8_t **data, size_t *n) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     static http_options limits = {.max_body_mib = 1, .write_seconds = 60};
     http_server http = {.server = &the_server, .o = &limits};
-    http_conn conn = {.h = &http};
+    http_conn conn = {.h = &http, .io = {.fd = -1}};
     headers h = {{"keep-alive, Upgrade", "websocket", "13", "dGhlIHNhbXBsZSBub25jZQ=="}};
     http_exchange x;
     char *lines = NULL;

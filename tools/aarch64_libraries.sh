@@ -7,9 +7,9 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 to=$root/build/aarch64-libraries
 packages=(libpcre2-8-0 libpcre2-dev libutf8proc2 libutf8proc-dev libjansson4 libjansson-dev libedit2 libedit-dev
     libbsd0 libmd0 libtinfo6 # what libedit needs
-    libmicrohttpd12 libmicrohttpd-dev libwslay1 libwslay-dev
+    libwslay1 libwslay-dev
     libgnutls30 libgnutls28-dev libgmp10 libhogweed6 libidn2-0 libidn2-dev libnettle8 nettle-dev libp11-kit0 libp11-kit-dev # what
-    libtasn1-6 libtasn1-6-dev libunistring2 libffi8)                                                                        # libmicrohttpd needs
+    libtasn1-6 libtasn1-6-dev libunistring2 libffi8)                                                                        # GnuTLS needs
 
 [[ -e $to/unpacked && $(<"$to/unpacked") == "${packages[*]}" ]] && exit 0
 work=$root/build/aarch64-apt

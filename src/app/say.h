@@ -18,4 +18,7 @@ typedef enum exit_code {
 // message cannot send escape sequences to the terminal.
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);
 
+// For a server: from now on a message is dropped where stderr has no room for it, because its reader does not keep up.
+void say_never_wait(void);
+
 #endif

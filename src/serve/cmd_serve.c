@@ -172,6 +172,8 @@ static int32_t default_queue(const server *s) {
 }
 
 static int run(server *s) {
+    http_options *const o = &s->http_options;
+    if (!o->max_bodies_mib) o->max_bodies_mib = http_bodies_default(o, s->memory_mib);
     if (s->n_queue < 0) s->n_queue = default_queue(s);
     s->reserved_bytes = reserved_bytes(s);
     if (!api_keys_open(&s->http_options.keys, s->http_options.key_file, &s->keys)) return EXIT_CODE_FAILED;
@@ -185,6 +187,7 @@ static int run(server *s) {
         !(s->websockets = websockets_open(s)))
         return EXIT_CODE_FAILED;
     memory_be_fallible(); // from here on a failed allocation costs one request
+    say_never_wait();
     const bool is_open = http_server_open(s, &s->http_options, &s->http);
     if (is_open) serve(s);
     websockets_end(s->websockets); // first: WebSockets hold connections of the HTTP server

@@ -181,9 +181,9 @@ def a_missing_library_is_named_with_its_package_when_configuring(folder):
     pcre2 = 'libpcre2-8 10.40 or newer (Debian, Ubuntu: libpcre2-dev)'
     utf8proc = 'libutf8proc 2.5 or newer (Debian, Ubuntu: libutf8proc-dev)'
     jansson = 'jansson 2.12 or newer (Debian, Ubuntu: libjansson-dev)'
-    programs = ['libedit 3.1 or newer (Debian, Ubuntu: libedit-dev)', 'libmicrohttpd 0.9.75 or newer (Debian, Ubuntu: libmicrohttpd-dev)',
+    programs = ['libedit 3.1 or newer (Debian, Ubuntu: libedit-dev)', 'gnutls 3.7 or newer (Debian, Ubuntu: libgnutls28-dev)',
                 'nettle 3.6 or newer (Debian, Ubuntu: nettle-dev)']
-    others = {'libedit': '3.1', 'libmicrohttpd': '0.9.75', 'nettle': '3.6'}
+    others = {'libedit': '3.1', 'gnutls': '3.7', 'nettle': '3.6'}
     for why, versions, missing in [('none is there', {}, [pcre2, utf8proc, jansson, *programs]),
                                    ('one is too old', {'libpcre2-8': '10.39', 'libutf8proc': '2.5', 'jansson': '2.12', **others}, [pcre2]),
                                    ('another is', {'libpcre2-8': '10.40', 'libutf8proc': '2.5', 'jansson': '2.11', **others}, [jansson])]:

@@ -3,9 +3,10 @@
 import re
 import signal
 import socket
-import subprocess
+import ssl
 import time
 
+from certificates import make_certificate
 from serving import Folder, KEY, Server, Skip, check, equal, main, random_key, runnel, test, wait_until
 
 BEARER = f'Authorization: Bearer {KEY}'
@@ -196,14 +197,6 @@ def the_server_listens_at_version_6_too():
         raise
 
 
-def make_certificate(folder):
-    try:
-        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', folder / 'key.pem', '-out',
-                        folder / 'cert.pem', '-days', '2', '-subj', '/CN=localhost'], check=True, capture_output=True, timeout=60)
-    except FileNotFoundError as e:
-        raise Skip('openssl is not here') from e
-
-
 @test
 def under_tls_requests_streams_and_leaving_work_the_same():
     with Folder() as folder:
@@ -223,12 +216,41 @@ def under_tls_requests_streams_and_leaving_work_the_same():
 
 
 @test
+def under_tls_the_end_of_an_answer_is_told_and_one_that_was_cut_off_does_not_look_whole():
+    with Folder() as folder:
+        make_certificate(folder)
+        with Server('--tls-cert', folder / 'cert.pem', '--tls-key', folder / 'key.pem', '--drain-seconds', 0) as s:
+            def ask(path):
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+                c = context.wrap_socket(socket.create_connection((s.host, s.port)), suppress_ragged_eofs=False)
+                c.sendall(f'GET {path} HTTP/1.0\r\n\r\n'.encode())
+                return c
+            with ask('/rig/events?n=3&ms=5') as c:
+                got = b''
+                while data := c.recv(65536):        # raises where the end is not told
+                    got += data
+                equal(got.count(b'data: x'), 3)
+            with ask('/rig/events?n=1&ms=100000') as c:
+                check(c.recv(65536), 'no head')
+                s.signal(signal.SIGTERM)
+                try:
+                    while c.recv(65536):
+                        pass
+                    raise AssertionError('an answer that was cut off looks whole')
+                except ssl.SSLEOFError:
+                    pass
+            equal(s.wait(), 0)
+
+
+@test
 def tls_that_cannot_be_is_said_at_start():
     with Folder() as folder:
         (folder / 'junk.pem').write_text('junk')
         runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem').fails(1, 'give both')
         runnel('serve', '--port', 0, '--tls-cert', folder / 'none.pem', '--tls-key', folder / 'junk.pem').fails(1, 'none.pem')
-        runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem', '--tls-key', folder / 'junk.pem').fails(1, 'does not start')
+        runnel('serve', '--port', 0, '--tls-cert', folder / 'junk.pem', '--tls-key', folder / 'junk.pem').fails(1, 'junk.pem: ')
 
 
 if __name__ == '__main__':

@@ -9,10 +9,10 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import time
 
+from proxies import free_port, program
 from serving import Client, Folder, KEY, MODEL, ROOT, Server, Skip, check, equal, main, random_key, test, wait_until
 
 BEARER = f'Authorization: Bearer {KEY}'
@@ -30,20 +30,6 @@ class Proxy:
     def ask(self, method, path, *headers):
         with Client(self) as c:
             return c.request(method, path, f'Host: chat.example:{self.port}', BEARER, *headers, host=False).answer()
-
-
-def program(variable, name):
-    found = os.environ.get(variable) or shutil.which(name) or shutil.which(name, path='/usr/sbin')
-    if not found:
-        raise Skip(f'{name} is not here (${variable})')
-    if not shutil.which('openssl'):
-        raise Skip('openssl is not here')
-    return found
-
-
-def free_port():
-    with socket.create_server(('127.0.0.1', 0)) as s:
-        return s.getsockname()[1]
 
 
 def make_certificate(folder, name):

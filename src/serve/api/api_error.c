@@ -40,9 +40,11 @@ static const struct {
     [API_INTERNAL_ERROR] = {500, SERVER, "internal_error"},
     [API_NOT_IMPLEMENTED] = {501, INVALID, "not_implemented"},
     [API_SHUTTING_DOWN] = {503, SERVER, "shutting_down"},
+    [API_SERVER_BUSY] = {503, SERVER, "server_busy"},
     [API_KV_EXHAUSTED] = {503, SERVER, "kv_exhausted"},
     [API_QUEUE_TIMEOUT] = {503, SERVER, "queue_timeout"},
     [API_OUT_OF_MEMORY] = {503, SERVER, "out_of_memory"},
+    [API_HTTP_VERSION] = {505, INVALID, "http_version_not_supported"},
 };
 
 // ---- folders --------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // serve/http/http.h - HTTP as the routes see it: a checked request, and an exchange that is answered at once or as a stream.
 //
-// Implemented with libmicrohttpd and one thread for all connections (suspend and resume): pull(), ping() and gone() run on that
+// One thread serves all connections (http_loop.c): pull(), ping() and gone() run on that
 // thread, one at a time, and must not block. So do handlers of routes without a body. Handlers of routes with a body (has_body) run
 // on worker threads, several at once: they may parse, tokenize and take long, and their answer is sent after they have returned. The
 // checks of docs/server.md (limits, Host, Origin, key, content type, timeouts) are done before a handler is called, on the same

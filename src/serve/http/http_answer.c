@@ -2,55 +2,114 @@
 #include "app/say.h"
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 void answer_make_id(char *id) {
+    static const char digits[] = "0123456789abcdef";
     unsigned char random[12];
     // getrandom() does not fail after boot; if it did, an id of zeros would do.
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) memset(random, 0, sizeof random);
-    size_t n = (size_t)snprintf(id, ID_TEXT, "req-");
-    for (size_t i = 0; i < sizeof random; i++) n += (size_t)snprintf(id + n, ID_TEXT - n, "%02x", random[i]);
+    memcpy(id, "req-", 4);
+    id += 4;
+    for (size_t i = 0; i < sizeof random; i++) *id++ = digits[random[i] >> 4], *id++ = digits[random[i] & 15];
+    *id = '\0';
 }
 
-static void add_lines(struct MHD_Response *response, const char *const *lines) {
-    for (; lines && *lines; lines++) {
-        char name[64];
-        const char *const colon = strchr(*lines, ':');
-        if (!colon || (size_t)(colon - *lines) >= sizeof name) continue;
-        memcpy(name, *lines, (size_t)(colon - *lines));
-        name[colon - *lines] = '\0';
-        MHD_add_response_header(response, name, colon + 1 + strspn(colon + 1, " "));
+// RFC 9110, section 15.
+static const char *reason_of(int status) {
+    static const struct {
+        int status;
+        const char *reason;
+    } rows[] = {
+        {101, "Switching Protocols"},
+        {200, "OK"},
+        {204, "No Content"},
+        {304, "Not Modified"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {410, "Gone"},
+        {413, "Content Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {505, "HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].status == status) return rows[i].reason;
+    return "Other";
+}
+
+// A line with control characters, which a client may have put into a name that is echoed, is left out.
+static void add_line(bytes *out, const char *line) {
+    for (const char *at = line; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f) return;
+    bytes_add_text(out, line);
+    bytes_add(out, "\r\n", 2);
+}
+
+static void add_header(bytes *out, const char *name, const char *value) {
+    bytes_add_text(out, name);
+    bytes_add(out, ": ", 2);
+    bytes_add_text(out, value);
+    bytes_add(out, "\r\n", 2);
+}
+
+static const char *date_now(http_server *h) {
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (now != h->date_s) {
+        h->date_s = now;
+        gmtime_r(&now, &utc);
+        strftime(h->date, sizeof h->date, "%a, %d %b %Y %H:%M:%S GMT", &utc);
     }
+    return h->date;
 }
 
-static void add_headers(http_exchange *x, struct MHD_Response *response, const char *content_type,
-                        const char *const *lines) {
-    const char *const allow[] = {x->allow, NULL};
-    if (content_type) MHD_add_response_header(response, "Content-Type", content_type);
-    MHD_add_response_header(response, "x-request-id", x->id);
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (*x->allow) add_lines(response, allow);
-    add_lines(response, lines);
-    if (!x->origin) return;
-    MHD_add_response_header(response, "Access-Control-Allow-Origin", x->origin);
-    MHD_add_response_header(response, "Access-Control-Expose-Headers",
-                            "x-request-id, x-runnel-stream, x-runnel-ignored, Retry-After");
-    MHD_add_response_header(response, "Vary", "Origin");
+static void add_cors(bytes *out, const char *origin) {
+    add_header(out, "Access-Control-Allow-Origin", origin);
+    add_header(out, "Access-Control-Expose-Headers", "x-request-id, x-runnel-stream, x-runnel-ignored, Retry-After");
+    add_header(out, "Vary", "Origin");
 }
 
-bool answer_queue(http_exchange *x, int status, struct MHD_Response *response, const char *content_type,
-                  const char *const *headers) {
-    if (!response) return false;
-    add_headers(x, response, content_type, headers);
-    if (x->conn->is_surplus || x->is_body_hopeless) MHD_add_response_header(response, "Connection", "close");
-    MHD_set_connection_option(x->conn->mhd, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)x->conn->h->o->write_seconds);
-    const bool is_queued = MHD_queue_response(x->conn->mhd, (unsigned)status, response) == MHD_YES;
-    MHD_destroy_response(response);
+void answer_head(http_exchange *x, int status, const char *content_type, const char *const *headers, int64_t n_body) {
+    http_conn *const c = x->conn;
+    bytes *const out = &c->out;
+    char line[80];
     x->status = status;
-    return is_queued;
+    if (!c->parser.head.keeps_alive || x->is_body_hopeless || (x->is_http_1_0 && n_body == ANSWER_OPEN))
+        c->is_closing = true;
+    snprintf(line, sizeof line, "HTTP/1.1 %d %s", status, reason_of(status));
+    add_line(out, line);
+    add_header(out, "Date", date_now(c->h));
+    if (n_body >= 0) {
+        snprintf(line, sizeof line, "Content-Length: %" PRId64, n_body);
+        add_line(out, line);
+    } else if (n_body == ANSWER_OPEN && !x->is_http_1_0)
+        add_line(out, "Transfer-Encoding: chunked");
+    if (content_type) add_header(out, "Content-Type", content_type);
+    if (c->is_closing)
+        add_line(out, "Connection: close");
+    else if (x->is_http_1_0)
+        add_line(out, "Connection: keep-alive");
+    add_header(out, "x-request-id", x->id);
+    add_line(out, "X-Content-Type-Options: nosniff");
+    if (*x->allow) add_line(out, x->allow);
+    for (; headers && *headers; headers++) add_line(out, *headers);
+    if (x->origin) add_cors(out, x->origin);
+    bytes_add(out, "\r\n", 2);
 }
 
 // Replaces an answer when memory ran out. It is constant, so sending it allocates no body.
@@ -58,25 +117,31 @@ static const char no_memory[] =
     "{\"error\":{\"message\":\"memory: the server has none left for this request\",\"type\":\"server_error\",\"param\":null,"
     "\"code\":\"out_of_memory\"}}";
 
-// is_taken: the body was allocated, and is freed when it has been sent.
+// HEAD has the headers of GET; 304 those of 200 (RFC 9110, sections 9.3.2 and 15.4.5).
+static bool has_no_body(const http_exchange *x, int status) {
+    return status == 304 || (x->request.method && strcmp(x->request.method, "HEAD") == 0);
+}
+
+static bool put(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
+                size_t n_body) {
+    bytes *const out = &x->conn->out;
+    const size_t begin = out->n;
+    answer_head(x, status, content_type, headers, status == 204 ? ANSWER_BODILESS : (int64_t)n_body);
+    x->n_sent = has_no_body(x, status) || status == 204 ? 0 : n_body;
+    bytes_add(out, body, x->n_sent);
+    if (memory_failed()) out->n = begin;
+    return !memory_failed();
+}
+
 static void answer_whole(http_exchange *x, int status, const char *content_type, const char *const *headers,
-                         const void *body, size_t n_body, bool is_taken) {
+                         const void *body, size_t n_body) {
     static const char *const retry[] = {"Retry-After: 1", NULL};
-    if (memory_failed()) {
-        if (is_taken) free((void *)(uintptr_t)body);
-        is_taken = false;
-        memory_forget();
-        metrics_error(&x->conn->h->server->metrics, API_OUT_OF_MEMORY);
-        status = api_http_status(API_OUT_OF_MEMORY), content_type = "application/json", headers = retry;
-        body = no_memory, n_body = sizeof no_memory - 1;
-    }
-    struct MHD_Response *const response =
-        MHD_create_response_from_buffer(n_body, n_body ? (void *)(uintptr_t)body : (void *)(uintptr_t) "",
-                                        is_taken ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_MUST_COPY);
-    if (!response && is_taken) free((void *)(uintptr_t)body);
     x->kind = ANSWER_WHOLE;
-    x->n_sent = n_body;
-    x->is_unsendable = !answer_queue(x, status, response, content_type, headers);
+    if (!memory_failed() && put(x, status, content_type, headers, body, n_body)) return;
+    memory_forget();
+    metrics_error(&x->conn->h->server->metrics, API_OUT_OF_MEMORY);
+    status = api_http_status(API_OUT_OF_MEMORY);
+    if (!put(x, status, "application/json", retry, no_memory, sizeof no_memory - 1)) x->conn->is_aborted = true;
 }
 
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
@@ -84,7 +149,7 @@ void http_answer(http_exchange *x, int status, const char *content_type, const c
     if (x->work)
         work_answer(x->work, status, content_type, headers, body, n_body);
     else
-        answer_whole(x, status, content_type, headers, body, n_body, false);
+        answer_whole(x, status, content_type, headers, body, n_body);
 }
 
 void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
@@ -92,9 +157,8 @@ void http_answer_bytes(http_exchange *x, int status, const char *content_type, c
     if (x->work)
         work_answer_bytes(x->work, status, content_type, headers, body);
     else
-        answer_whole(x, status, content_type, headers, body->data, body->n, body->n > 0);
-    if (body->n == 0) bytes_free(body); // nothing that could be taken
-    *body = (bytes){0};
+        answer_whole(x, status, content_type, headers, body->data, body->n);
+    bytes_free(body);
 }
 
 void http_answer_json(http_exchange *x, int status, const bytes *body) {
@@ -104,13 +168,13 @@ void http_answer_json(http_exchange *x, int status, const bytes *body) {
 // Answers the request that a browser sends before a page of another origin may send a key or JSON (Fetch
 // standard, CORS-preflight).
 void answer_preflight(http_exchange *x) {
-    char wanted[1024];
-    const char *const asked = http_header(&x->request, "Access-Control-Request-Headers");
-    snprintf(wanted, sizeof wanted, "Access-Control-Allow-Headers: %s",
-             asked && strlen(asked) < sizeof wanted / 2 ? asked : "Authorization, Content-Type");
-    const char *const headers[] = {"Access-Control-Allow-Methods: GET, POST, DELETE, OPTIONS", wanted,
+    char allowed[1024];
+    const char *const wanted = http_header(&x->request, "Access-Control-Request-Headers");
+    snprintf(allowed, sizeof allowed, "Access-Control-Allow-Headers: %s",
+             wanted && strlen(wanted) < sizeof allowed / 2 ? wanted : "Authorization, Content-Type");
+    const char *const headers[] = {"Access-Control-Allow-Methods: GET, POST, DELETE, OPTIONS", allowed,
                                    "Access-Control-Max-Age: 600", NULL};
-    http_answer(x, MHD_HTTP_NO_CONTENT, NULL, headers, NULL, 0);
+    http_answer(x, 204, NULL, headers, NULL, 0);
 }
 
 struct server *http_exchange_server(const http_exchange *x) {

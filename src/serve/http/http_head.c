@@ -1,4 +1,4 @@
-// serve/http/http_head.c - checks a request's head: sizes, framing, Host, Origin, key, path, method, content type.
+// serve/http/http_head.c - checks a request's head: framing, Host, Origin, key, path, method, content type.
 //
 // The key is checked before the path, so that a client without a valid key cannot find out which paths exist.
 #include "app/memory.h"
@@ -15,7 +15,6 @@ enum { DISCARD_FACTOR = 4 };
 
 typedef struct head {
     http_exchange *x;
-    size_t n_headers, n_bytes, n_largest;
     size_t n_hosts, n_lengths, n_codings;
     bool is_from_proxy;
     const char *host, *length, *coding;
@@ -27,37 +26,12 @@ static void note_forwarded(bytes *list, const char *value) {
     bytes_add_text(list, value);
 }
 
-static enum MHD_Result note_header(void *to, enum MHD_ValueKind kind, const char *name, const char *value) {
-    head *const d = to;
-    const size_t n = strlen(name) + (value ? strlen(value) : 0) + 4; // `: ` and the line break
-    (void)kind;
-    d->n_headers++;
-    d->n_bytes += n;
-    if (n > d->n_largest) d->n_largest = n;
+static void note_field(head *d, const char *name, const char *value) {
     if (strcasecmp(name, "host") == 0) d->n_hosts++, d->host = value;
-    if (d->is_from_proxy && strcasecmp(name, "x-forwarded-for") == 0)
-        note_forwarded(&d->forwarded_for, value ? value : "");
-    if (d->is_from_proxy && strcasecmp(name, "forwarded") == 0) note_forwarded(&d->forwarded, value ? value : "");
+    if (d->is_from_proxy && strcasecmp(name, "x-forwarded-for") == 0) note_forwarded(&d->forwarded_for, value);
+    if (d->is_from_proxy && strcasecmp(name, "forwarded") == 0) note_forwarded(&d->forwarded, value);
     if (strcasecmp(name, "content-length") == 0) d->n_lengths++, d->length = value;
     if (strcasecmp(name, "transfer-encoding") == 0) d->n_codings++, d->coding = value;
-    return MHD_YES;
-}
-
-static bool check_sizes(const head *d, const http_options *o, size_t n_line, api_error *e) {
-    if (n_line > (size_t)o->max_line)
-        return api_fail(e, API_URI_TOO_LONG, NULL, "request line: %zu bytes, the limit is %d (--max-line)", n_line,
-                        o->max_line);
-    if (d->n_headers > (size_t)o->max_headers)
-        return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: %zu headers, the limit is %d (--max-headers)",
-                        d->n_headers, o->max_headers);
-    if (d->n_largest > (size_t)o->max_header)
-        return api_fail(e, API_HEADERS_TOO_LARGE, NULL, "headers: one of %zu bytes, the limit is %d (--max-header)",
-                        d->n_largest, o->max_header);
-    if (d->n_bytes > (size_t)o->max_header_block)
-        return api_fail(e, API_HEADERS_TOO_LARGE, NULL,
-                        "headers: %zu bytes together, the limit is %d (--max-header-block)", d->n_bytes,
-                        o->max_header_block);
-    return true;
 }
 
 // Ambiguous framing is refused: a proxy that sees the request's end elsewhere allows request smuggling (RFC
@@ -68,6 +42,8 @@ static bool check_framing(const head *d, api_error *e) {
         return api_fail(e, API_INVALID_VALUE, NULL,
                         "framing: %zu Content-Length and %zu Transfer-Encoding headers: at most one in all",
                         d->n_lengths, d->n_codings);
+    if (d->coding && d->x->is_http_1_0) // RFC 9112, section 6.1
+        return api_fail(e, API_INVALID_VALUE, NULL, "framing: Transfer-Encoding in a request of HTTP/1.0");
     if (d->coding && strcasecmp(d->coding, "chunked") != 0)
         return api_fail(e, API_NOT_IMPLEMENTED, NULL, "Transfer-Encoding: only chunked is supported");
     d->x->is_body_hopeless = false;
@@ -107,20 +83,23 @@ static bool is_host_allowed(const http_server *h, const char *host) {
 }
 
 // Splits the target into path and query. A target in absolute form starts with scheme and host (RFC 9112,
-// section 3.2.2).
-static bool check_target(http_exchange *x, api_error *e) {
-    char *path = x->target, *query = strchr(path, '?');
+// section 3.2.2), which must be what Host says: who decides by one of them must not be led astray by the other.
+static bool check_target(const head *d, api_error *e) {
+    http_exchange *const x = d->x;
+    char *path = head_target(&x->conn->parser.head), *query = strchr(path, '?');
     if (strncasecmp(path, "http://", 7) == 0 || strncasecmp(path, "https://", 8) == 0) {
         char *const host = strchr(path, ':') + 3;
         path = strchr(host, '/');
         if (!path || (query && query < path))
             return api_fail(e, API_UNKNOWN_URL, NULL, "target: the URL has no path");
         *path = '\0';
-        const bool is_allowed = is_host_allowed(x->conn->h, host);
+        const bool is_allowed = is_host_allowed(x->conn->h, host),
+                   is_same = !d->host || strcasecmp(host, d->host) == 0;
         *path = '/';
         if (!is_allowed)
             return api_fail(e, API_FORBIDDEN_ORIGIN, NULL,
                             "target: this host name is not allowed (--allow-host NAME adds it)");
+        if (!is_same) return api_fail(e, API_INVALID_VALUE, NULL, "target: another host than in the Host header");
     }
     if (query) *query++ = '\0';
     x->request.path = path;
@@ -256,23 +235,16 @@ static bool is_client_too_busy(const http_exchange *x) {
     int32_t n = 0;
     if (strcmp(x->client, x->conn->client) == 0) return false;
     client_group(x->client, own);
-    pthread_mutex_lock(&h->lock);
     for (const http_conn *c = h->conns; c; c = c->next) {
         if (!c->x) continue;
         client_group(c->x->client, other);
         n += strcmp(own, other) == 0;
     }
-    pthread_mutex_unlock(&h->lock);
     return n > h->o->max_connections_address;
 }
 
 static bool check_server(const http_exchange *x, api_error *e) {
     http_server *const h = x->conn->h;
-    if (x->conn->is_surplus)
-        return api_fail(
-            e, API_QUEUE_FULL, NULL,
-            "connections: more than %d, or %d from one address (--max-connections, --max-connections-per-address)",
-            h->o->max_connections, h->o->max_connections_address);
     if (is_client_too_busy(x))
         return api_fail(e, API_QUEUE_FULL, NULL,
                         "requests: more than %d at once from one address (--max-connections-per-address)",
@@ -299,16 +271,12 @@ bool head_is_preflight(const http_exchange *x) {
            http_header(&x->request, "Access-Control-Request-Method");
 }
 
-bool head_check(http_exchange *x, const char *version, api_error *e) {
+bool head_check(http_exchange *x, api_error *e) {
     head d = {.x = x, .is_from_proxy = trusted_proxies_has(&x->conn->h->o->proxies, x->conn->client)};
-    const http_options *const o = x->conn->h->o;
-    const size_t n_line = strlen(x->request.method) + strlen(x->target) + strlen(version) + 2;
-    x->is_http_1_0 = strcmp(version, "HTTP/1.0") == 0;
-    MHD_get_connection_values(x->conn->mhd, MHD_HEADER_KIND, note_header, &d);
+    const http_head *const h = &x->conn->parser.head;
+    for (size_t i = 0; i < h->n_fields; i++) note_field(&d, head_name_at(h, i), head_value_at(h, i));
     find_client(&d);
-    if (!check_sizes(&d, o, n_line, e) || !check_framing(&d, e) || !check_host(&d, e) || !check_target(x, e) ||
-        !check_origin(&d, e))
-        return false;
+    if (!check_framing(&d, e) || !check_host(&d, e) || !check_target(&d, e) || !check_origin(&d, e)) return false;
     if (head_is_preflight(x)) return true;
     x->is_path_plain = is_path_plain(x->request.path, "/\\.%");
     if (x->is_path_plain || is_path_plain(x->request.path, "")) x->route = find_route(x);

@@ -76,7 +76,7 @@ static void write_url(http_server *h, int fd) {
     const in_port_t port = a->sa_family == AF_INET ? ((const struct sockaddr_in *)(const void *)a)->sin_port
                                                    : ((const struct sockaddr_in6 *)(const void *)a)->sin6_port;
     snprintf(h->url, sizeof h->url, a->sa_family == AF_INET6 ? "http%s://[%s]:%u" : "http%s://%s:%u",
-             h->is_tls ? "s" : "", h->address, (unsigned)ntohs(port));
+             h->tls ? "s" : "", h->address, (unsigned)ntohs(port));
 }
 
 int listen_open(http_server *h, bool has_keys) {

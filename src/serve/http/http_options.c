@@ -22,6 +22,11 @@ void http_options_init(http_options *o) {
                         .drain_seconds = 30};
 }
 
+int32_t http_bodies_default(const http_options *o, int32_t memory_mib) {
+    const int32_t share = memory_mib ? memory_mib / 16 : 64, most = share < 64 ? share : 64;
+    return most < o->max_body_mib ? o->max_body_mib : most;
+}
+
 static bool add_item(text_list *list, const char *value, char *why) {
     if (*value == '\0') {
         snprintf(why, NUMBER_WHY, "is empty");
@@ -105,10 +110,13 @@ const option http_limit_rows[HTTP_LIMIT_ROWS] = {
      .help = "maximum bytes of one header (default 8192)"},
     {0, "max-body", "MIB", OPTION_INT, offsetof(http_options, max_body_mib), 1, 1024,
      .help = "maximum MiB of a request's body (default 16)"},
+    {0, "max-bodies", "MIB", OPTION_INT, offsetof(http_options, max_bodies_mib), 0, 65536,
+     .help = "maximum MiB of all bodies being received; further ones get 503 (default 0: a sixteenth of --memory, at "
+             "most 64)"},
     {0, "header-seconds", "N", OPTION_INT, offsetof(http_options, header_seconds), 0, 3600,
      .help = "time limit for a request's headers; 0: none (default 10)"},
     {0, "body-seconds", "N", OPTION_INT, offsetof(http_options, body_seconds), 0, 3600,
-     .help = "time limit for a body that arrives slower than 1 KiB/s; 0: none (default 60)"},
+     .help = "time limit for the whole of a body; 0: none (default 60)"},
     {0, "idle-seconds", "N", OPTION_INT, offsetof(http_options, idle_seconds), 0, 3600,
      .help = "how long an idle connection stays open; 0: no limit (default 75)"},
     {0, "write-seconds", "N", OPTION_INT, offsetof(http_options, write_seconds), 0, 3600,

@@ -1,7 +1,6 @@
 // serve/http/http_server.h - the HTTP server as cmd_serve uses it: open, stop accepting, close.
 //
-// Threads: one thread of libmicrohttpd serves all connections, a second one watches them (http_watch.c). The functions below are
-// for the thread that opened the server.
+// Threads: one thread serves all connections (http_loop.c). The functions below are for the thread that opened the server.
 #ifndef RN_SERVE_HTTP_HTTP_SERVER_H
 #define RN_SERVE_HTTP_HTTP_SERVER_H
 
@@ -32,15 +31,19 @@ typedef struct http_options {
     int32_t max_connections, max_connections_address;
     int32_t max_line, max_header_block, max_headers, max_header; // bytes, bytes, count, bytes
     int32_t max_body_mib;
+    int32_t max_bodies_mib; // of all requests together; 0: http_bodies_default()
     int32_t header_seconds, body_seconds, idle_seconds, write_seconds, ping_seconds, drain_seconds;
 } http_options;
 
 void http_options_init(http_options *o);
-enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 7, HTTP_LIMIT_ROWS = 12 };
+enum { HTTP_ADDRESS_ROWS = 4, HTTP_TLS_ROWS = 2, HTTP_ACCESS_ROWS = 7, HTTP_LIMIT_ROWS = 13 };
 extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS_ROWS],
     http_access_rows[HTTP_ACCESS_ROWS], http_limit_rows[HTTP_LIMIT_ROWS];
 
-uint64_t http_server_memory(const http_options *o); // bytes that all connections together take at most
+// MiB of bodies for a server with this limit on its memory (MiB; 0: none was given): a sixteenth of it, 64 at most, and one body at
+// least.
+int32_t http_bodies_default(const http_options *o, int32_t memory_mib);
+uint64_t http_server_memory(const http_options *o); // bytes that all connections and bodies together take at most
 
 // False: failed, the error has been printed. The options must outlive the server.
 bool http_server_open(struct server *s, const http_options *o, http_server **h);

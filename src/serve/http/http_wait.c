@@ -1,43 +1,13 @@
-// serve/http/http_wait.c - asynchronous answers, whole or as an event stream. Connections are suspended while
-// there is nothing to send.
+// serve/http/http_wait.c - answers that come later, whole or as an event stream: woken by other threads, pulled on this one.
 //
-// The thread that clears `is_waiting` resumes the suspended connection, so each suspension is resumed exactly
-// once. A suspended connection is not freed. That is why its pointer may be used after the lock was released.
+// A source is pulled when everything before was sent, so a slow reader stops its own source. The bytes of one pull go out as one
+// chunk.
 #include "app/memory.h"
 #include "app/progress.h"
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
+#include <stdio.h>
 #include <string.h>
-
-// Bytes per block of a stream to an HTTP/1.0 client; for others the connection's memory is the limit.
-enum { EVENT_BLOCK = 16 << 10 };
-
-static bool is_due(const http_exchange *x) { return x->is_woken || x->is_ping_due || x->is_gone; }
-
-static struct MHD_Connection *take_back(http_exchange *x) {
-    const bool is_mine = x->is_waiting;
-    x->is_waiting = false;
-    return is_mine ? x->conn->mhd : NULL;
-}
-
-bool wait_begin(http_exchange *x) {
-    http_server *const h = x->conn->h;
-    struct MHD_Connection *again = NULL;
-    pthread_mutex_lock(&h->lock);
-    if (h->is_ending) x->is_gone = true;
-    const bool is_due_now = is_due(x);
-    pthread_mutex_unlock(&h->lock);
-    if (is_due_now) return false;
-    MHD_suspend_connection(x->conn->mhd);
-    pthread_mutex_lock(&h->lock);
-    x->is_waiting = true;
-    if (x->conn->half_closed_ns && !x->is_probed) watch_probe(x);
-    if (h->is_ending) x->is_gone = true;
-    if (is_due(x)) again = take_back(x);
-    pthread_mutex_unlock(&h->lock);
-    if (again) MHD_resume_connection(again);
-    return true;
-}
 
 void http_wake(http_exchange *x) {
     if (x->work) {
@@ -46,39 +16,37 @@ void http_wake(http_exchange *x) {
     }
     http_server *const h = x->conn->h;
     pthread_mutex_lock(&h->lock);
-    x->is_woken = true;
-    struct MHD_Connection *const again = take_back(x);
+    const bool is_new = !x->is_woken, is_first = !h->woken;
+    if (is_new) {
+        x->is_woken = true;
+        x->next_woken = NULL;
+        *(h->last_woken ? &h->last_woken->next_woken : &h->woken) = x;
+        h->last_woken = x;
+    }
     pthread_mutex_unlock(&h->lock);
-    if (again) MHD_resume_connection(again);
+    if (is_new && is_first) loop_ring(h);
 }
 
-size_t wait_resume_due(http_server *h, struct MHD_Connection **due, size_t max) {
-    size_t n = 0;
-    for (http_conn *c = h->conns; c && n < max; c = c->next)
-        if (c->x && c->x->is_waiting && is_due(c->x)) due[n++] = take_back(c->x);
-    return n;
-}
-
-typedef struct wake {
-    bool is_woken, is_ping_due, is_gone;
-} wake;
-static wake take_wake(http_exchange *x) {
-    pthread_mutex_lock(&x->conn->h->lock);
-    if (x->conn->h->is_ending) x->is_gone = true;
-    const wake w = {x->is_woken, x->is_ping_due, x->is_gone};
-    x->is_woken = x->is_ping_due = false;
-    pthread_mutex_unlock(&x->conn->h->lock);
-    return w;
+void wait_forget(http_exchange *x) {
+    http_server *const h = x->conn->h;
+    http_exchange *before = NULL;
+    pthread_mutex_lock(&h->lock);
+    if (x->is_woken) {
+        for (http_exchange *at = h->woken; at != x; at = at->next_woken) before = at;
+        *(before ? &before->next_woken : &h->woken) = x->next_woken;
+        if (h->last_woken == x) h->last_woken = before;
+        x->is_woken = false;
+    }
+    pthread_mutex_unlock(&h->lock);
 }
 
 static void begin(http_exchange *x, answer_kind kind, const http_source *source, void *self) {
     x->kind = kind;
     x->source = *source;
     x->self = self;
-    pthread_mutex_lock(&x->conn->h->lock);
-    x->is_woken = true; // the first pull needs no wake-up
+    x->is_due = true; // the first pull needs no wake-up
     x->touched_ns = now_ns();
-    pthread_mutex_unlock(&x->conn->h->lock);
+    if (memory_failed()) http_answer(x, 0, NULL, NULL, NULL, 0); // sends the out-of-memory answer
 }
 
 void http_answer_later(http_exchange *x, const http_source *source, void *self) {
@@ -87,71 +55,6 @@ void http_answer_later(http_exchange *x, const http_source *source, void *self) 
         return;
     }
     begin(x, ANSWER_LATER, source, self);
-    if (memory_failed()) http_answer(x, 0, NULL, NULL, NULL, 0); // sends the out-of-memory answer
-}
-
-// Called when the request is complete, and again after each wait. The first call never suspends: libmicrohttpd
-// would read the socket again on resuming and, if the client has closed its sending side (FIN), close the
-// connection without an answer. Returning once lets libmicrohttpd record that there is no body left to read; it
-// then calls again at once.
-enum MHD_Result wait_pull(http_exchange *x) {
-    for (bool has_more = false;;) {
-        const wake w = take_wake(x);
-        if (w.is_gone) return MHD_NO;
-        if (w.is_woken || has_more) {
-            const http_pull end = x->source.pull(x->self, x, &x->out);
-            has_more = end == HTTP_MORE;
-            if (x->kind != ANSWER_LATER) return x->is_unsendable ? MHD_NO : MHD_YES;
-            if (end == HTTP_END) return MHD_NO; // ended without an answer: closes the connection
-            if (has_more) continue;
-        }
-        if (!x->is_settled) {
-            x->is_settled = true;
-            return MHD_YES;
-        }
-        if (wait_begin(x)) return MHD_YES;
-    }
-}
-
-static void add_ping(http_exchange *x) {
-    bytes_add_text(&x->out, ": ping");
-    if (x->ping) x->ping(x->self, &x->out);
-    bytes_add_text(&x->out, "\n\n");
-}
-
-static size_t take_out(http_exchange *x, char *to, size_t max) {
-    const size_t left = x->out.n - x->n_out_taken, n = left < max ? left : max;
-    memcpy(to, x->out.data + x->n_out_taken, n);
-    x->n_out_taken += n;
-    x->n_sent += n;
-    if (x->n_out_taken == x->out.n) x->out.n = x->n_out_taken = 0;
-    pthread_mutex_lock(&x->conn->h->lock);
-    x->touched_ns = now_ns();
-    pthread_mutex_unlock(&x->conn->h->lock);
-    return n;
-}
-
-// libmicrohttpd calls this when it has sent everything it was given before, so the source is not pulled while a
-// slow reader catches up. The bytes of one pull go out as one write.
-static ssize_t read_events(void *exchange, uint64_t at, char *to, size_t max) {
-    http_exchange *const x = exchange;
-    (void)at;
-    memory_forget();
-    while (x->out.n == 0) {
-        if (x->is_last) return MHD_CONTENT_READER_END_OF_STREAM;
-        const wake w = take_wake(x);
-        if (w.is_gone) return MHD_CONTENT_READER_END_WITH_ERROR;
-        if (w.is_woken || x->has_more) {
-            const http_pull end = x->source.pull(x->self, x, &x->out);
-            x->has_more = end == HTTP_MORE;
-            x->is_last = end == HTTP_END;
-        }
-        if (x->out.n == 0 && !x->is_last && (w.is_ping_due || !x->has_begun)) add_ping(x);
-        if (memory_failed()) return MHD_CONTENT_READER_END_WITH_ERROR; // no memory for an error event either
-        x->has_begun = true; // the first bytes go out at once, so that proxies pass the head on
-        if (x->out.n == 0 && !x->is_last && !x->has_more && wait_begin(x)) return 0;
-    }
-    return (ssize_t)take_out(x, to, max);
 }
 
 void http_answer_events(http_exchange *x, const char *const *headers, const http_source *source, void *self,
@@ -163,12 +66,68 @@ void http_answer_events(http_exchange *x, const char *const *headers, const http
     const char *lines[16] = {"X-Accel-Buffering: no", "Cache-Control: no-cache"};
     for (size_t n = 2; headers && *headers && n < sizeof lines / sizeof *lines - 1; n++) lines[n] = *headers++;
     begin(x, ANSWER_EVENTS, source, self);
+    if (x->kind != ANSWER_EVENTS) return;
     x->ping = ping;
-    if (memory_failed()) {
-        http_answer(x, 0, NULL, NULL, NULL, 0); // sends the out-of-memory answer
+    x->is_ping_due = true; // bytes go out at once, so that proxies pass the head on
+    answer_head(x, 200, "text/event-stream", lines, ANSWER_OPEN);
+    if (strcmp(x->request.method, "HEAD") == 0) x->is_last = true, x->is_due = x->is_ping_due = false;
+    if (memory_failed()) x->conn->is_aborted = true; // part of the head may be missing
+}
+
+void wait_probe(http_exchange *x) {
+    http_conn *const c = x->conn;
+    // Every HTTP/1.1 client skips interim responses (RFC 9110, section 15.2). `102 Processing` fits better, but Python's http.client
+    // takes it for the answer. HTTP/1.0 has none: such a client gets its answer when it is ready.
+    static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    x->is_probed = true;
+    x->touched_ns = now_ns();
+    if (x->kind == ANSWER_EVENTS)
+        x->is_ping_due = true;
+    else if (x->kind != ANSWER_LATER || x->is_http_1_0)
         return;
+    else if (c->out.n == c->n_out_taken)
+        bytes_add(&c->out, interim, sizeof interim - 1);
+    loop_ready(c);
+}
+
+static void add_ping(http_exchange *x) {
+    bytes_add_text(&x->pulled, ": ping");
+    if (x->ping) x->ping(x->self, &x->pulled);
+    bytes_add_text(&x->pulled, "\n\n");
+}
+
+// Moves what was pulled to what is to be sent.
+static void add_chunk(http_exchange *x) {
+    bytes *const out = &x->conn->out;
+    char size[24];
+    const size_t n_size = (size_t)snprintf(size, sizeof size, "%zx\r\n", x->pulled.n);
+    x->n_sent += x->pulled.n;
+    x->touched_ns = now_ns();
+    if (!x->is_http_1_0 && x->pulled.n) bytes_add(out, size, n_size);
+    bytes_add(out, x->pulled.data, x->pulled.n);
+    if (!x->is_http_1_0 && x->pulled.n) bytes_add(out, "\r\n", 2);
+    if (!x->is_http_1_0 && x->is_last) bytes_add(out, "0\r\n\r\n", 5);
+    x->pulled.n = 0;
+}
+
+void wait_pull(http_exchange *x) {
+    http_conn *const c = x->conn;
+    if (x->is_due) {
+        x->is_due = false;
+        const answer_kind kind = x->kind;
+        const http_pull end = x->source.pull(x->self, x, &x->pulled);
+        if (x->kind != kind) return; // it has answered, or become an event stream, whose first pull is due
+        // After http_answer_later() an end without an answer closes the connection.
+        if (end == HTTP_END && x->kind == ANSWER_LATER) c->is_aborted = true;
+        x->is_last = end == HTTP_END;
+        x->is_due = end == HTTP_MORE;
     }
-    struct MHD_Response *const response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, EVENT_BLOCK, read_events, x, NULL);
-    x->is_unsendable = !answer_queue(x, MHD_HTTP_OK, response, "text/event-stream", lines);
+    if (x->kind == ANSWER_EVENTS) {
+        if (x->pulled.n == 0 && !x->is_last && x->is_ping_due) add_ping(x);
+        x->is_ping_due = false;
+        if (x->pulled.n || x->is_last) add_chunk(x);
+        if (memory_failed()) c->is_aborted = true; // no memory for an error event either
+    }
+    if (c->half_closed_ns && !x->is_probed && !x->is_last) wait_probe(x);
+    if (x->is_due) loop_ready(c);
 }

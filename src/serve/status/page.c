@@ -60,7 +60,7 @@ void route_page(struct server *s, http_exchange *x, const http_request *r) {
         is_gzip ? "Content-Encoding: gzip" : NULL,
         NULL,
     };
-    // libmicrohttpd sends only the head of a 304, with the body's Content-Length.
+    // http_answer() sends only the head of a 304, with the body's Content-Length.
     const bool has_it = is_known(http_header(r, "If-None-Match"), tag);
     http_answer(x, has_it ? 304 : 200, f->type, headers, body, (size_t)(end - body));
 }

@@ -6,14 +6,11 @@
 #include "serve/server.h"
 #include "serve/websocket/websocket_inside.h"
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 enum { EVENTS = 64, TICK_MS = 500 };
@@ -84,9 +81,6 @@ static void close_revoked(websocket *w) {
 
 void websocket_begin(websocket *w) {
     struct websockets *const all = w->all;
-    const int one = 1;
-    // Fails under TLS, where fd is not a TCP socket: harmless.
-    setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     w->heard_ns = w->moved_ns = w->pinged_ns = now_ns();
     pthread_mutex_lock(&all->lock);
     const bool is_late = all->is_ending;
@@ -98,7 +92,7 @@ void websocket_begin(websocket *w) {
     }
     pthread_mutex_unlock(&all->lock);
     if (is_late)
-        MHD_upgrade_action(w->urh, MHD_UPGRADE_ACTION_CLOSE);
+        conn_hand_back(w->conn);
     else
         ring(all);
 }
@@ -108,15 +102,15 @@ static void open_socket(websocket *w) {
     w->is_open = true;
     w->events = event.events;
     w->self = w->is_failed ? NULL : w->handler->open(w->all->server, w, w->key, w->client);
-    if (!w->self || !websocket_start(w) || epoll_ctl(w->all->epoll_fd, EPOLL_CTL_ADD, w->fd, &event) != 0)
+    if (!w->self || !websocket_start(w) || epoll_ctl(w->all->epoll_fd, EPOLL_CTL_ADD, w->io->fd, &event) != 0)
         w->is_failed = true;
 }
 
-// Returns the connection to libmicrohttpd. free_socket() frees the socket when the exchange ends.
+// Hands the connection back to the HTTP thread. free_socket() frees the socket when the exchange ends.
 static void end_socket(websocket *w) {
     struct websockets *const all = w->all;
     if (w->is_open) {
-        epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
+        epoll_ctl(all->epoll_fd, EPOLL_CTL_DEL, w->io->fd, NULL);
         if (w->self) w->handler->closed(w->self);
         if (w->ctx) wslay_event_context_free(w->ctx);
     }
@@ -129,8 +123,7 @@ static void end_socket(websocket *w) {
         next = m->next;
         free(m);
     }
-    shutdown(w->fd, SHUT_RDWR);
-    MHD_upgrade_action(w->urh, MHD_UPGRADE_ACTION_CLOSE);
+    conn_hand_back(w->conn);
 }
 
 static void check_time(websocket *w, int64_t now) {
@@ -172,14 +165,15 @@ static void set_events(websocket *w) {
     struct epoll_event event = {.events = wanted, .data.ptr = w};
     if (wanted == w->events) return;
     w->events = wanted;
-    epoll_ctl(w->all->epoll_fd, EPOLL_CTL_MOD, w->fd, &event);
+    epoll_ctl(w->all->epoll_fd, EPOLL_CTL_MOD, w->io->fd, &event);
 }
 
 bool websocket_serve(websocket *w, int64_t now) {
     if (!w->is_open) open_socket(w);
     if (!w->is_failed) {
         const order o = take_order(w);
-        if (w->early.n > w->n_early_taken) websocket_read(w);
+        // Frames that came with the handshake, or that TLS has received and not shown to epoll.
+        if (w->early.n > w->n_early_taken || io_has_pending(w->io)) websocket_read(w);
         if (o.is_woken && !w->closing_ns) w->handler->wake(w->self);
         if (o.is_drain && w->handler->drain && !w->closing_ns) w->handler->drain(w->self);
         if (o.is_drain && !w->handler->drain) websocket_shut(w, WEBSOCKET_GOING, "shutting down");

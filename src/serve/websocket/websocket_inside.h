@@ -19,8 +19,7 @@ struct websocket {
     http_conn *conn;
     char client[CLIENT_TEXT];
     uint64_t key;
-    struct MHD_UpgradeResponseHandle *urh;
-    int fd;
+    http_io *io; // the connection's
     // The sockets' thread.
     wslay_event_context_ptr ctx;
     void *self;

@@ -1,5 +1,5 @@
 // serve/websocket/websocket_upgrade.c - the handshake (RFC 6455, section 4.2); hands the connection over from
-// libmicrohttpd to the sockets' thread.
+// the HTTP thread to the sockets' thread.
 //
 // Host, Origin and key have already been checked, as for every request (http_head.c).
 #include "app/base64_write.h"
@@ -55,16 +55,11 @@ static void add_accept(bytes *to, const char *key) {
     base64_add(to, digest, sizeof digest);
 }
 
-static void take_socket(void *user, struct MHD_Connection *mhd, void *exchange, const char *early, size_t n_early,
-                        MHD_socket fd, struct MHD_UpgradeResponseHandle *urh) {
-    websocket *const w = user;
-    (void)mhd, (void)exchange;
-    w->fd = fd;
-    w->urh = urh;
+static void take_socket(void *self, const char *early, size_t n_early) {
+    websocket *const w = self;
     memory_forget();
     bytes_add(&w->early, early, n_early);
     w->is_failed = memory_failed(); // the first bytes of a message were lost
-    watch_phase(w->conn, CONN_UPGRADED);
     websocket_begin(w);
 }
 
@@ -88,13 +83,16 @@ void http_upgrade(http_exchange *x, const http_request *r, const struct websocke
         api_answer_error(x, &api_no_memory);
         return;
     }
-    *w = (websocket){
-        .all = x->conn->h->server->websockets, .handler = handler, .conn = x->conn, .key = r->key, .fd = -1};
+    *w = (websocket){.all = x->conn->h->server->websockets,
+                     .handler = handler,
+                     .conn = x->conn,
+                     .key = r->key,
+                     .io = &x->conn->io};
     snprintf(w->client, sizeof w->client, "%s", r->client);
     bytes accept = {0};
     bytes_add_text(&accept, "Sec-WebSocket-Accept: ");
     add_accept(&accept, http_header(r, "Sec-WebSocket-Key"));
-    const char *const headers[] = {"Upgrade: websocket", accept.data, NULL};
+    const char *const headers[] = {"Upgrade: websocket", "Connection: Upgrade", accept.data, NULL};
     x->self = w;
     x->source.gone = free_socket;
     if (memory_failed()) {
@@ -103,7 +101,8 @@ void http_upgrade(http_exchange *x, const http_request *r, const struct websocke
         return;
     }
     x->kind = ANSWER_UPGRADE;
-    x->is_unsendable = !answer_queue(x, MHD_HTTP_SWITCHING_PROTOCOLS, MHD_create_response_for_upgrade(take_socket, w),
-                                     NULL, headers);
+    x->upgraded = take_socket;
+    answer_head(x, 101, NULL, headers, ANSWER_BODILESS);
+    if (memory_failed()) x->conn->is_aborted = true; // part of the head may be missing
     bytes_free(&accept);
 }

@@ -3,10 +3,8 @@
 #include "app/progress.h"
 #include "serve/server.h"
 #include "serve/websocket/websocket_inside.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum { FRAME_MAX = 1 << 20, FRAGMENTS_MAX = 1024, ANSWERS_MAX = 64 };
 
@@ -46,12 +44,12 @@ static ssize_t take_bytes(wslay_event_context_ptr ctx, uint8_t *to, size_t n, in
         return -1;
     }
     if (w->early.n > w->n_early_taken) return take_early(w, to, n);
-    const ssize_t got = recv(w->fd, to, n, MSG_DONTWAIT);
+    const ssize_t got = io_read(w->io, to, n);
     if (got > 0) {
         w->heard_ns = now_ns();
         return got;
     }
-    const bool is_later = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+    const bool is_later = got < 0 && io_is_later();
     wslay_event_set_error(ctx, is_later ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
     if (!is_later) w->is_failed = true;
     return -1;
@@ -59,12 +57,12 @@ static ssize_t take_bytes(wslay_event_context_ptr ctx, uint8_t *to, size_t n, in
 
 static ssize_t give_bytes(wslay_event_context_ptr ctx, const uint8_t *data, size_t n, int flags, void *user) {
     websocket *const w = user;
-    const ssize_t sent = send(w->fd, data, n, MSG_DONTWAIT | MSG_NOSIGNAL | (flags & WSLAY_MSG_MORE ? MSG_MORE : 0));
+    const ssize_t sent = io_write(w->io, data, n, (flags & WSLAY_MSG_MORE) != 0);
     if (sent >= 0) {
         w->moved_ns = now_ns();
         return sent;
     }
-    const bool is_later = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    const bool is_later = io_is_later();
     wslay_event_set_error(ctx, is_later ? WSLAY_ERR_WOULDBLOCK : WSLAY_ERR_CALLBACK_FAILURE);
     if (!is_later) w->is_failed = true;
     return -1;
@@ -107,9 +105,9 @@ bool websocket_start(websocket *w) {
 static void linger(websocket *w) {
     char scratch[4096];
     ssize_t n;
-    do n = recv(w->fd, scratch, sizeof scratch, MSG_DONTWAIT);
+    do n = io_read(w->io, scratch, sizeof scratch);
     while (n > 0);
-    if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) w->is_failed = true;
+    if (n == 0 || !io_is_later()) w->is_failed = true;
 }
 
 void websocket_read(websocket *w) {
@@ -127,7 +125,7 @@ void websocket_check_end(websocket *w) {
     if (wslay_event_get_close_received(w->ctx))
         w->is_failed = true; // both sides have sent a close frame
     else if (!wslay_event_get_read_enabled(w->ctx)) {
-        shutdown(w->fd, SHUT_WR);
+        io_end_writing(w->io);
         w->is_lingering = true;
     }
 }

@@ -1,0 +1,39 @@
+// serve/http/http_body.c - bodies of requests, and what all of them hold together (--max-bodies).
+//
+// A body of known length reserves it before its first byte is read; one in chunks reserves what its buffer grows to. What a body
+// reserves is given back as soon as its handler has returned, on whatever thread.
+#include "app/memory.h"
+#include "serve/http/http_inside.h"
+#include "serve/server.h"
+
+bool body_reserve(http_exchange *x, uint64_t n_bytes, api_error *e) {
+    http_server *const h = x->conn->h;
+    const uint64_t limit = (uint64_t)h->o->max_bodies_mib << 20;
+    if (n_bytes <= x->n_reserved) return true;
+    const uint64_t n_more = n_bytes - x->n_reserved;
+    if (n_more > limit - atomic_load(&h->server->metrics.n_body_bytes)) // only this thread adds to it
+        return api_fail(
+            e, API_SERVER_BUSY, NULL,
+            "body: all bodies being received are over the limit of %d MiB together (--max-bodies); try again later",
+            h->o->max_bodies_mib);
+    x->n_reserved = n_bytes;
+    atomic_fetch_add(&h->server->metrics.n_body_bytes, n_more);
+    return true;
+}
+
+bool body_add(http_exchange *x, const char *data, size_t n, api_error *e) {
+    // The buffer grows by doubling.
+    uint64_t n_room = x->body.n_room;
+    if (x->body.n + n + 1 > n_room) n_room = 2 * (uint64_t)(x->body.n + n + 1);
+    if (x->n_reserved < x->body.n + n && !body_reserve(x, n_room, e)) return false;
+    bytes_add(&x->body, data, n);
+    if (!memory_failed()) return true;
+    memory_forget();
+    return api_fail(e, API_OUT_OF_MEMORY, NULL, "body: the server is out of memory");
+}
+
+void body_free(http_exchange *x) {
+    bytes_free(&x->body);
+    atomic_fetch_sub(&x->conn->h->server->metrics.n_body_bytes, x->n_reserved);
+    x->n_reserved = 0;
+}
