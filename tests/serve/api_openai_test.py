@@ -80,7 +80,7 @@ REFUSED = [   # path, body, status, code, param, why
     ('/v1/responses', {}, 'missing_required_parameter', 'input', 'absent'),
     ('/v1/responses', {'input': 'a', 'conversation': 'b'}, 'unsupported_parameter', 'conversation', 'conversations are not supported'),
     ('/v1/responses', {'input': 'a', 'previous_response_id': 'b'}, 'response_not_found', 'previous_response_id', 'no such response'),
-    ('/v1/responses', {'input': 'a', 'tools': [{'type': 'web_search'}]}, 'unsupported_parameter', 'tools[0]', 'a tool of the server\'s'),
+    ('/v1/responses', {'input': 'a', 'text': {'format': {'type': 'json_object'}}}, 'unsupported_parameter', 'text', 'guided'),
     ('/v1/responses', {'input': [{'type': 'item_reference', 'id': 'x'}]}, 'unsupported_parameter', 'input[0]', 'a reference'),
     ('/v1/embeddings', {}, 'missing_required_parameter', 'input', 'absent'),
     ('/v1/embeddings', {'input': ['a', 'a ' * 2000]}, 'context_length_exceeded', 'input', 'too long'),

@@ -13,11 +13,12 @@ from serving import ROOT, Folder, check, equal, main, test
 PAGE = (ROOT / 'docs/server-api.md').read_text()
 # What stands in the page's prose between backticks and is no member of a request: members of answers, values, error codes, programs.
 NO_MEMBERS = set('''
-    begun cancelled choices chunk code completion_probabilities data decoded_token deltas document dropped end error finish_detail finish_reason generation_settings index logprob n_ctx n_evaluated
-    message n_prompt n_prompt_tokens param position progress prompt_token_ids reasoning_content relevance_score results runnel state stop_type stopping_word timings token_id token_ids tokens_evaluated tokens_predicted usage
-    eos limit auto base64 cancel drop-oldest first float function_call function_call_output generate high last length low mean middle none normal old park prefill
-    queued rank separate tags required web_search word
-    response.completed response.created response.function_call_arguments.delta response.incomplete response.output_item.added
+    begun cancelled choices chunk code completion_probabilities data decoded_token deltas document dropped end error finish_detail finish_reason
+    generation_settings index logprob n_ctx n_evaluated message n_prompt n_prompt_tokens param position progress prompt_token_ids reasoning_content
+    relevance_score results runnel state stop_type stopping_word timings token_id token_ids tokens_evaluated tokens_predicted usage
+    after auto base64 base_url cancel custom drop-oldest eos first float function_call function_call_output generate high last length limit low mcp mean
+    middle model_provider namespace none normal old order park prefill queued rank separate tags required web_search word
+    response.completed response.created response.failed response.function_call_arguments.delta response.incomplete response.output_item.added
     response.output_text.delta response.reasoning_text.delta'''.split())
 NO_MEMBERS |= set(re.findall(r'"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
 INSIDE = {'include_usage', 'text', 'guided_'}       # members of members, and a name for several

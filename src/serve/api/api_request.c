@@ -78,6 +78,14 @@ static void note_ignored(api_request *r, const char *name) {
     bytes_add_format(&r->ignored, "%s%s", r->ignored.n ? ", " : "", name);
 }
 
+bool api_request_leave_out(api_request *r, const char *name, char *why) {
+    note_ignored(r, name);
+    if (!r->is_strict) return true;
+    snprintf(why, JSON_WHY / 2, "unknown member");
+    r->error.code = API_UNKNOWN_PARAMETER;
+    return false;
+}
+
 static const api_refusal *find_refusal(const api_refusals *in, const char *name) {
     for (; in; in = in->more)
         for (size_t i = 0; i < in->n; i++)
@@ -94,11 +102,7 @@ static bool other_member(void *user, const char *name, const json_item *value, c
         r->error.code = API_UNSUPPORTED_PARAMETER;
         return false;
     }
-    note_ignored(r, name);
-    if (!r->is_strict) return true;
-    snprintf(why, JSON_WHY / 2, "unknown member");
-    r->error.code = API_UNKNOWN_PARAMETER;
-    return false;
+    return api_request_leave_out(r, name, why);
 }
 
 bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals) {

@@ -42,6 +42,8 @@ typedef struct api_request {
 bool api_request_open(api_request *r, struct server *s, const http_request *http, const char *body, size_t n_body);
 bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals);
 bool api_request_find_model(api_request *r);
+// A part of a request, by a name for x-runnel-ignored ("tools.web_search"), that is left out. False: in strict mode that is an error.
+bool api_request_leave_out(api_request *r, const char *name, char *why);
 void api_request_close(api_request *r);
 // "x-runnel-ignored: a, b"; NULL: nothing was. Freed with free().
 char *api_request_ignored(const api_request *r);

@@ -73,15 +73,22 @@ static bool add_call(response_request *q, const json_item *item, char *why) {
 }
 
 static bool add_result(response_request *q, const json_item *item, char *why) {
-    json_span id, output;
-    if (!read_text(item, "call_id", &id, why) || !read_text(item, "output", &output, why)) return false;
+    json_span id, output = {0};
+    bytes text = {0};
+    const json_item *const parts = json_item_member(item, "output");
+    const bool is_list = parts && json_item_is_array(parts);
+    if (!read_text(item, "call_id", &id, why)) return false;
+    if (!is_list && !read_text(item, "output", &output, why)) return false;
+    const bool ok = !is_list || api_messages_join(parts, &text, &q->chat.is_unsupported, why);
+    if (is_list) output = (json_span){text.n ? text.data : "", text.n};
     json_writer w = {&q->items, q->items.n > 0};
     json_put_begin(&w, '{');
     json_member_string(&w, "role", "tool");
     json_member_text(&w, "tool_call_id", id.data, id.n);
     json_member_text(&w, "content", output.data, output.n);
     json_put_end(&w, '}');
-    return true;
+    bytes_free(&text);
+    return ok;
 }
 
 static bool add_said(response_request *q, const json_item *item, char *why) {
@@ -145,17 +152,23 @@ static bool each_input(void *target, size_t i, const char *key, const json_item 
 
 // ---- tools: flat in this API, inside a member `function` in chat completions ----------------------------------------
 
+// Tools that the server would have to run itself (web_search, mcp ...), or that are no functions (custom, namespace ...): the
+// model is not told of them.
+static bool leave_out_tool(response_request *q, const char *type, char *why) {
+    char name[64];
+    snprintf(name, sizeof name, "tools.%.50s", type);
+    if (api_request_leave_out(&q->r, name, why)) return true;
+    snprintf(why, JSON_WHY / 2, "tools of type '%.40s' are not supported: only functions are", type);
+    return false;
+}
+
 static bool each_tool(void *target, size_t i, const char *key, const json_item *value, char *why) {
     response_request *const q = target;
     json_span type;
     bytes json = {0};
     (void)i, (void)key;
     if (!read_text(value, "type", &type, why)) return false;
-    if (strcmp(type.data, "function") != 0) {
-        q->chat.is_unsupported = true;
-        snprintf(why, JSON_WHY / 2, "tools of type '%.40s' are not supported: only functions are", type.data);
-        return false;
-    }
+    if (strcmp(type.data, "function") != 0) return leave_out_tool(q, type.data, why);
     json_item_add(value, &json);
     bytes_add_format(&q->tools, "%s{\"type\":\"function\",\"function\":%s}", q->tools.n ? "," : "", json.data);
     const size_t n_echo = q->echo.tools ? strlen(q->echo.tools) : 0;
@@ -198,6 +211,44 @@ static bool each_reasoning(void *target, size_t i, const char *key, const json_i
     return true;
 }
 
+// Additional output that a client would like: what does not exist here is empty.
+static bool each_include(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    json_span name;
+    (void)target, (void)i, (void)key;
+    return json_item_text(value, &name, why);
+}
+
+static bool read_verbosity(response_request *q, const json_item *value, char *why) {
+    static const char *const words[] = {"low", "medium", "high"};
+    int32_t word;
+    bytes json = {0};
+    if (!json_item_word(value, words, 3, &word, why)) return false;
+    chat_form_set_variable(&q->chat, "verbosity", value);
+    json_item_add(value, &json);
+    free(q->echo.verbosity);
+    q->echo.verbosity = app_copy_text(json.data);
+    bytes_free(&json);
+    return true;
+}
+
+static bool each_text(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    response_request *const q = target;
+    json_span type = {"", 0};
+    (void)i;
+    if (json_item_is_null(value)) return true;
+    if (strcmp(key, "verbosity") == 0) return read_verbosity(q, value, why);
+    const json_item *const named = json_item_member(value, "type");
+    if (strcmp(key, "format") != 0) {
+        snprintf(why, JSON_WHY / 2, "only format and verbosity are supported");
+        return false;
+    }
+    if (named && json_item_is_text(named)) (void)json_item_text(named, &type, why);
+    if (strcmp(type.data, "text") == 0) return true;
+    q->chat.is_unsupported = json_item_is_object(value);
+    snprintf(why, JSON_WHY / 2, "guided output is not supported yet: the type must be text");
+    return false;
+}
+
 static bool each_truncation(void *target, size_t i, const char *key, const json_item *value, char *why) {
     response_request *const q = target;
     json_span text;
@@ -231,14 +282,14 @@ static const member rows[] = {
     {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel},
     {"reasoning", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_reasoning},
     {"truncation", MEMBER_EACH, .each = each_truncation},
+    {"include", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_include},
+    {"text", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_text},
     {"max_output_tokens", MEMBER_INT, offsetof(response_request, g.max_completion_tokens), -1, INT32_MAX},
 };
 static const api_refusal refused[] = {
     {"conversation", "", "conversations are not supported: use previous_response_id"},
     {"background", "false", "background answers are not supported"},
     {"prompt", "", "stored prompts are not supported"},
-    {"text", "{} {\"format\":{\"type\":\"text\"}}", "guided output is not supported yet"},
-    {"include", "[]", "additional output is not supported"},
     {"top_logprobs", "0", "available at /v1/chat/completions"},
     {"return_token_ids", "false", "available at /v1/chat/completions"},
     {"return_tokens_as_token_ids", "false", "available at /v1/chat/completions"},

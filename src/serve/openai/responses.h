@@ -7,13 +7,15 @@
 #include "serve/api/chat_form.h"
 
 void route_responses(struct server *s, http_exchange *x, const http_request *r);
-void route_response_get(struct server *s, http_exchange *x, const http_request *r); // one that is stored
+// One that is stored, and its input at .../input_items.
+void route_response_get(struct server *s, http_exchange *x, const http_request *r);
+void responses_answer_items(http_exchange *x, const http_request *r, const char *id, const bytes *messages);
 void route_response_delete(struct server *s, http_exchange *x, const http_request *r);
 
 // Fields of the request that the answer repeats.
 typedef struct response_echo {
     char *instructions, *tools; // JSON; NULL: none. Owned
-    char *effort;               // JSON
+    char *effort, *verbosity;   // JSON
     int32_t max_output_tokens;  // -1: no limit
     double temperature, top_p;  // NaN: not given
     bool one_call, no_tools, truncates, is_stored;

@@ -31,6 +31,7 @@ void response_echo_free(response_echo *e) {
     free(e->instructions);
     free(e->tools);
     free(e->effort);
+    free(e->verbosity);
     free(e->previous);
     *e = (response_echo){0};
 }
@@ -82,7 +83,10 @@ static void put_echo(json_writer *w, const response_echo *e) {
     json_put_end(w, '}');
     json_member_bool(w, "store", e->is_stored);
     put_number(w, "temperature", e->temperature, (double)defaults.temp);
-    put_raw(w, "text", "{\"format\":{\"type\":\"text\"}}");
+    json_member_begin(w, "text", '{');
+    put_raw(w, "format", "{\"type\":\"text\"}");
+    if (e->verbosity) put_raw(w, "verbosity", e->verbosity);
+    json_put_end(w, '}');
     json_member_string(w, "tool_choice", e->no_tools ? "none" : "auto");
     json_member_begin(w, "tools", '[');
     if (e->tools) json_put_raw(w, e->tools);
@@ -108,6 +112,17 @@ static void put_usage(json_writer *w, const job *j) {
 enum { ID_BYTES = 64 };
 static void response_id(const job *j, char id[ID_BYTES]) { snprintf(id, ID_BYTES, "resp_%s", j->id); }
 
+static void put_error(json_writer *w, const job *j) {
+    if (!j->has_failed) {
+        json_member_string(w, "error", NULL);
+        return;
+    }
+    json_member_begin(w, "error", '{');
+    json_member_string(w, "code", api_code_name(j->error.code));
+    json_member_string(w, "message", j->error.message);
+    json_put_end(w, '}');
+}
+
 static void put_response(json_writer *w, const job *j, const char *status) {
     const response_answer *const a = answer_of(j);
     char id[ID_BYTES];
@@ -118,11 +133,12 @@ static void put_response(json_writer *w, const job *j, const char *status) {
     json_member_whole(w, "created_at", j->created);
     json_member_string(w, "status", status);
     json_member_bool(w, "background", false);
-    json_member_string(w, "error", NULL);
+    put_error(w, j);
     put_raw(w, "incomplete_details", strcmp(status, "incomplete") == 0 ? "{\"reason\":\"max_output_tokens\"}" : NULL);
     json_member_string(w, "model", j->server->models[j->model].name);
     json_member_begin(w, "output", '[');
-    if (a->output.n) json_put_raw(w, a->output.data);
+    // An answer that failed for want of memory may have a part of an item.
+    if (a->output.n && !j->has_failed) json_put_raw(w, a->output.data);
     json_put_end(w, ']');
     put_echo(w, &a->echo);
     if (j->parts[0].is_done) {
@@ -323,9 +339,11 @@ static void whole_end(job *j) {
     put_response(&(json_writer){&j->body, false}, j, status_of(j));
 }
 
+// Clients of this API look for response.failed (Codex) or for the error (openai), which ends the stream for them: it comes last.
 // Sends the error both as this API defines it (top-level members) and as all other routes do (`error`).
 static void fail(job *j, const api_error *e) {
     bytes json = {0}, error = {0};
+    response_event(j, "response.failed", "failed");
     json_writer w = begin_event(j, "error", &json);
     api_error_write(e, &(json_writer){.out = &error});
     json_member_string(&w, "message", e->message);
