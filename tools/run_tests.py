@@ -2,7 +2,8 @@
 """tools/run_tests.py [--filter TEXT] [--jobs N] [--timeout S] PASS... - runs the test programs of build folders and counts their tests.
 
 PASS is BUILD_DIR[:quick][:VARIABLE=VALUE...]: all programs that ctest knows there, run with those variables; `quick`
-leaves out the programs of tests/slow.txt and those with the ctest label `slow`. Programs that test the source tree, or what is installed of it (ctest label `tree`), run in the first pass only.
+leaves out the programs of tests/slow.txt and those with the ctest label `slow`; `clients` takes the programs with the ctest label `clients`,
+which no other pass has. Programs that test the source tree, or what is installed of it (ctest label `tree`), run in the first pass only.
 
 A program prints `ok NAME`, `FAIL NAME ...` or `SKIP NAME: why` for each of its tests (tests/check.h). One that prints none of
 these is itself one test. One that crashes, hangs or ends with a status that its lines do not explain is a failed test
@@ -87,6 +88,8 @@ def programs_of(spec, first, text, timeout):
         name = test['name']
         command = test.get('command') or [name]     # ctest gives none for a program that is not there
         labels = properties.get('LABELS', [])
+        if ('clients' in labels) != ('clients' in words):
+            continue
         if name in left_out or ('slow' in labels and 'quick' in words) or ('tree' in labels and not first):
             continue
         if text not in name:

@@ -19,7 +19,7 @@ def wrong_usage_ends_with_2_and_says_what_and_why(folder):
     for args, text in [([], 'dev: COMMAND: none was given'), (['fly'], 'dev: fly: no such command'),
                        (['build', 'fast'], "dev: build: no preset 'fast'"), (['build', 'asan', 'tsan'], 'dev: build: '),
                        (['setup', 'x'], "dev: setup: no argument 'x': --cross, --clients, --web, --tools and --all are the only ones"), (['model'], 'dev: model: give one NAME: '),
-                       (['test', '--fast'], "dev: test: no option '--fast'"), (['test', 'a', 'b'], 'dev: test: one FILTER'),
+                       (['test', '--fast'], "dev: test: no option '--fast': --full and --clients are the only ones"), (['test', 'a', 'b'], 'dev: test: one FILTER'),
                        (['install', '/usr'], "dev: install: no argument '/usr'"), (['install', '--prefix'], '--prefix needs'),
                        (['install', '--prefix', 'a', 'b'], "got 'b' too"), (['package', 'x'], 'dev: package: '),
                        (['lint', 'x'], 'dev: lint: '), (['fmt', 'x'], 'dev: fmt: ')]:

@@ -6,6 +6,7 @@ With temperature 0 the answer is the script, token by token, for every chunking 
 import struct
 
 U32, F32, BOOL, STRING, ARRAY, I32 = 4, 6, 7, 8, 9, 5
+AGAIN = 'again'          # as the last piece of a script: it goes on with its first piece, without an end
 BROKEN = 'broken'        # a piece after which no logit is a number: the stream that said it ends with an error
 NORMAL, UNKNOWN, CONTROL, USER, BYTE = 1, 2, 3, 4, 6
 
@@ -26,18 +27,19 @@ def pair(key, kind, value):
     return text(key) + struct.pack('<I', kind) + body
 
 
-def make(scripts, template):
+def make(scripts, template, context=512):
     """scripts: {character: [piece, ...]}; returns the bytes of a GGUF file."""
     pieces = [('<unk>', UNKNOWN), ('<s>', CONTROL), ('</s>', CONTROL)] + [(f'<0x{b:02X}>', BYTE) for b in range(256)]
     n_fixed = len(pieces)
     steps = []                  # (from token, to token)
     for char, script in scripts.items():
-        at = 3 + ord(char)
-        for piece in script:
+        at, first = 3 + ord(char), len(pieces)
+        repeats = script[-1] == AGAIN
+        for piece in script[:-1] if repeats else script:
             pieces.append((piece.replace(' ', '\u2581'), USER if piece.startswith('<') else NORMAL))
             steps.append((at, len(pieces) - 1))
             at = len(pieces) - 1
-        steps.append((at, 2))
+        steps.append((at, first if repeats else 2))
     n_vocab = len(pieces)
     n_embd = -(-(len(steps) + 1) // 64) * 64
     direction = {start: 1 + i for i, (start, _) in enumerate(steps)}
@@ -56,7 +58,7 @@ def make(scripts, template):
     tensors += [(f'blk.0.{name}.weight', zeros) for name in ('attn_q', 'attn_k', 'attn_v', 'attn_output', 'ffn_gate', 'ffn_up', 'ffn_down')]
     a = 'llama.'
     pairs = [pair('general.architecture', STRING, 'llama'), pair('general.alignment', U32, 32),
-             pair(a + 'context_length', U32, 512), pair(a + 'embedding_length', U32, n_embd), pair(a + 'block_count', U32, 1),
+             pair(a + 'context_length', U32, context), pair(a + 'embedding_length', U32, n_embd), pair(a + 'block_count', U32, 1),
              pair(a + 'feed_forward_length', U32, n_embd), pair(a + 'attention.head_count', U32, n_embd // 32),
              pair(a + 'attention.layer_norm_rms_epsilon', F32, 1e-5), pair(a + 'vocab_size', U32, n_vocab),
              pair('tokenizer.ggml.model', STRING, 'llama'),

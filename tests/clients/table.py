@@ -1,0 +1,71 @@
+"""tests/clients/table.py - every client: where its settings are, and what each feature gives. The tests and docs/clients.md follow from it."""
+import collections
+import json
+import re
+
+from talk import CLIENTS, HERE, Not, ROOT
+
+Client = collections.namedtuple('Client', 'name title package language source features note', defaults=('',))
+
+HAS = dict.fromkeys(('chat', 'stream', 'tools', 'tools_stream', 'usage', 'usage_stream', 'embeddings', 'cancel'), True)
+REFUSALS = ('unknown_model', 'wrong_key', 'too_long', 'schema')
+OPENAI = {'unknown_model': 'NotFoundError', 'wrong_key': 'AuthenticationError', 'too_long': 'BadRequestError', 'schema': 'BadRequestError',
+          'timeout': 'APITimeoutError'}
+KEEPS = Not('a stream that is closed keeps its connection')
+
+TABLE = [
+    Client('openai', 'openai for Python', 'openai', 'python', 'python/openai_client.py', {**HAS, **OPENAI}),
+    Client('openai_js', 'openai for JavaScript', 'openai', 'js', 'js/openai.mjs', {**HAS, **OPENAI, 'timeout': 'APIConnectionTimeoutError'}),
+    Client('openai_go', 'openai for Go', 'github.com/openai/openai-go/v3', 'go', 'go/main.go', {
+        **HAS, 'unknown_model': 'openai.Error 404', 'wrong_key': 'openai.Error 401', 'too_long': 'openai.Error 400',
+        'schema': 'openai.Error 400', 'timeout': 'context.DeadlineExceeded'}),
+    Client('langchain', 'LangChain', 'langchain-openai', 'frameworks', 'python/langchain_client.py', {**HAS, **OPENAI}),
+    Client('llama_index', 'LlamaIndex', 'llama-index-llms-openai-like', 'frameworks', 'python/llama_index_client.py',
+           {**HAS, **OPENAI, 'cancel': KEEPS}),
+    Client('litellm', 'LiteLLM', 'litellm', 'frameworks', 'python/litellm_client.py', {**HAS, **OPENAI, 'timeout': 'Timeout'},
+           'Importing it asks another host for prices, unless `LITELLM_LOCAL_MODEL_COST_MAP=True` is set.'),
+    Client('vercel', 'Vercel AI SDK', 'ai', 'js', 'js/vercel.mjs', {**HAS, **dict.fromkeys(REFUSALS, 'AI_APICallError'), 'timeout': 'TimeoutError'}),
+    Client('pydantic_ai', 'pydantic-ai', 'pydantic-ai-slim', 'frameworks', 'python/pydantic_ai_client.py',
+           {**HAS, **dict.fromkeys(REFUSALS, 'ModelHTTPError'), 'timeout': 'ModelAPIError'}),
+    Client('openai_agents', 'openai-agents', 'openai-agents', 'frameworks', 'python/openai_agents_client.py',
+           {**HAS, **OPENAI, 'embeddings': Not('it has none')}),
+    Client('haystack', 'Haystack', 'haystack-ai', 'frameworks', 'python/haystack_client.py',
+           {**HAS, **OPENAI, 'cancel': Not('it has none, and a callback that raises leaves the connection open')},
+           'It sends telemetry, unless `HAYSTACK_TELEMETRY_ENABLED=False` is set.'),
+    Client('llm', 'llm', 'llm', 'frameworks', 'python/llm_client.py',
+           {**HAS, **OPENAI, 'cancel': KEEPS, 'embeddings': Not('only those of OpenAI itself'), 'timeout': Not('it sets none')},
+           'In `extra-openai-models.yaml` of its folder (`llm logs path` shows it); then `llm keys set runnel`, and `llm -m runnel "..."`.'),
+]
+
+
+def driver(client):
+    """The command and environment of the program that drives a client, and what must be there for it."""
+    if client.language == 'js':
+        return ['node', HERE / 'js/driver.mjs', HERE / client.source], {'RUNNEL_TEST_NODE': str(CLIENTS / 'js')}, CLIENTS / 'js/node_modules'
+    if client.language == 'go':
+        return [CLIENTS / 'go-driver'], {}, CLIENTS / 'go-driver'
+    python = CLIENTS / client.language / 'bin/python'
+    return [python, HERE / 'python/driver.py', (HERE / client.source).stem], {}, python
+
+
+def version(client):
+    """That which is pinned."""
+    if client.language == 'js':
+        return json.loads((HERE / 'js/package.json').read_text())['dependencies'][client.package]
+    if client.language == 'go':
+        return re.search(rf'{re.escape(client.package)} v(\S+)', (HERE / 'go/go.mod').read_text())[1]
+    pins = ROOT / 'tests/serve/requirements.txt' if client.language == 'python' else HERE / 'requirements.txt'
+    return re.search(rf'^{re.escape(client.package)}==(\S+)', pins.read_text(), re.M)[1]
+
+
+def settings(client):
+    """What stands between `settings` and `end` in the client's source, as a listing."""
+    lines, found, inside = (HERE / client.source).read_text().splitlines(), [], False
+    for line in lines:
+        mark = line.strip().lstrip('#/ ')
+        if mark in ('settings', 'end'):
+            inside = mark == 'settings'
+        elif inside:
+            found.append(line)
+    margin = min(len(line) - len(line.lstrip()) for line in found if line)
+    return '\n'.join(line[margin:].replace('**more', '...').replace(', ...)', ')') for line in found)
