@@ -133,6 +133,9 @@ ROUTES = {
         **{k: v for k, v in COMMON.items() if k != 'model'}, 'query': Field(('', 'cats', EMOJI), (5, [], {}, True)),
         'documents': Field((['a'], [{'text': 'a'}, 'b', {'text': EMOJI, 'x': 1}], ['x'] * 30), ([], 5, 'x', {}, [5], [{}], ['x'] * 1001)),
         'top_n': whole((1, 2, 2**31 - 1), 1, 2**31 - 1), 'return_documents': SWITCH}),
+    '/score': Route({'text_1': 'cats', 'text_2': ['A cat.'], 'model': 'r'}, {
+        **{k: v for k, v in COMMON.items() if k != 'model'}, 'text_1': Field(('', 'cats', EMOJI), (5, [], {}, True)),
+        'text_2': Field(('a', ['a'], ['x'] * 30), ([], 5, {}, [5], [{}], ['x'] * 1001))}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
         'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH}),

@@ -40,6 +40,23 @@ def documents_come_in_the_order_of_the_scores_that_the_program_gives():
 
 
 @test
+def score_gives_the_same_numbers_in_the_order_of_the_texts():
+    with Folder() as folder, serving(reranker(folder)) as s:
+        want = {r['index']: r['relevance_score'] for r in rank(s)['results']}
+        for path in ('/score', '/v1/score'):
+            answer = good(s, path, text_1='cats', text_2=DOCUMENTS)
+            equal(set(answer), {'id', 'object', 'created', 'model', 'usage', 'data'})
+            equal(answer['data'], [{'index': i, 'object': 'score', 'score': want[i]} for i in range(len(DOCUMENTS))])
+            equal(answer['usage'], rank(s)['usage'])
+        equal(good(s, '/score', text_1='cats', text_2=DOCUMENTS[0])['data'], answer['data'][:1], 'one text')
+        for body, code, part in (({'text_2': ['a']}, 'missing_required_parameter', 'text_1'), ({'text_1': 'a'}, 'missing_required_parameter', 'text_2'),
+                                 ({'text_1': ['a'], 'text_2': ['b']}, 'invalid_value', 'text_1'), ({'text_1': 'a', 'text_2': [5]}, 'unsupported_parameter', 'text_2'),
+                                 ({'text_1': 'a', 'text_2': ['b', 'long ' * 3000]}, 'context_length_exceeded', 'text_2[1]')):
+            error = post(s, '/score', **body).json['error']
+            equal((error['code'] == code or code == 'unsupported_parameter', error['param'].startswith(part)), (True, True), error)
+
+
+@test
 def a_long_list_of_documents_is_no_long_queue():
     with Folder() as folder:
         model = reranker(folder)

@@ -1,4 +1,4 @@
-// serve/native/rerank.c - POST /v1/rerank: scores documents against a query, best first.
+// serve/native/rerank.c - POST /v1/rerank: scores documents against a query, best first; and POST /v1/score, vLLM's: in their order.
 //
 #include "serve/native/rerank.h"
 #include "app/rank_prompt.h"
@@ -72,6 +72,37 @@ static void put_result(json_writer *w, const job_part *p, const ranking *k) {
     json_put_end(w, '}');
 }
 
+static void put_usage(json_writer *w, const job *j) {
+    json_member_begin(w, "usage", '{');
+    json_member_whole(w, "prompt_tokens", job_prompt_tokens(j));
+    json_member_whole(w, "total_tokens", job_prompt_tokens(j));
+    json_put_end(w, '}');
+}
+
+static void scores_end(job *j) {
+    char *const id = app_text("score-%s", j->id);
+    json_writer w = {&j->body, false};
+    if (!id) return;
+    json_put_begin(&w, '{');
+    json_member_string(&w, "id", id);
+    json_member_string(&w, "object", "list");
+    json_member_whole(&w, "created", j->created);
+    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_begin(&w, "data", '[');
+    for (size_t i = 0; i < j->n_parts; i++) {
+        json_put_begin(&w, '{');
+        json_member_whole(&w, "index", (int64_t)i);
+        json_member_string(&w, "object", "score");
+        json_put_key(&w, "score");
+        json_put_float(&w, j->parts[i].embedding ? j->parts[i].embedding[0] : 0);
+        json_put_end(&w, '}');
+    }
+    json_put_end(&w, ']');
+    put_usage(&w, j);
+    json_put_end(&w, '}');
+    free(id);
+}
+
 static void whole_end(job *j) {
     const ranking *const k = j->more;
     const job_part **const sorted = app_alloc(j->n_parts * sizeof *sorted);
@@ -89,10 +120,7 @@ static void whole_end(job *j) {
     json_member_string(&w, "id", id);
     json_member_string(&w, "object", "list");
     json_member_string(&w, "model", j->server->models[j->model].name);
-    json_member_begin(&w, "usage", '{');
-    json_member_whole(&w, "prompt_tokens", job_prompt_tokens(j));
-    json_member_whole(&w, "total_tokens", job_prompt_tokens(j));
-    json_put_end(&w, '}');
+    put_usage(&w, j);
     json_member_begin(&w, "results", '[');
     for (size_t i = 0; i < n; i++) put_result(&w, sorted[i], k);
     json_put_end(&w, ']');
@@ -101,7 +129,8 @@ static void whole_end(job *j) {
     free(sorted);
 }
 
-static const job_format format = {NULL, take_chunk, whole_end, NULL, free_ranking};
+static const job_format rank_format = {NULL, take_chunk, whole_end, NULL, free_ranking},
+                        score_format = {NULL, take_chunk, scores_end, NULL, free_ranking};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
@@ -127,12 +156,29 @@ static bool each_document(void *target, size_t i, const char *key, const json_it
     return true;
 }
 
-static const member rows[] = {
+static const member rank_rows[] = {
     {"query", MEMBER_TEXT, offsetof(rerank_request, query)},
     {"documents", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_document},
     {"top_n", MEMBER_INT, offsetof(rerank_request, n_top), 1, INT32_MAX},
     {"return_documents", MEMBER_BOOL, offsetof(rerank_request, with_documents)},
 };
+static const member score_rows[] = {
+    {"text_1", MEMBER_TEXT, offsetof(rerank_request, query)},
+    {"text_2", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_document},
+};
+
+// The two routes, by what their members are called.
+typedef struct rank_form {
+    const member *rows;
+    size_t n_rows;
+    const char *query, *documents;
+    const job_format *format;
+} rank_form;
+static const rank_form rank_form_of = {rank_rows, sizeof rank_rows / sizeof *rank_rows, "query", "documents",
+                                       &rank_format},
+                       score_form_of = {score_rows, sizeof score_rows / sizeof *score_rows, "text_1", "text_2",
+                                        &score_format};
+
 #define UNCUT "documents are not truncated; those longer than the context are refused"
 static const api_refusal refused[] = {
     {"max_tokens_per_doc", "", UNCUT},
@@ -141,16 +187,16 @@ static const api_refusal refused[] = {
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
 
-static bool read_request(rerank_request *q) {
-    const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, sizeof rows / sizeof *rows, q}};
+static bool read_request(rerank_request *q, const rank_form *form) {
+    const member_group groups[] = {API_COMMON_GROUP(&q->r), {form->rows, form->n_rows, q}};
     api_error *const e = &q->r.error;
     if (!api_request_read(&q->r, groups, 2, &refusals)) {
         if (q->is_unsupported) e->code = API_UNSUPPORTED_PARAMETER;
         return false;
     }
-    if (!q->query.data) return api_fail(e, API_MISSING_PARAMETER, "query", "query: is missing");
-    return q->has_documents ||
-           api_fail(e, API_MISSING_PARAMETER, "documents", "documents: must be an array of at least one text");
+    if (!q->query.data) return api_fail(e, API_MISSING_PARAMETER, form->query, "%s: is missing", form->query);
+    return q->has_documents || api_fail(e, API_MISSING_PARAMETER, form->documents,
+                                        "%s: must be an array of at least one text", form->documents);
 }
 
 static bool find_template(rerank_request *q, const char **template) {
@@ -192,14 +238,14 @@ static bool tokenize(rerank_request *q, const char *template, embed_batch *b) {
     return embed_batch_check(b, &q->r.error);
 }
 
-static job *begin_job(rerank_request *q, const char *template) {
-    job *const j = job_new(q->r.server, &format, q->n_documents);
+static job *begin_job(rerank_request *q, const rank_form *form, const char *template) {
+    job *const j = job_new(q->r.server, form->format, q->n_documents);
     ranking *const k = j ? app_alloc(sizeof *k) : NULL;
     if (!k) {
         job_close(j);
         return NULL;
     }
-    *k = (ranking){.batch = {.name = "documents", .is_numbered = true},
+    *k = (ranking){.batch = {.name = form->documents, .is_numbered = true},
                    .documents = app_alloc(q->n_documents * sizeof *k->documents),
                    .n_documents = q->n_documents,
                    .n_top = q->n_top,
@@ -219,7 +265,7 @@ static job *begin_job(rerank_request *q, const char *template) {
     return NULL;
 }
 
-void route_rerank(struct server *s, http_exchange *x, const http_request *http) {
+static void answer_form(struct server *s, http_exchange *x, const http_request *http, const rank_form *form) {
     rerank_request *const q = app_alloc(sizeof *q);
     const char *template;
     job *j = NULL;
@@ -230,11 +276,19 @@ void route_rerank(struct server *s, http_exchange *x, const http_request *http) 
     *q = (rerank_request){0};
     api_generation_init(&q->g);
     q->g.g.n = 0;
-    if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
+    if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q, form) &&
         api_request_find_model(&q->r) && find_template(q, &template))
-        j = begin_job(q, template);
+        j = begin_job(q, form, template);
     job_answer(j, x, &q->r, &q->g.delivery);
     for (size_t i = 0; i < q->n_documents; i++) bytes_free(&q->documents[i]);
     api_request_close(&q->r);
     free(q);
+}
+
+void route_rerank(struct server *s, http_exchange *x, const http_request *http) {
+    answer_form(s, x, http, &rank_form_of);
+}
+
+void route_score(struct server *s, http_exchange *x, const http_request *http) {
+    answer_form(s, x, http, &score_form_of);
 }

@@ -5,5 +5,6 @@
 #include "serve/http/http.h"
 
 void route_rerank(struct server *s, http_exchange *x, const http_request *r);
+void route_score(struct server *s, http_exchange *x, const http_request *r);
 
 #endif
