@@ -106,7 +106,8 @@ static bool read_form_inside(const rn_model *m, const char *text, size_t n_text,
     id_list end = {0};
     memcpy(line + 1, text, n_text);
     const bool ok = read_form(m, "\n", 1, &end, e) && read_form(m, line, n_text + 1, form, e);
-    const bool begins = ok && end.n < form->n && memcmp(form->ids, end.ids, end.n * sizeof *end.ids) == 0;
+    const bool begins =
+        ok && end.n < form->n && (end.n == 0 || memcmp(form->ids, end.ids, end.n * sizeof *end.ids) == 0);
     if (begins) {
         form->n -= end.n;
         memmove(form->ids, form->ids + end.n, form->n * sizeof *form->ids);
