@@ -7,7 +7,7 @@ import socket
 import time
 
 from api import events
-from request_fields import CHAT, COMPLETIONS, GENERATE, RESPONSES, SOCKET, some_body, some_control, some_path, some_value
+from request_fields import CHAT, COMPLETIONS, GENERATE, LLAMA, RESPONSES, SOCKET, some_body, some_control, some_path, some_value
 from serving import Client, ROOT, Socket, check, equal
 
 # Codes that the two pages document, by status; 500 is a bug in any case.
@@ -72,6 +72,8 @@ def check_stream(path, body, answer):
         return False
     if path == RESPONSES:
         check(told[-1]['type'] in ('response.completed', 'response.incomplete'), body, told[-1])
+    elif path == LLAMA:
+        check(told[-1]['stop'] is True, body, told[-1])
     else:
         equal(told[-1], '[DONE]', body)
     if path == GENERATE:
@@ -80,7 +82,7 @@ def check_stream(path, body, answer):
 
 
 def is_settled(path, body):
-    return path not in GENERATING or (body.get('seed', -1) != -1 and not set(body) & UNSETTLED)     # -1 draws one
+    return path not in (*GENERATING, LLAMA) or (body.get('seed', -1) != -1 and not set(body) & UNSETTLED)     # -1 draws one
 
 
 def sent(rng, client, path, body, headers=()):
