@@ -35,6 +35,13 @@ TABLE = [
     Client('llm', 'llm', 'llm', 'frameworks', 'python/llm_client.py',
            {**HAS, **OPENAI, 'cancel': KEEPS, 'embeddings': Not('only those of OpenAI itself'), 'timeout': Not('it sets none')},
            'In `extra-openai-models.yaml` of its folder (`llm logs path` shows it); then `llm keys set runnel`, and `llm -m runnel "..."`.'),
+    # Programs with tests of their own: agents_test.py.
+    Client('codex', 'Codex CLI', '@openai/codex', 'js', 'agents/codex.toml', {},
+           'In `~/.codex/config.toml`, with the key in `RUNNEL_KEY`. Tested: answers, a command that the model calls for and its result, an '
+           'unknown model, an end in the middle.'),
+    Client('opencode', 'opencode', 'opencode-ai', 'js', 'agents/opencode.json', {},
+           'In `opencode.json` of the project, with the key in `RUNNEL_KEY`. Tested as Codex is. `OPENCODE_DISABLE_MODELS_FETCH=1` and '
+           '`OPENCODE_DISABLE_AUTOUPDATE=1` keep it from asking other hosts.'),
 ]
 
 
@@ -59,7 +66,9 @@ def version(client):
 
 
 def settings(client):
-    """What stands between `settings` and `end` in the client's source, as a listing."""
+    """What stands between `settings` and `end` in the client's source, as a listing; a file without features is one whole."""
+    if not client.features:
+        return (HERE / client.source).read_text()
     lines, found, inside = (HERE / client.source).read_text().splitlines(), [], False
     for line in lines:
         mark = line.strip().lstrip('#/ ')

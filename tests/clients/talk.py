@@ -35,6 +35,8 @@ SCRIPTS = {
     'N': ['Yes', '!'],
     'P': ['A ', 'poem ', 'of ', 'eight ', 'pieces ', 'is ', 'said ', 'here.'],
     'T': ['Wait ', '<tool_call>', '\n{"name"', ': "look", ', '"arguments": {"at": "the', ' sky"}}', '\n', '</tool_call>'],
+    'C': ['<tool_call>', '{"name": "exec_command", "arguments": {"cmd": "touch made"}}', '</tool_call>'],      # Codex's tool
+    'O': ['<tool_call>', '{"name": "bash", "arguments": {"command": "touch made", "description": "x"}}', '</tool_call>'],   # opencode's
     'X': ['la ', 'lu ', script_model.AGAIN],
 }
 TEXTS = ['a cat', 'a dog']
