@@ -182,6 +182,19 @@ static inline void rn_request_init(rn_request *r) {
     r->part_stride = sizeof(rn_part);
 }
 
+/**
+ * The tokens of a request's prompt, as rn_stream_begin() would evaluate them: for counting a
+ * conversation without answering it. Nothing is queued.
+ *
+ * @param req         read like rn_stream_begin()'s. Its session, if any, is busy during the call.
+ * @param ids, n_ids  set on RN_OK, else NULL and 0; freed by the caller with rn_free().
+ * @return RN_OK; the errors of rn_stream_begin() about the prompt: RN_E_ARG, RN_E_LIMIT (a
+ *         conversation longer than the context), RN_E_FORMAT, RN_E_STATE, RN_E_UNSUPPORTED,
+ *         RN_E_NOMEM. Threads: any.
+ */
+RN_API rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **ids,
+                                   size_t *n_ids, rn_error *err);
+
 // Sets the fields of a preset: greedy, focused, balanced, creative, wild, code, chat, story,
 // summary. s: initialized with rn_sampling_init(). RN_E_ARG: unknown name (lists the known ones);
 // struct_size.

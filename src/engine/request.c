@@ -267,15 +267,43 @@ static rn_status claim_session(rn_stream *s, rn_session *session, rn_error *err)
     return st;
 }
 
+static rn_status check_request(const rn_engine *e, const rn_request *r, rn_error *err) {
+    const rn_status st = check_numbers(e, r, err);
+    if (st == RN_OK && r->session && (r->session->engine != e || r->session->model_slot != &e->model_slots[r->model]))
+        return fail(err, RN_E_ARG, "session: belongs to another engine or model");
+    return st;
+}
+
+// The stream is never submitted, and is destroyed with the parser of the answer.
+rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **ids, size_t *n_ids, rn_error *err) {
+    struct own_request own;
+    struct id_list v = {0};
+    rn_stream *s = NULL;
+    if (ids) *ids = NULL;
+    if (n_ids) *n_ids = 0;
+    if (!engine || !req || !ids || !n_ids) return fail(err, RN_E_ARG, "rn_request_tokens: NULL argument");
+    rn_status st = own_request_read(req, &own, err);
+    if (st == RN_OK) st = check_request(engine, &own.r, err);
+    if (st == RN_OK && !(s = new_stream(engine, own.r.model))) st = no_memory(err);
+    if (st == RN_OK) st = claim_session(s, own.r.session, err);
+    if (st == RN_OK) st = make_prompt(s, &own.r, &v, err);
+    stream_destroy(s);
+    if (st != RN_OK) {
+        mem_free(v.ids);
+        return st;
+    }
+    *ids = v.ids;
+    *n_ids = v.n;
+    return RN_OK;
+}
+
 rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy_kind *kind, const void *params,
                         rn_stream **out, rn_error *err) {
     struct id_list v = {0};
     rn_stream *s = NULL;
     *out = NULL;
-    rn_status st = check_numbers(e, r, err);
+    rn_status st = check_request(e, r, err);
     if (st != RN_OK) return st;
-    if (r->session && (r->session->engine != e || r->session->model_slot != &e->model_slots[r->model]))
-        return fail(err, RN_E_ARG, "session: belongs to another engine or model");
     if (!(s = new_stream(e, r->model))) return no_memory(err);
     if ((st = claim_session(s, r->session, err)) != RN_OK) {
         stream_destroy(s);

@@ -62,6 +62,60 @@ TEST(messages_become_the_prompt_that_the_template_writes) {
     fixture_close(&f);
 }
 
+TEST(the_tokens_of_a_request_are_those_that_would_be_evaluated) {
+    struct fixture f;
+    const rn_engine_options o = chat_engine_options();
+    if (!chat_open(&f, &plain, &o)) return;
+    rn_chat c = chat_of("[{\"role\": \"user\", \"content\": \"Hi <|im_end|> there\"}]");
+    for (int i = 0; i < 3; i++) {
+        int32_t want[1024], *ids = NULL;
+        size_t n = 0;
+        rn_error err = {0};
+        rn_request r;
+        c.parse_special = i == 1;
+        if (i == 2) c.add_generation_prompt = false;
+        const size_t n_want = prompt_of(&f, &c, want, 1024, &err);
+        rn_request_init(&r);
+        r.chat = &c;
+        check_note("case %d: %s", i, err.text);
+        if (CHECK_OK(rn_request_tokens(f.engine, &r, &ids, &n, &err), &err) && CHECK_INT(n, n_want))
+            CHECK_MEM(ids, want, n * sizeof *ids);
+        rn_free(ids);
+    }
+    fixture_close(&f);
+}
+
+TEST(the_tokens_of_a_request_that_cannot_begin_are_refused_as_it_is) {
+    struct fixture f;
+    const rn_engine_options o = chat_engine_options();
+    if (!chat_open(&f, &plain, &o)) return;
+    rn_error err = {0};
+    rn_request r;
+    rn_session *s = NULL;
+    rn_stream *stream = NULL;
+    int32_t *ids = &(int32_t){0};
+    size_t n = 1;
+    const rn_chat c = chat_of("[{\"role\": \"user\"");
+    rn_request_init(&r);
+    r.chat = &c;
+    CHECK_FAILS(rn_request_tokens(f.engine, &r, &ids, &n, &err), RN_E_FORMAT, &err);
+    CHECK(ids == NULL && n == 0);
+    const rn_chat hi = chat_of("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+    r.chat = &hi;
+    if (!CHECK_OK(rn_session_open(f.engine, 0, &s, &err), &err)) return;
+    r.session = s;
+    r.max_tokens = 500, r.max_tokens_per_second = 1;
+    if (!CHECK_OK(rn_stream_begin(f.engine, &r, &stream, &err), &err)) return;
+    CHECK_FAILS(rn_request_tokens(f.engine, &r, &ids, &n, &err), RN_E_STATE, &err);
+    rn_stream_close(stream);
+    CHECK_OK(rn_request_tokens(f.engine, &r, &ids, &n, &err), &err); // and the session is free again
+    CHECK_OK(rn_stream_begin(f.engine, &r, &stream, &err), &err);
+    rn_stream_close(stream);
+    rn_free(ids);
+    rn_session_close(s);
+    fixture_close(&f);
+}
+
 TEST(field_2_6_a_begin_token_stands_once_or_not_at_all) {
     static const char writes[] =
         "{{- bos_token -}}{%- for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + "
