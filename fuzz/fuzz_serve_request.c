@@ -1,6 +1,7 @@
 // fuzz/fuzz_serve_request.c - any bytes as the body of a request to the server: the first one chooses the route, `s` with Last-Event-ID for a
 // body, `w` a WebSocket with a message a line. What begins to generate is left at once, as by a client that goes.
 #include "app/say.h"
+#include "serve/anthropic/messages.h"
 #include "serve/api/api.h"
 #include "serve/jobs/job_http.h"
 #include "serve/native/llama_completion.h"
@@ -92,6 +93,14 @@ void websocket_wake(websocket *w) { sem_post(&w->woken); }
 void websocket_hold(websocket *w, bool is_held) { w->is_held = is_held; }
 void websocket_close(websocket *w, websocket_code code, const char *reason) { (void)w, (void)code, (void)reason; }
 struct server *http_exchange_server(const http_exchange *x);
+const char *http_exchange_id(const http_exchange *x) {
+    (void)x;
+    return "fuzz";
+}
+int http_exchange_dialect(const http_exchange *x) {
+    (void)x;
+    return DIALECT_ANTHROPIC;
+}
 
 // ---- the server -----------------------------------------------------------------------------------------------------
 
@@ -131,6 +140,8 @@ static const struct {
     {'n', route_rerank, "/"},
     {'d', route_detokenize, "/"},
     {'l', route_llama_completion, "/"},
+    {'m', route_messages, "/"},
+    {'o', route_count_tokens, "/"},
     {'a', route_apply_template, "/"},
     {'s', route_stream_resume, "/v1/runnel/streams/x"},
 };

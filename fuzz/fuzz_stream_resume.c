@@ -36,11 +36,24 @@ struct server *http_exchange_server(const http_exchange *x) {
     (void)x;
     return &the_server;
 }
+const char *http_exchange_id(const http_exchange *x) {
+    (void)x;
+    return "fuzz";
+}
+int http_exchange_dialect(const http_exchange *x) {
+    (void)x;
+    return DIALECT_OPENAI;
+}
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
                  size_t n_body) {
     (void)content_type, (void)headers, (void)body, (void)n_body;
     must(x->status == 0);
     x->status = status;
+}
+void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
+                       bytes *body) {
+    http_answer(x, status, content_type, headers, body->data, body->n);
+    bytes_free(body);
 }
 void http_answer_later(http_exchange *x, const http_source *source, void *self) {
     (void)x, (void)source, (void)self;

@@ -40,6 +40,8 @@ const char *http_header(const http_request *r, const char *name) {
     return NULL;
 }
 struct server *http_exchange_server(const http_exchange *x) { return x->conn->h->server; }
+const char *http_exchange_id(const http_exchange *x) { return x->id; }
+int http_exchange_dialect(const http_exchange *x) { return (int)x->dialect; }
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *lines, const void *body,
                  size_t n_body) {
     (void)x, (void)content_type, (void)lines, (void)body, (void)n_body;

@@ -1,4 +1,5 @@
 // serve/routes.c - the table of all routes.
+#include "serve/anthropic/messages.h"
 #include "serve/http/http.h"
 #include "serve/jobs/job_http.h"
 #include "serve/native/llama_completion.h"
@@ -27,6 +28,8 @@ const http_route http_routes[] = {
     {"POST", "/v1/responses", route_responses, .has_body = true},
     {"GET", "/v1/responses/", route_response_get},
     {"DELETE", "/v1/responses/", route_response_delete},
+    {"POST", "/v1/messages", route_messages, .has_body = true},
+    {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},
     {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
     {"POST", "/rerank", route_rerank, .has_body = true},
     {"POST", "/v1/rerank", route_rerank, .has_body = true},

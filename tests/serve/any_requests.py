@@ -6,8 +6,8 @@ import re
 import socket
 import time
 
-from api import events
-from request_fields import CHAT, COMPLETIONS, GENERATE, LLAMA, RESPONSES, SOCKET, some_body, some_control, some_path, some_value
+from api import error_of, events
+from request_fields import CHAT, COMPLETIONS, COUNT, GENERATE, LLAMA, MESSAGES_OF_ANTHROPIC, RESPONSES, SOCKET, some_body, some_control, some_path, some_value
 from serving import Client, ROOT, Socket, check, equal
 
 # Codes that the two pages document, by status; 500 is a bug in any case.
@@ -18,12 +18,24 @@ for page in ('docs/server-api.md', 'docs/server.md'):
             CODES.setdefault(int(status), set()).update(re.findall(r'`(\w+)`', row[1]))
 # What makes an answer depend on more than the request: what was kept, how fast it went, and who read how fast.
 UNSETTLED = {'session', 'timeout', 'overflow', 'previous_response_id', 'store', 'token_times', 'return_progress', 'cache_prompt'}
-GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES)
+GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES, MESSAGES_OF_ANTHROPIC)
+KINDS = {400: 'invalid_request_error', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
+         429: 'rate_limit_error', 503: 'overloaded_error'}
 
 
 def check_error(error, status=None):
     check(set(error) >= {'message', 'type', 'param', 'code'} and error['message'], error)
     check(error['code'] in (CODES.get(status, ()) if status else set().union(*CODES.values())) - {'internal_error'}, status, error)
+
+
+def check_refusal(path, answer):
+    """The error of an answer that is not 200, in its dialect's form."""
+    if path not in (MESSAGES_OF_ANTHROPIC, COUNT):
+        check_error(answer.json['error'], answer.status)
+        return
+    equal((answer.json['type'], answer.json['error']['type'], answer.json['request_id']),
+          ('error', KINDS[answer.status], answer.header('request-id')), path)
+    check(answer.json['error']['message'], answer.json)
 
 
 def check_usage(choices, key):
@@ -46,6 +58,10 @@ def texts(path, answer):
     """What an answer says, without its ids and times; None: nothing that could be compared."""
     if path == RESPONSES:
         return [item.get('content') for item in answer['output']], answer['status']
+    if path == MESSAGES_OF_ANTHROPIC:
+        return re.sub(r'"id": "[^"]*"', '', json.dumps(answer['content'])), answer['stop_reason']
+    if path == COUNT:
+        return answer['input_tokens']
     if path not in GENERATING:
         return answer.get('data') or answer.get('results') or answer.get('tokens') or answer.get('content') or answer.get('prompt')
     keys = ('text', 'message', 'logprobs', 'tokens', 'finish_reason', 'prompt_logprobs')
@@ -65,11 +81,14 @@ def check_whole(path, body, answer):
 def check_stream(path, body, answer):
     """True: it came to its end without an error."""
     told = [d for _, _, d in events(answer.body)]
-    errors = [d['error'] for d in told if isinstance(d, dict) and d.get('error')]
+    errors = [d for d in told if isinstance(d, dict) and d.get('error')]
     for error in errors:
-        check_error(error)
+        check(error_of(error)['message'], error) if path == MESSAGES_OF_ANTHROPIC else check_error(error['error'])
     if errors:
         return False
+    if path == MESSAGES_OF_ANTHROPIC:
+        equal(told[-1]['type'], 'message_stop', body)
+        return True
     if path == RESPONSES:
         check(told[-1]['type'] in ('response.completed', 'response.incomplete'), body, told[-1])
     elif path == LLAMA:
@@ -98,7 +117,7 @@ def sent(rng, client, path, body, headers=()):
 def take(t, path, body, answer):
     """False: nothing that could be compared."""
     if answer.status != 200:
-        check_error(answer.json['error'], answer.status)
+        check_refusal(path, answer)
         t.count(f'any: {answer.status}')
         return False
     t.count('any: 200')

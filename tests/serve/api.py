@@ -37,6 +37,12 @@ def serving(model, *args):
     return Server('-m', f'm={model}', '-t', '1', *args, program=True)
 
 
+def error_of(answer):
+    """The error of an answer in any dialect: message, and where the dialect has them param and code."""
+    error = answer['error']
+    return {'param': None, 'code': None, **(error if isinstance(error, dict) else {'message': error})}
+
+
 def post(server, path, *headers, **body):
     return server.post(path, json.dumps(body), *headers)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples of docs/server-api.md, as they stand there."""
+"""The examples of docs/server-api.md and of the dialects' pages, as they stand there."""
 import json
 import re
 import shutil
@@ -9,7 +9,7 @@ from api import chat_model, serving
 from api_native_streams import Streams
 from serving import ROOT, Folder, Skip, check, equal, main, test
 
-PAGE = (ROOT / 'docs/server-api.md').read_text()
+PAGE = ''.join((ROOT / f'docs/{name}.md').read_text() for name in ('server-api', 'anthropic-api'))
 
 
 def blocks(language):

@@ -16,6 +16,8 @@ void http_answer(http_exchange *x, int status, const char *content_type, const c
                  size_t n_body) {
     (void)x, (void)status, (void)content_type, (void)headers, (void)body, (void)n_body;
 }
+const char *http_exchange_id(const http_exchange *x) { return x->id; }
+int http_exchange_dialect(const http_exchange *x) { return (int)x->dialect; }
 struct server *http_exchange_server(const http_exchange *x) { return x->conn->h->server; }
 void metrics_error(metrics *m, api_code code) { (void)m, (void)code; }
 

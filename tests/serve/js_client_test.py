@@ -1,77 +1,60 @@
 #!/usr/bin/env python3
-"""OpenAI's own JavaScript client against the server: tests/serve/js/client.mjs says what, this script starts the servers.
-
-`./dev setup --clients` installs the package that tests/serve/js/package.json pins; $RUNNEL_TEST_NODE names another folder with node_modules.
-"""
+"""OpenAI's own JavaScript client against the server: tests/serve/js/client.mjs says what, this script starts the servers."""
 import os
 import re
-import shutil
 import subprocess
 
 from api import chat_model, scripted, serving
+from js_talk import CLIENTS, talk
 from serving import KEY, ROOT, Folder, Skip, check, main, test
-
-
-CLIENTS = os.environ.get('RUNNEL_TEST_NODE') or str(ROOT / 'build/clients')
-
-
-def talk(server, name, *key):
-    if not shutil.which('node'):
-        raise Skip('node is not here')
-    env = os.environ | {'RUNNEL_TEST_NODE': CLIENTS}
-    done = subprocess.run(['node', ROOT / 'tests/serve/js/client.mjs', f'http://127.0.0.1:{server.port}', name, *key], env=env,
-                          capture_output=True, text=True, timeout=100)
-    if done.returncode == 77:
-        raise Skip('the openai package for JavaScript is not here (./dev setup --clients)')
-    check(done.returncode == 0, done.stderr[-1500:])
 
 
 @test
 def the_javascript_client_chats_streams_completes_and_sees_ids_and_logprobs():
     with Folder() as folder, serving(chat_model(folder)) as s:
-        talk(s, 'chat')
+        talk(s, 'client', 'chat')
 
 
 @test
 def the_javascript_client_reads_tool_calls_and_their_streamed_arguments():
     with Folder() as folder, serving(scripted(folder), '--output-format', 'hermes') as s:
-        talk(s, 'tools')
+        talk(s, 'client', 'tools')
 
 
 @test
 def the_javascript_client_hears_by_name_that_a_schema_cannot_be_kept():
     with Folder() as folder, serving(scripted(folder)) as s:
-        talk(s, 'parse')
+        talk(s, 'client', 'parse')
 
 
 @test
 def field_3_3_what_the_javascript_client_aborts_is_cancelled():
     with Folder() as folder, serving(chat_model(folder)) as s:
-        talk(s, 'abort')
+        talk(s, 'client', 'abort')
 
 
 @test
 def field_3_5_the_javascript_client_raises_what_each_refusal_means():
     with Folder() as folder, serving(chat_model(folder), '--api-key', KEY) as s:
-        talk(s, 'errors', KEY)
+        talk(s, 'client', 'errors', KEY)
 
 
 @test
 def the_javascript_client_tries_again_when_it_was_told_to():
     with Folder() as folder, serving(chat_model(folder), '--key-tokens-per-minute', '6000') as s:
-        talk(s, 'retries')
+        talk(s, 'client', 'retries')
 
 
 @test
 def the_javascript_client_reads_embeddings_in_either_encoding():
     with Folder() as folder, serving(chat_model(folder)) as s:
-        talk(s, 'embeddings')
+        talk(s, 'client', 'embeddings')
 
 
 @test
 def the_javascript_client_reads_responses_and_their_events():
     with Folder() as folder, serving(scripted(folder), '--output-format', 'hermes') as s:
-        talk(s, 'responses')
+        talk(s, 'client', 'responses')
 
 
 @test

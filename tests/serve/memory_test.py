@@ -5,7 +5,7 @@ What has failed may cost the request: 503 `out_of_memory`, or a connection or so
 the truth: an answer that looks whole is the right one."""
 import json
 
-from api import STORY, TOOLS, chat_model, events
+from api import STORY, TOOLS, chat_model, error_of, events
 from rank_model import reranker
 from serving import Client, Folder, Server, Socket, check, equal, main, test, wait_until
 
@@ -18,6 +18,12 @@ REQUESTS = {
     'completions': ('POST', '/v1/completions', {'prompt': [TIME, [1, 2]], 'logprobs': 2, 'n': 2, 'unknown': 1, **SHORT}),
     'responses': ('POST', '/v1/responses', {'input': TIME, 'instructions': 'Tell', 'max_output_tokens': 3, 'temperature': 0}),
     'streamed responses': ('POST', '/v1/responses', {'input': TIME, 'max_output_tokens': 3, 'temperature': 0, 'stream': True}),
+    'a message of Anthropic\'s': ('POST', '/v1/messages', {
+        'messages': [{'role': 'user', 'content': [{'type': 'text', 'text': TIME}]}], 'system': 'Tell', 'tools': [{'name': 'look', 'input_schema': {}}],
+        'stop_sequences': ['zzz'], 'unknown': 1, **SHORT}),
+    'a streamed message of Anthropic\'s': ('POST', '/v1/messages', {'messages': STORY, 'stream': True, **SHORT}),
+    'tokens of a message': ('POST', '/v1/messages/count_tokens', {'messages': STORY}),
+    'a refused message': ('POST', '/v1/messages', {'messages': STORY}),
     'embeddings': ('POST', '/v1/embeddings', {'input': [TIME, 'b'], 'dimensions': 8, 'encoding_format': 'base64'}),
     'generate': ('POST', GENERATE, {'prompt': TIME, 'n': 2, 'logprobs': 1, 'stop': ['zzz'], 'logit_bias': {'5': -1}, **SHORT}),
     'token rules': ('POST', '/v1/completions', {'prompt': TIME, 'min_tokens': 2, 'allowed_token_ids': [402, 285, 261, 300], 'bad_words': ['the', 'a cat'],
@@ -37,7 +43,7 @@ REQUESTS = {
     'slots': ('GET', '/slots', None),
     'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),
 }
-CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel')
+CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel', 'request_id')
 
 
 def constant(value):
@@ -54,17 +60,18 @@ def told(answer, path):
     if answer.header('content-type') != 'text/event-stream':
         return True, (answer.status, constant(answer.json))
     data = [d for _, _, d in events(answer.body)]
-    ends = data[-1:] == ['[DONE]'] or (data and isinstance(data[-1], dict) and data[-1].get('type') in ('response.completed', 'response.incomplete'))
+    ends = data[-1:] == ['[DONE]'] or (data and isinstance(data[-1], dict) and data[-1].get('type') in ('response.completed', 'response.incomplete', 'message_stop'))
     return ends, (answer.status, constant(data))
 
 
 def is_out_of_memory(answer):
     if answer.status == 503:
-        answer.refuses(503, 'out_of_memory')
+        error = error_of(answer.json)
+        check(error['code'] in ('out_of_memory', None) and 'memory' in error['message'], error)
         equal(answer.header('retry-after'), '1')
         return True
     last = [d for _, _, d in events(answer.body)][-1:] if answer.header('content-type') == 'text/event-stream' else []
-    return bool(last) and isinstance(last[0], dict) and last[0].get('error', {}).get('code') == 'out_of_memory'
+    return bool(last) and isinstance(last[0], dict) and 'error' in last[0] and 'memory' in error_of(last[0])['message']
 
 
 def ask(s, method, path, body):

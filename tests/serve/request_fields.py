@@ -11,6 +11,7 @@ Field = collections.namedtuple('Field', 'good bad needs', defaults=((), {}))
 
 CHAT, COMPLETIONS, RESPONSES, GENERATE = '/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/runnel/generate'
 LLAMA = '/completion'
+MESSAGES_OF_ANTHROPIC, COUNT = '/v1/messages', '/v1/messages/count_tokens'
 EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE = '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize', '/apply-template'
 
 LONG = 'Once upon a time there was a dog. ' * 12
@@ -91,6 +92,27 @@ CONVERSATION = {
     'continue_final_message': SWITCH._replace(needs=BEGUN), 'continue_final': SWITCH._replace(needs=BEGUN), 'add_generation_prompt': SWITCH,
     'truncate': word('none', 'old', 'middle'), 'reply_tokens': Field(([], [402], [5] * 40), ([4096], [-1], 'x', 5, {}, [1.5], ['x'])),
 }
+
+# Anthropic's.
+BLOCKS = [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': EMOJI, 'cache_control': {'type': 'ephemeral'}}]
+USED = [{'role': 'user', 'content': BLOCKS}, {'role': 'assistant', 'content': [
+    {'type': 'thinking', 'thinking': 'hm', 'signature': ''}, *BLOCKS, {'type': 'tool_use', 'id': 'c', 'name': 'look', 'input': {'at': [1, None, EMOJI]}}]},
+    {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 'c', 'content': BLOCKS}, {'type': 'tool_result', 'tool_use_id': 'd', 'is_error': True},
+                                 *BLOCKS]}]
+ANTHROPIC = {
+    'messages': Field((MESSAGES.good[0], USED, [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': 'The'}], [{'role': 'system', 'content': 'a'}, *USED]),
+                      (5, 'a', {}, [], [5], [[]], [{'role': 'x', 'content': 'a'}], [{'role': 'user', 'content': [{'type': 'image'}]}],
+                       [{'role': 'user', 'content': [{'type': 'tool_use', 'id': 'a', 'name': 'b', 'input': {}}]}])),
+    'system': Field(('', 'Tell.', EMOJI, BLOCKS, []), (5, {}, True, [5], [{'type': 'image'}], [{'type': 'text'}])),
+    'tools': Field(([], [{'name': 'look', 'description': 'd', 'input_schema': {'type': 'object'}}], [{'type': 'custom', 'name': 'look', 'input_schema': {}}]),
+                   (5, 'x', {}, [5], [{}], [{'name': 'a'}], [{'type': 'web_search_20250305', 'name': 'a'}], [{'name': 'a', 'input_schema': {}, 'strict': True}])),
+    'tool_choice': Field(({'type': 'auto'}, {'type': 'none'}, {'type': 'auto', 'disable_parallel_tool_use': True}),
+                         (5, 'auto', [], {}, {'type': 'any'}, {'type': 'tool', 'name': 'look'}, {'type': 'auto', 'disable_parallel_tool_use': 5})),
+    'thinking': Field(({'type': 'disabled'}, {'type': 'enabled', 'budget_tokens': 1024}, {'type': 'adaptive', 'display': 'omitted'}),
+                      (5, 'x', [], {}, {'type': 'x'}, {'type': 'enabled', 'budget_tokens': 0}, {'type': 'enabled', 'budget_tokens': 'x'})),
+    'output_config': Field(({}, {'effort': 'low'}, {'x': 1}), (5, 'x', [], {'effort': 5}, {'format': {'type': 'json_schema'}})),
+    'cache_control': Field(({'type': 'ephemeral'},)), 'chat_template_kwargs': CONVERSATION['chat_template_kwargs'], 'truncate': CONVERSATION['truncate'],
+    'stop_sequences': LIMITS['stop']}
 NUMBER_OF_TOP = whole((0, 1, 20), 0, 20)
 TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo': SWITCH}
 
@@ -125,6 +147,9 @@ ROUTES = {
         'reasoning': Field(({}, {'effort': 'low'}, {'effort': 'low', 'summary': 'auto'}), (5, 'x', [], {'effort': 5}, {'x': 1})),
         'truncation': Field(('auto', 'disabled'), ('', 'x', 5, [], {}, True)), 'store': SWITCH,
         'previous_response_id': Field((None,), (5, [], {}, True))}),
+    MESSAGES_OF_ANTHROPIC: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'stop')}, **VLLM, **{k: v for k, v in DELIVERY.items() if k != 'stream_options'}, **ANTHROPIC}),
+    COUNT: Route({'messages': MESSAGES.good[0]}, {**COMMON, **ANTHROPIC}),
     EMBEDDINGS: Route({'input': 'The cat'}, {
         **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32), bad=(*PROMPTS.bad[:-1], ['a'] * 2049)),
         'encoding_format': Field(('float', 'base64'), ('', 'x', 5, [], {}, True)), 'dimensions': whole((1, 8, 256), 1, 256),
@@ -160,6 +185,8 @@ REFUSED = {
     CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
     LLAMA: {'n': 2, 'samplers': ['top_k'], 'mirostat': 2, 'json_schema': {}},
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
+    MESSAGES_OF_ANTHROPIC: {**GUIDED, 'output_format': {'type': 'json_schema'}, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
+                            'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},
     TOKENIZE: {'messages': []}, GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
 JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)
@@ -190,7 +217,7 @@ def some_body(rng, path):
 
 
 def some_path(rng):
-    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES, LLAMA) * 2 + (EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
+    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES, MESSAGES_OF_ANTHROPIC, LLAMA) * 2 + (COUNT, EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
 
 
 def some_control(rng, name):

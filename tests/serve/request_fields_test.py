@@ -5,12 +5,13 @@ import os
 import random
 import re
 
-from api import chat_model, serving
+from api import chat_model, error_of, serving
 from rank_model import reranker
 from request_fields import CONTROLS, REFUSED, ROUTES, SOCKET
 from serving import ROOT, Folder, check, equal, main, test
 
 PAGE = (ROOT / 'docs/server-api.md').read_text()
+DIALECTS = [(ROOT / f'docs/{name}.md').read_text() for name in ('anthropic-api',)]       # their members: the first cells of `## Requests`
 # What stands in the page's prose between backticks and is no member of a request: members of answers, values, error codes, programs.
 NO_MEMBERS = set('''
     begun cancelled choices chunk code completion_probabilities data decoded_token deltas document dropped end error finish_detail finish_reason
@@ -20,7 +21,7 @@ NO_MEMBERS = set('''
     middle model_provider namespace none normal old order park prefill queued rank separate tags required web_search word
     response.completed response.created response.failed response.function_call_arguments.delta response.incomplete response.output_item.added
     response.output_text.delta response.reasoning_text.delta'''.split())
-NO_MEMBERS |= set(re.findall(r'"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
+NO_MEMBERS |= set(re.findall(r'= \{\d+, .*"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
 INSIDE = {'include_usage', 'text', 'guided_'}       # members of members, and a name for several
 
 
@@ -32,6 +33,8 @@ def known():
 def documented():
     """Words between backticks, of a dotted one the first; not paths, headers, options, commands and files."""
     prose = re.sub(r'```.*?```', '', PAGE, flags=re.S)
+    for page in DIALECTS:
+        prose += '\n'.join(re.findall(r'^\| (`.*?) \|', re.search(r'^## Requests$(.*?)(?=^## |\Z)', page, re.M | re.S)[1], re.M))
     words = {re.split(r'[\[*:]', text)[0] for text in re.findall(r'`([^`]+)`', prose)}
     words = {w for w in words if re.fullmatch(r'[a-z][a-z0-9_.-]*', w) and not w.startswith(('x-', 'api_', 'js_')) and not w.endswith('.py')}
     return {w if w in NO_MEMBERS else w.split('.')[0] for w in words}
@@ -68,7 +71,7 @@ def wrong_answer(server, path, body, name, is_good):
         return None if answer.status == 200 and b'"error": {' not in answer.body and b'"error":{' not in answer.body else answer.body[:200]
     if answer.status != 400:
         return f'{answer.status}'
-    error = answer.json['error']
+    error = error_of(answer.json)
     return None if name in f'{error["param"]} {error["message"]}' else f'it is not named: {error}'
 
 
@@ -107,8 +110,10 @@ def members_that_are_not_honoured_are_refused_by_name():
     with Folder() as folder, serving(chat_model(folder)) as s:
         for path, rows in REFUSED.items():
             for name, value in rows.items():
-                error = post(s, path, {**ROUTES[path].least, name: value}).refuses(400, 'unsupported_parameter').json['error']
-                equal(error['param'], name, path)
+                answer = post(s, path, {**ROUTES[path].least, name: value})
+                error = error_of(answer.json)
+                equal((answer.status, error['code'] or 'unsupported_parameter'), (400, 'unsupported_parameter'), answer.body)
+                equal(error['param'] or error['message'].split(':')[0], name, path)
 
 
 main()

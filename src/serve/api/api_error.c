@@ -127,11 +127,45 @@ bool api_fail_status(api_error *e, rn_status st, const rn_error *err, const char
     return api_fail(e, code, param, "%s", err->text);
 }
 
-const api_error api_no_memory = {
-    .code = API_OUT_OF_MEMORY, .retry_after = 1, .message = "memory: the server has none left for this request"};
-
 int api_http_status(api_code code) { return rows[code].status; }
 const char *api_code_name(api_code code) { return rows[code].code; }
+
+static bool has_prefix(const char *path, const char *prefix) { return strncmp(path, prefix, strlen(prefix)) == 0; }
+
+api_dialect api_dialect_of(const http_request *r) {
+    if (!r->path) return DIALECT_OPENAI;
+    if (has_prefix(r->path, "/api/")) return DIALECT_OLLAMA;
+    if (strcmp(r->path, "/v1/messages") == 0 || has_prefix(r->path, "/v1/messages/")) return DIALECT_ANTHROPIC;
+    // The one path that two dialects share. Every client of Anthropic's sends the header, as its API demands.
+    const bool is_shared = strcmp(r->path, "/v1/models") == 0 || has_prefix(r->path, "/v1/models/");
+    return is_shared && http_header(r, "anthropic-version") ? DIALECT_ANTHROPIC : DIALECT_OPENAI;
+}
+
+static void write_anthropic(const api_error *e, const char *request_id, json_writer *w) {
+    static const struct {
+        int status;
+        const char *type;
+    } types[] = {{401, "authentication_error"}, {403, "permission_error"}, {404, "not_found_error"},
+                 {413, "request_too_large"},    {429, "rate_limit_error"}, {500, "api_error"},
+                 {503, "overloaded_error"}};
+    const char *type = INVALID;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].status == rows[e->code].status) type = types[i].type;
+    json_put_begin(w, '{');
+    json_member_string(w, "type", "error");
+    json_member_begin(w, "error", '{');
+    json_member_string(w, "type", type);
+    json_member_string(w, "message", e->message);
+    json_put_end(w, '}');
+    if (request_id) json_member_string(w, "request_id", request_id);
+    json_put_end(w, '}');
+}
+
+static void write_ollama(const api_error *e, json_writer *w) {
+    json_put_begin(w, '{');
+    json_member_string(w, "error", e->message);
+    json_put_end(w, '}');
+}
 
 void api_error_write(const api_error *e, json_writer *w) {
     json_put_begin(w, '{');
@@ -146,6 +180,28 @@ void api_error_write(const api_error *e, json_writer *w) {
     json_put_end(w, '}');
 }
 
+void api_error_write_as(const api_error *e, api_dialect d, const char *request_id, json_writer *w) {
+    switch (d) {
+    case DIALECT_ANTHROPIC: write_anthropic(e, request_id, w); return;
+    case DIALECT_OLLAMA: write_ollama(e, w); return;
+    case DIALECT_OPENAI: break;
+    }
+    api_error_write(e, w);
+}
+
+#define NO_MEMORY "memory: the server has none left for this request"
+const char *api_no_memory_text(api_dialect d) {
+    static const char *const texts[] = {
+        [DIALECT_OPENAI] = "{\"error\":{\"message\":\"" NO_MEMORY
+                           "\",\"type\":\"server_error\",\"param\":null,\"code\":\"out_of_memory\"}}",
+        [DIALECT_ANTHROPIC] =
+            "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"" NO_MEMORY "\"}}",
+        [DIALECT_OLLAMA] = "{\"error\":\"" NO_MEMORY "\"}"};
+    return texts[d];
+}
+
+const api_error api_no_memory = {.code = API_OUT_OF_MEMORY, .retry_after = 1, .message = NO_MEMORY};
+
 void api_answer_error(http_exchange *x, const api_error *e) {
     char retry[48];
     const char *headers[3] = {0};
@@ -155,7 +211,7 @@ void api_answer_error(http_exchange *x, const api_error *e) {
     snprintf(retry, sizeof retry, "Retry-After: %d", e->retry_after);
     if (e->retry_after > 0) headers[n++] = retry;
     if (e->code == API_INVALID_KEY) headers[n++] = "WWW-Authenticate: Bearer";
-    api_error_write(e, &(json_writer){.out = &body});
+    api_error_write_as(e, (api_dialect)http_exchange_dialect(x), http_exchange_id(x), &(json_writer){.out = &body});
     http_answer(x, rows[e->code].status, "application/json", headers, body.data, body.n);
     bytes_free(&body);
 }

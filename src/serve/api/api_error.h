@@ -1,4 +1,4 @@
-// serve/api/api_error.h - errors in OpenAI's form: one table of codes (docs/server-api.md), one writer.
+// serve/api/api_error.h - errors: one table of codes (docs/server-api.md), written in the form of each dialect.
 #ifndef RN_SERVE_API_API_ERROR_H
 #define RN_SERVE_API_API_ERROR_H
 
@@ -64,9 +64,18 @@ void api_hide_folder_of(const char *path);
 // leaving something out of that would tell that the client has guessed a folder.
 void api_hide_folders(char *message);
 int api_http_status(api_code code);
-const char *api_code_name(api_code code);                 // "invalid_json"
-void api_error_write(const api_error *e, json_writer *w); // {"error": {...}}
-extern const api_error api_no_memory;                     // for a request that could not even be set up
+const char *api_code_name(api_code code); // "invalid_json"
+// The dialect that an exchange's errors are written in. By path, so that errors found before a route runs (a wrong key, an unknown
+// path, a body that is too large) have the form that the client reads too.
+typedef enum api_dialect { DIALECT_OPENAI, DIALECT_ANTHROPIC, DIALECT_OLLAMA } api_dialect;
+api_dialect api_dialect_of(const http_request *r); // r->path NULL: DIALECT_OPENAI
+// OpenAI: {"error": {"message", "type", "param", "code"}}. Anthropic: {"type": "error", "error": {"type", "message"}, "request_id"}.
+// Ollama: {"error": "message"}. request_id: NULL where none is known.
+void api_error_write_as(const api_error *e, api_dialect d, const char *request_id, json_writer *w);
+void api_error_write(const api_error *e, json_writer *w); // OpenAI's
+// The whole body of api_no_memory: constant, so that it can be sent when nothing can be allocated.
+const char *api_no_memory_text(api_dialect d);
+extern const api_error api_no_memory; // for a request that could not even be set up
 void api_answer_error(http_exchange *x, const api_error *e);
 
 #endif

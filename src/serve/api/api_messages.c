@@ -4,7 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_PARTS = 256 }; // the library has the same limit, but does not see parts that were joined here
+bool api_read_text(const json_item *object, const char *name, json_span *text, char *why) {
+    char inner[JSON_WHY] = "";
+    const json_item *const value = json_item_member(object, name);
+    if (value && json_item_text(value, text, inner)) return true;
+    snprintf(why, JSON_WHY / 4, "%s: %.100s", name, value ? inner : "is missing");
+    return false;
+}
 
 // Is this one of the types that the chat and responses APIs use for text?
 static bool is_text_type(const char *type) {

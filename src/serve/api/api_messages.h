@@ -6,6 +6,11 @@
 
 #include "app/json_read.h"
 
+enum { MESSAGE_PARTS = 256 }; // the library has the same limit, but does not see parts that were joined here
+
+// A member that must be a text. False: why begins with its name.
+bool api_read_text(const json_item *object, const char *name, json_span *text, char *why);
+
 typedef struct api_messages {
     bytes json; // items of the array; the caller's to free
     size_t n;

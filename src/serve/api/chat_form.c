@@ -51,14 +51,23 @@ static bool each_parallel(void *target, size_t i, const char *key, const json_it
     return true;
 }
 
-void chat_form_set_variable(chat_form *c, const char *name, const json_item *value) {
+static void set_variable(chat_form *c, const char *name, const char *json) {
     json_writer w = {&c->variables, c->variables.n > 0};
-    bytes json = {0};
     if (c->variables.n == 0) json_put_begin(&w, '{');
     json_put_key(&w, name);
+    json_put_raw(&w, json);
+}
+
+void chat_form_set_variable(chat_form *c, const char *name, const json_item *value) {
+    bytes json = {0};
     json_item_add(value, &json);
-    json_put_raw(&w, json.data);
+    set_variable(c, name, json.n ? json.data : "null");
     bytes_free(&json);
+}
+
+void chat_form_set_thinking(chat_form *c, bool is_on) {
+    set_variable(c, "enable_thinking", is_on ? "true" : "false"); // Qwen 3, GLM 4.5, SmolLM 3 ...
+    set_variable(c, "thinking", is_on ? "true" : "false");        // DeepSeek V3.1, Granite
 }
 
 // Template variables must not override those that the server sets from other members or from the vocabulary.
@@ -122,6 +131,14 @@ const member chat_form_rows[CHAT_FORM_ROWS] = {
     {"continue_final", MEMBER_BOOL, offsetof(chat_form, continue_final)},
     {"reply_tokens", MEMBER_IDS, offsetof(chat_form, reply)},
 };
+
+size_t chat_form_pick_rows(const char *const *names, member *to) {
+    size_t n = 0;
+    for (; *names; names++)
+        for (size_t i = 0; i < CHAT_FORM_ROWS; i++)
+            if (strcmp(chat_form_rows[i].name, *names) == 0) to[n++] = chat_form_rows[i];
+    return n;
+}
 
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e) {
     if (!c->has_messages)

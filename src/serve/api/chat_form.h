@@ -27,8 +27,12 @@ void chat_form_free(chat_form *c);
 enum { CHAT_FORM_ROWS = 12 };
 extern const member chat_form_rows[CHAT_FORM_ROWS];
 #define CHAT_FORM_GROUP(c) {chat_form_rows, CHAT_FORM_ROWS, (c)}
+// For dialects with other members of their own: copies the rows of these names (terminated by NULL). Returns how many.
+size_t chat_form_pick_rows(const char *const *names, member *to);
 bool chat_form_choose(chat_form *c, const json_item *choice, char *why); // tool_choice
 void chat_form_set_variable(chat_form *c, const char *name, const json_item *value);
+// What templates know by several names: whether the model is to think before it answers.
+void chat_form_set_thinking(chat_form *c, bool is_on);
 
 // Fills the library's request; `chat` is the caller's.
 bool chat_form_apply(chat_form *c, rn_request *req, rn_chat *chat, const struct server *s, api_error *e);

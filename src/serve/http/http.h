@@ -34,6 +34,8 @@ typedef struct http_request {
 } http_request;
 const char *http_header(const http_request *r, const char *name); // NULL: not there
 struct server *http_exchange_server(const http_exchange *x);
+const char *http_exchange_id(const http_exchange *x); // as http_request.id
+int http_exchange_dialect(const http_exchange *x);    // an api_dialect (serve/api/api_error.h)
 
 // Answers at once. headers: "Name: value" lines, terminated by NULL; NULL: none. The body is copied.
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,

@@ -105,17 +105,13 @@ void answer_head(http_exchange *x, int status, const char *content_type, const c
     else if (x->is_http_1_0)
         add_line(out, "Connection: keep-alive");
     add_header(out, "x-request-id", x->id);
+    if (x->dialect == DIALECT_ANTHROPIC) add_header(out, "request-id", x->id);
     add_line(out, "X-Content-Type-Options: nosniff");
     if (*x->allow) add_line(out, x->allow);
     for (; headers && *headers; headers++) add_line(out, *headers);
     if (x->origin) add_cors(out, x->origin);
     bytes_add(out, "\r\n", 2);
 }
-
-// Replaces an answer when memory ran out. It is constant, so sending it allocates no body.
-static const char no_memory[] =
-    "{\"error\":{\"message\":\"memory: the server has none left for this request\",\"type\":\"server_error\",\"param\":null,"
-    "\"code\":\"out_of_memory\"}}";
 
 // HEAD has the headers of GET; 304 those of 200 (RFC 9110, sections 9.3.2 and 15.4.5).
 static bool has_no_body(const http_exchange *x, int status) {
@@ -141,7 +137,9 @@ static void answer_whole(http_exchange *x, int status, const char *content_type,
     memory_forget();
     metrics_error(&x->conn->h->server->metrics, API_OUT_OF_MEMORY);
     status = api_http_status(API_OUT_OF_MEMORY);
-    if (!put(x, status, "application/json", retry, no_memory, sizeof no_memory - 1)) x->conn->is_aborted = true;
+    // Constant, so that sending it allocates no body.
+    const char *const text = api_no_memory_text(x->dialect);
+    if (!put(x, status, "application/json", retry, text, strlen(text))) x->conn->is_aborted = true;
 }
 
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
@@ -177,6 +175,8 @@ void answer_preflight(http_exchange *x) {
     http_answer(x, 204, NULL, headers, NULL, 0);
 }
 
+const char *http_exchange_id(const http_exchange *x) { return x->id; }
+int http_exchange_dialect(const http_exchange *x) { return (int)x->dialect; }
 struct server *http_exchange_server(const http_exchange *x) {
     return x->work ? work_server(x->work) : x->conn->h->server;
 }

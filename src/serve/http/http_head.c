@@ -104,6 +104,7 @@ static bool check_target(const head *d, api_error *e) {
     if (query) *query++ = '\0';
     x->request.path = path;
     x->request.query = query ? query : "";
+    x->dialect = api_dialect_of(&x->request);
     return true;
 }
 

@@ -65,7 +65,7 @@ typedef struct http_conn {
 typedef enum answer_kind { ANSWER_NONE, ANSWER_WHOLE, ANSWER_EVENTS, ANSWER_LATER, ANSWER_UPGRADE } answer_kind;
 
 struct http_exchange {
-    struct http_work *work; // not NULL: a stand-in for a worker's handler; nothing else is set
+    struct http_work *work; // not NULL: a stand-in for a worker's handler; only id and dialect are set beside it
     http_conn *conn;
     http_request request;
     char id[ID_TEXT];
@@ -80,6 +80,7 @@ struct http_exchange {
     uint64_t n_received; // bytes of the body, also of one that is discarded
     uint64_t n_reserved; // bytes of all bodies' limit that this one holds (http_body.c)
     const http_route *route;
+    api_dialect dialect; // of errors: known once the target was read
     bool is_refused; // the head was refused with `refusal`: answered once the body has been read
     api_error refusal;
     int64_t begin_ns;

@@ -4,6 +4,7 @@
 #include "serve/http/http_inside.h"
 #include "serve/server.h"
 #include "serve/work/workers.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { HEADERS_MAX = 16 };
@@ -173,6 +174,8 @@ void work_begin(http_exchange *x) {
                             .handle = x->route->handle,
                             .x = x};
     w->stand_in.work = w;
+    w->stand_in.dialect = x->dialect;
+    snprintf(w->stand_in.id, sizeof w->stand_in.id, "%s", x->id);
     pthread_mutex_init(&w->lock, NULL);
     if (!workers_add(w->server->workers, &w->item, r->n_body, &retry_s)) {
         api_fail(&w->refusal, API_QUEUE_FULL, NULL, "server: too many requests wait to be read, try again in %d s",

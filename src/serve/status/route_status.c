@@ -1,5 +1,6 @@
 // serve/status/route_status.c - see route_status.h.
 #include "serve/status/route_status.h"
+#include "serve/anthropic/anthropic_models.h"
 #include "serve/api/sampling_json.h"
 #include "serve/server.h"
 #include <stdlib.h>
@@ -96,6 +97,11 @@ void route_models(struct server *s, http_exchange *x, const http_request *r) {
     bytes body = {0};
     json_writer w = {.out = &body};
     (void)r;
+    if (http_exchange_dialect(x) == DIALECT_ANTHROPIC) {
+        anthropic_put_models(s, &w);
+        answer(x, &body);
+        return;
+    }
     json_put_begin(&w, '{');
     json_member_string(&w, "object", "list");
     json_member_begin(&w, "data", '[');
@@ -132,7 +138,8 @@ void route_model(struct server *s, http_exchange *x, const http_request *r) {
         api_answer_error(x, &e);
         return;
     }
-    put_model(s, (size_t)i, name, &(json_writer){.out = &body});
+    (http_exchange_dialect(x) == DIALECT_ANTHROPIC ? anthropic_put_model : put_model)(s, (size_t)i, name,
+                                                                                      &(json_writer){.out = &body});
     answer(x, &body);
 }
 

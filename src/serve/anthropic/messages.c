@@ -1,0 +1,259 @@
+// serve/anthropic/messages.c - POST /v1/messages and /v1/messages/count_tokens: Anthropic's interface.
+#include "serve/anthropic/messages.h"
+#include "app/say.h"
+#include "serve/anthropic/anthropic_input.h"
+#include "serve/anthropic/message_answer.h"
+#include "serve/api/api_budget.h"
+#include "serve/api/chat_form.h"
+#include "serve/jobs/session_store.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOT_GIVEN = -2 };
+
+typedef struct message_request {
+    api_request r;
+    api_generation g;
+    chat_form chat; // filled by fill_chat()
+    anthropic_input in;
+} message_request;
+
+// ---- members --------------------------------------------------------------------------------------------------------
+
+static bool refuse(message_request *q, char *why, const char *reason) {
+    q->chat.is_unsupported = true;
+    snprintf(why, JSON_WHY / 2, "%s", reason);
+    return false;
+}
+
+// thinking: {"type": "enabled", "budget_tokens": N}, "disabled" or "adaptive". What a template knows of it is whether to think.
+static bool each_thinking(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const char *const words[] = {"disabled", "enabled", "adaptive"};
+    message_request *const q = target;
+    const json_item *const type = json_item_member(value, "type"),
+                           *const budget = json_item_member(value, "budget_tokens"),
+                           *const display = json_item_member(value, "display");
+    int32_t word = 0;
+    int64_t n;
+    (void)i, (void)key;
+    if (!type) {
+        snprintf(why, JSON_WHY / 2, "type: is missing");
+        return false;
+    }
+    if (!json_item_word(type, words, 3, &word, why)) return false;
+    if (budget && !json_item_whole(budget, 1, INT32_MAX, &n, why)) return false;
+    // max_tokens bounds thinking and answer together; nothing bounds thinking alone.
+    if (budget && word == 1 && !api_request_leave_out(&q->r, "thinking.budget_tokens", why)) return false;
+    if (display && !api_request_leave_out(&q->r, "thinking.display", why)) return false;
+    if (word < 2) chat_form_set_thinking(&q->chat, word == 1);
+    return true;
+}
+
+// tool_choice: {"type": "auto" or "none", "disable_parallel_tool_use": true}.
+static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    message_request *const q = target;
+    const json_item *const single = json_item_member(value, "disable_parallel_tool_use");
+    json_span type;
+    (void)i, (void)key;
+    if (!api_read_text(value, "type", &type, why)) return false;
+    if (single && !json_item_bool(single, &q->chat.one_call, why)) return false;
+    q->chat.no_tools = strcmp(type.data, "none") == 0;
+    if (q->chat.no_tools || strcmp(type.data, "auto") == 0) return true;
+    if (strcmp(type.data, "any") == 0 || strcmp(type.data, "tool") == 0)
+        return refuse(q, why, "type: forcing a call is not supported yet: must be none or auto");
+    snprintf(why, JSON_WHY / 2, "type: '%.40s' is not one of auto, none", type.data);
+    return false;
+}
+
+static bool each_output(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    message_request *const q = target;
+    json_span text;
+    (void)i;
+    if (json_item_is_null(value)) return true;
+    if (strcmp(key, "format") == 0) return refuse(q, why, "guided output is not supported yet");
+    if (strcmp(key, "effort") != 0) return api_request_leave_out(&q->r, "output_config", why);
+    if (!json_item_text(value, &text, why)) return false;
+    chat_form_set_variable(&q->chat, "reasoning_effort", value);
+    return true;
+}
+
+static bool each_cache(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key, (void)value, (void)why;
+    ((message_request *)target)->in.has_cache_control = true;
+    return true;
+}
+
+static const member input_rows[] = {
+    {"system", MEMBER_EACH, .each = anthropic_each_system},
+    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = anthropic_each_message},
+    {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = anthropic_each_tool},
+};
+static const member rows[] = {
+    {"thinking", MEMBER_EACH, .each = each_thinking},
+    {"tool_choice", MEMBER_EACH, .each = each_choice},
+    {"output_config", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_output},
+    {"cache_control", MEMBER_EACH, .each = each_cache},
+};
+static const api_refusal refused[] = {
+    {"output_format", "", "guided output is not supported yet"},
+    {"container", "", "the server runs no code"},
+    {"mcp_servers", "[]", "the server does not run tools"},
+    {"service_tier", "\"auto\" \"standard_only\"", "only the standard tier is available"},
+    {"speed", "\"standard\"", "only the standard speed is available"},
+    {"prompt_logprobs", "", "available at /v1/completions"},
+    {"logprobs", "", "available at /v1/chat/completions"},
+    {"truncate_prompt_tokens", "", "a conversation is shortened by whole turns: use truncate"},
+    {"return_token_ids", "false", "available at /v1/chat/completions"},
+};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
+
+static bool read_request(message_request *q) {
+    static const char *const left_out[] = {"logprobs",
+                                           "echo",
+                                           "prompt_logprobs",
+                                           "n",
+                                           "stream_options",
+                                           "truncate_prompt_tokens",
+                                           "return_token_ids",
+                                           "return_tokens_as_token_ids",
+                                           NULL};
+    static const char *const chat_members[] = {"chat_template_kwargs", "truncate", NULL};
+    api_generation_rows made;
+    member chat[2];
+    api_generation_make_rows(&made, left_out);
+    for (size_t i = 0; i < made.n; i++)
+        if (strcmp(made.rows[i].name, "stop") == 0) made.rows[i].name = "stop_sequences";
+    const member_group groups[] = {API_COMMON_GROUP(&q->r),
+                                   API_GENERATION_GROUP(&made, &q->g),
+                                   {chat, chat_form_pick_rows(chat_members, chat), &q->chat},
+                                   {input_rows, sizeof input_rows / sizeof *input_rows, &q->in},
+                                   {rows, sizeof rows / sizeof *rows, q}};
+    if (api_request_read(&q->r, groups, sizeof groups / sizeof *groups, &refusals)) return true;
+    if (q->chat.is_unsupported || q->in.is_unsupported) q->r.error.code = API_UNSUPPORTED_PARAMETER;
+    return false;
+}
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+// Converts the request to a chat.
+static void fill_chat(message_request *q) {
+    bytes *const to = &q->chat.messages.json;
+    if (q->in.has_system) {
+        json_writer w = {to, false};
+        json_put_begin(&w, '{');
+        json_member_string(&w, "role", "system");
+        json_member_bytes(&w, "content", &q->in.system);
+        json_put_end(&w, '}');
+    }
+    if (q->in.messages.n) bytes_add_format(to, "%s%s", to->n ? "," : "", q->in.messages.data);
+    q->chat.has_messages = q->in.has_messages;
+    q->chat.continue_final = q->in.ends_with_answer;
+    if (q->in.tools.n) q->chat.tools = app_text("[%s]", q->in.tools.data);
+}
+
+static bool make_request(message_request *q, rn_request *req, rn_sampling *sampling, rn_chat *chat) {
+    api_error *const e = &q->r.error;
+    rn_request_init(req);
+    if (!api_generation_apply(&q->g, req, sampling, 0, e) || !chat_form_apply(&q->chat, req, chat, q->r.server, e))
+        return false;
+    chat->parse_special = q->g.g.parse_special;
+    req->model = q->r.model;
+    return true;
+}
+
+static bool begin_part(message_request *q, job *j) {
+    rn_request req;
+    rn_sampling sampling;
+    rn_chat chat;
+    if (!api_generation_admit(&q->g, &q->r, j) || !make_request(q, &req, &sampling, &chat)) return false;
+    j->one_call = q->chat.one_call;
+    if (j->session) req.session = session_of(j->session);
+    return job_begin_part(j, 0, &req, "messages", &q->r.error);
+}
+
+static job *begin_job(message_request *q) {
+    const generation *const g = &q->g.g;
+    if (g->n == NOT_GIVEN) {
+        api_fail(&q->r.error, API_MISSING_PARAMETER, "max_tokens", "max_tokens: is missing");
+        return NULL;
+    }
+    fill_chat(q);
+    job *const j = job_new(q->r.server, q->g.delivery.is_stream ? &message_stream_format : &message_whole_format, 1);
+    if (!j) return NULL;
+    j->more = message_answer_new(g->stop, g->n_stop, q->in.has_cache_control);
+    if (j->more && begin_part(q, j)) return j;
+    job_close(j);
+    return NULL;
+}
+
+static bool open_request(message_request *q, struct server *s, const http_request *http) {
+    *q = (message_request){0};
+    api_generation_init(&q->g);
+    chat_form_init(&q->chat);
+    q->g.g.n = NOT_GIVEN;
+    return api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
+           api_request_find_model(&q->r) && api_generation_check(&q->g, s, 1, &q->r.error);
+}
+
+static void close_request(message_request *q) {
+    anthropic_input_free(&q->in);
+    chat_form_free(&q->chat);
+    api_request_close(&q->r);
+    free(q);
+}
+
+void route_messages(struct server *s, http_exchange *x, const http_request *http) {
+    message_request *const q = app_alloc(sizeof *q);
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    job *const j = open_request(q, s, http) ? begin_job(q) : NULL;
+    job_answer(j, x, &q->r, &q->g.delivery);
+    close_request(q);
+}
+
+// ---- counting -------------------------------------------------------------------------------------------------------
+
+// The library's own count of the prompt that the request would have. False: the error says why.
+static bool count_tokens(message_request *q, int64_t *n_tokens) {
+    rn_request req;
+    rn_sampling sampling;
+    rn_chat chat;
+    rn_error err = {0};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    fill_chat(q);
+    if (!make_request(q, &req, &sampling, &chat)) return false;
+    req.max_tokens = 0;
+    const rn_status st = rn_request_tokens(q->r.server->engine, &req, &ids, &n, &err);
+    rn_free(ids);
+    *n_tokens = (int64_t)n;
+    return st == RN_OK || api_fail_begin(&q->r.error, st, &err, "messages");
+}
+
+void route_count_tokens(struct server *s, http_exchange *x, const http_request *http) {
+    message_request *const q = app_alloc(sizeof *q);
+    int64_t n = 0;
+    uint64_t n_reserved = 0;
+    bytes body = {0};
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    if (open_request(q, s, http) && api_budget_take(&q->r, api_budget_estimate(q->r.n_body), &n_reserved) &&
+        count_tokens(q, &n)) {
+        char *const ignored = api_request_ignored(&q->r);
+        json_writer w = {&body, false};
+        json_put_begin(&w, '{');
+        json_member_whole(&w, "input_tokens", n);
+        json_put_end(&w, '}');
+        http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body.data, body.n);
+        free(ignored);
+    } else
+        api_answer_error(x, &q->r.error);
+    bytes_free(&body);
+    api_budget_settle(&q->r, n_reserved, (uint64_t)n);
+    close_request(q);
+}
