@@ -8,6 +8,8 @@
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
+#include "serve/ollama/ollama.h"
+#include "serve/ollama/ollama_embed.h"
 #include "serve/openai/chat_completions.h"
 #include "serve/openai/embeddings.h"
 #include "serve/openai/responses.h"
@@ -142,6 +144,10 @@ static const struct {
     {'l', route_llama_completion, "/"},
     {'m', route_messages, "/"},
     {'o', route_count_tokens, "/"},
+    {'O', route_ollama_chat, "/"},
+    {'G', route_ollama_generate, "/"},
+    {'E', route_ollama_embed, "/"},
+    {'S', route_ollama_show, "/"},
     {'a', route_apply_template, "/"},
     {'s', route_stream_resume, "/v1/runnel/streams/x"},
 };

@@ -51,6 +51,9 @@ bool json_item_is_text(const json_item *value) { return json_is_string(node(valu
 bool json_item_is_null(const json_item *value) { return json_is_null(node(value)); }
 bool json_item_is_object(const json_item *value) { return json_is_object(node(value)); }
 bool json_item_is_array(const json_item *value) { return json_is_array(node(value)); }
+const json_doc *json_item_doc(const json_item *value) {
+    return json_is_object(node(value)) ? (const json_doc *)value : NULL;
+}
 size_t json_item_count(const json_item *array) { return json_array_size(node(array)); }
 const json_item *json_item_at(const json_item *array, size_t i) { return item_of(json_array_get(node(array), i)); }
 const json_item *json_item_member(const json_item *object, const char *name) {

@@ -91,6 +91,8 @@ bool json_item_is_text(const json_item *value);
 bool json_item_is_null(const json_item *value);
 bool json_item_is_object(const json_item *value);
 bool json_item_is_array(const json_item *value);
+// An object as a document, borrowed, for json_doc_read_open(); NULL: no object.
+const json_doc *json_item_doc(const json_item *value);
 size_t json_item_count(const json_item *array);
 const json_item *json_item_at(const json_item *array, size_t i);
 const json_item *json_item_member(const json_item *object, const char *name); // NULL: not there, null, or no object

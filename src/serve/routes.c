@@ -6,6 +6,8 @@
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
+#include "serve/ollama/ollama.h"
+#include "serve/ollama/ollama_embed.h"
 #include "serve/openai/chat_completions.h"
 #include "serve/openai/embeddings.h"
 #include "serve/openai/responses.h"
@@ -30,6 +32,19 @@ const http_route http_routes[] = {
     {"DELETE", "/v1/responses/", route_response_delete},
     {"POST", "/v1/messages", route_messages, .has_body = true},
     {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},
+    {"GET", "/api/version", route_ollama_version},
+    {"GET", "/api/tags", route_ollama_tags},
+    {"GET", "/api/ps", route_ollama_ps},
+    {"POST", "/api/show", route_ollama_show, .has_body = true},
+    {"POST", "/api/chat", route_ollama_chat, .has_body = true},
+    {"POST", "/api/generate", route_ollama_generate, .has_body = true},
+    {"POST", "/api/embed", route_ollama_embed, .has_body = true},
+    {"POST", "/api/embeddings", route_ollama_embeddings, .has_body = true},
+    {"POST", "/api/pull", route_ollama_refused, .has_body = true},
+    {"POST", "/api/push", route_ollama_refused, .has_body = true},
+    {"POST", "/api/create", route_ollama_refused, .has_body = true},
+    {"POST", "/api/copy", route_ollama_refused, .has_body = true},
+    {"DELETE", "/api/delete", route_ollama_refused},
     {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
     {"POST", "/rerank", route_rerank, .has_body = true},
     {"POST", "/v1/rerank", route_rerank, .has_body = true},

@@ -7,7 +7,8 @@ import socket
 import time
 
 from api import error_of, events
-from request_fields import CHAT, COMPLETIONS, COUNT, GENERATE, LLAMA, MESSAGES_OF_ANTHROPIC, RESPONSES, SOCKET, some_body, some_control, some_path, some_value
+from request_fields import CHAT, COMPLETIONS, COUNT, GENERATE, LLAMA, MESSAGES_OF_ANTHROPIC, OLLAMA_CHAT, OLLAMA_GENERATE, RESPONSES, SOCKET, some_body, \
+    some_control, some_path, some_value
 from serving import Client, ROOT, Socket, check, equal
 
 # Codes that the two pages document, by status; 500 is a bug in any case.
@@ -18,7 +19,7 @@ for page in ('docs/server-api.md', 'docs/server.md'):
             CODES.setdefault(int(status), set()).update(re.findall(r'`(\w+)`', row[1]))
 # What makes an answer depend on more than the request: what was kept, how fast it went, and who read how fast.
 UNSETTLED = {'session', 'timeout', 'overflow', 'previous_response_id', 'store', 'token_times', 'return_progress', 'cache_prompt'}
-GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES, MESSAGES_OF_ANTHROPIC)
+GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES, MESSAGES_OF_ANTHROPIC)     # with `stream`, false unless given
 KINDS = {400: 'invalid_request_error', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
          429: 'rate_limit_error', 503: 'overloaded_error'}
 
@@ -30,6 +31,10 @@ def check_error(error, status=None):
 
 def check_refusal(path, answer):
     """The error of an answer that is not 200, in its dialect's form."""
+    if path.startswith('/api/'):
+        equal((set(answer.json), type(answer.json['error'])), ({'error'}, str), path)
+        check(answer.status in CODES and answer.status != 500, answer.status, answer.json)
+        return
     if path not in (MESSAGES_OF_ANTHROPIC, COUNT):
         check_error(answer.json['error'], answer.status)
         return
@@ -60,6 +65,10 @@ def texts(path, answer):
         return [item.get('content') for item in answer['output']], answer['status']
     if path == MESSAGES_OF_ANTHROPIC:
         return re.sub(r'"id": "[^"]*"', '', json.dumps(answer['content'])), answer['stop_reason']
+    if path.startswith('/api/'):
+        message = answer.get('message', {})
+        calls = [c['function'] for c in message.get('tool_calls', ())]
+        return message.get('content'), message.get('thinking'), calls, *(answer.get(k) for k in ('response', 'thinking', 'done_reason', 'embedding', 'embeddings', 'template'))
     if path == COUNT:
         return answer['input_tokens']
     if path not in GENERATING:
@@ -76,6 +85,13 @@ def check_whole(path, body, answer):
         usage = answer['usage']
         equal(usage['prompt_tokens'] + usage['completion_tokens'], usage['total_tokens'], body)
         equal(sorted(c['index'] for c in answer['choices']), list(range(len(answer['choices']))), body)
+
+
+def check_lines(body, answer):
+    """Ollama's streams."""
+    told = [json.loads(line) for line in answer.body.splitlines()]
+    check(told[-1].get('done') or set(told[-1]) == {'error'}, body, told[-1])
+    check(all(d['done'] is False for d in told[:-1]), body)
 
 
 def check_stream(path, body, answer):
@@ -101,6 +117,9 @@ def check_stream(path, body, answer):
 
 
 def is_settled(path, body):
+    if path in (OLLAMA_CHAT, OLLAMA_GENERATE):
+        options = body.get('options')
+        return isinstance(options, dict) and 'seed' in options and not set(options) & UNSETTLED
     return path not in (*GENERATING, LLAMA) or (body.get('seed', -1) != -1 and not set(body) & UNSETTLED)     # -1 draws one
 
 
@@ -121,6 +140,9 @@ def take(t, path, body, answer):
         t.count(f'any: {answer.status}')
         return False
     t.count('any: 200')
+    if answer.header('content-type') == 'application/x-ndjson':
+        check_lines(body, answer)
+        return False
     if answer.header('content-type') == 'text/event-stream':
         check_stream(path, body, answer)
         return False

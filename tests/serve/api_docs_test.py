@@ -9,7 +9,7 @@ from api import chat_model, serving
 from api_native_streams import Streams
 from serving import ROOT, Folder, Skip, check, equal, main, test
 
-PAGE = ''.join((ROOT / f'docs/{name}.md').read_text() for name in ('server-api', 'anthropic-api'))
+PAGE = ''.join((ROOT / f'docs/{name}.md').read_text() for name in ('server-api', 'anthropic-api', 'ollama-api'))
 
 
 def blocks(language):

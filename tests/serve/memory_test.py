@@ -24,6 +24,14 @@ REQUESTS = {
     'a streamed message of Anthropic\'s': ('POST', '/v1/messages', {'messages': STORY, 'stream': True, **SHORT}),
     'tokens of a message': ('POST', '/v1/messages/count_tokens', {'messages': STORY}),
     'a refused message': ('POST', '/v1/messages', {'messages': STORY}),
+    'a chat of Ollama\'s': ('POST', '/api/chat', {
+        'messages': [{'role': 'user', 'content': TIME}, {'role': 'assistant', 'tool_calls': [{'function': {'name': 'look', 'arguments': {}}}]},
+                     {'role': 'tool', 'content': 'b'}], 'stream': False, 'options': {'num_predict': 3, 'seed': 1, 'unknown': 1}}),
+    'a streamed chat of Ollama\'s': ('POST', '/api/chat', {'messages': STORY, 'options': {'num_predict': 3, 'seed': 1}}),
+    'a prompt of Ollama\'s with its context': ('POST', '/api/generate', {'prompt': TIME, 'context': [5, 6], 'stream': False, 'options': {'num_predict': 3, 'seed': 1}}),
+    'Ollama\'s embeddings': ('POST', '/api/embed', {'input': [TIME, 'b'], 'dimensions': 8}),
+    'a model shown to Ollama\'s clients': ('POST', '/api/show', {'model': 'm'}),
+    'Ollama\'s list': ('GET', '/api/tags', None),
     'embeddings': ('POST', '/v1/embeddings', {'input': [TIME, 'b'], 'dimensions': 8, 'encoding_format': 'base64'}),
     'generate': ('POST', GENERATE, {'prompt': TIME, 'n': 2, 'logprobs': 1, 'stop': ['zzz'], 'logit_bias': {'5': -1}, **SHORT}),
     'token rules': ('POST', '/v1/completions', {'prompt': TIME, 'min_tokens': 2, 'allowed_token_ids': [402, 285, 261, 300], 'bad_words': ['the', 'a cat'],
@@ -43,7 +51,8 @@ REQUESTS = {
     'slots': ('GET', '/slots', None),
     'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),
 }
-CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel', 'request_id')
+CHANGING = ('id', 'timings', 'created', 'created_at', 'timing', 'x-request-id', 'usage', 'item_id', 'runnel', 'request_id', 'total_duration',
+            'prompt_eval_duration', 'eval_duration')
 
 
 def constant(value):
@@ -57,6 +66,9 @@ def told(answer, path):
     """(is it whole, what it says). An error is whole: it says that there was no memory."""
     if path == '/metrics':
         return True, answer.status
+    if answer.header('content-type') == 'application/x-ndjson':
+        data = [json.loads(line) for line in answer.body.splitlines()]
+        return bool(data) and data[-1].get('done') is True, (answer.status, constant(data))
     if answer.header('content-type') != 'text/event-stream':
         return True, (answer.status, constant(answer.json))
     data = [d for _, _, d in events(answer.body)]
@@ -70,6 +82,9 @@ def is_out_of_memory(answer):
         check(error['code'] in ('out_of_memory', None) and 'memory' in error['message'], error)
         equal(answer.header('retry-after'), '1')
         return True
+    if answer.header('content-type') == 'application/x-ndjson':
+        last = answer.body.splitlines()[-1:]
+        return bool(last) and 'memory' in json.loads(last[0]).get('error', '')
     last = [d for _, _, d in events(answer.body)][-1:] if answer.header('content-type') == 'text/event-stream' else []
     return bool(last) and isinstance(last[0], dict) and 'error' in last[0] and 'memory' in error_of(last[0])['message']
 

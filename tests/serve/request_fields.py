@@ -12,6 +12,7 @@ Field = collections.namedtuple('Field', 'good bad needs', defaults=((), {}))
 CHAT, COMPLETIONS, RESPONSES, GENERATE = '/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/runnel/generate'
 LLAMA = '/completion'
 MESSAGES_OF_ANTHROPIC, COUNT = '/v1/messages', '/v1/messages/count_tokens'
+OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBED, OLLAMA_EMBEDDINGS, OLLAMA_SHOW = '/api/chat', '/api/generate', '/api/embed', '/api/embeddings', '/api/show'
 EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE = '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize', '/apply-template'
 
 LONG = 'Once upon a time there was a dog. ' * 12
@@ -113,6 +114,16 @@ ANTHROPIC = {
     'output_config': Field(({}, {'effort': 'low'}, {'x': 1}), (5, 'x', [], {'effort': 5}, {'format': {'type': 'json_schema'}})),
     'cache_control': Field(({'type': 'ephemeral'},)), 'chat_template_kwargs': CONVERSATION['chat_template_kwargs'], 'truncate': CONVERSATION['truncate'],
     'stop_sequences': LIMITS['stop']}
+
+# Ollama's.
+CALLED = [{'role': 'user', 'content': 'a', 'images': []}, {'role': 'assistant', 'thinking': 'hm', 'tool_calls': [{'function': {'name': 'look', 'arguments': {'at': EMOJI}}}]},
+          {'role': 'tool', 'content': 'b', 'tool_name': 'look'}, {'role': 'user', 'content': EMOJI}]
+OLLAMA = {
+    'name': Field(('m',), (5, [], {}, True, 'a\0b')), 'stream': SWITCH, 'keep_alive': Field(('5m', -1, 0, 300, ''), ([], {}, True)),
+    'options': Field(({}, {'num_predict': 4, 'temperature': 0.5, 'seed': 7}, {'num_predict': -2, 'stop': ['.'], 'num_thread': 4}, {'num_ctx': 64, 'mirostat': 0}, {'top_k': 5, 'session': 's9'}),
+                     (5, 'x', [], True, {'temperature': 9}, {'num_predict': -3}, {'num_ctx': 10**6}, {'mirostat': 2}, {'typical_p': 0.5}))}
+OLLAMA_TEXT = {**OLLAMA, 'think': Field((True, False, 'low', 'high'), ('', 'x', 5, [], {})), 'logprobs': SWITCH, 'top_logprobs': whole((0, 1, 20), 0, 20),
+               'tools': CONVERSATION['tools'], 'chat_template_kwargs': CONVERSATION['chat_template_kwargs'], 'truncate': CONVERSATION['truncate']}
 NUMBER_OF_TOP = whole((0, 1, 20), 0, 20)
 TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo': SWITCH}
 
@@ -150,6 +161,15 @@ ROUTES = {
     MESSAGES_OF_ANTHROPIC: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
         **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'stop')}, **VLLM, **{k: v for k, v in DELIVERY.items() if k != 'stream_options'}, **ANTHROPIC}),
     COUNT: Route({'messages': MESSAGES.good[0]}, {**COMMON, **ANTHROPIC}),
+    OLLAMA_CHAT: Route({'messages': MESSAGES.good[0], 'stream': False, 'options': {'num_predict': 8, 'seed': 1}}, {
+        **COMMON, **OLLAMA_TEXT, 'messages': Field((MESSAGES.good[0], CALLED, []), (5, 'a', {}, [5], [[]], [{'role': 'x'}], [{'role': 'user', 'content': 'a', 'images': ['x']}]))}),
+    OLLAMA_GENERATE: Route({'prompt': 'The cat', 'stream': False, 'options': {'num_predict': 8, 'seed': 1}}, {
+        **COMMON, **OLLAMA_TEXT, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True)), 'system': Field(('', 'Tell.', EMOJI), (5, [], {}, True)),
+        'raw': SWITCH, 'context': Field(([], [427, 438]), ([-1], [1.5], ['x'], 5, 'x', {}))}),
+    OLLAMA_EMBED: Route({'input': 'The cat'}, {
+        **COMMON, **OLLAMA, 'input': Field(('a', EMOJI, [], ['a', LONG]), (5, {}, True, [5], ['a'] * 129)), 'truncate': SWITCH, 'dimensions': whole((1, 8, 256), 1, 256)}),
+    OLLAMA_EMBEDDINGS: Route({'prompt': 'The cat'}, {**COMMON, **OLLAMA, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True))}),
+    OLLAMA_SHOW: Route({'model': 'm'}, {**{k: v for k, v in COMMON.items() if k != 'model'}, 'verbose': SWITCH}),
     EMBEDDINGS: Route({'input': 'The cat'}, {
         **COMMON, 'input': PROMPTS._replace(good=(*PROMPTS.good[1:], ['a', LONG], [[5], [6, 7]], ['a'] * 32), bad=(*PROMPTS.bad[:-1], ['a'] * 2049)),
         'encoding_format': Field(('float', 'base64'), ('', 'x', 5, [], {}, True)), 'dimensions': whole((1, 8, 256), 1, 256),
@@ -187,6 +207,7 @@ REFUSED = {
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
     MESSAGES_OF_ANTHROPIC: {**GUIDED, 'output_format': {'type': 'json_schema'}, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
                             'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},
+    OLLAMA_CHAT: {'format': 'json'}, OLLAMA_GENERATE: {'format': {}, 'images': ['x'], 'suffix': 'a', 'template': 'a'},
     TOKENIZE: {'messages': []}, GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
 JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)
@@ -217,7 +238,7 @@ def some_body(rng, path):
 
 
 def some_path(rng):
-    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES, MESSAGES_OF_ANTHROPIC, LLAMA) * 2 + (COUNT, EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
+    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES, MESSAGES_OF_ANTHROPIC, LLAMA, OLLAMA_CHAT) * 2 + (COUNT, OLLAMA_GENERATE, OLLAMA_EMBED, OLLAMA_EMBEDDINGS, OLLAMA_SHOW, EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
 
 
 def some_control(rng, name):

@@ -11,7 +11,7 @@ from request_fields import CONTROLS, REFUSED, ROUTES, SOCKET
 from serving import ROOT, Folder, check, equal, main, test
 
 PAGE = (ROOT / 'docs/server-api.md').read_text()
-DIALECTS = [(ROOT / f'docs/{name}.md').read_text() for name in ('anthropic-api',)]       # their members: the first cells of `## Requests`
+DIALECTS = [(ROOT / f'docs/{name}.md').read_text() for name in ('anthropic-api', 'ollama-api')]       # their members: the first cells of `## Requests`
 # What stands in the page's prose between backticks and is no member of a request: members of answers, values, error codes, programs.
 NO_MEMBERS = set('''
     begun cancelled choices chunk code completion_probabilities data decoded_token deltas document dropped end error finish_detail finish_reason
@@ -22,6 +22,7 @@ NO_MEMBERS = set('''
     response.completed response.created response.failed response.function_call_arguments.delta response.incomplete response.output_item.added
     response.output_text.delta response.reasoning_text.delta'''.split())
 NO_MEMBERS |= set(re.findall(r'= \{\d+, .*"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
+OPTIONS = {'num_predict', 'num_ctx'}         # members of Ollama's `options`
 INSIDE = {'include_usage', 'text', 'guided_'}       # members of members, and a name for several
 
 
@@ -44,7 +45,7 @@ def documented():
 def the_table_names_every_member_that_the_page_documents():
     words = documented()
     check(len(words) > 100, words)
-    equal(sorted(words - known() - NO_MEMBERS), [])
+    equal(sorted(words - known() - NO_MEMBERS - OPTIONS), [])
     equal(sorted(NO_MEMBERS - words), [], 'no longer on the page')
 
 
@@ -56,8 +57,8 @@ def the_table_and_the_page_name_every_member_that_the_server_reads():
     read |= set(re.findall(r'^    \{"(\w+)", "\w+"\},$', (ROOT / 'src/serve/api/api_generation.c').read_text(), re.M))     # other names
     read -= {'output'}       # of an answer that was stored
     check(len(read) > 60, read)
-    equal(sorted(read - known()), [])
-    equal(sorted(read - documented() - set(re.findall(r'"(\w+)":', PAGE))), [])     # also in an example
+    equal(sorted(read - known() - OPTIONS), [])
+    equal(sorted(read - OPTIONS - documented() - set(re.findall(r'"(\w+)":', PAGE))), [])     # also in an example
 
 
 def post(server, path, body):

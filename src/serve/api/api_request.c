@@ -113,6 +113,22 @@ bool api_request_read(api_request *r, const member_group *groups, size_t n_group
            api_fail(&r->error, r->error.code, param, "%s", why);
 }
 
+bool api_request_read_object(api_request *r, const json_item *object, const member_group *groups, size_t n_groups,
+                             const api_refusals *refusals, char *why) {
+    char param[JSON_WHY / 2] = "", inner[JSON_WHY] = "";
+    const json_doc *const doc = json_item_doc(object);
+    const api_refusals *const outer = r->refusals;
+    if (!doc) {
+        snprintf(why, JSON_WHY / 2, "must be an object");
+        return false;
+    }
+    r->refusals = refusals;
+    const bool ok = json_doc_read_open(doc, groups, n_groups, other_member, r, param, inner);
+    r->refusals = outer;
+    if (!ok) snprintf(why, JSON_WHY / 2, "%.250s", inner);
+    return ok;
+}
+
 bool api_request_find_model(api_request *r) {
     const int32_t i = server_find_model(r->server, r->model_name);
     if (i >= 0) r->model = (size_t)i;

@@ -41,6 +41,9 @@ typedef struct api_request {
 // http NULL: the request came otherwise. False, here and below: the error says why.
 bool api_request_open(api_request *r, struct server *s, const http_request *http, const char *body, size_t n_body);
 bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals);
+// The members of an object inside the request, in the same way: a reason in why begins with the member's name.
+bool api_request_read_object(api_request *r, const json_item *object, const member_group *groups, size_t n_groups,
+                             const api_refusals *refusals, char *why);
 bool api_request_find_model(api_request *r);
 // A part of a request, by a name for x-runnel-ignored ("tools.web_search"), that is left out. False: in strict mode that is an error.
 bool api_request_leave_out(api_request *r, const char *name, char *why);

@@ -58,9 +58,10 @@ typedef struct http_source {
     http_pull (*pull)(void *self, http_exchange *x, bytes *to);
     // The exchange is over: everything was sent (is_complete) or the client disconnected. Frees self. Called exactly once.
     void (*gone)(void *self, bool is_complete);
+    const char *content_type; // of a stream that is no event stream, and so has no pings; NULL: text/event-stream
 } http_source;
 
-// Answers with text/event-stream (headers: docs/server-api.md). While there are no events the server sends `: ping` lines
+// Answers with text/event-stream, or with what the source says (headers: docs/server-api.md). While there are no events the server sends `: ping` lines
 // (--ping-seconds); ping() may append text to that line (queue and prefill progress); NULL: none.
 void http_answer_events(http_exchange *x, const char *const *headers, const http_source *source, void *self,
                         void (*ping)(void *self, bytes *line));

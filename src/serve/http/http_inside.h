@@ -81,7 +81,7 @@ struct http_exchange {
     uint64_t n_reserved; // bytes of all bodies' limit that this one holds (http_body.c)
     const http_route *route;
     api_dialect dialect; // of errors: known once the target was read
-    bool is_refused; // the head was refused with `refusal`: answered once the body has been read
+    bool is_refused;     // the head was refused with `refusal`: answered once the body has been read
     api_error refusal;
     int64_t begin_ns;
     // The answer.

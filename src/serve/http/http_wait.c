@@ -69,7 +69,7 @@ void http_answer_events(http_exchange *x, const char *const *headers, const http
     if (x->kind != ANSWER_EVENTS) return;
     x->ping = ping;
     x->is_ping_due = true; // bytes go out at once, so that proxies pass the head on
-    answer_head(x, 200, "text/event-stream", lines, ANSWER_OPEN);
+    answer_head(x, 200, source->content_type ? source->content_type : "text/event-stream", lines, ANSWER_OPEN);
     if (strcmp(x->request.method, "HEAD") == 0) x->is_last = true, x->is_due = x->is_ping_due = false;
     if (memory_failed()) x->conn->is_aborted = true; // part of the head may be missing
 }
@@ -91,6 +91,7 @@ void wait_probe(http_exchange *x) {
 }
 
 static void add_ping(http_exchange *x) {
+    if (x->source.content_type) return; // not an event stream
     bytes_add_text(&x->pulled, ": ping");
     if (x->ping) x->ping(x->self, &x->pulled);
     bytes_add_text(&x->pulled, "\n\n");

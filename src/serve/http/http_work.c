@@ -125,9 +125,8 @@ static void gone(void *self, bool is_complete) {
     free_work(&w->item);
 }
 
-static const http_source applied_source = {pull_source, gone};
-
 static http_pull apply(struct http_work *w, http_exchange *x, bytes *to) {
+    const http_source applied = {pull_source, gone, w->source.content_type};
     w->is_applied = true;
     request_free(w->request); // the body is no longer needed, and an answer may take long
     w->request = NULL;
@@ -140,7 +139,7 @@ static http_pull apply(struct http_work *w, http_exchange *x, bytes *to) {
         http_answer_bytes(x, w->status, w->content_type, (const char *const *)w->headers, &w->body);
         return HTTP_END;
     case ANSWER_EVENTS:
-        http_answer_events(x, (const char *const *)w->headers, &applied_source, w, ping_source);
+        http_answer_events(x, (const char *const *)w->headers, &applied, w, ping_source);
         return HTTP_WAIT;
     case ANSWER_LATER: return pull_source(w, x, to);
     default: break;

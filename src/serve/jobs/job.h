@@ -55,6 +55,7 @@ typedef struct job_format {
     void (*fail)(job *j, const api_error *e); // NULL: {"error": ...} as the last event
     void (*free_more)(void *more);
     bool is_whole; // one answer at the end: its client reads nothing that could be late
+    bool is_lines; // a stream is lines of JSON (application/x-ndjson), not events
 } job_format;
 
 // Sends one event: a line of JSON; name NULL: without a name.

@@ -36,6 +36,16 @@ static void emit_event(job *j, const char *name, const char *json, size_t n_json
     if (r->kept) kept_add(api_streams(j->server->api), r->kept, r->to->data + begin, r->to->n - begin);
 }
 
+// Writes one line. It cannot be resumed: there are no ids.
+static void emit_line(job *j, const char *name, const char *json, size_t n_json) {
+    reader *const r = j->outlet;
+    const size_t begin = r->to->n;
+    (void)name;
+    bytes_add(r->to, json, n_json);
+    bytes_add(r->to, "\n", 1);
+    if (memory_failed()) r->to->n = begin;
+}
+
 static http_pull pull_events(void *self, http_exchange *x, bytes *to) {
     static const http_pull states[] = {[JOB_WAITS] = HTTP_WAIT, [JOB_HAS_MORE] = HTTP_MORE, [JOB_ENDED] = HTTP_END};
     reader *const r = self;
@@ -81,7 +91,8 @@ static void gone(void *self, bool is_complete) {
 
 static void ping(void *self, bytes *line) { job_ping(((reader *)self)->job, line); }
 
-static const http_source event_source = {pull_events, gone}, whole_source = {pull_whole, gone};
+static const http_source event_source = {pull_events, gone}, whole_source = {pull_whole, gone},
+                         line_source = {pull_events, gone, "application/x-ndjson"};
 
 static void answer_events(reader *r, http_exchange *x) {
     char *const stream = r->kept ? app_text("x-runnel-stream: %s", r->job->id) : NULL;
@@ -90,8 +101,8 @@ static void answer_events(reader *r, http_exchange *x) {
     if (r->ignored) headers[n++] = r->ignored;
     if (stream) headers[n++] = stream;
     r->job->outlet = r;
-    r->job->emit = emit_event;
-    http_answer_events(x, headers, &event_source, r, ping);
+    r->job->emit = r->job->format->is_lines ? emit_line : emit_event;
+    http_answer_events(x, headers, r->job->format->is_lines ? &line_source : &event_source, r, ping);
     free(stream);
 }
 

@@ -1,0 +1,169 @@
+// serve/ollama/ollama_chat.c - POST /api/chat and /api/generate, streamed or whole.
+#include "app/say.h"
+#include "serve/jobs/session_store.h"
+#include "serve/ollama/ollama.h"
+#include "serve/ollama/ollama_answer.h"
+#include "serve/ollama/ollama_messages.h"
+#include "serve/ollama/ollama_request.h"
+#include "serve/openai/openai_json.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct chat_request {
+    ollama_request o;
+    ollama_messages messages;
+    // Of /api/generate.
+    json_span prompt, system;
+    bool is_raw;
+    id_list context;
+    bool is_chat;
+} chat_request;
+
+static const member message_rows[] = {{"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = ollama_each_message}};
+static const member prompt_rows[] = {
+    {"prompt", MEMBER_TEXT, offsetof(chat_request, prompt)},
+    {"system", MEMBER_TEXT, offsetof(chat_request, system)},
+    {"raw", MEMBER_BOOL, offsetof(chat_request, is_raw)},
+    {"context", MEMBER_IDS, offsetof(chat_request, context)},
+};
+#define GUIDED "guided output is not supported yet"
+#define MEDIA  "only text is supported"
+static const api_refusal refused[] = {
+    {"format", "\"\"", GUIDED},
+    {"images", "[]", MEDIA},
+    {"suffix", "\"\"", "prompts with a hole are not supported yet"},
+    {"template", "\"\"", "set the template at the server: --chat-template"},
+};
+static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
+
+static bool read_request(chat_request *c) {
+    static const char *const chat_members[] = {"tools", "chat_template_kwargs", "truncate", NULL};
+    member chat[3];
+    const member_group groups[] = {{chat, chat_form_pick_rows(chat_members, chat), &c->o.chat},
+                                   c->is_chat
+                                       ? (member_group){message_rows, 1, &c->messages}
+                                       : (member_group){prompt_rows, sizeof prompt_rows / sizeof *prompt_rows, c}};
+    if (ollama_request_read(&c->o, groups, 2, &refusals)) return true;
+    if (c->messages.is_unsupported) c->o.r.error.code = API_UNSUPPORTED_PARAMETER;
+    return false;
+}
+
+// Without a prompt a request only asks for the model, which is there.
+static bool is_load(const chat_request *c) { return c->is_chat ? c->messages.n == 0 : c->prompt.n == 0; }
+
+static void put_message(bytes *to, const char *role, const json_span *text) {
+    json_writer w = {to, to->n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "role", role);
+    json_member_text(&w, "content", text->data, text->n);
+    json_put_end(&w, '}');
+}
+
+static void fill_chat(chat_request *c) {
+    chat_form *const f = &c->o.chat;
+    if (c->is_chat) {
+        bytes_add(&f->messages.json, c->messages.json.data, c->messages.json.n);
+        f->continue_final = c->messages.ends_with_answer;
+    } else {
+        if (c->system.n) put_message(&f->messages.json, "system", &c->system);
+        put_message(&f->messages.json, "user", &c->prompt);
+    }
+    f->has_messages = true;
+}
+
+// The prompt of a request that goes on from `context`: its ids, then those of the new turn, without a second begin token. The ids of
+// both are kept for the answer's own `context`.
+static bool go_on(chat_request *c, job *j, rn_request *req, rn_part parts[2], int32_t **ids) {
+    ollama_answer *const a = j->more;
+    rn_model_info info = {.struct_size = sizeof info};
+    rn_error err = {0};
+    size_t n = 0;
+    req->model = j->model;
+    const rn_status st = rn_request_tokens(j->server->engine, req, ids, &n, &err);
+    if (st != RN_OK) return api_fail_begin(&c->o.r.error, st, &err, "prompt");
+    const size_t n_skipped = c->context.n && n && rn_model_get_info(job_model(j), &info, &err) == RN_OK &&
+                             info.bos >= 0 && (*ids)[0] == info.bos;
+    json_writer w = {&a->context, false};
+    for (size_t i = 0; i < c->context.n; i++) json_put_whole(&w, c->context.ids[i]);
+    for (size_t i = n_skipped; i < n; i++) json_put_whole(&w, (*ids)[i]);
+    if (c->context.n == 0) return true;
+    generation_prompt_ids(req, &parts[0], c->context.ids, c->context.n);
+    parts[1] = (rn_part){.kind = RN_PART_IDS, .ids = *ids + n_skipped, .n_ids = n - n_skipped};
+    req->n_parts = 2;
+    req->chat = NULL;
+    return true;
+}
+
+static bool begin_part(chat_request *c, job *j) {
+    api_error *const e = &c->o.r.error;
+    rn_request req;
+    rn_sampling sampling;
+    rn_chat chat;
+    rn_part parts[2];
+    int32_t *ids = NULL;
+    if (!api_generation_admit(&c->o.g, &c->o.r, j) || !ollama_request_apply(&c->o, &req, &sampling)) return false;
+    if (c->is_raw) {
+        // Whoever writes the template's text themselves means its control tokens.
+        generation_prompt(&(generation){.parse_special = true}, &req, &parts[0], c->prompt.data, c->prompt.n);
+    } else {
+        fill_chat(c);
+        if (!chat_form_apply(&c->o.chat, &req, &chat, j->server, e)) return false;
+        chat.parse_special = c->o.g.g.parse_special;
+    }
+    if (j->session) req.session = session_of(j->session);
+    const bool ok = (c->is_chat || c->is_raw || j->session || go_on(c, j, &req, parts, &ids)) &&
+                    job_begin_part(j, 0, &req, c->is_chat ? "messages" : "prompt", e);
+    rn_free(ids);
+    return ok;
+}
+
+static job *begin_job(chat_request *c) {
+    const bool is_stream = c->o.g.delivery.is_stream;
+    job *const j = job_new(c->o.r.server, is_stream ? &ollama_stream_format : &ollama_whole_format, 1);
+    ollama_answer *const a = j ? app_alloc(sizeof *a) : NULL;
+    if (!a) {
+        job_close(j);
+        return NULL;
+    }
+    *a = (ollama_answer){.is_chat = c->is_chat,
+                         .is_split = !c->is_raw && c->context.n == 0,
+                         .has_logprobs = c->o.has_logprobs,
+                         .has_context = !c->is_chat && !c->is_raw && !c->o.g.session};
+    j->more = a;
+    if (begin_part(c, j)) return j;
+    job_close(j);
+    return NULL;
+}
+
+static void answer_loaded(chat_request *c, http_exchange *x) {
+    const bool is_stream = c->o.g.delivery.is_stream;
+    char *const ignored = api_request_ignored(&c->o.r);
+    bytes body = {0};
+    ollama_put_loaded(&(json_writer){.out = &body}, c->o.r.server->models[c->o.r.model].name, c->is_chat);
+    if (is_stream) bytes_add(&body, "\n", 1);
+    http_answer(x, 200, is_stream ? "application/x-ndjson" : "application/json", (const char *const[]){ignored, NULL},
+                body.data, body.n);
+    bytes_free(&body);
+    free(ignored);
+}
+
+static void answer(struct server *s, http_exchange *x, const http_request *http, bool is_chat) {
+    chat_request *const c = app_alloc(sizeof *c);
+    if (!c) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    *c = (chat_request){.is_chat = is_chat};
+    const bool ok = ollama_request_open(&c->o, s, http) && read_request(c);
+    if (ok && is_load(c))
+        answer_loaded(c, x);
+    else
+        job_answer(ok ? begin_job(c) : NULL, x, &c->o.r, &c->o.g.delivery);
+    bytes_free(&c->messages.json);
+    free(c->context.ids);
+    ollama_request_close(&c->o);
+    free(c);
+}
+
+void route_ollama_chat(struct server *s, http_exchange *x, const http_request *r) { answer(s, x, r, true); }
+void route_ollama_generate(struct server *s, http_exchange *x, const http_request *r) { answer(s, x, r, false); }

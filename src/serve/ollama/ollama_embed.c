@@ -1,0 +1,181 @@
+// serve/ollama/ollama_embed.c - POST /api/embed and /api/embeddings.
+#include "serve/ollama/ollama_embed.h"
+#include "app/say.h"
+#include "serve/ollama/ollama_request.h"
+#include "serve/openai/openai_json.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct embed_request {
+    ollama_request o;
+    json_span texts[JOB_PARTS];
+    size_t n;
+    bool is_old; // /api/embeddings
+    bool is_cut; // a text that is longer than the context loses its end
+    int32_t n_dimensions;
+} embed_request;
+
+// ---- the answer -----------------------------------------------------------------------------------------------------
+
+typedef struct embed_answer {
+    bool is_old;
+    size_t n_dimensions; // 0: all
+} embed_answer;
+
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    (void)j;
+    if (!c->embedding) return;
+    p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
+    if (!p->embedding) return;
+    memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
+    p->n_embedding = c->n_embedding;
+}
+
+// The first n_dimensions numbers, made as long as 1 again.
+static void put_vector(json_writer *w, const job_part *p, size_t n_dimensions) {
+    const size_t n = n_dimensions && n_dimensions < p->n_embedding ? n_dimensions : p->n_embedding;
+    double sum = 0, scale = 1;
+    for (size_t i = 0; n < p->n_embedding && i < n; i++) sum += (double)p->embedding[i] * (double)p->embedding[i];
+    if (sum > 0) scale = 1 / sqrt(sum);
+    for (size_t i = 0; i < n; i++) json_put_float(w, (float)((double)p->embedding[i] * scale));
+}
+
+static void whole_end(job *j) {
+    const embed_answer *const a = j->more;
+    const rn_timing *const t = &j->parts[0].timing;
+    json_writer w = {&j->body, false};
+    json_put_begin(&w, '{');
+    if (!a->is_old) json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_begin(&w, a->is_old ? "embedding" : "embeddings", '[');
+    for (size_t i = 0; i < j->n_parts; i++) {
+        if (!a->is_old) json_put_begin(&w, '[');
+        put_vector(&w, &j->parts[i], a->n_dimensions);
+        if (!a->is_old) json_put_end(&w, ']');
+    }
+    json_put_end(&w, ']');
+    if (!a->is_old) {
+        json_member_whole(&w, "total_duration", (int64_t)((t->queue_ms + t->prefill_ms) * 1e6));
+        json_member_whole(&w, "load_duration", 0);
+        json_member_whole(&w, "prompt_eval_count", job_prompt_tokens(j));
+    }
+    json_put_end(&w, '}');
+}
+
+static const job_format format = {NULL, take_chunk, whole_end, NULL, free, .is_whole = true};
+
+// ---- the request ----------------------------------------------------------------------------------------------------
+
+static bool add_text(embed_request *q, const json_item *value, char *why) {
+    if (q->n == JOB_PARTS) {
+        snprintf(why, JSON_WHY / 2, "more than %d texts", JOB_PARTS);
+        return false;
+    }
+    return json_item_text(value, &q->texts[q->n++], why);
+}
+
+static bool each_input(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return add_text(target, value, why);
+}
+
+static const member rows[] = {
+    {"input", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_input},
+    {"truncate", MEMBER_BOOL, offsetof(embed_request, is_cut)},
+    {"dimensions", MEMBER_INT, offsetof(embed_request, n_dimensions), 1, INT32_MAX},
+};
+static const member old_rows[] = {{"prompt", MEMBER_EACH, .each = each_input}};
+
+// Options and shape of one vector. The older route's vectors are as the model made them.
+static bool check(embed_request *q, rn_embed_options *o) {
+    api_error *const e = &q->o.r.error;
+    rn_engine *const engine = q->o.r.server->engine;
+    rn_embed_shape shape = {.struct_size = sizeof shape};
+    rn_error err = {0};
+    rn_embed_options_init(o);
+    o->normalize = q->is_old ? RN_NORMALIZE_OFF : RN_NORMALIZE_L2;
+    rn_status st = rn_embed_get_shape(engine, q->o.r.model, o, 1, &shape, &err);
+    if (st == RN_OK && shape.pooling == RN_POOLING_NONE) { // the model's default, but one vector is wanted
+        o->pooling = RN_POOLING_LAST;
+        st = rn_embed_get_shape(engine, q->o.r.model, o, 1, &shape, &err);
+    }
+    if (st != RN_OK) return api_fail_begin(e, st, &err, "model");
+    if ((size_t)q->n_dimensions > shape.n_row)
+        return api_fail(e, API_INVALID_VALUE, "dimensions", "dimensions: %d is outside 1..%zu", q->n_dimensions,
+                        shape.n_row);
+    return true;
+}
+
+static bool begin_part(embed_request *q, job *j, size_t i, rn_embed_options *o, size_t n_ctx) {
+    api_error *const e = &q->o.r.error;
+    const char *const name = q->is_old ? "prompt" : "input";
+    rn_error err = {0};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    o->client = j->client;
+    o->cache_salt = j->salt;
+    if (job_lacks_memory(e)) return false;
+    rn_status st = rn_tokenize(job_model(j), q->texts[i].data, q->texts[i].n, true, false, &ids, &n, &err);
+    if (st == RN_OK)
+        st = rn_embed_begin(j->server->engine, j->model, ids, q->is_cut && n > n_ctx ? n_ctx : n, o,
+                            &j->parts[i].stream, &err);
+    rn_free(ids);
+    return st == RN_OK || api_fail_begin(e, st, &err, name);
+}
+
+static job *begin_job(embed_request *q, rn_embed_options *o) {
+    rn_engine_info info = {.struct_size = sizeof info};
+    job *const j = job_new(q->o.r.server, &format, q->n);
+    embed_answer *const a = j ? app_alloc(sizeof *a) : NULL;
+    if (!a) {
+        job_close(j);
+        return NULL;
+    }
+    *a = (embed_answer){q->is_old, (size_t)q->n_dimensions};
+    j->more = a;
+    bool ok = api_generation_admit(&q->o.g, &q->o.r, j) &&
+              rn_engine_get_info(j->server->engine, j->model, &info, NULL) == RN_OK;
+    for (size_t i = 0; ok && i < q->n; i++) ok = begin_part(q, j, i, o, (size_t)info.n_ctx);
+    if (ok) return j;
+    job_close(j);
+    return NULL;
+}
+
+// No texts: nothing to embed, as Ollama answers it.
+static void answer_none(const embed_request *q, http_exchange *x) {
+    bytes body = {0};
+    json_writer w = {.out = &body};
+    json_put_begin(&w, '{');
+    if (!q->is_old) json_member_string(&w, "model", q->o.r.server->models[q->o.r.model].name);
+    json_member_begin(&w, q->is_old ? "embedding" : "embeddings", '[');
+    json_put_end(&w, ']');
+    json_put_end(&w, '}');
+    http_answer_json(x, 200, &body);
+    bytes_free(&body);
+}
+
+static void answer(struct server *s, http_exchange *x, const http_request *http, bool is_old) {
+    embed_request *const q = app_alloc(sizeof *q);
+    rn_embed_options o;
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    *q = (embed_request){.is_old = is_old, .is_cut = true};
+    const member_group groups[] = {is_old ? (member_group){old_rows, 1, q}
+                                          : (member_group){rows, sizeof rows / sizeof *rows, q}};
+    bool ok = ollama_request_open(&q->o, s, http) && ollama_request_read(&q->o, groups, 1, NULL);
+    q->o.g.g.n = 0;
+    q->o.g.delivery.is_stream = false;
+    ok = ok && check(q, &o);
+    if (ok && q->n == 0)
+        answer_none(q, x);
+    else
+        job_answer(ok ? begin_job(q, &o) : NULL, x, &q->o.r, &q->o.g.delivery);
+    ollama_request_close(&q->o);
+    free(q);
+}
+
+void route_ollama_embed(struct server *s, http_exchange *x, const http_request *r) { answer(s, x, r, false); }
+void route_ollama_embeddings(struct server *s, http_exchange *x, const http_request *r) { answer(s, x, r, true); }
