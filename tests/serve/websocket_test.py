@@ -4,7 +4,8 @@ import signal
 import struct
 import time
 
-from serving import KEY, Server, Socket, check, equal, main, test, wait_until
+from certificates import make_certificate
+from serving import Folder, KEY, Server, Socket, check, equal, main, test, wait_until
 
 shared = None
 
@@ -227,6 +228,24 @@ def many_sockets_echo_at_once():
         for c in many:
             c.close()
         wait_until(lambda: (n := s.counts()) and n['opened'] == n['closed'] == 100, 'all were given back')
+
+
+@test
+def under_tls_messages_of_all_sizes_come_back_and_the_end_is_told():
+    with Folder() as folder:
+        make_certificate(folder)
+        with Server('--tls-cert', folder / 'cert.pem', '--tls-key', folder / 'key.pem') as s, s.connect() as c:
+            w = Socket(c)
+            for n in (0, 1, 125, 126, 16000, 16384, 20000, 200000):      # a record of TLS has 16,384 bytes
+                w.send('x' * n)
+                equal(len(w.text()), n)
+            w.client.send(b''.join(w.frame(1, f'{i}') for i in range(500)))        # one record, many frames
+            equal([w.text() for _ in range(500)], [f'{i}' for i in range(500)])
+            w.send('flood 2000')
+            for _ in range(2000):
+                equal(len(w.text()), 1024)
+            w.send('bye')
+            w.closed_with(1000)
 
 
 if __name__ == '__main__':
