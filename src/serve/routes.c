@@ -46,6 +46,7 @@ const http_route http_routes[] = {
     {"POST", "/api/copy", route_ollama_refused, .has_body = true},
     {"DELETE", "/api/delete", route_ollama_refused},
     {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
+    {"POST", "/pooling", route_pooling, .has_body = true},
     {"POST", "/rerank", route_rerank, .has_body = true},
     {"POST", "/v1/rerank", route_rerank, .has_body = true},
     {"POST", "/v2/rerank", route_rerank, .has_body = true},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""llama-server's /completion, in its members and its form, and what vLLM says of itself."""
+"""llama-server's /completion, in its members and its form, and small routes of vLLM."""
 from api import chat_model, events, good, post, scripted, serving
 from serving import Folder, check, equal, main, test
 
@@ -95,6 +95,17 @@ def what_it_has_not_is_refused_by_name():
                                  ({'prompt': 'long ' * 900}, 'context_length_exceeded', 'maximum context length is 512 tokens')):
             post(s, PATH, **body).refuses(400, code, part)
         s.post('/infill', b'{}').refuses(404, 'unknown_url')
+
+
+@test
+def pooling_gives_the_vectors_of_embeddings():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for more in ({}, {'pooling': 'mean', 'dimensions': 8}, {'encoding_format': 'base64'}):
+            want = good(s, '/v1/embeddings', input=['a cat', 'a dog'], **more)
+            got = good(s, '/pooling', input=['a cat', 'a dog'], **more)
+            equal([(d['object'], d['index'], d['data']) for d in got['data']], [('pooling', d['index'], d['embedding']) for d in want['data']])
+            equal(got['usage'], want['usage'])
+        post(s, '/pooling', input=[]).refuses(400, 'invalid_value', 'input')
 
 
 @test

@@ -1,4 +1,4 @@
-// serve/openai/embeddings.c - POST /v1/embeddings.
+// serve/openai/embeddings.c - POST /v1/embeddings, and POST /pooling, which is vLLM's name for it.
 #include "serve/openai/embeddings.h"
 #include "app/base64_write.h"
 #include "app/say.h"
@@ -13,6 +13,7 @@
 
 typedef struct embedding_answer {
     embed_batch batch;
+    const char *object, *vector; // what the route calls an item and its vector
     bool is_base64, is_normalized;
     int32_t n_dimensions; // 0: all
     size_t n_written;     // parts whose vectors are in the answer, in order
@@ -35,10 +36,10 @@ static void cut(job_part *p, const embedding_answer *a) {
 }
 
 // base64 encodes little-endian floats, as OpenAI's clients expect.
-static void put_vector(json_writer *w, const job_part *p, bool is_base64) {
+static void put_vector(json_writer *w, const job_part *p, const embedding_answer *a) {
     bytes text = {0};
-    json_put_key(w, "embedding");
-    if (is_base64) {
+    json_put_key(w, a->vector);
+    if (a->is_base64) {
         base64_add(&text, (const uint8_t *)p->embedding, p->n_embedding * sizeof *p->embedding);
         json_put_text(w, text.data, text.n);
         bytes_free(&text);
@@ -53,9 +54,9 @@ static void put_vector(json_writer *w, const job_part *p, bool is_base64) {
 static void put_part(json_writer *w, job_part *p, const embedding_answer *a) {
     cut(p, a);
     json_put_begin(w, '{');
-    json_member_string(w, "object", "embedding");
+    json_member_string(w, "object", a->object);
     json_member_whole(w, "index", p->index);
-    put_vector(w, p, a->is_base64);
+    put_vector(w, p, a);
     json_put_end(w, '}');
     free(p->embedding);
     p->embedding = NULL;
@@ -176,7 +177,7 @@ static bool tokenize(embedding_request *q, embed_batch *b) {
     return embed_batch_check(b, &q->r.error);
 }
 
-static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_embed_shape *shape) {
+static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_embed_shape *shape, bool is_pooling) {
     job *const j = job_new(q->r.server, &format, q->input.n);
     embedding_answer *const a = j ? app_alloc(sizeof *a) : NULL;
     if (!a) {
@@ -184,6 +185,8 @@ static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_
         return NULL;
     }
     *a = (embedding_answer){.batch = {.name = "input", .options = *o},
+                            .object = is_pooling ? "pooling" : "embedding",
+                            .vector = is_pooling ? "data" : "embedding",
                             .is_base64 = q->encoding && strcmp(q->encoding, "base64") == 0,
                             .is_normalized = shape->is_normalized,
                             .n_dimensions = q->n_dimensions};
@@ -195,7 +198,7 @@ static job *begin_job(embedding_request *q, const rn_embed_options *o, const rn_
     return NULL;
 }
 
-void route_embeddings(struct server *s, http_exchange *x, const http_request *http) {
+static void answer_form(struct server *s, http_exchange *x, const http_request *http, bool is_pooling) {
     embedding_request *const q = app_alloc(sizeof *q);
     if (!q) {
         api_answer_error(x, &api_no_memory);
@@ -210,9 +213,15 @@ void route_embeddings(struct server *s, http_exchange *x, const http_request *ht
     const member_group groups[] = {API_COMMON_GROUP(&q->r), {input_rows, 1, &q->input}, {rows, 4, q}};
     if (api_request_open(&q->r, s, http, http->body, http->n_body) && api_request_read(&q->r, groups, 3, NULL) &&
         api_request_find_model(&q->r) && check(q, &o, &shape))
-        j = begin_job(q, &o, &shape);
+        j = begin_job(q, &o, &shape, is_pooling);
     job_answer(j, x, &q->r, &q->g.delivery);
     prompt_form_free(&q->input);
     api_request_close(&q->r);
     free(q);
 }
+
+void route_embeddings(struct server *s, http_exchange *x, const http_request *http) {
+    answer_form(s, x, http, false);
+}
+
+void route_pooling(struct server *s, http_exchange *x, const http_request *http) { answer_form(s, x, http, true); }

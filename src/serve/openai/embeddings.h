@@ -5,5 +5,6 @@
 #include "serve/http/http.h"
 
 void route_embeddings(struct server *s, http_exchange *x, const http_request *r);
+void route_pooling(struct server *s, http_exchange *x, const http_request *r);
 
 #endif
