@@ -199,6 +199,7 @@ def texts_are_embedded():
         equal(vectors(input=['a cat', 'a dog']), want)
         equal(vectors(input='a cat'), want[:1])
         equal(vectors(input=[]), [])
+        equal(vectors(input=['a dog', 'a cat'] * 100), want[::-1] * 100)      # more than run at once
         short = [d['embedding'] for d in good(s, '/v1/embeddings', input='a cat', encoding_format='float', dimensions=8)['data']]
         equal(vectors(input='a cat', dimensions=8), short)
         whole = ask(s, '/api/embed', {'model': 'm', 'input': 'a cat'})

@@ -167,7 +167,7 @@ ROUTES = {
         **COMMON, **OLLAMA_TEXT, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True)), 'system': Field(('', 'Tell.', EMOJI), (5, [], {}, True)),
         'raw': SWITCH, 'context': Field(([], [427, 438]), ([-1], [1.5], ['x'], 5, 'x', {}))}),
     OLLAMA_EMBED: Route({'input': 'The cat'}, {
-        **COMMON, **OLLAMA, 'input': Field(('a', EMOJI, [], ['a', LONG]), (5, {}, True, [5], ['a'] * 129)), 'truncate': SWITCH, 'dimensions': whole((1, 8, 256), 1, 256)}),
+        **COMMON, **OLLAMA, 'input': Field(('a', EMOJI, [], ['a', LONG]), (5, {}, True, [5], ['a'] * 2049)), 'truncate': SWITCH, 'dimensions': whole((1, 8, 256), 1, 256)}),
     OLLAMA_EMBEDDINGS: Route({'prompt': 'The cat'}, {**COMMON, **OLLAMA, 'prompt': Field(('', 'a', EMOJI), (5, [], {}, True))}),
     OLLAMA_SHOW: Route({'model': 'm'}, {**{k: v for k, v in COMMON.items() if k != 'model'}, 'verbose': SWITCH}),
     EMBEDDINGS: Route({'input': 'The cat'}, {

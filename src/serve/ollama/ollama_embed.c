@@ -1,6 +1,7 @@
 // serve/ollama/ollama_embed.c - POST /api/embed and /api/embeddings.
 #include "serve/ollama/ollama_embed.h"
 #include "app/say.h"
+#include "serve/jobs/embed_batch.h"
 #include "serve/ollama/ollama_request.h"
 #include "serve/openai/openai_json.h"
 #include <math.h>
@@ -10,7 +11,7 @@
 
 typedef struct embed_request {
     ollama_request o;
-    json_span texts[JOB_PARTS];
+    json_span texts[EMBED_TEXTS];
     size_t n;
     bool is_old; // /api/embeddings
     bool is_cut; // a text that is longer than the context loses its end
@@ -20,17 +21,18 @@ typedef struct embed_request {
 // ---- the answer -----------------------------------------------------------------------------------------------------
 
 typedef struct embed_answer {
+    embed_batch batch;
     bool is_old;
     size_t n_dimensions; // 0: all
+    bytes vectors;       // as items of an array
+    size_t n_written;    // parts whose vectors are there, in order
 } embed_answer;
 
-static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
-    (void)j;
-    if (!c->embedding) return;
-    p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
-    if (!p->embedding) return;
-    memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
-    p->n_embedding = c->n_embedding;
+static void free_answer(void *more) {
+    embed_answer *const a = more;
+    embed_batch_free(&a->batch);
+    bytes_free(&a->vectors);
+    free(a);
 }
 
 // The first n_dimensions numbers, made as long as 1 again.
@@ -42,6 +44,28 @@ static void put_vector(json_writer *w, const job_part *p, size_t n_dimensions) {
     for (size_t i = 0; i < n; i++) json_put_float(w, (float)((double)p->embedding[i] * scale));
 }
 
+// Vectors are written as they come: the text of 2,048 of them takes too long to be written at once on the HTTP thread.
+static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
+    embed_answer *const a = j->more;
+    if (c->embedding) {
+        p->embedding = app_alloc(c->n_embedding * sizeof *p->embedding);
+        if (!p->embedding) return;
+        memcpy(p->embedding, c->embedding, c->n_embedding * sizeof *p->embedding);
+        p->n_embedding = c->n_embedding;
+    }
+    if (!p->is_done) return;
+    json_writer w = {&a->vectors, a->n_written > 0};
+    for (; a->n_written < j->n_parts && j->parts[a->n_written].is_done; a->n_written++) {
+        job_part *const next = &j->parts[a->n_written];
+        if (!a->is_old) json_put_begin(&w, '[');
+        put_vector(&w, next, a->n_dimensions);
+        if (!a->is_old) json_put_end(&w, ']');
+        free(next->embedding);
+        next->embedding = NULL;
+    }
+    embed_batch_go_on(&a->batch, j);
+}
+
 static void whole_end(job *j) {
     const embed_answer *const a = j->more;
     const rn_timing *const t = &j->parts[0].timing;
@@ -49,11 +73,7 @@ static void whole_end(job *j) {
     json_put_begin(&w, '{');
     if (!a->is_old) json_member_string(&w, "model", j->server->models[j->model].name);
     json_member_begin(&w, a->is_old ? "embedding" : "embeddings", '[');
-    for (size_t i = 0; i < j->n_parts; i++) {
-        if (!a->is_old) json_put_begin(&w, '[');
-        put_vector(&w, &j->parts[i], a->n_dimensions);
-        if (!a->is_old) json_put_end(&w, ']');
-    }
+    if (a->vectors.n) json_put_raw(&w, a->vectors.data);
     json_put_end(&w, ']');
     if (!a->is_old) {
         json_member_whole(&w, "total_duration", (int64_t)((t->queue_ms + t->prefill_ms) * 1e6));
@@ -63,13 +83,13 @@ static void whole_end(job *j) {
     json_put_end(&w, '}');
 }
 
-static const job_format format = {NULL, take_chunk, whole_end, NULL, free, .is_whole = true};
+static const job_format format = {NULL, take_chunk, whole_end, NULL, free_answer, .is_whole = true};
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
 static bool add_text(embed_request *q, const json_item *value, char *why) {
-    if (q->n == JOB_PARTS) {
-        snprintf(why, JSON_WHY / 2, "more than %d texts", JOB_PARTS);
+    if (q->n == EMBED_TEXTS) {
+        snprintf(why, JSON_WHY / 2, "more than %d texts", EMBED_TEXTS);
         return false;
     }
     return json_item_text(value, &q->texts[q->n++], why);
@@ -107,37 +127,42 @@ static bool check(embed_request *q, rn_embed_options *o) {
     return true;
 }
 
-static bool begin_part(embed_request *q, job *j, size_t i, rn_embed_options *o, size_t n_ctx) {
+// A text that may lose its end is tokenized whole first.
+static bool tokenize(embed_request *q, job *j, embed_batch *b) {
     api_error *const e = &q->o.r.error;
-    const char *const name = q->is_old ? "prompt" : "input";
+    rn_engine_info info = {.struct_size = sizeof info};
     rn_error err = {0};
-    int32_t *ids = NULL;
-    size_t n = 0;
-    o->client = j->client;
-    o->cache_salt = j->salt;
-    if (job_lacks_memory(e)) return false;
-    rn_status st = rn_tokenize(job_model(j), q->texts[i].data, q->texts[i].n, true, false, &ids, &n, &err);
-    if (st == RN_OK)
-        st = rn_embed_begin(j->server->engine, j->model, ids, q->is_cut && n > n_ctx ? n_ctx : n, o,
-                            &j->parts[i].stream, &err);
-    rn_free(ids);
-    return st == RN_OK || api_fail_begin(e, st, &err, name);
+    rn_status st = rn_engine_get_info(j->server->engine, j->model, &info, &err);
+    if (st != RN_OK) return api_fail_status(e, st, &err, NULL);
+    const size_t n_ctx = (size_t)info.n_ctx;
+    for (size_t i = 0; i < q->n; i++) {
+        const json_span *const t = &q->texts[i];
+        int32_t *ids = NULL;
+        size_t n = 0;
+        if (!embed_batch_check(b, e)) return false;
+        st = q->is_cut ? rn_tokenize(job_model(j), t->data, t->n, true, false, &ids, &n, &err)
+                       : rn_tokenize_at_most(job_model(j), t->data, t->n, true, false, n_ctx, &ids, &n, &err);
+        if (st != RN_OK) return embed_batch_fail(b, i, &err, q->is_cut ? 0 : n, info.n_ctx, e);
+        embed_batch_set(b, i, ids, n > n_ctx ? n_ctx : n);
+        rn_free(ids);
+    }
+    return embed_batch_check(b, e);
 }
 
-static job *begin_job(embed_request *q, rn_embed_options *o) {
-    rn_engine_info info = {.struct_size = sizeof info};
+static job *begin_job(embed_request *q, const rn_embed_options *o) {
     job *const j = job_new(q->o.r.server, &format, q->n);
     embed_answer *const a = j ? app_alloc(sizeof *a) : NULL;
     if (!a) {
         job_close(j);
         return NULL;
     }
-    *a = (embed_answer){q->is_old, (size_t)q->n_dimensions};
+    *a = (embed_answer){.batch = {.name = q->is_old ? "prompt" : "input", .options = *o},
+                        .is_old = q->is_old,
+                        .n_dimensions = (size_t)q->n_dimensions};
     j->more = a;
-    bool ok = api_generation_admit(&q->o.g, &q->o.r, j) &&
-              rn_engine_get_info(j->server->engine, j->model, &info, NULL) == RN_OK;
-    for (size_t i = 0; ok && i < q->n; i++) ok = begin_part(q, j, i, o, (size_t)info.n_ctx);
-    if (ok) return j;
+    if (embed_batch_open(&a->batch, q->n) && api_generation_admit(&q->o.g, &q->o.r, j) && tokenize(q, j, &a->batch) &&
+        embed_batch_begin(&a->batch, j, &q->o.r.error))
+        return j;
     job_close(j);
     return NULL;
 }
