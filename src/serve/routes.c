@@ -28,6 +28,7 @@ const http_route http_routes[] = {
     {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
     {"POST", "/v1/completions", route_completions, .has_body = true},
     {"POST", "/v1/responses", route_responses, .has_body = true},
+    {"POST", "/v1/responses/input_tokens", route_response_tokens, .has_body = true},
     {"GET", "/v1/responses/", route_response_get},
     {"DELETE", "/v1/responses/", route_response_delete},
     {"POST", "/v1/messages", route_messages, .has_body = true},

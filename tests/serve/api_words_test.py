@@ -169,9 +169,11 @@ def token_ids_come_beside_the_text():
         talk = {'messages': STORY, 'max_tokens': 9, 'seed': 3}
         want = good(s, GENERATE, **talk)['choices'][0]
         answer = chat(s, **talk, return_token_ids=True)
-        equal(answer['choices'][0]['token_ids'], want['tokens'])
+        equal((answer['choices'][0]['token_ids'], len(answer['prompt_token_ids'])), (want['tokens'], answer['usage']['prompt_tokens']))
+        equal(good(s, TEXT, prompt=answer['prompt_token_ids'], max_tokens=9, seed=3)['choices'][0]['text'], answer['choices'][0]['message']['content'])
         told = stream(s, CHAT, **talk, return_token_ids=True)
         equal([i for d in told for c in d['choices'] for i in c['token_ids']], want['tokens'])
+        equal([d['prompt_token_ids'] for d in told if 'prompt_token_ids' in d], [answer['prompt_token_ids']], 'once')
 
 
 @test

@@ -76,6 +76,18 @@ def options_of_the_text_are_taken_or_refused_by_name():
         post(s, PATH, input='x', include=[5]).refuses(400, 'invalid_value', 'include[0]')
 
 
+@test
+def input_is_counted_without_an_answer():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        stored = good(s, PATH, input='Once', max_output_tokens=2)['id']
+        for body in ({'input': 'Once upon a time'}, {'input': TALK, 'instructions': 'I'}, {'input': 'x', 'previous_response_id': stored}):
+            answer = good(s, f'{PATH}/input_tokens', **body)
+            equal(answer, {'object': 'response.input_tokens', 'input_tokens': good(s, PATH, **body, max_output_tokens=1)['usage']['input_tokens']})
+        post(s, f'{PATH}/input_tokens').refuses(400, 'missing_required_parameter', 'input')
+        error = post(s, f'{PATH}/input_tokens', input='long ' * 900).refuses(400, 'context_length_exceeded').json['error']
+        equal(error['param'], 'input')
+
+
 TALK = [{'role': 'system', 'content': 'S'}, {'role': 'user', 'content': [{'type': 'input_text', 'text': 'A'}]},
         {'type': 'function_call', 'call_id': 'c', 'name': 'look', 'arguments': '{}'}, {'type': 'function_call_output', 'call_id': 'c', 'output': 'O'},
         {'role': 'assistant', 'content': 'B'}, {'role': 'user', 'content': 'T'}]

@@ -226,7 +226,7 @@ static void put_choice(json_writer *w, job_part *p) {
     json_put_end(w, '}');
 }
 
-static void whole_end(job *j) { openai_put_whole(j, "chatcmpl-", "chat.completion", put_choice); }
+static void whole_end(job *j) { openai_put_whole(j, "chatcmpl-", "chat.completion", put_choice, put_prompt_ids); }
 
 static const job_format stream_format = {stream_begin, stream_chunk, stream_end, NULL, free_answer},
                         whole_format = {NULL, whole_chunk, whole_end, NULL, free_answer, .is_whole = true};
@@ -283,6 +283,20 @@ static bool read_request(chat_request *c) {
     return false;
 }
 
+// The ids of the prompt, for return_token_ids.
+static bool note_prompt_ids(chat_request *c, job *j, rn_request *req) {
+    rn_error err = {0};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    if (!c->g.has_ids) return true;
+    req->model = j->model;
+    const rn_status st = rn_request_tokens(j->server->engine, req, &ids, &n, &err);
+    json_writer w = {&answer_of(j)->prompt_ids, false};
+    for (size_t i = 0; st == RN_OK && i < n; i++) json_put_whole(&w, ids[i]);
+    rn_free(ids);
+    return st == RN_OK || api_fail_begin(&c->r.error, st, &err, "messages");
+}
+
 static bool begin_parts(chat_request *c, job *j) {
     if (!api_generation_admit(&c->g, &c->r, j)) return false;
     j->one_call = c->chat.one_call;
@@ -296,6 +310,7 @@ static bool begin_parts(chat_request *c, job *j) {
         chat.parse_special = c->g.g.parse_special;
         req.logprobs = c->body.logprobs ? c->body.top_logprobs : -1;
         if (j->session) req.session = session_of(j->session);
+        if (i == 0 && !note_prompt_ids(c, j, &req)) return false;
         if (!job_begin_part(j, i, &req, "messages", &c->r.error)) return false;
     }
     return true;

@@ -183,7 +183,7 @@ static void stream_chunk(job *j, job_part *p, const rn_chunk *c) {
 
 static void stream_end(job *j) { openai_stream_end(j, "cmpl-", "text_completion", answer_of(j)->options.has_usage); }
 
-static void whole_end(job *j) { openai_put_whole(j, "cmpl-", "text_completion", put_choice); }
+static void whole_end(job *j) { openai_put_whole(j, "cmpl-", "text_completion", put_choice, NULL); }
 
 static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, free_answer},
                         whole_format = {NULL, take_chunk, whole_end, NULL, free_answer, .is_whole = true};

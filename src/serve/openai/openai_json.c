@@ -48,13 +48,15 @@ void openai_put_head(json_writer *w, const job *j, const char *prefix, const cha
     json_member_string(w, "system_fingerprint", text);
 }
 
-void openai_put_whole(job *j, const char *prefix, const char *object, void (*put_choice)(json_writer *, job_part *)) {
+void openai_put_whole(job *j, const char *prefix, const char *object, void (*put_choice)(json_writer *, job_part *),
+                      void (*put_more)(json_writer *, const job *)) {
     json_writer w = {&j->body, false};
     json_put_begin(&w, '{');
     openai_put_head(&w, j, prefix, object);
     json_member_begin(&w, "choices", '[');
     for (size_t i = 0; i < j->n_parts; i++) put_choice(&w, &j->parts[i]);
     json_put_end(&w, ']');
+    if (put_more) put_more(&w, j);
     openai_put_usage(&w, j);
     json_put_end(&w, '}');
 }

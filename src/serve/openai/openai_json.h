@@ -24,7 +24,9 @@ void openai_put_id_items(json_writer *w, const char *name, const bytes *items);
 // Writes id, object, created, model and system_fingerprint. prefix: of the id, for example "chatcmpl-".
 void openai_put_head(json_writer *w, const job *j, const char *prefix, const char *object);
 // Writes a whole answer into the job's body: header members, choices, usage.
-void openai_put_whole(job *j, const char *prefix, const char *object, void (*put_choice)(json_writer *, job_part *));
+// put_more: further members; NULL: none.
+void openai_put_whole(job *j, const char *prefix, const char *object, void (*put_choice)(json_writer *, job_part *),
+                      void (*put_more)(json_writer *, const job *));
 // Ends a stream: an event with the usage and no choices, if the request asked for it; then [DONE].
 void openai_stream_end(job *j, const char *prefix, const char *object, bool has_usage);
 const char *openai_finish(const job_part *p); // "stop", "length", "tool_calls"; only for a part that is done

@@ -3,6 +3,7 @@
 #include "serve/openai/responses.h"
 #include "app/say.h"
 #include "serve/api/api.h"
+#include "serve/api/api_budget.h"
 #include "serve/jobs/response_store.h"
 #include "serve/jobs/session_store.h"
 #include <math.h>
@@ -382,16 +383,26 @@ static void fill_echo(response_request *q) {
     q->echo.previous = q->previous ? app_copy_text(q->previous) : NULL;
 }
 
+// The library's request; sampling and chat are the caller's.
+static bool make_request(response_request *q, rn_request *req, rn_sampling *sampling, rn_chat *chat) {
+    rn_request_init(req);
+    if (!api_generation_apply(&q->g, req, sampling, 0, &q->r.error)) return false;
+    if (!chat_form_apply(&q->chat, req, chat, q->r.server, &q->r.error)) return false;
+    chat->parse_special = q->g.g.parse_special;
+    return true;
+}
+
+static void call_it_input(api_error *e) { // what the library calls messages
+    if (strncmp(e->param, "messages", 8) == 0) snprintf(e->param, sizeof e->param, "input");
+}
+
 static bool begin_part(response_request *q, job *j) {
     rn_request req;
     rn_sampling sampling;
     rn_chat chat;
-    rn_request_init(&req);
     if (!api_generation_admit(&q->g, &q->r, j)) return false;
     j->one_call = q->chat.one_call;
-    if (!api_generation_apply(&q->g, &req, &sampling, 0, &q->r.error)) return false;
-    if (!chat_form_apply(&q->chat, &req, &chat, j->server, &q->r.error)) return false;
-    chat.parse_special = q->g.g.parse_special;
+    if (!make_request(q, &req, &sampling, &chat)) return false;
     if (j->session) req.session = session_of(j->session);
     return job_begin_part(j, 0, &req, "messages", &q->r.error);
 }
@@ -408,10 +419,31 @@ static job *begin_job(response_request *q) {
         q->items = (bytes){0};
     }
     if (j->more && begin_part(q, j)) return j;
-    if (strncmp(q->r.error.param, "messages", 8) == 0) // this API calls them `input`
-        snprintf(q->r.error.param, sizeof q->r.error.param, "input");
+    call_it_input(&q->r.error);
     job_close(j);
     return NULL;
+}
+
+// Reads a request up to the stored conversation that it goes on from. False: the error says why.
+static bool open_request(response_request *q, struct server *s, const http_request *http) {
+    *q = (response_request){0};
+    api_generation_init(&q->g);
+    chat_form_init(&q->chat);
+    if (!api_request_open(&q->r, s, http, http->body, http->n_body) || !read_request(q) ||
+        !api_request_find_model(&q->r) || !api_generation_check(&q->g, s, 1, &q->r.error))
+        return false;
+    if (!q->has_input) return api_fail(&q->r.error, API_MISSING_PARAMETER, "input", "input: is missing");
+    return go_on(q);
+}
+
+static void close_request(response_request *q) {
+    response_echo_free(&q->echo);
+    bytes_free(&q->items);
+    bytes_free(&q->calls);
+    bytes_free(&q->tools);
+    chat_form_free(&q->chat);
+    api_request_close(&q->r);
+    free(q);
 }
 
 void route_responses(struct server *s, http_exchange *x, const http_request *http) {
@@ -420,23 +452,54 @@ void route_responses(struct server *s, http_exchange *x, const http_request *htt
         api_answer_error(x, &api_no_memory);
         return;
     }
-    *q = (response_request){0};
-    api_generation_init(&q->g);
-    chat_form_init(&q->chat);
-    job *j = NULL;
-    if (api_request_open(&q->r, s, http, http->body, http->n_body) && read_request(q) &&
-        api_request_find_model(&q->r) && api_generation_check(&q->g, s, 1, &q->r.error)) {
-        if (!q->has_input)
-            api_fail(&q->r.error, API_MISSING_PARAMETER, "input", "input: is missing");
-        else if (go_on(q))
-            j = begin_job(q);
-    }
+    job *const j = open_request(q, s, http) ? begin_job(q) : NULL;
     job_answer(j, x, &q->r, &q->g.delivery);
-    response_echo_free(&q->echo);
-    bytes_free(&q->items);
-    bytes_free(&q->calls);
-    bytes_free(&q->tools);
-    chat_form_free(&q->chat);
-    api_request_close(&q->r);
-    free(q);
+    close_request(q);
+}
+
+// ---- counting -------------------------------------------------------------------------------------------------------
+
+static bool count_tokens(response_request *q, int64_t *n_tokens) {
+    rn_request req;
+    rn_sampling sampling;
+    rn_chat chat;
+    rn_error err = {0};
+    int32_t *ids = NULL;
+    size_t n = 0;
+    fill_chat(q);
+    if (!make_request(q, &req, &sampling, &chat)) return false;
+    req.max_tokens = 0;
+    const rn_status st = rn_request_tokens(q->r.server->engine, &req, &ids, &n, &err);
+    rn_free(ids);
+    *n_tokens = (int64_t)n;
+    if (st == RN_OK) return true;
+    api_fail_begin(&q->r.error, st, &err, "messages");
+    call_it_input(&q->r.error);
+    return false;
+}
+
+void route_response_tokens(struct server *s, http_exchange *x, const http_request *http) {
+    response_request *const q = app_alloc(sizeof *q);
+    int64_t n = 0;
+    uint64_t n_reserved = 0;
+    bytes body = {0};
+    if (!q) {
+        api_answer_error(x, &api_no_memory);
+        return;
+    }
+    if (open_request(q, s, http) && api_budget_take(&q->r, api_budget_estimate(q->r.n_body), &n_reserved) &&
+        count_tokens(q, &n)) {
+        char *const ignored = api_request_ignored(&q->r);
+        json_writer w = {&body, false};
+        json_put_begin(&w, '{');
+        json_member_string(&w, "object", "response.input_tokens");
+        json_member_whole(&w, "input_tokens", n);
+        json_put_end(&w, '}');
+        http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body.data, body.n);
+        free(ignored);
+    } else
+        api_answer_error(x, &q->r.error);
+    bytes_free(&body);
+    api_budget_settle(&q->r, n_reserved, (uint64_t)n);
+    close_request(q);
 }

@@ -7,6 +7,7 @@
 #include "serve/api/chat_form.h"
 
 void route_responses(struct server *s, http_exchange *x, const http_request *r);
+void route_response_tokens(struct server *s, http_exchange *x, const http_request *r); // .../input_tokens
 // One that is stored, and its input at .../input_items.
 void route_response_get(struct server *s, http_exchange *x, const http_request *r);
 void responses_answer_items(http_exchange *x, const http_request *r, const char *id, const bytes *messages);
