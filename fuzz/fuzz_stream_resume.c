@@ -105,11 +105,12 @@ static void add_event(kept_stream *k, uint64_t number) {
 // Of few events, of many, and another key's.
 static void open_streams(uint8_t how, bool has_many) {
     static const char *const names[STREAMS] = {"abc", "many", "theirs"};
+    static const job_format no_format;
     const uint64_t n_events[STREAMS] = {how % 16, has_many ? EVENTS_MAX : 0, 3};
     store = stream_store_open(&(stream_limits){30, 300, 64 << 20});
     for (size_t i = 0; i < STREAMS; i++) {
         job *const j = app_alloc(sizeof *j);
-        *j = (job){.server = &the_server, .key = i == 2 ? OURS + 1 : OURS};
+        *j = (job){.server = &the_server, .format = &no_format, .key = i == 2 ? OURS + 1 : OURS};
         strcpy(j->id, names[i]);
         kept[i] = stream_keep(store, j);
         for (uint64_t e = 1; e <= n_events[i]; e++) add_event(kept[i], e);

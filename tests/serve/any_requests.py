@@ -20,7 +20,7 @@ for page in ('docs/server-api.md', 'docs/server.md'):
 # What makes an answer depend on more than the request: what was kept, how fast it went, and who read how fast.
 UNSETTLED = {'session', 'timeout', 'overflow', 'previous_response_id', 'store', 'token_times', 'return_progress', 'cache_prompt'}
 GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES, MESSAGES_OF_ANTHROPIC)     # with `stream`, false unless given
-KINDS = {400: 'invalid_request_error', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
+KINDS = {400: 'invalid_request_error', 409: 'invalid_request_error', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
          429: 'rate_limit_error', 503: 'overloaded_error'}
 
 

@@ -1,5 +1,6 @@
 // tests/serve/stream_store_test.c - streams that may be taken up again: how long, how much, by whom (field.md 5.6).
 #include "app/say.h"
+#include "serve/http/http.h"
 #include "serve/jobs/stream_store.h"
 #include "tests/check.h"
 #include <stdlib.h>
@@ -17,6 +18,9 @@ void job_close(job *j) {
     n_closed++;
     free(j);
 }
+
+// The HTTP side is linked, and no request comes.
+const http_route http_routes[] = {{0}};
 
 static struct stream_store *open_store(size_t n_bytes) {
     n_cancelled = n_closed = 0;
