@@ -108,7 +108,9 @@ def fault(s, query=''):
 
 def sweep(s, room, name):
     method, path, body = REQUESTS[name]
-    _, want = told(ask(s, method, path, body), path)
+    first = ask(s, method, path, body)
+    check(first.status != 404, f'{name}: the rig has no {path}')
+    _, want = told(first, path)
     for n in range(1, 2000):
         fault(s, f'?{room}={n}')
         answer = ask(s, method, path, body)
@@ -149,7 +151,9 @@ def an_allocation_that_fails_costs_its_request_at_most():
 @test
 def an_allocation_of_the_library_that_fails_costs_its_request_at_most():
     with Folder() as folder, server(folder) as s:
-        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template'):
+        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template', 'a message of Anthropic\'s',
+                     'tokens of a message', 'a streamed chat of Ollama\'s', 'a prompt of Ollama\'s with its context', 'Ollama\'s embeddings',
+                     'a model shown to Ollama\'s clients'):
             sweep(s, 'engine', name)
         settled(s)
 

@@ -4,10 +4,14 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "base/mem.h"
+#include "serve/anthropic/messages.h"
 #include "serve/jobs/job_http.h"
+#include "serve/native/llama_completion.h"
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
+#include "serve/ollama/ollama.h"
+#include "serve/ollama/ollama_embed.h"
 #include "serve/openai/chat_completions.h"
 #include "serve/openai/embeddings.h"
 #include "serve/openai/responses.h"
@@ -291,6 +295,15 @@ const http_route http_routes[] = {
     {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
     {"POST", "/v1/completions", route_completions, .has_body = true},
     {"POST", "/v1/responses", route_responses, .has_body = true},
+    {"POST", "/completion", route_llama_completion, .has_body = true},
+    {"GET", "/tokenizer_info", route_tokenizer_info},
+    {"POST", "/v1/messages", route_messages, .has_body = true},
+    {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},
+    {"POST", "/api/chat", route_ollama_chat, .has_body = true},
+    {"POST", "/api/generate", route_ollama_generate, .has_body = true},
+    {"POST", "/api/embed", route_ollama_embed, .has_body = true},
+    {"POST", "/api/show", route_ollama_show, .has_body = true},
+    {"GET", "/api/tags", route_ollama_tags},
     {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
     {"POST", "/v1/rerank", route_rerank, .has_body = true},
     {"POST", "/tokenize", route_tokenize, .has_body = true},

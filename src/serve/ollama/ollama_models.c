@@ -116,11 +116,14 @@ void route_ollama_ps(struct server *s, http_exchange *x, const http_request *r) 
 
 // ---- /api/show ------------------------------------------------------------------------------------------------------
 
-// The server's template, else the model's. NULL: none. Closed by the caller if it is *own.
-static const rn_template *template_of(const server *s, size_t i, rn_template **own) {
+// The server's template, else the model's, which the caller closes (*own); NULL: none. False: out of memory.
+static bool find_template(const server *s, size_t i, const rn_template **t, rn_template **own) {
     *own = NULL;
-    if (s->chat.tmpl) return s->chat.tmpl;
-    return rn_template_of_model(s->models[i].model, own, NULL) == RN_OK ? *own : NULL;
+    *t = s->chat.tmpl;
+    if (*t) return true;
+    const rn_status st = rn_template_of_model(s->models[i].model, own, NULL);
+    *t = *own;
+    return st != RN_E_NOMEM;
 }
 
 static void put_capabilities(json_writer *w, const char *source) {
@@ -164,10 +167,11 @@ static void put_defaults(json_writer *w) {
     bytes_free(&text);
 }
 
-static void put_shown(json_writer *w, const server *s, size_t i) {
+static bool put_shown(json_writer *w, const server *s, size_t i) {
     rn_model_info m = {.struct_size = sizeof m};
     rn_template *own;
-    const rn_template *const t = template_of(s, i, &own);
+    const rn_template *t;
+    if (!find_template(s, i, &t, &own)) return false;
     const char *const source = t ? rn_template_source(t) : "";
     json_put_begin(w, '{');
     put_defaults(w);
@@ -180,6 +184,7 @@ static void put_shown(json_writer *w, const server *s, size_t i) {
     put_capabilities(w, source);
     json_put_end(w, '}');
     rn_template_close(own);
+    return true;
 }
 
 typedef struct show_request {
@@ -199,9 +204,13 @@ void route_ollama_show(struct server *s, http_exchange *x, const http_request *h
     bool ok = api_request_open(&q.r, s, http, http->body, http->n_body) && api_request_read(&q.r, groups, 2, NULL);
     if (ok && !q.r.model_name) q.r.model_name = q.old_name;
     if (ok && !q.r.model_name) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "model", "model: is missing");
-    if (ok && ollama_find_model(&q.r)) {
+    ok = ok && ollama_find_model(&q.r);
+    if (ok && !put_shown(&(json_writer){.out = &body}, s, q.r.model)) {
+        q.r.error = api_no_memory;
+        ok = false;
+    }
+    if (ok) {
         char *const ignored = api_request_ignored(&q.r);
-        put_shown(&(json_writer){.out = &body}, s, q.r.model);
         http_answer(x, 200, "application/json", (const char *const[]){ignored, NULL}, body.data, body.n);
         free(ignored);
     } else
