@@ -83,6 +83,17 @@ def write_haproxy(path, folder, text):
     return [path, '-db', '-f', folder / 'conf'], {'RUNNEL_KEY': KEY}
 
 
+def clients_speak_http_2_with_it(proxy, one):
+    if not shutil.which('curl'):
+        raise Skip('curl is not here')
+    done = subprocess.run(['curl', '-sk', '--http2', '-o', '/dev/null', '-w', '%{http_version} %{http_code}', '-H', BEARER, '--resolve',
+                           f'chat.example:{proxy.port}:127.0.0.1', f'https://chat.example:{proxy.port}/rig/events?n=3&ms=1'],
+                          capture_output=True, text=True, timeout=60)
+    equal(done.stdout, '2 200', done.stderr)
+    with one.connect() as c:        # the server itself does not
+        check(c.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n').rest().startswith(b'HTTP/1.1 505 '), 'no 505')
+
+
 def streams_pass_as_they_are_made(proxy):
     with Client(proxy) as c:
         c.request('GET', '/rig/events?n=3&ms=500&last_ms=100000', f'Host: chat.example:{proxy.port}', BEARER, host=False)
@@ -135,6 +146,7 @@ def a_server_that_drains_is_left_out(proxy, one, two):
 
 
 def check_all(proxy, one, two):
+    clients_speak_http_2_with_it(proxy, one)
     streams_pass_as_they_are_made(proxy)
     the_server_knows_the_client_and_not_whom_it_claims_to_be(proxy)
     a_client_that_leaves_is_noticed_behind_it(proxy, one, two)
