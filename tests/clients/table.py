@@ -11,14 +11,22 @@ HAS = dict.fromkeys(('chat', 'stream', 'tools', 'tools_stream', 'usage', 'usage_
 REFUSALS = ('unknown_model', 'wrong_key', 'too_long', 'schema')
 OPENAI = {'unknown_model': 'NotFoundError', 'wrong_key': 'AuthenticationError', 'too_long': 'BadRequestError', 'schema': 'BadRequestError',
           'timeout': 'APITimeoutError'}
+NONE = Not('it has none')
 KEEPS = Not('a stream that is closed keeps its connection')
 
 TABLE = [
     Client('openai', 'openai for Python', 'openai', 'python', 'python/openai_client.py', {**HAS, **OPENAI}),
-    Client('openai_js', 'openai for JavaScript', 'openai', 'js', 'js/openai.mjs', {**HAS, **OPENAI, 'timeout': 'APIConnectionTimeoutError'}),
+    Client('openai_js', 'openai for JavaScript', 'openai', 'node', 'js/openai.mjs', {**HAS, **OPENAI, 'timeout': 'APIConnectionTimeoutError'}),
     Client('openai_go', 'openai for Go', 'github.com/openai/openai-go/v3', 'go', 'go/main.go', {
         **HAS, 'unknown_model': 'openai.Error 404', 'wrong_key': 'openai.Error 401', 'too_long': 'openai.Error 400',
         'schema': 'openai.Error 400', 'timeout': 'context.DeadlineExceeded'}),
+    Client('anthropic', 'anthropic for Python', 'anthropic', 'python', 'python/anthropic_client.py', {**HAS, **OPENAI, 'embeddings': NONE}),
+    Client('anthropic_js', 'anthropic for JavaScript', '@anthropic-ai/sdk', 'node', 'js/anthropic.mjs',
+           {**HAS, **OPENAI, 'embeddings': NONE, 'timeout': 'APIConnectionTimeoutError'}),
+    Client('ollama', 'ollama for Python', 'ollama', 'python', 'python/ollama_client.py',
+           {**HAS, **dict.fromkeys(REFUSALS, 'ResponseError'), 'timeout': 'ReadTimeout'}),
+    Client('ollama_js', 'ollama for JavaScript', 'ollama', 'node', 'js/ollama.mjs',
+           {**HAS, **dict.fromkeys(REFUSALS, 'ResponseError'), 'timeout': 'TimeoutError'}),
     Client('langchain', 'LangChain', 'langchain-openai', 'frameworks', 'python/langchain_client.py', {**HAS, **OPENAI}),
     Client('llama_index', 'LlamaIndex', 'llama-index-llms-openai-like', 'frameworks', 'python/llama_index_client.py',
            {**HAS, **OPENAI, 'cancel': KEEPS}),
@@ -28,7 +36,7 @@ TABLE = [
     Client('pydantic_ai', 'pydantic-ai', 'pydantic-ai-slim', 'frameworks', 'python/pydantic_ai_client.py',
            {**HAS, **dict.fromkeys(REFUSALS, 'ModelHTTPError'), 'timeout': 'ModelAPIError'}),
     Client('openai_agents', 'openai-agents', 'openai-agents', 'frameworks', 'python/openai_agents_client.py',
-           {**HAS, **OPENAI, 'embeddings': Not('it has none')}),
+           {**HAS, **OPENAI, 'embeddings': NONE}),
     Client('haystack', 'Haystack', 'haystack-ai', 'frameworks', 'python/haystack_client.py',
            {**HAS, **OPENAI, 'cancel': Not('it has none, and a callback that raises leaves the connection open')},
            'It sends telemetry, unless `HAYSTACK_TELEMETRY_ENABLED=False` is set.'),
@@ -45,10 +53,15 @@ TABLE = [
 ]
 
 
+# Of JavaScript: where packages are installed, under build/clients, and what pins them.
+PACKAGES = {'node': ('.', 'tests/serve/js/package.json'), 'js': ('js', 'tests/clients/js/package.json')}
+
+
 def driver(client):
     """The command and environment of the program that drives a client, and what must be there for it."""
-    if client.language == 'js':
-        return ['node', HERE / 'js/driver.mjs', HERE / client.source], {'RUNNEL_TEST_NODE': str(CLIENTS / 'js')}, CLIENTS / 'js/node_modules'
+    if client.language in PACKAGES:
+        folder = CLIENTS / PACKAGES[client.language][0]
+        return ['node', HERE / 'js/driver.mjs', HERE / client.source], {'RUNNEL_TEST_NODE': str(folder)}, folder / 'node_modules' / client.package
     if client.language == 'go':
         return [CLIENTS / 'go-driver'], {}, CLIENTS / 'go-driver'
     python = CLIENTS / client.language / 'bin/python'
@@ -57,8 +70,8 @@ def driver(client):
 
 def version(client):
     """That which is pinned."""
-    if client.language == 'js':
-        return json.loads((HERE / 'js/package.json').read_text())['dependencies'][client.package]
+    if client.language in PACKAGES:
+        return json.loads((ROOT / PACKAGES[client.language][1]).read_text())['dependencies'][client.package]
     if client.language == 'go':
         return re.search(rf'{re.escape(client.package)} v(\S+)', (HERE / 'go/go.mod').read_text())[1]
     pins = ROOT / 'tests/serve/requirements.txt' if client.language == 'python' else HERE / 'requirements.txt'

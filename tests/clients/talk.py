@@ -160,7 +160,7 @@ def too_long(s, ask, kind):
 
 
 def schema(s, ask, kind):
-    raised(ask(say='N'), kind, 'response_format')
+    raised(ask(say='N'), kind, 'format')
 
 
 def embeddings(s, ask, _):
