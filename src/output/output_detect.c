@@ -1,4 +1,5 @@
 // output/output_detect.c - finds a format by its name, or by the marks in a chat template.
+#include "base/mem.h"
 #include "output/output_formats.h"
 #include "output/output_tag.h"
 #include <assert.h>
@@ -74,6 +75,19 @@ const output_format *output_format_of_template(const char *source, size_t n) {
             return output_format_named(marks[i].format);
     return &output_formats[0];
 }
+
+rn_status output_format_with_calls(const output_format *f, const output_format *calls, output_format **out,
+                                   rn_error *err) {
+    output_format *const made = mem_alloc(sizeof *made);
+    *out = made;
+    if (!made) return fail(err, RN_E_NOMEM, "output format %s: out of memory", calls->name);
+    *made = *calls;
+    memcpy(made->framing, f->framing, sizeof made->framing);
+    if (f->reasoning[0].open) memcpy(made->reasoning, f->reasoning, sizeof made->reasoning);
+    return RN_OK;
+}
+
+void output_format_free(output_format *f) { mem_free(f); }
 
 const char *output_format_name(const output_format *f) { return f->name; }
 size_t output_n_formats(void) { return n_output_formats; }

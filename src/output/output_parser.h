@@ -48,6 +48,11 @@ const output_format *output_format_named(const char *name);
 // The format whose tags occur in a chat template; "none" if there are none.
 const output_format *output_format_of_template(const char *source, size_t n);
 const char *output_format_name(const output_format *f);
+// Reasoning and framing as in f (reasoning as in `calls` if f has none), calls as in `calls`, under the latter's name: for models whose
+// template writes no calls. Freed by output_format_free(). Errors: RN_E_NOMEM.
+rn_status output_format_with_calls(const output_format *f, const output_format *calls, output_format **out,
+                                   rn_error *err);
+void output_format_free(output_format *f); // made by the function above; NULL is fine
 size_t output_n_formats(void);
 const output_format *output_format_at(size_t i, const char **help);
 // Is this control token's spelling part of one of the format's tags? If so, it must be included in the pushed text; the spellings of

@@ -241,6 +241,31 @@ TEST(channels_and_recipients_are_read_from_headers) {
     CHECK_ROWS(rows);
 }
 
+TEST(a_format_with_the_calls_of_another_keeps_its_reasoning_and_framing) {
+    static const struct {
+        const char *of, *output, *story;
+    } rows[] = {
+        {"none", "<think>Hm</think>" CALL_F, "R(Hm) " STORY_F},
+        {"mistral", "[THINK]Hm[/THINK]" CALL_F, "R(Hm) " STORY_F},
+        {"granite", "<response>Yes</response>" CALL_F, "C(Yes) " STORY_F},
+        {"deepseek", DS_CALL, "C(" DS_CALL ")"}, // its calls are no more
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static struct parsed d;
+        output_format *f = NULL;
+        rn_error err = {0};
+        const output_format *const hermes = output_format_named("hermes");
+        CHECK_OK(output_format_with_calls(output_format_named(rows[i].of), hermes, &f, &err), &err);
+        CHECK_STR(output_format_name(f), "hermes");
+        parsed_run(&d, f, "", rows[i].output, strlen(rows[i].output), NULL, 0);
+        check_note("%s", rows[i].of);
+        CHECK(!d.wrong);
+        CHECK_STR(d.story.s, rows[i].story);
+        parsed_free(&d);
+        output_format_free(f);
+    }
+}
+
 TEST(what_is_no_call_is_content_and_a_call_cut_off_is_broken) {
     static const struct row rows[] = {
         {"bad JSON before the call is known", "hermes", "", "<tool_call>{\"name\": f}</tool_call>",
