@@ -85,7 +85,9 @@ typedef struct rn_chat {
     // reasoning_content ...).
     const char *messages;
     size_t n_messages;
-    // n_tools bytes of JSON: an array of tool definitions; NULL: none.
+    // n_tools bytes of JSON: an array of tool definitions; NULL: none. A template that leaves them
+    // out gets them in a built-in form (docs/chat-api.md), whose calls are read unless
+    // output_format names a format; one without a place for it: RN_E_UNSUPPORTED.
     const char *tools;
     size_t n_tools;
     // n_variables bytes of JSON: an object with further variables (enable_thinking, documents ...);

@@ -5,7 +5,8 @@ import script_model
 from serving import MODEL, Server, check, equal     # first: it finds tests/cli
 import gguf
 
-ECHO = '{% for m in messages %}{{ m.content }}{% endfor %}'
+PLAIN = '{% for m in messages %}{{ m.content }}{% endfor %}'                   # without tools
+ECHO = '{% for t in tools or [] %}{{ t.function.name }} {% endfor %}' + PLAIN
 STORY = [{'role': 'user', 'content': 'Once upon a time'}]
 TOOLS = [{'type': 'function', 'function': {'name': 'look', 'parameters': {'type': 'object'}}}]
 CALL = ['Wait ', '<tool_call>', '\n{"name"', ': "look", ', '"arguments": {"at": "the', ' sky"}}', '\n', '</tool_call>']

@@ -40,7 +40,8 @@ def a_request_goes_on_from_a_stored_answer_as_from_the_whole_conversation():
 @test
 def calls_of_tools_and_their_results_go_on_too():
     tools = [{'type': 'function', **TOOLS[0]['function']}]
-    template = '{% for m in messages %}[{{ m.role }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}' \
+    template = '{% for t in tools or [] %}{{ t.function.name }}{% endfor %}' \
+               '{% for m in messages %}[{{ m.role }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments | tojson }}' \
                '{% endfor %}{{ m.content }}]{% endfor %}R'
     with Folder() as folder, serving(scripted(folder, template.replace('R', 'T')), '--output-format', 'hermes') as s:
         first = good(s, PATH, input='x', tools=tools, temperature=0)

@@ -13,10 +13,19 @@
 #include "tokenizer/tokenizer.h"
 #include <runnel/runnel.h>
 
+// What is known of a template's tools. found[system][user]: with a system message, with a user's message at the end; 0: nothing yet,
+// else one more than the form (enum chat_tools) in which a rendering had them.
+struct template_tools {
+    bool are_known;        // it names them, and does not refuse them
+    output_format *format; // of answers where the built-in form is used
+    _Atomic(unsigned char) found[2][2];
+};
+
 struct rn_template {
     chat_template *compiled;
     char *origin;
     const output_format *format;
+    struct template_tools *tools; // found by any thread
 };
 
 // chat_prompt.c
@@ -25,6 +34,7 @@ struct chat_prompt {
     struct text_buf text; // as rendered
     size_t answer_from;   // offset of the text that the output parser starts with
     size_t reply_from;    // offset of the prefilled answer; the text's end if there is none
+    bool has_own_tools;   // tools are in the built-in form: template_tools.format reads the answer
     int32_t n_dropped;    // messages left out
     int64_t untruncated;  // tokens with all messages
 };

@@ -130,6 +130,8 @@ struct making {
     struct chat_maker maker;
     const struct conversation *c;
     const struct chat_way *way;
+    struct vocab_str tools; // their description in the built-in form; empty: none
+    int32_t carrier;        // the message that the description is joined to; -1: none
 };
 
 static const struct template_value *text_and_marker(struct making *m, const struct json_node *v) {
@@ -190,6 +192,17 @@ static const struct template_value *developer_value(struct making *m, const stru
     return is_named(v, "content") && is_hidden(m, message) ? chat_text(&m->maker, "", 0, false) : NULL;
 }
 
+// The content of a message that the built-in form of tools changes; NULL: it does not.
+static const struct template_value *content_with_tools(struct making *m, int32_t i, int32_t end) {
+    static const struct json_node hidden = {.kind = JSON_STRING, .text = ""};
+    const struct json_node *const message = m->c->message[i];
+    if (m->way->tools == CHAT_TOOLS_GIVEN) return NULL;
+    if (i == m->carrier)
+        return chat_content_and_tools(&m->maker, is_hidden(m, message) ? &hidden : json_member(message, "content"),
+                                      m->tools, m->way->tools == CHAT_TOOLS_USER);
+    return end > i + 1 || chat_has_calls(message) ? chat_calls_text(&m->maker, m->c, i, end) : NULL;
+}
+
 static const struct template_value *member_value(struct making *m, const struct json_node *v, const char *open) {
     if (is_named(v, "role")) return chat_role(&m->maker, v);
     if (is_named(v, open)) return content_and_marker(m, v);
@@ -199,14 +212,18 @@ static const struct template_value *member_value(struct making *m, const struct 
 }
 
 // As transformers passes messages to a template: null members are left out, and reasoning is present under both of its names.
-// But a content that is null is there, as Jinja's none (chat_render.c has what is tried).
-static const struct template_value *message_value(struct making *m, const struct json_node *message, bool is_open) {
+// But a content that is null is there, as Jinja's none (chat_render.c has what is tried). In the built-in form of tools, messages
+// [index, end) of the assistant become one.
+static const struct template_value *message_value(struct making *m, int32_t index, int32_t end, bool is_open) {
+    const struct json_node *const message = m->c->message[index];
+    const struct template_value *const content = content_with_tools(m, index, end);
     static const char *const thoughts[2] = {"reasoning_content", "thinking"};
     const char *const open = is_open ? open_member(message) : NULL;
-    struct template_value *const dict = chat_dict(&m->maker, (size_t)message->n_items + 2);
+    struct template_value *const dict = chat_dict(&m->maker, (size_t)message->n_items + 3);
     const struct json_node *v = json_first(message);
+    chat_set(dict, "content", 7, content);
     for (uint32_t i = 0; i < message->n_items; i++, v = json_next(v)) {
-        if (v->kind == JSON_NULL) continue;
+        if (v->kind == JSON_NULL || (content && (is_named(v, "content") || is_named(v, "tool_calls")))) continue;
         const struct template_value *const other = developer_value(m, message, v);
         const struct template_value *const value = other ? other : member_value(m, v, open);
         chat_set(dict, v->name, v->n_name, value);
@@ -214,7 +231,8 @@ static const struct template_value *message_value(struct making *m, const struct
             if (v->kind == JSON_STRING && is_named(v, thoughts[k]) && !json_member(message, thoughts[1 - k]))
                 chat_set(dict, thoughts[1 - k], strlen(thoughts[1 - k]), value);
     }
-    if (has_role(message, "assistant") && !json_member(message, "content") && m->way->content != CHAT_CONTENT_MISSING)
+    if (!content && has_role(message, "assistant") && !json_member(message, "content") &&
+        m->way->content != CHAT_CONTENT_MISSING)
         chat_set(dict, "content", 7,
                  m->way->content == CHAT_CONTENT_NONE ? template_none() : chat_text(&m->maker, "", 0, false));
     return dict;
@@ -239,19 +257,70 @@ static const struct template_value *joined_system(struct making *m) {
         if (content->n_text) memcpy(text + n, content->text, content->n_text), n += content->n_text;
     }
     chat_set(dict, "role", 4, chat_text(&m->maker, "system", 6, true));
-    chat_set(dict, "content", 7, chat_text(&m->maker, text ? text : "", n, false));
+    const struct vocab_str joined = {text ? text : "", (uint32_t)n};
+    chat_set(dict, "content", 7, chat_join_tools(&m->maker, joined, m->tools, false));
     return dict;
+}
+
+static bool is_cut(const struct making *m, int32_t i) {
+    return (i >= m->way->cut_from && i < m->way->cut_to) || (m->way->asks && i + 1 == m->c->n_messages);
+}
+
+// Prepares the built-in form: the description of the tools, and where it goes. Returns a system message with it if there is none that
+// it could be joined to.
+static const struct template_value *begin_tools(struct making *m) {
+    const struct conversation *const c = m->c;
+    m->carrier = -1;
+    if (m->way->tools == CHAT_TOOLS_GIVEN) return NULL;
+    m->tools = chat_tools_text(&m->maker, c);
+    if (m->way->tools == CHAT_TOOLS_USER)
+        for (int32_t i = c->n_messages - 1; i >= 0; i--)
+            if (has_role(c->message[i], "user") && !is_cut(m, i)) m->carrier = i;
+    if (m->way->tools == CHAT_TOOLS_USER) return NULL;
+    if (c->head > 0) return m->carrier = 0, NULL;
+    struct template_value *const system = chat_dict(&m->maker, 2);
+    chat_set(system, "role", 4, chat_text(&m->maker, "system", 6, true));
+    chat_set(system, "content", 7, chat_text(&m->maker, m->tools.s, m->tools.n, false));
+    return system;
+}
+
+// The end of the results of tools from message i on, with the user's text directly behind them, which are one message in the
+// built-in form; i if that one is no result.
+static int32_t results_end(const struct making *m, int32_t i) {
+    const struct conversation *const c = m->c;
+    int32_t end = i;
+    if (m->way->tools == CHAT_TOOLS_GIVEN) return i;
+    while (end < c->n_messages && !is_cut(m, end) && chat_is_result(c->message[end])) end++;
+    const bool is_user = end > i && end < c->n_messages && !is_cut(m, end) && has_role(c->message[end], "user");
+    return end + (is_user && end != m->carrier && is_text(c->message[end], "content"));
+}
+
+// The end of the assistant's messages from i on that are one message in the built-in form: calls of tools without a text of the user
+// between them; i + 1 if there are none.
+static int32_t calls_end(const struct making *m, int32_t i) {
+    const struct conversation *const c = m->c;
+    int32_t end = i + 1;
+    if (m->way->tools == CHAT_TOOLS_GIVEN || !has_role(c->message[i], "assistant")) return end;
+    while (end < c->n_messages && !is_cut(m, end) && has_role(c->message[end], "assistant") &&
+           chat_has_calls(c->message[end]))
+        end++;
+    return end;
 }
 
 static const struct template_value *messages_value(struct making *m) {
     const struct conversation *const c = m->c;
-    struct template_value *const list = chat_list(&m->maker, (size_t)c->n_messages);
+    struct template_value *const list = chat_list(&m->maker, (size_t)c->n_messages + 1);
+    const struct template_value *const describes = begin_tools(m);
     const bool joins = m->way->developer == CHAT_DEVELOPER_JOINED && c->head > 0;
     const struct template_value *const system = joins ? joined_system(m) : NULL;
+    if (describes) chat_add(list, describes);
     if (system) chat_add(list, system);
     for (int32_t i = system ? c->head : 0; i < c->n_messages; i++) {
-        if ((i >= m->way->cut_from && i < m->way->cut_to) || (m->way->asks && i + 1 == c->n_messages)) continue;
-        chat_add(list, message_value(m, c->message[i], m->way->marker && i + 1 == c->n_messages));
+        if (is_cut(m, i)) continue;
+        const int32_t results = results_end(m, i), end = results > i ? results : calls_end(m, i);
+        chat_add(list, results > i ? chat_results_message(&m->maker, c, i, end)
+                                   : message_value(m, i, end, m->way->marker && i + 1 == c->n_messages));
+        i = end - 1;
     }
     return list;
 }
@@ -259,9 +328,10 @@ static const struct template_value *messages_value(struct making *m) {
 rn_status conversation_values(const struct conversation *c, const struct chat_way *way, struct arena *a,
                               const struct template_value **out, rn_error *err) {
     enum { OWN_NAMES = 4 };
-    struct making m = {{.arena = a}, c, way};
+    struct making m = {.maker = {.arena = a}, .c = c, .way = way};
     struct chat_maker *const maker = &m.maker;
     const bool asks = way->asks || (c->chat->add_generation_prompt && !c->chat->continue_final);
+    const bool has_tools = c->chat->tools && !way->hides_tools && way->tools == CHAT_TOOLS_GIVEN;
     const struct json_node *const more = c->chat->variables ? &c->variables.nodes[0] : NULL;
     struct template_value *const dict = chat_dict(maker, OWN_NAMES + CHAT_TOKEN_NAMES + (more ? more->n_items : 0));
     const struct {
@@ -269,7 +339,7 @@ rn_status conversation_values(const struct conversation *c, const struct chat_wa
         const struct template_value *value;
     } own[OWN_NAMES] = {
         {"messages", messages_value(&m)},
-        {"tools", c->chat->tools ? chat_value(maker, &c->tools.nodes[0], false) : template_none()},
+        {"tools", has_tools ? chat_value(maker, &c->tools.nodes[0], false) : template_none()},
         {"documents", template_none()},
         {"add_generation_prompt", template_bool(asks)},
     };

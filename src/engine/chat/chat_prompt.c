@@ -105,7 +105,8 @@ static rn_status find_reply(const struct fitting *f, int32_t from, int32_t to, r
 static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_error *err) {
     struct template_output o = {0};
     struct id_list ids = {0};
-    rn_status st = conversation_render(f->c, f->plan->tmpl, from, to, &o, err);
+    enum chat_tools tools = CHAT_TOOLS_GIVEN;
+    rn_status st = conversation_render(f->c, f->plan->tmpl, from, to, &o, &tools, err);
     if (st == RN_OK) st = tokenize(f->plan, &o, &ids, err);
     if (st == RN_OK) {
         mem_free(f->p->ids.ids);
@@ -115,6 +116,7 @@ static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_
         f->p->reply_from = o.text.n;
         f->p->text = o.text;
         f->p->n_dropped = to - from;
+        f->p->has_own_tools = tools != CHAT_TOOLS_GIVEN;
         o.text = (struct text_buf){0};
         ids = (struct id_list){0};
     }

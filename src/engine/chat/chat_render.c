@@ -1,6 +1,7 @@
 // engine/chat/chat_render.c - renders a conversation with its template; leaves the last message open on request.
 #include "base/clock.h"
 #include "engine/chat/conversation.h"
+#include <stdatomic.h>
 #include <string.h>
 
 // A marker appended to the last message: what the template writes after it closes the message, and is cut off. It is a plain
@@ -104,14 +105,17 @@ static rn_status render_forms(const struct conversation *c, const rn_template *t
     return fail(err, RN_E_ARG, "%s", first.text);
 }
 
+static bool differs(const struct template_output *a, const struct template_output *b) {
+    return a->text.n != b->text.n || (a->text.n && memcmp(a->text.s, b->text.s, a->text.n) != 0);
+}
+
 // Does the rendering have what the developer's messages say? It has if it differs from one in which they say nothing.
 static rn_status has_developer(const struct conversation *c, const rn_template *t, struct chat_way way,
                                const struct template_output *out, bool *has, rn_error *err) {
     struct template_output without = {0};
     way.hides_developer = true;
     const rn_status st = render_forms(c, t, way, &without, err);
-    *has = st != RN_OK || without.text.n != out->text.n ||
-           (out->text.n && memcmp(without.text.s, out->text.s, out->text.n) != 0);
+    *has = st != RN_OK || differs(&without, out);
     template_output_free(&without);
     return st == RN_E_NOMEM ? st : RN_OK;
 }
@@ -128,8 +132,8 @@ static bool is_blank_developer(const struct conversation *c) {
 }
 
 // Templates that do not know the role developer fail or, worse, leave its messages out. Then they are system messages.
-static rn_status render_calls(const struct conversation *c, const rn_template *t, struct chat_way way,
-                              struct template_output *out, rn_error *err) {
+static rn_status render_developer(const struct conversation *c, const rn_template *t, struct chat_way way,
+                                  struct template_output *out, rn_error *err) {
     rn_error first = {0};
     if (c->n_developer == 0) return render_forms(c, t, way, out, err);
     const bool is_blank = is_blank_developer(c);
@@ -151,13 +155,74 @@ static rn_status render_calls(const struct conversation *c, const rn_template *t
     return fail(err, first.code, "%s", first.text);
 }
 
-rn_status conversation_render(const struct conversation *c, const rn_template *t, int32_t cut_from, int32_t cut_to,
+// What is known of a template's tools depends on little else than whether there is a system message, and whether a user is answered.
+// Variables may change it, too: then nothing is remembered.
+static _Atomic(unsigned char) *remembered(const struct conversation *c, const rn_template *t) {
+    const bool is_asked = json_is(json_member(c->message[c->n_messages - 1], "role"), "user");
+    return c->chat->variables ? NULL : &t->tools->found[c->head > 0][is_asked];
+}
+
+// Does the rendering have the tools? The built-in form has a sentence of its own; else it differs from a rendering without tools.
+static rn_status has_tools(const struct conversation *c, const rn_template *t, struct chat_way way,
+                           const struct template_output *out, bool *has, rn_error *err) {
+    struct template_output without = {0};
+    if (way.tools != CHAT_TOOLS_GIVEN) {
+        *has = count_word(out, chat_tools_sentence) > 0;
+        return RN_OK;
+    }
+    way.hides_tools = true;
+    const rn_status st = render_developer(c, t, way, &without, err);
+    *has = st != RN_OK || differs(&without, out);
+    template_output_free(&without);
+    return st == RN_E_NOMEM ? st : RN_OK;
+}
+
+// Renders in one form of tools. *has: it shows them. RN_OK without *has leaves *out empty.
+static rn_status try_tools(const struct conversation *c, const rn_template *t, const struct chat_way *way,
+                           struct template_output *out, bool *has, rn_error *err) {
+    rn_status st = render_developer(c, t, *way, out, err);
+    if (st == RN_OK && (st = has_tools(c, t, *way, out, has, err)) != RN_OK) *has = false;
+    if (!*has) template_output_free(out);
+    return st;
+}
+
+// Templates that do not know tools leave them out in silence. Then they get the built-in form. A template that knows them and fails
+// keeps the last word: another form would hide what is wrong with the conversation.
+static rn_status render_tools(const struct conversation *c, const rn_template *t, struct chat_way *way,
                               struct template_output *out, rn_error *err) {
-    const struct chat_way way = {cut_from, cut_to, .marker = c->chat->continue_final ? marker : NULL};
-    return render_calls(c, t, way, out, err);
+    rn_error last = {0};
+    if (!c->chat->tools || c->tools.nodes[0].n_items == 0) return render_developer(c, t, *way, out, err);
+    _Atomic(unsigned char) *const known = remembered(c, t);
+    const int found = known ? atomic_load_explicit(known, memory_order_relaxed) : 0;
+    way->tools = found ? (enum chat_tools)(found - 1) : CHAT_TOOLS_GIVEN;
+    if (found) return render_developer(c, t, *way, out, err);
+    for (int i = t->tools->are_known ? CHAT_TOOLS_GIVEN : CHAT_TOOLS_SYSTEM; i < N_CHAT_TOOLS; i++) {
+        rn_error why = {0};
+        bool has = false;
+        way->tools = (enum chat_tools)i;
+        const rn_status st = try_tools(c, t, way, out, &has, &why);
+        if (st == RN_OK && has && known) atomic_store_explicit(known, (unsigned char)(i + 1), memory_order_relaxed);
+        if (st == RN_OK && has) return RN_OK;
+        if (st != RN_OK && ((st != RN_E_ARG && st != RN_E_UNSUPPORTED) || i == CHAT_TOOLS_GIVEN))
+            return fail(err, st, "%s", why.text);
+        last = why;
+    }
+    if (last.code != RN_OK)
+        return fail(err, last.code, "tools: the chat template has none, and fails with a description of them: %s",
+                    last.text);
+    return fail(err, RN_E_UNSUPPORTED, "tools: the chat template leaves them out, and a description of them, too");
+}
+
+rn_status conversation_render(const struct conversation *c, const rn_template *t, int32_t cut_from, int32_t cut_to,
+                              struct template_output *out, enum chat_tools *tools, rn_error *err) {
+    struct chat_way way = {cut_from, cut_to, .marker = c->chat->continue_final ? marker : NULL};
+    const rn_status st = render_tools(c, t, &way, out, err);
+    if (tools) *tools = way.tools;
+    return st;
 }
 
 rn_status conversation_render_open(const struct conversation *c, const rn_template *t, int32_t cut_from,
                                    int32_t cut_to, struct template_output *out, rn_error *err) {
-    return render_calls(c, t, (struct chat_way){cut_from, cut_to, .asks = true}, out, err);
+    struct chat_way way = {cut_from, cut_to, .asks = true};
+    return render_tools(c, t, &way, out, err);
 }

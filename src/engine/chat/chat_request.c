@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static rn_status find_format(const rn_request *r, const rn_template *t, const output_format **out, rn_error *err) {
+// The caller's format; that of the built-in form of tools where the prompt has it; else the template's.
+static rn_status find_format(const rn_request *r, const rn_template *t, bool has_own_tools, const output_format **out,
+                             rn_error *err) {
     const char *const name = r->chat->output_format;
     char names[512] = "";
-    *out = name ? output_format_named(name) : t->format;
+    *out = name ? output_format_named(name) : has_own_tools ? t->tools->format : t->format;
     if (!*out) {
         for (size_t i = 0, n = 0; i < output_n_formats() && n < sizeof names; i++)
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", i ? ", " : "",
@@ -108,8 +110,8 @@ rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_l
                                           .n_ctx = s->model_slot->n_ctx,
                                           .max_tokens = r->max_tokens,
                                           .puts_bos = r->add_special};
-    st = find_format(r, t, &format, err);
-    if (st == RN_OK) st = chat_prompt_make(&plan, &p, err);
+    st = chat_prompt_make(&plan, &p, err);
+    if (st == RN_OK) st = find_format(r, t, p.has_own_tools, &format, err);
     if (st == RN_OK) st = join_session(s, r->chat, &p, err);
     if (st == RN_OK) st = answer_create(format, m->tok, plan.vocab, &p, &s->answer, err);
     if (st == RN_OK) {

@@ -24,7 +24,11 @@ __attribute__((format(printf, 6, 7))) static rn_status make_template(const char 
     rn_status st = template_compile(source, n, name, &t->compiled, err);
     if (st == RN_OK && !(t->origin = mem_strndup(text, strlen(text))))
         st = fail(err, RN_E_NOMEM, "%s: out of memory", name);
+    if (st == RN_OK && !(t->tools = mem_calloc(1, sizeof *t->tools)))
+        st = fail(err, RN_E_NOMEM, "%s: out of memory", name);
+    if (t->tools) t->tools->are_known = memmem(source, n, "tools", 5) != NULL;
     t->format = output_format_of_template(source, n);
+    if (st == RN_OK) st = output_format_with_calls(t->format, output_format_named("hermes"), &t->tools->format, err);
     if (st == RN_OK)
         *out = t;
     else
@@ -47,8 +51,10 @@ static void list_builtin(char *to, size_t n_room) {
 }
 
 static rn_status make_builtin(const struct builtin_template *b, const char *why, rn_template **tmpl, rn_error *err) {
-    return make_template(b->source, strlen(b->source), b->name, tmpl, err, "built-in %s%s%s", b->name,
-                         *why ? ": " : "", why);
+    const rn_status st = make_template(b->source, strlen(b->source), b->name, tmpl, err, "built-in %s%s%s", b->name,
+                                       *why ? ": " : "", why);
+    if (st == RN_OK) (*tmpl)->tools->are_known = false; // it refuses them
+    return st;
 }
 
 rn_status rn_template_builtin(const char *name, rn_template **tmpl, rn_error *err) {
@@ -106,6 +112,8 @@ void rn_template_close(rn_template *t) {
     if (!t) return;
     template_destroy(t->compiled);
     mem_free(t->origin);
+    if (t->tools) output_format_free(t->tools->format);
+    mem_free(t->tools);
     mem_free(t);
 }
 

@@ -50,6 +50,9 @@ enum chat_content { CHAT_CONTENT_NONE, CHAT_CONTENT_EMPTY, CHAT_CONTENT_MISSING,
 // Messages of the role developer, which most templates do not know: as given, as system messages, or joined with the system
 // messages before the first turn to one.
 enum chat_developer { CHAT_DEVELOPER_GIVEN, CHAT_DEVELOPER_SYSTEM, CHAT_DEVELOPER_JOINED, N_CHAT_DEVELOPERS };
+// Tools: the template's variable, or the built-in form of chat_tools.c with its text at the end of the first system message, or, where
+// the template has no such role, at the beginning of the first user message.
+enum chat_tools { CHAT_TOOLS_GIVEN, CHAT_TOOLS_SYSTEM, CHAT_TOOLS_USER, N_CHAT_TOOLS };
 
 // Options of a rendering.
 struct chat_way {
@@ -59,7 +62,9 @@ struct chat_way {
     enum chat_content content;
     enum chat_developer developer;
     bool hides_developer; // their content is empty: does the template write it at all?
-    bool asks;            // replaces the last message by the generation prompt
+    enum chat_tools tools;
+    bool hides_tools; // tools given are none: does the template write them at all?
+    bool asks;        // replaces the last message by the generation prompt
 };
 // *c must be zeroed; call conversation_free() whatever is returned. Errors: RN_E_ARG (which message and why), RN_E_FORMAT,
 // RN_E_LIMIT, RN_E_NOMEM.
@@ -82,9 +87,29 @@ void chat_calls_free(struct conversation *c);
 const struct template_value *chat_calls_value(struct chat_maker *m, const struct conversation *c,
                                               const struct json_node *calls);
 
-// chat_render.c: without messages [cut_from, cut_to)
+// chat_tools.c: the built-in form of tools. Texts lie in the maker's arena; empty or NULL after a failure.
+// The description of the conversation's tools.
+// chat_tools_sentence is part of it, and the same in a text of JSON.
+extern const char chat_tools_sentence[];
+struct vocab_str chat_tools_text(struct chat_maker *m, const struct conversation *c);
+bool chat_has_calls(const struct json_node *message);
+// The content of the assistant's messages [from, to), tool calls included.
+const struct template_value *chat_calls_text(struct chat_maker *m, const struct conversation *c, int32_t from,
+                                             int32_t to);
+bool chat_is_result(const struct json_node *message); // of a tool
+// One user message of results [from, to), the last of which may be what the user says.
+const struct template_value *chat_results_message(struct chat_maker *m, const struct conversation *c, int32_t from,
+                                                  int32_t to);
+// A text or content (NULL: none) with the description of the tools before (is_first) or behind it.
+const struct template_value *chat_join_tools(struct chat_maker *m, struct vocab_str text, struct vocab_str tools,
+                                             bool is_first);
+const struct template_value *chat_content_and_tools(struct chat_maker *m, const struct json_node *content,
+                                                    struct vocab_str tools, bool is_first);
+
+// chat_render.c: without messages [cut_from, cut_to). *tools: in which form the rendering has the conversation's tools, given if there
+// are none; NULL is fine.
 rn_status conversation_render(const struct conversation *c, const rn_template *t, int32_t cut_from, int32_t cut_to,
-                              struct template_output *out, rn_error *err);
+                              struct template_output *out, enum chat_tools *tools, rn_error *err);
 // As above, with the last message replaced by the generation prompt.
 rn_status conversation_render_open(const struct conversation *c, const rn_template *t, int32_t cut_from,
                                    int32_t cut_to, struct template_output *out, rn_error *err);
