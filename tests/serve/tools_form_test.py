@@ -79,6 +79,29 @@ def results_of_tools_are_read_in_every_dialect():
 
 
 @test
+def the_description_stays_when_turns_are_left_out():
+    for why, template in TEMPLATES.items():
+        with Folder() as folder, serving(model(folder, template)) as s:
+            talk = [{'role': ('user', 'assistant')[i % 2], 'content': 'word ' * 30} for i in range(30)] + [{'role': 'user', 'content': 'T'}]
+            whole = good(s, CHAT, messages=talk, tools=TOOLS, temperature=0, truncate='old')
+            equal(of_openai(whole['choices'][0]['message']['tool_calls']), CALLS, why)
+            check(800 < whole['usage']['prompt_tokens'] < 2048, why, whole['usage'])
+
+
+@test
+def reasoning_is_read_beside_calls_and_an_output_format_of_the_callers_stays():
+    with Folder() as folder, serving(model(folder, PLAIN)) as s:
+        body = {'messages': [{'role': 'user', 'content': 'R'}], 'tools': TOOLS, 'temperature': 0}
+        whole = good(s, CHAT, **body)['choices'][0]['message']
+        equal((whole['reasoning_content'], whole['content']), ('hm so', 'Yes'))
+        # What renders a conversation as it is given has no form of its own.
+        equal(good(s, '/apply-template', **body)['prompt'], 'R')
+    with Folder() as folder, serving(model(folder, PLAIN), '--output-format', 'none') as s:
+        whole = good(s, CHAT, messages=[{'role': 'user', 'content': 'T'}], tools=TOOLS, temperature=0)['choices'][0]['message']
+        check('tool_calls' not in whole and whole['content'].startswith('Wait <tool_call>'), whole)
+
+
+@test
 def tools_that_fit_nowhere_are_refused_by_name():
     with Folder() as folder, serving(model(folder, 'Hello')) as s:
         answer = post(s, CHAT, messages=[{'role': 'user', 'content': 'T'}], tools=TOOLS)
