@@ -41,4 +41,4 @@ def check_kernels(emulator, cpu, best, folder, programs, **env):
 def check_choice(emulator, cpu, program, best, reason):
     """`info` names the best set, and why it is no better one."""
     lines = run(*emulator, program, 'info', '-m', MODEL, QEMU_CPU=cpu).splitlines()
-    has('\n'.join(line for line in lines if line.startswith('kernels')), f'{best}: the best set', reason)
+    has('\n'.join(line for line in lines if line.startswith('kernels')), f'{best}: the best that this build has', reason)

@@ -39,10 +39,10 @@ static const char head[] =
     "\n"
     "- **GGUF**: `general.architecture` of the file. Whatever stands here also runs from GGUF, in every type of weights.\n"
     "- **folder**: the class in `architectures` of config.json. It runs as it is and `runnel convert` makes a GGUF file of it.\n"
-    "- **transformers**: small models with random weights whose logits and 32 greedy tokens behind each of four prompts were computed by\n"
+    "- **transformers**: small models with random weights whose logits and 32 greedy tokens after each of four prompts were computed by\n"
     "  transformers 5.23 in float32. In brackets: the most that a logit may differ from those, whose deviation is about 4; the greedy\n"
     "  tokens must all be the same (`tests/lm/architectures_test.c`). Those with a star are smaller still, their weights made by a formula\n"
-    "  (`tests/cli/published_archs_test.py`): 12 greedy tokens behind one prompt.\n"
+    "  (`tests/cli/published_archs_test.py`): 12 greedy tokens after one prompt.\n"
     "- **converted**: the same models, converted to GGUF and read again, say the same of every number and tensor and\n"
     "  give the same bits (`tests/convert/convert_architectures_test.c`).\n"
     "- **llama.cpp**: how many types of weights were compared with llama.cpp 0.5.0, in files with random weights that it loads and that are wide\n"
@@ -87,7 +87,7 @@ static int put_folders(FILE *to, const json_t *published, const char *arch) {
 
 static const char tail[] =
     "\n"
-    "Folders of these classes hold a text model beside parts for pictures or sound. The text model, which is that of\n"
+    "Folders of these classes hold a text model and parts for pictures or sound. The text model, which is that of\n"
     "`text_config.model_type`, runs and is converted; the other parts are left alone, and `runnel info` names them:\n";
 
 static void put_wrappers(FILE *to) {

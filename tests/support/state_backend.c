@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct program state_program = {.width = {STATE_VOCAB, 1},
+const struct program state_program = {.n_tokens = STATE_VOCAB,
+                                      .width = {STATE_VOCAB, 1},
                                       .rows = {ROWS_WANTED, ROWS_WANTED},
                                       .n_buffers = 2,
                                       .logits = 0,
