@@ -38,7 +38,7 @@ const all = name => read(name, [], store => store.getAll());
 const ofConversation = (name, id) => read(name, [], store => store.index('conv').getAll(id));
 
 const words = e => (e?.name === 'QuotaExceededError'
-  ? 'The browser's storage for this page is full: new messages are not saved. Export conversations, then delete some.'
+  ? 'The browser\'s storage for this page is full: new messages are not saved. Export conversations, then delete some.'
   : `Not saved: ${e?.message || e}`);
 
 // Writes in one transaction. Resolves to whether it succeeded; listeners get the error.

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from api import STORY, chat, chat_model, scripted, serving
+from api import LAST, STORY, chat, chat_model, scripted, serving
 from js_talk import talk
 from serving import KEY, ROOT, Folder, Skip, check, equal, main, test, wait_until
 
@@ -90,7 +90,7 @@ def the_client_collects_thinking_and_tool_calls_from_events():
 
 @test
 def the_client_runs_a_loop_of_tools():
-    with Folder() as folder, serving(scripted(folder, '{{ messages[-1].content }}'), '--output-format', 'hermes') as s:
+    with Folder() as folder, serving(scripted(folder, LAST), '--output-format', 'hermes') as s:
         c = client(s)
         messages = [{'role': 'user', 'content': 'T'}]
         first = c.messages.create(**said('T', tools=[LOOK]))
@@ -104,7 +104,7 @@ def the_client_runs_a_loop_of_tools():
 
 @test
 def the_client_runs_tools_by_itself():
-    with Folder() as folder, serving(scripted(folder, '{{ messages[-1].content }}'), '--output-format', 'hermes') as s:
+    with Folder() as folder, serving(scripted(folder, LAST), '--output-format', 'hermes') as s:
         c = client(s)
         seen = []
 

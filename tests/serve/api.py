@@ -7,6 +7,7 @@ import gguf
 
 PLAIN = '{% for m in messages %}{{ m.content }}{% endfor %}'                   # without tools
 ECHO = '{% for t in tools or [] %}{{ t.function.name }} {% endfor %}' + PLAIN
+LAST = '{% for t in tools or [] %}{{ t.function.name }} {% endfor %}{{ messages[-1].content }}'
 STORY = [{'role': 'user', 'content': 'Once upon a time'}]
 TOOLS = [{'type': 'function', 'function': {'name': 'look', 'parameters': {'type': 'object'}}}]
 CALL = ['Wait ', '<tool_call>', '\n{"name"', ': "look", ', '"arguments": {"at": "the', ' sky"}}', '\n', '</tool_call>']

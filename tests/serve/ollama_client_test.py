@@ -8,7 +8,7 @@ import os
 import re
 import sys
 
-from api import STORY, chat, chat_model, scripted, serving
+from api import LAST, STORY, chat, chat_model, scripted, serving
 from js_talk import talk
 from serving import KEY, ROOT, Folder, Skip, check, equal, main, test, wait_until
 
@@ -55,7 +55,7 @@ def the_client_chats_generates_and_streams():
 
 @test
 def the_client_reads_thinking_and_calls_tools():
-    with Folder() as folder, serving(scripted(folder, '{{ messages[-1].content }}'), '--output-format', 'hermes') as s:
+    with Folder() as folder, serving(scripted(folder, LAST), '--output-format', 'hermes') as s:
         c = client(s)
         seen = []
 

@@ -1,4 +1,5 @@
-// tests/web/modules.mjs - event streams at every cut, trees, search, settings, metrics, colours of tokens.
+// tests/web/modules.mjs - syntax, event streams at every cut, trees, search, settings, metrics, colours of tokens.
+import {spawnSync} from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -21,6 +22,12 @@ function read(pieces) {
   pieces.forEach(p => reader.push(p));
   return {events, comments};
 }
+
+test(function every_module_is_javascript() {
+  const names = fs.readdirSync(folder).filter(n => n.endsWith('.js'));
+  assert.ok(names.length > 20);
+  for (const name of names) assert.equal(spawnSync(process.execPath, ['--check', path.join(folder, name)], {encoding: 'utf8'}).stderr, '', name);
+});
 
 test(function an_event_stream_is_read_the_same_however_it_is_cut() {
   for (const end of ['\n', '\r\n', '\r']) {

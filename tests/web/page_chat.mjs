@@ -138,7 +138,7 @@ test(async function other_answers_and_edits_are_versions_that_can_be_walked_thro
     assert.deepEqual(await page.locator('.message.user .body').allInnerTexts(), ['Another day']);
     await press(page, 'previous', 0);
     await done(page, 2);
-    assert.equal(await text(page, `${answers}:nth-of-type(2) .body`), first);
+    await page.waitForFunction(([q, want]) => document.querySelector(q).innerText === want, [`${answers}:nth-of-type(2) .body`, first]);
     await press(page, 'delete', 0);
     await page.waitForFunction(() => document.querySelector('.message.user .body').innerText === 'Another day');
     await page.getByRole('button', {name: 'Undo'}).click();

@@ -79,7 +79,7 @@ test(async function what_is_exported_comes_in_again_and_what_is_no_such_file_is_
     await press(page, 'tokens');
     await page.waitForSelector('.token');
     const circle = {...file, conversations: [{...file.conversations[0], messages: file.conversations[0].messages.map((m, i, all) => ({...m, parent: all[1 - i].id}))}]};
-    for (const [body, why] of [['{', 'not JSON'], ['{}', 'no file of runnel-conversations'], [JSON.stringify(circle), 'has no way to the first'],
+    for (const [body, why] of [['{', 'not JSON'], ['{}', 'not a runnel-conversations file'], [JSON.stringify(circle), 'has no way to the first'],
       [JSON.stringify({...file, conversations: [{id: 'a', title: 'b', messages: [{id: 1}]}]}), 'messages[0]']]) {
       await put(body);
       await page.waitForSelector(`.toast.error >> text=${why}`);
@@ -102,7 +102,7 @@ test(async function a_full_store_is_said_and_the_answer_is_still_there() {
   const fill = () => { IDBObjectStore.prototype.put = () => { throw new DOMException('full', 'QuotaExceededError'); }; };
   await using({init: fill}, async page => {
     await talk(page, 'N');
-    await page.waitForSelector('.toast.error >> text=no more room');
+    await page.waitForSelector('.toast.error >> text=storage for this page is full');
     assert.equal(await text(page), 'No more!');
   });
 });
