@@ -13,7 +13,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'serve'))
-from api import chat_model, serving         # noqa: E402
+from api import ECHO, chat_model, serving        # noqa: E402
 import script_model                         # noqa: E402
 from serving import KEY, PROGRAM, Folder    # noqa: E402
 
@@ -57,7 +57,7 @@ def main():
         sys.exit(f'{PROGRAM}: there is no such program: build it, or set RUNNEL_PROGRAM')
     with Folder() as folder:
         script = folder / 'script.gguf'
-        script.write_bytes(script_model.make(SCRIPTS, '{% for m in messages %}{{ m.content }}{% endfor %}'))
+        script.write_bytes(script_model.make(SCRIPTS, ECHO))
         with serving(script, '-m', f'stories={chat_model(folder)}', '--output-format', 'hermes', '--access-log', 'none') as two, \
                 serving(pathlib.Path(PROGRAM).parent.parent.parent / 'models/stories.gguf', '--api-key', KEY, '--access-log', 'none') as locked:
             given = {'playwright': str(found[0]), 'chromium': found[1], 'two': two.port, 'locked': locked.port, 'key': KEY,
