@@ -4,7 +4,7 @@ import json
 
 from api import STORY, chat_model, events, good, post, serving, stream     # first: it finds tests/cli
 from api_native_streams import Streams
-from serving import Folder, check, equal, main, test, wait_until
+from serving import Folder, check, equal, main, random_key, test, wait_until
 
 CHAT, TEXT, NATIVE = '/v1/chat/completions', '/v1/completions', '/v1/runnel/generate'
 TIME = 'Once upon a time'
@@ -56,6 +56,23 @@ def field_3_11_slots_say_who_runs_and_who_waits_and_never_what():
                 check(TIME not in json.dumps(told), told)
                 equal((s.metric('vllm:num_requests_running'), s.metric('vllm:num_requests_waiting')), (2, 2))
         wait_until(lambda: states(s) == ['idle', 'idle'], 'all are gone')
+
+
+@test
+def a_key_sees_no_more_of_other_keys_generations_than_that_they_are_there():
+    anna, ben = random_key(), random_key()
+    of_anna, of_ben = f'X-Api-Key: {anna}', f'X-Api-Key: {ben}'
+    with Folder() as folder, serving(chat_model(folder), '--streams', '2', '--api-key', f'anna:{anna}', '--api-key', f'ben:{ben}') as s:
+        with Held(s, of_anna, session='of-anna'):
+            wait_until(lambda: slots(s, of_anna)[0].get('n_generated'), 'it generates')
+            with Held(s, of_ben), Held(s, of_ben):
+                wait_until(lambda: states(s, of_anna) == ['decode', 'decode', 'queued'], 'one waits')
+                told = slots(s, of_anna), slots(s, of_ben)
+                equal([[x.get('key') for x in own] for own in told], [['anna', None, None], [None, 'ben', 'ben']])
+                equal([set(x) for x in (*told[0][1:], told[1][0])], [{'id', 'is_processing', 'n_ctx', 'state'}] * 3)
+                for path in ('/slots', '/metrics', '/props', '/v1/models', '/api/ps'):
+                    text = s.get(path, of_anna).body.decode()
+                    check(not [w for w in ('"ben"', *(x['request'] for x in told[1][1:]), 'of-anna', TIME) if w in text], path, text)
 
 
 @test

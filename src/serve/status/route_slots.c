@@ -1,5 +1,5 @@
 // serve/status/route_slots.c - GET /slots: the state of each generation, with llama-server's member names where
-// it has them. Never shows prompts or answers.
+// it has them. Never shows prompts or answers, nor what belongs to another key than the asking one.
 #include "app/say.h"
 #include "serve/access/api_keys.h"
 #include "serve/api/api.h"
@@ -54,13 +54,13 @@ static void put_key(json_writer *w, const server *s, uint64_t key) {
         json_put_string(w, label);
 }
 
+static const char *state_of(const rn_stream_state *st) {
+    return st->is_parked ? "parked" : st->is_paused ? "paused" : rn_stream_phase_name(st->phase);
+}
+
 static void put_work(json_writer *w, const server *s, const slot *x) {
     const rn_stream_state *const st = &x->state;
     json_member_string(w, "model", s->models[x->model].name);
-    json_member_string(w, "state",
-                       st->is_parked   ? "parked"
-                       : st->is_paused ? "paused"
-                                       : rn_stream_phase_name(st->phase));
     json_member_string(w, "request", x->request);
     json_member_whole(w, "choice", x->choice);
     put_key(w, s, x->key);
@@ -72,16 +72,14 @@ static void put_work(json_writer *w, const server *s, const slot *x) {
     json_member_bool(w, "was_preempted", st->was_preempted);
 }
 
-static void put_slot(json_writer *w, const server *s, size_t i, const slot *x) {
+static void put_slot(json_writer *w, const server *s, uint64_t key, size_t i, const slot *x) {
     rn_engine_info e = {.struct_size = sizeof e};
     json_put_begin(w, '{');
     json_member_whole(w, "id", (int64_t)i);
     json_member_bool(w, "is_processing", x->is_used);
     if (rn_engine_get_info(s->engine, x->model, &e, NULL) == RN_OK) json_member_whole(w, "n_ctx", e.n_ctx);
-    if (x->is_used)
-        put_work(w, s, x);
-    else
-        json_member_string(w, "state", "idle");
+    json_member_string(w, "state", x->is_used ? state_of(&x->state) : "idle");
+    if (x->is_used && x->key == key) put_work(w, s, x);
     json_put_end(w, '}');
 }
 
@@ -89,7 +87,6 @@ void route_slots(struct server *s, http_exchange *x, const http_request *r) {
     slots all = {.n = (size_t)s->n_streams, .n_streams = (size_t)s->n_streams};
     bytes body = {0};
     json_writer w = {.out = &body};
-    (void)r;
     all.rows = app_alloc(all.n * sizeof *all.rows);
     if (!all.rows) all.n = 0; // no memory: the answer becomes that error
     if (all.rows) {
@@ -97,7 +94,7 @@ void route_slots(struct server *s, http_exchange *x, const http_request *r) {
         qsort(all.rows + all.n_streams, all.n - all.n_streams, sizeof *all.rows, by_place);
     }
     json_put_begin(&w, '[');
-    for (size_t i = 0; i < all.n; i++) put_slot(&w, s, i, &all.rows[i]);
+    for (size_t i = 0; i < all.n; i++) put_slot(&w, s, r->key, i, &all.rows[i]);
     json_put_end(&w, ']');
     http_answer_json(x, 200, &body);
     bytes_free(&body);
