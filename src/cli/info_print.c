@@ -26,7 +26,7 @@ static void add_shape(bytes *to, const rn_model_info *m) {
     row(to, "shape", "%d layers, width %d, feed-forward %d, %d heads of %d (%d for keys and values)", m->n_layer,
         m->n_embd, m->n_ff, m->n_head, m->head_dim, m->n_head_kv);
     if (m->n_expert) row(to, "experts", "%d of %d, %d for each token", m->n_expert, m->n_ff_expert, m->n_expert_used);
-    if (m->left_out) row(to, "beside it", "%s", m->left_out);
+    if (m->left_out) row(to, "left out", "%s", m->left_out);
     row(to, "trained for", "%s positions", human_count((uint64_t)m->n_ctx_train, wide));
     for (int32_t i = 0; i < m->n_types; i++) {
         char size[HUMAN_BYTES];

@@ -81,6 +81,8 @@ static rn_status open_source(struct remake *r) {
         return fail(r->err, RN_E_UNSUPPORTED, "%s: holds only a vocabulary, no weights", r->in);
     if ((st = check_output(r)) != RN_OK) return st;
     if (package_note(r->p)) log_to(&r->log, LOG_WARN, "%s", package_note(r->p));
+    if (package_nextn_left_out(r->p))
+        log_to(&r->log, LOG_WARN, "next-token-prediction layers are left out: %s", package_nextn_left_out(r->p));
     if (package_hparams(r->p)->normalization == NORMALIZATION_OFF)
         log_to(&r->log, LOG_WARN, "modules.json: a GGUF file cannot store that embeddings keep their length");
     return RN_OK;

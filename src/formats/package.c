@@ -132,6 +132,7 @@ const int32_t *package_token_map(const package *p, size_t *n) {
 }
 const char *package_note(const package *p) { return p->note; }
 const char *package_left_out(const package *p) { return p->left_out; }
+const char *package_nextn_left_out(const package *p) { return p->nextn_left_out; }
 size_t package_n_files(const package *p) { return p->n_files; }
 const struct file_map *package_file_at(const package *p, size_t i) { return &p->files[i].map; }
 const char *package_file_path(const package *p, size_t i) { return p->files[i].path; }

@@ -155,6 +155,8 @@ const char *package_format(const package *p); // "GGUF v3", "GGUF v3 in 3 parts"
 const char *package_note(const package *p);   // a warning for the user about parts that were ignored; NULL: none
 // Parts of the model that are not used: "vision part: 8 tensors, not used yet"; NULL: none.
 const char *package_left_out(const package *p);
+// Why next-token-prediction layers of the model are among them; NULL: none are.
+const char *package_nextn_left_out(const package *p);
 // The files that hold tensors, in order. For a package in memory: fd -1, data the caller's.
 size_t package_n_files(const package *p);
 const struct file_map *package_file_at(const package *p, size_t i);

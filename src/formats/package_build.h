@@ -30,7 +30,8 @@ struct package {
     size_t n_made, max_made;
     const char *path; // in the arena
     const char *format, *note, *left_out;
-    size_t n_aside[HF_N_PARTS]; // ignored tensors, by part (vision, audio)
+    size_t n_aside[HF_N_PARTS]; // ignored tensors, by part (vision, audio, next-token layers)
+    const char *nextn_left_out; // why next-token layers were; NULL: none were
     struct hparams hparams;
     struct vocab vocab;
     size_t n_tensors, max_tensors;

@@ -175,10 +175,12 @@ static rn_status add_layer_tensors(struct model *m, const struct arch *base, rn_
 
 static rn_status begin_nextn(struct model *m, const struct part_spec *s, rn_error *err) {
     const struct hparams *base = m->base->h;
+    const char *why = package_nextn_left_out(m->pkg);
     char router[64];
     if (s->number < 0 || s->number >= base->n_layer_after)
-        return fail(err, RN_E_ARG, "%s: next-token layer %" PRId32 ": the file has %" PRId32, package_path(m->pkg),
-                    s->number, base->n_layer_after);
+        return fail(err, RN_E_ARG, "%s: next-token layer %" PRId32 ": the file has %" PRId32 "%s%s",
+                    package_path(m->pkg), s->number, base->n_layer_after, why ? " that can be used: " : "",
+                    why ? why : "");
     rn_status st = begin_layer(m, err);
     if (st != RN_OK) return st;
     m->first_layer = base->n_layer + s->number;

@@ -115,6 +115,22 @@ def a_vision_part_is_left_aside_and_info_names_it():
         runnel('info', '-m', source).fails(1, 'layers.1.mlp.up_proj.weight: missing')
 
 
+@test
+def next_token_layers_that_are_not_read_are_left_out_and_info_names_them():
+    row = MODELS['ernie4.5-moe']
+    with Folder() as folder:
+        source = write_formula_folder(folder / 'source', row['config'], row['shapes'])
+        info, = runnel('info', '-m', source, '--json').ok().lines
+        equal(info['left_out'], None)
+        more = {f'model.{x}.0.weight': ('F32', [2], bytes(8)) for x in ('mtp_emb_norm', 'mtp_linear_proj')}
+        write_tensors(source / 'model.safetensors', read_tensors(source / 'model.safetensors') | more)
+        said = 'next-token-prediction layers: 2 tensors, not used: such layers of this architecture are not read'
+        info, = runnel('info', '-m', source, '--json').ok().lines
+        equal(info['left_out'], said)
+        check('left out' in (text := runnel('info', '-m', source).ok().text) and said in text)
+        compare('ernie', row, logits(source, row['ids'], folder))
+
+
 def turned(t):
     """Matrices of experts with rows and columns exchanged."""
     dtype, (n, rows, cols), raw = t

@@ -23,6 +23,7 @@ struct family {
     bool plus_one;                                  // norms multiply by 1 + w
     const char *kind_member; // of config.json, with which the only layer of a model is like the copied one
     int kind_value;
+    const char *extra, *extra_type; // one more tensor; NULL: none
 };
 static const struct family families[] = {
     {"deepseek-v3", 1, "model.layers.3.", "model.layers.3.enorm.weight", "model.layers.3.hnorm.weight",
@@ -63,6 +64,11 @@ static void put_nextn(struct st_builder *b, const struct family *f) {
     if (f->head) st_random(b, f->head, HEAD, VOCAB, EMBD);
 }
 
+// A tensor of one number, in the type.
+static void put_extra(struct st_builder *b, const char *name, const char *type) {
+    st_bytes(b, name, type, "1", "\0\0\0", strcmp(type, "F32") == 0 ? 4 : 1);
+}
+
 // The golden's tensors and the added layer; or, alone, that layer as the only one of a model with
 // its norm and head.
 static uint8_t *weights_of(const struct family *f, int32_t last, bool alone, const char *omit, size_t *n_bytes) {
@@ -98,6 +104,8 @@ static uint8_t *weights_of(const struct family *f, int32_t last, bool alone, con
     } else if (f->layer) {
         put_nextn(&b, f);
     }
+    b.omit = NULL;
+    if (f->extra) put_extra(&b, f->extra, f->extra_type);
     json_decref(header);
     free(file);
     return st_finish(&b, n_bytes);
@@ -313,36 +321,97 @@ TEST(a_folder_without_the_layers_that_its_config_counts_is_the_model_alone) {
     package_close(p);
 }
 
-TEST(a_next_token_layer_that_lacks_a_tensor_or_is_not_counted_is_refused_by_name) {
+// The layer is left out for the reason `why`: the model has the golden's logits, and the part is
+// refused with the reason.
+static void check_left_out(const char *folder, const struct family *f, const char *why) {
+    struct family alone = *f;
+    const struct rig_options o = options();
+    struct rig with = {0}, without = {0};
+    char plain[512], name[32];
+    int32_t tokens[N];
+    float *got = new_floats(N * VOCAB), *want = new_floats(N * VOCAB);
+    snprintf(name, sizeof name, "plain%s", strrchr(folder, '-'));
+    alone.layer = NULL;
+    random_tokens(tokens, N, VOCAB, 3);
+    if (rig_open_file(&with, folder, &o) && write_folder(&alone, name, false, -1, NULL, plain) &&
+        rig_open_file(&without, plain, &o)) {
+        struct model *part = NULL;
+        rn_error err = {0};
+        const struct part_spec spec = {.kind = PART_NEXTN};
+        CHECK_INT(package_hparams(with.pkg)->n_layer_after, 0);
+        CHECK_STR(package_nextn_left_out(with.pkg), why);
+        CHECK(strstr(package_left_out(with.pkg), why) != NULL);
+        CHECK(package_left_out(without.pkg) == NULL);
+        CHECK_INT(model_build_part(NULL, &spec, with.model, &part, &err), RN_E_ARG);
+        CHECK(strstr(err.text, "next-token layer 0: the file has 0 that can be used: ") != NULL);
+        CHECK(strstr(err.text, why) != NULL);
+        if (rig_eval_fresh(&with, tokens, N, got) && rig_eval_fresh(&without, tokens, N, want))
+            CHECK_MEM(got, want, N * VOCAB * sizeof *got);
+    }
+    rig_close(&with);
+    rig_close(&without);
+    free(got);
+    free(want);
+}
+
+static void keep_warning(void *user, rn_log_level level, const char *text) {
+    if (level == RN_LOG_WARN) snprintf(user, 512, "%s", text);
+}
+
+TEST(a_model_runs_without_next_token_layers_that_cannot_be_used_and_says_why) {
     static const struct {
         const char *why;
         int family, n_nextn;
-        const char *omit, *want;
+        const char *omit, *extra, *type, *want;
     } rows[] = {
         {"projection", 1, 1, "model.layers.2.eh_proj.weight",
-         "tensor model.layers.2.eh_proj.weight: missing, where config.json says 2 layers"},
-        {"norm", 0, 1, "model.layers.3.hnorm.weight",
-         "tensor model.layers.3.hnorm.weight: missing, where config.json says 3 layers"},
+         .want = "tensor model.layers.2.eh_proj.weight: missing"},
+        {"norm", 0, 1, "model.layers.3.hnorm.weight", .want = "tensor model.layers.3.hnorm.weight: missing"},
         {"an expert", 0, 1, "model.layers.3.mlp.experts.7.up_proj.weight",
-         "tensor model.layers.3.mlp.experts.7.up_proj.weight: missing"},
-        {"shared projection", 2, -1, "mtp.fc.weight",
-         "tensor mtp.fc.weight: missing, where config.json says 4 layers"},
+         .want = "tensor model.layers.3.mlp.experts.7.up_proj.weight: missing"},
+        {"shared projection", 2, -1, "mtp.fc.weight", .want = "tensor mtp.fc.weight: missing"},
         {"attention", 3, -1, "mtp.layers.0.self_attn.k_norm.weight",
-         "tensor mtp.layers.0.self_attn.k_norm.weight: missing"},
-        {"the layer's first norm", 3, -1, "mtp.layers.0.input_layernorm.weight", "does not use it"},
-        {"not counted", 1, 0, NULL, "does not use it"},
+         .want = "tensor mtp.layers.0.self_attn.k_norm.weight: missing"},
+        {"the layer's first norm", 3, -1, "mtp.layers.0.input_layernorm.weight",
+         .want = "tensor mtp.layers.0.input_layernorm.weight: missing"},
+        {"not counted", 1, 0, .want = "config.json counts 0 such layers"},
+        {"counted by nobody", 1, -1, .want = "config.json counts 0 such layers"},
+        {"not counted, and partial", 0, 0, "model.layers.3.eh_proj.weight",
+         .want = "config.json counts 0 such layers"},
+        {"a tensor that nothing reads", 0, 1, .extra = "model.layers.3.extra.weight", .type = "F32",
+         .want = "tensor model.layers.3.extra.weight: DeepseekV3ForCausalLM does not use it"},
+        {"one of all such layers", 2, -1, .extra = "mtp.extra.weight", .type = "F32",
+         .want = "tensor mtp.extra.weight: Qwen3NextForCausalLM does not use it"},
+        {"another type", 1, 1, "model.layers.2.enorm.weight", "model.layers.2.enorm.weight", "F8_E4M3",
+         "tensor model.layers.2.enorm.weight: type F8_E4M3 is not supported; F32, F16 and BF16 are"},
     };
     if (!is_there()) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char folder[512], name[16];
+        struct family f = families[rows[i].family];
+        char folder[512], name[16], file[600], warning[512] = "";
         rn_error err = {0};
-        package *p = NULL;
+        rn_quantize_options opt;
         check_note("%s", rows[i].why);
         snprintf(name, sizeof name, "bad-%zu", i);
-        if (!write_folder(&families[rows[i].family], name, false, rows[i].n_nextn, rows[i].omit, folder)) continue;
-        CHECK_INT(package_open(folder, NULL, &p, &err), RN_E_FORMAT);
-        CHECK(strstr(err.text, rows[i].want) != NULL);
-        if (!strstr(err.text, rows[i].want)) printf("  got %s\n", err.text);
-        CHECK(p == NULL);
+        f.extra = rows[i].extra, f.extra_type = rows[i].type;
+        if (!write_folder(&f, name, false, rows[i].n_nextn, rows[i].omit, folder)) continue;
+        check_left_out(folder, &families[rows[i].family], rows[i].want);
+        rn_quantize_options_init(&opt);
+        opt.log = keep_warning, opt.log_user = warning;
+        snprintf(file, sizeof file, "%s.gguf", folder);
+        if (CHECK_OK(rn_convert(folder, file, &opt, &err), &err)) CHECK(strstr(warning, rows[i].want) != NULL);
     }
+}
+
+TEST(layers_after_the_last_that_are_no_next_token_layers_are_refused_by_name) {
+    struct family f = families[1];
+    char folder[512];
+    rn_error err = {0};
+    package *p = NULL;
+    if (!is_there()) return;
+    f.layer = NULL, f.extra = "model.layers.2.input_layernorm.weight", f.extra_type = "F32";
+    if (!write_folder(&f, "longer", false, 0, NULL, folder)) return;
+    CHECK_INT(package_open(folder, NULL, &p, &err), RN_E_FORMAT);
+    CHECK(strstr(err.text, "tensor model.layers.2.input_layernorm.weight: Glm4MoeForCausalLM of 2 layers does not "
+                           "use it, so the model would run wrongly") != NULL);
 }

@@ -205,14 +205,19 @@ static rn_status read_weights(const struct folder *f, struct hf_config *c, const
 static rn_status describe_parts(const struct folder *f, rn_error *err) {
     static const char *const names[] = {[HF_PART_VISION] = "vision", [HF_PART_AUDIO] = "audio"};
     struct package *p = f->p;
-    char text[128];
+    char text[1400]; // room for an error
     int n = 0;
-    for (int i = 0; i < HF_N_PARTS; i++)
+    for (int i = 0; i < HF_PART_NEXTN; i++)
         if (p->n_aside[i] > 0)
             n += snprintf(text + n, sizeof text - (size_t)n, "%s%s part: %zu tensors", n > 0 ? ", " : "", names[i],
                           p->n_aside[i]);
+    if (n > 0) n += snprintf(text + n, sizeof text - (size_t)n, ", not used yet");
+    if (p->n_aside[HF_PART_NEXTN] == 0)
+        p->nextn_left_out = NULL;
+    else
+        n += snprintf(text + n, sizeof text - (size_t)n, "%snext-token-prediction layers: %zu tensors, not used: %s",
+                      n > 0 ? "; " : "", p->n_aside[HF_PART_NEXTN], p->nextn_left_out);
     if (n == 0) return RN_OK;
-    n += snprintf(text + n, sizeof text - (size_t)n, ", not used yet");
     p->left_out = arena_strndup(&p->arena, text, (size_t)n);
     return p->left_out ? RN_OK : no_memory(f, err);
 }

@@ -72,7 +72,7 @@ static const struct hf_tensor_row ernie_moe[] = {
     BEHIND_DENSE,
     {L "mlp.moe_statics.e_score_correction_bias", B "exp_probs_b.bias", HF_EXPERTS, HF_FLAT},
     // Next-token prediction without a final norm, which the GGUF form of such layers cannot express.
-    LEFT_OUT("mtp_*"),
+    NEXTN_LEFT_OUT("mtp_*"),
 };
 static const struct hf_tensor_row dots[] = {
     TRUNK,

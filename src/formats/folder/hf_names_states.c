@@ -75,7 +75,7 @@ static const struct hf_tensor_row lfm2moe[] = {
 #define QWEN3NEXT                                                                                                    \
     EMBEDDING, HEAD, FINAL_NORM(HF_PLUS_ONE), NORM_BEFORE_ATTENTION(HF_PLUS_ONE),                                    \
         WEIGHT(L "post_attention_layernorm", B "post_attention_norm", HF_ALWAYS, HF_PLUS_ONE),                       \
-        ATTENTION_OF(IN_HALVES, HF_ATTENDS), QK_NORMS(HF_ATTENDS, HF_PLUS_ONE), QWEN_MTP, LEFT_OUT("model.mtp.*"),   \
+        ATTENTION_OF(IN_HALVES, HF_ATTENDS), QK_NORMS(HF_ATTENDS, HF_PLUS_ONE), QWEN_MTP,                            \
         WEIGHT(L "linear_attn.norm", B "ssm_norm", HF_RECURS)
 #define QWEN3NEXT_EXPERTS                                                                                            \
     GATED_FFN("mlp", "", HF_DENSE), ROUTER("mlp.gate"), EXPERTS("mlp", "gate_proj", "up_proj", "down_proj"),         \

@@ -19,11 +19,13 @@ struct hf_reader {
     size_t n_found;
     struct layer_hparams *nextn; // [n_nextn] next-token-prediction layers that the folder has
     int32_t n_nextn;
+    bool tries; // a next-token-prediction layer, which is left out if its tensors are not as they should be
     size_t n_tensors, n_made; // of the whole package: counted before anything is made
     bool counts;
     rn_error *err;
 };
 
+const char *hf_name_in_index(const struct hf_reader *r, const struct hf_found *f);
 struct hf_found *hf_look_up(const struct hf_reader *r, const char *name); // NULL: not there
 // Puts the file and the tensor's own name in front of an error; RN_OK stays.
 rn_status hf_in_tensor(const struct hf_reader *r, const struct hf_found *f, rn_status st);
@@ -34,9 +36,13 @@ rn_status hf_count(struct hf_reader *r, uint64_t n_made);
 struct tensor_claim hf_claim_of(const struct hf_name *name, enum tensor_type type, int n_dims, const uint64_t *ne);
 
 // hf_nextn.c. Layers from the model's n_layer on are the next-token-prediction layers.
-// Counts them and says what each is like. After the names are indexed. RN_E_NOMEM.
+// Finds those that can be used, and says what each is like. The model runs without the others: they
+// are left out, with the reason in package.nextn_left_out. After the names are indexed. RN_E_NOMEM.
 rn_status hf_find_nextn(struct hf_reader *r);
-bool hf_has_nextn(const struct hf_arch *a); // do such layers become GGUF tensors in this architecture?
+// Is the tensor one of a next-token-prediction layer? name: as in r->names.
+bool hf_is_of_nextn(const struct hf_reader *r, const char *name);
+// hf_tensors.c: takes (or counts) all tensors of a layer.
+rn_status hf_visit_layer(struct hf_reader *r, int32_t layer);
 // What the folder calls a row's tensor of a layer.
 struct hf_name hf_tensor_name(const struct hf_reader *r, const char *pattern, int32_t layer, int32_t expert);
 static inline const struct layer_hparams *hf_layer(const struct hf_reader *r, int32_t layer) {

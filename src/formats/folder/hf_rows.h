@@ -97,6 +97,7 @@
     WEIGHT(L "shared_mlp.output_linear", B "ffn_down", HF_DENSE)
 
 #define LEFT_OUT(name) {name, NULL}
+#define NEXTN_LEFT_OUT(name) {name, NULL, HF_NEXTN} // such layers are not read: `info` says so
 #define FREQUENCIES LEFT_OUT(L "self_attn.rotary_emb.inv_freq") // that old checkpoints wrote out
 // clang-format on
 

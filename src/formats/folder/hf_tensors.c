@@ -17,7 +17,8 @@ static const char *without_prefix(const struct hf_config *c, const char *name) {
 // Adds the file and the tensor's name to the front of an error.
 rn_status hf_in_tensor(const struct hf_reader *r, const struct hf_found *f, rn_status st) {
     if (st == RN_OK) return st;
-    return package_in_file(r->p->files[f->shard].path, fail_in(r->err, st, "tensor %s", f->t->name), r->err);
+    st = fail_in(r->err, st, "tensor %s", f->t->name);
+    return r->tries ? st : package_in_file(r->p->files[f->shard].path, st, r->err);
 }
 
 static rn_status index_names(struct hf_reader *r, const struct safetensors *shards) {
@@ -40,6 +41,10 @@ static rn_status index_names(struct hf_reader *r, const struct safetensors *shar
             r->n_found++;
         }
     return RN_OK;
+}
+
+const char *hf_name_in_index(const struct hf_reader *r, const struct hf_found *f) {
+    return without_prefix(r->c, f->t->name);
 }
 
 struct hf_found *hf_look_up(const struct hf_reader *r, const char *name) {
@@ -98,6 +103,8 @@ rn_status hf_missing(const struct hf_reader *r, const struct hf_tensor_row *row,
     const struct hf_name name = hf_tensor_name(r, row->name, layer, expert);
     const bool in_trunk = strncmp(name.text, "lm_head.", 8) != 0 && strncmp(name.text, "embed_out.", 10) != 0 &&
                           strncmp(name.text, "mtp.", 4) != 0;
+    if (r->tries)
+        return fail(r->err, RN_E_FORMAT, "tensor %s%s: missing", in_trunk ? c->arch->prefix : "", name.text);
     return package_in_file(r->p->path,
                            fail(r->err, RN_E_FORMAT,
                                 "tensor %s%s: missing, where config.json says %" PRId32 " layers%s%s%s",
@@ -120,11 +127,14 @@ static rn_status judge_unused(struct hf_reader *r, const struct hf_found *f) {
         r->p->n_aside[part]++;
         return RN_OK;
     }
-    const struct hf_tensor_row *row = hf_find_tensor(c->arch, without_prefix(c, f->t->name), &layer);
+    const char *name = hf_name_in_index(r, f);
+    const struct hf_tensor_row *row = hf_find_tensor(c->arch, name, &layer);
+    if (hf_is_of_nextn(r, name)) {
+        r->p->n_aside[HF_PART_NEXTN]++;
+        return RN_OK;
+    }
     if (row && !row->gguf) return RN_OK;
     if (row && layer < 0 && (row->when & HF_UNTIED) && !(r->traits & HF_UNTIED)) return RN_OK;
-    if (!hf_has_nextn(c->arch) && layer >= c->raw.hp.n_layer && layer < c->raw.hp.n_layer + c->raw.n_nextn)
-        return RN_OK;
     const struct hf_trait *trait = row ? trait_of(c, conditions(row) & ~r->traits) : NULL;
     if (trait && layer < c->raw.hp.n_layer)
         return hf_in_tensor(r, f,
@@ -224,6 +234,14 @@ static rn_status visit(struct hf_reader *r, const struct hf_tensor_row *row, int
     struct hf_found *f = hf_look_up(r, hf_tensor_name(r, row->name, layer, 0).text);
     if (f) return take(r, row, layer, f);
     return row->when & HF_OPTIONAL ? RN_OK : hf_missing(r, row, layer, 0);
+}
+
+rn_status hf_visit_layer(struct hf_reader *r, int32_t layer) {
+    const struct hf_arch *a = r->c->arch;
+    rn_status st = RN_OK;
+    for (size_t i = 0; st == RN_OK && i < a->n_tensors; i++)
+        if (a->tensors[i].gguf && hf_has_layer(&a->tensors[i])) st = visit(r, &a->tensors[i], layer);
+    return st;
 }
 
 static rn_status visit_all(struct hf_reader *r) {

@@ -18,7 +18,7 @@ const struct hf_wrapper *hf_wrapper_by_type(const char *name, size_t n);
 const char *hf_text_name(const char *name);
 
 // Parts other than the text model.
-enum hf_part { HF_PART_VISION, HF_PART_AUDIO, HF_N_PARTS };
-enum hf_part hf_part_of(const char *name); // HF_N_PARTS: no known part
+enum hf_part { HF_PART_VISION, HF_PART_AUDIO, HF_PART_NEXTN, HF_N_PARTS };
+enum hf_part hf_part_of(const char *name); // vision or audio; HF_N_PARTS: no known part
 
 #endif
