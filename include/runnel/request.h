@@ -195,6 +195,20 @@ static inline void rn_request_init(rn_request *r) {
 RN_API rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **ids,
                                    size_t *n_ids, rn_error *err);
 
+/**
+ * The text of a conversation's prompt, as rn_stream_begin() would tokenize it: rendered by the
+ * template in the forms that it takes (docs/chat-api.md), with the text of the request's reply at
+ * the end. A begin token that the engine adds is not part of it. Nothing is queued.
+ *
+ * @param req           read like rn_stream_begin()'s; with a conversation. Its session is not used.
+ *                      The text may be longer than the context, unless chat->truncate is set.
+ * @param text, n_text  set on RN_OK, else NULL and 0: n_text bytes and a terminator, freed by the
+ *                      caller with rn_free().
+ * @return RN_OK; the errors of rn_request_tokens() but RN_E_STATE. Threads: any.
+ */
+RN_API rn_status rn_request_text(rn_engine *engine, const rn_request *req, char **text,
+                                 size_t *n_text, rn_error *err);
+
 // Sets the fields of a preset: greedy, focused, balanced, creative, wild, code, chat, story,
 // summary. s: initialized with rn_sampling_init(). RN_E_ARG: unknown name (lists the known ones);
 // struct_size.

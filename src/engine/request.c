@@ -39,7 +39,7 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if (r->accept_revisions && r->chat)
         return fail(err, RN_E_ARG, "accept_revisions: excludes chat, whose output is parsed as it streams");
     if (r->echo && r->chat)
-        return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_template_render() shows the prompt");
+        return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_request_text() shows the prompt");
     return RN_OK;
 }
 
@@ -295,6 +295,30 @@ rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **
     *ids = v.ids;
     *n_ids = v.n;
     return RN_OK;
+}
+
+rn_status rn_request_text(rn_engine *engine, const rn_request *req, char **text, size_t *n_text, rn_error *err) {
+    struct own_request own;
+    struct chat_prompt p = {0};
+    struct chat_prompt_plan plan;
+    if (text) *text = NULL;
+    if (n_text) *n_text = 0;
+    if (!engine || !req || !text || !n_text) return fail(err, RN_E_ARG, "rn_request_text: NULL argument");
+    rn_status st = own_request_read(req, &own, err);
+    if (st == RN_OK) st = check_request(engine, &own.r, err);
+    if (st != RN_OK) return st;
+    const struct model_slot *const l = &engine->model_slots[own.r.model];
+    if (!own.r.chat) return fail(err, RN_E_ARG, "chat: NULL: a prompt of parts has no other text than theirs");
+    st = check_ids("reply", own.r.reply, own.r.n_reply, l->lm->n_vocab, err);
+    if (st == RN_OK) st = chat_prompt_plan_make(l, &own.r, &plan, err);
+    if (st != RN_OK) return st;
+    plan.is_text = true;
+    st = chat_prompt_make(&plan, &p, err);
+    if (st == RN_OK && !(*text = mem_strndup(p.text.n ? p.text.s : "", p.text.n)))
+        st = fail(err, RN_E_NOMEM, "prompt: out of memory for %zu bytes", p.text.n);
+    if (st == RN_OK) *n_text = p.text.n;
+    chat_prompt_free(&p);
+    return st;
 }
 
 rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy_kind *kind, const void *params,

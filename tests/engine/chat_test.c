@@ -81,6 +81,12 @@ TEST(the_tokens_of_a_request_are_those_that_would_be_evaluated) {
         if (CHECK_OK(rn_request_tokens(f.engine, &r, &ids, &n, &err), &err) && CHECK_INT(n, n_want))
             CHECK_MEM(ids, want, n * sizeof *ids);
         rn_free(ids);
+        char *text = NULL;
+        size_t n_text = 0;
+        if (CHECK_OK(rn_request_text(f.engine, &r, &text, &n_text, &err), &err) && CHECK(strlen(text) == n_text))
+            CHECK_STR(text, i == 2 ? "<|im_start|>user\nHi <|im_end|> there<|im_end|>\n"
+                                   : "<|im_start|>user\nHi <|im_end|> there<|im_end|>\n<|im_start|>assistant\n");
+        rn_free(text);
     }
     fixture_close(&f);
 }
@@ -100,6 +106,16 @@ TEST(the_tokens_of_a_request_that_cannot_begin_are_refused_as_it_is) {
     r.chat = &c;
     CHECK_FAILS(rn_request_tokens(f.engine, &r, &ids, &n, &err), RN_E_FORMAT, &err);
     CHECK(ids == NULL && n == 0);
+    char *text = (char[]){0};
+    CHECK_FAILS(rn_request_text(f.engine, &r, &text, &n, &err), RN_E_FORMAT, &err);
+    CHECK(text == NULL && n == 0);
+    CHECK_FAILS(rn_request_text(f.engine, &r, NULL, &n, &err), RN_E_ARG, &err);
+    CHECK_FAILS(rn_request_text(NULL, &r, &text, &n, &err), RN_E_ARG, &err);
+    const rn_part part = json_part("Hi");
+    rn_request parts;
+    rn_request_init(&parts);
+    parts.parts = &part, parts.n_parts = 1;
+    CHECK_FAILS(rn_request_text(f.engine, &parts, &text, &n, &err), RN_E_ARG, &err);
     const rn_chat hi = chat_of("[{\"role\": \"user\", \"content\": \"Hi\"}]");
     r.chat = &hi;
     if (!CHECK_OK(rn_session_open(f.engine, 0, &s, &err), &err)) return;
@@ -108,6 +124,9 @@ TEST(the_tokens_of_a_request_that_cannot_begin_are_refused_as_it_is) {
     if (!CHECK_OK(rn_stream_begin(f.engine, &r, &stream, &err), &err)) return;
     CHECK_FAILS(rn_request_tokens(f.engine, &r, &ids, &n, &err), RN_E_STATE, &err);
     rn_stream_close(stream);
+    size_t n_text = 0;
+    if (CHECK_OK(rn_request_text(f.engine, &r, &text, &n_text, &err), &err)) CHECK(n_text > 0); // needs no session
+    rn_free(text);
     CHECK_OK(rn_request_tokens(f.engine, &r, &ids, &n, &err), &err); // and the session is free again
     CHECK_OK(rn_stream_begin(f.engine, &r, &stream, &err), &err);
     rn_stream_close(stream);

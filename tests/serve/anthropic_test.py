@@ -11,7 +11,7 @@ LOOK = {'name': 'look', 'description': 'Looks.', 'input_schema': {'type': 'objec
 SHORT = {'messages': STORY, 'max_tokens': 8, 'seed': 1}
 # Writes what a template is given, so that tests see it.
 SHOWN = ('{% for m in messages %}[{{ m.role }}:{{ m.content }}{% if m.reasoning_content %}|think {{ m.reasoning_content }}{% endif %}'
-         '{% for c in m.tool_calls or [] %}|call {{ c.id }} {{ c.function.name }} {{ c.function.arguments }}{% endfor %}'
+         '{% for c in m.tool_calls or [] %}|call {{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}'
          '{% if m.tool_call_id %}|of {{ m.tool_call_id }}{% endif %}{% if m.is_error %}|error{% endif %}]{% endfor %}'
          '{% for t in tools or [] %}<{{ t.function.name }}:{{ t.function.description }}:{{ t.function.parameters | tojson }}>{% endfor %}'
          '{% if enable_thinking is defined %}thinks={{ enable_thinking }},{{ thinking }}{% endif %}{% if reasoning_effort %}effort={{ reasoning_effort }}{% endif %}')
@@ -135,8 +135,8 @@ def system_tools_and_every_kind_of_block_reach_the_template():
             {'type': 'text', 'text': 'And?'}]},
         {'role': 'assistant', 'content': [call]},
         {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 'c1', 'content': ''}]}]
-    arguments = json.dumps(call['input'], separators=(',', ':'))
-    calls = [{'id': 'c1', 'type': 'function', 'function': {'name': 'look', 'arguments': arguments}}]
+    arguments = json.dumps(call['input'])
+    calls = [{'id': 'c1', 'type': 'function', 'function': {'name': 'look', 'arguments': json.dumps(call['input'], separators=(',', ':'))}}]
     same = [{'role': 'system', 'content': 'Be kind.\nBe brief.'}, {'role': 'user', 'content': 'a\nb'},
             {'role': 'assistant', 'content': 'I look.', 'reasoning_content': 'hm', 'tool_calls': calls},
             {'role': 'tool', 'tool_call_id': 'c1', 'content': 'blue\nwide'}, {'role': 'tool', 'tool_call_id': 'c2', 'content': 'no', 'is_error': True},

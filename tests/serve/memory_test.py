@@ -44,6 +44,7 @@ REQUESTS = {
     'tokenize': ('POST', '/tokenize', {'content': TIME, 'with_pieces': True}),
     'detokenize': ('POST', '/detokenize', {'tokens': [427, 438]}),
     'apply-template': ('POST', '/apply-template', {'messages': STORY}),
+    'tokens of a conversation': ('POST', '/tokenize', {'messages': STORY, 'tools': TOOLS}),
     'a refusal': ('POST', '/v1/completions', {'prompt': 5}),
     'models': ('GET', '/v1/models', None),
     'metrics': ('GET', '/metrics', None),
@@ -151,7 +152,7 @@ def an_allocation_that_fails_costs_its_request_at_most():
 @test
 def an_allocation_of_the_library_that_fails_costs_its_request_at_most():
     with Folder() as folder, server(folder) as s:
-        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template', 'a message of Anthropic\'s',
+        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template', 'tokens of a conversation', 'a message of Anthropic\'s',
                      'tokens of a message', 'a streamed chat of Ollama\'s', 'a prompt of Ollama\'s with its context', 'Ollama\'s embeddings',
                      'a model shown to Ollama\'s clients'):
             sweep(s, 'engine', name)

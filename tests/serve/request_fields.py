@@ -183,7 +183,8 @@ ROUTES = {
         'text_2': Field(('a', ['a'], ['x'] * 30), ([], 5, {}, [5], [{}], ['x'] * 1001))}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
-        'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH}),
+        'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH,
+        **{k: f._replace(needs={**f.needs, 'content': None}) if k == 'messages' or f.needs else f for k, f in CONVERSATION.items()}}),
     DETOKENIZE: Route({'tokens': [427, 438]}, {
         **COMMON, 'tokens': Field(([], [5] * 500, [4095]), ([4096], [-1], [1.5], ['x'], 5, 'x', {})), 'special': SWITCH}),
     TEMPLATE: Route({'messages': MESSAGES.good[0]}, {**COMMON, **{k: v for k, v in CONVERSATION.items() if k != 'truncate'}}),
@@ -208,7 +209,7 @@ REFUSED = {
     MESSAGES_OF_ANTHROPIC: {**GUIDED, 'output_format': {'type': 'json_schema'}, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
                             'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},
     OLLAMA_CHAT: {'format': 'json'}, OLLAMA_GENERATE: {'format': {}, 'images': ['x'], 'suffix': 'a', 'template': 'a'},
-    TOKENIZE: {'messages': []}, GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
+    GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
 JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)
 

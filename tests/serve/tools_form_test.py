@@ -94,8 +94,6 @@ def reasoning_is_read_beside_calls_and_an_output_format_of_the_callers_stays():
         body = {'messages': [{'role': 'user', 'content': 'R'}], 'tools': TOOLS, 'temperature': 0}
         whole = good(s, CHAT, **body)['choices'][0]['message']
         equal((whole['reasoning_content'], whole['content']), ('hm so', 'Yes'))
-        # What renders a conversation as it is given has no form of its own.
-        equal(good(s, '/apply-template', **body)['prompt'], 'R')
     with Folder() as folder, serving(model(folder, PLAIN), '--output-format', 'none') as s:
         whole = good(s, CHAT, messages=[{'role': 'user', 'content': 'T'}], tools=TOOLS, temperature=0)['choices'][0]['message']
         check('tool_calls' not in whole and whole['content'].startswith('Wait <tool_call>'), whole)

@@ -47,12 +47,18 @@ struct chat_prompt_plan {
     const tokenizer *tok;
     int32_t n_ctx, max_tokens; // limits that the prompt must fit
     bool puts_bos;             // puts a begin token where the model requires one and the template writes none
+    bool is_text;              // the text alone, of any length: no ids, unless turns are left out by their number
 };
 // *p must be zeroed; call chat_prompt_free() whatever is returned. Errors: RN_E_ARG (which message and why, or the template's
 // own error), RN_E_FORMAT (not JSON), RN_E_LIMIT (both lengths), RN_E_UNSUPPORTED (an answer that cannot be continued),
 // RN_E_NOMEM.
 rn_status chat_prompt_make(const struct chat_prompt_plan *plan, struct chat_prompt *p, rn_error *err);
 void chat_prompt_free(struct chat_prompt *p);
+
+// chat_request.c: what is missing of a plan for a request with a conversation. Errors: RN_E_UNSUPPORTED, the template's own.
+struct model_slot;
+rn_status chat_prompt_plan_make(const struct model_slot *l, const rn_request *r, struct chat_prompt_plan *plan,
+                                rn_error *err);
 
 // chat_match.c
 #define CHAT_MISS_BYTES 192

@@ -107,7 +107,8 @@ static rn_status make_cut(const struct fitting *f, int32_t from, int32_t to, rn_
     struct id_list ids = {0};
     enum chat_tools tools = CHAT_TOOLS_GIVEN;
     rn_status st = conversation_render(f->c, f->plan->tmpl, from, to, &o, &tools, err);
-    if (st == RN_OK) st = tokenize(f->plan, &o, &ids, err);
+    const bool is_text = f->plan->is_text && f->plan->chat->truncate == RN_TRUNCATE_NONE;
+    if (st == RN_OK && !is_text) st = tokenize(f->plan, &o, &ids, err);
     if (st == RN_OK) {
         mem_free(f->p->ids.ids);
         text_buf_free(&f->p->text);

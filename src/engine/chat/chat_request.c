@@ -93,27 +93,35 @@ static rn_status join_session(rn_stream *s, const rn_chat *chat, struct chat_pro
     return RN_OK;
 }
 
-rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err) {
-    const rn_model *const m = s->model_slot->m;
+rn_status chat_prompt_plan_make(const struct model_slot *l, const rn_request *r, struct chat_prompt_plan *plan,
+                                rn_error *err) {
+    const rn_model *const m = l->m;
     const rn_template *const t = r->chat->tmpl ? r->chat->tmpl : m->tmpl;
-    struct chat_prompt p = {0};
-    const output_format *format = NULL;
-    rn_status st = model_need_tokenizer(m, err);
+    const rn_status st = model_need_tokenizer(m, err);
     if (st != RN_OK) return fail_in(err, st, "chat");
     if (!t) return fail(err, m->template_error.code, "%s", m->template_error.text);
-    const struct chat_prompt_plan plan = {.chat = r->chat,
-                                          .reply = r->reply,
-                                          .n_reply = r->n_reply,
-                                          .tmpl = t,
-                                          .vocab = package_vocab(m->pkg),
-                                          .tok = m->tok,
-                                          .n_ctx = s->model_slot->n_ctx,
-                                          .max_tokens = r->max_tokens,
-                                          .puts_bos = r->add_special};
+    *plan = (struct chat_prompt_plan){.chat = r->chat,
+                                      .reply = r->reply,
+                                      .n_reply = r->n_reply,
+                                      .tmpl = t,
+                                      .vocab = package_vocab(m->pkg),
+                                      .tok = m->tok,
+                                      .n_ctx = l->n_ctx,
+                                      .max_tokens = r->max_tokens,
+                                      .puts_bos = r->add_special};
+    return RN_OK;
+}
+
+rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err) {
+    struct chat_prompt p = {0};
+    struct chat_prompt_plan plan;
+    const output_format *format = NULL;
+    rn_status st = chat_prompt_plan_make(s->model_slot, r, &plan, err);
+    if (st != RN_OK) return st;
     st = chat_prompt_make(&plan, &p, err);
-    if (st == RN_OK) st = find_format(r, t, p.has_own_tools, &format, err);
+    if (st == RN_OK) st = find_format(r, plan.tmpl, p.has_own_tools, &format, err);
     if (st == RN_OK) st = join_session(s, r->chat, &p, err);
-    if (st == RN_OK) st = answer_create(format, m->tok, plan.vocab, &p, &s->answer, err);
+    if (st == RN_OK) st = answer_create(format, plan.tok, plan.vocab, &p, &s->answer, err);
     if (st == RN_OK) {
         *ids = p.ids;
         p.ids = (struct id_list){0};

@@ -10,6 +10,7 @@
 typedef struct text_request {
     api_request r;
     json_span text, prompt; // `content` as in llama-server; `prompt` as in vLLM
+    chat_form chat;         // `messages` as in vLLM
     id_list ids;
     bool add_special, parse_special, with_pieces, with_texts;
     uint64_t n_reserved; // of the key's tokens
@@ -24,8 +25,6 @@ static const member tokenize_rows[] = {
     {"with_pieces", MEMBER_BOOL, offsetof(text_request, with_pieces)},
     {"return_token_strs", MEMBER_BOOL, offsetof(text_request, with_texts)},
 };
-static const api_refusal refused[] = {{"messages", "", "use /apply-template for conversations"}};
-static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
 static const member detokenize_rows[] = {
     {"tokens", MEMBER_IDS, offsetof(text_request, ids)},
     {"special", MEMBER_BOOL, offsetof(text_request, parse_special)},
@@ -33,10 +32,15 @@ static const member detokenize_rows[] = {
 
 static bool open_request(text_request *q, struct server *s, const http_request *http, const member *rows, size_t n) {
     *q = (text_request){0};
-    const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}};
-    return api_request_open(&q->r, s, http, http->body, http->n_body) &&
-           api_request_read(&q->r, groups, 2, &refusals) && api_request_find_model(&q->r) &&
-           api_budget_take(&q->r, q->ids.n ? q->ids.n : api_budget_estimate(q->text.n + q->prompt.n), &q->n_reserved);
+    const member_group groups[] = {API_COMMON_GROUP(&q->r), {rows, n, q}, CHAT_FORM_GROUP(&q->chat)};
+    if (!api_request_open(&q->r, s, http, http->body, http->n_body) ||
+        !api_request_read(&q->r, groups, rows == tokenize_rows ? 3 : 2, NULL)) {
+        if (q->chat.is_unsupported) q->r.error.code = API_UNSUPPORTED_PARAMETER;
+        return false;
+    }
+    const size_t n_bytes = q->chat.has_messages ? q->r.n_body : q->text.n + q->prompt.n;
+    return api_request_find_model(&q->r) &&
+           api_budget_take(&q->r, q->ids.n ? q->ids.n : api_budget_estimate(n_bytes), &q->n_reserved);
 }
 
 // n_tokens: what the request has cost its key.
@@ -49,6 +53,7 @@ static void close_request(text_request *q, http_exchange *x, bool ok, size_t n_t
         api_answer_error(x, &q->r.error);
     free(ignored);
     free(q->ids.ids);
+    chat_form_free(&q->chat);
     bytes_free(body);
     api_request_close(&q->r);
 }
@@ -97,24 +102,46 @@ static void put_tokens(json_writer *w, const text_request *q, const int32_t *ids
     json_put_end(w, '}');
 }
 
+static bool tokenize_text(text_request *q, int32_t **ids, size_t *n) {
+    rn_error err = {0};
+    if (!q->text.data && q->prompt.data) { // vLLM's form adds special tokens by default
+        q->text = q->prompt;
+        if (!json_doc_has(q->r.doc, "add_special_tokens") && !json_doc_has(q->r.doc, "add_special"))
+            q->add_special = true;
+    }
+    if (!q->text.data) return api_fail(&q->r.error, API_MISSING_PARAMETER, "content", "content: is missing");
+    const rn_status st =
+        rn_tokenize(model_of(q), q->text.data, q->text.n, q->add_special, q->parse_special, ids, n, &err);
+    return st == RN_OK || api_fail_status(&q->r.error, st, &err, "content");
+}
+
+// The tokens that the conversation's prompt would have as a chat.
+static bool tokenize_chat(text_request *q, int32_t **ids, size_t *n) {
+    api_error *const e = &q->r.error;
+    rn_request req;
+    rn_chat chat;
+    rn_error err = {0};
+    if (q->text.data || q->prompt.data)
+        return api_fail(e, API_INVALID_VALUE, "messages", "messages: excludes content and prompt");
+    if (q->add_special)
+        return api_fail(e, API_INVALID_VALUE, "add_special_tokens",
+                        "add_special_tokens: excludes messages, whose template writes them");
+    rn_request_init(&req);
+    if (!chat_form_apply(&q->chat, &req, &chat, q->r.server, e)) return false;
+    chat.parse_special = q->parse_special;
+    req.model = q->r.model;
+    req.max_tokens = 0;
+    const rn_status st = rn_request_tokens(q->r.server->engine, &req, ids, n, &err);
+    return st == RN_OK || api_fail_begin(e, st, &err, "messages");
+}
+
 void route_tokenize(struct server *s, http_exchange *x, const http_request *http) {
     text_request q;
-    rn_error err = {0};
     bytes body = {0};
     int32_t *ids = NULL;
     size_t n = 0;
-    bool ok = open_request(&q, s, http, tokenize_rows, sizeof tokenize_rows / sizeof *tokenize_rows);
-    if (ok && !q.text.data && q.prompt.data) { // vLLM's form adds special tokens by default
-        q.text = q.prompt;
-        if (!json_doc_has(q.r.doc, "add_special_tokens") && !json_doc_has(q.r.doc, "add_special"))
-            q.add_special = true;
-    }
-    if (ok && !q.text.data) ok = api_fail(&q.r.error, API_MISSING_PARAMETER, "content", "content: is missing");
-    if (ok) {
-        const rn_status st =
-            rn_tokenize(model_of(&q), q.text.data, q.text.n, q.add_special, q.parse_special, &ids, &n, &err);
-        ok = st == RN_OK || api_fail_status(&q.r.error, st, &err, "content");
-    }
+    const bool ok = open_request(&q, s, http, tokenize_rows, sizeof tokenize_rows / sizeof *tokenize_rows) &&
+                    (q.chat.has_messages ? tokenize_chat : tokenize_text)(&q, &ids, &n);
     if (ok) put_tokens(&(json_writer){&body, false}, &q, ids, n);
     rn_free(ids);
     close_request(&q, x, ok, n, &body);
@@ -151,49 +178,25 @@ typedef struct template_request {
     chat_form chat;
 } template_request;
 
-// Writes the template's variables as one object.
-static void add_context(bytes *to, const chat_form *c, const rn_chat *chat) {
-    json_writer w = {to, false};
-    json_put_begin(&w, '{');
-    json_put_key(&w, "messages");
-    json_put_raw(&w, chat->messages);
-    if (chat->tools) {
-        json_put_key(&w, "tools");
-        json_put_raw(&w, chat->tools);
-    }
-    json_member_bool(&w, "add_generation_prompt", chat->add_generation_prompt);
-    if (c->variables.n)
-        bytes_add_format(to, ",%s", c->variables.data + 1); // without the object's opening brace
-    else
-        json_put_end(&w, '}');
-}
-
+// The prompt that the conversation would have as a chat.
 static bool render(template_request *q, bytes *body) {
     rn_request req;
     rn_chat chat;
     rn_error err = {0};
-    rn_template *own = NULL;
-    rn_rendering *rendering = NULL;
-    bytes context = {0};
-    struct server *const s = q->r.server;
+    char *text = NULL;
+    size_t n = 0;
     rn_request_init(&req);
-    if (!chat_form_apply(&q->chat, &req, &chat, s, &q->r.error)) return false;
-    rn_status st = chat.tmpl ? RN_OK : rn_template_of_model(s->models[q->r.model].model, &own, &err);
-    add_context(&context, &q->chat, &chat);
-    if (st == RN_OK) st = rn_template_render(own ? own : chat.tmpl, context.data, context.n, -1, &rendering, &err);
+    if (!chat_form_apply(&q->chat, &req, &chat, q->r.server, &q->r.error)) return false;
+    req.model = q->r.model;
+    const rn_status st = rn_request_text(q->r.server->engine, &req, &text, &n, &err);
     if (st == RN_OK) {
-        size_t n;
-        const char *const text = rn_rendering_text(rendering, &n);
         json_writer w = {body, false};
         json_put_begin(&w, '{');
         json_member_text(&w, "prompt", text, n);
         json_put_end(&w, '}');
-    } else
-        api_fail(&q->r.error, st == RN_E_NOMEM ? API_OUT_OF_MEMORY : API_TEMPLATE_ERROR, "messages", "%s", err.text);
-    bytes_free(&context);
-    rn_rendering_free(rendering);
-    rn_template_close(own);
-    return st == RN_OK;
+    }
+    rn_free(text);
+    return st == RN_OK || api_fail_begin(&q->r.error, st, &err, "messages");
 }
 
 void route_apply_template(struct server *s, http_exchange *x, const http_request *http) {

@@ -163,6 +163,18 @@ static bool leave_out_tool(response_request *q, const char *type, char *why) {
     return false;
 }
 
+// What a chat has in `function`: all but the type, which stands outside of it there.
+static bool put_function(void *writer, size_t i, const char *key, const json_item *value, char *why) {
+    bytes json = {0};
+    (void)i, (void)why;
+    if (strcmp(key, "type") == 0) return true;
+    json_item_add(value, &json);
+    json_put_key(writer, key);
+    json_put_raw(writer, json.n ? json.data : "null");
+    bytes_free(&json);
+    return true;
+}
+
 static bool each_tool(void *target, size_t i, const char *key, const json_item *value, char *why) {
     response_request *const q = target;
     json_span type;
@@ -171,13 +183,19 @@ static bool each_tool(void *target, size_t i, const char *key, const json_item *
     if (!read_text(value, "type", &type, why)) return false;
     if (strcmp(type.data, "function") != 0) return leave_out_tool(q, type.data, why);
     json_item_add(value, &json);
-    bytes_add_format(&q->tools, "%s{\"type\":\"function\",\"function\":%s}", q->tools.n ? "," : "", json.data);
+    json_writer w = {&q->tools, q->tools.n > 0};
+    json_put_begin(&w, '{');
+    json_member_string(&w, "type", "function");
+    json_member_begin(&w, "function", '{');
+    const bool ok = json_item_each(value, put_function, &w, why);
+    json_put_end(&w, '}');
+    json_put_end(&w, '}');
     const size_t n_echo = q->echo.tools ? strlen(q->echo.tools) : 0;
     char *const all = app_text("%s%s%s", n_echo ? q->echo.tools : "", n_echo ? "," : "", json.data);
     free(q->echo.tools);
     q->echo.tools = all;
     bytes_free(&json);
-    return true;
+    return ok;
 }
 
 static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -389,6 +407,7 @@ static bool make_request(response_request *q, rn_request *req, rn_sampling *samp
     if (!api_generation_apply(&q->g, req, sampling, 0, &q->r.error)) return false;
     if (!chat_form_apply(&q->chat, req, chat, q->r.server, &q->r.error)) return false;
     chat->parse_special = q->g.g.parse_special;
+    req->model = q->r.model;
     return true;
 }
 
