@@ -175,6 +175,7 @@ static int run(server *s) {
     http_options *const o = &s->http_options;
     if (!o->max_bodies_mib) o->max_bodies_mib = http_bodies_default(o, s->memory_mib);
     if (s->n_queue < 0) s->n_queue = default_queue(s);
+    http_connections_fit(o, s->n_streams + s->n_queue);
     s->reserved_bytes = reserved_bytes(s);
     if (!api_keys_open(&s->http_options.keys, s->http_options.key_file, &s->keys)) return EXIT_CODE_FAILED;
     int code = chat_options_open(&s->chat);

@@ -152,7 +152,7 @@ def a_log_line_is_at_most_4_kib_whatever_was_asked():
 @test
 def help_names_every_limit_and_its_default():
     text = runnel('serve', '--help').ok().text
-    for part in ('--max-connections N', '(default 512)', '--ping-seconds N', '--drain-seconds N', '--api-key-file FILE', '--tls-cert'):
+    for part in ('--max-connections N', '(default 0: one for each', '--ping-seconds N', '--drain-seconds N', '--api-key-file FILE', '--tls-cert'):
         check(part in text, part)
 
 

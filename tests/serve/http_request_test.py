@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Requests: what is answered, what is refused with which status and code, limits at n-1, n and n+1, and HTTP that is none."""
+import socket
 import time
 
-from serving import Client, Server, check, equal, header_of, main, test, wait_until
+from serving import Client, Server, Skip, check, equal, header_of, main, test, wait_until
 
 LINE = 8192
 shared = None
@@ -367,6 +368,33 @@ def one_connection_too_many_is_told_the_limit():
             check(c.is_closed(), 'the connection stays')
         many.pop().close()
         wait_until(lambda: s.get('/health').status == 200, 'room for another')
+        for c in many:
+            c.close()
+
+
+def own_address():
+    """An address of this machine that is not its loopback; None: it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as u:
+        try:
+            u.connect(('192.0.2.1', 9))     # nothing is sent
+        except OSError:
+            return None
+        return None if u.getsockname()[0].startswith('127.') else u.getsockname()[0]
+
+
+@test
+def an_address_has_its_share_of_the_connections_and_leaves_the_rest_to_others():
+    address = own_address()
+    if not address:
+        raise Skip('this machine has no address but its loopback')
+    with Server('--host', '0.0.0.0', '--no-auth', '--max-connections', 8) as s:
+        s.host = address
+        many = [s.connect() for _ in range(7)]
+        equal([c.ask('GET', '/health').status for c in many], [200] * 7)
+        with s.connect() as c:
+            c.answer().refuses(503, 'server_busy', '7 from one address')
+        s.host = '127.0.0.1'
+        equal(s.get('/health').status, 200, 'another address')
         for c in many:
             c.close()
 

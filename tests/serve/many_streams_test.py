@@ -4,6 +4,7 @@
 200 streams in the quick pass, 1,000 with RUNNEL_TEST_FULL=1. Each text must be that of the same request alone.
 """
 import asyncio
+import collections
 import functools
 import json
 import os
@@ -115,6 +116,20 @@ def event_streams_of_a_crowd_each_say_what_they_say_alone_and_leave_nothing():
             check(sizes[-1] <= sizes[-2] + GROWTH, said)
             check(sizes[-1] <= planned(s), said)
         equal(s.working(), [])
+
+
+@test
+def a_burst_of_one_other_machine_is_taken_as_it_comes():
+    n = N if SANITIZED else 1000        # as llama-server and vLLM take it, with no option set
+    with serving(MODEL, '--trusted-proxy', '127.0.0.1', '--access-log', 'none') as s:
+        many = [s.connect() for _ in range(n)]
+        body = json.dumps({'prompt': 'Once', 'max_tokens': 1})
+        for c in many:
+            c.request('POST', '/v1/completions', 'Content-Type: application/json', 'X-Forwarded-For: 192.0.2.7', body=body)
+        answers = collections.Counter(c.answer().status for c in many)
+        equal(answers, {200: n})
+        for c in many:
+            c.close()
 
 
 @test

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 511 };
+enum { BACKLOG = 4096 }; // a burst; the system may allow fewer
 
 static bool is_loopback(const struct sockaddr *a) {
     if (a->sa_family == AF_INET)

@@ -7,8 +7,6 @@
 void http_options_init(http_options *o) {
     *o = (http_options){.host = "127.0.0.1",
                         .port = 8080,
-                        .max_connections = 512,
-                        .max_connections_address = 64,
                         .max_line = 8 << 10,
                         .max_header_block = 32 << 10,
                         .max_headers = 100,
@@ -25,6 +23,15 @@ void http_options_init(http_options *o) {
 int32_t http_bodies_default(const http_options *o, int32_t memory_mib) {
     const int32_t share = memory_mib ? memory_mib / 16 : 64, most = share < 64 ? share : 64;
     return most < o->max_body_mib ? o->max_body_mib : most;
+}
+
+enum { CONNECTIONS_MORE = 256, CONNECTIONS_MOST = 4096, ADDRESS_PARTS = 8 };
+
+void http_connections_fit(http_options *o, int32_t n_requests) {
+    const int32_t n = n_requests + CONNECTIONS_MORE;
+    if (!o->max_connections) o->max_connections = n < CONNECTIONS_MOST ? n : CONNECTIONS_MOST;
+    if (!o->max_connections_address)
+        o->max_connections_address = o->max_connections - o->max_connections / ADDRESS_PARTS;
 }
 
 static bool add_item(text_list *list, const char *value, char *why) {
@@ -96,10 +103,12 @@ const option http_access_rows[HTTP_ACCESS_ROWS] = {
 };
 
 const option http_limit_rows[HTTP_LIMIT_ROWS] = {
-    {0, "max-connections", "N", OPTION_INT, offsetof(http_options, max_connections), 1, 65536,
-     .help = "maximum open connections (default 512)"},
-    {0, "max-connections-per-address", "N", OPTION_INT, offsetof(http_options, max_connections_address), 1, 65536,
-     .help = "maximum open connections from one address; those from this machine are not counted (default 64)"},
+    {0, "max-connections", "N", OPTION_INT, offsetof(http_options, max_connections), 0, 65536,
+     .help =
+         "maximum open connections (default 0: one for each of --streams and --queue and 256 more, at most 4096)"},
+    {0, "max-connections-per-address", "N", OPTION_INT, offsetof(http_options, max_connections_address), 0, 65536,
+     .help = "maximum open connections from one address; those from this machine are not counted (default 0: seven "
+             "eighths of --max-connections)"},
     {0, "max-line", "N", OPTION_INT, offsetof(http_options, max_line), 64, 1 << 20,
      .help = "maximum bytes of a request line (default 8192)"},
     {0, "max-header-block", "N", OPTION_INT, offsetof(http_options, max_header_block), 64, 1 << 20,

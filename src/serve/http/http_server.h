@@ -28,7 +28,7 @@ typedef struct http_options {
     text_list keys, hosts, origins;
     trusted_proxies proxies;
     const char *key_file, *tls_cert, *tls_key, *access_log;
-    int32_t max_connections, max_connections_address;
+    int32_t max_connections, max_connections_address;            // 0: http_connections_fit()
     int32_t max_line, max_header_block, max_headers, max_header; // bytes, bytes, count, bytes
     int32_t max_body_mib;
     int32_t max_bodies_mib; // of all requests together; 0: http_bodies_default()
@@ -43,6 +43,9 @@ extern const option http_address_rows[HTTP_ADDRESS_ROWS], http_tls_rows[HTTP_TLS
 // MiB of bodies for a server with this limit on its memory (MiB; 0: none was given): a sixteenth of it, 64 at most, and one body at
 // least.
 int32_t http_bodies_default(const http_options *o, int32_t memory_mib);
+// Sets the numbers of connections that were not given, for a server where so many requests may run and wait: a burst of as many, also
+// from one machine, must not be refused, and others must reach the server meanwhile.
+void http_connections_fit(http_options *o, int32_t n_requests);
 uint64_t http_server_memory(const http_options *o); // bytes that all connections and bodies together take at most
 
 // False: failed, the error has been printed. The options must outlive the server.
