@@ -88,7 +88,7 @@ void json_put_whole(json_writer *w, int64_t v) {
     bytes_add_format(w->out, "%" PRId64, v);
 }
 
-void json_put_u64(json_writer *w, uint64_t v) {
+static void json_put_u64(json_writer *w, uint64_t v) {
     separate(w);
     bytes_add_format(w->out, "%" PRIu64, v);
 }
@@ -122,7 +122,7 @@ void json_put_rounded(json_writer *w, double v, int n_digits) {
     bytes_add_format(w->out, "%.*f", n_digits, v);
 }
 
-void json_put_bool(json_writer *w, bool v) { json_put_raw(w, v ? "true" : "false"); }
+static void json_put_bool(json_writer *w, bool v) { json_put_raw(w, v ? "true" : "false"); }
 
 void json_put_null(json_writer *w) { json_put_raw(w, "null"); }
 

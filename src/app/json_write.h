@@ -21,11 +21,9 @@ void json_put_key(json_writer *w, const char *name);
 void json_put_text(json_writer *w, const char *text, size_t n_text);
 void json_put_string(json_writer *w, const char *text); // terminated; NULL: null
 void json_put_whole(json_writer *w, int64_t v);
-void json_put_u64(json_writer *w, uint64_t v);
 void json_put_real(json_writer *w, double v);                  // the fewest digits that read back as v
 void json_put_float(json_writer *w, float v);                  // the fewest digits that read back as v, as a float
 void json_put_rounded(json_writer *w, double v, int n_digits); // that many digits after the point
-void json_put_bool(json_writer *w, bool v);
 void json_put_null(json_writer *w);
 void json_put_raw(json_writer *w, const char *json); // a value that is JSON already
 void json_put_ids(json_writer *w, const int32_t *ids, size_t n);

@@ -184,14 +184,14 @@ bool options_parse(const option_spec *spec, int n_args, char **args, options *pa
     return outcome == OPTIONS_PARSED;
 }
 
-bool options_given(const options *parsed, const char *name) {
+static bool is_given(const options *parsed, const char *name) {
     for (size_t i = 0; i < parsed->n_given; i++)
         if (strcmp(parsed->given[i]->name, name) == 0) return true;
     return false;
 }
 
 bool options_refuse(const options *parsed, const char *name, const char *why) {
-    if (!options_given(parsed, name)) return false;
+    if (!is_given(parsed, name)) return false;
     say("--%s: has no effect %s", name, why);
     return true;
 }

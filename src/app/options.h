@@ -66,7 +66,6 @@ typedef struct options {
 // args: the arguments after the command's name. Returns whether the command continues; if not, *code is the exit code: 0 after
 // --help or --version, 2 after an error that has been printed. Call options_free() in either case.
 bool options_parse(const option_spec *spec, int n_args, char **args, options *parsed, int *code);
-bool options_given(const options *parsed, const char *name);
 // If the option was given, prints `runnel: --name: has no effect WHY`.
 bool options_refuse(const options *parsed, const char *name, const char *why);
 void options_free(options *parsed);

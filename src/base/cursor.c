@@ -30,12 +30,6 @@ bool cursor_u8(cursor *c, uint8_t *out) {
     *out = (uint8_t)x;
     return true;
 }
-bool cursor_u16(cursor *c, uint16_t *out) {
-    uint64_t x;
-    if (!read_le(c, sizeof *out, &x)) return false;
-    *out = (uint16_t)x;
-    return true;
-}
 bool cursor_u32(cursor *c, uint32_t *out) {
     uint64_t x;
     if (!read_le(c, sizeof *out, &x)) return false;

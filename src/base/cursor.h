@@ -17,7 +17,6 @@ typedef struct cursor {
 
 static inline size_t cursor_left(const cursor *c) { return c->size - c->pos; }
 bool cursor_u8(cursor *c, uint8_t *out);
-bool cursor_u16(cursor *c, uint16_t *out);
 bool cursor_u32(cursor *c, uint32_t *out);
 bool cursor_u64(cursor *c, uint64_t *out);
 // *out points at the next n bytes inside the data.

@@ -51,12 +51,8 @@ static bool is_cache_blob(const char *file, const char *root) {
            !strchr(file + n_repo + n_blobs, '/');
 }
 
-rn_status path_in_folder(const char *folder, const char *name, char out[PATH_BYTES], bool *found, rn_error *err) {
-    return path_in_subfolder(folder, NULL, name, out, found, err);
-}
-
-rn_status path_in_subfolder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
-                            rn_error *err) {
+rn_status path_in_folder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
+                         rn_error *err) {
     char root[PATH_BYTES], real[PATH_BYTES];
     struct stat st;
     *found = false;

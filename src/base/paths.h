@@ -16,14 +16,13 @@ uint64_t path_file_bytes(const char *path);           // 0 if it is missing or c
 bool path_is_same_file(const char *a, const char *b); // do both lead to one file that is there?
 const char *path_last_name(const char *path);         // the part after the last slash: "model.gguf"
 
-// The path of the file `name` in a folder; *found: whether it exists. The name is untrusted: it must be
-// a plain file name, and the file must lie in the folder. A symbolic link may lead out of it in one case: from a snapshot
-// in a Hugging Face cache (REPO/snapshots/REVISION) to REPO/blobs, where the cache keeps every file's bytes.
+// The path of the file `name` in a folder, or in its subfolder `sub` (NULL: none); *found: whether it
+// exists. Both names are untrusted: they must be plain names, and the file must lie in the folder.
+// A symbolic link may lead out of it in one case: from a snapshot in a Hugging Face cache
+// (REPO/snapshots/REVISION) to REPO/blobs, where the cache keeps every file's bytes.
 // Errors: RN_E_FORMAT (no plain name, a link that leaves the folder, a link to nothing), RN_E_LIMIT (path too long), RN_E_IO.
-rn_status path_in_folder(const char *folder, const char *name, char out[PATH_BYTES], bool *found, rn_error *err);
-// The same of a folder that lies in it, whose name is a stranger's, too. sub NULL: of the folder itself.
-rn_status path_in_subfolder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
-                            rn_error *err);
+rn_status path_in_folder(const char *folder, const char *sub, const char *name, char out[PATH_BYTES], bool *found,
+                         rn_error *err);
 
 // The folder's own name, with links and dots resolved: "SmolLM2-135M" for "." too. "" if it cannot be determined.
 void path_folder_name(const char *folder, char out[PATH_BYTES]);

@@ -45,27 +45,3 @@ rn_status check_range(const char *name, int64_t value, int64_t min, int64_t max,
     if (value >= min && value <= max) return RN_OK;
     return fail(err, RN_E_ARG, "%s: %" PRId64 " is outside %" PRId64 "..%" PRId64, name, value, min, max);
 }
-
-const char *status_name(rn_status code) {
-    static const struct {
-        rn_status code;
-        const char *name;
-    } names[] = {
-        {RN_OK, "RN_OK"},
-        {RN_E_AGAIN, "RN_E_AGAIN"},
-        {RN_E_END, "RN_E_END"},
-        {RN_E_ARG, "RN_E_ARG"},
-        {RN_E_STATE, "RN_E_STATE"},
-        {RN_E_UNSUPPORTED, "RN_E_UNSUPPORTED"},
-        {RN_E_IO, "RN_E_IO"},
-        {RN_E_FORMAT, "RN_E_FORMAT"},
-        {RN_E_NOMEM, "RN_E_NOMEM"},
-        {RN_E_LIMIT, "RN_E_LIMIT"},
-        {RN_E_BUSY, "RN_E_BUSY"},
-        {RN_E_CANCELLED, "RN_E_CANCELLED"},
-        {RN_E_INTERNAL, "RN_E_INTERNAL"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].code == code) return names[i].name;
-    return "RN_E_?";
-}

@@ -17,7 +17,4 @@ __attribute__((format(printf, 3, 4))) rn_status fail_in(rn_error *err, rn_status
 // RN_OK where min <= value <= max, else RN_E_ARG: "NAME: VALUE is outside MIN..MAX".
 rn_status check_range(const char *name, int64_t value, int64_t min, int64_t max, rn_error *err);
 
-// The plain name of a code, e.g. "RN_E_FORMAT".
-const char *status_name(rn_status code);
-
 #endif

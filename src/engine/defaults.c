@@ -7,7 +7,7 @@
 
 const char *rn_version(void) { return RUNNEL_VERSION; }
 
-void sampling_to_public(const struct sampling_params *p, rn_sampling *s) {
+static void to_public(const struct sampling_params *p, rn_sampling *s) {
     s->temp = p->temp;
     s->top_k = p->top_k;
     s->top_p = p->top_p;
@@ -39,7 +39,7 @@ void sampling_from_public(const rn_sampling *s, struct sampling_params *p) {
 
 // The caller's struct with the fields of p.
 static void write_fields(const struct sampling_params *p, rn_sampling *own, rn_sampling *theirs) {
-    sampling_to_public(p, own);
+    to_public(p, own);
     sized_write(&public_sampling, own, theirs);
 }
 

@@ -5,7 +5,6 @@
 #include "sampling/sampler.h"
 #include <runnel/runnel.h>
 
-void sampling_to_public(const struct sampling_params *p, rn_sampling *s);
 // Everything but the logit bias, whose entries the caller copies.
 void sampling_from_public(const rn_sampling *s, struct sampling_params *p);
 

@@ -135,7 +135,6 @@ const char *package_left_out(const package *p) { return p->left_out; }
 const char *package_nextn_left_out(const package *p) { return p->nextn_left_out; }
 size_t package_n_files(const package *p) { return p->n_files; }
 const struct file_map *package_file_at(const package *p, size_t i) { return &p->files[i].map; }
-const char *package_file_path(const package *p, size_t i) { return p->files[i].path; }
 size_t package_made_bytes(const package *p) { return p->n_made; }
 size_t package_made_resident(const package *p) { return mem_resident(p->made, p->n_made); }
 bool package_vocab_only(const package *p) { return p->n_tensors == 0; }

@@ -160,7 +160,6 @@ const char *package_nextn_left_out(const package *p);
 // The files that hold tensors, in order. For a package in memory: fd -1, data the caller's.
 size_t package_n_files(const package *p);
 const struct file_map *package_file_at(const package *p, size_t i);
-const char *package_file_path(const package *p, size_t i);
 // Is path, under any name, a file that the package was read from?
 bool package_reads(const package *p, const char *path);
 const struct file_map *package_file_of(const package *p, const uint8_t *data); // NULL: data is in none of the files

@@ -24,7 +24,6 @@ typedef struct chat_template chat_template;
 rn_status template_compile(const char *source, size_t n, const char *name, chat_template **out, rn_error *err);
 void template_destroy(chat_template *t); // NULL is fine
 const char *template_source(const chat_template *t, size_t *n);
-const char *template_name(const chat_template *t);
 
 // 0: the default, which docs/limits.md lists.
 struct template_limits {

@@ -231,7 +231,7 @@ static const tval *run_macro(struct render *r, const struct macro *m, const stru
     return tr_cut(r, begin);
 }
 
-const tval *tr_call_macro(struct render *r, const struct tv_macro *m, const struct call *c) {
+static const tval *call_macro(struct render *r, const struct tv_macro *m, const struct call *c) {
     struct activation *const a = tr_activation(r, m->outer, m->macro->n_slots);
     if (!a || !bind_params(r, m->macro, a, c) || !tr_enter(r)) return NULL;
     const struct activation *const frame = r->frame;
@@ -251,10 +251,11 @@ static const tval *call_joiner(struct render *r, struct tv_joiner *j, const stru
     return &tv_empty;
 }
 
-const tval *tr_call(struct render *r, const tval *f, struct call *c) {
+// Any callable value; c->row is not read.
+static const tval *call_value(struct render *r, const tval *f, struct call *c) {
     switch ((enum tv_kind)f->kind) {
     case TV_FUNCTION: return tr_call_row(r, f->fn.row, f->fn.self, c);
-    case TV_MACRO: return tr_call_macro(r, f->macro, c);
+    case TV_MACRO: return call_macro(r, f->macro, c);
     case TV_LOOP: return tr_loop_call(r, f->loop, c);
     case TV_JOINER: return call_joiner(r, f->joiner, c);
     case TV_UNDEFINED: return tr_undefined_used(r, f);
@@ -268,5 +269,5 @@ const tval *tr_eval_call(struct render *r, const struct node *n, const tval *cal
     const tval *const f = tr_eval(r, n->call.of);
     if (!f || !tr_arguments(r, n->call.args, caller, &room, &c)) return NULL;
     r->at = n;
-    return tr_call(r, f, &c);
+    return call_value(r, f, &c);
 }

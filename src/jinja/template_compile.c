@@ -57,5 +57,3 @@ const char *template_source(const chat_template *t, size_t *n) {
     if (n) *n = t->n_given;
     return t->given;
 }
-
-const char *template_name(const chat_template *t) { return t->name; }

@@ -22,7 +22,6 @@ struct few_arguments {
 bool tr_arguments(struct render *r, const struct arguments *args, const tval *extra, struct few_arguments *room,
                   struct call *c);
 const tval *tr_eval_call(struct render *r, const struct node *n, const tval *caller);
-const tval *tr_call_macro(struct render *r, const struct tv_macro *m, const struct call *c);
 const tval *tr_new_macro(struct render *r, const struct macro *m);
 struct activation *tr_activation(struct render *r, const struct activation *outer, uint32_t n_slots);
 

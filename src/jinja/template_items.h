@@ -53,11 +53,8 @@ const tval *tr_binary(struct render *r, char op, const tval *a, const tval *b);
 const tval *tr_negate(struct render *r, const tval *v);
 const tval *tr_plus(struct render *r, const tval *v);
 bool tv_int_mul(tv_int a, tv_int b, tv_int *out); // false: beyond 127 bits
-// Numbers: -1, 0, 1; 2: one of them is no number.
-int tv_compare_numbers(const tval *a, const tval *b);
 
-// Calls. tr_call: calls any callable value; c->row is not read. tr_call_row: binds c's arguments to the row's parameters.
-const tval *tr_call(struct render *r, const tval *f, struct call *c);
+// Binds c's arguments to the row's parameters and calls it.
 const tval *tr_call_row(struct render *r, const struct builtin *row, const tval *self, struct call *c);
 
 // Arguments.

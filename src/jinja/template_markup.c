@@ -17,7 +17,8 @@ static const char *entity_of(char c) {
     }
 }
 
-bool tr_put_escaped(struct render *r, const tval *s) {
+// Writes a string with its characters escaped, Markup or not.
+static bool put_escaped(struct render *r, const tval *s) {
     size_t plain = 0, unused;
     for (size_t i = 0; i < s->str.n; i++) {
         const char *const entity = entity_of(s->str.s[i]);
@@ -42,7 +43,7 @@ const tval *tr_escaped(struct render *r, const tval *v) {
     const tval *const s = tr_str(r, v);
     if (!s || s->is_html) return s;
     const size_t begin = tr_begin(r);
-    tr_put_escaped(r, s);
+    put_escaped(r, s);
     return tr_marked_safe(r, tr_cut(r, begin));
 }
 
@@ -220,7 +221,7 @@ static const tval *xmlattr(struct render *r, const tval *v, const struct call *c
             break;
         }
         const tval *const value = tr_escaped(r, e->value);
-        if (!value || ((any || leads) && !tr_put(r, " ", 1, false)) || !tr_put_escaped(r, &e->key)) break;
+        if (!value || ((any || leads) && !tr_put(r, " ", 1, false)) || !put_escaped(r, &e->key)) break;
         if (!tr_put(r, "=\"", 2, false) || !tr_put_str(r, value) || !tr_put(r, "\"", 1, false)) break;
         any = true;
     }

@@ -6,7 +6,6 @@
 
 const tval *tr_escaped(struct render *r,
                        const tval *v); // escape(v): Markup; a value that is Markup is returned unchanged
-bool tr_put_escaped(struct render *r, const tval *s); // writes a string with its characters escaped, Markup or not
 const tval *tr_marked_safe(struct render *r, const tval *s); // a string as Markup; NULL: NULL
 
 #endif

@@ -13,7 +13,8 @@ static int compare_mixed(tv_int i, double d) {
     return rest > 0 ? -1 : rest < 0 ? 1 : 0;
 }
 
-int tv_compare_numbers(const tval *a, const tval *b) {
+// -1, 0, 1; 2: one of them is no number; 3: one is NaN.
+static int compare_numbers(const tval *a, const tval *b) {
     if (!tv_is_number(a) || !tv_is_number(b)) return 2;
     if (tv_is_whole(a) && tv_is_whole(b)) return tv_whole(a) < tv_whole(b) ? -1 : tv_whole(a) > tv_whole(b);
     if (a->kind == TV_FLOAT && b->kind == TV_FLOAT) return a->d < b->d ? -1 : a->d > b->d ? 1 : a->d == b->d ? 0 : 3;
@@ -47,7 +48,7 @@ static bool equal_ranges(const struct tv_range *a, const struct tv_range *b) {
 }
 
 bool tr_equal(struct render *r, const tval *a, const tval *b, bool *equal) {
-    const int c = tv_compare_numbers(a, b);
+    const int c = compare_numbers(a, b);
     *equal = a == b;
     if (c != 2) return *equal = c == 0, true;
     if (a->kind != b->kind || *equal) return true;
@@ -95,7 +96,7 @@ static bool ordered_items(struct render *r, char op, const tval *a, const tval *
 }
 
 bool tr_ordered(struct render *r, char op, const tval *a, const tval *b, bool *holds) {
-    const int c = tv_compare_numbers(a, b);
+    const int c = compare_numbers(a, b);
     if (c != 2) return *holds = c == 3 ? false : holds_for(op, c), true;
     if (a->kind == TV_STRING && b->kind == TV_STRING) {
         *holds = holds_for(op, compare_bytes(a, b));

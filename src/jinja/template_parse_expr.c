@@ -146,7 +146,7 @@ static struct node *parse_display(struct parser *p, enum node_kind kind, char cl
     return parse_op(p, close) ? n : NULL;
 }
 
-struct node *parse_primary(struct parser *p, bool members) {
+static struct node *parse_primary(struct parser *p, bool members) {
     switch (p->now.kind) {
     case TOKEN_NAME: return parse_word(p, members);
     case TOKEN_STRING: return parse_strings(p);

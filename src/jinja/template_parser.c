@@ -122,7 +122,7 @@ static bool grow_names(struct parser *p) {
     return true;
 }
 
-bool parse_name_id(struct parser *p, const char *s, size_t n, uint32_t *id) {
+static bool name_id(struct parser *p, const char *s, size_t n, uint32_t *id) {
     const tval name = {.kind = TV_STRING, .is_ascii = tv_all_ascii(s, n), .str = {.s = s, .n = n}};
     const struct tv_entry *e = p->names ? tv_dict_find(p->names, &name) : NULL;
     if (!e) {
@@ -152,7 +152,7 @@ static void note_special(struct parser *p, const struct token *name, bool is_sto
 
 struct node *parse_name_node(struct parser *p, const struct token *name, bool is_store) {
     struct node *const n = parse_node(p, NODE_NAME, name->at);
-    if (!n || !parse_name_id(p, name->s, name->n, &n->name.id)) return NULL;
+    if (!n || !name_id(p, name->s, name->n, &n->name.id)) return NULL;
     note_special(p, name, is_store);
     return n;
 }

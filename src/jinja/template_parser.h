@@ -55,7 +55,6 @@ bool parse_adopt(struct parser *p, struct node *parent, const struct node *child
 bool parse_add(struct parser *p, struct node *parent, struct node_list *list,
                struct node *child);                                // child: NULL fails
 const tval *parse_text(struct parser *p, const char *s, size_t n); // a string of the template
-bool parse_name_id(struct parser *p, const char *s, size_t n, uint32_t *id);
 struct node *parse_name_node(struct parser *p, const struct token *name, bool is_store);
 
 enum tuple_flags { TUPLE_NO_CHOICE = 1, TUPLE_IN_BRACKETS = 2, TUPLE_SIMPLE = 4, TUPLE_MEMBERS = 8 };
@@ -63,7 +62,6 @@ enum tuple_flags { TUPLE_NO_CHOICE = 1, TUPLE_IN_BRACKETS = 2, TUPLE_SIMPLE = 4,
 struct node *parse_expression(struct parser *p);
 // One expression, or several with commas between.
 struct node *parse_tuple(struct parser *p, unsigned flags);
-struct node *parse_primary(struct parser *p, bool members);
 // Filters with bars between; on: what they are applied to. starts: the first has no bar.
 struct node *parse_filters(struct parser *p, struct node *on, bool starts);
 

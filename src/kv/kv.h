@@ -155,8 +155,6 @@ struct kv_stats {
     uint64_t n_states_evicted;
 };
 void kv_stats_get(const kv *k, struct kv_stats *out);
-// Could `n` more positions be appended to s now? True: kv_append() will not answer RN_E_LIMIT.
-bool kv_has_room(const kv *k, kv_seq s, int32_t n);
 void kv_forget(kv *k); // drop every cached page; blocks that running sequences hold stay known
 // Tests: recount everything (allocates for that); RN_E_INTERNAL names the first disagreement.
 rn_status kv_check(const kv *k, rn_error *err);

@@ -131,12 +131,6 @@ int32_t index_add_partial(kv *k, const struct seq *q, int32_t n);
 void index_drop(kv *k, int32_t block); // a block without children
 // Among the children of parent one with a state after the first at positions of keys, 1 <= at <= n, the largest; KV_NONE: none.
 int32_t index_find_state(const kv *k, int32_t parent, const uint64_t *keys, int32_t n);
-struct index_child {
-    int32_t block, n; // the child with the longest beginning in common, and how long that is; KV_NONE and 0: none
-    bool any;         // does the parent have children at all?
-    bool goes_on;     // does one of the best have more keys than that?
-};
-struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n);
 
 // states.c. All do nothing without states.
 bool states_have_room(const kv *k, const struct seq *q); // to append

@@ -136,7 +136,12 @@ int32_t index_find_state(const kv *k, int32_t parent, const uint64_t *keys, int3
     return best;
 }
 
-struct index_child index_best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n) {
+struct index_child {
+    int32_t block, n; // the child with the longest beginning in common, and how long that is; KV_NONE and 0: none
+    bool any;         // does the parent have children at all?
+    bool goes_on;     // does one of the best have more keys than that?
+};
+static struct index_child best_child(const kv *k, int32_t parent, const uint64_t *keys, int32_t n) {
     struct index_child best = {.block = KV_NONE};
     int32_t c = parent == KV_NONE ? k->first_text : k->blocks[parent].child;
     best.any = c != KV_NONE;
@@ -164,7 +169,7 @@ static enum kv_miss hold_longest(kv *k, struct seq *q, const uint64_t *keys, int
         q->len += KV_PAGE;
     }
     if (q->len == n) return KV_MISS_NONE;
-    const struct index_child best = index_best_child(k, parent, keys + q->len, n - q->len);
+    const struct index_child best = best_child(k, parent, keys + q->len, n - q->len);
     if (best.block != KV_NONE && !is_whole) {
         page_hold(k, 0, best.block);
         q->pages[0][q->len / KV_PAGE] = best.block;

@@ -116,8 +116,6 @@ static rn_status check_room(const kv *k, kv_seq s, int32_t n, rn_error *err) {
     return RN_OK;
 }
 
-bool kv_has_room(const kv *k, kv_seq s, int32_t n) { return check_room(k, s, n, NULL) == RN_OK; }
-
 rn_status kv_append(kv *k, kv_seq s, const uint64_t *keys, int32_t n, rn_error *err) {
     struct seq *q = seq_at(k, s);
     assert(n >= 0);

@@ -20,11 +20,6 @@ const struct sampling_field sampling_fields[] = {
 };
 const size_t sampling_n_fields = sizeof sampling_fields / sizeof *sampling_fields;
 
-const char *const sampling_order_names[SAMPLING_N_ORDERS] = {
-    [SAMPLING_ORDER_LLAMA_CPP] = "llama.cpp",
-    [SAMPLING_ORDER_TRANSFORMERS] = "transformers",
-};
-
 void sampling_defaults(struct sampling_params *p) {
     *p = (struct sampling_params){.penalty_prompt = true, .order = SAMPLING_ORDER_LLAMA_CPP};
     for (size_t i = 0; i < sampling_n_fields; i++) {

@@ -64,7 +64,6 @@ enum sampling_order {
     SAMPLING_ORDER_TRANSFORMERS, // temperature, top-k, top-p, min-p
     SAMPLING_N_ORDERS
 };
-extern const char *const sampling_order_names[SAMPLING_N_ORDERS]; // "llama.cpp", "transformers"
 
 struct sampling_params {
     float temp;              // 0: greedy

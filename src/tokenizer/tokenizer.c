@@ -19,8 +19,6 @@ struct tokenizer {
     bool is_dropped[256], drops;
 };
 
-const char *const *tokenizer_known_pre(void) { return pre_tokenizer_known(); }
-
 static bool is_in_normalized(const tokenizer *t, int32_t id) {
     return (t->v->tokens[id].flags & TOKEN_IN_NORMALIZED) != 0;
 }

@@ -63,7 +63,4 @@ size_t tokenizer_max_piece(const tokenizer *t); // length of the longest piece i
 rn_status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n_ids, bool special, char **text, size_t *n,
                            rn_error *err);
 
-// The names of known pre-tokenizers, for messages and `info`: NULL-terminated.
-const char *const *tokenizer_known_pre(void);
-
 #endif

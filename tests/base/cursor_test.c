@@ -9,11 +9,11 @@ static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1
 TEST(numbers_are_little_endian_at_any_alignment) {
     cursor c = {.data = bytes, .size = sizeof bytes};
     uint8_t a = 0;
-    uint16_t b = 0;
     uint32_t d = 0;
     uint64_t e = 0;
     CHECK(cursor_u8(&c, &a) && a == 1);
-    CHECK(cursor_u16(&c, &b) && b == 0x0302);
+    CHECK(cursor_u8(&c, &a) && a == 2);
+    CHECK(cursor_u8(&c, &a) && a == 3);
     CHECK(cursor_u32(&c, &d) && d == 0x07060504);
     CHECK(cursor_u64(&c, &e) && e == 0x0F0E0D0C0B0A0908u);
     CHECK_INT(cursor_left(&c), 1);
@@ -25,13 +25,11 @@ TEST(numbers_are_little_endian_at_any_alignment) {
 // One read of each kind, by the number of bytes it takes.
 static bool read_n(cursor *c, uint64_t n) {
     uint8_t a;
-    uint16_t b;
     uint32_t d;
     uint64_t e;
     const uint8_t *p;
     switch (n) {
     case 1: return cursor_u8(c, &a);
-    case 2: return cursor_u16(c, &b);
     case 4: return cursor_u32(c, &d);
     case 8: return cursor_u64(c, &e);
     default: return cursor_bytes(c, n, &p);

@@ -83,7 +83,7 @@ TEST(item_16_a_file_of_a_folder_lies_in_it) {
         bool found = false;
         rn_error err = {0};
         check_note("%s", rows[i].why);
-        const rn_status st = path_in_folder(at(rows[i].folder), rows[i].name, path, &found, &err);
+        const rn_status st = path_in_folder(at(rows[i].folder), NULL, rows[i].name, path, &found, &err);
         CHECK_INT(st, rows[i].status);
         CHECK(found == rows[i].found);
         CHECK_HAS(err.text, rows[i].want);
@@ -116,7 +116,7 @@ TEST(links_of_a_cache_snapshot_may_lead_to_its_blobs_and_nowhere_else) {
         bool found;
         rn_error err = {0};
         check_note("%s", rows[i].why);
-        CHECK_INT(path_in_folder(at("hub/x/snapshots/r1"), rows[i].name, path, &found, &err), rows[i].status);
+        CHECK_INT(path_in_folder(at("hub/x/snapshots/r1"), NULL, rows[i].name, path, &found, &err), rows[i].status);
     }
 }
 
@@ -147,7 +147,7 @@ TEST(a_file_of_a_folder_inside_lies_in_it_too) {
         bool found = !rows[i].found;
         rn_error err = {0};
         check_note("%s", rows[i].why);
-        CHECK_INT(path_in_subfolder(at("model"), rows[i].sub, rows[i].name, path, &found, &err), rows[i].status);
+        CHECK_INT(path_in_folder(at("model"), rows[i].sub, rows[i].name, path, &found, &err), rows[i].status);
         CHECK(found == rows[i].found);
         CHECK_HAS(err.text, rows[i].want);
     }
@@ -163,11 +163,11 @@ TEST(a_path_up_to_the_systems_limit_is_taken) {
     const size_t room = PATH_BYTES - 1 - strlen(folder) - 1; // for the name
     memset(name, 'x', sizeof name);
     name[room < 255 ? room : 255] = 0;
-    CHECK_OK(path_in_folder(folder, name, path, &found, &err), &err);
+    CHECK_OK(path_in_folder(folder, NULL, name, path, &found, &err), &err);
     CHECK(!found && n > 0);
     memset(name, 'x', room + 1);
     name[room + 1] = 0;
-    CHECK_FAILS(path_in_folder(folder, name, path, &found, &err), RN_E_LIMIT, &err);
+    CHECK_FAILS(path_in_folder(folder, NULL, name, path, &found, &err), RN_E_LIMIT, &err);
     CHECK_HAS(err.text, "its path has 4096 bytes, limit 4095");
 }
 

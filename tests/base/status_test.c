@@ -83,13 +83,6 @@ TEST(an_overlong_sentence_is_cut_at_a_character) {
     }
 }
 
-TEST(every_code_has_its_name) {
-    CHECK_STR(status_name(RN_OK), "RN_OK");
-    CHECK_STR(status_name(RN_E_FORMAT), "RN_E_FORMAT");
-    CHECK_STR(status_name(RN_E_INTERNAL), "RN_E_INTERNAL");
-    CHECK_STR(status_name((rn_status)77), "RN_E_?");
-}
-
 struct heard {
     int n, level;
     char text[5000];

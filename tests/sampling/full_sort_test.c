@@ -195,9 +195,9 @@ TEST(lists_probabilities_and_draws_equal_those_of_a_full_sort_on_every_cpu_set) 
         bool ok = true;
         for (enum cpu_set set = CPU_REF; set < CPU_N_SETS && ok; set++) {
             if (!cpu_set_available(set)) continue;
-            check_note("round %d, %s, %s, n %d, temp %g, top_k %d, top_p %g, min_p %g, min_keep %d, %s", round,
+            check_note("round %d, %s, %s, n %d, temp %g, top_k %d, top_p %g, min_p %g, min_keep %d, order %d", round,
                        cpu_set_name(set), rows[kind].name, n, (double)p.temp, p.top_k, (double)p.top_p,
-                       (double)p.min_p, p.min_keep, sampling_order_names[p.order]);
+                       (double)p.min_p, p.min_keep, (int)p.order);
             ok = equals_plain(&p, &kernel_set_get(set)->row, row, n);
         }
         if (!ok) break;
@@ -216,8 +216,8 @@ TEST(weight_that_a_sample_of_the_row_does_not_show_is_found_on_every_cpu_set) {
         plain_chain(&p, row, MAX_N);
         for (enum cpu_set set = CPU_REF; set < CPU_N_SETS; set++) {
             if (!cpu_set_available(set)) continue;
-            check_note("round %d, %s, temp %g, top_p %g, min_p %g, %s", round, cpu_set_name(set), (double)p.temp,
-                       (double)p.top_p, (double)p.min_p, sampling_order_names[p.order]);
+            check_note("round %d, %s, temp %g, top_p %g, min_p %g, order %d", round, cpu_set_name(set),
+                       (double)p.temp, (double)p.top_p, (double)p.min_p, (int)p.order);
             equals_plain(&p, &kernel_set_get(set)->row, row, MAX_N);
         }
     }

@@ -219,9 +219,9 @@ TEST(draws_under_a_mask_have_the_law_of_the_masked_chain_on_every_cpu_set) {
         if (argmax(w.masked_row, w.n) == 0 && w.masked_row[0] == -INFINITY) continue; // refused: tested below
         for (enum cpu_set set = CPU_REF; set < CPU_N_SETS && ok; set++) {
             if (!cpu_set_available(set)) continue;
-            check_note("round %d, %s, n %d, temp %g, top_k %d, top_p %g, min_p %g, min_keep %d, %s", round,
+            check_note("round %d, %s, n %d, temp %g, top_k %d, top_p %g, min_p %g, min_keep %d, order %d", round,
                        cpu_set_name(set), w.n, (double)p.temp, p.top_k, (double)p.top_p, (double)p.min_p, p.min_keep,
-                       sampling_order_names[p.order]);
+                       (int)p.order);
             ok = check_subject(&w, &p, &kernel_set_get(set)->row);
         }
     }

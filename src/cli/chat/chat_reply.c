@@ -153,6 +153,32 @@ static void show_last_line(chat *c) {
     if (line.n_text) reply_screen_add(&c->screen, &line);
 }
 
+// Prints "prompt 128 (96 cached), first 0.1 s, ..." in order of importance; what does not fit the line is left out.
+static void print_footer(const chat *c) {
+    const chat_reply *const r = &c->last;
+    rn_engine_info info = {.struct_size = sizeof info};
+    char first[HUMAN_BYTES], text[4][96], held[HUMAN_BYTES], all[HUMAN_BYTES];
+    const int width = term_width(STDOUT_FILENO) - 1;
+    if (rn_engine_get_info(c->on.engine, 0, &info, NULL) != RN_OK) return;
+    const int64_t n_held = r->usage.prompt_tokens + r->usage.completion_tokens;
+    const double n_timed = (double)r->usage.completion_tokens - 1;
+    const double rate = n_timed > 0 && r->timing.decode_ms > 0 ? n_timed * 1000 / r->timing.decode_ms : 0;
+    snprintf(text[0], sizeof *text, "%.0f tok/s", rate);
+    snprintf(text[1], sizeof *text, "first %s", human_time(r->timing.first_token_ms, first));
+    snprintf(text[2], sizeof *text, "context %s/%s", human_count((uint64_t)n_held, held),
+             human_count((uint64_t)info.n_ctx, all));
+    snprintf(text[3], sizeof *text, "prompt %" PRId64 " (%" PRId64 " cached)", r->usage.prompt_tokens,
+             r->usage.cached_tokens);
+    bytes line = {0};
+    for (size_t i = 0; i < 4; i++) {
+        const size_t n = line.n + strlen(text[i]) + (line.n ? 3 : 0);
+        if (n + 2 > (size_t)width) break;
+        bytes_add_format(&line, "%s%s", line.n ? " | " : "", text[i]);
+    }
+    chat_note(c, "%s", line.n ? line.data : "");
+    bytes_free(&line);
+}
+
 bool chat_answer(chat *c, bool goes_on) {
     rn_error err = {0};
     rn_stream *stream = NULL;
@@ -176,32 +202,6 @@ bool chat_answer(chat *c, bool goes_on) {
     chat_message_free(&said);
     if (c->last.finish == RN_FINISH_ERROR) c->code = EXIT_CODE_FAILED;
     say_end(c);
-    if (c->editor) chat_footer(c);
+    if (c->editor) print_footer(c);
     return true;
-}
-
-// Prints figures in order of importance; those that do not fit the line are left out.
-void chat_footer(const chat *c) {
-    const chat_reply *const r = &c->last;
-    rn_engine_info info = {.struct_size = sizeof info};
-    char first[HUMAN_BYTES], text[4][96], held[HUMAN_BYTES], all[HUMAN_BYTES];
-    const int width = term_width(STDOUT_FILENO) - 1;
-    if (rn_engine_get_info(c->on.engine, 0, &info, NULL) != RN_OK) return;
-    const int64_t n_held = r->usage.prompt_tokens + r->usage.completion_tokens;
-    const double n_timed = (double)r->usage.completion_tokens - 1;
-    const double rate = n_timed > 0 && r->timing.decode_ms > 0 ? n_timed * 1000 / r->timing.decode_ms : 0;
-    snprintf(text[0], sizeof *text, "%.0f tok/s", rate);
-    snprintf(text[1], sizeof *text, "first %s", human_time(r->timing.first_token_ms, first));
-    snprintf(text[2], sizeof *text, "context %s/%s", human_count((uint64_t)n_held, held),
-             human_count((uint64_t)info.n_ctx, all));
-    snprintf(text[3], sizeof *text, "prompt %" PRId64 " (%" PRId64 " cached)", r->usage.prompt_tokens,
-             r->usage.cached_tokens);
-    bytes line = {0};
-    for (size_t i = 0; i < 4; i++) {
-        const size_t n = line.n + strlen(text[i]) + (line.n ? 3 : 0);
-        if (n + 2 > (size_t)width) break;
-        bytes_add_format(&line, "%s%s", line.n ? " | " : "", text[i]);
-    }
-    chat_note(c, "%s", line.n ? line.data : "");
-    bytes_free(&line);
 }

@@ -58,8 +58,6 @@ typedef struct chat {
 // False: there is no reply, the error has been printed, and the conversation is unchanged.
 bool chat_answer(chat *c, bool goes_on);
 void chat_reply_free(chat_reply *r);
-// Prints "prompt 128 (96 cached), first 0.1 s, ...", cut to the terminal's width.
-void chat_footer(const chat *c);
 
 // chat_commands.c: runs a line that begins with a slash; its output goes to stdout.
 void chat_command(chat *c, const char *line);

@@ -35,7 +35,7 @@ static rn_status path_of(const struct folder *f, const char *name, const char **
         snprintf(path, sizeof path, "%s/%s%s%s", package_shown_path(f->path), f->sub ? f->sub : "", f->sub ? "/" : "",
                  name);
     } else {
-        const rn_status st = path_in_subfolder(f->path, f->sub, name, path, found, err);
+        const rn_status st = path_in_folder(f->path, f->sub, name, path, found, err);
         if (st != RN_OK) return package_in_file(f->path, st, err);
     }
     *out = arena_strndup(&f->p->arena, path, strlen(path));

@@ -28,8 +28,6 @@ static inline int shown_bytes(uint32_t n) {
     return n < 60 ? (int)n : 60;
 } // how much of a file's text a message shows
 
-// -1: no token has this text.
-int32_t tokenizer_build_find(const struct tokenizer_build *b, const char *text, uint32_t n);
 // A copy in mem; s NULL: out of memory.
 struct vocab_str tokenizer_build_copy(struct tokenizer_build *b, const char *text, uint32_t n);
 

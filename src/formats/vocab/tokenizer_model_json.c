@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int32_t tokenizer_build_find(const struct tokenizer_build *b, const char *text, uint32_t n) {
+// -1: no token has this text.
+static int32_t find_token(const struct tokenizer_build *b, const char *text, uint32_t n) {
     return (int32_t)name_index_find(&b->ids, text, n);
 }
 
@@ -252,7 +253,7 @@ static rn_status refuse_variants(struct tokenizer_build *b, const struct json_no
 static rn_status find_unk(struct tokenizer_build *b, const struct json_node *model, rn_error *err) {
     const struct json_node *const unk = json_member(model, "unk_token");
     if (!unk) return RN_OK;
-    b->v->unk = unk->kind == JSON_STRING ? tokenizer_build_find(b, unk->text, unk->n_text) : -1;
+    b->v->unk = unk->kind == JSON_STRING ? find_token(b, unk->text, unk->n_text) : -1;
     if (b->v->unk >= 0) return RN_OK;
     return fail(err, RN_E_FORMAT, "member unk_token: \"%.*s\" is not a token",
                 unk->kind == JSON_STRING ? shown_bytes(unk->n_text) : 0, unk->kind == JSON_STRING ? unk->text : "");
