@@ -66,7 +66,6 @@ static void route_echo(server *s, http_exchange *x, const http_request *r) {
     for (size_t i = 0; i < r->n_body; i++) sum = sum * 31 + (unsigned char)r->body[i];
     bytes_add_format(&body, "{\"n\": %zu, \"sum\": %lu}", r->n_body, sum);
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
 }
 
 static int n_sources;
@@ -141,7 +140,7 @@ static void serve(http_server *h, int peer, bytes *heard) {
             ready = NULL;
             c->is_ready = false;
             conn_turn(c);
-        } else if (c->out.n > c->n_out_taken)
+        } else if (conn_has_output(c))
             conn_event(c, EPOLLOUT);
         else if (c->phase != CONN_ANSWER && ioctl(c->io.fd, FIONREAD, &n_unread) == 0 && n_unread > 0)
             conn_event(c, EPOLLIN);

@@ -2,6 +2,11 @@
 #include "engine/engine.h"
 #include "engine/public_structs.h"
 
+// With the lock held. The step thread has nothing to do for a stream that has ended.
+static void wake_for(rn_stream *s) {
+    if (s->state != STREAM_ENDED) engine_wake(s->engine);
+}
+
 rn_status stream_submit(rn_stream *s, rn_error *err) {
     rn_engine *e = s->engine;
     rn_status st = RN_OK;
@@ -40,7 +45,7 @@ rn_status rn_stream_next(rn_stream *stream, int64_t timeout_ns, rn_chunk *chunk,
     if (st == RN_OK) st = outbox_take(&stream->out, timeout_ns, &own);
     if (st != RN_OK) return st;
     mutex_lock(&stream->engine->lock);
-    if (stream->state != STREAM_ENDED) engine_wake(stream->engine); // it may have been parked
+    wake_for(stream); // it may have been parked
     mutex_unlock(&stream->engine->lock);
     if (stream->answer && (st = answer_read(stream->answer, &own, err)) != RN_OK) return st;
     if (stream->answer && own.finish_reason != RN_FINISH_NONE) // the step thread has done with it
@@ -56,7 +61,7 @@ void rn_stream_on_ready(rn_stream *stream, rn_ready_fn fn, void *user) {
 static void set_and_wake(rn_stream *s, atomic_bool *flag, bool value) {
     mutex_lock(&s->engine->lock);
     atomic_store(flag, value);
-    engine_wake(s->engine);
+    wake_for(s);
     mutex_unlock(&s->engine->lock);
 }
 
@@ -77,7 +82,7 @@ rn_status rn_stream_set_rate(rn_stream *stream, double max_tokens_per_second, rn
     if (st != RN_OK) return st;
     mutex_lock(&stream->engine->lock);
     atomic_store(&stream->time.token_gap_ns, gap_ns);
-    engine_wake(stream->engine);
+    wake_for(stream);
     mutex_unlock(&stream->engine->lock);
     return RN_OK;
 }
@@ -87,7 +92,7 @@ void rn_stream_close(rn_stream *stream) {
     rn_engine *e = stream->engine;
     mutex_lock(&e->lock);
     atomic_store(&stream->cancelled, true);
-    engine_wake(e);
+    wake_for(stream);
     while (stream->state != STREAM_ENDED) condvar_wait(&e->changed, &e->lock, -1);
     mutex_unlock(&e->lock);
     stream_destroy(stream);

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct {
     atomic_llong pulls, gone, complete, running, opened, closed, held, given_up;
@@ -169,7 +170,6 @@ static void route_echo(server *s, http_exchange *x, const http_request *r) {
         "{\"n\": %zu, \"sum\": %lu, \"id\": \"%s\", \"key\": \"%llx\", \"client\": \"%s\", \"terminated\": %d}",
         r->n_body, sum, r->id, (unsigned long long)r->key, r->client, r->body[r->n_body] == '\0');
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
 }
 
 static void route_big(server *s, http_exchange *x, const http_request *r) {
@@ -191,6 +191,26 @@ static void route_hold(server *s, http_exchange *x, const http_request *r) {
     route_echo(s, x, r);
 }
 
+// On which thread does the handler run? A body `d` is deferred.
+static void route_thread(server *s, http_exchange *x, const http_request *r) {
+    bytes body = {0};
+    (void)s;
+    if (strcmp(r->body, "\"d\"") == 0 && http_defer(x)) return;
+    bytes_add_format(&body, "{\"thread\": %d, \"n\": %zu}", (int)gettid(), r->n_body);
+    http_answer_json(x, 200, &body);
+}
+
+// bytes=N: in the handler's own buffer, and each byte differs from the last.
+static void route_own(server *s, http_exchange *x, const http_request *r) {
+    const size_t n = (size_t)number(r, "bytes", 1 << 20);
+    bytes body = {0};
+    char *const to = bytes_reserve(&body, n);
+    (void)s;
+    for (size_t i = 0; to && i < n; i++) to[i] = (char)('a' + i % 23);
+    if (to) body.n = n;
+    http_answer_bytes(x, 200, "text/plain", NULL, &body);
+}
+
 static void route_release(server *s, http_exchange *x, const http_request *r) {
     (void)s;
     atomic_fetch_add(&n_released, number(r, "n", 1));
@@ -208,7 +228,6 @@ static void route_counts(server *s, http_exchange *x, const http_request *r) {
         atomic_load(&counts.running), atomic_load(&counts.opened), atomic_load(&counts.closed),
         atomic_load(&counts.held), atomic_load(&counts.given_up));
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
 }
 
 static atomic_bool is_engines;
@@ -221,7 +240,6 @@ static void route_fault(server *s, http_exchange *x, const http_request *r) {
     bytes_add_format(&body, "{\"fired\": %s}", has_fired ? "true" : "false");
     memory_fail_after(0);
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
     atomic_store(&is_engines, number(r, "engine", 0) > 0);
     mem_fail_after(number(r, "engine", 0));
     memory_fail_after(number(r, "n", 0));
@@ -285,6 +303,11 @@ const http_route http_routes[] = {
     {"GET", "/rig/below/", route_echo},
     {"GET", "/rig/big", route_big},
     {"POST", "/rig/hold", route_hold, .has_body = true},
+    {"GET", "/rig/thread", route_thread},
+    {"POST", "/rig/thread", route_thread, .has_body = true},
+    {"POST", "/rig/brief", route_thread, .has_body = true, .is_brief = true},
+    {"GET", "/rig/own", route_own},
+    {"POST", "/rig/own", route_own, .has_body = true},
     {"GET", "/rig/release", route_release},
     {"GET", "/rig/counts", route_counts},
     {"GET", "/rig/fault", route_fault},
@@ -293,9 +316,9 @@ const http_route http_routes[] = {
     {"GET", "/props", route_props},
     {"GET", "/slots", route_slots},
     {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
-    {"POST", "/v1/completions", route_completions, .has_body = true},
+    {"POST", "/v1/completions", route_completions, .has_body = true, .is_brief = true},
     {"POST", "/v1/responses", route_responses, .has_body = true},
-    {"POST", "/completion", route_llama_completion, .has_body = true},
+    {"POST", "/completion", route_llama_completion, .has_body = true, .is_brief = true},
     {"GET", "/tokenizer_info", route_tokenizer_info},
     {"POST", "/v1/messages", route_messages, .has_body = true},
     {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},

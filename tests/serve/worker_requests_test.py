@@ -4,6 +4,7 @@ import json
 import signal
 
 from api import chat_model, good, post, serving
+from certificates import make_certificate
 from serving import KEY, SANITIZED, WAIT_S, Folder, Server, Socket, check, equal, main, test, wait_until
 
 JSON = 'Content-Type: application/json'
@@ -69,6 +70,49 @@ def one_request_too_many_is_refused_and_the_others_are_answered():
         for c in clients:
             equal(c.answer().json['n'], 3)
             c.close()
+
+
+@test
+def a_brief_request_is_handled_on_the_http_thread():
+    def thread(s, body, path='/rig/brief'):
+        answer = s.post(path, body)
+        equal(answer.json['n'], len(body))
+        return answer.json['thread']
+    with Server('--workers', 2, '--streams', 1, '--queue', 0) as s:
+        here = s.get('/rig/thread').json['thread']
+        longest = b'"' + b'x' * 4094 + b'"'
+        equal(thread(s, b'1'), here)
+        equal(thread(s, longest), here)
+        check(thread(s, longest + b' ') != here, 'a long body was handled on the HTTP thread')
+        check(thread(s, b'"d"') != here, 'a deferred request was handled on the HTTP thread')
+        check(thread(s, b'1', '/rig/thread') != here, 'a route that is not brief was handled on the HTTP thread')
+        with s.connect() as held, s.connect() as next_one:
+            hold(s, held)
+            next_one.request('POST', '/rig/brief', JSON, body=b'"d"')   # waits for the worker
+            wait_until(lambda: waiting_at(s) == 1, 'it waits')
+            equal(thread(s, b'2'), here)
+            s.get('/rig/release')
+            equal(next_one.answer().json['n'], 3)
+
+
+@test
+def large_answers_from_the_handlers_own_buffer_are_whole():
+    def bytes_of(n):
+        return (bytes(range(97, 120)) * (n // 23 + 1))[:n]
+    with Folder() as folder:
+        make_certificate(folder)
+        for tls in ((), ('--tls-cert', folder / 'cert.pem', '--tls-key', folder / 'key.pem')):
+            with Server(*tls) as s, s.connect() as c:
+                for n in (0, 16383, 16384, 300001, 9 << 20, 5):
+                    check(c.ask('GET', f'/rig/own?bytes={n}').body == bytes_of(n), n)
+                    check(c.ask('POST', f'/rig/own?bytes={n}', JSON, body=b'1').body == bytes_of(n), n)
+                for n in (70000, 1, 80000):                             # sent ahead
+                    c.request('GET', f'/rig/own?bytes={n}')
+                for n in (70000, 1, 80000):
+                    check(c.answer().body == bytes_of(n), n)
+                head = c.ask('HEAD', '/rig/own?bytes=70000')
+                equal([head.status, head.header('content-length'), head.body], [200, '70000', b''])
+                equal(c.ask('GET', '/health').status, 200)
 
 
 @test

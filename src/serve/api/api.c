@@ -170,9 +170,26 @@ void api_list_job(struct api *a, job *j) {
     pthread_mutex_unlock(&a->lock);
 }
 
+// Would destroy() neither wait nor take long?
+static bool is_over(const job *j) {
+    enum { FEW_PARTS = 4 };
+    if (j->n_parts > FEW_PARTS || j->session || atomic_load(&j->is_revoked)) return false;
+    for (size_t i = 0; i < j->n_parts; i++) {
+        rn_stream_state s;
+        if (job_get_state(j, i, &s) && s.phase != RN_STREAM_ENDED) return false;
+    }
+    return true;
+}
+
 void api_release_job(struct api *a, job *j) {
     pthread_mutex_lock(&a->lock);
     if (j->is_listed) list_remove(&a->live, j);
+    pthread_mutex_unlock(&a->lock);
+    if (is_over(j)) { // as most are: the reaper need not wake
+        destroy(a, j);
+        return;
+    }
+    pthread_mutex_lock(&a->lock);
     list_add(&a->dead, j);
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);

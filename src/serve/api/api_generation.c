@@ -317,6 +317,11 @@ static bool make_rules(const api_generation *g, job *j, api_error *e) {
     return token_rules_new(&from, j->server->models[j->model].model, &j->rules, e);
 }
 
+bool api_generation_is_long(const api_generation *g, size_t n_answers) {
+    enum { FEW_ANSWERS = 4 };
+    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words;
+}
+
 bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     struct api *const a = j->server->api;
     api_error *const e = &r->error;

@@ -2,7 +2,8 @@
 //
 // One thread serves all connections (http_loop.c): pull(), ping() and gone() run on that
 // thread, one at a time, and must not block. So do handlers of routes without a body. Handlers of routes with a body (has_body) run
-// on worker threads, several at once: they may parse, tokenize and take long, and their answer is sent after they have returned. The
+// on worker threads, several at once: they may parse, tokenize and take long, and their answer is sent after they have returned. With
+// is_brief they run on the HTTP thread while the body is short, unless they defer the request (http_defer()). The
 // checks of docs/server.md (limits, Host, Origin, key, content type, timeouts) are done before a handler is called, on the same
 // request object that is routed.
 //
@@ -43,7 +44,7 @@ void http_answer(http_exchange *x, int status, const char *content_type, const c
 // The same without a copy, for large bodies: takes the body over and empties it.
 void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
                        bytes *body);
-void http_answer_json(http_exchange *x, int status, const bytes *body);
+void http_answer_json(http_exchange *x, int status, bytes *body); // takes the body over, too
 
 // For an answer that comes later: the exchange waits, and pull() is called on the HTTP thread after each http_wake().
 typedef enum http_pull {
@@ -67,6 +68,9 @@ void http_answer_events(http_exchange *x, const char *const *headers, const http
                         void (*ping)(void *self, bytes *line));
 void http_answer_later(http_exchange *x, const http_source *source, void *self);
 void http_wake(http_exchange *x);
+// For a handler with is_brief, before its request has had any effect, when handling it would block or take long. True: it runs on the
+// HTTP thread, returns without an answer and is called again on a worker. False: it is there already.
+bool http_defer(http_exchange *x);
 
 // The connection becomes a WebSocket (RFC 6455), or the request is refused: the handler is serve/websocket/websocket.h's.
 struct websocket_handler;
@@ -79,6 +83,7 @@ typedef struct http_route {
     bool is_open;  // needs no key (/health, the page)
     bool is_page;  // disabled by --no-page
     bool has_body; // requires a JSON body; the handler runs on a worker
+    bool is_brief; // or on the HTTP thread, since a short body takes it little time, whatever is in it
     bool has_name; // what follows the path is one name, and may have any characters as escapes, slashes too
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method

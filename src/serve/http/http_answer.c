@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+enum { TAKEN_BYTES = 16 << 10 }; // from here on a body is sent from the handler's buffer instead of being copied
+
 void answer_make_id(char *id) {
     static const char digits[] = "0123456789abcdef";
     unsigned char random[12];
@@ -118,28 +120,37 @@ static bool has_no_body(const http_exchange *x, int status) {
     return status == 304 || (x->request.method && strcmp(x->request.method, "HEAD") == 0);
 }
 
+// own: the body as the caller's buffer, which is taken over if it is worth it; NULL: none.
 static bool put(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
-                size_t n_body) {
+                size_t n_body, bytes *own) {
     bytes *const out = &x->conn->out;
     const size_t begin = out->n;
     answer_head(x, status, content_type, headers, status == 204 ? ANSWER_BODILESS : (int64_t)n_body);
     x->n_sent = has_no_body(x, status) || status == 204 ? 0 : n_body;
-    bytes_add(out, body, x->n_sent);
-    if (memory_failed()) out->n = begin;
-    return !memory_failed();
+    const bool is_taken = own && x->n_sent >= TAKEN_BYTES;
+    if (!is_taken) bytes_add(out, body, x->n_sent);
+    if (memory_failed()) {
+        out->n = begin;
+        return false;
+    }
+    if (is_taken) {
+        x->conn->body = *own;
+        *own = (bytes){0};
+    }
+    return true;
 }
 
 static void answer_whole(http_exchange *x, int status, const char *content_type, const char *const *headers,
-                         const void *body, size_t n_body) {
+                         const void *body, size_t n_body, bytes *own) {
     static const char *const retry[] = {"Retry-After: 1", NULL};
     x->kind = ANSWER_WHOLE;
-    if (!memory_failed() && put(x, status, content_type, headers, body, n_body)) return;
+    if (!memory_failed() && put(x, status, content_type, headers, body, n_body, own)) return;
     memory_forget();
     metrics_error(&x->conn->h->server->metrics, API_OUT_OF_MEMORY);
     status = api_http_status(API_OUT_OF_MEMORY);
     // Constant, so that sending it allocates no body.
     const char *const text = api_no_memory_text(x->dialect);
-    if (!put(x, status, "application/json", retry, text, strlen(text))) x->conn->is_aborted = true;
+    if (!put(x, status, "application/json", retry, text, strlen(text), NULL)) x->conn->is_aborted = true;
 }
 
 void http_answer(http_exchange *x, int status, const char *content_type, const char *const *headers, const void *body,
@@ -147,7 +158,7 @@ void http_answer(http_exchange *x, int status, const char *content_type, const c
     if (x->work)
         work_answer(x->work, status, content_type, headers, body, n_body);
     else
-        answer_whole(x, status, content_type, headers, body, n_body);
+        answer_whole(x, status, content_type, headers, body, n_body, NULL);
 }
 
 void http_answer_bytes(http_exchange *x, int status, const char *content_type, const char *const *headers,
@@ -155,12 +166,12 @@ void http_answer_bytes(http_exchange *x, int status, const char *content_type, c
     if (x->work)
         work_answer_bytes(x->work, status, content_type, headers, body);
     else
-        answer_whole(x, status, content_type, headers, body->data, body->n);
+        answer_whole(x, status, content_type, headers, body->data, body->n, body);
     bytes_free(body);
 }
 
-void http_answer_json(http_exchange *x, int status, const bytes *body) {
-    http_answer(x, status, "application/json", NULL, body->data, body->n);
+void http_answer_json(http_exchange *x, int status, bytes *body) {
+    http_answer_bytes(x, status, "application/json", NULL, body);
 }
 
 // Answers the request that a browser sends before a page of another origin may send a key or JSON (Fetch

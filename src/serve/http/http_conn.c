@@ -98,6 +98,7 @@ void conn_end(http_conn *c) {
     parser_free(&c->parser);
     bytes_free(&c->in);
     bytes_free(&c->out);
+    bytes_free(&c->body);
     free(c);
 }
 
@@ -176,18 +177,28 @@ static bool after_sending(http_conn *c) {
     return true;
 }
 
-bool conn_send(http_conn *c) {
-    while (!c->is_aborted && c->out.n > c->n_out_taken) {
-        const ssize_t n = io_write(&c->io, c->out.data + c->n_out_taken, c->out.n - c->n_out_taken, false);
-        if (n < 0 && io_is_later()) return true;
+// False: the socket takes no more for now. An error sets is_aborted.
+static bool send_bytes(http_conn *c, const bytes *b, size_t *n_taken, bool has_more) {
+    while (!c->is_aborted && b->n > *n_taken) {
+        const ssize_t n = io_write(&c->io, b->data + *n_taken, b->n - *n_taken, has_more);
+        if (n < 0 && io_is_later()) return false;
         if (n < 0) c->is_aborted = true;
-        if (n > 0) c->n_out_taken += (size_t)n, c->moved_ns = now_ns();
+        if (n > 0) *n_taken += (size_t)n, c->moved_ns = now_ns();
     }
+    return true;
+}
+
+bool conn_has_output(const http_conn *c) { return c->out.n > c->n_out_taken || c->body.n > c->n_body_taken; }
+
+bool conn_send(http_conn *c) {
+    if (!send_bytes(c, &c->out, &c->n_out_taken, c->body.n > 0) || !send_bytes(c, &c->body, &c->n_body_taken, false))
+        return true;
     if (c->is_aborted) {
         conn_end(c);
         return false;
     }
     drop_taken(&c->out, &c->n_out_taken);
+    drop_taken(&c->body, &c->n_body_taken);
     return after_sending(c);
 }
 
@@ -223,7 +234,8 @@ static bool discard(http_conn *c, size_t n) {
 
 static bool read_more(http_conn *c) {
     http_server *const h = c->h;
-    if (c->phase == CONN_ANSWER || c->is_ready) return true;
+    c->is_ahead = c->phase == CONN_ANSWER || c->is_ready;
+    if (c->is_ahead) return true;
     const ssize_t n = io_read(&c->io, h->scratch, sizeof h->scratch);
     if (n < 0 && io_is_later()) return true;
     if (n <= 0) { // the client is gone, or will never complete its request
@@ -256,7 +268,7 @@ static bool shake_hands(http_conn *c) {
 void conn_turn(http_conn *c) {
     bool is_alive = true;
     if (c->phase == CONN_ANSWER) {
-        if (c->out.n == c->n_out_taken) wait_pull(c->x);
+        if (!conn_has_output(c)) wait_pull(c->x);
         is_alive = conn_send(c);
     } else if (c->in.n > c->n_in_taken)
         is_alive = feed(c, c->in.data + c->n_in_taken, c->in.n - c->n_in_taken);

@@ -46,6 +46,7 @@ typedef struct http_conn {
     bool is_closing;     // ends when everything was sent
     bool is_unread;      // the request's end was not read: linger
     bool is_aborted;     // ends at once: the answer cannot be completed
+    bool is_ahead;       // the client has sent something that is not read before the answer was sent
     uint32_t events;     // that epoll waits for
     tls_state waits_for; // in CONN_HANDSHAKE
     conn_phase phase;
@@ -59,6 +60,8 @@ typedef struct http_conn {
     size_t n_in_taken;
     bytes out; // to be sent
     size_t n_out_taken;
+    bytes body; // of a large answer, taken over from the handler: sent after `out`
+    size_t n_body_taken;
     uint64_t n_discarded;
 } http_conn;
 
@@ -97,6 +100,7 @@ struct http_exchange {
     bool is_due;        // pull() is
     bool is_last;       // nothing follows what is to be sent
     bool is_ping_due;   // an event stream was silent for long, or has not begun
+    bool is_deferred;   // http_defer()
     bool is_probed;     // something was sent since the client stopped sending, to see whether it still reads
     int64_t touched_ns; // something was last sent
     // lock
@@ -119,6 +123,7 @@ struct http_server {
     int epoll_fd, ring_fd;
     bool is_accept_paused; // there are no descriptors left
     http_conn *conns, *ready, *last_ready;
+    int64_t brief_ns; // that handlers of short bodies took in this turn (http_work.c)
     size_t n_conns, n_surplus;
     char scratch[READ_BYTES];
     int64_t date_s; // of `date`, seconds since 1970
@@ -157,6 +162,7 @@ void conn_end(http_conn *c); // frees it
 void conn_event(http_conn *c, uint32_t events);
 void conn_turn(http_conn *c); // it was listed by loop_ready()
 void conn_phase_set(http_conn *c, conn_phase phase);
+bool conn_has_output(const http_conn *c); // something is to be sent
 bool conn_send(
     http_conn *c); // sends what can be sent now and does what follows from it; false: the connection has ended
 // Answers with this error what is being read, and closes the connection once that was sent.

@@ -29,7 +29,7 @@ static void check_quiet(http_exchange *x, int64_t now) {
 
 void time_check(http_conn *c, int64_t now) {
     const http_options *const o = c->h->o;
-    const bool has_out = c->out.n > c->n_out_taken;
+    const bool has_out = conn_has_output(c);
     if (c->phase == CONN_UPGRADED) return;
     if (c->phase == CONN_HEAD && is_over(c->since_ns, now, o->header_seconds))
         refuse_slow(c, "headers", "--header-seconds", o->header_seconds);

@@ -85,7 +85,7 @@ void wait_probe(http_exchange *x) {
         x->is_ping_due = true;
     else if (x->kind != ANSWER_LATER || x->is_http_1_0)
         return;
-    else if (c->out.n == c->n_out_taken)
+    else if (!conn_has_output(c))
         bytes_add(&c->out, interim, sizeof interim - 1);
     loop_ready(c);
 }

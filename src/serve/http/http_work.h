@@ -1,4 +1,4 @@
-// serve/http/http_work.h - a request's handler on a worker thread (serve/work/workers.h).
+// serve/http/http_work.h - a request's handler on a worker thread (serve/work/workers.h), or here if it is brief.
 //
 // The handler gets a stand-in for the exchange. What it answers is recorded, and applied on the HTTP thread after it has returned:
 // the exchange itself waits with http_answer_later() meanwhile. If the client disconnects, a request that has not begun is dropped;
@@ -13,7 +13,8 @@
 
 struct http_work;
 
-// The request is whole and its route has a body: hands it to a worker, or refuses it with 429 when the queue is full.
+// The request is whole and its route has a body: handles it here if it is brief, else hands it to a worker, or refuses it with 429
+// when the queue is full.
 void work_begin(http_exchange *x);
 
 void work_answer(struct http_work *w, int status, const char *content_type, const char *const *headers,

@@ -3,8 +3,8 @@
 // A protocol is a job_format: chunk() is called for every chunk and emits events or collects the answer. Events go to the job's
 // outlet: an event stream (serve/jobs/job_http.h), a WebSocket, or nowhere when the answer is sent whole.
 //
-// Ownership: job_new() / job_close(). job_close() returns at once; the reaper thread (serve/api/api.h) ends the streams and frees
-// the memory.
+// Ownership: job_new() / job_close(). job_close() returns at once: what has ended it frees, other streams the reaper thread
+// (serve/api/api.h) ends and frees.
 // Threads: one at a time. A worker makes it and begins its parts; after job_listen() it belongs to the HTTP thread or the sockets'
 // thread. Streams wake it from the engine's thread, and job_get_state() may be called on any thread.
 #ifndef RN_SERVE_JOBS_JOB_H

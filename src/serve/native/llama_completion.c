@@ -249,11 +249,11 @@ void route_llama_completion(struct server *s, http_exchange *x, const http_reque
         api_answer_error(x, &api_no_memory);
         return;
     }
-    job *j = NULL;
     *l = (llama_request){.id_slot = -1};
     native_init(&l->q);
-    if (api_request_open(&l->q.r, s, http, http->body, http->n_body) && read_request(l)) j = begin(l);
-    job_answer(j, x, &l->q.r, &l->q.g.delivery);
+    const bool ok = api_request_open(&l->q.r, s, http, http->body, http->n_body) && read_request(l);
+    if (!ok || !api_generation_is_long(&l->q.g, 1) || !http_defer(x))
+        job_answer(ok ? begin(l) : NULL, x, &l->q.r, &l->q.g.delivery);
     native_free(&l->q);
     free(l);
 }

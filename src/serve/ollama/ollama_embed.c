@@ -177,7 +177,6 @@ static void answer_none(const embed_request *q, http_exchange *x) {
     json_put_end(&w, ']');
     json_put_end(&w, '}');
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
 }
 
 static void answer(struct server *s, http_exchange *x, const http_request *http, bool is_old) {

@@ -13,10 +13,7 @@
 // Models are never unloaded: the last second that RFC 3339 can write.
 #define NEVER "9999-12-31T23:59:59Z"
 
-static void answer(http_exchange *x, bytes *body) {
-    http_answer_json(x, 200, body);
-    bytes_free(body);
-}
+static void answer(http_exchange *x, bytes *body) { http_answer_json(x, 200, body); }
 
 void route_ollama_version(struct server *s, http_exchange *x, const http_request *r) {
     bytes body = {0};

@@ -276,11 +276,10 @@ void route_completions(struct server *s, http_exchange *x, const http_request *h
     *c = (completion_request){0};
     api_generation_init(&c->g);
     c->g.g.n = DEFAULT_TOKENS;
-    job *j = NULL;
-    if (api_request_open(&c->r, s, http, http->body, http->n_body) && read_request(c) &&
-        api_request_find_model(&c->r) && check(c))
-        j = begin_job(c);
-    job_answer(j, x, &c->r, &c->g.delivery);
+    const bool ok = api_request_open(&c->r, s, http, http->body, http->n_body) && read_request(c) &&
+                    api_request_find_model(&c->r) && check(c);
+    if (!ok || !api_generation_is_long(&c->g, c->prompts.n * (size_t)c->g.n) || !http_defer(x))
+        job_answer(ok ? begin_job(c) : NULL, x, &c->r, &c->g.delivery);
     prompt_form_free(&c->prompts);
     api_request_close(&c->r);
     free(c);

@@ -56,5 +56,4 @@ void route_response_delete(struct server *s, http_exchange *x, const http_reques
     json_member_bool(&w, "deleted", true);
     json_put_end(&w, '}');
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
 }

@@ -97,6 +97,5 @@ void route_slots(struct server *s, http_exchange *x, const http_request *r) {
     for (size_t i = 0; i < all.n; i++) put_slot(&w, s, r->key, i, &all.rows[i]);
     json_put_end(&w, ']');
     http_answer_json(x, 200, &body);
-    bytes_free(&body);
     free(all.rows);
 }

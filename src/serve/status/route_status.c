@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void answer(http_exchange *x, bytes *body) {
-    http_answer_json(x, 200, body);
-    bytes_free(body);
-}
+static void answer(http_exchange *x, bytes *body) { http_answer_json(x, 200, body); }
 
 static void answer_status(http_exchange *x, const char *status) {
     bytes body = {0};
@@ -40,7 +37,7 @@ void route_metrics(struct server *s, http_exchange *x, const http_request *r) {
     bytes page = {0};
     (void)r;
     metrics_add_page(s, &page);
-    http_answer(x, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, page.data, page.n);
+    http_answer_bytes(x, 200, "text/plain; version=0.0.4; charset=utf-8", NULL, &page);
     bytes_free(&page);
 }
 
