@@ -198,6 +198,20 @@ def keys_spend_no_more_tokens_than_a_minute_allows():
 
 
 @test
+def a_client_that_leaves_has_spent_its_tokens():
+    prompt = {'prompt': [300] * 80, 'ignore_eos': True}
+    with Folder() as folder, serving(chat_model(folder), '--api-key', KEY, '--key-tokens-per-minute', '200') as s:
+        key = f'Authorization: Bearer {KEY}'
+        with s.connect() as c:
+            body = {**prompt, 'max_tokens': 100, 'max_tokens_per_second': 1, 'stream': True}
+            c.request('POST', NATIVE, 'Content-Type: application/json', key, body=json.dumps(body))
+            c.head()
+            c.chunk()
+        wait_until(lambda: post(s, NATIVE, key, prompt=[300], max_tokens=60, ignore_eos=True).status == 200, 'the rest comes back')
+        post(s, NATIVE, key, **prompt, max_tokens=60).refuses(429, 'rate_limit_exceeded')
+
+
+@test
 def a_rate_paces_a_stream_and_leaves_its_text():
     with Folder() as folder, serving(chat_model(folder)) as s:
         begin = time.monotonic()

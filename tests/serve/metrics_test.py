@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """GET /metrics against the rules of Prometheus' text format 0.0.4, before and after the server was used."""
+import json
 import math
 import re
 
-from api import chat_model, post, serving
-from serving import Folder, Server, check, equal, main, test
+from api import chat_model, good, post, serving
+from serving import Folder, Server, check, equal, main, test, wait_until
+
+JSON = 'Content-Type: application/json'
 
 NAME = r'[a-zA-Z_:][a-zA-Z0-9_:]*'
 LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*"'
@@ -84,6 +87,29 @@ def the_page_of_metrics_keeps_the_rules_of_its_format_and_its_counters_only_rise
         for (name, labels), value in before.items():
             if re.search('_total$|_bucket$|_sum$|_count$', name):
                 check(after[name, labels] >= value, name, labels)
+
+
+@test
+def generations_count_by_how_they_ended_also_those_whose_client_left():
+    slow = {'prompt': 'Once upon a time', 'max_tokens': 400, 'ignore_eos': True, 'max_tokens_per_second': 1}
+
+    def ended(s):
+        return [page_of(s)['vllm:request_success_total', (('finished_reason', reason), ('model_name', 'm'))]
+                for reason in ('stop', 'length', 'abort', 'error')]
+    with Folder() as folder, serving(chat_model(folder), '--streams', 1) as s:
+        good(s, '/v1/completions', prompt='Once upon a time', max_tokens=2, ignore_eos=True)
+        good(s, '/v1/completions', prompt='Once upon a time', max_tokens=40, stop=['e', 'a', ' '])
+        equal(ended(s), [1, 1, 0, 0])
+        with s.connect() as running, s.connect() as queued:
+            running.request('POST', '/v1/completions', JSON, body=json.dumps({**slow, 'stream': True}))
+            running.head()
+            running.chunk()
+            queued.request('POST', '/v1/completions', JSON, body=json.dumps(slow))
+            wait_until(lambda: page_of(s)['vllm:num_requests_waiting', (('model_name', 'm'),)] == 1, 'one runs, one waits')
+            with s.connect() as session:
+                session.request('POST', '/v1/runnel/generate', JSON, body=json.dumps({**slow, 'session': 'a'}))
+                wait_until(lambda: page_of(s)['vllm:num_requests_waiting', (('model_name', 'm'),)] == 2, 'another waits')
+        wait_until(lambda: ended(s) == [1, 1, 3, 0], 'all three are counted')
 
 
 @test

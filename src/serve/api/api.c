@@ -62,7 +62,7 @@ static void drop_revoked(struct api *a) {
 
 // Ends the streams, which may take as long as an engine step, then frees the job.
 static void destroy(struct api *a, job *j) {
-    for (size_t i = 0; i < j->n_parts; i++) rn_stream_close(j->parts[i].stream);
+    for (size_t i = 0; i < j->n_parts; i++) job_end_part(j, i);
     session_release(a->sessions, j->session);
     // It may have left something after api_revoke() had cleared up.
     if (atomic_load(&j->is_revoked)) drop_revoked(a);
@@ -176,6 +176,7 @@ static bool is_over(const job *j) {
     if (j->n_parts > FEW_PARTS || j->session || atomic_load(&j->is_revoked)) return false;
     for (size_t i = 0; i < j->n_parts; i++) {
         rn_stream_state s;
+        if (j->parts[i].stream && !j->parts[i].is_done) return false;
         if (job_get_state(j, i, &s) && s.phase != RN_STREAM_ENDED) return false;
     }
     return true;

@@ -140,6 +140,20 @@ static void take_last(job_part *p, const rn_chunk *c) {
     metrics_generation(&p->job->server->metrics, p->job->model, c);
 }
 
+void job_end_part(job *j, size_t i) {
+    job_part *const p = &j->parts[i];
+    rn_stream *const stream = p->stream;
+    job_set_stream(j, i, NULL);
+    if (!stream) return;
+    rn_stream_cancel(stream);
+    for (rn_chunk c; !p->is_done;) {
+        rn_chunk_init(&c);
+        if (rn_stream_next(stream, -1, &c, NULL) != RN_OK) break;
+        if (c.finish_reason != RN_FINISH_NONE) take_last(p, &c);
+    }
+    rn_stream_close(stream);
+}
+
 static void count_gap(job_part *p, const rn_chunk *c) {
     const int64_t now = now_ns();
     if (c->n_tokens && p->last_token_ns)
@@ -262,11 +276,7 @@ static void write_failure(job *j) {
 
 // Releases the session before the last event is sent: the client may send its next turn as soon as it gets that event.
 static void give_session_back(job *j) {
-    for (size_t i = 0; i < j->n_parts; i++) {
-        rn_stream *const stream = j->parts[i].stream;
-        job_set_stream(j, i, NULL);
-        rn_stream_close(stream); // waits for at most one engine step, which may be waiting for the lock
-    }
+    for (size_t i = 0; i < j->n_parts; i++) job_end_part(j, i);
     session_release(api_sessions(j->server->api), j->session);
     j->session = NULL;
 }

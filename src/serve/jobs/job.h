@@ -107,6 +107,8 @@ void job_listen(job *j);                                // from now on chunks wa
 // For a part that begins later, when another one has ended; its stream is NULL until then.
 void job_set_stream(job *j, size_t i, rn_stream *stream);
 void job_listen_part(job *j, size_t i);
+// Cancels its stream unless it has ended, notes and counts how it ended, and closes it: may wait for an engine step.
+void job_end_part(job *j, size_t i);
 
 typedef enum job_state { JOB_WAITS, JOB_HAS_MORE, JOB_ENDED } job_state;
 job_state job_advance(job *j); // takes available chunks, at most a bounded number

@@ -129,12 +129,17 @@ static void add_model_counts(server *s, bytes *to) {
             bytes_add_format(to, "} %llu\n", (unsigned long long)atomic_load(&s->metrics.models[m].n[i]));
         }
     }
-    add_head(to, "vllm:request_success_total", "counter", "Finished generations by finish reason.");
+    static const char *const reasons[METRICS_FINISHES] = {[RN_FINISH_STOP] = "stop",
+                                                          [RN_FINISH_LENGTH] = "length",
+                                                          [RN_FINISH_CANCELLED] = "abort",
+                                                          [RN_FINISH_ERROR] = "error"};
+    add_head(to, "vllm:request_success_total", "counter",
+             "Ended generations by finish reason; abort: cancelled, mostly because the client has left.");
     for (size_t m = 0; m < s->n_models; m++)
         for (size_t f = 1; f < METRICS_FINISHES; f++) {
             bytes_add_text(to, "vllm:request_success_total{");
             add_label(to, "model_name", s->models[m].name);
-            bytes_add_format(to, ",finished_reason=\"%s\"} %llu\n", rn_finish_name((rn_finish)f),
+            bytes_add_format(to, ",finished_reason=\"%s\"} %llu\n", reasons[f],
                              (unsigned long long)atomic_load(&s->metrics.models[m].finished[f]));
         }
 }
