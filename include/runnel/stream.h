@@ -145,12 +145,12 @@ static inline void rn_chunk_init(rn_chunk *c) {
  *
  * @param req     everything is copied; may be freed when the call returns.
  * @param stream  set on RN_OK, else NULL. Closed with rn_stream_close().
- * @return RN_OK; RN_E_ARG (names field, value, range); RN_E_LIMIT (the prompt is longer than the
- *         context; too many stop strings or logit biases; names value and limit); RN_E_FORMAT
- *         (chat: not JSON); RN_E_BUSY (the queue is full, in streams or in prompt
- *         tokens; err->retry_after_s says when to try again); RN_E_STATE (the session has a running
- *         stream); RN_E_UNSUPPORTED (a text prompt, and the model has no tokenizer; a
- *         chat without a template); RN_E_NOMEM.
+ * @return RN_OK; RN_E_ARG (a field outside its range, too many or too long stop strings, too many
+ *         stop tokens or logit biases; names field, value and limit); RN_E_LIMIT (the prompt is
+ *         longer than the context; names both lengths); RN_E_FORMAT (chat: not JSON); RN_E_BUSY
+ * (the queue is full, in streams or in prompt tokens; err->retry_after_s says when to try again);
+ * RN_E_STATE (the session has a running stream); RN_E_UNSUPPORTED (a text prompt, and the model has
+ * no tokenizer; a chat without a template); RN_E_NOMEM.
  */
 RN_API rn_status rn_stream_begin(rn_engine *engine, const rn_request *req, rn_stream **stream,
                                  rn_error *err);

@@ -72,9 +72,10 @@ static rn_status open_source(struct remake *r) {
     const rn_quantize_options *o = r->opt;
     const struct package_options po = {
         .load = FILE_LOAD_MAP, .progress = o->progress ? load_progress : NULL, .progress_user = r};
-    if (path_is_folder(r->in) != r->is_convert)
-        return fail(r->err, RN_E_ARG, "%s: is %s folder: %s", r->in, r->is_convert ? "not a" : "a",
-                    r->is_convert ? "quantize takes GGUF files" : "convert makes a GGUF file of it first");
+    if (path_is_folder(r->in) && !r->is_convert)
+        return fail(r->err, RN_E_ARG, "%s: is a folder: convert makes a GGUF file of it first", r->in);
+    if (r->is_convert && !path_is_folder(r->in) && path_file_bytes(r->in) > 0)
+        return fail(r->err, RN_E_ARG, "%s: is not a folder: quantize takes GGUF files", r->in);
     rn_status st = package_open(r->in, &po, &r->p, r->err);
     if (st != RN_OK) return st;
     if (package_vocab_only(r->p))

@@ -10,7 +10,7 @@ static rn_status check_options(const rn_engine_options *o, size_t n_models, rn_e
     rn_status st;
     if ((st = check_range("models", (int64_t)n_models, 1, ENGINE_MAX_MODELS, err)) != RN_OK) return st;
     if ((st = check_range("n_threads", o->n_threads, 0, POOL_MAX_THREADS, err)) != RN_OK) return st;
-    if ((st = check_range("kv_type", o->kv_type, RN_KV_F16, RN_KV_BF16, err)) != RN_OK) return st;
+    if ((st = check_range("kv_type", (int)o->kv_type, RN_KV_F16, RN_KV_BF16, err)) != RN_OK) return st;
     if ((st = check_range("n_ctx", o->n_ctx, 0, INT32_MAX / 2, err)) != RN_OK) return st;
     if ((st = check_range("n_streams", o->n_streams, 1, ENGINE_MAX_STREAMS, err)) != RN_OK) return st;
     if ((st = check_range("n_kv", o->n_kv, 0, INT32_MAX / 2, err)) != RN_OK) return st;

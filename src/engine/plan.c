@@ -265,10 +265,10 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
 }
 
 static rn_status refuse(const rn_engine *e, const char *what, int64_t asked, int64_t fits, rn_error *err) {
-    char table[448];
+    char table[448], most[64] = "nor do fewer";
     write_table(e, false, table, sizeof table);
-    return fail(err, RN_E_LIMIT, "%s: %" PRId64 " positions do not fit, %" PRId64 " would: %s", what, asked, fits,
-                table);
+    if (fits > 0) snprintf(most, sizeof most, "%" PRId64 " would", fits);
+    return fail(err, RN_E_LIMIT, "%s: %" PRId64 " tokens do not fit into memory, %s: %s", what, asked, most, table);
 }
 
 // Positions that a model would have if memory were unlimited.
@@ -325,14 +325,14 @@ static rn_status plan_model_slot(rn_engine *e, struct model_slot *l, int64_t fit
     if (e->opt.n_ctx && n_ctx > fits) return refuse(e, "n_ctx", n_ctx, fits, err);
     if (e->opt.n_kv && n_kv > fits) return refuse(e, "n_kv", n_kv, fits, err);
     if (fits < (n_ctx < KV_PAGE ? n_ctx : KV_PAGE))
-        return refuse(e, "memory", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
+        return refuse(e, "context", n_ctx < KV_PAGE ? n_ctx : KV_PAGE, fits, err);
     if (n_ctx > fits) {
         l->n_ctx = (int32_t)fits;
-        log_to(&e->log, LOG_WARN, "context: %d positions, the most that fits (the model has %d)", l->n_ctx,
+        log_to(&e->log, LOG_WARN, "context: %d tokens, the most that fits into memory (the model has %d)", l->n_ctx,
                n_ctx_train);
     }
     if (n_ctx > n_ctx_train)
-        log_to(&e->log, LOG_WARN, "context: %d positions are more than the model was trained for (%d)", l->n_ctx,
+        log_to(&e->log, LOG_WARN, "context: %d tokens are more than the model was trained for (%d)", l->n_ctx,
                n_ctx_train);
     if (l->n_kv > fits) l->n_kv = fits;
     if (l->n_kv < l->n_ctx)

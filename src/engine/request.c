@@ -24,9 +24,10 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = check_range("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
     if ((st = check_range("prompt_logprobs", r->prompt_logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
     if ((st = check_range("buffer_tokens", r->buffer_tokens, 1, ENGINE_MAX_BUFFER, err)) != RN_OK) return st;
-    if ((st = check_range("overflow", r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK) return st;
-    if ((st = check_range("n_stop_tokens", (int64_t)r->n_stop_tokens, 0, ENGINE_MAX_STOP_IDS, err)) != RN_OK)
+    if ((st = check_range("overflow", (int)r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK)
         return st;
+    if (r->n_stop_tokens > ENGINE_MAX_STOP_IDS)
+        return fail(err, RN_E_ARG, "stop_tokens: %zu, limit %d", r->n_stop_tokens, ENGINE_MAX_STOP_IDS);
     if ((st = check_range("priority", r->priority, RN_PRIORITY_LOW, RN_PRIORITY_HIGH, err)) != RN_OK) return st;
     if ((st = check_range("timeout_ms", r->timeout_ms, 0, INT32_MAX, err)) != RN_OK) return st;
     int64_t gap_ns;
@@ -129,7 +130,7 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
     if (r->n_stop == 0) return RN_OK;
     if (!r->stop) return fail(err, RN_E_ARG, "stop: NULL with n_stop %zu", r->n_stop);
     if (r->n_stop > STOP_MAX_STRINGS)
-        return fail(err, RN_E_LIMIT, "stop: %zu strings, limit %d", r->n_stop, STOP_MAX_STRINGS);
+        return fail(err, RN_E_ARG, "stop: %zu strings, limit %d", r->n_stop, STOP_MAX_STRINGS);
     if ((st = model_need_tokenizer(s->model_slot->m, err)) != RN_OK) return fail_in(err, st, "stop");
     for (size_t i = 0; i < r->n_stop; i++) {
         if (!r->stop[i]) return fail(err, RN_E_ARG, "stop[%zu]: NULL", i);
@@ -149,8 +150,7 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     if (r->sampling->order > RN_ORDER_TRANSFORMERS)
         return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling->order);
     if (r->sampling->n_logit_bias > SAMPLING_MAX_BIAS)
-        return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, limit %d", r->sampling->n_logit_bias,
-                    SAMPLING_MAX_BIAS);
+        return fail(err, RN_E_ARG, "logit_bias: %zu entries, limit %d", r->sampling->n_logit_bias, SAMPLING_MAX_BIAS);
     if (r->sampling->n_logit_bias && !r->sampling->logit_bias) return fail(err, RN_E_ARG, "logit_bias: NULL");
     if (r->sampling->n_logit_bias && !(bias = mem_calloc(r->sampling->n_logit_bias, sizeof *bias)))
         return fail(err, RN_E_NOMEM, "logit_bias: out of memory");

@@ -19,14 +19,14 @@ void *parse_no_memory(struct parser *p, size_t at) { return parse_fail(p, at, RN
 
 void *parse_unexpected(struct parser *p, const char *wanted) {
     static const char *const kinds[] = {
-        [TOKEN_END] = "the end of the template",
+        [TOKEN_END] = "end of the template",
         [TOKEN_TEXT] = "text",
         [TOKEN_BLOCK_BEGIN] = "'{%'",
-        [TOKEN_BLOCK_END] = "the end of the tag",
+        [TOKEN_BLOCK_END] = "end of the tag",
         [TOKEN_PRINT_BEGIN] = "'{{'",
-        [TOKEN_PRINT_END] = "the end of the tag",
+        [TOKEN_PRINT_END] = "end of the tag",
         [TOKEN_NAME] = NULL,
-        [TOKEN_STRING] = "a string",
+        [TOKEN_STRING] = "string",
         [TOKEN_NUMBER] = NULL,
         [TOKEN_OPERATOR] = NULL,
     };

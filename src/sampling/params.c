@@ -59,7 +59,7 @@ rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn
     if ((unsigned)p->order >= SAMPLING_N_ORDERS)
         return fail(err, RN_E_ARG, "sampler_order: %d is outside 0..%d", (int)p->order, SAMPLING_N_ORDERS - 1);
     if (p->n_bias > SAMPLING_MAX_BIAS)
-        return fail(err, RN_E_LIMIT, "logit_bias: %zu entries, the limit is %d", p->n_bias, SAMPLING_MAX_BIAS);
+        return fail(err, RN_E_ARG, "logit_bias: %zu entries, limit %d", p->n_bias, SAMPLING_MAX_BIAS);
     if (p->n_bias > 0 && !p->bias) return fail(err, RN_E_ARG, "logit_bias: NULL with %zu entries", p->n_bias);
     for (size_t i = 0; i < p->n_bias; i++) {
         const rn_status st = check_bias(&p->bias[i], i, n_vocab, err);

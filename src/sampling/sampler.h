@@ -99,7 +99,7 @@ extern const size_t sampling_n_fields;
 void sampling_defaults(struct sampling_params *p);
 // Checks ranges. RN_E_ARG: a parameter is out of range or not finite ("top_p: 1.5 is outside
 // 0..1"), a bias entry's token is not in the vocabulary, or its bias is neither in -100..100 nor
-// -inf. RN_E_LIMIT: more than SAMPLING_MAX_BIAS entries.
+// -inf; more than SAMPLING_MAX_BIAS entries.
 #define SAMPLING_MAX_BIAS 1024
 rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn_error *err);
 

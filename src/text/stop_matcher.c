@@ -72,12 +72,11 @@ static void link_suffixes(stop_set *s, uint16_t *queue) {
 
 static rn_status check_strings(const size_t *n_bytes, size_t n, rn_error *err) {
     if (n > STOP_MAX_STRINGS)
-        return fail(err, RN_E_LIMIT, "stop: %zu strings, at most %d are allowed", n, STOP_MAX_STRINGS);
+        return fail(err, RN_E_ARG, "stop: %zu strings, at most %d are allowed", n, STOP_MAX_STRINGS);
     for (size_t i = 0; i < n; i++) {
         if (n_bytes[i] == 0) return fail(err, RN_E_ARG, "stop[%zu]: empty: it would end every text at once", i);
         if (n_bytes[i] > STOP_MAX_BYTES)
-            return fail(err, RN_E_LIMIT, "stop[%zu]: %zu bytes, at most %d are allowed", i, n_bytes[i],
-                        STOP_MAX_BYTES);
+            return fail(err, RN_E_ARG, "stop[%zu]: %zu bytes, at most %d are allowed", i, n_bytes[i], STOP_MAX_BYTES);
     }
     return RN_OK;
 }

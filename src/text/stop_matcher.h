@@ -20,8 +20,8 @@
 
 typedef struct stop_set stop_set;
 
-// strings[i] has n_bytes[i] bytes, which are copied. Errors: RN_E_ARG (an empty string), RN_E_LIMIT
-// (beyond STOP_MAX_*), RN_E_NOMEM.
+// strings[i] has n_bytes[i] bytes, which are copied. Errors: RN_E_ARG (an empty string;
+// beyond STOP_MAX_*), RN_E_NOMEM.
 rn_status stop_set_create(const char *const *strings, const size_t *n_bytes, size_t n, stop_set **out, rn_error *err);
 void stop_set_destroy(stop_set *s); // NULL is fine
 const char *stop_set_string(const stop_set *s, int i, size_t *n_bytes);

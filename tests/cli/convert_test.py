@@ -176,6 +176,7 @@ def wrong_usage_is_refused():
         runnel('convert').fails(2, 'convert: needs a folder and an output file')
         runnel('convert', folder).fails(2, 'needs a folder')
         runnel('convert', MODEL, out).fails(2, 'is not a folder: quantize takes GGUF files')
+        runnel('convert', folder / 'nowhere', out).fails(1, 'nowhere: cannot be opened: No such file or directory')
         runnel('convert', folder, out).fails(1, 'config.json')
         runnel('convert', folder, out, '--type', 'q9').fails(2, 'type: q9 is unknown; F32, F16')
         runnel('quantize', MODEL, out).fails(2, 'an output file and a type')

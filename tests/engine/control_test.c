@@ -624,6 +624,11 @@ TEST(an_engine_option_out_of_its_range_is_named) {
         CHECK(strncmp(err.text, want, strlen(want)) == 0);
         rn_engine_close(e);
     }
+    rn_engine_options o = engine_options();
+    rn_engine *e;
+    o.kv_type = (rn_kv_type)-1;
+    CHECK_FAILS(rn_engine_open(&model, 1, &o, &e, &err), RN_E_ARG, &err);
+    CHECK_STR(err.text, "kv_type: -1 is outside 0..3");
     rn_model_close(model);
 }
 
@@ -636,10 +641,16 @@ TEST(field_2_13_a_context_that_does_not_fit_is_refused_with_the_table) {
     o.n_ctx = 100000;
     if (!CHECK_OK(rn_model_open(stories(), NULL, &model, &err), &err)) return;
     CHECK_FAILS(rn_engine_open(&model, 1, &o, &e, &err), RN_E_LIMIT, &err);
-    CHECK_HAS(err.text, "n_ctx: 100000 positions do not fit");
+    CHECK_HAS(err.text, "n_ctx: 100000 tokens do not fit into memory");
     CHECK_HAS(err.text, "weights repacked");
     CHECK_HAS(err.text, "limit 40.0 MiB");
-    o.n_ctx = 0; // by itself the context that fits is chosen
+    o.memory_limit = 1 << 20;
+    CHECK_FAILS(rn_engine_open(&model, 1, &o, &e, &err), RN_E_LIMIT, &err);
+    CHECK_HAS(err.text, "n_ctx: 100000 tokens do not fit into memory, nor do fewer: ");
+    o.n_ctx = 0;
+    CHECK_FAILS(rn_engine_open(&model, 1, &o, &e, &err), RN_E_LIMIT, &err);
+    CHECK_HAS(err.text, "context: 64 tokens do not fit into memory, nor do fewer: ");
+    // by itself the context that fits is chosen
     o.memory_limit = 35 << 20;
     if (CHECK_OK(rn_engine_open(&model, 1, &o, &e, &err), &err)) {
         rn_engine_info info = {.struct_size = sizeof info};

@@ -217,7 +217,9 @@ TEST(another_model_gives_the_note_and_an_empty_session_that_says_whose_it_is) {
         CHECK_STR(saved.model, "llama-3.gguf");
         CHECK_INT(saved.n_loaded, 0);
         CHECK_INT(saved.n_tokens, 30);
-        CHECK_HAS(saved.reason, "saved with another model: llama-3.gguf (llama, fingerprint ");
+        CHECK_HAS(saved.reason, "saved with another model, or by another version of runnel: llama-3.gguf (llama, "
+                                "fingerprint ");
+        CHECK_HAS(saved.reason, "): the session is empty, give it the conversation again");
         rn_free(saved.note);
         CHECK_OK(rn_session_tokens(copy, &tokens, &n_tokens, &err), &err);
         CHECK_INT(n_tokens, 0);

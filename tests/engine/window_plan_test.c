@@ -68,7 +68,7 @@ TEST(one_byte_less_than_the_plan_needs_is_refused_with_what_would_fit) {
     if (model && plan_of(model, &o, &info) && plan_of(model, &o, &info)) {
         o.memory_limit = all_bytes(&info) - 1;
         CHECK_FAILS(rn_engine_open(&model, 1, &o, &e, &err), RN_E_LIMIT, &err);
-        CHECK_HAS(err.text, "n_ctx: 16384 positions do not fit, 16320 would");
+        CHECK_HAS(err.text, "n_ctx: 16384 tokens do not fit into memory, 16320 would");
     }
     rn_model_close(model);
 }

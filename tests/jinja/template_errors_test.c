@@ -21,7 +21,7 @@ static void check_rows(const struct row *rows, size_t n) {
 TEST(what_is_no_template_is_refused_with_line_and_column) {
     static const struct row rows[] = {
         {"{{ 1 ", RN_E_FORMAT,
-         "t: line 1, column 6: unexpected the end of the template, expected the end of the tag '}}'"},
+         "t: line 1, column 6: unexpected end of the template, expected the end of the tag '}}'"},
         {"a\n  {% frob %}", RN_E_FORMAT, "t: line 2, column 6: unknown tag 'frob'"},
         {"é{{ é! }}", RN_E_FORMAT, "t: line 1, column 6: unexpected character '!'"},
         {"{% for x in l %}\n{% endif %}", RN_E_FORMAT,
@@ -33,8 +33,8 @@ TEST(what_is_no_template_is_refused_with_line_and_column) {
         {"{% raw %}x", RN_E_FORMAT, "t: line 1, column 1: a raw block is not closed"},
         {"{{ (1] }}", RN_E_FORMAT, "t: line 1, column 6: unexpected ']', expected ')'"},
         {"{{ 1) }}", RN_E_FORMAT, "t: line 1, column 5: unexpected ')'"},
-        {"{{ }}", RN_E_FORMAT, "t: line 1, column 4: unexpected the end of the tag, expected an expression"},
-        {"{{ 1 + }}", RN_E_FORMAT, "t: line 1, column 8: unexpected the end of the tag"},
+        {"{{ }}", RN_E_FORMAT, "t: line 1, column 4: unexpected end of the tag, expected an expression"},
+        {"{{ 1 + }}", RN_E_FORMAT, "t: line 1, column 8: unexpected end of the tag"},
         {"{{ a b }}", RN_E_FORMAT, "t: line 1, column 6: unexpected 'b', expected the end of the tag '}}'"},
         {"{{ s | nofilter }}", RN_E_FORMAT, "t: line 1, column 8: unknown filter 'nofilter'"},
         {"{{ s is notest }}", RN_E_FORMAT, "t: line 1, column 9: unknown test 'notest'"},

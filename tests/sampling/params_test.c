@@ -117,8 +117,8 @@ TEST(bias_entries_are_limited_in_number) {
     p.n_bias = SAMPLING_MAX_BIAS;
     CHECK_OK(sampling_validate(&p, N_VOCAB, &err), &err);
     p.n_bias++;
-    CHECK_FAILS(sampling_validate(&p, N_VOCAB, &err), RN_E_LIMIT, &err);
-    CHECK_STR(err.text, "logit_bias: 1025 entries, the limit is 1024");
+    CHECK_FAILS(sampling_validate(&p, N_VOCAB, &err), RN_E_ARG, &err);
+    CHECK_STR(err.text, "logit_bias: 1025 entries, limit 1024");
     p.bias = NULL;
     p.n_bias = 1;
     CHECK_FAILS(sampling_validate(&p, N_VOCAB, &err), RN_E_ARG, &err);

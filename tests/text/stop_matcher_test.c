@@ -241,7 +241,7 @@ TEST(bad_stop_strings_are_refused_with_figures) {
     } bad[] = {
         {"empty", two, {0, 0}, 1, RN_E_ARG, "stop[0]: empty"},
         {"second empty", two, {2, 0}, 2, RN_E_ARG, "stop[1]: empty"},
-        {"one byte too long", two, {2, STOP_MAX_BYTES + 1}, 2, RN_E_LIMIT, "stop[1]: 257 bytes, at most 256"},
+        {"one byte too long", two, {2, STOP_MAX_BYTES + 1}, 2, RN_E_ARG, "stop[1]: 257 bytes, at most 256"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rn_error err = {0};
@@ -253,7 +253,7 @@ TEST(bad_stop_strings_are_refused_with_figures) {
     }
     rn_error err = {0};
     stop_set *set = NULL;
-    CHECK_FAILS(stop_set_create(many, ones, STOP_MAX_STRINGS + 1, &set, &err), RN_E_LIMIT, &err);
+    CHECK_FAILS(stop_set_create(many, ones, STOP_MAX_STRINGS + 1, &set, &err), RN_E_ARG, &err);
     CHECK_HAS(err.text, "17 strings, at most 16");
     CHECK_OK(stop_set_create(many, ones, STOP_MAX_STRINGS, &set, &err), &err);
     stop_set_destroy(set);

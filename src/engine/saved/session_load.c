@@ -79,8 +79,8 @@ static bool tokens_fit(const struct load *l, uint64_t fingerprint) {
     const struct model_slot *model_slot = l->session->model_slot;
     if (h->fingerprint != fingerprint)
         return leave(l->saved,
-                     "saved with another model: %s (%s, fingerprint %016" PRIx64 "), this one's fingerprint is "
-                     "%016" PRIx64,
+                     "saved with another model, or by another version of runnel: %s (%s, fingerprint %016" PRIx64
+                     ", here %016" PRIx64 "): the session is empty, give it the conversation again",
                      h->model, h->architecture, h->fingerprint, fingerprint);
     if (h->n_tokens > model_slot->n_ctx)
         return leave(l->saved, "%d tokens do not fit the context of %d", h->n_tokens, model_slot->n_ctx);
