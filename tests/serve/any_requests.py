@@ -7,9 +7,9 @@ import socket
 import time
 
 from api import error_of, events
-from request_fields import CHAT, COMPLETIONS, COUNT, GENERATE, LLAMA, MESSAGES_OF_ANTHROPIC, OLLAMA_CHAT, OLLAMA_GENERATE, RESPONSES, SOCKET, some_body, \
-    some_control, some_path, some_value
-from serving import Client, ROOT, Socket, check, equal
+from request_fields import CHAT, COMPLETIONS, COUNT, GENERATE, LLAMA, LLAMA_OTHER, MESSAGES_OF_ANTHROPIC, OLLAMA_CHAT, OLLAMA_GENERATE, RESPONSES, \
+    SOCKET, some_body, some_control, some_path, some_value
+from serving import ROOT, Socket, check, equal
 
 # Codes that the two pages document, by status; 500 is a bug in any case.
 CODES = {}
@@ -21,7 +21,50 @@ for page in ('docs/server-api.md', 'docs/server.md'):
 UNSETTLED = {'session', 'timeout', 'overflow', 'previous_response_id', 'store', 'token_times', 'return_progress', 'cache_prompt'}
 GENERATING = (CHAT, COMPLETIONS, GENERATE, RESPONSES, MESSAGES_OF_ANTHROPIC)     # with `stream`, false unless given
 KINDS = {400: 'invalid_request_error', 409: 'invalid_request_error', 401: 'authentication_error', 403: 'permission_error', 404: 'not_found_error', 413: 'request_too_large',
-         429: 'rate_limit_error', 503: 'overloaded_error'}
+         429: 'rate_limit_error', 501: 'api_error', 503: 'overloaded_error'}
+# What any request may be told by a server that is busy, also after its stream has begun.
+BUSY = {409: ('stream_busy',), 429: ('queue_full', 'rate_limit_exceeded'),
+        503: ('shutting_down', 'kv_exhausted', 'queue_timeout', 'out_of_memory', 'server_busy')}
+BUSY_CODES = {code for codes in BUSY.values() for code in codes} | {KINDS[status] for status in (429, 503)}
+BUSY_WORDS = re.compile('queue|memory|busy|shutting down|connections|per minute')      # where an error is only a text
+
+
+class Refused(Exception):
+    """A right answer that is not the one asked for; its text is what is counted."""
+
+
+def is_busy(error):
+    """Is this error of a stream, in any dialect, one of a busy server's?"""
+    if isinstance(error, str):
+        return bool(BUSY_WORDS.search(error))
+    return (error.get('code') or error.get('type')) in BUSY_CODES
+
+
+def unless_refused(t, path, answer):
+    """Raises Refused for an answer of a busy server, or to a key that is gone."""
+    if answer.status == 401 and t.is_guest:
+        check_refusal(path, answer)
+        raise Refused('refused for a revoked key')
+    if answer.status in BUSY:
+        if not answer.body or (b'"server_busy"' in answer.body and answer.header('connection') == 'close'):
+            raise Refused('connections refused')        # before the path was known; far beyond the limit with the status alone
+        check_refusal(path, answer)
+        error = error_of(answer.json)
+        check(error['code'] is None or error['code'] in BUSY[answer.status], answer.body)
+        raise Refused('refused as busy')
+
+
+def open_socket(t):
+    """A WebSocket of /v1/stream."""
+    client = t.server.connect()
+    try:
+        answer = client.ask('GET', '/v1/stream', *Socket.HEADERS)
+        unless_refused(t, '/v1/stream', answer)
+        equal(answer.status, 101, answer.body)
+    except BaseException:
+        client.close()
+        raise
+    return Socket(client, None)
 
 
 def check_error(error, status=None):
@@ -69,7 +112,7 @@ def texts(path, answer):
         message = answer.get('message', {})
         calls = [c['function'] for c in message.get('tool_calls', ())]
         return message.get('content'), message.get('thinking'), calls, *(answer.get(k) for k in ('response', 'thinking', 'done_reason', 'embedding', 'embeddings', 'template'))
-    if path == COUNT:
+    if path in (COUNT, f'{RESPONSES}/input_tokens'):
         return answer['input_tokens']
     if path not in GENERATING:
         return answer.get('data') or answer.get('results') or answer.get('tokens') or answer.get('content') or answer.get('prompt')
@@ -107,7 +150,7 @@ def check_stream(path, body, answer):
         return True
     if path == RESPONSES:
         check(told[-1]['type'] in ('response.completed', 'response.incomplete'), body, told[-1])
-    elif path == LLAMA:
+    elif path in (LLAMA, LLAMA_OTHER):
         check(told[-1]['stop'] is True, body, told[-1])
     else:
         equal(told[-1], '[DONE]', body)
@@ -120,7 +163,7 @@ def is_settled(path, body):
     if path in (OLLAMA_CHAT, OLLAMA_GENERATE):
         options = body.get('options')
         return isinstance(options, dict) and 'seed' in options and not set(options) & UNSETTLED
-    return path not in (*GENERATING, LLAMA) or (body.get('seed', -1) != -1 and not set(body) & UNSETTLED)     # -1 draws one
+    return path not in (*GENERATING, LLAMA, LLAMA_OTHER) or (body.get('seed', -1) != -1 and not set(body) & UNSETTLED)     # -1 draws one
 
 
 def sent(rng, client, path, body, headers=()):
@@ -135,6 +178,7 @@ def sent(rng, client, path, body, headers=()):
 
 def take(t, path, body, answer):
     """False: nothing that could be compared."""
+    unless_refused(t, path, answer)
     if answer.status != 200:
         check_refusal(path, answer)
         t.count(f'any: {answer.status}')
@@ -154,8 +198,7 @@ def ask_anything(t, rng):
     path = some_path(rng)
     body = some_body(rng, path)
     strict = ('x-runnel-strict: true',) if rng.random() < 0.1 else ()
-    t.count('requests')
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         try:
             answer = sent(rng, c, path, body, strict)
             if take(t, path, body, answer):
@@ -171,8 +214,7 @@ def leave_anything(t, rng):
     """The same, by a client that does not wait for the end."""
     path = some_path(rng)
     data = json.dumps({**some_body(rng, path), **({'stream': True} if path in GENERATING else {})})
-    t.count('requests')
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         c.request('POST', path, 'Content-Type: application/json', body=data)
         c.socket.settimeout(rng.choice((0.001, 0.05, 0.5)))
         try:
@@ -185,24 +227,25 @@ def leave_anything(t, rng):
 def follow_a_response(t, rng):
     """Stored responses, gone on from, shown and forgotten."""
     body = {**some_body(rng, RESPONSES), 'store': True, 'stream': False, 'max_output_tokens': 4}
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         answer = sent(rng, c, RESPONSES, body)
-        t.count('requests')
+        unless_refused(t, RESPONSES, answer)
         if answer.status != 200:
             check_error(answer.json['error'], answer.status)
             return
         name = answer.json['id']
-        for method, more, allowed in (('POST', {'input': 'And?', 'previous_response_id': name, 'max_output_tokens': 2}, (200, 400, 404, 429)),
-                                      ('GET', None, (200, 404)), ('DELETE', None, (200, 404)), ('GET', None, (404,))):
-            path = RESPONSES if more else f'{RESPONSES}/{name}'
+        for method, below, more, allowed in (
+                ('POST', None, {'input': 'And?', 'previous_response_id': name, 'max_output_tokens': 2}, (200, 400, 404)),
+                ('GET', '/input_items', None, (200, 404)), ('GET', '', None, (200, 404)), ('DELETE', '', None, (200, 404)), ('GET', '', None, (404,))):
+            path = RESPONSES if more else f'{RESPONSES}/{name}{below}'
             got = c.ask(method, path, 'Content-Type: application/json', body=json.dumps(more) if more else None)
+            unless_refused(t, path, got)
             check(got.status in allowed, method, got.status, got.body)
-            t.count('requests')
 
 
 def control_anything(t, rng):
     """A WebSocket with streams of any kind and any controls; each stream ends by itself or is cancelled."""
-    w = Socket(t.server.connect(), '/v1/stream')
+    w = open_socket(t)
     with w.client:
         names = [f'{i}' for i in range(rng.randrange(1, 5))]
         for name in names:
@@ -210,7 +253,7 @@ def control_anything(t, rng):
             if rng.random() < 0.5:
                 body['credit'] = some_value(rng, SOCKET['credit'])
             w.send(json.dumps(body))
-            t.count('requests', 'any: socket streams')
+            t.count('any: socket streams')
         for _ in range(rng.randrange(12)):
             control = some_control(rng, rng.choice(names))
             w.send(json.dumps(control))

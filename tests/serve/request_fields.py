@@ -10,7 +10,7 @@ import copy
 Field = collections.namedtuple('Field', 'good bad needs', defaults=((), {}))
 
 CHAT, COMPLETIONS, RESPONSES, GENERATE = '/v1/chat/completions', '/v1/completions', '/v1/responses', '/v1/runnel/generate'
-LLAMA = '/completion'
+LLAMA, LLAMA_OTHER = '/completion', '/completions'
 MESSAGES_OF_ANTHROPIC, COUNT = '/v1/messages', '/v1/messages/count_tokens'
 OLLAMA_CHAT, OLLAMA_GENERATE, OLLAMA_EMBED, OLLAMA_EMBEDDINGS, OLLAMA_SHOW = '/api/chat', '/api/generate', '/api/embed', '/api/embeddings', '/api/show'
 EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE = '/v1/embeddings', '/v1/rerank', '/tokenize', '/detokenize', '/apply-template'
@@ -189,6 +189,10 @@ ROUTES = {
         **COMMON, 'tokens': Field(([], [5] * 500, [4095]), ([4096], [-1], [1.5], ['x'], 5, 'x', {})), 'special': SWITCH}),
     TEMPLATE: Route({'messages': MESSAGES.good[0]}, {**COMMON, **{k: v for k, v in CONVERSATION.items() if k != 'truncate'}}),
 }
+# Other paths of the same requests.
+ROUTES.update({other: ROUTES[path] for path, others in {
+    LLAMA: (LLAMA_OTHER,), RERANK: ('/rerank', '/v2/rerank'), '/score': ('/v1/score',), EMBEDDINGS: ('/pooling',), RESPONSES: (f'{RESPONSES}/input_tokens',),
+}.items() for other in others})
 # Messages of the WebSocket: `generate` has GENERATE's fields and these, the others say something about a stream that runs.
 SOCKET = {'type': Field(('generate',), ('', 'x', 5, [], {})), 'id': Field(('a', 'i' * 256, EMOJI.replace('\0', '')), ('', 'i' * 300, 5, [], {}, 'a\0b')),
           'credit': whole((0, 1, 16, 2**31 - 1), 0, 2**31 - 1)}
@@ -239,7 +243,8 @@ def some_body(rng, path):
 
 
 def some_path(rng):
-    return rng.choice((CHAT, COMPLETIONS, GENERATE) * 3 + (RESPONSES, MESSAGES_OF_ANTHROPIC, LLAMA, OLLAMA_CHAT) * 2 + (COUNT, OLLAMA_GENERATE, OLLAMA_EMBED, OLLAMA_EMBEDDINGS, OLLAMA_SHOW, EMBEDDINGS, RERANK, TOKENIZE, DETOKENIZE, TEMPLATE))
+    often = {CHAT: 3, COMPLETIONS: 3, GENERATE: 3, RESPONSES: 2, MESSAGES_OF_ANTHROPIC: 2, LLAMA: 2, OLLAMA_CHAT: 2}
+    return rng.choices(list(ROUTES), [often.get(path, 1) for path in ROUTES])[0]
 
 
 def some_control(rng, name):

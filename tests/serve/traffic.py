@@ -1,7 +1,7 @@
 """tests/serve/traffic.py - what the clients of a soak do: good requests of every kind, in good and in bad manners, and malformed ones.
 
 A catalogue holds requests whose answers are settled beforehand, each asked alone; whoever gets a whole answer later compares. Requests of any
-kind at all are in any_requests.py.
+kind at all are in any_requests.py. soak_test.py holds both to the server's table of routes.
 """
 import collections
 import json
@@ -11,14 +11,15 @@ import struct
 import threading
 import time
 
-from any_requests import ANY_ACTS
+from any_requests import ANY_ACTS, BUSY_CODES, Refused, ask_anything, check_refusal, follow_a_response, is_busy, open_socket, unless_refused
 from api import events, joined
-from serving import Client, Socket, check, equal
+from request_fields import CHAT, COMPLETIONS, COUNT, DETOKENIZE, EMBEDDINGS, GENERATE, LLAMA, MESSAGES_OF_ANTHROPIC, OLLAMA_CHAT, OLLAMA_EMBED, OLLAMA_GENERATE, \
+    RERANK, RESPONSES, ROUTES, TOKENIZE
+from serving import Client, Server, Socket, check, equal
 
-GENERATE, CHAT, COMPLETIONS, RESPONSES, EMBEDDINGS = ('/v1/runnel/generate', '/v1/chat/completions', '/v1/completions', '/v1/responses',
-                                                      '/v1/embeddings')
+ALIAS = 'org/m:small'       # of the model `m`
+ORIGIN = 'https://chat.example'
 STARTS = ('Once upon a time', 'The cat', 'A big dog', 'One day, Lily', 'Tom and Sam')
-BUSY = {409: ('stream_busy',), 429: ('queue_full',), 503: ('shutting_down', 'kv_exhausted', 'queue_timeout')}
 
 
 def text_of_response(d):
@@ -32,6 +33,13 @@ WHOLE = {
     COMPLETIONS: lambda d: [c['text'] for c in d['choices']],
     RESPONSES: text_of_response,
     EMBEDDINGS: lambda d: [e['embedding'] for e in d['data']],
+    MESSAGES_OF_ANTHROPIC: lambda d: [b['text'] for b in d['content']],
+    OLLAMA_CHAT: lambda d: d['message']['content'],
+    OLLAMA_GENERATE: lambda d: d['response'],
+    LLAMA: lambda d: d['content'],
+    OLLAMA_EMBED: lambda d: d['embeddings'],
+    RERANK: lambda d: d['results'],
+    COUNT: lambda d: d['input_tokens'],
 }
 
 
@@ -47,7 +55,15 @@ STREAMED = {
     CHAT: lambda told: [joined(told, i)[0]['content'] for i in sorted({c['index'] for d in told for c in d['choices']})],
     COMPLETIONS: lambda told: by_index([c for d in told for c in d['choices']], lambda c: c['index'], lambda c: c['text']),
     RESPONSES: lambda told: text_of_response(told[-1]['response']),
+    MESSAGES_OF_ANTHROPIC: lambda told: by_index([d for d in told if d['type'].startswith('content_block_')], lambda d: d['index'],
+                                                 lambda d: d.get('delta', {}).get('text', '')),
+    OLLAMA_CHAT: lambda told: ''.join(d['message']['content'] for d in told),
+    OLLAMA_GENERATE: lambda told: ''.join(d['response'] for d in told),
+    LLAMA: lambda told: ''.join(d['content'] for d in told),
 }
+# Does this event end its stream?
+IS_LAST = {RESPONSES: lambda d: d['type'] in ('response.completed', 'response.incomplete'), MESSAGES_OF_ANTHROPIC: lambda d: d['type'] == 'message_stop',
+           OLLAMA_CHAT: lambda d: d['done'], OLLAMA_GENERATE: lambda d: d['done'], LLAMA: lambda d: d['stop']}
 
 
 def catalogue(rng):
@@ -63,7 +79,14 @@ def catalogue(rng):
                  (CHAT, {'messages': talk, 'n': rng.choice((1, 3)), **common}),
                  (COMPLETIONS, {'prompt': [prompt, start], **common}),
                  (RESPONSES, {'input': prompt, 'temperature': 0, 'max_output_tokens': common['max_tokens']}),
-                 (EMBEDDINGS, {'input': [prompt, start]})]
+                 (EMBEDDINGS, {'input': [prompt, start]}),
+                 (MESSAGES_OF_ANTHROPIC, {'messages': talk, **common}),
+                 (LLAMA, {'prompt': prompt, 'id_slot': rng.randrange(-1, 9), **common})]
+        options = {'num_predict': common['max_tokens'], 'seed': common['seed'], 'temperature': common['temperature']}
+        made += [(OLLAMA_CHAT, {'messages': talk, 'options': options, 'stream': False}),
+                 (OLLAMA_GENERATE, {'prompt': prompt, 'options': options, 'stream': False}),
+                 (OLLAMA_EMBED, {'input': [start, prompt], 'model': 'm'}), (COUNT, {'messages': talk, 'model': ALIAS}),
+                 (RERANK, {'query': start, 'documents': [prompt, 'x'], 'model': 'r'})]
     return made
 
 
@@ -84,34 +107,122 @@ MALFORMED_FRAMES = [Socket.frame(1, 'x', mask=None), Socket.frame(3, 'x'), Socke
                     Socket.frame(1, '{'), Socket.frame(1, '{"type": "generate"}'), Socket.frame(1, '{"type": "none", "id": "a"}')]
 
 
+# ---- requests without a body, and those that are refused ----------------------------------------------------------------
+
+# {(method, route): (paths, statuses)}: a route that ends in a slash has names below it.
+LOOKS = {('GET', path): ((path,), (200,)) for path in ('/health', '/ready', '/metrics', '/v1/models', '/props', '/slots', '/api/version', '/api/tags',
+                                                       '/api/ps', '/version', '/tokenizer_info')}
+LOOKS |= {
+    ('GET', '/'): (('/',), (200, 404)), ('GET', '/page/'): (('/page/main.js', '/page/none'), (200, 404)),       # 404 with --no-page
+    ('GET', '/v1/models/'): (('/v1/models/m', '/v1/models/org%2Fm%3Asmall', '/v1/models/none'), (200, 404)),
+    ('GET', '/v1/responses/'): (('/v1/responses/resp_none', '/v1/responses/resp_none/input_items?limit=3'), (404,)),
+    ('DELETE', '/v1/responses/'): (('/v1/responses/resp_none',), (404,)),
+    ('GET', '/v1/stream'): (('/v1/stream',), (400, 426)),
+    ('DELETE', '/v1/runnel/sessions/'): ([f'/v1/runnel/sessions/s{i}' for i in range(7)], (204, 404)),
+    ('GET', '/v1/runnel/streams/'): (('/v1/runnel/streams/none', '/v1/runnel/streams/none?last_event_id=none.5'), (404,)),
+    ('DELETE', '/v1/runnel/streams/'): (('/v1/runnel/streams/none',), (404,)),
+    ('DELETE', '/api/delete'): (('/api/delete',), (501,)),
+}
+# The same with a body.
+DENIED = {('POST', f'/api/{word}'): ({'model': 'm'}, (501,)) for word in ('pull', 'push', 'create', 'copy')}
+COVERED = {*LOOKS, *DENIED, *(('POST', path) for path in ROUTES)}
+
+
+def route_of(method, path):
+    """The route that a request of this traffic is for, as the server's table has it; None: none."""
+    path = path.split('?')[0]
+    if (method, path) in COVERED:
+        return method, path
+    return next(((m, p) for m, p in COVERED if m == method and p != '/' and p.endswith('/') and path.startswith(p)), None)
+
+
+class Visitor(Client):
+    slow = ()       # of the next reads, how many bytes each takes after a moment
+
+    def more(self):
+        if not self.slow:
+            return super().more()
+        time.sleep(0.005)
+        data = self.socket.recv(self.slow.pop())
+        self.buffer += data
+        return bool(data)
+
+    def request(self, method, path, *headers, **more):
+        self.server.reached(method, path)
+        return super().request(method, path, *self.server.headers, *headers, **more)
+
+
+class View(Server):
+    """The server as one client asks it, with its key and where it is."""
+
+    def __init__(self, server, headers, reached):
+        vars(self).update(vars(server))
+        self.headers, self.reached = headers, reached
+
+    def connect(self):
+        return Visitor(self)
+
+
 class Traffic:
-    def __init__(self, server, seed):
-        self.server, self.rng = server, random.Random(seed)
+    """Of one server after the other: visit(), and then act() by many threads."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
         self.seed = seed
         self.lock = threading.Lock()
         self.counts = collections.Counter()
+        self.routes = collections.Counter()
         self.failures = []
         self.requests = catalogue(self.rng)
         self.want = {}
+        self.local = threading.local()      # what a thread asks as
+
+    server = property(lambda self: self.local.server)
+    is_guest = property(lambda self: self.local.is_guest)
+
+    def visit(self, server, options, keys=(), guest=None):
+        """What is asked from now on: the server with these options; keys that stay, and one that comes and goes."""
+        self.base, self.options, self.keys, self.guest = server, options, keys, guest
+
+    def be(self, rng, is_guest=False):
+        headers = []
+        if self.keys:
+            key = self.guest if is_guest else rng.choice(self.keys)
+            headers.append(rng.choice((f'Authorization: Bearer {key}', f'X-Api-Key: {key}')))
+        if '--trusted-proxy' in self.options and rng.random() < 0.8:
+            headers.append(rng.choice((f'X-Forwarded-For: 10.0.0.{rng.randrange(4)}', 'Forwarded: for="[2001:db8::1]"')))
+        if '--cors' in self.options and rng.random() < 0.3:
+            headers.append(f'Origin: {ORIGIN}')
+        self.local.server, self.local.is_guest = View(self.base, headers, self.reached), is_guest
+
+    def reached(self, method, path):
+        with self.lock:
+            self.counts['requests'] += 1
+            self.routes[route_of(method, path)] += 1
 
     def count(self, *kinds):
         with self.lock:
             self.counts.update(kinds)
 
-    def settle(self):
+    def settle(self, server):
         """Every request of the catalogue once, alone."""
+        self.want = {}
         for i, (path, body) in enumerate(self.requests):
-            answer = self.server.post(path, json.dumps(body))
+            answer = server.post(path, json.dumps(body))
             equal(answer.status, 200, answer.body)
             self.want[i] = WHOLE[path](answer.json)
 
-    def worker(self, number, is_over):
-        rng = random.Random(f'{self.seed}.{number}')
+    def worker(self, name, is_over):
+        rng = random.Random(f'{self.seed}.{name}')
         while not is_over():
-            act = rng.choices(*zip(*ACTS.items()))[0]
-            self.count(act.__name__)
+            is_guest = self.guest is not None and rng.random() < 0.15
+            act = rng.choices(*zip(*(GUEST_ACTS if is_guest else ACTS).items()))[0]
+            self.be(rng, is_guest)
+            self.count(f'{act.__name__}{" (guest)" if is_guest else ""}')
             try:
                 act(self, rng)
+            except Refused as e:
+                self.count(str(e))
             except (AssertionError, OSError, ValueError, KeyError, IndexError, TypeError) as e:
                 with self.lock:
                     self.failures.append(f'{act.__name__}: {type(e).__name__}: {" ".join(str(e).split())[:600]}')
@@ -126,33 +237,43 @@ class Traffic:
 
     def take(self, answer, i, path, is_stream):
         """An answer that came to its end: the right one, or a refusal of a server that is busy."""
-        if answer.status in BUSY:
-            check(answer.json['error']['code'] in BUSY[answer.status], answer.body)
-            self.count('refused as busy')
-            return
+        unless_refused(self, path, answer)
         equal(answer.status, 200, answer.body)
         if not is_stream:
             self.compare(i, WHOLE[path](answer.json))
             return
-        told = [d for _, _, d in events(answer.body)]
-        if path != RESPONSES:
-            equal(told[-1:], ['[DONE]'], 'a stream ended early')
+        lines = answer.header('content-type') == 'application/x-ndjson'
+        told = [json.loads(line) for line in answer.body.splitlines()] if lines else [d for _, _, d in events(answer.body)]
+        self.unless_broken(told)
+        check(IS_LAST[path](told[-1]) if path in IS_LAST else told[-1] == '[DONE]', 'a stream ended early:', told[-1])
         self.compare(i, STREAMED[path]([d for d in told if d != '[DONE]']))
+
+    def unless_broken(self, told):
+        """Raises Refused for a stream that an error of a busy server ended."""
+        last = told[-1] if told else {}
+        error = last.get('error') if isinstance(last, dict) else None
+        if error and is_busy(error):
+            raise Refused('streams ended as busy')
+        if error and self.is_guest:
+            check('key' in json.dumps(error), error)
+            raise Refused('streams ended for a revoked key')
 
     def begin(self, rng, fits=lambda body: True, **more):
         """A request: (its number, path, is it a stream, its bytes)."""
         i, path, body = self.pick(rng, fits=fits)
-        is_stream = path != EMBEDDINGS and rng.random() < 0.6
+        is_stream = path in STREAMED and rng.random() < 0.6
         body = json.dumps({**body, **({'stream': True} if is_stream else {}), **more})
-        self.count('requests', *(['streams'] if is_stream else []))
-        data = (f'POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}').encode()
+        self.reached('POST', path)
+        self.count(*(['streams'] if is_stream else []))
+        headers = ''.join(f'{line}\r\n' for line in self.server.headers)
+        data = (f'POST {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}').encode()
         return i, path, is_stream, data
 
 
 # ---- good manners ----------------------------------------------------------------------------------------------------
 
 def ask(t, rng):
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         for _ in range(rng.randrange(1, 4)):
             i, path, is_stream, data = t.begin(rng)
             t.take(c.send(data).answer(), i, path, is_stream)
@@ -160,7 +281,7 @@ def ask(t, rng):
 
 def ask_ahead(t, rng):
     """Several requests before the first answer is read."""
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         asked = [t.begin(rng) for _ in range(3)]
         c.send(b''.join(data for *_, data in asked))
         for i, path, is_stream, _ in asked:
@@ -168,35 +289,71 @@ def ask_ahead(t, rng):
 
 
 def look(t, rng):
-    path = rng.choice(('/metrics', '/slots', '/props', '/v1/models', '/health', '/ready'))
-    equal(t.server.get(path).status, 200, path)
-    t.count('requests')
+    (method, _), (paths, statuses) = rng.choice(list(LOOKS.items()))
+    path = rng.choice(paths)
+    with t.server.connect() as c:
+        answer = c.ask(method, path)
+        if answer.status not in statuses:
+            unless_refused(t, path, answer)
+        check(answer.status in statuses, method, path, answer.status, answer.body)
+
+
+def ask_for_what_is_denied(t, rng):
+    (_, path), (body, statuses) = rng.choice(list(DENIED.items()))
+    answer = t.server.post(path, json.dumps(body))
+    unless_refused(t, path, answer)
+    check(answer.status in statuses, path, answer.status, answer.body)
+    check_refusal(path, answer)
 
 
 def tokenize(t, rng):
     text = rng.choice(STARTS) * rng.randrange(1, 20)
-    tokens = t.server.post('/tokenize', json.dumps({'content': text})).json['tokens']
-    equal(t.server.post('/detokenize', json.dumps({'tokens': tokens})).json['content'].strip(), text)
-    t.count('requests', 'requests')
+    answer = t.server.post(TOKENIZE, json.dumps({'content': text}))
+    unless_refused(t, TOKENIZE, answer)
+    tokens = answer.json['tokens']
+    answer = t.server.post(DETOKENIZE, json.dumps({'tokens': tokens}))
+    unless_refused(t, DETOKENIZE, answer)
+    equal(answer.json['content'].strip(), text)
+
+
+def ask_for_much(t, rng):
+    """Bodies that the workers of large requests take: all of a long text's tokens, or that it does not fit. Some clients leave."""
+    text = 'Once upon a time there was a dog. ' * rng.randrange(2000, 16000)
+    path, body = rng.choice(((TOKENIZE, {'content': text}), (CHAT, {'messages': [{'role': 'user', 'content': text}]}),
+                             (COUNT, {'messages': [{'role': 'user', 'content': text}]}), (EMBEDDINGS, {'input': ['a', text]}),
+                             (CHAT, {'messages': [{'role': 'user', 'content': 'a'}] * 2000}), (RERANK, {'model': 'r', 'query': 'a', 'documents': ['a', text]})))
+    with t.server.connect() as c:
+        c.request('POST', path, 'Content-Type: application/json', body=json.dumps(body))
+        if rng.random() < 0.3:
+            time.sleep(rng.choice((0, 0.001, 0.02, 0.1)))
+            rng.choice((c.reset, c.close))()
+            t.count('disconnects of large requests')
+            return
+        answer = c.answer()
+    unless_refused(t, path, answer)
+    if path == TOKENIZE:
+        check(len(answer.json['tokens']) > len(text) // 16, answer.status, answer.body[:300])
+    elif answer.status != 200:      # rankings may cut a document
+        equal(answer.status, 400, answer.body)
+        check('context' in answer.body.decode() or 'fit' in answer.body.decode(), answer.body)
 
 
 def talk_in_a_session(t, rng):
     """A conversation is the same in whatever a session held before; a text would go on from that."""
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         i, path, is_stream, data = t.begin(rng, lambda body: 'messages' in body and body.get('n', 1) == 1, session=f's{rng.randrange(6)}')
         t.take(c.send(data).answer(), i, path, is_stream)
 
 
 def resume(t, rng):
     """A stream whose connection breaks after some events, and resumes after the last one seen."""
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         i, path, body = t.pick(rng, GENERATE, CHAT, COMPLETIONS)
-        t.count('requests', 'streams')
+        t.count('streams')
         c.request('POST', path, 'Content-Type: application/json', body=json.dumps({**body, 'stream': True, 'resumable': True}))
         status, headers = c.head()
         if status != 200:
-            check(status in BUSY, status)
-            return
+            raise Refused(f'refused to be resumable: {status}') if status in (401, 409, 429, 503) else AssertionError(f'status {status}')
         name = dict((n.lower(), v) for n, v in headers)['x-runnel-stream']
         seen, most = b'', rng.randrange(0, 12)
         while seen.count(b'data: ') < most and (chunk := c.chunk()):
@@ -204,6 +361,7 @@ def resume(t, rng):
         c.reset()
     t.count('disconnects of streams that go on')
     told = events(seen)
+    t.unless_broken([d for _, _, d in told])
     end = time.monotonic() + 60
     while True:
         more = (f'Last-Event-ID: {told[-1][0]}',) if told else ()
@@ -212,11 +370,32 @@ def resume(t, rng):
             break
         check(time.monotonic() < end, 'the reader that left still has the stream')
         time.sleep(0.01)
+    unless_refused(t, GENERATE, answer)
+    if t.is_guest and answer.status == 404:
+        raise Refused('streams of a revoked key that are gone')
     equal(answer.status, 200, answer.body)
     told += events(answer.body)
+    t.unless_broken([d for _, _, d in told])
     equal([int(k.rsplit('.', 1)[1]) for k, _, _ in told], list(range(1, len(told) + 1)))
     equal(told[-1][2], '[DONE]')
     t.compare(i, STREAMED[path]([d for _, _, d in told[:-1]]))
+
+
+def end_a_stream_by_its_name(t, rng):
+    with t.server.connect() as c:
+        c.request('POST', GENERATE, 'Content-Type: application/json', body=json.dumps(
+            {'prompt': 'The cat', 'ignore_eos': True, 'max_tokens': -1, 'max_tokens_per_second': 100, 'stream': True, 'resumable': True}))
+        status, headers = c.head()
+        if status != 200:
+            raise Refused(f'refused to be resumable: {status}') if status in (409, 429, 503) else AssertionError(f'status {status}')
+        name = dict((n.lower(), v) for n, v in headers)['x-runnel-stream']
+        with t.server.connect() as other:
+            answer = other.ask('DELETE', f'/v1/runnel/streams/{name}')
+        unless_refused(t, GENERATE, answer)
+        check(answer.status in (200, 204), answer.status, answer.body)
+        told = [d for _, _, d in events(b''.join(c.chunks()))]
+        t.unless_broken(told)
+        equal(told[-1]['error']['code'], 'cancelled', told[-1])
 
 
 # ---- WebSockets ------------------------------------------------------------------------------------------------------
@@ -225,14 +404,14 @@ CONTROLS = ('pause', 'resume', 'cancel', 'rate', 'credit')
 
 
 def socket_streams(t, rng):
-    w = Socket(t.server.connect(), '/v1/stream')
+    w = open_socket(t)
     with w.client:
         running = {}
         for k in range(rng.randrange(1, 6)):
             i, _, body = t.pick(rng, GENERATE)
             running[f'g{k}'] = [i, body.get('n', 1), '']
             w.send(json.dumps({'type': 'generate', 'id': f'g{k}', **body}))
-            t.count('requests', 'streams')
+            t.count('streams')
         for _ in range(rng.randrange(4)):
             kind, name = rng.choice(CONTROLS), rng.choice(sorted(running))
             more = {'rate': {'max_tokens_per_second': 200}, 'credit': {'tokens': 1000}}.get(kind, {})
@@ -252,7 +431,7 @@ def socket_streams(t, rng):
 def hear(t, running, m):
     state = running.get(m.get('id'))
     if m['type'] == 'error':        # of a control that came late, or of a server that is busy
-        if m['error']['code'] == 'queue_full':
+        if m['error']['code'] in BUSY_CODES:
             t.count('refused as busy')
             running.pop(m['id'], None)
         else:
@@ -265,21 +444,36 @@ def hear(t, running, m):
             t.compare(state[0], [state[2]])
 
 
+def listen_as_a_guest(t, rng):
+    """A WebSocket whose key is revoked at some time: it is closed with 1008, and nothing else is lost."""
+    w = open_socket(t)
+    with w.client:
+        i, _, body = t.pick(rng, GENERATE, fits=lambda body: body.get('n', 1) == 1)
+        for k in range(50):
+            w.send(json.dumps({'type': 'generate', 'id': f'g{k}', **body}))
+            running = {f'g{k}': [i, 1, '']}
+            while running:
+                opcode, payload = w.read()
+                if opcode == 8:
+                    equal(payload[:2], struct.pack('>H', 1008), payload)
+                    raise Refused('sockets of a revoked key that were closed')
+                if opcode == 1 and 'invalid_api_key' not in payload.decode():
+                    hear(t, running, json.loads(payload))
+
+
 # ---- bad manners -----------------------------------------------------------------------------------------------------
 
 def read_slowly(t, rng):
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         c.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         i, path, is_stream, data = t.begin(rng, overflow='park', buffer_tokens=16)
+        c.slow = [rng.randrange(1, 64) for _ in range(rng.randrange(40))]
         c.send(data)
-        for _ in range(rng.randrange(20)):
-            time.sleep(0.005)
-            c.buffer += c.socket.recv(rng.randrange(1, 64))
         t.take(c.answer(), i, path, is_stream)
 
 
 def write_slowly(t, rng):
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         i, path, is_stream, data = t.begin(rng)
         for byte in data:
             c.send(bytes([byte]))
@@ -287,7 +481,9 @@ def write_slowly(t, rng):
 
 
 def half_close(t, rng):
-    with Client(t.server) as c:
+    if t.server.is_tls:         # there it means leaving
+        return
+    with t.server.connect() as c:
         i, path, is_stream, data = t.begin(rng)
         c.send(data)
         c.socket.shutdown(socket.SHUT_WR)
@@ -296,7 +492,7 @@ def half_close(t, rng):
 
 def leave_early(t, rng):
     """At any moment before the answer has begun: while it waits, or its prompt is read."""
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         *_, data = t.begin(rng)
         c.send(data[:rng.randrange(len(data))] if rng.random() < 0.2 else data)
         time.sleep(rng.choice((0, 0.001, 0.01, 0.05)))
@@ -305,7 +501,7 @@ def leave_early(t, rng):
 
 
 def leave_in_the_middle(t, rng):
-    with Client(t.server) as c:
+    with t.server.connect() as c:
         *_, data = t.begin(rng)
         c.send(data)
         c.socket.recv(rng.randrange(1, 2000))
@@ -314,7 +510,9 @@ def leave_in_the_middle(t, rng):
 
 
 def send_malformed(t, rng):
-    with Client(t.server) as c:
+    if t.server.is_tls:         # Python's sockets cannot close one direction of it
+        return
+    with t.server.connect() as c:
         c.send(rng.choice(MALFORMED_HTTP))
         c.socket.shutdown(socket.SHUT_WR)
         first = c.rest()[:12]
@@ -322,14 +520,15 @@ def send_malformed(t, rng):
 
 
 def send_bad_json(t, rng):
-    answer = t.server.post(COMPLETIONS, rng.choice(MALFORMED_JSON))
-    equal(answer.status, 400, answer.body)
-    check(answer.json['error']['code'], answer.body)
-    t.count('requests')
+    path = rng.choice([path for path in ROUTES if 'prompt' in ROUTES[path].fields])
+    answer = t.server.post(path, rng.choice(MALFORMED_JSON[:6] if path != COMPLETIONS else MALFORMED_JSON))
+    unless_refused(t, path, answer)
+    equal(answer.status, 400, f'{path}: {answer.body}')
+    check_refusal(path, answer)
 
 
 def send_bad_frame(t, rng):
-    w = Socket(t.server.connect(), '/v1/stream')
+    w = open_socket(t)
     with w.client:
         w.client.send(rng.choice(MALFORMED_FRAMES))
         opcode, payload = w.read()
@@ -338,5 +537,7 @@ def send_bad_frame(t, rng):
             equal(json.loads(payload)['type'], 'error')
 
 
-ACTS = {ask: 8, ask_ahead: 2, look: 2, tokenize: 2, talk_in_a_session: 3, resume: 4, socket_streams: 6, read_slowly: 3, write_slowly: 2,
-        half_close: 2, leave_early: 6, leave_in_the_middle: 4, send_malformed: 3, send_bad_json: 3, send_bad_frame: 2, **ANY_ACTS}
+ACTS = {ask: 12, ask_ahead: 2, look: 5, ask_for_what_is_denied: 1, tokenize: 2, ask_for_much: 2, talk_in_a_session: 3, resume: 4, end_a_stream_by_its_name: 2,
+        socket_streams: 6, read_slowly: 3, write_slowly: 2, half_close: 2, leave_early: 6, leave_in_the_middle: 4, send_malformed: 3, send_bad_json: 3,
+        send_bad_frame: 2, **ANY_ACTS}
+GUEST_ACTS = {ask: 4, ask_anything: 4, follow_a_response: 1, resume: 2, listen_as_a_guest: 2, leave_early: 1, leave_in_the_middle: 1}
