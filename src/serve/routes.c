@@ -30,7 +30,7 @@ const http_route http_routes[] = {
     {"POST", "/v1/responses", route_responses, .has_body = true},
     {"POST", "/v1/responses/input_tokens", route_response_tokens, .has_body = true},
     {"GET", "/v1/responses/", route_response_get},
-    {"DELETE", "/v1/responses/", route_response_delete},
+    {"DELETE", "/v1/responses/", route_response_delete, .has_no_slash = true},
     {"POST", "/v1/messages", route_messages, .has_body = true},
     {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},
     {"GET", "/api/version", route_ollama_version},

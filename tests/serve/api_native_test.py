@@ -88,6 +88,7 @@ def a_session_keeps_its_tokens_between_turns_and_belongs_to_one_stream():
             equal(c.ask('DELETE', '/v1/runnel/sessions/a').status, 204)
             c.ask('DELETE', '/v1/runnel/sessions/a').refuses(404, 'stream_not_found')
         post(s, NATIVE, prompt='x', session='').refuses(400, 'invalid_value')
+        post(s, NATIVE, prompt='x', ids=[]).refuses(400, 'invalid_value', 'ids: an empty array')
 
 
 @test

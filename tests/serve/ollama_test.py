@@ -232,6 +232,7 @@ REFUSALS = [
     ('/api/generate', {'images': ['a']}, 'images: only text'), ('/api/generate', {'context': [-1]}, 'context'), ('/api/generate', {'context': [99999]}, 'ids'),
     ('/api/generate', {'prompt': 5}, 'prompt: '), ('/api/generate', {'raw': 5}, 'raw: '), ('/api/generate', {'system': 5}, 'system: '),
     ('/api/embed', {'input': 5}, 'input: '), ('/api/embed', {'input': [5]}, 'input[0]: '), ('/api/embeddings', {'prompt': 5}, 'prompt: '),
+    *((path, {'options': {'preset': 'x'}}, "preset: 'x' is not one of") for path in ('/api/chat', '/api/embed')),     # also where nothing is sampled
 ]
 
 

@@ -27,7 +27,7 @@ PROMPTS = Field(('', 'The cat', LONG, EMOJI, [427, 438], [5] * 40), ([-1], [4096
 MESSAGES = Field(([{'role': 'user', 'content': 'The cat'}], [{'role': 'system', 'content': ''}, {'role': 'user', 'content': EMOJI}],
                   [{'role': 'user', 'content': [{'type': 'text', 'text': 'a'}, {'type': 'text', 'text': LONG}]}], CALLS,
                   [{'role': r, 'content': 'a'} for r in ('user', 'assistant') * 9] + [{'role': 'user', 'content': 'b'}]),
-                 (5, 'a', {}, [5], [[]], [{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': ''}}]}]))
+                 (5, 'a', {}, [5], [[]], [{'content': 'a'}], [{'role': 5, 'content': 'a'}], [{'role': 'user', 'content': {}}], [{'role': 'user', 'content': [{'type': 'image_url', 'image_url': {'url': ''}}]}]))
 
 
 def whole(good, low, high):
@@ -84,7 +84,7 @@ DELIVERY = {
     'return_progress': SWITCH,
 }
 CONVERSATION = {
-    'messages': MESSAGES, 'tools': Field(([], [{'type': 'function', 'function': FUNCTION}]), (5, 'x', {})),
+    'messages': MESSAGES, 'tools': Field(([], [{'type': 'function', 'function': FUNCTION}]), (5, 'x', {}, [5], [None])),
     'tool_choice': Field(('auto', 'none'), ('required', 'x', 5, [], {'type': 'function', 'function': {'name': 'look'}}, True)),
     'parallel_tool_calls': SWITCH, 'chat_template_kwargs': Field(({}, {'a': 1, 'b': [None, {'c': 'd'}], EMOJI.replace('\0', ''): True}),
                                                                 (5, 'x', [], {'messages': []}, {'bos_token': 'a'})),

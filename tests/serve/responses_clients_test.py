@@ -84,6 +84,9 @@ def input_is_counted_without_an_answer():
             answer = good(s, f'{PATH}/input_tokens', **body)
             equal(answer, {'object': 'response.input_tokens', 'input_tokens': good(s, PATH, **body, max_output_tokens=1)['usage']['input_tokens']})
         post(s, f'{PATH}/input_tokens').refuses(400, 'missing_required_parameter', 'input')
+        for name in ('', 's' * 257):
+            post(s, f'{PATH}/input_tokens', input='a', session=name).refuses(400, 'invalid_value', 'session: ')
+        post(s, f'{PATH}/input_tokens', input='a', preset='x').refuses(400, 'invalid_value', 'preset: ')
         error = post(s, f'{PATH}/input_tokens', input='long ' * 900).refuses(400, 'context_length_exceeded').json['error']
         equal(error['param'], 'input')
 

@@ -79,6 +79,18 @@ def a_stored_answer_is_told_again_until_it_is_deleted():
 
 
 @test
+def a_method_that_a_path_lacks_is_refused_with_those_that_it_has():
+    with Folder() as folder, serving(scripted(folder)) as s:
+        first = good(s, PATH, input='N')
+        for method, path, allowed in (('GET', 'input_tokens', 'POST'), ('DELETE', 'input_tokens', 'POST'), ('PUT', 'input_tokens', 'POST'),
+                                      ('DELETE', f'{first["id"]}/input_items', 'GET'), ('PUT', first['id'], 'GET, DELETE')):
+            with s.connect() as c:
+                answer = c.ask(method, f'{PATH}/{path}').refuses(405, 'method_not_allowed')
+            equal(answer.header('allow'), allowed, path)
+        equal(s.get(f'{PATH}/{first["id"]}').status, 200)
+
+
+@test
 def a_stored_answer_is_its_keys_own():
     with Folder() as folder, serving(scripted(folder), '--api-key', KEY, '--api-key', KEY + '-other') as s:
         mine, other = f'Authorization: Bearer {KEY}', f'Authorization: Bearer {KEY}-other'

@@ -222,6 +222,19 @@ static const api_refusal foreign[] = {
 };
 const api_refusals api_foreign_members = {foreign, sizeof foreign / sizeof *foreign};
 
+// What else only a generation would refuse: other routes read these members too.
+static bool check_names(const api_generation *g, api_error *e) {
+    rn_sampling scratch;
+    rn_error err = {0};
+    rn_sampling_init(&scratch);
+    if (g->g.preset && rn_sampling_preset(&scratch, g->g.preset, &err) != RN_OK)
+        return api_fail(e, API_INVALID_VALUE, "preset", "%s", err.text);
+    if (g->session && (!*g->session || strlen(g->session) > SESSION_NAME))
+        return api_fail(e, API_INVALID_VALUE, "session", "session: %zu bytes, must have 1..%d", strlen(g->session),
+                        SESSION_NAME);
+    return true;
+}
+
 bool api_generation_check(const api_generation *g, const struct server *s, size_t n_answers, api_error *e) {
     const size_t most = (size_t)s->n_streams + (size_t)s->n_queue;
     if (n_answers > most)
@@ -243,7 +256,7 @@ bool api_generation_check(const api_generation *g, const struct server *s, size_
             return api_fail(e, API_UNSUPPORTED_PARAMETER, "include_stop_str_in_output",
                             "include_stop_str_in_output: stop[%zu] contains U+0000", i);
     if (g->session && g->n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1 with a session");
-    return true;
+    return check_names(g, e);
 }
 
 bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling *sampling, int32_t choice,

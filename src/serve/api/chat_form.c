@@ -1,5 +1,6 @@
 // serve/api/chat_form.c - see chat_form.h.
 #include "serve/api/chat_form.h"
+#include "app/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,26 @@ bool chat_form_choose(chat_form *c, const json_item *choice, char *why) {
 static bool each_choice(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     return chat_form_choose(target, value, why);
+}
+
+static bool each_tools(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    chat_form *const c = target;
+    bytes json = {0};
+    (void)i, (void)key;
+    if (!json_item_is_array(value)) {
+        snprintf(why, JSON_WHY / 2, "must be an array");
+        return false;
+    }
+    for (size_t k = 0; k < json_item_count(value); k++)
+        if (!json_item_is_object(json_item_at(value, k))) {
+            snprintf(why, JSON_WHY / 2, "[%zu]: must be an object", k);
+            return false;
+        }
+    json_item_add(value, &json);
+    free(c->tools);
+    c->tools = app_copy_text(json.n ? json.data : "[]");
+    bytes_free(&json);
+    return true;
 }
 
 static bool each_parallel(void *target, size_t i, const char *key, const json_item *value, char *why) {
@@ -119,7 +140,7 @@ static bool each_prompt(void *target, size_t i, const char *key, const json_item
 
 const member chat_form_rows[CHAT_FORM_ROWS] = {
     {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_message},
-    {"tools", MEMBER_JSON, offsetof(chat_form, tools)},
+    {"tools", MEMBER_EACH, .each = each_tools},
     {"tool_choice", MEMBER_EACH, .each = each_choice},
     {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel},
     {"chat_template_kwargs", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_variable},

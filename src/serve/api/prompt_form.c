@@ -34,14 +34,17 @@ bool prompt_form_each(void *form, size_t i, const char *key, const json_item *va
     char item_why[JSON_WHY / 2] = "";
     (void)i, (void)key;
     if (!json_item_is_array(value) || is_ids(value)) return add_item(f, value, why);
+    if (json_item_count(value) == 0) {
+        snprintf(why, JSON_WHY / 2, "an empty array");
+        return false;
+    }
     f->is_several = true;
     for (size_t k = 0; k < json_item_count(value); k++)
         if (!add_item(f, json_item_at(value, k), item_why)) {
             snprintf(why, JSON_WHY / 2, "[%zu]: %.200s", k, item_why);
             return false;
         }
-    if (f->n == 0) snprintf(why, JSON_WHY / 2, "an empty array");
-    return f->n > 0;
+    return true;
 }
 
 void prompt_form_apply(const prompt_form *f, size_t i, bool parse_special, rn_request *req, rn_part *part) {

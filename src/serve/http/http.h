@@ -80,11 +80,12 @@ typedef void (*http_handler)(struct server *s, http_exchange *x, const http_requ
 typedef struct http_route {
     const char *method, *path; // a path that ends in `/` matches everything below it
     http_handler handle;
-    bool is_open;  // needs no key (/health, the page)
-    bool is_page;  // disabled by --no-page
-    bool has_body; // requires a JSON body; the handler runs on a worker
-    bool is_brief; // or on the HTTP thread, since a short body takes it little time, whatever is in it
-    bool has_name; // what follows the path is one name, and may have any characters as escapes, slashes too
+    bool is_open;      // needs no key (/health, the page)
+    bool is_page;      // disabled by --no-page
+    bool has_body;     // requires a JSON body; the handler runs on a worker
+    bool is_brief;     // or on the HTTP thread, since a short body takes it little time, whatever is in it
+    bool has_name;     // what follows the path is one name, and may have any characters as escapes, slashes too
+    bool has_no_slash; // what follows the path has none
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method
 

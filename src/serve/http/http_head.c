@@ -156,11 +156,19 @@ static bool is_path_plain(const char *path, const char *refused) {
     return true;
 }
 
-static bool is_route_of(const http_exchange *x, const http_route *r) {
-    const char *const path = x->request.path;
+// Is this one of the paths below the route's? Not where it is a route's own path.
+static bool is_below(const char *path, const http_route *r) {
     const size_t n = strlen(r->path);
+    if (n < 2 || r->path[n - 1] != '/' || strncmp(r->path, path, n) != 0) return false;
+    if (r->has_no_slash && strchr(path + n, '/')) return false;
+    for (const http_route *o = http_routes; o->method; o++)
+        if (strcmp(o->path, path) == 0) return false;
+    return true;
+}
+
+static bool is_route_of(const http_exchange *x, const http_route *r) {
     if (r->is_page && x->conn->h->o->no_page) return false;
-    return strcmp(r->path, path) == 0 || (n > 1 && r->path[n - 1] == '/' && strncmp(r->path, path, n) == 0);
+    return strcmp(r->path, x->request.path) == 0 || is_below(x->request.path, r);
 }
 
 static const char *method_of(const http_exchange *x) {

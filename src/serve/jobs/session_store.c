@@ -81,9 +81,6 @@ static bool make(struct session_store *t, uint64_t key, size_t model, const char
 
 bool session_borrow(struct session_store *t, uint64_t key, size_t model, const char *name, session_entry **entry,
                     api_error *e) {
-    if (!*name || strlen(name) > SESSION_NAME)
-        return api_fail(e, API_INVALID_VALUE, "session", "session: %zu bytes, must have 1..%d", strlen(name),
-                        SESSION_NAME);
     pthread_mutex_lock(&t->lock);
     *entry = find(t, key, name);
     bool ok = true;

@@ -15,7 +15,7 @@ typedef struct session_entry session_entry;
 struct session_store *session_store_open(struct server *s);
 void session_store_close(struct session_store *t);
 // The session of that name, created if there is none; over SESSIONS_MAX the least recently used one is closed. False: e holds the
-// error.
+// error. name: 1 to SESSION_NAME bytes.
 bool session_borrow(struct session_store *t, uint64_t key, size_t model, const char *name, session_entry **entry,
                     api_error *e);
 rn_session *session_of(const session_entry *entry);
