@@ -1,5 +1,6 @@
 // app/generation_members.c - reads a generation from the members of a JSON request.
 #include "app/generation.h"
+#include "app/json_schema.h"
 #include "app/numbers.h"
 #include <math.h>
 #include <stdio.h>
@@ -72,15 +73,20 @@ static bool each_order(void *target, size_t i, const char *key, const json_item 
     return json_item_word(value, words, 2, &((generation *)target)->order, why);
 }
 
+#define STOP_TEXT_SCHEMA "{'type':'string','minLength':1,'maxLength':256}"
+#define STOP_SCHEMA      "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':16,'items':" STOP_TEXT_SCHEMA "}]}"
+#define BIAS_SCHEMA                                                                                                  \
+    "{'type':'object','maxProperties':1024,'additionalProperties':{'anyOf':[{'const':'-inf'},"                       \
+    "{'type':'number','minimum':-100,'maximum':100}]}}"
 static const member fixed_rows[] = {
     {"n", MEMBER_INT, .offset = offsetof(generation, n), .min = -1, .max = INT32_MAX},
     {"preset", MEMBER_NAME, .offset = offsetof(generation, preset)},
-    {"penalty_prompt", MEMBER_EACH, .each = each_prompt_penalty},
-    {"sampler_order", MEMBER_EACH, .each = each_order},
-    {"logit_bias", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_bias},
-    {"seed", MEMBER_EACH, .each = each_seed},
-    {"stop", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_stop},
-    {"stop_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stop_token},
+    {"penalty_prompt", MEMBER_EACH, .each = each_prompt_penalty, .schema = SCHEMA_BOOL},
+    {"sampler_order", MEMBER_EACH, .each = each_order, .schema = SCHEMA_WORDS("'llama.cpp','transformers'")},
+    {"logit_bias", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_bias, .schema = BIAS_SCHEMA},
+    {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("0")},
+    {"stop", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_stop, .schema = STOP_SCHEMA},
+    {"stop_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stop_token, .schema = SCHEMA_IDS},
     {"ignore_eos", MEMBER_BOOL, .offset = offsetof(generation, ignore_eos)},
     {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},
     {"parse_special", MEMBER_BOOL, .offset = offsetof(generation, parse_special)},

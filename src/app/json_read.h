@@ -50,6 +50,8 @@ typedef struct member {
     double min, max;
     member_shape shape;
     member_each each;
+    // JSON Schema of the values, with ' in place of " (app/json_schema.h), where kind and range do not tell it; NULL: they do.
+    const char *schema;
 } member;
 
 typedef struct member_group {

@@ -48,6 +48,7 @@ REQUESTS = {
     'a refusal': ('POST', '/v1/completions', {'prompt': 5}),
     'models': ('GET', '/v1/models', None),
     'metrics': ('GET', '/metrics', None),
+    'the description': ('GET', '/openapi.json', None),
     'rerank': ('POST', '/v1/rerank', {'query': 'cats', 'documents': ['A cat.', 'Dogs'], 'return_documents': True}),
     'slots': ('GET', '/slots', None),
     'a stored answer': ('POST', '/v1/responses', {'input': TIME, 'store': True, 'max_output_tokens': 4, 'seed': 1}),

@@ -17,6 +17,7 @@
 #include "serve/openai/responses.h"
 #include "serve/serve.h"
 #include "serve/server.h"
+#include "serve/status/openapi.h"
 #include "serve/status/route_status.h"
 #include "serve/websocket/socket_streams.h"
 #include "serve/websocket/websocket.h"
@@ -315,24 +316,25 @@ const http_route http_routes[] = {
     {"GET", "/v1/models", route_models},
     {"GET", "/props", route_props},
     {"GET", "/slots", route_slots},
-    {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true},
-    {"POST", "/v1/completions", route_completions, .has_body = true, .is_brief = true},
-    {"POST", "/v1/responses", route_responses, .has_body = true},
+    {"GET", "/openapi.json", route_openapi, .summary = "The routes with a summary"},
+    {"POST", "/v1/chat/completions", route_chat_completions, .has_body = true, .summary = "POST"},
+    {"POST", "/v1/completions", route_completions, .has_body = true, .is_brief = true, .summary = "POST"},
+    {"POST", "/v1/responses", route_responses, .has_body = true, .summary = "POST"},
     {"POST", "/completion", route_llama_completion, .has_body = true, .is_brief = true},
     {"GET", "/tokenizer_info", route_tokenizer_info},
-    {"POST", "/v1/messages", route_messages, .has_body = true},
+    {"POST", "/v1/messages", route_messages, .has_body = true, .summary = "POST"},
     {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},
-    {"POST", "/api/chat", route_ollama_chat, .has_body = true},
+    {"POST", "/api/chat", route_ollama_chat, .has_body = true, .summary = "POST"},
     {"POST", "/api/generate", route_ollama_generate, .has_body = true},
-    {"POST", "/api/embed", route_ollama_embed, .has_body = true},
-    {"POST", "/api/show", route_ollama_show, .has_body = true},
+    {"POST", "/api/embed", route_ollama_embed, .has_body = true, .summary = "POST"},
+    {"POST", "/api/show", route_ollama_show, .has_body = true, .summary = "POST"},
     {"GET", "/api/tags", route_ollama_tags},
-    {"POST", "/v1/embeddings", route_embeddings, .has_body = true},
-    {"POST", "/v1/rerank", route_rerank, .has_body = true},
-    {"POST", "/tokenize", route_tokenize, .has_body = true},
+    {"POST", "/v1/embeddings", route_embeddings, .has_body = true, .summary = "POST"},
+    {"POST", "/v1/rerank", route_rerank, .has_body = true, .summary = "POST"},
+    {"POST", "/tokenize", route_tokenize, .has_body = true, .summary = "POST"},
     {"POST", "/detokenize", route_detokenize, .has_body = true},
-    {"POST", "/apply-template", route_apply_template, .has_body = true},
-    {"POST", "/v1/runnel/generate", route_generate, .has_body = true},
+    {"POST", "/apply-template", route_apply_template, .has_body = true, .summary = "POST"},
+    {"POST", "/v1/runnel/generate", route_generate, .has_body = true, .summary = "POST"},
     {"GET", "/v1/stream", route_socket},
     {"GET", "/rig/nothing", route_nothing},
     {"GET", "/rig/socket", route_echo_socket},

@@ -84,16 +84,29 @@ static bool each_cache(void *target, size_t i, const char *key, const json_item 
     return true;
 }
 
+#define BLOCK_SCHEMA  "{'type':'object','properties':{'type':{'type':'string'}},'required':['type']}"
+#define SYSTEM_SCHEMA SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_ARRAY_OF(SCHEMA_EITHER(SCHEMA_TEXT, BLOCK_SCHEMA)))
+#define MESSAGES_SCHEMA                                                                                              \
+    SCHEMA_SOME_OF(                                                                                                  \
+        "{'type':'object','properties':{'role':{'enum':['user','assistant','system']},"                              \
+        "'content':" SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_ARRAY_OF(BLOCK_SCHEMA)) "},'required':['role','content']}")
+#define THINKING_SCHEMA                                                                                              \
+    "{'type':'object','properties':{'type':{'enum':['disabled','enabled','adaptive']},"                              \
+    "'budget_tokens':{'type':['integer','null'],'minimum':1}},'required':['type']}"
+#define CHOICE_SCHEMA                                                                                                \
+    "{'type':'object','properties':{'type':{'enum':['auto','none']},'disable_parallel_tool_use':" SCHEMA_SWITCH "}," \
+    "'required':['type']}"
 static const member input_rows[] = {
-    {"system", MEMBER_EACH, .each = anthropic_each_system},
-    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = anthropic_each_message},
-    {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = anthropic_each_tool},
+    {"system", MEMBER_EACH, .each = anthropic_each_system, .schema = SYSTEM_SCHEMA},
+    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = anthropic_each_message, .schema = MESSAGES_SCHEMA},
+    {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = anthropic_each_tool,
+     .schema = SCHEMA_ARRAY_OF(SCHEMA_OBJECT)},
 };
 static const member rows[] = {
-    {"thinking", MEMBER_EACH, .each = each_thinking},
-    {"tool_choice", MEMBER_EACH, .each = each_choice},
-    {"output_config", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_output},
-    {"cache_control", MEMBER_EACH, .each = each_cache},
+    {"thinking", MEMBER_EACH, .each = each_thinking, .schema = THINKING_SCHEMA},
+    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = CHOICE_SCHEMA},
+    {"output_config", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_output, .schema = SCHEMA_OBJECT},
+    {"cache_control", MEMBER_EACH, .each = each_cache, .schema = SCHEMA_ANY},
 };
 static const api_refusal refused[] = {
     {"output_format", "", "guided output is not supported yet"},

@@ -207,6 +207,7 @@ void api_answer_error(http_exchange *x, const api_error *e) {
     const char *headers[3] = {0};
     size_t n = 0;
     bytes body = {0};
+    if (!x) return;
     metrics_error(&http_exchange_server(x)->metrics, e->code);
     snprintf(retry, sizeof retry, "Retry-After: %d", e->retry_after);
     if (e->retry_after > 0) headers[n++] = retry;

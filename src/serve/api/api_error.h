@@ -76,6 +76,7 @@ void api_error_write(const api_error *e, json_writer *w); // OpenAI's
 // The whole body of api_no_memory: constant, so that it can be sent when nothing can be allocated.
 const char *api_no_memory_text(api_dialect d);
 extern const api_error api_no_memory; // for a request that could not even be set up
+// x NULL: a request that only lists members (http_request.listing), which nobody waits for.
 void api_answer_error(http_exchange *x, const api_error *e);
 
 #endif

@@ -111,34 +111,43 @@ static bool each_kept(void *target, size_t i, const char *key, const json_item *
     return n != 0;
 }
 
+#define STREAM_OPTIONS_SCHEMA                                                                                        \
+    "{'type':'object','properties':{'include_usage':" SCHEMA_SWITCH ",'continuous_usage_stats':" SCHEMA_SWITCH "}}"
+#define ALLOWED_SCHEMA   "{'type':'array','minItems':1,'items':" SCHEMA_ID "}"
+#define BAD_WORDS_SCHEMA "{'type':'array','maxItems':128,'items':{'type':'string','minLength':1,'maxLength':256}}"
+#define SESSION_SCHEMA   "{'type':'string','minLength':1,'maxLength':256}"
+#define PRIORITY_SCHEMA                                                                                              \
+    SCHEMA_EITHER(SCHEMA_WORDS("'low','normal','high'"), SCHEMA_WHOLE("-2147483648", "2147483647"))
 static const member delivery_rows[] = {
     {"stream", MEMBER_BOOL, offsetof(api_generation, delivery.is_stream)},
-    {"stream_options", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_stream_option},
+    {"stream_options", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_stream_option,
+     .schema = STREAM_OPTIONS_SCHEMA},
     {"stream_interval", MEMBER_INT, offsetof(api_generation, g.stream_interval), 1, 1024},
     {"max_tokens", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
     {"n_predict", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
-    {"top_k", MEMBER_EACH, .each = each_top_k},
-    {"seed", MEMBER_EACH, .each = each_seed},
+    {"top_k", MEMBER_EACH, .each = each_top_k, .schema = SCHEMA_WHOLE("-1", "1000000")},
+    {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("-1")},
     {"min_tokens", MEMBER_INT, offsetof(api_generation, min_tokens), 0, INT32_MAX},
-    {"allowed_token_ids", MEMBER_EACH, .each = each_allowed},
-    {"bad_words", MEMBER_EACH, .each = each_bad_words},
-    {"truncate_prompt_tokens", MEMBER_EACH, .each = each_kept},
+    {"allowed_token_ids", MEMBER_EACH, .each = each_allowed, .schema = ALLOWED_SCHEMA},
+    {"bad_words", MEMBER_EACH, .each = each_bad_words, .schema = BAD_WORDS_SCHEMA},
+    {"truncate_prompt_tokens", MEMBER_EACH, .each = each_kept,
+     .schema = SCHEMA_EITHER("{'const':-1}", SCHEMA_WHOLE("1", "2147483647"))},
     {"include_stop_str_in_output", MEMBER_BOOL, offsetof(api_generation, includes_stop)},
-    {"skip_special_tokens", MEMBER_EACH, .each = each_skip_special},
+    {"skip_special_tokens", MEMBER_EACH, .each = each_skip_special, .schema = SCHEMA_BOOL},
     {"return_token_ids", MEMBER_BOOL, offsetof(api_generation, has_ids)},
     {"return_tokens_as_token_ids", MEMBER_BOOL, offsetof(api_generation, logprobs_by_id)},
     {"n", MEMBER_INT, offsetof(api_generation, n), 1, API_CHOICES},
-    {"overflow", MEMBER_EACH, .each = each_overflow},
+    {"overflow", MEMBER_EACH, .each = each_overflow, .schema = SCHEMA_WORDS("'park','drop-oldest','cancel'")},
     {"buffer_tokens", MEMBER_INT, offsetof(api_generation, buffer_tokens), 1, 65536},
     {"max_tokens_per_second", MEMBER_REAL, offsetof(api_generation, max_tokens_per_second), 0, 1e6},
     {"timeout", MEMBER_REAL, offsetof(api_generation, timeout), 0.001, 86400},
     {"resumable", MEMBER_BOOL, offsetof(api_generation, delivery.is_resumable)},
-    {"session", MEMBER_NAME, offsetof(api_generation, session)},
-    {"priority", MEMBER_EACH, .each = each_priority},
+    {"session", MEMBER_NAME, offsetof(api_generation, session), .schema = SESSION_SCHEMA},
+    {"priority", MEMBER_EACH, .each = each_priority, .schema = PRIORITY_SCHEMA},
     {"cache_salt", MEMBER_NAME, offsetof(api_generation, cache_salt)},
     {"cache_prompt", MEMBER_BOOL, offsetof(api_generation, caches_prompt)},
     {"prompt_logprobs", MEMBER_INT, offsetof(api_generation, prompt_logprobs), 0, 20},
-    {"return_progress", MEMBER_EACH, .each = each_progress},
+    {"return_progress", MEMBER_EACH, .each = each_progress, .schema = SCHEMA_BOOL},
 };
 enum { N_DELIVERY_ROWS = sizeof delivery_rows / sizeof *delivery_rows };
 
@@ -155,6 +164,12 @@ static const struct {
 
 // Members of the library that delivery_rows reads in another way.
 static const char *const own_forms[] = {"n", "top_k", "seed", NULL};
+
+const char *api_generation_name(const char *name) {
+    for (size_t a = 0; a < sizeof aliases / sizeof *aliases; a++)
+        if (strcmp(aliases[a].alias, name) == 0) return aliases[a].name;
+    return name;
+}
 
 static bool is_in(const char *const *names, const char *name) {
     for (size_t i = 0; names && names[i]; i++)

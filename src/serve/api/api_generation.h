@@ -40,6 +40,8 @@ typedef struct api_generation_rows {
 } api_generation_rows;
 
 void api_generation_init(api_generation *g);
+// The library's name of a sampling member: of an alias another one, else the same.
+const char *api_generation_name(const char *name);
 // left_out: names of library members that the route reads differently, terminated by NULL.
 void api_generation_make_rows(api_generation_rows *rows, const char *const *left_out);
 #define API_GENERATION_GROUP(made, g) {(made)->rows, (made)->n, (g)}

@@ -13,10 +13,10 @@ static bool each_note(void *target, size_t i, const char *key, const json_item *
 }
 const member api_common_rows[API_COMMON_ROWS] = {
     {"model", MEMBER_NAME, offsetof(api_request, model_name)},
-    {"user", MEMBER_EACH, .each = each_note},
-    {"metadata", MEMBER_EACH, .each = each_note},
-    {"safety_identifier", MEMBER_EACH, .each = each_note},
-    {"prompt_cache_key", MEMBER_EACH, .each = each_note},
+    {"user", MEMBER_EACH, .each = each_note, .schema = SCHEMA_ANY},
+    {"metadata", MEMBER_EACH, .each = each_note, .schema = SCHEMA_ANY},
+    {"safety_identifier", MEMBER_EACH, .each = each_note, .schema = SCHEMA_ANY},
+    {"prompt_cache_key", MEMBER_EACH, .each = each_note, .schema = SCHEMA_ANY},
 };
 
 // Checks the nesting depth and the number of values before the text is parsed: both cost the parser memory.
@@ -51,6 +51,10 @@ bool api_request_open(api_request *r, struct server *s, const http_request *http
                        .client = http ? http->client : NULL,
                        .n_body = n_body,
                        .is_strict = strict && strcmp(strict, "true") == 0};
+    if (http && http->listing) {
+        r->listing = http->listing;
+        return true;
+    }
     if (!check_size(r, body, n_body)) return false;
     return json_doc_parse(body, n_body, &r->doc, why) || api_fail(&r->error, API_INVALID_JSON, NULL, "body: %s", why);
 }
@@ -107,6 +111,10 @@ static bool other_member(void *user, const char *name, const json_item *value, c
 
 bool api_request_read(api_request *r, const member_group *groups, size_t n_groups, const api_refusals *refusals) {
     char param[JSON_WHY / 2] = "", why[JSON_WHY] = "";
+    if (r->listing) {
+        r->listing->take(r->listing, groups, n_groups, refusals);
+        return false;
+    }
     r->refusals = refusals;
     r->error.code = API_INVALID_VALUE;
     return json_doc_read_open(r->doc, groups, n_groups, other_member, r, param, why) ||

@@ -8,6 +8,7 @@
 
 #include "app/generation.h"
 #include "app/json_read.h"
+#include "app/json_schema.h"
 #include "serve/api/api_error.h"
 #include "serve/http/http.h"
 #include "serve/server.h"
@@ -24,6 +25,12 @@ typedef struct api_refusals {
     const struct api_refusals *more; // looked through afterwards; NULL: none
 } api_refusals;
 
+// What a route's members are, for a request that only lists them (http_request.listing): api_request_read() passes its tables to take()
+// in place of reading, and fails. Called at most once, and not where the route reads no members, or there is no memory.
+typedef struct api_listing {
+    void (*take)(struct api_listing *l, const member_group *groups, size_t n_groups, const api_refusals *refusals);
+} api_listing;
+
 typedef struct api_request {
     struct server *server;
     uint64_t key;       // of the API
@@ -36,6 +43,7 @@ typedef struct api_request {
     bytes ignored;                // names of unknown members, "a, b"
     bool is_strict;               // such members are errors
     const api_refusals *refusals; // while members are read
+    api_listing *listing;         // NULL: a request that is answered
 } api_request;
 
 // http NULL: the request came otherwise. False, here and below: the error says why.

@@ -138,17 +138,22 @@ static bool each_prompt(void *target, size_t i, const char *key, const json_item
     return true;
 }
 
+// An empty list counts as none, which is refused where nothing else makes a prompt.
+#define MESSAGES_SCHEMA                                                                                              \
+    "{'type':'array','items':{'type':'object','properties':{'role':{'type':'string'},"                               \
+    "'content':{'anyOf':[{'type':'string'},{'type':'array'},{'type':'null'}]}},'required':['role']}}"
 const member chat_form_rows[CHAT_FORM_ROWS] = {
-    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_message},
-    {"tools", MEMBER_EACH, .each = each_tools},
-    {"tool_choice", MEMBER_EACH, .each = each_choice},
-    {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel},
-    {"chat_template_kwargs", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_variable},
-    {"reasoning_effort", MEMBER_EACH, .each = each_effort},
-    {"reasoning_format", MEMBER_EACH, .each = each_reasoning_format},
+    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_message, .schema = MESSAGES_SCHEMA},
+    {"tools", MEMBER_EACH, .each = each_tools, .schema = SCHEMA_ARRAY_OF(SCHEMA_OBJECT)},
+    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = SCHEMA_WORDS("'none','auto'")},
+    {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel, .schema = SCHEMA_BOOL},
+    {"chat_template_kwargs", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_variable, .schema = SCHEMA_OBJECT},
+    {"reasoning_effort", MEMBER_EACH, .each = each_effort, .schema = SCHEMA_TEXT},
+    {"reasoning_format", MEMBER_EACH, .each = each_reasoning_format,
+     .schema = SCHEMA_WORDS("'separate','none','tags','auto','deepseek'")},
     {"continue_final_message", MEMBER_BOOL, offsetof(chat_form, continue_final)},
-    {"add_generation_prompt", MEMBER_EACH, .each = each_prompt},
-    {"truncate", MEMBER_EACH, .each = each_truncate},
+    {"add_generation_prompt", MEMBER_EACH, .each = each_prompt, .schema = SCHEMA_BOOL},
+    {"truncate", MEMBER_EACH, .each = each_truncate, .schema = SCHEMA_WORDS("'none','old','middle'")},
     {"continue_final", MEMBER_BOOL, offsetof(chat_form, continue_final)},
     {"reply_tokens", MEMBER_IDS, offsetof(chat_form, reply)},
 };

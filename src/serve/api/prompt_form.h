@@ -6,6 +6,7 @@
 #define RN_SERVE_API_PROMPT_FORM_H
 
 #include "app/json_read.h"
+#include "app/json_schema.h"
 #include "serve/jobs/job.h"
 
 typedef struct prompt_item {
@@ -17,6 +18,10 @@ typedef struct prompt_form {
     size_t n, n_max;    // n_max: 0 is JOB_PARTS
     bool is_several;    // an array of texts or of arrays
 } prompt_form;
+
+#define PROMPT_FORM_SCHEMA                                                                                           \
+    "{'anyOf':[" SCHEMA_TEXT                                                                                         \
+    "," SCHEMA_SOME_OF(SCHEMA_ID) "," SCHEMA_SOME_OF(SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_IDS)) "]}"
 
 // For a `member` row whose target is the prompt_form.
 bool prompt_form_each(void *form, size_t i, const char *key, const json_item *value, char *why);

@@ -31,7 +31,9 @@ typedef struct http_request {
     const char *id;      // x-request-id: the client's if it is short and printable, else generated
     const char *client;  // address, for fairness and logs
     uint64_t key;        // identity of the API key that was given (api_keys.h); 0: none is needed
-    const void *headers; // http_header()
+    const void *headers; // http_header(); NULL: none
+    // Not NULL: the request lists the route's members (serve/api/api_request.h). It has no exchange: the handler is called with NULL.
+    struct api_listing *listing;
 } http_request;
 const char *http_header(const http_request *r, const char *name); // NULL: not there
 struct server *http_exchange_server(const http_exchange *x);
@@ -86,6 +88,17 @@ typedef struct http_route {
     bool is_brief;     // or on the HTTP thread, since a short body takes it little time, whatever is in it
     bool has_name;     // what follows the path is one name, and may have any characters as escapes, slashes too
     bool has_no_slash; // what follows the path has none
+    bool streams;      // with `stream` the answer is events (of Ollama's interface: lines)
+    // For /openapi.json (serve/status/openapi.h). Several words of a text have spaces between them. JSON has ' in place of ". A route without
+    // a summary is not described, and its handler not called for its members.
+    const char *summary;
+    const char *below;   // what may follow a path that ends in `/`: "{id} {id}/items"
+    const char *query;   // parameters of the last such path, or of the path: JSON objects; NULL: none
+    const char *needs;   // members that the body must have: "a b", or "a|b" where one of them will do; NULL: none
+    const char *example; // JSON: a body that is answered; NULL: none
+    // What answers of status 200 have at least: "id:string choices:array"; "[]": an array; a media type; "websocket"; "": there is no body;
+    // NULL: the route refuses everything.
+    const char *answer;
 } http_route;
 extern const http_route http_routes[]; // serve/routes.c; terminated by a NULL method
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *http_header(const http_request *r, const char *name) { return head_field(r->headers, name); }
+const char *http_header(const http_request *r, const char *name) {
+    return r->headers ? head_field(r->headers, name) : NULL;
+}
 
 typedef struct detached {
     http_request request; // first

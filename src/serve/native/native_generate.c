@@ -141,8 +141,8 @@ static const member own_rows[] = {
     {"with_pieces", MEMBER_BOOL, offsetof(native_request, with_pieces)},
 };
 static const member prompt_rows[] = {
-    {"prompt", MEMBER_EACH, .each = prompt_form_each},
-    {"ids", MEMBER_EACH, .each = prompt_form_each},
+    {"prompt", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA},
+    {"ids", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA},
 };
 static const api_refusal refused[] = {
     {"want_logits", "false", "logits are available in the C API only"},

@@ -156,15 +156,19 @@ static bool each_document(void *target, size_t i, const char *key, const json_it
     return true;
 }
 
+#define DOCUMENTS_SCHEMA                                                                                             \
+    "{'type':'array','minItems':1,'maxItems':1000,'items':{'anyOf':[{'type':'string'},"                              \
+    "{'type':'object','properties':{'text':{'type':'string'}},'required':['text']}]}}"
 static const member rank_rows[] = {
     {"query", MEMBER_TEXT, offsetof(rerank_request, query)},
-    {"documents", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_document},
+    {"documents", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_document, .schema = DOCUMENTS_SCHEMA},
     {"top_n", MEMBER_INT, offsetof(rerank_request, n_top), 1, INT32_MAX},
     {"return_documents", MEMBER_BOOL, offsetof(rerank_request, with_documents)},
 };
 static const member score_rows[] = {
     {"text_1", MEMBER_TEXT, offsetof(rerank_request, query)},
-    {"text_2", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_document},
+    {"text_2", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_document,
+     .schema = SCHEMA_EITHER(SCHEMA_TEXT, DOCUMENTS_SCHEMA)},
 };
 
 // The two routes, by what their members are called.

@@ -19,7 +19,11 @@ typedef struct chat_request {
     bool is_chat;
 } chat_request;
 
-static const member message_rows[] = {{"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = ollama_each_message}};
+#define MESSAGES_SCHEMA                                                                                              \
+    SCHEMA_ARRAY_OF(                                                                                                 \
+        "{'type':'object','properties':{'role':{'enum':['system','user','assistant','tool']}},'required':['role']}")
+static const member message_rows[] = {
+    {"messages", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = ollama_each_message, .schema = MESSAGES_SCHEMA}};
 static const member prompt_rows[] = {
     {"prompt", MEMBER_TEXT, offsetof(chat_request, prompt)},
     {"system", MEMBER_TEXT, offsetof(chat_request, system)},

@@ -101,11 +101,12 @@ static bool each_input(void *target, size_t i, const char *key, const json_item 
 }
 
 static const member rows[] = {
-    {"input", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_input},
+    {"input", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_input,
+     .schema = SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_ARRAY_OF(SCHEMA_TEXT))},
     {"truncate", MEMBER_BOOL, offsetof(embed_request, is_cut)},
     {"dimensions", MEMBER_INT, offsetof(embed_request, n_dimensions), 1, INT32_MAX},
 };
-static const member old_rows[] = {{"prompt", MEMBER_EACH, .each = each_input}};
+static const member old_rows[] = {{"prompt", MEMBER_EACH, .each = each_input, .schema = SCHEMA_TEXT}};
 
 // Options and shape of one vector. The older route's vectors are as the model made them.
 static bool check(embed_request *q, rn_embed_options *o) {

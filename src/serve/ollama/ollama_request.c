@@ -32,12 +32,13 @@ static bool each_n_predict(void *target, size_t i, const char *key, const json_i
 }
 
 static const member option_rows[] = {
-    {"num_predict", MEMBER_EACH, .each = each_n_predict},
+    {"num_predict", MEMBER_EACH, .each = each_n_predict, .schema = SCHEMA_WHOLE("-2", "2147483647")},
     {"num_ctx", MEMBER_INT, offsetof(ollama_request, n_ctx), 1, INT32_MAX},
 };
 
 // Sampling, stopping and delivery have the names that they have elsewhere, which are mostly Ollama's.
-static bool each_options(void *target, size_t i, const char *key, const json_item *value, char *why) {
+enum { OPTION_GROUPS = 2 };
+static void make_option_groups(ollama_request *q, api_generation_rows *made, member_group groups[OPTION_GROUPS]) {
     static const char *const left_out[] = {"logprobs",
                                            "echo",
                                            "prompt_logprobs",
@@ -50,13 +51,27 @@ static bool each_options(void *target, size_t i, const char *key, const json_ite
                                            "return_token_ids",
                                            "return_tokens_as_token_ids",
                                            NULL};
+    api_generation_make_rows(made, left_out);
+    groups[0] = (member_group)API_GENERATION_GROUP(made, &q->g);
+    groups[1] = (member_group){option_rows, sizeof option_rows / sizeof *option_rows, q};
+}
+
+static bool each_options(void *target, size_t i, const char *key, const json_item *value, char *why) {
     ollama_request *const q = target;
     api_generation_rows made;
+    member_group groups[OPTION_GROUPS];
     (void)i, (void)key;
-    api_generation_make_rows(&made, left_out);
-    const member_group groups[] = {API_GENERATION_GROUP(&made, &q->g),
-                                   {option_rows, sizeof option_rows / sizeof *option_rows, q}};
-    return api_request_read_object(&q->r, value, groups, 2, &api_foreign_members, why);
+    make_option_groups(q, &made, groups);
+    return api_request_read_object(&q->r, value, groups, OPTION_GROUPS, &api_foreign_members, why);
+}
+
+void ollama_list_options(api_listing *l) {
+    ollama_request q = {0};
+    api_generation_rows made;
+    member_group groups[OPTION_GROUPS];
+    api_generation_init(&q.g);
+    make_option_groups(&q, &made, groups);
+    l->take(l, groups, OPTION_GROUPS, &api_foreign_members);
 }
 
 // ---- other members --------------------------------------------------------------------------------------------------
@@ -87,9 +102,10 @@ static bool each_keep_alive(void *target, size_t i, const char *key, const json_
 static const member rows[] = {
     {"name", MEMBER_NAME, offsetof(ollama_request, old_name)},
     {"stream", MEMBER_BOOL, offsetof(ollama_request, g.delivery.is_stream)},
-    {"options", MEMBER_EACH, .each = each_options},
-    {"think", MEMBER_EACH, .each = each_think},
-    {"keep_alive", MEMBER_EACH, .each = each_keep_alive},
+    {"options", MEMBER_EACH, .each = each_options, .schema = "{'$ref':'#/components/schemas/ollama_options'}"},
+    {"think", MEMBER_EACH, .each = each_think,
+     .schema = SCHEMA_EITHER(SCHEMA_BOOL, SCHEMA_WORDS("'low','medium','high'"))},
+    {"keep_alive", MEMBER_EACH, .each = each_keep_alive, .schema = SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_NUMBER)},
     {"logprobs", MEMBER_BOOL, offsetof(ollama_request, has_logprobs)},
     {"top_logprobs", MEMBER_INT, offsetof(ollama_request, n_top), 0, 20},
 };

@@ -26,5 +26,7 @@ bool ollama_request_read(ollama_request *q, const member_group *more, size_t n_m
 // Fills all of the library's request but its prompt.
 bool ollama_request_apply(ollama_request *q, rn_request *req, rn_sampling *sampling);
 bool ollama_find_model(api_request *r);
+// Passes the rows of `options` to the listing.
+void ollama_list_options(api_listing *l);
 
 #endif

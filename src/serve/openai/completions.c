@@ -196,7 +196,7 @@ typedef struct completion_request {
     prompt_form prompts;
 } completion_request;
 
-static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each}};
+static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA}};
 static const api_refusal refused[] = {
     {"suffix", "\"\"", "fill-in-the-middle is not supported yet"},
     {"response_format", "{\"type\":\"text\"}", "guided output is not supported yet"},

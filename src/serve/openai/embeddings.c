@@ -117,12 +117,14 @@ static bool each_normalize(void *target, size_t i, const char *key, const json_i
 }
 
 static const member rows[] = {
-    {"encoding_format", MEMBER_NAME, offsetof(embedding_request, encoding)},
+    {"encoding_format", MEMBER_NAME, offsetof(embedding_request, encoding),
+     .schema = SCHEMA_WORDS("'float','base64'")},
     {"dimensions", MEMBER_INT, offsetof(embedding_request, n_dimensions), 1, INT32_MAX},
-    {"pooling", MEMBER_NAME, offsetof(embedding_request, pooling)},
-    {"normalize", MEMBER_EACH, .each = each_normalize},
+    {"pooling", MEMBER_NAME, offsetof(embedding_request, pooling),
+     .schema = SCHEMA_WORDS("'mean','first','last','rank'")},
+    {"normalize", MEMBER_EACH, .each = each_normalize, .schema = SCHEMA_BOOL},
 };
-static const member input_rows[] = {{"input", MEMBER_EACH, .each = prompt_form_each}};
+static const member input_rows[] = {{"input", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA}};
 
 static bool find_pooling(const embedding_request *q, rn_embed_options *o, api_error *e) {
     if (!q->pooling) return true;

@@ -292,17 +292,17 @@ static bool each_store(void *target, size_t i, const char *key, const json_item 
 }
 
 static const member rows[] = {
-    {"store", MEMBER_EACH, .each = each_store},
+    {"store", MEMBER_EACH, .each = each_store, .schema = SCHEMA_BOOL},
     {"previous_response_id", MEMBER_NAME, offsetof(response_request, previous)},
-    {"input", MEMBER_EACH, .each = each_input},
+    {"input", MEMBER_EACH, .each = each_input, .schema = SCHEMA_EITHER(SCHEMA_TEXT, SCHEMA_SOME_OF(SCHEMA_OBJECT))},
     {"instructions", MEMBER_TEXT, offsetof(response_request, instructions)},
-    {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_tool},
-    {"tool_choice", MEMBER_EACH, .each = each_choice},
-    {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel},
-    {"reasoning", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_reasoning},
-    {"truncation", MEMBER_EACH, .each = each_truncation},
-    {"include", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_include},
-    {"text", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_text},
+    {"tools", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_tool, .schema = SCHEMA_ARRAY_OF(SCHEMA_OBJECT)},
+    {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = SCHEMA_WORDS("'none','auto'")},
+    {"parallel_tool_calls", MEMBER_EACH, .each = each_parallel, .schema = SCHEMA_BOOL},
+    {"reasoning", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_reasoning, .schema = SCHEMA_OBJECT},
+    {"truncation", MEMBER_EACH, .each = each_truncation, .schema = SCHEMA_WORDS("'auto','disabled'")},
+    {"include", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_include, .schema = SCHEMA_ARRAY_OF(SCHEMA_TEXT)},
+    {"text", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_text, .schema = SCHEMA_OBJECT},
     {"max_output_tokens", MEMBER_INT, offsetof(response_request, g.max_completion_tokens), -1, INT32_MAX},
 };
 static const api_refusal refused[] = {
