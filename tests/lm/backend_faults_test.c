@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_VOCAB = 16, N_PROMPT = 70, N_BRANCH = 72, N_TREE = 2, N_ALL = 75, MOST_CALLS = 200 };
+enum { N_VOCAB = 16, N_EMBD = 64, N_PROMPT = 70, N_BRANCH = 72, N_TREE = 2, N_ALL = 75, MOST_CALLS = 200 };
 enum { OUT_PROMPT, OUT_BRANCH, OUT_TREE, OUT_AFTER_TREE, OUT_NEXT, OUT_RESTORED, OUT_PREFIX, N_OUTS };
 
 struct story {
@@ -18,10 +18,10 @@ struct story {
     backend *b;
     lm *lm;
     bool recurs;
-    int32_t text[N_ALL], branch_text[N_ALL]; // the same up to N_PROMPT
-    int32_t seq, branch, restored, found;    // -1: not there yet
-    uint8_t *records[LM_MAX_PARTS];          // of seq at N_PROMPT
-    float out[N_OUTS][N_VOCAB];
+    int32_t text[N_ALL], branch_text[N_ALL];         // the same up to N_PROMPT
+    int32_t seq, branch, restored, found;            // -1: not there yet
+    uint8_t *records[LM_MAX_PARTS];                  // of seq at N_PROMPT
+    float out[N_OUTS][N_VOCAB], tap[N_OUTS][N_EMBD]; // logits, and the residual stream after the first layer
 };
 
 static const struct lm_config config = {.n_ctx = 128,
@@ -38,7 +38,7 @@ static void check_failed_step(struct story *s, int32_t seq, int32_t len, size_t 
     const int32_t now = lm_seq_len(s->lm, seq);
     CHECK(failed_row == LM_ALL_ROWS || failed_row < n);
     CHECK(now == len || (s->recurs && failed_row == LM_ALL_ROWS && now == 0));
-    for (size_t i = 0; i < n; i++) CHECK(!lm_logits(s->lm, i) && !lm_hidden(s->lm, i));
+    for (size_t i = 0; i < n; i++) CHECK(!lm_logits(s->lm, i) && !lm_hidden(s->lm, i) && !lm_tap(s->lm, i, 0));
 }
 
 static rn_status step(struct story *s, const struct lm_row *rows, size_t n, rn_error *err) {
@@ -49,16 +49,22 @@ static rn_status step(struct story *s, const struct lm_row *rows, size_t n, rn_e
     return st;
 }
 
-// The sequence holds text[0..n) afterwards; out: the last row's logits, NULL: not wanted.
-static rn_status extend(struct story *s, int32_t seq, const int32_t *text, int32_t n, float *out, rn_error *err) {
+// The results of one of the step's rows.
+static void keep_results(struct story *s, size_t row, int out) {
+    memcpy(s->out[out], lm_logits(s->lm, row), sizeof s->out[out]);
+    memcpy(s->tap[out], lm_tap(s->lm, row, 0), sizeof s->tap[out]);
+}
+
+// The sequence holds text[0..n) afterwards; out: where the last row's results go, N_OUTS: nowhere.
+static rn_status extend(struct story *s, int32_t seq, const int32_t *text, int32_t n, int out, rn_error *err) {
     struct lm_row rows[N_ALL];
     const int32_t len = lm_seq_len(s->lm, seq);
     if (len >= n) return RN_OK;
     for (int32_t i = len; i < n; i++)
         rows[i - len] = (struct lm_row){.seq = seq, .token = text[i], .parent = LM_APPEND};
-    rows[n - len - 1].want = LM_WANT_LOGITS | LM_WANT_HIDDEN | LM_WANT_STATE;
+    rows[n - len - 1].want = LM_WANT_RESULTS | LM_WANT_STATE;
     const rn_status st = step(s, rows, (size_t)(n - len), err);
-    if (st == RN_OK && out) memcpy(out, lm_logits(s->lm, (size_t)(n - len) - 1), N_VOCAB * sizeof *out);
+    if (st == RN_OK && out != N_OUTS) keep_results(s, (size_t)(n - len) - 1, out);
     return st;
 }
 
@@ -78,30 +84,31 @@ static rn_status open_model(struct story *s, rn_error *err) {
 
 static rn_status prompt(struct story *s, rn_error *err) {
     const rn_status st = s->seq < 0 ? lm_seq_new(s->lm, NULL, &s->seq, err) : RN_OK;
-    return st == RN_OK ? extend(s, s->seq, s->text, N_PROMPT, s->out[OUT_PROMPT], err) : st;
+    return st == RN_OK ? extend(s, s->seq, s->text, N_PROMPT, OUT_PROMPT, err) : st;
 }
 
 // Its first row is written into a page that both share, which is copied.
 static rn_status branch(struct story *s, rn_error *err) {
     const rn_status st = s->branch < 0 ? lm_seq_fork(s->lm, s->seq, &s->branch, err) : RN_OK;
-    return st == RN_OK ? extend(s, s->branch, s->branch_text, N_BRANCH, s->out[OUT_BRANCH], err) : st;
+    return st == RN_OK ? extend(s, s->branch, s->branch_text, N_BRANCH, OUT_BRANCH, err) : st;
 }
 
 static rn_status tree(struct story *s, rn_error *err) {
     static const int32_t path[N_TREE] = {0, 1};
-    rn_status st = extend(s, s->branch, s->branch_text, N_BRANCH, NULL, err);
+    rn_status st = extend(s, s->branch, s->branch_text, N_BRANCH, N_OUTS, err);
     if (st != RN_OK) return st;
-    const struct lm_row rows[N_TREE] = {{s->branch, s->branch_text[N_BRANCH], LM_ROOT, LM_WANT_LOGITS, NULL},
-                                        {s->branch, s->branch_text[N_BRANCH + 1], 0, LM_WANT_LOGITS, NULL}};
+    const struct lm_row rows[N_TREE] = {
+        {s->branch, s->branch_text[N_BRANCH], LM_ROOT, LM_WANT_LOGITS | LM_WANT_TAPS, NULL},
+        {s->branch, s->branch_text[N_BRANCH + 1], 0, LM_WANT_LOGITS | LM_WANT_TAPS, NULL}};
     if ((st = step(s, rows, N_TREE, err)) != RN_OK) return st;
-    memcpy(s->out[OUT_TREE], lm_logits(s->lm, 1), sizeof s->out[OUT_TREE]);
+    keep_results(s, 1, OUT_TREE);
     st = lm_keep(s->lm, s->branch, path, N_TREE, err);
     if (st != RN_OK) CHECK_INT(lm_seq_len(s->lm, s->branch), N_BRANCH);
     return st;
 }
 
 static rn_status after_tree(struct story *s, rn_error *err) {
-    return extend(s, s->branch, s->branch_text, N_BRANCH + N_TREE + 1, s->out[OUT_AFTER_TREE], err);
+    return extend(s, s->branch, s->branch_text, N_BRANCH + N_TREE + 1, OUT_AFTER_TREE, err);
 }
 
 static rn_status save(struct story *s, rn_error *err) {
@@ -118,7 +125,7 @@ static rn_status save(struct story *s, rn_error *err) {
 }
 
 static rn_status next(struct story *s, rn_error *err) {
-    return extend(s, s->seq, s->text, N_PROMPT + 1, s->out[OUT_NEXT], err);
+    return extend(s, s->seq, s->text, N_PROMPT + 1, OUT_NEXT, err);
 }
 
 static rn_status restore(struct story *s, rn_error *err) {
@@ -131,7 +138,7 @@ static rn_status restore(struct story *s, rn_error *err) {
             st = lm_write_record(s->lm, s->restored, k, part.first + i, s->records[k] + (size_t)i * part.record_bytes,
                                  err);
     }
-    return st == RN_OK ? extend(s, s->restored, s->text, N_PROMPT + 1, s->out[OUT_RESTORED], err) : st;
+    return st == RN_OK ? extend(s, s->restored, s->text, N_PROMPT + 1, OUT_RESTORED, err) : st;
 }
 
 // A cached prefix holds nothing of what failed.
@@ -144,7 +151,7 @@ static rn_status find(struct story *s, rn_error *err) {
         st = lm_match_tokens(s->lm, NULL, s->text, N_PROMPT, &found, err);
         if (st == RN_OK) s->found = found.seq;
     }
-    return st == RN_OK ? extend(s, s->found, s->text, N_PROMPT + 1, s->out[OUT_PREFIX], err) : st;
+    return st == RN_OK ? extend(s, s->found, s->text, N_PROMPT + 1, OUT_PREFIX, err) : st;
 }
 
 static rn_status (*const acts[])(struct story *s, rn_error *err) = {open_model, prompt, branch,  tree, after_tree,
@@ -160,6 +167,7 @@ static void forget(struct story *s) {
     s->lm = NULL, s->b = NULL;
     s->seq = s->branch = s->restored = s->found = -1;
     memset(s->out, 0, sizeof s->out);
+    memset(s->tap, 0, sizeof s->tap);
 }
 
 // retries: what failed is done once more. Returns how the last thing done ended.
@@ -180,11 +188,13 @@ static rn_status tell(struct story *s, bool retries) {
 
 // Every call of the story fails in its turn.
 static void sweep(struct story *s, bool for_good) {
-    float want[N_OUTS][N_VOCAB];
+    float want[N_OUTS][N_VOCAB], taps[N_OUTS][N_EMBD];
     const long live = mem_live();
     faulty_backend_plan(0, false);
     CHECK(tell(s, false) == RN_OK);
     memcpy(want, s->out, sizeof want);
+    memcpy(taps, s->tap, sizeof taps);
+    for (int i = 0; i < N_OUTS; i++) CHECK(taps[i][0] != 0);
     CHECK_MEM(want[OUT_RESTORED], want[OUT_NEXT], sizeof *want);
     CHECK_MEM(want[OUT_PREFIX], want[OUT_NEXT], sizeof *want);
     forget(s);
@@ -196,12 +206,14 @@ static void sweep(struct story *s, bool for_good) {
         const bool failed = faulty_backend_failures() > 0;
         CHECK((st != RN_OK) == (failed && for_good));
         if (st == RN_OK) CHECK_MEM(s->out, want, sizeof want);
+        if (st == RN_OK) CHECK_MEM(s->tap, taps, sizeof taps);
         forget(s);
         if (!CHECK_INT(mem_live(), live) || !failed) break;
     }
 }
 
 static void try_subject(size_t subject, bool for_good) {
+    const struct model_spec spec = {.taps = (const int32_t[]){0}, .n_taps = 1};
     struct arch_model m = arch_subjects[subject].m;
     struct story s = {.seq = -1, .branch = -1, .restored = -1, .found = -1};
     rn_error err = {0};
@@ -213,7 +225,8 @@ static void try_subject(size_t subject, bool for_good) {
     memcpy(s.branch_text, s.text, N_PROMPT * sizeof *s.text);
     check_note("%s: %s", m.arch, arch_subjects[subject].why);
     if (CHECK_OK(package_from_bytes("tiny", bytes, n, &s.pkg, &err), &err) &&
-        CHECK_OK(model_build(s.pkg, &s.model, &err), &err) && CHECK_OK(pool_create(1, &s.threads, &err), &err)) {
+        CHECK_OK(model_build_with(s.pkg, &spec, &s.model, &err), &err) &&
+        CHECK_OK(pool_create(1, &s.threads, &err), &err)) {
         s.recurs = model_program(s.model)->state_bytes > 0;
         sweep(&s, for_good);
     }
