@@ -1,4 +1,4 @@
-// app/term.h - properties of the terminal behind a file descriptor.
+// app/term.h - properties of the terminal that a file descriptor is open on.
 //
 // Threads: any.
 #ifndef RN_APP_TERM_H

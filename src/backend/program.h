@@ -19,7 +19,7 @@
 #define PROGRAM_MAX_ROPES   2
 #define PROGRAM_MAX_KINDS   4 // of attention
 #define PROGRAM_MAX_TAPS    8
-#define PROGRAM_MAX_COORDS  3  // further rope coordinates of a row, beside its position
+#define PROGRAM_MAX_COORDS  3  // further rope coordinates of a row, in addition to its position
 #define PROGRAM_PART_ALIGN  16 // floats: strides of parts are multiples of it
 
 struct file_map;
@@ -270,7 +270,7 @@ struct program {
     int32_t n_vector;     // floats of a row's input vector; 0: rows have none
     // further rope coordinates of a row that some rope table reads; 0: positions alone
     int32_t n_coords;
-    // every row must have an input vector, which is read beside the token (OP_VECTOR)
+    // every row must have an input vector, which is read together with the token (OP_VECTOR)
     bool needs_vector;
     int32_t n_layer;
     float norm_eps;

@@ -40,7 +40,7 @@ static const char *const field_names[N_FIELDS] = {
 #undef NAME
 };
 
-// The fields that an op of a kind must set, and those that it may set beside them.
+// The fields that an op of a kind must set, and those that it may set besides.
 static const struct {
     uint32_t must, may;
 } uses[OP_N_KINDS] = {

@@ -127,7 +127,7 @@ struct row_results {
     lm *model;
     size_t first, n;
     // Of rows of the prompt: the position of the first one. They may include rows that the strategy
-    // wants nothing of. RESULTS_OF_PROPOSAL: the rows that propose asked for.
+    // wants nothing of. RESULTS_OF_PROPOSAL: the rows that propose requested.
     int32_t at;
 };
 // Was an optional row (LM_OPTIONAL) left out, for lack of memory? It has no results, and its

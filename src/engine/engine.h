@@ -1,8 +1,9 @@
-// engine/engine.h - shared by the files of this module: models, model slots, streams, sessions and the step thread's state.
+// engine/engine.h - shared by the files of this module: models, model slots, streams, sessions and
+// the step thread's state.
 //
-// Threads: API calls come from any thread. Only the step thread touches the model slots' lms, strategies, samplers and a stream's
-// `play`. The engine's lock guards the lists and flags named below; each stream's outbox has its own lock. No lock is held while a
-// callback runs.
+// Threads: API calls come from any thread. Only the step thread touches the model slots' lms,
+// strategies, samplers and a stream's `play`. The engine's lock guards the lists and flags named
+// below; each stream's outbox has its own lock. No lock is held while a callback runs.
 #ifndef RN_ENGINE_ENGINE_H
 #define RN_ENGINE_ENGINE_H
 
@@ -56,14 +57,15 @@ struct stream_rows {
     size_t first, n;
     struct stream_seq *fills; // the sequence being filled; NULL: the strategy proposed the rows
     bool absorbs;             // whether the results go to the strategy
-    int32_t at;               // when filling a sequence: the first row's position; else RESULTS_OF_PROPOSAL
+    // when filling a sequence: the first row's position; else RESULTS_OF_PROPOSAL
+    int32_t at;
 };
 
 // One model in one engine.
 struct model_slot {
     rn_model *m;
-    struct model_slot
-        *weights_of; // an earlier slot of the same file whose program and weights are shared; NULL: none
+    // an earlier slot of the same file whose program and weights are shared; NULL: none
+    struct model_slot *weights_of;
     struct model *program;
     backend *backend;
     lm *lm;
@@ -99,13 +101,15 @@ static inline void round_wait_until(struct round *r, int64_t t) {
     if (r->wait_until < 0 || t < r->wait_until) r->wait_until = t;
 }
 
-// A sequence of a stream's strategy. The strategy declares its tokens; the lm's sequence may hold fewer, or not exist.
+// A sequence of a stream's strategy. The strategy declares its tokens; the lm's sequence may hold
+// fewer, or not exist.
 struct stream_seq {
     struct model_slot *model_slot; // NULL: not in use
     int32_t seq;                   // sequence of the slot's lm; -1: none
     int32_t n;                     // tokens declared
     int32_t *tokens;               // [n_limit + 1]; the main sequence uses the stream's array
-    int32_t *nodes;                // [n_scratch] tokens of the scratch nodes; NULL until there is one
+    // [n_scratch] tokens of the scratch nodes; NULL until there is one
+    int32_t *nodes;
     int32_t n_nodes;
     int32_t n_appended; // in the step being built
 };
@@ -133,7 +137,8 @@ struct stream_turn {
     int32_t slot;             // index among running streams; -1: not running
     bool parked;              // waits for its reader
     bool was_preempted;
-    int64_t no_room_at;            // time of the round in which it found no sequence; not retried in that round
+    // time of the round in which it found no sequence; not retried in that round
+    int64_t no_room_at;
     uint64_t ended_when_preempted; // model_slot->n_ended at that time; retried once it changes
 };
 
@@ -164,8 +169,9 @@ struct stream_play {
     struct strategy_env env; // what the strategy is given
     struct stream_seq *seqs; // [n_seqs] the main one first
     int32_t n_seqs;
-    bool has_begun;          // strategy_ops.begin was called
-    bool seqs_changed;       // the strategy opened or truncated sequences, so some may need restoring
+    bool has_begun; // strategy_ops.begin was called
+    // the strategy opened or truncated sequences, so some may need restoring
+    bool seqs_changed;
     int32_t n_helper_rounds; // since its last step of the main model
 };
 
@@ -204,9 +210,10 @@ struct stream_ending {
 struct rn_stream {
     rn_engine *engine;
     struct model_slot *model_slot;
-    rn_session *session;             // NULL: none
-    rn_stream *next;                 // engine's list; its lock
-    _Atomic enum stream_state state; // advanced by the step thread; ENDED only under the engine's lock
+    rn_session *session; // NULL: none
+    rn_stream *next;     // engine's list; its lock
+    // advanced by the step thread; ENDED only under the engine's lock
+    _Atomic enum stream_state state;
     atomic_bool cancelled, paused;
 
     // The prompt, then the tokens of choice 0.
@@ -240,8 +247,9 @@ struct rn_session {
     rn_stream *stream;              // the running one; engine's lock
     int32_t *tokens;                // [n_ctx]
     int32_t n_tokens, n_reply_from; // the last stream's tokens begin at n_reply_from
-    int32_t seq;                    // -1: its pages were released; the prefix index may still have them
-    uint64_t salt;                  // of seq
+    // -1: its pages were released; the prefix index may still have them
+    int32_t seq;
+    uint64_t salt; // of seq
     int64_t t_used;
 };
 
@@ -262,8 +270,8 @@ struct rn_engine {
     log_sink log;
     cpus cpus;
     char cpu_reason[128], threads_reason[160], plan_text[1024];
-    // Strategies read fewer logits than this, over all streams of a step, on the step thread: waking
-    // the pool would take longer.
+    // Strategies read fewer logits than this, over all streams of a step, on the step thread:
+    // waking the pool would take longer.
     size_t min_parallel_read;
     uint64_t limit_bytes, tables_bytes; // the plan's limit; bytes allocated before the plan
     thread step_thread;
@@ -279,12 +287,13 @@ struct rn_engine {
     int32_t n_queued, n_running;
     bool slots[ENGINE_MAX_STREAMS];   // taken by running streams
     int64_t class_turn[N_PRIORITIES]; // when a stream of the class last began to run
-    int64_t t_ended;                  // when a stream last ended while others waited; 0: none has waited since
-    struct running_median end_gap;    // between such ends
+    // when a stream last ended while others waited; 0: none has waited since
+    int64_t t_ended;
+    struct running_median end_gap; // between such ends
 };
 
-// engine_open.c, for tests: an engine whose model slots use these lms instead of the models' own. The engine takes ownership, even
-// if it fails to open.
+// engine_open.c, for tests: an engine whose model slots use these lms instead of the models' own.
+// The engine takes ownership, even if it fails to open.
 struct given_lm {
     lm *lm;
     kv *kv;            // its bookkeeping
@@ -297,22 +306,25 @@ rn_status engine_open_lms(rn_model *const *models, const struct given_lm *lms, s
 rn_status engine_plan(rn_engine *e, rn_error *err);
 uint64_t plan_beside_bytes(const rn_engine *e); // everything besides the model slots
 struct lm_config model_slot_config(const rn_engine *e, const struct model_slot *l);
-uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l); // all pages; once planned
-// What a stream's strategy may use. n_results is shared by all streams of a step; n_states is 0 without recurrent layers.
+// all pages; once planned
+uint64_t model_slot_kv_bytes(const rn_engine *e, const struct model_slot *l);
+// What a stream's strategy may use. n_results is shared by all streams of a step; n_states is 0
+// without recurrent layers.
 struct stream_room {
     int32_t n_seqs, n_scratch, n_states, n_results;
 };
 int32_t model_slot_n_vocab(const struct model_slot *l); // logits of a row
 struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *l);
-// RN_E_LIMIT: a stream of the strategy of that name needs more than there is room for; the text names what, both
-// figures, and what reserves more.
+// RN_E_LIMIT: a stream of the strategy of that name needs more than there is room for; the text
+// names what, both figures, and what reserves more.
 rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const char *name,
                                  const struct strategy_needs *needs, rn_error *err);
 uint64_t model_slot_copied_bytes(const struct model_slot *l); // of weights copied from the file
-uint64_t model_slot_state_bytes(const rn_engine *e,
-                                const struct model_slot *l); // all slots of recurrent state; once planned
+// all slots of recurrent state; once planned
+uint64_t model_slot_state_bytes(const rn_engine *e, const struct model_slot *l);
 
-// stream_size.c: bytes of streams besides keys and values, an upper bound except for requested extras (logits, many biases)
+// stream_size.c: bytes of streams besides keys and values, an upper bound except for requested
+// extras (logits, many biases)
 uint64_t stream_waiting_bytes(const struct model_slot *l);
 uint64_t stream_running_bytes(const rn_engine *e, const struct model_slot *l);
 struct outbox_sizes stream_outbox_sizes(const struct model_slot *l, const rn_request *r, int32_t n_choices,
@@ -323,7 +335,8 @@ size_t stream_scratch_numbers(const struct model_slot *l); // of stream_scores.s
 void *engine_step_thread(void *arg);
 void engine_wake(rn_engine *e); // with the lock held
 void engine_call_wait(rn_engine *e, void (*fn)(void *), void *ctx);
-// Rows of the step whose results strategies read, and of how many streams: decides whether waking the pool pays off.
+// Rows of the step whose results strategies read, and of how many streams: decides whether waking
+// the pool pays off.
 size_t step_rows_read(const struct model_slot *l, size_t *n_parts);
 
 // step_build.c: the rows of the next step; with the lock held
@@ -334,44 +347,48 @@ rn_status step_build(rn_engine *e, struct model_slot *l, struct round *r, rn_str
 rn_status step_build_helpers(rn_engine *e, struct model_slot *l, struct round *r, rn_stream **culprit, rn_error *err);
 
 // queue.c: which stream waits, starts or is preempted; with the lock held
-rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err); // RN_E_BUSY, RN_E_LIMIT: the queue is full
+// RN_E_BUSY, RN_E_LIMIT: the queue is full
+rn_status queue_check(rn_engine *e, const rn_stream *s, rn_error *err);
 void queue_add(rn_engine *e, rn_stream *s);
 rn_stream *queue_next(rn_engine *e, int64_t now);         // the stream to start now; NULL: none
 int32_t queue_position(rn_engine *e, const rn_stream *s); // 1: next
 void queue_begin(rn_stream *s, int64_t now);              // marks it as running
-void queue_leave(rn_stream *s);                           // on its end, or on return to the queue (back)
+// on its end, or on return to the queue (back)
+void queue_leave(rn_stream *s);
 // Frees keys, values and sequences of a model slot: an idle session's, else a stream is preempted.
-// wants: the stream that lacks a sequence, which may be the one that has to wait; NULL: the rows of a step
-// lack room. now: the round's time. false: no other stream holds anything there.
+// wants: the stream that lacks a sequence, which may be the one that has to wait; NULL: the rows of
+// a step lack room. now: the round's time. false: no other stream holds anything there.
 bool queue_make_room(rn_engine *e, struct model_slot *l, const rn_stream *wants, int64_t now);
 
 // stream_state.c: what other threads see of a stream and of its engine; with the lock held
 void stream_show(rn_stream *s);
 void model_slot_show(struct model_slot *l);
-void model_slot_count_prefix(struct model_slot *l, const rn_stream *s); // once per stream, after its lookup
+// once per stream, after its lookup
+void model_slot_count_prefix(struct model_slot *l, const rn_stream *s);
 
 // stream_seqs.c: the sequences of a stream's strategy. Step thread, without the lock
-rn_status stream_seqs_create(rn_stream *s, rn_error *err); // any thread; once the stream has its strategy and tokens
-void stream_seqs_destroy(rn_stream *s);                    // their memory; they were released
+// any thread; once the stream has its strategy and tokens
+rn_status stream_seqs_create(rn_stream *s, rn_error *err);
+void stream_seqs_destroy(rn_stream *s); // their memory; they were released
 // Starts the stream: its strategy begins, and it takes over the session's sequence.
 rn_status stream_schedule(rn_stream *s, rn_error *err);
-// Creates missing sequences that the strategy declared, from the cache as far as possible. The state becomes prefill, or decode if
-// no row is missing. RN_E_LIMIT: other streams hold all sequences of *lacking; sequences created so far stay, and it may be called
-// again.
+// Creates missing sequences that the strategy declared, from the cache as far as possible. The
+// state becomes prefill, or decode if no row is missing. RN_E_LIMIT: other streams hold all
+// sequences of *lacking; sequences created so far stay, and it may be called again.
 rn_status stream_restore(rn_stream *s, struct model_slot **lacking, rn_error *err);
 void stream_suspend(rn_stream *s); // releases all sequences
 void stream_release_main(rn_stream *s, bool keep_for_session);
 bool stream_holds(const rn_stream *s, const struct model_slot *l); // true if it has sequences there
-struct stream_seq *stream_filling(
-    const rn_stream *s,
-    const struct model_slot *l);                 // the sequence to fill next; NULL: none. l NULL: of any slot
-int32_t seq_missing(const struct stream_seq *q); // declared rows that are not evaluated yet
+// the sequence to fill next; NULL: none. l NULL: of any slot
+struct stream_seq *stream_filling(const rn_stream *s, const struct model_slot *l);
+int32_t seq_missing(const struct stream_seq *q);                  // declared rows that are not evaluated yet
 void model_slot_fill_slots(rn_engine *e, struct model_slot *own); // once all model slots are loaded
 struct model_slot *stream_slot(const rn_stream *s, int32_t slot); // NULL: there is none
-// Maps the strategy's sequences in rows proposed for slot l to the lm's. RN_E_INTERNAL: the rows break the contract.
+// Maps the strategy's sequences in rows proposed for slot l to the lm's. RN_E_INTERNAL: the rows
+// break the contract.
 rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err);
-void stream_note_rows(const struct model_slot *l,
-                      const struct stream_rows *part); // after a step: all but the dropped rows were evaluated
+// after a step: all but the dropped rows were evaluated
+void stream_note_rows(const struct model_slot *l, const struct stream_rows *part);
 
 // stream_choices.c: a stream's answers
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);
@@ -386,7 +403,8 @@ rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn
 void stream_end(rn_stream *s, rn_finish why, const char *detail);
 int32_t stream_evaluated(const rn_stream *s); // tokens with keys and values
 int32_t stream_prefill_target(const rn_stream *s);
-bool stream_reads_prompt(const rn_stream *s); // true if results of rows before the prompt's last are used
+// true if results of rows before the prompt's last are used
+bool stream_reads_prompt(const rn_stream *s);
 
 // request.c: checks everything, then makes the stream
 // kind, params: the strategy that decodes.
@@ -400,13 +418,14 @@ void stream_destroy(rn_stream *s);
 // The pause between two tokens. RN_E_ARG: the rate is out of range.
 rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err);
 rn_status stream_submit(rn_stream *s, rn_error *err);
-// Waits for the stream's only chunk and returns how it ended. what: start of the message if it was cancelled.
+// Waits for the stream's only chunk and returns how it ended. what: start of the message if it was
+// cancelled.
 rn_status stream_read_all(rn_stream *s, const char *what, rn_chunk *last, rn_error *err);
 
 // prompt_scores.c: log-probabilities of a prompt's tokens, in the reader's form
 rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err);
-void prompt_scores_take(rn_stream *s, int32_t at,
-                        const float *logits);        // row `at` of the prompt; the last one completes them
+// row `at` of the prompt; the last one completes them
+void prompt_scores_take(rn_stream *s, int32_t at, const float *logits);
 void prompt_scores_destroy(struct prompt_scores *p); // NULL is fine
 
 // embed.c: a text's embedding
@@ -414,23 +433,27 @@ void embedding_show(const struct embedding *m, rn_chunk *last);
 void embedding_destroy(struct embedding *m); // NULL is fine
 
 // session.c
-rn_status session_check_free(rn_session *s, rn_error *err); // RN_E_STATE: it has a stream. Without the lock
-// Frees the sequence of the least recently used session; sessions with a queued stream come last. The session keeps its text, and the
-// prefix index may keep its pages. except: never this session; may be NULL. Returns false if no session of the model has a sequence.
-// Step thread, with the lock held; session_make_room() takes the lock.
+// RN_E_STATE: it has a stream. Without the lock
+rn_status session_check_free(rn_session *s, rn_error *err);
+// Frees the sequence of the least recently used session; sessions with a queued stream come last.
+// The session keeps its text, and the prefix index may keep its pages. except: never this session;
+// may be NULL. Returns false if no session of the model has a sequence. Step thread, with the lock
+// held; session_make_room() takes the lock.
 bool session_release_lru(rn_engine *e, struct model_slot *l, const rn_session *except);
 bool session_make_room(rn_engine *e, struct model_slot *l, const rn_session *except);
 
-// chat_request.c: the prompt of a conversation, from where the session goes on; and what takes its answer apart
+// chat_request.c: the prompt of a conversation, from where the session goes on; and what takes its
+// answer apart
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);
 // chat_template.c
 rn_status model_make_template(const rn_model *m, rn_template **tmpl, rn_error *err);
 
 // model_api.c
 bool model_is_end_token(const rn_model *m, int32_t id);
-// The bytes of a token; none for a row of the head that the vocabulary does not name, and without a tokenizer.
+// The bytes of a token; none for a row of the head that the vocabulary does not name, and without a
+// tokenizer.
 const char *model_piece(const rn_model *m, int32_t id, bool special, size_t *n);
-rn_status model_need_tokenizer(const rn_model *m,
-                               rn_error *err); // RN_E_UNSUPPORTED: there is none, or why it is not known
+// RN_E_UNSUPPORTED: there is none, or why it is not known
+rn_status model_need_tokenizer(const rn_model *m, rn_error *err);
 
 #endif

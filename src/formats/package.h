@@ -1,11 +1,11 @@
-// formats/package.h - the validated contents of a model file or folder: hyper-parameters, vocabulary, tensors. Higher layers trust
-// them without further checks.
+// formats/package.h - the validated contents of a model file or folder: hyper-parameters,
+// vocabulary, tensors. Higher layers trust them without further checks.
 //
 // Ownership: package_open() / package_close(), which frees everything that the package points to.
 // Threads: immutable once open.
-// Invariants: every tensor's bytes are inside a file or in memory of the package; shapes have 1..4 dimensions, none of them 0;
-// element counts and sizes do not overflow; rows are whole blocks; names are unique. Numbers are finite and within the ranges of
-// formats/hparams/hparam_rows.c.
+// Invariants: every tensor's bytes are inside a file or in memory of the package; shapes have 1..4
+// dimensions, none of them 0; element counts and sizes do not overflow; rows are whole blocks;
+// names are unique. Numbers are finite and within the ranges of formats/hparams/hparam_rows.c.
 #ifndef RN_FORMATS_PACKAGE_H
 #define RN_FORMATS_PACKAGE_H
 
@@ -26,14 +26,17 @@ struct tensor_view {
     size_t row_bytes;
 };
 
-// How rotary frequencies are scaled. Llama 3's scaling is not in this list: it is stored as a tensor of factors, rope_freqs.weight.
-// Longrope (phi3) is stored as two tensors, rope_factors_short.weight and rope_factors_long.weight.
+// How rotary frequencies are scaled. Llama 3's scaling is not in this list: it is stored as a
+// tensor of factors, rope_freqs.weight. Longrope (phi3) is stored as two tensors,
+// rope_factors_short.weight and rope_factors_long.weight.
 enum rope_scaling { ROPE_SCALING_NONE, ROPE_SCALING_LINEAR, ROPE_SCALING_YARN, ROPE_SCALING_LONGROPE };
 
-// How a router's logits become expert weights: softmax over all experts, sigmoid of each, or softmax over the chosen ones.
+// How a router's logits become expert weights: softmax over all experts, sigmoid of each, or
+// softmax over the chosen ones.
 enum expert_gating { EXPERT_GATING_SOFTMAX = 1, EXPERT_GATING_SIGMOID, EXPERT_GATING_SOFTMAX_CHOSEN };
 
-// Which positions of a text its embedding is computed from. The values are GGUF's pooling_type plus 1.
+// Which positions of a text its embedding is computed from. The values are GGUF's pooling_type plus
+// 1.
 enum pooling { POOLING_NOT_SAID, POOLING_NONE, POOLING_MEAN, POOLING_FIRST, POOLING_LAST, POOLING_RANK };
 
 // Whether an embedding is divided by its length. GGUF has no key for it.
@@ -41,17 +44,20 @@ enum normalization { NORMALIZATION_NOT_SAID, NORMALIZATION_L2, NORMALIZATION_OFF
 
 // Properties of a layer.
 enum layer_flag {
-    LAYER_SWA = 1,        // attends over the last n_swa positions only (or within a chunk of n_chunk)
-    LAYER_RECURRENT = 2,  // a recurrent state instead of attention
-    LAYER_EXPERTS = 4,    // a mixture of experts instead of (or besides) the dense feed-forward
-    LAYER_NO_ROPE = 8,    // no rotary position embedding
-    LAYER_SHARED_KV = 16, // attends over keys and values of an earlier layer (layer_hparams.kv_layer)
-    LAYER_NO_FFN = 32     // no feed-forward part (mamba)
+    // attends over the last n_swa positions only (or within a chunk of n_chunk)
+    // attends over keys and values of an earlier layer (layer_hparams.kv_layer)
+    LAYER_SWA = 1,
+    LAYER_RECURRENT = 2, // a recurrent state instead of attention
+    LAYER_EXPERTS = 4,   // a mixture of experts instead of (or besides) the dense feed-forward
+    LAYER_NO_ROPE = 8,   // no rotary position embedding
+    LAYER_SHARED_KV = 16,
+    LAYER_NO_FFN = 32 // no feed-forward part (mamba)
 };
 struct layer_hparams {
     uint32_t flags; // enum layer_flag
     int32_t n_head, n_head_kv, head_dim, head_dim_v, n_rot, n_ff;
-    int32_t kv_layer; // the layer whose keys and values it attends over: itself unless LAYER_SHARED_KV
+    // the layer whose keys and values it attends over: itself unless LAYER_SHARED_KV
+    int32_t kv_layer;
 };
 
 // Names: docs/style.md section 3. 0 or -1 where a comment says so.
@@ -59,39 +65,46 @@ struct hparams {
     char arch[64];      // "llama"
     char name[128];     // general.name, "" when absent
     char file_type[32]; // general.type, "model" when absent
-    // True: the numbers below are filled in and checked. False: they are all 0, because the file has no tensors, its file_type is not
-    // a model, or formats/hparams/arch_facts.c does not know its architecture. model/ refuses such a file.
+    // True: the numbers below are filled in and checked. False: they are all 0, because the file
+    // has no tensors, its file_type is not a model, or formats/hparams/arch_facts.c does not know
+    // its architecture. model/ refuses such a file.
     bool is_checked;
     int32_t n_vocab; // rows of the embedding; the token list may be shorter
     int32_t n_ctx_train;
     int32_t n_embd, n_layer;
-    int32_t n_layer_after; // next-token-prediction layers after these, which are not part of the main model
+    // next-token-prediction layers after these, which are not part of the main model
+    int32_t n_layer_after;
     // Of all layers; where layers differ, the largest value. layers[] has the value of each layer.
     int32_t n_head, n_head_kv, head_dim, head_dim_v, n_ff;
-    int32_t n_rot; // rotated dimensions of a head, even, <= head_dim; 0: no rotary position embedding
+    // rotated dimensions of a head, even, <= head_dim; 0: no rotary position embedding
+    int32_t n_rot;
     const struct layer_hparams *layers; // [n_layer], the package's
     float norm_eps;                     // of RMS norms and layer norms
     float rope_theta;
-    float rope_theta_swa; // of LAYER_SWA layers, whose frequencies are not scaled; 0: as in all other layers
+    // of LAYER_SWA layers, whose frequencies are not scaled; 0: as in all other layers
+    float rope_theta_swa;
     enum rope_scaling rope_scaling;
     float rope_factor;       // of linear and yarn scaling; 1: none
     int32_t rope_n_ctx_orig; // of yarn and longrope; 0: none
-    // YaRN only, else 0. The ramp from unscaled to scaled pairs lies between the pairs that make beta_fast and beta_slow turns in
-    // rope_n_ctx_orig positions; its ends are rounded to whole pairs unless rope_exact_ramp.
+    // YaRN only, else 0. The ramp from unscaled to scaled pairs lies between the pairs that make
+    // beta_fast and beta_slow turns in rope_n_ctx_orig positions; its ends are rounded to whole
+    // pairs unless rope_exact_ramp.
     float rope_beta_fast, rope_beta_slow;
     bool rope_exact_ramp;
-    // Cosines and sines are multiplied by rope_attn_factor and, with YaRN, by g(mscale) / g(mscale_all), where
-    // g(m) = 1 + 0.1 * m * ln(rope_factor), or 1 if rope_factor <= 1.
+    // Cosines and sines are multiplied by rope_attn_factor and, with YaRN, by g(mscale) /
+    // g(mscale_all), where g(m) = 1 + 0.1 * m * ln(rope_factor), or 1 if rope_factor <= 1.
     float rope_attn_factor; // 1: none
     float rope_mscale, rope_mscale_all;
-    int32_t rope_sections
-        [4]; // pairs that turn by each coordinate of a picture's rows (time, height, width, a further one); 0: none
+    // pairs that turn by each coordinate of a picture's rows (time, height, width, a further one);
+    // 0: none
+    int32_t rope_sections[4];
     int32_t n_swa;   // attention window of LAYER_SWA layers, the position itself included; 0: none
     int32_t n_chunk; // LAYER_SWA layers attend within chunks of this many positions; 0: by n_swa
     // Factors; 0 where the architecture has none of the kind, which for the scales means 1.
-    float embd_scale;         // of token embeddings (gemma: sqrt(n_embd), filled in by the reader)
-    float residual_scale;     // of what a block adds to the residual stream
-    float logit_scale;        // logits are multiplied by it (granite's files give the divisor: inverted here)
+    float embd_scale;     // of token embeddings (gemma: sqrt(n_embd), filled in by the reader)
+    float residual_scale; // of what a block adds to the residual stream
+    // logits are multiplied by it (granite's files give the divisor: inverted here)
+    float logit_scale;
     float attn_scale;         // of q . k; 0: 1 / sqrt(head_dim)
     float attn_softcap;       // cap * tanh(score / cap)
     float logit_softcap;      // the same of logits
@@ -126,11 +139,13 @@ struct package_options {
     void *progress_user;
 };
 
-// Opens a GGUF file, all parts of a split one given any part (NAME-00001-of-00003.gguf), or a Hugging Face folder: config.json with
-// model.safetensors or its shards. Errors: RN_E_IO, RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM, RN_E_CANCELLED; the text
-// begins with the file and names key or tensor, value and limit.
+// Opens a GGUF file, all parts of a split one given any part (NAME-00001-of-00003.gguf), or a
+// Hugging Face folder: config.json with model.safetensors or its shards. Errors: RN_E_IO,
+// RN_E_FORMAT, RN_E_UNSUPPORTED, RN_E_LIMIT, RN_E_NOMEM, RN_E_CANCELLED; the text begins with the
+// file and names key or tensor, value and limit.
 rn_status package_open(const char *path, const struct package_options *opt, package **out, rn_error *err);
-// The same for a file in memory: the bytes are the caller's and must outlive the package. name: errors begin with it.
+// The same for a file in memory: the bytes are the caller's and must outlive the package. name:
+// errors begin with it.
 rn_status package_from_bytes(const char *name, const uint8_t *data, size_t n, package **out, rn_error *err);
 // The same for the files of a folder.
 struct package_bytes {
@@ -150,9 +165,11 @@ rn_status package_part_from_bytes(const char *name, const uint8_t *data, size_t 
 const int32_t *package_token_map(const package *p, size_t *n);
 void package_close(package *p); // NULL is fine
 
-const char *package_path(const package *p);   // of a split file the path of the first part
-const char *package_format(const package *p); // "GGUF v3", "GGUF v3 in 3 parts", "safetensors in 2 shards"
-const char *package_note(const package *p);   // a warning for the user about parts that were ignored; NULL: none
+const char *package_path(const package *p); // of a split file the path of the first part
+// "GGUF v3", "GGUF v3 in 3 parts", "safetensors in 2 shards"
+const char *package_format(const package *p);
+// a warning for the user about parts that were ignored; NULL: none
+const char *package_note(const package *p);
 // Parts of the model that are not used: "vision part: 8 tensors, not used yet"; NULL: none.
 const char *package_left_out(const package *p);
 // Why next-token-prediction layers of the model are among them; NULL: none are.
@@ -162,11 +179,14 @@ size_t package_n_files(const package *p);
 const struct file_map *package_file_at(const package *p, size_t i);
 // Is path, under any name, a file that the package was read from?
 bool package_reads(const package *p, const char *path);
-const struct file_map *package_file_of(const package *p, const uint8_t *data); // NULL: data is in none of the files
-// Do both hold the same model? One package, or two of the same mapped files that need no other file.
+// NULL: data is in none of the files
+const struct file_map *package_file_of(const package *p, const uint8_t *data);
+// Do both hold the same model? One package, or two of the same mapped files that need no other
+// file.
 bool package_is_same(const package *a, const package *b);
 rn_status package_check_files(const package *p, rn_error *err); // RN_E_IO: a mapped file has shrunk
-// Bytes of tensors that were built in memory instead of being used from a file; see formats/folder/hf_tensors.h.
+// Bytes of tensors that were built in memory instead of being used from a file; see
+// formats/folder/hf_tensors.h.
 size_t package_made_bytes(const package *p);
 size_t package_made_resident(const package *p); // those of them that are resident now
 // Does it hold a vocabulary and no tensors? Then hparams has only arch, name and file_type.
@@ -177,6 +197,7 @@ size_t package_n_tensors(const package *p);
 const struct tensor_view *package_tensor_at(const package *p, size_t i);
 const struct tensor_view *package_tensor(const package *p, const char *name); // NULL: absent
 const char *package_chat_template(const package *p, size_t *n);               // NULL: none
-const char *package_rerank_template(const package *p, size_t *n); // with {query} and {document}; NULL: none
+// with {query} and {document}; NULL: none
+const char *package_rerank_template(const package *p, size_t *n);
 
 #endif

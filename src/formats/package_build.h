@@ -1,6 +1,8 @@
-// formats/package_build.h - a package under construction: what the readers of all formats share. Private to formats/.
+// formats/package_build.h - a package under construction: what the readers of all formats share.
+// Private to formats/.
 //
-// Tensors of every format are added with package_add_tensor(), which checks the invariants of package.h.
+// Tensors of every format are added with package_add_tensor(), which checks the invariants of
+// package.h.
 #ifndef RN_FORMATS_PACKAGE_BUILD_H
 #define RN_FORMATS_PACKAGE_BUILD_H
 
@@ -23,7 +25,8 @@ struct package_text {
 
 struct package {
     struct arena arena;
-    struct package_file *files; // files that hold tensors; the first part of a split GGUF file has the keys
+    // files that hold tensors; the first part of a split GGUF file has the keys
+    struct package_file *files;
     size_t n_files;
     const struct package_text *last_text; // NULL: none was read
     uint8_t *made;                        // tensors built in memory
@@ -43,21 +46,23 @@ struct package {
     struct vocab_str rerank_template;
 };
 
-// ---- files (package_files.c) ------------------------------------------------------------------------------------------
+// ---- files (package_files.c) --------------------------------------------------------------------
 
-// Maps the files at these paths, in order, with one progress report over all of them. package_close() closes them.
+// Maps the files at these paths, in order, with one progress report over all of them.
+// package_close() closes them.
 rn_status package_open_files(struct package *p, const char *const *paths, size_t n, const struct package_options *o,
                              rn_error *err);
 // The same for bytes of the caller.
 rn_status package_take_bytes(struct package *p, const struct package_bytes *files, size_t n, rn_error *err);
 void package_file_close(struct package_file *f);
-const char *package_shown_path(const char *path); // the end of a long path, so that an error has room for its text
+// the end of a long path, so that an error has room for its text
+const char *package_shown_path(const char *path);
 // Puts the file's path in front of an error; returns st.
 rn_status package_in_file(const char *path, rn_status st, rn_error *err);
 // Copies as many whole characters as fit, and a terminator.
 void package_copy_text(char *dst, size_t size, struct vocab_str s);
 
-// ---- tensors (tensors.c) ----------------------------------------------------------------------------------------------
+// ---- tensors (tensors.c) ------------------------------------------------------------------------
 
 // A tensor as a file describes it, not checked yet.
 struct tensor_claim {
@@ -73,20 +78,23 @@ struct tensor_claim {
 rn_status package_reserve_tensors(struct package *p, size_t n, rn_error *err);
 // Errors: RN_E_FORMAT (`tensor NAME: WHY`), RN_E_NOMEM.
 rn_status package_add_tensor(struct package *p, const struct tensor_claim *claim, rn_error *err);
-// Replaces the list of tensors by an empty one with room for n. The old items stay valid: the caller adds those to keep with
-// package_keep_tensor().
+// Replaces the list of tensors by an empty one with room for n. The old items stay valid: the
+// caller adds those to keep with package_keep_tensor().
 rn_status package_begin_anew(struct package *p, size_t n, rn_error *err);
 void package_keep_tensor(struct package *p, const struct tensor_view *t);
 // Call after the last tensor of a file: checks that tensors from index `first` on do not overlap.
 rn_status package_check_overlap(struct package *p, size_t first, const struct file_map *file, rn_error *err);
 
-// Allocates memory for tensors that are built here: n_bytes in total, package_made_size() bytes for each. After that,
-// package_add_tensor() with file NULL places them one after the other, and package_made_data() points to the last one.
+// Allocates memory for tensors that are built here: n_bytes in total, package_made_size() bytes for
+// each. After that, package_add_tensor() with file NULL places them one after the other, and
+// package_made_data() points to the last one.
 rn_status package_reserve_made(struct package *p, size_t n_bytes, rn_error *err);
 bool package_made_size(uint64_t n_bytes, size_t *out); // false: overflow
 uint8_t *package_made_data(struct package *p);
 
-// ---- readers: fill p, whose path is set. After a failure package_close() frees what they have added --------------------------
+// ---- readers ------------------------------------------------------------------------------------
+
+// Each fills p, whose path is set. After a failure package_close() frees what was added.
 
 rn_status gguf_load(struct package *p, rn_error *err); // p's files are its parts
 // part_file.c: a safetensors file's tensors as they are named; o: where p has no files yet.

@@ -69,7 +69,7 @@ void declare_target(struct binder *b, const struct node *n, bool is_param);
 void declare_node(struct binder *b, const struct node *n); // NULL is fine
 void declare_all(struct binder *b, const struct node_list *list);
 
-// An elif is an if alone behind else: a loop here, as there may be any number of them.
+// An elif is an if alone after else: a loop here, as there may be any number of them.
 static inline struct node *elif_of(const struct node *n) {
     struct node *const next = n->branch.otherwise.first;
     return next && !next->next && next->kind == NODE_IF ? next : NULL;

@@ -52,7 +52,7 @@ enum node_kind {
     NODE_BREAK,
     NODE_CONTINUE,
     NODE_FOREIGN, // include, import, extends: need other templates
-    // targets of assignments, beside NODE_NAME and NODE_TUPLE
+    // targets of assignments, besides NODE_NAME and NODE_TUPLE
     NODE_MEMBER, // of a namespace
     N_NODE_KINDS
 };

@@ -1,4 +1,4 @@
-// kv/private.c - sequences whose keys, values and state come from elsewhere, and which nobody else may find.
+// kv/private.c - sequences whose keys, values and state come from elsewhere, and which no other sequence may find.
 #include "kv/kv_private.h"
 #include <assert.h>
 

@@ -37,7 +37,7 @@ void states_append(kv *k, struct seq *q) {
     q->runs[q->n_runs++] = (struct run){.start = q->stored, .slot = first_slot(k, q)};
 }
 
-// The first place behind `pos` where q's state is to be kept.
+// The first place after `pos` where q's state is to be kept.
 static int64_t next_place(const kv *k, const struct seq *q, int32_t pos) {
     const int64_t interval = k->config.state_interval;
     if (q->is_private) return INT64_MAX;

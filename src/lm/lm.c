@@ -45,7 +45,7 @@ static rn_status check_order(const struct lm_row *rows, size_t n, size_t *failed
     return RN_OK;
 }
 
-// Row i, and those of its sequence behind it.
+// Row i, and the later ones of its sequence.
 static void drop(lm *m, const struct lm_row *rows, size_t n, size_t i) {
     for (size_t k = i; k < n; k++)
         if (rows[k].seq == rows[i].seq) m->place[k] = -1;

@@ -10,7 +10,7 @@
 
 #include "model/arch_names.h"
 
-// Flags of a model, beside those of its layers (enum layer_flag of formats/package.h).
+// Flags of a model, in addition to those of its layers (enum layer_flag of formats/package.h).
 enum model_flag {
     MODEL_SEQUENTIAL = 1 << 16, // the feed-forward block reads what attention has been added to
     MODEL_QK_NORM = 1 << 17,    // llama4: queries and keys that are rotated are normed

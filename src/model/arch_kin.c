@@ -21,7 +21,7 @@ static const struct op_spec gated_layer[] = {
     TO_QKV, OPS_ROPE, FROM_QKV, OPS_FFN_GATED(BUF_NORMED, BUF_DELTA, ACT_FN_SILU), ADD(BUF_DELTA, BUF_X),
 };
 
-// Seed-OSS (ByteDance 2025): files name the norm before the feed-forward after its place behind attention.
+// Seed-OSS (ByteDance 2025): files name the norm before the feed-forward after its place after attention.
 static const struct tensor_spec seed_oss_tensors[] = {TENSORS_HEAD,
                                                       TENSORS_ATTN_NORM,
                                                       TENSORS_ATTENTION,

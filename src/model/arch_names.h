@@ -144,7 +144,7 @@ enum role {
     ROLE_PLE_OUT,
     ROLE_PLE_POST_NORM,
     ROLE_LAYER_SCALE,
-    // Experts. Gemma 4 has them beside a dense feed-forward, each with norms of its own.
+    // Experts. Gemma 4 has them next to a dense feed-forward, each with norms of its own.
     ROLE_ROUTER,
     ROLE_ROUTER_BIAS,
     ROLE_ROUTER_SCALE,

@@ -34,7 +34,7 @@
 #define TENSORS_ATTN_NORM {ROLE_ATTN_NORM, "blk.%d.attn_norm.weight", DIM_EMBD}
 #define TENSORS_ATTN_NORM_BIAS {ROLE_ATTN_NORM_BIAS, "blk.%d.attn_norm.bias", DIM_EMBD}
 #define TENSORS_FFN_NORM {ROLE_FFN_NORM, "blk.%d.ffn_norm.weight", DIM_EMBD}
-// The same, in files that name it after its place behind attention.
+// The same, in files that name it after its place after attention.
 #define TENSORS_FFN_NORM_BETWEEN {ROLE_FFN_NORM, "blk.%d.post_attention_norm.weight", DIM_EMBD}
 #define TENSORS_FFN_NORM_BIAS {ROLE_FFN_NORM_BIAS, "blk.%d.ffn_norm.bias", DIM_EMBD}
 // Norms of the outputs of blocks.

@@ -153,7 +153,7 @@ static bool is_redundant(const char *name) {
     return false;
 }
 
-// Tensors that are not the model's: next-token layers behind its own; for a part, all but the part's.
+// Tensors that are not the model's: next-token layers after its own; for a part, all but the part's.
 static bool is_left_out(const struct model *m, const char *name) {
     const struct hparams *h = m->h;
     int32_t layer;

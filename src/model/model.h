@@ -25,13 +25,13 @@ struct model_spec {
 rn_status model_build_with(const package *p, const struct model_spec *spec, struct model **out, rn_error *err);
 // What is built of a package, on top of a model that has been built.
 enum part_kind {
-    // A next-token-prediction layer behind the model's own layers (DeepSeek-V3, GLM-4.5, Qwen3-Next): in
-    // the base model's file or folder.
+    // A next-token-prediction layer after the model's own layers (DeepSeek-V3, GLM-4.5,
+    // Qwen3-Next): in the base model's file or folder.
     PART_NEXTN,
     PART_MEDUSA, // a Medusa head (2401.10774)
     PART_EAGLE,  // EAGLE-1's layer (2401.15077)
-    // EAGLE-3 (2503.01840) in two parts of one file: the layer, and the matrix that turns three taps of
-    // the base model into the layer's input vector.
+    // EAGLE-3 (2503.01840) in two parts of one file: the layer, and the matrix that turns three
+    // taps of the base model into the layer's input vector.
     PART_EAGLE3,
     PART_EAGLE3_TAPS
 };
@@ -42,8 +42,8 @@ struct part_spec {
 };
 // Builds a part as a program of its own, over rows that have a token and an input vector of n_embd
 // numbers: the base model's lm_hidden() or lm_tap(), or the part's own lm_hidden(). Embedding, head
-// and what else the part lacks are the base's; so are hyper-parameters that the shapes of the part's
-// tensors do not tell.
+// and what else the part lacks are the base's; so are hyper-parameters that the shapes of the
+// part's tensors do not tell.
 //   PART_NEXTN:  x = layer(W [norm_e(embedding); norm_h(vector)]); hidden = norm(x);
 //                logits = head(hidden)
 //   PART_MEDUSA: x = vector; x += silu(W x + b) for each residual block; hidden = x;

@@ -32,7 +32,7 @@ static inline bool id_list_add(struct id_list *l, int32_t id) {
     return true;
 }
 
-// ids[0..n) behind the list's own; they may not be the list's. false: out of memory or of numbers, the list is as before.
+// Appends ids[0..n); they may not be the list's. false: out of memory or of numbers, the list is as before.
 static inline bool id_list_append(struct id_list *l, const int32_t *ids, size_t n) {
     size_t total, bytes;
     if (n == 0) return true;

@@ -16,7 +16,7 @@
 
 struct window_rules {
     const void *rules; // of the model, for both functions
-    // Adds the symbols of word[begin..n) until one ends at `end` or behind it. Returns where that is. Where symbols begin must not
+    // Adds the symbols of word[begin..n) until one ends at `end` or after it. Returns where that is. Where symbols begin must not
     // depend on what is before `begin`, if a symbol begins there.
     size_t (*add_symbols)(const void *rules, struct merger *m, const char *word, size_t begin, size_t end, size_t n);
     merge_rule joins;

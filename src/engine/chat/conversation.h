@@ -100,7 +100,7 @@ bool chat_is_result(const struct json_node *message); // of a tool
 // One user message of results [from, to), the last of which may be what the user says.
 const struct template_value *chat_results_message(struct chat_maker *m, const struct conversation *c, int32_t from,
                                                   int32_t to);
-// A text or content (NULL: none) with the description of the tools before (is_first) or behind it.
+// A text or content (NULL: none) with the description of the tools before (is_first) or after it.
 const struct template_value *chat_join_tools(struct chat_maker *m, struct vocab_str text, struct vocab_str tools,
                                              bool is_first);
 const struct template_value *chat_content_and_tools(struct chat_maker *m, const struct json_node *content,

@@ -26,7 +26,7 @@ enum hf_form {
     HF_TRANSPOSED_SECOND_HALF,
     HF_TRANSPOSED_EVEN,
     HF_TRANSPOSED_ODD,
-    HF_STACKED,           // "%e": matrices of all experts, one behind the other
+    HF_STACKED,           // "%e": matrices of all experts, one after the other
     HF_WITHOUT_FIRST_TWO, // rows
     HF_FLAT,              // [1, n] -> [n]
     HF_SQUEEZED,          // [channels, 1, taps] -> [channels, taps]

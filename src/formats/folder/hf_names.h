@@ -76,13 +76,13 @@ struct hf_arch {
     size_t n_tensors;
     const struct hf_alias *aliases;
     size_t n_aliases;
-    // What names of next-token-prediction layers begin with in place of "layers.%d.", %d from 0; NULL: they are layers behind the last.
+    // What names of next-token-prediction layers begin with in place of "layers.%d.", %d from 0; NULL: they are layers after the last.
     const char *nextn_layers;
     const struct hparam_default *defaults; // of its class in transformers: what text_config may leave out
     size_t n_defaults;
 };
 
-// One after the other; NULL behind the last.
+// One after the other; NULL after the last.
 const struct hf_arch *hf_arch_at(size_t i);
 const struct hf_arch *hf_arch_by_class(const char *name, size_t n); // NULL: unknown
 const struct hf_arch *hf_arch_by_trunk(const char *name,

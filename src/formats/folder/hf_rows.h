@@ -19,7 +19,7 @@
 #define HEAD           WEIGHT("lm_head", "output", HF_UNTIED)
 #define FINAL_NORM(form) WEIGHT("norm", "output_norm", HF_ALWAYS, form)
 #define NORM_BEFORE_ATTENTION(form) WEIGHT(L "input_layernorm", B "attn_norm", HF_ALWAYS, form)
-// The norm behind attention in transformers' naming is, in most architectures, the one before the feed-forward part.
+// The norm after attention in transformers' naming is, in most architectures, the one before the feed-forward part.
 #define NORM_BEFORE_FFN(form) WEIGHT(L "post_attention_layernorm", B "ffn_norm", HF_ALWAYS, form)
 #define TRUNK EMBEDDING, HEAD, FINAL_NORM(HF_AS_IT_IS), NORM_BEFORE_ATTENTION(HF_AS_IT_IS)
 
@@ -67,7 +67,7 @@
 #define EXPERTS_IN_COLUMNS EXPERTS_TOGETHER(HF_EXPERTS_IN_COLUMNS, HF_TRANSPOSED_FIRST_HALF, HF_TRANSPOSED_SECOND_HALF, HF_TRANSPOSED)
 #define ROUTER(from) WEIGHT(L from, B "ffn_gate_inp", HF_EXPERTS)
 
-// A next-token-prediction layer, beside the tensors of any layer (DeepSeek-V3, 2412.19437): norms
+// A next-token-prediction layer, in addition to the tensors of any layer (DeepSeek-V3, 2412.19437): norms
 // of the embedding and of the hidden state, the matrix that makes one row of both, the final norm,
 // and where the layer has its own, embedding and head.
 #define NEXTN                                                                                      \

@@ -10,7 +10,7 @@
 #include "tensor/blocks.h"
 
 ALWAYS_INLINE_512 __m512i only(__m512i v, int mask) { return _mm512_and_si512(v, _mm512_set1_epi8((char)mask)); }
-// Bits from `at` on brought to bit `to`: what lies beside them, and what comes over from the neighbouring byte, stays.
+// Bits from `at` on brought to bit `to`: the bits next to them, and what comes over from the neighbouring byte, stays.
 ALWAYS_INLINE_512 __m512i moved(__m512i v, int at, int to) {
     return at > to   ? _mm512_srli_epi16(v, (uint8_t)(at - to))
            : at < to ? _mm512_slli_epi16(v, (uint8_t)(to - at))
