@@ -171,6 +171,8 @@ RN_API const char *rn_miss_name(rn_miss m); // "differs"
 // Counters since the engine was opened, and the state at the end of the last step.
 typedef struct rn_engine_stats {
     size_t struct_size;
+    // Streams that run; those in the queue, where a preempted stream waits again; and those of the
+    // running ones that produce nothing because their reader is slow.
     int32_t n_running, n_queued, n_parked;
     // Pages of the KV cache. Cached pages hold prefixes that can be reused or evicted; the pages
     // that are neither free nor cached are in use.

@@ -67,6 +67,14 @@ TEST(a_full_queue_refuses_with_its_figures) {
     CHECK_FAILS(rn_stream_begin(f.engine, &r, &s[3], &err), RN_E_BUSY, &err);
     CHECK_HAS(err.text, "queue: full: 2 streams wait, limit 2");
     CHECK(err.retry_after_s >= 1);
+    rn_engine_stats st = {sizeof st};
+    do { // the first one begins, and fills its buffer
+        usleep(1000);
+        CHECK_OK(rn_engine_get_stats(f.engine, &st, &err), &err);
+        CHECK_INT(st.n_running + st.n_queued, 3);
+    } while (st.n_parked == 0);
+    CHECK_INT(st.n_running, 1);
+    CHECK_INT(st.n_queued, 2); // a parked stream is a running one
     for (int i = 0; i < 3; i++) rn_stream_close(s[i]);
     fixture_close(&f);
 }

@@ -108,6 +108,17 @@ TEST(an_outbox_takes_the_bytes_that_it_states) {
     }
 }
 
+TEST(each_place_in_the_queue_is_planned_as_a_waiting_stream) {
+    struct fixture f;
+    const rn_engine_options o = engine_options();
+    if (!fixture_open(&f, &o)) return;
+    const uint64_t before = plan_beside_bytes(f.engine), waiting = stream_waiting_bytes(&f.engine->model_slots[0]);
+    f.engine->opt.n_queue += 10;
+    CHECK(waiting > 0 && waiting < stream_running_bytes(f.engine, &f.engine->model_slots[0]));
+    CHECK_INT(plan_beside_bytes(f.engine) - before, 10 * waiting);
+    fixture_close(&f);
+}
+
 TEST(more_sequences_are_counted_with_a_sampler_each) {
     struct fixture f;
     rn_engine_options o = engine_options();
