@@ -123,6 +123,7 @@ complete -c runnel -n '__runnel_command_is serve' -l queue -x -d 'streams that m
 complete -c runnel -n '__runnel_command_is serve' -l queue-tokens -x -d 'total prompt tokens that may wait'
 complete -c runnel -n '__runnel_command_is serve' -l queue-seconds -x -d 'longest wait in the queue'
 complete -c runnel -n '__runnel_command_is serve' -l workers -x -d 'threads that parse, tokenize and render requests'
+complete -c runnel -n '__runnel_command_is serve' -l work-memory -x -d 'MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized'
 complete -c runnel -n '__runnel_command_is serve' -l target-itl-ms -x -d 'split prefill so that running streams get a token at least this often, or at least every two decode-only step times'
 complete -c runnel -n '__runnel_command_is serve' -l memory -x -d 'memory limit in MiB for everything'
 complete -c runnel -n '__runnel_command_is serve' -l key-tokens-per-minute -x -d 'tokens that each API key may use per minute, prompts included'

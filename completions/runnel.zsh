@@ -146,6 +146,7 @@ _runnel() {
       '--queue-tokens=[total prompt tokens that may wait]:N: ' \
       '--queue-seconds=[longest wait in the queue]:S: ' \
       '--workers=[threads that parse, tokenize and render requests]:N: ' \
+      '--work-memory=[MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized]:MIB: ' \
       '--target-itl-ms=[split prefill so that running streams get a token at least this often, or at least every two decode-only step times]:MS: ' \
       '--memory=[memory limit in MiB for everything]:MIB: ' \
       '--key-tokens-per-minute=[tokens that each API key may use per minute, prompts included]:N: ' \

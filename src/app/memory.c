@@ -2,6 +2,7 @@
 #include "app/memory.h"
 #include "app/say.h"
 #include <jansson.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@ void *memory_noted(void *p) {
 
 bool memory_failed(void) { return has_failed; }
 void memory_forget(void) { has_failed = false; }
+
+void memory_give_back(void) { malloc_trim(0); }
 
 static void *alloc_for_json(size_t n) { return app_realloc(NULL, n); }
 

@@ -20,6 +20,8 @@ __attribute__((format(printf, 1, 2))) char *app_text(const char *fmt, ...);
 void memory_be_fallible(void); // before there are threads
 bool memory_failed(void);      // on this thread, since memory_forget()
 void memory_forget(void);
+void memory_give_back(
+    void); // freed memory goes back to the system: after much was freed, since it takes milliseconds
 void *memory_noted(void *p); // returns p; NULL is recorded as a failure (for allocations that a library made)
 
 // Tests: the n-th allocation from now fails, of all threads together; 0: none. memory_fault_fired(): it has.

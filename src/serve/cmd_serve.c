@@ -68,6 +68,11 @@ static const option engine_rows[] = {
      .help =
          "threads that parse, tokenize and render requests; half of them for those of 64 KiB and more, at a lower priority "
          "(default: half of the processors, 2 to 8)"},
+    {0, "work-memory", "MIB", OPTION_INT, offsetof(server, work_mib), 0, 65536,
+     .help =
+         "MiB for what requests of 64 KiB and more take while they are parsed, rendered and tokenized: they wait for each "
+         "other, and one that could take more alone is refused with 413 (default 0: a sixteenth of --memory, "
+         "32 to 256)"},
     {0, "target-itl-ms", "MS", OPTION_INT, offsetof(server, target_itl_ms), 0, 60000,
      .help = "split prefill so that running streams get a token at least this often, or at least "
              "every two decode-only step times (four while more streams wait than run); 0: 256 "
@@ -154,12 +159,16 @@ static void serve(server *s) {
 }
 
 enum {
+    SMALL_WORK_MIB = 5, // of one request below 64 KiB: `{},` takes 80 times its length
+    WORK_MIB_LEAST = 32,
+    WORK_MIB_MOST = 256,
     PROGRAM_MIB = 32, // the process itself, its libraries and threads
     WORK_MORE = 64    // requests that may wait for a worker, besides as many as generations may run and wait
 };
 
 static uint64_t reserved_bytes(const server *s) {
-    const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib;
+    const uint64_t work_mib = (uint64_t)s->work_mib + (uint64_t)s->n_workers * SMALL_WORK_MIB;
+    const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib + work_mib;
     return (mib << 20) + http_server_memory(&s->http_options);
 }
 
@@ -171,9 +180,15 @@ static int32_t default_queue(const server *s) {
     return (int32_t)(n > QUEUE_MOST ? QUEUE_MOST : n < QUEUE_LEAST ? QUEUE_LEAST : n);
 }
 
+static int32_t default_work_mib(int32_t memory_mib) {
+    const int32_t share = memory_mib ? memory_mib / 16 : WORK_MIB_MOST;
+    return share < WORK_MIB_LEAST ? WORK_MIB_LEAST : share > WORK_MIB_MOST ? WORK_MIB_MOST : share;
+}
+
 static int run(server *s) {
     http_options *const o = &s->http_options;
     if (!o->max_bodies_mib) o->max_bodies_mib = http_bodies_default(o, s->memory_mib);
+    if (!s->work_mib) s->work_mib = default_work_mib(s->memory_mib);
     if (s->n_queue < 0) s->n_queue = default_queue(s);
     http_connections_fit(o, s->n_streams + s->n_queue);
     s->reserved_bytes = reserved_bytes(s);
@@ -184,8 +199,8 @@ static int run(server *s) {
     if (code) return code;
     s->started = (int64_t)time(NULL);
     const size_t n_work = (size_t)s->n_streams + (size_t)s->n_queue + WORK_MORE;
-    if (!signals_catch() || !(s->workers = workers_open(s->n_workers, n_work)) || !(s->api = api_open(s)) ||
-        !(s->websockets = websockets_open(s)))
+    if (!signals_catch() || !(s->workers = workers_open(s->n_workers, n_work, (uint64_t)s->work_mib << 20)) ||
+        !(s->api = api_open(s)) || !(s->websockets = websockets_open(s)))
         return EXIT_CODE_FAILED;
     memory_be_fallible(); // from here on a failed allocation costs one request
     say_never_wait();

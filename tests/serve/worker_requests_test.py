@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Requests on worker threads: one that takes long stops nobody else, full queues and spent keys are refused, clients may leave."""
 import json
+import pathlib
+import re
 import signal
 
 from api import chat_model, good, post, serving
@@ -200,6 +202,77 @@ def texts_and_templates_are_paid_by_the_key():
             good(s, path, key, **body)
             answer = post(s, path, key, **body).refuses(429, 'rate_limit_exceeded', 'token limit per minute reached')
             check(1 <= int(answer.header('retry-after')) <= 60, answer.headers)
+
+
+# ---- memory ---------------------------------------------------------------------------------------------------------------------
+
+WORK_MIB = 32
+SHAPES = {                                             # whatever costs most for its length, and how much of it is beyond the limit
+    'objects': ('/v1/completions', lambda n: b'{"prompt":"a","max_tokens":1,"metadata":[' + b'{},' * n + b'1]}', 90000),
+    'arrays': ('/v1/completions', lambda n: b'{"prompt":"a","max_tokens":1,"metadata":[' + b'[],' * n + b'1]}', 120000),
+    'deep arrays': ('/v1/completions', lambda n: b'{"prompt":"a","max_tokens":1,"metadata":[' + (b'[' * 50 + b']' * 50 + b',') * (n // 50) + b'1]}', 160000),
+    'strings': ('/v1/completions', lambda n: b'{"prompt":"a","max_tokens":1,"metadata":[' + b'"",' * n + b'1]}', 240000),
+    'members': ('/v1/completions', lambda n: b'{"prompt":"a","max_tokens":1,"metadata":{' + b','.join(b'"%d":1' % i for i in range(n)) + b'}}', 104000),
+    'objects of one': ('/v1/completions', lambda n: b'{"prompt":"a","max_tokens":1,"metadata":[' + b'{"":0},' * n + b'1]}', 60000),
+    'ids': ('/v1/completions', lambda n: b'{"max_tokens":1,"prompt":[' + b'5,' * n + b'5]}', 480000),
+    'ids to text': ('/detokenize', lambda n: b'{"tokens":[' + b'400,' * n + b'400]}', 480000),
+    'a text': ('/tokenize', lambda n: b'{"content":"' + b'a' * n + b'"}', 2400000),
+    'a chat': ('/apply-template', lambda n: b'{"messages":[' + b'{"role":"user","content":"It was late."},' * n + b'{"role":"user","content":"a"}]}', 26000),
+}
+
+
+def memory_of(s, name):
+    """VmHWM or VmRSS, in bytes."""
+    status = pathlib.Path(f'/proc/{s.child.pid}/status').read_text()
+    return int(re.search(rf'{name}:\s+(\d+) kB', status)[1]) << 10
+
+
+@test
+def large_requests_stay_within_the_memory_that_is_planned_for_them():
+    at_once = 4
+    with Folder() as folder:
+        model = chat_model(folder)
+        for name, (path, body_of, n_over) in SHAPES.items():
+            with serving(model, '--workers', 8, '--work-memory', WORK_MIB, '--max-bodies', 64) as s:
+                post(s, '/tokenize', content='a').json
+                before, body = memory_of(s, 'VmRSS'), body_of(n_over * 9 // 10)
+                s.post(path, body_of(n_over)).refuses(413, 'request_too_large', f'over the limit of {WORK_MIB} (--work-memory)')
+                clients = [s.connect() for _ in range(at_once)]
+                for c in clients:
+                    c.request('POST', path, JSON, body=body)
+                most = (WORK_MIB << 20) + 2 * at_once * len(body) + (8 << 20)
+                for c in clients:
+                    answer = c.answer()
+                    check(answer.status in (200, 400), name, answer.status)   # 400: the context is short
+                    most += len(answer.body)                                  # as it waits for its reader
+                    c.close()
+                grown = memory_of(s, 'VmHWM') - before
+                check(SANITIZED or grown <= most, name, 'takes', grown, 'most', most)
+                wait_until(lambda: s.metric('runnel:http_body_bytes') == 0, 'all is given back')
+
+
+@test
+def large_answers_count_until_they_were_sent():
+    with Server('--max-body', 1, '--max-bodies', 2) as s:
+        with s.connect() as slow:
+            slow.request('GET', f'/rig/own?bytes={9 << 20}')
+            wait_until(lambda: s.metric('runnel:http_body_bytes') >= 9 << 20, 'the answer is counted')
+            s.post('/rig/echo', b'1').refuses(503, 'server_busy', 'limit of 2 MiB together (--max-bodies)')
+            equal(len(slow.answer().body), 9 << 20)
+        wait_until(lambda: s.metric('runnel:http_body_bytes') == 0, 'it was sent')
+        equal(s.post('/rig/echo', b'1').json['n'], 1)
+        with s.connect() as leaves:
+            leaves.request('GET', f'/rig/own?bytes={9 << 20}')
+            wait_until(lambda: s.metric('runnel:http_body_bytes') >= 9 << 20, 'the answer is counted')
+        wait_until(lambda: s.metric('runnel:http_body_bytes') == 0, 'its client has left')
+
+
+@test
+def pieces_are_given_of_texts_up_to_a_mebibyte():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for member in ('with_pieces', 'return_token_strs'):
+            post(s, '/tokenize', content='a ' * 600000, **{member: True}).refuses(413, 'request_too_large', 'at most 1048576 bytes')
+        good(s, '/tokenize', content='a ' * 600000)
 
 
 # ---- embeddings and answers in numbers ------------------------------------------------------------------------------------------

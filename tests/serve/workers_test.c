@@ -1,6 +1,7 @@
 // tests/serve/workers_test.c - work on threads of its own: its order, full queues, and items that are given up.
 #include "serve/work/workers.h"
 #include "tests/check.h"
+#include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ static void let_go(item *i) {
 
 TEST(small_work_does_not_wait_behind_large_work) {
     static item large[2], small;
-    workers *const all = workers_open(WORKERS_MIN, 4);
+    workers *const all = workers_open(WORKERS_MIN, 4, 1 << 20);
     init(&large[0]), init(&large[1]), init(&small);
     CHECK(add(all, &large[0], WORK_LARGE_BYTES) && add(all, &large[1], 15 << 20));
     sem_wait(&large[0].begun); // and now holds the only thread for large work
@@ -67,7 +68,7 @@ TEST(small_work_does_not_wait_behind_large_work) {
 TEST(a_full_queue_takes_nothing_until_there_is_room) {
     enum { ROOM = 3 };
     static item held, waiting[ROOM], more;
-    workers *const all = workers_open(WORKERS_MIN, ROOM);
+    workers *const all = workers_open(WORKERS_MIN, ROOM, 1 << 20);
     init(&held), init(&more);
     CHECK(add(all, &held, 1));
     sem_wait(&held.begun);
@@ -88,7 +89,7 @@ TEST(a_full_queue_takes_nothing_until_there_is_room) {
 
 TEST(what_is_given_up_is_freed_once_and_not_begun_if_it_waits) {
     static item held, first, middle, last, after;
-    workers *const all = workers_open(WORKERS_MIN, 8);
+    workers *const all = workers_open(WORKERS_MIN, 8, 1 << 20);
     item *const waiting[] = {&first, &middle, &last};
     init(&held), init(&after);
     CHECK(add(all, &held, 1));
@@ -115,5 +116,41 @@ TEST(what_is_given_up_is_freed_once_and_not_begun_if_it_waits) {
     workers_give_up(all, &after.w); // its result is not wanted
     CHECK_INT(atomic_load(&after.n_freed), 1);
     CHECK(!work_is_given_up()); // on a thread that is no worker
+    workers_close(all);
+}
+
+typedef struct taker {
+    workers *all;
+    sem_t has_it;
+    bool ok;
+} taker;
+
+static void *take(void *user) {
+    taker *const t = user;
+    t->ok = workers_take_memory(t->all, 600);
+    sem_post(&t->has_it);
+    return NULL;
+}
+
+TEST(memory_of_large_work_is_waited_for) {
+    enum { ALL = 1000 };
+    workers *const all = workers_open(WORKERS_MIN, 1, ALL);
+    taker t = {.all = all};
+    pthread_t thread;
+    sem_init(&t.has_it, 0, 0);
+    CHECK(!workers_take_memory(all, ALL + 1)); // it would wait for ever
+    CHECK(workers_take_memory(all, 300));
+    CHECK(workers_take_memory(all, 200));
+    CHECK_INT(pthread_create(&thread, NULL, take, &t), 0);
+    CHECK_INT(sem_trywait(&t.has_it), -1);
+    workers_give_memory(all, 200);
+    sem_wait(&t.has_it);
+    CHECK(t.ok);
+    pthread_join(thread, NULL);
+    workers_give_memory(all, 600);
+    workers_give_memory(all, 300);
+    CHECK(workers_take_memory(all, ALL)); // all was given back
+    workers_give_memory(all, ALL);
+    sem_destroy(&t.has_it);
     workers_close(all);
 }

@@ -1,6 +1,7 @@
 // serve/api/api_request.c - see api_request.h.
 #include "serve/api/api_request.h"
 #include "app/say.h"
+#include "serve/work/workers.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,19 +20,37 @@ const member api_common_rows[API_COMMON_ROWS] = {
     {"prompt_cache_key", MEMBER_EACH, .each = each_note, .schema = SCHEMA_ANY},
 };
 
-// Checks the nesting depth and the number of values before the text is parsed: both cost the parser memory.
-// Skips strings.
-static bool check_size(api_request *r, const char *text, size_t n) {
+// What a request takes at most until it has been handled, in bytes for each of these. A value: jansson's, its place in an array and an id made
+// of it. A byte of text: read and copied, then tokenized, at worst byte by byte, and the tokens written as JSON.
+enum {
+    TEXT_BYTES = 14,
+    VALUE_BYTES = 72,
+    STRING_BYTES = 64,
+    ARRAY_BYTES = 144,
+    OBJECT_BYTES = 240,
+    MEMBER_BYTES = 112
+};
+
+// Checks the nesting depth and the number of values before the text is parsed: both cost the parser memory. n_memory receives what
+// the request takes at most, beside its text.
+static bool check_size(api_request *r, const char *text, size_t n, uint64_t *n_memory) {
     size_t depth = 0, n_values = 0;
     bool in_string = false;
+    *n_memory = 0;
     for (size_t i = 0; i < n; i++) {
         const char c = text[i];
         if (in_string) {
             i += c == '\\';
             in_string = c != '"';
+            *n_memory += TEXT_BYTES;
             continue;
         }
         in_string = c == '"';
+        *n_memory += c == '"'   ? STRING_BYTES
+                     : c == ':' ? MEMBER_BYTES
+                     : c == '[' ? ARRAY_BYTES
+                     : c == '{' ? OBJECT_BYTES
+                                : 0;
         n_values += c == ',' || c == '[' || c == '{';
         depth += c == '[' || c == '{';
         if ((c == ']' || c == '}') && depth > 0) depth--;
@@ -40,6 +59,18 @@ static bool check_size(api_request *r, const char *text, size_t n) {
         if (n_values > JSON_VALUES)
             return api_fail(&r->error, API_INVALID_JSON, NULL, "body: more than %d values", JSON_VALUES);
     }
+    *n_memory += n_values * VALUE_BYTES;
+    return true;
+}
+
+// Small requests are in the plan as they are (cmd_serve.c).
+static bool take_memory(api_request *r, uint64_t n_bytes) {
+    if (r->n_body < WORK_LARGE_BYTES) return true;
+    if (!workers_take_memory(r->server->workers, n_bytes))
+        return api_fail(&r->error, API_REQUEST_TOO_LARGE, NULL,
+                        "body: its texts and values would take up to %llu MiB, over the limit of %d (--work-memory)",
+                        (unsigned long long)(n_bytes >> 20) + 1, r->server->work_mib);
+    r->n_memory = n_bytes;
     return true;
 }
 
@@ -55,7 +86,8 @@ bool api_request_open(api_request *r, struct server *s, const http_request *http
         r->listing = http->listing;
         return true;
     }
-    if (!check_size(r, body, n_body)) return false;
+    uint64_t n_memory;
+    if (!check_size(r, body, n_body, &n_memory) || !take_memory(r, n_memory)) return false;
     return json_doc_parse(body, n_body, &r->doc, why) || api_fail(&r->error, API_INVALID_JSON, NULL, "body: %s", why);
 }
 
@@ -148,6 +180,8 @@ void api_request_close(api_request *r) {
     json_doc_free(r->doc);
     bytes_free(&r->ignored);
     r->doc = NULL;
+    if (r->n_memory) workers_give_memory(r->server->workers, r->n_memory);
+    r->n_memory = 0;
 }
 
 char *api_request_ignored(const api_request *r) {

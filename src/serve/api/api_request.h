@@ -36,6 +36,7 @@ typedef struct api_request {
     uint64_t key;       // of the API
     const char *client; // its address; NULL: not known
     size_t n_body;
+    uint64_t n_memory; // taken from that of all large requests (serve/work/workers.h)
     json_doc *doc;
     const char *model_name;
     size_t model; // index

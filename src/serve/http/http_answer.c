@@ -133,10 +133,7 @@ static bool put(http_exchange *x, int status, const char *content_type, const ch
         out->n = begin;
         return false;
     }
-    if (is_taken) {
-        x->conn->body = *own;
-        *own = (bytes){0};
-    }
+    if (is_taken) body_hold_answer(x->conn, own);
     return true;
 }
 

@@ -10,8 +10,8 @@ bool body_reserve(http_exchange *x, uint64_t n_bytes, api_error *e) {
     http_server *const h = x->conn->h;
     const uint64_t limit = (uint64_t)h->o->max_bodies_mib << 20;
     if (n_bytes <= x->n_reserved) return true;
-    const uint64_t n_more = n_bytes - x->n_reserved;
-    if (n_more > limit - atomic_load(&h->server->metrics.n_body_bytes)) // only this thread adds to it
+    const uint64_t n_more = n_bytes - x->n_reserved, n_held = atomic_load(&h->server->metrics.n_body_bytes);
+    if (n_held > limit || n_more > limit - n_held) // only this thread adds to it
         return api_fail(
             e, API_SERVER_BUSY, NULL,
             "body: all bodies being received are over the limit of %d MiB together (--max-bodies); try again later",
@@ -30,6 +30,19 @@ bool body_add(http_exchange *x, const char *data, size_t n, api_error *e) {
     if (!memory_failed()) return true;
     memory_forget();
     return api_fail(e, API_OUT_OF_MEMORY, NULL, "body: the server is out of memory");
+}
+
+// Large answers that are being sent count like bodies. They exist already, so they are not refused: new bodies are.
+void body_hold_answer(http_conn *c, bytes *body) {
+    c->body = *body;
+    *body = (bytes){0};
+    atomic_fetch_add(&c->h->server->metrics.n_body_bytes, c->body.n_room);
+}
+
+void body_drop_answer(http_conn *c) {
+    atomic_fetch_sub(&c->h->server->metrics.n_body_bytes, c->body.n_room);
+    bytes_free(&c->body);
+    c->n_body_taken = 0;
 }
 
 void body_free(http_exchange *x) {

@@ -98,7 +98,7 @@ void conn_end(http_conn *c) {
     parser_free(&c->parser);
     bytes_free(&c->in);
     bytes_free(&c->out);
-    bytes_free(&c->body);
+    body_drop_answer(c);
     free(c);
 }
 
@@ -198,7 +198,7 @@ bool conn_send(http_conn *c) {
         return false;
     }
     drop_taken(&c->out, &c->n_out_taken);
-    drop_taken(&c->body, &c->n_body_taken);
+    body_drop_answer(c);
     return after_sending(c);
 }
 

@@ -180,6 +180,8 @@ void exchange_end(http_exchange *x, bool is_complete); // frees it
 bool body_reserve(http_exchange *x, uint64_t n_bytes, api_error *e);
 bool body_add(http_exchange *x, const char *data, size_t n, api_error *e);
 void body_free(http_exchange *x);
+void body_hold_answer(http_conn *c, bytes *body); // sent after `out`; empties body
+void body_drop_answer(http_conn *c);
 
 // http_headers.c: the exchange's request as an object of its own, which outlives it, with the body moved over. NULL: out of memory.
 // request_free() from any thread; NULL is fine.

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PIECES_BYTES = 1 << 20 }; // each byte of the text can be 50 of the answer
+
 typedef struct text_request {
     api_request r;
     json_span text, prompt; // `content` as in llama-server; `prompt` as in vLLM
@@ -110,6 +112,10 @@ static bool tokenize_text(text_request *q, int32_t **ids, size_t *n) {
             q->add_special = true;
     }
     if (!q->text.data) return api_fail(&q->r.error, API_MISSING_PARAMETER, "content", "content: is missing");
+    if ((q->with_pieces || q->with_texts) && q->text.n > PIECES_BYTES)
+        return api_fail(&q->r.error, API_REQUEST_TOO_LARGE, q->with_pieces ? "with_pieces" : "return_token_strs",
+                        "%s: takes texts of at most %d bytes, not %zu",
+                        q->with_pieces ? "with_pieces" : "return_token_strs", PIECES_BYTES, q->text.n);
     const rn_status st =
         rn_tokenize(model_of(q), q->text.data, q->text.n, q->add_special, q->parse_special, ids, n, &err);
     return st == RN_OK || api_fail_status(&q->r.error, st, &err, "content");

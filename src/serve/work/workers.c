@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 // On a processor that a thread of the engine uses all the time, a worker for large work gets a quarter with this.
-enum { NICER = 5, RETRY_MAX_S = 60 };
+enum { NICER = 5, RETRY_MAX_S = 60, TRIM_BYTES = 8 << 20 };
 
 typedef struct queue {
     work *first, **end;
@@ -29,10 +29,13 @@ typedef struct worker {
 
 struct workers {
     size_t n_queue;
+    uint64_t n_memory;
     pthread_mutex_t lock;
+    pthread_cond_t memory_changed;
     // lock
     queue queues[N_QUEUES];
     bool is_ending;
+    uint64_t n_taken, next_place, next_turn; // of n_memory; of those that wait for it
     size_t n_threads;
     worker threads[];
 };
@@ -93,11 +96,13 @@ static void *run(void *user) {
     return NULL;
 }
 
-workers *workers_open(int32_t n_threads, size_t n_queue) {
+workers *workers_open(int32_t n_threads, size_t n_queue, uint64_t n_memory) {
     workers *const all = app_alloc(sizeof *all + (size_t)n_threads * sizeof *all->threads);
     if (!all) return NULL;
     all->n_queue = n_queue;
+    all->n_memory = n_memory;
     pthread_mutex_init(&all->lock, NULL);
+    pthread_cond_init(&all->memory_changed, NULL);
     for (int i = 0; i < N_QUEUES; i++) {
         all->queues[i].end = &all->queues[i].first;
         pthread_cond_init(&all->queues[i].changed, NULL);
@@ -124,6 +129,7 @@ void workers_close(workers *all) {
     pthread_mutex_unlock(&all->lock);
     for (size_t i = 0; i < all->n_threads; i++) pthread_join(all->threads[i].thread, NULL);
     for (int i = 0; i < N_QUEUES; i++) pthread_cond_destroy(&all->queues[i].changed);
+    pthread_cond_destroy(&all->memory_changed);
     pthread_mutex_destroy(&all->lock);
     free(all);
 }
@@ -180,6 +186,28 @@ size_t workers_waiting(workers *all) {
     const size_t n = all->queues[SMALL].n + all->queues[LARGE].n;
     pthread_mutex_unlock(&all->lock);
     return n;
+}
+
+bool workers_take_memory(workers *all, uint64_t n_bytes) {
+    if (n_bytes > all->n_memory) return false;
+    pthread_mutex_lock(&all->lock);
+    const uint64_t place = all->next_place++;
+    while (all->next_turn != place || n_bytes > all->n_memory - all->n_taken)
+        pthread_cond_wait(&all->memory_changed, &all->lock);
+    all->next_turn++;
+    all->n_taken += n_bytes;
+    pthread_cond_broadcast(&all->memory_changed);
+    pthread_mutex_unlock(&all->lock);
+    return true;
+}
+
+void workers_give_memory(workers *all, uint64_t n_bytes) {
+    // Otherwise what one thread has freed stays with it while another one takes as much anew.
+    if (n_bytes >= TRIM_BYTES) memory_give_back();
+    pthread_mutex_lock(&all->lock);
+    all->n_taken -= n_bytes;
+    pthread_cond_broadcast(&all->memory_changed);
+    pthread_mutex_unlock(&all->lock);
 }
 
 bool work_is_given_up(void) { return current && atomic_load(&current->is_given_up); }

@@ -36,8 +36,8 @@ typedef struct workers workers;
 enum { WORKERS_MIN = 2, WORKERS_MAX = 256, WORK_LARGE_BYTES = 64 << 10 };
 int32_t workers_default(void); // half of the processors, 2 to 8
 // n_threads: WORKERS_MIN..WORKERS_MAX, half of them (rounded down) for large work. n_queue: items that may wait in each queue.
-// NULL: failed, the error has been printed.
-workers *workers_open(int32_t n_threads, size_t n_queue);
+// n_memory: bytes that large work takes together. NULL: failed, the error has been printed.
+workers *workers_open(int32_t n_threads, size_t n_queue, uint64_t n_memory);
 // Waits for running items. Call when every item has been taken or given up. NULL is fine.
 void workers_close(workers *all);
 
@@ -47,6 +47,10 @@ bool workers_add(workers *all, work *w, size_t n_bytes, int32_t *retry_s);
 bool workers_is_done(workers *all, const work *w);
 void workers_give_up(workers *all, work *w);
 size_t workers_waiting(workers *all); // items in both queues
+
+// Memory of large work, in bytes: waits, in order, while others have too much of it. False: it is more than all of it.
+bool workers_take_memory(workers *all, uint64_t n_bytes);
+void workers_give_memory(workers *all, uint64_t n_bytes);
 
 // In run(): has the item that this thread runs been given up? On other threads false. Long work asks between its steps and stops.
 bool work_is_given_up(void);
