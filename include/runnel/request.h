@@ -72,6 +72,9 @@ typedef enum rn_overflow {
     RN_OVERFLOW_CANCEL = 2
 } rn_overflow;
 
+// A prompt for several streams: rn_prompt_open().
+typedef struct rn_prompt rn_prompt;
+
 // Priority class in the queue. Every ten seconds of waiting raise a stream by one class, without
 // limit, so that every stream is served eventually.
 typedef enum rn_priority {
@@ -175,6 +178,10 @@ typedef struct rn_request {
     // time of requests learns token by token what others with this cache_salt have sent. The text
     // is the same.
     bool cache_whole_pages;
+    // A prompt that rn_prompt_open() has made of this request, instead of making it anew; parts or
+    // chat are as they were then. Not with a session. It may be closed when rn_stream_begin() has
+    // returned. NULL: none.
+    const rn_prompt *prompt;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {
@@ -194,6 +201,19 @@ static inline void rn_request_init(rn_request *r) {
  */
 RN_API rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **ids,
                                    size_t *n_ids, rn_error *err);
+
+/**
+ * The prompt of a request, rendered and tokenized once for several streams that answer it
+ * (rn_request.prompt), for example with different seeds.
+ *
+ * @param req     read like rn_stream_begin()'s; without a session.
+ * @param prompt  set on RN_OK, else NULL; ended by rn_prompt_close(), before its engine.
+ * @return RN_OK; the errors of rn_stream_begin() about the prompt, as for rn_request_tokens().
+ *         Threads: any, and a prompt may be used by several at once.
+ */
+RN_API rn_status rn_prompt_open(rn_engine *engine, const rn_request *req, rn_prompt **prompt,
+                                rn_error *err);
+RN_API void rn_prompt_close(rn_prompt *prompt); // NULL is fine
 
 /**
  * The text of a conversation's prompt, as rn_stream_begin() would tokenize it: rendered by the

@@ -240,6 +240,14 @@ struct rn_stream {
     struct outbox out;
 };
 
+// For several streams; constant.
+struct rn_prompt {
+    const struct model_slot *model_slot;
+    struct id_list ids;
+    const output_format *format; // of a conversation; NULL: the prompt is parts
+    struct chat_prompt chat;     // without its ids
+};
+
 struct rn_session {
     rn_engine *engine;
     struct model_slot *model_slot;
@@ -445,6 +453,11 @@ bool session_make_room(rn_engine *e, struct model_slot *l, const rn_session *exc
 // chat_request.c: the prompt of a conversation, from where the session goes on; and what takes its
 // answer apart
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);
+// The same in two: the prompt, without a session, and the parser of an answer to it.
+rn_status chat_prompt_open(const struct model_slot *l, const rn_request *r, struct chat_prompt *p,
+                           const output_format **format, rn_error *err);
+rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_format *format,
+                             const struct chat_prompt *p, rn_error *err);
 // chat_template.c
 rn_status model_make_template(const rn_model *m, rn_template **tmpl, rn_error *err);
 

@@ -100,16 +100,29 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
     return st;
 }
 
+static rn_status check_prompt(const struct model_slot *l, const struct id_list *v, rn_error *err) {
+    const rn_status st =
+        check_ids("prompt", v->ids, v->n, l->lm->n_vocab, err); // a vocabulary may be larger than the head
+    if (st == RN_OK && v->n == 0)
+        return fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
+    return st;
+}
+
+static rn_status use_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
+    const rn_prompt *const p = r->prompt;
+    if (p->model_slot != s->model_slot) return fail(err, RN_E_ARG, "prompt: belongs to another engine or model");
+    if (r->session) return fail(err, RN_E_ARG, "prompt: excludes a session, to which it would be joined");
+    if (!p->format != !r->chat) return fail(err, RN_E_ARG, "prompt: was not made of this request");
+    const rn_status st = ids_append(v, p->ids.ids, p->ids.n, err);
+    return st == RN_OK && p->format ? stream_make_answer(s, r, p->format, &p->chat, err) : st;
+}
+
 static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
+    if (r->prompt) return use_prompt(s, r, v, err);
     rn_status st = check_ids("reply", r->reply, r->n_reply, s->model_slot->lm->n_vocab, err);
     if (st == RN_OK) st = r->chat ? stream_make_chat_prompt(s, r, v, err) : join_parts(s, r, v, err);
     if (st == RN_OK && !r->chat) st = ids_append(v, r->reply, r->n_reply, err);
-    if (st == RN_OK)
-        st = check_ids("prompt", v->ids, v->n, s->model_slot->lm->n_vocab,
-                       err); // a vocabulary may be larger than the head
-    if (st == RN_OK && v->n == 0)
-        st = fail(err, RN_E_ARG, "prompt: empty, and the model has no begin token to start from");
-    return st;
+    return st == RN_OK ? check_prompt(s->model_slot, v, err) : st;
 }
 
 static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
@@ -295,6 +308,46 @@ rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **
     *ids = v.ids;
     *n_ids = v.n;
     return RN_OK;
+}
+
+rn_status rn_prompt_open(rn_engine *engine, const rn_request *req, rn_prompt **prompt, rn_error *err) {
+    struct own_request own;
+    rn_stream *s = NULL;
+    if (prompt) *prompt = NULL;
+    if (!engine || !req || !prompt) return fail(err, RN_E_ARG, "rn_prompt_open: NULL argument");
+    rn_status st = own_request_read(req, &own, err);
+    if (st == RN_OK) st = check_request(engine, &own.r, err);
+    if (st == RN_OK && own.r.session) st = fail(err, RN_E_ARG, "session: excludes rn_prompt_open()");
+    rn_prompt *p = NULL;
+    if (st == RN_OK && (!(p = mem_calloc(1, sizeof *p)) || !(s = new_stream(engine, own.r.model))))
+        st = no_memory(err);
+    if (st == RN_OK) {
+        const rn_request *const r = &own.r;
+        p->model_slot = s->model_slot;
+        st = check_ids("reply", r->reply, r->n_reply, s->model_slot->lm->n_vocab, err);
+        if (st == RN_OK && r->chat) {
+            st = chat_prompt_open(s->model_slot, r, &p->chat, &p->format, err);
+            p->ids = p->chat.ids;
+            p->chat.ids = (struct id_list){0};
+        } else if (st == RN_OK) {
+            st = join_parts(s, r, &p->ids, err);
+            if (st == RN_OK) st = ids_append(&p->ids, r->reply, r->n_reply, err);
+        }
+        if (st == RN_OK) st = check_prompt(s->model_slot, &p->ids, err);
+    }
+    stream_destroy(s);
+    if (st == RN_OK)
+        *prompt = p;
+    else
+        rn_prompt_close(p);
+    return st;
+}
+
+void rn_prompt_close(rn_prompt *p) {
+    if (!p) return;
+    chat_prompt_free(&p->chat);
+    mem_free(p->ids.ids);
+    mem_free(p);
 }
 
 rn_status rn_request_text(rn_engine *engine, const rn_request *req, char **text, size_t *n_text, rn_error *err) {

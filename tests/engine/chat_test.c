@@ -91,6 +91,96 @@ TEST(the_tokens_of_a_request_are_those_that_would_be_evaluated) {
     fixture_close(&f);
 }
 
+// What a stream says with the prompt of `of`, while its own request has another one, which therefore is not read.
+static void check_shared(struct fixture *f, const rn_request *of, const rn_request *other, const char *why) {
+    rn_error err = {0};
+    rn_prompt *prompt = NULL;
+    check_note("%s", why);
+    if (!CHECK_OK(rn_prompt_open(f->engine, of, &prompt, &err), &err)) return;
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        rn_request alone = *of, shared = *other;
+        struct outcome want = {0}, got = {0};
+        rn_stream *streams[2] = {0};
+        alone.seed = shared.seed = seed;
+        alone.has_seed = shared.has_seed = true;
+        alone.max_tokens = shared.max_tokens = 12;
+        shared.prompt = prompt;
+        if (CHECK_OK(rn_stream_begin(f->engine, &alone, &streams[0], &err), &err) &&
+            CHECK_OK(rn_stream_begin(f->engine, &shared, &streams[1], &err), &err)) {
+            if (seed == 3) rn_prompt_close(prompt), prompt = NULL; // the stream has its own copy
+            drain(streams[0], &want);
+            drain(streams[1], &got);
+            CHECK_STR(got.text, want.text);
+            CHECK_INT(got.usage.prompt_tokens, want.usage.prompt_tokens);
+        }
+        rn_stream_close(streams[0]);
+        rn_stream_close(streams[1]);
+    }
+    rn_prompt_close(prompt);
+}
+
+TEST(a_prompt_is_made_once_for_several_streams) {
+    struct fixture f;
+    const rn_engine_options o = chat_engine_options();
+    if (!chat_open(&f, &plain, &o)) return;
+    const rn_chat long_one = chat_of("[{\"role\": \"user\", \"content\": \"Once upon a time there was\"}]"),
+                  short_one = chat_of("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+    const rn_part text = json_part("Once upon a time"), other_text = json_part("x");
+    rn_request a, b;
+    rn_request_init(&a), rn_request_init(&b);
+    a.chat = &long_one, b.chat = &short_one;
+    check_shared(&f, &a, &b, "a conversation");
+    a.chat = b.chat = NULL;
+    a.parts = &text, b.parts = &other_text;
+    a.n_parts = b.n_parts = 1;
+    check_shared(&f, &a, &b, "parts");
+    a.echo = b.echo = true;
+    check_shared(&f, &a, &b, "parts with echo");
+    fixture_close(&f);
+}
+
+TEST(a_prompt_is_refused_where_it_does_not_belong) {
+    struct fixture f, other;
+    const rn_engine_options o = chat_engine_options();
+    if (!chat_open(&f, &plain, &o)) return;
+    rn_error err = {0};
+    rn_request r;
+    rn_prompt *prompt = (rn_prompt *)&f;
+    rn_stream *stream = NULL;
+    rn_session *s = NULL;
+    const rn_part text = json_part("Once upon a time");
+    const rn_chat bad = chat_of("[{\"role\": \"user\""), hi = chat_of("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+    rn_request_init(&r);
+    r.chat = &bad;
+    CHECK_FAILS(rn_prompt_open(f.engine, &r, &prompt, &err), RN_E_FORMAT, &err);
+    CHECK(prompt == NULL);
+    CHECK_FAILS(rn_prompt_open(f.engine, &r, NULL, &err), RN_E_ARG, &err);
+    CHECK_FAILS(rn_prompt_open(NULL, &r, &prompt, &err), RN_E_ARG, &err);
+    r.chat = &hi;
+    if (!CHECK_OK(rn_prompt_open(f.engine, &r, &prompt, &err), &err)) return;
+    r.prompt = prompt;
+    if (CHECK_OK(rn_session_open(f.engine, 0, &s, &err), &err)) {
+        r.session = s;
+        CHECK_FAILS(rn_stream_begin(f.engine, &r, &stream, &err), RN_E_ARG, &err);
+        r.prompt = NULL;
+        rn_prompt *none;
+        CHECK_FAILS(rn_prompt_open(f.engine, &r, &none, &err), RN_E_ARG, &err);
+        r.session = NULL;
+        r.prompt = prompt;
+        rn_session_close(s);
+    }
+    if (chat_open(&other, &plain, &o)) {
+        CHECK_FAILS(rn_stream_begin(other.engine, &r, &stream, &err), RN_E_ARG, &err);
+        fixture_close(&other);
+    }
+    r.chat = NULL;
+    r.parts = &text, r.n_parts = 1;
+    CHECK_FAILS(rn_stream_begin(f.engine, &r, &stream, &err), RN_E_ARG, &err);
+    rn_prompt_close(prompt);
+    rn_prompt_close(NULL);
+    fixture_close(&f);
+}
+
 TEST(the_tokens_of_a_request_that_cannot_begin_are_refused_as_it_is) {
     struct fixture f;
     const rn_engine_options o = chat_engine_options();

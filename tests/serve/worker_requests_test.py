@@ -204,6 +204,23 @@ def texts_and_templates_are_paid_by_the_key():
             check(1 <= int(answer.header('retry-after')) <= 60, answer.headers)
 
 
+@test
+def several_answers_to_a_prompt_are_those_to_it_alone():
+    talk = [{'role': 'user', 'content': 'Once upon a time'}]
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for path, body, text in (('/v1/completions', {'prompt': ['Once upon a time', 'The'], 'echo': True}, lambda c: c['text']),
+                                 ('/v1/chat/completions', {'messages': talk}, lambda c: c['message']['content']),
+                                 ('/v1/runnel/generate', {'messages': talk}, lambda c: c['message']['content'])):
+            body = {**body, 'max_tokens': 8, 'temperature': 1.5}
+            several = good(s, path, **body, n=3, seed=7)
+            n = len(several['choices'])
+            alone = [good(s, path, **body, seed=7 + i) for i in range(3)]
+            want = [text(alone[i % 3]['choices'][i // 3]) for i in range(n)]
+            equal([text(c) for c in several['choices']], want, path)
+            check(len(set(want)) > 1, 'the seeds change nothing', want)
+            equal(several.get('usage', {}).get('prompt_tokens'), alone[0].get('usage', {}).get('prompt_tokens'), path)
+
+
 # ---- memory ---------------------------------------------------------------------------------------------------------------------
 
 WORK_MIB = 32

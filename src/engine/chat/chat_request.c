@@ -4,6 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+static rn_status check_format(const rn_request *r, const output_format *format, rn_error *err) {
+    const bool is_parsed = strcmp(output_format_name(format), "none") != 0;
+    if (is_parsed && r->special)
+        return fail(err, RN_E_ARG, "special: excludes output format %s, which takes control tokens out of the text",
+                    output_format_name(format));
+    if (is_parsed && r->overflow == RN_OVERFLOW_DROP_OLDEST)
+        return fail(err, RN_E_ARG, "overflow: dropping chunks excludes output format %s, which reads all of the text",
+                    output_format_name(format));
+    return RN_OK;
+}
+
 // The caller's format; that of the built-in form of tools where the prompt has it; else the template's.
 static rn_status find_format(const rn_request *r, const rn_template *t, bool has_own_tools, const output_format **out,
                              rn_error *err) {
@@ -16,14 +27,7 @@ static rn_status find_format(const rn_request *r, const rn_template *t, bool has
                                   output_format_name(output_format_at(i, NULL)));
         return fail(err, RN_E_ARG, "output_format: %.64s is unknown; known ones are %s", name, names);
     }
-    const bool is_parsed = strcmp(output_format_name(*out), "none") != 0;
-    if (is_parsed && r->special)
-        return fail(err, RN_E_ARG, "special: excludes output format %s, which takes control tokens out of the text",
-                    output_format_name(*out));
-    if (is_parsed && r->overflow == RN_OVERFLOW_DROP_OLDEST)
-        return fail(err, RN_E_ARG, "overflow: dropping chunks excludes output format %s, which reads all of the text",
-                    output_format_name(*out));
-    return RN_OK;
+    return check_format(r, *out, err);
 }
 
 // The longest common prefix in token ids, used if no longer match of the text is usable.
@@ -112,16 +116,28 @@ rn_status chat_prompt_plan_make(const struct model_slot *l, const rn_request *r,
     return RN_OK;
 }
 
+rn_status chat_prompt_open(const struct model_slot *l, const rn_request *r, struct chat_prompt *p,
+                           const output_format **format, rn_error *err) {
+    struct chat_prompt_plan plan;
+    rn_status st = chat_prompt_plan_make(l, r, &plan, err);
+    if (st != RN_OK) return st;
+    st = chat_prompt_make(&plan, p, err);
+    return st == RN_OK ? find_format(r, plan.tmpl, p->has_own_tools, format, err) : st;
+}
+
+rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_format *format,
+                             const struct chat_prompt *p, rn_error *err) {
+    const rn_model *const m = s->model_slot->m;
+    const rn_status st = check_format(r, format, err);
+    return st == RN_OK ? answer_create(format, m->tok, package_vocab(m->pkg), p, &s->answer, err) : st;
+}
+
 rn_status stream_make_chat_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err) {
     struct chat_prompt p = {0};
-    struct chat_prompt_plan plan;
     const output_format *format = NULL;
-    rn_status st = chat_prompt_plan_make(s->model_slot, r, &plan, err);
-    if (st != RN_OK) return st;
-    st = chat_prompt_make(&plan, &p, err);
-    if (st == RN_OK) st = find_format(r, plan.tmpl, p.has_own_tools, &format, err);
+    rn_status st = chat_prompt_open(s->model_slot, r, &p, &format, err);
     if (st == RN_OK) st = join_session(s, r->chat, &p, err);
-    if (st == RN_OK) st = answer_create(format, plan.tok, plan.vocab, &p, &s->answer, err);
+    if (st == RN_OK) st = stream_make_answer(s, r, format, &p, err);
     if (st == RN_OK) {
         *ids = p.ids;
         p.ids = (struct id_list){0};

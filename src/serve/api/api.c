@@ -70,6 +70,7 @@ static void destroy(struct api *a, job *j) {
     for (size_t i = 0; i < j->n_parts; i++) free_part(&j->parts[i]);
     if (j->more && j->format->free_more) j->format->free_more(j->more);
     token_rules_free(j->rules);
+    rn_prompt_close(j->prompt);
     bytes_free(&j->body);
     pthread_mutex_destroy(&j->lock);
     free(j->parts);

@@ -63,6 +63,18 @@ static bool fail_chat(const job *j, const char *prompt_name, api_error *e) {
     return !why && !job_lacks_memory(e);
 }
 
+// The answers to one prompt come one after the other; the prompt is made once for all of them.
+static rn_status share_prompt(job *j, size_t i, rn_request *req, rn_error *err) {
+    if (j->n_answers == 1) return RN_OK;
+    rn_status st = RN_OK;
+    if (i % j->n_answers == 0) {
+        rn_prompt_close(j->prompt);
+        st = rn_prompt_open(j->server->engine, req, &j->prompt, err);
+    }
+    req->prompt = j->prompt;
+    return st;
+}
+
 bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, api_error *e) {
     rn_error err = {0};
     if (job_lacks_memory(e)) return false;
@@ -84,8 +96,13 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
         req->sampling = &sampling;
     }
     rn_stream *stream = NULL;
-    const rn_status st = rn_stream_begin(j->server->engine, req, &stream, &err);
+    rn_status st = share_prompt(j, i, req, &err);
+    if (st == RN_OK) st = rn_stream_begin(j->server->engine, req, &stream, &err);
     job_set_stream(j, i, stream);
+    if (i + 1 == j->n_parts) { // the last one
+        rn_prompt_close(j->prompt);
+        j->prompt = NULL;
+    }
     return st == RN_OK || api_fail_begin(e, st, &err, prompt_name);
 }
 

@@ -79,6 +79,7 @@ struct job {
     bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt
     job_part *parts;
+    rn_prompt *prompt; // of the parts that begin, if there are several answers to it
     bool has_begun, has_ended, has_failed;
     atomic_bool is_revoked; // its key is not valid any more: it fails as soon as it is advanced
     api_error error;
