@@ -35,6 +35,14 @@ def scripted(folder, template=ECHO):
     return path
 
 
+def with_holes(folder, *more):
+    """A model with tokens for prompts with a hole, which says `the hole` behind them. more: further control tokens."""
+    path = folder / 'holes.gguf'
+    hole = ['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>', 'the ', 'hole']
+    path.write_bytes(script_model.make({'F': hole, 'G': [*more, 'x']}, PLAIN))
+    return path
+
+
 def serving(model, *args):
     return Server('-m', f'm={model}', '-t', '1', *args, program=True)
 

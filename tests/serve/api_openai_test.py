@@ -74,7 +74,7 @@ REFUSED = [   # path, body, status, code, param, why
     (TEXT, {'prompt': [1, -1]}, 'invalid_value', 'prompt[1]', 'token -1'),
     (TEXT, {'prompt': [1, 4096]}, 'invalid_token', 'prompt', 'token n_vocab'),
     (TEXT, {'prompt': 'a ' * 2000}, 'context_length_exceeded', 'prompt', 'too long'),
-    (TEXT, {'prompt': 'a', 'suffix': 'b'}, 'unsupported_parameter', 'suffix', 'fill-in-the-middle'),
+    (TEXT, {'prompt': 'a', 'suffix': 'b'}, 'unsupported_parameter', 'suffix', '/infill'),
     (TEXT, {'prompt': 'a', 'best_of': 2}, 'unsupported_parameter', 'best_of', 'best_of'),
     (TEXT, {'prompt': 'a', 'mirostat': 2}, 'unsupported_parameter', 'mirostat', 'another engine\'s sampler'),
     ('/v1/responses', {}, 'missing_required_parameter', 'input', 'absent'),

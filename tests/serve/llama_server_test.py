@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """llama-server's /completion, in its members and its form, and small routes of vLLM."""
-from api import chat_model, events, good, post, scripted, serving
+from api import chat_model, events, good, post, scripted, serving, with_holes
 from serving import Folder, check, equal, main, test
 
 PATH = '/completion'
@@ -10,8 +10,8 @@ LAST = PIECE | {'model', 'generation_settings', 'prompt', 'has_new_line', 'trunc
                 'stopped_word', 'tokens_cached', 'timings'}
 
 
-def told(server, **body):
-    answer = post(server, PATH, stream=True, **body)
+def told(server, path=PATH, **body):
+    answer = post(server, path, stream=True, **body)
     equal((answer.status, answer.header('content-type')), (200, 'text/event-stream'), answer.body)
     return [d for _, _, d in events(answer.body)]
 
@@ -94,7 +94,38 @@ def what_it_has_not_is_refused_by_name():
                                  ({'prompt': 'a', 'n': 2}, 'unsupported_parameter', 'n'), ({'prompt': 'a', 'samplers': ['top_k']}, 'unsupported_parameter', 'samplers'),
                                  ({'prompt': 'long ' * 900}, 'context_length_exceeded', 'maximum context length is 512 tokens')):
             post(s, PATH, **body).refuses(400, code, part)
-        s.post('/infill', b'{}').refuses(404, 'unknown_url')
+
+
+@test
+def infill_says_what_stands_between_a_prefix_and_a_suffix():
+    with Folder() as folder, serving(with_holes(folder)) as s:
+        body = {'input_prefix': 'a <s>', 'input_suffix': ' z', 'temperature': 0}
+        got = good(s, '/infill', **body, return_tokens=True)
+        equal((got['content'], got['stop_type'], set(got)), ('the hole', 'eos', LAST))
+        equal(got['prompt'], '<s><|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>')
+        # The tokens are those of the same text in one piece, where the texts spell no control tokens.
+        whole = good(s, '/completion', prompt='<|fim_prefix|>a<|fim_suffix|> z<|fim_middle|>', parse_special=True, temperature=0, n_predict=1)
+        few = good(s, '/infill', **{**body, 'input_prefix': 'a', 'n_predict': 1})
+        equal((few['tokens_evaluated'], few['prompt']), (whole['tokens_evaluated'], '<s>' + whole['prompt']))
+        data = told(s, '/infill', **body)
+        equal((''.join(d['content'] for d in data), data[-1]['stop']), ('the hole', True))
+        equal(good(s, '/infill', **body, prompt='b')['prompt'], '<s><|fim_prefix|>a <s>b<|fim_suffix|> z<|fim_middle|>')
+        extra = [{'filename': 'f.c', 'text': 'int f;'}, {'text': 'int g;'}]
+        equal(good(s, '/infill', **body, input_extra=extra)['prompt'],
+              '<s>\n\n--- snippet ---\n\nint f;\n\n--- snippet ---\n\nint g;<|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>')
+        for n, code in ((63, 'context_length_exceeded'), (64, 'context_length_exceeded'), (65, 'invalid_value')):
+            post(s, '/infill', **body, input_extra=[{'text': ''}] * n).refuses(400, code)
+        for missing in ('input_prefix', 'input_suffix'):
+            post(s, '/infill', **{k: v for k, v in body.items() if k != missing}).refuses(400, 'missing_required_parameter', missing)
+        post(s, '/infill', **{**body, 'input_suffix': 'z' * 600}).refuses(400, 'context_length_exceeded')
+        post(s, '/infill', **body, prompt=[5]).refuses(400, 'invalid_value', 'prompt')
+        post(s, '/infill', **body, input_extra=[{'filename': 'a'}]).refuses(400, 'invalid_value', 'input_extra')
+        post(s, '/infill', **body, messages=[{'role': 'user', 'content': 'a'}]).refuses(400, 'unsupported_parameter', 'messages')
+    with Folder() as folder, serving(with_holes(folder, '<|file_sep|>')) as s:
+        equal(good(s, '/infill', **body, input_extra=extra)['prompt'],
+              '<s><|file_sep|>f.c\nint f;<|file_sep|>unknown\nint g;<|fim_prefix|>a <s><|fim_suffix|> z<|fim_middle|>')
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        post(s, '/infill', **body).refuses(400, 'unsupported_parameter', 'no tokens for a prompt with a hole')
 
 
 @test

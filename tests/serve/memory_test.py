@@ -5,7 +5,7 @@ What has failed may cost the request: 503 `out_of_memory`, or a connection or so
 the truth: an answer that looks whole is the right one."""
 import json
 
-from api import STORY, TOOLS, chat_model, error_of, events
+from api import STORY, TOOLS, chat_model, error_of, events, with_holes
 from rank_model import reranker
 from serving import Client, Folder, Server, Socket, check, equal, main, test, wait_until
 
@@ -37,6 +37,7 @@ REQUESTS = {
     'token rules': ('POST', '/v1/completions', {'prompt': TIME, 'min_tokens': 2, 'allowed_token_ids': [402, 285, 261, 300], 'bad_words': ['the', 'a cat'],
                                                 'truncate_prompt_tokens': 3, 'return_token_ids': True, 'stop_token_ids': [300], **SHORT}),
     'a stop string': ('POST', '/v1/chat/completions', {'messages': STORY, 'stop': ' ', 'include_stop_str_in_output': True, 'return_token_ids': True, **SHORT}),
+    'a prompt with a hole': ('POST', '/infill', {'input_prefix': TIME, 'input_suffix': '.', 'input_extra': [{'text': 'a'}], 'model': 'h', 'n_predict': 3, 'temperature': 0, 'seed': 1}),
     'llama-server': ('POST', '/completion', {'prompt': TIME, 'n_predict': 3, 'n_probs': 2, 'return_tokens': True, 'seed': 1}),
     'tokenizer info': ('GET', '/tokenizer_info', None),
     'a resumable stream': ('POST', GENERATE, {'messages': STORY, 'stream': True, 'resumable': True, **SHORT}),
@@ -139,7 +140,7 @@ def settled(s):
 
 
 def server(folder):
-    return Server('-m', f'm={chat_model(folder)}', '-t', '1', '-c', '256', '--access-log', 'none')
+    return Server('-m', f'm={chat_model(folder)}', '-m', f'h={with_holes(folder)}', '-t', '1', '-c', '256', '--access-log', 'none')
 
 
 @test
@@ -153,7 +154,7 @@ def an_allocation_that_fails_costs_its_request_at_most():
 @test
 def an_allocation_of_the_library_that_fails_costs_its_request_at_most():
     with Folder() as folder, server(folder) as s:
-        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template', 'tokens of a conversation', 'a message of Anthropic\'s',
+        for name in ('completions', 'streamed chat', 'embeddings', 'a session', 'tokenize', 'apply-template', 'tokens of a conversation', 'a prompt with a hole', 'a message of Anthropic\'s',
                      'tokens of a message', 'a streamed chat of Ollama\'s', 'a prompt of Ollama\'s with its context', 'Ollama\'s embeddings',
                      'a model shown to Ollama\'s clients'):
             sweep(s, 'engine', name)

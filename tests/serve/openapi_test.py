@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-from api import chat_model, error_of, serving
+from api import chat_model, error_of, serving, with_holes
 from rank_model import reranker
 from request_fields import CONVERSATION, COUNT, LLAMA, MESSAGES_OF_ANTHROPIC, OLLAMA_CHAT, RERANK, REFUSED, ROUTES, TOKEN_DATA, TOKEN_IDS
 from serving import KEY, ROOT, Folder, Skip, check, equal, main, test
@@ -34,6 +34,8 @@ OF_ANSWERS = {'logprobs', 'top_logprobs', 'think'}
 UNUSED = {LLAMA: OF_OTHERS, '/completions': OF_OTHERS, '/api/embed': OF_ANSWERS, '/api/embeddings': OF_ANSWERS, '/api/show': {'name'},
           '/apply-template': {'truncate'}, '/v1/responses': {'resumable'}, '/v1/responses/input_tokens': {'resumable'},
           COUNT: set(ROUTES[MESSAGES_OF_ANTHROPIC].fields) - set(ROUTES[COUNT].fields) - {'spaces_between_special_tokens'} | {'max_tokens'}}
+# Those of /completion are tried there.
+UNUSED['/infill'] = (OF_OTHERS | set(ROUTES[LLAMA].fields)) - {*ROUTES['/infill'].fields, *ROUTES['/infill'].least, 'spaces_between_special_tokens'}
 OF_THE_MODEL = 'dimensions', 257        # a value in the description's range that this model does not have
 FULL = bool(os.environ.get('RUNNEL_TEST_FULL'))
 EXAMPLES = 200 if FULL else 5   # random requests for each operation, besides those at the bounds of each member
@@ -122,7 +124,7 @@ def ranges_and_defaults_are_the_servers():
 
 @test
 def members_that_are_required_are_the_ones_that_the_server_misses():
-    with Folder() as folder, Folder() as other, serving(chat_model(folder), '-m', f'r={reranker(other)}') as s:
+    with Folder() as folder, Folder() as other, serving(chat_model(folder), '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}') as s:
         spec = page(s)
         for path, (least, _) in ROUTES.items():
             schema = schema_of(spec, path)
@@ -158,10 +160,10 @@ def values_that_are_answered_fit_and_numbers_that_are_refused_do_not():
 
 @test
 def the_examples_are_answered():
-    with Folder() as folder, Folder() as other, serving(chat_model(folder), '-m', f'r={reranker(other)}') as s:
+    with Folder() as folder, Folder() as other, serving(chat_model(folder), '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}') as s:
         spec = page(s)
         for path in sorted({p for m, p in routes() if m == 'post'} - MANAGING - {'/api/show'}):
-            model = {'model': 'r'} if SAME.get(path, path) in (RERANK, '/score') else {}
+            model = {'model': 'r'} if SAME.get(path, path) in (RERANK, '/score') else {'model': 'h'} if path == '/infill' else {}
             answer = s.post(path, json.dumps({**body_of(spec, path)['example'], **model}))
             equal(answer.status, 200, f'{path}: {answer.body}')
 

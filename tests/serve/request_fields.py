@@ -181,6 +181,10 @@ ROUTES = {
     '/score': Route({'text_1': 'cats', 'text_2': ['A cat.'], 'model': 'r'}, {
         **{k: v for k, v in COMMON.items() if k != 'model'}, 'text_1': Field(('', 'cats', EMOJI), (5, [], {}, True)),
         'text_2': Field(('a', ['a'], ['x'] * 30), ([], 5, {}, [5], [{}], ['x'] * 1001))}),
+    '/infill': Route({'input_prefix': 'a', 'input_suffix': 'b', 'model': 'h', 'n_predict': 4}, {
+        'input_prefix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)), 'input_suffix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)),
+        'input_extra': Field(([], [{'text': 'a'}], [{'filename': 'f', 'text': EMOJI}]), (5, {}, [5], [{}], [{'text': 5}], [{'text': ''}] * 65)),
+        'prompt': Field(('', 'a'), ([5], ['a', 'b'], 5, {}))}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
         'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH,

@@ -5,7 +5,7 @@ import os
 import random
 import re
 
-from api import chat_model, error_of, serving
+from api import chat_model, error_of, serving, with_holes
 from rank_model import reranker
 from request_fields import CONTROLS, REFUSED, ROUTES, SOCKET
 from serving import ROOT, Folder, check, equal, main, test
@@ -23,7 +23,7 @@ NO_MEMBERS = set('''
     response.output_text.delta response.reasoning_text.delta'''.split())
 NO_MEMBERS |= set(re.findall(r'= \{\d+, .*"(\w+)"\},', (ROOT / 'src/serve/api/api_error.c').read_text()))      # codes of errors
 OPTIONS = {'num_predict', 'num_ctx'}         # members of Ollama's `options`
-INSIDE = {'include_usage', 'text', 'guided_'}       # members of members, and a name for several
+INSIDE = {'include_usage', 'text', 'filename', 'guided_'}       # members of members, and a name for several
 
 
 def known():
@@ -88,7 +88,8 @@ def values_of(path):
 @test
 def each_member_takes_its_values_and_refuses_others_by_name():
     wrong, seen, n = [], set(), 0
-    with Folder() as folder, Folder() as other, serving(chat_model(folder), '-m', f'r={reranker(other)}', '-c', '256', '--queue', '64') as s:
+    with Folder() as folder, Folder() as other, serving(
+            chat_model(folder), '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}', '-c', '256', '--queue', '64') as s:
         for path in ROUTES:
             for name, value, body, is_good in values_of(path):
                 # What routes share is tried on one of them; with --full on each.

@@ -321,6 +321,7 @@ const http_route http_routes[] = {
     {"POST", "/v1/completions", route_completions, .has_body = true, .is_brief = true, .summary = "POST"},
     {"POST", "/v1/responses", route_responses, .has_body = true, .summary = "POST"},
     {"POST", "/completion", route_llama_completion, .has_body = true, .is_brief = true},
+    {"POST", "/infill", route_llama_infill, .has_body = true},
     {"GET", "/tokenizer_info", route_tokenizer_info},
     {"POST", "/v1/messages", route_messages, .has_body = true, .summary = "POST"},
     {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},

@@ -21,7 +21,7 @@ import time
 
 import serving
 from any_requests import Refused
-from api import chat_model, events
+from api import chat_model, events, with_holes
 from certificates import make_certificate
 from rank_model import reranker
 from serving import Folder, Server, check, equal, held, random_key, wait_until
@@ -173,7 +173,7 @@ def soak(seconds, seed, n_workers=12, each_s=EACH_S, is_plain=False):
     t = Traffic(seed)
     settled = {}
     with Folder() as folder, Folder() as other:
-        models = ['-m', f'm={chat_model(folder)}', '-m', f'r={reranker(other)}', '--alias', f'{ALIAS}=m']
+        models = ['-m', f'm={chat_model(folder)}', '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}', '--alias', f'{ALIAS}=m']
         n_servers = max(1, round(seconds / each_s))
         for _ in range(n_servers):
             drawn = dict(PLAIN) if is_plain else draw(t.rng)

@@ -3,7 +3,7 @@
 import json
 import re
 
-from api import chat_model, error_of
+from api import chat_model, error_of, with_holes
 from rank_model import reranker
 from request_fields import ROUTES
 from serving import ROOT, Folder, check, equal, main, runnel, test
@@ -28,8 +28,8 @@ def the_traffic_asks_every_route_of_the_server():
 
 @test
 def each_route_answers_what_the_traffic_expects():
-    with Folder() as folder, Folder() as other, Server('-m', f'm={chat_model(folder)}', '-m', f'r={reranker(other)}', '--alias', f'{ALIAS}=m', '-t', '1',
-                                                       '-c', '256', program=True) as s, s.connect() as c:
+    with Folder() as folder, Folder() as other, Server('-m', f'm={chat_model(folder)}', '-m', f'r={reranker(other)}', '-m', f'h={with_holes(other)}',
+                                                       '--alias', f'{ALIAS}=m', '-t', '1', '-c', '256', program=True) as s, s.connect() as c:
         for (method, _), (paths, statuses) in LOOKS.items():
             seen = [c.ask(method, path).status for path in paths]
             check(set(seen) <= set(statuses), method, paths, seen)

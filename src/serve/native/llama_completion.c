@@ -1,8 +1,9 @@
-// serve/native/llama_completion.c - POST /completion: the members of /v1/runnel/generate and those of llama-server, answered in
-// llama-server's form. Its stream has no [DONE].
+// serve/native/llama_completion.c - POST /completion and /infill: the members of /v1/runnel/generate and those of llama-server, answered
+// in llama-server's form. Its stream has no [DONE].
 #include "serve/native/llama_completion.h"
 #include "app/say.h"
 #include "app/stream_json.h"
+#include "serve/native/infill.h"
 #include "serve/native/native_generate.h"
 #include "serve/openai/openai_json.h"
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct llama_request {
     native_request q;
     int32_t n_probs, id_slot, max_predict_ms;
     bool post_sampling_probs, return_tokens;
+    infill hole;
 } llama_request;
 
 // What a job of this route needs (job.more).
@@ -186,20 +188,57 @@ static const job_format stream_format = {NULL, stream_chunk, stream_end, NULL, f
 
 // ---- the request ----------------------------------------------------------------------------------------------------
 
+static bool each_extra(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return infill_add_extra(&((llama_request *)target)->hole, value, why);
+}
+
+#define EXTRA_SCHEMA                                                                                                 \
+    "{'type':'array','maxItems':64,'items':{'type':'object','properties':{'text':{'type':'string'},"                 \
+    "'filename':{'type':'string'}},'required':['text']}}"
+
 static const member rows[] = {
     {"n_probs", MEMBER_INT, offsetof(llama_request, n_probs), 0, 20},
     {"post_sampling_probs", MEMBER_BOOL, offsetof(llama_request, post_sampling_probs)},
     {"return_tokens", MEMBER_BOOL, offsetof(llama_request, return_tokens)},
     {"id_slot", MEMBER_INT, offsetof(llama_request, id_slot), -1, INT32_MAX},
     {"t_max_predict_ms", MEMBER_INT, offsetof(llama_request, max_predict_ms), 0, 86400000},
+    {"input_prefix", MEMBER_TEXT, offsetof(llama_request, hole.prefix)}, // from here on of /infill alone
+    {"input_suffix", MEMBER_TEXT, offsetof(llama_request, hole.suffix)},
+    {"input_extra", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_extra, .schema = EXTRA_SCHEMA},
 };
+enum { INFILL_ROWS = 3 };
 
-static bool read_request(llama_request *l) {
+// The prompt of /infill. Its member `prompt` stands in the hole already.
+static bool read_hole(llama_request *l) {
     native_request *const q = &l->q;
     api_error *const e = &q->r.error;
-    if (!native_read(q, &(member_group){rows, sizeof rows / sizeof *rows, l})) return false;
+    const prompt_item *const between = q->prompt.n ? &q->prompt.items[0] : NULL;
+    if (q->chat.has_messages)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
+    if (!l->hole.prefix.data || !l->hole.suffix.data) {
+        const char *const name = l->hole.prefix.data ? "input_suffix" : "input_prefix";
+        return api_fail(e, API_MISSING_PARAMETER, name, "%s: is missing", name);
+    }
+    if (between && (!between->text.data || q->prompt.n > 1))
+        return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: must be a single text");
+    if (q->g.n_prompt_kept)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "truncate_prompt_tokens",
+                        "truncate_prompt_tokens: would leave out the tokens that mark the hole");
+    if (!infill_make(&l->hole, q->r.server->models[q->r.model].model, between ? &between->text : NULL, e))
+        return false;
+    q->n_parts = l->hole.n_parts;
+    return true;
+}
+
+static bool read_request(llama_request *l, bool is_infill) {
+    native_request *const q = &l->q;
+    api_error *const e = &q->r.error;
+    const size_t n_rows = sizeof rows / sizeof *rows - (is_infill ? 0 : INFILL_ROWS);
+    if (is_infill) q->parts = l->hole.parts;
+    if (!native_read(q, &(member_group){rows, n_rows, l}) || (is_infill && !read_hole(l))) return false;
     if (q->g.n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1: /v1/completions takes more");
-    if (q->prompt.n == 0)
+    if (q->prompt.n == 0 && !is_infill)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
     if (l->post_sampling_probs)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "post_sampling_probs",
@@ -209,19 +248,36 @@ static bool read_request(llama_request *l) {
     return true;
 }
 
-static void note_prompt(const llama_request *l, llama_answer *a) {
-    const prompt_item *const p = &l->q.prompt.items[0];
-    json_writer w = {&a->prompt, false};
+static rn_status add_ids(const llama_request *l, const int32_t *ids, size_t n, bytes *to, rn_error *err) {
     char *text = NULL;
-    size_t n = 0;
-    if (p->text.data) {
-        json_put_text(&w, p->text.data, p->text.n);
-        return;
-    }
-    if (rn_detokenize(l->q.r.server->models[l->q.r.model].model, p->ids.ids, p->ids.n, true, &text, &n, NULL) ==
-        RN_OK)
-        json_put_text(&w, n ? text : "", n);
+    size_t n_text = 0;
+    const rn_status st = rn_detokenize(l->q.r.server->models[l->q.r.model].model, ids, n, true, &text, &n_text, err);
+    if (n_text) bytes_add(to, text, n_text);
     rn_free(text);
+    return st;
+}
+
+// Ids are told as text. False: the error says why.
+static bool note_prompt(llama_request *l, llama_answer *a) {
+    const native_request *const q = &l->q;
+    rn_error err = {0};
+    rn_status st = RN_OK;
+    bytes all = {0};
+    for (size_t i = 0; st == RN_OK && i < q->n_parts; i++) {
+        const rn_part *const p = &q->parts[i];
+        if (p->kind == RN_PART_IDS)
+            st = add_ids(l, p->ids, p->n_ids, &all, &err);
+        else
+            bytes_add(&all, p->text, p->n_text);
+    }
+    const prompt_item *const only = q->parts ? NULL : &q->prompt.items[0];
+    if (only && !only->text.data)
+        st = add_ids(l, only->ids.ids, only->ids.n, &all, &err);
+    else if (only)
+        bytes_add(&all, only->text.data, only->text.n);
+    if (st == RN_OK) json_put_text(&(json_writer){&a->prompt, false}, all.n ? all.data : "", all.n);
+    bytes_free(&all);
+    return st == RN_OK || api_fail_begin(&l->q.r.error, st, &err, "prompt");
 }
 
 static job *begin(llama_request *l) {
@@ -235,15 +291,14 @@ static job *begin(llama_request *l) {
                         .n_predict = g->g.n,
                         .n_probs = l->n_probs};
     rn_request_init(&req);
-    if (!api_generation_apply(g, &req, &a->sampling, 0, &l->q.r.error)) {
+    if (!api_generation_apply(g, &req, &a->sampling, 0, &l->q.r.error) || !note_prompt(l, a)) {
         free_answer(a);
         return NULL;
     }
-    note_prompt(l, a);
     return native_begin_as(&l->q, g->delivery.is_stream ? &stream_format : &whole_format, a);
 }
 
-void route_llama_completion(struct server *s, http_exchange *x, const http_request *http) {
+static void answer(struct server *s, http_exchange *x, const http_request *http, bool is_infill) {
     llama_request *const l = app_alloc(sizeof *l);
     if (!l) {
         api_answer_error(x, &api_no_memory);
@@ -251,9 +306,15 @@ void route_llama_completion(struct server *s, http_exchange *x, const http_reque
     }
     *l = (llama_request){.id_slot = -1};
     native_init(&l->q);
-    const bool ok = api_request_open(&l->q.r, s, http, http->body, http->n_body) && read_request(l);
+    const bool ok = api_request_open(&l->q.r, s, http, http->body, http->n_body) && read_request(l, is_infill);
     if (!ok || !api_generation_is_long(&l->q.g, 1) || !http_defer(x))
         job_answer(ok ? begin(l) : NULL, x, &l->q.r, &l->q.g.delivery);
     native_free(&l->q);
     free(l);
 }
+
+void route_llama_completion(struct server *s, http_exchange *x, const http_request *http) {
+    answer(s, x, http, false);
+}
+
+void route_llama_infill(struct server *s, http_exchange *x, const http_request *http) { answer(s, x, http, true); }

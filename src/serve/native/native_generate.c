@@ -165,7 +165,7 @@ bool native_read(native_request *q, const member_group *more) {
         return false;
     }
     if (!api_request_find_model(&q->r)) return false;
-    if (q->prompt.n == 0 && !q->chat.has_messages)
+    if (q->prompt.n == 0 && !q->chat.has_messages && !q->parts)
         return api_fail(e, API_MISSING_PARAMETER, "prompt", "prompt: prompt or messages is missing");
     if (q->prompt.n && q->chat.has_messages)
         return api_fail(e, API_INVALID_VALUE, "prompt", "prompt: excludes messages");
@@ -191,7 +191,10 @@ static bool begin_parts(native_request *q, job *j) {
         if (!api_generation_apply(&q->g, &req, &sampling, (int32_t)i, e)) return false;
         req.reply = q->chat.reply.ids;
         req.n_reply = q->chat.reply.n;
-        if (q->prompt.n)
+        if (q->parts) {
+            req.parts = q->parts;
+            req.n_parts = q->n_parts;
+        } else if (q->prompt.n)
             prompt_form_apply(&q->prompt, 0, q->g.g.parse_special, &req, &part);
         else if (!chat_form_apply(&q->chat, &req, &chat, j->server, e))
             return false;

@@ -13,6 +13,8 @@ typedef struct native_request {
     api_generation g;
     prompt_form prompt;
     chat_form chat;
+    const rn_part *parts; // [n_parts], of a route that makes its own prompt; NULL: the prompt or the messages
+    size_t n_parts;
     bool token_times, with_pieces;
 } native_request;
 

@@ -35,7 +35,7 @@ static const member prompt_rows[] = {
 static const api_refusal refused[] = {
     {"format", "\"\"", GUIDED},
     {"images", "[]", MEDIA},
-    {"suffix", "\"\"", "prompts with a hole are not supported yet"},
+    {"suffix", "\"\"", "use /infill for prompts with a hole"},
     {"template", "\"\"", "set the template at the server: --chat-template"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused};
