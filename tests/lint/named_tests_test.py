@@ -35,12 +35,19 @@ def each_test_that_a_page_names_is_there(folder):
     assert not missing, missing
 
 
+def rows(page, heading):
+    """Those of the tables whose head is this."""
+    tables = (ROOT / 'docs' / page).read_text().split(heading)[1:]
+    return [row for table in tables for row in table.split('\n\n')[0].splitlines()[2:]]
+
+
 @test
-def the_table_of_findings_names_a_test_in_every_row(folder):
-    page = (ROOT / 'docs/testing.md').read_text()
-    table = page[page.index('| finding | tests |'):].split('\n\n')[0].splitlines()[2:]
-    assert len(table) > 30, len(table)
-    assert not [row for row in table if not NAMED.search(row)], [row for row in table if not NAMED.search(row)]
+def each_row_of_the_tables_that_tie_tests_to_what_they_hold_names_one(folder):
+    for page, heading, least in (('testing.md', '| finding | tests |', 30), ('limits.md', '| limit | value | reason | test |', 40)):
+        found = rows(page, heading)
+        assert len(found) > least, (page, len(found))
+        without = [row for row in found if not NAMED.search(row.split('|')[-2])]
+        assert not without, (page, without)
 
 
 main()

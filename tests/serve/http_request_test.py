@@ -189,6 +189,22 @@ def headers_together_may_have_32768_bytes_and_not_one_more():
 
 
 @test
+def spaces_around_values_and_empty_lines_before_a_request_are_few():
+    s = server()
+    for n in (0, 4000):
+        with s.connect() as c:
+            equal(c.send(f'GET /health HTTP/1.1\r\nHost: localhost\r\na:{" " * n}b\r\n\r\n').answer('GET').status, 200)
+    for n in (4000, 40000):     # beside headers that have all that they may
+        with s.connect() as c:
+            full = ''.join(f'h{i}: {"x" * 8000}\r\n' for i in range(4))
+            c.send(f'GET /health HTTP/1.1\r\nHost: localhost\r\n{full}a:{" " * n}b\r\n\r\n')
+            equal(c.answer('GET').status, 200 if n == 4000 else 431)
+    for lines, status in (('\r\n', 200), ('\r\n\r\n', 400)):
+        with s.connect() as c:
+            equal(c.send(f'{lines}GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n').answer('GET').status, status)
+
+
+@test
 def the_body_may_have_as_much_as_the_option_says_and_not_one_byte_more():
     with Server('--max-body', 1) as s:
         n = 1 << 20

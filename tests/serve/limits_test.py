@@ -4,9 +4,9 @@
 Those of HTTP and WebSocket framing are in http_request_test.py and websocket_test.py."""
 import json
 
-from api import STORY, TOOLS, chat_model, post, serving
+from api import STORY, TOOLS, chat_model, post, scripted, serving
 from api_native_streams import Streams
-from serving import Folder, check, equal, main, test, wait_until
+from serving import Folder, Server, check, equal, main, runnel, test, wait_until
 
 CHAT, COMPLETIONS, GENERATE = '/v1/chat/completions', '/v1/completions', '/v1/runnel/generate'
 
@@ -63,6 +63,72 @@ def each_limit_of_a_request_is_met_exactly():
                 if got != want:
                     wrong.append(f'{name} {n}: {got}, want {want}: {answer.body[:200]}')
     check(not wrong, '; '.join(wrong))
+
+
+def blocks(n):
+    return [{'type': 'text', 'text': ''}] * (n - 1) + [{'type': 'text', 'text': 'a'}]
+
+
+def message(**members):
+    return '/v1/messages', {'messages': STORY, 'max_tokens': 1, **members}
+
+
+def ollama(**members):
+    return '/api/chat', {'model': 'm', 'messages': STORY, 'stream': False, **members, 'options': {'num_predict': 1, **members.get('options', {})}}
+
+
+def result(n):
+    call = {'type': 'tool_use', 'id': 'c', 'name': 'look', 'input': {}}
+    return [*STORY, {'role': 'assistant', 'content': [call]}, {'role': 'user', 'content': [{'type': 'tool_result', 'tool_use_id': 'c', 'content': blocks(n)}]}]
+
+
+# As above, of the interfaces of other servers: what is refused has status 400.
+INTERFACES = {
+    'blocks of a message': (256, lambda n: message(messages=[{'role': 'user', 'content': blocks(n)}])),
+    'blocks of system': (256, lambda n: message(system=blocks(n))),
+    'blocks of a result': (256, lambda n: message(messages=result(n))),
+    'stop_sequences': (16, lambda n: message(stop_sequences=[f'{i}' for i in range(n)])),
+    'bytes of a stop sequence': (256, lambda n: message(stop_sequences=['z' * n])),
+    'tools of a message': (128, lambda n: message(tools=[{'name': f'f{i}', 'input_schema': {}} for i in range(n)])),
+    'stop of Ollama': (16, lambda n: ollama(options={'stop': [f'{i}' for i in range(n)]})),
+    'tools of Ollama': (128, lambda n: ollama(tools=[{**TOOLS[0], 'function': {'name': f'f{i}'}} for i in range(n)])),
+    'top_logprobs of Ollama': (20, lambda n: ollama(logprobs=True, top_logprobs=n)),
+    'texts of Ollama': (2048, lambda n: ('/api/embed', {'model': 'm', 'input': ['a'] * n})),
+    'tools of a response': (128, lambda n: ('/v1/responses', {'input': 'a', 'max_output_tokens': 1, 'tools': [
+        {'type': 'function', 'name': f'f{i}', 'parameters': {}} for i in range(n)]})),
+    'n_probs': (20, lambda n: ('/completion', {'prompt': 'a', 'n_predict': 1, 'n_probs': n})),
+}
+
+
+COUNTS = '{{ (tools or []) | length }}{{ messages[-1].content }}'       # tools that take no room in the context
+
+
+@test
+def each_limit_of_another_interface_is_met_exactly():
+    wrong = []
+    with Folder() as folder, serving(chat_model(folder, COUNTS), '-c', '512') as s:
+        for name, (limit, make) in INTERFACES.items():
+            for n in (limit - 1, limit, limit + 1):
+                path, body = make(n)
+                answer = post(s, path, **body)
+                if answer.status != (200 if n <= limit else 400):
+                    wrong.append(f'{name} {n}: {answer.status}: {answer.body[:200]}')
+    check(not wrong, '; '.join(wrong))
+
+
+@test
+def what_is_given_at_start_is_counted():
+    with Folder() as folder:
+        file = scripted(folder)
+        given = {       # option: (limit, the nth)
+            '-m': (8, lambda i: f'm{i}={file}'), '--alias': (64, lambda i: f'a{i}'), '--cors': (64, lambda i: f'https://{i}.example'),
+            '--allow-host': (64, lambda i: f'{i}.example'), '--trusted-proxy': (64, lambda i: f'192.0.2.{i}'), '--api-key': (64, lambda i: f'key-of-some-length-{i}')}
+        most = [word for option, (n, make) in given.items() for i in range(n) for word in (option, make(i))]
+        with Server(*most, program=True) as s:
+            bearer = 'Authorization: Bearer key-of-some-length-63'
+            equal(len(s.get('/v1/models', bearer).json['data']), 8 + 64)
+        for option, (n, make) in given.items():
+            runnel('serve', '--port', 0, *[word for i in range(n + 1) for word in (option, make(i))]).fails(2, f'more than {n}')
 
 
 @test

@@ -10,7 +10,7 @@
 #include <runnel/runnel.h>
 #include <stdatomic.h>
 
-enum { METRICS_MODELS = 16, METRICS_BUCKETS = 24, METRICS_FINISHES = RN_FINISH_ERROR + 1, METRICS_STATUSES = 600 };
+enum { METRICS_MODELS = 8, METRICS_BUCKETS = 24, METRICS_FINISHES = RN_FINISH_ERROR + 1, METRICS_STATUSES = 600 };
 
 typedef struct histogram {
     atomic_ullong buckets[METRICS_BUCKETS + 1]; // the last one: above all bounds
