@@ -23,7 +23,12 @@ static char *find_named(const char *name) {
         return app_copy_text(name); // if it cannot be opened, that error is reported then
     char *dir = models_dir(), *path = app_text("%s/%s.gguf", dir, name);
     if (access(path, F_OK) != 0) {
-        say("%s: no such file, and no fetched model of that name: %s", name, path);
+        const size_t n = strlen(name), n_end = strlen(".gguf");
+        if (n >= n_end && strcmp(name + n - n_end, ".gguf") == 0)
+            say("%s: no such file", name);
+        else
+            say("%s: no such file, and no fetched model of that name: %s (`./dev model %s` fetches it, if it knows the name)",
+                name, path, name);
         free(path);
         path = NULL;
     }
