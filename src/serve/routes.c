@@ -132,7 +132,7 @@ const http_route http_routes[] = {
     {"DELETE", "/v1/runnel/sessions/", route_session_delete, .summary = "Forget a session", .below = "{session}",
      .answer = ""},
     {"GET", "/v1/runnel/streams/", route_stream_resume, .summary = "Resume a stream", .below = "{stream}",
-     .query = QUERY("last_event_id", SCHEMA_WHOLE("0", "9223372036854775807")), .answer = "text/event-stream"},
+     .query = QUERY("last_event_id", SCHEMA_TEXT), .answer = "text/event-stream"},
     {"DELETE", "/v1/runnel/streams/", route_stream_delete, .summary = "End a stream", .below = "{stream}",
      .answer = ""},
     {0},

@@ -119,6 +119,8 @@ def ranges_and_defaults_are_the_servers():
     equal(schema_of(spec, '/v1/completions')['properties']['max_tokens']['default'], 16)
     equal(schema_of(spec, '/api/chat')['properties']['stream']['default'], True)
     check('default' not in chat['timeout'], chat['timeout'])
+    query = {p['name']: p['schema'] for path in spec['paths'].values() for p in path.get('get', {}).get('parameters', ()) if p['in'] == 'query'}
+    equal((query['last_event_id'], query['limit']['maximum'], set(query)), ({'type': 'string'}, 100, {'last_event_id', 'limit', 'order', 'after'}))     # NAME.5
     check(len([p for p in chat.values() if p == {}]) == 4, [n for n, p in chat.items() if p == {}])
 
 
