@@ -251,7 +251,7 @@ static void add_http(server *s, bytes *to) {
     add_counter(to, "runnel:log_failures_total", "Lines of the access log that could not be written.",
                 atomic_load(&m->n_log_failures));
     add_gauge(to, "runnel:http_body_bytes", "Bytes reserved by the bodies of requests.",
-              (double)atomic_load(&m->n_body_bytes));
+              (double)(atomic_load(&m->n_body_bytes) + atomic_load(&m->n_answer_bytes)));
     add_gauge(to, "process_start_time_seconds", "Start time of the server in seconds since 1970.",
               (double)s->started);
 }

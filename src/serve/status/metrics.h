@@ -42,7 +42,8 @@ typedef struct metrics {
     atomic_ullong answers[METRICS_STATUSES]; // by HTTP status; 499: the client left
     atomic_ullong errors[API_N_CODES];
     atomic_ullong n_connections_accepted, n_bytes_sent, n_clients_left, n_key_failures, n_log_failures;
-    atomic_ullong n_body_bytes; // that bodies being received hold now
+    atomic_ullong n_answer_bytes; // of large answers that are being sent
+    atomic_ullong n_body_bytes;   // that bodies being received hold now
 } metrics;
 
 // For the routes. metrics_generation() records a generation's last chunk; the route measures inter-token gaps itself.
