@@ -1,6 +1,6 @@
 // tests/web/page_conversations.mjs - what is kept: list, names, search, files, room, and other tabs.
 import fs from 'node:fs/promises';
-import {answers, assert, done, open, pace, press, say, talk, test, text, using} from './rig.mjs';
+import {answers, assert, done, open, pace, press, saved, say, talk, test, text, using} from './rig.mjs';
 
 const titles = page => page.locator('#conversations .title').allInnerTexts();
 const menu = async (page, n, name) => {
@@ -15,6 +15,7 @@ test(async function conversations_are_there_after_a_reload_with_all_their_versio
     await page.waitForSelector('.branches >> text=2/2');
     await done(page);
     await press(page, 'previous');
+    await saved(page);
     await page.reload();
     await done(page);
     assert.equal(await text(page), 'No more!');
@@ -39,6 +40,7 @@ test(async function a_conversation_is_renamed_and_its_deletion_is_taken_back() {
     await page.waitForSelector('#conversations >> text=About colours');
     await menu(page, 1, 'Delete');
     await page.waitForFunction(() => document.querySelectorAll('#conversations .title').length === 1);
+    await saved(page);
     await page.reload();
     await page.waitForSelector('#conversations >> text=About colours');
     assert.deepEqual(await titles(page), ['About colours']);

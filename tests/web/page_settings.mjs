@@ -1,5 +1,5 @@
 // tests/web/page_settings.mjs - every control has the server's range and default, and what is set is what is sent.
-import {assert, done, given, pace, talk, test, text, using} from './rig.mjs';
+import {assert, done, given, pace, saved, talk, test, text, using} from './rig.mjs';
 
 const settings = page => page.click('#open-settings');
 const box = (page, name) => page.locator(`#settings input[name=${name}]`);
@@ -97,6 +97,7 @@ test(async function field_3_15_a_locked_server_is_asked_for_its_key_once() {
     assert.match(await page.innerText('.empty'), /no chat template/);
     await talk(page, 'Once upon a time');
     assert.ok((await text(page)).length > 3);
+    await saved(page);
     await page.reload();
     await done(page);
     assert.equal(await page.locator('dialog').count(), 0);

@@ -1,5 +1,5 @@
 // tests/web/page_views.mjs - tokens, comparison, figures, the server's view, keys.
-import {answers, assert, done, pace, picture, press, say, talk, test, text, using} from './rig.mjs';
+import {answers, assert, done, pace, picture, press, saved, say, talk, test, text, using} from './rig.mjs';
 
 const tale = {settings: {model: 'stories', values: {temp: 1}, seed: '3', max_tokens: '24'}};
 
@@ -85,6 +85,7 @@ test(async function settings_are_compared_side_by_side_and_one_answer_is_kept() 
     await columns.nth(1).getByRole('button', {name: 'Keep this one'}).click();
     assert.equal(await text(page), kept);
     assert.equal(await page.locator('.branches span').innerText(), '2/3');
+    await saved(page);
     await page.reload();
     await done(page);
     assert.equal(await text(page), kept);
@@ -105,6 +106,7 @@ test(async function figures_come_with_the_answer_and_a_plot_of_its_gaps() {
     const words = await page.locator('.foot').last().innerText();
     for (const part of [/24 tokens/, /[\d.]+ tokens\/s/, /first after [\d.]+ m?s/, /prompt \d+, \d+ cached/, /seed 3/]) assert.match(words, part);
     assert.match(await page.locator('.plot').getAttribute('aria-label'), /^23 gaps: half below .* longest/);
+    await saved(page);
     await page.reload();
     await page.waitForSelector('.plot');
     assert.match(await page.locator('.foot').last().innerText(), /24 tokens/);

@@ -80,6 +80,16 @@ export async function talk(page, text, n = 1) {
   await done(page, n);
 }
 export const text = (page, selector = `${answers} .body`) => page.locator(selector).last().innerText();
+// What the page had begun to save is saved. Transactions on the same stores follow each other, whoever opened the database.
+export const saved = page => page.evaluate(() => new Promise((resolve, reject) => {
+  const request = indexedDB.open('runnel');
+  request.onerror = () => reject(request.error);
+  request.onsuccess = () => {
+    const db = request.result, t = db.transaction([...db.objectStoreNames], 'readwrite');
+    t.oncomplete = () => { db.close(); resolve(); };
+    t.onabort = () => { db.close(); reject(t.error); };
+  };
+}));
 export const press = (page, action, n = -1) => page.locator(`[data-do=${action}]`).nth(n).click();
 
 // Generations no faster than that; bodies are kept.
