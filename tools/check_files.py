@@ -3,9 +3,11 @@
 
 - a file name occurs once under src/, so that `gguf.c` names one file;
 - a C file begins with `// its/path.c - one sentence`, the path as an #include would write it;
+- a script with a first line `#!` can be executed, and so can a test in Python;
 - no marks of unfinished work are left behind.
 Prints one line for each fault; exit status 1 if there is one.
 """
+import os
 import pathlib
 import re
 import sys
@@ -38,6 +40,8 @@ def check_tree(root):
             written = shown.relative_to(shown.parts[0]) if shown.parts[0] in ('include', 'src') else shown
             if not re.match(rf'// {re.escape(str(written))} - \S', text):
                 yield f'{shown}:1: does not begin with `// {written} - one sentence`'
+        if (text.startswith('#!') or path.name.endswith('_test.py')) and not os.access(path, os.X_OK):
+            yield f'{shown}: cannot be executed (chmod +x)'
         for n, line in enumerate(text.splitlines(), 1):
             if mark := MARK.search(line):
                 yield f'{shown}:{n}: {mark[1]} is left'

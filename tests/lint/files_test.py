@@ -47,6 +47,17 @@ def a_first_line_that_does_not_name_the_file_is_refused(folder):
 
 
 @test
+def a_script_that_cannot_be_executed_is_refused(folder):
+    for name, text in [('tests/kv/a_test.py', '# no first line'), ('dev', '#!/usr/bin/env bash'), ('bench/b.py', '#!/usr/bin/env python3')]:
+        write(folder, {**GOOD, name: text + '\n'})
+        status, text = check(folder)
+        assert (status, text) == (1, f'{name}: cannot be executed (chmod +x)\n'), (status, text)
+        (folder / name).chmod(0o755)
+        assert check(folder) == (0, '')
+        (folder / name).unlink()
+
+
+@test
 def marks_of_unfinished_work_are_refused_in_every_language(folder):
     for mark in MARKS:
         for name in ('src/base/status.c', 'tools/a.py', 'tests/CMakeLists.txt', 'dev'):
