@@ -90,8 +90,3 @@ bool api_messages_add(api_messages *m, const json_item *message, char *why) {
     json_put_end(&out.w, '}');
     return true;
 }
-
-bool api_messages_each(void *messages, size_t i, const char *key, const json_item *value, char *why) {
-    (void)i, (void)key;
-    return api_messages_add(messages, value, why);
-}

@@ -19,8 +19,6 @@ typedef struct api_messages {
 
 // One message. False: why says what is wrong, where it is a part with its place: "content[1]: ...".
 bool api_messages_add(api_messages *m, const json_item *message, char *why);
-// For a `member` row with SHAPE_ARRAY whose target is the api_messages.
-bool api_messages_each(void *messages, size_t i, const char *key, const json_item *value, char *why);
 // Parts of text, one line each, as a JSON string.
 bool api_messages_join(const json_item *parts, bytes *text, bool *has_unsupported, char *why);
 

@@ -8,7 +8,8 @@
 
 const rn_model *job_model(const job *j) { return j->server->models[j->model].model; }
 
-void openai_put_usage(json_writer *w, const job *j) {
+// The member `usage`, so far.
+static void put_usage(json_writer *w, const job *j) {
     const rn_usage u = job_usage_so_far(j);
     json_member_begin(w, "usage", '{');
     json_member_whole(w, "prompt_tokens", u.prompt_tokens);
@@ -25,7 +26,7 @@ void openai_put_usage(json_writer *w, const job *j) {
 
 void openai_put_event_usage(json_writer *w, const job *j, const openai_options *o) {
     if (o->has_continuous_usage)
-        openai_put_usage(w, j);
+        put_usage(w, j);
     else if (o->has_usage)
         json_member_string(w, "usage", NULL);
 }
@@ -57,7 +58,7 @@ void openai_put_whole(job *j, const char *prefix, const char *object, void (*put
     for (size_t i = 0; i < j->n_parts; i++) put_choice(&w, &j->parts[i]);
     json_put_end(&w, ']');
     if (put_more) put_more(&w, j);
-    openai_put_usage(&w, j);
+    put_usage(&w, j);
     json_put_end(&w, '}');
 }
 
@@ -69,7 +70,7 @@ void openai_stream_end(job *j, const char *prefix, const char *object, bool has_
         openai_put_head(&w, j, prefix, object);
         json_member_begin(&w, "choices", '[');
         json_put_end(&w, ']');
-        openai_put_usage(&w, j);
+        put_usage(&w, j);
         json_put_end(&w, '}');
         job_event(j, NULL, &json);
     }

@@ -14,7 +14,6 @@ typedef struct openai_options {
 } openai_options;
 openai_options openai_options_of(const api_generation *g);
 
-void openai_put_usage(json_writer *w, const job *j); // the member `usage`, so far
 void openai_put_event_usage(json_writer *w, const job *j, const openai_options *o);
 // The name of a token in log-probabilities with return_tokens_as_token_ids: "token_id:5".
 enum { OPENAI_ID_NAME = 24 };
