@@ -17,7 +17,7 @@ _runnel() {
     fi
     ((COMP_CWORD > 1)) || command=''
     case $command:$before in
-    run:-p | run:--prompt | run:--ids | run:--system | run:--output-format | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--logit-bias | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--stream-interval) : ;;
+    run:-p | run:--prompt | run:--ids | run:--system | run:--output-format | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--logit-bias | run:--banned-string | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--stream-interval) : ;;
     run:-f | run:--file) files=1 ;;
     run:--chat-template) words='FILE NAME' ;;
     run:-m | run:--model) files=1 models=1 ;;
@@ -27,7 +27,7 @@ _runnel() {
     run:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     run:--penalty-prompt) words='on off' ;;
     run:--sampler-order) words='llama.cpp transformers' ;;
-    chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--logit-bias | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token) : ;;
+    chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--logit-bias | chat:--banned-string | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token) : ;;
     chat:--chat-template) words='FILE NAME' ;;
     chat:--reasoning) words='show hide' ;;
     chat:--truncate) words='none old middle' ;;
@@ -46,7 +46,7 @@ _runnel() {
     serve:--chat-template) words='FILE NAME' ;;
     serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
     batch:-m | batch:--model) files=1 models=1 ;;
-    batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--output-format | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--logit-bias | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs) : ;;
+    batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--output-format | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--logit-bias | batch:--banned-string | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs) : ;;
     batch:--kv-type) words='f16 f32 q8 bf16' ;;
     batch:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     batch:--load) words='map read lock' ;;
@@ -95,10 +95,10 @@ _runnel() {
     imatrix:--load) words='map read lock' ;;
     *)
         case $command in
-        run) options='-p --prompt -f --file --ids --chat --system --show-reasoning --chat-template --output-format -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
-        chat) options='--system --chat-template --output-format --reasoning --truncate --each-line --no-history -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos -h --help --version' ;;
+        run) options='-p --prompt -f --file --ids --chat --system --show-reasoning --chat-template --output-format -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs --stream-interval --json -h --help --version' ;;
+        chat) options='--system --chat-template --output-format --reasoning --truncate --each-line --no-history -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos -h --help --version' ;;
         serve) options='-m --model --alias -c --ctx -t --threads --streams --queue --queue-tokens --queue-seconds --workers --work-memory --target-itl-ms --memory --key-tokens-per-minute --share-prefixes --kv-type --cpu --load --no-repack -v --verbose --chat-template --output-format --host --port --no-page --drain-seconds --tls-cert --tls-key --api-key --api-key-file --no-auth --allow-host --trusted-proxy --cors --access-log --max-connections --max-connections-per-address --max-line --max-header-block --max-headers --max-header --max-body --max-bodies --header-seconds --body-seconds --idle-seconds --write-seconds --ping-seconds --resume-grace-seconds --resume-seconds --resume-mib --responses-mib -h --help --version' ;;
-        batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --parallel --in-order --token-times --chat-template --output-format --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
+        batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --parallel --in-order --token-times --chat-template --output-format --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --echo --logprobs -h --help --version' files=1 ;;
         score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
         embed) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -f --file --pooling --query --no-normalize --encoding --json --parallel -h --help --version' ;;
         tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;

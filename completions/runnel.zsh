@@ -70,6 +70,8 @@ _runnel() {
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -121,6 +123,8 @@ _runnel() {
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \
@@ -226,6 +230,8 @@ _runnel() {
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
+      '--banned-match-case[banned strings are those in this case only]' \
       '--seed=[seed of the random numbers]:N: ' \
       '(-n --max-tokens)-n+[maximum number of tokens to generate]:N: ' \
       '(-n --max-tokens)--max-tokens=[maximum number of tokens to generate]:N: ' \

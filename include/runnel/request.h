@@ -182,6 +182,16 @@ typedef struct rn_request {
     // chat are as they were then. Not with a session. It may be closed when rn_stream_begin() has
     // returned. NULL: none.
     const rn_prompt *prompt;
+    // Banned strings: at most 512 of 1..256 bytes each, UTF-8. None of them appears in the
+    // generated text: text that may become one is held back, and if it does, the token that it
+    // began with is taken back and drawn again without that token, as often as necessary. Letters
+    // are compared in lower case unless banned_match_case. Excludes want_logits. A stream whose
+    // last 1,000 tries all completed one ends with RN_FINISH_ERROR, RN_E_LIMIT.
+    const char *const *banned_strings;
+    // [n_banned_strings] their lengths; NULL: terminated strings.
+    const size_t *banned_string_bytes;
+    size_t n_banned_strings;
+    bool banned_match_case;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

@@ -63,6 +63,8 @@ typedef struct rn_usage {
     // Without a session also, of the prefix cache: "empty" (no cached prompt begins like this one),
     // "differs" (they differ from here on), "end" (the cached prompt ends here).
     const char *miss;
+    // Tokens that were generated and taken back for banned strings. Not among completion_tokens.
+    int64_t rewound_tokens;
 } rn_usage;
 
 // Durations of a stream, in milliseconds. Owned by the library: a chunk points to it.

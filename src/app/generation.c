@@ -33,6 +33,10 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->stop_tokens = g->stop_tokens;
     req->n_stop_tokens = g->n_stop_tokens;
     req->ignore_eos = g->ignore_eos;
+    req->banned_strings = g->banned;
+    req->banned_string_bytes = g->banned_bytes;
+    req->n_banned_strings = g->n_banned;
+    req->banned_match_case = g->banned_match_case;
     req->special = g->special;
     req->echo = g->echo;
     req->logprobs = g->logprobs;

@@ -11,6 +11,7 @@
 
 // The limits of rn_request.
 enum { GENERATION_STOPS = 16, GENERATION_STOP_BYTES = 256, GENERATION_STOP_TOKENS = 128, GENERATION_BIASES = 1024 };
+enum { GENERATION_BANNED = 512, GENERATION_BANNED_BYTES = 256 };
 enum { GENERATION_FIELDS = 24 }; // room for the rows of rn_sampling_field()
 
 typedef struct generation {
@@ -20,11 +21,14 @@ typedef struct generation {
     int32_t order, prompt_penalty;    // index of the option's words; -1: not given
     bool has_seed;
     uint64_t seed;
-    size_t n_stop, n_stop_tokens, n_bias;
+    size_t n_stop, n_stop_tokens, n_bias, n_banned;
     const char *stop[GENERATION_STOPS];
     size_t stop_bytes[GENERATION_STOPS];
     int32_t stop_tokens[GENERATION_STOP_TOKENS];
     rn_logit_bias bias[GENERATION_BIASES];
+    const char *banned[GENERATION_BANNED];
+    size_t banned_bytes[GENERATION_BANNED];
+    bool banned_match_case;
     bool ignore_eos, special, echo, parse_special;
     int32_t logprobs, stream_interval; // -1: none; 1
 } generation;
@@ -60,7 +64,7 @@ bool generation_check(const generation *g, const options *parsed);
 
 // Members of a request line, named as the options with `_` for `-`.
 typedef struct generation_members {
-    member rows[GENERATION_FIELDS + 16];
+    member rows[GENERATION_FIELDS + 24];
     size_t n;
 } generation_members;
 void generation_members_init(generation_members *members);

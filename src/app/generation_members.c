@@ -26,6 +26,21 @@ static bool each_stop(void *target, size_t i, const char *key, const json_item *
     return true;
 }
 
+static bool each_banned(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    if (g->n_banned == GENERATION_BANNED) return too_many(GENERATION_BANNED, why);
+    if (text.n == 0 || text.n > GENERATION_BANNED_BYTES) {
+        snprintf(why, NUMBER_WHY, "%zu bytes, must have 1..%d", text.n, GENERATION_BANNED_BYTES);
+        return false;
+    }
+    g->banned[g->n_banned] = text.data;
+    g->banned_bytes[g->n_banned++] = text.n;
+    return true;
+}
+
 static bool each_stop_token(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     generation *const g = target;
@@ -75,6 +90,7 @@ static bool each_order(void *target, size_t i, const char *key, const json_item 
 
 #define STOP_TEXT_SCHEMA "{'type':'string','minLength':1,'maxLength':256}"
 #define STOP_SCHEMA      "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':16,'items':" STOP_TEXT_SCHEMA "}]}"
+#define BANNED_SCHEMA    "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':512,'items':" STOP_TEXT_SCHEMA "}]}"
 #define BIAS_SCHEMA                                                                                                  \
     "{'type':'object','maxProperties':1024,'additionalProperties':{'anyOf':[{'const':'-inf'},"                       \
     "{'type':'number','minimum':-100,'maximum':100}]}}"
@@ -87,6 +103,8 @@ static const member fixed_rows[] = {
     {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("0")},
     {"stop", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_stop, .schema = STOP_SCHEMA},
     {"stop_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stop_token, .schema = SCHEMA_IDS},
+    {"banned_strings", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_banned, .schema = BANNED_SCHEMA},
+    {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
     {"ignore_eos", MEMBER_BOOL, .offset = offsetof(generation, ignore_eos)},
     {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},
     {"parse_special", MEMBER_BOOL, .offset = offsetof(generation, parse_special)},
@@ -114,5 +132,6 @@ bool generation_read(const generation_members *members, const json_doc *doc, con
     if (json_doc_has(doc, "stop")) g->n_stop = 0;
     if (json_doc_has(doc, "stop_tokens")) g->n_stop_tokens = 0;
     if (json_doc_has(doc, "logit_bias")) g->n_bias = 0;
+    if (json_doc_has(doc, "banned_strings")) g->n_banned = 0;
     return json_doc_read(doc, groups, 2, why);
 }

@@ -22,6 +22,22 @@ static bool take_stop(void *target, const char *value, char *why) {
     return true;
 }
 
+static bool take_banned(void *target, const char *value, char *why) {
+    generation *const g = target;
+    const size_t n = strlen(value);
+    if (n == 0 || n > GENERATION_BANNED_BYTES) {
+        snprintf(why, NUMBER_WHY, "%zu bytes, must have 1..%d", n, GENERATION_BANNED_BYTES);
+        return false;
+    }
+    if (g->n_banned == GENERATION_BANNED) {
+        snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_BANNED);
+        return false;
+    }
+    g->banned[g->n_banned] = value;
+    g->banned_bytes[g->n_banned++] = n;
+    return true;
+}
+
 static bool take_stop_token(void *target, const char *value, char *why) {
     generation *const g = target;
     int64_t id;
@@ -69,6 +85,10 @@ static const option more_sampling_rows[] = {
      .help = "truncate first and take temperature last, or temperature first (default llama.cpp)"},
     {0, "logit-bias", "ID=BIAS", OPTION_EACH, .each = take_bias,
      .help = "add BIAS (-100..100, or -inf: never) to a token's logit; repeatable"},
+    {0, "banned-string", "TEXT", OPTION_EACH, .each = take_banned,
+     .help = "never generate this text, in whatever case; repeatable, up to 512"},
+    {0, "banned-match-case", NULL, OPTION_FLAG, offsetof(generation, banned_match_case),
+     .help = "banned strings are those in this case only"},
     {0, "seed", "N", OPTION_EACH, .each = take_seed,
      .help = "seed of the random numbers (default: drawn once and reported)"},
 };
@@ -139,6 +159,7 @@ bool generation_check(const generation *g, const options *parsed) {
     const rn_sampling *const s = &sampling;
     const bool has_penalty = s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0;
     const char *const why = "while no penalty is on";
+    if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     return has_penalty ||
            !(options_refuse(parsed, "penalty-last-n", why) || options_refuse(parsed, "penalty-prompt", why));
 }

@@ -20,8 +20,9 @@ void philox4x32_10(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     for (int i = 0; i < 4; i++) out[i] = c[i];
 }
 
-double philox_uniform(uint64_t seed, uint32_t choice, uint32_t position, enum philox_purpose purpose) {
-    const uint32_t counter[4] = {position, choice, (uint32_t)purpose, 0};
+double philox_uniform_again(uint64_t seed, uint32_t choice, uint32_t position, enum philox_purpose purpose,
+                            uint32_t n) {
+    const uint32_t counter[4] = {position, choice, (uint32_t)purpose, n};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     uint32_t w[4];
     philox4x32_10(counter, key, w);

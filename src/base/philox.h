@@ -18,7 +18,12 @@ enum philox_purpose {
     PHILOX_TEST = 99
 };
 
-// Uniform in [0, 1) with 53 bits, keyed by (seed, choice, position, purpose).
-double philox_uniform(uint64_t seed, uint32_t choice, uint32_t position, enum philox_purpose purpose);
+// Uniform in [0, 1) with 53 bits, keyed by (seed, choice, position, purpose); n: the n-th further
+// number for the same use, such as a position that is drawn again.
+double philox_uniform_again(uint64_t seed, uint32_t choice, uint32_t position, enum philox_purpose purpose,
+                            uint32_t n);
+static inline double philox_uniform(uint64_t seed, uint32_t choice, uint32_t position, enum philox_purpose purpose) {
+    return philox_uniform_again(seed, choice, position, purpose, 0);
+}
 
 #endif

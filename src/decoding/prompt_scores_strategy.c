@@ -96,12 +96,14 @@ rn_status prompt_scores_strategy_create(const struct strategy_spec *spec, strate
     struct prompt_scores_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "prompt_logprobs: out of memory");
-    *s = (struct prompt_scores_strategy){
-        .base = {.ops = &ops, .needs = spec->inner->needs, .n_choices = spec->inner->n_choices},
-        .inner = spec->inner,
-        .rowmath = spec->rowmath,
-        .n_vocab = spec->n_vocab,
-        .n_prompt = spec->n_prompt};
+    *s = (struct prompt_scores_strategy){.base = {.ops = &ops,
+                                                  .needs = spec->inner->needs,
+                                                  .n_choices = spec->inner->n_choices,
+                                                  .can_rewind = spec->inner->can_rewind},
+                                         .inner = spec->inner,
+                                         .rowmath = spec->rowmath,
+                                         .n_vocab = spec->n_vocab,
+                                         .n_prompt = spec->n_prompt};
     *out = &s->base;
     return RN_OK;
 }

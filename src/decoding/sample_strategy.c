@@ -7,7 +7,8 @@ enum { NO_TOKEN = -1 };
 
 struct sample_strategy {
     strategy base;
-    sampler *sampler; // lent
+    sampler *sampler;              // lent
+    const struct token_gate *gate; // lent; NULL: all tokens may be drawn
     int32_t n_prompt;
     bool has_begun;    // the prompt's last row has been absorbed
     int32_t pending;   // emitted, not evaluated yet; NO_TOKEN before the first answer and after the last
@@ -43,7 +44,21 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
 // The token after the last of the rows: a prompt's last row, or the one that was proposed.
 static void draw(strategy *base, const struct row_results *r) {
     struct sample_strategy *s = (struct sample_strategy *)base;
-    s->status = sampler_draw(s->sampler, results_logits(r, r->n - 1), s->position, &s->drawn, &s->error);
+    uint32_t n_tried = 0;
+    const uint64_t *mask = s->gate ? s->gate->mask(s->gate->user, &n_tried) : NULL;
+    sampler_set_tried(s->sampler, n_tried);
+    s->status = sampler_draw_masked(s->sampler, results_logits(r, r->n - 1), s->position, mask, &s->drawn, &s->error);
+    if (s->status != RN_OK && n_tried)
+        (void)fail_in(&s->error, s->status, "%u tokens were tried here and taken back", n_tried);
+}
+
+// Takes back what the engine took back. True: nothing but the token just emitted, so the same row is drawn from again; else the
+// token before them is evaluated again.
+static bool go_back(struct sample_strategy *s, const struct rewound *w) {
+    sampler_rewind(s->sampler, (size_t)w->n_back);
+    s->position -= (uint32_t)w->n_back;
+    if (w->n_back > 1) s->pending = w->last;
+    return w->n_back == 1;
 }
 
 static rn_status absorb(strategy *base, const struct row_results *r, const struct emitter *out, rn_error *err) {
@@ -52,12 +67,17 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     s->has_begun = true;
     if (!out->ops->may_emit(out->user)) return RN_OK;
     if (!base->ops->read) draw(base, r);
-    if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
-    s->position++;
-    sampler_accept(s->sampler, s->drawn);
-    const struct emission e = {.token = s->drawn, .logits = results_logits(r, r->n - 1)};
-    if (out->ops->emit(out->user, &e)) s->pending = s->drawn;
-    return RN_OK;
+    for (;; draw(base, r)) {
+        if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
+        s->position++;
+        sampler_accept(s->sampler, s->drawn);
+        const struct emission e = {.token = s->drawn, .logits = results_logits(r, r->n - 1)};
+        const enum emit_answer answer = out->ops->emit(out->user, &e);
+        if (answer == EMIT_NEXT) s->pending = s->drawn;
+        if (answer != EMIT_REWIND) return RN_OK;
+        const struct rewound w = out->ops->rewound(out->user);
+        if (!go_back(s, &w)) return RN_OK;
+    }
 }
 
 static void destroy(strategy *base) { mem_free(base); }
@@ -70,11 +90,13 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
     struct sample_strategy *s = mem_alloc(sizeof *s);
     *out = NULL;
     if (!s) return fail(err, RN_E_NOMEM, "sample strategy: out of memory");
-    *s = (struct sample_strategy){.base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops},
-                                  .sampler = spec->sampler,
-                                  .n_prompt = spec->n_prompt,
-                                  .pending = NO_TOKEN,
-                                  .position = (uint32_t)spec->n_given};
+    *s = (struct sample_strategy){
+        .base = {.ops = spec->draws_on_step_thread ? &step_thread_ops : &parallel_ops, .can_rewind = true},
+        .sampler = spec->sampler,
+        .gate = spec->gate,
+        .n_prompt = spec->n_prompt,
+        .pending = NO_TOKEN,
+        .position = (uint32_t)spec->n_given};
     *out = &s->base;
     return RN_OK;
 }

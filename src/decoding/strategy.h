@@ -32,15 +32,29 @@ struct emission {
 
 enum strategy_end { STRATEGY_END_STOP, STRATEGY_END_LENGTH };
 
+// Whether a choice continues after a token.
+enum emit_answer {
+    EMIT_END,  // end tokens, stop strings, limits; or the token was not taken
+    EMIT_NEXT, // it does
+    // The token completed a banned string: it was taken back, maybe with tokens before it, and the
+    // place where the string began is drawn again. Only strategies with can_rewind are told so.
+    EMIT_REWIND
+};
+// After EMIT_REWIND. The main sequence is truncated to before `last`, unless n_back is 1.
+struct rewound {
+    int32_t n_back; // tokens taken back, the one just emitted included
+    int32_t last;   // the one before them, which may be the prompt's last
+};
+
 // The engine's side of a stream, for the length of a call of absorb.
 struct emitter_ops {
     // May a token be emitted? false: the limit is reached already (max_tokens 0), and the stream
     // ends.
     bool (*may_emit)(void *user);
-    // Takes a token. Returns whether its choice continues (end tokens, stop strings, limits). Nothing
-    // after a stop may be committed, and no token of a choice that has ended is taken. The stream
-    // ends when all choices have.
-    bool (*emit)(void *user, const struct emission *e);
+    // Takes a token. Nothing after a stop may be committed, and no token of a choice that has ended
+    // is taken. The stream ends when all choices have.
+    enum emit_answer (*emit)(void *user, const struct emission *e);
+    struct rewound (*rewound)(void *user); // directly after EMIT_REWIND
     // The logits [n_vocab] of prompt row `at`, in order, each row once: they say how probable
     // prompt token at + 1 was.
     void (*score_prompt)(void *user, int32_t at, const float *logits);
@@ -49,6 +63,14 @@ struct emitter_ops {
 };
 struct emitter {
     const struct emitter_ops *ops;
+    void *user;
+};
+
+// Which tokens may be drawn next (sampling/token_mask.h). Asked for each draw, from read or absorb.
+struct token_gate {
+    // NULL: all of them. The mask is valid until the next call. *n_tried: as for
+    // sampler_set_tried().
+    const uint64_t *(*mask)(void *user, uint32_t *n_tried);
     void *user;
 };
 
@@ -178,6 +200,7 @@ struct strategy {
     // places for sequences, at most STRATEGY_MAX_SEQS, and refuses what it has not planned.
     struct strategy_needs needs;
     int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
+    bool can_rewind;                // it follows the spec's gate, and EMIT_REWIND
     const struct strategy_env *env; // set by the engine before begin
 };
 
@@ -192,6 +215,8 @@ struct strategy_spec {
     // The sampler calls a function of the user, which is promised to run on the step thread: draw
     // in absorb, not in read.
     bool draws_on_step_thread;
+    // NULL: all tokens may be drawn. Else the sampler takes masks.
+    const struct token_gate *gate;
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs
     // from a successful create on.
     strategy *inner;

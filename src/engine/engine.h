@@ -124,6 +124,13 @@ struct choice {
     char *detail;     // of finish; NULL for a single choice, which ends with the stream
 };
 
+// The text of a token on its way: what it made of stream_text.a and b.
+struct passed_text {
+    size_t n_text;   // bytes in a: whole characters
+    size_t n;        // bytes in b: what the stop strings let through
+    size_t stop_end; // where in a the stop string ends that it completed; SIZE_MAX: none
+};
+
 enum stream_state { STREAM_NEW, STREAM_QUEUED, STREAM_PREFILL, STREAM_DECODE, STREAM_ENDED };
 
 // Scheduling among other streams; guarded by the engine's lock.
@@ -173,6 +180,10 @@ struct stream_play {
     // the strategy opened or truncated sequences, so some may need restoring
     bool seqs_changed;
     int32_t n_helper_rounds; // since its last step of the main model
+    struct token_gate gate;  // given to the strategy where it rules tokens out
+    uint64_t *gate_mask;     // NULL: the stream has no gate
+    struct rewound rewound;  // what the last emission took back
+    int64_t n_taken_back;    // tokens, of all emissions
 };
 
 // From tokens to text.
@@ -184,8 +195,9 @@ struct stream_text {
     size_t n_stop_ids;
     struct choice *choices; // [n_choices]
     int32_t n_choices;
-    char *a, *b; // buffers for a token's text between assembler, matcher and outbox
-    char *echo;  // [n_echo] the prompt's text; NULL: not delivered
+    struct banned *banned; // banned strings (banned.h); NULL: none
+    char *a, *b;           // buffers for a token's text between assembler, matcher and outbox
+    char *echo;            // [n_echo] the prompt's text; NULL: not delivered
     size_t n_echo;
 };
 
@@ -398,10 +410,15 @@ rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_
 // after a step: all but the dropped rows were evaluated
 void stream_note_rows(const struct model_slot *l, const struct stream_rows *part);
 
+// token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
+rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
+
 // stream_choices.c: a stream's answers
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);
 void stream_choices_destroy(rn_stream *s);
-struct emitter stream_emitter(rn_stream *s);    // receives its strategy's emissions; step thread
+struct emitter stream_emitter(rn_stream *s); // receives its strategy's emissions; step thread
+// Passes a token's text through the choice's assembler and stop strings, into s->text.a and b.
+struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token);
 int64_t stream_emitted(const rn_stream *s);     // tokens of all choices
 int32_t stream_tokens_left(const rn_stream *s); // that unfinished choices may still emit
 // Ends all choices and delivers the text that they held back. RN_E_INTERNAL: it does not fit.

@@ -2,6 +2,7 @@
 #include "engine/outbox.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -26,10 +27,10 @@ struct caps {
 static struct caps caps_of(const struct outbox_sizes *z) {
     // A prompt's last row gives the first token of each choice at once.
     const size_t n_more = z->n_choices > 1 ? z->n_choices - 1 : 0,
-                 n = (size_t)z->buffer_tokens + z->chunk_tokens + n_more;
+                 n = (size_t)z->buffer_tokens + z->chunk_tokens + n_more + z->n_held;
     return (struct caps){.tokens = n,
-                         .text =
-                             longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens + n_more * z->token_text,
+                         .text = longest_chunk(z) + (size_t)TEXT_PER_TOKEN * z->buffer_tokens +
+                                 n_more * z->token_text + z->held_text,
                          .chunks = n + OTHER_CHUNKS + z->n_choices};
 }
 
@@ -49,8 +50,12 @@ static const struct outbox_chunk empty_chunk = {.replace_from = -1};
 rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *err) {
     const struct caps c = caps_of(z);
     const size_t cap = c.tokens;
-    *o = (struct outbox){
-        .size = *z, .cap_tokens = cap, .cap_text = c.text, .cap_chunks = c.chunks, .open = empty_chunk};
+    *o = (struct outbox){.size = *z,
+                         .cap_tokens = cap,
+                         .cap_text = c.text,
+                         .cap_chunks = c.chunks,
+                         .open = empty_chunk,
+                         .holds = z->n_held > 0};
     rn_status st = mutex_init(&o->lock, err);
     if (st != RN_OK) return st;
     o->lock_made = true;
@@ -140,15 +145,17 @@ bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_
     mutex_lock(&o->lock);
     const size_t at = o->token_head % o->cap_tokens, n_top = (size_t)o->size.n_top,
                  n_logits = (size_t)o->size.n_logits;
-    const bool fits = !o->ended && n_waiting(o) < o->cap_tokens && o->open.n_tokens < o->size.chunk_tokens &&
-                      t->n_top >= 0 && t->n_top <= o->size.n_top;
+    uint32_t *const count = o->holds ? &o->held.n_tokens : &o->open.n_tokens;
+    const uint32_t most = o->holds ? o->size.n_held : o->size.chunk_tokens;
+    const bool fits =
+        !o->ended && n_waiting(o) < o->cap_tokens && *count < most && t->n_top >= 0 && t->n_top <= o->size.n_top;
     if (fits) {
         o->tokens[at] = *t;
         o->tokens[at].has_logits = n_logits && logits;
         if (t->n_top) memcpy(o->top + at * n_top, top, (size_t)t->n_top * sizeof *top);
         if (n_logits && logits) memcpy(o->logits + at * n_logits, logits, n_logits * sizeof *logits);
         o->token_head++;
-        o->open.n_tokens++;
+        ++*count;
     }
     mutex_unlock(&o->lock);
     return fits;
@@ -156,14 +163,38 @@ bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_
 
 bool outbox_push_text(struct outbox *o, const char *text, size_t n) {
     mutex_lock(&o->lock);
-    const bool fits =
-        !o->ended && n <= o->cap_text - n_waiting_text(o) && n <= longest_chunk(&o->size) - o->open.n_text;
+    const size_t most = o->holds ? SIZE_MAX : longest_chunk(&o->size) - o->open.n_text;
+    const bool fits = !o->ended && n <= o->cap_text - n_waiting_text(o) && n <= most;
     if (fits) {
         for (size_t i = 0; i < n; i++) o->text[o->text_head++ % o->cap_text] = text[i];
-        o->open.n_text += (uint32_t)n;
+        if (o->holds)
+            o->held.n_text += n;
+        else
+            o->open.n_text += (uint32_t)n;
     }
     mutex_unlock(&o->lock);
     return fits;
+}
+
+void outbox_release(struct outbox *o, uint32_t n_tokens, size_t n_text) {
+    assert(n_tokens <= o->held.n_tokens && n_text <= o->held.n_text);
+    assert(o->open.n_tokens + n_tokens <= o->size.chunk_tokens);
+    assert(n_text <= longest_chunk(&o->size) - o->open.n_text);
+    o->held.n_tokens -= n_tokens, o->held.n_text -= n_text;
+    o->open.n_tokens += n_tokens, o->open.n_text += (uint32_t)n_text;
+}
+
+void outbox_take_back(struct outbox *o, uint32_t n_tokens, size_t n_text) {
+    assert(n_tokens <= o->held.n_tokens && n_text <= o->held.n_text);
+    mutex_lock(&o->lock);
+    o->token_head -= n_tokens, o->text_head -= n_text;
+    mutex_unlock(&o->lock);
+    o->held.n_tokens -= n_tokens, o->held.n_text -= n_text;
+}
+
+void outbox_end_holding(struct outbox *o) {
+    assert(o->held.n_tokens == 0 && o->held.n_text == 0);
+    o->holds = false;
 }
 
 void outbox_push_echo(struct outbox *o, const char *text) {

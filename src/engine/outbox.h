@@ -36,6 +36,8 @@ struct outbox_sizes {
     size_t token_text;      // most bytes of text that a token releases, with text held back before
     size_t end_text;        // most bytes of text at the end
     size_t n_echo;          // bytes of the prompt's text; 0: not delivered
+    uint32_t n_held;        // tokens that the writer may hold back; 0: it never does
+    size_t held_text;       // bytes of their text
     uint32_t n_choices;     // choices; each one's end has its own chunk
     int32_t n_top;          // candidates of each token
     int32_t n_logits;       // logits of each token
@@ -56,10 +58,15 @@ struct outbox {
     struct outbox_chunk *chunks;
     uint64_t token_head, token_tail, text_head, text_tail, chunk_head, chunk_tail;
     struct outbox_chunk open; // being written
-    size_t n_dropped;         // tokens lost, not yet reported
-    const char *echo;         // the writer's; published by outbox_push_echo()
-    const rn_token *prompt;   // the writer's; published by outbox_push_prompt()
-    const char **details;     // [n_choices] the writer's: how choices ended before the stream
+    bool holds;               // what is pushed is held back, behind the open chunk
+    struct {
+        uint32_t n_tokens;
+        size_t n_text;
+    } held;
+    size_t n_dropped;       // tokens lost, not yet reported
+    const char *echo;       // the writer's; published by outbox_push_echo()
+    const rn_token *prompt; // the writer's; published by outbox_push_prompt()
+    const char **details;   // [n_choices] the writer's: how choices ended before the stream
     size_t n_prompt;
     bool ended, end_taken;
     rn_chunk last; // finish, usage, timing of the last chunk
@@ -106,6 +113,11 @@ void outbox_choose(struct outbox *o, int32_t choice);
 void outbox_replace(struct outbox *o, int32_t choice, int32_t n_tokens, uint32_t n_text);
 // Marks the open chunk as the last of its choice while others continue. detail: the writer's; must outlive the chunks.
 void outbox_end_choice(struct outbox *o, rn_finish why, const char *detail);
+// With n_held: pushed tokens and text are held back until they are released, oldest first, into the open chunk; or taken back,
+// newest first. A chunk that is full is closed before a token is released into it.
+void outbox_release(struct outbox *o, uint32_t n_tokens, size_t n_text);
+void outbox_take_back(struct outbox *o, uint32_t n_tokens, size_t n_text);
+void outbox_end_holding(struct outbox *o); // once all is released: what is pushed goes into the open chunk
 uint32_t outbox_open_tokens(const struct outbox *o);
 bool outbox_chunk_is_full(const struct outbox *o);       // then close it
 void outbox_close_chunk(struct outbox *o);               // makes the open chunk available to the reader

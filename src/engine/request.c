@@ -1,6 +1,7 @@
 // engine/request.c - checks a whole request and creates its stream. After that, nothing in the request can fail.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/banned.h"
 #include "engine/engine.h"
 #include "engine/params.h"
 #include "engine/public_structs.h"
@@ -170,6 +171,7 @@ static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) 
     for (size_t i = 0; i < r->sampling->n_logit_bias; i++)
         bias[i] = (struct logit_bias){r->sampling->logit_bias[i].token, r->sampling->logit_bias[i].bias};
     s->play.sampling.bias = bias, s->play.sampling.n_bias = r->sampling->n_logit_bias;
+    s->play.sampling.masked = s->play.gate_mask != NULL;
     st = sampler_create(&s->play.sampling, &s->engine->kernels->row, s->model_slot->lm->n_vocab, s->model_slot->n_ctx,
                         &s->play.sampler, err);
     s->play.sampling.bias = NULL, s->play.sampling.n_bias = 0; // the sampler has its own copy
@@ -194,6 +196,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                                const void *params, rn_error *err) {
     struct strategy_spec spec = strategy_spec(s, params);
     spec.n_given = (int32_t)r->n_reply;
+    spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = kind->create(&spec, &s->play.strategy, err);
     if (st != RN_OK || !s->scores.prompt) return st;
@@ -232,7 +235,8 @@ static rn_status make_outbox(rn_stream *s, const rn_request *r, rn_error *err) {
     if (piece > UINT32_MAX / 64) return fail(err, RN_E_LIMIT, "stream: tokens of %zu bytes", piece);
     rn_status st = make_echo(s, r, err);
     if (st != RN_OK) return st;
-    const struct outbox_sizes z = stream_outbox_sizes(s->model_slot, r, s->text.n_choices, s->text.n_echo);
+    struct outbox_sizes z = stream_outbox_sizes(s->model_slot, r, s->text.n_choices, s->text.n_echo);
+    if (s->text.banned) banned_add_sizes(s->text.banned, &z);
     s->text.a = mem_alloc(z.token_text), s->text.b = mem_alloc(z.token_text);
     if (!s->text.a || !s->text.b) return no_memory(err);
     if ((st = outbox_init(&s->out, &z, err)) != RN_OK || s->text.n_echo == 0) return st;
@@ -398,12 +402,14 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     st = make_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
+    if (st == RN_OK) st = stream_gate_create(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
     if (st == RN_OK) st = make_strategy(s, r, kind, params, err);
     if (st == RN_OK) st = model_slot_check_needs(e, s->model_slot, kind->name, &s->play.strategy->needs, err);
     if (st == RN_OK) st = stream_seqs_create(s, err);
     if (st == RN_OK) st = stream_choices_create(s, r->raw_bytes, r->accept_revisions, err);
+    if (st == RN_OK) st = banned_create(s, r, err);
     if (st == RN_OK) st = make_outbox(s, r, err);
     if (st == RN_OK && r->token_times &&
         !(s->time.token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->time.token_ms)))
@@ -458,6 +464,8 @@ void stream_destroy(rn_stream *s) {
     stream_choices_destroy(s);
     sampler_destroy(s->play.sampler);
     stop_set_destroy(s->text.stops);
+    banned_destroy(s->text.banned);
+    mem_free(s->play.gate_mask);
     outbox_free(&s->out);
     mem_free(s->tokens);
     mem_free(s->text.echo);

@@ -1,6 +1,7 @@
 // engine/stream_choices.c - a stream's choices: delivering tokens and text, ending a choice, revising one.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "engine/banned.h"
 #include "engine/engine.h"
 #include <math.h>
 #include <stdarg.h>
@@ -35,15 +36,33 @@ static void end_out_of_room(rn_stream *s, const struct choice *c) {
     end_stream(s, RN_FINISH_ERROR, err.text);
 }
 
-// Passes a piece of text through assembler and matcher: whole characters, up to a stop string, into s->text.b.
-static size_t pass_text(rn_stream *s, struct choice *c, const char *piece, size_t n) {
-    const size_t n_text = utf8_assembler_push(&c->utf8, piece, n, s->text.a);
-    return stop_matcher_push(&c->matcher, s->text.a, n_text, s->text.b);
-}
-
 static const char *piece_of(const rn_stream *s, int32_t token, size_t *n) {
     const bool spelled = s->text.special || (s->answer && answer_spells(s->answer, token));
     return model_piece(s->model_slot->m, token, spelled, n);
+}
+
+static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
+    *what = "stop token";
+    for (size_t i = 0; i < s->text.n_stop_ids; i++)
+        if (s->text.stop_ids[i] == id) return true;
+    *what = "end token";
+    return !s->text.ignore_eos && model_is_end_token(s->model_slot->m, id);
+}
+
+struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t token) {
+    const size_t n_before = c->matcher.n_held;
+    struct passed_text p = {.stop_end = SIZE_MAX};
+    const char *what;
+    size_t n_piece, n_stop;
+    if (is_stop_id(s, token, &what)) return p;
+    const char *piece = piece_of(s, token, &n_piece);
+    const bool had_ended = c->matcher.matched >= 0;
+    p.n_text = utf8_assembler_push(&c->utf8, piece, n_piece, s->text.a);
+    p.n = stop_matcher_push(&c->matcher, s->text.a, p.n_text, s->text.b);
+    if (c->matcher.matched < 0 || had_ended) return p;
+    (void)stop_set_string(s->text.stops, c->matcher.matched, &n_stop);
+    p.stop_end = p.n + n_stop - n_before;
+    return p;
 }
 
 // Delivers the text that a choice held back. Returns false if it does not fit.
@@ -87,19 +106,12 @@ rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn
         struct choice *c = &s->text.choices[i];
         if (c->finish != RN_FINISH_NONE) continue;
         outbox_choose(&s->out, i);
+        if (s->text.banned) banned_release_all(s, c);
         if (!push_held_text(s, c)) st = out_of_room(s, c, err);
         if (--n == 0) break;
         end_choice(s, c, why, detail);
     }
     return st;
-}
-
-static bool is_stop_id(const rn_stream *s, int32_t id, const char **what) {
-    *what = "stop token";
-    for (size_t i = 0; i < s->text.n_stop_ids; i++)
-        if (s->text.stop_ids[i] == id) return true;
-    *what = "end token";
-    return !s->text.ignore_eos && model_is_end_token(s->model_slot->m, id);
 }
 
 static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
@@ -144,11 +156,7 @@ static void go_back(rn_stream *s, struct choice *c, int32_t n) {
     uint32_t n_text = 0;
     c->utf8 = (utf8_assembler){.keep_invalid = c->utf8.keep_invalid};
     stop_matcher_init(&c->matcher, s->text.stops);
-    for (int32_t i = 0; i < n; i++) {
-        size_t n_piece;
-        const char *piece = piece_of(s, c->tokens[i], &n_piece);
-        n_text += (uint32_t)pass_text(s, c, piece, n_piece);
-    }
+    for (int32_t i = 0; i < n; i++) n_text += (uint32_t)stream_pass_token(s, c, c->tokens[i]).n;
     set_length(s, c, n);
     if (c == s->text.choices) s->play.env.ops->seq_truncate(s->play.env.user, STRATEGY_MAIN, s->n_tokens);
     outbox_replace(&s->out, (int32_t)(c - s->text.choices), n, n_text);
@@ -177,28 +185,55 @@ static bool is_wrong(rn_stream *s, const struct emission *e) {
     return true;
 }
 
-static bool emit(void *user, const struct emission *e) {
+static void end_failed(rn_stream *s, rn_status st, const rn_error *err) {
+    s->end.status = st;
+    end_stream(s, RN_FINISH_ERROR, err->text);
+}
+
+// The token completes a banned string that begins in the one at index `at`, which is drawn again.
+static enum emit_answer take_back(rn_stream *s, struct choice *c, int32_t at, int32_t token) {
+    rn_error err;
+    const int32_t n_back = c->n - at + 1;
+    const rn_status st = banned_take_back(s, c, at, token, &err);
+    set_length(s, c, at);
+    if (st != RN_OK) {
+        end_failed(s, st, &err);
+        return EMIT_END;
+    }
+    s->play.rewound = (struct rewound){n_back, s->tokens[s->n_tokens - 1]};
+    if (n_back > 1) s->play.env.ops->seq_truncate(s->play.env.user, STRATEGY_MAIN, s->n_tokens - 1);
+    return EMIT_REWIND;
+}
+
+static enum emit_answer emit(void *user, const struct emission *e) {
     rn_stream *s = user;
-    size_t n;
-    if (s->end.finish != RN_FINISH_NONE || is_wrong(s, e)) return false;
+    rn_error err;
+    int32_t at;
+    if (s->end.finish != RN_FINISH_NONE || is_wrong(s, e)) return EMIT_END;
     struct choice *c = &s->text.choices[e->choice];
-    if (c->finish != RN_FINISH_NONE || c->n - e->n_replaced >= most_tokens(s)) return false;
+    if (c->finish != RN_FINISH_NONE || c->n - e->n_replaced >= most_tokens(s)) return EMIT_END;
     if (e->n_replaced)
         go_back(s, c, c->n - e->n_replaced);
     else
         outbox_choose(&s->out, e->choice);
+    const struct passed_text p = stream_pass_token(s, c, e->token);
+    if (s->text.banned && banned_completes(s, c, &p, &at)) return take_back(s, c, at, e->token);
     note_time(s, c);
     c->tokens[c->n] = e->token;
     set_length(s, c, c->n + 1);
     push_token(s, c, e);
-    const char *what, *piece = piece_of(s, e->token, &n);
-    n = is_stop_id(s, e->token, &what) ? 0 : pass_text(s, c, piece, n);
-    if (!outbox_push_text(&s->out, s->text.b, n)) end_out_of_room(s, c);
+    if (!outbox_push_text(&s->out, s->text.b, p.n)) end_out_of_room(s, c);
+    if (s->text.banned && s->end.finish == RN_FINISH_NONE) {
+        const rn_status st = banned_release(s, c, p.n, &err);
+        if (st != RN_OK) end_failed(s, st, &err);
+    }
     look_for_end(s, c, e->token);
     const bool goes_on = s->end.finish == RN_FINISH_NONE && c->finish == RN_FINISH_NONE;
     if (goes_on && outbox_chunk_is_full(&s->out)) outbox_close_chunk(&s->out);
-    return goes_on;
+    return goes_on ? EMIT_NEXT : EMIT_END;
 }
+
+static struct rewound rewound(void *user) { return ((const rn_stream *)user)->play.rewound; }
 
 static bool may_emit(void *user) {
     rn_stream *s = user;
@@ -215,7 +250,7 @@ static void end(void *user, enum strategy_end why) {
 }
 
 struct emitter stream_emitter(rn_stream *s) {
-    static const struct emitter_ops ops = {may_emit, emit, score_prompt, end};
+    static const struct emitter_ops ops = {may_emit, emit, rewound, score_prompt, end};
     return (struct emitter){&ops, s};
 }
 

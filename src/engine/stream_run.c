@@ -44,6 +44,7 @@ void stream_end(rn_stream *s, rn_finish why, const char *detail) {
                               .cached_tokens = s->prefix.n_cached,
                               .completion_tokens = stream_emitted(s),
                               .matched_tokens = s->prefix.n_matched,
+                              .rewound_tokens = s->play.n_taken_back,
                               .miss = s->prefix.miss_text[0] ? s->prefix.miss_text : rn_miss_name(s->prefix.miss)};
     s->end.timing = (rn_timing){.struct_size = sizeof s->end.timing,
                                 .queue_ms = ms(s->time.begin, s->time.scheduled),

@@ -35,6 +35,7 @@ struct sampler {
 
     float *row;           // [n_vocab] edited logits; NULL if no stage edits them
     const uint64_t *mask; // of the current draw; NULL: all tokens are allowed
+    uint32_t n_tried;     // tokens drawn at this position before and taken back
     size_t max_block;     // start of the block with the first maximum of the row checked last
     struct history history;
     struct candidates list; // all zero when greedy

@@ -114,7 +114,7 @@ static size_t n_edits_of_draw(const sampler *s) {
 }
 
 static double uniform(const sampler *s, uint32_t position, enum philox_purpose purpose) {
-    return philox_uniform(s->p.seed, s->p.choice, position, purpose);
+    return philox_uniform_again(s->p.seed, s->p.choice, position, purpose, s->n_tried);
 }
 
 static bool list_is_allowed(const struct candidates *list, const uint64_t *mask) {

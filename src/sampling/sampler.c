@@ -87,3 +87,4 @@ void sampler_destroy(sampler *s) {
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n) { token_history_prompt(&s->history, tokens, n); }
 void sampler_accept(sampler *s, int32_t token) { token_history_accept(&s->history, token); }
 void sampler_rewind(sampler *s, size_t n) { token_history_rewind(&s->history, n); }
+void sampler_set_tried(sampler *s, uint32_t n_tried) { s->n_tried = n_tried; }

@@ -139,6 +139,9 @@ void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n);
 void sampler_accept(sampler *s, int32_t token);
 // Removes the last n accepted tokens, such as a rejected draft.
 void sampler_rewind(sampler *s, size_t n);
+// How many tokens were drawn at the position of the next draws before and taken back (banned
+// strings). Each try has random numbers of its own, so that draws are independent. 0 at first.
+void sampler_set_tried(sampler *s, uint32_t n_tried);
 // Draws a token from logits [n_vocab], which are only read. position: the token's index among the
 // generated ones. Does not accept the token, and allocates nothing. *token is left as it is on
 // failure. RN_E_FORMAT: NaN, +inf, or no finite logit, before or after a stage; the message names

@@ -2,67 +2,67 @@
 // proper suffix of its path that is a path too.
 //
 // The depth of the current node is the length of the longest suffix of the text that begins a stop string: exactly the bytes
-// to hold back. A node has at most STOP_MAX_STRINGS children, so they are a linked list.
+// to hold back. Children are a linked list: most nodes have one.
 #include "text/stop_matcher.h"
 #include "base/mem.h"
 #include <assert.h>
 #include <string.h>
 
 struct node {
-    uint16_t child;   // first of a list, 0: none (node 0 is the root, which is no node's child)
-    uint16_t sibling; // next in the parent's list, 0: none
-    uint16_t suffix;  // node of the longest proper suffix
+    uint32_t child;   // first of a list, 0: none (node 0 is the root, which is no node's child)
+    uint32_t sibling; // next in the parent's list, 0: none
+    uint32_t suffix;  // node of the longest proper suffix
+    int16_t match;    // the longest string that ends here, -1: none
     uint16_t depth;   // bytes from the root
-    int8_t match;     // the longest stop string that ends here, -1: none
     uint8_t byte;     // label of the edge from the parent
 };
 
 struct stop_set {
     size_t n_strings;
-    size_t offset[STOP_MAX_STRINGS + 1]; // of each string in bytes
+    size_t *offset; // [n_strings + 1] of each string in bytes
     char *bytes;
     size_t n_nodes;
     struct node *nodes;
 };
 
-static uint16_t find_child(const struct node *nodes, uint16_t parent, uint8_t byte) {
-    uint16_t c = nodes[parent].child;
+static uint32_t find_child(const struct node *nodes, uint32_t parent, uint8_t byte) {
+    uint32_t c = nodes[parent].child;
     while (c && nodes[c].byte != byte) c = nodes[c].sibling;
     return c;
 }
 
-static uint16_t step(const struct node *nodes, uint16_t at, uint8_t byte) {
+static uint32_t step(const struct node *nodes, uint32_t at, uint8_t byte) {
     for (;;) {
-        const uint16_t c = find_child(nodes, at, byte);
+        const uint32_t c = find_child(nodes, at, byte);
         if (c || at == 0) return c;
         at = nodes[at].suffix;
     }
 }
 
 static void add_string(stop_set *s, size_t i) {
-    uint16_t at = 0;
+    uint32_t at = 0;
     for (size_t k = s->offset[i]; k < s->offset[i + 1]; k++) {
         const uint8_t byte = (uint8_t)s->bytes[k];
-        uint16_t c = find_child(s->nodes, at, byte);
+        uint32_t c = find_child(s->nodes, at, byte);
         if (!c) {
-            c = (uint16_t)s->n_nodes++;
+            c = (uint32_t)s->n_nodes++;
             s->nodes[c] = (struct node){.sibling = s->nodes[at].child, .match = -1, .byte = byte};
             s->nodes[c].depth = (uint16_t)(s->nodes[at].depth + 1);
             s->nodes[at].child = c;
         }
         at = c;
     }
-    if (s->nodes[at].match < 0) s->nodes[at].match = (int8_t)i; // the first of equal strings matches
+    if (s->nodes[at].match < 0) s->nodes[at].match = (int16_t)i; // the first of equal strings matches
 }
 
 // Sets suffix links in order of depth, since a suffix is shorter than its node. `queue` has room for all nodes.
-static void link_suffixes(stop_set *s, uint16_t *queue) {
+static void link_suffixes(stop_set *s, uint32_t *queue) {
     struct node *nodes = s->nodes;
     size_t head = 0, tail = 0;
     queue[tail++] = 0;
     while (head < tail) {
-        const uint16_t at = queue[head++];
-        for (uint16_t c = nodes[at].child; c; c = nodes[c].sibling) {
+        const uint32_t at = queue[head++];
+        for (uint32_t c = nodes[at].child; c; c = nodes[c].sibling) {
             nodes[c].suffix = at == 0 ? 0 : step(nodes, nodes[at].suffix, nodes[c].byte);
             if (nodes[c].match < 0) nodes[c].match = nodes[nodes[c].suffix].match;
             queue[tail++] = c;
@@ -70,27 +70,29 @@ static void link_suffixes(stop_set *s, uint16_t *queue) {
     }
 }
 
-static rn_status check_strings(const size_t *n_bytes, size_t n, rn_error *err) {
-    if (n > STOP_MAX_STRINGS)
-        return fail(err, RN_E_ARG, "stop: %zu strings, at most %d are allowed", n, STOP_MAX_STRINGS);
+static rn_status check_strings(const struct stop_limits *limits, const size_t *n_bytes, size_t n, rn_error *err) {
+    const char *const what = limits->what;
+    if (n > limits->n_strings)
+        return fail(err, RN_E_ARG, "%s: %zu strings, at most %zu are allowed", what, n, limits->n_strings);
     for (size_t i = 0; i < n; i++) {
-        if (n_bytes[i] == 0) return fail(err, RN_E_ARG, "stop[%zu]: empty: it would end every text at once", i);
-        if (n_bytes[i] > STOP_MAX_BYTES)
-            return fail(err, RN_E_ARG, "stop[%zu]: %zu bytes, at most %d are allowed", i, n_bytes[i], STOP_MAX_BYTES);
+        if (n_bytes[i] == 0) return fail(err, RN_E_ARG, "%s[%zu]: empty: every text begins with it", what, i);
+        if (n_bytes[i] > limits->n_bytes)
+            return fail(err, RN_E_ARG, "%s[%zu]: %zu bytes, at most %zu are allowed", what, i, n_bytes[i],
+                        limits->n_bytes);
     }
     return RN_OK;
 }
 
-rn_status stop_set_create(const char *const *strings, const size_t *n_bytes, size_t n, stop_set **out,
-                          rn_error *err) {
-    assert(out && (n == 0 || (strings && n_bytes)));
+rn_status stop_set_create_within(const struct stop_limits *limits, const char *const *strings, const size_t *n_bytes,
+                                 size_t n, stop_set **out, rn_error *err) {
+    assert(out && (n == 0 || (strings && n_bytes)) && limits->n_strings <= INT16_MAX);
     *out = NULL;
-    rn_status st = check_strings(n_bytes, n, err);
+    rn_status st = check_strings(limits, n_bytes, n, err);
     if (st != RN_OK) return st;
 
-    uint16_t *queue = NULL;
+    uint32_t *queue = NULL;
     stop_set *s = mem_calloc(1, sizeof *s);
-    if (!s) goto nomem;
+    if (!s || !(s->offset = mem_calloc(n + 1, sizeof *s->offset))) goto nomem;
     s->n_strings = n;
     for (size_t i = 0; i < n; i++) s->offset[i + 1] = s->offset[i] + n_bytes[i];
     const size_t n_all = s->offset[n];
@@ -108,15 +110,22 @@ rn_status stop_set_create(const char *const *strings, const size_t *n_bytes, siz
     s = NULL;
     goto out;
 nomem:
-    st = fail(err, RN_E_NOMEM, "stop: out of memory for %zu strings", n);
+    st = fail(err, RN_E_NOMEM, "%s: out of memory for %zu strings", limits->what, n);
 out:
     mem_free(queue);
     stop_set_destroy(s);
     return st;
 }
 
+rn_status stop_set_create(const char *const *strings, const size_t *n_bytes, size_t n, stop_set **out,
+                          rn_error *err) {
+    static const struct stop_limits limits = {"stop", STOP_MAX_STRINGS, STOP_MAX_BYTES};
+    return stop_set_create_within(&limits, strings, n_bytes, n, out, err);
+}
+
 void stop_set_destroy(stop_set *s) {
     if (!s) return;
+    mem_free(s->offset);
     mem_free(s->bytes);
     mem_free(s->nodes);
     mem_free(s);
@@ -127,6 +136,12 @@ const char *stop_set_string(const stop_set *s, int i, size_t *n_bytes) {
     *n_bytes = s->offset[i + 1] - s->offset[i];
     return s->bytes + s->offset[i];
 }
+
+int32_t stop_set_step(const stop_set *s, int32_t state, uint8_t byte) {
+    return (int32_t)step(s->nodes, (uint32_t)state, byte);
+}
+size_t stop_set_depth(const stop_set *s, int32_t state) { return s->nodes[state].depth; }
+int stop_set_match(const stop_set *s, int32_t state) { return s->nodes[state].match; }
 
 void stop_matcher_init(stop_matcher *m, const stop_set *set) { *m = (stop_matcher){.set = set, .matched = -1}; }
 
@@ -148,7 +163,7 @@ size_t stop_matcher_push(stop_matcher *m, const char *s, size_t n, char *out) {
         return n;
     }
     const struct node *nodes = m->set->nodes;
-    uint16_t at = (uint16_t)m->state;
+    uint32_t at = (uint32_t)m->state;
     for (size_t i = 0; i < n; i++) {
         at = step(nodes, at, (uint8_t)s[i]);
         if (nodes[at].match < 0) continue;
@@ -160,7 +175,7 @@ size_t stop_matcher_push(stop_matcher *m, const char *s, size_t n, char *out) {
         m->state = 0;
         return n_release;
     }
-    m->state = at;
+    m->state = (int32_t)at;
     const size_t n_keep = nodes[at].depth, n_release = m->n_held + n - n_keep;
     shift(m, s, n_release, n_keep, out);
     return n_release;

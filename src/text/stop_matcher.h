@@ -20,11 +20,26 @@
 
 typedef struct stop_set stop_set;
 
+// Which strings a set takes, and how an error names them.
+struct stop_limits {
+    const char *what; // "stop"
+    size_t n_strings, n_bytes;
+};
+
 // strings[i] has n_bytes[i] bytes, which are copied. Errors: RN_E_ARG (an empty string;
 // beyond STOP_MAX_*), RN_E_NOMEM.
 rn_status stop_set_create(const char *const *strings, const size_t *n_bytes, size_t n, stop_set **out, rn_error *err);
+// The same under other limits; n_bytes at most 1,024.
+rn_status stop_set_create_within(const struct stop_limits *limits, const char *const *strings, const size_t *n_bytes,
+                                 size_t n, stop_set **out, rn_error *err);
 void stop_set_destroy(stop_set *s); // NULL is fine
 const char *stop_set_string(const stop_set *s, int i, size_t *n_bytes);
+// The automaton itself: a state is that of a text; 0: of none.
+int32_t stop_set_step(const stop_set *s, int32_t state, uint8_t byte);
+// Bytes of the longest suffix of the text that begins one of the strings, or is one.
+size_t stop_set_depth(const stop_set *s, int32_t state);
+// The longest string that the text ends with; -1: none.
+int stop_set_match(const stop_set *s, int32_t state);
 
 typedef struct stop_matcher {
     const stop_set *set; // NULL: no stop strings, everything passes

@@ -130,6 +130,17 @@ def stop_strings_and_stop_tokens_end_the_text_before_them():
 
 
 @test
+def a_banned_string_does_not_come_in_whatever_case():
+    text = runnel('run', PROMPT, *GREEDY, '-n', '30').ok().text
+    for banned in ('girl', 'LITTLE GIRL', ' was a lit', 'y', 'Lily. S'):
+        other = runnel('run', PROMPT, *GREEDY, '-n', '30', '--banned-string', 'never there', '--banned-string', banned).ok().text
+        check(banned.lower() in text.lower() and banned.lower() not in other.lower(), (banned, other))
+        begins = text.lower().index(banned.lower())
+        equal(other[:max(begins - 12, 0)], text[:max(begins - 12, 0)], 'what is before the token that it began with')
+    equal(runnel('run', PROMPT, *GREEDY, '-n', '30', '--banned-string', 'LITTLE', '--banned-match-case').ok().text, text)
+
+
+@test
 def a_banned_token_does_not_come():
     first = runnel('run', PROMPT, *GREEDY, '-n', '1', '--json').ok().lines[-1]['tokens'][0]
     for bias in ('-inf', '-100'):

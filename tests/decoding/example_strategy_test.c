@@ -72,10 +72,10 @@ struct reader {
     int n;
 };
 static bool may_emit(void *user) { return ((struct reader *)user)->n < N_TOKENS; }
-static bool emit(void *user, const struct emission *e) {
+static enum emit_answer emit(void *user, const struct emission *e) {
     struct reader *r = user;
     r->tokens[r->n++] = e->token;
-    return may_emit(user);
+    return may_emit(user) ? EMIT_NEXT : EMIT_END;
 }
 
 TEST(the_example_in_contributing_takes_the_largest_logit) {

@@ -30,12 +30,12 @@ struct reader {
     int n, n_wanted;
     bool drafted;
 };
-static bool read_token(void *user, const struct emission *e) {
+static enum emit_answer read_token(void *user, const struct emission *e) {
     struct reader *r = user;
     r->drafted |= e->drafted;
     memcpy(r->rows[r->n], e->logits, sizeof r->rows[0]);
     r->tokens[r->n++] = e->token;
-    return r->n < r->n_wanted;
+    return r->n < r->n_wanted ? EMIT_NEXT : EMIT_END;
 }
 static bool may_read(void *user) {
     const struct reader *r = user;

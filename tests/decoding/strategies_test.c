@@ -32,10 +32,10 @@ static bool may_emit(void *user) {
     (void)user;
     return true;
 }
-static bool emit(void *user, const struct emission *e) {
+static enum emit_answer emit(void *user, const struct emission *e) {
     (void)e;
     ((struct report *)user)->n_emitted++;
-    return true;
+    return EMIT_NEXT;
 }
 static void score_prompt(void *user, int32_t at, const float *logits) {
     struct report *r = user;
@@ -48,7 +48,8 @@ static void end(void *user, enum strategy_end why) {
     r->n_ends++;
     r->why = why;
 }
-static const struct emitter_ops report_ops = {may_emit, emit, score_prompt, end};
+static const struct emitter_ops report_ops = {
+    .may_emit = may_emit, .emit = emit, .score_prompt = score_prompt, .end = end};
 
 // The prompt in steps of n_rows, evaluated anew from row 0 when n_before rows are done, as after a preemption; n_before 0: not.
 static rn_status read_prompt(strategy *s, struct report *report, int32_t n_rows, int32_t n_before, rn_error *err) {

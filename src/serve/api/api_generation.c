@@ -347,7 +347,7 @@ static bool make_rules(const api_generation *g, job *j, api_error *e) {
 
 bool api_generation_is_long(const api_generation *g, size_t n_answers) {
     enum { FEW_ANSWERS = 4 };
-    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words;
+    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words || g->g.n_banned;
 }
 
 bool api_generation_admit(const api_generation *g, api_request *r, job *j) {

@@ -201,6 +201,7 @@ static const struct {
     {"reply", "reply_tokens", API_INVALID_VALUE},
     {"stop", "stop", API_INVALID_VALUE},
     {"stop_tokens", "stop_tokens", API_INVALID_TOKEN},
+    {"banned_strings", "banned_strings", API_INVALID_VALUE},
     {"ids", NULL, API_INVALID_TOKEN},
     {"prompt", NULL, API_INVALID_VALUE},
     {"logit_bias", "logit_bias", API_INVALID_VALUE},

@@ -1,0 +1,75 @@
+// tests/engine/toy_rig.h - an engine over the toy model with a vocabulary of bytes, whose draws are restricted to a few tokens, so that
+// texts repeat and meet short strings often.
+#ifndef RN_TESTS_ENGINE_TOY_RIG_H
+#define RN_TESTS_ENGINE_TOY_RIG_H
+
+#include "base/philox.h"
+#include "engine/engine.h"
+#include "fixture.h"
+#include "tests/support/tiny_model.h"
+#include "tests/support/toy_lm.h"
+#include <stdio.h>
+#include <unistd.h>
+
+enum { TOY_VOCAB = 300, TOY_CTX = 256 };
+
+struct toy_rig {
+    struct toy_config config;
+    rn_model *model;
+    rn_engine *engine;
+};
+
+static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams, int n_threads) {
+    char path[64];
+    struct tiny_model tiny = tiny_model_default();
+    struct given_lm given;
+    rn_engine_options o = engine_options();
+    rn_error err = {0};
+    snprintf(path, sizeof path, "toy_rig.%d.gguf", (int)getpid());
+    tiny.n_ctx = TOY_CTX, tiny.n_vocab = TOY_VOCAB;
+    *g = (struct toy_rig){.config = {.n_vocab = TOY_VOCAB,
+                                     .n_ctx = TOY_CTX,
+                                     .n_batch = 64,
+                                     .n_want = 64,
+                                     .max_seqs = 2 * n_streams + 2,
+                                     .max_scratch = 4,
+                                     .n_pages = n_pages,
+                                     .n_groups = 1,
+                                     .nan_token = -1,
+                                     .n_states = n_states}};
+    if (!CHECK(tiny_model_write(&tiny, path)) || !CHECK_OK(rn_model_open(path, NULL, &g->model, &err), &err))
+        return false;
+    remove(path);
+    if (!CHECK_OK(toy_lm_create(&g->config, &given.lm, &err), &err)) return false;
+    given.kv = toy_lm_kv(given.lm), given.n_scratch = g->config.max_scratch;
+    o.n_streams = n_streams;
+    o.n_threads = n_threads;
+    return CHECK_OK(engine_open_lms(&g->model, &given, 1, &o, &g->engine, &err), &err);
+}
+
+static inline void toy_rig_close(struct toy_rig *g) {
+    rn_engine_close(g->engine);
+    rn_model_close(g->model);
+}
+
+// The token with these bytes.
+static inline int32_t toy_token(const struct toy_rig *g, const char *bytes, size_t n) {
+    for (int32_t i = 0; i < TOY_VOCAB; i++) {
+        size_t n_piece;
+        const char *piece = model_piece(g->model, i, false, &n_piece);
+        if (n_piece == n && memcmp(piece, bytes, n) == 0) return i;
+    }
+    CHECK(false);
+    return 0;
+}
+
+// Numbers of a test's own, so that a failure can be repeated.
+struct toy_random {
+    uint64_t seed;
+    uint32_t n;
+};
+static inline int32_t toy_below(struct toy_random *r, int32_t n) {
+    return (int32_t)(philox_uniform(r->seed, 0, r->n++, PHILOX_TEST) * n);
+}
+
+#endif

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""tests/serve/guidance_test.py - what guides a text, through the server's interfaces."""
+import json
+
+from api import chat_model, post, serving
+from serving import Folder, check, equal, main, test
+
+GENERATE = '/v1/runnel/generate'
+
+TIME = 'Once upon a time'
+PLAIN = {'temperature': 0, 'max_tokens': 40, 'ignore_eos': True}
+
+
+@test
+def banned_strings_come_in_no_answer_of_any_interface():
+    with Folder() as folder, serving(chat_model(folder), '--streams', '4') as s:
+        text = post(s, GENERATE, prompt=TIME, **PLAIN).json['choices'][0]['text']
+        banned = [text[8:10].upper(), text[20:23]]
+        chat = [{'role': 'user', 'content': TIME}]
+        options = {'num_predict': 40, 'temperature': 0, 'ignore_eos': True}
+        for path, body, of in (
+                (GENERATE, {'prompt': TIME, **PLAIN}, lambda a: [a['choices'][0]['text']]),
+                ('/v1/completions', {'prompt': TIME, **PLAIN, 'n': 3, 'temperature': 1, 'seed': 5}, lambda a: [c['text'] for c in a['choices']]),
+                ('/v1/chat/completions', {'messages': chat, **PLAIN}, lambda a: [c['message']['content'] for c in a['choices']]),
+                ('/completion', {'prompt': TIME, **PLAIN}, lambda a: [a['content']]),
+                ('/api/generate', {'prompt': TIME, 'raw': True, 'stream': False, 'options': options}, lambda a: [a['response']])):
+            where = body['options'] if 'options' in body else body
+            free = of(post(s, path, **body).json)
+            where['banned_strings'] = banned
+            held = of(post(s, path, **body).json)
+            check(not any(b.lower() in t.lower() for b in banned for t in held), (path, held))
+            where['banned_strings'] = 'no such text'
+            equal(of(post(s, path, **body).json), free, path)
+            where.update(banned_strings=[b.swapcase() for b in banned if b.swapcase() not in free[0]], banned_match_case=True)
+            equal(of(post(s, path, **body).json)[0], free[0], path)
+
+
+@test
+def a_stream_never_shows_the_beginning_of_a_banned_string_that_completes():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for seed in range(6):
+            body = {'prompt': TIME, 'max_tokens': 60, 'seed': seed, 'temperature': 1, 'banned_strings': ['e', 'th', 'an'], 'logprobs': 1}
+            whole = post(s, GENERATE, **body).json['choices'][0]
+            told = post(s, GENERATE, stream=True, **body).body.decode()
+            parts = [json.loads(line[6:]) for line in told.splitlines() if line.startswith('data: {')]
+            equal(''.join(p.get('text', '') for p in parts), whole['text'])
+            equal([t for p in parts for t in p.get('tokens', [])], whole['tokens'])
+            check(not any(b in whole['text'].lower() for b in ('e', 'th', 'an')), whole['text'])
+
+
+if __name__ == '__main__':
+    main()
