@@ -72,6 +72,14 @@ RN_API rn_status rn_tokenize_at_most(const rn_model *model, const char *text, si
                                      bool add_special, bool parse_special, size_t max_ids,
                                      int32_t **ids, size_t *n_ids, rn_error *err);
 /**
+ * Converts text that continues other text, such as an answer: no space is put before it, as some
+ * vocabularies do at the beginning of a text, and no begin or end tokens are added.
+ *
+ * @return as rn_tokenize().
+ */
+RN_API rn_status rn_tokenize_more(const rn_model *model, const char *text, size_t n_text,
+                                  bool parse_special, int32_t **ids, size_t *n_ids, rn_error *err);
+/**
  * Converts token ids to text.
  *
  * @param special  include control tokens as text; else they are left out.

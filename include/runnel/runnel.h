@@ -11,6 +11,7 @@
 #include <runnel/chat.h>
 #include <runnel/embed.h>
 #include <runnel/engine.h>
+#include <runnel/grammar.h>
 #include <runnel/measure.h>
 #include <runnel/model.h>
 #include <runnel/request.h>

@@ -1,5 +1,6 @@
 // app/json_read.c - reads jansson's trees by tables of members.
 #include "app/json_read.h"
+#include "app/json_write.h"
 #include "app/numbers.h"
 #include "app/say.h"
 #include <inttypes.h>
@@ -40,10 +41,48 @@ bool json_item_bool(const json_item *value, bool *v, char *why) {
     return true;
 }
 
+// 1.0 stays a real.
+static void put_real(json_writer *w, double v) {
+    char text[40];
+    bytes digits = {0};
+    json_put_real(&(json_writer){&digits, false}, v);
+    snprintf(text, sizeof text, "%s%s", digits.data ? digits.data : "null",
+             digits.data && !strpbrk(digits.data, ".e") ? ".0" : "");
+    bytes_free(&digits);
+    json_put_raw(w, text);
+}
+
+// As json_dumps() would, but numbers keep the digits that were read: 0.01 stays 0.01. The depth was checked when it was parsed.
+static void put_value(json_writer *w, const json_t *j) {
+    const char *key;
+    json_t *kid;
+    size_t i;
+    switch (json_typeof(j)) {
+    case JSON_OBJECT:
+        json_put_begin(w, '{');
+        json_object_foreach((json_t *)j, key, kid) {
+            json_put_key(w, key);
+            put_value(w, kid);
+        }
+        json_put_end(w, '}');
+        break;
+    case JSON_ARRAY:
+        json_put_begin(w, '[');
+        json_array_foreach(j, i, kid) put_value(w, kid);
+        json_put_end(w, ']');
+        break;
+    case JSON_STRING: json_put_text(w, json_string_value(j), json_string_length(j)); break;
+    case JSON_INTEGER: json_put_whole(w, json_integer_value(j)); break;
+    case JSON_REAL: put_real(w, json_real_value(j)); break;
+    case JSON_TRUE: json_put_raw(w, "true"); break;
+    case JSON_FALSE: json_put_raw(w, "false"); break;
+    case JSON_NULL: json_put_null(w); break;
+    }
+}
+
 void json_item_add(const json_item *value, bytes *to) {
-    char *const text = memory_noted(json_dumps(node(value), JSON_ENCODE_ANY | JSON_COMPACT));
-    bytes_add_text(to, text ? text : "null");
-    free(text);
+    json_writer w = {to, false};
+    put_value(&w, node(value));
 }
 
 bool json_item_is_text(const json_item *value) { return json_is_string(node(value)); }
@@ -80,6 +119,11 @@ static bool is_whole_real(const json_t *j) {
 
 bool json_item_whole(const json_item *value, int64_t min, int64_t max, int64_t *v, char *why) {
     const json_t *j = node(value);
+    const double real = json_real_value(j); // 0 of an integer
+    if (json_is_real(j) && real == floor(real) && (real < (double)min || real > (double)max)) {
+        snprintf(why, JSON_WHY / 2, "%.0f is outside %" PRId64 "..%" PRId64, real, min, max);
+        return false;
+    }
     if (!json_is_integer(j) && !is_whole_real(j)) return wrong_type(j, "a whole number", why);
     const int64_t got = json_is_integer(j) ? json_integer_value(j) : (int64_t)json_real_value(j);
     if (got < min || got > max) {
@@ -99,7 +143,7 @@ bool json_item_real(const json_item *value, double min, double max, double *v, c
 
 bool json_item_u64(const json_item *value, uint64_t *v, char *why) {
     int64_t got = 0;
-    // A string, or a larger integer that quote_large() made a string.
+    // A string, or a larger integer that rewrite_large() made a string.
     if (json_item_is_text(value)) return number_read_u64(json_string_value(node(value)), v, why);
     if (!json_item_whole(value, 0, INT64_MAX, &got, why)) return false;
     *v = (uint64_t)got;
@@ -120,22 +164,32 @@ bool json_item_word(const json_item *value, const char *const *words, int32_t n,
     return false;
 }
 
-// jansson refuses integers beyond int64_t. In a copy of the text those of 2^63..2^64-1, and larger ones, that are the value of
-// a member `seed` become strings, which json_item_u64() reads. Any other number of that size stays an error.
-static bool quote_large(const char *text, size_t n_text, bytes *to) {
+// jansson refuses integers beyond int64_t. In a copy of the text those that are the value of a member `seed` become strings, which
+// json_item_u64() reads, and all others become reals, which they are equal to as near as a double can be.
+static bool rewrite_large(const char *text, size_t n_text, bytes *to) {
     enum { SAFE_DIGITS = 18 };
     static const char name[] = "\"seed\"";
-    size_t from = 0;
-    for (size_t i = 0; i + sizeof name < n_text; i++) {
-        if (memcmp(text + i, name, sizeof name - 1) != 0) continue;
-        size_t at = i + sizeof name - 1;
-        while (at < n_text && strchr(" \t\r\n:", text[at]) && text[at]) at++;
-        size_t end = at;
+    size_t from = 0, string = 0; // where the last string began
+    for (size_t i = 0; i < n_text; i++) {
+        if (text[i] == '"') {
+            for (string = i++; i < n_text && text[i] != '"'; i++) i += text[i] == '\\';
+            continue;
+        }
+        if (text[i] < '0' || text[i] > '9') continue;
+        size_t end = i, gap = string + sizeof name - 1;
         while (end < n_text && text[end] >= '0' && text[end] <= '9') end++;
-        if (end - at <= SAFE_DIGITS || (end < n_text && strchr(".eE", text[end]))) continue;
-        bytes_add(to, text + from, at - from);
-        bytes_add_format(to, "\"%.*s\"", (int)(end - at < 64 ? end - at : 64), text + at);
-        from = end;
+        const bool is_whole = end == n_text || !strchr(".eE", text[end]);
+        if (is_whole && end - i > SAFE_DIGITS && (i == 0 || !strchr(".eE+", text[i - 1]))) {
+            while (gap < i && strchr(" \t\r\n:", text[gap]) && text[gap]) gap++;
+            const bool is_seed = gap == i && memcmp(text + string, name, sizeof name - 1) == 0;
+            bytes_add(to, text + from, i - from);
+            bytes_add_text(to, is_seed ? "\"" : "");
+            bytes_add(to, text + i, is_seed && end - i > 64 ? 64 : end - i);
+            bytes_add_text(to, is_seed ? "\"" : ".0");
+            from = end;
+        }
+        while (end < n_text && strchr("0123456789.eE+-", text[end]) && text[end]) end++;
+        i = end - 1;
     }
     if (from > 0) bytes_add(to, text + from, n_text - from);
     return from > 0;
@@ -149,7 +203,7 @@ static json_t *parse(const char *text, size_t n_text, char *why) {
     json_error_t error;
     bytes quoted = {0};
     json_t *j = load(text, n_text, &error);
-    if (!j && json_error_code(&error) == json_error_numeric_overflow && quote_large(text, n_text, &quoted) &&
+    if (!j && json_error_code(&error) == json_error_numeric_overflow && rewrite_large(text, n_text, &quoted) &&
         !memory_failed())
         j = load(quoted.data, quoted.n, &error);
     bytes_free(&quoted);
@@ -244,9 +298,10 @@ bool json_item_ids(const json_item *value, id_list *list, char *why) { return re
 
 static bool read_json(const json_t *j, char **field, char *why) {
     if (json_is_null(j)) return wrong_type(j, "a value", why);
-    char *const text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
-    *field = text ? app_copy_text(text) : NULL;
-    free(text);
+    bytes text = {0};
+    json_item_add(item_of(j), &text);
+    *field = text.data ? app_copy_text(text.data) : NULL;
+    bytes_free(&text);
     if (!*field) snprintf(why, JSON_WHY / 2, "out of memory");
     return *field != NULL;
 }

@@ -22,6 +22,7 @@ int cmd_detokenize(int n_args, char **args);
 int cmd_convert(int n_args, char **args);
 int cmd_quantize(int n_args, char **args);
 int cmd_imatrix(int n_args, char **args);
+int cmd_grammar(int n_args, char **args);
 int cmd_template(int n_args, char **args);
 int cmd_info(int n_args, char **args);
 int cmd_bench(int n_args, char **args);

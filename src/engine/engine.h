@@ -17,10 +17,12 @@
 #include "engine/chat/chat.h"
 #include "engine/outbox.h"
 #include "formats/package.h"
+#include "grammar/grammar.h"
 #include "kernels/kernels.h"
 #include "lm/lm_real.h"
 #include "model/model.h"
 #include "sampling/sampler.h"
+#include "sampling/token_mask.h"
 #include "text/stop_matcher.h"
 #include "text/utf8.h"
 #include "tokenizer/tokenizer.h"
@@ -34,6 +36,13 @@
 #define ENGINE_MAX_BUFFER   65536             // tokens that wait for a reader
 #define MIN_PARALLEL_READ   ((size_t)1 << 19) // logits
 #define N_PRIORITIES        (RN_PRIORITY_HIGH - RN_PRIORITY_LOW + 1)
+
+// What a model's grammars share; `vocab` is made when the first one is compiled.
+struct model_grammars {
+    mutex lock; // while it is made
+    struct grammar_vocab vocab;
+    char *names; // of control tokens
+};
 
 struct rn_model {
     package *pkg;
@@ -49,7 +58,10 @@ struct rn_model {
     rn_template *tmpl;       // compiled once; NULL: see template_error
     rn_error template_error; // kept instead of failing: only conversations need the template
     uint64_t n_params;
+    struct model_grammars *grammars;
 };
+rn_status model_grammars_open(rn_model *m, rn_error *err);
+void model_grammars_close(rn_model *m);
 
 // Rows of a step that belong to one stream.
 struct stream_rows {

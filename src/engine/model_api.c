@@ -98,6 +98,8 @@ static rn_status fill_model(rn_model *m, rn_error *err) {
     const char *rerank_template = package_rerank_template(m->pkg, &n_template);
     if (rerank_template && !(m->rerank_template = mem_strndup(rerank_template, n_template)))
         return fail(err, RN_E_NOMEM, "%s: out of memory", package_path(m->pkg));
+    st = model_grammars_open(m, err);
+    if (st != RN_OK) return st;
     st = model_make_template(m, &m->tmpl, &m->template_error);
     return st == RN_E_NOMEM ? fail(err, st, "%s", m->template_error.text) : RN_OK;
 }
@@ -134,6 +136,7 @@ rn_status rn_model_open(const char *path, const rn_model_options *opt, rn_model 
 
 void rn_model_close(rn_model *m) {
     if (!m) return;
+    model_grammars_close(m);
     tokenizer_destroy(m->tok);
     for (int32_t i = 0; i < m->n_end; i++) mem_free(m->end_text[i]);
     rn_template_close(m->tmpl);
@@ -169,6 +172,16 @@ rn_status rn_tokenize_at_most(const rn_model *model, const char *text, size_t n_
     const rn_status st = model_need_tokenizer(model, err);
     if (st != RN_OK) return st;
     return tokenizer_encode_at_most(model->tok, text, n_text, add_special, parse_special, max_ids, ids, n_ids, err);
+}
+
+rn_status rn_tokenize_more(const rn_model *model, const char *text, size_t n_text, bool parse_special, int32_t **ids,
+                           size_t *n_ids, rn_error *err) {
+    if (!model || (!text && n_text) || !ids || !n_ids) return fail(err, RN_E_ARG, "rn_tokenize_more: NULL argument");
+    *ids = NULL;
+    *n_ids = 0;
+    const rn_status st = model_need_tokenizer(model, err);
+    if (st != RN_OK) return st;
+    return tokenizer_encode_more(model->tok, text, n_text, parse_special, SIZE_MAX, ids, n_ids, err);
 }
 
 rn_status rn_detokenize(const rn_model *model, const int32_t *ids, size_t n_ids, bool special, char **text,

@@ -37,6 +37,7 @@ FILLED_BY_CALLER(sampling, stage_user,
 FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)
+FILLED_BY_CALLER(grammar_source, json_space, NULL)
 
 // ---- filled by the library ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,92 @@
+// runnel/grammar.h - grammars that an answer has to follow: JSON Schema, regular expressions,
+// choices.
+#ifndef RUNNEL_GRAMMAR_H
+#define RUNNEL_GRAMMAR_H
+
+#include <runnel/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rn_grammar_kind {
+    // text: a JSON Schema (draft 4 to 2020-12). docs/structured-output.md says which keywords are
+    // enforced; the others that restrict a value are refused by name.
+    RN_GRAMMAR_JSON_SCHEMA = 0,
+    // Any JSON object; no text.
+    RN_GRAMMAR_JSON_OBJECT = 1,
+    // text: a regular expression (ECMA 262) that the whole answer matches.
+    RN_GRAMMAR_REGEX = 2,
+    // The answer is one of `choices`.
+    RN_GRAMMAR_CHOICE = 3
+} rn_grammar_kind;
+
+// White space between the tokens of JSON.
+typedef enum rn_json_space {
+    RN_JSON_DUMPS = 0,   // ", " and ": ", as Python's json.dumps() writes
+    RN_JSON_COMPACT = 1, // none
+    RN_JSON_FREE = 2     // up to 20 blanks and line ends wherever JSON allows them
+} rn_json_space;
+
+typedef struct rn_grammar_source {
+    size_t struct_size;
+    rn_grammar_kind kind;
+    const char *text; // n_text bytes, UTF-8; at most 4 MiB with all choices
+    size_t n_text;
+    const char *const *choices; // [n_choices] at most 10,000
+    const size_t *choice_bytes; // [n_choices] their lengths; NULL: terminated strings
+    size_t n_choices;
+    rn_json_space json_space;
+} rn_grammar_source;
+RN_API void rn_grammar_source_init_sized(rn_grammar_source *s, size_t struct_size);
+static inline void rn_grammar_source_init(rn_grammar_source *s) {
+    rn_grammar_source_init_sized(s, sizeof *s);
+}
+
+// A grammar compiled for a model's vocabulary. Any number of requests and threads may use it.
+typedef struct rn_grammar rn_grammar;
+/**
+ * Compiles a grammar. The first call for a model also puts its vocabulary in order, which takes
+ * some tens of milliseconds and, for 128,000 tokens, about 20 MB.
+ *
+ * @param grammar  set on RN_OK, else NULL; freed with rn_grammar_close(). The model must outlive
+ *                 it.
+ * @return RN_OK; RN_E_ARG: the source is wrong, or no text matches it; the message begins with the
+ *         place (a JSON pointer, `line L, column C`, or `character N`); RN_E_UNSUPPORTED: it has
+ *         what cannot be enforced, which is named, or the model has no tokenizer; RN_E_LIMIT;
+ *         RN_E_NOMEM. Threads: any.
+ */
+RN_API rn_status rn_grammar_compile(const rn_model *model, const rn_grammar_source *source,
+                                    rn_grammar **grammar, rn_error *err);
+// Streams that use it keep what they need. NULL is fine.
+RN_API void rn_grammar_close(rn_grammar *grammar);
+
+// A place in one text that follows a grammar: for checking texts, and for samplers of one's own.
+// Used by one thread at a time.
+typedef struct rn_matcher rn_matcher;
+// At the beginning of a text. RN_E_ARG: NULL; RN_E_NOMEM.
+RN_API rn_status rn_matcher_open(rn_grammar *grammar, rn_matcher **matcher, rn_error *err);
+RN_API void rn_matcher_close(rn_matcher *matcher); // NULL is fine
+/**
+ * The tokens that may follow: token t is bit t % 64 of mask[t / 64].
+ *
+ * @param mask     n_words words, at least (n_vocab + 63) / 64 of rn_model_info. End tokens are set
+ *                 where the text is whole.
+ * @return RN_OK; RN_E_ARG: NULL, too few words; RN_E_LIMIT, RN_E_NOMEM.
+ */
+RN_API rn_status rn_matcher_mask(rn_matcher *matcher, uint64_t *mask, size_t n_words,
+                                 rn_error *err);
+// Takes a token if it may follow; *is_allowed says whether. An end token is not taken.
+// RN_E_ARG: NULL; RN_E_LIMIT, RN_E_NOMEM: the matcher is as it was.
+RN_API rn_status rn_matcher_take(rn_matcher *matcher, int32_t token, bool *is_allowed,
+                                 rn_error *err);
+// The last n tokens that were taken were not there.
+RN_API void rn_matcher_rewind(rn_matcher *matcher, size_t n);
+// Is the text whole? Can nothing follow it? Errors as for rn_matcher_take().
+RN_API rn_status rn_matcher_state(rn_matcher *matcher, bool *is_whole, bool *is_over,
+                                  rn_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

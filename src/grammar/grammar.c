@@ -1,0 +1,345 @@
+// grammar/grammar.c - see grammar.h.
+#include "grammar/grammar.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "grammar/mask.h"
+#include "grammar/regex.h"
+#include <stdatomic.h>
+#include <string.h>
+
+struct grammar {
+    atomic_uint n_refs;
+    const struct grammar_vocab *vocab;
+    struct grammar_source source; // copied, to compile it again
+    char *text;                   // of the source
+    struct grammar_text *choices;
+
+    mutex lock; // of what follows
+    uint64_t epoch;
+    bool is_made;
+    struct exprs exprs;
+    struct dfa dfa;
+    struct rules rules;
+    struct recognizer recognizer;
+    struct masker masker;
+};
+
+// ---- vocabularies ----
+
+rn_status grammar_vocab_init(struct grammar_vocab *v, struct token_bytes *tokens, int32_t n_tokens, rn_error *err) {
+    *v = (struct grammar_vocab){.tokens = tokens, .n_tokens = n_tokens};
+    const rn_status st = vocab_trie_init(&v->trie, tokens, n_tokens, err);
+    if (st != RN_OK) grammar_vocab_free(v);
+    return st;
+}
+
+void grammar_vocab_free(struct grammar_vocab *v) {
+    vocab_trie_free(&v->trie);
+    mem_free(v->tokens);
+    *v = (struct grammar_vocab){0};
+}
+
+// ---- sources ----
+
+static rn_status start_rule(grammar *g, expr_id x, uint32_t *start) {
+    *start = rule_new(&g->rules);
+    rule_define(&g->rules, *start, sym_term(&g->rules, x));
+    return RN_OK;
+}
+
+static rn_status compile_json(grammar *g, const char *text, size_t n, uint32_t *start, rn_error *err) {
+    struct json_tree tree = {0};
+    rn_status st = json_read(&tree, text, n, err);
+    if (st == RN_E_FORMAT) st = RN_E_ARG; // a request is wrong, no file
+    if (st == RN_OK) st = schema_compile(&g->rules, &tree, g->source.space, start, err);
+    json_free(&tree);
+    return st;
+}
+
+static rn_status compile_schema(grammar *g, uint32_t *start, rn_error *err) {
+    return compile_json(g, g->source.text.s, g->source.text.n, start, err);
+}
+
+static rn_status compile_object(grammar *g, uint32_t *start, rn_error *err) {
+    static const char any_object[] = "{\"type\":\"object\"}";
+    return compile_json(g, any_object, sizeof any_object - 1, start, err);
+}
+
+static rn_status compile_regex(grammar *g, uint32_t *start, rn_error *err) {
+    expr_id x;
+    const rn_status st = regex_expr(&g->exprs, g->source.text.s, g->source.text.n, REGEX_WHOLE, CODING_UTF8, &x, err);
+    return st == RN_OK ? start_rule(g, x, start) : st;
+}
+
+static rn_status compile_choice(grammar *g, uint32_t *start, rn_error *err) {
+    expr_id *const kids = mem_alloc((g->source.n_choices + 1) * sizeof *kids);
+    if (!kids) return fail(err, RN_E_NOMEM, "choices: out of memory");
+    for (size_t i = 0; i < g->source.n_choices; i++)
+        kids[i] = expr_text(&g->exprs, g->source.choices[i].s, g->source.choices[i].n);
+    const expr_id x = expr_or(&g->exprs, kids, g->source.n_choices);
+    mem_free(kids);
+    return start_rule(g, x, start);
+}
+
+static rn_status (*const compilers[GRAMMAR_N_KINDS])(grammar *g, uint32_t *start, rn_error *err) = {
+    [GRAMMAR_SCHEMA] = compile_schema,
+    [GRAMMAR_OBJECT] = compile_object,
+    [GRAMMAR_REGEX] = compile_regex,
+    [GRAMMAR_CHOICE] = compile_choice,
+};
+
+static void free_automata(grammar *g) {
+    masker_free(&g->masker);
+    recognizer_free(&g->recognizer);
+    dfa_free(&g->dfa);
+    rules_free(&g->rules);
+    exprs_free(&g->exprs);
+    g->is_made = false;
+}
+
+static rn_status make_automata(grammar *g, rn_error *err) {
+    uint32_t start = 0;
+    rn_status st = exprs_init(&g->exprs, GRAMMAR_MAX_EXPRS, err);
+    if (st == RN_OK) st = rules_init(&g->rules, &g->exprs, GRAMMAR_MAX_NODES, err);
+    if (st == RN_OK) st = compilers[g->source.kind](g, &start, err);
+    if (st == RN_OK) st = dfa_init(&g->dfa, &g->exprs, GRAMMAR_MAX_SEARCH, err);
+    if (st == RN_OK) st = rules_compile(&g->rules, start, &g->dfa, err);
+    if (st == RN_OK) st = recognizer_init(&g->recognizer, &g->rules, &g->dfa, start, GRAMMAR_MAX_CONFIGS, err);
+    if (st == RN_OK) st = masker_init(&g->masker, &g->recognizer, &g->vocab->trie, GRAMMAR_MAX_MASKS, err);
+    g->epoch++;
+    g->is_made = st == RN_OK;
+    if (st != RN_OK) free_automata(g);
+    return st == RN_E_FORMAT ? RN_E_ARG : st; // what matches nothing is a wrong source
+}
+
+static rn_status copy_source(grammar *g, const struct grammar_source *from, rn_error *err) {
+    size_t n = from->text.n;
+    if ((unsigned)from->kind >= GRAMMAR_N_KINDS) return fail(err, RN_E_ARG, "kind: %d is unknown", (int)from->kind);
+    if ((unsigned)from->space > JSON_SPACE_FREE) return fail(err, RN_E_ARG, "space: %d is unknown", (int)from->space);
+    if (from->kind == GRAMMAR_CHOICE && from->n_choices == 0) return fail(err, RN_E_ARG, "choices: there is none");
+    if (from->n_choices > GRAMMAR_MAX_CHOICES)
+        return fail(err, RN_E_LIMIT, "choices: %zu are more than %d", from->n_choices, GRAMMAR_MAX_CHOICES);
+    for (size_t i = 0; i < from->n_choices && n <= GRAMMAR_MAX_TEXT; i++) n += from->choices[i].n;
+    if (n > GRAMMAR_MAX_TEXT)
+        return fail(err, RN_E_LIMIT, "grammar: its %zu bytes or more exceed the limit of %d", n, GRAMMAR_MAX_TEXT);
+    g->source = *from;
+    g->text = mem_alloc(n + 1);
+    g->choices = mem_alloc((from->n_choices + 1) * sizeof *g->choices);
+    if (!g->text || !g->choices) return fail(err, RN_E_NOMEM, "grammar: out of memory for %zu bytes", n);
+    char *to = g->text;
+    if (from->text.n) memcpy(to, from->text.s, from->text.n);
+    g->source.text.s = to;
+    to += from->text.n;
+    for (size_t i = 0; i < from->n_choices; i++) {
+        g->choices[i] = (struct grammar_text){to, from->choices[i].n};
+        if (from->choices[i].n) memcpy(to, from->choices[i].s, from->choices[i].n);
+        to += from->choices[i].n;
+    }
+    g->source.choices = g->choices;
+    return RN_OK;
+}
+
+rn_status grammar_compile(const struct grammar_source *source, const struct grammar_vocab *vocab, grammar **out,
+                          rn_error *err) {
+    *out = NULL;
+    grammar *const g = mem_calloc(1, sizeof *g);
+    if (!g) return fail(err, RN_E_NOMEM, "grammar: out of memory");
+    g->vocab = vocab;
+    atomic_init(&g->n_refs, 1);
+    rn_status st = mutex_init(&g->lock, err);
+    if (st != RN_OK) {
+        mem_free(g);
+        return st;
+    }
+    st = copy_source(g, source, err);
+    if (st == RN_OK) st = make_automata(g, err);
+    if (st != RN_OK)
+        grammar_unref(g);
+    else
+        *out = g;
+    return st;
+}
+
+grammar *grammar_ref(grammar *g) {
+    atomic_fetch_add(&g->n_refs, 1);
+    return g;
+}
+
+void grammar_unref(grammar *g) {
+    if (!g || atomic_fetch_sub(&g->n_refs, 1) != 1) return;
+    free_automata(g);
+    mutex_destroy(&g->lock);
+    mem_free(g->text);
+    mem_free(g->choices);
+    mem_free(g);
+}
+
+// ---- cursors; all below holds the lock ----
+
+static bool token_is_text(const grammar *g, int32_t token) {
+    return token >= 0 && token < g->vocab->n_tokens && g->vocab->tokens[token].n > 0;
+}
+
+static uint32_t read_token(grammar *g, uint32_t config, int32_t token) {
+    if (!token_is_text(g, token)) return CONFIG_DEAD;
+    const struct token_bytes *const t = &g->vocab->tokens[token];
+    return recognizer_read(&g->recognizer, config, t->bytes, t->n);
+}
+
+// Reads the cursor's tokens again if its states are those of earlier automata.
+static rn_status catch_up(struct grammar_cursor *c, rn_error *err) {
+    grammar *const g = c->g;
+    if (!g->is_made) {
+        const rn_status st = make_automata(g, err);
+        if (st != RN_OK) return st;
+    }
+    if (c->epoch == g->epoch) return RN_OK;
+    c->configs[0] = g->recognizer.first;
+    for (uint32_t i = 0; i < c->n; i++) c->configs[i + 1] = read_token(g, c->configs[i], c->tokens[i]);
+    c->epoch = g->epoch;
+    return exprs_status(&g->exprs, err);
+}
+
+// Calls work() on automata that are whole. If they reach a limit they are made anew, once.
+static rn_status with_automata(struct grammar_cursor *c, void (*work)(struct grammar_cursor *c, void *user),
+                               void *user, rn_error *err) {
+    grammar *const g = c->g;
+    rn_status st = RN_OK;
+    mutex_lock(&g->lock);
+    for (int i = 0; i < 2; i++) {
+        st = catch_up(c, err);
+        if (st == RN_OK) {
+            work(c, user);
+            st = exprs_status(&g->exprs, err);
+        }
+        if (st == RN_OK) break;
+        c->epoch = 0;
+        free_automata(g);
+        if (st != RN_E_LIMIT) break;
+    }
+    mutex_unlock(&g->lock);
+    return st;
+}
+
+rn_status grammar_cursor_init(struct grammar_cursor *c, grammar *g, rn_error *err) {
+    enum { FIRST = 64 };
+    *c = (struct grammar_cursor){.g = g, .max = FIRST};
+    c->tokens = mem_alloc(FIRST * sizeof *c->tokens);
+    c->configs = mem_alloc((FIRST + 1) * sizeof *c->configs);
+    if (c->tokens && c->configs) return RN_OK;
+    grammar_cursor_free(c);
+    return fail(err, RN_E_NOMEM, "grammar: out of memory for a cursor");
+}
+
+void grammar_cursor_free(struct grammar_cursor *c) {
+    mem_free(c->tokens);
+    mem_free(c->configs);
+    *c = (struct grammar_cursor){0};
+}
+
+struct step {
+    int32_t token;
+    uint32_t to;
+};
+static void step(struct grammar_cursor *c, void *user) {
+    struct step *const s = user;
+    s->to = read_token(c->g, c->configs[c->n], s->token);
+}
+
+rn_status grammar_allows(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err) {
+    struct step s = {.token = token};
+    const rn_status st = with_automata(c, step, &s, err);
+    *is_allowed = st == RN_OK && s.to != CONFIG_DEAD;
+    return st;
+}
+
+static bool make_room(struct grammar_cursor *c) {
+    if (c->n < c->max) return true;
+    const uint32_t max = c->max * 2;
+    int32_t *const tokens = mem_realloc(c->tokens, max * sizeof *tokens);
+    if (tokens) c->tokens = tokens;
+    uint32_t *const configs = tokens ? mem_realloc(c->configs, (max + 1) * sizeof *configs) : NULL;
+    if (!configs) return false;
+    c->configs = configs;
+    c->max = max;
+    return true;
+}
+
+rn_status grammar_take(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err) {
+    struct step s = {.token = token};
+    *is_allowed = false;
+    if (!make_room(c)) return fail(err, RN_E_NOMEM, "grammar: out of memory for %u tokens", c->n + 1);
+    const rn_status st = with_automata(c, step, &s, err);
+    if (st != RN_OK || s.to == CONFIG_DEAD) return st;
+    c->tokens[c->n++] = token;
+    c->configs[c->n] = s.to;
+    *is_allowed = true;
+    return RN_OK;
+}
+
+void grammar_rewind(struct grammar_cursor *c, uint32_t n) { c->n -= n < c->n ? n : c->n; }
+
+struct masking {
+    uint64_t *mask;
+    size_t n_words;
+    bool is_whole;
+};
+static void write_mask(struct grammar_cursor *c, void *user) {
+    struct masking *const m = user;
+    const size_t n_words = c->g->vocab->trie.n_words;
+    const uint32_t config = c->configs[c->n];
+    const uint64_t *const mask = masker_get(&c->g->masker, config);
+    if (!mask) return; // the automata say why
+    memcpy(m->mask, mask, n_words * sizeof *mask);
+    memset(m->mask + n_words, 0, (m->n_words - n_words) * sizeof *mask);
+    m->is_whole = recognizer_accepts(&c->g->recognizer, config);
+}
+
+rn_status grammar_mask(struct grammar_cursor *c, uint64_t *mask, size_t n_words, bool *is_whole, rn_error *err) {
+    struct masking m = {mask, n_words, false};
+    if (n_words < c->g->vocab->trie.n_words)
+        return fail(err, RN_E_ARG, "mask: %zu words are too few for %d tokens", n_words, c->g->vocab->n_tokens);
+    const rn_status st = with_automata(c, write_mask, &m, err);
+    *is_whole = m.is_whole;
+    return st;
+}
+
+struct state {
+    bool is_whole, is_over;
+};
+static void look(struct grammar_cursor *c, void *user) {
+    struct state *const s = user;
+    const uint32_t config = c->configs[c->n];
+    s->is_whole = recognizer_accepts(&c->g->recognizer, config);
+    s->is_over = s->is_whole && byte_set_empty(recognizer_live(&c->g->recognizer, config));
+}
+
+rn_status grammar_state(struct grammar_cursor *c, bool *is_whole, bool *is_over, rn_error *err) {
+    struct state s = {0};
+    const rn_status st = with_automata(c, look, &s, err);
+    *is_whole = s.is_whole;
+    *is_over = s.is_over;
+    return st;
+}
+
+struct forcing {
+    char *bytes;
+    size_t n, max;
+};
+static void force(struct grammar_cursor *c, void *user) {
+    struct forcing *const f = user;
+    uint32_t config = c->configs[c->n];
+    for (f->n = 0; f->n < f->max && !recognizer_accepts(&c->g->recognizer, config); f->n++) {
+        uint8_t byte;
+        if (!byte_set_one(recognizer_live(&c->g->recognizer, config), &byte)) return;
+        f->bytes[f->n] = (char)byte;
+        config = recognizer_next(&c->g->recognizer, config, byte);
+    }
+}
+
+rn_status grammar_forced(struct grammar_cursor *c, char *bytes, size_t max, size_t *n, rn_error *err) {
+    struct forcing f = {bytes, 0, max};
+    const rn_status st = with_automata(c, force, &f, err);
+    *n = st == RN_OK ? f.n : 0;
+    return st;
+}

@@ -1,0 +1,92 @@
+// grammar/grammar.h - a compiled grammar: which tokens of a vocabulary may follow a text.
+//
+// Its automata grow while it is used, and are made anew when they have reached their limits, so that
+// long texts need no more memory than short ones. A cursor is a place in one text; any number of
+// them share a grammar.
+//
+// Ownership: grammar_compile() makes the first reference. Threads: any; a lock inside is held for
+// the time of a mask. A cursor is used by one thread at a time.
+#ifndef RN_GRAMMAR_GRAMMAR_H
+#define RN_GRAMMAR_GRAMMAR_H
+
+#include "grammar/schema/schema.h"
+#include "grammar/vocab_trie.h"
+
+enum grammar_kind {
+    GRAMMAR_SCHEMA, // text: a JSON Schema
+    GRAMMAR_OBJECT, // any JSON object
+    GRAMMAR_REGEX,  // text: a regular expression that the whole answer matches
+    GRAMMAR_CHOICE, // one of the choices
+    GRAMMAR_N_KINDS
+};
+
+struct grammar_text {
+    const char *s;
+    size_t n; // bytes
+};
+
+// What a grammar is compiled from. Nothing of it is needed afterwards.
+struct grammar_source {
+    enum grammar_kind kind;
+    struct grammar_text text;
+    const struct grammar_text *choices; // [n_choices]
+    size_t n_choices;
+    enum json_space space; // of JSON
+};
+
+enum grammar_limits {
+    GRAMMAR_MAX_TEXT = 4 << 20, // bytes of a source, of all choices together
+    GRAMMAR_MAX_CHOICES = 10000,
+    GRAMMAR_MAX_EXPRS = 1 << 19,   // expressions, derivatives included
+    GRAMMAR_MAX_SEARCH = 200000,   // expressions looked at to find out whether one matches anything
+    GRAMMAR_MAX_NODES = 1 << 20,   // places and edges of all rules
+    GRAMMAR_MAX_CONFIGS = 1 << 18, // states of texts that are remembered
+    GRAMMAR_MAX_MASKS = 256,       // masks that are remembered
+};
+
+// Tokens by their bytes. Shared by all grammars of a model.
+struct grammar_vocab {
+    struct token_bytes *tokens; // [n_tokens]; n 0: no grammar allows it
+    int32_t n_tokens;
+    struct vocab_trie trie;
+};
+
+typedef struct grammar grammar;
+// Errors: RN_E_ARG: the source is wrong, or nothing matches it (`WHERE: WHY`: a JSON pointer, a line
+// and column, or the number of a character); RN_E_UNSUPPORTED: it asks for something that cannot be
+// enforced, which is named; RN_E_LIMIT, RN_E_NOMEM.
+rn_status grammar_compile(const struct grammar_source *source, const struct grammar_vocab *vocab, grammar **out,
+                          rn_error *err);
+grammar *grammar_ref(grammar *g);
+void grammar_unref(grammar *g); // NULL is fine
+
+// A place in a text. All zero but `g`: at its beginning.
+struct grammar_cursor {
+    grammar *g; // borrowed
+    int32_t *tokens;
+    uint32_t *configs; // [n + 1] the state before each token, and after the last one
+    uint32_t n, max;
+    uint64_t epoch; // of the automata that `configs` is about; 0: none
+};
+rn_status grammar_cursor_init(struct grammar_cursor *c, grammar *g, rn_error *err);
+void grammar_cursor_free(struct grammar_cursor *c);
+// May the token follow? Then it is taken. Tokens outside the vocabulary may not.
+// Errors: RN_E_LIMIT, RN_E_NOMEM; the cursor is as it was.
+rn_status grammar_take(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err);
+// The same without taking it.
+rn_status grammar_allows(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err);
+void grammar_rewind(struct grammar_cursor *c, uint32_t n); // the last n tokens were not there
+// Writes the mask of the tokens that may follow, one bit each: n_words words of 64, at least as many
+// as the vocabulary has. Those beyond it are cleared. Is the text whole? Then an end token may
+// follow, too, whose bit is the caller's to set.
+rn_status grammar_mask(struct grammar_cursor *c, uint64_t *mask, size_t n_words, bool *is_whole, rn_error *err);
+// Is the text whole, and can nothing follow it?
+rn_status grammar_state(struct grammar_cursor *c, bool *is_whole, bool *is_over, rn_error *err);
+// The bytes that have to follow, up to max; *n is their number.
+rn_status grammar_forced(struct grammar_cursor *c, char *bytes, size_t max, size_t *n, rn_error *err);
+
+// tokens: n_tokens of them, taken over by the vocab (mem_free). Errors: RN_E_NOMEM.
+rn_status grammar_vocab_init(struct grammar_vocab *v, struct token_bytes *tokens, int32_t n_tokens, rn_error *err);
+void grammar_vocab_free(struct grammar_vocab *v);
+
+#endif

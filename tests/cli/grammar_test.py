@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""tests/cli/grammar_test.py - `runnel grammar`: texts against JSON Schemas, regular expressions and choices."""
+import gzip
+import json
+import os
+import pathlib
+
+from harness import Folder, Skip, check, equal, main, runnel, test
+
+SHARED = pathlib.Path(os.environ.get('RUNNEL_SHARED', pathlib.Path(__file__).parents[3] / 'shared'))
+SCHEMA = {'type': 'object', 'properties': {'name': {'type': 'string'}, 'age': {'type': 'integer', 'minimum': 0}}, 'required': ['name'],
+          'additionalProperties': False}
+
+
+def cases(lines, *args, model=None):
+    out = runnel('grammar', '--cases', *(['-m', model] if model else []), *args, stdin=''.join(json.dumps(x) + '\n' for x in lines).encode())
+    return out.ok().lines
+
+
+@test
+def each_case_gets_its_results():
+    got = cases([{'id': 1, 'schema': SCHEMA, 'tests': [{'text': '{"name": "Zoë", "age": 3}', 'valid': True}, {'text': '{"age": 3}'}, {'text': ''},
+                                                       {'text': '{"name": "a"} '}, {'text': '{"name": "a", "age": -1}'}]},
+                 {'id': 'two', 'regex': '[a-c]+', 'tests': [{'text': 'abc'}, {'text': 'abd'}]},
+                 {'id': None, 'choice': ['yes', 'no'], 'tests': [{'text': 'no'}, {'text': 'n'}]}])
+    equal([(g['id'], g['error'], g['results']) for g in got],
+          [(1, None, [True, False, False, False, False]), ('two', None, [True, False]), (None, None, [True, False])])
+    for g in got:
+        check(g['compile_us'] > 0 and len(g['mask_us']) >= len(g['results']) - 1 and min(g['mask_us']) >= 0, g)
+
+
+@test
+def a_case_that_cannot_be_compiled_says_why_and_the_others_go_on():
+    got = cases([{'id': 1, 'schema': {'properties': {'a': {'type': 'what'}}}, 'tests': []}, {'id': 2, 'regex': '(', 'tests': []},
+                 {'id': 3, 'schema': True, 'tests': [{'text': '[1, null]'}]}])
+    check('/properties/a' in got[0]['error'], got[0])
+    check('character' in got[1]['error'], got[1])
+    equal((got[2]['error'], got[2]['results']), (None, [True]))
+
+
+@test
+def numbers_of_a_schema_keep_their_digits():
+    got = cases([{'id': 1, 'schema': {'multipleOf': 0.01, 'type': 'number'}, 'tests': [{'text': '0.07'}, {'text': '0.071'}]},
+                 {'id': 2, 'schema': {'const': 1.0}, 'tests': [{'text': '1'}, {'text': '1.1'}]}])
+    equal([g['results'] for g in got], [[True, False], [True, False]])
+    got = cases([{'id': 1, 'schema': {'maximum': 9223372036854776000, 'type': 'integer'}, 'tests': [{'text': '9223372036854775999'}, {'text': '9223372036854776001'}]}])
+    equal([g['results'] for g in got], [[True, False]])
+
+
+@test
+def a_line_that_is_no_case_is_named():
+    r = runnel('grammar', '--cases', stdin=b'{"id": 1}\n\nnot json\n{"id": 2, "regex": "a", "tests": [{"text": "a"}]}\n')
+    r.fails(1, 'line 1: one of schema, regex and choice is needed')
+    check('line 3: not JSON' in r.err, r.err)
+    equal([g['results'] for g in r.lines], [[True]])
+
+
+@test
+def check_tells_where_a_text_leaves_the_grammar():
+    with Folder() as folder:
+        (folder / 's.json').write_text(json.dumps(SCHEMA))
+        args = ('grammar', '--check', '-', '--json-schema', folder / 's.json')
+        runnel(*args, stdin=b'{"name": "a", "age": 3}\n').ok()
+        runnel(*args, stdin=b'{"name": "a", "old": 3}\n').fails(1, 'not allowed: byte 1')
+        runnel(*args, stdin=b'{"name": "a"').fails(1, 'not whole: more must follow its 12 bytes')
+        runnel(*args, '--json-space', 'compact', stdin=b'{"name":"a","age":3}').ok()
+        runnel(*args, '--json-space', 'compact', stdin=b'{"name": "a"}').fails(1, 'not allowed')
+        runnel(*args, '--json-space', 'free', stdin=b'{\n  "name" : "a" }').ok()
+        runnel('grammar', '--check', '-', '--choice', 'a', '--choice', 'b c', stdin=b'b c').ok()
+        runnel('grammar', '--check', '-', '--json-mode', stdin=b'[]').fails(1, 'not allowed')
+        runnel('grammar', '--check', '-', '--json-mode', '--regex', 'a', stdin=b'a').fails(2, '--regex: cannot be given with --json-mode')
+        runnel('grammar', '--check', '-', stdin=b'a').fails(2, 'needs a grammar')
+        runnel('grammar', '--regex', 'a', stdin=b'a').fails(2, 'either --check FILE or --cases')
+        runnel('grammar', '--check', '-', '--regex', 'a(', stdin=b'a').fails(1, '--regex: ')
+
+
+def vocabulary(folder, name):
+    packed = SHARED / 'vectors/tokenizers' / name / 'vocab.gguf.gz'
+    if not packed.exists():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    path = folder / f'{name}.gguf'
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return path
+
+
+@test
+def real_schemas_accept_no_invalid_document():
+    for name in ('llama-3', 'llama-2', 'gemma-3'):
+        with Folder() as folder:
+            model = vocabulary(folder, name)
+            lines = [json.loads(x) for x in (SHARED / 'vectors/json-schema/maskbench.jsonl').open()]
+            lines = lines[::3 if name == 'llama-3' else 12]
+            got = cases(lines, model=model)
+            equal([g['id'] for g in got], [x['id'] for x in lines])
+            n_compiled = sum(g['error'] is None for g in got)
+            check(n_compiled >= 0.95 * len(lines), name, n_compiled)
+            for want, g in zip(lines, got):
+                for t, result in zip(want['tests'], g['results']):
+                    check(t['valid'] or not result, name, want['id'], t['text'])
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,211 @@
+// tests/grammar/grammar_test.c - sources, cursors, and automata that are made anew.
+#include "base/mem.h"
+#include "grammar/grammar.h"
+#include "tests/check.h"
+#include <stdlib.h>
+#include <string.h>
+
+// The 256 bytes as tokens, then some words.
+static const char *const words[] = {"true", "false", "{\"", "\": ", "name", "\"name\"", "12",
+                                    "345",  "[[",    "]]",  ", ",   "abc",  "\xff[7]"};
+enum { N_WORDS = sizeof words / sizeof *words, N_TOKENS = 256 + N_WORDS, N_MASK = (N_TOKENS + 63) / 64 };
+
+static bool open_vocab(struct grammar_vocab *v) {
+    static char bytes[256];
+    struct token_bytes *const tokens = mem_alloc(N_TOKENS * sizeof *tokens);
+    rn_error err = {0};
+    for (int i = 0; i < 256; i++) bytes[i] = (char)i, tokens[i] = (struct token_bytes){&bytes[i], 1};
+    for (int i = 0; i < N_WORDS; i++) tokens[256 + i] = (struct token_bytes){words[i], (uint32_t)strlen(words[i])};
+    return CHECK_OK(grammar_vocab_init(v, tokens, N_TOKENS, &err), &err);
+}
+
+static struct grammar_source source_of(enum grammar_kind kind, const char *text) {
+    return (struct grammar_source){.kind = kind, .text = {text, strlen(text)}};
+}
+
+// Reads a text byte by byte; each byte is compared with the mask. Is it allowed as a whole?
+static bool accepts(grammar *g, const char *text) {
+    struct grammar_cursor c;
+    uint64_t mask[N_MASK];
+    rn_error err = {0};
+    bool is_whole = false, is_over, is_allowed = true;
+    CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
+    for (const char *s = text; *s && is_allowed; s++) {
+        const uint8_t b = (uint8_t)*s;
+        CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err);
+        CHECK_OK(grammar_take(&c, b, &is_allowed, &err), &err);
+        CHECK_INT(mask[b / 64] >> b % 64 & 1, is_allowed);
+    }
+    CHECK_OK(grammar_state(&c, &is_whole, &is_over, &err), &err);
+    grammar_cursor_free(&c);
+    return is_allowed && is_whole;
+}
+
+TEST(each_kind_of_source_allows_its_texts) {
+    static const struct {
+        enum grammar_kind kind;
+        const char *text, *good[4], *bad[6];
+    } cases[] = {
+        {GRAMMAR_SCHEMA,
+         "{\"type\":\"array\",\"items\":{\"type\":\"integer\"},\"maxItems\":2}",
+         {"[]", "[1]", "[10, -2]"},
+         {"", "[", "[1,2]", "[1, 2, 3]", "[1.5]"}},
+        {GRAMMAR_OBJECT, "", {"{}", "{\"a\": [1, {\"b\": null}]}"}, {"[]", "1", "{\"a\"}", "{} "}},
+        {GRAMMAR_REGEX, "(ab|c)+d?", {"ab", "cd", "cabc"}, {"", "d", "abd ", "xab"}},
+        {GRAMMAR_REGEX, "\xc3\xa4{2}", {"\xc3\xa4\xc3\xa4"}, {"\xc3\xa4", "\xc3\xc3"}},
+    };
+    struct grammar_vocab v;
+    if (!open_vocab(&v)) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct grammar_source source = source_of(cases[i].kind, cases[i].text);
+        grammar *g;
+        rn_error err = {0};
+        if (!CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
+        for (int k = 0; k < 4 && cases[i].good[k]; k++) {
+            check_note("case %zu: %s", i, cases[i].good[k]);
+            CHECK(accepts(g, cases[i].good[k]));
+        }
+        for (int k = 0; k < 6 && cases[i].bad[k]; k++) {
+            check_note("case %zu: %s", i, cases[i].bad[k]);
+            CHECK(!accepts(g, cases[i].bad[k]));
+        }
+        grammar_unref(g);
+    }
+    grammar_vocab_free(&v);
+}
+
+TEST(choices_are_allowed_as_they_stand) {
+    const struct grammar_text choices[] = {{"yes", 3}, {"yes, but", 8}, {"a\"b", 3}};
+    const struct grammar_source source = {.kind = GRAMMAR_CHOICE, .choices = choices, .n_choices = 3};
+    struct grammar_vocab v;
+    grammar *g;
+    rn_error err = {0};
+    if (!open_vocab(&v) || !CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
+    CHECK(accepts(g, "yes") && accepts(g, "yes, but") && accepts(g, "a\"b"));
+    CHECK(!accepts(g, "") && !accepts(g, "ye") && !accepts(g, "yes,") && !accepts(g, "no"));
+    grammar_unref(g);
+    grammar_vocab_free(&v);
+}
+
+TEST(sources_that_are_wrong_are_refused_with_their_place) {
+    static const struct {
+        enum grammar_kind kind;
+        const char *text, *says;
+        rn_status status;
+    } cases[] = {
+        {GRAMMAR_SCHEMA, "{\"type\": \"array\", \"items\": {\"type\": 5}}", "/items", RN_E_ARG},
+        {GRAMMAR_SCHEMA, "{\"type\": ", "not JSON", RN_E_ARG},
+        {GRAMMAR_SCHEMA, "{\"type\": \"integer\", \"minimum\": 3, \"maximum\": 2}", "nothing", RN_E_ARG},
+        {GRAMMAR_REGEX, "a(b", "character", RN_E_ARG},
+        {GRAMMAR_REGEX, "(a)\\1", "back reference", RN_E_UNSUPPORTED},
+        {GRAMMAR_N_KINDS, "", "kind", RN_E_ARG},
+    };
+    struct grammar_vocab v;
+    if (!open_vocab(&v)) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct grammar_source source = source_of(cases[i].kind, cases[i].text);
+        grammar *g;
+        rn_error err = {0};
+        check_note("case %zu", i);
+        CHECK_FAILS(grammar_compile(&source, &v, &g, &err), cases[i].status, &err);
+        CHECK_HAS(err.text, cases[i].says);
+        CHECK(g == NULL);
+    }
+    grammar_vocab_free(&v);
+}
+
+TEST(a_cursor_goes_back_and_another_one_is_not_disturbed) {
+    const struct grammar_source source = source_of(GRAMMAR_REGEX, "a(b|c)d");
+    struct grammar_vocab v;
+    struct grammar_cursor x, y;
+    grammar *g;
+    rn_error err = {0};
+    bool is_allowed, is_whole, is_over;
+    if (!open_vocab(&v) || !CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
+    CHECK_OK(grammar_cursor_init(&x, g, &err), &err);
+    CHECK_OK(grammar_cursor_init(&y, g, &err), &err);
+    for (const char *s = "abd"; *s; s++) CHECK(grammar_take(&x, *s, &is_allowed, &err) == RN_OK && is_allowed);
+    CHECK_OK(grammar_state(&x, &is_whole, &is_over, &err), &err);
+    CHECK(is_whole && is_over);
+    grammar_rewind(&x, 2);
+    CHECK(grammar_allows(&x, 'c', &is_allowed, &err) == RN_OK && is_allowed);
+    CHECK(grammar_allows(&x, 'd', &is_allowed, &err) == RN_OK && !is_allowed);
+    CHECK(grammar_take(&y, 'b', &is_allowed, &err) == RN_OK && !is_allowed);
+    CHECK(grammar_take(&y, 'a', &is_allowed, &err) == RN_OK && is_allowed);
+    CHECK(grammar_take(&y, N_TOKENS, &is_allowed, &err) == RN_OK && !is_allowed); // no token of the vocabulary
+    CHECK(grammar_take(&y, -1, &is_allowed, &err) == RN_OK && !is_allowed);
+    grammar_rewind(&x, 5);
+    CHECK_INT(x.n, 0);
+    grammar_cursor_free(&x);
+    grammar_cursor_free(&y);
+    grammar_unref(g);
+    grammar_vocab_free(&v);
+}
+
+TEST(bytes_that_have_to_follow_are_known) {
+    const struct grammar_source source = source_of(
+        GRAMMAR_SCHEMA,
+        "{\"properties\":{\"name\":{\"const\":\"x\"}},\"required\":[\"name\"],\"type\":\"object\",\"additionalProperties\":false}");
+    struct grammar_vocab v;
+    struct grammar_cursor c;
+    grammar *g;
+    rn_error err = {0};
+    char bytes[64];
+    size_t n;
+    if (!open_vocab(&v) || !CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
+    CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
+    CHECK_OK(grammar_forced(&c, bytes, 4, &n, &err), &err);
+    CHECK_INT(n, 4);
+    CHECK_OK(grammar_forced(&c, bytes, sizeof bytes, &n, &err), &err);
+    CHECK(n == 13 && memcmp(bytes, "{\"name\": \"x\"}", n) == 0);
+    grammar_cursor_free(&c);
+    grammar_unref(g);
+    grammar_vocab_free(&v);
+}
+
+// Each item of a nested array is a state of its own, so that the limit of states is reached; then the automata are made anew, and the text
+// goes on.
+TEST(a_text_beyond_the_limit_of_states_goes_on_with_new_automata) {
+    const struct grammar_source source = source_of(GRAMMAR_REGEX, "(a{3000}|b)*");
+    struct grammar_vocab v;
+    struct grammar_cursor c;
+    grammar *g;
+    rn_error err = {0};
+    bool is_allowed;
+    if (!open_vocab(&v) || !CHECK_OK(grammar_compile(&source, &v, &g, &err), &err)) return;
+    CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
+    for (int i = 0; i < 9001; i++)
+        if (!CHECK(grammar_take(&c, 'a', &is_allowed, &err) == RN_OK && is_allowed)) break;
+    CHECK(grammar_allows(&c, 'b', &is_allowed, &err) == RN_OK && !is_allowed);
+    grammar_rewind(&c, 1);
+    CHECK(grammar_allows(&c, 'b', &is_allowed, &err) == RN_OK && is_allowed);
+    grammar_cursor_free(&c);
+    grammar_unref(g);
+    grammar_vocab_free(&v);
+}
+
+static rn_status use_all(void *user) {
+    struct grammar_vocab *const v = user;
+    const struct grammar_source source = source_of(GRAMMAR_SCHEMA, "{\"type\":\"array\",\"items\":{\"$ref\":\"#\"}}");
+    struct grammar_cursor c = {0};
+    grammar *g;
+    rn_error err = {0};
+    uint64_t mask[N_MASK];
+    bool is_allowed, is_whole;
+    rn_status st = grammar_compile(&source, v, &g, &err);
+    if (st == RN_OK) st = grammar_cursor_init(&c, g, &err);
+    for (const char *s = "[[[], []"; st == RN_OK && *s; s++) {
+        st = grammar_mask(&c, mask, N_MASK, &is_whole, &err);
+        if (st == RN_OK) st = grammar_take(&c, *s, &is_allowed, &err);
+    }
+    grammar_cursor_free(&c);
+    grammar_unref(g);
+    return st;
+}
+
+TEST(each_failed_allocation_is_an_error_and_nothing_is_lost) {
+    struct grammar_vocab v;
+    if (!open_vocab(&v)) return;
+    CHECK(check_each_failed_allocation(use_all, &v, __FILE__, __LINE__));
+    grammar_vocab_free(&v);
+}
