@@ -80,6 +80,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
+      '--token-healing[let the answer begin inside the prompt'\''s last word]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
       '--stream-interval=[tokens in each chunk, 1..1024]:N: ' \
@@ -240,6 +241,7 @@ _runnel() {
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
       '--special[show control tokens in the text]' \
       '--parse-special[parse control tokens in the prompt]' \
+      '--token-healing[let the answer begin inside the prompt'\''s last word]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
       '(-h --help)-h[show this page]' \

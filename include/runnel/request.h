@@ -192,6 +192,12 @@ typedef struct rn_request {
     const size_t *banned_string_bytes;
     size_t n_banned_strings;
     bool banned_match_case;
+    // Token healing: the last tokens of the prompt are taken back if their bytes, joined, are the
+    // beginning of a longer token, and the answer must begin with these bytes, cut into whatever
+    // tokens; its text leaves them out. Of plain text only: not beyond control or user-defined
+    // tokens, nor into a session's tokens; in a chat only of the answer that continue_final goes on
+    // with. Not with a chat's reply.
+    bool token_healing;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

@@ -37,6 +37,7 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->banned_string_bytes = g->banned_bytes;
     req->n_banned_strings = g->n_banned;
     req->banned_match_case = g->banned_match_case;
+    req->token_healing = g->token_healing;
     req->special = g->special;
     req->echo = g->echo;
     req->logprobs = g->logprobs;

@@ -28,7 +28,7 @@ typedef struct generation {
     rn_logit_bias bias[GENERATION_BIASES];
     const char *banned[GENERATION_BANNED];
     size_t banned_bytes[GENERATION_BANNED];
-    bool banned_match_case;
+    bool banned_match_case, token_healing;
     bool ignore_eos, special, echo, parse_special;
     int32_t logprobs, stream_interval; // -1: none; 1
 } generation;
@@ -55,10 +55,10 @@ typedef struct generation_rows {
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_text_rows[4];
+extern const option generation_stop_rows[4], generation_text_rows[5];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
-#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 4, (g)}
+#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 5, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);
 

@@ -105,6 +105,7 @@ static const member fixed_rows[] = {
     {"stop_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stop_token, .schema = SCHEMA_IDS},
     {"banned_strings", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_banned, .schema = BANNED_SCHEMA},
     {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
+    {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},
     {"ignore_eos", MEMBER_BOOL, .offset = offsetof(generation, ignore_eos)},
     {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},
     {"parse_special", MEMBER_BOOL, .offset = offsetof(generation, parse_special)},

@@ -54,7 +54,7 @@ static const char *const notes = "Without a prompt, stdin is read when it is not
 static bool check_together(const run *r, const options *parsed) {
     const char *const with_ids = "with --ids, which are not parsed";
     static const char *const of_chat[] = {"system", "show-reasoning", "chat-template", "output-format"};
-    static const char *const not_of_chat[] = {"ids", "echo", "special"};
+    static const char *const not_of_chat[] = {"ids", "echo", "special", "token-healing"};
     for (size_t i = 0; i < sizeof of_chat / sizeof *of_chat; i++)
         if (!r->chat.is_chat && options_refuse(parsed, of_chat[i], "without --chat")) return false;
     for (size_t i = 0; i < sizeof not_of_chat / sizeof *not_of_chat; i++)

@@ -12,6 +12,7 @@ _Static_assert(RING >= BANNED_MAX_FOLDED + MOST_TEXT_OF_CHAR, "a string's beginn
 
 // What the next token's text depends on.
 struct text_state {
+    size_t n_healed;
     utf8_assembler utf8;
     stop_matcher matcher;
     banned_place place;
@@ -35,11 +36,11 @@ struct banned {
 };
 
 static struct text_state get_state(const struct banned *b, const struct choice *c) {
-    return (struct text_state){c->utf8, c->matcher, b->place, b->char_from};
+    return (struct text_state){c->n_healed, c->utf8, c->matcher, b->place, b->char_from};
 }
 
 static void set_state(struct banned *b, struct choice *c, const struct text_state *t) {
-    c->utf8 = t->utf8, c->matcher = t->matcher;
+    c->n_healed = t->n_healed, c->utf8 = t->utf8, c->matcher = t->matcher;
     b->place = t->place, b->char_from = t->char_from;
 }
 
@@ -52,8 +53,6 @@ rn_status banned_create(rn_stream *s, const rn_request *r, rn_error *err) {
     if (r->n_banned_strings > BANNED_MAX_STRINGS)
         return fail(err, RN_E_ARG, "banned_strings: %zu strings, limit %d", r->n_banned_strings, BANNED_MAX_STRINGS);
     if ((st = model_need_tokenizer(s->model_slot->m, err)) != RN_OK) return fail_in(err, st, "banned_strings");
-    if (!s->play.strategy->can_rewind)
-        return fail(err, RN_E_UNSUPPORTED, "banned_strings: the strategy cannot take tokens back");
     if (r->want_logits)
         return fail(err, RN_E_UNSUPPORTED,
                     "banned_strings: excludes want_logits, whose rows are too large to be held back");

@@ -130,6 +130,7 @@ struct stream_seq {
 struct choice {
     int32_t *tokens; // [n_limit - n_prompt]; those of choice 0 follow the stream's prompt
     int32_t n;
+    size_t n_healed; // bytes of stream_text.heal that its tokens have spelled
     utf8_assembler utf8;
     stop_matcher matcher;
     rn_finish finish; // RN_FINISH_NONE: still running, or ends with the stream
@@ -208,8 +209,13 @@ struct stream_text {
     struct choice *choices; // [n_choices]
     int32_t n_choices;
     struct banned *banned; // banned strings (banned.h); NULL: none
-    char *a, *b;           // buffers for a token's text between assembler, matcher and outbox
-    char *echo;            // [n_echo] the prompt's text; NULL: not delivered
+    // Token healing: the bytes that were taken off the prompt's end, with which the answer must begin and which its text leaves
+    // out; NULL: none. heal_most: bytes that may be taken off.
+    char *heal;
+    size_t n_heal, heal_most;
+    size_t n_heal_given; // of them, those that the request's reply begins with
+    char *a, *b;         // buffers for a token's text between assembler, matcher and outbox
+    char *echo;          // [n_echo] the prompt's text; NULL: not delivered
     size_t n_echo;
 };
 
@@ -421,6 +427,10 @@ struct model_slot *stream_slot(const rn_stream *s, int32_t slot); // NULL: there
 rn_status stream_place_rows(rn_stream *s, const struct model_slot *l, struct lm_row *rows, size_t n, rn_error *err);
 // after a step: all but the dropped rows were evaluated
 void stream_note_rows(const struct model_slot *l, const struct stream_rows *part);
+
+// heal_prompt.c: takes tokens off the end of the prompt, which the reply's follow in ids, and remembers their bytes. RN_E_ARG: the
+// reply does not begin with these; RN_E_UNSUPPORTED; RN_E_NOMEM.
+rn_status stream_heal_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);
 
 // token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);

@@ -42,6 +42,8 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
         return fail(err, RN_E_ARG, "accept_revisions: excludes chat, whose output is parsed as it streams");
     if (r->echo && r->chat)
         return fail(err, RN_E_ARG, "echo: has no effect with chat: rn_request_text() shows the prompt");
+    if (r->token_healing && r->chat && r->n_reply)
+        return fail(err, RN_E_ARG, "token_healing: excludes reply in a chat, whose prefilled answer it would follow");
     return RN_OK;
 }
 
@@ -126,6 +128,12 @@ static rn_status make_prompt(rn_stream *s, const rn_request *r, struct id_list *
     return st == RN_OK ? check_prompt(s->model_slot, v, err) : st;
 }
 
+static rn_status make_healed_prompt(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
+    s->text.heal_most = SIZE_MAX;
+    const rn_status st = make_prompt(s, r, v, err);
+    return st == RN_OK && r->token_healing ? stream_heal_prompt(s, r, v, err) : st;
+}
+
 static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
     const int32_t n_ctx = s->model_slot->n_ctx;
     if (s->n_prompt > n_ctx || (s->n_prompt == n_ctx && max_tokens != 0))
@@ -199,6 +207,9 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = kind->create(&spec, &s->play.strategy, err);
+    if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)
+        st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",
+                  r->n_banned_strings ? "banned_strings" : "token_healing", kind->name);
     if (st != RN_OK || !s->scores.prompt) return st;
     spec.inner = s->play.strategy;
     strategy *outer;
@@ -220,10 +231,12 @@ static rn_status make_echo(rn_stream *s, const rn_request *r, rn_error *err) {
     if (st != RN_OK) return st;
     if (n > UINT32_MAX / 16)
         st = fail(err, RN_E_LIMIT, "echo: a prompt of %zu bytes, limit %u", n, UINT32_MAX / 16);
-    else if (!(s->text.echo = mem_alloc(UTF8_ASSEMBLER_MAX_OUT(n))))
+    else if (!(s->text.echo = mem_alloc(UTF8_ASSEMBLER_MAX_OUT(n + s->text.n_heal))))
         st = no_memory(err);
     else {
         s->text.n_echo = utf8_assembler_push(&a, text, n, s->text.echo);
+        s->text.n_echo += utf8_assembler_push(&a, s->text.heal + s->text.n_heal_given,
+                                              s->text.n_heal - s->text.n_heal_given, s->text.echo + s->text.n_echo);
         s->text.n_echo += utf8_assembler_finish(&a, s->text.echo + s->text.n_echo);
     }
     mem_free(text);
@@ -303,7 +316,7 @@ rn_status rn_request_tokens(rn_engine *engine, const rn_request *req, int32_t **
     if (st == RN_OK) st = check_request(engine, &own.r, err);
     if (st == RN_OK && !(s = new_stream(engine, own.r.model))) st = no_memory(err);
     if (st == RN_OK) st = claim_session(s, own.r.session, err);
-    if (st == RN_OK) st = make_prompt(s, &own.r, &v, err);
+    if (st == RN_OK) st = make_healed_prompt(s, &own.r, &v, err);
     stream_destroy(s);
     if (st != RN_OK) {
         mem_free(v.ids);
@@ -399,7 +412,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     s->prefix.whole_pages = r->cache_whole_pages, s->time.timeout_ms = r->timeout_ms;
     s->progress = r->progress, s->progress_user = r->progress_user;
 
-    st = make_prompt(s, r, &v, err);
+    st = make_healed_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = stream_gate_create(s, r, err);
@@ -469,6 +482,7 @@ void stream_destroy(rn_stream *s) {
     outbox_free(&s->out);
     mem_free(s->tokens);
     mem_free(s->text.echo);
+    mem_free(s->text.heal);
     mem_free(s->text.a);
     mem_free(s->text.b);
     mem_free(s->scores.scratch);

@@ -56,6 +56,9 @@ struct passed_text stream_pass_token(rn_stream *s, struct choice *c, int32_t tok
     size_t n_piece, n_stop;
     if (is_stop_id(s, token, &what)) return p;
     const char *piece = piece_of(s, token, &n_piece);
+    const size_t n_left = s->text.n_heal - c->n_healed, n_known = n_piece < n_left ? n_piece : n_left;
+    piece += n_known, n_piece -= n_known; // what the prompt ends with already
+    c->n_healed += n_known;
     const bool had_ended = c->matcher.matched >= 0;
     p.n_text = utf8_assembler_push(&c->utf8, piece, n_piece, s->text.a);
     p.n = stop_matcher_push(&c->matcher, s->text.a, p.n_text, s->text.b);
@@ -155,6 +158,7 @@ static void set_length(rn_stream *s, struct choice *c, int32_t n) {
 static void go_back(rn_stream *s, struct choice *c, int32_t n) {
     uint32_t n_text = 0;
     c->utf8 = (utf8_assembler){.keep_invalid = c->utf8.keep_invalid};
+    c->n_healed = s->text.n_heal_given;
     stop_matcher_init(&c->matcher, s->text.stops);
     for (int32_t i = 0; i < n; i++) n_text += (uint32_t)stream_pass_token(s, c, c->tokens[i]).n;
     set_length(s, c, n);
@@ -283,6 +287,7 @@ rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revis
     for (int32_t i = 0; i < n; i++) {
         struct choice *c = &s->text.choices[i];
         c->utf8.keep_invalid = raw_bytes;
+        c->n_healed = s->text.n_heal_given;
         stop_matcher_init(&c->matcher, s->text.stops);
         c->tokens = i == 0 ? s->tokens + s->n_prompt : mem_calloc((size_t)most_tokens(s) + 1, sizeof *c->tokens);
         if (n > 1) c->detail = mem_calloc(1, sizeof s->end.detail);

@@ -141,6 +141,16 @@ def a_banned_string_does_not_come_in_whatever_case():
 
 
 @test
+def a_healed_prompt_may_end_inside_a_word():
+    for begun, rest in (('Once upon a ti', 'me'), ('Once upon a time, there was a lit', 'tle'), ('Once upon a time', '')):
+        answer = runnel('run', begun, *GREEDY, '-n', '8', '--token-healing').ok().text
+        check(answer.startswith(rest or ','), (begun, answer))
+        whole = runnel('run', begun, *GREEDY, '-n', '8', '--token-healing', '--echo').ok().text
+        equal(whole, begun + answer)
+    runnel('run', '--chat', PROMPT, '--token-healing').fails(2, '--token-healing: has no effect')
+
+
+@test
 def a_banned_token_does_not_come():
     first = runnel('run', PROMPT, *GREEDY, '-n', '1', '--json').ok().lines[-1]['tokens'][0]
     for bias in ('-inf', '-100'):

@@ -1,5 +1,5 @@
-// tests/engine/banned_test.c - banned strings: streams over the toy model against a plain model of the rule, which knows all tokens and
-// looks through the whole text after each one.
+// tests/engine/banned_test.c - banned strings, also with a healed prompt: streams over the toy model against a plain model of the rule,
+// which knows all tokens and looks through the whole text after each one.
 #include "base/mem.h"
 #include "engine/banned.h"
 #include "engine/public_structs.h"
@@ -21,6 +21,9 @@ struct plan {
     rn_sampling sampling;
     uint64_t seed;
     int32_t prompt[TOY_CTX], n_prompt, n_reply, max_tokens;
+    bool heals;
+    char heal[64]; // bytes of the tokens behind the prompt, which are taken back
+    int32_t n_heal, n_healed_tokens;
 };
 
 // ---- the plain model ------------------------------------------------------------------------------------------------
@@ -38,13 +41,16 @@ struct plain {
 };
 
 // The whole text of the tokens. Single invalid bytes are U+FFFD.
-static void spell(const struct toy_rig *g, struct plain *m) {
+static void spell(const struct toy_rig *g, const struct plan *p, struct plain *m) {
     utf8_assembler u = {0};
+    size_t n_hidden = (size_t)p->n_heal;
     m->n_text = 0, m->unfinished_from = -1;
     for (int32_t i = 0; i < m->n; i++) {
         size_t n;
         const char *piece = model_piece(g->model, m->tokens[i], false, &n);
         const int32_t n_before = m->n_text;
+        const size_t n_known = n < n_hidden ? n : n_hidden;
+        piece += n_known, n -= n_known, n_hidden -= n_known;
         m->n_text += (int32_t)utf8_assembler_push(&u, piece, n, m->text + m->n_text);
         for (int32_t k = n_before, n_chars = 0; k < m->n_text; k++) {
             n_chars += ((uint8_t)m->text[k] & 0xC0) != 0x80;
@@ -94,6 +100,29 @@ static int32_t possible_from(const struct plan *p, const struct plain *m) {
     return m->unfinished_from >= 0 && m->unfinished_from < from ? m->unfinished_from : from;
 }
 
+// Where the answer must still spell what was taken off the prompt: tokens that go on with it, or begin with all that is left.
+static bool heal_mask(const struct toy_rig *g, const struct plan *p, const struct plain *m, uint64_t *mask) {
+    char spelled[MAX_BYTES], with[MAX_BYTES];
+    size_t n_spelled = 0;
+    memset(mask, 0xff, (TOY_VOCAB + 63) / 64 * sizeof *mask);
+    for (int32_t i = 0; i < m->n; i++) {
+        size_t n;
+        const char *piece = model_piece(g->model, m->tokens[i], false, &n);
+        memcpy(spelled + n_spelled, piece, n);
+        n_spelled += n;
+    }
+    if (n_spelled >= (size_t)p->n_heal) return false;
+    for (int32_t i = 0; i < TOY_VOCAB; i++) {
+        size_t n;
+        const char *piece = model_piece(g->model, i, false, &n);
+        memcpy(with, spelled, n_spelled);
+        memcpy(with + n_spelled, piece, n);
+        const size_t n_with = n_spelled + n, n_same = n_with < (size_t)p->n_heal ? n_with : (size_t)p->n_heal;
+        if (n == 0 || memcmp(with, p->heal, n_same) != 0) mask[i / 64] &= ~(UINT64_C(1) << i % 64);
+    }
+    return true;
+}
+
 static bool draw(const struct toy_rig *g, const struct plan *p, const struct plain *m, int32_t *token) {
     const struct rowmath *rm = &kernel_set_get(CPU_REF)->row;
     float logits[TOY_VOCAB];
@@ -107,7 +136,7 @@ static bool draw(const struct toy_rig *g, const struct plan *p, const struct pla
     memcpy(all, p->prompt, (size_t)p->n_prompt * sizeof *all);
     memcpy(all + p->n_prompt, m->tokens, (size_t)m->n * sizeof *all);
     toy_lm_expect(&g->config, all, p->n_prompt + m->n, logits);
-    memset(mask, 0xff, sizeof mask);
+    const bool is_healing = heal_mask(g, p, m, mask);
     for (int32_t i = 0; i < m->n_out; i++) {
         if (m->out[i].at != m->n) continue;
         mask[m->out[i].token / 64] &= ~(UINT64_C(1) << m->out[i].token % 64);
@@ -123,8 +152,8 @@ static bool draw(const struct toy_rig *g, const struct plan *p, const struct pla
     sampler_see_prompt(own, p->prompt, (size_t)(p->n_prompt - p->n_reply));
     for (int32_t i = p->n_prompt - p->n_reply; i < p->n_prompt + m->n; i++) sampler_accept(own, all[i]);
     sampler_set_tried(own, n_tried);
-    const rn_status st =
-        sampler_draw_masked(own, logits, (uint32_t)(p->n_reply + m->n), n_tried ? mask : NULL, token, &err);
+    const rn_status st = sampler_draw_masked(own, logits, (uint32_t)(p->n_reply + m->n),
+                                             n_tried || is_healing ? mask : NULL, token, &err);
     sampler_destroy(own);
     return CHECK_OK(st, &err);
 }
@@ -152,7 +181,7 @@ static bool enumerate(const struct toy_rig *g, const struct plan *p, struct plai
         int32_t begins, stop_begins;
         if (!draw(g, p, m, &m->tokens[m->n])) return false;
         m->n++;
-        spell(g, m);
+        spell(g, p, m);
         const int32_t end = find(p, m, p->banned, p->n_banned, true, &begins),
                       stop_end = find(p, m, p->stop, p->n_stop, false, &stop_begins);
         if (end >= 0 && (stop_end < 0 || end < stop_end)) {
@@ -164,7 +193,7 @@ static bool enumerate(const struct toy_rig *g, const struct plan *p, struct plai
         if (stop_end >= 0) m->finish = RN_FINISH_STOP, m->n_text = stop_begins;
         if (m->finish == RN_FINISH_NONE && m->n == p->max_tokens) m->finish = RN_FINISH_LENGTH;
     }
-    if (m->finish != RN_FINISH_STOP) spell(g, m);
+    if (m->finish != RN_FINISH_STOP) spell(g, p, m);
     // A character that is not finished at the end is one U+FFFD.
     if (m->finish != RN_FINISH_STOP && m->unfinished_from >= 0)
         memcpy(m->text + m->n_text, "\xEF\xBF\xBD", 3), m->n_text += 3;
@@ -177,7 +206,9 @@ static bool enumerate(const struct toy_rig *g, const struct plan *p, struct plai
 static rn_request request_of(struct plan *p, rn_part *part) {
     rn_request r;
     rn_request_init(&r);
-    *part = (rn_part){.kind = RN_PART_IDS, .ids = p->prompt, .n_ids = (size_t)(p->n_prompt - p->n_reply)};
+    *part = (rn_part){
+        .kind = RN_PART_IDS, .ids = p->prompt, .n_ids = (size_t)(p->n_prompt - p->n_reply + p->n_healed_tokens)};
+    r.token_healing = p->heals;
     p->sampling.logit_bias = p->bias, p->sampling.n_logit_bias = p->n_bias;
     r.parts = part, r.n_parts = 1;
     r.reply = p->prompt + p->n_prompt - p->n_reply, r.n_reply = (size_t)p->n_reply;
@@ -207,6 +238,25 @@ static void check_outcome(const struct toy_rig *g, const struct plan *p, const s
             token_logprobs(&kernel_set_get(CPU_REF)->row, logits, TOY_VOCAB, m->tokens[i], 0, NULL, NULL);
         CHECK(o->logprobs[i] == want);
     }
+}
+
+// Tokens behind the prompt that are a longer one's beginning, and a control token before, beyond which nothing is taken back.
+static void add_healed(const struct toy_rig *g, struct plan *p, struct toy_random *r) {
+    static const struct {
+        const char *bytes, *pieces[4];
+    } ends[] = {{"a", {"a"}},       {"an", {"an"}}, {"an", {"a", "n"}}, {"i", {"i"}},
+                {"in", {"i", "n"}}, {"th", {"th"}}, {"th", {"t", "h"}}, {"b", {"b"}}};
+    const int k = toy_below(r, 8);
+    p->n_reply = 0;
+    p->prompt[p->n_prompt - 1] = TINY_BYTES_PAD;
+    for (int i = 0; ends[k].pieces[i]; i++)
+        p->prompt[p->n_prompt + p->n_healed_tokens++] = toy_token(g, ends[k].pieces[i], strlen(ends[k].pieces[i]));
+    if (k == 7) { // no token is longer
+        p->n_prompt += p->n_healed_tokens, p->n_healed_tokens = 0;
+        return;
+    }
+    p->n_heal = (int32_t)strlen(ends[k].bytes);
+    memcpy(p->heal, ends[k].bytes, (size_t)p->n_heal);
 }
 
 // Few tokens, strings that they form often, and everything else a request can say, at random.
@@ -248,6 +298,8 @@ static void make_plan(const struct toy_rig *g, struct plan *p, uint64_t seed, si
     for (int32_t i = 0; i < p->n_prompt; i++) p->prompt[i] = toy_below(&r, 256);
     p->n_reply = toy_below(&r, 3) ? 0 : toy_below(&r, p->n_prompt);
     p->max_tokens = 1 + toy_below(&r, MAX_TOKENS - 1);
+    p->heals = toy_below(&r, 2);
+    if (p->heals) add_healed(g, p, &r);
 }
 
 static bool holds_banned(const struct plan *p, const char *text) {
@@ -337,7 +389,8 @@ TEST(a_session_holds_the_tokens_that_stayed) {
         for (uint64_t turn = 0; turn < 4; turn++) {
             rn_part part;
             make_plan(&g, &p, seed * 16 + turn, MAX_STRINGS);
-            p.n_reply = 0, p.n_prompt = 3, p.max_tokens = 25;
+            p.n_reply = p.n_healed_tokens = p.n_heal = 0, p.n_prompt = 3, p.max_tokens = 25;
+            p.heals = false;
             rn_request r = request_of(&p, &part);
             r.session = session;
             check_note("seed %d, turn %d", (int)seed, (int)turn);

@@ -213,31 +213,38 @@ TEST(a_revision_that_nobody_accepts_ends_the_stream_with_an_error) {
     fixture_close(&f);
 }
 
-TEST(what_cannot_be_revised_is_refused_by_name) {
+TEST(what_a_strategy_cannot_do_is_refused_by_name) {
     struct fixture f;
     const rn_engine_options o = engine_options();
     static const struct script one = {{{0, 300, 0}}, 1, 1}, two = {{{0, 300, 0}}, 1, 2};
     rn_chat chat;
     rn_chat_init(&chat);
     chat.messages = "[{\"role\":\"user\",\"content\":\"x\"}]";
+    static const char *const banned[] = {"a"};
     struct {
         bool accepts, drops, chats;
         const struct script *script;
         const char *error;
+        bool bans, heals;
     } rows[] = {
         {true, true, false, &one, "overflow: drop-oldest excludes accept_revisions"},
         {false, true, false, &two, "overflow: drop-oldest excludes several choices"},
         {true, false, true, &one, "accept_revisions: excludes chat"},
+        {.script = &one, .error = "banned_strings: the strategy \"scripted\" cannot rule tokens out", .bans = true},
+        {.script = &one, .error = "token_healing: the strategy \"scripted\" cannot rule tokens out", .heals = true},
     };
     if (!fixture_open(&f, &o)) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        rn_request r = text_request("Once");
+        rn_request r = text_request("Once upon a ti");
         rn_error err = {0};
         rn_stream *s = NULL;
         r.accept_revisions = rows[i].accepts;
         if (rows[i].drops) r.overflow = RN_OVERFLOW_DROP_OLDEST;
+        if (rows[i].bans) r.banned_strings = banned, r.n_banned_strings = 1;
+        r.token_healing = rows[i].heals;
         if (rows[i].chats) r.chat = &chat, r.n_parts = 0;
-        CHECK_FAILS(begin(f.engine, &r, rows[i].script, &s, &err), RN_E_ARG, &err);
+        CHECK_FAILS(begin(f.engine, &r, rows[i].script, &s, &err),
+                    rows[i].bans || rows[i].heals ? RN_E_UNSUPPORTED : RN_E_ARG, &err);
         CHECK_HAS(err.text, rows[i].error);
     }
     fixture_close(&f);

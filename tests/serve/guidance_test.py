@@ -48,5 +48,27 @@ def a_stream_never_shows_the_beginning_of_a_banned_string_that_completes():
             check(not any(b in whole['text'].lower() for b in ('e', 'th', 'an')), whole['text'])
 
 
+@test
+def a_healed_prompt_may_end_inside_a_word():
+    with Folder() as folder, serving(chat_model(folder)) as s:
+        for begun in ('Once upon a ti', 'Once upon a time, there was a lit'):
+            rest = begun.rsplit(' ', 1)[1]
+            for path, of in ((GENERATE, lambda a: a['choices'][0]['text']), ('/v1/completions', lambda a: a['choices'][0]['text']), ('/completion', lambda a: a['content'])):
+                text = of(post(s, path, prompt=begun, token_healing=True, **PLAIN).json)
+                check((rest + text).startswith(('time', 'little')), (path, text))
+            # A prefilled answer is healed, what a template writes is not.
+            chat = [{'role': 'user', 'content': 'x'}, {'role': 'assistant', 'content': begun}]
+            text = post(s, '/v1/chat/completions', messages=chat, continue_final_message=True, token_healing=True, **PLAIN).json['choices'][0]['message']['content']
+            check((rest + text).startswith(('time', 'little')), text)
+            asked = {'messages': [{'role': 'user', 'content': begun}], **PLAIN}
+            equal(*(post(s, '/v1/chat/completions', token_healing=heals, **asked).json['choices'][0]['message'] for heals in (False, True)))
+            # What a reply goes on with.
+            body = {'prompt': begun, 'token_healing': True, 'temperature': 1, 'seed': 3, 'max_tokens': 20}
+            whole = post(s, GENERATE, **body).json['choices'][0]
+            for n in (1, 5):
+                equal(whole['tokens'][n:], post(s, GENERATE, **{**body, 'max_tokens': 20 - n}, reply_tokens=whole['tokens'][:n]).json['choices'][0]['tokens'])
+            post(s, GENERATE, **body, reply_tokens=[5]).refuses(400, 'invalid_value', 'token_healing')
+
+
 if __name__ == '__main__':
     main()

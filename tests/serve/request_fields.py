@@ -63,7 +63,7 @@ LIMITS = {
     'stop_tokens': Field(([], [5], list(range(3, 131))), ([4096], [-1], [1.5], 'x', 5, {}, ['x'], list(range(129)))),
     'banned_strings': Field(('zz', EMOJI[:5], [' the', 'CAT'], [f'{i}?' for i in range(512)], 'z' * 256, []),
                             ('', [''], 'z' * 257, ['a'] * 513, 5, {}, [5], True, '\ufffd')),
-    'banned_match_case': SWITCH,
+    'banned_match_case': SWITCH, 'token_healing': SWITCH,
     'stop_token_ids': Field(([], [5, 6]), ([-1], 'x')), 'ignore_eos': SWITCH, 'skip_eos': SWITCH, 'special': SWITCH, 'parse_special': SWITCH,
     'max_tokens': whole((0, 1, 2, 8.0, 40, 2**31 - 1, -1), -1, 2**31 - 1), 'n_predict': whole((0, 1, 40, -1), -1, 2**31 - 1),
     'n': whole((1, 2, 8), 1, 128),

@@ -129,6 +129,7 @@ rn_status stream_make_answer(rn_stream *s, const rn_request *r, const output_for
                              const struct chat_prompt *p, rn_error *err) {
     const rn_model *const m = s->model_slot->m;
     const rn_status st = check_format(r, format, err);
+    s->text.heal_most = p->text.n - p->reply_from; // what a template writes is not taken back
     return st == RN_OK ? answer_create(format, m->tok, package_vocab(m->pkg), p, &s->answer, err) : st;
 }
 
