@@ -16,6 +16,7 @@ _runnel() {
     'embed:convert texts to vectors, or score them with a reranker'
     'tokenize:convert text to token ids'
     'detokenize:convert token ids to text'
+    'grammar:check texts against a JSON Schema or another form'
     'template:render a conversation with a chat template'
     'info:describe a model file and how it would run here'
     'bench:measure prompt and generation speed'
@@ -67,6 +68,34 @@ _runnel() {
       '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
       '--presence-penalty=[subtracted from each token already seen]:X: ' \
       '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
@@ -121,6 +150,34 @@ _runnel() {
       '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
       '--presence-penalty=[subtracted from each token already seen]:X: ' \
       '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
@@ -228,6 +285,34 @@ _runnel() {
       '--frequency-penalty=[subtracted once for each time a token was seen]:X: ' \
       '--presence-penalty=[subtracted from each token already seen]:X: ' \
       '--penalty-last-n=[how many past tokens penalties look at]:N: ' \
+      '--dry-multiplier=[DRY]:X: ' \
+      '--dry-base=[DRY]:X: ' \
+      '--dry-allowed-length=[DRY]:N: ' \
+      '--dry-penalty-last-n=[DRY]:N: ' \
+      '--xtc-probability=[XTC]:X: ' \
+      '--xtc-threshold=[XTC]:X: ' \
+      '--typical-p=[keep the tokens whose surprise is nearest to the entropy, up to this probability]:X: ' \
+      '--top-n-sigma=[keep tokens at most so many standard deviations of the logits below the best]:X: ' \
+      '--dynatemp-range=[let the temperature follow the entropy, within this distance]:X: ' \
+      '--dynatemp-exponent=[exponent of the entropy in the dynamic temperature]:X: ' \
+      '--mirostat=[hold the surprise of the text at a target, in place of other truncation]:N: ' \
+      '--mirostat-tau=[mirostat]:X: ' \
+      '--mirostat-eta=[mirostat]:X: ' \
+      '--min-tokens=[tokens to generate before the text may end]:N: ' \
+      '--no-repeat-ngram-size=[no sequence of so many tokens occurs twice, prompt included]:N: ' \
+      '--epsilon-cutoff=[drop tokens less likely than this]:X: ' \
+      '--eta-cutoff=[drop tokens less likely than this, or less for a high entropy]:X: ' \
+      '--top-a=[drop tokens less likely than this times the square of the best probability]:X: ' \
+      '--top-h=[keep the most likely tokens that have this share of the entropy of the first 100]:X: ' \
+      '--tfs-z=[tail-free]:X: ' \
+      '--adaptive-target=[adaptive-p]:X: ' \
+      '--adaptive-decay=[adaptive-p]:X: ' \
+      '--encoder-repetition-penalty=[multiplies the logits of the prompt'\''s tokens]:X: ' \
+      '--exponential-decay-start=[generated tokens after which end tokens become more likely]:N: ' \
+      '--exponential-decay-factor=[by which power of this, for each further token]:X: ' \
+      '--samplers=[the order of the stages, separated by '\'';'\'']:LIST: ' \
+      '*--dry-sequence-breaker=[DRY]:TEXT: ' \
+      '*--ban-token=[never generate this token]:ID: ' \
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
@@ -317,6 +402,22 @@ _runnel() {
       '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
       '--special[show control tokens]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument: '
+    ;;
+  grammar)
+    _arguments -s -S \
+      '(-m --model)-m+[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '(-m --model)--model=[a GGUF file, any part of a split one, a Hugging Face folder, or the name of a fetched model]:MODEL:_runnel_models' \
+      '--check=[check the text of FILE]:FILE:_files' \
+      '--cases[check many cases, each a line of JSON from stdin]' \
+      '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
+      '--json-mode[any JSON object]' \
+      '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--choice=[TEXT, or one of several]:TEXT: ' \
+      '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -440,7 +541,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run chat serve batch score embed tokenize detokenize template info bench convert quantize imatrix)'
+      '*:argument:(run chat serve batch score embed tokenize detokenize grammar template info bench convert quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

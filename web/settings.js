@@ -6,6 +6,12 @@ import {DEFAULTS, effective, readTools, readVariables} from './settings_model.js
 const SLIDER_SPAN = 1000;       // wider ranges get only a number field, no slider
 const NAMES = {temp: 'Temperature', top_k: 'Top-k', top_p: 'Top-p', min_p: 'Min-p', min_keep: 'Keep at least', repeat_penalty: 'Repeat penalty',
   frequency_penalty: 'Frequency penalty', presence_penalty: 'Presence penalty', penalty_last_n: 'Penalties look back'};
+const MORE_NAMES = {dry_multiplier: 'DRY', dry_base: 'DRY base', dry_allowed_length: 'DRY allowed length', dry_penalty_last_n: 'DRY looks back',
+  xtc_probability: 'XTC probability', xtc_threshold: 'XTC threshold', typical_p: 'Typical', top_n_sigma: 'Top-n-sigma', dynatemp_range: 'Dynamic temperature',
+  dynatemp_exponent: 'Dynamic temperature exponent', mirostat: 'Mirostat', mirostat_tau: 'Mirostat target', mirostat_eta: 'Mirostat rate',
+  min_tokens: 'Least tokens', no_repeat_ngram_size: 'No n-gram twice', epsilon_cutoff: 'Epsilon', eta_cutoff: 'Eta', top_a: 'Top-a', top_h: 'Top-h',
+  tfs_z: 'Tail-free', adaptive_target: 'Adaptive-p', adaptive_decay: 'Adaptive-p decay', encoder_repetition_penalty: 'Favor the prompt',
+  exponential_decay_start: 'End more likely from', exponential_decay_factor: 'End more likely by'};
 
 export function labelled(text, control, help) {
   const id = control.id ||= `c${(labelled.n = (labelled.n || 0) + 1)}`;
@@ -45,7 +51,8 @@ export class SettingsForm {
       this.models.length > 1 || this.isColumn ? labelled('Model', model) : labelled('Model', model, this.modelWords()),
       this.isColumn ? null : this.area('system', 'System prompt', 4),
       labelled('Preset', preset, props.presets.find(p => p.name === s.preset)?.help),
-      h('fieldset', h('legend', 'Sampling'), props.sampling.map(f => this.sampling(f))),
+      h('fieldset', h('legend', 'Sampling'), props.sampling.filter(f => f.name in NAMES).map(f => this.sampling(f)),
+        h('details', h('summary', 'More samplers'), props.sampling.filter(f => !(f.name in NAMES)).map(f => this.sampling(f)))),
       this.text('seed', 'Seed', 'empty: another each time', /^\d{0,15}$/, 'a whole number of at most 15 digits'),
       this.text('max_tokens', 'Most tokens', 'empty: to the end of the context', /^(?:[1-9]\d{0,8})?$/, 'a whole number from 1'),
       this.stops(), this.isColumn ? null : this.more());
@@ -59,7 +66,7 @@ export class SettingsForm {
   }
 
   sampling(f) {
-    const {settings: s} = this, name = NAMES[f.name] || f.name, range = {min: String(f.min), max: String(f.max)};
+    const {settings: s} = this, name = NAMES[f.name] || MORE_NAMES[f.name] || f.name, range = {min: String(f.min), max: String(f.max)};
     const box = h('input', {type: 'number', name: f.name, ...range, step: f.is_int ? '1' : 'any'});
     const slider = f.max - f.min > SLIDER_SPAN ? null :
       h('input', {type: 'range', ...range, step: f.is_int ? '1' : '0.01', 'aria-label': `${name} slider`, tabindex: '-1'});

@@ -26,14 +26,20 @@ typedef struct rn_logit_bias { // never grows
     float bias; // -100..100, or -INFINITY: the token is never sampled
 } rn_logit_bias;
 
+typedef struct rn_sequence_bias { // never grows
+    const int32_t *tokens;        // [n_tokens], 1..64
+    size_t n_tokens;
+    float bias; // added to the last token's logit where those before it are the last ones: as above
+} rn_sequence_bias;
+
 // A sampling stage of the caller's, after bias and penalties and before truncation: changes logits
 // [n_vocab] in place. tokens: the prompt and the tokens generated so far. Runs on the engine's
 // thread. Return false to end the stream with RN_FINISH_ERROR.
 typedef bool (*rn_logits_fn)(void *user, float *logits, int32_t n_vocab, const int32_t *tokens,
                              size_t n_tokens);
 
-// Order of the stages. llama.cpp: top-k, top-p, min-p, then temperature. transformers: temperature
-// first.
+// Order of the stages. llama.cpp: truncation, then temperature. transformers: temperature first.
+// docs/sampling.md has both whole.
 typedef enum rn_sampler_order {
     RN_ORDER_LLAMA_CPP = 0,
     RN_ORDER_TRANSFORMERS = 1
@@ -56,6 +62,45 @@ typedef struct rn_sampling {
     size_t n_logit_bias;
     rn_logits_fn stage; // NULL: none
     void *stage_user;
+
+    // Formulas and sources of all of these: docs/sampling.md.
+    // An order of the caller's: names separated by ';', such as "penalties;dry;top_k;temperature".
+    // Stages that are not named are off; names are penalties, dry, top_n_sigma, top_k, typical_p,
+    // top_p, min_p, epsilon, eta, top_a, top_h, tfs, xtc, temperature. NULL: by `order`.
+    const char *samplers;
+    float dry_multiplier;       // DRY: 0..100, default 0: off
+    float dry_base;             // 1..100, default 1.75
+    int32_t dry_allowed_length; // longest repeat without a penalty, default 2
+    int32_t dry_penalty_last_n; // last tokens that it considers, default -1: all
+    // At most 32 texts of 1..40 bytes that end a repeat; they need the model's vocabulary. NULL:
+    // line break, ':', '"' and '*', if the model has a vocabulary.
+    const char *const *dry_sequence_breakers;
+    size_t n_dry_sequence_breakers;
+    float xtc_probability;   // 0..1, default 0: off
+    float xtc_threshold;     // 0..1, default 0.1; above 0.5: off
+    float typical_p;         // 0..1, default 1: off
+    float top_n_sigma;       // -1..100, default 0; up to 0: off
+    float dynatemp_range;    // 0..5, default 0: off
+    float dynatemp_exponent; // 0..10, default 1
+    int32_t mirostat;        // default 0: off; 1 or 2: the version
+    float mirostat_tau;      // 0..100 bits, default 5
+    float mirostat_eta;      // 0..1, default 0.1
+    int32_t min_tokens; // tokens before an end or stop token, default 0; not before a stop string
+    int32_t no_repeat_ngram_size;          // default 0: off
+    float epsilon_cutoff;                  // 0..1, default 0: off
+    float eta_cutoff;                      // 0..1, default 0: off
+    float top_a;                           // 0..1, default 0: off
+    float top_h;                           // 0..1, default 0: off
+    float tfs_z;                           // 0..1, default 1: off
+    float adaptive_target;                 // up to 1, default -1; below 0: off
+    float adaptive_decay;                  // 0..0.99, default 0.9
+    float encoder_repetition_penalty;      // of the prompt's tokens: 0.01..10, default 1: off
+    int32_t exponential_decay_start;       // generated tokens, default 0
+    float exponential_decay_factor;        // of end and stop tokens: 1..10, default 1: off
+    const rn_sequence_bias *sequence_bias; // at most 1,024
+    size_t n_sequence_bias;
+    const int32_t *banned_tokens; // at most 1,024
+    size_t n_banned_tokens;
 } rn_sampling;
 RN_API void rn_sampling_init_sized(rn_sampling *s, size_t struct_size);
 static inline void rn_sampling_init(rn_sampling *s) { rn_sampling_init_sized(s, sizeof *s); }
@@ -98,7 +143,8 @@ typedef struct rn_request {
     size_t part_stride;
     // n_reply token ids that the answer begins with, as they were sampled. Generation continues
     // after the last one, with the same result for the same seed as if it had not been interrupted.
-    // Not with a session, nor with rn_chat.continue_final.
+    // Not with a session, nor with rn_chat.continue_final, nor with mirostat or adaptive-p, which
+    // go by the probabilities that these tokens had.
     const int32_t *reply;
     size_t n_reply;
     // Add the begin token that the model file asks for, unless the prompt begins with it. Default

@@ -1,11 +1,28 @@
 // app/generation.c - fills a library request from a generation's fields.
 #include "app/generation.h"
+#include "app/numbers.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void generation_init(generation *g) {
     *g = (generation){.n = -1, .order = -1, .prompt_penalty = -1, .logprobs = -1, .stream_interval = 1};
     for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
+}
+
+double generation_field(const generation *g, const char *name) {
+    rn_field field;
+    for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++)
+        if (strcmp(field.name, name) == 0) return g->fields[i];
+    return NAN;
+}
+
+bool generation_add_samplers(generation *g, const char *names, char *why) {
+    const size_t n = strlen(g->samplers);
+    const int more = snprintf(g->samplers + n, sizeof g->samplers - n, "%s%s", n ? ";" : "", names);
+    if ((size_t)more < sizeof g->samplers - n) return true;
+    snprintf(why, NUMBER_WHY, "must have less than %d bytes", GENERATION_SAMPLERS);
+    return false;
 }
 
 static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
@@ -18,6 +35,10 @@ static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     if (g->prompt_penalty >= 0) s->penalty_prompt = g->prompt_penalty == 0;
     s->logit_bias = g->bias;
     s->n_logit_bias = g->n_bias;
+    if (g->samplers[0]) s->samplers = g->samplers;
+    s->banned_tokens = g->ban_ids;
+    s->n_banned_tokens = g->n_ban_ids;
+    if (g->has_breakers) s->dry_sequence_breakers = g->breakers, s->n_dry_sequence_breakers = g->n_breakers;
     return true;
 }
 

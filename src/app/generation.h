@@ -12,7 +12,13 @@
 // The limits of rn_request.
 enum { GENERATION_STOPS = 16, GENERATION_STOP_BYTES = 256, GENERATION_STOP_TOKENS = 128, GENERATION_BIASES = 1024 };
 enum { GENERATION_BANNED = 512, GENERATION_BANNED_BYTES = 256 };
-enum { GENERATION_FIELDS = 24 }; // room for the rows of rn_sampling_field()
+enum {
+    GENERATION_BAN_IDS = 1024,
+    GENERATION_BREAKERS = 32,
+    GENERATION_BREAKER_BYTES = 40,
+    GENERATION_SAMPLERS = 256
+};
+enum { GENERATION_FIELDS = 40 }; // room for the rows of rn_sampling_field()
 
 typedef struct generation {
     int32_t n;                        // -1: the rest of the context
@@ -29,11 +35,20 @@ typedef struct generation {
     const char *banned[GENERATION_BANNED];
     size_t banned_bytes[GENERATION_BANNED];
     bool banned_match_case, token_healing;
+    char samplers[GENERATION_SAMPLERS]; // names separated by ';'; empty: not given
+    size_t n_ban_ids, n_breakers;
+    int32_t ban_ids[GENERATION_BAN_IDS];
+    bool has_breakers; // else DRY's are the library's
+    const char *breakers[GENERATION_BREAKERS];
     bool ignore_eos, special, echo, parse_special;
     int32_t logprobs, stream_interval; // -1: none; 1
 } generation;
 
 void generation_init(generation *g);
+// A sampling field that was given, by its name in the library; NaN: it was not.
+double generation_field(const generation *g, const char *name);
+// Adds names to `samplers`, separated by ';'. False: they are longer than it has room for, and why says so.
+bool generation_add_samplers(generation *g, const char *names, char *why);
 // Fills the request's fields except prompt and delivery; pointers point into g and to the caller's
 // sampling. A preset is applied first, then single fields,
 // in whatever order they were given.
@@ -51,7 +66,7 @@ typedef struct generation_rows {
     option sampling[GENERATION_FIELDS + 8];
     size_t n_sampling;
     char names[GENERATION_FIELDS][32];
-    char helps[GENERATION_FIELDS][160];
+    char helps[GENERATION_FIELDS][176];
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);

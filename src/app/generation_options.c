@@ -78,7 +78,54 @@ static bool take_seed(void *target, const char *value, char *why) {
     return number_read_u64(value, &g->seed, why);
 }
 
+static bool take_samplers(void *target, const char *value, char *why) {
+    generation *const g = target;
+    g->samplers[0] = 0; // the last one counts
+    return generation_add_samplers(g, value, why);
+}
+
+static bool take_breaker(void *target, const char *value, char *why) {
+    generation *const g = target;
+    const size_t n = strlen(value);
+    g->has_breakers = true;
+    if (strcmp(value, "none") == 0) {
+        g->n_breakers = 0;
+        return true;
+    }
+    if (n == 0 || n > GENERATION_BREAKER_BYTES) {
+        snprintf(why, NUMBER_WHY, "%zu bytes, must have 1..%d", n, GENERATION_BREAKER_BYTES);
+        return false;
+    }
+    if (g->n_breakers == GENERATION_BREAKERS) {
+        snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_BREAKERS);
+        return false;
+    }
+    g->breakers[g->n_breakers++] = value;
+    return true;
+}
+
+static bool take_ban_id(void *target, const char *value, char *why) {
+    generation *const g = target;
+    int64_t id;
+    if (!number_read_whole(value, 0, INT32_MAX, &id, why)) return false;
+    if (g->n_ban_ids == GENERATION_BAN_IDS) {
+        snprintf(why, NUMBER_WHY, "given more than %d times", GENERATION_BAN_IDS);
+        return false;
+    }
+    g->ban_ids[g->n_ban_ids++] = (int32_t)id;
+    return true;
+}
+
 static const option more_sampling_rows[] = {
+    {0, "samplers", "LIST", OPTION_EACH, .each = take_samplers,
+     .help =
+         "the order of the stages, separated by ';': penalties, dry, top_n_sigma, top_k, typical_p, top_p, min_p, "
+         "epsilon, eta, top_a, top_h, tfs, xtc, temperature; those left out are off"},
+    {0, "dry-sequence-breaker", "TEXT", OPTION_EACH, .each = take_breaker,
+     .help =
+         "DRY: a text that ends a repeat, in place of line break, ':', '\"' and '*'; repeatable, up to 32; none: no "
+         "text does"},
+    {0, "ban-token", "ID", OPTION_EACH, .each = take_ban_id, .help = "never generate this token; repeatable"},
     {0, "penalty-prompt", "on|off", OPTION_CHOICE, offsetof(generation, prompt_penalty),
      .help = "whether penalties count the prompt's tokens too (default on)"},
     {0, "sampler-order", "llama.cpp|transformers", OPTION_CHOICE, offsetof(generation, order),
@@ -149,6 +196,36 @@ void generation_rows_init(generation_rows *rows) {
         rows->sampling[rows->n_sampling++] = more_sampling_rows[i];
 }
 
+static bool check_penalties(const options *parsed, const rn_sampling *s) {
+    const bool has_penalty = s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0;
+    const char *const why = "while no penalty is on";
+    return has_penalty ||
+           !(options_refuse(parsed, "penalty-last-n", why) || options_refuse(parsed, "penalty-prompt", why));
+}
+
+// Options that have no effect while the sampler that they belong to is off.
+static bool check_parents(const options *parsed, const rn_sampling *s) {
+    static const char no_dry[] = "while --dry-multiplier is 0", no_mirostat[] = "while --mirostat is 0";
+    const struct {
+        bool is_on;
+        const char *name, *why;
+    } rows[] = {
+        {s->dry_multiplier > 0, "dry-base", no_dry},
+        {s->dry_multiplier > 0, "dry-allowed-length", no_dry},
+        {s->dry_multiplier > 0, "dry-penalty-last-n", no_dry},
+        {s->dry_multiplier > 0, "dry-sequence-breaker", no_dry},
+        {s->xtc_probability > 0, "xtc-threshold", "while --xtc-probability is 0"},
+        {s->dynatemp_range > 0, "dynatemp-exponent", "while --dynatemp-range is 0"},
+        {s->mirostat > 0, "mirostat-tau", no_mirostat},
+        {s->mirostat > 0, "mirostat-eta", no_mirostat},
+        {s->adaptive_target >= 0, "adaptive-decay", "without --adaptive-target"},
+        {s->exponential_decay_factor > 1, "exponential-decay-start", "while --exponential-decay-factor is 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!rows[i].is_on && options_refuse(parsed, rows[i].name, rows[i].why)) return false;
+    return true;
+}
+
 bool generation_check(const generation *g, const options *parsed) {
     rn_request req;
     rn_sampling sampling;
@@ -158,10 +235,6 @@ bool generation_check(const generation *g, const options *parsed) {
         say("--%s", err.text); // an unknown preset is the only error left at this point
         return false;
     }
-    const rn_sampling *const s = &sampling;
-    const bool has_penalty = s->repeat_penalty != 1 || s->frequency_penalty != 0 || s->presence_penalty != 0;
-    const char *const why = "while no penalty is on";
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
-    return has_penalty ||
-           !(options_refuse(parsed, "penalty-last-n", why) || options_refuse(parsed, "penalty-prompt", why));
+    return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);
 }

@@ -15,6 +15,7 @@ enum philox_purpose {
     PHILOX_DRAFT = 2,
     PHILOX_STAGE = 3,
     PHILOX_REDRAW = 4, // a second draw, after the first gave a token that a mask forbids
+    PHILOX_XTC = 5,
     PHILOX_TEST = 99
 };
 

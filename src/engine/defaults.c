@@ -3,38 +3,67 @@
 #include "engine/params.h"
 #include "engine/public_structs.h"
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 const char *rn_version(void) { return RUNNEL_VERSION; }
 
-static void to_public(const struct sampling_params *p, rn_sampling *s) {
-    s->temp = p->temp;
-    s->top_k = p->top_k;
-    s->top_p = p->top_p;
-    s->min_p = p->min_p;
-    s->min_keep = p->min_keep;
-    s->repeat_penalty = p->repeat_penalty;
-    s->frequency_penalty = p->frequency_penalty;
-    s->presence_penalty = p->presence_penalty;
-    s->penalty_last_n = p->penalty_last_n;
-    s->penalty_prompt = p->penalty_prompt;
+// What both structs have, by the same name.
+#define BOTH(name)                                                                                                   \
+    {offsetof(rn_sampling, name), offsetof(struct sampling_params, name), sizeof((rn_sampling){0}.name)}
+static const struct {
+    size_t theirs, ours, n_bytes;
+} numbers[] = {
+    BOTH(temp),
+    BOTH(top_k),
+    BOTH(top_p),
+    BOTH(min_p),
+    BOTH(min_keep),
+    BOTH(repeat_penalty),
+    BOTH(frequency_penalty),
+    BOTH(presence_penalty),
+    BOTH(penalty_last_n),
+    BOTH(penalty_prompt),
+    BOTH(dry_multiplier),
+    BOTH(dry_base),
+    BOTH(dry_allowed_length),
+    BOTH(dry_penalty_last_n),
+    BOTH(xtc_probability),
+    BOTH(xtc_threshold),
+    BOTH(typical_p),
+    BOTH(top_n_sigma),
+    BOTH(dynatemp_range),
+    BOTH(dynatemp_exponent),
+    BOTH(mirostat),
+    BOTH(mirostat_tau),
+    BOTH(mirostat_eta),
+    BOTH(min_tokens),
+    BOTH(no_repeat_ngram_size),
+    BOTH(epsilon_cutoff),
+    BOTH(eta_cutoff),
+    BOTH(top_a),
+    BOTH(top_h),
+    BOTH(tfs_z),
+    BOTH(adaptive_target),
+    BOTH(adaptive_decay),
+    BOTH(encoder_repetition_penalty),
+    BOTH(exponential_decay_start),
+    BOTH(exponential_decay_factor),
+};
+enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
+
+static void to_public(const struct sampling_params *from, rn_sampling *to) {
+    for (size_t i = 0; i < N_NUMBERS; i++)
+        memcpy((char *)to + numbers[i].theirs, (const char *)from + numbers[i].ours, numbers[i].n_bytes);
 }
 
-void sampling_from_public(const rn_sampling *s, struct sampling_params *p) {
-    sampling_defaults(p);
-    p->temp = s->temp;
-    p->top_k = s->top_k;
-    p->top_p = s->top_p;
-    p->min_p = s->min_p;
-    p->min_keep = s->min_keep;
-    p->repeat_penalty = s->repeat_penalty;
-    p->frequency_penalty = s->frequency_penalty;
-    p->presence_penalty = s->presence_penalty;
-    p->penalty_last_n = s->penalty_last_n;
-    p->penalty_prompt = s->penalty_prompt;
-    p->order = s->order == RN_ORDER_TRANSFORMERS ? SAMPLING_ORDER_TRANSFORMERS : SAMPLING_ORDER_LLAMA_CPP;
-    p->stage = s->stage;
-    p->stage_user = s->stage_user;
+void sampling_from_public(const rn_sampling *from, struct sampling_params *to) {
+    sampling_defaults(to);
+    for (size_t i = 0; i < N_NUMBERS; i++)
+        memcpy((char *)to + numbers[i].ours, (const char *)from + numbers[i].theirs, numbers[i].n_bytes);
+    to->order = from->order == RN_ORDER_TRANSFORMERS ? SAMPLING_ORDER_TRANSFORMERS : SAMPLING_ORDER_LLAMA_CPP;
+    to->stage = from->stage;
+    to->stage_user = from->stage_user;
 }
 
 // The caller's struct with the fields of p.

@@ -5,7 +5,7 @@
 #include "sampling/sampler.h"
 #include <runnel/runnel.h>
 
-// Everything but the logit bias, whose entries the caller copies.
+// Everything but the lists (engine/sampler_lists.h) and the sequence of samplers.
 void sampling_from_public(const rn_sampling *s, struct sampling_params *p);
 
 #endif

@@ -33,7 +33,20 @@ FILLED_BY_CALLER(sampling, stage_user,
                                       .repeat_penalty = 1.0F,
                                       .penalty_last_n = 64,
                                       .penalty_prompt = true,
-                                      .order = RN_ORDER_LLAMA_CPP})
+                                      .order = RN_ORDER_LLAMA_CPP,
+                                      .dry_base = 1.75F,
+                                      .dry_allowed_length = 2,
+                                      .dry_penalty_last_n = -1,
+                                      .xtc_threshold = 0.1F,
+                                      .typical_p = 1.0F,
+                                      .dynatemp_exponent = 1.0F,
+                                      .mirostat_tau = 5.0F,
+                                      .mirostat_eta = 0.1F,
+                                      .tfs_z = 1.0F,
+                                      .adaptive_target = -1.0F,
+                                      .adaptive_decay = 0.9F,
+                                      .encoder_repetition_penalty = 1.0F,
+                                      .exponential_decay_factor = 1.0F})
 FILLED_BY_CALLER(chat, truncate, &(const rn_chat){.add_generation_prompt = true})
 FILLED_BY_CALLER(embed_options, cache_salt, NULL)
 FILLED_BY_CALLER(save_options, with_kv, NULL)

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/params.h"
 #include "engine/public_structs.h"
+#include "engine/sampler_lists.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,26 +165,22 @@ static rn_status copy_stops(rn_stream *s, const rn_request *r, rn_error *err) {
 }
 
 static rn_status make_sampler(rn_stream *s, const rn_request *r, rn_error *err) {
+    struct sampling_params *const p = &s->play.sampling;
+    const int32_t n_vocab = s->model_slot->lm->n_vocab;
     rn_status st = RN_OK;
-    struct logit_bias *bias = NULL;
-    sampling_from_public(r->sampling, &s->play.sampling);
-    s->play.sampling.seed =
-        r->has_seed ? r->seed : clock_entropy() >> 11; // 53 bits: survives JSON readers that count in doubles
+    sampling_from_public(r->sampling, p);
+    p->seed = r->has_seed ? r->seed : clock_entropy() >> 11; // 53 bits: survives JSON readers that count in doubles
     if (r->sampling->order > RN_ORDER_TRANSFORMERS)
         return fail(err, RN_E_ARG, "order: %d is unknown", (int)r->sampling->order);
-    if (r->sampling->n_logit_bias > SAMPLING_MAX_BIAS)
-        return fail(err, RN_E_ARG, "logit_bias: %zu entries, limit %d", r->sampling->n_logit_bias, SAMPLING_MAX_BIAS);
-    if (r->sampling->n_logit_bias && !r->sampling->logit_bias) return fail(err, RN_E_ARG, "logit_bias: NULL");
-    if (r->sampling->n_logit_bias && !(bias = mem_calloc(r->sampling->n_logit_bias, sizeof *bias)))
-        return fail(err, RN_E_NOMEM, "logit_bias: out of memory");
-    for (size_t i = 0; i < r->sampling->n_logit_bias; i++)
-        bias[i] = (struct logit_bias){r->sampling->logit_bias[i].token, r->sampling->logit_bias[i].bias};
-    s->play.sampling.bias = bias, s->play.sampling.n_bias = r->sampling->n_logit_bias;
-    s->play.sampling.masked = s->play.gate_mask != NULL;
-    st = sampler_create(&s->play.sampling, &s->engine->kernels->row, s->model_slot->lm->n_vocab, s->model_slot->n_ctx,
-                        &s->play.sampler, err);
-    s->play.sampling.bias = NULL, s->play.sampling.n_bias = 0; // the sampler has its own copy
-    mem_free(bias);
+    if (r->sampling->samplers) st = sampling_parse_sequence(r->sampling->samplers, &p->sequence, err);
+    if (st != RN_OK) return st;
+    struct sampler_lists lists;
+    p->masked = s->play.gate_mask != NULL;
+    if ((st = sampler_lists_make(&lists, s->model_slot->m, r, n_vocab, p, err)) == RN_OK)
+        st = sampler_create(p, &s->engine->kernels->row, n_vocab, s->model_slot->n_ctx, &s->play.sampler, err);
+    sampler_lists_free(&lists, p); // the sampler has its own copies
+    if (st == RN_OK && r->n_reply && sampler_has_feedback(s->play.sampler))
+        st = fail(err, RN_E_UNSUPPORTED, "reply: mirostat and adaptive-p cannot continue one");
     const size_t n_prompt = (size_t)s->n_prompt - r->n_reply; // a prefilled reply counts as generated
     if (st == RN_OK) sampler_see_prompt(s->play.sampler, s->tokens, n_prompt);
     for (size_t i = 0; i < r->n_reply && st == RN_OK; i++) sampler_accept(s->play.sampler, r->reply[i]);

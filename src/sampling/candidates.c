@@ -96,6 +96,11 @@ void candidates_take_weight(struct candidates *c, const float *row, float max, u
     candidates_take_from(c, row, max - (float)n_bins / BINS_PER_UNIT);
 }
 
+void candidates_shorten(struct candidates *c, size_t n, int32_t keep) {
+    if (n < (size_t)keep) n = (size_t)keep;
+    if (n < c->n) c->n = n;
+}
+
 uint64_t candidates_weigh(struct candidates *c) {
     c->rm->exp(c->logits, c->n, c->logits[0], c->weights);
     uint64_t sum = 0;

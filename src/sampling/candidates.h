@@ -45,6 +45,9 @@ uint64_t candidates_row_weight(struct candidates *c, const float *row, float max
 // few more. Call candidates_row_weight() on the same row before; need is at most its result.
 void candidates_take_weight(struct candidates *c, const float *row, float max, uint64_t need);
 
+// Keeps the first n candidates, or the first `keep` if these are more.
+void candidates_shorten(struct candidates *c, size_t n, int32_t keep);
+
 // Computes weights[0..n) and returns their total.
 uint64_t candidates_weigh(struct candidates *c);
 // Weight of candidate i after candidates_weigh().

@@ -73,23 +73,51 @@ static rn_status edit_row(sampler *s, const float *logits, const uint64_t *mask,
 
 // The first cut fills the list from the row; the stages after it change the list.
 static void take_list(sampler *s, const struct edited *e) {
-    sampling_stages[s->chain[s->first_cut]].take(s, e->row, e->max);
+    const struct stage *const first = &sampling_stages[s->chain[s->first_cut]];
+    if (first->take) {
+        first->take(s, e->row, e->max);
+        return;
+    }
+    candidates_take_from(&s->list, e->row, -INFINITY);
+    first->change_list(s);
 }
-static void finish_list(sampler *s) {
-    for (size_t i = s->first_cut + 1; i < s->n_chain; i++) sampling_stages[s->chain[i]].change_list(s);
+
+// Edits a list as the row in which all tokens but its own are -inf.
+static rn_status edit_list(sampler *s, const struct stage *stage, rn_error *err) {
+    struct candidates *const list = &s->list;
+    float max;
+    for (int32_t i = 0; i < s->n_vocab; i++) s->row[i] = -INFINITY;
+    for (size_t i = 0; i < list->n; i++) s->row[list->ids[i]] = list->logits[i];
+    stage->edit_row(s, list->logits[0]);
+    const rn_status st = check_row(s, s->row, stage, &max, err);
+    if (st == RN_OK) candidates_take_from(list, s->row, -INFINITY);
+    return st;
+}
+
+static rn_status finish_list(sampler *s, rn_error *err) {
+    rn_status st = RN_OK;
+    for (size_t i = s->first_cut + 1; i < s->n_chain && st == RN_OK; i++) {
+        const struct stage *const stage = &sampling_stages[s->chain[i]];
+        if (stage->change_list)
+            stage->change_list(s);
+        else
+            st = edit_list(s, stage, err);
+    }
+    return st;
 }
 
 static int32_t draw_from_list(sampler *s, double u) {
-    return s->list.ids[candidates_find(&s->list, draw_target(u, candidates_weigh(&s->list)))];
+    const uint64_t total = candidates_weigh(&s->list);
+    const size_t i = candidates_find(&s->list, draw_target(u, total));
+    feedback_note(&s->feedback, &s->p, &s->list, total, i);
+    return s->list.ids[i];
 }
 
 static int32_t draw_from_head(sampler *s, const struct edited *e, double u) {
-    const bool temp_first = sampler_temp_comes_first(s);
-    const float temp = s->p.temp == 1 ? 0 : s->p.temp;
-    head_begin(&s->head, &s->list, e->row, e->max, temp_first ? temp : 0);
+    head_begin(&s->head, &s->list, e->row, e->max, s->temp_is_last_edit ? s->p.temp : 0);
     for (size_t i = s->first_cut; i < s->n_chain; i++)
         if (sampling_stages[s->chain[i]].cut_head) sampling_stages[s->chain[i]].cut_head(s);
-    return head_draw(&s->head, temp_first ? 0 : temp, u);
+    return head_draw(&s->head, s->temp_is_last_stage ? s->p.temp : 0, u);
 }
 
 // The first token that has the largest logit of the row checked last.
@@ -100,18 +128,19 @@ static int32_t first_equal(const sampler *s, const struct edited *e) {
     return (int32_t)at + first;
 }
 
-static int32_t draw_from(sampler *s, const struct edited *e, double u) {
-    if (s->p.temp == 0) return first_equal(s, e);
-    if (s->is_headed) return draw_from_head(s, e, u);
+static rn_status draw_from(sampler *s, const struct edited *e, double u, int32_t *token, rn_error *err) {
+    if (s->p.temp == 0 || s->is_headed) {
+        *token = s->p.temp == 0 ? first_equal(s, e) : draw_from_head(s, e, u);
+        return RN_OK;
+    }
     take_list(s, e);
-    finish_list(s);
-    return draw_from_list(s, u);
+    const rn_status st = finish_list(s, err);
+    if (st == RN_OK) *token = draw_from_list(s, u);
+    return st;
 }
 
 // A head applies a temperature before the cuts itself.
-static size_t n_edits_of_draw(const sampler *s) {
-    return s->first_cut - (s->is_headed && sampler_temp_comes_first(s) ? 1 : 0);
-}
+static size_t n_edits_of_draw(const sampler *s) { return s->first_cut - (s->is_headed && s->temp_is_last_edit); }
 
 static double uniform(const sampler *s, uint32_t position, enum philox_purpose purpose) {
     return philox_uniform_again(s->p.seed, s->p.choice, position, purpose, s->n_tried);
@@ -134,12 +163,13 @@ static bool draw_and_test(sampler *s, const float *logits, uint32_t position, co
     if (!s->is_headed) {
         take_list(s, &e);
         if (!list_is_allowed(&s->list, mask)) return false;
-        finish_list(s);
+        if (finish_list(s, NULL)) return false;
         *token = draw_from_list(s, u);
         return true;
     }
     if (!token_mask_has(mask, first_equal(s, &e))) return false; // weights are rounded relative to the largest
-    const int32_t drawn = draw_from(s, &e, u);
+    int32_t drawn = 0;
+    if (draw_from(s, &e, u, &drawn, NULL)) return false;
     *purpose = PHILOX_REDRAW;
     if (!token_mask_has(mask, drawn)) return false;
     *token = drawn;
@@ -159,10 +189,10 @@ static rn_status draw(sampler *s, const float *logits, uint32_t position, const 
     enum philox_purpose purpose = PHILOX_SAMPLE;
     rn_status st = check_mask(s, mask, err);
     if (st) return st;
+    s->position = position;
     if (mask && s->mask_may_wait && draw_and_test(s, logits, position, mask, token, &purpose)) return RN_OK;
     st = edit_row(s, logits, mask, n_edits_of_draw(s), &e, err);
-    if (st == RN_OK) *token = draw_from(s, &e, uniform(s, position, purpose));
-    return st;
+    return st ? st : draw_from(s, &e, uniform(s, position, purpose), token, err);
 }
 
 rn_status sampler_draw_masked(sampler *s, const float *logits, uint32_t position, const uint64_t *mask,
@@ -179,6 +209,7 @@ rn_status sampler_distribution_masked(sampler *s, const float *logits, const uin
                                       float *probs, size_t max_n, size_t *n, rn_error *err) {
     struct edited e;
     rn_status st = check_mask(s, mask, err);
+    s->position = (uint32_t)s->n_accepted;
     if (st == RN_OK) st = edit_row(s, logits, mask, s->first_cut, &e, err);
     if (st) return st;
     *n = 0;
@@ -192,7 +223,7 @@ rn_status sampler_distribution_masked(sampler *s, const float *logits, const uin
     struct candidates *list = &s->list;
     if (s->first_cut < s->n_chain) {
         take_list(s, &e);
-        finish_list(s);
+        if ((st = finish_list(s, err)) != RN_OK) return st;
     } else {
         candidates_take_from(list, e.row, -INFINITY);
     }

@@ -1,6 +1,6 @@
 // sampling/params.c - the table of sampling parameters (names, ranges, defaults) and their validation.
 #include "sampling/sampler.h"
-#include <math.h>
+#include "sampling/token_lists.h"
 
 #define FIELD(member) #member, offsetof(struct sampling_params, member)
 
@@ -17,6 +17,48 @@ const struct sampling_field sampling_fields[] = {
     {FIELD(presence_penalty), SAMPLING_FLOAT, -2, 2, 0, "subtracted from each token already seen; 0 is off"},
     {FIELD(penalty_last_n), SAMPLING_INT, -1, 1000000, 64,
      "how many past tokens penalties look at; -1 is all, 0 none"},
+    {FIELD(dry_multiplier), SAMPLING_FLOAT, 0, 100, 0,
+     "DRY: strength of the penalty for continuing a repeated passage; 0 is off"},
+    {FIELD(dry_base), SAMPLING_FLOAT, 1, 100, 1.75, "DRY: factor of the penalty for each further token of a repeat"},
+    {FIELD(dry_allowed_length), SAMPLING_INT, 0, 1000000, 2, "DRY: length of repeats that are not penalized yet"},
+    {FIELD(dry_penalty_last_n), SAMPLING_INT, -1, 1000000, -1,
+     "DRY: how many past tokens it looks at; -1 is all, 0 none"},
+    {FIELD(xtc_probability), SAMPLING_FLOAT, 0, 1, 0,
+     "XTC: how often the most likely tokens are left out, if several are likely; 0 is off"},
+    {FIELD(xtc_threshold), SAMPLING_FLOAT, 0, 1, 0.1,
+     "XTC: probability from which a token counts as likely; above 0.5 is off"},
+    {FIELD(typical_p), SAMPLING_FLOAT, 0, 1, 1,
+     "keep the tokens whose surprise is nearest to the entropy, up to this probability; 1 is off"},
+    {FIELD(top_n_sigma), SAMPLING_FLOAT, -1, 100, 0,
+     "keep tokens at most so many standard deviations of the logits below the best; 0 is off"},
+    {FIELD(dynatemp_range), SAMPLING_FLOAT, 0, 5, 0,
+     "let the temperature follow the entropy, within this distance; 0 is off"},
+    {FIELD(dynatemp_exponent), SAMPLING_FLOAT, 0, 10, 1, "exponent of the entropy in the dynamic temperature"},
+    {FIELD(mirostat), SAMPLING_INT, 0, 2, 0,
+     "hold the surprise of the text at a target, in place of other truncation; version 1 or 2, 0 is off"},
+    {FIELD(mirostat_tau), SAMPLING_FLOAT, 0, 100, 5, "mirostat: the surprise aimed at, in bits"},
+    {FIELD(mirostat_eta), SAMPLING_FLOAT, 0, 1, 0.1, "mirostat: learning rate"},
+    {FIELD(min_tokens), SAMPLING_INT, 0, 2147483647, 0, "tokens to generate before the text may end; 0 is off"},
+    {FIELD(no_repeat_ngram_size), SAMPLING_INT, 0, 1000000, 0,
+     "no sequence of so many tokens occurs twice, prompt included; 0 is off"},
+    {FIELD(epsilon_cutoff), SAMPLING_FLOAT, 0, 1, 0, "drop tokens less likely than this; 0 is off"},
+    {FIELD(eta_cutoff), SAMPLING_FLOAT, 0, 1, 0,
+     "drop tokens less likely than this, or less for a high entropy; 0 is off"},
+    {FIELD(top_a), SAMPLING_FLOAT, 0, 1, 0,
+     "drop tokens less likely than this times the square of the best probability; 0 is off"},
+    {FIELD(top_h), SAMPLING_FLOAT, 0, 1, 0,
+     "keep the most likely tokens that have this share of the entropy of the first 100; 0 is off"},
+    {FIELD(tfs_z), SAMPLING_FLOAT, 0, 1, 1,
+     "tail-free: cut where this share of the curvature of the sorted probabilities is reached; 1 is off"},
+    {FIELD(adaptive_target), SAMPLING_FLOAT, -1, 1, -1,
+     "adaptive-p: probability that chosen tokens have on average; below 0 is off"},
+    {FIELD(adaptive_decay), SAMPLING_FLOAT, 0, 0.99, 0.9, "adaptive-p: weight of earlier tokens in that average"},
+    {FIELD(encoder_repetition_penalty), SAMPLING_FLOAT, 0.01, 10, 1,
+     "multiplies the logits of the prompt's tokens; 1 is off"},
+    {FIELD(exponential_decay_start), SAMPLING_INT, 0, 1000000, 0,
+     "generated tokens after which end tokens become more likely"},
+    {FIELD(exponential_decay_factor), SAMPLING_FLOAT, 1, 10, 1,
+     "by which power of this, for each further token; 1 is off"},
 };
 const size_t sampling_n_fields = sizeof sampling_fields / sizeof *sampling_fields;
 
@@ -42,15 +84,6 @@ static rn_status check_field(const struct sampling_field *f, const struct sampli
     return fail(err, RN_E_ARG, "%s: %.*g is outside %.7g..%.7g", f->name, is_float ? 7 : 10, v, f->min, f->max);
 }
 
-static rn_status check_bias(const struct logit_bias *b, size_t i, int32_t n_vocab, rn_error *err) {
-    if (b->token < 0 || b->token >= n_vocab)
-        return fail(err, RN_E_ARG, "logit_bias[%zu]: token %d is outside 0..%d", i, b->token, n_vocab - 1);
-    if (!(b->bias >= -100 && b->bias <= 100) && b->bias != -INFINITY)
-        return fail(err, RN_E_ARG, "logit_bias[%zu]: bias %.7g of token %d is neither in -100..100 nor -inf", i,
-                    (double)b->bias, b->token);
-    return RN_OK;
-}
-
 rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn_error *err) {
     for (size_t i = 0; i < sampling_n_fields; i++) {
         const rn_status st = check_field(&sampling_fields[i], p, err);
@@ -58,12 +91,6 @@ rn_status sampling_validate(const struct sampling_params *p, int32_t n_vocab, rn
     }
     if ((unsigned)p->order >= SAMPLING_N_ORDERS)
         return fail(err, RN_E_ARG, "sampler_order: %d is outside 0..%d", (int)p->order, SAMPLING_N_ORDERS - 1);
-    if (p->n_bias > SAMPLING_MAX_BIAS)
-        return fail(err, RN_E_ARG, "logit_bias: %zu entries, limit %d", p->n_bias, SAMPLING_MAX_BIAS);
-    if (p->n_bias > 0 && !p->bias) return fail(err, RN_E_ARG, "logit_bias: NULL with %zu entries", p->n_bias);
-    for (size_t i = 0; i < p->n_bias; i++) {
-        const rn_status st = check_bias(&p->bias[i], i, n_vocab, err);
-        if (st) return st;
-    }
-    return RN_OK;
+    if (p->mirostat != 0 && p->adaptive_target >= 0) return fail(err, RN_E_ARG, "adaptive_target: excludes mirostat");
+    return token_lists_check(p, n_vocab, err);
 }

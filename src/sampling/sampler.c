@@ -2,6 +2,7 @@
 #include "sampling/sampler.h"
 #include "base/mem.h"
 #include "sampling/chain.h"
+#include "sampling/token_lists.h"
 #include <assert.h>
 #include <float.h>
 #include <string.h>
@@ -13,28 +14,48 @@ static void settle(struct sampling_params *p, int32_t n_vocab) {
     if (p->top_k >= n_vocab) p->top_k = 0;
 }
 
-static rn_status take_memory(sampler *s, rn_error *err) {
-    const struct sampling_params *p = &s->p;
-    if (p->n_bias > 0) {
-        if (!(s->bias = mem_alloc(p->n_bias * sizeof *s->bias))) goto nomem;
-        memcpy(s->bias, p->bias, p->n_bias * sizeof *s->bias);
-        s->p.bias = s->bias;
-    }
-    if (s->first_cut > 0 && !(s->row = mem_alloc((size_t)s->n_vocab * sizeof *s->row))) goto nomem;
-    if (sampling_has_history(p)) {
-        const size_t cap = (size_t)s->n_ctx + 1; // the last token drawn is accepted, but never evaluated
-        const size_t window = !sampling_has_penalties(p) ? 0
-                              : p->penalty_last_n < 0    ? cap
-                                                         : (size_t)p->penalty_last_n;
-        const rn_status st = token_history_init(&s->history, cap, window, p->penalty_prompt, s->n_vocab, err);
-        if (st) return st;
-    }
-    if (p->temp == 0) return RN_OK;
-    const bool short_list = s->first_cut < s->n_chain && s->chain[s->first_cut] == STAGE_TOP_K;
-    const int32_t k = p->top_k > p->min_keep ? p->top_k : p->min_keep;
-    return candidates_init(&s->list, s->rm, s->n_vocab, short_list ? k : 0, err);
-nomem:
+// The token behind the last position is drawn and accepted, but never evaluated.
+static size_t most_tokens(int32_t n_ctx) { return (size_t)n_ctx + 1; }
+
+static rn_status no_memory(const sampler *s, rn_error *err) {
     return fail(err, RN_E_NOMEM, "sampler: out of memory for a vocabulary of %d", s->n_vocab);
+}
+
+static rn_status take_history(sampler *s, rn_error *err) {
+    const struct sampling_params *const p = &s->p;
+    const size_t cap = most_tokens(s->n_ctx);
+    if (!sampling_has_history(p)) return RN_OK;
+    const size_t window = !sampling_has_penalties(p) ? 0 : p->penalty_last_n < 0 ? cap : (size_t)p->penalty_last_n;
+    const rn_status st = token_history_init(&s->history, cap, window, p->penalty_prompt, s->n_vocab, err);
+    s->n_lengths = sampling_repeat_window(p, cap);
+    if (st || s->n_lengths == 0) return st;
+    return (s->lengths = mem_alloc(s->n_lengths * sizeof *s->lengths)) ? RN_OK : no_memory(s, err);
+}
+
+static rn_status take_list_memory(sampler *s, rn_error *err) {
+    const struct sampling_params *const p = &s->p;
+    const int32_t k = p->top_k > p->min_keep ? p->top_k : p->min_keep;
+    return candidates_init(&s->list, s->rm, s->n_vocab, sampler_has_full_list(s) ? 0 : k, err);
+}
+
+static rn_status take_memory(sampler *s, rn_error *err) {
+    const struct sampling_params *const p = &s->p;
+    const size_t n_lists = token_lists_bytes(p);
+    if (n_lists > 0) {
+        if (!(s->lists = mem_alloc(n_lists))) return no_memory(s, err);
+        token_lists_copy(&s->p, s->lists);
+    }
+    const bool has_row = s->first_cut > 0 || sampler_edits_list(s);
+    if (has_row && !(s->row = mem_alloc((size_t)s->n_vocab * sizeof *s->row))) return no_memory(s, err);
+    rn_status st = take_history(s, err);
+    if (st == RN_OK && feedback_is_on(p)) st = feedback_init(&s->feedback, p, most_tokens(s->n_ctx), err);
+    if (st == RN_OK && p->temp > 0) st = take_list_memory(s, err);
+    if (st || !sampling_has_token_scratch(p)) return st;
+    s->by_token = (int32_t *)s->list.keys; // used while rows are edited, when the list is not
+    s->owns_by_token = !s->by_token;
+    if (s->owns_by_token && !(s->by_token = mem_alloc((size_t)s->n_vocab * sizeof *s->by_token)))
+        return no_memory(s, err);
+    return RN_OK;
 }
 
 rn_status sampler_create(const struct sampling_params *p, const struct rowmath *rm, int32_t n_vocab, int32_t n_ctx,
@@ -61,30 +82,54 @@ rn_status sampler_create(const struct sampling_params *p, const struct rowmath *
 
 rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err) {
     const rn_status st = sampler_create(&s->p, s->rm, s->n_vocab, s->n_ctx, out, err);
-    if (st == RN_OK) token_history_copy(&(*out)->history, &s->history);
-    return st;
+    if (st) return st;
+    token_history_copy(&(*out)->history, &s->history);
+    feedback_copy(&(*out)->feedback, &s->feedback);
+    (*out)->n_accepted = s->n_accepted;
+    return RN_OK;
 }
 
 size_t sampler_bytes(const sampler *s) {
-    return sizeof *s + s->p.n_bias * sizeof *s->bias + (s->row ? (size_t)s->n_vocab * sizeof *s->row : 0) +
-           token_history_bytes(&s->history) + candidates_bytes(&s->list);
+    const size_t n = (size_t)s->n_vocab;
+    return sizeof *s + token_lists_bytes(&s->p) + (s->row ? n * sizeof *s->row : 0) +
+           token_history_bytes(&s->history) + s->n_lengths * sizeof *s->lengths +
+           (s->owns_by_token ? n * sizeof *s->by_token : 0) +
+           (s->feedback.after ? feedback_bytes(s->feedback.cap) : 0) + candidates_bytes(&s->list);
 }
 
 size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx) {
-    return sizeof(sampler) + (size_t)n_vocab * sizeof *((sampler *)0)->row +
-           token_history_most_bytes((size_t)n_ctx + 1, n_vocab) + candidates_most_bytes(n_vocab);
+    const size_t cap = most_tokens(n_ctx);
+    return sizeof(sampler) + (size_t)n_vocab * sizeof(float) + token_history_most_bytes(cap, n_vocab) +
+           cap * sizeof(int32_t) + feedback_bytes(cap) + candidates_most_bytes(n_vocab);
 }
 
 void sampler_destroy(sampler *s) {
     if (!s) return;
-    mem_free(s->bias);
+    if (s->owns_by_token) mem_free(s->by_token);
+    mem_free(s->lists);
     mem_free(s->row);
+    mem_free(s->lengths);
     token_history_free(&s->history);
+    feedback_free(&s->feedback);
     candidates_free(&s->list);
     mem_free(s);
 }
 
+bool sampler_has_feedback(const sampler *s) { return feedback_is_on(&s->p); }
+
 void sampler_see_prompt(sampler *s, const int32_t *tokens, size_t n) { token_history_prompt(&s->history, tokens, n); }
-void sampler_accept(sampler *s, int32_t token) { token_history_accept(&s->history, token); }
-void sampler_rewind(sampler *s, size_t n) { token_history_rewind(&s->history, n); }
+
+void sampler_accept(sampler *s, int32_t token) {
+    token_history_accept(&s->history, token);
+    feedback_accept(&s->feedback, &s->p, token);
+    s->n_accepted++;
+}
+
+void sampler_rewind(sampler *s, size_t n) {
+    assert(n <= s->n_accepted);
+    token_history_rewind(&s->history, n);
+    feedback_rewind(&s->feedback, n);
+    s->n_accepted -= n;
+}
+
 void sampler_set_tried(sampler *s, uint32_t n_tried) { s->n_tried = n_tried; }

@@ -18,6 +18,16 @@ void stage_bias(float *row, const struct logit_bias *bias, size_t n_bias);
 // al. 2019, section 4.1, with the sign rule that makes it a penalty for negative logits too), then
 // l - (count * frequency + presence).
 void stage_penalties(float *row, const struct history *h, float repeat, float frequency, float presence);
+// tokens: [n_tokens] all that were seen.
+void stage_sequence_bias(float *row, const struct sequence_bias *biases, size_t n_biases, const int32_t *tokens,
+                         size_t n_tokens);
+void stage_ban(float *row, const int32_t *tokens, size_t n);
+// For each distinct one of tokens [n]: l < 0 ? l / penalty : l * penalty, the reverse of the
+// repetition penalty. seen: [n_vocab] scratch.
+void stage_encoder_penalty(float *row, const int32_t *tokens, size_t n, float penalty, int32_t *seen);
+// l += |l| * (factor ^ n_behind - 1) for end tokens [n_ends], which are distinct; at most the
+// largest float.
+void stage_exponential_decay(float *row, const int32_t *ends, size_t n_ends, float factor, size_t n_behind);
 // x = (x - max) / temp, for a row or a list.
 void stage_temperature(float *x, size_t n, float max, float temp);
 

@@ -32,6 +32,10 @@ WRONG = [
     (['run', '--top-k', '1.5', 'x'], "--top-k: '1.5' is not a whole number"),
     (['run', '--top-k', '-1', 'x'], '--top-k: -1 is outside 0..'),
     (['run', '--repeat-penalty', '0', 'x'], '--repeat-penalty: 0 is outside 0.01..10'),
+    (['run', '--mirostat', '3', 'x'], '--mirostat: 3 is outside 0..2'),
+    (['run', '--dry-multiplier', '1', '--dry-sequence-breaker', 'b' * 41, 'x'], '--dry-sequence-breaker: 41 bytes, must have 1..40'),
+    (['run', '--samplers', 'top_k;' * 60, 'x'], '--samplers: must have less than 256 bytes'),
+    (['run', '--ban-token', '-1', 'x'], '--ban-token: -1 is outside 0..'),
     (['run', '--frequency-penalty', '2.5', 'x'], 'is outside -2..2'),
     (['run', '--seed', '-1', 'x'], "--seed: '-1' is not a whole number (0..18446744073709551615)"),
     (['run', '--seed', '18446744073709551616', 'x'], '--seed:'),
@@ -93,6 +97,13 @@ def field_2_27_an_option_without_effect_is_refused():
         (['run', 'x', '--penalty-last-n', '9'], '--penalty-last-n: has no effect while no penalty is on'),
         (['run', 'x', '--penalty-prompt', 'off'], '--penalty-prompt: has no effect while no penalty is on'),
         (['batch', '--penalty-last-n', '9'], '--penalty-last-n: has no effect while no penalty is on'),
+        (['run', 'x', '--dry-base', '2'], '--dry-base: has no effect while --dry-multiplier is 0'),
+        (['run', 'x', '--dry-sequence-breaker', '.'], '--dry-sequence-breaker: has no effect while --dry-multiplier is 0'),
+        (['run', 'x', '--xtc-threshold', '0.2'], '--xtc-threshold: has no effect while --xtc-probability is 0'),
+        (['run', 'x', '--dynatemp-exponent', '2'], '--dynatemp-exponent: has no effect while --dynatemp-range is 0'),
+        (['batch', '--mirostat-tau', '3'], '--mirostat-tau: has no effect while --mirostat is 0'),
+        (['run', 'x', '--adaptive-decay', '0.5'], '--adaptive-decay: has no effect without --adaptive-target'),
+        (['run', 'x', '--exponential-decay-start', '5'], '--exponential-decay-start: has no effect while --exponential-decay-factor is 1'),
     ]
     for args, part in rows:
         runnel(*args).fails(2, part)

@@ -23,8 +23,10 @@ static void params_of(struct sampling_params *p, int variant) {
     p->masked = variant & 8;
     p->temp = variant & 16 ? 0 : 1.3f;
     p->bias = some_bias, p->n_bias = variant & 32 ? 2 : 0;
+    p->dry_multiplier = variant & 64 ? 0.5f : 0;
+    p->mirostat = variant & 128 ? 2 : 0;
 }
-enum { N_VARIANTS = 64 };
+enum { N_VARIANTS = 256 };
 
 static sampler *make(const struct sampling_params *p) {
     rn_error err = {0};

@@ -307,7 +307,7 @@ def sockets_refuse_by_name_and_go_on():
     rows = [({'type': 'generate', 'prompt': 'a'}, 'missing_required_parameter', 'no id'), ({'type': 'x', 'id': 'a'}, 'invalid_value', 'no such type'),
             ({'id': 'a'}, 'missing_required_parameter', 'no type'), ({'type': 'cancel', 'id': 'a'}, 'stream_not_found', 'no such stream'),
             ({'type': 'generate', 'id': 'a'}, 'missing_required_parameter', 'no prompt'),
-            ({'type': 'generate', 'id': 'a', 'prompt': 'a', 'mirostat': 1}, 'unsupported_parameter', 'another engine\'s'),
+            ({'type': 'generate', 'id': 'a', 'prompt': 'a', 'n_keep': 1}, 'unsupported_parameter', 'another engine\'s'),
             ({'type': 'generate', 'id': 'x' * 257, 'prompt': 'a'}, 'invalid_value', 'a long name'),
             ({'type': 'generate', 'id': 'a', 'prompt': 'a', 'credit': -1}, 'invalid_value', 'a debt')]
     with Folder() as folder, serving(chat_model(folder)) as s:

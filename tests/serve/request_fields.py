@@ -52,6 +52,20 @@ SAMPLING = {
     'repeat_penalty': real((1, 1.3), 0.01, 10), 'repetition_penalty': real((1.1,), 0.01, 10), 'frequency_penalty': real((0, 0.5), -2, 2),
     'presence_penalty': real((0, 0.5), -2, 2), 'penalty_last_n': whole((-1, 0, 64, 1000000), -1, 1000000),
     'repeat_last_n': whole((-1, 0, 64), -1, 1000000), 'penalty_prompt': SWITCH, 'sampler_order': word('llama.cpp', 'transformers'),
+    'dry_multiplier': real((0.8,), 0, 100), 'dry_base': real((1.75,), 1, 100), 'dry_allowed_length': whole((0, 2, 1000000), 0, 1000000),
+    'dry_penalty_last_n': whole((-1, 0, 64), -1, 1000000),
+    'dry_sequence_breakers': Field(([], ['\n', ':'], ['the end'], ['b' * 40], list('abcdefghijklmnopqrstuvwxyz123456')),
+                                   ('x', 5, {}, True, [''], ['b' * 41], ['a\0'], [5], ['a'] * 33)),
+    'xtc_probability': real((0.5,), 0, 1), 'xtc_threshold': real((0.1,), 0, 1), 'typical_p': real((0.5,), 0, 1), 'typ_p': real((0.5,), 0, 1),
+    'top_n_sigma': real((-1, 0, 1), -1, 100), 'dynatemp_range': real((0.5,), 0, 5), 'dynatemp_exponent': real((1,), 0, 10),
+    'mirostat': Field((0, 1, 2), (-1, 3, 1.5, 'x', [], {}, True), {'adaptive_target': -1}), 'mirostat_tau': real((5,), 0, 100), 'mirostat_eta': real((0.1,), 0, 1),
+    'min_tokens': whole((0, 1, 5, 2**31 - 1), 0, 2**31 - 1), 'no_repeat_ngram_size': whole((0, 3, 1000000), 0, 1000000),
+    'epsilon_cutoff': real((0.001,), 0, 1), 'eta_cutoff': real((0.001,), 0, 1), 'top_a': real((0.2,), 0, 1), 'top_h': real((0.4,), 0, 1),
+    'tfs_z': real((0.9,), 0, 1), 'adaptive_target': Field((-1, 0, 0.5, 1), (-1.1, 1.1, 'x', [], {}, True), {'mirostat': 0}), 'adaptive_decay': real((0.5,), 0, 0.99),
+    'encoder_repetition_penalty': real((1.2,), 0.01, 10), 'exponential_decay_start': whole((0, 20, 1000000), 0, 1000000),
+    'exponential_decay_factor': real((1.1,), 1, 10), 'banned_tokens': Field(([], [3], [3.0, 4], list(range(700, 1000))), ([-1], [4096], ['x'], 5, 'x', {}, True, list(range(1025)))),
+    'samplers': Field(('top_k', 'penalties;dry;top_k;temperature', ['dry', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature']),
+                      ('top_q', 'top_k;top_k', ['top_k', 'infill'], [5], 5, {}, True)),
     'preset': Field(('greedy', 'focused', 'balanced', 'creative', 'wild', 'code', 'chat', 'story', 'summary'), ('', 'no-such', 5, [], {}, True)),
     'logit_bias': Field(({}, {'5': 1.5}, {'5': '-inf', '4095': -100}, {str(i): 100 for i in range(1024)}),
                         ([], 'x', 5, {'x': 1}, {'-1': 1}, {'4096': 1}, {'5': 101}, {'5': 'inf'}, {str(i): 0 for i in range(1025)})),
@@ -69,7 +83,6 @@ LIMITS = {
     'n': whole((1, 2, 8), 1, 128),
 }
 VLLM = {
-    'min_tokens': whole((0, 1, 5, 2**31 - 1), 0, 2**31 - 1),
     'allowed_token_ids': Field(([5], [5.0, 6], list(range(300, 700))), ([], [-1], [4096], ['x'], 5, 'x', {}, True)),
     'bad_words': Field(([], ['the'], [' the', 'a cat'], ['w' * 256], [f'w{i}' for i in range(128)]),
                        ([''], ['w' * 257], [5], 5, 'x', {}, True, ['w'] * 129)),
@@ -123,8 +136,8 @@ CALLED = [{'role': 'user', 'content': 'a', 'images': []}, {'role': 'assistant', 
           {'role': 'tool', 'content': 'b', 'tool_name': 'look'}, {'role': 'user', 'content': EMOJI}]
 OLLAMA = {
     'name': Field(('m',), (5, [], {}, True, 'a\0b')), 'stream': SWITCH, 'keep_alive': Field(('5m', -1, 0, 300, ''), ([], {}, True)),
-    'options': Field(({}, {'num_predict': 4, 'temperature': 0.5, 'seed': 7}, {'num_predict': -2, 'stop': ['.'], 'num_thread': 4}, {'num_ctx': 64, 'mirostat': 0}, {'top_k': 5, 'session': 's9'}),
-                     (5, 'x', [], True, {'temperature': 9}, {'num_predict': -3}, {'num_ctx': 10**6}, {'mirostat': 2}, {'typical_p': 0.5}))}
+    'options': Field(({}, {'num_predict': 4, 'temperature': 0.5, 'seed': 7}, {'num_predict': -2, 'stop': ['.'], 'num_thread': 4}, {'num_ctx': 64, 'mirostat': 2, 'typical_p': 0.5}, {'top_k': 5, 'session': 's9'}),
+                     (5, 'x', [], True, {'temperature': 9}, {'num_predict': -3}, {'num_ctx': 10**6}, {'mirostat': 3}, {'typical_p': 1.5}))}
 OLLAMA_TEXT = {**OLLAMA, 'think': Field((True, False, 'low', 'high'), ('', 'x', 5, [], {})), 'logprobs': SWITCH, 'top_logprobs': whole((0, 1, 20), 0, 20),
                'tools': CONVERSATION['tools'], 'chat_template_kwargs': CONVERSATION['chat_template_kwargs'], 'truncate': CONVERSATION['truncate']}
 NUMBER_OF_TOP = whole((0, 1, 20), 0, 20)
@@ -211,11 +224,9 @@ GUIDED = {'grammar': 'root ::= "a"', 'json_schema': {}, 'structured_outputs': {'
           'guided_choice': ['a'], 'guided_grammar': 'a'}
 REFUSED = {
     COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'length_penalty': 0.5, 'early_stopping': True, 'logits_processors': ['a.b'], 'detokenize': False,
-                  'prompt_embeds': 'a', 'typical_p': 0.5, 'top_a': 0.5, 'top_n_sigma': 1,
-                  'mirostat': 2, 'xtc_probability': 0.5, 'dry_multiplier': 0.8, 'dynatemp_range': 0.5, 'samplers': ['top_k'], 'n_probs': 5,
-                  'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'lora': [{'id': 0}], 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
+                  'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'lora': [{'id': 0}], 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
     CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
-    LLAMA: {'n': 2, 'samplers': ['top_k'], 'mirostat': 2, 'json_schema': {}},
+    LLAMA: {'n': 2, 'json_schema': {}},
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
     MESSAGES_OF_ANTHROPIC: {**GUIDED, 'output_format': {'type': 'json_schema'}, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
                             'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},

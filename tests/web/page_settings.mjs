@@ -11,7 +11,7 @@ test(async function every_sampling_field_has_the_servers_range_and_default() {
     assert.ok(props.sampling.length >= 9 && props.presets.length >= 9);
     for (const f of props.sampling) {
       assert.deepEqual(await box(page, f.name).evaluate(el => [el.min, el.max, el.value]), [f.min, f.max, f.default].map(String), f.name);
-      assert.ok((await page.locator(`#settings .field:has(input[name=${f.name}])`).last().innerText()).includes(f.help), f.name);
+      assert.ok((await page.locator(`#settings .field:has(input[name=${f.name}])`).last().textContent()).includes(f.help), f.name);
     }
     assert.deepEqual(await page.locator('#settings select[name=preset] option').allInnerTexts(), ['none', ...props.presets.map(p => p.name)]);
   });

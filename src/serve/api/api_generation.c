@@ -127,7 +127,6 @@ static const member delivery_rows[] = {
     {"n_predict", MEMBER_INT, offsetof(api_generation, g.n), -1, INT32_MAX},
     {"top_k", MEMBER_EACH, .each = each_top_k, .schema = SCHEMA_WHOLE("-1", "1000000")},
     {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("-1")},
-    {"min_tokens", MEMBER_INT, offsetof(api_generation, min_tokens), 0, INT32_MAX},
     {"allowed_token_ids", MEMBER_EACH, .each = each_allowed, .schema = ALLOWED_SCHEMA},
     {"bad_words", MEMBER_EACH, .each = each_bad_words, .schema = BAD_WORDS_SCHEMA},
     {"truncate_prompt_tokens", MEMBER_EACH, .each = each_kept,
@@ -160,6 +159,7 @@ static const struct {
     {"repeat_last_n", "penalty_last_n"},
     {"stop_token_ids", "stop_tokens"},
     {"skip_eos", "ignore_eos"},
+    {"typ_p", "typical_p"},
 };
 
 // Members of the library that delivery_rows reads in another way.
@@ -199,8 +199,7 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
         if (!is_in(left_out, delivery_rows[i].name)) add_row(rows, &delivery_rows[i], delivery_rows[i].name);
 }
 
-#define SAMPLER "this sampler is not supported"
-#define GUIDED  "guided output is not supported yet"
+#define GUIDED "guided output is not supported yet"
 static const api_refusal foreign[] = {
     {"best_of", "1", "only as many answers are generated as are returned: use n"},
     {"use_beam_search", "false", "beam search is not supported yet"},
@@ -218,15 +217,6 @@ static const api_refusal foreign[] = {
     {"guided_regex", "", GUIDED},
     {"guided_choice", "", GUIDED},
     {"guided_grammar", "", GUIDED},
-    {"typical_p", "1 1.0", SAMPLER},
-    {"tfs_z", "1 1.0", SAMPLER},
-    {"top_a", "0 0.0", SAMPLER},
-    {"top_n_sigma", "-1 -1.0 0", SAMPLER},
-    {"mirostat", "0", SAMPLER},
-    {"xtc_probability", "0 0.0", SAMPLER},
-    {"dry_multiplier", "0 0.0", SAMPLER},
-    {"dynatemp_range", "0 0.0", SAMPLER},
-    {"samplers", "", "use sampler_order"},
     {"n_probs", "0", "use logprobs"},
     {"n_keep", "0", "context shifting is not supported"},
     {"n_discard", "0", "context shifting is not supported"},
@@ -263,7 +253,7 @@ bool api_generation_check(const api_generation *g, const struct server *s, size_
     if (g->session && !g->caches_prompt)
         return api_fail(e, API_INVALID_VALUE, "cache_prompt",
                         "cache_prompt: false excludes session, which is a cached prompt");
-    if (g->min_tokens > 0 && g->g.n_stop > 0)
+    if (generation_field(&g->g, "min_tokens") > 0 && g->g.n_stop > 0)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "min_tokens",
                         "min_tokens: excludes stop, since stop strings end an answer of any length");
     for (size_t i = 0; g->includes_stop && i < g->g.n_stop; i++)
@@ -336,18 +326,15 @@ bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form
 }
 
 static bool make_rules(const api_generation *g, job *j, api_error *e) {
-    const token_rules_source from = {.min_tokens = g->min_tokens,
-                                     .allowed = g->allowed_ids,
-                                     .bad_words = g->bad_words,
-                                     .stop_tokens = g->g.stop_tokens,
-                                     .n_stop_tokens = g->g.n_stop_tokens,
-                                     .ignores_end = g->g.ignore_eos};
+    const token_rules_source from = {.allowed = g->allowed_ids, .bad_words = g->bad_words};
     return token_rules_new(&from, j->server->models[j->model].model, &j->rules, e);
 }
 
 bool api_generation_is_long(const api_generation *g, size_t n_answers) {
     enum { FEW_ANSWERS = 4 };
-    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words || g->g.n_banned;
+    const bool has_dry =
+        generation_field(&g->g, "dry_multiplier") > 0; // looks for its breakers in the whole vocabulary
+    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words || g->g.n_banned || has_dry;
 }
 
 bool api_generation_admit(const api_generation *g, api_request *r, job *j) {

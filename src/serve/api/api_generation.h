@@ -25,8 +25,7 @@ typedef struct api_generation {
     bool caches_prompt;                // reuse cached prefixes; default true
     bool no_progress, wants_progress, include_usage, has_stream_options;
     bool continuous_usage;        // each event has the usage so far
-    int32_t min_tokens;           // token_rules.h has these three
-    const json_item *allowed_ids; // NULL: all
+    const json_item *allowed_ids; // NULL: all; token_rules.h has this and the next
     const json_item *bad_words;   // NULL: none
     int32_t n_prompt_kept;        // truncate_prompt_tokens; 0: all, -1: as many as the context has room for
     bool includes_stop;           // include_stop_str_in_output

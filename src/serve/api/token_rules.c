@@ -9,10 +9,8 @@
 enum { WORD_FORMS = 3 }; // alone, after a space, inside a line
 
 struct token_rules {
-    int32_t n_vocab, min_tokens;
+    int32_t n_vocab;
     uint8_t *allowed; // a bit for each id; NULL: all
-    int32_t *ends;    // ids that must wait for min_tokens
-    size_t n_ends;
     id_list words[WORD_FORMS * BAD_WORDS];
     size_t n_words;
 };
@@ -69,16 +67,6 @@ static bool read_allowed(token_rules *r, const json_item *ids, api_error *e) {
         r->allowed[id / 8] |= (uint8_t)(1u << id % 8);
     }
     return true;
-}
-
-static void read_ends(token_rules *r, const token_rules_source *from, const rn_model_info *info) {
-    if (r->min_tokens == 0) return;
-    const size_t n_model = from->ignores_end ? 0 : (size_t)info->n_end_tokens;
-    r->ends = app_alloc((n_model + from->n_stop_tokens + 1) * sizeof *r->ends);
-    if (!r->ends) return;
-    for (size_t i = 0; i < n_model; i++) r->ends[r->n_ends++] = info->end_tokens[i].id;
-    for (size_t i = 0; i < from->n_stop_tokens; i++)
-        if (from->stop_tokens[i] < r->n_vocab) r->ends[r->n_ends++] = from->stop_tokens[i];
 }
 
 static bool read_form(const rn_model *m, const char *text, size_t n_text, id_list *form, api_error *e) {
@@ -149,13 +137,12 @@ bool token_rules_new(const token_rules_source *from, const rn_model *m, token_ru
     rn_model_info info = {.struct_size = sizeof info};
     rn_error err = {0};
     *rules = NULL;
-    if (from->min_tokens == 0 && !from->allowed && !from->bad_words) return true;
+    if (!from->allowed && !from->bad_words) return true;
     const rn_status st = rn_model_get_info(m, &info, &err);
     if (st != RN_OK) return api_fail_status(e, st, &err, NULL);
     token_rules *const r = app_alloc(sizeof *r);
     if (!r) return api_fail(e, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
-    *r = (token_rules){.n_vocab = info.n_vocab, .min_tokens = from->min_tokens};
-    read_ends(r, from, &info);
+    *r = (token_rules){.n_vocab = info.n_vocab};
     bool ok = read_allowed(r, from->allowed, e) && read_words(r, from->bad_words, m, e);
     if (ok && memory_failed()) ok = api_fail(e, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
     if (ok)
@@ -169,7 +156,6 @@ void token_rules_free(token_rules *r) {
     if (!r) return;
     for (size_t i = 0; i < r->n_words; i++) free(r->words[i].ids);
     free(r->allowed);
-    free(r->ends);
     free(r);
 }
 
@@ -190,9 +176,6 @@ bool token_rules_stage(void *state, float *logits, int32_t n_vocab, const int32_
     const size_t n_answer = n_tokens - s->n_prompt;
     for (int32_t i = 0; r->allowed && i < n_vocab; i++)
         if (i >= r->n_vocab || !(r->allowed[i / 8] >> i % 8 & 1)) logits[i] = -INFINITY;
-    if (n_answer < (size_t)r->min_tokens)
-        for (size_t i = 0; i < r->n_ends; i++)
-            if (r->ends[i] < n_vocab) logits[r->ends[i]] = -INFINITY;
     forbid_words(r, logits, tokens + s->n_prompt, n_answer);
     return true;
 }

@@ -1,5 +1,4 @@
-// serve/api/token_rules.h - vLLM's rules about which tokens an answer may have: min_tokens, allowed_token_ids, bad_words. A
-// logits stage of the request (rn_sampling.stage) forbids the others.
+// serve/api/token_rules.h - vLLM's rules about which tokens an answer may have: allowed_token_ids, bad_words. A logits stage of the request (rn_sampling.stage) forbids the others.
 //
 // Ownership: token_rules_new() / token_rules_free(); shared by a job's streams, which must have been closed before it is freed.
 // Threads: immutable once made; each stream has a token_state of its own, used by the engine's thread.
@@ -16,12 +15,8 @@ typedef struct token_rules token_rules;
 
 // What the request says. Pointers are valid while the rules are made.
 typedef struct token_rules_source {
-    int32_t min_tokens;         // end and stop tokens are forbidden before; 0: none
     const json_item *allowed;   // an array of ids; NULL: all are allowed
     const json_item *bad_words; // an array of texts; NULL: none
-    const int32_t *stop_tokens; // beside the model's end tokens
-    size_t n_stop_tokens;
-    bool ignores_end; // end tokens do not end the answer
 } token_rules_source;
 
 // *rules is NULL where the request has no such rule. False: e says which member is wrong, or that there is no memory.

@@ -97,7 +97,22 @@ static void put_settings(json_writer *w, const job_part *p) {
                 {"repeat_penalty", "repeat_penalty"},
                 {"frequency_penalty", "frequency_penalty"},
                 {"presence_penalty", "presence_penalty"},
-                {"penalty_last_n", "repeat_last_n"}};
+                {"penalty_last_n", "repeat_last_n"},
+                {"dynatemp_range", "dynatemp_range"},
+                {"dynatemp_exponent", "dynatemp_exponent"},
+                {"top_n_sigma", "top_n_sigma"},
+                {"typical_p", "typical_p"},
+                {"xtc_probability", "xtc_probability"},
+                {"xtc_threshold", "xtc_threshold"},
+                {"dry_multiplier", "dry_multiplier"},
+                {"dry_base", "dry_base"},
+                {"dry_allowed_length", "dry_allowed_length"},
+                {"dry_penalty_last_n", "dry_penalty_last_n"},
+                {"mirostat", "mirostat"},
+                {"mirostat_tau", "mirostat_tau"},
+                {"mirostat_eta", "mirostat_eta"},
+                {"adaptive_target", "adaptive_target"},
+                {"adaptive_decay", "adaptive_decay"}};
     const llama_answer *const a = answer_of(p->job);
     json_member_begin(w, "generation_settings", '{');
     json_member_u64(w, "seed", p->seed);
