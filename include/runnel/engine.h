@@ -117,10 +117,34 @@ typedef struct rn_engine_info {
     // model has none); and n_results, the most rows of a step whose logits are kept.
     int32_t n_seqs, n_scratch, n_states, n_results;
     const char *backend; // "cpu"
+    // Matrices of adapters.
+    uint64_t adapter_bytes;
 } rn_engine_info;
 // Fills *info for one model. Any thread. RN_E_ARG: NULL, struct_size, no such model.
 RN_API rn_status rn_engine_get_info(const rn_engine *engine, size_t model, rn_engine_info *info,
                                     rn_error *err);
+
+// An adapter that a stream uses, and how strongly: the adapter's own scale (alpha / rank) is
+// multiplied by `scale`. 1: as it was trained; 0: not at all; -RN_MAX_ADAPTER_SCALE ..
+// RN_MAX_ADAPTER_SCALE. Never grows.
+typedef struct rn_adapter {
+    size_t adapter; // index among the model's adapters
+    float scale;
+} rn_adapter;
+#define RN_MAX_ADAPTER_SCALE 1000.0F
+#define RN_MAX_ADAPTERS      8 // of one stream, those with a scale of 0 not counted
+
+/**
+ * Sets the adapters of streams that name none (rn_request.own_adapters), and of scores, embeddings,
+ * rn_observe() and rn_compare(), which begin from now on. At first there are none.
+ *
+ * @return RN_OK; RN_E_ARG (no such model or adapter, one named twice, a scale out of range);
+ *         RN_E_LIMIT (more than RN_MAX_ADAPTERS). Threads: any.
+ */
+RN_API rn_status rn_engine_set_adapters(rn_engine *engine, size_t model, const rn_adapter *adapters,
+                                        size_t n_adapters, rn_error *err);
+// The scale that an adapter has there; 0: it is not used. Threads: any.
+RN_API float rn_engine_adapter_scale(rn_engine *engine, size_t model, size_t adapter);
 
 // Kinds of memory that an engine uses, all its models together.
 typedef enum rn_memory_kind {
@@ -135,9 +159,10 @@ typedef enum rn_memory_kind {
     RN_MEMORY_KV = 3,
     RN_MEMORY_BUFFERS = 4,
     // Vocabularies, tables, streams: all other memory of this library. Its `planned` is 0.
-    RN_MEMORY_HEAP = 5
+    RN_MEMORY_HEAP = 5,
+    RN_MEMORY_ADAPTERS = 6 // matrices of adapters
 } rn_memory_kind;
-#define RN_N_MEMORY_KINDS   6
+#define RN_N_MEMORY_KINDS   7
 #define RN_MAX_MEMORY_KINDS 16 // room in rn_memory: never changes
 typedef struct rn_memory {
     size_t struct_size;

@@ -134,12 +134,45 @@ typedef struct rn_model_info {
     const char *rerank_template;
     // Parts of the model that are not used: "vision part: 8 tensors, not used yet"; NULL: none.
     const char *left_out;
+    // Adapters that were added.
+    size_t n_adapters;
 } rn_model_info;
 // Is `path`, under any name, one of the files that the model was read from? Programs should not
 // overwrite such a file.
 RN_API bool rn_model_reads(const rn_model *model, const char *path);
 // Fills *info. RN_E_ARG: NULL, struct_size.
 RN_API rn_status rn_model_get_info(const rn_model *model, rn_model_info *info, rn_error *err);
+
+/**
+ * Adds a LoRA adapter to a model, before an engine is opened with it. Requests name the adapters
+ * that they use (rn_request.adapters); all of them share one batch.
+ *
+ * @param path  a PEFT folder (adapter_config.json and adapter_model.safetensors), the safetensors
+ *              file of one, or a GGUF adapter. It stays mapped until rn_model_close().
+ * @param name  by which programs refer to it; NULL: the last part of the path, without ".gguf" or
+ *              ".safetensors". No two adapters of a model have the same one.
+ * @return RN_OK; RN_E_ARG (a name twice); RN_E_STATE (an engine has been opened with the model);
+ *         RN_E_FORMAT, RN_E_UNSUPPORTED (malformed, another model's, or with parts that are not
+ *         supported: names file, tensor or member, shape and what is expected); RN_E_LIMIT (more
+ *         than 64 adapters, or a rank above 4,096); RN_E_IO; RN_E_NOMEM. After an error the model
+ *         is as before. Threads: one at a time, and no other call with the model meanwhile.
+ */
+RN_API rn_status rn_model_add_adapter(rn_model *model, const char *path, const char *name,
+                                      rn_error *err);
+
+// An adapter of a model. Strings live as long as the model.
+typedef struct rn_adapter_info {
+    size_t struct_size;
+    const char *name, *path;
+    const char *format; // "PEFT", "GGUF v3"
+    int32_t rank;       // the largest of its matrices
+    size_t n_tensors;   // tensors of the model that it changes
+    uint64_t n_params;  // numbers of its matrices
+} rn_adapter_info;
+// Fills *info for adapter i, in the order in which they were added. RN_E_ARG: NULL, struct_size, no
+// such adapter.
+RN_API rn_status rn_model_get_adapter(const rn_model *model, size_t i, rn_adapter_info *info,
+                                      rn_error *err);
 
 #ifdef __cplusplus
 }

@@ -244,6 +244,13 @@ typedef struct rn_request {
     // tokens, nor into a session's tokens; in a chat only of the answer that continue_final goes on
     // with. Not with a chat's reply.
     bool token_healing;
+    // With own_adapters: the adapters that the stream uses, n_adapters of them, also none; at most
+    // RN_MAX_ADAPTERS. Else those of rn_engine_set_adapters(). Streams with different adapters
+    // share steps, but no cached prefixes. The text does not depend on the adapters of other
+    // streams.
+    const rn_adapter *adapters;
+    size_t n_adapters;
+    bool own_adapters;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

@@ -2,10 +2,14 @@
 #include "app/machine.h"
 #include "app/files.h"
 #include "app/interrupt.h"
+#include "app/memory.h"
 #include "app/model_path.h"
+#include "app/numbers.h"
 #include "app/say.h"
 #include "app/wrap.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const option machine_model_rows[1] = {
     {'m', "model", "MODEL", OPTION_TEXT, offsetof(machine, model_name),
@@ -18,6 +22,21 @@ const option machine_size_rows[2] = {
     {'t', "threads", "N", OPTION_INT, offsetof(machine, n_threads), 1, 64,
      .help = "compute threads, 1..64 (default: what CPU quota, affinity and physical cores allow)"},
 };
+// FILE or FILE=SCALE. A name may contain an equals sign, so only a number ends it.
+static bool add_adapter(void *target, const char *value, char *why) {
+    machine *const m = target;
+    const char *const equals = strrchr(value, '=');
+    double scale = 1;
+    if (m->n_adapters == MACHINE_MAX_ADAPTERS) {
+        snprintf(why, NUMBER_WHY, "more than %d adapters", MACHINE_MAX_ADAPTERS);
+        return false;
+    }
+    const bool has_scale = equals && number_read_real(equals + 1, -1000, 1000, &scale, why);
+    char *const path = has_scale ? app_text("%.*s", (int)(equals - value), value) : NULL;
+    m->adapters[m->n_adapters++] = (machine_adapter){path ? path : value, path, (float)scale};
+    return true;
+}
+
 const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
     {0, "kv-type", "f16|f32|q8|bf16", OPTION_CHOICE, offsetof(machine, kv_type),
      .help = "how keys and values are kept (default f16)"},
@@ -31,6 +50,9 @@ const option machine_engine_rows[MACHINE_ENGINE_ROWS] = {
              "is the same"},
     {'v', "verbose", NULL, OPTION_FLAG, offsetof(machine, is_verbose),
      .help = "print on stderr what was chosen and why"},
+    {0, "lora", "FILE[=SCALE]", OPTION_EACH, .each = add_adapter,
+     .help = "a LoRA adapter of the model: a PEFT folder or a GGUF file, and how strongly it applies, -1000..1000 "
+             "(default 1); may be given several times"},
 };
 
 void machine_init(machine *m) {
@@ -91,7 +113,25 @@ int machine_open_file(machine *m, const char *name, char **path, rn_model **mode
     return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
 }
 
-int machine_open_model(machine *m) { return machine_open_file(m, m->model_name, &m->path, &m->model); }
+int machine_add_adapters(machine *m, rn_model *model) {
+    rn_error err = {0};
+    for (size_t i = 0; i < m->n_adapters; i++)
+        if (rn_model_add_adapter(model, m->adapters[i].path, NULL, &err) != RN_OK) return machine_failed(&err);
+    return EXIT_CODE_OK;
+}
+
+int machine_set_adapters(machine *m, rn_engine *engine) {
+    rn_adapter list[MACHINE_MAX_ADAPTERS];
+    rn_error err = {0};
+    for (size_t i = 0; i < m->n_adapters; i++) list[i] = (rn_adapter){i, m->adapters[i].scale};
+    return rn_engine_set_adapters(engine, 0, list, m->n_adapters, &err) == RN_OK ? EXIT_CODE_OK
+                                                                                 : machine_failed(&err);
+}
+
+int machine_open_model(machine *m) {
+    const int code = machine_open_file(m, m->model_name, &m->path, &m->model);
+    return code == EXIT_CODE_OK ? machine_add_adapters(m, m->model) : code;
+}
 int machine_open_reference(machine *m, const char *name) {
     return machine_open_file(m, name, &m->reference_path, &m->reference);
 }
@@ -137,7 +177,7 @@ int machine_open_engine(machine *m) {
     progress_hide(&m->bar);
     if (st != RN_OK) return machine_failed(&err);
     if (m->is_verbose) say_choices(m);
-    return EXIT_CODE_OK;
+    return machine_set_adapters(m, m->engine);
 }
 
 void machine_close_engine(machine *m) {
@@ -158,4 +198,5 @@ void machine_close_models(machine *m) {
 void machine_close(machine *m) {
     progress_end(&m->bar);
     machine_close_models(m);
+    for (size_t i = 0; i < m->n_adapters; i++) free(m->adapters[i].own_path);
 }

@@ -9,13 +9,23 @@
 #include "app/progress.h"
 #include <runnel/runnel.h>
 
+// An adapter, as --lora gives it.
+typedef struct machine_adapter {
+    const char *path;
+    char *own_path; // the path where FILE=SCALE was given, freed by machine_close()
+    float scale;
+} machine_adapter;
+enum { MACHINE_MAX_ADAPTERS = 64 };
+
 typedef struct machine {
     const char *model_name; // -m: a path or a name; NULL: the default model
     const char *cpu;
     int32_t n_ctx, n_threads; // 0: the engine's choice
     int32_t kv_type, load;    // of rn_kv_type, rn_load
     bool no_repack, is_verbose;
-    int32_t n_streams; // set by the command
+    int32_t n_streams;                              // set by the command
+    machine_adapter adapters[MACHINE_MAX_ADAPTERS]; // of model 0
+    size_t n_adapters;
     progress bar;
     char *path, *reference_path;
     rn_model *model;     // the engine's model 0
@@ -24,7 +34,7 @@ typedef struct machine {
 } machine;
 
 // -m alone, for commands that need only the vocabulary; -c and -t; the other engine options.
-enum { MACHINE_ENGINE_ROWS = 5 };
+enum { MACHINE_ENGINE_ROWS = 6 };
 extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[MACHINE_ENGINE_ROWS];
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
 #define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
@@ -46,6 +56,9 @@ void machine_close(machine *m);
 // For a command with more than two models: opens one file, and fills the engine options. `path` is the caller's.
 int machine_open_file(machine *m, const char *name, char **path, rn_model **model);
 void machine_engine_options(machine *m, rn_engine_options *opt);
+// Adds the adapters of --lora to a model, before its engine is opened; then sets their scales for requests that name none.
+int machine_add_adapters(machine *m, rn_model *model);
+int machine_set_adapters(machine *m, rn_engine *engine);
 
 // Prints err's text and returns the exit code for its status: 2 for arguments, 130 after Ctrl+C, else 1.
 int machine_failed(const rn_error *err);

@@ -19,6 +19,13 @@
 #include "kv/kv.h"
 #include "tensor/kv_codec.h"
 
+// A sequence's rows are multiplied with an adapter's matrices too (op.weights.adapters).
+struct batch_adapter {
+    int32_t adapter; // 0..program.n_adapters-1
+    float scale;     // of the adapter's own scale
+};
+#define BATCH_MAX_ADAPTERS 8 // of a sequence
+
 // One sequence as the rows of a batch see it: its committed pages, for each group of layers.
 struct batch_seq {
     // [ceil(n_committed / 64)] the page of each block of 64 positions; KV_NONE: outside the
@@ -26,7 +33,10 @@ struct batch_seq {
     const int32_t *pages[PROGRAM_MAX_GROUPS];
     int32_t n_committed; // positions in those pages, including the rows appended by this batch
     bool is_far;         // its rows use the rope frequencies for long texts
-    uint64_t adapters;   // adapter set; 0: none
+    // Adapters of its rows, by ascending number, at most BATCH_MAX_ADAPTERS; their products are
+    // added in this order.
+    const struct batch_adapter *adapters;
+    int32_t n_adapters;
 };
 // The slots from which a row reads its recurrent state and to which it writes the new one.
 struct batch_state {
@@ -93,6 +103,7 @@ struct backend_memory {
     uint64_t limit_bytes;                    // size of this memory; 0: not known (the host's)
     uint64_t mapped_bytes;                   // weights used directly from the mapped file
     uint64_t repacked_bytes;                 // copies of weights in the backend's layout
+    uint64_t adapter_bytes;                  // matrices of adapters
     uint64_t buffer_bytes;                   // row buffers for n_batch rows and their results
     uint64_t page_bytes[PROGRAM_MAX_GROUPS]; // one page of each group
     uint64_t state_bytes;                    // one slot of recurrent state
@@ -104,7 +115,7 @@ struct backend_plan {
 };
 // Bytes resident now. page_bytes: pages and states that have been touched.
 struct backend_use {
-    uint64_t repacked_bytes, buffer_bytes, page_bytes;
+    uint64_t repacked_bytes, adapter_bytes, buffer_bytes, page_bytes;
 };
 struct backend_sizes {
     size_t n_batch;  // most rows of a batch

@@ -1,7 +1,7 @@
-// backend/batch_pack.c - see batch_pack.h. All numbers have 32 bits, except a sequence's adapters:
+// backend/batch_pack.c - see batch_pack.h. All numbers have 32 bits:
 //
 //   magic, version, n_groups, n_vector, n_rows, n_seqs, n_wanted, n_logits
-//   each sequence: n_committed, is_far, adapters (64 bits); of each group the pages of its blocks
+//   each sequence: n_committed, is_far, n_adapters; of each adapter its number and scale; of each group the pages of its blocks
 //   each row: token, pos, seq, see_to, flags, coord[3], state.from, state.to; of each group store.page, store.slot;
 //             its vector, if it has one; if it has a path, for each group page and slot of positions n_committed..pos
 //   wanted[n_wanted]
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define MAGIC   0x42544e52u // "RNTB"
-#define VERSION 1u
+#define VERSION 2u
 enum { HAS_VECTOR = 1, ADDS = 2, HAS_PATH = 4, ALL_FLAGS = 7 };
 
 static size_t n_blocks(int32_t n_positions) { return ((size_t)n_positions + KV_PAGE - 1) / KV_PAGE; }
@@ -29,12 +29,20 @@ static void put(struct writer *w, uint32_t v) {
     w->n += 4;
 }
 
+static void put_float(struct writer *w, float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    put(w, bits);
+}
+
 static void put_slot(struct writer *w, struct kv_slot at) { put(w, (uint32_t)at.page), put(w, (uint32_t)at.slot); }
 
 static void put_seq(struct writer *w, const struct batch_seq *q, int32_t n_groups) {
     put(w, (uint32_t)q->n_committed);
     put(w, q->is_far);
-    put(w, (uint32_t)q->adapters), put(w, (uint32_t)(q->adapters >> 32));
+    put(w, (uint32_t)q->n_adapters);
+    for (int32_t i = 0; i < q->n_adapters; i++)
+        put(w, (uint32_t)q->adapters[i].adapter), put_float(w, q->adapters[i].scale);
     for (int32_t g = 0; g < n_groups; g++)
         for (size_t i = 0; i < n_blocks(q->n_committed); i++) put(w, (uint32_t)q->pages[g][i]);
 }
@@ -46,11 +54,7 @@ static void put_row(struct writer *w, const struct batch_row *r, const struct ba
     for (int i = 0; i < PROGRAM_MAX_COORDS; i++) put(w, (uint32_t)r->coord[i]);
     put(w, (uint32_t)r->state.from), put(w, (uint32_t)r->state.to);
     for (int32_t g = 0; g < p->n_groups; g++) put_slot(w, r->store[g]);
-    for (int32_t i = 0; r->vector && i < p->n_vector; i++) {
-        uint32_t bits;
-        memcpy(&bits, &r->vector[i], sizeof bits);
-        put(w, bits);
-    }
+    for (int32_t i = 0; r->vector && i < p->n_vector; i++) put_float(w, r->vector[i]);
     const int32_t n_path = has_path ? r->pos - b->seqs[r->seq].n_committed + 1 : 0;
     for (int32_t g = 0; g < p->n_groups; g++)
         for (int32_t i = 0; i < n_path; i++) put_slot(w, r->path[g][i]);
@@ -155,15 +159,34 @@ static rn_status get_head(struct reader *r) {
     return RN_OK;
 }
 
+_Static_assert(sizeof(struct batch_adapter) == 8, "an adapter is two words");
+
+static rn_status get_adapters(struct reader *r, size_t seq, struct batch_seq *q) {
+    if (q->n_adapters < 0 || q->n_adapters > BATCH_MAX_ADAPTERS)
+        return wrong(r, "adapters of sequence", seq, q->n_adapters, BATCH_MAX_ADAPTERS);
+    struct batch_adapter *const list = (struct batch_adapter *)(void *)get_words(r, 2 * (size_t)q->n_adapters);
+    if (!list) return cut_short(r);
+    const int64_t n = (int64_t)r->p->n_adapters;
+    for (int64_t i = 0; i < q->n_adapters; i++) {
+        const int64_t adapter = list[i].adapter;
+        if (adapter < 0 || adapter >= n || (i > 0 && adapter <= list[i - 1].adapter))
+            return wrong(r, "adapter of sequence", seq, adapter, n - 1);
+    }
+    q->adapters = list;
+    return RN_OK;
+}
+
 static rn_status get_seq(struct reader *r, size_t i) {
     struct batch_seq *q = &r->seqs[i];
     const int32_t n = get(r), is_far = get(r);
-    const uint32_t low = (uint32_t)get(r), high = (uint32_t)get(r);
+    const int32_t n_adapters = get(r);
     const int64_t most = r->p->n_groups > 0 ? (int64_t)r->s->n_pages[0] * KV_PAGE : INT32_MAX;
     if (r->c.failed) return cut_short(r);
     if (n < 0 || n > most) return wrong(r, "positions of sequence", i, n, most);
     if (is_far != 0 && is_far != 1) return wrong(r, "rotation of sequence", i, is_far, 1);
-    *q = (struct batch_seq){.n_committed = n, .is_far = is_far, .adapters = low | (uint64_t)high << 32};
+    *q = (struct batch_seq){.n_committed = n, .is_far = is_far, .n_adapters = n_adapters};
+    const rn_status st = get_adapters(r, i, q);
+    if (st != RN_OK) return st;
     for (int32_t g = 0; g < r->p->n_groups; g++) {
         int32_t *pages = (int32_t *)get_words(r, n_blocks(n));
         if (!pages) return cut_short(r);

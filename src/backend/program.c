@@ -52,6 +52,16 @@ size_t op_vector2_numbers(const struct program *p, const struct op *o) {
     return o->kind == OP_CONV ? (size_t)o->width : op_vector_numbers(p, o);
 }
 
+size_t op_adapter_numbers(const struct program *p, const struct op *o) {
+    size_t n = 0;
+    for (size_t i = 0; o->weights.adapters && i < p->n_adapters; i++) {
+        const struct op_adapter *a = &o->weights.adapters[i];
+        const size_t each = (a->rank + PROGRAM_PART_ALIGN - 1) / PROGRAM_PART_ALIGN * PROGRAM_PART_ALIGN;
+        if (a->rank) n += each * (o->kind == OP_LINEAR ? a->a.n_slices : 1);
+    }
+    return n;
+}
+
 size_t matrix_bytes(const struct matrix *m) {
     return m->n_slices ? (m->n_slices - 1) * m->slice_bytes + m->n_out * m->row_bytes : 0;
 }

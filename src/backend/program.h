@@ -14,13 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROGRAM_MAX_BUFFERS 64
-#define PROGRAM_MAX_GROUPS  4
-#define PROGRAM_MAX_ROPES   2
-#define PROGRAM_MAX_KINDS   4 // of attention
-#define PROGRAM_MAX_TAPS    8
-#define PROGRAM_MAX_COORDS  3  // further rope coordinates of a row, in addition to its position
-#define PROGRAM_PART_ALIGN  16 // floats: strides of parts are multiples of it
+#define PROGRAM_MAX_BUFFERS  64
+#define PROGRAM_MAX_GROUPS   4
+#define PROGRAM_MAX_ROPES    2
+#define PROGRAM_MAX_KINDS    4 // of attention
+#define PROGRAM_MAX_TAPS     8
+#define PROGRAM_MAX_ADAPTERS 64
+#define PROGRAM_MAX_COORDS   3  // further rope coordinates of a row, in addition to its position
+#define PROGRAM_PART_ALIGN   16 // floats: strides of parts are multiples of it
 
 struct file_map;
 
@@ -33,6 +34,17 @@ struct matrix {
     const uint8_t *data;
     const struct file_map *file; // the file that holds data; NULL: none
     size_t n_slices, slice_bytes;
+};
+
+// An adapter's change of a matrix (LoRA, Hu et al. 2021, 2106.09685): W + scale * B A, where the
+// product with a row x is W x + B (scale * (A x)); docs/arithmetic.md, "Adapters".
+struct op_adapter {
+    // A: `rank` rows of k numbers, those of the op's matrix. For OP_EMBED: a row of `rank` numbers
+    // for each token. One slice, or as many as the matrix has.
+    struct matrix a;
+    struct matrix b; // n_out rows of `rank` numbers; as many slices as a
+    size_t rank;     // 0: the adapter does not change this op
+    float scale;     // the adapter's own
 };
 
 // What an op does to the row buffers of a step, row by row. program_check.c has the table of the
@@ -136,6 +148,9 @@ struct op {
         const float *vec, *vec2; // NULL: none
         // each head has its own part of them, side by side; else all heads share one
         bool vec_by_head;
+        // OP_LINEAR, OP_EXPERTS, OP_EMBED: [program.n_adapters] what each adapter adds to the
+        // matrix, in rows of sequences that use it (batch_seq.adapters); NULL: none does
+        const struct op_adapter *adapters;
     } weights;
 
     // Parameters that only some kinds have.
@@ -252,6 +267,7 @@ struct program {
     size_t n_ops;
     const struct matrix *matrices;
     size_t n_matrices;
+    size_t n_adapters; // that a sequence may use, by number
     // Of each row buffer: floats of a row (the widest layer's; 0: not used), and which rows it
     // holds.
     size_t width[PROGRAM_MAX_BUFFERS];
@@ -299,6 +315,9 @@ const char *op_kind_name(enum op_kind k); // "linear"
 size_t op_vector_numbers(const struct program *p, const struct op *o);
 size_t op_vector2_numbers(const struct program *p, const struct op *o);
 size_t matrix_bytes(const struct matrix *m);
+// The most numbers of A x that a row has in an op with these adapters: of all of them together, for
+// each slice, rounded up to PROGRAM_PART_ALIGN each.
+size_t op_adapter_numbers(const struct program *p, const struct op *o);
 // Whether the kind multiplies its matrix with rows, rather than looking rows of it up.
 static inline bool op_multiplies(enum op_kind k) { return k == OP_LINEAR || k == OP_EXPERTS; }
 

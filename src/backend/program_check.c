@@ -10,6 +10,7 @@
     X(MATRIX, "matrix", o->weights.matrix >= 0)                                                                      \
     X(VEC, "vec", o->weights.vec != NULL)                                                                            \
     X(VEC2, "vec2", o->weights.vec2 != NULL)                                                                         \
+    X(ADAPTERS, "adapters", o->weights.adapters != NULL)                                                             \
     X(VEC_BY_HEAD, "vec_by_head", o->weights.vec_by_head)                                                            \
     X(EMBED, "embed", o->embed.factor != 0 || o->embed.takes_vector)                                                 \
     X(LINEAR, "linear", o->linear.by_head)                                                                           \
@@ -44,12 +45,12 @@ static const char *const field_names[N_FIELDS] = {
 static const struct {
     uint32_t must, may;
 } uses[OP_N_KINDS] = {
-    [OP_EMBED] = {DST | MATRIX | EMBED, 0},
+    [OP_EMBED] = {DST | MATRIX | EMBED, ADAPTERS},
     [OP_VECTOR] = {DST, 0},
     [OP_EMBED_POS] = {DST | MATRIX, 0},
     [OP_RMS_NORM] = {SRC | DST, VEC | VEC_BY_HEAD},
     [OP_LAYER_NORM] = {SRC | DST, VEC | VEC2 | VEC_BY_HEAD},
-    [OP_LINEAR] = {SRC | DST | MATRIX, VEC | LINEAR},
+    [OP_LINEAR] = {SRC | DST | MATRIX, VEC | LINEAR | ADAPTERS},
     [OP_ROPE] = {DST, ROPE},
     [OP_STORE_KV] = {SRC | SRC2, 0},
     [OP_ATTEND] = {SRC | DST, 0},
@@ -62,7 +63,7 @@ static const struct {
     [OP_COPY] = {SRC | DST, 0},
     [OP_ROUTE] = {SRC | DST, VEC | VEC2},
     [OP_SPREAD] = {SRC | SRC2 | DST, 0},
-    [OP_EXPERTS] = {SRC | SRC2 | DST | MATRIX, VEC | EXPERTS},
+    [OP_EXPERTS] = {SRC | SRC2 | DST | MATRIX, VEC | EXPERTS | ADAPTERS},
     [OP_EXPERTS_SUM] = {SRC | SRC2 | DST, EXPERTS_SUM},
     [OP_GATE_OAI] = {SRC | SRC2 | DST, 0},
     [OP_SCALE_BY] = {SRC | DST, 0},
@@ -138,12 +139,32 @@ static rn_status check_matrix(const struct program *p, const struct op *o, rn_er
     return RN_OK;
 }
 
+static bool fits(const struct matrix *m, size_t k, size_t n_out, size_t n_slices) {
+    return m->data && m->k == k && m->n_out == n_out && m->n_slices == n_slices;
+}
+
+static rn_status check_adapters(const struct program *p, const struct op *o, rn_error *err) {
+    const struct matrix *m = &p->matrices[o->weights.matrix];
+    for (size_t i = 0; i < p->n_adapters; i++) {
+        const struct op_adapter *a = &o->weights.adapters[i];
+        if (a->rank == 0) continue;
+        const bool fit = o->kind == OP_EMBED
+                             ? fits(&a->a, a->rank, m->n_out, 1) && fits(&a->b, a->rank, m->k, 1)
+                             : fits(&a->a, m->k, a->rank, m->n_slices) && fits(&a->b, a->rank, m->n_out, m->n_slices);
+        if (!fit)
+            return fail(err, RN_E_INTERNAL, "adapter %zu of rank %zu: %s and %s do not fit matrix %s", i, a->rank,
+                        a->a.name, a->b.name, m->name);
+    }
+    return RN_OK;
+}
+
 static rn_status check_op(const struct program *p, const struct op *o, rn_error *err) {
     rn_status st = check_fields(o, err);
     if (st == RN_OK) st = check_buffers(p, o, err);
     if (st == RN_OK && o->kind == OP_COPY) st = check_copy(p, o, err);
     if (st == RN_OK && o->kind == OP_ROPE) st = check_rope(p, o, err);
-    return st == RN_OK && o->weights.matrix >= 0 ? check_matrix(p, o, err) : st;
+    if (st == RN_OK && o->weights.matrix >= 0) st = check_matrix(p, o, err);
+    return st == RN_OK && o->weights.adapters ? check_adapters(p, o, err) : st;
 }
 
 rn_status program_check(const struct program *p, rn_error *err) {

@@ -12,6 +12,7 @@ static const struct {
     [RN_MEMORY_FILE] = {"file", "used in the file"},         [RN_MEMORY_COPIED] = {"copied", "rows reordered"},
     [RN_MEMORY_REPACKED] = {"repacked", "weights repacked"}, [RN_MEMORY_KV] = {"kv", "keys and values"},
     [RN_MEMORY_BUFFERS] = {"buffers", "row buffers"},        [RN_MEMORY_HEAP] = {"heap", "vocabulary and tables"},
+    [RN_MEMORY_ADAPTERS] = {"adapters", "adapters"},
 };
 
 static void add_line(bytes *to, const char *label, const char *planned, const char *now) {

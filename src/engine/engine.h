@@ -59,6 +59,12 @@ struct rn_model {
     rn_error template_error; // kept instead of failing: only conversations need the template
     uint64_t n_params;
     struct model_grammars *grammars;
+    struct model_adapter {
+        struct adapter_file *file;
+        char *name; // owned
+    } adapters[PROGRAM_MAX_ADAPTERS];
+    size_t n_adapters;
+    atomic_bool is_open; // an engine has been opened with it: its adapters do not change any more
 };
 rn_status model_grammars_open(rn_model *m, rn_error *err);
 void model_grammars_close(rn_model *m);
@@ -93,12 +99,13 @@ struct model_slot {
     struct lm_row *rows;                     // [n_batch] of the step being built
     struct stream_rows *parts;               // [n_batch] the owners of the rows
     size_t n_rows, n_parts, n_logits, n_decode_rows;
-    rn_stream **order;          // [n_streams] for putting the step's streams in order
-    struct step_time step_time; // learned under the engine's lock
-    bool profiled;              // a profile is running; step thread
-    bool crowded;               // a step could not hold every decoding stream
-    uint64_t n_ended;           // ended streams of this slot: pages may be free since
-    rn_engine_stats stats;      // as of the last step; the engine's lock
+    rn_stream **order;           // [n_streams] for putting the step's streams in order
+    struct step_time step_time;  // learned under the engine's lock
+    bool profiled;               // a profile is running; step thread
+    bool crowded;                // a step could not hold every decoding stream
+    struct lm_adapters adapters; // of streams that name none; the engine's lock
+    uint64_t n_ended;            // ended streams of this slot: pages may be free since
+    rn_engine_stats stats;       // as of the last step; the engine's lock
 };
 
 // One round of the step thread over all model slots.
@@ -173,6 +180,7 @@ struct stream_times {
 
 // Reuse of earlier evaluations by the prompt.
 struct stream_prefix {
+    struct lm_adapters adapters;     // that the rows of its main model go through
     uint64_t salt;                   // prefixes are shared only among streams of the same salt
     bool whole_pages;                // only whole pages are reused
     int32_t n_matched;               // prompt tokens that the session holds
@@ -287,7 +295,8 @@ struct rn_session {
     int32_t n_tokens, n_reply_from; // the last stream's tokens begin at n_reply_from
     // -1: its pages were released; the prefix index may still have them
     int32_t seq;
-    uint64_t salt; // of seq
+    uint64_t salt;               // of seq
+    struct lm_adapters adapters; // of seq
     int64_t t_used;
 };
 
@@ -355,6 +364,12 @@ int32_t model_slot_n_vocab(const struct model_slot *l); // logits of a row
 struct stream_room model_slot_room(const rn_engine *e, const struct model_slot *l);
 // RN_E_LIMIT: a stream of the strategy of that name needs more than there is room for; the text
 // names what, both figures, and what reserves more.
+// adapter_api.c: frees those of a model; the list of a request, checked; the list of streams that name
+// none.
+void model_close_adapters(rn_model *m);
+rn_status model_slot_read_adapters(const struct model_slot *l, const rn_adapter *list, size_t n,
+                                   struct lm_adapters *out, rn_error *err);
+struct lm_adapters model_slot_adapters(rn_engine *e, const struct model_slot *l);
 rn_status model_slot_check_needs(const rn_engine *e, const struct model_slot *l, const char *name,
                                  const struct strategy_needs *needs, rn_error *err);
 uint64_t model_slot_copied_bytes(const struct model_slot *l); // of weights copied from the file

@@ -50,18 +50,27 @@ static enum kv_codec codec_of(rn_kv_type t) {
 
 static struct model_slot *first_of_same_model(rn_engine *e, const struct model_slot *l) {
     for (struct model_slot *t = e->model_slots; t < l; t++)
-        if (package_is_same(t->m->pkg, l->m->pkg)) return t;
+        if (t->m == l->m || (!t->m->n_adapters && !l->m->n_adapters && package_is_same(t->m->pkg, l->m->pkg)))
+            return t;
     return NULL;
+}
+
+static rn_status build_program(rn_model *m, struct model **out, rn_error *err) {
+    const struct adapter_file *adapters[PROGRAM_MAX_ADAPTERS];
+    for (size_t i = 0; i < m->n_adapters; i++) adapters[i] = m->adapters[i].file;
+    return model_build_with(m->pkg, &(struct model_spec){.adapters = adapters, .n_adapters = m->n_adapters}, out,
+                            err);
 }
 
 static rn_status prepare_model_slot(rn_engine *e, struct model_slot *l, rn_model *m, rn_error *err) {
     l->m = m;
+    atomic_store(&m->is_open, true);
     l->weights_of = first_of_same_model(e, l);
     rn_status st = RN_OK;
     if (l->weights_of)
         l->program = l->weights_of->program;
     else
-        st = model_build(m->pkg, &l->program, err);
+        st = build_program(m, &l->program, err);
     const struct backend_spec spec = {.name = e->opt.backend,
                                       .arithmetic = e->opt.arithmetic,
                                       .threads = e->threads,
@@ -221,6 +230,7 @@ rn_status rn_engine_get_info(const rn_engine *e, size_t model, rn_engine_info *i
         .n_states = room.n_states,
         .n_results = room.n_results,
         .backend = l->backend->ops->name,
+        .adapter_bytes = host->adapter_bytes,
     };
     sized_write(&public_engine_info, &own, info);
     return RN_OK;

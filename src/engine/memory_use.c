@@ -40,6 +40,7 @@ rn_status rn_engine_get_memory(const rn_engine *e, rn_memory *memory, rn_error *
         backend_get_use(l->backend, &use);
         if (!l->weights_of) add_files(&m, l);
         add(&m, RN_MEMORY_REPACKED, l->plan.memory[0].repacked_bytes, use.repacked_bytes);
+        add(&m, RN_MEMORY_ADAPTERS, l->plan.memory[0].adapter_bytes, use.adapter_bytes);
         add(&m, RN_MEMORY_KV, info.kv_bytes, use.page_bytes);
         add(&m, RN_MEMORY_BUFFERS, l->plan.memory[0].buffer_bytes, use.buffer_bytes);
     }

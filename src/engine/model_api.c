@@ -143,6 +143,7 @@ void rn_model_close(rn_model *m) {
     mem_free(m->chat_template);
     mem_free(m->rerank_template);
     mem_free(m->tokenizer_error);
+    model_close_adapters(m); // they refer to the package
     package_close(m->pkg);
     mem_free(m);
 }
@@ -245,6 +246,7 @@ rn_status rn_model_get_info(const rn_model *m, rn_model_info *info, rn_error *er
         .n_expert_used = h->n_expert_used,
         .n_ff_expert = h->n_ff_expert,
         .left_out = package_left_out(m->pkg),
+        .n_adapters = m->n_adapters,
     };
     sized_write(&public_model_info, &own, info);
     return RN_OK;

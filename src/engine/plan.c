@@ -171,7 +171,7 @@ uint64_t model_slot_copied_bytes(const struct model_slot *l) {
 // Bytes of a model slot in one memory besides keys and values.
 static uint64_t fixed_bytes_in(const rn_engine *e, const struct model_slot *l, size_t memory) {
     const struct backend_memory *m = &l->plan.memory[memory];
-    return m->mapped_bytes + m->repacked_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
+    return m->mapped_bytes + m->repacked_bytes + m->adapter_bytes + m->buffer_bytes + state_bytes_in(e, l, memory) +
            (memory == HOST ? model_slot_copied_bytes(l) : 0);
 }
 
@@ -212,6 +212,7 @@ static void add_devices(const rn_engine *e, const struct model_slot *l, struct t
             bool always;
             uint64_t bytes;
         } rows[] = {{"weights", true, m->mapped_bytes + m->repacked_bytes},
+                    {"adapters", false, m->adapter_bytes},
                     {"row buffers", true, m->buffer_bytes},
                     {"keys and values", true, pages_bytes_in(e, l, i, l->n_kv, false)},
                     {"recurrent states", false, planned_state_bytes_in(e, l, i)},
@@ -228,13 +229,13 @@ static void add_devices(const rn_engine *e, const struct model_slot *l, struct t
 // The plan, a row for each part.
 static void write_table(const rn_engine *e, bool in_lines, char *out, size_t size) {
     struct table t = {.out = out, .size = size, .in_lines = in_lines};
-    uint64_t mapped = 0, made = 0, repacked = 0, buffers = 0, pages = 0, states = 0, reserved = 0;
+    uint64_t mapped = 0, made = 0, repacked = 0, adapters = 0, buffers = 0, pages = 0, states = 0, reserved = 0;
     int64_t n_kv = 0;
     for (size_t i = 0; i < e->n_model_slots; i++) {
         const struct model_slot *const l = &e->model_slots[i];
         const struct backend_memory *const host = &l->plan.memory[HOST];
         mapped += host->mapped_bytes, made += model_slot_copied_bytes(l), repacked += host->repacked_bytes;
-        buffers += host->buffer_bytes;
+        adapters += host->adapter_bytes, buffers += host->buffer_bytes;
         pages += pages_bytes_in(e, l, HOST, l->n_kv, false), states += planned_state_bytes_in(e, l, HOST);
         reserved += reserved_bytes_in(e, l, HOST);
         n_kv += l->n_kv;
@@ -249,6 +250,7 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"weights used in the file", true, mapped},
         {"rows reordered", false, made},
         {"weights repacked", true, repacked},
+        {"adapters", false, adapters},
         {"row buffers", true, buffers},
         {kv_name, true, pages},
         {"recurrent states", false, states},
@@ -256,7 +258,8 @@ static void write_table(const rn_engine *e, bool in_lines, char *out, size_t siz
         {"vocabulary and tables", true, e->tables_bytes},
         {"streams", true, streams_bytes(e)},
         {"the program and its connections", false, e->opt.reserved_bytes},
-        {"together", true, mapped + made + repacked + buffers + pages + states + reserved + plan_beside_bytes(e)},
+        {"together", true,
+         mapped + made + repacked + adapters + buffers + pages + states + reserved + plan_beside_bytes(e)},
         {"limit", true, e->limit_bytes},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

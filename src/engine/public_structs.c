@@ -57,6 +57,7 @@ FILLED_BY_CALLER(grammar_source, json_space, NULL)
 #define FILLED_BY_LIBRARY(noun, last) FORM(noun, last, "set it to sizeof(rn_" #noun ")", NULL)
 
 FILLED_BY_LIBRARY(model_info, left_out);
+FILLED_BY_LIBRARY(adapter_info, n_params);
 FILLED_BY_LIBRARY(engine_info, no_repack);
 FILLED_BY_LIBRARY(memory, huge_bytes);
 FILLED_BY_LIBRARY(engine_stats, prefix_misses);

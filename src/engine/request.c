@@ -263,6 +263,7 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     s->model_slot = &e->model_slots[model];
     s->scores.n_logprobs = -1;
     s->turn.slot = -1;
+    s->prefix.adapters = model_slot_adapters(e, s->model_slot);
     s->time.begin = clock_now_ns();
     return s;
 }
@@ -409,7 +410,9 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     s->prefix.whole_pages = r->cache_whole_pages, s->time.timeout_ms = r->timeout_ms;
     s->progress = r->progress, s->progress_user = r->progress_user;
 
-    st = make_healed_prompt(s, r, &v, err);
+    if (r->own_adapters)
+        st = model_slot_read_adapters(s->model_slot, r->adapters, r->n_adapters, &s->prefix.adapters, err);
+    if (st == RN_OK) st = make_healed_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = stream_gate_create(s, r, err);

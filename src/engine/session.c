@@ -60,6 +60,7 @@ static void fork_on_step_thread(void *ctx) {
     c->copy->n_tokens = c->session->n_tokens;
     c->copy->n_reply_from = c->session->n_reply_from;
     c->copy->salt = c->session->salt;
+    c->copy->adapters = c->session->adapters;
     c->copy->t_used = clock_now_ns();
     if (c->session->seq >= 0) fork_seq(c->session, &c->copy->seq);
 }

@@ -73,14 +73,18 @@ static int32_t most_cached(const rn_stream *s, const struct stream_seq *q) {
     return q == main_seq(s) && from < s->n_prompt ? from : q->n;
 }
 
-static struct lm_seq_spec seq_spec(const rn_stream *s) {
-    return (struct lm_seq_spec){.n_most = s->n_limit, .salt = s->prefix.salt, .whole_pages = s->prefix.whole_pages};
+// Adapters are those of the stream's own model; helper models have none.
+static struct lm_seq_spec seq_spec(const rn_stream *s, const struct model_slot *l) {
+    return (struct lm_seq_spec){.n_most = s->n_limit,
+                                .salt = s->prefix.salt,
+                                .adapters = l == s->model_slot ? s->prefix.adapters : (struct lm_adapters){0},
+                                .whole_pages = s->prefix.whole_pages};
 }
 
 // Creates the lm's sequence with the longest prefix in the index.
 static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *found, rn_error *err) {
     lm *m = q->model_slot->lm;
-    const struct lm_seq_spec spec = seq_spec(s);
+    const struct lm_seq_spec spec = seq_spec(s, q->model_slot);
     rn_status st;
     do st = lm_match_tokens(m, &spec, q->tokens, most_cached(s, q), found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
@@ -130,7 +134,7 @@ static int32_t go_back(rn_stream *s) {
 // Takes over the session's sequence if it is usable.
 static void take_from_session(rn_stream *s) {
     rn_session *const session = s->session;
-    const struct lm_seq_spec spec = seq_spec(s);
+    const struct lm_seq_spec spec = seq_spec(s, s->model_slot);
     if (!session || session->seq < 0) return;
     if (stream_reads_prompt(s) || !lm_seq_fits(s->model_slot->lm, session->seq, &spec)) {
         lm_seq_free(s->model_slot->lm, session->seq);
@@ -162,7 +166,7 @@ void stream_release_main(rn_stream *s, bool keep_for_session) {
     struct stream_seq *q = main_seq(s);
     if (q->seq >= 0 && keep_for_session) {
         (void)lm_keep(q->model_slot->lm, q->seq, NULL, 0, NULL);
-        s->session->seq = q->seq, s->session->salt = s->prefix.salt;
+        s->session->seq = q->seq, s->session->salt = s->prefix.salt, s->session->adapters = s->prefix.adapters;
         q->seq = -1;
     }
     release(q);

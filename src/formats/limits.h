@@ -34,6 +34,11 @@ enum folder_limits { // bytes of a folder's text files
     FOLDER_MAX_END_IDS = 32
 };
 
+enum adapter_limits {
+    ADAPTER_MAX_RANK = 4096,
+    ADAPTER_MAX_ALPHA = 1000000 // and at least -ADAPTER_MAX_ALPHA
+};
+
 enum json_limits { JSON_MAX_DEPTH = 64, JSON_MAX_VALUES = 2097152 };
 
 enum vocab_limits {

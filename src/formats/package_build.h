@@ -40,6 +40,11 @@ struct package {
     size_t n_tensors, max_tensors;
     struct tensor_view *tensors;
     struct name_index tensor_names;
+    struct {
+        char type[32]; // adapter.type
+        float alpha;   // adapter.lora.alpha; 0: none
+        bool is_activated;
+    } adapter;          // of a GGUF file whose general.type is "adapter"
     int32_t *token_map; // [n_token_map] of a part; NULL: none
     size_t n_token_map;
     struct vocab_str chat_template; // s NULL: none

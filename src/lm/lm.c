@@ -20,8 +20,39 @@ uint64_t lm_row_key(const struct lm_row *row) {
 }
 
 uint64_t lm_first_key(uint64_t key, const struct lm_seq_spec *s) {
-    const uint64_t parts[] = {key, s->salt, s->adapters};
-    return s->salt || s->adapters ? hash_bytes(parts, sizeof parts, 0) | IS_HASH : key;
+    uint64_t parts[2 + LM_MAX_ADAPTERS] = {key, s->salt};
+    for (int32_t i = 0; i < s->adapters.n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &s->adapters.of[i].scale, sizeof bits);
+        parts[2 + i] = ((uint64_t)(uint32_t)s->adapters.of[i].adapter + 1) << 32 | bits; // never 0
+    }
+    return s->salt || s->adapters.n ? hash_bytes(parts, sizeof parts, 0) | IS_HASH : key;
+}
+
+// ---- adapters ---------------------------------------------------------------------------------------------------------------
+
+rn_status lm_adapters_add(struct lm_adapters *list, int32_t adapter, float scale, rn_error *err) {
+    int32_t at = list->n;
+    for (int32_t i = 0; i < list->n; i++)
+        if (list->of[i].adapter == adapter) return fail(err, RN_E_ARG, "adapter %d: named twice", adapter);
+    if (scale == 0) return RN_OK;
+    if (list->n == LM_MAX_ADAPTERS)
+        return fail(err, RN_E_LIMIT, "adapters: more than %d of one sequence", LM_MAX_ADAPTERS);
+    for (; at > 0 && list->of[at - 1].adapter > adapter; at--) list->of[at] = list->of[at - 1];
+    list->of[at] = (struct lm_adapter){adapter, scale};
+    list->n++;
+    return RN_OK;
+}
+
+static bool equal_adapters(const struct lm_adapters *a, const struct lm_adapters *b) {
+    bool equal = a->n == b->n;
+    for (int32_t i = 0; equal && i < a->n; i++)
+        equal = a->of[i].adapter == b->of[i].adapter && memcmp(&a->of[i].scale, &b->of[i].scale, sizeof(float)) == 0;
+    return equal;
+}
+
+bool lm_shares_prefixes(const struct lm_seq_spec *a, const struct lm_seq_spec *b) {
+    return a->salt == b->salt && equal_adapters(&a->adapters, &b->adapters);
 }
 
 const uint64_t *lm_token_keys(lm *m, const int32_t *tokens, int32_t n) {

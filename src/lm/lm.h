@@ -67,15 +67,27 @@ struct lm_row {
     const struct lm_input *input; // NULL: the token alone. Read during lm_step() only
 };
 
+// The adapters that rows of a sequence go through. Equal sets are equal lists: ascending numbers, no
+// scale of 0 (lm_adapters_add()).
+struct lm_adapter {
+    int32_t adapter; // 0..n_adapters-1
+    float scale;     // of the adapter's own
+};
+enum { LM_MAX_ADAPTERS = 8 }; // of a sequence
+struct lm_adapters {
+    int32_t n;
+    struct lm_adapter of[LM_MAX_ADAPTERS];
+};
+
 // What a sequence is made for; settled when it is made, the same for its forks. Only sequences of
 // equal specs share prefixes.
 struct lm_seq_spec {
     // Most positions that it may come to hold; 0: few. Some models use other rotary frequencies for
     // long texts (docs/rope.md).
     int32_t n_most;
-    uint64_t salt;     // keeps the prefixes of one client from others; 0: shared by all who have 0
-    uint64_t adapters; // set of adapters that its rows go through; 0: none
-    bool whole_pages;  // match_prefix: only whole pages are found (kv_match_pages())
+    uint64_t salt; // keeps the prefixes of one client from others; 0: shared by all who have 0
+    struct lm_adapters adapters;
+    bool whole_pages; // match_prefix: only whole pages are found (kv_match_pages())
 };
 
 // Why a cached prefix ended where it did. The numbers are those of rn_miss and enum kv_miss.
@@ -135,14 +147,15 @@ struct lm {
     // [n_vocab] of a draft head with fewer tokens than its base model: the base's token of each
     // logit, ascending. NULL: logit i is of token i.
     const int32_t *token_map;
-    int32_t n_vector; // numbers of an input vector; 0: rows cannot have one
-    int32_t n_rank;   // scores of a reranker's head; 0: it has none
-    int32_t n_ctx;    // longest sequence
-    int32_t n_batch;  // most rows of a step
-    int32_t n_want;   // most rows of a step whose logits or hidden state are wanted
-    int32_t n_logits; // most of these whose logits are
-    int32_t n_parts;  // of a sequence's memory, at most LM_MAX_PARTS
-    int32_t n_taps;   // layers whose residual stream rows can have; 0: none
+    int32_t n_vector;   // numbers of an input vector; 0: rows cannot have one
+    int32_t n_rank;     // scores of a reranker's head; 0: it has none
+    int32_t n_ctx;      // longest sequence
+    int32_t n_batch;    // most rows of a step
+    int32_t n_want;     // most rows of a step whose logits or hidden state are wanted
+    int32_t n_logits;   // most of these whose logits are
+    int32_t n_parts;    // of a sequence's memory, at most LM_MAX_PARTS
+    int32_t n_adapters; // that a sequence may name; 0: none are loaded
+    int32_t n_taps;     // layers whose residual stream rows can have; 0: none
     // Room that lm_take_room() makes and lm_free_room() frees.
     uint64_t *keys;      // [n_ctx] for the row keys of a lookup, see lm_match_tokens()
     struct lm_row *kept; // [n_batch] rows of a step of which some were dropped
@@ -179,7 +192,7 @@ static inline const float *lm_tap(lm *m, size_t row, int32_t k) {
 }
 
 // An empty sequence. spec NULL: all zeros. RN_E_LIMIT: all sequences are in use. RN_E_UNSUPPORTED:
-// no such adapter set.
+// no such adapter.
 static inline rn_status lm_seq_new(lm *m, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
     return m->ops->seq_new(m, spec ? spec : &(struct lm_seq_spec){0}, seq, err);
 }
@@ -248,6 +261,9 @@ static inline rn_status lm_write_record(lm *m, int32_t seq, int32_t part, int32_
                                         rn_error *err) {
     return m->ops->write_record(m, seq, part, record, bytes, err);
 }
+// Adds an adapter in its place; a scale of 0 adds nothing. Scales are finite. RN_E_ARG: it is in the
+// list already; RN_E_LIMIT: there are LM_MAX_ADAPTERS.
+rn_status lm_adapters_add(struct lm_adapters *list, int32_t adapter, float scale, rn_error *err);
 static inline void lm_destroy(lm *m) {
     if (m) m->ops->destroy(m);
 }
@@ -258,8 +274,6 @@ bool lm_take_room(lm *m);
 void lm_free_room(lm *m);
 // The key of a sequence's first row. What a text begins with decides who shares it.
 uint64_t lm_first_key(uint64_t key, const struct lm_seq_spec *spec);
-static inline bool lm_shares_prefixes(const struct lm_seq_spec *a, const struct lm_seq_spec *b) {
-    return a->salt == b->salt && a->adapters == b->adapters;
-}
+bool lm_shares_prefixes(const struct lm_seq_spec *a, const struct lm_seq_spec *b);
 
 #endif

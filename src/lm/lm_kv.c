@@ -1,7 +1,6 @@
 // lm/lm_kv.c - see lm_kv.h.
 #include "lm/lm_kv.h"
 #include "base/mem.h"
-#include <inttypes.h>
 
 _Static_assert((int)LM_MISS_NONE == (int)KV_MISS_NONE && (int)LM_MISS_EMPTY == (int)KV_MISS_EMPTY &&
                    (int)LM_MISS_DIFFERS == (int)KV_MISS_DIFFERS && (int)LM_MISS_END == (int)KV_MISS_END &&
@@ -80,14 +79,18 @@ int32_t lm_kv_state_to(const struct lm_kv *m, int32_t seq, int32_t pos, int32_t 
 
 // Sequences.
 
-static rn_status check_spec(const struct lm_seq_spec *s, rn_error *err) {
-    if (s->adapters == 0) return RN_OK;
-    return fail(err, RN_E_UNSUPPORTED, "adapter set %" PRIu64 ": no adapters are loaded", s->adapters);
+static rn_status check_spec(const struct lm_kv *m, const struct lm_seq_spec *s, rn_error *err) {
+    for (int32_t i = 0; i < s->adapters.n; i++) {
+        const int32_t adapter = s->adapters.of[i].adapter;
+        if (adapter < 0 || adapter >= m->lm.n_adapters)
+            return fail(err, RN_E_UNSUPPORTED, "adapter %d: the model has %d", adapter, m->lm.n_adapters);
+    }
+    return RN_OK;
 }
 
 rn_status lm_kv_seq_new(lm *base, const struct lm_seq_spec *spec, int32_t *seq, rn_error *err) {
     struct lm_kv *m = self(base);
-    rn_status st = check_spec(spec, err);
+    rn_status st = check_spec(m, spec, err);
     if (st == RN_OK) st = kv_seq_new(m->kv, seq, err);
     if (st == RN_OK) m->specs[*seq] = *spec;
     return st;
@@ -120,7 +123,7 @@ rn_status lm_kv_match_prefix(lm *base, const struct lm_seq_spec *spec, const uin
                              struct lm_prefix *out, rn_error *err) {
     struct lm_kv *m = self(base);
     enum kv_miss why;
-    rn_status st = check_spec(spec, err);
+    rn_status st = check_spec(m, spec, err);
     if (st != RN_OK) return st;
     st = (spec->whole_pages ? kv_match_pages : kv_match_prefix)(m->kv, keys_for(m, spec, keys, n), n, &out->seq,
                                                                 &out->n, &why, err);
@@ -133,7 +136,7 @@ rn_status lm_kv_match_prefix(lm *base, const struct lm_seq_spec *spec, const uin
 rn_status lm_kv_seq_restore(lm *base, const struct lm_seq_spec *spec, const uint64_t *keys, int32_t n, int32_t *seq,
                             rn_error *err) {
     struct lm_kv *m = self(base);
-    rn_status st = check_spec(spec, err);
+    rn_status st = check_spec(m, spec, err);
     if (st == RN_OK) st = kv_seq_new_private(m->kv, keys_for(m, spec, keys, n), n, seq, err);
     if (st == RN_OK) m->specs[*seq] = *spec;
     return st;

@@ -16,15 +16,18 @@ struct lm_real {
     int32_t *seq_of;        // [max_seqs] index into seqs, -1: not in this step
     int32_t *seq_ids;       // [n_batch] the reverse
     int32_t n_seqs;
-    int32_t *pages;                                // [n_batch][n_groups][n_blocks]
-    struct kv_slot *paths;                         // [n_batch][n_groups][max_scratch]
-    int32_t *nodes;                                // [n_batch] a row's scratch node, KV_NONE: appended
+    struct batch_adapter (*adapters)[BATCH_MAX_ADAPTERS]; // [n_batch] of seqs
+    int32_t *pages;                                       // [n_batch][n_groups][n_blocks]
+    struct kv_slot *paths;                                // [n_batch][n_groups][max_scratch]
+    int32_t *nodes;                                       // [n_batch] a row's scratch node, KV_NONE: appended
     int32_t *wanted, *wanted_of;                   // [n_want] rows; [n_batch] place of a row among the wanted, -1
     size_t n_rows;                                 // 0 after a step that failed, so that it has no results
     size_t n_wanted, n_logits, n_hidden, n_tapped; // rows that want a result; logits; the hidden state; taps
     struct backend_rows logits, hidden, rank, taps[PROGRAM_MAX_TAPS]; // of the last step, in host memory
     int32_t *len_before, *scratch_before;                             // [n_batch] of seqs, to undo
 };
+
+_Static_assert((int)LM_MAX_ADAPTERS == (int)BATCH_MAX_ADAPTERS, "as many adapters of a sequence");
 
 static struct lm_real *self(lm *m) { return (struct lm_real *)m; }
 static const struct lm_real *self_const(const lm *m) { return (const struct lm_real *)m; }
@@ -146,7 +149,11 @@ static void fill_seqs(struct lm_real *m) {
         const int32_t len = kv_seq_len(m->k.kv, m->seq_ids[s]);
         m->seqs[s].n_committed = len;
         m->seqs[s].is_far = lm_kv_is_far(&m->k, &m->k.specs[m->seq_ids[s]]);
-        m->seqs[s].adapters = m->k.specs[m->seq_ids[s]].adapters;
+        const struct lm_adapters *list = &m->k.specs[m->seq_ids[s]].adapters;
+        for (int32_t i = 0; i < list->n; i++)
+            m->adapters[s][i] = (struct batch_adapter){list->of[i].adapter, list->of[i].scale};
+        m->seqs[s].adapters = m->adapters[s];
+        m->seqs[s].n_adapters = list->n;
         for (int32_t g = 0; g < m->p->n_groups; g++) {
             int32_t *pages = m->pages + ((size_t)s * (size_t)m->p->n_groups + (size_t)g) * (size_t)m->n_blocks;
             for (int32_t b = 0; b < (len + KV_PAGE - 1) / KV_PAGE; b++)
@@ -307,6 +314,7 @@ static void destroy(lm *base) {
     mem_free(m->seqs);
     mem_free(m->seq_of);
     mem_free(m->seq_ids);
+    mem_free(m->adapters);
     mem_free(m->pages);
     mem_free(m->paths);
     mem_free(m->nodes);
@@ -338,6 +346,7 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->seqs = mem_calloc(n_batch, sizeof *m->seqs);
     m->seq_of = mem_alloc((size_t)m->c.max_seqs * sizeof *m->seq_of);
     m->seq_ids = mem_calloc(n_batch, sizeof *m->seq_ids);
+    m->adapters = mem_calloc(n_batch, sizeof *m->adapters);
     m->pages = mem_calloc(n_batch * n_groups, (size_t)m->n_blocks * sizeof *m->pages);
     m->paths = mem_calloc(n_batch * n_groups, ((size_t)m->c.max_scratch + 1) * sizeof *m->paths);
     m->nodes = mem_calloc(n_batch, sizeof *m->nodes);
@@ -345,8 +354,8 @@ static rn_status take_memory(struct lm_real *m, rn_error *err) {
     m->wanted_of = mem_calloc(n_batch, sizeof *m->wanted_of);
     m->len_before = mem_calloc(n_batch, sizeof *m->len_before);
     m->scratch_before = mem_calloc(n_batch, sizeof *m->scratch_before);
-    if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->pages || !m->paths || !m->nodes || !m->wanted ||
-        !m->wanted_of || !m->len_before || !m->scratch_before)
+    if (!m->rows || !m->seqs || !m->seq_of || !m->seq_ids || !m->adapters || !m->pages || !m->paths || !m->nodes ||
+        !m->wanted || !m->wanted_of || !m->len_before || !m->scratch_before)
         return fail(err, RN_E_NOMEM, "lm: out of memory for steps of %d rows", m->c.n_batch);
     for (int32_t s = 0; s < m->c.max_seqs; s++) m->seq_of[s] = -1;
     return RN_OK;
@@ -370,6 +379,7 @@ rn_status lm_real_create(const struct program *p, backend *b, const struct lm_co
                    .token_map = p->token_map,
                    .n_vector = p->n_vector,
                    .n_rank = p->n_rank,
+                   .n_adapters = (int32_t)p->n_adapters,
                    .n_taps = p->n_taps,
                    .n_ctx = c->n_ctx,
                    .n_batch = c->n_batch,

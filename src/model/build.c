@@ -209,7 +209,7 @@ static rn_status write_program(struct model *m, rn_error *err) {
     if (st == RN_OK) st = model_ropes(m, err);
     if (st == RN_OK) st = write_all_ops(m, err);
     if (st == RN_OK) fill_buffers(m);
-    return st == RN_OK ? program_check(&m->p, err) : st;
+    return st;
 }
 
 static rn_status set_taps(struct model *m, const struct model_spec *s, rn_error *err) {
@@ -233,7 +233,9 @@ static rn_status build(struct model *m, const struct model_spec *spec, rn_error 
     if (st == RN_OK) st = fill_dims(m, err);
     if (st == RN_OK) st = model_bind(m, err);
     if (st == RN_OK && m->base) part_borrow(m);
-    return st == RN_OK ? write_program(m, err) : st;
+    if (st == RN_OK) st = write_program(m, err);
+    if (st == RN_OK) st = model_adapters(m, spec, err);
+    return st == RN_OK ? program_check(&m->p, err) : st;
 }
 
 static rn_status create(const package *pkg, struct model **out, rn_error *err) {

@@ -6,6 +6,7 @@
 #define RN_MODEL_MODEL_H
 
 #include "backend/program.h"
+#include "formats/adapter/adapter_file.h"
 #include "formats/package.h"
 
 struct model;
@@ -20,8 +21,14 @@ struct model_spec {
     // (lm_tap()).
     const int32_t *taps;
     int32_t n_taps; // 0..PROGRAM_MAX_TAPS
+    // [n_adapters] adapters of the package that sequences may use, by their place in this list; they
+    // must outlive the model.
+    const struct adapter_file *const *adapters;
+    size_t n_adapters; // 0..PROGRAM_MAX_ADAPTERS
 };
 // The same with options. RN_E_ARG: too many taps, or one of a layer that the model does not have.
+// RN_E_LIMIT: too many adapters. RN_E_UNSUPPORTED: an adapter changes a tensor that is not
+// multiplied with rows.
 rn_status model_build_with(const package *p, const struct model_spec *spec, struct model **out, rn_error *err);
 // What is built of a package, on top of a model that has been built.
 enum part_kind {

@@ -66,6 +66,8 @@ rn_status part_begin(struct model *m, const struct part_spec *spec, rn_error *er
 void part_borrow(struct model *m);
 enum { PART_MOST_BORROWED = 2 }; // matrices
 
+// Binds the adapters of a spec to the program's ops, which have been written.
+rn_status model_adapters(struct model *m, const struct model_spec *s, rn_error *err);
 // Fills the program's routing. RN_E_LIMIT: the rows of chosen experts are too wide.
 rn_status model_experts(struct model *m, rn_error *err);
 // Fills the program's rotary tables. RN_E_FORMAT: a factor is out of range.

@@ -58,7 +58,7 @@ int server_open_models(server *s) {
     for (size_t i = 0; i < s->n_models; i++) {
         server_model *const m = &s->models[i];
         const int code = machine_open_file(&s->machine, m->model_name, &m->path, &m->model);
-        if (code) return code;
+        if (code || (i == 0 && machine_add_adapters(&s->machine, m->model))) return code ? code : EXIT_CODE_FAILED;
         api_hide_folder_of(m->path);
         if (!m->name) m->name = name_of(m->path);
         if (server_find_model(s, m->name) != (int32_t)i) {
@@ -89,7 +89,7 @@ int server_open_engine(server *s) {
         rn_template_close(own);
     }
     progress_hide(&s->machine.bar);
-    return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+    return st == RN_OK ? machine_set_adapters(&s->machine, s->engine) : machine_failed(&err);
 }
 
 int32_t server_find_model(const server *s, const char *name) {

@@ -40,7 +40,10 @@ TEST(a_batch_comes_back_as_it_went_in) {
         for (size_t i = 0; i < SAMPLE_ROWS; i++) same_row(&u.batch.rows[i], &s.rows[i]);
         for (size_t i = 0; i < 2; i++) {
             const struct batch_seq *a = &u.batch.seqs[i], *b = &s.seqs[i];
-            CHECK(a->n_committed == b->n_committed && a->is_far == b->is_far && a->adapters == b->adapters);
+            CHECK(a->n_committed == b->n_committed && a->is_far == b->is_far && a->n_adapters == b->n_adapters);
+            for (int32_t k = 0; k < a->n_adapters && k < b->n_adapters; k++)
+                CHECK(a->adapters[k].adapter == b->adapters[k].adapter &&
+                      a->adapters[k].scale == b->adapters[k].scale);
             for (int g = 0; g < 2; g++) CHECK_MEM(a->pages[g], b->pages[g], (i ? 1 : 4) * sizeof(int32_t));
         }
         uint8_t *twice = malloc(n);
@@ -146,7 +149,7 @@ TEST(what_a_backend_would_follow_is_checked) {
 }
 
 // Where the records of the sample begin, in words of 32 bits: batch_pack.c lists their fields.
-enum { HEAD = 0, SEQ_0 = 8, ROW_0 = 26, ROW_1 = 40 };
+enum { HEAD = 0, SEQ_0 = 8, ROW_0 = 28, ROW_1 = 42 };
 
 TEST(a_number_outside_its_range_is_refused_by_name) {
     static const struct {
@@ -155,7 +158,7 @@ TEST(a_number_outside_its_range_is_refused_by_name) {
         const char *text;
     } rows[] = {
         {HEAD + 0, 1, "batch: magic: 1, "},
-        {HEAD + 1, 2, "batch: version: 2, expected 1"},
+        {HEAD + 1, 1, "batch: version: 1, expected 2"},
         {HEAD + 2, 1, "batch: groups: 1, expected 2"},
         {HEAD + 3, 5, "batch: vector width: 5, expected 6"},
         {HEAD + 4, 9, "batch: rows: 9, limit 8"},
@@ -166,19 +169,24 @@ TEST(a_number_outside_its_range_is_refused_by_name) {
         {HEAD + 6, 5, "batch: wanted rows: 5, limit 4"},
         {HEAD + 7, 4, "batch: rows with logits: 4, limit 3"},
         {SEQ_0 + 0, -1, "batch: positions of sequence 0: -1"},
-        {SEQ_0 + 0, 385, "batch: positions of sequence 0: 385 at byte 48, limit 384"},
+        {SEQ_0 + 0, 385, "batch: positions of sequence 0: 385 at byte 44, limit 384"},
         {SEQ_0 + 1, 2, "batch: rotation of sequence 0: 2"},
         {SEQ_0 + 1, -1, "batch: rotation of sequence 0: -1"},
-        {SEQ_0 + 4, -2, "batch: page of sequence 0: -2"},
-        {SEQ_0 + 4, 6, "batch: page of sequence 0: 6 at byte 64, limit 5"},
+        {SEQ_0 + 2, -1, "batch: adapters of sequence 0: -1"},
+        {SEQ_0 + 2, 9, "batch: adapters of sequence 0: 9 at byte 44, limit 8"},
+        {SEQ_0 + 3, -1, "batch: adapter of sequence 0: -1"},
+        {SEQ_0 + 5, 0, "batch: adapter of sequence 0: 0"}, // not behind the one before
+        {SEQ_0 + 5, 3, "batch: adapter of sequence 0: 3 at byte 60, limit 2"},
+        {SEQ_0 + 7, -2, "batch: page of sequence 0: -2"},
+        {SEQ_0 + 7, 6, "batch: page of sequence 0: 6 at byte 76, limit 5"},
         {ROW_0 + 0, INT32_MIN, "batch: token of row 0: -2147483648"},
         {ROW_0 + 1, -1, "batch: position of row 0: -1"},
         {ROW_0 + 2, -1, "batch: sequence of row 0: -1"},
-        {ROW_0 + 2, 2, "batch: sequence of row 0: 2 at byte 160, limit 1"},
+        {ROW_0 + 2, 2, "batch: sequence of row 0: 2 at byte 168, limit 1"},
         {ROW_0 + 3, -2, "batch: span of row 0: -2"},
-        {ROW_0 + 4, 8, "batch: flags of row 0: 8 at byte 160, limit 7"},
+        {ROW_0 + 4, 8, "batch: flags of row 0: 8 at byte 168, limit 7"},
         {ROW_0 + 8, -2, "batch: state read by row 0: -2"},
-        {ROW_0 + 9, 5, "batch: state written by row 0: 5 at byte 160, limit 4"},
+        {ROW_0 + 9, 5, "batch: state written by row 0: 5 at byte 168, limit 4"},
         {ROW_0 + 10, -1, "batch: slot of row 0: -1"},
         {ROW_0 + 11, -1, "batch: slot of row 0"},
         {ROW_1 + 1, INT32_MAX, "batch: ends at byte "}, // its path would have two thousand million nodes

@@ -175,7 +175,8 @@ TEST(numbers_that_lie_with_checksums_that_fit_are_refused_by_name) {
         {"pages of nothing", HEAD_RECORD + 16, 4, 0, RN_E_FORMAT, "pages of 0 positions"},
         {"pages of 2^31", HEAD_RECORD + 16, 4, UINT64_C(1) << 31, RN_E_FORMAT, "pages of 2147483648 positions"},
         {"other pages", HEAD_RECORD + 16, 4, 32, RN_OK, ""}, // left aside
-        {"a flag that nobody knows", HEAD_RECORD + 20, 4, 2, RN_E_FORMAT, "flags 0x2"},
+        {"a flag that nobody knows", HEAD_RECORD + 20, 4, 4, RN_E_FORMAT, "flags 0x4"},
+        {"adapters that are not there", HEAD_RECORD + 20, 4, 2, RN_E_FORMAT, "kind 3.0 where 5.0 is expected"},
         {"two notes", NOTE + 8, 8, 2, RN_E_FORMAT, "2 notes where one is expected"},
         {"no note", NOTE + 8, 8, 0, RN_E_FORMAT, "0 notes where one is expected"},
         {"a note beyond the file", NOTE + 16, 8, 1 << 20, RN_E_FORMAT, "1 records of 1048576 bytes do not fit"},

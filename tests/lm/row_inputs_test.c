@@ -203,7 +203,7 @@ TEST(sequences_of_different_salts_share_no_prefix) {
 }
 
 TEST(a_sequence_for_adapters_that_are_not_loaded_is_refused_by_name) {
-    const struct lm_seq_spec spec = {.adapters = 3};
+    const struct lm_seq_spec spec = {.adapters = {1, {{3, 1}}}};
     static const int32_t tokens[] = {1, 2, 3};
     struct rig r;
     struct lm_prefix found;
@@ -211,7 +211,7 @@ TEST(a_sequence_for_adapters_that_are_not_loaded_is_refused_by_name) {
     int32_t seq;
     if (open_subject(&r, arch_subject_named("granite"), 1)) {
         CHECK_INT(lm_seq_new(r.lm, &spec, &seq, &err), RN_E_UNSUPPORTED);
-        CHECK_STR(err.text, "adapter set 3: no adapters are loaded");
+        CHECK_STR(err.text, "adapter 3: the model has 0");
         CHECK_INT(lm_match_tokens(r.lm, &spec, tokens, 3, &found, &err), RN_E_UNSUPPORTED);
         CHECK_INT(lm_seq_restore(r.lm, &spec, lm_token_keys(r.lm, tokens, 3), 3, &seq, &err), RN_E_UNSUPPORTED);
         CHECK(!lm_seq_fits(r.lm, rig_seq(&r), &spec));

@@ -13,6 +13,7 @@ static const struct program sample_program = {.ops = &sample_embed,
                                               .n_ops = 1,
                                               .matrices = &sample_embedding,
                                               .n_matrices = 1,
+                                              .n_adapters = 3,
                                               .n_vector = SAMPLE_VECTOR,
                                               .n_coords = PROGRAM_MAX_COORDS,
                                               .n_groups = 2,
@@ -33,10 +34,10 @@ static inline void sample_make(struct batch_sample *s) {
     static const struct kv_slot path[2][2] = {{{5, 0}, {5, 1}}, {{3, 10}, {3, 63}}};
     static const float vector[SAMPLE_VECTOR] = {1, -2, 0.5f, 1e30f, -0.0f, 3};
     static const int32_t wanted[] = {1, 4, 0};
+    static const struct batch_adapter adapters[] = {{0, 0.5f}, {2, -1}};
     *s = (struct batch_sample){
-        .seqs =
-            {{.pages = {all, window}, .n_committed = 200, .is_far = true, .adapters = UINT64_C(0x123456789abcdef0)},
-             {.pages = {own, own_window}, .n_committed = 3}},
+        .seqs = {{.pages = {all, window}, .n_committed = 200, .is_far = true, .adapters = adapters, .n_adapters = 2},
+                 {.pages = {own, own_window}, .n_committed = 3}},
         .rows = {{.token = 7, .pos = 199, .see_to = -1, .store = {{3, 7}, {2, 7}}, .state = {KV_NONE, 0}},
                  {.token = 8,
                   .pos = 201,

@@ -43,6 +43,19 @@ static bool upload(struct device_backend *d, const void **at, size_t n_bytes) {
 }
 #define UPLOAD(d, pointer, n) upload(d, (const void **)&(pointer), (n) * sizeof *(pointer))
 
+// The list of an op's adapters, and then what it points to.
+static bool upload_adapters(struct device_backend *d, const struct program *p, struct op *o) {
+    if (!o->weights.adapters) return true;
+    bool ok = UPLOAD(d, o->weights.adapters, p->n_adapters);
+    struct op_adapter *const own = (struct op_adapter *)o->weights.adapters;
+    for (size_t i = 0; ok && i < p->n_adapters; i++) {
+        own[i].a.file = own[i].b.file = NULL;
+        ok = own[i].rank == 0 ||
+             (UPLOAD(d, own[i].a.data, matrix_bytes(&own[i].a)) && UPLOAD(d, own[i].b.data, matrix_bytes(&own[i].b)));
+    }
+    return ok;
+}
+
 static bool upload_weights(struct device_backend *d, const struct program *p) {
     d->matrices = mem_calloc(p->n_matrices, sizeof *d->matrices);
     d->ops = mem_calloc(p->n_ops, sizeof *d->ops);
@@ -57,7 +70,8 @@ static bool upload_weights(struct device_backend *d, const struct program *p) {
     for (size_t i = 0; ok && i < p->n_ops; i++) {
         d->ops[i] = p->ops[i];
         ok = UPLOAD(d, d->ops[i].weights.vec, op_vector_numbers(p, &p->ops[i])) &&
-             UPLOAD(d, d->ops[i].weights.vec2, op_vector2_numbers(p, &p->ops[i]));
+             UPLOAD(d, d->ops[i].weights.vec2, op_vector2_numbers(p, &p->ops[i])) &&
+             upload_adapters(d, p, &d->ops[i]);
     }
     return ok;
 }

@@ -1,4 +1,5 @@
 // backend/cpu/cpu_backend.c - the functions of the backend: plan, load, run.
+#include "backend/cpu/cpu_adapters.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
 #include "base/mem.h"
@@ -31,6 +32,7 @@ static rn_status plan(const backend *base, const struct program *p, const struct
     *out = (struct backend_plan){.n_memories = 1, .memory[0].name = "host"};
     struct backend_memory *host = &out->memory[0];
     cpu_weights_plan(b, p, host);
+    host->adapter_bytes = cpu_adapters_bytes(b, p);
     host->buffer_bytes = cpu_buffer_bytes(b, p, s);
     for (int32_t g = 0; g < p->n_groups; g++) host->page_bytes[g] = cpu_page_bytes(b, p, g, s->codec[g]);
     host->state_bytes = cpu_state_bytes(p);
@@ -45,6 +47,7 @@ static rn_status load(backend *base, const struct program *p, const struct backe
     b->p = p;
     b->sizes = *s;
     st = cpu_weights_load(b, progress, user, err);
+    if (st == RN_OK) st = cpu_adapters_load(b, err);
     if (st == RN_OK) st = cpu_pages_load(b, err);
     if (st == RN_OK) st = cpu_states_load(b, err);
     if (st == RN_OK) st = cpu_lower(b, err);
@@ -115,6 +118,7 @@ static rn_status run(backend *base, const struct batch *batch, rn_error *err) {
     b->batch = batch;
     if (b->profile) cpu_profile_step_begin(b);
     attend_plan_step(b);
+    cpu_adapters_step(b);
     b->schedule = cpu_schedule_of_step(b);
     for (size_t i = 0; i < b->n_ops; i++)
         if (b->ops[i].schedules[b->schedule].split == SPLIT_CLAIM)
@@ -151,6 +155,7 @@ static rn_status fetch(backend *base, int32_t buffer, size_t n, struct backend_r
 static void use(const backend *base, struct backend_use *out) {
     const struct cpu_backend *b = (const struct cpu_backend *)base;
     *out = (struct backend_use){.repacked_bytes = b->weights_of ? 0 : mem_resident(b->panels, b->panels_bytes),
+                                .adapter_bytes = cpu_adapters_resident(b),
                                 .buffer_bytes = cpu_buffers_resident(b)};
     for (int32_t g = 0; g < PROGRAM_MAX_GROUPS; g++)
         out->page_bytes += mem_resident(b->groups[g].pages, b->groups[g].pool_bytes);
@@ -187,6 +192,7 @@ static void destroy(backend *base) {
     cpu_pages_free(b);
     cpu_states_free(b);
     cpu_weights_free(b);
+    cpu_adapters_free(b);
     if (b->thread_scratch)
         mem_pages_free(b->thread_scratch, b->thread_scratch_bytes * (size_t)pool_n_threads(b->threads));
     for (int i = 0; i < PROGRAM_MAX_ROPES; i++) mem_free(b->cos_sin[i]);

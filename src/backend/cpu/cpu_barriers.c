@@ -27,10 +27,11 @@ static void add_touch(const struct cpu_backend *b, struct touch *t, const struct
     const enum op_kind k = o->op.kind;
     const uint64_t act = bit(o->act, w->own & OWN_ACT), src = bit(o->op.src, w->own & OWN_SRC);
     const bool reads_act = o->act >= 0 && !o->prepare;
-    mark(&t->reads, &(struct touched){.rows = (reads_act ? 0 : src) | bit(o->op.src2, w->own & OWN_SRC2),
-                                      .acts = reads_act ? act : 0,
-                                      .rotations = k == OP_ROPE,
-                                      .pages = k == OP_ATTEND});
+    mark(&t->reads,
+         &(struct touched){.rows = (reads_act && !o->adapters ? 0 : src) | bit(o->op.src2, w->own & OWN_SRC2),
+                           .acts = reads_act ? act : 0,
+                           .rotations = k == OP_ROPE,
+                           .pages = k == OP_ATTEND});
     if (cpu_keeps_dst(b, &o->op)) t->reads.rows |= bit(o->op.dst, w->own & OWN_DST && !w->fills_dst);
     mark(&t->writes, &(struct touched){.rows = bit(o->op.dst, w->own & OWN_DST),
                                        .acts = o->prepare ? act : 0,

@@ -1,5 +1,6 @@
 // backend/cpu/cpu_experts.c - see cpu_experts.h.
 #include "backend/cpu/cpu_experts.h"
+#include "backend/cpu/cpu_adapters.h"
 #include "backend/cpu/cpu_product.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
@@ -206,6 +207,22 @@ static void multiply(const struct experts_work *w, const struct op_run *member, 
     cpu_product_run(member->b, &p, begin, end, scratch);
 }
 
+static void add_adapters(const struct experts_work *w, const struct op_run *member, size_t first, size_t n,
+                         size_t begin, size_t end) {
+    const struct op *o = &member->o->op;
+    if (!member->o->adapters) return;
+    const size_t stride = member->b->stride[o->src] / (o->experts.reads_parts ? w->pairs.n_used : 1);
+    const size_t out_stride = (size_t)o->heads.dst.stride;
+    const struct expert_rows rows = {.src = run_src(member, 0) + (o->experts.reads_parts ? first * stride : 0),
+                                     .src_stride = stride,
+                                     .by_row = !o->experts.reads_parts,
+                                     .row_of = w->pairs.row_of + first,
+                                     .n = n,
+                                     .out = run_dst(member, 0) + first * out_stride,
+                                     .out_stride = out_stride};
+    cpu_adapters_add_expert(member, w->expert, &rows, begin, end);
+}
+
 static void run_columns(const struct experts_work *w, size_t first, size_t n, size_t begin, size_t end) {
     const struct op_run x = run_member(w->x, w->n_products);
     const size_t n_part = (size_t)w->x->o->op.heads.n, stride = (size_t)w->x->o->op.heads.dst.stride;
@@ -227,6 +244,7 @@ static void run_piece(const struct experts_work *w, size_t begin, size_t end) {
         for (size_t i = 0; i < w->n_products; i++) {
             const struct op_run member = run_member(w->x, i);
             multiply(w, &member, acts, in.stride, first, n, begin, end, scratch);
+            add_adapters(w, &member, first, n, begin, end);
             cpu_profile_part(w->x, i);
         }
         if (w->n_products < run_schedule(w->x)->n_together)

@@ -1,4 +1,5 @@
 // backend/cpu/cpu_linear.c - matrix products: threads claim pieces of the outputs, and run the joined ops on each piece.
+#include "backend/cpu/cpu_adapters.h"
 #include "backend/cpu/cpu_product.h"
 #include "backend/cpu/cpu_profile.h"
 #include "base/checked.h"
@@ -8,7 +9,7 @@ static const struct cpu_matrix *matrix_of(const struct op_run *x) { return &x->b
 // The outputs of slices are adjacent; each slice has its own panels.
 static size_t n_panels(const struct op_run *x) { return matrix_of(x)->m->n_slices * cpu_slice_panels(matrix_of(x)); }
 
-// Panels [begin, end) of a slice for all rows. A slice reads one head of the source and writes one of the outputs, or reads and writes all.
+// Panels [begin, end) of a slice for all rows, without adapters. A slice reads one head of the source and writes one of the outputs, or reads and writes all.
 static void multiply_slice(const struct op_run *x, size_t slice, size_t begin, size_t end) {
     const struct cpu_backend *b = x->b;
     const struct op *o = &x->o->op;
@@ -28,11 +29,14 @@ static void multiply_slice(const struct op_run *x, size_t slice, size_t begin, s
     cpu_product_run(b, &p, begin, end, cpu_scratch(b, x->i_thread));
 }
 
-static void multiply_panels(const struct op_run *x, size_t begin, size_t end) {
+// member: number of the op among the joined ones.
+static void multiply_panels(const struct op_run *x, size_t member, size_t begin, size_t end) {
     const size_t n = cpu_slice_panels(matrix_of(x));
     for (size_t slice = begin / n; slice * n < end; slice++) {
-        const size_t first = slice * n;
-        multiply_slice(x, slice, begin > first ? begin - first : 0, end - first < n ? end - first : n);
+        const size_t first = slice * n, from = begin > first ? begin - first : 0,
+                     to = end - first < n ? end - first : n;
+        multiply_slice(x, slice, from, to);
+        cpu_adapters_add(x, member, slice, from, to);
     }
 }
 
@@ -78,7 +82,7 @@ static void run_in_a_row(const struct op_run *x, size_t begin, size_t end) {
         const struct op_run member = run_member(x, i);
         const size_t n = n_panels(&member), from = begin > first ? begin - first : 0;
         if (from < n) {
-            multiply_panels(&member, from, end - first < n ? end - first : n);
+            multiply_panels(&member, i, from, end - first < n ? end - first : n);
             cpu_profile_part(x, i);
         }
         first += n;
@@ -90,7 +94,7 @@ static void run_side_by_side(const struct op_run *x, size_t begin, size_t end) {
     const size_t last = run_schedule(x)->n_together - 1U;
     for (size_t i = 0; i < last; i++) {
         const struct op_run member = run_member(x, i);
-        multiply_panels(&member, begin, end);
+        multiply_panels(&member, i, begin, end);
         cpu_profile_part(x, i);
     }
     const struct op_run columns = run_member(x, last);
@@ -109,6 +113,7 @@ void linear_run(const struct op_run *x) {
         by_gemm = by_gemm || matmul_by_gemm(matrix_of(&member)->ops, x->n_rows);
     }
     const struct pieces pieces = pieces_of(x, all, by_gemm);
+    cpu_adapters_begin(x, n - side_by_side);
     while (claim_piece(x, &pieces, &begin, &end)) {
         if (side_by_side)
             run_side_by_side(x, begin, end);

@@ -1,5 +1,6 @@
 // backend/cpu/cpu_lower.c - lowers a program to the CPU's ops: activations are prepared once for all matrices that read them, and
 // buffers are allocated. How work is divided among threads: cpu_schedule.c.
+#include "backend/cpu/cpu_adapters.h"
 #include "backend/cpu/cpu_experts.h"
 #include "backend/cpu/cpu_product.h"
 #include "base/checked.h"
@@ -79,7 +80,8 @@ uint64_t cpu_buffer_bytes(const struct cpu_backend *b, const struct program *p, 
         bytes += (uint64_t)buffer_rows(p, s, i) * round_up(p->width[i], PANEL_ROWS) * sizeof(float);
     for (int32_t i = 0; i < t.n; i++) bytes += (uint64_t)buffer_rows(p, s, t.row[i].src) * act_stride_of(&t, i);
     const int n_threads = pool_n_threads(b->threads);
-    bytes += (uint64_t)n_threads * cpu_own_copies(p, s, n_threads, &t).bytes;
+    const struct own_copies copies = cpu_own_copies(p, s, n_threads, &t);
+    bytes += (uint64_t)n_threads * copies.bytes + cpu_adapters_room_bytes(b, p, s, copies.n_rows);
     return bytes + cpu_scratch_bytes(b, p, s) * (uint64_t)n_threads + attend_plan_bytes(p, s, n_threads);
 }
 
@@ -144,7 +146,8 @@ static rn_status make_ops(struct cpu_backend *b, struct act_table *t, rn_error *
                                          .act = act});
             fresh[act] = true;
         }
-        push(b, &(struct cpu_op){.op = *o, .format = f, .act = act});
+        push(b, &(struct cpu_op){
+                    .op = *o, .format = f, .act = act, .adapters = b->adapters_of ? b->adapters_of[i] : NULL});
         if (o->dst >= 0) mark_stale(t, fresh, o->dst);
     }
     return RN_OK;
@@ -155,6 +158,7 @@ rn_status cpu_lower(struct cpu_backend *b, rn_error *err) {
     if (!find_acts(b->k, b->p, &t))
         return fail(err, RN_E_LIMIT, "backend cpu: the program needs more than %d activation buffers", CPU_MAX_ACTS);
     rn_status st = take_buffers(b, &t, err);
+    if (st == RN_OK) st = cpu_adapters_take_room(b, err);
     if (st == RN_OK) st = make_ops(b, &t, err);
     if (st == RN_OK) cpu_schedules_plan(b);
     return st;
@@ -170,7 +174,7 @@ uint64_t cpu_buffers_resident(const struct cpu_backend *b) {
     uint64_t n = 0;
     for (int32_t i = 0; i < b->p->n_buffers; i++) n += mem_resident(b->buffers[i], buffer_bytes(b, i));
     for (size_t i = 0; i < b->n_acts; i++) n += mem_resident(b->acts[i], b->act_rows[i] * b->act_stride[i]);
-    return n + mem_resident(b->own, own_bytes(b));
+    return n + mem_resident(b->own, own_bytes(b)) + cpu_adapters_room_resident(b);
 }
 
 void cpu_lower_free(struct cpu_backend *b) {

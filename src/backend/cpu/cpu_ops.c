@@ -1,4 +1,5 @@
 // backend/cpu/cpu_ops.c - each kind of op on a thread's share of a batch, except products (cpu_linear.c) and attention (cpu_attend.c).
+#include "backend/cpu/cpu_adapters.h"
 #include "backend/cpu/cpu_experts.h"
 #include "base/checked.h"
 #include <string.h>
@@ -18,6 +19,7 @@ static void op_embed(const struct op_run *x, size_t begin, size_t end) {
             continue;
         }
         type->dequantize_row(m->data + (size_t)row->token * m->row_bytes, run_dst(x, r), m->k);
+        if (x->o->adapters) cpu_adapters_add_token(x, r, run_dst(x, r));
         if (x->o->op.embed.factor != 1) x->b->k->scale(run_dst(x, r), x->o->op.embed.factor, m->k);
         if (vector) x->b->k->add(run_dst(x, r), vector, m->k);
     }

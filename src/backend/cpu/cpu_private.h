@@ -58,8 +58,9 @@ struct cpu_op {
     struct op op;
     bool prepare; // converts op.src to activation buffer `act`, in `format`
     enum act_format format;
-    int32_t act;            // activation buffer that a product reads or `prepare` writes; -1: none
-    atomic_size_t *claimed; // number of the next piece; NULL: its work is never claimed
+    int32_t act;                        // activation buffer that a product reads or `prepare` writes; -1: none
+    const struct cpu_adapter *adapters; // [program.n_adapters] of the op; NULL: none change it
+    atomic_size_t *claimed;             // number of the next piece; NULL: its work is never claimed
     struct op_schedule schedules[CPU_N_SCHEDULES];
 };
 
@@ -94,6 +95,15 @@ struct own_copies {
     size_t row_at[PROGRAM_MAX_BUFFERS], act_at[CPU_MAX_ACTS]; // offsets in these bytes
 };
 
+// Row buffers of adapters (cpu_adapters.c): offsets in the room of a thread.
+struct adapter_room {
+    size_t stride; // floats of A x of a row; 0: there is no room
+    size_t n_own;  // rows of a step of few rows
+    size_t shared_bytes, thread_bytes;
+    size_t own_at, tile_at, gathered_at, expert_at, scratch_at;
+    uint8_t *shared, *threads;
+};
+
 struct cpu_page_group {
     uint8_t *pages;
     size_t page_bytes, pool_bytes;
@@ -111,6 +121,12 @@ struct cpu_backend {
     struct cpu_matrix *matrices;
     uint8_t *panels; // of all matrices
     size_t panels_bytes;
+    struct cpu_adapter *adapters;     // of all ops that adapters change
+    struct cpu_adapter **adapters_of; // [program.n_ops] an op's; NULL: none
+    uint8_t *adapter_panels;          // their matrices
+    size_t adapter_panels_bytes;
+    struct adapter_room adapter_room;
+    uint64_t adapters_used; // by rows of the current step: a bit for each adapter
     struct cpu_op *ops;
     size_t n_ops;
     atomic_size_t *claims; // [n_ops], a cache line apart

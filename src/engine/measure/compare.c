@@ -4,6 +4,7 @@
 
 struct side {
     struct model_slot *model_slot;
+    struct lm_adapters adapters;
     int32_t seq;
     bool has_seq;
 };
@@ -57,8 +58,8 @@ static void compare_on_step_thread(void *ctx) {
     struct compare_call *c = ctx;
     const size_t step = rows_at_once(c);
     for (int k = 0; c->st == RN_OK && k < 2; k++) {
-        c->st = lm_seq_new(c->sides[k].model_slot->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids},
-                           &c->sides[k].seq, &c->err);
+        const struct lm_seq_spec spec = {.n_most = (int32_t)c->n_ids, .adapters = c->sides[k].adapters};
+        c->st = lm_seq_new(c->sides[k].model_slot->lm, &spec, &c->sides[k].seq, &c->err);
         c->sides[k].has_seq = c->st == RN_OK;
     }
     for (size_t at = 0, n; c->st == RN_OK && at < c->n_ids; at += n) {
@@ -84,8 +85,12 @@ rn_status rn_compare(rn_engine *engine, size_t model, size_t reference, const in
     if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none given");
     if (n_ids > (size_t)n_ctx)
         return fail(err, RN_E_LIMIT, "ids: %zu tokens do not fit the context of %d", n_ids, n_ctx);
-    struct compare_call c = {
-        .e = engine, .sides = {{a}, {b}}, .ids = ids, .n_ids = n_ids, .on_row = on_row, .user = user};
+    struct compare_call c = {.e = engine,
+                             .sides = {{a, model_slot_adapters(engine, a)}, {b, model_slot_adapters(engine, b)}},
+                             .ids = ids,
+                             .n_ids = n_ids,
+                             .on_row = on_row,
+                             .user = user};
     engine_call_wait(engine, compare_on_step_thread, &c);
     return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
 }

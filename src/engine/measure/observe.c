@@ -3,6 +3,7 @@
 
 struct observe_call {
     struct model_slot *model_slot;
+    struct lm_adapters adapters;
     const int32_t *ids;
     size_t n_ids;
     rn_input_fn on_input;
@@ -50,7 +51,8 @@ static rn_status evaluate(struct observe_call *c, int32_t seq) {
 static void observe_on_step_thread(void *ctx) {
     struct observe_call *c = ctx;
     int32_t seq;
-    c->st = lm_seq_new(c->model_slot->lm, &(struct lm_seq_spec){.n_most = (int32_t)c->n_ids}, &seq, &c->err);
+    const struct lm_seq_spec spec = {.n_most = (int32_t)c->n_ids, .adapters = c->adapters};
+    c->st = lm_seq_new(c->model_slot->lm, &spec, &seq, &c->err);
     if (c->st != RN_OK) return;
     backend_collect(c->model_slot->backend, take_row, c);
     c->st = evaluate(c, seq);
@@ -67,7 +69,12 @@ rn_status rn_observe(rn_engine *engine, size_t model, const int32_t *ids, size_t
     if (n_ids == 0) return fail(err, RN_E_ARG, "ids: none given");
     if (n_ids > (size_t)l->n_ctx)
         return fail(err, RN_E_LIMIT, "ids: %zu tokens are longer than the context of %d", n_ids, l->n_ctx);
-    struct observe_call c = {.model_slot = l, .ids = ids, .n_ids = n_ids, .on_input = on_input, .user = user};
+    struct observe_call c = {.model_slot = l,
+                             .adapters = model_slot_adapters(engine, l),
+                             .ids = ids,
+                             .n_ids = n_ids,
+                             .on_input = on_input,
+                             .user = user};
     engine_call_wait(engine, observe_on_step_thread, &c);
     return c.st == RN_OK ? RN_OK : fail(err, c.st, "%s", c.err.text);
 }

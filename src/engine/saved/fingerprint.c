@@ -95,3 +95,15 @@ rn_status model_slot_fingerprint(const struct model_slot *l, uint64_t *out, rn_e
     *out = h;
     return RN_OK;
 }
+
+uint64_t adapter_fingerprint(const struct adapter_file *f) {
+    uint64_t h = hash_bytes("adapter", sizeof "adapter", 0);
+    for (size_t i = 0; i < adapter_file_n_pairs(f); i++) {
+        const struct adapter_pair *p = adapter_file_pair(f, i);
+        add_bytes(&h, p->tensor, strlen(p->tensor));
+        add_tensor(&h, &p->a);
+        add_tensor(&h, &p->b);
+        add_float(&h, p->scale);
+    }
+    return h;
+}

@@ -9,4 +9,7 @@
 // training run is detected, a change of single rows may not be. RN_E_IO: a file shrank.
 rn_status model_slot_fingerprint(const struct model_slot *l, uint64_t *out, rn_error *err);
 
+// The same of an adapter: names, shapes and samples of its matrices, and their scales.
+uint64_t adapter_fingerprint(const struct adapter_file *f);
+
 #endif

@@ -5,10 +5,11 @@
 #include "base/one_line.h"
 #include "engine/saved/record_layout.h"
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-enum { SECTION_HEAD = 1, SECTION_NOTE, SECTION_TOKENS, SECTION_PART };
-enum { TOKEN_BYTES = 4, FLAG_FAR = 1, TEXTS_AT = 24 };
+enum { SECTION_HEAD = 1, SECTION_NOTE, SECTION_TOKENS, SECTION_PART, SECTION_ADAPTERS };
+enum { TOKEN_BYTES = 4, FLAG_FAR = 1, FLAG_ADAPTERS = 2, TEXTS_AT = 24 };
 
 // The texts of the head, one after the other from TEXTS_AT on, padded with zeros.
 static const struct head_text {
@@ -25,6 +26,10 @@ static struct record_section one_record(uint32_t kind, uint64_t n_bytes) {
     return (struct record_section){.kind = kind, .n_records = 1, .record_bytes = n_bytes};
 }
 
+static struct record_section adapters_section(int32_t n) {
+    return (struct record_section){SECTION_ADAPTERS, 0, (uint64_t)n, SESSION_ADAPTER_BYTES};
+}
+
 static struct record_section part_section(int32_t part, const struct lm_part *p) {
     return (struct record_section){SECTION_PART, (uint32_t)part, (uint64_t)p->n, p->record_bytes};
 }
@@ -36,7 +41,7 @@ static void encode_head(const struct session_head *h, uint8_t out[SESSION_HEAD_B
     put_le(out + 8, (uint64_t)h->n_tokens, 4);
     put_le(out + 12, (uint64_t)h->n_positions, 4);
     put_le(out + 16, (uint64_t)h->page, 4);
-    put_le(out + 20, h->is_far ? FLAG_FAR : 0, 4);
+    put_le(out + 20, (h->is_far ? FLAG_FAR : 0u) | (h->n_adapters ? FLAG_ADAPTERS : 0u), 4);
     uint8_t *at = out + TEXTS_AT;
     for (int i = 0; i < N_TEXTS; at += head_texts[i++].size) {
         memset(at, 0, head_texts[i].size);
@@ -60,14 +65,30 @@ static rn_status put_tokens(struct record_out *o, const int32_t *tokens, int32_t
     return st;
 }
 
+static rn_status put_adapters(struct record_out *o, const struct session_head *h, rn_error *err) {
+    const struct record_section s = adapters_section(h->n_adapters);
+    rn_status st = h->n_adapters ? record_out_section(o, &s, err) : RN_OK;
+    for (int32_t i = 0; st == RN_OK && i < h->n_adapters; i++) {
+        uint8_t bytes[SESSION_ADAPTER_BYTES] = {0};
+        uint32_t scale;
+        memcpy(&scale, &h->adapters[i].scale, sizeof scale);
+        put_le(bytes, h->adapters[i].fingerprint, 8);
+        put_le(bytes + 8, scale, 4);
+        memcpy(bytes + 12, h->adapters[i].name, strlen(h->adapters[i].name));
+        st = record_out_put(o, bytes, err);
+    }
+    return st;
+}
+
 static rn_status file_size(const struct session_head *h, size_t n_note, const struct lm_part *parts, int32_t n_parts,
                            uint64_t *size, rn_error *err) {
-    const struct record_section texts[] = {one_record(SECTION_HEAD, SESSION_HEAD_BYTES),
-                                           one_record(SECTION_NOTE, n_note),
-                                           one_record(SECTION_TOKENS, (uint64_t)h->n_tokens * TOKEN_BYTES)};
+    const struct record_section texts[] = {
+        one_record(SECTION_HEAD, SESSION_HEAD_BYTES), one_record(SECTION_NOTE, n_note),
+        one_record(SECTION_TOKENS, (uint64_t)h->n_tokens * TOKEN_BYTES), adapters_section(h->n_adapters)};
+    const int32_t n_texts = h->n_adapters ? 4 : 3;
     *size = RECORD_FILE_BEGINNING;
-    for (int32_t i = 0; i < 3 + n_parts; i++) {
-        const struct record_section s = i < 3 ? texts[i] : part_section(i - 3, &parts[i - 3]);
+    for (int32_t i = 0; i < n_texts + n_parts; i++) {
+        const struct record_section s = i < n_texts ? texts[i] : part_section(i - n_texts, &parts[i - n_texts]);
         uint64_t n = 0;
         if (!record_section_bytes(&s, &n) || __builtin_add_overflow(*size, n, size))
             return fail(err, RN_E_LIMIT, "session: %" PRId32 " positions are too many for a file", h->n_positions);
@@ -86,6 +107,7 @@ rn_status session_file_begin(struct record_out *o, const char *path, const struc
     if (st == RN_OK) st = record_out_begin(o, path, size, err);
     if (st == RN_OK) st = put_one(o, SECTION_HEAD, head, sizeof head, err);
     if (st == RN_OK) st = put_one(o, SECTION_NOTE, note, n_note, err);
+    if (st == RN_OK) st = put_adapters(o, h, err);
     return st == RN_OK ? put_tokens(o, tokens, h->n_tokens, err) : st;
 }
 
@@ -138,12 +160,13 @@ static rn_status decode_head(const struct record_in *in, const uint8_t *bytes, s
         return fail(err, RN_E_LIMIT, "%s: %" PRIu32 " tokens, limit %d", name, n_tokens, SESSION_MAX_TOKENS);
     if (n_positions > n_tokens)
         return fail(err, RN_E_FORMAT, "%s: %" PRIu32 " positions of %" PRIu32 " tokens", name, n_positions, n_tokens);
-    if (page == 0 || page > INT32_MAX || flags & ~(uint32_t)FLAG_FAR)
+    if (page == 0 || page > INT32_MAX || flags & ~(uint32_t)(FLAG_FAR | FLAG_ADAPTERS))
         return fail(err, RN_E_FORMAT, "%s: pages of %" PRIu32 " positions, flags 0x%" PRIx32, name, page, flags);
     h->n_tokens = (int32_t)n_tokens;
     h->n_positions = (int32_t)n_positions;
     h->page = (int32_t)page;
     h->is_far = flags & FLAG_FAR;
+    h->n_adapters = flags & FLAG_ADAPTERS ? 1 : 0; // read_adapters() counts them
     return decode_texts(in, &c, h, err);
 }
 
@@ -170,6 +193,36 @@ static rn_status read_note(struct record_in *in, char **note, size_t *n_note, rn
     return st;
 }
 
+static rn_status read_adapters(struct record_in *in, struct session_head *h, rn_error *err) {
+    const char *const name = file_in_name(in->file);
+    if (h->n_adapters == 0) return RN_OK;
+    rn_status st = record_in_section(in, SECTION_ADAPTERS, 0, err);
+    const struct record_section *s = &in->section;
+    if (st != RN_OK) return st;
+    if (s->n_records < 1 || s->n_records > LM_MAX_ADAPTERS || s->record_bytes != SESSION_ADAPTER_BYTES) {
+        in->n_left = 0;
+        return fail(err, RN_E_FORMAT, "%s: %" PRIu64 " adapters of %" PRIu64 " bytes, expected 1..%d of %d", name,
+                    s->n_records, s->record_bytes, LM_MAX_ADAPTERS, SESSION_ADAPTER_BYTES);
+    }
+    h->n_adapters = (int32_t)s->n_records;
+    for (int32_t i = 0; st == RN_OK && i < h->n_adapters; i++) {
+        struct session_adapter *a = &h->adapters[i];
+        uint8_t bytes[SESSION_ADAPTER_BYTES];
+        uint32_t scale = 0;
+        if ((st = record_in_get(in, bytes, err)) != RN_OK) return st;
+        cursor c = {.data = bytes, .size = sizeof bytes};
+        cursor_u64(&c, &a->fingerprint);
+        cursor_u32(&c, &scale);
+        memcpy(&a->scale, &scale, sizeof scale);
+        if (!isfinite(a->scale) || a->scale == 0 || bytes[SESSION_ADAPTER_BYTES - 1] != 0)
+            return fail(err, RN_E_FORMAT, "%s: adapter %" PRId32 ": scale %g, or a name that is not terminated", name,
+                        i, (double)a->scale);
+        memcpy(a->name, bytes + 12, sizeof a->name);
+        one_line(a->name, false);
+    }
+    return st;
+}
+
 rn_status session_file_open(struct record_in *in, file_in *file, struct session_head *h, char **note, size_t *n_note,
                             rn_error *err) {
     uint8_t head[SESSION_HEAD_BYTES];
@@ -181,7 +234,12 @@ rn_status session_file_open(struct record_in *in, file_in *file, struct session_
     if (st == RN_OK) st = next_section(in, "head", &want, err);
     if (st == RN_OK) st = record_in_get(in, head, err);
     if (st == RN_OK) st = decode_head(in, head, h, err);
-    return st == RN_OK ? read_note(in, note, n_note, err) : st;
+    if (st == RN_OK) st = read_note(in, note, n_note, err);
+    if (st == RN_OK) st = read_adapters(in, h, err);
+    if (st == RN_OK) return RN_OK;
+    mem_free(*note);
+    *note = NULL;
+    return st;
 }
 
 rn_status session_file_tokens(struct record_in *in, const struct session_head *h, int32_t n_vocab, int32_t *tokens,

@@ -12,12 +12,22 @@
 #define SESSION_MAX_TOKENS (INT32_MAX / 2) // of any context
 #define SESSION_HEAD_BYTES 280
 
+// An adapter that the keys and values were made with.
+struct session_adapter {
+    uint64_t fingerprint; // adapter_fingerprint()
+    float scale;          // finite, not 0
+    char name[116];       // printable, terminated
+};
+#define SESSION_ADAPTER_BYTES 128
+
 struct session_head {
     uint64_t fingerprint;
     int32_t n_tokens, n_positions; // n_positions <= n_tokens
     int32_t page;                  // positions of a page
     bool is_far;                   // rotated with the factors for long texts (docs/rope.md)
     char model[128], architecture[64], arithmetic[32], kv_type[32]; // printable, terminated
+    int32_t n_adapters;
+    struct session_adapter adapters[LM_MAX_ADAPTERS];
 };
 
 // Writes head, note and tokens. If there are positions, the records of each part follow: session_file_write_part(), then

@@ -87,6 +87,14 @@ static bool tokens_fit(const struct load *l, uint64_t fingerprint) {
     return true;
 }
 
+// The number of adapter i of the file in this model; -1: it is not loaded.
+static int32_t find_adapter(const struct load *l, int32_t i) {
+    const rn_model *m = l->session->model_slot->m;
+    for (size_t k = 0; k < m->n_adapters; k++)
+        if (adapter_fingerprint(m->adapters[k].file) == l->head.adapters[i].fingerprint) return (int32_t)k;
+    return -1;
+}
+
 static bool positions_fit(const struct load *l, const rn_engine_info *info) {
     const struct session_head *h = &l->head;
     if (h->n_positions == 0) return leave(l->saved, "%s", h->n_tokens ? "saved without keys and values" : "");
@@ -95,6 +103,11 @@ static bool positions_fit(const struct load *l, const rn_engine_info *info) {
                      info->arithmetic);
     if (strcmp(h->kv_type, info->kv_type) != 0)
         return leave(l->saved, "keys and values of type %s, this engine has %s", h->kv_type, info->kv_type);
+    for (int32_t i = 0; i < h->n_adapters; i++)
+        if (find_adapter(l, i) < 0)
+            return leave(l->saved,
+                         "keys and values made with adapter %s (fingerprint %016" PRIx64 "), which is not loaded",
+                         h->adapters[i].name, h->adapters[i].fingerprint);
     if (h->page != KV_PAGE)
         return leave(l->saved, "keys and values in pages of %d positions, this engine has %d", h->page, KV_PAGE);
     return true;
@@ -104,7 +117,12 @@ static bool positions_fit(const struct load *l, const rn_engine_info *info) {
 static void restore_on_step_thread(void *ctx) {
     struct load *l = ctx;
     rn_session *const s = l->session;
-    const struct lm_seq_spec spec = {.n_most = l->head.is_far ? INT32_MAX : 0};
+    struct lm_seq_spec spec = {.n_most = l->head.is_far ? INT32_MAX : 0};
+    for (int32_t i = 0; i < l->head.n_adapters; i++) {
+        l->st = lm_adapters_add(&spec.adapters, find_adapter(l, i), l->head.adapters[i].scale, &l->err);
+        if (l->st != RN_OK) return;
+    }
+    s->adapters = spec.adapters;
     do
         l->st =
             lm_seq_restore(s->model_slot->lm, &spec, lm_token_keys(s->model_slot->lm, s->tokens, l->head.n_positions),

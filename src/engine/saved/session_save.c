@@ -12,8 +12,9 @@
 struct snapshot {
     rn_session *session;
     bool with_kv;
-    int32_t *tokens; // [n_ctx + 1]
-    int32_t seq;     // -1: none; else to be freed on the step thread
+    int32_t *tokens;             // [n_ctx + 1]
+    int32_t seq;                 // -1: none; else to be freed on the step thread
+    struct lm_adapters adapters; // of seq
     struct session_head head;
     rn_status st;
     rn_error err;
@@ -23,7 +24,7 @@ struct snapshot {
 static rn_status look_up_pages(rn_session *s, rn_error *err) {
     struct lm_prefix found;
     if (s->seq >= 0 || s->n_tokens == 0) return RN_OK;
-    const struct lm_seq_spec spec = {.n_most = s->n_tokens, .salt = s->salt};
+    const struct lm_seq_spec spec = {.n_most = s->n_tokens, .salt = s->salt, .adapters = s->adapters};
     rn_status st;
     do st = lm_match_tokens(s->model_slot->lm, &spec, s->tokens, s->n_tokens, &found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, s));
@@ -48,7 +49,9 @@ static void take_on_step_thread(void *ctx) {
     while (c->st == RN_E_LIMIT && session_make_room(s->engine, s->model_slot, s));
     if (c->st != RN_OK) return;
     c->head.n_positions = lm_seq_len(s->model_slot->lm, c->seq);
-    c->head.is_far = !lm_seq_fits(s->model_slot->lm, c->seq, &(struct lm_seq_spec){.salt = s->salt});
+    const struct lm_seq_spec near = {.salt = s->salt, .adapters = s->adapters};
+    c->head.is_far = !lm_seq_fits(s->model_slot->lm, c->seq, &near);
+    c->adapters = s->adapters;
 }
 
 static void set_text(char *out, size_t size, const char *text) {
@@ -68,6 +71,18 @@ static rn_status name_model(const rn_session *s, struct session_head *h, rn_erro
     set_text(h->arithmetic, sizeof h->arithmetic, info.arithmetic);
     set_text(h->kv_type, sizeof h->kv_type, info.kv_type);
     return RN_OK;
+}
+
+static void name_adapters(struct snapshot *c) {
+    const rn_model *m = c->session->model_slot->m;
+    c->head.n_adapters = c->head.n_positions > 0 ? c->adapters.n : 0;
+    for (int32_t i = 0; i < c->head.n_adapters; i++) {
+        struct session_adapter *a = &c->head.adapters[i];
+        const struct model_adapter *of = &m->adapters[c->adapters.of[i].adapter];
+        a->fingerprint = adapter_fingerprint(of->file);
+        a->scale = c->adapters.of[i].scale;
+        set_text(a->name, sizeof a->name, of->name);
+    }
 }
 
 static rn_status write_part(struct record_out *o, const struct snapshot *c, int32_t part, const struct lm_part *p,
@@ -127,6 +142,7 @@ rn_status rn_session_save(rn_session *session, const char *path, const rn_save_o
     st = name_model(session, &c.head, err);
     if (st == RN_OK) engine_call_wait(session->engine, take_on_step_thread, &c);
     if (st == RN_OK && c.st != RN_OK) st = fail(err, c.st, "%s", c.err.text);
+    if (st == RN_OK) name_adapters(&c);
     if (st == RN_OK) st = write_file(&c, path, opt, err);
     if (c.seq >= 0) engine_call_wait(session->engine, free_on_step_thread, &c);
     mem_free(c.tokens);

@@ -67,8 +67,8 @@ static const char *read_number(const char *s, int32_t *n) {
 bool hf_has_layer(const struct hf_tensor_row *row) { return strstr(row->gguf ? row->gguf : row->name, "%d") != NULL; }
 
 // A pattern that ends in "*" matches every name with that prefix.
-static bool matches(const char *pattern, const char *name, int32_t *layer) {
-    *layer = -1;
+static bool matches(const char *pattern, const char *name, int32_t *layer, int32_t *expert) {
+    *layer = *expert = -1;
     while (*pattern) {
         int32_t n;
         if (*pattern == '*') return true;
@@ -78,15 +78,20 @@ static bool matches(const char *pattern, const char *name, int32_t *layer) {
         }
         name = read_number(name, &n);
         if (!name) return false;
-        if (pattern[1] == 'd') *layer = n;
+        *(pattern[1] == 'd' ? layer : expert) = n;
         pattern += 2;
     }
     return *name == 0;
 }
 
+bool hf_row_matches(const struct hf_tensor_row *row, const char *name, int32_t *layer, int32_t *expert) {
+    return matches(row->name, name, layer, expert);
+}
+
 const struct hf_tensor_row *hf_find_tensor(const struct hf_arch *a, const char *name, int32_t *layer) {
+    int32_t expert;
     for (size_t i = 0; i < a->n_tensors; i++)
-        if (matches(a->tensors[i].name, name, layer)) return &a->tensors[i];
+        if (matches(a->tensors[i].name, name, layer, &expert)) return &a->tensors[i];
     return NULL;
 }
 

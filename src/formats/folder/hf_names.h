@@ -106,6 +106,8 @@ struct hf_trait {
 extern const struct hf_trait hf_traits[];
 extern const size_t hf_n_traits;
 
+// Does the row have this name, without the prefix? Then its layer and expert (-1: of none).
+bool hf_row_matches(const struct hf_tensor_row *row, const char *name, int32_t *layer, int32_t *expert);
 // The row of a tensor's name, without the prefix, and its layer (-1: of none). NULL: no row has it.
 const struct hf_tensor_row *hf_find_tensor(const struct hf_arch *a, const char *name, int32_t *layer);
 

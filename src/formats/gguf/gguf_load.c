@@ -6,6 +6,7 @@
 #include "formats/gguf/gguf_split.h"
 #include "formats/gguf/gguf_vocab.h"
 #include "formats/hparams/hparams.h"
+#include "formats/limits.h"
 #include "formats/package_build.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,19 @@ static rn_status read_general(const struct gguf *g, struct hparams *hp, rn_error
     package_copy_text(hp->name, sizeof hp->name, name);
     package_copy_text(hp->file_type, sizeof hp->file_type, type);
     return RN_OK;
+}
+
+static rn_status read_adapter(const struct gguf *g, struct package *p, rn_error *err) {
+    struct vocab_str type = {"", 0};
+    bool found;
+    if (strcmp(p->hparams.file_type, "adapter") != 0) return RN_OK;
+    rn_status st = gguf_get_string(g, "adapter.type", &type, &found, err);
+    if (st == RN_OK)
+        st = gguf_get_float(g, "adapter.lora.alpha", -ADAPTER_MAX_ALPHA, ADAPTER_MAX_ALPHA, &p->adapter.alpha, &found,
+                            err);
+    package_copy_text(p->adapter.type, sizeof p->adapter.type, type);
+    p->adapter.is_activated = gguf_find(g, "adapter.alora.invocation_tokens") != NULL;
+    return st;
 }
 
 // Lists the supported tensor types: "F32, F16, ...".
@@ -94,6 +108,7 @@ static rn_status load_first(struct package *p, struct gguf *g, rn_error *err) {
     rn_status st = read_part(file, g, err);
     if (st == RN_OK) st = gguf_check_part(g, p, 0, &n_tensors, err);
     if (st == RN_OK) st = read_general(g, &p->hparams, err);
+    if (st == RN_OK) st = read_adapter(g, p, err);
     if (st == RN_OK) st = gguf_read_vocab(g, &p->arena, &p->vocab, err);
     if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template", &p->chat_template, &found, err);
     if (st == RN_OK) st = gguf_get_string(g, "tokenizer.chat_template.rerank", &p->rerank_template, &found, err);
