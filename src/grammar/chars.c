@@ -181,3 +181,44 @@ expr_id chars_text(struct exprs *e, const char *s, size_t n, enum coding coding)
     }
     return x;
 }
+
+static int by_bytes(const void *a, const void *b) {
+    const struct text *x = a, *y = b;
+    const int order = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+// Sorted texts from their byte `at` on.
+static expr_id texts_from(struct exprs *e, const struct text *texts, size_t n, size_t at, int nested,
+                          enum coding coding) {
+    const struct text first = texts[0], last = texts[n - 1];
+    size_t same = at;
+    while (same < first.n && same < last.n && first.s[same] == last.s[same]) same++;
+    if (n == 1) return chars_text(e, first.s + at, first.n - at, coding);
+    expr_id *const ways = mem_alloc(n * sizeof *ways);
+    size_t n_ways = 0;
+    if (!ways) return e->status = RN_E_NOMEM, EXPR_NEVER;
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1;
+             end < n && same < texts[i].n && same < texts[end].n && texts[i].s[same] == texts[end].s[same];)
+            end++;
+        if (same >= texts[i].n)
+            ways[n_ways++] = EXPR_EMPTY;
+        else if (nested == 0)
+            for (size_t k = i; k < end; k++)
+                ways[n_ways++] = chars_text(e, texts[k].s + same, texts[k].n - same, coding);
+        else
+            ways[n_ways++] = texts_from(e, texts + i, end - i, same, nested - 1, coding);
+    }
+    const expr_id rest = expr_or(e, ways, n_ways);
+    mem_free(ways);
+    const expr_id begin = chars_text(e, first.s + at, same - at, coding);
+    return expr_cat(e, begin, rest);
+}
+
+expr_id chars_texts(struct exprs *e, struct text *texts, size_t n, enum coding coding) {
+    enum { MAX_NESTED = 200 };
+    if (n == 0) return EXPR_NEVER;
+    if (n > 1) qsort(texts, n, sizeof *texts, by_bytes);
+    return texts_from(e, texts, n, 0, MAX_NESTED, coding);
+}

@@ -34,4 +34,11 @@ expr_id chars_expr(struct exprs *e, const struct char_set *s, enum coding coding
 expr_id chars_any(struct exprs *e, enum coding coding);                            // any one character
 expr_id chars_text(struct exprs *e, const char *s, size_t n, enum coding coding);  // valid UTF-8
 
+struct text {
+    const char *s;
+    size_t n;
+};
+// Any of the texts, whose common beginnings become one; sorts them.
+expr_id chars_texts(struct exprs *e, struct text *texts, size_t n, enum coding coding);
+
 #endif

@@ -14,7 +14,7 @@ rn_status dfa_init(struct dfa *d, struct exprs *e, uint32_t search_limit, rn_err
 }
 
 void dfa_free(struct dfa *d) {
-    mem_free(d->states), mem_free(d->next), mem_free(d->state_of), mem_free(d->life), mem_free(d->queue);
+    mem_free(d->states), mem_free(d->next), mem_free(d->state_of), mem_free(d->life), mem_free(d->visits);
     *d = (struct dfa){0};
 }
 
@@ -34,41 +34,59 @@ static bool cover(struct dfa *d, expr_id x) {
 }
 
 static bool push(struct dfa *d, uint32_t *n, expr_id x, uint32_t parent) {
-    if (*n + 2 > d->max_queue) {
-        const uint32_t more = d->max_queue ? d->max_queue * 2 : 256;
-        uint32_t *const q = mem_realloc(d->queue, more * sizeof *q);
+    if (*n == d->max_visits) {
+        const uint32_t more = d->max_visits ? d->max_visits * 2 : 128;
+        struct dfa_visit *const q = mem_realloc(d->visits, more * sizeof *q);
         if (!q) return d->e->status = RN_E_NOMEM, false;
-        d->queue = q, d->max_queue = more;
+        d->visits = q, d->max_visits = more;
     }
-    d->queue[(*n)++] = x, d->queue[(*n)++] = parent;
+    d->visits[(*n)++] = (struct dfa_visit){.expr = x, .parent = parent};
     return true;
 }
 
-// Breadth first over derivatives, until one matches the empty text. All that led there is alive; if none does, all is not.
-// Does the expression match any text?
-static bool dfa_is_alive(struct dfa *d, expr_id x) {
+// One more derivative of a visited expression. True: it matches something, or leads to what does.
+static bool visit_next(struct dfa *d, uint32_t at, uint32_t *n) {
     struct exprs *const e = d->e;
-    uint32_t n = 0, found = UINT32_MAX;
+    struct dfa_visit *const v = &d->visits[at];
+    const expr_id y = expr_derive(e, v->expr, e->class_byte[v->next_class++]);
+    if (y == EXPR_NEVER || !cover(d, y) || d->life[y] == NOTHING || d->life[y] == VISITED) return false;
+    if (e->nodes[y].is_nullable || e->nodes[y].is_exact || d->life[y] == ALIVE) return true;
+    if (*n >= d->search_limit || e->work > d->work_limit) e->status = RN_E_LIMIT;
+    if (push(d, n, y, at)) d->life[y] = VISITED;
+    return false;
+}
+
+// Over derivatives, until one matches the empty text: some from the breadth, which finds short matches among long ones,
+// then the rest from the depth, which finds long ones. All on the way there is alive; if there is none, all that was
+// visited is not.
+static bool dfa_is_alive(struct dfa *d, expr_id x) {
+    enum { BREADTH = 128, WORK_PER_VISIT = 64 };
+    struct exprs *const e = d->e;
+    uint32_t n = 0, at = 0, n_stack = 0;
+    bool is_alive = false;
     if (x == EXPR_NEVER || e->status != RN_OK || !cover(d, x)) return false;
     if (e->nodes[x].is_nullable || e->nodes[x].is_exact || d->life[x] == ALIVE) return true;
     if (d->life[x] == NOTHING) return false;
     if (!push(d, &n, x, UINT32_MAX)) return false;
     d->life[x] = VISITED;
-    for (uint32_t i = 0; i < n && found == UINT32_MAX && e->status == RN_OK; i += 2) {
-        if (++d->n_searched > d->search_limit) e->status = RN_E_LIMIT;
-        for (uint32_t c = 0; c < e->n_classes && found == UINT32_MAX && e->status == RN_OK; c++) {
-            const expr_id y = expr_derive(e, d->queue[i], e->class_byte[c]);
-            if (y == EXPR_NEVER || !cover(d, y) || d->life[y] == NOTHING || d->life[y] == VISITED) continue;
-            if (e->nodes[y].is_nullable || e->nodes[y].is_exact || d->life[y] == ALIVE)
-                found = i;
-            else if (push(d, &n, y, i))
-                d->life[y] = VISITED;
+    d->work_limit = e->work + (uint64_t)d->search_limit * WORK_PER_VISIT;
+    for (; at < n && at < BREADTH && !is_alive && e->status == RN_OK; at += !is_alive)
+        while (d->visits[at].next_class < e->n_classes && !is_alive && e->status == RN_OK)
+            is_alive = visit_next(d, at, &n);
+    for (uint32_t i = n; i-- > at;) d->visits[n_stack++].stack = i;
+    while (n_stack > 0 && !is_alive && e->status == RN_OK) {
+        const uint32_t before = n;
+        at = d->visits[n_stack - 1].stack;
+        if (d->visits[at].next_class == e->n_classes) {
+            n_stack--;
+            continue;
         }
+        is_alive = visit_next(d, at, &n);
+        if (n > before) d->visits[n_stack++].stack = before;
     }
-    const bool is_alive = found != UINT32_MAX;
-    for (uint32_t i = 0; i < n; i += 2)
-        d->life[d->queue[i]] = is_alive || e->status != RN_OK ? LIFE_UNKNOWN : NOTHING;
-    for (uint32_t i = found; i != UINT32_MAX; i = d->queue[i + 1]) d->life[d->queue[i]] = ALIVE;
+    for (uint32_t i = 0; i < n; i++)
+        d->life[d->visits[i].expr] = is_alive || e->status != RN_OK ? LIFE_UNKNOWN : NOTHING;
+    for (; is_alive && at != UINT32_MAX; at = d->visits[at].parent) d->life[d->visits[at].expr] = ALIVE;
     return is_alive;
 }
 

@@ -15,6 +15,12 @@ struct dfa_state {
     bool accepts;
 };
 
+struct dfa_visit {
+    expr_id expr;
+    uint32_t parent, next_class;
+    uint32_t stack; // the search's stack, by its own index
+};
+
 struct dfa {
     struct exprs *e;
     struct dfa_state *states;
@@ -23,13 +29,14 @@ struct dfa {
     uint32_t *state_of; // [n_state_of] of an expression, 0: none
     uint8_t *life; // [n_state_of] of an expression: 0 unknown, 1 it matches something, 2 nothing, 3 being visited
     uint32_t n_state_of;
-    uint32_t *queue; // of the search for a match
-    uint32_t max_queue;
-    uint32_t n_searched; // expressions looked at so far
+    struct dfa_visit *visits; // of the search for a match
+    uint32_t max_visits;
     uint32_t search_limit;
+    uint64_t work_limit; // of the search in progress, by e->work
 };
 
-// e: all sets of bytes are in it. search_limit: the most expressions that are looked at to find out whether they match anything.
+// e: all sets of bytes are in it. search_limit: the most expressions that are looked at to find out whether one of them
+// matches anything.
 rn_status dfa_init(struct dfa *d, struct exprs *e, uint32_t search_limit, rn_error *err);
 void dfa_free(struct dfa *d);
 

@@ -4,7 +4,14 @@
 #include "base/mem.h"
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 2000, MAX_KIDS = 1 << 20, WORK_PER_NODE = 16 };
+enum {
+    MAX_DEPTH = 2000,
+    MAX_KIDS = 1 << 20,
+    WORK_PER_NODE = 16,
+    MIN_CACHE = 1 << 10,
+    MAX_CACHE = 1 << 17,
+    CACHED_DEPTH = 4
+};
 
 // Room for one more element; false sets the status.
 static bool grow(struct exprs *e, void *array, uint32_t n, uint32_t *max, size_t size) {
@@ -134,7 +141,7 @@ rn_status exprs_init(struct exprs *e, uint32_t limit, rn_error *err) {
 }
 
 void exprs_free(struct exprs *e) {
-    mem_free(e->nodes), mem_free(e->kids), mem_free(e->sets), mem_free(e->table);
+    mem_free(e->nodes), mem_free(e->kids), mem_free(e->sets), mem_free(e->table), mem_free(e->derived);
     *e = (struct exprs){.status = RN_E_STATE};
 }
 
@@ -291,9 +298,8 @@ static expr_id derive_multiple(struct exprs *e, struct expr x, uint8_t b) {
 
 expr_id expr_optional(struct exprs *e, expr_id a) { return expr_or2(e, a, EXPR_EMPTY); }
 
-expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b) {
+static expr_id derive(struct exprs *e, expr_id a, uint8_t b) {
     const struct expr x = e->nodes[a]; // a copy: nodes move when they grow
-    if (!byte_set_has(&x.first, b) || e->status != RN_OK) return EXPR_NEVER;
     switch ((enum expr_kind)x.kind) {
     case EXPR_KIND_NEVER:
     case EXPR_KIND_EMPTY: return EXPR_NEVER;
@@ -312,7 +318,7 @@ expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b) {
     case EXPR_KIND_OR:
     case EXPR_KIND_AND: break;
     }
-    expr_id few[16], *kids = x.b <= 16 ? few : mem_alloc(x.b * sizeof *kids);
+    expr_id few[64], *kids = x.b <= 64 ? few : mem_alloc(x.b * sizeof *kids);
     if (!kids) return e->status = RN_E_NOMEM, EXPR_NEVER;
     uint32_t n = 0;
     for (uint32_t i = 0; i < x.b; i++) {
@@ -322,6 +328,30 @@ expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b) {
     }
     const expr_id d = x.kind == EXPR_KIND_OR ? expr_or(e, kids, n) : expr_and(e, kids, n);
     if (kids != few) mem_free(kids);
+    return d;
+}
+
+// Twice as many entries as expressions, as far as it may grow.
+static bool grow_cache(struct exprs *e) {
+    uint32_t size = MIN_CACHE;
+    while (size < e->n_nodes * 2 && size < MAX_CACHE) size *= 2;
+    if (size <= e->derived_size) return true;
+    struct derivative *const cache = mem_calloc(size, sizeof *cache);
+    if (!cache) return e->status = RN_E_NOMEM, false;
+    mem_free(e->derived);
+    e->derived = cache, e->derived_size = size;
+    return true;
+}
+
+expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b) {
+    if (!byte_set_has(&e->nodes[a].first, b) || e->status != RN_OK) return EXPR_NEVER;
+    if (e->nodes[a].depth < CACHED_DEPTH) return derive(e, a, b);
+    if (e->derived_size < MAX_CACHE && !grow_cache(e)) return EXPR_NEVER;
+    const uint32_t at = (a * UINT32_C(0x9e3779b1) ^ b * UINT32_C(0x85ebca6b)) >> 7;
+    struct derivative known = e->derived[at & (e->derived_size - 1)];
+    if (known.of == a && known.byte == b) return known.is; // no entry is about EXPR_NEVER
+    const expr_id d = derive(e, a, b);
+    e->derived[at & (e->derived_size - 1)] = (struct derivative){a, d, b};
     return d;
 }
 
@@ -337,4 +367,26 @@ void exprs_classes(struct exprs *e) {
         if (c == e->n_classes) e->class_byte[e->n_classes++] = (uint8_t)b;
         e->class_of[b] = (uint8_t)c;
     }
+}
+
+bool expr_surely_never(struct exprs *e, expr_id a, uint32_t most) {
+    enum { MAX_SEEN = 256 };
+    expr_id seen[MAX_SEEN] = {a};
+    uint32_t n = 1;
+    if (a == EXPR_NEVER) return e->status == RN_OK;
+    if (e->nodes[a].is_nullable || e->nodes[a].is_exact) return false;
+    exprs_classes(e);
+    const uint32_t limit = most < MAX_SEEN ? most : MAX_SEEN;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < e->n_classes; k++) {
+            const expr_id to = expr_derive(e, seen[i], e->class_byte[k]);
+            uint32_t at = 0;
+            if (e->status != RN_OK || (to != EXPR_NEVER && (e->nodes[to].is_nullable || e->nodes[to].is_exact)))
+                return false;
+            while (at < n && seen[at] != to) at++;
+            if (to == EXPR_NEVER || at < n) continue;
+            if (n == limit) return false;
+            seen[n++] = to;
+        }
+    return true;
 }

@@ -41,6 +41,11 @@ struct expr {
     struct byte_set first; // no text of the expression begins with any other byte
 };
 
+struct derivative {
+    expr_id of, is;
+    uint32_t byte;
+};
+
 struct exprs {
     struct expr *nodes;
     uint32_t n_nodes, max_nodes;
@@ -50,8 +55,10 @@ struct exprs {
     uint32_t n_sets, max_sets;
     uint32_t *table; // [table_size] node + 1; 0: free
     uint32_t table_size;
-    uint32_t limit; // nodes at most
-    uint64_t work;  // kids of alternatives and intersections that were looked at; limited, too
+    uint32_t limit;             // nodes at most
+    uint64_t work;              // kids of alternatives and intersections that were looked at; limited, too
+    struct derivative *derived; // a cache: parts that expressions share are derived once
+    uint32_t derived_size;
     // Bytes that no set tells apart are one class; exprs_classes() makes them.
     uint8_t class_of[256], class_byte[256]; // class of a byte; one byte of a class
     uint32_t n_classes, n_classed_sets;
@@ -83,6 +90,9 @@ static inline bool expr_nullable(const struct exprs *e, expr_id a) { return e->n
 static inline bool expr_starts(const struct exprs *e, expr_id a, uint8_t b) {
     return byte_set_has(&e->nodes[a].first, b);
 }
+
+// Does the expression match no text at all? Looks at up to `most` derivatives; false: it may match one.
+bool expr_surely_never(struct exprs *e, expr_id a, uint32_t most);
 
 // Groups the bytes into classes, anew if sets were added since the last call.
 void exprs_classes(struct exprs *e);

@@ -38,7 +38,7 @@ enum grammar_limits {
     GRAMMAR_MAX_TEXT = 4 << 20, // bytes of a source, of all choices together
     GRAMMAR_MAX_CHOICES = 10000,
     GRAMMAR_MAX_EXPRS = 1 << 19,   // expressions, derivatives included
-    GRAMMAR_MAX_SEARCH = 200000,   // expressions looked at to find out whether one matches anything
+    GRAMMAR_MAX_SEARCH = 8192,     // expressions looked at to find out whether one matches anything
     GRAMMAR_MAX_NODES = 1 << 20,   // places and edges of all rules
     GRAMMAR_MAX_CONFIGS = 1 << 18, // states of texts that are remembered
     GRAMMAR_MAX_MASKS = 256,       // masks that are remembered

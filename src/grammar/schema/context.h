@@ -1,8 +1,11 @@
 // grammar/schema/context.h - what the parts of the schema compiler share.
 //
-// A value has to satisfy a set of literals: schemas and smaller conditions, or their opposites. Each set that occurs becomes one rule. A set
-// is expanded (expand.c) into forms: conditions by type without any choice left; a value of the set has one of the forms. A form is
-// written as symbols (write_*.c), whose parts are rules of other sets.
+// A value has to satisfy a set of literals: schemas, keywords and smaller conditions, or their opposites. Each set
+// that occurs becomes one rule of the grammar.
+// - meaning.c says what a literal means: conditions of its own, literals that must hold too, and choices.
+// - Strings and numbers: the literals become one regular expression, with and, or and not (scalars.c).
+// - Arrays and objects: the set is expanded into forms, conditions without any choice left (expand.c). A value has
+//   one of the forms. Each is written as a graph (write_*.c), whose parts are rules of other sets.
 #ifndef RN_GRAMMAR_SCHEMA_CONTEXT_H
 #define RN_GRAMMAR_SCHEMA_CONTEXT_H
 
@@ -10,12 +13,15 @@
 #include "grammar/chars.h"
 #include "grammar/schema/schema.h"
 
-enum schema_limits {
-    SCHEMA_MAX_FORMS = 4096,   // of one set
-    SCHEMA_MAX_STEPS = 400000, // literals expanded, of the whole schema
-    SCHEMA_MAX_PLACES = 20000, // of one object's or array's graph
-    SCHEMA_MAX_FLAGS = 6,      // members or items of a kind that must occur, in any order
-    SCHEMA_MAX_PATTERNS = 6,   // that one object's members are told apart by
+enum schema_limits {            // docs/structured-output.md
+    SCHEMA_MAX_FORMS = 1024,    // of one set
+    SCHEMA_MAX_STEPS = 2000000, // of the search for forms, in the whole schema
+    SCHEMA_MAX_WITHIN = 600,    // schemas and keywords that apply to one value, one through the other
+    SCHEMA_MAX_PLACES = 20000,  // of one object's or array's graph
+    SCHEMA_MAX_FLAGS = 6,       // members that must occur, in any order
+    SCHEMA_MAX_PATTERNS = 6,    // that one object's members are told apart by
+    SCHEMA_MAX_LAYERS = 64,     // schemas that describe the members of one object
+    SCHEMA_MAX_PART_LITS = 128, // schemas of one member or item
 };
 
 enum value_type {
@@ -30,23 +36,35 @@ enum value_type {
 };
 
 typedef uint32_t lit_id;
+#define NO_LIT UINT32_MAX
 
 enum lit_kind {
-    LIT_FALSE,     // nothing
-    LIT_SCHEMA,    // node: a schema
-    LIT_KEYWORD,   // node: a schema, group: what of it
-    LIT_TYPES,     // number: types
-    LIT_CONST,     // node: the value
-    LIT_SCALARS,   // node: a list; the value is one of it that is neither array nor object
-    LIT_HAS,       // an object with the member `node` (a string or a member's name)
-    LIT_MEMBER,    // and its value satisfies `sub`
-    LIT_SOME,      // an object with a member that `node`, a layer, does not name, whose value satisfies `sub`
-    LIT_ITEM,      // an array with an item at `number`, which satisfies `sub`
+    LIT_FALSE,   // nothing
+    LIT_SCHEMA,  // node: a schema
+    LIT_KEYWORD, // node: a schema, group: what of it
+    LIT_TYPES,   // number: types
+    LIT_CONST,   // node: the value
+    LIT_PATTERN, // node: a string that matches this pattern (a string or a member's name) somewhere
+    LIT_SCALARS, // node: a list; the value is one of it that is neither array nor object
+    LIT_HAS,     // an object with the member `node` (a string or a member's name)
+    LIT_MEMBER,  // and its value satisfies `sub`
+    LIT_SOME,    // an object with a member whose name is one of `group` (enum names_of), whose value satisfies `sub`
+    LIT_ITEM,    // an array with an item at `number`, which satisfies `sub`
     LIT_SOME_ITEM, // an array with an item at `number` or later, which satisfies `sub`
     LIT_ALL_ITEMS, // every item of an array satisfies `sub`
-    LIT_MIN_ITEMS,
-    LIT_MAX_ITEMS, // number, of an array
-    LIT_COUNT,     // `number`..`most` items of an array satisfy `sub`
+    LIT_MIN_ITEMS, // number, of an array
+    LIT_MAX_ITEMS,
+    LIT_BEYOND, // node: minItems, maxItems, minProperties or maxProperties (`number` says which): the opposite of it
+    LIT_COUNT,  // `number`..`most` items of an array satisfy `sub`
+    LIT_REST,   // members or items that the layers of rest `number` do not describe satisfy the schema `node`
+};
+
+// Which names of members are meant, by `node`.
+enum names_of {
+    NAMES_OTHER,    // those that a schema names neither in `properties` nor by patternProperties
+    NAMES_NOT_KEYS, // those that an object as a value does not have
+    NAMES_MATCHING, // those that match a member of patternProperties
+    NAMES_UNWANTED, // those that do not satisfy a schema
 };
 
 struct lit {
@@ -62,29 +80,63 @@ struct list { // in an arena; shared tails
     lit_id lit;
     const struct json_node *node;
     uint32_t number, most, from;
+    uint32_t owner; // of a form's objects and of literals to be taken: the choice that they come from, 0: none
 };
+
+enum layer_kind {
+    LAYER_SCHEMA,
+    LAYER_CONST,
+    LAYER_REST,
+    LAYER_CHOICE
+}; // in list.number; CHOICE: what choice `from` adds
 
 struct form { // by value: lists are shared
     unsigned types;
     expr_id string, number; // the contents of strings, the texts of numbers; EXPR_ANY: no condition
+    bool is_plain;          // the condition on numbers is not exact for numbers with an exponent
     uint64_t min_items, max_items, min_members, max_members;
-    const struct list *arrays;           // node: a layer of items
+    const struct list *arrays;           // node: a layer of items; number: enum layer_kind
     const struct list *items;            // number: an index, lit
     const struct list *all_items;        // lit
     const struct list *counts;           // number..most items from index `from` satisfy lit
-    const struct list *objects;          // node: a layer of members
+    const struct list *objects;          // node: a layer of members, the last one first; number: enum layer_kind
     const struct list *required, *lacks; // node: a name
     const struct list *members;          // node: a name, lit
-    const struct list *some;             // node: a layer, lit
+    const struct list *some;             // node, number: enum names_of, lit
     const struct list *names;            // lit: of the names of members
-    const struct list *seen;             // lit: expanded already
     const struct list *unique;           // node: where unique items are wanted
-    const struct list *unevaluated;
+    const struct list *refused;          // node: a keyword that cannot be negated
+    const struct list *seen;             // lit: expanded already
 };
 
 struct forms {
     struct form *of;
     uint32_t n, max;
+};
+
+struct choice { // one of several lists of literals
+    const struct choice *next;
+    const struct list **ways;
+    uint32_t n;
+    lit_id unless; // the choice is the opposite of this literal; NO_LIT: of none
+    bool is_any;   // of anyOf: several ways may hold together
+};
+
+struct work { // what is left of literals: all of `todo`, and one way of each choice
+    const struct list *todo;
+    const struct choice *choices;
+};
+
+struct meaning {
+    bool is_known, is_plain, has_string, has_number;
+    unsigned may, must; // types of which it accepts values at most; types of which it accepts every value
+    expr_id string, number;
+    struct form own;
+    struct work rest;
+};
+
+struct rest { // what unevaluatedProperties or unevaluatedItems does not apply to
+    const struct list *layers;
 };
 
 struct lit_set {
@@ -98,22 +150,35 @@ struct resource {
     size_t n_uri;
 };
 
+struct anchor { // a name of a schema within its resource; of $recursiveAnchor: ""
+    const struct json_node *node;
+    const char *name;
+    size_t n_name;
+    uint32_t resource;
+    bool is_dynamic;
+};
+
 struct context {
     struct rules *r;
     struct exprs *e;
     const struct json_node *root;
     struct arena arena;
     struct lit *lits;
+    struct meaning **meanings; // by literal; NULL: not asked for yet
     uint32_t n_lits, max_lits;
     uint32_t *lit_table, lit_table_size;
     struct lit_set *sets;
     uint32_t n_sets, max_sets;
     uint32_t *set_table, set_table_size;
+    struct rest *rests;
+    uint32_t n_rests, max_rests;
     struct resource *resources;
     uint32_t n_resources, max_resources;
+    struct anchor *anchors;
+    uint32_t n_anchors, max_anchors;
     bool ref_is_alone; // up to draft 7, `$ref` hides what stands beside it
-    uint32_t n_steps;
-    uint32_t any_rule, any_key; // rules of any value; UINT32_MAX: not made yet
+    uint32_t n_steps, n_within, n_choices;
+    uint32_t any_rule; // rule of any value; UINT32_MAX: not made yet
     sym_id comma, colon, open_object, close_object, open_array, close_array;
     expr_id any_char, any_text; // within a string
     expr_id free_text;          // with every escape that JSON has
@@ -126,36 +191,73 @@ bool schema_stop(struct context *c, rn_status st, const struct json_node *at, co
     __attribute__((format(printf, 4, 5)));
 bool schema_ok(struct context *c);               // also looks at the expressions
 void *schema_alloc(struct context *c, size_t n); // NULL after stopping
+// Room for one more element of an array; false after stopping.
+bool schema_grow(struct context *c, void *array, uint32_t n, uint32_t *max, size_t size);
+const struct list *schema_prepend(struct context *c, const struct list *next, struct list x);
+
+// ---- literals ----
 
 lit_id schema_lit(struct context *c, struct lit x);
-lit_id schema_not(struct context *c, lit_id x);
+static inline lit_id schema_not(lit_id x) { return x ^ 1; } // a literal and its opposite stand beside each other
 static inline lit_id schema_of(struct context *c, const struct json_node *n) {
     return schema_lit(c, (struct lit){.kind = LIT_SCHEMA, .node = n});
 }
+const struct meaning *schema_meaning(struct context *c, lit_id x); // NULL after stopping
+// The texts within quotes, and of numbers; not only those that JSON writes (any_text, numerals_any()).
+expr_id schema_strings(struct context *c, lit_id x);
+expr_id schema_numbers(struct context *c, lit_id x);
+expr_id schema_all_strings(struct context *c, const lit_id *lits, uint32_t n); // of a set
+expr_id schema_all_numbers(struct context *c, const lit_id *lits, uint32_t n);
+// Can no value satisfy them, as far as is easily found out? Looks only at what applies to the same value.
+bool schema_never(struct context *c, const lit_id *lits, uint32_t n);
+
+// ---- the document ----
+
+#define EACH(v, i, list)                                                                                             \
+    for (uint32_t i = 0, once_##i = 1; once_##i; once_##i = 0)                                                       \
+        for (const struct json_node *v = json_first(list); i < (list)->n_items; i++, v = json_next(v))
 
 // A string's characters; a member's name: bytes of a name.
 const char *schema_name(const struct json_node *n, size_t *n_name);
 bool schema_same_name(const struct json_node *a, const struct json_node *b);
+// A member that is an object, or NULL.
+const struct json_node *schema_part(const struct json_node *schema, const char *name);
+// The schemas of an array's first items (a list) and of the others; NULL: none.
+const struct json_node *schema_first_items(const struct json_node *schema);
+const struct json_node *schema_other_items(const struct json_node *schema);
 
-// What $ref refers to; NULL after stopping.
 bool schema_find_resources(struct context *c);
+// What $ref refers to; NULL after stopping.
 const struct json_node *schema_resolve(struct context *c, const struct json_node *ref);
 
-// The forms of a set; free with mem_free(out->of).
-bool schema_expand(struct context *c, const lit_id *lits, uint32_t n, struct forms *out);
-// Are the two schemas' values different for sure?
-bool schema_disjoint(struct context *c, const struct json_node *a, const struct json_node *b);
+// ---- forms ----
+
+// The forms of the arrays or objects (type) of a set; free with mem_free(out->of).
+bool schema_expand(struct context *c, unsigned type, const lit_id *lits, uint32_t n, struct forms *out);
+// The ways in which a schema without its unevaluated* describes arrays or objects: their literals and layers.
+bool schema_expand_evaluated(struct context *c, unsigned type, const lit_id *lits, uint32_t n, struct forms *out);
+// The literals of the member's value, by all layers of the form. false: it may not occur.
+bool schema_member_lits(struct context *c, const struct form *f, const struct json_node *name, lit_id *lits,
+                        uint32_t *n);
+// The literals of the item at this index, or with UINT32_MAX of those after all first ones.
+uint32_t schema_item_lits(struct context *c, const struct form *f, uint32_t index, lit_id *lits);
+// The literals of a member's value whose name is nobody's own, and matches just those of `patterns` that are in the set
+// `cell`. false: there may be none.
+bool schema_cell_lits(struct context *c, const struct form *f, const struct json_node *const *patterns,
+                      uint32_t n_patterns, uint32_t cell, lit_id *lits, uint32_t *n);
+
+// ---- symbols and texts ----
 
 // A value that satisfies all of these; sorts them. SYM_NEVER after an error.
 sym_id schema_value(struct context *c, lit_id *lits, uint32_t n);
-// "..." of a member's name or string.
-expr_id schema_quoted(struct context *c, expr_id content);
-expr_id schema_name_expr(struct context *c, const struct json_node *name);  // without quotes
-bool schema_matches(struct context *c, expr_id x, const char *s, size_t n); // of bytes as they are coded
-rn_status schema_pattern(struct context *c, const struct json_node *pattern,
-                         expr_id *out); // a string or a member's name, to be found
-
 void schema_write_object(struct context *c, const struct form *f, uint32_t rule);
 void schema_write_array(struct context *c, const struct form *f, uint32_t rule);
+
+expr_id schema_quoted(struct context *c, expr_id content);
+expr_id schema_name_expr(struct context *c, const struct json_node *name); // without quotes
+expr_id schema_free_text(struct context *c);                               // any string, with every escape
+expr_id schema_names(struct context *c, enum names_of which, const struct json_node *node); // names that are meant
+bool schema_matches(struct context *c, expr_id x, const struct json_node *name);
+expr_id schema_pattern(struct context *c, const struct json_node *pattern); // LIT_PATTERN's strings
 
 #endif

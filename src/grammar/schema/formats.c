@@ -53,7 +53,8 @@ static const struct {
      "|T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S))"},
     {"email",
      "(?:" ATEXT "(?:\\." ATEXT ")*|\"(?:[^\"\\\\]|\\\\[ -~])*\")@(?:" HOST "|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"},
-    {"hostname", "(?=.{1,253}$)" HOST},
+    // RFC 1123. Labels of other scripts (xn--) would have to be decoded to be checked.
+    {"hostname", "(?=.{1,253}$)(?!(?:.*\\.)?[Xx][Nn]--)" HOST},
     {"ipv4", IPV4},
     {"ipv6", IPV6},
     {"uri", SCHEME PATHS("") TAIL("")},

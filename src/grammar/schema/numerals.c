@@ -76,6 +76,8 @@ expr_id numerals_any(struct exprs *e) {
     return cat3(e, expr_optional(e, expr_byte(e, '-')), unsigned_any(e), exponent(e));
 }
 
+expr_id numerals_plain(struct exprs *e) { return expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_any(e)); }
+
 expr_id numerals_whole(struct exprs *e) {
     return cat3(e, expr_optional(e, expr_byte(e, '-')), any_whole(e), zero_part(e));
 }
@@ -189,6 +191,5 @@ expr_id numerals_multiple(struct exprs *e, const struct decimal *d) {
     if (n_whole + n_part - first > 7) return EXPR_NEVER;
     const unsigned long of = strtoul(all + first, NULL, 10);
     if (of == 0 || of > MAX_MULTIPLE) return EXPR_NEVER;
-    const expr_id form = expr_cat(e, expr_optional(e, expr_byte(e, '-')), unsigned_any(e));
-    return expr_and2(e, form, expr_multiple(e, (uint32_t)of, (uint32_t)n_part));
+    return expr_multiple(e, (uint32_t)of, (uint32_t)n_part);
 }

@@ -18,10 +18,12 @@ struct decimal { // a number as digits without needless zeros: whole . part
 bool decimal_read(struct decimal *d, const char *text, size_t n);
 
 expr_id numerals_any(struct exprs *e);   // every JSON number
+expr_id numerals_plain(struct exprs *e); // those without an exponent
 expr_id numerals_whole(struct exprs *e); // whole numbers, with `.0` too
 expr_id numerals_equal(struct exprs *e, const struct decimal *d);
 expr_id numerals_least(struct exprs *e, const struct decimal *d, bool is_exclusive);
 expr_id numerals_most(struct exprs *e, const struct decimal *d, bool is_exclusive);
+// Of numbers without an exponent (numerals_plain()); beyond them, it does not say.
 // EXPR_NEVER without a status: the number has too many digits, or is not positive.
 expr_id numerals_multiple(struct exprs *e, const struct decimal *d);
 

@@ -4,12 +4,7 @@
 #include <string.h>
 
 static bool add_resource(struct context *c, const struct json_node *node, const char *uri, size_t n_uri) {
-    if (c->n_resources == c->max_resources) {
-        const uint32_t max = c->max_resources ? c->max_resources * 2 : 8;
-        struct resource *const q = mem_realloc(c->resources, max * sizeof *q);
-        if (!q) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory");
-        c->resources = q, c->max_resources = max;
-    }
+    if (!schema_grow(c, &c->resources, c->n_resources, &c->max_resources, sizeof *c->resources)) return false;
     while (n_uri > 0 && uri[n_uri - 1] == '#') n_uri--;
     c->resources[c->n_resources++] = (struct resource){node, uri, n_uri};
     return true;
@@ -58,52 +53,113 @@ static const char *join(struct context *c, const struct resource *base, const ch
 static const struct json_node *id_of(const struct json_node *object) {
     const struct json_node *id = json_member(object, "$id");
     if (!id) id = json_member(object, "id");
-    return id && id->kind == JSON_STRING && id->n_text > 0 && id->text[0] != '#' ? id : NULL;
+    return id && id->kind == JSON_STRING && id->n_text > 0 ? id : NULL;
 }
 
-static bool is_value(const struct json_node *n) { // keywords whose contents are no schemas
-    static const char *const names[] = {"enum", "const", "default", "examples", "example"};
-    for (size_t i = 0; n->name && i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n->n_name && memcmp(names[i], n->name, n->n_name) == 0) return true;
-    return false;
+// ---- the schemas of the document ----
+
+enum holds { HOLDS_SCHEMA, HOLDS_LIST, HOLDS_MEMBERS }; // a schema (or a list of them), a list, an object of schemas
+
+static const struct {
+    const char *name;
+    enum holds holds;
+} holders[] = {
+    {"additionalItems", HOLDS_SCHEMA},
+    {"additionalProperties", HOLDS_SCHEMA},
+    {"allOf", HOLDS_LIST},
+    {"anyOf", HOLDS_LIST},
+    {"contains", HOLDS_SCHEMA},
+    {"contentSchema", HOLDS_SCHEMA},
+    {"definitions", HOLDS_MEMBERS},
+    {"dependencies", HOLDS_MEMBERS},
+    {"dependentSchemas", HOLDS_MEMBERS},
+    {"else", HOLDS_SCHEMA},
+    {"if", HOLDS_SCHEMA},
+    {"items", HOLDS_SCHEMA},
+    {"not", HOLDS_SCHEMA},
+    {"oneOf", HOLDS_LIST},
+    {"patternProperties", HOLDS_MEMBERS},
+    {"prefixItems", HOLDS_LIST},
+    {"properties", HOLDS_MEMBERS},
+    {"propertyNames", HOLDS_SCHEMA},
+    {"then", HOLDS_SCHEMA},
+    {"unevaluatedItems", HOLDS_SCHEMA},
+    {"unevaluatedProperties", HOLDS_SCHEMA},
+    {"$defs", HOLDS_MEMBERS},
+};
+
+static const enum holds *holder_of(const struct json_node *member) {
+
+    for (size_t i = 0; i < sizeof holders / sizeof *holders; i++)
+        if (strlen(holders[i].name) == member->n_name && memcmp(holders[i].name, member->name, member->n_name) == 0)
+            return &holders[i].holds;
+    return NULL;
 }
 
-bool schema_find_resources(struct context *c) {
-    const struct json_node *const end = c->root + c->root->n_nodes;
-    if (!add_resource(c, c->root, "", 0)) return false;
-    for (const struct json_node *n = c->root; n < end; n++) {
-        if (is_value(n)) {
-            n += n->n_nodes - 1;
-            continue;
-        }
-        const struct json_node *const id = n->kind == JSON_OBJECT ? id_of(n) : NULL;
-        if (!id) continue;
+static bool add_anchor(struct context *c, const struct json_node *at, const char *name, size_t n, bool is_dynamic) {
+    if (!schema_grow(c, &c->anchors, c->n_anchors, &c->max_anchors, sizeof *c->anchors)) return false;
+    const uint32_t resource = (uint32_t)(resource_of(c, at) - c->resources);
+    c->anchors[c->n_anchors++] = (struct anchor){at, name, n, resource, is_dynamic};
+    return true;
+}
+
+// The names that a schema has: by $id, by anchors.
+static bool find_names(struct context *c, const struct json_node *s) {
+    const struct json_node *const id = id_of(s), *const anchor = json_member(s, "$anchor"),
+                                  *const dynamic = json_member(s, "$dynamicAnchor"),
+                                  *const recursive = json_member(s, "$recursiveAnchor");
+    if (c->ref_is_alone && json_member(s, "$ref")) return true; // hidden beside it
+    if (id && id->text[0] == '#')                               // up to draft 7
+        return add_anchor(c, s, id->text + 1, id->n_text - 1, false);
+    if (id) {
         size_t n_uri;
-        const char *const uri = join(c, resource_of(c, n), id->text, id->n_text, &n_uri);
-        if (!uri || !add_resource(c, n, uri, n_uri)) return false;
+        const char *const uri = join(c, resource_of(c, s), id->text, id->n_text, &n_uri);
+        if (!uri || !add_resource(c, s, uri, n_uri)) return false;
+    }
+    if (anchor && anchor->kind == JSON_STRING && !add_anchor(c, s, anchor->text, anchor->n_text, false)) return false;
+    if (recursive && recursive->kind == JSON_TRUE && !add_anchor(c, s, "", 0, true)) return false;
+    return !dynamic || dynamic->kind != JSON_STRING || add_anchor(c, s, dynamic->text, dynamic->n_text, true);
+}
+
+// A schema and all within it that are reached by keywords. JSON's depth is bounded.
+static bool find_within(struct context *c, const struct json_node *s) {
+    if (s->kind != JSON_OBJECT) return true;
+    if (!find_names(c, s)) return false;
+    EACH (member, i, s) {
+        const enum holds *const holds = holder_of(member);
+        if (!holds) continue;
+        if (member->kind == JSON_OBJECT && *holds == HOLDS_SCHEMA) {
+            if (!find_within(c, member)) return false;
+        } else if (member->kind == JSON_ARRAY ? *holds != HOLDS_MEMBERS
+                                              : member->kind == JSON_OBJECT && *holds == HOLDS_MEMBERS) {
+            EACH (part, k, member)
+                if (!find_within(c, part)) return false;
+        }
     }
     return true;
 }
 
-static bool same_text(const char *a, size_t n, const struct json_node *s) {
-    return s && s->kind == JSON_STRING && s->n_text == n && memcmp(a, s->text, n) == 0;
-}
+bool schema_find_resources(struct context *c) { return add_resource(c, c->root, "", 0) && find_within(c, c->root); }
 
-static const struct json_node *find_anchor(const struct resource *r, const char *name, size_t n) {
-    static const char *const keys[] = {"$anchor", "$dynamicAnchor"};
-    const struct json_node *const end = r->node + r->node->n_nodes;
-    for (const struct json_node *at = r->node; at < end; at++) {
-        if (at->kind != JSON_OBJECT) continue;
-        for (int k = 0; k < 2; k++)
-            if (same_text(name, n, json_member(at, keys[k]))) return at;
-        const struct json_node *id = json_member(at, "$id"); // "#name", up to draft 7
-        if (!id) id = json_member(at, "id");
-        if (id && id->kind == JSON_STRING && id->n_text == n + 1 && id->text[0] == '#' &&
-            memcmp(id->text + 1, name, n) == 0)
-            return at;
+static const struct anchor *find_anchor(const struct context *c, uint32_t resource, const char *name, size_t n) {
+    for (uint32_t i = 0; i < c->n_anchors; i++) {
+        const struct anchor *const a = &c->anchors[i];
+        if (a->resource == resource && a->n_name == n && memcmp(a->name, name, n) == 0) return a;
     }
     return NULL;
 }
+
+// How many resources have a dynamic anchor of this name?
+static uint32_t count_dynamic(const struct context *c, const char *name, size_t n) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->n_anchors; i++) {
+        const struct anchor *const a = &c->anchors[i];
+        count += a->is_dynamic && a->n_name == n && memcmp(a->name, name, n) == 0;
+    }
+    return count;
+}
+
+// ---- references ----
 
 static int hex(char c) {
     return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
@@ -141,15 +197,8 @@ static const struct json_node *follow_pointer(struct context *c, const struct js
 const struct json_node *schema_resolve(struct context *c, const struct json_node *ref) {
     if (ref->kind != JSON_STRING)
         return schema_stop(c, RN_E_ARG, ref, "must be a string, is %s", json_kind_name(ref)), NULL;
-    if (ref->name[1] != 'r' || ref->name[2] != 'e' ||
-        ref->name[3] != 'f') { // $dynamicRef, $recursiveRef: where one anchor is meant
-        for (const struct json_node *n = c->root; n < c->root + c->root->n_nodes; n++)
-            if (n->kind == JSON_OBJECT && n != c->root &&
-                (json_member(n, "$dynamicAnchor") || json_member(n, "$recursiveAnchor")))
-                return schema_stop(c, RN_E_UNSUPPORTED, ref, "dynamic anchors within the document are not supported"),
-                       NULL;
-    }
-    const char *const mark = memchr(ref->text, '#', ref->n_text);
+    const bool is_dynamic = ref->n_name > 4; // $dynamicRef, $recursiveRef
+    const char *const mark = memchr(ref->text, '#', ref->n_text), *const part = mark ? mark + 1 : "";
     const size_t n_uri = mark ? (size_t)(mark - ref->text) : ref->n_text, n_part = mark ? ref->n_text - n_uri - 1 : 0;
     const struct resource *r = resource_of(c, ref);
     if (n_uri > 0) {
@@ -163,9 +212,15 @@ const struct json_node *schema_resolve(struct context *c, const struct json_node
                                (int)(n_uri < 200 ? n_uri : 200), ref->text),
                    NULL;
     }
+    const uint32_t resource = (uint32_t)(r - c->resources);
+    const struct anchor *const anchor = part[0] == '/' ? NULL : find_anchor(c, resource, part, n_part);
+    // Which of several dynamic anchors is meant depends on the way to the reference.
+    if (is_dynamic && anchor && anchor->is_dynamic && count_dynamic(c, part, n_part) > 1)
+        return schema_stop(c, RN_E_UNSUPPORTED, ref, "several schemas have this dynamic anchor"), NULL;
     const struct json_node *const to = n_part == 0      ? r->node
-                                       : mark[1] == '/' ? follow_pointer(c, r->node, mark + 1, n_part)
-                                                        : find_anchor(r, mark + 1, n_part);
+                                       : part[0] == '/' ? follow_pointer(c, r->node, part, n_part)
+                                       : anchor         ? anchor->node
+                                                        : NULL;
     if (!to)
         schema_stop(c, RN_E_ARG, ref, "there is no %.*s in this document",
                     (int)(ref->n_text < 200 ? ref->n_text : 200), ref->text);

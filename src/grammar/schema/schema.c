@@ -2,7 +2,6 @@
 #include "grammar/schema/schema.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "grammar/regex.h"
 #include "grammar/schema/context.h"
 #include "grammar/schema/numerals.h"
 #include <stdarg.h>
@@ -52,6 +51,24 @@ void *schema_alloc(struct context *c, size_t n) {
     return p;
 }
 
+bool schema_grow(struct context *c, void *array, uint32_t n, uint32_t *max, size_t size) {
+    if (n < *max) return true;
+    void **const p = array;
+    const uint32_t more = *max ? *max * 2 : 16;
+    void *const q = mem_realloc(*p, more * size);
+    if (!q) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory");
+    *p = q, *max = more;
+    return true;
+}
+
+const struct list *schema_prepend(struct context *c, const struct list *next, struct list x) {
+    struct list *const l = schema_alloc(c, sizeof *l);
+    if (!l) return next;
+    *l = x;
+    l->next = next;
+    return l;
+}
+
 // ---- literals and sets ----
 
 static uint64_t hash_lit(const struct lit *x) {
@@ -89,8 +106,11 @@ lit_id schema_lit(struct context *c, struct lit x) {
     if (c->n_lits + 2 > c->max_lits) {
         const uint32_t max = c->max_lits ? c->max_lits * 2 : 128;
         struct lit *const lits = mem_realloc(c->lits, max * sizeof *lits);
-        if (!lits) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory"), 0;
-        c->lits = lits, c->max_lits = max;
+        if (lits) c->lits = lits;
+        struct meaning **const meanings = lits ? mem_realloc(c->meanings, max * sizeof(struct meaning *)) : NULL;
+        if (!meanings) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory"), 0;
+        memset((void *)(meanings + c->max_lits), 0, (max - c->max_lits) * sizeof *meanings);
+        c->meanings = meanings, c->max_lits = max;
     }
     *at = c->n_lits + 1;
     c->lits[c->n_lits++] = x;
@@ -98,8 +118,6 @@ lit_id schema_lit(struct context *c, struct lit x) {
     c->lits[c->n_lits++] = x;
     return *at - 1 + negated;
 }
-
-lit_id schema_not(struct context *c, lit_id x) { return (void)c, x ^ 1; }
 
 static int by_number(const void *a, const void *b) {
     const lit_id x = *(const lit_id *)a, y = *(const lit_id *)b;
@@ -116,12 +134,7 @@ static uint32_t set_slot(struct context *c, const lit_id *lits, uint32_t n) {
 }
 
 static bool grow_sets(struct context *c) {
-    if (c->n_sets == c->max_sets) {
-        const uint32_t max = c->max_sets ? c->max_sets * 2 : 64;
-        struct lit_set *const sets = mem_realloc(c->sets, max * sizeof *sets);
-        if (!sets) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory");
-        c->sets = sets, c->max_sets = max;
-    }
+    if (!schema_grow(c, &c->sets, c->n_sets, &c->max_sets, sizeof *c->sets)) return false;
     if (c->n_sets * 2 < c->set_table_size) return true;
     const uint32_t size = c->set_table_size ? c->set_table_size * 2 : 128;
     uint32_t *const table = mem_calloc(size, sizeof *table);
@@ -131,226 +144,6 @@ static bool grow_sets(struct context *c) {
     for (uint32_t i = 0; i < c->n_sets; i++) c->set_table[set_slot(c, c->sets[i].lits, c->sets[i].n)] = i + 1;
     return true;
 }
-
-// `true` and {} are no condition; `false` is one that nothing satisfies.
-static bool is_trivial(const struct context *c, lit_id x) {
-    const struct lit *const l = &c->lits[x];
-    if (l->kind == LIT_FALSE) return l->negated;
-    if (l->kind != LIT_SCHEMA) return false;
-    return l->node->kind == (l->negated ? JSON_FALSE : JSON_TRUE) ||
-           (!l->negated && l->node->kind == JSON_OBJECT && l->node->n_items == 0);
-}
-
-static sym_id any_value(struct context *c);
-
-sym_id schema_value(struct context *c, lit_id *lits, uint32_t n) {
-    uint32_t m = 0;
-    if (!schema_ok(c)) return SYM_NEVER;
-    for (uint32_t i = 0; i < n; i++)
-        if (!is_trivial(c, lits[i])) lits[m++] = lits[i];
-    if (m == 0) return any_value(c);
-    qsort(lits, m, sizeof *lits, by_number);
-    n = 1;
-    for (uint32_t i = 1; i < m; i++)
-        if (lits[i] != lits[n - 1]) lits[n++] = lits[i];
-    if (!grow_sets(c)) return SYM_NEVER;
-    const uint32_t slot = set_slot(c, lits, n);
-    if (c->set_table[slot]) return sym_rule(c->r, c->sets[c->set_table[slot] - 1].rule);
-    lit_id *const own = schema_alloc(c, n * sizeof *own);
-    if (!own) return SYM_NEVER;
-    memcpy(own, lits, n * sizeof *own);
-    c->sets[c->n_sets++] = (struct lit_set){own, n, rule_new(c->r)};
-    c->set_table[slot] = c->n_sets;
-    return sym_rule(c->r, c->sets[c->n_sets - 1].rule);
-}
-
-// ---- names and values ----
-
-const char *schema_name(const struct json_node *n, size_t *n_name) {
-    *n_name = n->name ? n->n_name : n->n_text;
-    return n->name ? n->name : n->text;
-}
-
-bool schema_same_name(const struct json_node *a, const struct json_node *b) {
-    size_t n, m;
-    const char *const x = schema_name(a, &n), *const y = schema_name(b, &m);
-    return n == m && memcmp(x, y, n) == 0;
-}
-
-static bool equal(const struct json_node *a, const struct json_node *b) {
-    if (a->kind != b->kind) return false;
-    if (a->kind == JSON_STRING) return a->n_text == b->n_text && memcmp(a->text, b->text, a->n_text) == 0;
-    if (a->kind == JSON_NUMBER) {
-        struct decimal x, y;
-        if (decimal_read(&x, a->text, a->n_text) && decimal_read(&y, b->text, b->n_text))
-            return x.is_negative == y.is_negative && strcmp(x.whole, y.whole) == 0 && strcmp(x.part, y.part) == 0;
-        return a->n_text == b->n_text && memcmp(a->text, b->text, a->n_text) == 0;
-    }
-    if (a->kind != JSON_ARRAY && a->kind != JSON_OBJECT) return true;
-    if (a->n_items != b->n_items) return false;
-    const struct json_node *x = json_first(a), *y = json_first(b);
-    for (uint32_t i = 0; i < a->n_items; i++, x = json_next(x)) {
-        if (a->kind == JSON_OBJECT) {
-            y = json_first(b);
-            for (uint32_t k = 0; k < b->n_items && !schema_same_name(x, y); k++) y = json_next(y);
-            if (y == b + b->n_nodes) return false;
-        }
-        if (!equal(x, y)) return false;
-        if (a->kind == JSON_ARRAY) y = json_next(y);
-    }
-    return true;
-}
-
-// What a schema surely allows at most, without looking into its alternatives.
-static unsigned types_of(struct context *c, const struct json_node *s, int depth) {
-    static const unsigned of[] = {[JSON_NULL] = TYPE_NULL,     [JSON_FALSE] = TYPE_FALSE,   [JSON_TRUE] = TYPE_TRUE,
-                                  [JSON_NUMBER] = TYPE_NUMBER, [JSON_STRING] = TYPE_STRING, [JSON_ARRAY] = TYPE_ARRAY,
-                                  [JSON_OBJECT] = TYPE_OBJECT};
-    static const struct {
-        const char *name;
-        unsigned types;
-    } names[] = {{"null", TYPE_NULL},     {"boolean", TYPE_FALSE | TYPE_TRUE},
-                 {"number", TYPE_NUMBER}, {"integer", TYPE_NUMBER},
-                 {"string", TYPE_STRING}, {"array", TYPE_ARRAY},
-                 {"object", TYPE_OBJECT}};
-    if (s->kind == JSON_FALSE) return 0;
-    if (s->kind != JSON_OBJECT || depth > 8) return TYPE_ALL;
-    unsigned types = TYPE_ALL;
-    const struct json_node *const ref = json_member(s, "$ref"), *const type = json_member(s, "type"),
-                                  *const list = json_member(s, "enum");
-    if (ref) {
-        const struct json_node *const to = schema_resolve(c, ref);
-        return to ? types_of(c, to, depth + 1) : TYPE_ALL;
-    }
-    if (type) {
-        unsigned found = 0;
-        const struct json_node *t = type->kind == JSON_ARRAY ? json_first(type) : type;
-        for (uint32_t i = 0; i < (type->kind == JSON_ARRAY ? type->n_items : 1); i++, t = json_next(t)) {
-            unsigned one = TYPE_ALL;
-            for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-                if (json_is(t, names[k].name)) one = names[k].types;
-            found |= one;
-        }
-        types &= found;
-    }
-    if (list && list->kind == JSON_ARRAY) {
-        unsigned found = 0;
-        const struct json_node *v = json_first(list);
-        for (uint32_t i = 0; i < list->n_items; i++, v = json_next(v)) found |= of[v->kind];
-        types &= found;
-    }
-    return types;
-}
-
-// The values that a schema lists (const, enum): NULL: it lists none.
-static const struct json_node *listed(const struct json_node *s, uint32_t *n) {
-    if (s->kind != JSON_OBJECT) return NULL;
-    const struct json_node *v = json_first(s);
-    for (uint32_t i = 0; i < s->n_items; i++, v = json_next(v)) {
-        if (v->n_name == 5 && memcmp(v->name, "const", 5) == 0) return *n = 1, v;
-        if (v->n_name == 4 && memcmp(v->name, "enum", 4) == 0 && v->kind == JSON_ARRAY && v->n_items > 0)
-            return *n = v->n_items, json_first(v);
-    }
-    return NULL;
-}
-
-static bool
-    requires(const struct json_node *s, const struct json_node *name)
-{
-    const struct json_node *const list = json_member(s, "required");
-    const struct json_node *v = list ? json_first(list) : NULL;
-    for (uint32_t i = 0; list && list->kind == JSON_ARRAY && i < list->n_items; i++, v = json_next(v))
-        if (v->kind == JSON_STRING && schema_same_name(v, name)) return true;
-    return false;
-}
-
-bool schema_disjoint(struct context *c, const struct json_node *a, const struct json_node *b) {
-    for (int i = 0; i < 8; i++) {
-        const struct json_node *const x = json_member(a, "$ref"), *const y = json_member(b, "$ref");
-        if (x && !(a = schema_resolve(c, x))) return false;
-        if (y && !(b = schema_resolve(c, y))) return false;
-        if (!x && !y) break;
-    }
-    const unsigned both = types_of(c, a, 0) & types_of(c, b, 0);
-    if (both == 0) return true;
-    uint32_t n, m;
-    const struct json_node *v = listed(a, &n);
-    if (v && listed(b, &m)) {
-        for (uint32_t i = 0; i < n; i++, v = json_next(v)) {
-            const struct json_node *w = listed(b, &m);
-            for (uint32_t k = 0; k < m; k++, w = json_next(w))
-                if (equal(v, w)) return false;
-        }
-        return true;
-    }
-    const struct json_node *const p = json_member(a, "properties"), *const q = json_member(b, "properties");
-    if (both != TYPE_OBJECT || !p || !q || p->kind != JSON_OBJECT || q->kind != JSON_OBJECT) return false;
-    const struct json_node *x = json_first(p);
-    for (uint32_t i = 0; i < p->n_items; i++, x = json_next(x)) {
-        const struct json_node *y = json_first(q);
-        if (!requires(a, x) || !requires(b, x)) continue;
-        for (uint32_t k = 0; k < q->n_items; k++, y = json_next(y))
-            if (schema_same_name(x, y) && x->kind == JSON_OBJECT && y->kind == JSON_OBJECT && listed(x, &n) &&
-                listed(y, &m) && schema_disjoint(c, x, y))
-                return true;
-    }
-    return false;
-}
-
-// ---- strings ----
-
-expr_id schema_quoted(struct context *c, expr_id content) {
-    const expr_id quote = expr_byte(c->e, '"');
-    return expr_cat(c->e, quote, expr_cat(c->e, content, quote));
-}
-
-expr_id schema_name_expr(struct context *c, const struct json_node *name) {
-    size_t n;
-    const char *const s = schema_name(name, &n);
-    return chars_text(c->e, s, n, CODING_JSON);
-}
-
-bool schema_matches(struct context *c, expr_id x, const char *s, size_t n) {
-    for (size_t i = 0; i < n; i++) { // as JSON writes it
-        static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-        char coded[8] = {s[i]};
-        const char *const at = s[i] ? strchr(from, s[i]) : NULL;
-        if (at)
-            snprintf(coded, sizeof coded, "\\%c", to[at - from]);
-        else if ((uint8_t)s[i] < 0x20)
-            snprintf(coded, sizeof coded, "\\u%04x", (unsigned)s[i]);
-        for (const char *k = coded; *k; k++) x = expr_derive(c->e, x, (uint8_t)*k);
-    }
-    return schema_ok(c) && expr_nullable(c->e, x);
-}
-
-rn_status schema_pattern(struct context *c, const struct json_node *pattern, expr_id *out) {
-    size_t n;
-    rn_error why = {0};
-    // A member of patternProperties is a pattern by its name, `pattern` by its text.
-    const bool by_text =
-        pattern->kind == JSON_STRING && pattern->n_name == 7 && memcmp(pattern->name, "pattern", 7) == 0;
-    const char *const s = by_text ? (n = pattern->n_text, pattern->text) : schema_name(pattern, &n);
-    const rn_status st = regex_expr(c->e, s, n, REGEX_SEARCH, CODING_JSON, out, &why);
-    if (st != RN_OK) schema_stop(c, st, pattern, "%s", why.text);
-    return st;
-}
-
-// Any string, with every escape, surrogate pairs included.
-static expr_id make_free_text(struct context *c) {
-    struct exprs *const e = c->e;
-    expr_id x = EXPR_NEVER;
-    static const char escapes[] =
-        "\\\\(?:[\"\\\\/bfnrt]|u(?:[0-9A-Ca-cE-Fe-f][0-9A-Fa-f]{3}|[Dd](?:[0-7][0-9A-Fa-f]{2}|"
-        "[89ABab][0-9A-Fa-f]{2}\\\\u[Dd][C-Fc-f][0-9A-Fa-f]{2})))";
-    const rn_status st = regex_expr(e, escapes, strlen(escapes), REGEX_WHOLE, CODING_UTF8, &x, NULL);
-    if (st != RN_OK) return schema_stop(c, st, NULL, "out of memory"), EXPR_NEVER;
-    struct char_range plain[] = {{' ', '!'}, {'#', '['}, {']', 0xd7ff}, {0xe000, CHAR_MAX_CP}};
-    x = expr_or2(e, x, chars_expr(e, &(struct char_set){.ranges = plain, .n = 4, .max = 4}, CODING_UTF8));
-    return expr_repeat(e, x, 0, EXPR_NO_MAX);
-}
-
-// ---- values ----
 
 static sym_id any_value(struct context *c) {
     struct rules *const r = c->r;
@@ -373,49 +166,87 @@ static sym_id any_value(struct context *c) {
     return schema_ok(c) ? sym_rule(r, c->any_rule) : (sym_id)SYM_NEVER;
 }
 
-static expr_id number_expr(struct context *c, const struct form *f) {
-    if (f->number == EXPR_ANY) return numerals_any(c->e);
-    return c->e->nodes[f->number].is_exact ? f->number : expr_and2(c->e, numerals_any(c->e), f->number);
+sym_id schema_value(struct context *c, lit_id *lits, uint32_t n) {
+    uint32_t m = 0;
+    unsigned may = TYPE_ALL;
+    for (uint32_t i = 0; i < n && schema_ok(c); i++) {
+        const struct meaning *const k = schema_meaning(c, lits[i]);
+        if (!k) break;
+        may &= k->may;
+        if (k->must != TYPE_ALL) lits[m++] = lits[i];
+    }
+    if (!schema_ok(c) || may == 0) return SYM_NEVER;
+    if (m == 0) return any_value(c);
+    qsort(lits, m, sizeof *lits, by_number);
+    n = 1;
+    for (uint32_t i = 1; i < m; i++)
+        if (lits[i] != lits[n - 1]) lits[n++] = lits[i];
+    if (!grow_sets(c)) return SYM_NEVER;
+    const uint32_t slot = set_slot(c, lits, n);
+    if (c->set_table[slot]) return sym_rule(c->r, c->sets[c->set_table[slot] - 1].rule);
+    lit_id *const own = schema_alloc(c, n * sizeof *own);
+    if (!own) return SYM_NEVER;
+    memcpy(own, lits, n * sizeof *own);
+    c->sets[c->n_sets++] = (struct lit_set){own, n, rule_new(c->r)};
+    c->set_table[slot] = c->n_sets;
+    return sym_rule(c->r, c->sets[c->n_sets - 1].rule);
 }
 
-static sym_id write_form(struct context *c, const struct form *f) {
+// ---- values ----
+
+static expr_id numbers_of(struct context *c, const struct lit_set *s) {
+    const expr_id x = schema_all_numbers(c, s->lits, s->n);
+    bool is_plain = false;
+    if (x == EXPR_NEVER) return x;
+    for (uint32_t i = 0; i < s->n && schema_ok(c); i++) is_plain |= schema_meaning(c, s->lits[i])->is_plain;
+    if (x == EXPR_ANY) return numerals_any(c->e);
+    if (c->e->nodes[x].is_exact) return x; // not negated
+    return expr_and2(c->e, is_plain ? numerals_plain(c->e) : numerals_any(c->e), x);
+}
+
+static expr_id strings_of(struct context *c, const struct lit_set *s) {
+    const expr_id x = schema_all_strings(c, s->lits, s->n);
+    if (x == EXPR_NEVER) return x;
+    if (x == EXPR_ANY) return schema_quoted(c, c->free_text);
+    return schema_quoted(c, c->e->nodes[x].is_exact ? x : expr_and2(c->e, c->any_text, x));
+}
+
+typedef void (*form_writer)(struct context *c, const struct form *f, uint32_t rule);
+
+// One way for each form of the arrays or objects; returns how many.
+static uint32_t write_forms(struct context *c, const struct lit_set *s, unsigned type, form_writer write,
+                            sym_id **ways) {
+    struct forms forms;
+    uint32_t n = 0;
+    if (schema_expand(c, type, s->lits, s->n, &forms) && (*ways = schema_alloc(c, (forms.n + 1) * sizeof **ways)))
+        for (; n < forms.n && schema_ok(c); n++) {
+            const uint32_t rule = rule_new(c->r);
+            write(c, &forms.of[n], rule);
+            (*ways)[n] = sym_rule(c->r, rule);
+        }
+    mem_free(forms.of);
+    return n;
+}
+
+static void write_set(struct context *c, struct lit_set s) {
     static const struct {
         unsigned type;
         const char *text;
     } words[] = {{TYPE_NULL, "null"}, {TYPE_FALSE, "false"}, {TYPE_TRUE, "true"}};
     struct rules *const r = c->r;
-    sym_id ways[8];
-    size_t n = 0;
-    for (int i = 0; i < 3; i++)
-        if (f->types & words[i].type) ways[n++] = sym_text(r, words[i].text, strlen(words[i].text));
-    if (f->types & TYPE_NUMBER) ways[n++] = sym_term(r, number_expr(c, f));
-    if (f->types & TYPE_STRING) {
-        const expr_id text = f->string == EXPR_ANY             ? c->free_text
-                             : c->e->nodes[f->string].is_exact ? f->string
-                                                               : expr_and2(c->e, c->any_text, f->string);
-        ways[n++] = sym_term(r, schema_quoted(c, text));
-    }
-    if (f->types & TYPE_ARRAY) {
-        const uint32_t rule = rule_new(r);
-        schema_write_array(c, f, rule);
-        ways[n++] = sym_rule(r, rule);
-    }
-    if (f->types & TYPE_OBJECT) {
-        const uint32_t rule = rule_new(r);
-        schema_write_object(c, f, rule);
-        ways[n++] = sym_rule(r, rule);
-    }
-    return sym_alt(r, ways, n);
-}
-
-static void write_set(struct context *c, struct lit_set s) {
-    struct forms forms;
-    if (schema_expand(c, s.lits, s.n, &forms)) {
-        sym_id *const ways = schema_alloc(c, (forms.n + 1) * sizeof *ways);
-        for (uint32_t i = 0; ways && i < forms.n && schema_ok(c); i++) ways[i] = write_form(c, &forms.of[i]);
-        if (ways && schema_ok(c)) rule_define(c->r, s.rule, sym_alt(c->r, ways, forms.n));
-    }
-    mem_free(forms.of);
+    unsigned may = TYPE_ALL;
+    sym_id all[7], *ways;
+    uint32_t n = 0, n_ways;
+    for (uint32_t i = 0; i < s.n && schema_ok(c); i++) may &= schema_meaning(c, s.lits[i])->may;
+    for (int i = 0; i < 3 && schema_ok(c); i++)
+        if (may & words[i].type) all[n++] = sym_text(r, words[i].text, strlen(words[i].text));
+    if (may & TYPE_NUMBER) all[n++] = sym_term(r, numbers_of(c, &s));
+    if (may & TYPE_STRING) all[n++] = sym_term(r, strings_of(c, &s));
+    if (may & TYPE_ARRAY && (n_ways = write_forms(c, &s, TYPE_ARRAY, schema_write_array, &ways)) > 0)
+        all[n++] = sym_alt(r, ways, n_ways);
+    if (may & TYPE_OBJECT && (n_ways = write_forms(c, &s, TYPE_OBJECT, schema_write_object, &ways)) > 0)
+        all[n++] = sym_alt(r, ways, n_ways);
+    if (schema_ok(c)) rule_define(r, s.rule, sym_alt(r, all, n));
 }
 
 static void define_space(struct context *c, enum json_space space) {
@@ -449,25 +280,22 @@ static bool is_old_draft(const struct json_node *root) {
 rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
                          rn_error *err) {
     const struct json_node *const root = &t->nodes[0];
-    struct context c = {.r = r,
-                        .e = r->e,
-                        .root = root,
-                        .any_rule = UINT32_MAX,
-                        .any_key = UINT32_MAX,
-                        .err = err,
-                        .ref_is_alone = is_old_draft(root)};
+    struct context c = {
+        .r = r, .e = r->e, .root = root, .any_rule = UINT32_MAX, .err = err, .ref_is_alone = is_old_draft(root)};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
     define_space(&c, space);
     c.any_char = chars_any(c.e, CODING_JSON);
     c.any_text = expr_repeat(c.e, c.any_char, 0, EXPR_NO_MAX);
-    c.free_text = make_free_text(&c);
+    c.free_text = schema_free_text(&c);
     schema_find_resources(&c);
     *start = rule_new(r);
     if (schema_ok(&c)) rule_define(r, *start, schema_value(&c, (lit_id[]){schema_of(&c, root)}, 1));
     for (uint32_t i = 0; i < c.n_sets && schema_ok(&c); i++) write_set(&c, c.sets[i]);
     schema_ok(&c);
     arena_free(&c.arena);
-    mem_free(c.lits), mem_free(c.lit_table), mem_free(c.sets), mem_free(c.set_table), mem_free(c.resources);
+    mem_free((void *)c.meanings), mem_free(c.rests);
+    mem_free(c.lits), mem_free(c.lit_table), mem_free(c.sets), mem_free(c.set_table), mem_free(c.resources),
+        mem_free(c.anchors);
     return c.st;
 }

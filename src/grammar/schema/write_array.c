@@ -3,7 +3,7 @@
 #include "grammar/schema/context.h"
 #include <string.h>
 
-enum { MAX_LITS = 128, MAX_COUNTS = 4 };
+enum { MAX_COUNTS = 4 };
 
 struct array {
     struct context *c;
@@ -17,53 +17,32 @@ struct array {
     uint32_t n_lengths;                  // lengths that are told apart: 0..n_lengths - 1, the last one with all above
 };
 
-static const struct json_node *first_of(const struct json_node *layer) {
-    const struct json_node *const prefix = json_member(layer, "prefixItems"), *const items =
-                                                                                  json_member(layer, "items");
-    return prefix ? prefix : items && items->kind == JSON_ARRAY ? items : NULL;
-}
-
-static const struct json_node *others_of(const struct json_node *layer) {
-    const struct json_node *const items = json_member(layer, "items");
-    return items && items->kind == JSON_ARRAY ? json_member(layer, "additionalItems") : items;
-}
-
-// The literals of the item at this index, or with UINT32_MAX of those after all first ones.
-static uint32_t item_lits(struct array *a, uint32_t index, lit_id *lits) {
-    struct context *const c = a->c;
-    uint32_t n = 0;
-    for (const struct list *l = a->f->arrays; l && n < MAX_LITS - 8; l = l->next) {
-        const struct json_node *const first = first_of(l->node), *s = others_of(l->node);
-        if (first && index < first->n_items) {
-            s = json_first(first);
-            for (uint32_t i = 0; i < index; i++) s = json_next(s);
-        }
-        if (s) lits[n++] = schema_of(c, s);
-    }
-    for (const struct list *l = a->f->items; l && n < MAX_LITS - 8; l = l->next)
-        if (l->number == index) lits[n++] = l->lit;
-    for (const struct list *l = a->f->all_items; l && n < MAX_LITS - 8; l = l->next) lits[n++] = l->lit;
-    if (n >= MAX_LITS - 8) schema_stop(c, RN_E_LIMIT, NULL, "an item has more than %d schemas", MAX_LITS - 8);
-    return n;
-}
-
 static sym_id item(struct array *a, uint32_t index) {
-    lit_id lits[MAX_LITS];
-    const uint32_t n = item_lits(a, index, lits);
+    lit_id lits[SCHEMA_MAX_PART_LITS];
+    const uint32_t n = schema_item_lits(a->c, a->f, index, lits);
     return schema_value(a->c, lits, n);
+}
+
+static uint32_t n_first_items(const struct list *layer) {
+    const struct json_node *const first = layer->number == LAYER_REST ? NULL : schema_first_items(layer->node);
+    return first ? first->n_items : 0;
 }
 
 static bool measure(struct array *a) {
     const struct form *const f = a->f;
     a->min = f->min_items, a->max = f->max_items;
     for (const struct list *l = f->arrays; l; l = l->next) {
-        const struct json_node *const first = first_of(l->node), *const others = others_of(l->node);
-        const uint32_t n = first ? first->n_items : 0;
+        const struct list *of = l->number == LAYER_REST && l->from != UINT32_MAX ? a->c->rests[l->from].layers : NULL;
+        const struct json_node *const others = l->number == LAYER_REST ? NULL : schema_other_items(l->node);
+        uint32_t n = l->number == LAYER_REST ? 0 : n_first_items(l);
+        for (; of; of = of->next)
+            if (n_first_items(of) > n) n = n_first_items(of);
         if (n > a->n_first) a->n_first = n;
         if (others && others->kind == JSON_FALSE && a->max > n) a->max = n;
     }
     for (const struct list *l = f->items; l; l = l->next)
         if (l->number + 1 > a->n_first) a->n_first = l->number + 1;
+    if (f->refused) return schema_stop(a->c, RN_E_UNSUPPORTED, f->refused->node, "cannot be negated");
     for (const struct list *l = f->unique; l; l = l->next)
         if (a->max > 1)
             return schema_stop(a->c, RN_E_UNSUPPORTED, l->node, "is not supported for more than one item");
@@ -108,9 +87,9 @@ static uint32_t place(const struct array *a, uint32_t length, uint32_t told) {
 // An item that meets just the conditions in `met`; what need not be counted exactly may be met beside.
 static void link_item(struct array *a, uint32_t length, uint32_t told, uint32_t met) {
     struct context *const c = a->c;
-    lit_id lits[MAX_LITS];
+    lit_id lits[SCHEMA_MAX_PART_LITS + MAX_COUNTS];
     const uint32_t index = length < a->n_first ? length : UINT32_MAX;
-    uint32_t n = item_lits(a, index, lits), unit = 1, to = 0;
+    uint32_t n = schema_item_lits(c, a->f, index, lits), unit = 1, to = 0;
     for (uint32_t i = 0; i < a->n_counts; i++) {
         const struct list *const l = a->counts[i];
         uint32_t have = told / unit % a->told[i];
@@ -121,7 +100,7 @@ static void link_item(struct array *a, uint32_t length, uint32_t told, uint32_t 
             if (have + 1 < a->told[i]) have++;
             if (is_exact && have > l->most) return;
         } else if (is_exact && length >= l->from) {
-            lits[n++] = schema_not(c, l->lit);
+            lits[n++] = schema_not(l->lit);
         }
         to += have * unit;
         unit *= a->told[i];

@@ -1,29 +1,28 @@
 // grammar/schema/write_object.c - the graph of an object: its members in the order of the schema, then the others.
 //
-// A place of the graph is: how many declared members were passed, how many members there are (as far as it matters), and which of the members
-// that must occur somewhere (flags) did.
+// A place of the graph is: how many declared members were passed, how many members there are (as far as it matters), and
+// which of the members that must occur somewhere (flags) did.
 #include "base/mem.h"
 #include "grammar/schema/context.h"
 #include <string.h>
-
-enum { MAX_LAYERS = 32, MAX_LITS = 128 };
 
 struct declared {
     const struct json_node *name;
     bool is_required;
 };
 
-struct flag { // a member that must occur among the others: by name, or any that a layer does not name, with a value
-    const struct json_node *name, *layer;
+struct
+    flag { // a member that must occur among the others: by name, or any of some names, whose value satisfies a literal
+    const struct json_node *name;
+    expr_id names;
     lit_id lit;
-    bool is_const;
 };
 
 struct object {
     struct context *c;
     const struct form *f;
     uint32_t rule;
-    const struct list *layers[MAX_LAYERS]; // outermost first
+    const struct list **layers; // the first one first
     uint32_t n_layers;
     struct declared *declared;
     uint32_t n_declared, max_declared;
@@ -33,64 +32,7 @@ struct object {
     uint32_t n_counts; // counts that are told apart: 0..n_counts - 1, the last one with all above
 };
 
-static const struct json_node *part(const struct json_node *layer, const char *name) {
-    const struct json_node *const v = json_member(layer, name);
-    return v && v->kind == JSON_OBJECT ? v : NULL;
-}
-
-static const struct json_node *find(const struct json_node *members, const struct json_node *name) {
-    const struct json_node *v = members ? json_first(members) : NULL;
-    for (uint32_t i = 0; members && i < members->n_items; i++, v = json_next(v))
-        if (schema_same_name(v, name)) return v;
-    return NULL;
-}
-
-static bool matches_pattern(struct context *c, const struct json_node *pattern, const struct json_node *name) {
-    expr_id x;
-    size_t n;
-    const char *const s = schema_name(name, &n);
-    return schema_pattern(c, pattern, &x) == RN_OK && schema_matches(c, x, s, n);
-}
-
-// Does a layer name this member, by itself or by a pattern? Adds the literals of its value to lits[*n] (NULL: only looks).
-static bool layer_member(struct context *c, const struct json_node *layer, const struct json_node *name, lit_id *lits,
-                         uint32_t *n, uint32_t max) {
-    const struct json_node *const own = find(part(layer, "properties"), name), *const patterns =
-                                                                                   part(layer, "patternProperties");
-    const struct json_node *v = patterns ? json_first(patterns) : NULL;
-    bool is_named = own != NULL;
-    if (own && lits && *n < max) lits[(*n)++] = schema_of(c, own);
-    for (uint32_t i = 0; patterns && i < patterns->n_items && schema_ok(c); i++, v = json_next(v)) {
-        if (!matches_pattern(c, v, name)) continue;
-        is_named = true;
-        if (lits && *n < max) lits[(*n)++] = schema_of(c, v);
-    }
-    return is_named;
-}
-
-// The literals of a member's value, by all layers. false: it may not occur.
-static bool value_lits(struct object *o, const struct json_node *name, lit_id *lits, uint32_t *n) {
-    struct context *const c = o->c;
-    *n = 0;
-    for (uint32_t i = 0; i < o->n_layers && schema_ok(c); i++) {
-        const struct json_node *const layer = o->layers[i]->node;
-        if (o->layers[i]->number) { // an object as a value
-            const struct json_node *const own = find(layer, name);
-            if (!own) return false;
-            lits[(*n)++] = schema_lit(c, (struct lit){.kind = LIT_CONST, .node = own});
-        } else if (!layer_member(c, layer, name, lits, n, MAX_LITS - 1)) {
-            const struct json_node *const other = json_member(layer, "additionalProperties");
-            if (other) lits[(*n)++] = schema_of(c, other);
-        }
-        if (*n >= MAX_LITS - 2)
-            return schema_stop(c, RN_E_LIMIT, layer, "a member has more than %d schemas", MAX_LITS);
-    }
-    for (const struct list *m = o->f->members; m; m = m->next)
-        if (schema_same_name(m->node, name) && *n < MAX_LITS) lits[(*n)++] = m->lit;
-    size_t n_name;
-    const char *const s = schema_name(name, &n_name);
-    return o->names == EXPR_ANY || schema_matches(c, o->names, s, n_name);
-}
+// ---- which members ----
 
 static bool in_list(const struct list *l, const struct json_node *name) {
     for (; l; l = l->next)
@@ -98,84 +40,98 @@ static bool in_list(const struct list *l, const struct json_node *name) {
     return false;
 }
 
-static void declare(struct object *o, const struct json_node *name) {
+static bool is_declared(const struct object *o, const struct json_node *name) {
     for (uint32_t i = 0; i < o->n_declared; i++)
-        if (schema_same_name(o->declared[i].name, name)) return;
-    if (in_list(o->f->lacks, name)) return;
-    if (o->n_declared == o->max_declared) {
-        const uint32_t max = o->max_declared ? o->max_declared * 2 : 16;
-        struct declared *const q = mem_realloc(o->declared, max * sizeof *q);
-        if (!q) return (void)schema_stop(o->c, RN_E_NOMEM, NULL, "out of memory");
-        o->declared = q, o->max_declared = max;
-    }
-    o->declared[o->n_declared++] = (struct declared){name, in_list(o->f->required, name)};
+        if (schema_same_name(o->declared[i].name, name)) return true;
+    return false;
 }
 
-// The names that all conditions on names allow.
-static bool find_names(struct object *o) {
+static void declare(struct object *o, const struct json_node *name) {
+    if (is_declared(o, name) || in_list(o->f->lacks, name)) return;
+    if (schema_grow(o->c, &o->declared, o->n_declared, &o->max_declared, sizeof *o->declared))
+        o->declared[o->n_declared++] = (struct declared){name, in_list(o->f->required, name)};
+}
+
+// The layers in the order of the text: those that a choice added stand where the choice is.
+static void order_layers(struct object *o, const struct list *const *all, uint32_t n, uint32_t owner) {
+    for (uint32_t i = n; i-- > 0;) { // they were put in front of each other
+        if (all[i]->owner != owner) continue;
+        if (all[i]->number == LAYER_CHOICE)
+            order_layers(o, all, n, all[i]->from);
+        else
+            o->layers[o->n_layers++] = all[i];
+    }
+}
+
+static bool find_layers(struct object *o) {
     struct context *const c = o->c;
-    lit_id lits[MAX_LAYERS];
-    uint32_t n = 0;
-    o->names = EXPR_ANY;
-    for (const struct list *l = o->f->names; l && n < MAX_LAYERS; l = l->next) lits[n++] = l->lit;
-    if (n == 0) return true;
-    struct forms forms;
-    expr_id x = EXPR_NEVER;
-    if (schema_expand(c, lits, n, &forms))
-        for (uint32_t i = 0; i < forms.n; i++)
-            if (forms.of[i].types & TYPE_STRING) x = expr_or2(c->e, x, forms.of[i].string);
-    mem_free(forms.of);
-    o->names = x == EXPR_ANY ? x : expr_and2(c->e, c->any_text, x);
+    uint32_t n = 0, n_layers = 0;
+    for (const struct list *l = o->f->objects; l; l = l->next) n++, n_layers += l->number != LAYER_CHOICE;
+    if (n_layers > SCHEMA_MAX_LAYERS)
+        return schema_stop(c, RN_E_LIMIT, NULL, "more than %d schemas describe one object", SCHEMA_MAX_LAYERS);
+    const struct list **const all = schema_alloc(c, (n + 1) * sizeof *all);
+    o->layers = schema_alloc(c, (n + 1) * sizeof *o->layers);
+    if (!all || !o->layers) return false;
+    n = 0;
+    for (const struct list *l = o->f->objects; l; l = l->next) all[n++] = l;
+    order_layers(o, all, n, 0);
+    for (uint32_t i = 0; i < o->n_layers; i++) {
+        const struct list *const l = o->layers[i];
+        const struct json_node *const members = l->number == LAYER_CONST    ? l->node
+                                                : l->number == LAYER_SCHEMA ? schema_part(l->node, "properties")
+                                                                            : NULL;
+        if (members)
+            EACH (v, k, members) declare(o, v);
+    }
     return schema_ok(c);
 }
 
-static bool collect(struct object *o) {
+// What is required but not described comes in any order, where there are few.
+static bool find_flags(struct object *o) {
+    enum { MAX_REQUIRED = 256 };
     struct context *const c = o->c;
-    for (const struct list *l = o->f->objects; l; l = l->next) {
-        if (o->n_layers == MAX_LAYERS)
-            return schema_stop(c, RN_E_LIMIT, l->node, "more than %d schemas describe one object", MAX_LAYERS);
-        o->layers[o->n_layers++] = l;
-    }
-    for (uint32_t i = 0; i < o->n_layers / 2; i++) { // they were put in front of each other
-        const struct list *const l = o->layers[i];
-        o->layers[i] = o->layers[o->n_layers - 1 - i];
-        o->layers[o->n_layers - 1 - i] = l;
-    }
-    for (uint32_t i = 0; i < o->n_layers; i++) {
-        const struct json_node *const members =
-            o->layers[i]->number ? o->layers[i]->node : part(o->layers[i]->node, "properties");
-        const struct json_node *v = members ? json_first(members) : NULL;
-        for (uint32_t k = 0; members && k < members->n_items; k++, v = json_next(v)) declare(o, v);
-    }
-    for (const struct list *m = o->f->members; m; m = m->next) declare(o, m->node);
-    // What is required but not described comes in any order, where there are few.
-    uint32_t n_more = 0;
-    const struct json_node *more[256];
+    const struct json_node *more[MAX_REQUIRED];
+    uint32_t n_more = 0, n_some = 0;
     for (const struct list *l = o->f->required; l; l = l->next) {
-        bool is_known = false;
-        for (uint32_t i = 0; i < o->n_declared && !is_known; i++)
-            is_known = schema_same_name(o->declared[i].name, l->node);
+        bool is_known = is_declared(o, l->node);
         for (uint32_t i = 0; i < n_more && !is_known; i++) is_known = schema_same_name(more[i], l->node);
         if (is_known) continue;
-        if (n_more == 256)
-            return schema_stop(c, RN_E_LIMIT, l->node, "more than 256 required members that are not in `properties`");
+        if (n_more == MAX_REQUIRED)
+            return schema_stop(c, RN_E_LIMIT, l->node, "more than %d required members that are not in `properties`",
+                               MAX_REQUIRED);
         more[n_more++] = l->node;
     }
-    uint32_t n_some = 0;
     for (const struct list *l = o->f->some; l; l = l->next) n_some++;
     if (n_some > SCHEMA_MAX_FLAGS)
         return schema_stop(c, RN_E_LIMIT, NULL, "more than %d conditions that some member has to meet",
                            SCHEMA_MAX_FLAGS);
     const bool any_order = n_more + n_some <= SCHEMA_MAX_FLAGS;
-    for (uint32_t i = n_more; i-- > 0;) {
+    for (uint32_t i = 0; i < n_more; i++) {
         if (any_order)
             o->flags[o->n_flags++] = (struct flag){.name = more[i]};
         else
             declare(o, more[i]);
     }
     for (const struct list *l = o->f->some; l; l = l->next)
-        o->flags[o->n_flags++] = (struct flag){.layer = l->node, .is_const = l->number, .lit = l->lit};
-    return find_names(o);
+        o->flags[o->n_flags++] =
+            (struct flag){.names = schema_names(c, (enum names_of)l->number, l->node), .lit = l->lit};
+    return schema_ok(c);
+}
+
+// The names that all conditions on names allow.
+static bool find_names(struct object *o) {
+    struct context *const c = o->c;
+    o->names = EXPR_ANY;
+    for (const struct list *l = o->f->names; l && schema_ok(c); l = l->next)
+        o->names = expr_and2(c->e, o->names, schema_strings(c, l->lit));
+    return schema_ok(c);
+}
+
+static bool collect(struct object *o) {
+    if (o->f->refused) return schema_stop(o->c, RN_E_UNSUPPORTED, o->f->refused->node, "cannot be negated");
+    if (!find_layers(o)) return false;
+    for (const struct list *m = o->f->members; m; m = m->next) declare(o, m->node);
+    return find_flags(o) && find_names(o);
 }
 
 // ---- places ----
@@ -189,180 +145,147 @@ static uint32_t one_more(const struct object *o, uint32_t count) {
     return count + 1 < o->n_counts ? count + 1 : count;
 }
 
-static void link_member(struct object *o, uint32_t from_passed, uint32_t to_passed, uint32_t count, uint32_t flags,
-                        uint32_t set, sym_id key, sym_id value) {
-    struct rules *const r = o->c->r;
-    if (o->f->max_members != UINT64_MAX && count >= o->f->max_members) return;
-    const sym_id start = from_passed == 0 && count == 0 && flags == 0 ? o->c->open_object : (sym_id)SYM_EMPTY;
-    const sym_id before = count > 0 ? o->c->comma : (sym_id)SYM_EMPTY;
-    rule_link(r, o->rule, place(o, from_passed, count, flags), place(o, to_passed, one_more(o, count), flags | set),
-              sym_seq(r, (sym_id[]){start, before, key, o->c->colon, value}, 5));
+// One member, from every number of members and every set of flags that it does not add to.
+static void link_member(struct object *o, uint32_t from_passed, uint32_t to_passed, uint32_t set, sym_id key,
+                        sym_id value) {
+    struct context *const c = o->c;
+    if (key == SYM_NEVER || value == SYM_NEVER) return;
+    const bool only_first = from_passed == 0 && o->n_declared > 0;
+    const sym_id member = sym_seq(c->r, (sym_id[]){key, c->colon, value}, 3);
+    const sym_id first = from_passed == 0 ? sym_seq(c->r, (sym_id[]){c->open_object, member}, 2) : member;
+    const sym_id next = only_first ? (sym_id)SYM_NEVER : sym_seq(c->r, (sym_id[]){c->comma, member}, 2);
+    for (uint32_t count = 0; count < o->n_counts && count < o->f->max_members && schema_ok(c); count++)
+        for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
+            if (flags & set || (only_first && count) || (count == 0 && flags)) continue;
+            rule_link(c->r, o->rule, place(o, from_passed, count, flags),
+                      place(o, to_passed, one_more(o, count), flags | set), count ? next : first);
+        }
+}
+
+// The flags by name or value that a member of this name may be about, by themselves or together.
+static bool may_set(struct object *o, uint32_t set, const struct json_node *name) {
+    for (uint32_t k = 0; k < o->n_flags; k++) {
+        if (!(set >> k & 1)) continue;
+        if (o->flags[k].name ? !schema_same_name(o->flags[k].name, name)
+                             : !schema_matches(o->c, o->flags[k].names, name))
+            return false;
+    }
+    return true;
+}
+
+// A member of a known name, which sets at least the flags of `must`.
+static void link_named(struct object *o, uint32_t from, uint32_t to, const struct json_node *name, uint32_t must) {
+    struct context *const c = o->c;
+    lit_id own[SCHEMA_MAX_PART_LITS + SCHEMA_MAX_FLAGS], lits[SCHEMA_MAX_PART_LITS + SCHEMA_MAX_FLAGS];
+    uint32_t n;
+    if (in_list(o->f->lacks, name) || !schema_member_lits(c, o->f, name, own, &n)) return;
+    if (o->names != EXPR_ANY && !schema_matches(c, o->names, name)) return;
+    const sym_id key = sym_term(c->r, schema_quoted(c, schema_name_expr(c, name)));
+    for (uint32_t set = 0; set < 1u << o->n_flags && schema_ok(c); set++) {
+        if ((set & must) != must || !may_set(o, set, name)) continue;
+        uint32_t m = n;
+        memcpy(lits, own, n * sizeof *own);
+        for (uint32_t k = 0; k < o->n_flags; k++)
+            if (set >> k & 1 && !o->flags[k].name) lits[m++] = o->flags[k].lit;
+        link_member(o, from, to, set, key, schema_value(c, lits, m));
+    }
 }
 
 static void link_declared(struct object *o, uint32_t i) {
     struct context *const c = o->c;
-    lit_id lits[MAX_LITS + 1];
-    uint32_t n;
-    const struct json_node *const name = o->declared[i].name;
-    const bool is_possible = value_lits(o, name, lits, &n);
-    const sym_id key = sym_term(c->r, schema_quoted(c, schema_name_expr(c, name)));
-    const uint32_t n_lits = n;
-    lit_id own[MAX_LITS + 1];
-    memcpy(own, lits, n * sizeof *own);
-    const sym_id value = is_possible ? schema_value(c, lits, n) : (sym_id)SYM_NEVER;
-    sym_id flagged[SCHEMA_MAX_FLAGS];
-    for (uint32_t k = 0; k < o->n_flags; k++) { // it may be the member that a flag is about
-        flagged[k] = SYM_NEVER;
-        const struct flag *const flag = &o->flags[k];
-        if (!is_possible || flag->name) continue;
-        const bool is_named =
-            flag->is_const ? find(flag->layer, name) != NULL : layer_member(c, flag->layer, name, NULL, NULL, 0);
-        if (is_named) continue;
-        memcpy(lits, own, n_lits * sizeof *own);
-        lits[n_lits] = flag->lit;
-        flagged[k] = schema_value(c, lits, n_lits + 1);
-    }
-    for (uint32_t count = 0; count < o->n_counts && schema_ok(c); count++)
+    link_named(o, i, i + 1, o->declared[i].name, 0);
+    if (o->declared[i].is_required) return;
+    for (uint32_t count = 0; count < o->n_counts; count++)
         for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++) {
             if (i == 0 && (count || flags)) continue;
-            if (!o->declared[i].is_required) {
-                const sym_id open = i == 0 ? c->open_object : (sym_id)SYM_EMPTY;
-                const uint32_t to = i == 0 ? place(o, 1, 0, 0) : place(o, i + 1, count, flags);
-                rule_link(c->r, o->rule, place(o, i, count, flags), to, open);
-            }
-            link_member(o, i, i + 1, count, flags, 0, key, value);
-            for (uint32_t k = 0; k < o->n_flags; k++)
-                if (flagged[k] != SYM_NEVER && !(flags >> k & 1))
-                    link_member(o, i, i + 1, count, flags, 1u << k, key, flagged[k]);
+            const uint32_t to = i == 0 ? place(o, 1, 0, 0) : place(o, i + 1, count, flags);
+            rule_link(c->r, o->rule, place(o, i, count, flags), to, i == 0 ? c->open_object : (sym_id)SYM_EMPTY);
         }
 }
 
 // ---- the others ----
 
-struct cells {
-    const struct json_node *patterns[SCHEMA_MAX_PATTERNS]; // all layers'
+struct patterns { // of all layers
+    const struct json_node *of[SCHEMA_MAX_PATTERNS];
     expr_id exprs[SCHEMA_MAX_PATTERNS];
     uint32_t n;
 };
 
-static bool find_patterns(struct object *o, struct cells *cells) {
+static bool find_patterns(struct object *o, struct patterns *p) {
+    struct context *const c = o->c;
     for (uint32_t i = 0; i < o->n_layers; i++) {
-        const struct json_node *const patterns =
-            o->layers[i]->number ? NULL : part(o->layers[i]->node, "patternProperties");
-        const struct json_node *v = patterns ? json_first(patterns) : NULL;
-        for (uint32_t k = 0; patterns && k < patterns->n_items; k++, v = json_next(v)) {
+        const struct json_node *const list =
+            o->layers[i]->number == LAYER_SCHEMA ? schema_part(o->layers[i]->node, "patternProperties") : NULL;
+        if (!list) continue;
+        EACH (v, k, list) {
             uint32_t at = 0;
-            while (at < cells->n && !schema_same_name(cells->patterns[at], v)) at++;
-            if (at < cells->n) continue;
+            while (at < p->n && !schema_same_name(p->of[at], v)) at++;
+            if (at < p->n) continue;
             if (at == SCHEMA_MAX_PATTERNS)
-                return schema_stop(o->c, RN_E_LIMIT, v, "more than %d patterns describe the members of one object",
+                return schema_stop(c, RN_E_LIMIT, v, "more than %d patterns describe the members of one object",
                                    SCHEMA_MAX_PATTERNS);
-            cells->patterns[at] = v;
-            if (schema_pattern(o->c, v, &cells->exprs[at]) != RN_OK) return false;
-            cells->n++;
+            p->of[at] = v, p->exprs[at] = schema_pattern(c, v);
+            p->n++;
         }
     }
-    return true;
+    return schema_ok(c);
 }
 
-// The literals of a value whose name matches just the patterns in `cell`. false: there may be none.
-static bool cell_lits(struct object *o, const struct cells *cells, uint32_t cell, lit_id *lits, uint32_t *n) {
+static struct text text_of(const struct json_node *name) {
+    struct text t;
+    t.s = schema_name(name, &t.n);
+    return t;
+}
+
+// Names that members and flags have, or that may not be.
+static expr_id taken_names(struct object *o) {
     struct context *const c = o->c;
-    *n = 0;
-    for (uint32_t i = 0; i < o->n_layers; i++) {
-        const struct json_node *const layer = o->layers[i]->node, *const other =
-                                                                      json_member(layer, "additionalProperties");
-        if (o->layers[i]->number) return false;
+    uint32_t n = 0, max = o->n_declared + o->n_flags;
+    for (const struct list *l = o->f->lacks; l; l = l->next) max++;
+    struct text *const all = schema_alloc(c, (max + 1) * sizeof *all);
+    if (!all) return EXPR_NEVER;
+    for (uint32_t i = 0; i < o->n_declared; i++) all[n++] = text_of(o->declared[i].name);
+    for (const struct list *l = o->f->lacks; l; l = l->next) all[n++] = text_of(l->node);
+    for (uint32_t k = 0; k < o->n_flags; k++)
+        if (o->flags[k].name) all[n++] = text_of(o->flags[k].name);
+    return chars_texts(c->e, all, n, CODING_JSON);
+}
+
+// Members whose names match just the patterns in `cell`.
+static void link_cell(struct object *o, const struct patterns *p, uint32_t cell, expr_id taken) {
+    struct context *const c = o->c;
+    lit_id own[SCHEMA_MAX_PART_LITS + SCHEMA_MAX_FLAGS], lits[SCHEMA_MAX_PART_LITS + SCHEMA_MAX_FLAGS];
+    uint32_t n, n_all = 0;
+    expr_id all[SCHEMA_MAX_PATTERNS + SCHEMA_MAX_FLAGS + 3];
+    if (!schema_cell_lits(c, o->f, p->of, p->n, cell, own, &n)) return;
+    for (uint32_t k = 0; k < p->n; k++) all[n_all++] = cell >> k & 1 ? p->exprs[k] : expr_not(c->e, p->exprs[k]);
+    if (taken != EXPR_NEVER) all[n_all++] = expr_not(c->e, taken);
+    if (o->names != EXPR_ANY) all[n_all++] = o->names;
+    for (uint32_t set = 0; set < 1u << o->n_flags && schema_ok(c); set++) {
+        uint32_t m = n, n_names = n_all;
         bool is_named = false;
-        for (uint32_t k = 0; k < cells->n; k++) {
-            const struct json_node *const own =
-                cell >> k & 1 ? find(part(layer, "patternProperties"), cells->patterns[k]) : NULL;
-            if (!own) continue;
-            is_named = true;
-            if (*n < MAX_LITS) lits[(*n)++] = schema_of(c, own);
+        memcpy(lits, own, n * sizeof *own);
+        for (uint32_t k = 0; k < o->n_flags; k++) {
+            if (!(set >> k & 1)) continue;
+            is_named |= o->flags[k].name != NULL;
+            all[n_names++] = o->flags[k].names, lits[m++] = o->flags[k].lit;
         }
-        if (is_named || !other) continue;
-        if (other->kind == JSON_FALSE) return false;
-        if (*n < MAX_LITS) lits[(*n)++] = schema_of(c, other);
+        if (is_named) continue; // link_named()
+        expr_id name = c->free_text;
+        if (n_names > 0) all[n_names++] = c->any_text, name = expr_and(c->e, all, n_names);
+        if (name == EXPR_NEVER) continue;
+        const sym_id key = sym_term(c->r, schema_quoted(c, name));
+        link_member(o, o->n_declared, o->n_declared, set, key, schema_value(c, lits, m));
     }
-    return true;
-}
-
-// Names that a flag's layer does not name.
-static expr_id flag_names(struct object *o, const struct flag *flag) {
-    struct context *const c = o->c;
-    const struct json_node *const lists[2] = {flag->is_const ? flag->layer : part(flag->layer, "properties"),
-                                              flag->is_const ? NULL : part(flag->layer, "patternProperties")};
-    expr_id x = EXPR_NEVER;
-    for (int k = 0; k < 2; k++) {
-        const struct json_node *v = lists[k] ? json_first(lists[k]) : NULL;
-        for (uint32_t i = 0; lists[k] && i < lists[k]->n_items; i++, v = json_next(v)) {
-            expr_id one = EXPR_NEVER;
-            if (k == 0)
-                one = schema_name_expr(c, v);
-            else
-                schema_pattern(c, v, &one);
-            x = expr_or2(c->e, x, one);
-        }
-    }
-    return expr_not(c->e, x);
 }
 
 static void link_others(struct object *o) {
-    struct context *const c = o->c;
-    struct cells cells = {.n = 0};
-    const uint32_t end = o->n_declared;
-    if (!find_patterns(o, &cells)) return;
-    // Names that are taken.
-    expr_id *const taken = schema_alloc(c, (o->n_declared + 1) * sizeof *taken);
-    if (!taken) return;
-    for (uint32_t i = 0; i < o->n_declared; i++) taken[i] = schema_name_expr(c, o->declared[i].name);
-    expr_id known = expr_or(c->e, taken, o->n_declared);
-    for (const struct list *l = o->f->lacks; l; l = l->next)
-        known = expr_or2(c->e, known, schema_name_expr(c, l->node));
-    for (uint32_t k = 0; k < o->n_flags; k++)
-        if (o->flags[k].name) known = expr_or2(c->e, known, schema_name_expr(c, o->flags[k].name));
-    for (uint32_t cell = 0; cell < 1u << cells.n && schema_ok(c); cell++) {
-        lit_id lits[MAX_LITS + 1], own[MAX_LITS + 1];
-        uint32_t n;
-        if (!cell_lits(o, &cells, cell, lits, &n)) continue;
-        memcpy(own, lits, n * sizeof *own);
-        expr_id all[SCHEMA_MAX_PATTERNS + 3], name = c->free_text;
-        uint32_t m = 0;
-        for (uint32_t k = 0; k < cells.n; k++)
-            all[m++] = cell >> k & 1 ? cells.exprs[k] : expr_not(c->e, cells.exprs[k]);
-        if (known != EXPR_NEVER) all[m++] = expr_not(c->e, known);
-        if (o->names != EXPR_ANY) all[m++] = o->names;
-        const uint32_t n_flagged = m;
-        if (m > 0) all[m++] = c->any_text, name = expr_and(c->e, all, m);
-        const sym_id key = sym_term(c->r, schema_quoted(c, name)), value = schema_value(c, lits, n);
-        for (uint32_t count = 0; count < o->n_counts; count++)
-            for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++)
-                if (end > 0 || count > 0 || flags == 0) link_member(o, end, end, count, flags, 0, key, value);
-        for (uint32_t k = 0; k < o->n_flags && schema_ok(c); k++) {
-            if (o->flags[k].name) continue;
-            m = n_flagged;
-            all[m++] = c->any_text, all[m++] = flag_names(o, &o->flags[k]);
-            const sym_id flag_key = sym_term(c->r, schema_quoted(c, expr_and(c->e, all, m)));
-            memcpy(lits, own, n * sizeof *own);
-            lits[n] = o->flags[k].lit;
-            const sym_id flag_value = schema_value(c, lits, n + 1);
-            for (uint32_t count = 0; count < o->n_counts; count++)
-                for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++)
-                    if (!(flags >> k & 1)) link_member(o, end, end, count, flags, 1u << k, flag_key, flag_value);
-        }
-    }
-    for (uint32_t k = 0; k < o->n_flags && schema_ok(c); k++) {
-        lit_id lits[MAX_LITS + 1];
-        uint32_t n;
-        if (!o->flags[k].name || in_list(o->f->lacks, o->flags[k].name) || !value_lits(o, o->flags[k].name, lits, &n))
-            continue;
-        const sym_id key = sym_term(c->r, schema_quoted(c, schema_name_expr(c, o->flags[k].name))),
-                     value = schema_value(c, lits, n);
-        for (uint32_t count = 0; count < o->n_counts; count++)
-            for (uint32_t flags = 0; flags < 1u << o->n_flags; flags++)
-                if (!(flags >> k & 1)) link_member(o, end, end, count, flags, 1u << k, key, value);
-    }
+    struct patterns patterns = {.n = 0};
+    if (!find_patterns(o, &patterns)) return;
+    const expr_id taken = taken_names(o);
+    for (uint32_t cell = 0; cell < 1u << patterns.n && schema_ok(o->c); cell++) link_cell(o, &patterns, cell, taken);
+    for (uint32_t k = 0; k < o->n_flags && schema_ok(o->c); k++)
+        if (o->flags[k].name) link_named(o, o->n_declared, o->n_declared, o->flags[k].name, 1u << k);
 }
 
 static void link_end(struct object *o) {

@@ -1,0 +1,631 @@
+// tests/grammar/schema_test.c - JSON Schema: what each keyword lets through, what is refused, and how fast hostile schemas are.
+#include "base/mem.h"
+#include "grammar/recognizer.h"
+#include "grammar/schema/schema.h"
+#include "tests/check.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_EXPRS = 1 << 19, MAX_SEARCH = 8192, MAX_NODES = 1 << 20, MAX_CONFIGS = 1 << 16 };
+
+struct machine {
+    struct json_tree tree;
+    struct exprs e;
+    struct rules r;
+    struct dfa d;
+    struct recognizer p;
+};
+
+static void close_machine(struct machine *m) {
+    recognizer_free(&m->p);
+    dfa_free(&m->d);
+    rules_free(&m->r);
+    exprs_free(&m->e);
+    json_free(&m->tree);
+}
+
+static rn_status open_machine(struct machine *m, const char *schema, size_t n, enum json_space space, rn_error *err) {
+    uint32_t start = 0;
+    *m = (struct machine){0};
+    rn_status st = json_read(&m->tree, schema, n, err);
+    if (st == RN_OK) st = exprs_init(&m->e, MAX_EXPRS, err);
+    if (st == RN_OK) st = rules_init(&m->r, &m->e, MAX_NODES, err);
+    if (st == RN_OK) st = schema_compile(&m->r, &m->tree, space, &start, err);
+    if (st == RN_OK) st = dfa_init(&m->d, &m->e, MAX_SEARCH, err);
+    if (st == RN_OK) st = rules_compile(&m->r, start, &m->d, err);
+    if (st == RN_OK) st = recognizer_init(&m->p, &m->r, &m->d, start, MAX_CONFIGS, err);
+    if (st != RN_OK) close_machine(m);
+    return st;
+}
+
+static bool accepts(struct machine *m, const char *text) {
+    const uint32_t config = recognizer_read(&m->p, m->p.first, text, strlen(text));
+    return config != CONFIG_DEAD && recognizer_accepts(&m->p, config);
+}
+
+struct keyword_case {
+    const char *why, *schema, *good[6], *bad[6];
+};
+
+static void check_cases(const struct keyword_case *cases, size_t n, enum json_space space) {
+    for (size_t i = 0; i < n; i++) {
+        struct machine m;
+        rn_error err = {0};
+        check_note("%s", cases[i].why);
+        if (!CHECK_OK(open_machine(&m, cases[i].schema, strlen(cases[i].schema), space, &err), &err)) continue;
+        for (int k = 0; k < 6 && cases[i].good[k]; k++) {
+            check_note("%s: %s", cases[i].why, cases[i].good[k]);
+            CHECK(accepts(&m, cases[i].good[k]));
+        }
+        for (int k = 0; k < 6 && cases[i].bad[k]; k++) {
+            check_note("%s: %s", cases[i].why, cases[i].bad[k]);
+            CHECK(!accepts(&m, cases[i].bad[k]));
+        }
+        close_machine(&m);
+    }
+}
+#define CHECK_CASES(cases) check_cases(cases, sizeof(cases) / sizeof *(cases), JSON_SPACE_DUMPS)
+
+TEST(values_of_any_type) {
+    static const struct keyword_case cases[] = {
+        {"no condition",
+         "{}",
+         {"null", "[1, {\"a\": []}]", "\"\\u00e9\"", "-0.5e+3", "{}"},
+         {"", "01", "[1,]", "nul", "\"\n\"", "+1"}},
+        {"true", "true", {"{\"a\": [true]}"}, {"{\"a\" : 1}", "{\"a\": 1,}"}},
+        {"type", "{\"type\":\"string\"}", {"\"\"", "\"\xc3\xa9\""}, {"1", "null", "\"\xc3\""}},
+        {"several types", "{\"type\":[\"integer\",\"null\"]}", {"1", "null", "-7.0"}, {"1.5", "\"1\"", "true"}},
+        {"integer beside number", "{\"type\":[\"integer\",\"number\"]}", {"1.5", "2e7"}, {"\"\""}},
+        {"boolean", "{\"type\":\"boolean\"}", {"true", "false"}, {"null", "0"}},
+        {"enum",
+         "{\"enum\":[\"a\",\"ab\",1,null,[1],{\"x\":2}]}",
+         {"\"ab\"", "1.0", "null", "[1]", "{\"x\": 2}"},
+         {"\"b\"", "2", "[1, 1]", "{}", "[]", "{\"x\": 2, \"y\": 3}"}},
+        {"const of each type",
+         "{\"const\":[\"a/b\",{\"k\":false}]}",
+         {"[\"a/b\", {\"k\": false}]", "[\"a\\/b\", {\"k\": false}]"},
+         {"[\"a/b\"]", "[\"a/b\", {\"k\": true}]"}},
+        {"const null", "{\"const\":null}", {"null"}, {"0", "\"null\""}},
+        {"a number is equal however it is written", "{\"const\":12.50}", {"12.5", "12.500"}, {"12", "12.51"}},
+        {"an enum and a type", "{\"enum\":[1,\"1\"],\"type\":\"string\"}", {"\"1\""}, {"1"}},
+        {"OpenAPI's nullable is no keyword of JSON Schema",
+         "{\"type\":\"string\",\"nullable\":true}",
+         {"\"\""},
+         {"null"}},
+    };
+    CHECK_CASES(cases);
+}
+
+TEST(strings) {
+    static const struct keyword_case cases[] = {
+        {"lengths count characters",
+         "{\"type\":\"string\",\"minLength\":2,\"maxLength\":3}",
+         {"\"\xc3\xa9\xf0\x9f\x98\x80\"", "\"\\n\\\"a\""},
+         {"\"\xc3\xa9\"", "\"abcd\""}},
+        {"a pattern is found anywhere", "{\"pattern\":\"b+\"}", {"\"abc\"", "1", "[]"}, {"\"ac\"", "\"\""}},
+        {"an anchored pattern",
+         "{\"type\":\"string\",\"pattern\":\"^[a-c]{2}$\"}",
+         {"\"ab\""},
+         {"\"abc\"", "\"a\"", "\"ad\""}},
+        {"characters that JSON escapes",
+         "{\"type\":\"string\",\"pattern\":\"^[\\\\n\\\"/]$\"}",
+         {"\"\\n\"", "\"\\\"\"", "\"/\"", "\"\\/\"", "\"\\u000a\""},
+         {"\"n\"", "\"\\t\""}},
+        {"a pattern and lengths",
+         "{\"type\":\"string\",\"pattern\":\"^a*$\",\"minLength\":2,\"maxLength\":3}",
+         {"\"aa\"", "\"aaa\""},
+         {"\"a\"", "\"aaaa\"", "\"ab\""}},
+        {"a lookahead",
+         "{\"type\":\"string\",\"pattern\":\"^(?!.*bad)[a-z]+$\"}",
+         {"\"good\"", "\"ba\""},
+         {"\"abadc\"", "\"\""}},
+        {"not a pattern", "{\"type\":\"string\",\"not\":{\"pattern\":\"x\"}}", {"\"a\"", "\"\""}, {"\"axb\"", "1"}},
+        {"patterns of allOf and anyOf",
+         "{\"type\":\"string\",\"allOf\":[{\"pattern\":\"a\"},{\"anyOf\":[{\"pattern\":\"b\"},{\"maxLength\":1}]}]}",
+         {"\"a\"", "\"ba\""},
+         {"\"b\"", "\"ac\""}},
+        {"date",
+         "{\"type\":\"string\",\"format\":\"date\"}",
+         {"\"2024-02-29\"", "\"1999-12-31\""},
+         {"\"2023-02-29\"", "\"2024-13-01\"", "\"2024-04-31\"", "\"24-01-01\"", "\"1900-02-29\""}},
+        {"time",
+         "{\"type\":\"string\",\"format\":\"time\"}",
+         {"\"23:59:59Z\"", "\"00:00:00.25+14:00\"", "\"23:59:60Z\""},
+         {"\"24:00:00Z\"", "\"12:00:00\"", "\"12:00Z\"", "\"12:00:60Z\""}},
+        {"date-time",
+         "{\"type\":\"string\",\"format\":\"date-time\"}",
+         {"\"2024-02-29T12:00:00Z\""},
+         {"\"2024-02-30T12:00:00Z\"", "\"2024-02-29 12:00:00Z\"", "\"2024-02-29\""}},
+        {"duration",
+         "{\"type\":\"string\",\"format\":\"duration\"}",
+         {"\"P1Y2M3DT4H5M6S\"", "\"PT36H\"", "\"P4W\""},
+         {"\"P\"", "\"PT\"", "\"P1D2H\"", "\"1D\"", "\"P1S\""}},
+        {"uuid",
+         "{\"type\":\"string\",\"format\":\"uuid\"}",
+         {"\"2eb8aa08-aa98-11ea-b4aa-73b441d16380\""},
+         {"\"2eb8aa08aa9811eab4aa73b441d16380\"", "\"2eb8aa08-aa98-11ea-b4aa-73b441d1638\"", "\"\""}},
+        {"email",
+         "{\"type\":\"string\",\"format\":\"email\"}",
+         {"\"a.b+c@example.org\"", "\"x@[127.0.0.1]\""},
+         {"\"a.b\"", "\"@x\"", "\"a..b@c\"", "\"a@b@c\""}},
+        {"hostname",
+         "{\"type\":\"string\",\"format\":\"hostname\"}",
+         {"\"a-1.example\"", "\"x\""},
+         {"\"-a\"", "\"a_b\"", "\"a..b\"", "\"\"", "\"xn--07jceefgh4c\"", "\"b.XN--X\""}},
+        {"ipv4",
+         "{\"type\":\"string\",\"format\":\"ipv4\"}",
+         {"\"255.0.10.1\""},
+         {"\"256.0.0.1\"", "\"1.2.3\"", "\"01.2.3.4\""}},
+        {"ipv6",
+         "{\"type\":\"string\",\"format\":\"ipv6\"}",
+         {"\"::\"", "\"fe80::1:2\"", "\"::ffff:1.2.3.4\""},
+         {"\":\"", "\"1::2::3\"", "\"12345::\"", "\"::1%0\""}},
+        {"uri",
+         "{\"type\":\"string\",\"format\":\"uri\"}",
+         {"\"https://a.example/b?c=d#e\"", "\"urn:x:y\""},
+         {"\"//a/b\"", "\"a b\"", "\"http://[::1\"", "\"x\""}},
+        {"a format that is unknown is an annotation",
+         "{\"type\":\"string\",\"format\":\"color\"}",
+         {"\"anything\""},
+         {"1"}},
+    };
+    CHECK_CASES(cases);
+}
+
+TEST(numbers) {
+    static const struct keyword_case cases[] = {
+        {"integer", "{\"type\":\"integer\"}", {"0", "-12", "3.0"}, {"0.5", "-", "00", "1."}},
+        {"bounds",
+         "{\"type\":\"number\",\"minimum\":-1.5,\"maximum\":12}",
+         {"-1.5", "12", "12.0", "0", "-1.49", "11.999"},
+         {"-1.51", "12.001", "13", "-2", "120"}},
+        {"exclusive bounds",
+         "{\"type\":\"number\",\"exclusiveMinimum\":0,\"exclusiveMaximum\":1}",
+         {"0.001", "0.999", "0.10"},
+         {"0", "1", "1.0", "-0.1", "0.0"}},
+        {"draft 4's exclusive bounds",
+         "{\"minimum\":1,\"exclusiveMinimum\":true,\"maximum\":3,\"exclusiveMaximum\":false}",
+         {"1.5", "3", "\"a\""},
+         {"1", "3.5"}},
+        {"a least number of 0 allows exponents",
+         "{\"type\":\"number\",\"minimum\":0}",
+         {"1e-5", "1.5E+20", "0", "-0.0"},
+         {"-1e-5", "-1"}},
+        {"multiples",
+         "{\"type\":\"number\",\"multipleOf\":0.25}",
+         {"0.25", "-1.5", "3", "0"},
+         {"0.1", "0.251", "1e2"}},
+        {"multiples within bounds",
+         "{\"type\":\"integer\",\"multipleOf\":7,\"minimum\":10,\"maximum\":30}",
+         {"14", "21", "28"},
+         {"7", "15", "35"}},
+        {"not a multiple",
+         "{\"type\":\"integer\",\"not\":{\"multipleOf\":2}}",
+         {"1", "-3"},
+         {"2", "0", "2e0", "1e1"}},
+        {"not a bound: numbers with exponents are not let through",
+         "{\"type\":\"number\",\"not\":{\"minimum\":5}}",
+         {"4.9", "-7"},
+         {"5", "1e1", "50e-1"}},
+        {"one of two ranges",
+         "{\"oneOf\":[{\"type\":\"integer\",\"maximum\":5},{\"type\":\"integer\",\"minimum\":3}]}",
+         {"2", "6"},
+         {"3", "4", "5"}},
+        {"not an enum", "{\"type\":\"number\",\"not\":{\"enum\":[1,2]}}", {"3", "1.5"}, {"1", "2.0", "20e-1"}},
+    };
+    CHECK_CASES(cases);
+}
+
+TEST(objects) {
+    static const struct keyword_case cases[] = {
+        {"members stand in the order of the schema, then the others",
+         "{\"type\":\"object\",\"properties\":{\"b\":{},\"a\":{}}}",
+         {"{\"b\": 1, \"a\": 2, \"c\": 3}", "{\"a\": 1}", "{}"},
+         {"{\"a\": 1, \"b\": 2}", "{\"c\": 1, \"a\": 2}", "{\"a\": 1, \"a\": 1}"}},
+        {"required",
+         "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"]}",
+         {"{\"b\": 1}", "{\"a\": 1, \"b\": 2}"},
+         {"{}", "{\"a\": 1}"}},
+        {"required, not described: at any place among the others",
+         "{\"type\":\"object\",\"required\":[\"x\",\"y\"]}",
+         {"{\"y\": 1, \"x\": 2}", "{\"a\": 0, \"x\": 1, \"b\": 0, \"y\": 2}"},
+         {"{\"x\": 1}", "{\"x\": 1, \"x\": 2}"}},
+        {"no others",
+         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"}},\"additionalProperties\":false}",
+         {"{\"a\": null}", "{}"},
+         {"{\"a\": 1}", "{\"b\": null}"}},
+        {"others by a schema",
+         "{\"type\":\"object\",\"properties\":{\"a\":{}},\"additionalProperties\":{\"type\":\"integer\"}}",
+         {"{\"a\": \"s\", \"b\": 1}"},
+         {"{\"b\": \"s\"}"}},
+        {"patterns of names",
+         "{\"type\":\"object\",\"patternProperties\":{\"^i\":{\"type\":\"integer\"},\"s$\":{\"minimum\":5}},\"additionalProperties\":false}",
+         {"{\"i\": 1, \"is\": 5, \"s\": \"x\"}"},
+         {"{\"i\": \"x\"}", "{\"is\": 4}", "{\"x\": 1}"}},
+        {"names",
+         "{\"type\":\"object\",\"propertyNames\":{\"maxLength\":2},\"properties\":{\"abc\":{}}}",
+         {"{\"ab\": 1}", "{}"},
+         {"{\"abc\": 1}", "{\"xyz\": 1}"}},
+        {"numbers of members",
+         "{\"type\":\"object\",\"properties\":{\"a\":{}},\"minProperties\":1,\"maxProperties\":2}",
+         {"{\"a\": 1}", "{\"x\": 1, \"y\": 2}"},
+         {"{}", "{\"a\": 1, \"x\": 1, \"y\": 1}"}},
+        {"the members of allOf stand where it stands",
+         "{\"properties\":{\"a\":{}},\"allOf\":[{\"properties\":{\"b\":{}}},{\"anyOf\":[{\"properties\":{\"c\":{\"type\":\"null\"}}},{\"properties\":{\"d\":{}}}]},{\"properties\":{\"e\":{}}}]}",
+         {"{\"a\": 1, \"b\": 2, \"c\": null, \"e\": 5}", "{\"b\": 2, \"d\": 4, \"e\": 5}"},
+         {"{\"b\": 1, \"a\": 2}"}},
+        {"dependentRequired",
+         "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"dependentRequired\":{\"a\":[\"b\"]}}",
+         {"{\"b\": 1}", "{\"a\": 1, \"b\": 1}", "{}"},
+         {"{\"a\": 1}"}},
+        {"dependentSchemas",
+         "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"dependentSchemas\":{\"a\":{\"properties\":{\"b\":{\"type\":\"null\"}}}}}",
+         {"{\"a\": 1, \"b\": null}", "{\"b\": 1}"},
+         {"{\"a\": 1, \"b\": 1}"}},
+        {"dependencies of draft 7, both kinds",
+         "{\"dependencies\":{\"a\":[\"b\"],\"c\":{\"required\":[\"d\"]}},\"properties\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{}}}",
+         {"{\"a\": 1, \"b\": 1}", "{\"c\": 1, \"d\": 1}", "{\"b\": 1}"},
+         {"{\"a\": 1}", "{\"c\": 1}"}},
+        {"not required",
+         "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"not\":{\"required\":[\"a\",\"b\"]}}",
+         {"{\"a\": 1}", "{\"b\": 1}", "{}"},
+         {"{\"a\": 1, \"b\": 2}"}},
+        {"some name is not as it should be",
+         "{\"type\":\"object\",\"not\":{\"propertyNames\":{\"maxLength\":1}}}",
+         {"{\"ab\": 1}", "{\"a\": 1, \"bc\": 2}"},
+         {"{}", "{\"a\": 1}"}},
+        {"some member of a pattern is not as it should be",
+         "{\"type\":\"object\",\"not\":{\"patternProperties\":{\"^x\":{\"type\":\"null\"}}}}",
+         {"{\"x\": 1}", "{\"a\": 1, \"xa\": 2}"},
+         {"{\"x\": null}", "{\"a\": 1}", "{}"}},
+        {"one member may meet two conditions",
+         "{\"type\":\"object\",\"maxProperties\":1,\"allOf\":[{\"not\":{\"propertyNames\":{\"not\":{\"pattern\":\"a\"}}}},{\"not\":{\"propertyNames\":{\"not\":{\"pattern\":\"b\"}}}}]}",
+         {"{\"ab\": 1}", "{\"xbya\": 1}"},
+         {"{\"a\": 1}", "{\"a\": 1, \"b\": 2}", "{}"}},
+        {"not an object as a value",
+         "{\"type\":\"object\",\"not\":{\"const\":{\"a\":1}}}",
+         {"{}", "{\"a\": 2}", "{\"a\": 1, \"b\": 1}"},
+         {"{\"a\": 1}", "1"}},
+        {"a member of draft 3 says required itself",
+         "{\"properties\":{\"a\":{\"type\":\"string\",\"required\":true}}}",
+         {"{\"a\": \"\"}", "{}"},
+         {"{\"a\": 1}"}},
+    };
+    CHECK_CASES(cases);
+}
+
+TEST(arrays) {
+    static const struct keyword_case cases[] = {
+        {"items",
+         "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}",
+         {"[]", "[1, 2]"},
+         {"[1, \"a\"]", "[1,2]", "[1 ]"}},
+        {"numbers of items",
+         "{\"type\":\"array\",\"minItems\":2,\"maxItems\":3}",
+         {"[1, 2]", "[null, [], {}]"},
+         {"[1]", "[1, 2, 3, 4]"}},
+        {"first items by themselves, and the others",
+         "{\"type\":\"array\",\"prefixItems\":[{\"type\":\"string\"},{\"type\":\"null\"}],\"items\":{\"type\":\"integer\"}}",
+         {"[]", "[\"a\"]", "[\"a\", null, 3]"},
+         {"[1]", "[\"a\", 1]", "[\"a\", null, \"b\"]"}},
+        {"first items of draft 7",
+         "{\"type\":\"array\",\"items\":[{\"type\":\"string\"}],\"additionalItems\":false}",
+         {"[\"a\"]", "[]"},
+         {"[\"a\", 1]", "[1]"}},
+        {"contains",
+         "{\"type\":\"array\",\"contains\":{\"type\":\"null\"}}",
+         {"[null]", "[1, null, 2]"},
+         {"[]", "[1]"}},
+        {"contains so many",
+         "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"minContains\":2,\"maxContains\":3}",
+         {"[null, 1, null]", "[null, null, null]"},
+         {"[null]", "[null, null, null, null]"}},
+        {"contains none",
+         "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"minContains\":0}",
+         {"[]", "[1]"},
+         {"1"}},
+        {"does not contain",
+         "{\"type\":\"array\",\"not\":{\"contains\":{\"type\":\"null\"}}}",
+         {"[]", "[1]"},
+         {"[null]", "[1, null]"}},
+        {"some item is another",
+         "{\"type\":\"array\",\"not\":{\"items\":{\"type\":\"integer\"}}}",
+         {"[1, \"a\"]"},
+         {"[]", "[1]"}},
+        {"one item is unique",
+         "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"uniqueItems\":true,\"maxItems\":1}",
+         {"[]", "[\"a\"]"},
+         {"[\"a\", \"b\"]"}},
+        {"uniqueItems false", "{\"type\":\"array\",\"uniqueItems\":false}", {"[1, 1]"}, {"1"}},
+        {"not an array as a value",
+         "{\"type\":\"array\",\"not\":{\"const\":[1,2]}}",
+         {"[]", "[1]", "[2, 2]", "[1, 2, 3]"},
+         {"[1, 2]", "1"}},
+        {"a thousand million items",
+         "{\"type\":\"array\",\"items\":{\"type\":\"array\"},\"minItems\":1,\"maxItems\":1000000000}",
+         {"[[], []]"},
+         {"[]"}},
+    };
+    CHECK_CASES(cases);
+}
+
+TEST(schemas_put_together) {
+    static const struct keyword_case cases[] = {
+        {"allOf", "{\"allOf\":[{\"type\":\"integer\"},{\"minimum\":3}]}", {"3"}, {"2", "3.5"}},
+        {"anyOf",
+         "{\"anyOf\":[{\"type\":\"integer\"},{\"type\":\"string\",\"maxLength\":1}]}",
+         {"1", "\"a\""},
+         {"\"ab\"", "1.5"}},
+        {"oneOf strings",
+         "{\"oneOf\":[{\"type\":\"string\",\"pattern\":\"^a\"},{\"type\":\"string\",\"pattern\":\"b$\"}]}",
+         {"\"ac\"", "\"cb\""},
+         {"\"ab\"", "\"c\"", "1"}},
+        {"oneOf objects",
+         "{\"type\":\"object\",\"properties\":{\"a\":{},\"b\":{}},\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}",
+         {"{\"a\": 1}", "{\"b\": 1}"},
+         {"{\"a\": 1, \"b\": 1}", "{}"}},
+        {"not oneOf",
+         "{\"type\":\"integer\",\"not\":{\"oneOf\":[{\"minimum\":0},{\"maximum\":10}]}}",
+         {"5", "0"},
+         {"-1", "11"}},
+        {"if, then, else",
+         "{\"type\":\"object\",\"properties\":{\"k\":{\"type\":\"string\"},\"v\":{}},\"required\":[\"k\",\"v\"],\"if\":{\"properties\":{\"k\":{\"const\":\"n\"}}},\"then\":{\"properties\":{\"v\":{\"type\":\"number\"}}},\"else\":{\"properties\":{\"v\":{\"type\":\"string\"}}}}",
+         {"{\"k\": \"n\", \"v\": 1}", "{\"k\": \"s\", \"v\": \"x\"}"},
+         {"{\"k\": \"n\", \"v\": \"x\"}", "{\"k\": \"s\", \"v\": 1}"}},
+        {"not if",
+         "{\"type\":\"integer\",\"not\":{\"if\":{\"minimum\":0},\"then\":{\"maximum\":5}}}",
+         {"6"},
+         {"3", "-1"}},
+        {"not allOf, not anyOf",
+         "{\"type\":\"integer\",\"allOf\":[{\"not\":{\"allOf\":[{\"minimum\":1},{\"maximum\":9}]}},{\"not\":{\"anyOf\":[{\"const\":0},{\"const\":10}]}}]}",
+         {"-1", "11"},
+         {"5", "0", "10"}},
+        {"$ref, $defs and recursion",
+         "{\"$ref\":\"#/$defs/t\",\"$defs\":{\"t\":{\"type\":\"object\",\"properties\":{\"v\":{\"type\":\"integer\"},\"n\":{\"$ref\":\"#/$defs/t\"}},\"required\":[\"v\"],\"additionalProperties\":false}}}",
+         {"{\"v\": 1, \"n\": {\"v\": 2}}"},
+         {"{\"v\": 1, \"n\": {}}"}},
+        {"what stands beside $ref counts",
+         "{\"$ref\":\"#/$defs/t\",\"maximum\":5,\"$defs\":{\"t\":{\"type\":\"integer\"}}}",
+         {"5"},
+         {"6", "\"a\""}},
+        {"but not up to draft 7",
+         "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"$ref\":\"#/definitions/t\",\"maximum\":5,\"definitions\":{\"t\":{\"type\":\"integer\"}}}",
+         {"6"},
+         {"\"a\""}},
+        {"$anchor, $id and escapes in pointers",
+         "{\"items\":{\"anyOf\":[{\"$ref\":\"#here\"},{\"$ref\":\"other.json\"},{\"$ref\":\"#/$defs/a~1b%25\"}]},\"$defs\":{\"x\":{\"$anchor\":\"here\",\"const\":1},\"y\":{\"$id\":\"other.json\",\"const\":2},\"a/b%\":{\"const\":3}}}",
+         {"[1, 2, 3]"},
+         {"[4]"}},
+        {"$dynamicRef to the only anchor of that name",
+         "{\"$dynamicAnchor\":\"n\",\"type\":\"object\",\"properties\":{\"c\":{\"$dynamicRef\":\"#n\"}},\"additionalProperties\":false}",
+         {"{\"c\": {\"c\": {}}}"},
+         {"{\"c\": 1}", "{\"d\": {}}"}},
+        {"unevaluatedProperties",
+         "{\"type\":\"object\",\"properties\":{\"a\":{}},\"anyOf\":[{\"properties\":{\"b\":{\"type\":\"null\"}},\"required\":[\"b\"]},{\"properties\":{\"c\":{\"type\":\"null\"}}}],\"unevaluatedProperties\":false}",
+         {"{\"a\": 1, \"b\": null}", "{\"a\": 1, \"c\": null}", "{\"b\": null, \"c\": null}"},
+         {"{\"a\": 1, \"d\": 2}", "{\"b\": 1}"}},
+        {"unevaluatedItems",
+         "{\"type\":\"array\",\"prefixItems\":[{\"type\":\"null\"}],\"allOf\":[{\"prefixItems\":[true,{\"type\":\"integer\"}]}],\"unevaluatedItems\":{\"type\":\"string\"}}",
+         {"[null, 1, \"a\"]", "[null]"},
+         {"[null, 1, 2]", "[1]"}},
+    };
+    CHECK_CASES(cases);
+}
+
+TEST(whitespace_by_option) {
+    static const struct keyword_case compact[] = {{"compact", "{}", {"{\"a\":[1,2]}"}, {"{\"a\": 1}", "[1, 2]"}}},
+                                     free_space[] = {{"free",
+                                                      "{}",
+                                                      {"{ \"a\" :\n  [ 1 ,2 ] }", "[]"},
+                                                      {"[1                              ,2]"}}};
+    check_cases(compact, 1, JSON_SPACE_COMPACT);
+    check_cases(free_space, 1, JSON_SPACE_FREE);
+}
+
+TEST(what_cannot_be_enforced_is_refused_with_its_place) {
+    static const struct {
+        const char *schema, *says;
+        rn_status status;
+    } cases[] = {
+        {"{\"properties\":{\"a\":{\"uniqueItems\":true}}}", "/properties/a/uniqueItems: ", RN_E_UNSUPPORTED},
+        {"{\"not\":{\"uniqueItems\":true}}", "/not/uniqueItems: cannot be negated", RN_E_UNSUPPORTED},
+        {"{\"not\":{\"unevaluatedItems\":false}}", "/not/unevaluatedItems: cannot be negated", RN_E_UNSUPPORTED},
+        {"{\"contains\":true,\"unevaluatedItems\":false}", "/unevaluatedItems: is not supported with `contains`",
+         RN_E_UNSUPPORTED},
+        {"{\"items\":{\"pattern\":\"(a)\\\\1\"}}", "/items/pattern: back references", RN_E_UNSUPPORTED},
+        {"{\"patternProperties\":{\"(?<=a)\":true}}", "/patternProperties/(?<=a): lookbehinds", RN_E_UNSUPPORTED},
+        {"{\"$ref\":\"http://example.org/x\"}", "/$ref: http://example.org/x is not in this document",
+         RN_E_UNSUPPORTED},
+        {"{\"$ref\":\"#/$defs/x\"}", "/$ref: there is no #/$defs/x", RN_E_ARG},
+        {"{\"multipleOf\":1234567.5}", "/multipleOf: only multiples", RN_E_UNSUPPORTED},
+        {"{\"multipleOf\":0}", "/multipleOf: only multiples", RN_E_UNSUPPORTED},
+        {"{\"minimum\":1e400}", "/minimum: a number of more than", RN_E_UNSUPPORTED},
+        {"{\"type\":\"what\"}", "/type: is not the name of a type", RN_E_ARG},
+        {"{\"type\":[{\"type\":\"null\"}]}", "/type/0: a schema in `type`", RN_E_UNSUPPORTED},
+        {"{\"properties\":{\"a\":5}}", "/properties/a: must be a schema", RN_E_ARG},
+        {"{\"allOf\":{}}", "/allOf: must be an array of schemas, is an object", RN_E_ARG},
+        {"{\"minLength\":-1}", "/minLength: must be a whole number from 0", RN_E_ARG},
+        {"{\"required\":[1]}", "/required/0: must be a string", RN_E_ARG},
+        {"[]", "must be an object, true or false", RN_E_ARG},
+        {"{\"$ref\":\"#\"}", "refers to itself", RN_E_ARG},
+        {"{\"anyOf\":[{\"$ref\":\"#/$defs/a\"},{\"type\":\"null\"}],\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#\"}]}}}",
+         "refers to itself", RN_E_ARG},
+        {"{\"$id\":\"a\",\"$ref\":\"b\",\"$defs\":{\"b\":{\"$id\":\"b\",\"$dynamicAnchor\":\"n\",\"items\":{\"$dynamicRef\":\"#n\"}},\"c\":{\"$id\":\"c\",\"$dynamicAnchor\":\"n\"}}}",
+         "several schemas have this dynamic anchor", RN_E_UNSUPPORTED},
+        {"{\"type\":\"integer\",\"minimum\":3,\"maximum\":2}", "nothing matches", RN_E_FORMAT},
+        {"{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":false}}", "nothing matches", RN_E_FORMAT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct machine m;
+        rn_error err = {0};
+        check_note("%s", cases[i].schema);
+        CHECK_FAILS(open_machine(&m, cases[i].schema, strlen(cases[i].schema), JSON_SPACE_DUMPS, &err),
+                    cases[i].status, &err);
+        CHECK_HAS(err.text, cases[i].says);
+    }
+}
+
+// ---- hostile schemas ----
+
+struct text_buffer {
+    char *s;
+    size_t n, max;
+};
+
+static void append(struct text_buffer *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct text_buffer *b, const char *fmt, ...) {
+    char part[400];
+    va_list ap;
+    va_start(ap, fmt);
+    const size_t n = (size_t)vsnprintf(part, sizeof part, fmt, ap);
+    va_end(ap);
+    if (b->n + n + 1 > b->max) {
+        b->max = (b->n + n + 1) * 2;
+        b->s = realloc(b->s, b->max);
+        if (!b->s) abort();
+    }
+    memcpy(b->s + b->n, part, n + 1);
+    b->n += n;
+}
+
+static void many_pairs(struct text_buffer *b) { // 2^40 combinations of required members
+    append(b, "{\"type\":\"object\",\"allOf\":[true");
+    for (int i = 0; i < 40; i++) append(b, ",{\"anyOf\":[{\"required\":[\"a%d\"]},{\"required\":[\"b%d\"]}]}", i, i);
+    append(b, "]}");
+}
+
+static void many_exclusive(struct text_buffer *b) { // oneOf of objects that do not exclude each other
+    append(b, "{\"oneOf\":[true");
+    for (int i = 0; i < 60; i++)
+        append(b, ",{\"type\":\"object\",\"properties\":{\"p%d\":{\"type\":\"null\"},\"q%d\":{\"type\":\"null\"}}}",
+               i, i);
+    append(b, "]}");
+}
+
+static void long_chain(struct text_buffer *b) {
+    append(b, "{\"$ref\":\"#/$defs/d0\",\"$defs\":{");
+    for (int i = 0; i < 5000; i++) append(b, "\"d%d\":{\"$ref\":\"#/$defs/d%d\"},", i, i + 1);
+    append(b, "\"d5000\":{}}}");
+}
+
+static void many_patterns(struct text_buffer *b) { // an intersection with 2^20 states
+    append(b, "{\"type\":\"string\",\"allOf\":[true");
+    for (int i = 0; i < 24; i++) append(b, ",{\"pattern\":\"a.{%d}b.{%d}$\"}", i, 24 + i);
+    append(b, ",{\"not\":{\"pattern\":\"a.{7}b.{31}$\"}}]}");
+}
+
+static void nested_repeats(struct text_buffer *b) {
+    append(b,
+           "{\"type\":\"string\",\"pattern\":\"^((a{1,1000}){1,1000}){1,1000}$\",\"not\":{\"pattern\":\"a{99}b\"}}");
+}
+
+static void deep_repeats(struct text_buffer *b) {
+    append(b, "{\"pattern\":\"^");
+    for (int i = 0; i < 60; i++) append(b, "(");
+    append(b, "a");
+    for (int i = 0; i < 60; i++) append(b, "{1,9})");
+    append(b, "$\"}");
+}
+
+static void many_first_items(struct text_buffer *b) {
+    append(b, "{\"const\":[");
+    for (int i = 0; i < 30000; i++) append(b, "%s%d", i ? "," : "", i);
+    append(b, "]}");
+}
+
+static void many_members(struct text_buffer *b) {
+    append(b, "{\"type\":\"object\",\"minProperties\":900,\"properties\":{\"a\":{}");
+    for (int i = 0; i < 900; i++) append(b, ",\"p%d\":{\"type\":\"integer\"}", i);
+    append(b, "}}");
+}
+
+static void big_enum(struct text_buffer *b) {
+    append(b, "{\"enum\":[");
+    for (int i = 0; i < 20000; i++) append(b, "%s\"value-%d-of-many\"", i ? "," : "", i * 7919 % 20000);
+    append(b, "]}");
+}
+
+static void big_bounds(struct text_buffer *b) {
+    append(b, "{\"type\":[\"string\",\"array\",\"integer\"],\"minLength\":1,\"maxLength\":1000000000,\"minItems\":1,"
+              "\"maxItems\":1000000000,\"items\":{\"enum\":[[1],\"a\"]},\"maximum\":1e60}");
+}
+
+static void long_least(struct text_buffer *b) {
+    append(b, "{\"type\":\"string\",\"minLength\":1000000000,\"pattern\":\"a\"}");
+}
+
+TEST(hostile_schemas_are_compiled_or_refused_by_name_with_little_work) {
+    static const struct {
+        const char *why;
+        void (*make)(struct text_buffer *);
+        rn_status status;
+        const char *says;
+        const char *good, *bad;
+    } cases[] = {
+        {"2^40 combinations", many_pairs, RN_E_LIMIT, "too many combinations", 0, 0},
+        {"oneOf of 61 that meet", many_exclusive, RN_E_LIMIT, "more than", 0, 0},
+        {"a chain of references", long_chain, RN_E_LIMIT, "schemas apply to one value", 0, 0},
+        {"patterns that multiply", many_patterns, RN_E_LIMIT, "more than", 0, 0},
+        {"repetitions that multiply", nested_repeats, RN_OK, NULL, "\"aaa\"", "\"\""},
+        {"60 repetitions within each other", deep_repeats, RN_OK, NULL, "\"aa\"", "\"\""},
+        {"30,000 items with schemas of their own", many_first_items, RN_E_LIMIT, "items with schemas of their own", 0,
+         0},
+        {"900 members that are counted", many_members, RN_E_LIMIT, "needs more than", 0, 0},
+        {"20,000 values", big_enum, RN_OK, NULL, "\"value-19999-of-many\"", "\"value-20000-of-many\""},
+        {"bounds of a thousand million", big_bounds, RN_OK, NULL, "[\"a\", [1]]", "[]"},
+        {"a least length that no text reaches in practice", long_least, RN_E_LIMIT, "more than", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text_buffer text = {0};
+        struct machine m;
+        rn_error err = {0};
+        check_note("%s", cases[i].why);
+        cases[i].make(&text);
+        const long before = mem_count();
+        const rn_status st = open_machine(&m, text.s, text.n, JSON_SPACE_DUMPS, &err);
+        CHECK(mem_count() - before < 5000);
+        if (CHECK_INT(st, cases[i].status) && st == RN_OK) {
+            CHECK(accepts(&m, cases[i].good) && !accepts(&m, cases[i].bad));
+            CHECK(m.e.n_nodes < 300000);
+        }
+        if (cases[i].says) CHECK_HAS(err.text, cases[i].says);
+        if (st == RN_OK) close_machine(&m);
+        free(text.s);
+    }
+}
+
+// ---- memory ----
+
+struct sweep {
+    const char *schema;
+};
+
+static rn_status compile_once(void *user) {
+    const struct sweep *const s = user;
+    struct machine m;
+    rn_error err = {0};
+    rn_status st = open_machine(&m, s->schema, strlen(s->schema), JSON_SPACE_FREE, &err);
+    if (st != RN_OK) return st;
+    accepts(&m, "{\"a\": [1, \"x\"], \"bb\": {\"a\": []}}");
+    st = m.e.status;
+    close_machine(&m);
+    return st;
+}
+
+TEST(an_allocation_that_fails_is_an_error) {
+    static const char *const schemas[] = {
+        "{\"$id\":\"x\",\"properties\":{\"a\":{\"items\":{\"anyOf\":[{\"type\":\"integer\",\"multipleOf\":3},{\"pattern\":\"^x(?!y)\"},"
+        "{\"enum\":[\"v\",\"w\",{\"k\":[1]}]}]},\"contains\":{\"const\":1}},\"c\":{\"$ref\":\"#t\"}},\"patternProperties\":{\"^b\":{\"$ref\":"
+        "\"#\"}},\"required\":[\"a\",\"z\"],\"dependentRequired\":{\"a\":[\"c\"]},\"not\":{\"propertyNames\":{\"maxLength\":1}},\"$defs\":{\"t\":{"
+        "\"$anchor\":\"t\",\"format\":\"date\"}}}",
+        "{\"oneOf\":[{\"required\":[\"a\"],\"properties\":{\"a\":{\"not\":{\"const\":[1]}}}},{\"required\":[\"b\"]}],\"unevaluatedProperties\":{"
+        "\"type\":\"object\"}}",
+    };
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+        struct sweep s = {schemas[i]};
+        check_note("schema %zu", i);
+        CHECK(check_each_failed_allocation(compile_once, &s, __FILE__, __LINE__));
+    }
+}
