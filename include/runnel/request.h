@@ -4,6 +4,7 @@
 
 #include <runnel/chat.h>
 #include <runnel/engine.h>
+#include <runnel/grammar.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -251,6 +252,12 @@ typedef struct rn_request {
     const rn_adapter *adapters;
     size_t n_adapters;
     bool own_adapters;
+    // The form of the answer: only tokens that may follow in a text of the grammar are drawn, and
+    // where nothing can follow any more the stream ends with RN_FINISH_STOP, "grammar". An end
+    // token may be drawn where the text is whole. The grammar must be of this model; it may be
+    // closed when rn_stream_begin() has returned. A reply must follow it, too. Excludes
+    // accept_revisions. NULL: none.
+    const rn_grammar *grammar;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

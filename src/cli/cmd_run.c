@@ -3,6 +3,7 @@
 #include "app/chat_options.h"
 #include "app/files.h"
 #include "app/generation.h"
+#include "app/grammar_options.h"
 #include "app/interrupt.h"
 #include "app/json_write.h"
 #include "app/machine.h"
@@ -17,6 +18,8 @@
 typedef struct run {
     machine on;
     generation g;
+    grammar_options form;
+    rn_grammar *grammar; // NULL: of any form
     prompt prompt;
     chat_options chat;
     bytes messages;       // the conversation as JSON
@@ -207,6 +210,7 @@ static int generate(run *r) {
     rn_stream *stream = NULL;
     rn_request_init(&req);
     if (!generation_apply(&r->g, &req, &sampling, &err)) return machine_failed(&err);
+    req.grammar = r->grammar;
     if (r->chat.is_chat) {
         chat_add_messages(&r->chat, &r->messages, r->prompt.text.data, r->prompt.text.n);
         generation_chat(&r->g, &req, &chat, r->messages.data, r->messages.n);
@@ -245,6 +249,7 @@ static int run_prompt(run *r, const options *parsed) {
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;
+    if ((code = grammar_options_compile(&r->form, r->on.model, &r->grammar)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&r->on)) != EXIT_CODE_OK) return code;
     return generate(r);
 }
@@ -266,6 +271,7 @@ int cmd_run(int n_args, char **args) {
         GENERATION_SAMPLING_GROUP(&rows, &r.g),
         GENERATION_STOP_GROUP(&r.g),
         GENERATION_TEXT_GROUP(&r.g),
+        GRAMMAR_OPTIONS_GROUP(&r.form),
         {"Output", run_rows, 1, &r.g},
         {NULL, json_rows, 1, &r},
     };
@@ -286,6 +292,8 @@ int cmd_run(int n_args, char **args) {
     bytes_free(&r.messages);
     chat_message_free(&r.message);
     chat_options_free(&r.chat);
+    rn_grammar_close(r.grammar);
+    grammar_options_free(&r.form);
     machine_close(&r.on);
     return code;
 }

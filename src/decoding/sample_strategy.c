@@ -45,7 +45,9 @@ static rn_status propose(strategy *base, struct row_list *rows, rn_error *err) {
 static void draw(strategy *base, const struct row_results *r) {
     struct sample_strategy *s = (struct sample_strategy *)base;
     uint32_t n_tried = 0;
-    const uint64_t *mask = s->gate ? s->gate->mask(s->gate->user, &n_tried) : NULL;
+    const uint64_t *mask = NULL;
+    s->status = s->gate ? s->gate->mask(s->gate->user, &mask, &n_tried, &s->error) : RN_OK;
+    if (s->status != RN_OK) return;
     sampler_set_tried(s->sampler, n_tried);
     s->status = sampler_draw_masked(s->sampler, results_logits(r, r->n - 1), s->position, mask, &s->drawn, &s->error);
     if (s->status != RN_OK && n_tried)

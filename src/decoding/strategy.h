@@ -68,9 +68,9 @@ struct emitter {
 
 // Which tokens may be drawn next (sampling/token_mask.h). Asked for each draw, from read or absorb.
 struct token_gate {
-    // NULL: all of them. The mask is valid until the next call. *n_tried: as for
-    // sampler_set_tried().
-    const uint64_t *(*mask)(void *user, uint32_t *n_tried);
+    // *mask is NULL: all of them; else it is valid until the next call. *n_tried: as for
+    // sampler_set_tried(). Errors: RN_E_LIMIT, RN_E_NOMEM.
+    rn_status (*mask)(void *user, const uint64_t **mask, uint32_t *n_tried, rn_error *err);
     void *user;
 };
 

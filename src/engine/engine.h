@@ -69,6 +69,12 @@ struct rn_model {
 rn_status model_grammars_open(rn_model *m, rn_error *err);
 void model_grammars_close(rn_model *m);
 
+// Refers to its model, which outlives it.
+struct rn_grammar {
+    const rn_model *model;
+    grammar *g;
+};
+
 // Rows of a step that belong to one stream.
 struct stream_rows {
     rn_stream *s;
@@ -202,9 +208,10 @@ struct stream_play {
     bool seqs_changed;
     int32_t n_helper_rounds; // since its last step of the main model
     struct token_gate gate;  // given to the strategy where it rules tokens out
-    uint64_t *gate_mask;     // NULL: the stream has no gate
-    struct rewound rewound;  // what the last emission took back
-    int64_t n_taken_back;    // tokens, of all emissions
+    uint64_t *gate_mask;     // [n_gate_words] NULL: the stream has no gate
+    size_t n_gate_words;
+    struct rewound rewound; // what the last emission took back
+    int64_t n_taken_back;   // tokens, of all emissions
 };
 
 // From tokens to text.
@@ -265,6 +272,9 @@ struct rn_stream {
     struct stream_prefix prefix;
     struct stream_play play;
     struct stream_text text;
+    struct grammar_cursor grammar; // of choice 0; g NULL: none
+    uint32_t n_grammar_given;      // tokens of the reply, which it has read, too
+    bool grammar_is_over;          // before anything is generated
     struct stream_scores scores;
     struct stream_ending end;
     struct { // as of the end of its last step, for other threads
@@ -449,6 +459,15 @@ rn_status stream_heal_prompt(rn_stream *s, const rn_request *r, struct id_list *
 
 // token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
+
+// stream_grammar.c: the form of the answer
+rn_status stream_grammar_create(rn_stream *s, const rn_request *r, rn_error *err);
+void stream_grammar_destroy(rn_stream *s);
+// Tokens that may follow, end tokens included where the text is whole. Any thread of the pool.
+rn_status stream_grammar_mask(rn_stream *s, uint64_t *mask, size_t n_words, rn_error *err);
+// *is_over: the text is whole and nothing can follow.
+rn_status stream_grammar_take(rn_stream *s, int32_t token, bool *is_over, rn_error *err);
+void stream_grammar_keep(rn_stream *s, int32_t n); // the answer's first n tokens
 
 // stream_choices.c: a stream's answers
 rn_status stream_choices_create(rn_stream *s, bool raw_bytes, bool accepts_revisions, rn_error *err);

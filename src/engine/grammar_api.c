@@ -74,10 +74,6 @@ void model_grammars_close(rn_model *m) {
 
 // ---- grammars ----
 
-struct rn_grammar {
-    const rn_model *model;
-    grammar *g;
-};
 struct rn_matcher {
     const rn_model *model;
     struct grammar_cursor at;
@@ -167,6 +163,7 @@ void rn_matcher_close(rn_matcher *m) {
 rn_status rn_matcher_mask(rn_matcher *m, uint64_t *mask, size_t n_words, rn_error *err) {
     bool is_whole;
     if (!m || !mask) return fail(err, RN_E_ARG, "rn_matcher_mask: NULL argument");
+    memset(mask, 0xff, n_words * sizeof *mask);
     const rn_status st = grammar_mask(&m->at, mask, n_words, &is_whole, err);
     for (int32_t i = 0; st == RN_OK && is_whole && i < m->model->n_end; i++)
         if ((size_t)m->model->end_ids[i] < n_words * 64) token_mask_add(mask, m->model->end_ids[i]);

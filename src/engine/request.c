@@ -206,7 +206,10 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
     rn_status st = kind->create(&spec, &s->play.strategy, err);
     if (st == RN_OK && spec.gate && !s->play.strategy->can_rewind)
         st = fail(err, RN_E_UNSUPPORTED, "%s: the strategy \"%s\" cannot rule tokens out",
-                  r->n_banned_strings ? "banned_strings" : "token_healing", kind->name);
+                  r->grammar            ? "grammar"
+                  : r->n_banned_strings ? "banned_strings"
+                                        : "token_healing",
+                  kind->name);
     if (st != RN_OK || !s->scores.prompt) return st;
     spec.inner = s->play.strategy;
     strategy *outer;
@@ -415,6 +418,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     if (st == RN_OK) st = make_healed_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
+    if (st == RN_OK) st = stream_grammar_create(s, r, err);
     if (st == RN_OK) st = stream_gate_create(s, r, err);
     if (st == RN_OK) st = make_sampler(s, r, err);
     if (st == RN_OK && r->prompt_logprobs >= 0) st = prompt_scores_create(s, r->prompt_logprobs, err);
@@ -478,6 +482,7 @@ void stream_destroy(rn_stream *s) {
     sampler_destroy(s->play.sampler);
     stop_set_destroy(s->text.stops);
     banned_destroy(s->text.banned);
+    stream_grammar_destroy(s);
     mem_free(s->play.gate_mask);
     outbox_free(&s->out);
     mem_free(s->tokens);

@@ -117,15 +117,26 @@ rn_status stream_choices_end(rn_stream *s, rn_finish why, const char *detail, rn
     return st;
 }
 
+static void end_failed(rn_stream *s, rn_status st, const rn_error *err) {
+    s->end.status = st;
+    end_stream(s, RN_FINISH_ERROR, err->text);
+}
+
 static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
     const char *what;
     size_t n;
+    rn_error err;
+    bool is_over = false;
     if (is_stop_id(s, token, &what)) {
         const char *spelling = model_piece(s->model_slot->m, token, true, &n);
         finish(s, c, RN_FINISH_STOP, "%s %d%s%.*s", what, token, n ? " " : "", (int)n, spelling);
     } else if (c->matcher.matched >= 0) {
         const char *stop = stop_set_string(s->text.stops, c->matcher.matched, &n);
         finish(s, c, RN_FINISH_STOP, "stop string \"%.*s\"", (int)n, stop);
+    } else if (s->grammar.g) {
+        const rn_status st = stream_grammar_take(s, token, &is_over, &err);
+        if (st != RN_OK) end_failed(s, st, &err);
+        if (is_over) finish(s, c, RN_FINISH_STOP, "grammar");
     }
     if (c->n >= most_tokens(s))
         finish(s, c, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
@@ -151,7 +162,9 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
 // Choice 0 is held by the main sequence and the session.
 static void set_length(rn_stream *s, struct choice *c, int32_t n) {
     c->n = n;
-    if (c == s->text.choices) s->n_tokens = s->n_prompt + n;
+    if (c != s->text.choices) return;
+    s->n_tokens = s->n_prompt + n;
+    stream_grammar_keep(s, n);
 }
 
 // Truncates the choice to its first n tokens and recomputes the state of its text.
@@ -187,11 +200,6 @@ static bool is_wrong(rn_stream *s, const struct emission *e) {
                          s->text.n_choices, e->n_replaced, most);
     end_stream(s, RN_FINISH_ERROR, err.text);
     return true;
-}
-
-static void end_failed(rn_stream *s, rn_status st, const rn_error *err) {
-    s->end.status = st;
-    end_stream(s, RN_FINISH_ERROR, err->text);
 }
 
 // The token completes a banned string that begins in the one at index `at`, which is drawn again.
@@ -242,6 +250,7 @@ static struct rewound rewound(void *user) { return ((const rn_stream *)user)->pl
 static bool may_emit(void *user) {
     rn_stream *s = user;
     if (most_tokens(s) == 0) end_stream(s, RN_FINISH_LENGTH, "max_tokens 0"); // evaluated only to cache the prompt
+    if (s->grammar_is_over) end_stream(s, RN_FINISH_STOP, "grammar");
     return s->end.finish == RN_FINISH_NONE;
 }
 

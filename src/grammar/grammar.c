@@ -180,10 +180,21 @@ static bool token_is_text(const grammar *g, int32_t token) {
     return token >= 0 && token < g->vocab->n_tokens && g->vocab->tokens[token].n > 0;
 }
 
-static uint32_t read_token(grammar *g, uint32_t config, int32_t token) {
+// Bytes of the skipped ones that are left after the first n tokens.
+static size_t skip_left(const struct grammar_cursor *c, uint32_t n) {
+    size_t left = c->skip;
+    for (uint32_t i = 0; i < n && left > 0; i++) {
+        const size_t n_token = c->g->vocab->tokens[c->tokens[i]].n;
+        left -= n_token < left ? n_token : left;
+    }
+    return left;
+}
+
+static uint32_t read_token(grammar *g, uint32_t config, int32_t token, size_t skip) {
     if (!token_is_text(g, token)) return CONFIG_DEAD;
     const struct token_bytes *const t = &g->vocab->tokens[token];
-    return recognizer_read(&g->recognizer, config, t->bytes, t->n);
+    if (t->n <= skip) return config;
+    return recognizer_read(&g->recognizer, config, t->bytes + skip, t->n - skip);
 }
 
 // Reads the cursor's tokens again if its states are those of earlier automata.
@@ -195,7 +206,8 @@ static rn_status catch_up(struct grammar_cursor *c, rn_error *err) {
     }
     if (c->epoch == g->epoch) return RN_OK;
     c->configs[0] = g->recognizer.first;
-    for (uint32_t i = 0; i < c->n; i++) c->configs[i + 1] = read_token(g, c->configs[i], c->tokens[i]);
+    for (uint32_t i = 0; i < c->n; i++)
+        c->configs[i + 1] = read_token(g, c->configs[i], c->tokens[i], skip_left(c, i));
     c->epoch = g->epoch;
     return exprs_status(&g->exprs, err);
 }
@@ -243,7 +255,7 @@ struct step {
 };
 static void step(struct grammar_cursor *c, void *user) {
     struct step *const s = user;
-    s->to = read_token(c->g, c->configs[c->n], s->token);
+    s->to = read_token(c->g, c->configs[c->n], s->token, skip_left(c, c->n));
 }
 
 rn_status grammar_allows(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err) {
@@ -288,11 +300,21 @@ static void write_mask(struct grammar_cursor *c, void *user) {
     struct masking *const m = user;
     const size_t n_words = c->g->vocab->trie.n_words;
     const uint32_t config = c->configs[c->n];
-    const uint64_t *const mask = masker_get(&c->g->masker, config);
-    if (!mask) return; // the automata say why
-    memcpy(m->mask, mask, n_words * sizeof *mask);
-    memset(m->mask + n_words, 0, (m->n_words - n_words) * sizeof *mask);
-    m->is_whole = recognizer_accepts(&c->g->recognizer, config);
+    const size_t skip = skip_left(c, c->n);
+    memset(m->mask + n_words, 0, (m->n_words - n_words) * sizeof *m->mask);
+    m->is_whole = skip == 0 && recognizer_accepts(&c->g->recognizer, config);
+    if (skip == 0) {
+        const uint64_t *const mask = masker_get(&c->g->masker, config);
+        for (size_t w = 0; mask && w < n_words; w++) m->mask[w] &= mask[w]; // else the automata say why
+        return;
+    }
+    // Once or twice in a text; the caller has left few tokens.
+    for (size_t w = 0; w < n_words; w++)
+        for (uint64_t bits = m->mask[w]; bits; bits &= bits - 1) {
+            const int bit = __builtin_ctzll(bits);
+            if (read_token(c->g, config, (int32_t)(w * 64) + bit, skip) == CONFIG_DEAD)
+                m->mask[w] &= ~(UINT64_C(1) << bit);
+        }
 }
 
 rn_status grammar_mask(struct grammar_cursor *c, uint64_t *mask, size_t n_words, bool *is_whole, rn_error *err) {

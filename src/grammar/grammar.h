@@ -67,6 +67,7 @@ struct grammar_cursor {
     uint32_t *configs; // [n + 1] the state before each token, and after the last one
     uint32_t n, max;
     uint64_t epoch; // of the automata that `configs` is about; 0: none
+    size_t skip;    // bytes of the first tokens that stand before the text, set before the first one is taken
 };
 rn_status grammar_cursor_init(struct grammar_cursor *c, grammar *g, rn_error *err);
 void grammar_cursor_free(struct grammar_cursor *c);
@@ -76,8 +77,8 @@ rn_status grammar_take(struct grammar_cursor *c, int32_t token, bool *is_allowed
 // The same without taking it.
 rn_status grammar_allows(struct grammar_cursor *c, int32_t token, bool *is_allowed, rn_error *err);
 void grammar_rewind(struct grammar_cursor *c, uint32_t n); // the last n tokens were not there
-// Writes the mask of the tokens that may follow, one bit each: n_words words of 64, at least as many
-// as the vocabulary has. Those beyond it are cleared. Is the text whole? Then an end token may
+// Clears the bits of the tokens that may not follow, one bit each: n_words words of 64, at least as
+// many as the vocabulary has. Those beyond it are cleared. Is the text whole? Then an end token may
 // follow, too, whose bit is the caller's to set.
 rn_status grammar_mask(struct grammar_cursor *c, uint64_t *mask, size_t n_words, bool *is_whole, rn_error *err);
 // Is the text whole, and can nothing follow it?

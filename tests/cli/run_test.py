@@ -151,6 +151,25 @@ def a_healed_prompt_may_end_inside_a_word():
 
 
 @test
+def an_answer_has_the_form_that_is_asked_for():
+    schema = {'type': 'object', 'properties': {'name': {'type': 'string', 'maxLength': 9}, 'ages': {'type': 'array', 'items': {'enum': [1, 22, 333]}, 'maxItems': 2}},
+              'required': ['name', 'ages'], 'additionalProperties': False}
+    with Folder() as folder:
+        (folder / 'schema.json').write_text(json.dumps(schema))
+        for seed in range(4):
+            random = ('-n', '200', '--seed', seed, '--temp', '1.5')
+            got = json.loads(runnel('run', PROMPT, *random, '--json-schema', folder / 'schema.json').ok().text)
+            check(set(got) == {'name', 'ages'} and len(got['name']) <= 9 and all(a in (1, 22, 333) for a in got['ages']), got)
+            check(re.fullmatch('[A-Z][a-z]{2,5}!', runnel('run', PROMPT, *random, '--regex', '[A-Z][a-z]{2,5}!').ok().text), seed)
+            last = runnel('run', PROMPT, *random, '--choice', 'yes', '--choice', 'no', '--json').ok().lines
+            check(''.join(x['text'] for x in last) in ('yes', 'no') and last[-1]['finish_detail'] == 'grammar', last[-1])
+            check(runnel('run', PROMPT, '-n', '3', '--json-mode').ok().text.startswith('{'), seed)
+        (folder / 'schema.json').write_text('{"type": 5}')
+        runnel('run', PROMPT, '--json-schema', folder / 'schema.json').fails(1, f'--json-schema {folder}/schema.json: /type')
+        runnel('run', PROMPT, '--json-schema', folder / 'none.json').fails(1, 'none.json: No such file')
+
+
+@test
 def a_banned_token_does_not_come():
     first = runnel('run', PROMPT, *GREEDY, '-n', '1', '--json').ok().lines[-1]['tokens'][0]
     for bias in ('-inf', '-100'):

@@ -32,6 +32,7 @@ static bool accepts(grammar *g, const char *text) {
     CHECK_OK(grammar_cursor_init(&c, g, &err), &err);
     for (const char *s = text; *s && is_allowed; s++) {
         const uint8_t b = (uint8_t)*s;
+        memset(mask, 0xff, sizeof mask);
         CHECK_OK(grammar_mask(&c, mask, N_MASK, &is_whole, &err), &err);
         CHECK_OK(grammar_take(&c, b, &is_allowed, &err), &err);
         CHECK_INT(mask[b / 64] >> b % 64 & 1, is_allowed);
@@ -195,6 +196,7 @@ static rn_status use_all(void *user) {
     rn_status st = grammar_compile(&source, v, &g, &err);
     if (st == RN_OK) st = grammar_cursor_init(&c, g, &err);
     for (const char *s = "[[[], []"; st == RN_OK && *s; s++) {
+        memset(mask, 0xff, sizeof mask);
         st = grammar_mask(&c, mask, N_MASK, &is_whole, &err);
         if (st == RN_OK) st = grammar_take(&c, *s, &is_allowed, &err);
     }

@@ -117,6 +117,7 @@ static rn_status begin(chat *c, bool goes_on, rn_stream **stream, rn_error *err)
     fill_chat(c, goes_on, &messages, &variables, &chat_of);
     rn_status st = generation_apply(&c->g, &req, &sampling, err) ? RN_OK : err->code;
     if (c->wants_probs) req.logprobs = CHAT_TOP;
+    req.grammar = c->grammar;
     req.session = c->session;
     req.chat = &chat_of;
     req.progress = machine_progress;

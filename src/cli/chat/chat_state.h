@@ -7,6 +7,7 @@
 #include "app/chat_message.h"
 #include "app/chat_options.h"
 #include "app/generation.h"
+#include "app/grammar_options.h"
 #include "app/machine.h"
 #include "cli/chat/dialogue.h"
 #include "cli/chat/line_editor.h"
@@ -34,6 +35,8 @@ typedef struct chat_reply {
 typedef struct chat {
     machine on;
     generation g;
+    grammar_options form;
+    rn_grammar *grammar; // that every reply follows; NULL: none
     // Options.
     chat_options options; // system message, template, output format
     int32_t truncate;     // rn_truncate

@@ -210,6 +210,7 @@ static int run_chat(chat *c) {
     int code = machine_open_model(&c->on);
     if (code == EXIT_CODE_OK) code = chat_options_open(&c->options);
     if (code == EXIT_CODE_OK) code = open_template(c);
+    if (code == EXIT_CODE_OK) code = grammar_options_compile(&c->form, c->on.model, &c->grammar);
     if (code == EXIT_CODE_OK) code = machine_open_engine(&c->on);
     if (code != EXIT_CODE_OK) return code;
     if (rn_session_open(c->on.engine, 0, &c->session, &err) != RN_OK) return machine_failed(&err);
@@ -235,6 +236,7 @@ int cmd_chat(int n_args, char **args) {
         MACHINE_ENGINE_GROUP(&c.on),
         GENERATION_SAMPLING_GROUP(&rows, &c.g),
         GENERATION_STOP_GROUP(&c.g),
+        GRAMMAR_OPTIONS_GROUP(&c.form),
     };
     const option_spec spec = {
         .command = "chat",
@@ -253,6 +255,8 @@ int cmd_chat(int n_args, char **args) {
     rn_session_close(c.session);
     rn_template_close(c.tmpl);
     chat_options_free(&c.options);
+    rn_grammar_close(c.grammar);
+    grammar_options_free(&c.form);
     machine_close(&c.on);
     dialogue_free(&c.talk);
     chat_reply_free(&c.last);

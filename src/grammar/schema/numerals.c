@@ -2,7 +2,8 @@
 #include "grammar/schema/numerals.h"
 #include <stdlib.h>
 
-enum { MAX_MULTIPLE = 1000000 };
+// Numbers have so many digits at most, so that a weak model does not write zeros without end.
+enum { MAX_MULTIPLE = 1000000, MAX_WHOLE = DECIMAL_MAX_DIGITS, MAX_PART = 40, MAX_ZEROS = 3 };
 
 bool decimal_read(struct decimal *d, const char *text, size_t n) {
     char digits[DECIMAL_MAX_DIGITS * 2];
@@ -55,13 +56,13 @@ static expr_id cat3(struct exprs *e, expr_id a, expr_id b, expr_id c) { return e
 static expr_id point(struct exprs *e) { return expr_byte(e, '.'); }
 static expr_id minus(struct exprs *e, expr_id x) { return expr_cat(e, expr_byte(e, '-'), x); }
 static expr_id any_part(struct exprs *e) {
-    return expr_optional(e, expr_cat(e, point(e), any_digits(e, 1, EXPR_NO_MAX)));
+    return expr_optional(e, expr_cat(e, point(e), any_digits(e, 1, MAX_PART)));
 }
 static expr_id zero_part(struct exprs *e) {
-    return expr_optional(e, expr_cat(e, point(e), expr_repeat(e, expr_byte(e, '0'), 1, EXPR_NO_MAX)));
+    return expr_optional(e, expr_cat(e, point(e), expr_repeat(e, expr_byte(e, '0'), 1, MAX_ZEROS)));
 }
 static expr_id any_whole(struct exprs *e) {
-    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, EXPR_NO_MAX)));
+    return expr_or2(e, expr_byte(e, '0'), expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_WHOLE - 1)));
 }
 static expr_id unsigned_any(struct exprs *e) { return expr_cat(e, any_whole(e), any_part(e)); }
 
@@ -85,7 +86,7 @@ expr_id numerals_whole(struct exprs *e) {
 // Digits above the point: more than `whole`. And fewer.
 static expr_id whole_above(struct exprs *e, const char *whole) {
     const uint32_t n = (uint32_t)strlen(whole);
-    expr_id x = expr_cat(e, digits(e, '1', '9'), any_digits(e, n, EXPR_NO_MAX));
+    expr_id x = expr_cat(e, digits(e, '1', '9'), any_digits(e, n, MAX_WHOLE));
     for (uint32_t k = 0; k < n; k++) {
         const expr_id rest = expr_cat(e, digits(e, (char)(whole[k] + 1), '9'), any_digits(e, n - k - 1, n - k - 1));
         if (whole[k] < '9') x = expr_or2(e, x, expr_cat(e, expr_text(e, whole, k), rest));
@@ -106,34 +107,34 @@ static expr_id whole_below(struct exprs *e, const char *whole) {
     return x;
 }
 
-static expr_id zeros(struct exprs *e) { return expr_repeat(e, expr_byte(e, '0'), 0, EXPR_NO_MAX); }
+static expr_id zeros(struct exprs *e, uint32_t most) { return expr_repeat(e, expr_byte(e, '0'), 0, most); }
 
 static expr_id some_nonzero(struct exprs *e) {
-    return cat3(e, zeros(e), digits(e, '1', '9'), any_digits(e, 0, EXPR_NO_MAX));
+    return cat3(e, zeros(e, MAX_PART), digits(e, '1', '9'), any_digits(e, 0, MAX_PART));
 }
 
 // The rest of a number whose whole part equals the bound's: at least, or at most, .part
 static expr_id part_least(struct exprs *e, const char *part, bool is_exclusive) {
     const uint32_t n = (uint32_t)strlen(part);
     if (n == 0) return is_exclusive ? expr_cat(e, point(e), some_nonzero(e)) : any_part(e);
-    expr_id x = expr_cat(e, expr_text(e, part, n), is_exclusive ? some_nonzero(e) : any_digits(e, 0, EXPR_NO_MAX));
+    expr_id x = expr_cat(e, expr_text(e, part, n), is_exclusive ? some_nonzero(e) : any_digits(e, 0, MAX_PART));
     for (uint32_t k = 0; k < n; k++)
         if (part[k] < '9')
             x = expr_or2(
                 e, x,
-                cat3(e, expr_text(e, part, k), digits(e, (char)(part[k] + 1), '9'), any_digits(e, 0, EXPR_NO_MAX)));
+                cat3(e, expr_text(e, part, k), digits(e, (char)(part[k] + 1), '9'), any_digits(e, 0, MAX_PART)));
     return expr_cat(e, point(e), x);
 }
 
 static expr_id part_most(struct exprs *e, const char *part, bool is_exclusive) {
     const uint32_t n = (uint32_t)strlen(part);
     if (n == 0) return is_exclusive ? (expr_id)EXPR_NEVER : zero_part(e);
-    expr_id x = is_exclusive ? (expr_id)EXPR_NEVER : expr_cat(e, expr_text(e, part, n), zeros(e));
+    expr_id x = is_exclusive ? (expr_id)EXPR_NEVER : expr_cat(e, expr_text(e, part, n), zeros(e, MAX_ZEROS));
     for (uint32_t k = 0; k < n; k++) {
         if (part[k] > '0')
             x = expr_or2(
                 e, x,
-                cat3(e, expr_text(e, part, k), digits(e, '0', (char)(part[k] - 1)), any_digits(e, 0, EXPR_NO_MAX)));
+                cat3(e, expr_text(e, part, k), digits(e, '0', (char)(part[k] - 1)), any_digits(e, 0, MAX_PART)));
         if (k > 0) x = expr_or2(e, x, expr_text(e, part, k));
     }
     return expr_optional(e, expr_cat(e, point(e), x));
@@ -151,7 +152,7 @@ static expr_id size_most(struct exprs *e, const struct decimal *d, bool is_exclu
 
 expr_id numerals_equal(struct exprs *e, const struct decimal *d) {
     const size_t n = strlen(d->part);
-    const expr_id part = n ? cat3(e, point(e), expr_text(e, d->part, n), zeros(e)) : zero_part(e);
+    const expr_id part = n ? cat3(e, point(e), expr_text(e, d->part, n), zeros(e, MAX_ZEROS)) : zero_part(e);
     const expr_id size = expr_cat(e, expr_text(e, d->whole, strlen(d->whole)), part);
     if (d->is_zero) return expr_cat(e, expr_optional(e, expr_byte(e, '-')), size);
     return d->is_negative ? minus(e, size) : size;
@@ -160,8 +161,7 @@ expr_id numerals_equal(struct exprs *e, const struct decimal *d) {
 static expr_id zero(struct exprs *e) { return cat3(e, expr_byte(e, '0'), zero_part(e), exponent(e)); }
 
 static expr_id above_zero(struct exprs *e) { // 1.5, 0.01, 0.5e3
-    const expr_id from_one =
-        expr_cat(e, expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, EXPR_NO_MAX)), any_part(e));
+    const expr_id from_one = expr_cat(e, expr_cat(e, digits(e, '1', '9'), any_digits(e, 0, MAX_PART)), any_part(e));
     const expr_id below_one = cat3(e, expr_byte(e, '0'), point(e), some_nonzero(e));
     return expr_cat(e, expr_or2(e, from_one, below_one), exponent(e));
 }
