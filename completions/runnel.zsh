@@ -112,7 +112,10 @@ _runnel() {
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
+      '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \
       '--stream-interval=[tokens in each chunk, 1..1024]:N: ' \
+      '--show-probs[at a terminal, colour the text by the probability of its tokens]' \
+      '--top-probs=[instead of the text, a line for each token]:K: ' \
       '--json[a line of JSON for each chunk]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
@@ -329,6 +332,7 @@ _runnel() {
       '--token-healing[let the answer begin inside the prompt'\''s last word]' \
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
+      '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \

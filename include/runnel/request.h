@@ -258,6 +258,10 @@ typedef struct rn_request {
     // closed when rn_stream_begin() has returned. A reply must follow it, too. Excludes
     // accept_revisions. NULL: none.
     const rn_grammar *grammar;
+    // -1: none (default); K in 0..20: what each token was drawn from after all sampling stages,
+    // with the K best candidates (rn_token.sampled_logprob, ...), and entropies. The chain of
+    // stages runs once more for each token, also rn_sampling.stage.
+    int32_t sampled_logprobs;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

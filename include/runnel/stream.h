@@ -37,6 +37,14 @@ typedef struct rn_token {
     bool drafted;
     // 1: the most probable token. 0 if not requested, and for a prompt's first token.
     int32_t rank;
+    // With rn_request.sampled_logprobs, else NaN and 0; of generated tokens only. Entropies are in
+    // nats. entropy: of the model's own distribution. The others: of the distribution that the
+    // token was drawn from, after all sampling stages, over the n_candidates tokens that they left.
+    float entropy, sampled_entropy, sampled_logprob;
+    int32_t sampled_rank, n_candidates;
+    // The n_sampled_top most probable of these candidates, best first.
+    const rn_top *sampled_top;
+    int32_t n_sampled_top;
 } rn_token;
 
 // Token counts of a stream. Owned by the library: a chunk points to it.

@@ -6,7 +6,8 @@
 #include <string.h>
 
 void generation_init(generation *g) {
-    *g = (generation){.n = -1, .order = -1, .prompt_penalty = -1, .logprobs = -1, .stream_interval = 1};
+    *g = (generation){
+        .n = -1, .order = -1, .prompt_penalty = -1, .logprobs = -1, .sampled_logprobs = -1, .stream_interval = 1};
     for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
 }
 
@@ -61,7 +62,8 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->token_healing = g->token_healing;
     req->special = g->special;
     req->echo = g->echo;
-    req->logprobs = g->logprobs;
+    req->logprobs = g->logprobs < 0 && g->sampled_logprobs >= 0 ? 0 : g->logprobs;
+    req->sampled_logprobs = g->sampled_logprobs;
     req->stream_interval = g->stream_interval;
     return true;
 }

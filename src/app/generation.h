@@ -41,7 +41,7 @@ typedef struct generation {
     bool has_breakers; // else DRY's are the library's
     const char *breakers[GENERATION_BREAKERS];
     bool ignore_eos, special, echo, parse_special;
-    int32_t logprobs, stream_interval; // -1: none; 1
+    int32_t logprobs, sampled_logprobs, stream_interval; // -1: none; 1
 } generation;
 
 void generation_init(generation *g);
@@ -70,10 +70,10 @@ typedef struct generation_rows {
     char preset_help[256];
 } generation_rows;
 void generation_rows_init(generation_rows *rows);
-extern const option generation_stop_rows[4], generation_text_rows[5];
+extern const option generation_stop_rows[4], generation_text_rows[6];
 #define GENERATION_SAMPLING_GROUP(rows, g) {"Sampling", (rows)->sampling, (rows)->n_sampling, (g)}
 #define GENERATION_STOP_GROUP(g)           {"Stopping", generation_stop_rows, 4, (g)}
-#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 5, (g)}
+#define GENERATION_TEXT_GROUP(g)           {"Text", generation_text_rows, 6, (g)}
 // Prints an error for options that have no effect together; false if there are such.
 bool generation_check(const generation *g, const options *parsed);
 

@@ -147,6 +147,7 @@ static const member fixed_rows[] = {
     {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},
     {"parse_special", MEMBER_BOOL, .offset = offsetof(generation, parse_special)},
     {"echo", MEMBER_BOOL, .offset = offsetof(generation, echo)},
+    {"sampled_logprobs", MEMBER_INT, .offset = offsetof(generation, sampled_logprobs), .min = 0, .max = 20},
     {"logprobs", MEMBER_INT, .offset = offsetof(generation, logprobs), .min = 0, .max = 20},
 };
 

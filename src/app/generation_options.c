@@ -148,7 +148,7 @@ const option generation_stop_rows[4] = {
     {0, "ignore-eos", NULL, OPTION_FLAG, offsetof(generation, ignore_eos),
      .help = "do not stop at the model's end tokens"},
 };
-const option generation_text_rows[5] = {
+const option generation_text_rows[6] = {
     {0, "special", NULL, OPTION_FLAG, offsetof(generation, special), .help = "show control tokens in the text"},
     {0, "parse-special", NULL, OPTION_FLAG, offsetof(generation, parse_special),
      .help = "parse control tokens in the prompt (default: they are plain text)"},
@@ -157,6 +157,8 @@ const option generation_text_rows[5] = {
     {0, "echo", NULL, OPTION_FLAG, offsetof(generation, echo), .help = "output the prompt before the generated text"},
     {0, "logprobs", "K", OPTION_INT, offsetof(generation, logprobs), 0, 20,
      .help = "in JSON, give each token's log-probability and the K best candidates, 0..20"},
+    {0, "sampled-logprobs", "K", OPTION_INT, offsetof(generation, sampled_logprobs), 0, 20,
+     .help = "in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20"},
 };
 
 static void make_row(generation_rows *rows, size_t i, const rn_field *field) {

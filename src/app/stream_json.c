@@ -30,6 +30,34 @@ static void put_id(json_writer *w, int32_t id, const rn_model *pieces) {
     rn_free(text);
 }
 
+static void put_top(json_writer *w, const rn_top *top, int32_t n, const rn_model *pieces) {
+    for (int32_t k = 0; k < n; k++) {
+        json_put_begin(w, '{');
+        put_id(w, top[k].id, pieces);
+        json_put_key(w, "logprob");
+        json_put_float(w, top[k].logprob);
+        json_put_end(w, '}');
+    }
+}
+
+// What the token was drawn from, and where it stood in the model's own distribution.
+static void put_sampled(json_writer *w, const rn_token *t, const rn_model *pieces) {
+    json_member_whole(w, "rank", t->rank);
+    json_put_key(w, "entropy");
+    json_put_float(w, t->entropy);
+    json_member_begin(w, "sampled", '{');
+    json_put_key(w, "logprob");
+    json_put_float(w, t->sampled_logprob);
+    json_member_whole(w, "rank", t->sampled_rank);
+    json_put_key(w, "entropy");
+    json_put_float(w, t->sampled_entropy);
+    json_member_whole(w, "candidates", t->n_candidates);
+    json_member_begin(w, "top", '[');
+    put_top(w, t->sampled_top, t->n_sampled_top, pieces);
+    json_put_end(w, ']');
+    json_put_end(w, '}');
+}
+
 void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const rn_model *pieces) {
     for (size_t i = 0; i < n; i++) {
         json_put_begin(w, '{');
@@ -37,14 +65,9 @@ void json_put_logprobs(json_writer *w, const rn_token *tokens, size_t n, const r
         json_put_key(w, "logprob");
         json_put_float(w, tokens[i].logprob);
         json_member_begin(w, "top", '[');
-        for (int32_t k = 0; k < tokens[i].n_top; k++) {
-            json_put_begin(w, '{');
-            put_id(w, tokens[i].top[k].id, pieces);
-            json_put_key(w, "logprob");
-            json_put_float(w, tokens[i].top[k].logprob);
-            json_put_end(w, '}');
-        }
+        put_top(w, tokens[i].top, tokens[i].n_top, pieces);
         json_put_end(w, ']');
+        if (tokens[i].n_candidates > 0) put_sampled(w, &tokens[i], pieces);
         json_put_end(w, '}');
     }
 }

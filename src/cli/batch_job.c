@@ -138,7 +138,7 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
     req.stream_interval = 64; // answers are written whole: large chunks save wake-ups
     req.token_times = plan->has_token_times;
     ok = ok && rn_stream_begin(plan->engine, &req, &job->stream, &err) == RN_OK;
-    job->has_logprobs = g->logprobs >= 0;
+    job->has_logprobs = g->logprobs >= 0 || g->sampled_logprobs >= 0;
     job->is_chat = line->messages != NULL;
     if (!ok) snprintf(why, JSON_WHY, "%.*s", JSON_WHY - 1, err.text);
     return ok;

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/prompt.h"
 #include <inttypes.h>
+#include <math.h>
 #include <unistd.h>
 
 typedef struct run {
@@ -27,15 +28,29 @@ typedef struct run {
     size_t n_printed;     // tool calls printed so far
     bool is_thinking;     // the last text shown was reasoning
     bool is_json;
-    bool to_terminal; // stdout is a terminal and the output is text
-    bool ends_line;   // the last byte written was a line break
+    bool shows_probs;  // colours the text by the probability of its tokens
+    int32_t top_probs; // a line for each token, with so many candidates; 0: the text
+    bool to_terminal;  // stdout is a terminal and the output is text
+    bool ends_line;    // the last byte written was a line break
     output out;
-    bytes line; // buffer for the output of one chunk
+    bytes line;         // buffer for the output of one chunk
+    bool has_colour;    // probabilities are shown in colours
+    const char *colour; // of the next text; NULL: none
+    double least;       // probability of a token since the last text
 } run;
+
+#define NO_COLOUR "\x1b[0m"
 
 static const option run_rows[] = {
     {0, "stream-interval", "N", OPTION_INT, offsetof(generation, stream_interval), 1, 1024,
      .help = "tokens in each chunk, 1..1024 (default 1)"},
+};
+static const option probs_rows[] = {
+    {0, "show-probs", NULL, OPTION_FLAG, offsetof(run, shows_probs),
+     .help = "at a terminal, colour the text by the probability of its tokens: green from 75 %, yellow from 40 %, "
+             "magenta from 10 %, red below; not with NO_COLOR"},
+    {0, "top-probs", "K", OPTION_INT, offsetof(run, top_probs), 1, 20,
+     .help = "instead of the text, a line for each token: its probability, and the K best candidates, 1..20"},
 };
 static const option json_rows[] = {
     {0, "json", NULL, OPTION_FLAG, offsetof(run, is_json),
@@ -64,6 +79,10 @@ static bool check_together(const run *r, const options *parsed) {
         if (r->chat.is_chat && options_refuse(parsed, not_of_chat[i], "with --chat")) return false;
     if (r->prompt.ids_option && options_refuse(parsed, "parse-special", with_ids)) return false;
     if (!r->is_json && options_refuse(parsed, "logprobs", "without --json")) return false;
+    if (!r->is_json && options_refuse(parsed, "sampled-logprobs", "without --json")) return false;
+    if (r->is_json && options_refuse(parsed, "show-probs", "with --json, which has --logprobs")) return false;
+    if (r->is_json && options_refuse(parsed, "top-probs", "with --json, which has --logprobs")) return false;
+    if (r->top_probs > 0 && options_refuse(parsed, "stream-interval", "with --top-probs")) return false;
     return generation_check(&r->g, parsed);
 }
 
@@ -80,7 +99,7 @@ static bool write_json(run *r, const rn_chunk *c) {
         json_put_deltas(&w, c->deltas, c->n_deltas);
         json_put_end(&w, ']');
     }
-    if (r->g.logprobs >= 0) {
+    if (r->g.logprobs >= 0 || r->g.sampled_logprobs >= 0) {
         json_member_begin(&w, "logprobs", '[');
         if (c->token_data) json_put_logprobs(&w, c->token_data, c->n_tokens, NULL);
         json_put_end(&w, ']');
@@ -101,8 +120,60 @@ static bool write_text(run *r, const char *text, size_t n) {
     r->ends_line = text[n - 1] == '\n';
     if (!r->to_terminal) return output_write(&r->out, text, n);
     r->line.n = 0;
+    if (r->colour) bytes_add_text(&r->line, r->colour);
     term_add_plain(&r->line, text, n);
+    if (r->colour) bytes_add_text(&r->line, NO_COLOUR);
     return output_write(&r->out, r->line.data, r->line.n);
+}
+
+// ---- probabilities --------------------------------------------------------------------------------------------------
+
+static const char *colour_of(double probability) {
+    static const struct {
+        double from;
+        const char *colour;
+    } rows[] = {{0.75, "\x1b[32m"}, {0.4, "\x1b[33m"}, {0.1, "\x1b[35m"}, {0, "\x1b[31m"}};
+    size_t i = 0;
+    while (probability < rows[i].from) i++;
+    return rows[i].colour;
+}
+
+// The text that comes next has the colour of the least probable of the tokens that it is made of: those since the last text.
+static void colour_text(run *r, const rn_chunk *c) {
+    if (!r->has_colour || !c->token_data) return;
+    for (size_t i = 0; i < c->n_tokens; i++) {
+        const double p = exp((double)c->token_data[i].logprob);
+        if (p < r->least) r->least = p;
+    }
+    r->colour = colour_of(r->least);
+    if (c->n_text > 0) r->least = 1;
+}
+
+// A token's probability and text, as a JSON string, which no text can break.
+static void add_candidate(run *r, int32_t id, float logprob) {
+    const double p = exp((double)logprob);
+    json_writer w = {&r->line, false};
+    size_t n;
+    char *const text = token_text(r->on.model, id, &n);
+    if (r->has_colour) bytes_add_text(&r->line, colour_of(p));
+    bytes_add_format(&r->line, "%6.2f%% ", 100 * p);
+    json_put_text(&w, text, n);
+    if (r->has_colour) bytes_add_text(&r->line, NO_COLOUR);
+    rn_free(text);
+}
+
+static bool write_table(run *r, const rn_chunk *c) {
+    r->line.n = 0;
+    for (size_t i = 0; i < c->n_tokens; i++) {
+        const rn_token *const t = &c->token_data[i];
+        add_candidate(r, t->id, t->logprob);
+        for (int32_t k = 0; k < t->n_top; k++) {
+            bytes_add_text(&r->line, k ? "  " : "\t");
+            add_candidate(r, t->top[k].id, t->top[k].logprob);
+        }
+        bytes_add_text(&r->line, "\n");
+    }
+    return r->line.n == 0 || output_write(&r->out, r->line.data, r->line.n);
 }
 
 // Shows reasoning on stderr, dimmed if it is a terminal; there the answer then begins on a new line.
@@ -161,6 +232,8 @@ static bool write_chat(run *r, const rn_chunk *c) {
 
 static bool write_chunk(run *r, const rn_chunk *c) {
     if (r->is_json) return write_json(r, c);
+    if (r->top_probs) return write_table(r, c);
+    if (r->shows_probs) colour_text(r, c);
     return r->chat.is_chat ? write_chat(r, c) : write_text(r, c->text, c->n_text);
 }
 
@@ -221,6 +294,9 @@ static int generate(run *r) {
         generation_prompt(&r->g, &req, &part, r->prompt.text.data, r->prompt.text.n);
     req.raw_bytes = !r->is_json && !r->to_terminal && !r->chat.is_chat;
     req.token_times = r->is_json;
+    if (r->shows_probs || r->top_probs) req.logprobs = r->top_probs;
+    r->has_colour = (r->shows_probs || r->top_probs) && r->to_terminal && term_colour(STDOUT_FILENO);
+    r->least = 1;
     req.progress = machine_progress;
     req.progress_user = &r->on;
     if (rn_stream_begin(r->on.engine, &req, &stream, &err) != RN_OK) return machine_failed(&err);
@@ -273,6 +349,7 @@ int cmd_run(int n_args, char **args) {
         GENERATION_TEXT_GROUP(&r.g),
         GRAMMAR_OPTIONS_GROUP(&r.form),
         {"Output", run_rows, 1, &r.g},
+        {NULL, probs_rows, 2, &r},
         {NULL, json_rows, 1, &r},
     };
     const option_spec spec = {

@@ -9,12 +9,13 @@ struct sample_strategy {
     strategy base;
     sampler *sampler;              // lent
     const struct token_gate *gate; // lent; NULL: all tokens may be drawn
-    int32_t n_prompt;
+    int32_t n_prompt, n_vocab;
     bool has_begun;    // the prompt's last row has been absorbed
     int32_t pending;   // emitted, not evaluated yet; NO_TOKEN before the first answer and after the last
     uint32_t position; // of the next token among the generated ones
     // What was drawn after the last rows, or why nothing could be.
     int32_t drawn;
+    struct drawn_from from; // where it is to be told, else all zero
     rn_status status;
     rn_error error;
 };
@@ -48,8 +49,13 @@ static void draw(strategy *base, const struct row_results *r) {
     const uint64_t *mask = NULL;
     s->status = s->gate ? s->gate->mask(s->gate->user, &mask, &n_tried, &s->error) : RN_OK;
     if (s->status != RN_OK) return;
+    const float *logits = results_logits(r, r->n - 1);
     sampler_set_tried(s->sampler, n_tried);
-    s->status = sampler_draw_masked(s->sampler, results_logits(r, r->n - 1), s->position, mask, &s->drawn, &s->error);
+    if (s->from.ids)
+        s->status = sampler_distribution_masked(s->sampler, logits, mask, s->from.ids, s->from.probs,
+                                                (size_t)s->n_vocab, &s->from.n, &s->error);
+    if (s->status == RN_OK)
+        s->status = sampler_draw_masked(s->sampler, logits, s->position, mask, &s->drawn, &s->error);
     if (s->status != RN_OK && n_tried)
         (void)fail_in(&s->error, s->status, "%u tokens were tried here and taken back", n_tried);
 }
@@ -73,7 +79,8 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
         if (s->status != RN_OK) return fail(err, s->status, "%s", s->error.text);
         s->position++;
         sampler_accept(s->sampler, s->drawn);
-        const struct emission e = {.token = s->drawn, .logits = results_logits(r, r->n - 1)};
+        const struct emission e = {
+            .token = s->drawn, .logits = results_logits(r, r->n - 1), .from = s->from.ids ? &s->from : NULL};
         const enum emit_answer answer = out->ops->emit(out->user, &e);
         if (answer == EMIT_NEXT) s->pending = s->drawn;
         if (answer != EMIT_REWIND) return RN_OK;
@@ -82,7 +89,12 @@ static rn_status absorb(strategy *base, const struct row_results *r, const struc
     }
 }
 
-static void destroy(strategy *base) { mem_free(base); }
+static void destroy(strategy *base) {
+    struct sample_strategy *s = (struct sample_strategy *)base;
+    mem_free(s->from.ids);
+    mem_free(s->from.probs);
+    mem_free(s);
+}
 
 #define COMMON                                                                                                       \
     .prompt_from = prompt_from, .prompt_wants = prompt_wants, .propose = propose, .absorb = absorb, .destroy = destroy
@@ -97,8 +109,17 @@ rn_status sample_strategy_create(const struct strategy_spec *spec, strategy **ou
         .sampler = spec->sampler,
         .gate = spec->gate,
         .n_prompt = spec->n_prompt,
+        .n_vocab = spec->n_vocab,
         .pending = NO_TOKEN,
         .position = (uint32_t)spec->n_given};
+    if (spec->tells_drawn_from) {
+        s->from.ids = mem_alloc((size_t)spec->n_vocab * sizeof *s->from.ids);
+        s->from.probs = mem_alloc((size_t)spec->n_vocab * sizeof *s->from.probs);
+        if (!s->from.ids || !s->from.probs) {
+            destroy(&s->base);
+            return fail(err, RN_E_NOMEM, "sample strategy: out of memory for %d candidates", spec->n_vocab);
+        }
+    }
     *out = &s->base;
     return RN_OK;
 }

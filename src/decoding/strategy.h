@@ -18,14 +18,22 @@
 #include "lm/lm.h"
 #include "sampling/sampler.h"
 
+// What a token was drawn from: the candidates that all sampling stages left, most probable first.
+struct drawn_from {
+    int32_t *ids;
+    float *probs;
+    size_t n;
+};
+
 // A token that leaves the strategy.
 struct emission {
     int32_t token;
     // The row that it was drawn from, [n_vocab], valid during the call; NULL: none, and then it
     // has no log-probability.
     const float *logits;
-    bool drafted;   // a helper proposed it
-    int32_t choice; // which of the answers it belongs to, 0..n_choices-1
+    const struct drawn_from *from; // where spec->tells_drawn_from, else NULL; valid during the call
+    bool drafted;                  // a helper proposed it
+    int32_t choice;                // which of the answers it belongs to, 0..n_choices-1
     // it takes the place of so many of the choice's last tokens: where env->accepts_revisions
     int32_t n_replaced;
 };
@@ -215,6 +223,8 @@ struct strategy_spec {
     // The sampler calls a function of the user, which is promised to run on the step thread: draw
     // in absorb, not in read.
     bool draws_on_step_thread;
+    // Emissions say what their tokens were drawn from, if the strategy can.
+    bool tells_drawn_from;
     // NULL: all tokens may be drawn. Else the sampler takes masks.
     const struct token_gate *gate;
     // Of strategies that only add something to another one (prompt_scores): that other one. Theirs

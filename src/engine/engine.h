@@ -237,6 +237,7 @@ struct stream_text {
 // Log-probabilities.
 struct stream_scores {
     int32_t n_logprobs; // candidates of each token; -1: no log-probabilities
+    int32_t n_sampled;  // the same after all sampling stages
     struct token_logprob top[LOGPROBS_MAX_TOP];
     int32_t *scratch;
     struct prompt_scores *prompt; // NULL: not requested

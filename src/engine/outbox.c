@@ -147,12 +147,13 @@ bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_
                  n_logits = (size_t)o->size.n_logits;
     uint32_t *const count = o->holds ? &o->held.n_tokens : &o->open.n_tokens;
     const uint32_t most = o->holds ? o->size.n_held : o->size.chunk_tokens;
-    const bool fits =
-        !o->ended && n_waiting(o) < o->cap_tokens && *count < most && t->n_top >= 0 && t->n_top <= o->size.n_top;
+    const bool fits = !o->ended && n_waiting(o) < o->cap_tokens && *count < most && t->n_top >= 0 &&
+                      t->n_sampled_top >= 0 && t->n_top + t->n_sampled_top <= o->size.n_top;
     if (fits) {
         o->tokens[at] = *t;
         o->tokens[at].has_logits = n_logits && logits;
-        if (t->n_top) memcpy(o->top + at * n_top, top, (size_t)t->n_top * sizeof *top);
+        if (t->n_top + t->n_sampled_top)
+            memcpy(o->top + at * n_top, top, (size_t)(t->n_top + t->n_sampled_top) * sizeof *top);
         if (n_logits && logits) memcpy(o->logits + at * n_logits, logits, n_logits * sizeof *logits);
         o->token_head++;
         ++*count;
@@ -283,12 +284,25 @@ static void copy_token(struct outbox *o, size_t i) {
     const size_t at = o->token_tail++ % o->cap_tokens, n_top = (size_t)o->size.n_top,
                  n_logits = (size_t)o->size.n_logits;
     const struct outbox_token *t = &o->tokens[at];
-    rn_top *const top = t->n_top ? o->r_top + i * n_top : NULL;
+    rn_top *const top = o->r_top + i * n_top;
     float *const logits = t->has_logits ? o->r_logits + i * n_logits : NULL;
-    if (top) memcpy(top, o->top + at * n_top, (size_t)t->n_top * sizeof *top);
+    if (n_top) memcpy(top, o->top + at * n_top, n_top * sizeof *top);
     if (logits) memcpy(logits, o->logits + at * n_logits, n_logits * sizeof *logits);
     o->r_ids[i] = t->id;
-    o->r_data[i] = (rn_token){t->id, t->logprob, top, t->n_top, logits, t->drafted, t->rank};
+    o->r_data[i] = (rn_token){.id = t->id,
+                              .logprob = t->logprob,
+                              .top = t->n_top ? top : NULL,
+                              .n_top = t->n_top,
+                              .logits = logits,
+                              .drafted = t->drafted,
+                              .rank = t->rank,
+                              .entropy = t->entropy,
+                              .sampled_entropy = t->sampled_entropy,
+                              .sampled_logprob = t->sampled_logprob,
+                              .sampled_rank = t->sampled_rank,
+                              .n_candidates = t->n_candidates,
+                              .sampled_top = t->n_sampled_top ? top + t->n_top : NULL,
+                              .n_sampled_top = t->n_sampled_top};
 }
 
 // Copies the oldest chunk into the reader's own arrays and releases its place; with the lock held.

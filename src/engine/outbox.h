@@ -17,7 +17,9 @@
 struct outbox_token {
     int32_t id;
     float logprob;
-    int32_t n_top, rank; // n_top: at most the outbox's
+    int32_t n_top, rank;                             // n_top: at most the outbox's, with n_sampled_top
+    float entropy, sampled_entropy, sampled_logprob; // and the next three: as of rn_token
+    int32_t sampled_rank, n_candidates, n_sampled_top;
     bool drafted, has_logits;
 };
 struct outbox_chunk {
@@ -39,7 +41,7 @@ struct outbox_sizes {
     uint32_t n_held;        // tokens that the writer may hold back; 0: it never does
     size_t held_text;       // bytes of their text
     uint32_t n_choices;     // choices; each one's end has its own chunk
-    int32_t n_top;          // candidates of each token
+    int32_t n_top;          // candidates of each token, before and after the sampling stages together
     int32_t n_logits;       // logits of each token
     bool has_data;          // chunks carry token_data
 };
@@ -100,7 +102,7 @@ int32_t outbox_room(struct outbox *o, int32_t most);
 // Drops the oldest closed chunks until there is room, and counts their tokens. The prompt's data in a dropped chunk (echo,
 // log-probabilities) moves to the next chunk; its text is lost.
 void outbox_drop_oldest(struct outbox *o);
-// Returns false and changes nothing if it does not fit. top: [t->n_top]. logits: [n_logits]; NULL: this token has none.
+// Returns false and changes nothing if it does not fit. top: [t->n_top + t->n_sampled_top]. logits: [n_logits]; NULL: this token has none.
 bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
 bool outbox_push_text(struct outbox *o, const char *text, size_t n);
 // Starts the open chunk with the prompt's text, n_echo bytes. Once, before any token.

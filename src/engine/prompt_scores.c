@@ -22,7 +22,8 @@ rn_status prompt_scores_create(rn_stream *s, int32_t n_top, rn_error *err) {
     }
     if (!p || !p->tokens || !p->top)
         return fail(err, RN_E_NOMEM, "prompt_logprobs: out of memory for %d tokens", s->n_prompt);
-    p->tokens[0] = (rn_token){.id = s->tokens[0], .logprob = NAN};
+    p->tokens[0] = (rn_token){
+        .id = s->tokens[0], .logprob = NAN, .entropy = NAN, .sampled_entropy = NAN, .sampled_logprob = NAN};
     return RN_OK;
 }
 
@@ -44,6 +45,9 @@ static void score(rn_stream *s, int32_t at, const float *logits) {
                                .logprob = logprob,
                                .top = p->n_top ? top : NULL,
                                .n_top = p->n_top,
+                               .entropy = NAN,
+                               .sampled_entropy = NAN,
+                               .sampled_logprob = NAN,
                                .rank = token_rank(logits, n_vocab, id)};
 }
 

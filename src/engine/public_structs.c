@@ -21,6 +21,7 @@ FILLED_BY_CALLER(request, chat,
                                      .stream_interval = 1,
                                      .logprobs = -1,
                                      .prompt_logprobs = -1,
+                                     .sampled_logprobs = -1,
                                      .overflow = RN_OVERFLOW_PARK,
                                      .buffer_tokens = 1024})
 // The same as in sampling_fields; a test compares them.

@@ -24,6 +24,7 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = check_range("max_tokens", r->max_tokens, -1, INT32_MAX, err)) != RN_OK) return st;
     if ((st = check_range("stream_interval", r->stream_interval, 1, 1024, err)) != RN_OK) return st;
     if ((st = check_range("logprobs", r->logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
+    if ((st = check_range("sampled_logprobs", r->sampled_logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
     if ((st = check_range("prompt_logprobs", r->prompt_logprobs, -1, LOGPROBS_MAX_TOP, err)) != RN_OK) return st;
     if ((st = check_range("buffer_tokens", r->buffer_tokens, 1, ENGINE_MAX_BUFFER, err)) != RN_OK) return st;
     if ((st = check_range("overflow", (int)r->overflow, RN_OVERFLOW_PARK, RN_OVERFLOW_CANCEL, err)) != RN_OK)
@@ -201,6 +202,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                                const void *params, rn_error *err) {
     struct strategy_spec spec = strategy_spec(s, params);
     spec.n_given = (int32_t)r->n_reply;
+    spec.tells_drawn_from = r->sampled_logprobs >= 0;
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
     rn_status st = kind->create(&spec, &s->play.strategy, err);
@@ -264,7 +266,7 @@ static rn_stream *new_stream(rn_engine *e, size_t model) {
     if (!s) return NULL;
     s->engine = e;
     s->model_slot = &e->model_slots[model];
-    s->scores.n_logprobs = -1;
+    s->scores.n_logprobs = s->scores.n_sampled = -1;
     s->turn.slot = -1;
     s->prefix.adapters = model_slot_adapters(e, s->model_slot);
     s->time.begin = clock_now_ns();
@@ -405,7 +407,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
         return st;
     }
     s->text.ignore_eos = r->ignore_eos, s->text.special = r->special;
-    s->scores.n_logprobs = r->logprobs, s->overflow = r->overflow;
+    s->scores.n_logprobs = r->logprobs, s->scores.n_sampled = r->sampled_logprobs, s->overflow = r->overflow;
     int64_t gap_ns = 0;
     (void)stream_rate_gap(r->max_tokens_per_second, &gap_ns, NULL); // checked above
     s->time.token_gap_ns = gap_ns;
@@ -431,7 +433,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
     if (st == RN_OK && r->token_times &&
         !(s->time.token_ms = mem_calloc((size_t)(s->n_limit - s->n_prompt) + 1, sizeof *s->time.token_ms)))
         st = no_memory(err);
-    if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0) &&
+    if (st == RN_OK && (r->logprobs >= 0 || r->prompt_logprobs >= 0 || r->sampled_logprobs >= 0) &&
         !(s->scores.scratch = mem_calloc(stream_scratch_numbers(s->model_slot), sizeof *s->scores.scratch)))
         st = no_memory(err);
     mem_free(v.ids);

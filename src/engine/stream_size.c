@@ -1,7 +1,7 @@
 // engine/stream_size.c - memory of queued and running streams besides keys and values, for the memory plan.
 //
 // Planned is a request with the default buffer and stream_interval. What a request asks for beyond that is not: a larger buffer or
-// interval, logits, candidates of each token, lists of biases, echo, prompt_logprobs and token_times.
+// interval, logits, candidates of each token, what it was drawn from, lists of biases and of banned strings, echo, prompt_logprobs and token_times.
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "output/output_parser.h"
@@ -25,9 +25,9 @@ struct outbox_sizes stream_outbox_sizes(const struct model_slot *l, const rn_req
         .end_text = (size_t)n_choices * (UTF8_ASSEMBLER_MAX_OUT(0) + STOP_MAX_BYTES),
         .n_choices = (uint32_t)n_choices,
         .n_echo = n_echo,
-        .n_top = r->logprobs > 0 ? r->logprobs : 0,
+        .n_top = (r->logprobs > 0 ? r->logprobs : 0) + (r->sampled_logprobs > 0 ? r->sampled_logprobs : 0),
         .n_logits = r->want_logits ? model_slot_n_vocab(l) : 0,
-        .has_data = r->logprobs >= 0 || r->want_logits,
+        .has_data = r->logprobs >= 0 || r->sampled_logprobs >= 0 || r->want_logits,
     };
 }
 

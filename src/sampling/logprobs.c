@@ -15,6 +15,20 @@ float token_logprobs(const struct rowmath *rm, const float *logits, int32_t n_vo
     return (float)((double)logits[token] - norm);
 }
 
+// With e = exp(x - max) and Z = sum of e: the sum of e / Z * (log Z - (x - max)).
+double token_entropy(const struct rowmath *rm, const float *logits, int32_t n_vocab, float *scratch) {
+    const size_t n = (size_t)n_vocab;
+    const float max = rm->max(logits, n);
+    double total = 0, sum = 0;
+    rm->exp(logits, n, max, scratch);
+    for (size_t i = 0; i < n; i++) {
+        if (scratch[i] == 0) continue; // -inf among them
+        total += (double)scratch[i];
+        sum += (double)scratch[i] * ((double)logits[i] - (double)max);
+    }
+    return log_f64(total) - sum / total;
+}
+
 int32_t token_rank(const float *logits, int32_t n_vocab, int32_t token) {
     const float own = logits[token];
     int32_t n = 1;

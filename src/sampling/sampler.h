@@ -243,6 +243,8 @@ struct token_logprob {
 // The rank of a token by probability, from 1: one more than the number of tokens with a larger
 // logit.
 int32_t token_rank(const float *logits, int32_t n_vocab, int32_t token);
+// The entropy of the distribution, in nats. scratch: [n_vocab].
+double token_entropy(const struct rowmath *rm, const float *logits, int32_t n_vocab, float *scratch);
 // Returns the log-probability of `token`; writes the min(n_top, n_vocab) most likely tokens to top,
 // in order. n_top <= LOGPROBS_MAX_TOP. logits: [n_vocab] such as sampler_draw() accepts. scratch:
 // as for row_top_k() with k = n_top; NULL for n_top 0.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tests/cli/run_test.py - `runnel run` without a terminal: prompts, streams, JSON lines, ends."""
 import json
+import math
 import re
 import subprocess
 
@@ -84,6 +85,36 @@ def json_lines_are_whole_and_agree_with_usage():
     check(timing['token_ms'] == sorted(timing['token_ms']), 'token times go forward')
     ids = ' '.join(map(str, tokens))
     equal(text_of(done.lines).strip(), runnel('detokenize', stdin=ids.encode()).ok().text.strip())
+
+
+@test
+def what_each_token_was_drawn_from_comes_with_its_probability():
+    args = ['run', PROMPT, '--json', '-n', '20', '--seed', '7', '--temp', '1.3', '--top-k', '4', '--top-p', '1', '--min-p', '0', '--stream-interval', '3']
+    done = runnel(*args, '--sampled-logprobs', '4', '--logprobs', '4').ok()
+    equal(text_of(done.lines), text_of(runnel(*args).ok().lines))
+    for p in [p for line in done.lines for p in line['logprobs']]:
+        s = p['sampled']
+        equal((list(p), list(s)), (['id', 'logprob', 'top', 'rank', 'entropy', 'sampled'], ['logprob', 'rank', 'entropy', 'candidates', 'top']))
+        equal((s['candidates'], [t['id'] for t in s['top']]), (4, [t['id'] for t in p['top']]))
+        equal((p['id'], s['logprob'], s['rank']), (s['top'][s['rank'] - 1]['id'], s['top'][s['rank'] - 1]['logprob'], p['rank']))
+        check(abs(sum(math.exp(t['logprob']) for t in s['top']) - 1) < 1e-5, s)
+        check(abs(s['entropy'] + sum(t['logprob'] * math.exp(t['logprob']) for t in s['top'])) < 1e-5, s)
+        heat = [math.exp(t['logprob'] / 1.3) for t in p['top']]
+        check(all(abs(math.exp(t['logprob']) - h / sum(heat)) < 1e-5 for t, h in zip(s['top'], heat)), (p, heat))
+    alone = [p for line in runnel(*args, '--sampled-logprobs', '0').ok().lines for p in line['logprobs']]
+    check(all(p['top'] == [] and p['sampled']['top'] == [] for p in alone), alone)
+
+
+@test
+def top_probs_lists_each_token_with_its_alternatives():
+    data = [p for line in runnel('run', PROMPT, '--json', '-n', '12', '--seed', '7', '--logprobs', '3').ok().lines for p in line['logprobs']]
+    rows = runnel('run', PROMPT, '-n', '12', '--seed', '7', '--top-probs', '3').ok().text.splitlines()
+    equal(len(rows), 12)
+    for row, p in zip(rows, data):
+        found = re.findall(r'([\d.]+)% ("(?:[^"\\]|\\.)*")', row)
+        equal([float(n) for n, _ in found], [round(100 * math.exp(t['logprob']), 2) for t in [p, *p['top']]])
+        check(found[0][1] in [text for _, text in found[1:]] or p['id'] not in [t['id'] for t in p['top']], row)
+    equal(''.join(json.loads(re.search(r'"(?:[^"\\]|\\.)*"', row)[0]) for row in rows), runnel('run', PROMPT, '-n', '12', '--seed', '7').ok().text)
 
 
 @test

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """tests/cli/terminal_test.py - what a person at a terminal sees: text, figures, bars, Ctrl+C."""
+import math
 import os
 import re
 import subprocess
@@ -43,6 +44,21 @@ def no_color_is_honoured():
     check(not colour.search(Terminal(*RUN, '-n', '3', env=environment(NO_COLOR='1')).end()[1]), 'colour in spite of NO_COLOR')
     check('\x1b' not in Terminal(*RUN, '-n', '3', env=environment(TERM='dumb')).end()[1], 'a dumb terminal got escapes')
     check(colour.search(Terminal(*RUN, '-n', '3').end()[1]), 'no colour at all')
+
+
+@test
+def show_probs_colours_the_text_by_probability():
+    data = [p for line in runnel(*RUN, '-n', '20', '--json', '--logprobs', '0').ok().lines for p in line['logprobs']]
+    shades = [next(c for c, least in ((32, 0.75), (33, 0.4), (35, 0.1), (31, 0)) if math.exp(p['logprob']) >= least) for p in data]
+    shown = Terminal(*RUN, '-n', '20', '--show-probs').end()[1].split('\x1b[2m')[0]
+    parts = re.findall(r'\x1b\[(\d+)m([^\x1b]*)\x1b\[0m', shown)
+    equal([int(shade) for shade, _ in parts], shades)
+    equal(''.join(text for _, text in parts), runnel(*RUN, '-n', '20').ok().text)
+    check(len(set(shades)) > 1, shades)
+    plain = runnel(*RUN, '-n', '20').ok().text
+    equal(runnel(*RUN, '-n', '20', '--show-probs').ok().text, plain, 'into a pipe')
+    for more in ({'NO_COLOR': '1'}, {'TERM': 'dumb'}):
+        check('\x1b[3' not in Terminal(*RUN, '-n', '20', '--show-probs', env=environment(**more)).end()[1], more)
 
 
 @test

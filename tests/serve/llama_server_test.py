@@ -70,7 +70,12 @@ def the_most_probable_tokens_come_by_n_probs():
             equal((len(p['top_logprobs']), bytes(p['bytes']).decode()), (3, p['token']))
             check(p['top_logprobs'][0]['logprob'] >= p['top_logprobs'][2]['logprob'], p)
         check('completion_probabilities' not in good(s, PATH, **SHORT), 'not asked for')
-        post(s, PATH, **SHORT, n_probs=2, post_sampling_probs=True).refuses(400, 'unsupported_parameter', 'post_sampling_probs')
+        drawn = good(s, PATH, **SHORT, n_probs=3, post_sampling_probs=True, top_k=3, min_p=0, top_p=1)['completion_probabilities']
+        for p in drawn:
+            equal(list(p), ['id', 'token', 'bytes', 'prob', 'top_probs'])
+            check(abs(sum(t['prob'] for t in p['top_probs']) - 1) < 1e-5 and p['prob'] in [t['prob'] for t in p['top_probs']], p)
+        equal(good(s, PATH, **SHORT, post_sampling_probs=True)['content'], got['content'])
+        post(s, PATH, **SHORT, sampled_logprobs=2).refuses(400, 'unsupported_parameter', 'sampled_logprobs')
 
 
 @test

@@ -29,7 +29,7 @@ SAME = {'/rerank': '/v1/rerank', '/v2/rerank': '/v1/rerank', '/v1/score': '/scor
         '/v1/responses/input_tokens': '/v1/responses'}
 MANAGING = {f'/api/{name}' for name in ('pull', 'push', 'create', 'copy')}      # refused, whatever they say
 # Members that a route reads because others of its kind have them, without a use for them, or refusing them.
-OF_OTHERS = {'n', 'ids', 'token_times', 'with_pieces', *CONVERSATION, *TOKEN_DATA, *TOKEN_IDS}
+OF_OTHERS = {'n', 'ids', 'token_times', 'with_pieces', 'sampled_logprobs', *CONVERSATION, *TOKEN_DATA, *TOKEN_IDS}
 OF_ANSWERS = {'logprobs', 'top_logprobs', 'think'}
 UNUSED = {LLAMA: OF_OTHERS, '/completions': OF_OTHERS, '/api/embed': OF_ANSWERS, '/api/embeddings': OF_ANSWERS, '/api/show': {'name'},
           '/apply-template': {'truncate'}, '/v1/responses': {'resumable'}, '/v1/responses/input_tokens': {'resumable'},

@@ -153,11 +153,11 @@ ROUTES = {
     COMPLETIONS: Route({'prompt': 'The cat', 'max_tokens': 8}, {
         **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
     GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH, 'sampled_logprobs': NUMBER_OF_TOP}),
     LLAMA: Route({'prompt': 'The cat', 'n_predict': 8}, {
         **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k != 'n'}, **VLLM, **KEPT, **DELIVERY, 'prompt': PROMPTS,
         'n_probs': whole((0, 1, 20), 0, 20), 'return_tokens': SWITCH, 'id_slot': whole((-1, 0, 5), -1, 2**31 - 1),
-        't_max_predict_ms': whole((0, 1, 5000), 0, 86400000), 'post_sampling_probs': Field((False,), (True, 'x', 5, [], {}))}),
+        't_max_predict_ms': whole((0, 1, 5000), 0, 86400000), 'post_sampling_probs': SWITCH}),
     RESPONSES: Route({'input': 'The cat', 'max_output_tokens': 8}, {
         **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens', 'n_predict')}, **VLLM,
         **{k: v for k, v in DELIVERY.items() if k not in ('stream_options', 'resumable')},

@@ -6,6 +6,7 @@
 #include "serve/native/infill.h"
 #include "serve/native/native_generate.h"
 #include "serve/openai/openai_json.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,8 @@ static void free_answer(void *more) {
 
 // ---- the answer -----------------------------------------------------------------------------------------------------
 
-static void put_token(json_writer *w, const rn_model *m, int32_t id, float logprob) {
+// sampled: probabilities after the sampling stages are told as such, others as logarithms.
+static void put_token(json_writer *w, const rn_model *m, int32_t id, float logprob, bool sampled) {
     size_t n;
     char *const text = token_text(m, id, &n);
     json_member_whole(w, "id", id);
@@ -41,19 +43,23 @@ static void put_token(json_writer *w, const rn_model *m, int32_t id, float logpr
     json_member_begin(w, "bytes", '[');
     for (size_t i = 0; i < n; i++) json_put_whole(w, (unsigned char)text[i]);
     json_put_end(w, ']');
-    json_put_key(w, "logprob");
-    json_put_float(w, logprob);
+    json_put_key(w, sampled ? "prob" : "logprob");
+    json_put_float(w, sampled ? expf(logprob) : logprob);
     rn_free(text);
 }
 
 static void put_probs(json_writer *w, const rn_model *m, const rn_token *tokens, size_t n) {
     for (size_t i = 0; i < n; i++) {
+        const rn_token *const t = &tokens[i];
+        const bool sampled = t->n_candidates > 0;
+        const rn_top *const top = sampled ? t->sampled_top : t->top;
+        const int32_t n_top = sampled ? t->n_sampled_top : t->n_top;
         json_put_begin(w, '{');
-        put_token(w, m, tokens[i].id, tokens[i].logprob);
-        json_member_begin(w, "top_logprobs", '[');
-        for (int32_t k = 0; k < tokens[i].n_top; k++) {
+        put_token(w, m, t->id, sampled ? t->sampled_logprob : t->logprob, sampled);
+        json_member_begin(w, sampled ? "top_probs" : "top_logprobs", '[');
+        for (int32_t k = 0; k < n_top; k++) {
             json_put_begin(w, '{');
-            put_token(w, m, tokens[i].top[k].id, tokens[i].top[k].logprob);
+            put_token(w, m, top[k].id, top[k].logprob, sampled);
             json_put_end(w, '}');
         }
         json_put_end(w, ']');
@@ -255,10 +261,11 @@ static bool read_request(llama_request *l, bool is_infill) {
     if (q->g.n > 1) return api_fail(e, API_UNSUPPORTED_PARAMETER, "n", "n: must be 1: /v1/completions takes more");
     if (q->prompt.n == 0 && !is_infill)
         return api_fail(e, API_UNSUPPORTED_PARAMETER, "messages", "messages: use /v1/chat/completions");
-    if (l->post_sampling_probs)
-        return api_fail(e, API_UNSUPPORTED_PARAMETER, "post_sampling_probs",
-                        "post_sampling_probs: probabilities are those of the model, before sampling");
+    if (q->g.g.sampled_logprobs >= 0)
+        return api_fail(e, API_UNSUPPORTED_PARAMETER, "sampled_logprobs",
+                        "sampled_logprobs: use n_probs with post_sampling_probs");
     if (l->n_probs) q->g.g.logprobs = l->n_probs;
+    if (l->n_probs && l->post_sampling_probs) q->g.g.sampled_logprobs = l->n_probs;
     if (l->max_predict_ms) q->g.timeout = l->max_predict_ms / 1e3;
     return true;
 }

@@ -40,6 +40,7 @@ static const member option_rows[] = {
 enum { OPTION_GROUPS = 2 };
 static void make_option_groups(ollama_request *q, api_generation_rows *made, member_group groups[OPTION_GROUPS]) {
     static const char *const left_out[] = {"logprobs",
+                                           "sampled_logprobs",
                                            "echo",
                                            "prompt_logprobs",
                                            "n",

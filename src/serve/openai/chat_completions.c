@@ -270,7 +270,8 @@ typedef struct chat_request {
 } chat_request;
 
 static bool read_request(chat_request *c) {
-    static const char *const left_out[] = {"logprobs", "echo", "prompt_logprobs", "truncate_prompt_tokens", NULL};
+    static const char *const left_out[] = {"logprobs",        "sampled_logprobs",       "echo",
+                                           "prompt_logprobs", "truncate_prompt_tokens", NULL};
     api_generation_rows made;
     api_generation_make_rows(&made, left_out);
     const member_group groups[] = {API_COMMON_GROUP(&c->r),

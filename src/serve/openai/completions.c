@@ -205,7 +205,8 @@ static const api_refusals refusals = {refused, sizeof refused / sizeof *refused,
 
 static bool read_request(completion_request *c) {
     api_generation_rows made;
-    api_generation_make_rows(&made, NULL);
+    static const char *const left_out[] = {"sampled_logprobs", NULL};
+    api_generation_make_rows(&made, left_out);
     const member_group groups[] = {
         API_COMMON_GROUP(&c->r), API_GENERATION_GROUP(&made, &c->g), {prompt_rows, 1, &c->prompts}};
     return api_request_read(&c->r, groups, sizeof groups / sizeof *groups, &refusals);

@@ -320,6 +320,7 @@ static const api_refusals refusals = {refused, sizeof refused / sizeof *refused,
 
 static bool read_request(response_request *q) {
     static const char *const left_out[] = {"logprobs",
+                                           "sampled_logprobs",
                                            "echo",
                                            "prompt_logprobs",
                                            "n",
