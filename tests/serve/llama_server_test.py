@@ -96,7 +96,7 @@ def what_ended_an_answer_has_llama_servers_names():
 def what_it_has_not_is_refused_by_name():
     with Folder() as folder, serving(chat_model(folder)) as s:
         for body, code, part in (({}, 'missing_required_parameter', 'prompt'), ({'prompt': ['a', 'b']}, 'invalid_value', 'prompt'),
-                                 ({'prompt': 'a', 'n': 2}, 'unsupported_parameter', 'n'), ({'prompt': 'a', 'samplers': ['top_k']}, 'unsupported_parameter', 'samplers'),
+                                 ({'prompt': 'a', 'n': 2}, 'unsupported_parameter', 'n'), ({'prompt': 'a', 'n_keep': 5}, 'unsupported_parameter', 'n_keep'),
                                  ({'prompt': 'long ' * 900}, 'context_length_exceeded', 'maximum context length is 512 tokens')):
             post(s, PATH, **body).refuses(400, code, part)
 
