@@ -39,6 +39,10 @@ typedef struct rn_embed_options {
     uint64_t client, cache_salt;
     // As in rn_request.
     bool cache_whole_pages;
+    // As in rn_request.
+    const rn_adapter *adapters;
+    size_t n_adapters;
+    bool own_adapters;
 } rn_embed_options;
 RN_API void rn_embed_options_init_sized(rn_embed_options *o, size_t struct_size);
 static inline void rn_embed_options_init(rn_embed_options *o) {

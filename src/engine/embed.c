@@ -113,6 +113,9 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
     struct embedding *m = NULL;
     rn_status st = read_options(opt, &o, err);
     if (st == RN_OK) st = rn_embed_get_shape(e, model, &o, n_ids, &shape, err);
+    struct lm_adapters adapters = {0};
+    if (st == RN_OK && o.own_adapters)
+        st = model_slot_read_adapters(&e->model_slots[model], o.adapters, o.n_adapters, &adapters, err);
     if (st == RN_OK) st = make_embedding(&shape, &m, err);
     if (st != RN_OK) return st;
     const struct embed_params params = {
@@ -127,6 +130,7 @@ static rn_status create(rn_engine *e, size_t model, const int32_t *ids, size_t n
         return st;
     }
     (*out)->embed = m;
+    if (o.own_adapters) (*out)->prefix.adapters = adapters;
     (*out)->turn.client = o.client, (*out)->prefix.salt = o.cache_salt;
     (*out)->prefix.whole_pages = o.cache_whole_pages;
     return RN_OK;

@@ -4,6 +4,7 @@
 #include "serve/http/http.h"
 #include "serve/jobs/job_http.h"
 #include "serve/native/llama_completion.h"
+#include "serve/native/lora_adapters.h"
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
@@ -122,6 +123,10 @@ const http_route http_routes[] = {
     {"POST", "/infill", route_llama_infill, .has_body = true, .streams = true,
      .summary = "What stands between a prefix and a suffix", .needs = "input_prefix input_suffix",
      .example = ONCE("input_prefix", ",'input_suffix':'.','n_predict':8"), .answer = LLAMA},
+    {"GET", "/lora-adapters", route_lora_adapters, .summary = "The adapters of the first model", .answer = "[]"},
+    {"POST", "/lora-adapters", route_set_lora_adapters, .has_body = true,
+     .summary = "Scales of adapters for requests that name none", .needs = "adapters", .example = "{'adapters':[]}",
+     .answer = "success:boolean"},
     {"GET", "/version", route_version, .summary = "The version", .answer = "version:string"},
     {"GET", "/tokenizer_info", route_tokenizer_info, .summary = "The tokenizer of the first model",
      .answer = "tokenizer_class:string vocab_size:integer model_max_length:integer"},

@@ -61,8 +61,12 @@ typedef struct server {
     atomic_bool is_draining;
 } server;
 
-// The index of the model that a request names, by its name or an alias; NULL or "": the first. -1: unknown name.
+// The index of the model that a request names, by its name, an alias, or the name of an adapter of the first model; NULL or "": the
+// first. -1: unknown name. *adapter: the adapter's number, else -1.
+int32_t server_find(const server *s, const char *name, int32_t *adapter);
 int32_t server_find_model(const server *s, const char *name);
+// The name of adapter i of the first model; NULL: there are fewer.
+const char *server_adapter_name(const server *s, size_t i);
 
 // One sentence for people: this model cannot chat, and how to get one that can. As app_text(); NULL: out of memory.
 char *server_cannot_chat(const server *s, size_t model);

@@ -66,7 +66,15 @@ int server_open_models(server *s) {
             return EXIT_CODE_USAGE;
         }
     }
-    return open_aliases(s);
+    const int code = open_aliases(s);
+    const char *name;
+    for (size_t i = 0; code == EXIT_CODE_OK && (name = server_adapter_name(s, i)); i++)
+        if (!is_name(name) || server_find_model(s, name) >= 0) {
+            say("--lora %s: its name, '%s', is a model's or no name for requests: rename the file",
+                s->machine.adapters[i].path, name);
+            return EXIT_CODE_USAGE;
+        }
+    return code;
 }
 
 int server_open_engine(server *s) {
@@ -90,6 +98,20 @@ int server_open_engine(server *s) {
     }
     progress_hide(&s->machine.bar);
     return st == RN_OK ? machine_set_adapters(&s->machine, s->engine) : machine_failed(&err);
+}
+
+const char *server_adapter_name(const server *s, size_t i) {
+    rn_adapter_info a = {.struct_size = sizeof a};
+    return rn_model_get_adapter(s->models[0].model, i, &a, NULL) == RN_OK ? a.name : NULL;
+}
+
+int32_t server_find(const server *s, const char *name, int32_t *adapter) {
+    const int32_t model = server_find_model(s, name);
+    const char *own;
+    *adapter = -1;
+    for (size_t i = 0; model < 0 && (own = server_adapter_name(s, i)); i++)
+        if (strcmp(own, name) == 0) return *adapter = (int32_t)i, 0;
+    return model;
 }
 
 int32_t server_find_model(const server *s, const char *name) {

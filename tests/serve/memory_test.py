@@ -48,6 +48,8 @@ REQUESTS = {
     'tokens of a conversation': ('POST', '/tokenize', {'messages': STORY, 'tools': TOOLS}),
     'a refusal': ('POST', '/v1/completions', {'prompt': 5}),
     'models': ('GET', '/v1/models', None),
+    'adapters': ('GET', '/lora-adapters', None),
+    'scales of adapters': ('POST', '/lora-adapters', {'adapters': []}),
     'metrics': ('GET', '/metrics', None),
     'the description': ('GET', '/openapi.json', None),
     'rerank': ('POST', '/v1/rerank', {'query': 'cats', 'documents': ['A cat.', 'Dogs'], 'return_documents': True}),

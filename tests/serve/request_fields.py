@@ -98,6 +98,7 @@ DELIVERY = {
     'cache_salt': Field(('', 'a', EMOJI.replace('\0', ''), 's' * 300), (5, [], {}, True, 'a\0b')), 'cache_prompt': SWITCH,
     'session': Field(('s1', 's2', 's' * 256), ('', 's' * 257, 5, [], {}, True, 'a\0b')), 'resumable': Field((True, False), ('x', 1), {'stream': True}),
     'return_progress': SWITCH,
+    'lora': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}], [{'id': -1}], [{'name': 'x'}], [{'id': 0, 'scale': 1001}])),
 }
 CONVERSATION = {
     'messages': MESSAGES, 'tools': Field(([], [{'type': 'function', 'function': FUNCTION}]), (5, 'x', {}, [5], [None])),
@@ -201,6 +202,7 @@ ROUTES = {
         'input_prefix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)), 'input_suffix': Field(('', LONG[:100], EMOJI), (5, [], {}, True)),
         'input_extra': Field(([], [{'text': 'a'}], [{'filename': 'f', 'text': EMOJI}]), (5, {}, [5], [{}], [{'text': 5}], [{'text': ''}] * 65)),
         'prompt': Field(('', 'a'), ([5], ['a', 'b'], 5, {}))}),
+    '/lora-adapters': Route({'adapters': []}, {**COMMON, 'adapters': Field(([],), ('x', 5, {}, True, [5], [{}], [{'id': 0}]))}),
     TOKENIZE: Route({'content': 'The cat'}, {
         **COMMON, 'content': Field(('', LONG, EMOJI), (5, [], {}, True)), 'add_special': SWITCH, 'parse_special': SWITCH, 'with_pieces': SWITCH,
         'prompt': Field(('', 'a'), (5, [], {}, True)), 'add_special_tokens': SWITCH, 'return_token_strs': SWITCH,
@@ -224,7 +226,7 @@ GUIDED = {'grammar': 'root ::= "a"', 'json_schema': {}, 'structured_outputs': {'
           'guided_choice': ['a'], 'guided_grammar': 'a'}
 REFUSED = {
     COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'length_penalty': 0.5, 'early_stopping': True, 'logits_processors': ['a.b'], 'detokenize': False,
-                  'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'lora': [{'id': 0}], 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
+                  'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
     CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
     LLAMA: {'n': 2, 'json_schema': {}},
     RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},

@@ -7,6 +7,7 @@
 #include "serve/anthropic/messages.h"
 #include "serve/jobs/job_http.h"
 #include "serve/native/llama_completion.h"
+#include "serve/native/lora_adapters.h"
 #include "serve/native/native_generate.h"
 #include "serve/native/rerank.h"
 #include "serve/native/text_routes.h"
@@ -323,6 +324,8 @@ const http_route http_routes[] = {
     {"POST", "/completion", route_llama_completion, .has_body = true, .is_brief = true},
     {"POST", "/infill", route_llama_infill, .has_body = true},
     {"GET", "/tokenizer_info", route_tokenizer_info},
+    {"GET", "/lora-adapters", route_lora_adapters},
+    {"POST", "/lora-adapters", route_set_lora_adapters, .has_body = true},
     {"POST", "/v1/messages", route_messages, .has_body = true, .summary = "POST"},
     {"POST", "/v1/messages/count_tokens", route_count_tokens, .has_body = true},
     {"POST", "/api/chat", route_ollama_chat, .has_body = true, .summary = "POST"},

@@ -105,7 +105,7 @@ static void put_head(json_writer *w, const job *j) {
     json_member_bytes(w, "id", &id);
     json_member_string(w, "type", "message");
     json_member_string(w, "role", "assistant");
-    json_member_string(w, "model", j->server->models[j->model].name);
+    json_member_string(w, "model", job_model_name(j));
     bytes_free(&id);
 }
 

@@ -102,6 +102,12 @@ static bool each_bad_words(void *target, size_t i, const char *key, const json_i
     return token_rules_check_words(value, why);
 }
 
+static bool each_lora(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    ((api_generation *)target)->lora = value;
+    return adapter_list_check(value, why);
+}
+
 static bool each_kept(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     int64_t n;
@@ -146,6 +152,7 @@ static const member delivery_rows[] = {
     {"cache_salt", MEMBER_NAME, offsetof(api_generation, cache_salt)},
     {"cache_prompt", MEMBER_BOOL, offsetof(api_generation, caches_prompt)},
     {"prompt_logprobs", MEMBER_INT, offsetof(api_generation, prompt_logprobs), 0, 20},
+    {"lora", MEMBER_EACH, .each = each_lora, .schema = ADAPTER_LIST_SCHEMA},
     {"return_progress", MEMBER_EACH, .each = each_progress, .schema = SCHEMA_BOOL},
 };
 enum { N_DELIVERY_ROWS = sizeof delivery_rows / sizeof *delivery_rows };
@@ -221,7 +228,6 @@ static const api_refusal foreign[] = {
     {"n_keep", "0", "context shifting is not supported"},
     {"n_discard", "0", "context shifting is not supported"},
     {"id_slot", "-1", "slots cannot be chosen; use session to keep a prompt's cache"},
-    {"lora", "[]", "adapters are not supported"},
     {"service_tier", "\"auto\" \"default\"", "only the default tier is available"},
     {"store", "false", "answers are not stored here; /v1/responses stores them"},
 };
@@ -337,6 +343,18 @@ bool api_generation_is_long(const api_generation *g, size_t n_answers) {
     return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words || g->g.n_banned || has_dry;
 }
 
+// The adapters that the request names, in its list or as its model. Else the engine's.
+static bool take_adapters(const api_generation *g, const api_request *r, job *j, api_error *e) {
+    const server *const s = j->server;
+    j->own_adapters = g->lora || r->adapter >= 0;
+    if (g->lora) return adapter_list_read(g->lora, s->models[j->model].model, "lora", &j->adapters, e);
+    if (r->adapter < 0) return true;
+    const float given = s->machine.adapters[r->adapter].scale;
+    j->adapters = (adapter_list){{{(size_t)r->adapter, given != 0 ? given : 1}}, 1};
+    j->model_name = server_adapter_name(s, (size_t)r->adapter);
+    return true;
+}
+
 bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     struct api *const a = j->server->api;
     api_error *const e = &r->error;
@@ -351,7 +369,7 @@ bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     if (!api_keys_is_valid(j->server->keys, j->key)) // since the request's head was read
         return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more");
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
-    if (!make_rules(g, j, e)) return false;
+    if (!take_adapters(g, r, j, e) || !make_rules(g, j, e)) return false;
     if (!api_budget_take(r, most_tokens(g, r, j), &j->n_reserved)) return false;
     if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
     return true;

@@ -27,6 +27,7 @@ typedef struct api_generation {
     bool continuous_usage;        // each event has the usage so far
     const json_item *allowed_ids; // NULL: all; token_rules.h has this and the next
     const json_item *bad_words;   // NULL: none
+    const json_item *lora;        // adapters (adapter_list.h); NULL: not given
     int32_t n_prompt_kept;        // truncate_prompt_tokens; 0: all, -1: as many as the context has room for
     bool includes_stop;           // include_stop_str_in_output
     bool has_ids, logprobs_by_id; // return_token_ids, return_tokens_as_token_ids

@@ -81,6 +81,7 @@ bool api_request_open(api_request *r, struct server *s, const http_request *http
                        .key = http ? http->key : 0,
                        .client = http ? http->client : NULL,
                        .n_body = n_body,
+                       .adapter = -1,
                        .is_strict = strict && strcmp(strict, "true") == 0};
     if (http && http->listing) {
         r->listing = http->listing;
@@ -170,7 +171,7 @@ bool api_request_read_object(api_request *r, const json_item *object, const memb
 }
 
 bool api_request_find_model(api_request *r) {
-    const int32_t i = server_find_model(r->server, r->model_name);
+    const int32_t i = server_find(r->server, r->model_name, &r->adapter);
     if (i >= 0) r->model = (size_t)i;
     return i >= 0 || api_fail(&r->error, API_MODEL_NOT_FOUND, "model",
                               "model: '%.64s' is unknown (GET /v1/models lists the models)", r->model_name);

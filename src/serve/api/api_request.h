@@ -39,7 +39,8 @@ typedef struct api_request {
     uint64_t n_memory; // taken from that of all large requests (serve/work/workers.h)
     json_doc *doc;
     const char *model_name;
-    size_t model; // index
+    size_t model;    // index
+    int32_t adapter; // the one whose name was given as the model; -1: none
     api_error error;
     bytes ignored;                // names of unknown members, "a, b"
     bool is_strict;               // such members are errors

@@ -58,6 +58,8 @@ static bool begin_next(embed_batch *b, job *j, bool *is_later, api_error *e) {
     rn_stream *stream = NULL;
     *is_later = false;
     if (work_is_given_up()) return api_fail(e, API_CANCELLED, NULL, "request: its client has disconnected");
+    b->options.adapters = j->adapters.of, b->options.n_adapters = j->adapters.n;
+    b->options.own_adapters = j->own_adapters;
     b->options.client = j->client;
     b->options.cache_salt = j->salt;
     b->options.cache_whole_pages = job_shares_prefixes(j);

@@ -81,6 +81,7 @@ bool job_begin_part(job *j, size_t i, rn_request *req, const char *prompt_name, 
     if (atomic_load(&j->is_revoked)) return fail_revoked(e);
     if (req->chat && !j->server->models[j->model].can_chat) return fail_chat(j, prompt_name, e);
     req->model = j->model;
+    req->adapters = j->adapters.of, req->n_adapters = j->adapters.n, req->own_adapters = j->own_adapters;
     req->client = j->client;
     req->cache_salt = j->salt;
     req->cache_whole_pages = job_shares_prefixes(j);

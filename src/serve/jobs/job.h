@@ -11,6 +11,7 @@
 #define RN_SERVE_JOBS_JOB_H
 
 #include "app/chat_message.h"
+#include "serve/api/adapter_list.h"
 #include "serve/api/api_error.h"
 #include "serve/api/api_request.h"
 #include "serve/api/token_rules.h"
@@ -69,6 +70,9 @@ struct job {
     char id[24];     // letters and digits, unique within this process
     int64_t created; // seconds since 1970
     size_t model;
+    const char *model_name; // that the request gave, where it is an adapter's; NULL: the model's
+    adapter_list adapters;  // of its streams, with own_adapters; else the engine's
+    bool own_adapters;
     uint64_t key;              // of the request
     uint64_t client, salt;     // as rn_request has them
     int64_t credit;            // tokens that may still be read (flow control); INT64_MAX: no limit
@@ -95,6 +99,10 @@ struct job {
     job *next, *prev; // list of jobs, live or to be freed (serve/api/api.c)
 };
 
+// What answers call the model.
+static inline const char *job_model_name(const job *j) {
+    return j->model_name ? j->model_name : j->server->models[j->model].name;
+}
 // NULL: out of memory (app/memory.h); the caller answers with an error.
 job *job_new(struct server *s, const job_format *format, size_t n_parts);
 // Did an allocation fail while the job was set up? Then e holds the error, and no part may begin.

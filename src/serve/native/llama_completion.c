@@ -157,7 +157,7 @@ static void put_end(json_writer *w, const job_part *p) {
     const llama_answer *const a = answer_of(p->job);
     const bool is_word = p->finish == RN_FINISH_STOP && strncmp(p->detail, begins, n_begins) == 0;
     const bool is_eos = p->finish == RN_FINISH_STOP && !is_word;
-    json_member_string(w, "model", p->job->server->models[p->job->model].name);
+    json_member_string(w, "model", job_model_name(p->job));
     json_member_whole(w, "tokens_predicted", p->usage.completion_tokens);
     json_member_whole(w, "tokens_evaluated", p->usage.prompt_tokens);
     put_settings(w, p);

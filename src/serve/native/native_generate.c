@@ -111,7 +111,7 @@ static void whole_end(job *j) {
     json_put_begin(&w, '{');
     json_member_string(&w, "id", j->id);
     json_member_whole(&w, "created", j->created);
-    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_string(&w, "model", job_model_name(j));
     json_member_begin(&w, "choices", '['); // in the order in which they finished
     json_put_raw(&w, choices.data);
     json_put_end(&w, ']');

@@ -87,7 +87,7 @@ static void scores_end(job *j) {
     json_member_string(&w, "id", id);
     json_member_string(&w, "object", "list");
     json_member_whole(&w, "created", j->created);
-    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_string(&w, "model", job_model_name(j));
     json_member_begin(&w, "data", '[');
     for (size_t i = 0; i < j->n_parts; i++) {
         json_put_begin(&w, '{');
@@ -119,7 +119,7 @@ static void whole_end(job *j) {
     json_put_begin(&w, '{');
     json_member_string(&w, "id", id);
     json_member_string(&w, "object", "list");
-    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_string(&w, "model", job_model_name(j));
     put_usage(&w, j);
     json_member_begin(&w, "results", '[');
     for (size_t i = 0; i < n; i++) put_result(&w, sorted[i], k);

@@ -93,7 +93,7 @@ static void add_tokens(job_part *p, const rn_chunk *c) {
 
 static json_writer begin_line(const job_part *p, bytes *json) {
     json_writer w = {json, false};
-    put_head(&w, p->job->server->models[p->job->model].name);
+    put_head(&w, job_model_name(p->job));
     return w;
 }
 
@@ -172,7 +172,7 @@ static void whole_end(job *j) {
     job_part *const p = &j->parts[0];
     const chat_message *const m = &p->message;
     json_writer w = {&j->body, false};
-    put_head(&w, j->server->models[j->model].name);
+    put_head(&w, job_model_name(j));
     put_said(&w, answer_of(j), &m->content, &m->reasoning);
     if (m->n_calls) {
         json_member_begin(&w, "tool_calls", '[');

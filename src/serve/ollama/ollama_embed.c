@@ -71,7 +71,7 @@ static void whole_end(job *j) {
     const rn_timing *const t = &j->parts[0].timing;
     json_writer w = {&j->body, false};
     json_put_begin(&w, '{');
-    if (!a->is_old) json_member_string(&w, "model", j->server->models[j->model].name);
+    if (!a->is_old) json_member_string(&w, "model", job_model_name(j));
     json_member_begin(&w, a->is_old ? "embedding" : "embeddings", '[');
     if (a->vectors.n) json_put_raw(&w, a->vectors.data);
     json_put_end(&w, ']');

@@ -115,10 +115,10 @@ bool ollama_find_model(api_request *r) {
     static const char tag[] = ":latest";
     const char *const name = r->model_name ? r->model_name : "";
     const size_t n = strlen(name), n_tag = sizeof tag - 1;
-    int32_t i = server_find_model(r->server, name);
+    int32_t i = server_find(r->server, name, &r->adapter);
     if (i < 0 && n > n_tag && strcmp(name + n - n_tag, tag) == 0) {
         char *const plain = app_text("%.*s", (int)(n - n_tag), name);
-        i = plain ? server_find_model(r->server, plain) : -1;
+        i = plain ? server_find(r->server, plain, &r->adapter) : -1;
         free(plain);
     }
     if (i < 0)

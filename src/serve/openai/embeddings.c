@@ -87,7 +87,7 @@ static void take_chunk(job *j, job_part *p, const rn_chunk *c) {
 static void whole_end(job *j) {
     json_writer w = {&j->body, true};
     json_put_end(&w, ']');
-    json_member_string(&w, "model", j->server->models[j->model].name);
+    json_member_string(&w, "model", job_model_name(j));
     json_member_begin(&w, "usage", '{');
     json_member_whole(&w, "prompt_tokens", job_prompt_tokens(j));
     json_member_whole(&w, "total_tokens", job_prompt_tokens(j));

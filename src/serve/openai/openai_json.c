@@ -44,7 +44,7 @@ void openai_put_head(json_writer *w, const job *j, const char *prefix, const cha
     json_member_string(w, "id", text);
     json_member_string(w, "object", object);
     json_member_whole(w, "created", j->created);
-    json_member_string(w, "model", j->server->models[j->model].name);
+    json_member_string(w, "model", job_model_name(j));
     snprintf(text, sizeof text, "runnel-%s", rn_version());
     json_member_string(w, "system_fingerprint", text);
 }

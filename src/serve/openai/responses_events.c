@@ -135,7 +135,7 @@ static void put_response(json_writer *w, const job *j, const char *status) {
     json_member_bool(w, "background", false);
     put_error(w, j);
     put_raw(w, "incomplete_details", strcmp(status, "incomplete") == 0 ? "{\"reason\":\"max_output_tokens\"}" : NULL);
-    json_member_string(w, "model", j->server->models[j->model].name);
+    json_member_string(w, "model", job_model_name(j));
     json_member_begin(w, "output", '[');
     // An answer that failed for want of memory may have a part of an item.
     if (a->output.n && !j->has_failed) json_put_raw(w, a->output.data);

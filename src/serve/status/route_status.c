@@ -86,6 +86,7 @@ static void put_model(const server *s, size_t i, const char *name, json_writer *
     json_member_whole(w, "created", s->started);
     json_member_string(w, "owned_by", "runnel");
     json_member_string(w, "root", s->models[i].name);
+    if (server_find_model(s, name) < 0) json_member_string(w, "parent", s->models[i].name); // an adapter
     put_meta(s, i, w);
     json_put_end(w, '}');
 }
@@ -104,6 +105,8 @@ void route_models(struct server *s, http_exchange *x, const http_request *r) {
     json_member_begin(&w, "data", '[');
     for (size_t i = 0; i < s->n_models; i++) put_model(s, i, s->models[i].name, &w);
     for (size_t i = 0; i < s->n_aliases; i++) put_model(s, s->aliases[i].model, s->aliases[i].name, &w);
+    const char *name;
+    for (size_t i = 0; (name = server_adapter_name(s, i)); i++) put_model(s, 0, name, &w);
     json_put_end(&w, ']');
     json_put_end(&w, '}');
     answer(x, &body);
@@ -127,7 +130,8 @@ static bool unescape(const char *text, char name[SERVER_NAME + 1]) {
 void route_model(struct server *s, http_exchange *x, const http_request *r) {
     char name[SERVER_NAME + 1];
     const bool is_name = unescape(r->path + strlen("/v1/models/"), name);
-    const int32_t i = is_name && *name ? server_find_model(s, name) : -1;
+    int32_t adapter;
+    const int32_t i = is_name && *name ? server_find(s, name, &adapter) : -1;
     bytes body = {0};
     api_error e;
     if (i < 0) {
