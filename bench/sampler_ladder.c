@@ -51,13 +51,29 @@ static const struct {
 
 // Parameters -------------------------------------------------------------------------------------------------------------
 
+static void typical(struct sampling_params *p) { p->typical_p = 0.9f; }
+static void n_sigma(struct sampling_params *p) { p->top_n_sigma = 1; }
+static void epsilon(struct sampling_params *p) { p->epsilon_cutoff = 3e-4f; }
+static void eta(struct sampling_params *p) { p->eta_cutoff = 3e-4f; }
+static void top_a(struct sampling_params *p) { p->top_a = 0.2f; }
+static void top_h(struct sampling_params *p) { p->top_h = 0.4f; }
+static void tail_free(struct sampling_params *p) { p->tfs_z = 0.95f; }
+static void xtc(struct sampling_params *p) { p->xtc_probability = 1; }
+static void dynamic(struct sampling_params *p) { p->dynatemp_range = 0.5f; }
+static void mirostat_1(struct sampling_params *p) { p->mirostat = 1; }
+static void mirostat_2(struct sampling_params *p) { p->mirostat = 2; }
+static void adaptive(struct sampling_params *p) { p->adaptive_target = 0.5f; }
+static void dry(struct sampling_params *p) { p->dry_multiplier = 0.8f; }
+static void ngram(struct sampling_params *p) { p->no_repeat_ngram_size = 3; }
+
 static const struct {
     const char *name;
     float temp, top_p, min_p;
     int32_t top_k;
     bool penalties;
-    int n_logprobs; // instead of a draw, the log-probabilities of a token and the best
-    bool masked;    // under a mask that forbids every third token
+    int n_logprobs;                          // instead of a draw, the log-probabilities of a token and the best
+    bool masked;                             // under a mask that forbids every third token
+    void (*more)(struct sampling_params *p); // NULL: nothing
 } configs[] = {
     {"greedy", 0, 1, 0, 0, false, 0},
     {"temp 0.8", 0.8f, 1, 0, 0, false, 0},
@@ -71,6 +87,23 @@ static const struct {
     {"temp 0.8, mask", 0.8f, 1, 0, 0, false, 0, true},
     {"temp 0.8, top_k 40, mask", 0.8f, 1, 0, 40, false, 0, true},
     {"all, penalties, mask", 0.8f, 0.95f, 0.05f, 40, true, 0, true},
+    {"DRY, top_k 40", 0.8f, 1, 0, 40, false, 0, false, dry},
+    {"no n-gram of 3, top_k 40", 0.8f, 1, 0, 40, false, 0, false, ngram},
+    {"XTC, min_p 0.05", 0.8f, 1, 0.05f, 0, false, 0, false, xtc},
+    {"typical, top_k 40", 0.8f, 1, 0, 40, false, 0, false, typical},
+    {"dynamic temp, top_k 40", 0.8f, 1, 0, 40, false, 0, false, dynamic},
+    {"adaptive-p, min_p 0.05", 0.8f, 1, 0.05f, 0, false, 0, false, adaptive},
+    {"top-n-sigma", 0.8f, 1, 0, 0, false, 0, false, n_sigma},
+    {"epsilon", 0.8f, 1, 0, 0, false, 0, false, epsilon},
+    {"top-a", 0.8f, 1, 0, 0, false, 0, false, top_a},
+    {"top-h", 0.8f, 1, 0, 0, false, 0, false, top_h},
+    {"mirostat 2", 0.8f, 1, 0, 0, false, 0, false, mirostat_2},
+    {"mirostat 1", 0.8f, 1, 0, 0, false, 0, false, mirostat_1},
+    {"typical", 0.8f, 1, 0, 0, false, 0, false, typical},
+    {"eta", 0.8f, 1, 0, 0, false, 0, false, eta},
+    {"tail-free", 0.8f, 1, 0, 0, false, 0, false, tail_free},
+    {"XTC", 0.8f, 1, 0, 0, false, 0, false, xtc},
+    {"dynamic temp", 0.8f, 1, 0, 0, false, 0, false, dynamic},
 };
 enum { N_CONFIGS = sizeof configs / sizeof *configs };
 
@@ -81,6 +114,7 @@ static sampler *make_sampler(int i, const struct rowmath *rm, int32_t n_vocab) {
     p.masked = configs[i].masked;
     p.seed = 1, p.repeat_penalty = 1, p.frequency_penalty = p.presence_penalty = 0;
     if (configs[i].penalties) p.repeat_penalty = 1.1f, p.frequency_penalty = 0.1f, p.penalty_last_n = N_SEEN;
+    if (configs[i].more) configs[i].more(&p);
     sampler *s = NULL;
     rn_error err = {0};
     if (sampler_create(&p, rm, n_vocab, 2 * N_SEEN, &s, &err) != RN_OK) {

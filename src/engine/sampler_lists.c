@@ -1,6 +1,7 @@
 // engine/sampler_lists.c - see sampler_lists.h.
 #include "engine/sampler_lists.h"
 #include "base/mem.h"
+#include "engine/engine.h"
 #include <string.h>
 
 static rn_status no_memory(const char *name, rn_error *err) {

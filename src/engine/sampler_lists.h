@@ -4,7 +4,8 @@
 #ifndef RN_ENGINE_SAMPLER_LISTS_H
 #define RN_ENGINE_SAMPLER_LISTS_H
 
-#include "engine/engine.h"
+#include "sampling/sampler.h"
+#include <runnel/runnel.h>
 
 enum { DRY_MAX_BREAKERS = 32, DRY_MAX_BREAKER_BYTES = 40 };
 

@@ -175,15 +175,27 @@ static void cut_xtc(sampler *s) {
 static bool temp_is_on(const struct sampling_params *p) {
     return is_drawn(p) && p->temp != 1 && p->dynatemp_range == 0;
 }
+// A temperature takes logits relative to the largest, max. Penalties behind it must see where zero was.
+static void restore_level(const sampler *s, float *x, size_t n, float max, float temp) {
+    const double level = fmin(fmax((double)max / (double)temp, -1e38), 1e38); // finite, whatever is added
+    for (size_t i = 0; i < n && s->restores_level && temp > 0; i++) x[i] = (float)((double)x[i] + level);
+}
 static bool temper_row(sampler *s, float max) {
     stage_temperature(s->row, (size_t)s->n_vocab, max, s->p.temp);
+    restore_level(s, s->row, (size_t)s->n_vocab, max, s->p.temp);
     return true;
 }
-static void temper_list(sampler *s) { stage_temperature(s->list.logits, s->list.n, s->list.logits[0], s->p.temp); }
+static void temper_list(sampler *s) {
+    const float max = s->list.logits[0];
+    stage_temperature(s->list.logits, s->list.n, max, s->p.temp);
+    restore_level(s, s->list.logits, s->list.n, max, s->p.temp);
+}
 
 static bool dynamic_temp_is_on(const struct sampling_params *p) { return is_drawn(p) && p->dynatemp_range > 0; }
 static void temper_list_by_entropy(sampler *s) {
-    stage_dynamic_temperature(&s->list, s->p.temp, s->p.dynatemp_range, s->p.dynatemp_exponent);
+    const float max = s->list.logits[0];
+    const float temp = stage_dynamic_temperature(&s->list, s->p.temp, s->p.dynatemp_range, s->p.dynatemp_exponent);
+    restore_level(s, s->list.logits, s->list.n, max, temp);
 }
 
 static bool mirostat_is_on(const struct sampling_params *p) { return is_drawn(p) && p->mirostat != 0; }
@@ -242,6 +254,15 @@ static bool may_be_headed(const sampler *s) {
     return s->first_cut == s->n_chain || s->p.min_keep <= 1;
 }
 
+static bool has_penalties_behind_temp(const sampler *s) {
+    bool has_temp = false;
+    for (size_t i = 0; i < s->n_chain; i++) {
+        if (has_temp && s->chain[i] == STAGE_PENALTIES) return true;
+        has_temp |= s->chain[i] == STAGE_TEMP || s->chain[i] == STAGE_DYNAMIC_TEMP;
+    }
+    return false;
+}
+
 static bool has_temp_before(const sampler *s, size_t end) {
     for (size_t i = 0; i < end; i++)
         if (s->chain[i] == STAGE_TEMP) return true;
@@ -263,6 +284,7 @@ void sampler_build_chain(sampler *s) {
     while (s->first_cut < s->n_chain && sampling_stages[s->chain[s->first_cut]].edit_row) s->first_cut++;
     s->temp_is_last_edit = s->first_cut > 0 && s->chain[s->first_cut - 1] == STAGE_TEMP;
     s->temp_is_last_stage = s->first_cut < s->n_chain && s->chain[s->n_chain - 1] == STAGE_TEMP;
+    s->restores_level = has_penalties_behind_temp(s);
     s->is_headed = may_be_headed(s);
     s->mask_may_wait = may_mask_wait(s);
 }

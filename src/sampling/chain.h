@@ -50,6 +50,7 @@ struct sampler {
     bool is_headed;          // draws use a histogram (head.h) in place of a list
     bool temp_is_last_edit;  // the temperature is chain[first_cut - 1]
     bool temp_is_last_stage; // the temperature comes after a cut, and last
+    bool restores_level;     // signs matter behind the temperature
     bool mask_may_wait;      // a draw may test the mask afterwards (sampling/sampler.h)
 
     float *row;           // [n_vocab] edited logits; NULL if no stage edits them
@@ -59,10 +60,10 @@ struct sampler {
     uint32_t position;    // of the current draw
     struct history history;
     size_t n_accepted;
-    int32_t *lengths; // [n_lengths] of repeats; NULL: no stage looks for them
-    size_t n_lengths;
-    int32_t *by_token; // [n_vocab] scratch while a row is edited; in the list's memory if there is one
-    bool owns_by_token;
+    // Scratch while a row is edited: of repeats, and [n_vocab]. NULL: no stage needs it. Numbers of
+    // those that are the sampler's own; 0: it lies in the list's memory.
+    int32_t *lengths, *by_token;
+    size_t n_own_lengths, n_own_by_token;
     struct feedback feedback;
     struct candidates list; // all zero when greedy
     struct head head;

@@ -15,13 +15,11 @@ rn_status feedback_init(struct feedback *f, const struct sampling_params *p, siz
     *f = (struct feedback){.cap = cap};
     if (!(f->after = mem_alloc(feedback_bytes(cap))))
         return fail(err, RN_E_NOMEM, "sampler: out of memory for the state of %zu tokens", cap);
-    f->after[0] = p->mirostat ? (struct feedback_state){2 * p->mirostat_tau, 0}
-                              : (struct feedback_state){p->adaptive_target / (1 - p->adaptive_decay),
-                                                        1 / (1 - p->adaptive_decay)};
+    f->after[0] = p->mirostat ? 2 * p->mirostat_tau : p->adaptive_target;
     return RN_OK;
 }
 
-size_t feedback_bytes(size_t cap) { return (cap + 1) * sizeof(struct feedback_state); }
+size_t feedback_bytes(size_t cap) { return (cap + 1) * sizeof(float); }
 
 void feedback_copy(struct feedback *to, const struct feedback *from) {
     if (!from->after) return;
@@ -43,18 +41,19 @@ void feedback_note(struct feedback *f, const struct sampling_params *p, const st
     if (!f->after) return;
     f->has_draw = true;
     f->token = c->ids[i];
-    f->value = p->mirostat ? candidates_surprise(c, total, i) / LN2 : (double)c->keys[i] / (double)f->total;
+    f->value = p->mirostat ? list_surprise(c, list_log_total(total), i) / LN2 : (double)c->keys[i] / (double)f->total;
 }
 
 void feedback_accept(struct feedback *f, const struct sampling_params *p, int32_t token) {
     if (!f->after) return;
     assert(f->n < f->cap);
-    struct feedback_state s = f->after[f->n];
+    float s = f->after[f->n];
     if (f->has_draw && f->token == token) {
+        // The weights of all tokens so far, those of the beginning included, add up to 1 / (1 - decay).
         if (p->mirostat)
-            s.a -= p->mirostat_eta * ((float)f->value - p->mirostat_tau);
+            s -= p->mirostat_eta * ((float)f->value - p->mirostat_tau);
         else
-            s = (struct feedback_state){(float)f->value + p->adaptive_decay * s.a, 1 + p->adaptive_decay * s.b};
+            s = p->adaptive_decay * s + (1 - p->adaptive_decay) * (float)f->value;
     }
     f->after[++f->n] = s;
     f->has_draw = false;
@@ -92,7 +91,7 @@ static size_t mirostat_k(const struct candidates *c, double mu, int32_t n_vocab)
 
 void stage_cut_mirostat(struct candidates *c, const struct feedback *f, const struct sampling_params *p,
                         int32_t n_vocab) {
-    const double mu = (double)f->after[f->n].a;
+    const double mu = (double)f->after[f->n];
     if (c->n <= 1) return;
     if (p->mirostat == 2)
         list_cut_below(c, exp_f64(-mu * LN2) * (double)candidates_weigh(c), 1);
@@ -101,7 +100,7 @@ void stage_cut_mirostat(struct candidates *c, const struct feedback *f, const st
 }
 
 void stage_take_mirostat(struct candidates *c, const struct feedback *f, const float *row, float max) {
-    const double mu = (double)f->after[f->n].a;
+    const double mu = (double)f->after[f->n];
     list_take_above(c, row, max, exp_f64(-mu * LN2) * (double)candidates_row_weight(c, row, max), 1);
 }
 
@@ -124,8 +123,7 @@ static float adaptive_logit(double distance) { return (float)(5 - 10 * distance 
 // Candidates are ordered by probability, so those nearest to the target are a range that grows on either side.
 void stage_adaptive(struct candidates *c, struct feedback *f, const struct sampling_params *p) {
     static const double WIDTH = 0.3;
-    const struct feedback_state s = f->after[f->n];
-    const double average = s.b > 0 ? (double)s.a / (double)s.b : (double)p->adaptive_target;
+    const double average = (double)f->after[f->n];
     const double target = fmin(fmax(2 * (double)p->adaptive_target - average, 0), 1);
     f->total = candidates_weigh(c);
     const double total = (double)f->total;

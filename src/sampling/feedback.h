@@ -10,13 +10,11 @@
 #include "sampling/candidates.h"
 #include "sampling/sampler.h"
 
-// mirostat: mu. adaptive-p: the weighted sum of probabilities, and of weights.
-struct feedback_state {
-    float a, b;
-};
 struct feedback {
-    struct feedback_state *after; // [cap + 1] after so many accepted tokens; NULL: nothing is recorded
-    size_t n, cap;                // n: accepted ones
+    // mirostat: mu; adaptive-p: the weighted average of probabilities. [cap + 1] after so many
+    // accepted tokens; NULL: nothing is recorded.
+    float *after;
+    size_t n, cap; // n: accepted ones
     // The last draw, unless something was accepted or removed since.
     bool has_draw;
     int32_t token;

@@ -5,16 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-double candidates_surprise(const struct candidates *c, uint64_t total, size_t i) {
-    return log_f64((double)total * 0x1p-38) - ((double)c->logits[i] - (double)c->logits[0]);
+double list_log_total(uint64_t total) { return log_f64((double)total * 0x1p-38); }
+
+double list_surprise(const struct candidates *c, double log_total, size_t i) {
+    return log_total - ((double)c->logits[i] - (double)c->logits[0]);
 }
 
 // In natural logarithms. total: of the last candidates_weigh().
 static double entropy_of(const struct candidates *c, uint64_t total) {
-    const double log_total = log_f64((double)total * 0x1p-38), largest = (double)c->logits[0];
+    const double log_total = list_log_total(total);
     double sum = 0;
-    for (size_t i = 0; i < c->n; i++)
-        sum += (double)candidates_weight(c, i) * (log_total - ((double)c->logits[i] - largest));
+    for (size_t i = 0; i < c->n; i++) sum += (double)candidates_weight(c, i) * list_surprise(c, log_total, i);
     return sum / (double)total;
 }
 
@@ -89,15 +90,15 @@ void stage_take_top_a(struct candidates *c, const float *row, float max, float a
 // Candidates are ordered by surprise already, so those nearest to the entropy are a range [low, high) that grows on either side.
 void stage_cut_typical(struct candidates *c, float mass, int32_t keep) {
     const uint64_t total = candidates_weigh(c), need = top_p_need(mass, total);
-    const double entropy = entropy_of(c, total);
+    const double entropy = entropy_of(c, total), log_total = list_log_total(total);
     size_t low = 0;
-    while (low < c->n && candidates_surprise(c, total, low) < entropy) low++;
+    while (low < c->n && list_surprise(c, log_total, low) < entropy) low++;
     size_t high = low;
     uint64_t sum = 0;
     double last = INFINITY; // the distance at which the mass was reached
     while (high - low < c->n) {
-        const double below = low > 0 ? entropy - candidates_surprise(c, total, low - 1) : INFINITY;
-        const double above = high < c->n ? candidates_surprise(c, total, high) - entropy : INFINITY;
+        const double below = low > 0 ? entropy - list_surprise(c, log_total, low - 1) : INFINITY;
+        const double above = high < c->n ? list_surprise(c, log_total, high) - entropy : INFINITY;
         const double distance = fmin(below, above);
         if (high - low >= (size_t)keep && distance > last) break;
         sum += candidates_weight(c, below <= above ? --low : high++);
@@ -110,11 +111,11 @@ void stage_cut_typical(struct candidates *c, float mass, int32_t keep) {
 
 static void cut_by_entropy(struct candidates *c, float h, int32_t keep) {
     const uint64_t total = candidates_weigh(c);
-    const double most = (double)h * entropy_of(c, total) * (double)total;
+    const double most = (double)h * entropy_of(c, total) * (double)total, log_total = list_log_total(total);
     double sum = 0;
     size_t n = 0;
     while (n < c->n && candidates_weight(c, n) > 0 &&
-           (sum += (double)candidates_weight(c, n) * candidates_surprise(c, total, n)) <= most)
+           (sum += (double)candidates_weight(c, n) * list_surprise(c, log_total, n)) <= most)
         n++;
     candidates_shorten(c, n > 0 ? n : 1, keep);
 }
@@ -206,13 +207,15 @@ static double power(double base, double exponent) {
     return base > 0 ? exp_f64(exponent * log_f64(base)) : 0;
 }
 
-void stage_dynamic_temperature(struct candidates *c, float temp, float range, float exponent) {
-    if (c->n <= 1) return;
+float stage_dynamic_temperature(struct candidates *c, float temp, float range, float exponent) {
+    if (c->n <= 1) return 0;
     const double low = fmax(0, (double)temp - (double)range), high = (double)temp + (double)range;
     const double share = entropy_of(c, candidates_weigh(c)) / log_f64((double)c->n);
     const float t = (float)(low + (high - low) * power(share, (double)exponent));
-    if (t < FLT_MIN)
-        c->n = 1;
-    else
+    if (t >= FLT_MIN) {
         stage_temperature(c->logits, c->n, c->logits[0], t);
+        return t;
+    }
+    c->n = 1;
+    return 0;
 }

@@ -10,8 +10,10 @@
 
 #include "sampling/candidates.h"
 
-// -log of the probability of candidate i, natural. total: of the last candidates_weigh().
-double candidates_surprise(const struct candidates *c, uint64_t total, size_t i);
+// -log of the probability of candidate i, natural. log_total: list_log_total() of the last
+// candidates_weigh().
+double list_surprise(const struct candidates *c, double log_total, size_t i);
+double list_log_total(uint64_t total);
 
 // Keeps the candidates whose weight is at least `need`, and the largest in any case.
 void list_cut_below(struct candidates *c, double need, int32_t keep);
@@ -33,6 +35,7 @@ void stage_take_top_n_sigma(struct candidates *c, const float *row, float max, f
 // Removes all but the last of the candidates whose probability is at least the threshold, unless
 // fewer than `keep` would be left.
 void stage_xtc(struct candidates *c, float threshold, int32_t keep);
-void stage_dynamic_temperature(struct candidates *c, float temp, float range, float exponent);
+// Returns the temperature; 0: only the first candidate is left, or there was but one.
+float stage_dynamic_temperature(struct candidates *c, float temp, float range, float exponent);
 
 #endif

@@ -27,9 +27,22 @@ static rn_status take_history(sampler *s, rn_error *err) {
     if (!sampling_has_history(p)) return RN_OK;
     const size_t window = !sampling_has_penalties(p) ? 0 : p->penalty_last_n < 0 ? cap : (size_t)p->penalty_last_n;
     const rn_status st = token_history_init(&s->history, cap, window, p->penalty_prompt, s->n_vocab, err);
-    s->n_lengths = sampling_repeat_window(p, cap);
-    if (st || s->n_lengths == 0) return st;
-    return (s->lengths = mem_alloc(s->n_lengths * sizeof *s->lengths)) ? RN_OK : no_memory(s, err);
+    return st;
+}
+
+// Scratch for edits of rows: in the memory of the list's keys, which is used later, if there is a list and room in it.
+static rn_status take_scratch(sampler *s, rn_error *err) {
+    const size_t n = (size_t)s->n_vocab, n_lengths = sampling_repeat_window(&s->p, most_tokens(s->n_ctx));
+    int32_t *const spare = (int32_t *)s->list.keys; // 2 n
+    if (sampling_has_token_scratch(&s->p)) {
+        s->n_own_by_token = spare ? 0 : n;
+        s->by_token = spare ? spare : mem_alloc(n * sizeof *s->by_token);
+        if (!s->by_token) return no_memory(s, err);
+    }
+    if (n_lengths == 0) return RN_OK;
+    s->n_own_lengths = spare && n_lengths <= n ? 0 : n_lengths;
+    s->lengths = s->n_own_lengths ? mem_alloc(n_lengths * sizeof *s->lengths) : spare + n;
+    return s->lengths ? RN_OK : no_memory(s, err);
 }
 
 static rn_status take_list_memory(sampler *s, rn_error *err) {
@@ -50,12 +63,7 @@ static rn_status take_memory(sampler *s, rn_error *err) {
     rn_status st = take_history(s, err);
     if (st == RN_OK && feedback_is_on(p)) st = feedback_init(&s->feedback, p, most_tokens(s->n_ctx), err);
     if (st == RN_OK && p->temp > 0) st = take_list_memory(s, err);
-    if (st || !sampling_has_token_scratch(p)) return st;
-    s->by_token = (int32_t *)s->list.keys; // used while rows are edited, when the list is not
-    s->owns_by_token = !s->by_token;
-    if (s->owns_by_token && !(s->by_token = mem_alloc((size_t)s->n_vocab * sizeof *s->by_token)))
-        return no_memory(s, err);
-    return RN_OK;
+    return st ? st : take_scratch(s, err);
 }
 
 rn_status sampler_create(const struct sampling_params *p, const struct rowmath *rm, int32_t n_vocab, int32_t n_ctx,
@@ -92,23 +100,23 @@ rn_status sampler_fork(const sampler *s, sampler **out, rn_error *err) {
 size_t sampler_bytes(const sampler *s) {
     const size_t n = (size_t)s->n_vocab;
     return sizeof *s + token_lists_bytes(&s->p) + (s->row ? n * sizeof *s->row : 0) +
-           token_history_bytes(&s->history) + s->n_lengths * sizeof *s->lengths +
-           (s->owns_by_token ? n * sizeof *s->by_token : 0) +
-           (s->feedback.after ? feedback_bytes(s->feedback.cap) : 0) + candidates_bytes(&s->list);
+           token_history_bytes(&s->history) + s->n_own_lengths * sizeof *s->lengths +
+           s->n_own_by_token * sizeof *s->by_token + (s->feedback.after ? feedback_bytes(s->feedback.cap) : 0) +
+           candidates_bytes(&s->list);
 }
 
 size_t sampler_most_bytes(int32_t n_vocab, int32_t n_ctx) {
     const size_t cap = most_tokens(n_ctx);
     return sizeof(sampler) + (size_t)n_vocab * sizeof(float) + token_history_most_bytes(cap, n_vocab) +
-           cap * sizeof(int32_t) + feedback_bytes(cap) + candidates_most_bytes(n_vocab);
+           (cap > (size_t)n_vocab ? cap * sizeof(int32_t) : 0) + feedback_bytes(cap) + candidates_most_bytes(n_vocab);
 }
 
 void sampler_destroy(sampler *s) {
     if (!s) return;
-    if (s->owns_by_token) mem_free(s->by_token);
+    if (s->n_own_by_token) mem_free(s->by_token);
+    if (s->n_own_lengths) mem_free(s->lengths);
     mem_free(s->lists);
     mem_free(s->row);
-    mem_free(s->lengths);
     token_history_free(&s->history);
     feedback_free(&s->feedback);
     candidates_free(&s->list);

@@ -7,7 +7,7 @@
 //   -0 equals 0. They are ordered at the first cut that is on, or at the draw if there is none.
 //   A temperature behind a cut leaves the order as it is; penalties behind a cut order anew.
 // - Temperature maps a logit l to (l - max) / temp: the distribution of l / temp, and finite for
-//   any temp > 0.
+//   any temp > 0. Where penalties come behind it, which go by the sign, max / temp is added again.
 // - A candidate's weight is exp_f32(l - max) as a fixed-point number with 38 fractional bits,
 //   rounded to nearest. Sums of weights are therefore exact: the same in any order, on any CPU set,
 //   and for any selection algorithm. Logits 27.1 or more below the largest have weight 0 and are

@@ -1,5 +1,6 @@
 // tests/engine/samplers_test.c - what a request says about samplers reaches them: lists of tokens, ends, orders, DRY's breakers.
 #include "base/mem.h"
+#include "engine/engine.h"
 #include "engine/sampler_lists.h"
 #include "fixture.h"
 
