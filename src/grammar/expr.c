@@ -248,6 +248,24 @@ static expr_id join(struct exprs *e, uint8_t kind, const expr_id *kids, size_t n
 
 expr_id expr_or(struct exprs *e, const expr_id *kids, size_t n) { return join(e, EXPR_KIND_OR, kids, n); }
 
+// Intersects the repetitions of the unit among n kids; returns how many kids are left.
+static size_t join_units(struct exprs *e, expr_id *kids, size_t n) {
+    uint32_t min = 0, max = EXPR_NO_MAX;
+    size_t m = 0, n_units = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct expr *const x = &e->nodes[kids[i]];
+        if (x->kind != EXPR_KIND_REPEAT || x->a != e->unit) {
+            kids[m++] = kids[i];
+            continue;
+        }
+        n_units++;
+        if (x->min > min) min = x->min;
+        if (x->max < max) max = x->max;
+    }
+    if (n_units > 0) kids[m++] = min > max ? (expr_id)EXPR_NEVER : expr_repeat(e, e->unit, min, max);
+    return m;
+}
+
 expr_id expr_and(struct exprs *e, const expr_id *kids, size_t n) {
     for (size_t i = 0; i < n; i++) // what matches the empty text alone
         if (kids[i] == EXPR_EMPTY) {
@@ -255,6 +273,11 @@ expr_id expr_and(struct exprs *e, const expr_id *kids, size_t n) {
                 if (!expr_nullable(e, kids[k])) return EXPR_NEVER;
             return EXPR_EMPTY;
         }
+    expr_id few[8];
+    if (e->unit != EXPR_NEVER && n <= sizeof few / sizeof *few && n > 1) {
+        memcpy(few, kids, n * sizeof *few);
+        n = join_units(e, few, n), kids = few;
+    }
     const expr_id x = join(e, EXPR_KIND_AND, kids, n);
     return x != EXPR_EMPTY && !expr_nullable(e, x) && byte_set_empty(&e->nodes[x].first) ? EXPR_NEVER : x;
 }

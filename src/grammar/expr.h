@@ -62,6 +62,7 @@ struct exprs {
     // Bytes that no set tells apart are one class; exprs_classes() makes them.
     uint8_t class_of[256], class_byte[256]; // class of a byte; one byte of a class
     uint32_t n_classes, n_classed_sets;
+    expr_id unit; // no text of it begins another, so that its repetitions intersect by their bounds; EXPR_NEVER: none
     rn_status status; // RN_OK, RN_E_NOMEM or RN_E_LIMIT
 };
 

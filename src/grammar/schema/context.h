@@ -17,6 +17,8 @@ enum schema_limits {            // docs/structured-output.md
     SCHEMA_MAX_FORMS = 1024,    // of one set
     SCHEMA_MAX_STEPS = 2000000, // of the search for forms, in the whole schema
     SCHEMA_MAX_WITHIN = 600,    // schemas and keywords that apply to one value, one through the other
+    SCHEMA_MAX_FIRST = 4096,    // items with schemas of their own
+    SCHEMA_MAX_UNIQUE = 10,     // values of unique items
     SCHEMA_MAX_PLACES = 20000,  // of one object's or array's graph
     SCHEMA_MAX_FLAGS = 6,       // members that must occur, in any order
     SCHEMA_MAX_PATTERNS = 6,    // that one object's members are told apart by
@@ -252,6 +254,8 @@ bool schema_cell_lits(struct context *c, const struct form *f, const struct json
 sym_id schema_value(struct context *c, lit_id *lits, uint32_t n);
 void schema_write_object(struct context *c, const struct form *f, uint32_t rule);
 void schema_write_array(struct context *c, const struct form *f, uint32_t rule);
+// The same for unique items, of which the first n_first have schemas of their own; up to `max`.
+void schema_write_unique(struct context *c, const struct form *f, uint32_t rule, uint32_t n_first, uint64_t max);
 
 expr_id schema_quoted(struct context *c, expr_id content);
 expr_id schema_name_expr(struct context *c, const struct json_node *name); // without quotes

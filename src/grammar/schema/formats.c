@@ -26,19 +26,28 @@
 #define PCHAR(more) "(?:[" UNRESERVED SUB_DELIMS ":@" more "]|" HEX ")"
 #define AUTHORITY(more)                                                                                              \
     "(?:(?:[" UNRESERVED SUB_DELIMS ":" more "]|" HEX ")*@)?(?:\\[(?:" IPV6                                          \
-    "|v[0-9A-Fa-f]+\\.[" UNRESERVED SUB_DELIMS ":]+)\\]|(?:[" UNRESERVED SUB_DELIMS more "]|" HEX ")*)(?::\\d*)?"
+    "|[Vv][0-9A-Fa-f]+\\.[" UNRESERVED SUB_DELIMS ":]+)\\]|(?:[" UNRESERVED SUB_DELIMS more "]|" HEX ")*)(?::\\d*)?"
 #define PATHS(more)                                                                                                  \
     "(?://" AUTHORITY(more) "(?:/" PCHAR(more) "*)*|/(?:" PCHAR(more) "+(?:/" PCHAR(more) "*)*)?|" PCHAR(            \
         more) "+(?:/" PCHAR(more) "*)*)?"
-#define TAIL(more)       "(?:\\?(?:" PCHAR(more) "|[/?])*)?(?:#(?:" PCHAR(more) "|[/?])*)?"
-#define SCHEME           "[A-Za-z][A-Za-z0-9+.\\-]*:"
-#define SEGMENT_NC(more) "(?:[" UNRESERVED SUB_DELIMS "@" more "]|" HEX ")+"
+#define TAIL(more, private) "(?:\\?(?:" PCHAR(more private) "|[/?])*)?(?:#(?:" PCHAR(more) "|[/?])*)?"
+#define SCHEME              "[A-Za-z][A-Za-z0-9+.\\-]*:"
+#define SEGMENT_NC(more)    "(?:[" UNRESERVED SUB_DELIMS "@" more "]|" HEX ")+"
 #define RELATIVE(more)                                                                                               \
     "(?://" AUTHORITY(more) "(?:/" PCHAR(more) "*)*|/(?:" PCHAR(more) "+(?:/" PCHAR(more) "*)*)?|" SEGMENT_NC(       \
         more) "(?:/" PCHAR(more) "*)*)?"
 #define NON_ASCII                                                                                                    \
     "\\u00a0-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{efffd}"
+#define PRIVATE "\\ue000-\\uf8ff\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}"
 #define ATEXT   "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#define UTEXT   "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u00a0-\\u{10ffff}-]+"
+#define ULABEL                                                                                                       \
+    "[A-Za-z0-9\\u00a0-\\u{10ffff}](?:[A-Za-z0-9\\u00a0-\\u{10ffff}-]{0,61}[A-Za-z0-9\\u00a0-\\u{10ffff}])?"
+// RFC 6570, section 2
+#define VARNAME "(?:[A-Za-z0-9_]|" HEX ")(?:\\.?(?:[A-Za-z0-9_]|" HEX "))*(?::[1-9]\\d{0,3}|\\*)?"
+#define TEMPLATE                                                                                                         \
+    "(?:[!#$&'()*+,\\-./0-9:;=?@A-Z\\[\\]_a-z~\\u00a0-\\ud7ff\\ue000-\\ufdcf\\ufdf0-\\uffef\\u{10000}-\\u{10ffff}]|" HEX \
+    "|\\{[+#./;?&=,!@|]?" VARNAME "(?:," VARNAME ")*\\})*"
 #define POINTER "(?:/(?:[^~/]|~[01])*)*"
 
 static const struct {
@@ -57,11 +66,13 @@ static const struct {
     {"hostname", "(?=.{1,253}$)(?!(?:.*\\.)?[Xx][Nn]--)" HOST},
     {"ipv4", IPV4},
     {"ipv6", IPV6},
-    {"uri", SCHEME PATHS("") TAIL("")},
-    {"uri-reference", "(?:" SCHEME PATHS("") "|" RELATIVE("") ")" TAIL("")},
-    {"iri", SCHEME PATHS(NON_ASCII) TAIL(NON_ASCII)},
-    {"iri-reference", "(?:" SCHEME PATHS(NON_ASCII) "|" RELATIVE(NON_ASCII) ")" TAIL(NON_ASCII)},
+    {"uri", SCHEME PATHS("") TAIL("", "")},
+    {"uri-reference", "(?:" SCHEME PATHS("") "|" RELATIVE("") ")" TAIL("", "")},
+    {"iri", SCHEME PATHS(NON_ASCII) TAIL(NON_ASCII, PRIVATE)},
+    {"iri-reference", "(?:" SCHEME PATHS(NON_ASCII) "|" RELATIVE(NON_ASCII) ")" TAIL(NON_ASCII, PRIVATE)},
     {"uuid", "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"},
+    {"uri-template", TEMPLATE},
+    {"idn-email", UTEXT "(?:\\." UTEXT ")*@" ULABEL "(?:\\." ULABEL ")*"},
     {"json-pointer", POINTER},
     {"relative-json-pointer", "(?:0|[1-9]\\d*)(?:#|" POINTER ")"},
 };
@@ -70,4 +81,11 @@ const char *format_pattern(const char *name, size_t n) {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (strlen(formats[i].name) == n && memcmp(formats[i].name, name, n) == 0) return formats[i].pattern;
     return NULL;
+}
+
+bool format_is_known(const char *name, size_t n) {
+    static const char *const others[] = {"idn-hostname", "regex"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == n && memcmp(others[i], name, n) == 0) return true;
+    return format_pattern(name, n) != NULL;
 }

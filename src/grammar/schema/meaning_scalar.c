@@ -58,26 +58,36 @@ static expr_id format_expr(struct context *c, const struct json_node *k) {
     rn_error why = {0};
     if (!want(c, k, JSON_STRING, "a string")) return EXPR_NEVER;
     const char *const pattern = format_pattern(k->text, k->n_text);
+    if (!pattern && format_is_known(k->text, k->n_text))
+        return schema_stop(c, RN_E_UNSUPPORTED, k, "%.*s is not supported", (int)k->n_text, k->text), EXPR_NEVER;
     if (!pattern) return EXPR_ANY; // an annotation
     const rn_status st = regex_expr(c->e, pattern, strlen(pattern), REGEX_WHOLE, CODING_JSON, &x, &why);
     if (st != RN_OK) schema_stop(c, st, k, "%s", why.text);
     return x;
 }
 
-static expr_id length_expr(struct context *c, const struct json_node *k, bool is_min) {
+static bool read_length(struct context *c, const struct json_node *k, uint32_t *out) {
     uint64_t n = 0;
-    if (!read_count(c, k, &n)) return EXPR_NEVER;
-    const uint32_t bound = n < EXPR_NO_MAX ? (uint32_t)n : EXPR_NO_MAX - 1;
-    return expr_repeat(c->e, c->any_char, is_min ? bound : 0, is_min ? EXPR_NO_MAX : bound);
+    if (!read_count(c, k, &n)) return false;
+    *out = n < EXPR_NO_MAX ? (uint32_t)n : EXPR_NO_MAX - 1;
+    return true;
 }
 
-// *is_plain: the condition is exact only for numbers without an exponent.
+// Strings of min..max characters, or with `negated` all others.
+static expr_id lengths(struct context *c, uint32_t min, uint32_t max, bool negated) {
+    if (!negated) return min > max ? (expr_id)EXPR_NEVER : expr_repeat(c->e, c->any_char, min, max);
+    if (min > max) return c->any_text;
+    const expr_id less = min == 0 ? (expr_id)EXPR_NEVER : expr_repeat(c->e, c->any_char, 0, min - 1);
+    return max == EXPR_NO_MAX ? less : expr_or2(c->e, less, expr_repeat(c->e, c->any_char, max + 1, EXPR_NO_MAX));
+}
+
+// negated: the opposite. *is_plain: the condition is exact only for numbers without an exponent.
 static expr_id number_expr(struct context *c, const struct json_node *schema, const struct json_node *k,
-                           enum scalar_word word, bool *is_plain) {
+                           enum scalar_word word, bool negated, bool *is_plain) {
     struct decimal d;
     bool is_exclusive = word == EXCLUSIVE_MINIMUM || word == EXCLUSIVE_MAXIMUM;
     if (is_exclusive && (k->kind == JSON_TRUE || k->kind == JSON_FALSE))
-        return EXPR_ANY; // draft 4: read with its bound
+        return negated ? EXPR_NEVER : EXPR_ANY; // draft 4: read with its bound
     if (!want(c, k, JSON_NUMBER, "a number")) return EXPR_NEVER;
     if (!decimal_read(&d, k->text, k->n_text)) {
         schema_stop(c, RN_E_UNSUPPORTED, k, "a number of more than %d digits", DECIMAL_MAX_DIGITS);
@@ -88,36 +98,43 @@ static expr_id number_expr(struct context *c, const struct json_node *schema, co
         const expr_id x = numerals_multiple(c->e, &d);
         if (x == EXPR_NEVER && schema_ok(c))
             schema_stop(c, RN_E_UNSUPPORTED, k, "only multiples of positive numbers of up to 6 digits");
-        return x;
+        return negated ? expr_not(c->e, x) : x;
     }
     const bool is_min = word == MINIMUM || word == EXCLUSIVE_MINIMUM;
     const struct json_node *const beside = json_member(schema, is_min ? "exclusiveMinimum" : "exclusiveMaximum");
     is_exclusive |= beside && beside->kind == JSON_TRUE;
-    return is_min ? numerals_least(c->e, &d, is_exclusive) : numerals_most(c->e, &d, is_exclusive);
+    if (negated) is_exclusive = !is_exclusive;
+    return is_min != negated ? numerals_least(c->e, &d, is_exclusive) : numerals_most(c->e, &d, is_exclusive);
 }
 
 // All of the keywords of strings or numbers; negated: not all of them.
 void mean_scalar(struct making *m) {
     struct context *const c = m->c;
     struct form *const f = m->f;
-    const bool is_string = m->x->group == G_STRING;
-    expr_id all[N_WORDS * 2];
-    uint32_t n = 0;
+    const bool is_string = m->x->group == G_STRING, negated = m->x->negated;
+    expr_id all[N_WORDS + 2]; // a number's two keywords of multiples, and the lengths
+    uint32_t n = 0, min = 0, max = EXPR_NO_MAX;
     EACH (k, i, m->x->node) {
-        if ((enum group)m->x->group != schema_group(k) || n == N_WORDS * 2) continue;
+        if ((enum group)m->x->group != schema_group(k)) continue;
         const enum scalar_word word = word_of(k);
-        if (word == PATTERN)
-            all[n++] = want(c, k, JSON_STRING, "a string") ? schema_pattern(c, k) : (expr_id)EXPR_NEVER;
-        else if (word == FORMAT)
-            all[n++] = format_expr(c, k);
-        else if (is_string)
-            all[n++] = length_expr(c, k, word == MIN_LENGTH);
-        else
-            all[n++] = number_expr(c, m->x->node, k, word, &f->is_plain);
+        if (word == MIN_LENGTH || word == MAX_LENGTH) {
+            if (!read_length(c, k, word == MIN_LENGTH ? &min : &max)) return;
+            continue;
+        }
+        expr_id one;
+        if (is_string) {
+            one = word == FORMAT                        ? format_expr(c, k)
+                  : want(c, k, JSON_STRING, "a string") ? schema_pattern(c, k)
+                                                        : (expr_id)EXPR_NEVER;
+            if (negated) one = expr_not(c->e, one);
+        } else {
+            one = number_expr(c, m->x->node, k, word, negated, &f->is_plain);
+        }
+        all[n++] = one;
     }
-    const expr_id x = expr_and(c->e, all, n);
-    *(is_string ? &f->string : &f->number) = m->x->negated ? expr_not(c->e, x) : x;
-    if (m->x->negated) f->types = is_string ? TYPE_STRING : TYPE_NUMBER;
+    if (min > 0 || max != EXPR_NO_MAX) all[n++] = lengths(c, min, max, negated);
+    *(is_string ? &f->string : &f->number) = negated ? expr_or(c->e, all, n) : expr_and(c->e, all, n);
+    if (negated) f->types = is_string ? TYPE_STRING : TYPE_NUMBER;
 }
 
 // ---- type ----

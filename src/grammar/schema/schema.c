@@ -285,7 +285,7 @@ rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_s
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
     define_space(&c, space);
-    c.any_char = chars_any(c.e, CODING_JSON);
+    c.any_char = c.e->unit = chars_any(c.e, CODING_JSON);
     c.any_text = expr_repeat(c.e, c.any_char, 0, EXPR_NO_MAX);
     c.free_text = schema_free_text(&c);
     schema_find_resources(&c);

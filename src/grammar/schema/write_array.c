@@ -43,9 +43,6 @@ static bool measure(struct array *a) {
     for (const struct list *l = f->items; l; l = l->next)
         if (l->number + 1 > a->n_first) a->n_first = l->number + 1;
     if (f->refused) return schema_stop(a->c, RN_E_UNSUPPORTED, f->refused->node, "cannot be negated");
-    for (const struct list *l = f->unique; l; l = l->next)
-        if (a->max > 1)
-            return schema_stop(a->c, RN_E_UNSUPPORTED, l->node, "is not supported for more than one item");
     for (const struct list *l = f->counts; l; l = l->next) {
         if (l->number == 0 && l->most == UINT32_MAX) continue;
         if (a->n_counts == MAX_COUNTS)
@@ -147,8 +144,12 @@ void schema_write_array(struct context *c, const struct form *f, uint32_t rule) 
     struct array a = {.c = c, .f = f, .rule = rule};
     if (!measure(&a)) return;
     if (a.min > a.max) return;
-    if (a.n_first > SCHEMA_MAX_PLACES)
-        schema_stop(c, RN_E_LIMIT, NULL, "more than %d items with schemas of their own", SCHEMA_MAX_PLACES);
+    if (a.n_first > SCHEMA_MAX_FIRST)
+        schema_stop(c, RN_E_LIMIT, NULL, "more than %d items with schemas of their own", SCHEMA_MAX_FIRST);
+    else if (f->unique && a.max > 1 && a.n_counts)
+        schema_stop(c, RN_E_UNSUPPORTED, f->unique->node, "is not supported beside `contains`");
+    else if (f->unique && a.max > 1)
+        schema_write_unique(c, f, rule, a.n_first, a.max);
     else if (a.n_counts)
         write_counted(&a);
     else

@@ -1,0 +1,95 @@
+// grammar/schema/write_unique.c - the graph of an array whose items differ: those that may be listed, and are few.
+//
+// A place of the graph is the set of the values that were read. Their number is the index of the next item.
+#include "grammar/schema/meaning.h"
+#include <string.h>
+
+struct values {
+    lit_id of[SCHEMA_MAX_UNIQUE + 1];
+    uint32_t n;
+    bool has_more; // than there is room for
+};
+
+static bool same_value(struct context *c, lit_id a, lit_id b) {
+    const struct meaning *const x = schema_meaning(c, a), *const y = schema_meaning(c, b);
+    return x && y && x->may == y->may && schema_strings(c, a) == schema_strings(c, b) &&
+           schema_all_numbers(c, &a, 1) == schema_all_numbers(c, &b, 1);
+}
+
+static void add_value(struct context *c, struct values *v, lit_id x) {
+    for (uint32_t i = 0; i < v->n && schema_ok(c); i++)
+        if (same_value(c, v->of[i], x)) return;
+    v->has_more |= v->n == SCHEMA_MAX_UNIQUE;
+    if (!v->has_more) v->of[v->n++] = x;
+}
+
+static bool list_values(struct context *c, const struct list *lits, struct values *v);
+
+// Adds all values that satisfy a literal, and perhaps some that do not. false: they are not listed, or not all scalars.
+static bool list_literal(struct context *c, lit_id id, struct values *v) {
+    const struct meaning *const k = schema_meaning(c, id);
+    const struct lit x = c->lits[id];
+    if (!k) return false;
+    if (!(k->may & ~(unsigned)(TYPE_NULL | TYPE_FALSE | TYPE_TRUE))) {
+        for (unsigned type = TYPE_NULL; type <= TYPE_TRUE; type *= 2)
+            if (k->may & type) add_value(c, v, types_lit(c, type));
+        return true;
+    }
+    if (!x.negated && (x.kind == LIT_SCALARS || (x.kind == LIT_KEYWORD && x.group == G_ENUM))) {
+        const struct json_node *const list = x.kind == LIT_SCALARS ? x.node : json_member(x.node, "enum");
+        EACH (item, i, list) {
+            if (item->kind == JSON_ARRAY || item->kind == JSON_OBJECT) return false;
+            add_value(c, v, node_lit(c, LIT_CONST, item));
+        }
+        return true;
+    }
+    const bool is_one = !x.negated && (x.kind == LIT_CONST || (x.kind == LIT_KEYWORD && x.group == G_CONST));
+    if (is_one && !(k->may & (TYPE_ARRAY | TYPE_OBJECT))) return add_value(c, v, id), true;
+    if (list_values(c, k->rest.todo, v)) return true;
+    for (const struct choice *choice = k->rest.choices; choice && schema_ok(c); choice = choice->next) {
+        uint32_t n = 0;
+        while (n < choice->n && list_values(c, choice->ways[n], v)) n++;
+        if (n == choice->n) return true;
+    }
+    return false;
+}
+
+// The same of several literals: one that lists its values is enough.
+static bool list_values(struct context *c, const struct list *lits, struct values *v) {
+    for (; lits && schema_ok(c); lits = lits->next) {
+        struct values with = *v;
+        if (!list_literal(c, lits->lit, &with)) continue;
+        *v = with;
+        return true;
+    }
+    return false;
+}
+
+void schema_write_unique(struct context *c, const struct form *f, uint32_t rule, uint32_t n_first, uint64_t max) {
+    struct values v = {.n = 0};
+    lit_id lits[SCHEMA_MAX_PART_LITS];
+    for (uint32_t i = 0; i <= n_first && i < max && schema_ok(c); i++) {
+        const uint32_t n = schema_item_lits(c, f, i < n_first ? i : UINT32_MAX, lits);
+        bool is_listed = false;
+        for (uint32_t k = 0; k < n && !is_listed; k++) is_listed = list_values(c, &(struct list){.lit = lits[k]}, &v);
+        if (!is_listed && schema_ok(c))
+            schema_stop(c, RN_E_UNSUPPORTED, f->unique->node,
+                        "is only supported where `enum` or the like lists the items");
+    }
+    if (v.has_more)
+        schema_stop(c, RN_E_LIMIT, f->unique->node, "more than %d values that items may have", SCHEMA_MAX_UNIQUE);
+    if (!schema_ok(c)) return;
+    rule_link(c->r, rule, 0, 2, c->open_array);
+    for (uint32_t set = 0; set < 1u << v.n && schema_ok(c); set++) {
+        const uint32_t index = (uint32_t)__builtin_popcount(set);
+        if (index >= f->min_items && index <= max) rule_link(c->r, rule, set + 2, 1, c->close_array);
+        for (uint32_t k = 0; k < v.n && index < max && schema_ok(c); k++) {
+            if (set >> k & 1) continue;
+            uint32_t n = schema_item_lits(c, f, index < n_first ? index : UINT32_MAX, lits);
+            lits[n++] = v.of[k];
+            const sym_id value = schema_value(c, lits, n);
+            const sym_id item = sym_seq(c->r, (sym_id[]){index ? c->comma : (sym_id)SYM_EMPTY, value}, 2);
+            rule_link(c->r, rule, set + 2, (set | 1u << k) + 2, item);
+        }
+    }
+}
