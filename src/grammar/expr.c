@@ -72,23 +72,26 @@ static void describe(struct exprs *e, struct expr *x) {
     const bool has_parts = x->kind == EXPR_KIND_CAT || x->kind == EXPR_KIND_NOT || x->kind == EXPR_KIND_REPEAT;
     const struct expr *const a = has_parts ? &e->nodes[x->a] : NULL;
     switch ((enum expr_kind)x->kind) {
-    case EXPR_KIND_NEVER: x->is_exact = true; break;
-    case EXPR_KIND_EMPTY: x->is_nullable = x->is_exact = true; break;
-    case EXPR_KIND_BYTES: x->is_exact = true, x->first = e->sets[x->a]; break;
+    case EXPR_KIND_NEVER: x->is_exact = x->is_finite = true; break;
+    case EXPR_KIND_EMPTY: x->is_nullable = x->is_exact = x->is_finite = true; break;
+    case EXPR_KIND_BYTES: x->is_exact = x->is_finite = true, x->first = e->sets[x->a]; break;
     case EXPR_KIND_CAT: {
         const struct expr *const b = &e->nodes[x->b];
         x->is_nullable = a->is_nullable && b->is_nullable, x->is_exact = a->is_exact && b->is_exact;
+        x->is_large = a->is_large || b->is_large, x->is_finite = a->is_finite && b->is_finite;
         x->first = a->first, x->depth = deeper(a->depth, a->is_nullable ? b->depth : 0);
         if (a->is_nullable) byte_set_or(&x->first, &b->first);
         break;
     }
     case EXPR_KIND_OR:
     case EXPR_KIND_AND:
-        x->is_nullable = x->kind == EXPR_KIND_AND, x->is_exact = x->kind == EXPR_KIND_OR;
+        x->is_nullable = x->kind == EXPR_KIND_AND, x->is_exact = x->is_finite = x->kind == EXPR_KIND_OR;
         if (x->kind == EXPR_KIND_AND) x->first = byte_set_all();
         for (uint32_t i = 0; i < x->b; i++) {
             const struct expr *const k = &e->nodes[e->kids[x->a + i]];
             x->depth = deeper(x->depth ? x->depth - 1u : 0u, k->depth);
+            x->is_large |= k->is_large;
+            x->is_finite = x->kind == EXPR_KIND_OR ? x->is_finite && k->is_finite : x->is_finite || k->is_finite;
             if (x->kind == EXPR_KIND_AND)
                 x->is_nullable &= k->is_nullable, byte_set_and(&x->first, &k->first);
             else
@@ -100,7 +103,9 @@ static void describe(struct exprs *e, struct expr *x) {
         break;
     case EXPR_KIND_REPEAT:
         x->is_nullable = x->min == 0 || a->is_nullable, x->is_exact = a->is_exact;
+        x->is_large = a->is_large || x->min > EXPR_LARGE || (x->max != EXPR_NO_MAX && x->max > EXPR_LARGE);
         x->first = a->first, x->depth = deeper(a->depth, 0);
+        x->is_finite = a->is_finite && x->max != EXPR_NO_MAX;
         break;
     case EXPR_KIND_MULTIPLE:
         x->is_nullable = is_multiple(x);
@@ -364,6 +369,31 @@ static bool grow_cache(struct exprs *e) {
     mem_free(e->derived);
     e->derived = cache, e->derived_size = size;
     return true;
+}
+
+// Only parts that neither exclude nor intersect are changed: whether an intersection matches anything depends on all that follows.
+static expr_id within(struct exprs *e, expr_id id, uint32_t n_bytes, uint32_t n_levels) {
+    enum { MAX_KIDS_WITHIN = 64 };
+    const struct expr x = e->nodes[id];
+    if (!x.is_large || !x.is_exact || n_levels == 0) return id;
+    if (x.kind == EXPR_KIND_CAT) {
+        const expr_id a = within(e, x.a, n_bytes, n_levels - 1);
+        return expr_cat(e, a, within(e, x.b, n_bytes, n_levels - 1));
+    }
+    if (x.kind == EXPR_KIND_REPEAT) {
+        const uint32_t min = x.min > n_bytes ? n_bytes + 1 : x.min,
+                       max = x.max != EXPR_NO_MAX && x.max > n_bytes ? EXPR_NO_MAX : x.max;
+        return expr_repeat(e, within(e, x.a, n_bytes, n_levels - 1), min, max);
+    }
+    if (x.kind != EXPR_KIND_OR || x.b > MAX_KIDS_WITHIN) return id;
+    expr_id kids[MAX_KIDS_WITHIN];
+    for (uint32_t i = 0; i < x.b; i++) kids[i] = within(e, e->kids[x.a + i], n_bytes, n_levels - 1);
+    return expr_or(e, kids, x.b);
+}
+
+expr_id expr_within(struct exprs *e, expr_id x, uint32_t n_bytes) {
+    enum { MAX_LEVELS = 64 };
+    return within(e, x, n_bytes < EXPR_LARGE ? EXPR_LARGE : n_bytes, MAX_LEVELS);
 }
 
 expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b) {

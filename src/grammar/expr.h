@@ -16,6 +16,7 @@
 typedef uint32_t expr_id;
 enum { EXPR_NEVER, EXPR_EMPTY, EXPR_ANY }; // no text at all; the empty text; every text
 #define EXPR_NO_MAX UINT32_MAX             // of expr_repeat()
+#define EXPR_LARGE  128
 
 enum expr_kind {
     EXPR_KIND_NEVER,
@@ -32,6 +33,8 @@ enum expr_kind {
 struct expr {
     uint8_t kind;
     bool is_nullable; // matches the empty text
+    bool is_finite;   // matches a limited number of texts
+    bool is_large;    // has a repetition of more than EXPR_LARGE
     bool is_exact;    // neither intersection nor complement inside: not empty, and `first` has no byte too many
     uint16_t depth;   // how deep expr_derive() goes
     uint32_t a,
@@ -86,6 +89,9 @@ expr_id expr_optional(struct exprs *e, expr_id a);
 // Decimal numbers that are multiples of of * 10^-n_digits, of > 0. Signs are passed over; what is no number is not told apart.
 expr_id expr_multiple(struct exprs *e, uint32_t of, uint32_t n_digits);
 
+// An expression that treats texts of at most n_bytes as x does: what they lead to is nullable, and matches something, where x's does. So
+// "at most 5,000 characters" is the same as "at most 4,999".
+expr_id expr_within(struct exprs *e, expr_id x, uint32_t n_bytes);
 expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b);
 static inline bool expr_nullable(const struct exprs *e, expr_id a) { return e->nodes[a].is_nullable; }
 static inline bool expr_starts(const struct exprs *e, expr_id a, uint8_t b) {

@@ -2,11 +2,10 @@
 #include "grammar/mask.h"
 #include "base/mem.h"
 
-enum { MAX_PAIRS = 48 }; // of states that the search for a depth follows; it stops where there are more
-
 rn_status masker_init(struct masker *m, struct recognizer *p, const struct vocab_trie *v, uint32_t max_masks,
                       rn_error *err) {
     *m = (struct masker){.p = p, .v = v, .max_masks = max_masks};
+    char_depths_init(&m->depths, p->d);
     m->stack = mem_alloc((v->max_depth + 2) * sizeof *m->stack);
     m->config_of = mem_alloc(max_masks * sizeof *m->config_of);
     if (m->stack && m->config_of) return RN_OK;
@@ -15,103 +14,18 @@ rn_status masker_init(struct masker *m, struct recognizer *p, const struct vocab
 }
 
 void masker_free(struct masker *m) {
-    mem_free(m->depth), mem_free(m->mask_of), mem_free(m->masks), mem_free(m->config_of), mem_free(m->stack);
+    char_depths_free(&m->depths);
+    mem_free(m->mask_of), mem_free(m->alike_of), mem_free(m->masks), mem_free(m->config_of), mem_free(m->stack);
     *m = (struct masker){0};
 }
 
-// ---- how many characters of a slice's kind a state allows ----
+// ---- states that differ only in how often something may still come ----
 
-// Characters of a kind, byte by byte: from a place within a character (0: before it) over these bytes to another.
-static const struct char_step {
-    uint8_t from, first, last, to; // first 0: the end
-} word_steps[] = {{0, '0', '9', 0}, {0, 'A', 'Z', 0}, {0, 'a', 'z', 0}, {0, '-', '-', 0}, {0, '_', '_', 0}, {0}},
-  plain_steps[] = {{0, ' ', '!', 0},
-                   {0, '#', '[', 0},
-                   {0, ']', 0x7f, 0},
-                   {0, 0xc2, 0xdf, 1},
-                   {0, 0xe0, 0xe0, 2},
-                   {0, 0xe1, 0xec, 3},
-                   {0, 0xed, 0xed, 4},
-                   {0, 0xee, 0xef, 3},
-                   {0, 0xf0, 0xf0, 5},
-                   {0, 0xf1, 0xf3, 6},
-                   {0, 0xf4, 0xf4, 7},
-                   {1, 0x80, 0xbf, 0},
-                   {2, 0xa0, 0xbf, 1},
-                   {3, 0x80, 0xbf, 1},
-                   {4, 0x80, 0x9f, 1},
-                   {5, 0x90, 0xbf, 3},
-                   {6, 0x80, 0xbf, 3},
-                   {7, 0x80, 0x8f, 3},
-                   {0}};
-static const struct char_step *const char_steps[N_SLICE_KINDS] = {
-    [SLICE_WORD] = word_steps, [SLICE_PLAIN] = plain_steps};
-
-struct pair {
-    uint32_t state;
-    uint8_t at; // within a character
-};
-
-// Adds x unless it is there. False: there are too many.
-static bool add_pair(struct pair *list, uint32_t *n, struct pair x) {
-    for (uint32_t k = 0; k < *n; k++)
-        if (list[k].state == x.state && list[k].at == x.at) return true;
-    if (*n == MAX_PAIRS) return false;
-    list[(*n)++] = x;
-    return true;
-}
-
-// Adds all that follows x by a byte. False: something is not allowed, or there are too many.
-static bool follow(struct masker *m, struct pair x, int kind, struct pair *out, uint32_t *n_out) {
-    const struct exprs *const e = m->p->e;
-    for (const struct char_step *s = char_steps[kind]; s->first; s++) {
-        uint64_t seen[4] = {0}; // classes
-        for (int b = s->first; s->from == x.at && b <= s->last; b++) {
-            const uint8_t c = e->class_of[b];
-            if (seen[c >> 6] >> (c & 63) & 1) continue;
-            seen[c >> 6] |= UINT64_C(1) << (c & 63);
-            const struct pair to = {dfa_next(m->p->d, x.state, c), s->to};
-            if (to.state == DFA_DEAD || !add_pair(out, n_out, to)) return false;
-        }
-    }
-    return true;
-}
-
-// Characters of the kind that may follow a state in any order: 0..the most that a slice has. Fewer than there are do no harm.
-static int find_depth(struct masker *m, uint32_t state, int kind) {
-    const int most = slice_chars[N_SLICE_SIZES - 1];
-    struct pair seen[MAX_PAIRS] = {{state, 0}}; // at the ends of characters, by their number
-    uint32_t n_seen = 1, front = 0;
-    for (int n_chars = 0; n_chars < most; n_chars++) {
-        struct pair within[MAX_PAIRS];
-        uint32_t n_within = 0;
-        const uint32_t end = n_seen;
-        if (front == end) return most; // nothing new: what follows is what was
-        for (uint32_t i = front; i < end; i++)
-            if (!add_pair(within, &n_within, seen[i])) return n_chars;
-        for (uint32_t i = 0; i < n_within; i++) {
-            struct pair to[MAX_PAIRS];
-            uint32_t n_to = 0;
-            if (!follow(m, within[i], kind, to, &n_to)) return n_chars;
-            for (uint32_t k = 0; k < n_to; k++)
-                if (!(to[k].at ? add_pair(within, &n_within, to[k]) : add_pair(seen, &n_seen, to[k]))) return n_chars;
-        }
-        front = end;
-    }
-    return most;
-}
-
-static int depth_of(struct masker *m, uint32_t state, int kind) {
-    if (state >= m->n_depth) {
-        const uint32_t n = state < 64 ? 128 : state * 2;
-        uint8_t *const depth = mem_realloc(m->depth, (size_t)n * N_SLICE_KINDS);
-        if (!depth) return m->p->e->status = RN_E_NOMEM, 0;
-        memset(depth + (size_t)m->n_depth * N_SLICE_KINDS, 0, (size_t)(n - m->n_depth) * N_SLICE_KINDS);
-        m->depth = depth, m->n_depth = n;
-    }
-    uint8_t *const d = &m->depth[(size_t)state * N_SLICE_KINDS + (size_t)kind];
-    if (*d == 0) *d = (uint8_t)(find_depth(m, state, kind) + 1);
-    return *d - 1;
+// A state that treats all texts of at most k bytes as this one does.
+static uint32_t alike_state(void *user, uint32_t state) {
+    struct masker *const m = user;
+    const expr_id x = m->p->d->states[state].expr, y = expr_within(m->p->e, x, m->v->max_depth);
+    return y == x ? state : dfa_state(m->p->d, y);
 }
 
 // ---- masks ----
@@ -156,7 +70,7 @@ static void make_mask(struct masker *m, uint32_t config, uint64_t *mask) {
     const uint32_t items = p->configs[config].items, n_items = p->configs[config].n_items;
     for (uint32_t i = 0; i < n_items; i++)
         for (int k = 0; k < N_SLICE_KINDS; k++) {
-            const int d = depth_of(m, p->items[items + i].state, k);
+            const int d = char_depth(&m->depths, p->items[items + i].state, k);
             if (d > depth[k]) depth[k] = d;
         }
     for (int k = 0; k < N_SLICE_KINDS; k++) {
@@ -179,16 +93,30 @@ static void make_mask(struct masker *m, uint32_t config, uint64_t *mask) {
         }
 }
 
+// Room for what is known about a config. False: out of memory.
+static bool remember(struct masker *m, uint32_t config) {
+    if (config < m->n_known) return true;
+    const uint32_t n = config < 64 ? 128 : config * 2;
+    uint32_t *const mask_of = mem_realloc(m->mask_of, n * sizeof *mask_of);
+    if (mask_of) m->mask_of = mask_of;
+    uint32_t *const alike_of = mask_of ? mem_realloc(m->alike_of, n * sizeof *alike_of) : NULL;
+    if (!alike_of) return m->p->e->status = RN_E_NOMEM, false;
+    memset(mask_of + m->n_known, 0, (n - m->n_known) * sizeof *mask_of);
+    memset(alike_of + m->n_known, 0xff, (n - m->n_known) * sizeof *alike_of);
+    m->alike_of = alike_of, m->n_known = n;
+    return true;
+}
+
 const uint64_t *masker_get(struct masker *m, uint32_t config) {
     struct recognizer *const p = m->p;
     if (p->e->status != RN_OK) return NULL;
-    if (config >= m->n_mask_of) {
-        const uint32_t n = config < 64 ? 128 : config * 2;
-        uint32_t *const mask_of = mem_realloc(m->mask_of, n * sizeof *mask_of);
-        if (!mask_of) return p->e->status = RN_E_NOMEM, NULL;
-        memset(mask_of + m->n_mask_of, 0, (n - m->n_mask_of) * sizeof *mask_of);
-        m->mask_of = mask_of, m->n_mask_of = n;
+    if (!remember(m, config)) return NULL;
+    if (m->alike_of[config] == CONFIG_UNKNOWN) {
+        const uint32_t alike = recognizer_with_states(p, config, alike_state, m);
+        if (p->e->status != RN_OK || !remember(m, alike)) return NULL;
+        m->alike_of[config] = alike;
     }
+    config = m->alike_of[config];
     const size_t n_words = m->v->n_words;
     if (m->mask_of[config]) return m->masks + (m->mask_of[config] - 1) * n_words;
     if (m->hand == m->n_masks && m->n_masks < m->max_masks) { // grows until it is full; then the oldest goes

@@ -6,17 +6,17 @@
 #ifndef RN_GRAMMAR_MASK_H
 #define RN_GRAMMAR_MASK_H
 
+#include "grammar/char_depth.h"
 #include "grammar/recognizer.h"
 #include "grammar/vocab_trie.h"
 
 struct masker {
     struct recognizer *p;
     const struct vocab_trie *v;
-    uint8_t *
-        depth; // [n_depth][N_SLICE_KINDS] by state of the dfa: characters of the kind that are allowed, + 1; 0: unknown
-    uint32_t n_depth;
-    uint32_t *mask_of; // [n_mask_of] by config: a mask + 1; 0: none
-    uint32_t n_mask_of;
+    struct char_depths depths;
+    uint32_t *mask_of;  // [n_known] by config: a mask + 1; 0: none
+    uint32_t *alike_of; // [n_known] by config: the one whose mask it shares; CONFIG_UNKNOWN: not known yet
+    uint32_t n_known;
     uint64_t *masks;     // [n_masks][v->n_words]
     uint32_t *config_of; // [n_masks] whose mask it is
     uint32_t n_masks, max_masks, hand;

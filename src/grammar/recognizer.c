@@ -195,6 +195,34 @@ static void add_kernel(struct recognizer *p, struct item x) {
     if (grow(p, &p->items, p->n_items, 1, &p->max_items, sizeof *p->items)) p->items[p->n_items++] = x;
 }
 
+// Sorts the kernel that stands at the end of `items`, and gives its config.
+static uint32_t settle_kernel(struct recognizer *p, uint32_t kernel) {
+    uint32_t n = kernel;
+    if (p->e->status != RN_OK) return CONFIG_DEAD;
+    if (p->n_items - kernel > 1) qsort(p->items + kernel, p->n_items - kernel, sizeof *p->items, by_content);
+    for (uint32_t i = kernel; i < p->n_items; i++)
+        if (i == kernel || !same(&p->items[i], &p->items[n - 1])) p->items[n++] = p->items[i];
+    p->n_items = n;
+    return config_of(p, kernel);
+}
+
+uint32_t recognizer_with_states(struct recognizer *p, uint32_t config,
+                                uint32_t (*state_of)(void *user, uint32_t state), void *user) {
+    const struct config c = p->configs[config];
+    const uint32_t kernel = p->n_items;
+    bool is_same = true;
+    for (uint32_t i = 0; i < c.n_kernel && p->e->status == RN_OK; i++) {
+        struct item x = p->items[c.kernel + i];
+        const uint32_t state = x.edge & KERNEL_NODE ? x.state : state_of(user, x.state);
+        is_same &= state == x.state;
+        x.state = state;
+        add_kernel(p, x);
+    }
+    if (!is_same) return settle_kernel(p, kernel);
+    p->n_items = kernel;
+    return config;
+}
+
 uint32_t recognizer_make_next(struct recognizer *p, uint32_t config, uint32_t byte_class) {
     const struct config c = p->configs[config];
     const uint32_t kernel = p->n_items;
@@ -209,15 +237,7 @@ uint32_t recognizer_make_next(struct recognizer *p, uint32_t config, uint32_t by
         if (s.accepts)
             add_kernel(p, (struct item){over->to | KERNEL_NODE, 0, x.origin, counted(rule, over, x.count)});
     }
-    uint32_t to = CONFIG_DEAD;
-    if (p->e->status == RN_OK) {
-        uint32_t n = kernel;
-        if (p->n_items - kernel > 1) qsort(p->items + kernel, p->n_items - kernel, sizeof *p->items, by_content);
-        for (uint32_t i = kernel; i < p->n_items; i++)
-            if (i == kernel || !same(&p->items[i], &p->items[n - 1])) p->items[n++] = p->items[i];
-        p->n_items = n;
-        to = config_of(p, kernel);
-    }
+    const uint32_t to = settle_kernel(p, kernel);
     if (p->e->status != RN_OK) return CONFIG_DEAD;
     return p->next[(size_t)config * p->e->n_classes + byte_class] = to;
 }

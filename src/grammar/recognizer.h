@@ -71,6 +71,9 @@ static inline const struct byte_set *recognizer_live(const struct recognizer *p,
 static inline bool recognizer_accepts(const struct recognizer *p, uint32_t config) {
     return p->configs[config].accepts;
 }
+// A config that is like this one, but within its terminals in the states that state_of() gives.
+uint32_t recognizer_with_states(struct recognizer *p, uint32_t config,
+                                uint32_t (*state_of)(void *user, uint32_t state), void *user);
 // The config after n bytes.
 uint32_t recognizer_read(struct recognizer *p, uint32_t config, const char *s, size_t n);
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 
 from harness import Folder, Skip, check, equal, main, runnel, test
 
@@ -45,6 +46,17 @@ def numbers_of_a_schema_keep_their_digits():
     equal([g['results'] for g in got], [[True, False], [True, False]])
     got = cases([{'id': 1, 'schema': {'maximum': 9223372036854776000, 'type': 'integer'}, 'tests': [{'text': '9223372036854775999'}, {'text': '9223372036854776001'}]}])
     equal([g['results'] for g in got], [[True, False]])
+
+
+@test
+def host_names_are_exact_to_the_last_character():
+    label = re.compile('[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?')
+    names = ['', 'a', '-a', 'a-', 'a..b', 'xn--a', 'a.xn--b', 'Xn--q', 'x', 'xn', 'xn-', 'xn-a', 'xn-a-', 'x-', 'x-a', 'x--a', 'xa--b', 'nx--a']
+    names += [begin + 'a' * (n - len(begin)) for begin in ('a', 'x', 'xn', 'xn-', 'x-', 'xx') for n in (62, 63, 64)]
+    names += ['.'.join(['a' * 63] * 3 + ['a' * n]) for n in (60, 61, 62)]
+    want = [len(x) <= 253 and all(label.fullmatch(p) and not p.lower().startswith('xn--') for p in x.split('.')) for x in names]
+    want = [bool(w) for w in want]
+    equal(cases([{'id': 1, 'schema': {'type': 'string', 'format': 'hostname'}, 'tests': [{'text': json.dumps(x)} for x in names]}])[0]['results'], want)
 
 
 @test

@@ -1,6 +1,7 @@
 // tests/grammar/recognizer_test.c - random grammars against the definition of what they derive, and masks against brute force.
 #include "base/mem.h"
 #include "base/philox.h"
+#include "grammar/chars.h"
 #include "grammar/mask.h"
 #include "tests/check.h"
 #include <stdlib.h>
@@ -282,4 +283,78 @@ TEST(masks_equal_brute_force_over_random_vocabularies) {
         vocab_trie_free(&v);
         close_machine(&m);
     }
+}
+
+// ---- characters in strings ----
+
+// Tokens of words, spaces, parts of characters and quotes, so that slices are used, against brute force: strings with lengths beyond what
+// a token has, and strings that are none of some names.
+static const char *const pieces[] = {"a",        "b",
+                                     "the",      " the",
+                                     "\"",       "\", \"",
+                                     "word-",    "_",
+                                     "\xc3\xa4", "\xc3",
+                                     "\xa4",     "\xe2\x82",
+                                     "\xac",     "\xf0\x9f\x98\x80",
+                                     "name",     "names",
+                                     "\\n",      "\n",
+                                     " ",        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                                     "am",       "ame\"",
+                                     "x y z",    "12",
+                                     "\x7f"};
+enum { N_PIECES = sizeof pieces / sizeof *pieces };
+
+static expr_id any_string(struct exprs *e, struct dice *d) {
+    const expr_id c = chars_any(e, CODING_JSON), end = expr_byte(e, '"');
+    static const uint32_t most[] = {0, 1, 3, 60, 127, 128, 129, 150, 300, 5000, EXPR_NO_MAX};
+    const uint32_t max = most[roll(d, 11)],
+                   min = max == EXPR_NO_MAX ? 0 : (uint32_t)roll(d, (int)(max < 200 ? max : 200) + 1);
+    expr_id x = expr_repeat(e, c, min, max);
+    if (roll(d, 3) == 0) {
+        const expr_id names[] = {expr_text(e, "name", 4), expr_text(e, "names", 5), expr_text(e, "a", 1)};
+        x = expr_and2(e, x, expr_not(e, expr_or(e, names, 3)));
+    }
+    if (roll(d, 4) == 0) x = expr_or2(e, x, expr_text(e, "the word-", 9));
+    return expr_cat(e, x, end);
+}
+
+TEST(masks_of_strings_equal_brute_force) {
+    struct token_bytes tokens[N_PIECES];
+    struct vocab_trie v;
+    rn_error err = {0};
+    for (int i = 0; i < N_PIECES; i++) tokens[i] = (struct token_bytes){pieces[i], (uint32_t)strlen(pieces[i])};
+    if (!CHECK_OK(vocab_trie_init(&v, tokens, N_PIECES, &err), &err)) return;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct dice d = {seed, 0};
+        struct machine m = {0};
+        struct masker masker;
+        CHECK_OK(exprs_init(&m.e, 1 << 18, &err), &err);
+        CHECK_OK(rules_init(&m.r, &m.e, 1 << 16, &err), &err);
+        const uint32_t start = rule_new(&m.r);
+        const sym_id strings[] = {sym_term(&m.r, any_string(&m.e, &d)), sym_text(&m.r, ", \"", 3),
+                                  sym_term(&m.r, any_string(&m.e, &d))};
+        rule_define(&m.r, start, sym_seq(&m.r, strings, 3));
+        CHECK_OK(dfa_init(&m.d, &m.e, 100000, &err), &err);
+        CHECK_OK(rules_compile(&m.r, start, &m.d, &err), &err);
+        CHECK_OK(recognizer_init(&m.p, &m.r, &m.d, start, 1 << 18, &err), &err);
+        if (!CHECK_OK(masker_init(&masker, &m.p, &v, 8, &err), &err)) return;
+        uint32_t config = m.p.first;
+        for (int i = 0; i < 120; i++) {
+            const uint64_t *const mask = masker_get(&masker, config);
+            int allowed[N_PIECES], n_allowed = 0;
+            if (!CHECK(mask != NULL)) return;
+            for (int t = 0; t < N_PIECES; t++) {
+                const bool want = recognizer_read(&m.p, config, tokens[t].bytes, tokens[t].n) != CONFIG_DEAD;
+                check_note("seed %llu, step %d, token %d '%s'", (unsigned long long)seed, i, t, pieces[t]);
+                if (!CHECK_INT(mask[0] >> t & 1, want)) return;
+                if (want) allowed[n_allowed++] = t;
+            }
+            if (n_allowed == 0) break;
+            const struct token_bytes *const t = &tokens[allowed[roll(&d, n_allowed)]];
+            config = recognizer_read(&m.p, config, t->bytes, t->n);
+        }
+        masker_free(&masker);
+        close_machine(&m);
+    }
+    vocab_trie_free(&v);
 }

@@ -10,10 +10,16 @@
 #define TIME   "(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?" OFFSET "|23:59:60(?:\\.\\d+)?(?:[Zz]|[+-]00:00))"
 #define LABEL  "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define HOST   LABEL "(?:\\." LABEL ")*"
-#define OCTET  "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
-#define IPV4   OCTET "(?:\\." OCTET "){3}"
-#define H16    "[0-9A-Fa-f]{1,4}"
-#define LS32   "(?:" H16 ":" H16 "|" IPV4 ")"
+// Labels that do not begin with xn--, said without a complement, which would have to be searched for what it leaves.
+#define TAIL_OF(n) "(?:[A-Za-z0-9-]{0," n "}[A-Za-z0-9])?"
+#define PLAIN_LABEL                                                                                                  \
+    "(?:[A-WYZa-wyz0-9]" TAIL_OF("61") "|[Xx](?:[A-MO-Za-mo-z0-9]" TAIL_OF(                                          \
+        "60") "|-[A-Za-z0-9-]{0,60}[A-Za-z0-9]|"                                                                     \
+              "[Nn](?:[A-Za-z0-9]" TAIL_OF("59") "|-[A-Za-z0-9]" TAIL_OF("58") ")?)?)"
+#define OCTET "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)"
+#define IPV4  OCTET "(?:\\." OCTET "){3}"
+#define H16   "[0-9A-Fa-f]{1,4}"
+#define LS32  "(?:" H16 ":" H16 "|" IPV4 ")"
 // RFC 3986, appendix A
 #define IPV6                                                                                                         \
     "(?:(?:" H16 ":){6}" LS32 "|::(?:" H16 ":){5}" LS32 "|(?:" H16 ")?::(?:" H16 ":){4}" LS32 "|(?:(?:" H16          \
@@ -63,7 +69,7 @@ static const struct {
     {"email",
      "(?:" ATEXT "(?:\\." ATEXT ")*|\"(?:[^\"\\\\]|\\\\[ -~])*\")@(?:" HOST "|\\[(?:" IPV4 "|IPv6:" IPV6 ")\\])"},
     // RFC 1123. Labels of other scripts (xn--) would have to be decoded to be checked.
-    {"hostname", "(?=.{1,253}$)(?!(?:.*\\.)?[Xx][Nn]--)" HOST},
+    {"hostname", "(?=.{1,253}$)" PLAIN_LABEL "(?:\\." PLAIN_LABEL ")*"},
     {"ipv4", IPV4},
     {"ipv6", IPV6},
     {"uri", SCHEME PATHS("") TAIL("", "")},
