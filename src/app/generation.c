@@ -1,6 +1,7 @@
 // app/generation.c - fills a library request from a generation's fields.
 #include "app/generation.h"
 #include "app/numbers.h"
+#include "app/say.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,27 @@ double generation_field(const generation *g, const char *name) {
     for (size_t i = 0; i < GENERATION_FIELDS && rn_sampling_field(i, &field); i++)
         if (strcmp(field.name, name) == 0) return g->fields[i];
     return NAN;
+}
+
+void generation_preset_values(const char *preset, char *out, size_t n_out) {
+    rn_sampling s;
+    rn_field field;
+    size_t n = 0;
+    rn_sampling_init(&s);
+    snprintf(out, n_out, "the defaults");
+    if (rn_sampling_preset(&s, preset, NULL) != RN_OK) return;
+    for (size_t i = 0; rn_sampling_field(i, &field) && n < n_out; i++) {
+        const double v = rn_sampling_get(&s, field.name);
+        if ((float)v != (float)field.def)
+            n += (size_t)snprintf(out + n, n_out - n, "%s%s %.6g", n ? ", " : "", field.name, v);
+    }
+}
+
+void generation_say_preset(const generation *g) {
+    char values[200];
+    if (!g->preset) return;
+    generation_preset_values(g->preset, values, sizeof values);
+    say("preset %s: %s", g->preset, values);
 }
 
 bool generation_add_samplers(generation *g, const char *names, char *why) {

@@ -47,6 +47,10 @@ typedef struct generation {
 void generation_init(generation *g);
 // A sampling field that was given, by its name in the library; NaN: it was not.
 double generation_field(const generation *g, const char *name);
+// What a preset changes of the defaults, "temp 0.2, top_k 0", for people; in out [n_out].
+void generation_preset_values(const char *preset, char *out, size_t n_out);
+// Says so, if a preset was named.
+void generation_say_preset(const generation *g);
 // Adds names to `samplers`, separated by ';'. False: they are longer than it has room for, and why says so.
 bool generation_add_samplers(generation *g, const char *names, char *why);
 // Fills the request's fields except prompt and delivery; pointers point into g and to the caller's

@@ -220,6 +220,7 @@ static int run_batch(batch *b, const options *parsed) {
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&b->on)) != EXIT_CODE_OK) return code;
+    if (b->on.is_verbose) generation_say_preset(&b->plan.defaults);
     b->plan.engine = b->on.engine;
     return output_exit(&b->out, work(b));
 }

@@ -327,6 +327,7 @@ static int run_prompt(run *r, const options *parsed) {
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;
     if ((code = grammar_options_compile(&r->form, r->on.model, &r->grammar)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&r->on)) != EXIT_CODE_OK) return code;
+    if (r->on.is_verbose) generation_say_preset(&r->g);
     return generate(r);
 }
 

@@ -80,7 +80,7 @@ def every_command_answers():
     rows = [
         ('/help', '/continue'), ('/system', 'no system message'), ('/system Be brief.', 'is set'), ('/system', 'Be brief.'),
         ('/system -', 'is removed'), ('/set', 'top_k'), ('/set temp 0.5', '0.5'), ('/set temp 9', 'temp: '), ('/set temq 1', 'did you mean temp'),
-        ('/preset', 'greedy'), ('/preset greedy', 'preset greedy'), ('/preset no', 'unknown preset'), ('/regen', 'no reply'),
+        ('/preset', 'greedy'), ('/preset greedy', 'preset greedy: temp 0, top_k 0, top_p 1, min_p 0'), ('/set samplers top_k;temperature', 'top_k;temperature'), ('/set samplers default', 'default'), ('/preset no', 'unknown preset'), ('/regen', 'no reply'),
         ('/undo', 'no message'), ('/continue', 'no reply'), ('/tokens Hello', 'tokens: '), ('Once', 'tok/s'), ('/tokens', '12 tokens'),
         ('/stats', 'template: '), ('/probs', 'from the next reply on'), ('/regen', 'tok/s'), ('/probs', ' %'), ('/probs off', 'not kept'),
         ('/undo', 'removed: Once'), ('/edit', 'no message'), ('/clear', 'is empty'), ('/save', 'needs a file name'),

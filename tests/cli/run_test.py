@@ -329,6 +329,8 @@ def verbose_speaks_on_stderr_only():
     check(lines and all(line.startswith('runnel: ') for line in lines), done.err)
     for word in ('model: ', 'kernels: ', 'threads: ', 'context: '):
         check(any(line.startswith('runnel: ' + word) for line in lines), word, done.err)
+    for name, values in (('wild', 'temp 1.6, top_k 0, top_p 1'), ('balanced', 'the defaults'), ('creative', 'temp 1.1, top_k 100, top_p 0.97, min_p 0.03, presence_penalty 0.2')):
+        check(f'runnel: preset {name}: {values}\n' in runnel('run', PROMPT, '-n', '1', '--preset', name, '-v').ok().err, name)
 
 
 @test

@@ -36,6 +36,8 @@ REQUESTS = {
     'generate': ('POST', GENERATE, {'prompt': TIME, 'n': 2, 'logprobs': 1, 'stop': ['zzz'], 'logit_bias': {'5': -1}, **SHORT}),
     'token rules': ('POST', '/v1/completions', {'prompt': TIME, 'min_tokens': 2, 'allowed_token_ids': [402, 285, 261, 300], 'bad_words': ['the', 'a cat'],
                                                 'truncate_prompt_tokens': 3, 'return_token_ids': True, 'stop_token_ids': [300], **SHORT}),
+    'samplers': ('POST', '/v1/completions', {'prompt': TIME, 'samplers': ['penalties', 'dry', 'temperature'], 'dry_multiplier': 0.5, 'dry_sequence_breakers': ['the', '.'],
+                                             'banned_tokens': [5, 6], 'mirostat': 2, 'min_tokens': 2, 'repeat_penalty': 1.1, **SHORT}),
     'a stop string': ('POST', '/v1/chat/completions', {'messages': STORY, 'stop': ' ', 'include_stop_str_in_output': True, 'return_token_ids': True, **SHORT}),
     'a prompt with a hole': ('POST', '/infill', {'input_prefix': TIME, 'input_suffix': '.', 'input_extra': [{'text': 'a'}], 'model': 'h', 'n_predict': 3, 'temperature': 0, 'seed': 1}),
     'llama-server': ('POST', '/completion', {'prompt': TIME, 'n_predict': 3, 'n_probs': 2, 'return_tokens': True, 'seed': 1}),

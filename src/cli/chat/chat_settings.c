@@ -45,6 +45,14 @@ static void show_seed(const chat *c, bytes *to) {
 static const char *const on_off[] = {"on", "off", NULL}, *const thinking_words[] = {"default", "off", "on", NULL},
                          *const truncate_words[] = {"none", "old", "middle", NULL};
 
+static bool set_samplers(chat *c, const char *value, char *why) {
+    c->g.samplers[0] = 0;
+    return strcmp(value, "default") == 0 || generation_add_samplers(&c->g, value, why);
+}
+static void show_samplers(const chat *c, bytes *to) {
+    bytes_add_text(to, c->g.samplers[0] ? c->g.samplers : "default");
+}
+
 static bool set_reasoning(chat *c, const char *value, char *why) {
     int32_t i;
     if (!one_of(value, on_off, &i, why)) return false;
@@ -77,6 +85,7 @@ static void show_wrap(const chat *c, bytes *to) { bytes_add_text(to, c->screen.w
 static const setting settings[] = {
     {"max_tokens", "-1..", "maximum tokens of a reply; -1: the rest of the context", set_max_tokens, show_max_tokens},
     {"seed", "N|random", "of the random numbers", set_seed, show_seed},
+    {"samplers", "LIST|default", "the order of the sampling stages, separated by ';'", set_samplers, show_samplers},
     {"reasoning", "on|off", "show the model's reasoning", set_reasoning, show_reasoning},
     {"thinking", "on|off|default", "pass enable_thinking to the template", set_thinking, show_thinking},
     {"truncate", "none|old|middle", "what to drop when the context is full", set_truncate, show_truncate},
@@ -126,13 +135,13 @@ static double value_of(const chat *c, size_t i) {
 static void add_field(const chat *c, size_t i, bytes *to) {
     rn_field f;
     rn_sampling_field(i, &f);
-    bytes_add_format(to, "%-18s%-10.6g%.10g..%.10g  %s\n", f.name, value_of(c, i), f.min, f.max, f.help);
+    bytes_add_format(to, "%-28s%-10.6g%.10g..%.10g  %s\n", f.name, value_of(c, i), f.min, f.max, f.help);
 }
 
 static void add_setting(const chat *c, const setting *s, bytes *to) {
     bytes value = {0};
     s->show(c, &value);
-    bytes_add_format(to, "%-18s%-10s%s  %s\n", s->name, value.data, s->values, s->help);
+    bytes_add_format(to, "%-28s%-10s%s  %s\n", s->name, value.data, s->values, s->help);
     bytes_free(&value);
 }
 
@@ -199,14 +208,18 @@ void chat_run_set(chat *c, const char *args) {
 
 void chat_run_preset(chat *c, const char *args) {
     const char *help;
+    char values[200];
     for (size_t i = 0; i < rn_n_presets(); i++) {
         const char *const name = rn_preset_name(i, &help);
+        generation_preset_values(name, values, sizeof values);
         if (!*args)
-            chat_note(c, "%-12s%s%s", name, help, c->g.preset && strcmp(c->g.preset, name) == 0 ? " (taken)" : "");
+            chat_note(c, "%-12s%s%s%s%s", name, help, strcmp(help, values) ? ": " : "",
+                      strcmp(help, values) ? values : "",
+                      c->g.preset && strcmp(c->g.preset, name) == 0 ? " (taken)" : "");
         if (strcmp(args, name) != 0) continue;
         c->g.preset = name;
         for (size_t f = 0; f < GENERATION_FIELDS; f++) c->g.fields[f] = NAN; // a preset replaces all fields
-        chat_note(c, "preset %s", name);
+        chat_note(c, "preset %s: %s", name, values);
         return;
     }
     if (!*args) return;

@@ -212,6 +212,7 @@ static int run_chat(chat *c) {
     if (code == EXIT_CODE_OK) code = open_template(c);
     if (code == EXIT_CODE_OK) code = grammar_options_compile(&c->form, c->on.model, &c->grammar);
     if (code == EXIT_CODE_OK) code = machine_open_engine(&c->on);
+    if (code == EXIT_CODE_OK && c->on.is_verbose) generation_say_preset(&c->g);
     if (code != EXIT_CODE_OK) return code;
     if (rn_session_open(c->on.engine, 0, &c->session, &err) != RN_OK) return machine_failed(&err);
     if (c->options.system) dialogue_set_system(&c->talk, c->options.system);
