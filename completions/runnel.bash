@@ -17,8 +17,8 @@ _runnel() {
     fi
     ((COMP_CWORD > 1)) || command=''
     case $command:$before in
-    run:-p | run:--prompt | run:--ids | run:--system | run:--output-format | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--dry-multiplier | run:--dry-base | run:--dry-allowed-length | run:--dry-penalty-last-n | run:--xtc-probability | run:--xtc-threshold | run:--typical-p | run:--top-n-sigma | run:--dynatemp-range | run:--dynatemp-exponent | run:--mirostat | run:--mirostat-tau | run:--mirostat-eta | run:--min-tokens | run:--no-repeat-ngram-size | run:--epsilon-cutoff | run:--eta-cutoff | run:--top-a | run:--top-h | run:--tfs-z | run:--adaptive-target | run:--adaptive-decay | run:--encoder-repetition-penalty | run:--exponential-decay-start | run:--exponential-decay-factor | run:--samplers | run:--dry-sequence-breaker | run:--ban-token | run:--logit-bias | run:--banned-string | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--sampled-logprobs | run:--stream-interval | run:--top-probs) : ;;
-    run:-f | run:--file) files=1 ;;
+    run:-p | run:--prompt | run:--ids | run:--system | run:--output-format | run:-c | run:--ctx | run:-t | run:--threads | run:--temp | run:--top-k | run:--top-p | run:--min-p | run:--min-keep | run:--repeat-penalty | run:--frequency-penalty | run:--presence-penalty | run:--penalty-last-n | run:--dry-multiplier | run:--dry-base | run:--dry-allowed-length | run:--dry-penalty-last-n | run:--xtc-probability | run:--xtc-threshold | run:--typical-p | run:--top-n-sigma | run:--dynatemp-range | run:--dynatemp-exponent | run:--mirostat | run:--mirostat-tau | run:--mirostat-eta | run:--min-tokens | run:--no-repeat-ngram-size | run:--epsilon-cutoff | run:--eta-cutoff | run:--top-a | run:--top-h | run:--tfs-z | run:--adaptive-target | run:--adaptive-decay | run:--encoder-repetition-penalty | run:--exponential-decay-start | run:--exponential-decay-factor | run:--samplers | run:--dry-sequence-breaker | run:--ban-token | run:--logit-bias | run:--banned-string | run:--seed | run:-n | run:--max-tokens | run:--stop | run:--stop-token | run:--logprobs | run:--sampled-logprobs | run:--regex | run:--choice | run:--stream-interval | run:--top-probs) : ;;
+    run:-f | run:--file | run:--lora | run:--json-schema) files=1 ;;
     run:--chat-template) words='FILE NAME' ;;
     run:-m | run:--model) files=1 models=1 ;;
     run:--kv-type) words='f16 f32 q8 bf16' ;;
@@ -27,7 +27,8 @@ _runnel() {
     run:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     run:--penalty-prompt) words='on off' ;;
     run:--sampler-order) words='llama.cpp transformers' ;;
-    chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--dry-multiplier | chat:--dry-base | chat:--dry-allowed-length | chat:--dry-penalty-last-n | chat:--xtc-probability | chat:--xtc-threshold | chat:--typical-p | chat:--top-n-sigma | chat:--dynatemp-range | chat:--dynatemp-exponent | chat:--mirostat | chat:--mirostat-tau | chat:--mirostat-eta | chat:--min-tokens | chat:--no-repeat-ngram-size | chat:--epsilon-cutoff | chat:--eta-cutoff | chat:--top-a | chat:--top-h | chat:--tfs-z | chat:--adaptive-target | chat:--adaptive-decay | chat:--encoder-repetition-penalty | chat:--exponential-decay-start | chat:--exponential-decay-factor | chat:--samplers | chat:--dry-sequence-breaker | chat:--ban-token | chat:--logit-bias | chat:--banned-string | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token) : ;;
+    run:--json-space) words='dumps compact free' ;;
+    chat:--system | chat:--output-format | chat:-c | chat:--ctx | chat:-t | chat:--threads | chat:--temp | chat:--top-k | chat:--top-p | chat:--min-p | chat:--min-keep | chat:--repeat-penalty | chat:--frequency-penalty | chat:--presence-penalty | chat:--penalty-last-n | chat:--dry-multiplier | chat:--dry-base | chat:--dry-allowed-length | chat:--dry-penalty-last-n | chat:--xtc-probability | chat:--xtc-threshold | chat:--typical-p | chat:--top-n-sigma | chat:--dynatemp-range | chat:--dynatemp-exponent | chat:--mirostat | chat:--mirostat-tau | chat:--mirostat-eta | chat:--min-tokens | chat:--no-repeat-ngram-size | chat:--epsilon-cutoff | chat:--eta-cutoff | chat:--top-a | chat:--top-h | chat:--tfs-z | chat:--adaptive-target | chat:--adaptive-decay | chat:--encoder-repetition-penalty | chat:--exponential-decay-start | chat:--exponential-decay-factor | chat:--samplers | chat:--dry-sequence-breaker | chat:--ban-token | chat:--logit-bias | chat:--banned-string | chat:--seed | chat:-n | chat:--max-tokens | chat:--stop | chat:--stop-token | chat:--regex | chat:--choice) : ;;
     chat:--chat-template) words='FILE NAME' ;;
     chat:--reasoning) words='show hide' ;;
     chat:--truncate) words='none old middle' ;;
@@ -35,27 +36,30 @@ _runnel() {
     chat:--kv-type) words='f16 f32 q8 bf16' ;;
     chat:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     chat:--load) words='map read lock' ;;
+    chat:--lora | chat:--json-schema) files=1 ;;
     chat:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     chat:--penalty-prompt) words='on off' ;;
     chat:--sampler-order) words='llama.cpp transformers' ;;
+    chat:--json-space) words='dumps compact free' ;;
     serve:-m | serve:--model | serve:--alias) files=1 models=1 ;;
     serve:-c | serve:--ctx | serve:-t | serve:--threads | serve:--streams | serve:--queue | serve:--queue-tokens | serve:--queue-seconds | serve:--workers | serve:--work-memory | serve:--target-itl-ms | serve:--memory | serve:--key-tokens-per-minute | serve:--output-format | serve:--host | serve:--port | serve:--drain-seconds | serve:--api-key | serve:--allow-host | serve:--trusted-proxy | serve:--cors | serve:--max-connections | serve:--max-connections-per-address | serve:--max-line | serve:--max-header-block | serve:--max-headers | serve:--max-header | serve:--max-body | serve:--max-bodies | serve:--header-seconds | serve:--body-seconds | serve:--idle-seconds | serve:--write-seconds | serve:--ping-seconds | serve:--resume-grace-seconds | serve:--resume-seconds | serve:--resume-mib | serve:--responses-mib) : ;;
     serve:--kv-type) words='f16 f32 q8 bf16' ;;
     serve:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     serve:--load) words='map read lock' ;;
+    serve:--lora | serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
     serve:--chat-template) words='FILE NAME' ;;
-    serve:--tls-cert | serve:--tls-key | serve:--api-key-file | serve:--access-log) files=1 ;;
     batch:-m | batch:--model) files=1 models=1 ;;
     batch:-c | batch:--ctx | batch:-t | batch:--threads | batch:--parallel | batch:--output-format | batch:--temp | batch:--top-k | batch:--top-p | batch:--min-p | batch:--min-keep | batch:--repeat-penalty | batch:--frequency-penalty | batch:--presence-penalty | batch:--penalty-last-n | batch:--dry-multiplier | batch:--dry-base | batch:--dry-allowed-length | batch:--dry-penalty-last-n | batch:--xtc-probability | batch:--xtc-threshold | batch:--typical-p | batch:--top-n-sigma | batch:--dynatemp-range | batch:--dynatemp-exponent | batch:--mirostat | batch:--mirostat-tau | batch:--mirostat-eta | batch:--min-tokens | batch:--no-repeat-ngram-size | batch:--epsilon-cutoff | batch:--eta-cutoff | batch:--top-a | batch:--top-h | batch:--tfs-z | batch:--adaptive-target | batch:--adaptive-decay | batch:--encoder-repetition-penalty | batch:--exponential-decay-start | batch:--exponential-decay-factor | batch:--samplers | batch:--dry-sequence-breaker | batch:--ban-token | batch:--logit-bias | batch:--banned-string | batch:--seed | batch:-n | batch:--max-tokens | batch:--stop | batch:--stop-token | batch:--logprobs | batch:--sampled-logprobs) : ;;
     batch:--kv-type) words='f16 f32 q8 bf16' ;;
     batch:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     batch:--load) words='map read lock' ;;
+    batch:--lora) files=1 ;;
     batch:--chat-template) words='FILE NAME' ;;
     batch:--preset) words='greedy focused balanced creative wild code chat story summary' ;;
     batch:--penalty-prompt) words='on off' ;;
     batch:--sampler-order) words='llama.cpp transformers' ;;
     score:--ids | score:--kl | score:-c | score:--ctx | score:-t | score:--threads) : ;;
-    score:--text-file | score:--logits) files=1 ;;
+    score:--text-file | score:--logits | score:--lora) files=1 ;;
     score:-m | score:--model) files=1 models=1 ;;
     score:--kv-type) words='f16 f32 q8 bf16' ;;
     score:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
@@ -65,7 +69,7 @@ _runnel() {
     embed:--kv-type) words='f16 f32 q8 bf16' ;;
     embed:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     embed:--load) words='map read lock' ;;
-    embed:-f | embed:--file) files=1 ;;
+    embed:--lora | embed:-f | embed:--file) files=1 ;;
     embed:--pooling) words='model none mean first last rank' ;;
     embed:--encoding) words='float base64' ;;
     tokenize:-m | tokenize:--model) files=1 models=1 ;;
@@ -82,16 +86,20 @@ _runnel() {
     info:--kv-type) words='f16 f32 q8 bf16' ;;
     info:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     info:--load) words='map read lock' ;;
+    info:--lora) files=1 ;;
     bench:-p | bench:--n-prompt | bench:-n | bench:--n-gen | bench:-b | bench:--batch | bench:-d | bench:--depth | bench:-t | bench:--threads | bench:--kv-type | bench:-r | bench:--repeats) : ;;
-    bench:--vs | bench:--trace) files=1 ;;
+    bench:--vs | bench:--trace | bench:--lora) files=1 ;;
     bench:-m | bench:--model) files=1 models=1 ;;
     bench:--cpu) words='ref avx2 avx512 avx512vnni amx neon neondot neoni8mm' ;;
     bench:--load) words='map read lock' ;;
     convert:--type | convert:--keep | convert:-t | convert:--threads) : ;;
     convert:--imatrix) files=1 ;;
+    convert:-m | convert:--model) files=1 models=1 ;;
+    merge:--lora | merge:--imatrix) files=1 ;;
+    merge:--type | merge:--keep | merge:-t | merge:--threads) : ;;
     quantize:--imatrix) files=1 ;;
     quantize:--keep | quantize:-t | quantize:--threads) : ;;
-    imatrix:-f | imatrix:--file | imatrix:-o | imatrix:--out) files=1 ;;
+    imatrix:-f | imatrix:--file | imatrix:-o | imatrix:--out | imatrix:--lora) files=1 ;;
     imatrix:--chunk | imatrix:-c | imatrix:--ctx | imatrix:-t | imatrix:--threads) : ;;
     imatrix:-m | imatrix:--model) files=1 models=1 ;;
     imatrix:--kv-type) words='f16 f32 q8 bf16' ;;
@@ -99,24 +107,25 @@ _runnel() {
     imatrix:--load) words='map read lock' ;;
     *)
         case $command in
-        run) options='-p --prompt -f --file --ids --chat --system --show-reasoning --chat-template --output-format -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --xtc-probability --xtc-threshold --typical-p --top-n-sigma --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta --min-tokens --no-repeat-ngram-size --epsilon-cutoff --eta-cutoff --top-a --top-h --tfs-z --adaptive-target --adaptive-decay --encoder-repetition-penalty --exponential-decay-start --exponential-decay-factor --samplers --dry-sequence-breaker --ban-token --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --token-healing --echo --logprobs --sampled-logprobs --stream-interval --show-probs --top-probs --json -h --help --version' ;;
-        chat) options='--system --chat-template --output-format --reasoning --truncate --each-line --no-history -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --xtc-probability --xtc-threshold --typical-p --top-n-sigma --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta --min-tokens --no-repeat-ngram-size --epsilon-cutoff --eta-cutoff --top-a --top-h --tfs-z --adaptive-target --adaptive-decay --encoder-repetition-penalty --exponential-decay-start --exponential-decay-factor --samplers --dry-sequence-breaker --ban-token --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos -h --help --version' ;;
-        serve) options='-m --model --alias -c --ctx -t --threads --streams --queue --queue-tokens --queue-seconds --workers --work-memory --target-itl-ms --memory --key-tokens-per-minute --share-prefixes --kv-type --cpu --load --no-repack -v --verbose --chat-template --output-format --host --port --no-page --drain-seconds --tls-cert --tls-key --api-key --api-key-file --no-auth --allow-host --trusted-proxy --cors --access-log --max-connections --max-connections-per-address --max-line --max-header-block --max-headers --max-header --max-body --max-bodies --header-seconds --body-seconds --idle-seconds --write-seconds --ping-seconds --resume-grace-seconds --resume-seconds --resume-mib --responses-mib -h --help --version' ;;
-        batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --parallel --in-order --token-times --chat-template --output-format --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --xtc-probability --xtc-threshold --typical-p --top-n-sigma --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta --min-tokens --no-repeat-ngram-size --epsilon-cutoff --eta-cutoff --top-a --top-h --tfs-z --adaptive-target --adaptive-decay --encoder-repetition-penalty --exponential-decay-start --exponential-decay-factor --samplers --dry-sequence-breaker --ban-token --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --token-healing --echo --logprobs --sampled-logprobs -h --help --version' files=1 ;;
-        score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
-        embed) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -f --file --pooling --query --no-normalize --encoding --json --parallel -h --help --version' ;;
+        run) options='-p --prompt -f --file --ids --chat --system --show-reasoning --chat-template --output-format -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --xtc-probability --xtc-threshold --typical-p --top-n-sigma --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta --min-tokens --no-repeat-ngram-size --epsilon-cutoff --eta-cutoff --top-a --top-h --tfs-z --adaptive-target --adaptive-decay --encoder-repetition-penalty --exponential-decay-start --exponential-decay-factor --samplers --dry-sequence-breaker --ban-token --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --token-healing --echo --logprobs --sampled-logprobs --json-schema --json-mode --regex --choice --json-space --stream-interval --show-probs --top-probs --json -h --help --version' ;;
+        chat) options='--system --chat-template --output-format --reasoning --truncate --each-line --no-history -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --xtc-probability --xtc-threshold --typical-p --top-n-sigma --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta --min-tokens --no-repeat-ngram-size --epsilon-cutoff --eta-cutoff --top-a --top-h --tfs-z --adaptive-target --adaptive-decay --encoder-repetition-penalty --exponential-decay-start --exponential-decay-factor --samplers --dry-sequence-breaker --ban-token --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --json-schema --json-mode --regex --choice --json-space -h --help --version' ;;
+        serve) options='-m --model --alias -c --ctx -t --threads --streams --queue --queue-tokens --queue-seconds --workers --work-memory --target-itl-ms --memory --key-tokens-per-minute --share-prefixes --kv-type --cpu --load --no-repack -v --verbose --lora --chat-template --output-format --host --port --no-page --drain-seconds --tls-cert --tls-key --api-key --api-key-file --no-auth --allow-host --trusted-proxy --cors --access-log --max-connections --max-connections-per-address --max-line --max-header-block --max-headers --max-header --max-body --max-bodies --header-seconds --body-seconds --idle-seconds --write-seconds --ping-seconds --resume-grace-seconds --resume-seconds --resume-mib --responses-mib -h --help --version' ;;
+        batch) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --parallel --in-order --token-times --chat-template --output-format --preset --temp --top-k --top-p --min-p --min-keep --repeat-penalty --frequency-penalty --presence-penalty --penalty-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --xtc-probability --xtc-threshold --typical-p --top-n-sigma --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta --min-tokens --no-repeat-ngram-size --epsilon-cutoff --eta-cutoff --top-a --top-h --tfs-z --adaptive-target --adaptive-decay --encoder-repetition-penalty --exponential-decay-start --exponential-decay-factor --samplers --dry-sequence-breaker --ban-token --penalty-prompt --sampler-order --logit-bias --banned-string --banned-match-case --seed -n --max-tokens --stop --stop-token --ignore-eos --special --parse-special --token-healing --echo --logprobs --sampled-logprobs -h --help --version' files=1 ;;
+        score) options='--ids --text-file --logits --kl --json -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
+        embed) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -f --file --pooling --query --no-normalize --encoding --json --parallel -h --help --version' ;;
         tokenize) options='-m --model --add-special --parse-special --json -h --help --version' ;;
         detokenize) options='-m --model --special -h --help --version' ;;
         grammar) options='-m --model --check --cases --json-schema --json-mode --regex --choice --json-space -h --help --version' ;;
         template) options='-m --model --file --builtin --segments -h --help --version' ;;
-        info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --json -h --help --version' files=1 models=1 ;;
-        bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose -h --help --version' ;;
-        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
+        info) options='-m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora --json -h --help --version' files=1 models=1 ;;
+        bench) options='-p --n-prompt -n --n-gen -b --batch -d --depth -t --threads --kv-type -r --repeats --no-limits --json --vs --fail-on-regression --profile --trace -m --model --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
+        convert) options='--type --imatrix --keep --allow-requantize -t --threads --json --lora -m --model -h --help --version' files=1 ;;
+        merge) options='--lora --type --imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 models=1 ;;
         quantize) options='--imatrix --keep --allow-requantize -t --threads --json -h --help --version' files=1 ;;
-        imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose -h --help --version' ;;
-        help) words='run chat serve batch score embed tokenize detokenize grammar template info bench convert quantize imatrix' ;;
+        imatrix) options='-f --file -o --out --chunk -m --model -c --ctx -t --threads --kv-type --cpu --load --no-repack -v --verbose --lora -h --help --version' ;;
+        help) words='run chat serve batch score embed tokenize detokenize grammar template info bench convert merge quantize imatrix' ;;
         version) : ;;
-        '') words='run chat serve batch score embed tokenize detokenize grammar template info bench convert quantize imatrix help version --help --version' ;;
+        '') words='run chat serve batch score embed tokenize detokenize grammar template info bench convert merge quantize imatrix help version --help --version' ;;
         esac
         ;;
     esac

@@ -21,6 +21,7 @@ _runnel() {
     'info:describe a model file and how it would run here'
     'bench:measure prompt and generation speed'
     'convert:convert a Hugging Face folder to a GGUF file'
+    'merge:write a model with LoRA adapters merged into it'
     'quantize:convert a GGUF file to fewer bits per weight'
     'imatrix:measure which weights matter most, for quantize'
     'help:this page, or the page of a command'
@@ -58,6 +59,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
       '--temp=[temperature]:X: ' \
       '--top-k=[keep the k most likely tokens]:N: ' \
@@ -113,6 +115,11 @@ _runnel() {
       '--echo[output the prompt before the generated text]' \
       '--logprobs=[in JSON, give each token'\''s log-probability and the K best candidates, 0..20]:K: ' \
       '--sampled-logprobs=[in JSON, also what each token was drawn from, after all sampling stages, and entropies, 0..20]:K: ' \
+      '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
+      '--json-mode[any JSON object]' \
+      '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--choice=[TEXT, or one of several]:TEXT: ' \
+      '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '--stream-interval=[tokens in each chunk, 1..1024]:N: ' \
       '--show-probs[at a terminal, colour the text by the probability of its tokens]' \
       '--top-probs=[instead of the text, a line for each token]:K: ' \
@@ -143,6 +150,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--preset=[a named set of sampling settings, which single options override]:NAME:(greedy focused balanced creative wild code chat story summary)' \
       '--temp=[temperature]:X: ' \
       '--top-k=[keep the k most likely tokens]:N: ' \
@@ -192,6 +200,11 @@ _runnel() {
       '*--stop=[end before this text]:TEXT: ' \
       '*--stop-token=[end at this token, in addition to the model'\''s end tokens]:ID: ' \
       '--ignore-eos[do not stop at the model'\''s end tokens]' \
+      '--json-schema=[JSON that this JSON Schema allows]:FILE:_files' \
+      '--json-mode[any JSON object]' \
+      '--regex=[a text that the regular expression R matches as a whole]:R: ' \
+      '--choice=[TEXT, or one of several]:TEXT: ' \
+      '--json-space=[white space within JSON]:dumps|compact|free:(dumps compact free)' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -222,6 +235,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--chat-template=[use this Jinja file, or a built-in template by name, instead of the model'\''s]:FILE|NAME:(FILE NAME)' \
       '--output-format=[how the model writes reasoning and tool calls]:NAME: ' \
       '--host=[address to listen at]:ADDRESS: ' \
@@ -273,6 +287,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--parallel=[requests that run at once, 1..1024]:N: ' \
       '--in-order[write answers in input order]' \
       '--token-times[add token_ms, each token'\''s time, to timing]' \
@@ -357,6 +372,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -376,6 +392,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '(-f --file)-f+[embed each line of the file]:FILE:_files' \
       '(-f --file)--file=[embed each line of the file]:FILE:_files' \
       '--pooling=[how the tokens'\'' vectors become one]:model|none|mean|first|last|rank:(model none mean first last rank)' \
@@ -453,6 +470,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '--json[one JSON object]' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
@@ -487,6 +505,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -501,10 +520,28 @@ _runnel() {
       '(-t --threads)-t+[compute threads, 1..64]:N: ' \
       '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
       '--json[print a JSON line for each tensor, and one for the file]' \
+      '--lora[FOLDER is a PEFT adapter]' \
+      '(-m --model)-m+[with --lora]:MODEL:_runnel_models' \
+      '(-m --model)--model=[with --lora]:MODEL:_runnel_models' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
       '*:argument:_files'
+    ;;
+  merge)
+    _arguments -s -S \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
+      '--type=[type of the matrices, see below]:TYPE: ' \
+      '--imatrix=[importance matrix, from `runnel imatrix` or from llama.cpp]:FILE:_files' \
+      '*--keep=[use this type for matrices whose name matches\: *ffn_down*=Q6_K]:PATTERN=TYPE: ' \
+      '--allow-requantize[quantize matrices that are quantized already, too]' \
+      '(-t --threads)-t+[compute threads, 1..64]:N: ' \
+      '(-t --threads)--threads=[compute threads, 1..64]:N: ' \
+      '--json[print a JSON line for each tensor, and one for the file]' \
+      '(-h --help)-h[show this page]' \
+      '(-h --help)--help[show this page]' \
+      '--version[show the program'\''s version]' \
+      '*:argument:_runnel_models'
     ;;
   quantize)
     _arguments -s -S \
@@ -538,6 +575,7 @@ _runnel() {
       '--no-repack[use the weights as the file stores them]' \
       '(-v --verbose)-v[print on stderr what was chosen and why]' \
       '(-v --verbose)--verbose[print on stderr what was chosen and why]' \
+      '--lora=[a LoRA adapter of the model]:FILE[=SCALE]:_files' \
       '(-h --help)-h[show this page]' \
       '(-h --help)--help[show this page]' \
       '--version[show the program'\''s version]' \
@@ -545,7 +583,7 @@ _runnel() {
     ;;
   help)
     _arguments -s -S \
-      '*:argument:(run chat serve batch score embed tokenize detokenize grammar template info bench convert quantize imatrix)'
+      '*:argument:(run chat serve batch score embed tokenize detokenize grammar template info bench convert merge quantize imatrix)'
     ;;
   version)
     _arguments -s -S \

@@ -44,6 +44,12 @@ typedef struct rn_type_rule {
     const char *pattern, *type;
 } rn_type_rule;
 
+// An adapter to merge, and the factor of its own scale: 1 as it was trained. Never grows.
+typedef struct rn_merge {
+    const char *path;
+    float scale;
+} rn_merge;
+
 typedef struct rn_quantize_options {
     size_t struct_size;
     // A name of rn_quantization_at(), in upper or lower case. NULL: rn_convert() keeps the types.
@@ -66,6 +72,11 @@ typedef struct rn_quantize_options {
     void *progress_user;
     rn_tensor_report_fn report;
     void *report_user;
+    // n_merges LoRA adapters (rn_model_add_adapter()), at most 64, whose changes are added to the
+    // matrices: W + scale * B A. rn_quantize() then keeps the types where `type` is NULL; matrices
+    // that were quantized are quantized again to the same type.
+    const rn_merge *merges;
+    size_t n_merges;
 } rn_quantize_options;
 RN_API void rn_quantize_options_init_sized(rn_quantize_options *o, size_t struct_size);
 static inline void rn_quantize_options_init(rn_quantize_options *o) {
@@ -97,12 +108,25 @@ RN_API rn_status rn_convert(const char *dir, const char *out, const rn_quantize_
  *
  * @param in   a GGUF file, or the first of its parts.
  * @param out  the file to write; not `in`.
- * @param opt  `type` is required.
+ * @param opt  `type` is required, unless there are merges.
  * @return as rn_convert(); RN_E_ARG also if a matrix is quantized already and opt does not allow
  *         that, or if the importance matrix is of another model or matches no matrix.
  */
 RN_API rn_status rn_quantize(const char *in, const char *out, const rn_quantize_options *opt,
                              rn_error *err);
+
+/**
+ * Converts a LoRA adapter, such as a PEFT folder, to a GGUF adapter.
+ *
+ * @param adapter  as for rn_model_add_adapter().
+ * @param base     the model that it changes: a GGUF file or a folder. Only its shapes are used.
+ * @param out      the file to write. Matrices keep their types; where an adapter scales them
+ *                 differently, B becomes F32, since a GGUF adapter has one alpha.
+ * @return RN_OK; the errors of rn_model_open() and rn_model_add_adapter(); RN_E_ARG (out is an
+ *         input file).
+ */
+RN_API rn_status rn_convert_adapter(const char *adapter, const char *base, const char *out,
+                                    rn_error *err);
 
 typedef struct rn_imatrix_options {
     size_t struct_size;

@@ -36,6 +36,7 @@ typedef struct machine {
 // -m alone, for commands that need only the vocabulary; -c and -t; the other engine options.
 enum { MACHINE_ENGINE_ROWS = 6 };
 extern const option machine_model_rows[1], machine_size_rows[2], machine_engine_rows[MACHINE_ENGINE_ROWS];
+#define machine_lora_rows       (machine_engine_rows + MACHINE_ENGINE_ROWS - 1) // --lora alone
 #define MACHINE_MODEL_GROUP(m)  {"Model", machine_model_rows, 1, (m)}
 #define MACHINE_SIZE_GROUP(m)   {NULL, machine_size_rows, 2, (m)}
 #define MACHINE_ENGINE_GROUP(m) {NULL, machine_engine_rows, MACHINE_ENGINE_ROWS, (m)}

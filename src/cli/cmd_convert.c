@@ -1,14 +1,51 @@
 // cli/cmd_convert.c - `runnel convert`: converts a Hugging Face folder to a GGUF file.
+#include "app/files.h"
+#include "app/machine.h"
+#include "app/model_path.h"
 #include "cli/command.h"
 #include "cli/new_file.h"
 #include <stdlib.h>
+
+typedef struct adapter_job {
+    bool is_adapter;
+    const char *model; // NULL: not given
+} adapter_job;
 
 static const option convert_rows[] = {
     {0, "type", "TYPE", OPTION_TEXT, offsetof(new_file, opt.type),
      .help = "type of the matrices, see below (default: as in the folder)"},
 };
+static const option adapter_rows[] = {
+    {0, "lora", NULL, OPTION_FLAG, offsetof(adapter_job, is_adapter),
+     .help = "FOLDER is a PEFT adapter: makes a GGUF adapter of it, for the model that -m names"},
+    {'m', "model", "MODEL", OPTION_TEXT, offsetof(adapter_job, model),
+     .help = "with --lora: the model that the adapter changes"},
+};
 
-static int run_convert(new_file *f, const options *parsed) {
+static int convert_adapter(const adapter_job *j, const options *parsed) {
+    rn_error err = {0};
+    for (size_t i = 0; i < parsed->n_given; i++)
+        if (parsed->given[i] < adapter_rows || parsed->given[i] >= adapter_rows + 2) {
+            say("convert: --%s: has no effect with --lora", parsed->given[i]->name);
+            return EXIT_CODE_USAGE;
+        }
+    if (parsed->n_positional != 2 || !j->model) {
+        say("convert: needs a model, an adapter and an output file: runnel convert --lora -m MODEL ADAPTER OUT.gguf");
+        return EXIT_CODE_USAGE;
+    }
+    char *const base = model_path_find(j->model);
+    if (!base) return EXIT_CODE_FAILED;
+    const rn_status st = rn_convert_adapter(parsed->positional[0], base, parsed->positional[1], &err);
+    free(base);
+    return st == RN_OK ? EXIT_CODE_OK : machine_failed(&err);
+}
+
+static int run_convert(new_file *f, const adapter_job *j, const options *parsed) {
+    if (j->is_adapter) return convert_adapter(j, parsed);
+    if (j->model) {
+        say("convert: --model: has no effect without --lora");
+        return EXIT_CODE_USAGE;
+    }
     if (parsed->n_positional == 2) return new_file_make(f, rn_convert, parsed->positional[0], parsed->positional[1]);
     say("convert: needs a folder and an output file: runnel convert FOLDER OUT.gguf");
     return EXIT_CODE_USAGE;
@@ -16,12 +53,14 @@ static int run_convert(new_file *f, const options *parsed) {
 
 int cmd_convert(int n_args, char **args) {
     new_file f;
+    adapter_job j = {0};
     options parsed;
     new_file_init(&f);
     char *const types = new_file_types_text();
     const option_group groups[] = {
         {"Weights", convert_rows, sizeof convert_rows / sizeof *convert_rows, &f},
         {NULL, new_file_rows, NEW_FILE_ROWS, &f},
+        {"Adapters", adapter_rows, sizeof adapter_rows / sizeof *adapter_rows, &j},
     };
     const option_spec spec = {
         .command = "convert",
@@ -34,7 +73,7 @@ int cmd_convert(int n_args, char **args) {
         .max_positional = 2,
     };
     int code;
-    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_convert(&f, &parsed);
+    if (options_parse(&spec, n_args, args, &parsed, &code)) code = run_convert(&f, &j, &parsed);
     options_free(&parsed);
     new_file_close(&f);
     free(types);

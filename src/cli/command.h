@@ -20,6 +20,7 @@ int cmd_embed(int n_args, char **args);
 int cmd_tokenize(int n_args, char **args);
 int cmd_detokenize(int n_args, char **args);
 int cmd_convert(int n_args, char **args);
+int cmd_merge(int n_args, char **args);
 int cmd_quantize(int n_args, char **args);
 int cmd_imatrix(int n_args, char **args);
 int cmd_grammar(int n_args, char **args);

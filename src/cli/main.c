@@ -21,6 +21,7 @@ static const command commands[] = {
     {"info", "describe a model file and how it would run here", cmd_info},
     {"bench", "measure prompt and generation speed", cmd_bench},
     {"convert", "convert a Hugging Face folder to a GGUF file", cmd_convert},
+    {"merge", "write a model with LoRA adapters merged into it", cmd_merge},
     {"quantize", "convert a GGUF file to fewer bits per weight", cmd_quantize},
     {"imatrix", "measure which weights matter most, for quantize", cmd_imatrix},
 };

@@ -9,6 +9,7 @@ enum { COPY_BYTES = 4 << 20 }; // bytes per write of a tensor that is copied unc
 struct model_out {
     gguf_writer *w;
     const package *p;
+    const struct merges *merges;
     const rn_quantize_options *opt;
     requantizer *q;
     uint64_t done, total;
@@ -66,7 +67,14 @@ static rn_status write_tensor(struct model_out *m, const struct tensor_plan *pla
                           .bytes_before = t->n_bytes,
                           .note = plan->note};
     rn_status st;
-    if (plan->type == t->type) {
+    if (plan->is_merged) {
+        struct merge change;
+        struct tensor_plan changed = *plan;
+        changed.change = &change;
+        st = merge_begin(&change, m->merges, t, m->err);
+        if (st == RN_OK) st = convert_tensor(m, &changed, &r.bytes_after, &r.error);
+        merge_end(&change);
+    } else if (plan->type == t->type) {
         st = copy_tensor(m, t);
         r.bytes_after = t->n_bytes;
     } else {
@@ -83,8 +91,8 @@ static rn_status start_pool(const rn_quantize_options *opt, pool **threads, rn_e
 }
 
 rn_status model_write(gguf_writer *w, const package *p, const struct tensor_plan *plans, size_t n,
-                      const rn_quantize_options *opt, rn_error *err) {
-    struct model_out m = {.w = w, .p = p, .opt = opt, .err = err};
+                      const struct merges *merges, const rn_quantize_options *opt, rn_error *err) {
+    struct model_out m = {.w = w, .p = p, .merges = merges, .opt = opt, .err = err};
     pool *threads = NULL;
     for (size_t i = 0; i < n; i++)
         gguf_put_record(w, plans[i].t->name, plans[i].type, plans[i].t->n_dims, plans[i].t->ne);

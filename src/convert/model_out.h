@@ -7,6 +7,6 @@
 // Writes the tensors in the plans' order and commits. Frees w, also on failure. Errors: those of the writer, of requantize.h and
 // of the pool; RN_E_IO (a source file shrank), RN_E_CANCELLED.
 rn_status model_write(gguf_writer *w, const package *p, const struct tensor_plan *plans, size_t n,
-                      const rn_quantize_options *opt, rn_error *err);
+                      const struct merges *merges, const rn_quantize_options *opt, rn_error *err);
 
 #endif

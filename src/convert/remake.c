@@ -24,6 +24,7 @@ struct remake {
     const struct mix *mix; // NULL: matrices keep their types
     package *p;
     struct imatrix imatrix;
+    struct merges merges;
     struct arena arena;
     struct tensor_plan *plans;
     log_sink log;
@@ -49,7 +50,7 @@ static rn_status take_options(struct remake *r) {
     if (o->n_threads < 0 || o->n_threads > POOL_MAX_THREADS)
         return fail(r->err, RN_E_ARG, "n_threads: %d is outside 0..%d", o->n_threads, POOL_MAX_THREADS);
     if (o->n_keep && !o->keep) return fail(r->err, RN_E_ARG, "keep: NULL argument");
-    if (!o->type && !r->is_convert) return fail(r->err, RN_E_ARG, "type: none given");
+    if (!o->type && !r->is_convert && o->n_merges == 0) return fail(r->err, RN_E_ARG, "type: none given");
     if (!o->type || (r->mix = mix_find(o->type))) return RN_OK;
     for (size_t i = 0; i < mix_count() && n < sizeof known; i++)
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", mix_at(i)->name);
@@ -96,8 +97,13 @@ static rn_status plan(struct remake *r) {
                                          .n_rules = o->n_keep,
                                          .is_convert = r->is_convert,
                                          .allow_requantize = o->allow_requantize,
-                                         .imatrix = o->imatrix ? &r->imatrix : NULL};
+                                         .imatrix = o->imatrix ? &r->imatrix : NULL,
+                                         .merges = &r->merges};
     rn_status st = o->imatrix ? imatrix_load(&r->imatrix, o->imatrix, r->err) : RN_OK;
+    if (st == RN_OK) st = merges_open(&r->merges, o->merges, o->n_merges, r->p, r->err);
+    for (size_t i = 0; st == RN_OK && i < r->merges.n; i++)
+        if (package_reads(adapter_file_package(r->merges.files[i]), r->out))
+            st = fail(r->err, RN_E_ARG, "%s: is an input file too: give the output another name", r->out);
     if (st == RN_OK) st = plan_types(r->p, &request, &r->arena, &r->plans, r->err);
     return st;
 }
@@ -135,8 +141,8 @@ static size_t list_replaced(const struct remake *r, struct replaced_pair list[MA
                      {"attention.key_length_mla", h->head_dim_nope + h->n_rot},
                      {"attention.value_length_mla", h->mla_head_dim_v}};
     size_t n = 0;
-    list[n++] = (struct replaced_pair){"general.file_type", r->mix->file_type};
-    list[n++] = (struct replaced_pair){"general.quantization_version", GGUF_QUANTIZATION_VERSION};
+    if (r->mix) list[n++] = (struct replaced_pair){"general.file_type", r->mix->file_type};
+    if (r->mix) list[n++] = (struct replaced_pair){"general.quantization_version", GGUF_QUANTIZATION_VERSION};
     for (size_t i = 0; h->kv_lora_rank > 0 && i < sizeof of_latent / sizeof *of_latent; i++, n++) {
         list[n].value = (uint32_t)of_latent[i].value;
         snprintf(list[n].key, sizeof list[n].key, "%s", metadata_key_of(h, of_latent[i].name).text);
@@ -168,8 +174,9 @@ static rn_status remake(struct remake *r) {
     if (st == RN_OK) st = begin_output(r, &w);
     if (st == RN_OK) {
         if (r->is_convert) tensor_order(r->plans, package_n_tensors(r->p));
-        st = model_write(w, r->p, r->plans, package_n_tensors(r->p), r->opt, r->err);
+        st = model_write(w, r->p, r->plans, package_n_tensors(r->p), &r->merges, r->opt, r->err);
     }
+    merges_close(&r->merges);
     package_close(r->p);
     imatrix_free(&r->imatrix);
     arena_free(&r->arena);

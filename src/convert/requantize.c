@@ -38,7 +38,7 @@ size_t requantizer_rows(const requantizer *q, const struct tensor_plan *plan) {
     return n > n_threads_of(q) ? n : n_threads_of(q);
 }
 
-static bool is_converted(const struct tensor_plan *plan) { return plan->type != plan->t->type; }
+static bool is_converted(const struct tensor_plan *plan) { return plan->type != plan->t->type || plan->is_merged; }
 
 rn_status requantizer_create(const struct tensor_plan *plans, size_t n, pool *threads, requantizer **out,
                              rn_error *err) {
@@ -98,6 +98,7 @@ static struct row_result do_row(const struct tensor_plan *plan, size_t row, floa
     const size_t k = plan->t->ne[0];
     struct row_result r = {0};
     tensor_type_info(plan->t->type)->dequantize_row(plan->t->data + row * plan->t->row_bytes, before, k);
+    if (plan->change) merge_row(plan->change, row, before);
     r.bad_source = !all_finite(before, k);
     if (r.bad_source) return r;
     type->quantize_row(before, importance_of(plan, row), out, k);

@@ -154,6 +154,15 @@ static rn_status check_requantize(const struct planner *l, const struct tensor_p
                 plan->t->name, tensor_type_info(from)->name, tensor_type_info(plan->type)->name);
 }
 
+// A matrix that an adapter changes is written anew, also where its type stays.
+static rn_status check_merge(const struct planner *l, struct tensor_plan *plan) {
+    plan->is_merged = l->r->merges && merges_change(l->r->merges, plan->t->name);
+    const struct tensor_type_info *type = tensor_type_info(plan->type);
+    if (!plan->is_merged || type->quantize_row) return RN_OK;
+    return fail(l->err, RN_E_ARG, "tensor %s: is %s, which is read, but not written: choose another type (--type)",
+                plan->t->name, type->name);
+}
+
 static rn_status find_importance(struct planner *l, struct tensor_plan *plan) {
     const struct tensor_view *t = plan->t;
     const struct imatrix_entry *e = l->r->imatrix ? imatrix_find(l->r->imatrix, t->name) : NULL;
@@ -212,6 +221,7 @@ rn_status plan_types(const package *p, const struct plan_request *r, struct aren
         plan->t = package_tensor_at(p, i);
         st = choose_type(&l, plan->t, plan);
         if (st == RN_OK) st = check_requantize(&l, plan);
+        if (st == RN_OK) st = check_merge(&l, plan);
         if (st == RN_OK) st = find_importance(&l, plan);
     }
     return st == RN_OK ? check_all_used(&l) : st;

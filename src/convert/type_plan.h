@@ -7,6 +7,7 @@
 #define RN_CONVERT_TYPE_PLAN_H
 
 #include "convert/imatrix_file.h"
+#include "convert/merge.h"
 #include "convert/mixes.h"
 #include "formats/package.h"
 #include <runnel/tools.h>
@@ -17,6 +18,8 @@ struct tensor_plan {
     const char *note;        // why the type is not the requested one; NULL: it is
     const float *importance; // [n_importance][ne[0]], each for an equal share of the rows; NULL: none
     size_t n_importance;
+    bool is_merged;             // adapters change it
+    const struct merge *change; // while it is written (merge.h); NULL: none
 };
 
 struct plan_request {
@@ -26,6 +29,7 @@ struct plan_request {
     bool is_convert; // tensors that are not quantized become F32; else they keep their type
     bool allow_requantize;
     const struct imatrix *imatrix; // NULL: none
+    const struct merges *merges;   // NULL: none
 };
 
 // plans: [package_n_tensors(p)], in the package's order. Errors: RN_E_ARG, RN_E_NOMEM.
