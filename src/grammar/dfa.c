@@ -51,7 +51,7 @@ static bool visit_next(struct dfa *d, uint32_t at, uint32_t *n) {
     const expr_id y = expr_derive(e, v->expr, e->class_byte[v->next_class++]);
     if (y == EXPR_NEVER || !cover(d, y) || d->life[y] == NOTHING || d->life[y] == VISITED) return false;
     if (e->nodes[y].is_nullable || e->nodes[y].is_exact || d->life[y] == ALIVE) return true;
-    if (*n >= d->search_limit || e->work > d->work_limit) e->status = RN_E_LIMIT;
+    if (*n >= d->search_limit || e->work > d->work_limit) e->status = RN_E_LIMIT, e->is_searched_out = true;
     if (push(d, n, y, at)) d->life[y] = VISITED;
     return false;
 }

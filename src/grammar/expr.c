@@ -153,6 +153,10 @@ void exprs_free(struct exprs *e) {
 rn_status exprs_status(const struct exprs *e, rn_error *err) {
     if (e->status == RN_OK) return RN_OK;
     if (e->status == RN_E_NOMEM) return fail(err, RN_E_NOMEM, "out of memory for %u expressions", e->n_nodes);
+    if (e->is_searched_out)
+        return fail(
+            err, e->status,
+            "patterns and their combinations take too much work: whether they match anything is not found out");
     return fail(err, e->status, "more than %u expressions, or nested more than %d deep", e->limit, MAX_DEPTH);
 }
 
@@ -278,7 +282,7 @@ expr_id expr_and(struct exprs *e, const expr_id *kids, size_t n) {
                 if (!expr_nullable(e, kids[k])) return EXPR_NEVER;
             return EXPR_EMPTY;
         }
-    expr_id few[8];
+    expr_id few[32];
     if (e->unit != EXPR_NEVER && n <= sizeof few / sizeof *few && n > 1) {
         memcpy(few, kids, n * sizeof *few);
         n = join_units(e, few, n), kids = few;

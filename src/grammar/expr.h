@@ -66,7 +66,8 @@ struct exprs {
     uint8_t class_of[256], class_byte[256]; // class of a byte; one byte of a class
     uint32_t n_classes, n_classed_sets;
     expr_id unit; // no text of it begins another, so that its repetitions intersect by their bounds; EXPR_NEVER: none
-    rn_status status; // RN_OK, RN_E_NOMEM or RN_E_LIMIT
+    rn_status status;     // RN_OK, RN_E_NOMEM or RN_E_LIMIT
+    bool is_searched_out; // the limit is that of a search for a match (dfa.h)
 };
 
 // limit: the most expressions that may be made, derivatives included.

@@ -15,7 +15,8 @@
 
 enum schema_limits {            // docs/structured-output.md
     SCHEMA_MAX_FORMS = 1024,    // of one set
-    SCHEMA_MAX_STEPS = 2000000, // of the search for forms, in the whole schema
+    SCHEMA_MAX_STEPS = 2000000, // of the search for forms, in the whole schema, and for each of its values:
+    SCHEMA_NODE_STEPS = 500,
     SCHEMA_MAX_WITHIN = 600,    // schemas and keywords that apply to one value, one through the other
     SCHEMA_MAX_FIRST = 4096,    // items with schemas of their own
     SCHEMA_MAX_UNIQUE = 10,     // values of unique items
@@ -132,6 +133,7 @@ struct work { // what is left of literals: all of `todo`, and one way of each ch
 struct meaning {
     bool is_known, is_plain, has_string, has_number;
     unsigned may, must; // types of which it accepts values at most; types of which it accepts every value
+    lit_id alias;       // it means just what this literal means; NO_LIT: it does not
     expr_id string, number;
     struct form own;
     struct work rest;
@@ -167,6 +169,7 @@ struct context {
     struct arena arena;
     struct lit *lits;
     struct meaning **meanings; // by literal; NULL: not asked for yet
+    uint8_t *taken;            // by literal: the search for forms has taken it on the way to where it is
     uint32_t n_lits, max_lits;
     uint32_t *lit_table, lit_table_size;
     struct lit_set *sets;
@@ -178,8 +181,9 @@ struct context {
     uint32_t n_resources, max_resources;
     struct anchor *anchors;
     uint32_t n_anchors, max_anchors;
-    bool ref_is_alone; // up to draft 7, `$ref` hides what stands beside it
-    uint32_t n_steps, n_within, n_choices;
+    bool ref_is_alone;           // up to draft 7, `$ref` hides what stands beside it
+    uint64_t n_steps, max_steps; // of the search for forms
+    uint32_t n_within, n_choices;
     uint32_t any_rule; // rule of any value; UINT32_MAX: not made yet
     sym_id comma, colon, open_object, close_object, open_array, close_array;
     expr_id any_char, any_text; // within a string
@@ -191,11 +195,16 @@ struct context {
 // Fails once; `at` gives the JSON pointer. Returns false.
 bool schema_stop(struct context *c, rn_status st, const struct json_node *at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-bool schema_ok(struct context *c);               // also looks at the expressions
+bool schema_ok_slowly(struct context *c);        // of schema_ok()
 void *schema_alloc(struct context *c, size_t n); // NULL after stopping
 // Room for one more element of an array; false after stopping.
 bool schema_grow(struct context *c, void *array, uint32_t n, uint32_t *max, size_t size);
 const struct list *schema_prepend(struct context *c, const struct list *next, struct list x);
+
+// Has nothing stopped it, nor the expressions?
+static inline bool schema_ok(struct context *c) {
+    return c->st == RN_OK && (c->e->status == RN_OK || schema_ok_slowly(c));
+}
 
 // ---- literals ----
 
@@ -222,6 +231,8 @@ bool schema_never(struct context *c, const lit_id *lits, uint32_t n);
 // A string's characters; a member's name: bytes of a name.
 const char *schema_name(const struct json_node *n, size_t *n_name);
 bool schema_same_name(const struct json_node *a, const struct json_node *b);
+const struct json_node *schema_find(const struct json_node *members,
+                                    const struct json_node *name); // of an object, or NULL
 // A member that is an object, or NULL.
 const struct json_node *schema_part(const struct json_node *schema, const char *name);
 // The schemas of an array's first items (a list) and of the others; NULL: none.

@@ -68,21 +68,15 @@ static void narrow(struct context *c, struct form *f, const struct form *by, con
     f->refused = join(c, f->refused, by->refused);
 }
 
-static bool has_seen(struct context *c, const struct form *f, lit_id x) {
-    const struct list *l = f->seen;
-    for (; l && l->lit != x; l = l->next) c->n_steps++;
-    return l != NULL;
-}
-
 static bool count_step(struct search *s) {
     struct context *const c = s->c;
     if (!schema_ok(c)) return false;
     if (!s->out && s->max_steps-- == 0) return s->n_found++, s->max_steps = 0, false;
     c->n_steps += STEPS_OF_LITERAL;
-    return c->n_steps <= SCHEMA_MAX_STEPS ||
+    return c->n_steps <= c->max_steps ||
            schema_stop(c, RN_E_LIMIT, NULL,
-                       "its alternatives have too many combinations, which take more than %d steps",
-                       SCHEMA_MAX_STEPS);
+                       "its alternatives have too many combinations, which take more than %llu steps",
+                       (unsigned long long)c->max_steps);
 }
 
 // Takes a literal into the form. false: it cannot hold, or the search is over.
@@ -90,9 +84,10 @@ static bool take(struct search *s, struct branch *b, const struct list *x) {
     struct context *const c = s->c;
     if (!count_step(s)) return false;
     const struct meaning *const k = schema_meaning(c, x->lit);
-    if (!k || !(k->may & s->type) || (x->lit != s->tested && has_seen(c, &b->f, schema_not(x->lit)))) return false;
-    if ((k->must & s->type && !s->is_evaluated) || has_seen(c, &b->f, x->lit)) return true;
+    if (!k || !(k->may & s->type) || (x->lit != s->tested && c->taken[schema_not(x->lit)])) return false;
+    if ((k->must & s->type && !s->is_evaluated) || c->taken[x->lit]) return true;
     b->f.seen = schema_prepend(c, b->f.seen, *x);
+    c->taken[x->lit] = true;
     const bool is_negated = x->from || c->lits[x->lit].negated;
     const struct list from = {.owner = x->owner, .from = is_negated};
     narrow(c, &b->f, &k->own, &from);
@@ -164,13 +159,13 @@ static bool contradicts(struct search *s, const struct branch *b, lit_id x) {
 
 enum way { WAY_OPEN, WAY_HOLDS, WAY_IS_OUT };
 
-static enum way look_at(struct search *s, const struct branch *b, const struct list *lits) {
+static enum way look_at(struct search *s, const struct list *lits) {
     struct context *const c = s->c;
     bool holds = true;
-    for (const struct list *l = lits; l && schema_ok(c); l = l->next) {
+    for (const struct list *l = lits; l && schema_ok(c); l = l->next, c->n_steps++) {
         const struct meaning *const k = schema_meaning(c, l->lit);
-        if (!k || !(k->may & s->type) || has_seen(c, &b->f, schema_not(l->lit))) return WAY_IS_OUT;
-        holds &= (k->must & s->type && !s->is_evaluated) || has_seen(c, &b->f, l->lit);
+        if (!k || !(k->may & s->type) || c->taken[schema_not(l->lit)]) return WAY_IS_OUT;
+        holds &= (k->must & s->type && !s->is_evaluated) || c->taken[l->lit];
     }
     return holds ? WAY_HOLDS : WAY_OPEN;
 }
@@ -193,7 +188,7 @@ static bool settle_choices(struct search *s, struct branch *b) {
         uint32_t n_open = 0;
         bool holds = false;
         for (uint32_t i = 0; i < choice->n && !holds; i++) {
-            const enum way way = look_at(s, b, choice->ways[i]);
+            const enum way way = look_at(s, choice->ways[i]);
             holds = way == WAY_HOLDS && !(s->is_evaluated && choice->is_any);
             if (way == WAY_IS_OUT) continue;
             open = choice->ways[i], n_open++;
@@ -218,7 +213,7 @@ static void follow_any(struct search *s, const struct branch *b, const struct pe
     const struct list *open[MAX_ANY_WAYS];
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->choice->n; i++) {
-        if (look_at(s, b, p->choice->ways[i]) == WAY_IS_OUT) continue;
+        if (look_at(s, p->choice->ways[i]) == WAY_IS_OUT) continue;
         if (n == MAX_ANY_WAYS) {
             schema_stop(s->c, RN_E_LIMIT, NULL,
                         "more than %d alternatives of anyOf beside unevaluated members or items", MAX_ANY_WAYS);
@@ -246,32 +241,38 @@ static void add_form(struct search *s, const struct form *f) {
         out->of[out->n++] = *f;
 }
 
-static void search(struct search *s, struct branch b) {
-    const struct pending *p = NULL;
-    if (!s->out && s->n_found) return;
+// Takes what is certain. Returns the choice to be made next; NULL: the branch has ended, as a form or as none.
+static const struct pending *take_certain(struct search *s, struct branch *b) {
     for (;;) {
-        while (b.todo) {
-            const struct list *const x = b.todo;
-            b.todo = x->next;
-            if (!take(s, &b, x)) return;
+        while (b->todo) {
+            const struct list *const x = b->todo;
+            b->todo = x->next;
+            if (!take(s, b, x)) return NULL;
         }
-        if (!settle_choices(s, &b)) return;
-        if (b.todo) continue;
-        if (is_empty(s, &b.f) || !schema_ok(s->c)) return;
-        if (!b.choices) return add_form(s, &b.f);
-        p = b.choices;
-        b.choices = p->next;
-        if (p->choice->unless == NO_LIT || !contradicts(s, &b, p->choice->unless)) break;
+        if (!settle_choices(s, b)) return NULL;
+        if (b->todo) continue;
+        if (is_empty(s, &b->f) || !schema_ok(s->c)) return NULL;
+        if (!b->choices) return add_form(s, &b->f), NULL;
+        const struct pending *const p = b->choices;
+        b->choices = p->next;
+        if (p->choice->unless == NO_LIT || !contradicts(s, b, p->choice->unless)) return p;
     }
-    if (s->is_evaluated && p->choice->is_any) {
+}
+
+static void search(struct search *s, struct branch b) {
+    const struct list *const before = b.f.seen;
+    if (!s->out && s->n_found) return;
+    const struct pending *const p = take_certain(s, &b);
+    if (p && s->is_evaluated && p->choice->is_any) {
         follow_any(s, &b, p);
-        return;
+    } else if (p) {
+        for (uint32_t i = 0; i < p->choice->n && schema_ok(s->c); i++) {
+            struct branch way = b;
+            follow(s, &way, p, p->choice->ways[i]);
+            search(s, way);
+        }
     }
-    for (uint32_t i = 0; i < p->choice->n && schema_ok(s->c); i++) {
-        struct branch way = b;
-        follow(s, &way, p, p->choice->ways[i]);
-        search(s, way);
-    }
+    for (const struct list *l = b.f.seen; l != before; l = l->next) s->c->taken[l->lit] = false;
 }
 
 static bool expand(struct search *s, const lit_id *lits, uint32_t n) {
@@ -290,7 +291,14 @@ bool schema_expand(struct context *c, unsigned type, const lit_id *lits, uint32_
     return expand(&(struct search){.c = c, .type = type, .out = out, .tested = NO_LIT}, lits, n);
 }
 
+// It may be asked for within another search, whose marks are put aside.
 bool schema_expand_evaluated(struct context *c, unsigned type, const lit_id *lits, uint32_t n, struct forms *out) {
-    return expand(&(struct search){.c = c, .type = type, .out = out, .tested = NO_LIT, .is_evaluated = true}, lits,
-                  n);
+    const uint32_t n_lits = c->n_lits;
+    uint8_t *const others = schema_alloc(c, n_lits);
+    if (!others) return *out = (struct forms){0}, false;
+    memcpy(others, c->taken, n_lits), memset(c->taken, 0, n_lits);
+    const bool is_ok =
+        expand(&(struct search){.c = c, .type = type, .out = out, .tested = NO_LIT, .is_evaluated = true}, lits, n);
+    memcpy(c->taken, others, n_lits);
+    return is_ok;
 }

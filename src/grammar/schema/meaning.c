@@ -303,6 +303,8 @@ const struct meaning *schema_meaning(struct context *c, lit_id id) {
     if (f->min_items > f->max_items) f->types &= ~(unsigned)TYPE_ARRAY;
     if (f->min_members > f->max_members) f->types &= ~(unsigned)TYPE_OBJECT;
     k->may = f->types, k->must = free_types(f), k->is_plain = f->is_plain;
+    const bool is_alias = k->must == TYPE_ALL && !k->rest.choices && k->rest.todo && !k->rest.todo->next;
+    k->alias = is_alias ? k->rest.todo->lit : NO_LIT;
     for (const struct list *l = k->rest.todo; l && schema_ok(c); l = l->next) {
         const struct meaning *const part = schema_meaning(c, l->lit);
         if (part) k->may &= part->may, k->must &= part->must, k->is_plain |= part->is_plain;

@@ -1,5 +1,6 @@
 // grammar/schema/meaning_schemas.c - the keywords that put schemas together: allOf, anyOf, oneOf, not, if, $ref.
 #include "grammar/schema/meaning.h"
+#include <string.h>
 
 static const struct json_node *schemas_of(struct making *m, const char *keyword) {
     const struct json_node *const v = json_member(m->x->node, keyword);
@@ -32,6 +33,32 @@ void mean_any_of(struct making *m) {
     if (v) (m->x->negated ? all_of : some_of)(m, v, m->x->negated);
 }
 
+struct tag { // a member that every object of a schema has, with one string as its value; name NULL: none was found
+    const struct json_node *name, *value;
+};
+
+static struct tag tag_of(struct context *c, const struct json_node *s) {
+    enum { MAX_REFS = 8 };
+    for (int i = 0; i < MAX_REFS && s && json_member(s, "$ref"); i++) s = schema_resolve(c, json_member(s, "$ref"));
+    const struct json_node *const type = json_member(s, "type"), *const required = json_member(s, "required"),
+                                  *const members = schema_part(s, "properties");
+    if (!type || !json_is(type, "object") || !required || required->kind != JSON_ARRAY || !members)
+        return (struct tag){0};
+    EACH (name, i, required) {
+        const struct json_node *const member = name->kind == JSON_STRING ? schema_find(members, name) : NULL,
+                                      *const list = json_member(member, "enum"),
+                                      *value = json_member(member, "const");
+        if (list && list->kind == JSON_ARRAY && list->n_items == 1) value = json_first(list);
+        if (value && value->kind == JSON_STRING) return (struct tag){name, value};
+    }
+    return (struct tag){0};
+}
+
+static bool differ(struct tag a, struct tag b) {
+    return a.name && b.name && schema_same_name(a.name, b.name) &&
+           (a.value->n_text != b.value->n_text || memcmp(a.value->text, b.value->text, a.value->n_text) != 0);
+}
+
 void mean_one_of(struct making *m) {
     struct context *const c = m->c;
     const struct json_node *const v = schemas_of(m, "oneOf");
@@ -44,7 +71,9 @@ void mean_one_of(struct making *m) {
         return;
     }
     struct ways ways = new_ways(c, m->x->negated ? n * (n - (n > 0)) / 2 + 1 : n);
-    EACH (s, i, v) all[i] = schema_of(c, s);
+    struct tag *const tags = schema_alloc(c, (n + 1) * sizeof *tags);
+    if (!tags) return;
+    EACH (s, i, v) all[i] = schema_of(c, s), tags[i] = tag_of(c, s);
     if (m->x->negated) { // none, or two
         for (uint32_t i = 0; i < n; i++) way[i] = schema_not(all[i]);
         add_way(c, &ways, way, n);
@@ -53,7 +82,7 @@ void mean_one_of(struct making *m) {
         uint32_t n_way = 0;
         way[n_way++] = all[i];
         for (uint32_t k = m->x->negated ? i + 1 : 0; k < n && schema_ok(c); k++) {
-            if (k == i || schema_never(c, (lit_id[]){all[i], all[k]}, 2)) continue;
+            if (k == i || differ(tags[i], tags[k]) || schema_never(c, (lit_id[]){all[i], all[k]}, 2)) continue;
             if (m->x->negated)
                 add_way(c, &ways, (lit_id[]){all[i], all[k]}, 2);
             else

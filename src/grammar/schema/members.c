@@ -17,7 +17,7 @@ bool schema_same_name(const struct json_node *a, const struct json_node *b) {
     return n == m && memcmp(x, y, n) == 0;
 }
 
-static const struct json_node *find(const struct json_node *members, const struct json_node *name) {
+const struct json_node *schema_find(const struct json_node *members, const struct json_node *name) {
     const struct json_node *v = members ? json_first(members) : NULL;
     for (uint32_t i = 0; members && i < members->n_items; i++, v = json_next(v))
         if (schema_same_name(v, name)) return v;
@@ -62,9 +62,8 @@ static bool evaluates(const struct list *layer) {
 // Does a schema name this member, by itself or by a pattern? Adds the literals of its value, unless lits is NULL.
 static bool names_member(struct context *c, const struct json_node *schema, const struct json_node *name,
                          lit_id *lits, uint32_t *n) {
-    const struct json_node *const own = find(schema_part(schema, "properties"), name), *const patterns = schema_part(
-                                                                                           schema,
-                                                                                           "patternProperties");
+    const struct json_node *const own = schema_find(schema_part(schema, "properties"), name),
+                                  *const patterns = schema_part(schema, "patternProperties");
     bool is_named = own != NULL;
     if (own && lits) add_lit(c, lits, n, schema_of(c, own));
     if (!patterns) return is_named;
@@ -85,7 +84,7 @@ static bool is_evaluated(struct context *c, const struct list *rest, const struc
         if (l->number == LAYER_REST || json_member(l->node, "additionalProperties")) return true;
         if (name && names_member(c, l->node, name, NULL, NULL)) return true;
         for (uint32_t k = 0; k < n_patterns && !name; k++)
-            if (cell >> k & 1 && find(schema_part(l->node, "patternProperties"), patterns[k])) return true;
+            if (cell >> k & 1 && schema_find(schema_part(l->node, "patternProperties"), patterns[k])) return true;
     }
     return false;
 }
@@ -96,7 +95,7 @@ bool schema_member_lits(struct context *c, const struct form *f, const struct js
     for (const struct list *l = f->objects; l && schema_ok(c); l = l->next) {
         const struct json_node *more = NULL;
         if (l->number == LAYER_CONST) {
-            const struct json_node *const own = find(l->node, name);
+            const struct json_node *const own = schema_find(l->node, name);
             if (!own) return false;
             add_lit(c, lits, n, schema_lit(c, (struct lit){.kind = LIT_CONST, .node = own}));
         } else if (l->number == LAYER_REST) {
@@ -124,7 +123,7 @@ bool schema_cell_lits(struct context *c, const struct form *f, const struct json
         } else {
             for (uint32_t k = 0; k < n_patterns; k++) {
                 const struct json_node *const own =
-                    cell >> k & 1 ? find(schema_part(l->node, "patternProperties"), patterns[k]) : NULL;
+                    cell >> k & 1 ? schema_find(schema_part(l->node, "patternProperties"), patterns[k]) : NULL;
                 if (own) add_lit(c, lits, n, schema_of(c, own)), is_named = true;
             }
             if (!is_named) more = json_member(l->node, "additionalProperties");

@@ -36,9 +36,13 @@ static expr_id combine(struct context *c, lit_id id, unsigned type) {
 }
 
 static expr_id of_set(struct context *c, const lit_id *lits, uint32_t n, unsigned type) {
-    expr_id x = EXPR_ANY;
-    for (uint32_t i = 0; i < n && schema_ok(c); i++) x = expr_and2(c->e, x, remembered(c, lits[i], type));
-    return schema_ok(c) ? x : (expr_id)EXPR_NEVER;
+    expr_id few[SCHEMA_MAX_PART_LITS], *const all =
+                                           n <= SCHEMA_MAX_PART_LITS ? few : schema_alloc(c, n * sizeof *all);
+    for (uint32_t i = 0; all && i < n && schema_ok(c); i++) {
+        all[i] = remembered(c, lits[i], type);
+        if (all[i] == EXPR_NEVER) return EXPR_NEVER;
+    }
+    return schema_ok(c) ? expr_and(c->e, all, n) : (expr_id)EXPR_NEVER;
 }
 
 expr_id schema_strings(struct context *c, lit_id x) { return remembered(c, x, TYPE_STRING); }

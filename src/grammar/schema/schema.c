@@ -39,7 +39,7 @@ bool schema_stop(struct context *c, rn_status st, const struct json_node *at, co
     return false;
 }
 
-bool schema_ok(struct context *c) {
+bool schema_ok_slowly(struct context *c) {
     rn_error why = {0};
     if (c->st == RN_OK && exprs_status(c->e, &why) != RN_OK) schema_stop(c, why.code, NULL, "%s", why.text);
     return c->st == RN_OK;
@@ -107,10 +107,14 @@ lit_id schema_lit(struct context *c, struct lit x) {
         const uint32_t max = c->max_lits ? c->max_lits * 2 : 128;
         struct lit *const lits = mem_realloc(c->lits, max * sizeof *lits);
         if (lits) c->lits = lits;
-        struct meaning **const meanings = lits ? mem_realloc(c->meanings, max * sizeof(struct meaning *)) : NULL;
-        if (!meanings) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory"), 0;
+        struct meaning **const meanings =
+            lits ? mem_realloc((void *)c->meanings, max * sizeof(struct meaning *)) : NULL;
+        if (meanings) c->meanings = meanings;
+        uint8_t *const taken = meanings ? mem_realloc(c->taken, max) : NULL;
+        if (!taken) return schema_stop(c, RN_E_NOMEM, NULL, "out of memory"), 0;
         memset((void *)(meanings + c->max_lits), 0, (max - c->max_lits) * sizeof *meanings);
-        c->meanings = meanings, c->max_lits = max;
+        memset(taken + c->max_lits, 0, max - c->max_lits);
+        c->taken = taken, c->max_lits = max;
     }
     *at = c->n_lits + 1;
     c->lits[c->n_lits++] = x;
@@ -170,7 +174,9 @@ sym_id schema_value(struct context *c, lit_id *lits, uint32_t n) {
     uint32_t m = 0;
     unsigned may = TYPE_ALL;
     for (uint32_t i = 0; i < n && schema_ok(c); i++) {
-        const struct meaning *const k = schema_meaning(c, lits[i]);
+        const struct meaning *k = schema_meaning(c, lits[i]);
+        // What is only another literal, as a reference is, becomes that one, so that there are fewer sets.
+        for (; k && k->alias != NO_LIT; k = schema_meaning(c, lits[i])) lits[i] = k->alias;
         if (!k) break;
         may &= k->may;
         if (k->must != TYPE_ALL) lits[m++] = lits[i];
@@ -280,8 +286,13 @@ static bool is_old_draft(const struct json_node *root) {
 rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_space space, uint32_t *start,
                          rn_error *err) {
     const struct json_node *const root = &t->nodes[0];
-    struct context c = {
-        .r = r, .e = r->e, .root = root, .any_rule = UINT32_MAX, .err = err, .ref_is_alone = is_old_draft(root)};
+    struct context c = {.r = r,
+                        .e = r->e,
+                        .root = root,
+                        .any_rule = UINT32_MAX,
+                        .err = err,
+                        .ref_is_alone = is_old_draft(root),
+                        .max_steps = SCHEMA_MAX_STEPS + (uint64_t)SCHEMA_NODE_STEPS * root->n_nodes};
     if (root->kind != JSON_OBJECT && root->kind != JSON_TRUE && root->kind != JSON_FALSE)
         return fail(err, RN_E_ARG, "a schema must be an object, true or false, is %s", json_kind_name(root));
     define_space(&c, space);
@@ -294,7 +305,7 @@ rn_status schema_compile(struct rules *r, const struct json_tree *t, enum json_s
     for (uint32_t i = 0; i < c.n_sets && schema_ok(&c); i++) write_set(&c, c.sets[i]);
     schema_ok(&c);
     arena_free(&c.arena);
-    mem_free((void *)c.meanings), mem_free(c.rests);
+    mem_free((void *)c.meanings), mem_free(c.taken), mem_free(c.rests);
     mem_free(c.lits), mem_free(c.lit_table), mem_free(c.sets), mem_free(c.set_table), mem_free(c.resources),
         mem_free(c.anchors);
     return c.st;
