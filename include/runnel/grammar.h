@@ -60,6 +60,9 @@ RN_API rn_status rn_grammar_compile(const rn_model *model, const rn_grammar_sour
                                     rn_grammar **grammar, rn_error *err);
 // Streams that use it keep what they need. NULL is fine.
 RN_API void rn_grammar_close(rn_grammar *grammar);
+// Bytes that it takes now, without what all grammars of a model share: more while it is used, until
+// its automata reach their limits and are made anew. NULL: 0. Waits for no one. Threads: any.
+RN_API uint64_t rn_grammar_memory(const rn_grammar *grammar);
 
 // A place in one text that follows a grammar: for checking texts, and for samplers of one's own.
 // Used by one thread at a time.

@@ -5,6 +5,7 @@
 #ifndef RN_APP_GENERATION_H
 #define RN_APP_GENERATION_H
 
+#include "app/grammar_form.h"
 #include "app/json_read.h"
 #include "app/options.h"
 #include <runnel/runnel.h>
@@ -42,6 +43,7 @@ typedef struct generation {
     const char *breakers[GENERATION_BREAKERS];
     bool ignore_eos, special, echo, parse_special;
     int32_t logprobs, sampled_logprobs, stream_interval; // -1: none; 1
+    grammar_form form; // of the answer; generation_apply() leaves the grammar to whoever compiles it
 } generation;
 
 void generation_init(generation *g);
@@ -83,7 +85,7 @@ bool generation_check(const generation *g, const options *parsed);
 
 // Members of a request line, named as the options with `_` for `-`.
 typedef struct generation_members {
-    member rows[GENERATION_FIELDS + 24];
+    member rows[GENERATION_FIELDS + 32];
     size_t n;
 } generation_members;
 void generation_members_init(generation_members *members);

@@ -119,6 +119,35 @@ static bool each_order(void *target, size_t i, const char *key, const json_item 
     return json_item_word(value, words, 2, &((generation *)target)->order, why);
 }
 
+static bool each_schema(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    if (json_item_is_text(value)) {
+        snprintf(why, NUMBER_WHY, "must be a JSON Schema: an object, true or false");
+        return false;
+    }
+    return grammar_form_set(&((generation *)target)->form, RN_GRAMMAR_JSON_SCHEMA, "json_schema", value, why);
+}
+
+static bool each_json_mode(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return grammar_form_switch(&((generation *)target)->form, "json_mode", value, why);
+}
+
+static bool each_regex(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return grammar_form_set(&((generation *)target)->form, RN_GRAMMAR_REGEX, "regex", value, why);
+}
+
+static bool each_choices(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return grammar_form_set(&((generation *)target)->form, RN_GRAMMAR_CHOICE, "choices", value, why);
+}
+
+static bool each_space(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    return grammar_form_set_space(&((generation *)target)->form, value, why);
+}
+
 #define STOP_TEXT_SCHEMA "{'type':'string','minLength':1,'maxLength':256}"
 #define STOP_SCHEMA      "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':16,'items':" STOP_TEXT_SCHEMA "}]}"
 #define BANNED_SCHEMA    "{'anyOf':[" STOP_TEXT_SCHEMA ",{'type':'array','maxItems':512,'items':" STOP_TEXT_SCHEMA "}]}"
@@ -143,6 +172,11 @@ static const member fixed_rows[] = {
     {"banned_strings", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_banned, .schema = BANNED_SCHEMA},
     {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
     {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},
+    {"json_schema", MEMBER_EACH, .each = each_schema, .schema = SCHEMA_FORM},
+    {"json_mode", MEMBER_EACH, .each = each_json_mode, .schema = SCHEMA_BOOL},
+    {"regex", MEMBER_EACH, .each = each_regex, .schema = SCHEMA_TEXT},
+    {"choices", MEMBER_EACH, .each = each_choices, .schema = SCHEMA_CHOICES},
+    {"json_space", MEMBER_EACH, .each = each_space, .schema = SCHEMA_WORDS("'dumps','compact','free'")},
     {"ignore_eos", MEMBER_BOOL, .offset = offsetof(generation, ignore_eos)},
     {"special", MEMBER_BOOL, .offset = offsetof(generation, special)},
     {"parse_special", MEMBER_BOOL, .offset = offsetof(generation, parse_special)},

@@ -15,6 +15,9 @@
 #define SCHEMA_IDS             SCHEMA_ARRAY_OF(SCHEMA_ID)
 #define SCHEMA_WORDS(words)    "{'enum':[" words "]}"
 #define SCHEMA_EITHER(a, b)    "{'anyOf':[" a "," b "]}"
+// Forms of an answer (app/grammar_form.h): a schema, texts of which it is one.
+#define SCHEMA_FORM    "{'type':['object','boolean']}"
+#define SCHEMA_CHOICES "{'type':'array','minItems':1,'maxItems':10000,'items':{'type':'string'}}"
 // 64 bits, which a JSON number of some clients cannot hold: also as digits.
 #define SCHEMA_SEED(min)                                                                                             \
     SCHEMA_EITHER(SCHEMA_WHOLE(min, "18446744073709551615"), "{'type':'string','pattern':'^[0-9]{1,20}$'}")

@@ -119,6 +119,19 @@ static void set_chat(const batch_plan *plan, const batch_line *line, const gener
     chat->truncate = (rn_truncate)line->truncate;
 }
 
+// *kept: the grammar of the form that the line gives, or NULL.
+static bool get_grammar(const batch_plan *plan, const grammar_form *form, kept_grammar **kept, char *why) {
+    form_source from;
+    rn_error err = {0};
+    *kept = NULL;
+    if (!form->member) return true;
+    (void)form_source_make(form, &from); // without memory the command has ended
+    const rn_status st = grammar_cache_get(plan->grammars, plan->model, 0, &from.source, kept, &err);
+    form_source_free(&from);
+    if (st != RN_OK) snprintf(why, JSON_WHY, "%s: %.*s", form->member, JSON_WHY - 32, err.text);
+    return st == RN_OK;
+}
+
 static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_line *line, const generation *g,
                          char *why) {
     rn_request req;
@@ -137,7 +150,11 @@ static bool begin_stream(const batch_plan *plan, batch_job *job, const batch_lin
         generation_prompt(g, &req, &part, line->prompt.data, line->prompt.n);
     req.stream_interval = 64; // answers are written whole: large chunks save wake-ups
     req.token_times = plan->has_token_times;
+    kept_grammar *kept = NULL;
+    if (!get_grammar(plan, &g->form, &kept, why)) return false;
+    req.grammar = kept_grammar_of(kept);
     ok = ok && rn_stream_begin(plan->engine, &req, &job->stream, &err) == RN_OK;
+    grammar_cache_give_back(plan->grammars, kept); // the stream keeps what it needs
     job->has_logprobs = g->logprobs >= 0 || g->sampled_logprobs >= 0;
     job->is_chat = line->messages != NULL;
     if (!ok) snprintf(why, JSON_WHY, "%.*s", JSON_WHY - 1, err.text);

@@ -9,6 +9,7 @@
 #include "app/chat_message.h"
 #include "app/chat_options.h"
 #include "app/generation.h"
+#include "app/grammar_cache.h"
 #include "app/json_write.h"
 
 // What all lines share.
@@ -18,6 +19,8 @@ typedef struct batch_plan {
     generation defaults;
     generation_members members;
     chat_options chat; // for lines with messages
+    const rn_model *model;
+    grammar_cache *grammars; // of the lines that give a form
 } batch_plan;
 
 typedef struct batch_job {

@@ -60,7 +60,9 @@ static const char *const notes =
     "logit_bias {\"ID\": BIAS}, samplers [\"dry\", ..], banned_tokens [ID, ..],\n"
     "dry_sequence_breakers [\"TEXT\", ..], seed, n, stop, stop_tokens,\n"
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
-    "special, parse_special, echo, logprobs, sampled_logprobs.\n"
+    "special, parse_special, echo, logprobs, sampled_logprobs, and for\n"
+    "answers of a given form json_schema {..}, json_mode, regex,\n"
+    "choices [\"TEXT\", ..], json_space.\n"
     "What a line leaves out is taken from the command line. Answers are lines too:\n"
     "\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"
@@ -222,12 +224,15 @@ static int run_batch(batch *b, const options *parsed) {
     if ((code = machine_open_engine(&b->on)) != EXIT_CODE_OK) return code;
     if (b->on.is_verbose) generation_say_preset(&b->plan.defaults);
     b->plan.engine = b->on.engine;
+    b->plan.model = b->on.model;
+    b->plan.grammars = grammar_cache_open();
     return output_exit(&b->out, work(b));
 }
 
 static void close_batch(batch *b) {
     for (size_t i = 0; i < b->n_jobs; i++) batch_job_free(b->jobs[i]);
     free(b->jobs);
+    grammar_cache_close(b->plan.grammars);
     chat_options_free(&b->plan.chat);
     machine_close(&b->on); // before the pipe is closed: the engine's threads write to it
     line_source_free(&b->lines);

@@ -135,6 +135,8 @@ void rn_grammar_close(rn_grammar *g) {
     mem_free(g);
 }
 
+uint64_t rn_grammar_memory(const rn_grammar *g) { return g ? grammar_bytes(g->g) : 0; }
+
 // ---- matchers ----
 
 rn_status rn_matcher_open(rn_grammar *g, rn_matcher **out, rn_error *err) {

@@ -68,6 +68,10 @@ void char_depths_free(struct char_depths *c) {
     *c = (struct char_depths){0};
 }
 
+uint64_t char_depths_bytes(const struct char_depths *c) {
+    return (uint64_t)c->n_known * N_SLICE_KINDS + (c->search ? sizeof *c->search : 0);
+}
+
 // The place, new or not; NO_PLACE: there are too many.
 static int32_t find_place(struct depth_search *s, uint32_t state, uint8_t at, int n_chars, bool *is_new) {
     uint32_t slot = (state * 8 + at) * UINT32_C(2654435761) % TABLE;

@@ -18,6 +18,7 @@ struct char_depths {
 
 void char_depths_init(struct char_depths *c, struct dfa *d);
 void char_depths_free(struct char_depths *c);
+uint64_t char_depths_bytes(const struct char_depths *c); // that are allocated
 // Characters of the kind that may follow in any order: 0..the most that a slice has. It may be
 // fewer than there are, which does no harm. 0 after an error (d->e->status).
 int char_depth(struct char_depths *c, uint32_t state, int kind);

@@ -18,6 +18,13 @@ void dfa_free(struct dfa *d) {
     *d = (struct dfa){0};
 }
 
+uint64_t dfa_bytes(const struct dfa *d) {
+    const uint64_t n_classes = d->e ? d->e->n_classes : 0;
+    return d->max_states * (sizeof *d->states + n_classes * sizeof *d->next) +
+           (uint64_t)d->n_state_of * (sizeof *d->state_of + sizeof *d->life) +
+           (uint64_t)d->max_visits * sizeof *d->visits;
+}
+
 // Room in the tables by expression.
 static bool cover(struct dfa *d, expr_id x) {
     if (x < d->n_state_of) return true;

@@ -39,6 +39,7 @@ struct dfa {
 // matches anything.
 rn_status dfa_init(struct dfa *d, struct exprs *e, uint32_t search_limit, rn_error *err);
 void dfa_free(struct dfa *d);
+uint64_t dfa_bytes(const struct dfa *d); // that are allocated
 
 // The state of an expression; DFA_DEAD if it matches nothing, or after an error (e->status).
 uint32_t dfa_state(struct dfa *d, expr_id x);

@@ -150,6 +150,12 @@ void exprs_free(struct exprs *e) {
     *e = (struct exprs){.status = RN_E_STATE};
 }
 
+uint64_t exprs_bytes(const struct exprs *e) {
+    return (uint64_t)e->max_nodes * sizeof *e->nodes + (uint64_t)e->max_kids * sizeof *e->kids +
+           (uint64_t)e->max_sets * sizeof *e->sets + (uint64_t)e->table_size * sizeof *e->table +
+           (uint64_t)e->derived_size * sizeof *e->derived;
+}
+
 rn_status exprs_status(const struct exprs *e, rn_error *err) {
     if (e->status == RN_OK) return RN_OK;
     if (e->status == RN_E_NOMEM) return fail(err, RN_E_NOMEM, "out of memory for %u expressions", e->n_nodes);

@@ -73,6 +73,7 @@ struct exprs {
 // limit: the most expressions that may be made, derivatives included.
 rn_status exprs_init(struct exprs *e, uint32_t limit, rn_error *err);
 void exprs_free(struct exprs *e);
+uint64_t exprs_bytes(const struct exprs *e); // that are allocated
 // Fills err from `status`.
 rn_status exprs_status(const struct exprs *e, rn_error *err);
 

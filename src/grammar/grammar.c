@@ -12,6 +12,8 @@ struct grammar {
     const struct grammar_vocab *vocab;
     struct grammar_source source; // copied, to compile it again
     char *text;                   // of the source
+    uint64_t n_source;            // bytes of it
+    atomic_uint_fast64_t n_bytes; // all that is allocated, when the lock was last released
     struct grammar_text *choices;
 
     mutex lock; // of what follows
@@ -97,6 +99,14 @@ static void free_automata(grammar *g) {
     g->is_made = false;
 }
 
+static void count_bytes(grammar *g) {
+    const uint64_t n = exprs_bytes(&g->exprs) + dfa_bytes(&g->dfa) + rules_bytes(&g->rules) +
+                       recognizer_bytes(&g->recognizer) + masker_bytes(&g->masker);
+    atomic_store(&g->n_bytes, sizeof *g + g->n_source + n);
+}
+
+uint64_t grammar_bytes(const grammar *g) { return atomic_load(&g->n_bytes); }
+
 static rn_status make_automata(grammar *g, rn_error *err) {
     uint32_t start = 0;
     rn_status st = exprs_init(&g->exprs, GRAMMAR_MAX_EXPRS, err);
@@ -126,6 +136,7 @@ static rn_status copy_source(grammar *g, const struct grammar_source *from, rn_e
     g->text = mem_alloc(n + 1);
     g->choices = mem_alloc((from->n_choices + 1) * sizeof *g->choices);
     if (!g->text || !g->choices) return fail(err, RN_E_NOMEM, "grammar: out of memory for %zu bytes", n);
+    g->n_source = n + from->n_choices * sizeof *g->choices;
     char *to = g->text;
     if (from->text.n) memcpy(to, from->text.s, from->text.n);
     g->source.text.s = to;
@@ -153,6 +164,7 @@ rn_status grammar_compile(const struct grammar_source *source, const struct gram
     }
     st = copy_source(g, source, err);
     if (st == RN_OK) st = make_automata(g, err);
+    count_bytes(g);
     if (st != RN_OK)
         grammar_unref(g);
     else
@@ -229,6 +241,7 @@ static rn_status with_automata(struct grammar_cursor *c, void (*work)(struct gra
         free_automata(g);
         if (st != RN_E_LIMIT) break;
     }
+    count_bytes(g);
     mutex_unlock(&g->lock);
     return st;
 }

@@ -59,6 +59,8 @@ rn_status grammar_compile(const struct grammar_source *source, const struct gram
                           rn_error *err);
 grammar *grammar_ref(grammar *g);
 void grammar_unref(grammar *g); // NULL is fine
+// Bytes that it takes now, without its vocabulary; more as texts reach new states. Waits for no one.
+uint64_t grammar_bytes(const grammar *g);
 
 // A place in a text. All zero but `g`: at its beginning.
 struct grammar_cursor {

@@ -19,6 +19,13 @@ void masker_free(struct masker *m) {
     *m = (struct masker){0};
 }
 
+uint64_t masker_bytes(const struct masker *m) {
+    const uint64_t n_words = m->v ? m->v->n_words : 0, n_stack = m->v ? m->v->max_depth + 2 : 0;
+    return char_depths_bytes(&m->depths) + (uint64_t)m->n_known * (sizeof *m->mask_of + sizeof *m->alike_of) +
+           m->n_masks * n_words * sizeof *m->masks + (uint64_t)m->max_masks * sizeof *m->config_of +
+           n_stack * sizeof *m->stack;
+}
+
 // ---- states that differ only in how often something may still come ----
 
 // A state that treats all texts of at most k bytes as this one does.

@@ -27,6 +27,7 @@ struct masker {
 rn_status masker_init(struct masker *m, struct recognizer *p, const struct vocab_trie *v, uint32_t max_masks,
                       rn_error *err);
 void masker_free(struct masker *m);
+uint64_t masker_bytes(const struct masker *m); // that are allocated
 
 // The mask of a config, v->n_words words; valid until the next call. NULL after an error (p->e->status).
 const uint64_t *masker_get(struct masker *m, uint32_t config);

@@ -268,6 +268,15 @@ void recognizer_free(struct recognizer *p) {
     *p = (struct recognizer){0};
 }
 
+uint64_t recognizer_bytes(const struct recognizer *p) {
+    const uint64_t n_classes = p->e ? p->e->n_classes : 0;
+    return p->max_configs * (sizeof *p->configs + n_classes * sizeof *p->next) +
+           (uint64_t)p->max_items * sizeof *p->items + (uint64_t)p->max_waiters * sizeof *p->waiters +
+           (uint64_t)p->table_size * sizeof *p->table + (uint64_t)p->max_places * sizeof *p->places +
+           (uint64_t)p->place_table_size * sizeof *p->place_table +
+           (p->r ? (uint64_t)p->r->n_rules : 0) * sizeof *p->predicted;
+}
+
 uint32_t recognizer_read(struct recognizer *p, uint32_t config, const char *s, size_t n) {
     for (size_t i = 0; i < n && config != CONFIG_DEAD; i++) config = recognizer_next(p, config, (uint8_t)s[i]);
     return config;

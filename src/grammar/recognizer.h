@@ -58,6 +58,7 @@ struct recognizer {
 rn_status recognizer_init(struct recognizer *p, const struct rules *r, struct dfa *d, uint32_t start, uint32_t limit,
                           rn_error *err);
 void recognizer_free(struct recognizer *p);
+uint64_t recognizer_bytes(const struct recognizer *p); // that are allocated
 
 uint32_t recognizer_make_next(struct recognizer *p, uint32_t config, uint32_t byte_class);
 static inline uint32_t recognizer_next(struct recognizer *p, uint32_t config, uint8_t byte) {

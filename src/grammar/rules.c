@@ -33,6 +33,12 @@ void rules_free(struct rules *r) {
     *r = (struct rules){0};
 }
 
+uint64_t rules_bytes(const struct rules *r) {
+    return (uint64_t)r->max_syms * sizeof *r->syms + (uint64_t)r->max_kids * sizeof *r->kids +
+           (uint64_t)r->max_rules * sizeof *r->rules + (uint64_t)r->max_nodes * sizeof *r->nodes +
+           (uint64_t)r->n_edges * sizeof *r->edges + (uint64_t)r->max_links * sizeof *r->links;
+}
+
 static sym_id add(struct rules *r, struct sym s) {
     if (!grow(r, &r->syms, r->n_syms, &r->max_syms, sizeof *r->syms)) return SYM_NEVER;
     r->syms[r->n_syms] = s;

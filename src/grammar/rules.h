@@ -69,6 +69,7 @@ struct rules {
 
 rn_status rules_init(struct rules *r, struct exprs *e, uint32_t limit, rn_error *err);
 void rules_free(struct rules *r);
+uint64_t rules_bytes(const struct rules *r); // that are allocated
 
 sym_id sym_term(struct rules *r, expr_id x);
 sym_id sym_text(struct rules *r, const char *s, size_t n);

@@ -168,7 +168,8 @@ enum {
 
 static uint64_t reserved_bytes(const server *s) {
     const uint64_t work_mib = (uint64_t)s->work_mib + (uint64_t)s->n_workers * SMALL_WORK_MIB;
-    const uint64_t mib = PROGRAM_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib + work_mib;
+    const uint64_t mib =
+        PROGRAM_MIB + GRAMMAR_CACHE_MIB + (uint64_t)s->resume_mib + (uint64_t)s->responses_mib + work_mib;
     return (mib << 20) + http_server_memory(&s->http_options);
 }
 

@@ -40,6 +40,25 @@ def an_answer_has_these_members():
 
 
 @test
+def a_line_may_give_its_answer_a_form():
+    schema = {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}}, 'required': ['at'], 'additionalProperties': False}
+    forms = [{'json_schema': schema}, {'json_schema': schema, 'json_space': 'compact'}, {'regex': '[a-c]{3}'}, {'choices': ['yes', 'no']}, {'json_mode': True}, {'json_mode': False}]
+    requests = [{'id': i, 'prompt': 'Once', 'n': 90, 'seed': i, 'temp': 2, **form} for i, form in enumerate(forms * 3)]
+    answers = {a['id']: a for a in batch(requests).ok().lines}
+    for i, a in answers.items():
+        text, form = a['text'], forms[i % len(forms)]
+        if 'json_schema' in form:
+            equal(text, json.dumps(json.loads(text), separators=(',', ':') if 'json_space' in form else (', ', ': ')))
+            check(json.loads(text)['at'] in ('sky', 'sea'), text)
+        check('regex' not in form or (len(text) == 3 and set(text) <= set('abc')), text)
+        check('choices' not in form or text in ('yes', 'no'), text)
+        check(form.get('json_mode') is not True or text.startswith('{'), text)
+        if i % len(forms) < 4:
+            equal((a['finish_reason'], a['finish_detail']), ('stop', 'grammar'))
+    equal(answers[5]['text'], runnel('run', 'Once', '-n', 90, '--seed', 5, '--temp', 2).ok().text)
+
+
+@test
 def in_order_means_the_order_of_the_lines():
     requests = [{'id': i, 'prompt': PROMPTS[i % 6], 'n': 60 - i, 'ignore_eos': True} for i in range(40)]
     equal([a['id'] for a in batch(requests, '--in-order', '--parallel', '4').ok().lines], list(range(40)))
@@ -64,6 +83,13 @@ BAD = [
     (b'{"id":1,"ids":[1,-2]}', 'ids[1]: -2 is outside'),
     (b'{"id":1,"ids":[1,99999]}', '99999'),
     (b'{"id":1,"prompt":"a","max_tokens":5}', 'max_tokens: unknown member'),
+    (b'{"id":1,"prompt":"a","json_schema":{"items":{"type":"x"}}}', 'json_schema: /items/type: '),
+    (b'{"id":1,"prompt":"a","json_schema":{"uniqueItems":true,"maxItems":2}}', 'json_schema: /uniqueItems: '),
+    (b'{"id":1,"prompt":"a","json_schema":"{}"}', 'json_schema: must be a JSON Schema'),
+    (b'{"id":1,"prompt":"a","regex":"("}', 'regex: '),
+    (b'{"id":1,"prompt":"a","choices":[5]}', 'choices[0]: must be a string'),
+    (b'{"id":1,"prompt":"a","regex":"a","json_mode":true}', 'json_mode: excludes regex'),
+    (b'{"id":1,"prompt":"a","json_space":"none"}', 'json_space: '),
     (b'{"id":1,"prompt":"a","temp":9}', 'temp: 9 is outside 0..5'),
     (b'{"id":1,"prompt":"a","temp":"1"}', 'temp: must be a number, not a string'),
     (b'{"id":1,"prompt":"a","top_k":1.5}', 'top_k: must be a whole number'),

@@ -7,7 +7,7 @@ from talk import FEATURES, Not, ROOT, equal, main, test
 
 TITLES = {'chat': 'chat', 'stream': 'stream', 'tools': 'tools and their results', 'tools_stream': 'tools, streamed', 'usage': 'usage',
           'usage_stream': 'usage, streamed', 'embeddings': 'embeddings', 'cancel': 'cancel within an answer', 'timeout': 'its timeout',
-          'unknown_model': 'unknown model', 'wrong_key': 'wrong key', 'too_long': 'prompt too long', 'schema': 'a JSON schema'}
+          'unknown_model': 'unknown model', 'wrong_key': 'wrong key', 'too_long': 'prompt too long', 'schema': 'an answer by a JSON Schema'}
 LANGUAGES = {'.py': 'python', '.mjs': 'javascript', '.go': 'go', '.yaml': 'yaml', '.toml': 'toml', '.json': 'json', '.sh': 'sh'}
 HEAD = '''# Clients
 
@@ -36,8 +36,7 @@ def table():
         rows.append(f'| {c.title} | ' + ' | '.join(cells) + ' |')
     head = '| client | ' + ' | '.join(TITLES.values()) + ' |\n' + '|---' * (len(TITLES) + 1) + '|\n'
     notes = ''.join(f'- ({i + 1}) {text}\n' for i, text in enumerate(why))
-    return ('## What each can do\n\n`yes` or what it raises: tested. The client itself lacks what is marked with `no`. `json_schema` and the like '
-            'are refused by name, as [server-api.md](server-api.md) says.\n\n' + head + '\n'.join(rows) + '\n\n' + notes + '\n')
+    return ('## What each can do\n\n`yes` or what it raises: tested. The client itself lacks what is marked with `no`.\n\n' + head + '\n'.join(rows) + '\n\n' + notes + '\n')
 
 
 def page():

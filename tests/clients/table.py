@@ -7,9 +7,9 @@ from talk import CLIENTS, HERE, Not, ROOT
 
 Client = collections.namedtuple('Client', 'name title package language source features note', defaults=('',))
 
-HAS = dict.fromkeys(('chat', 'stream', 'tools', 'tools_stream', 'usage', 'usage_stream', 'embeddings', 'cancel'), True)
-REFUSALS = ('unknown_model', 'wrong_key', 'too_long', 'schema')
-OPENAI = {'unknown_model': 'NotFoundError', 'wrong_key': 'AuthenticationError', 'too_long': 'BadRequestError', 'schema': 'BadRequestError',
+HAS = dict.fromkeys(('chat', 'stream', 'tools', 'tools_stream', 'usage', 'usage_stream', 'schema', 'embeddings', 'cancel'), True)
+REFUSALS = ('unknown_model', 'wrong_key', 'too_long')
+OPENAI = {'unknown_model': 'NotFoundError', 'wrong_key': 'AuthenticationError', 'too_long': 'BadRequestError',
           'timeout': 'APITimeoutError'}
 NONE = Not('it has none')
 KEEPS = Not('a stream that is closed keeps its connection')
@@ -19,7 +19,7 @@ TABLE = [
     Client('openai_js', 'openai for JavaScript', 'openai', 'node', 'js/openai.mjs', {**HAS, **OPENAI, 'timeout': 'APIConnectionTimeoutError'}),
     Client('openai_go', 'openai for Go', 'github.com/openai/openai-go/v3', 'go', 'go/main.go', {
         **HAS, 'unknown_model': 'openai.Error 404', 'wrong_key': 'openai.Error 401', 'too_long': 'openai.Error 400',
-        'schema': 'openai.Error 400', 'timeout': 'context.DeadlineExceeded'}),
+        'timeout': 'context.DeadlineExceeded'}),
     Client('anthropic', 'anthropic for Python', 'anthropic', 'python', 'python/anthropic_client.py', {**HAS, **OPENAI, 'embeddings': NONE}),
     Client('anthropic_js', 'anthropic for JavaScript', '@anthropic-ai/sdk', 'node', 'js/anthropic.mjs',
            {**HAS, **OPENAI, 'embeddings': NONE, 'timeout': 'APIConnectionTimeoutError'}),

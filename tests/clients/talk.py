@@ -14,7 +14,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'serve'))
 import script_model    # noqa: E402
-from serving import (KEY, ROOT, Folder, Server, Skip, check, equal, main, test, wait_until)    # noqa: E402,F401
+from serving import (KEY, MODEL, ROOT, Folder, Server, Skip, check, equal, main, test, wait_until)    # noqa: E402,F401
+import gguf    # noqa: E402 (serving finds it)
 
 HERE = ROOT / 'tests/clients'
 CLIENTS = pathlib.Path(os.environ.get('RUNNEL_TEST_CLIENTS') or ROOT / 'build/clients')
@@ -40,13 +41,15 @@ SCRIPTS = {
     'X': ['la ', 'lu ', script_model.AGAIN],
 }
 TEXTS = ['a cat', 'a dog']
+AT = ['the sky', 'the sea']
 
 
 def server(folder, *args):
-    """Models m and short, whose context is 128 tokens."""
+    """Models m and short, whose context is 128 tokens, and story, which is the default model."""
     for name, context in (('m', 262144), ('short', 128)):
         (folder / f'{name}.gguf').write_bytes(script_model.make(SCRIPTS, TEMPLATE, context))
-    models = [word for name in ('m', 'short') for word in ('-m', f'{name}={folder / name}.gguf')]
+    (folder / 'story.gguf').write_bytes(gguf.with_string(MODEL.read_bytes(), 'tokenizer.chat_template', TEMPLATE))
+    models = [word for name in ('m', 'short', 'story') for word in ('-m', f'{name}={folder / name}.gguf')]
     return Server(*models, '-t', '1', '--streams', '2', '--output-format', 'hermes', '--api-key', KEY, *args, program=True)
 
 
@@ -159,8 +162,11 @@ def too_long(s, ask, kind):
     raised(ask('chat', say='x' * 200 + 'N', model='short'), kind, 'context')
 
 
-def schema(s, ask, kind):
-    raised(ask(say='N'), kind, 'format')
+def schema(s, ask, _):
+    """An object of AT and a boolean, which the clients' own schemas ask for, of a model that would tell a story."""
+    answer = got(ask(say='Once upon a time', model='story'))
+    equal(sorted(answer), ['at', 'is_blue'])
+    check(answer['at'] in AT and isinstance(answer['is_blue'], bool), answer)
 
 
 def embeddings(s, ask, _):

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from typing import Literal
 
 from api import STORY, TOOLS, chat, chat_model, good, scripted, serving
 from serving import KEY, ROOT, Folder, Skip, check, equal, main, test, wait_until
@@ -106,19 +107,22 @@ def field_3_3_what_the_openai_client_closes_is_cancelled():
 
 
 @test
-def the_openai_client_parses_what_it_may_and_hears_that_a_schema_cannot_be_kept():
-    with Folder() as folder, serving(scripted(folder)) as s:
+def the_openai_client_parses_answers_by_a_schema():
+    with Folder() as folder, serving(scripted(folder), '-m', f'story={chat_model(folder)}') as s:
         c = client(s)
         more = {'model': 'm', 'messages': [{'role': 'user', 'content': 'N'}], 'temperature': 0}
-        schema = {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'object'}, 'strict': True}}
+        schema = {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'objec'}, 'strict': True}}
         e = raises(openai.BadRequestError, lambda: c.chat.completions.create(**more, response_format=schema))
-        equal((e.code, e.param), ('unsupported_parameter', 'response_format'))
+        equal((e.code, e.param), ('invalid_value', 'response_format.json_schema.schema'))
         import pydantic     # the client stands on it
-        model = pydantic.create_model('Answer', text=(str, ...))
-        e = raises(openai.BadRequestError, lambda: c.chat.completions.parse(**more, response_format=model))
-        equal((e.code, e.param), ('unsupported_parameter', 'response_format'))
-        e = raises(openai.BadRequestError, lambda: c.responses.parse(model='m', input='N', text_format=model))
-        equal((e.code, e.param), ('unsupported_parameter', 'text'))
+        model = pydantic.create_model('Answer', at=(Literal['the sky', 'the sea'], ...), is_blue=(bool, ...))
+        story = {'model': 'story', 'temperature': 0}
+        parsed = [c.chat.completions.parse(**story, messages=STORY, response_format=model).choices[0].message.parsed,
+                  c.responses.parse(**story, input='Once upon a time', text_format=model).output_parsed]
+        with c.chat.completions.stream(**story, messages=STORY, response_format=model) as told:
+            parsed.append(told.get_final_completion().choices[0].message.parsed)
+        check(all(isinstance(p, model) for p in parsed), parsed)
+        equal(parsed[0], parsed[2])
         plain = c.chat.completions.parse(**more).choices[0].message
         equal((plain.content, plain.parsed), ('Yes!', None))
 

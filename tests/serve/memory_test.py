@@ -43,6 +43,9 @@ REQUESTS = {
     'llama-server': ('POST', '/completion', {'prompt': TIME, 'n_predict': 3, 'n_probs': 2, 'return_tokens': True, 'seed': 1}),
     'tokenizer info': ('GET', '/tokenizer_info', None),
     'a resumable stream': ('POST', GENERATE, {'messages': STORY, 'stream': True, 'resumable': True, **SHORT}),
+    'an answer by a schema': ('POST', GENERATE, {
+        'prompt': TIME, 'json_schema': {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}}, 'required': ['at']}, 'max_tokens': 30, 'seed': 1}),
+    'one of two choices': ('POST', '/v1/completions', {'prompt': TIME, 'guided_choice': ['yes', 'no'], 'n': 2, **SHORT}),
     'a session': ('POST', GENERATE, {'messages': STORY, 'session': 'a', **SHORT}),
     'tokenize': ('POST', '/tokenize', {'content': TIME, 'with_pieces': True}),
     'detokenize': ('POST', '/detokenize', {'tokens': [427, 438]}),

@@ -222,7 +222,7 @@ REFUSALS = [
     ('/api/chat', {'messages': [{'role': 'assistant', 'tool_calls': [{}]}]}, 'messages[0]: tool_calls[0].function: is missing'),
     ('/api/chat', {'messages': [{'role': 'assistant', 'tool_calls': [{'function': {}}]}]}, 'messages[0]: tool_calls[0].name: is missing'),
     ('/api/chat', {'messages': [{'role': 'assistant', 'tool_calls': [{'function': {'name': 'a', 'arguments': 5}}]}]}, 'messages[0]: tool_calls[0].arguments: must be'),
-    ('/api/chat', {'format': 'json'}, 'format: guided output is not supported yet'), ('/api/chat', {'think': 'x'}, 'think: '), ('/api/chat', {'think': 5}, 'think: '),
+    ('/api/chat', {'format': 'xml'}, 'format: must be "json" or a JSON Schema'), ('/api/chat', {'think': 'x'}, 'think: '), ('/api/chat', {'think': 5}, 'think: '),
     ('/api/chat', {'stream': 5}, 'stream: '), ('/api/chat', {'keep_alive': []}, 'keep_alive: '), ('/api/chat', {'options': 5}, 'options: must be an object'),
     ('/api/chat', {'options': {'temperature': 9}}, 'options: temperature: '), ('/api/chat', {'options': {'num_predict': -3}}, 'options: num_predict: '),
     ('/api/chat', {'options': {'mirostat': 3}}, 'options: mirostat: '), ('/api/chat', {'options': {'tfs_z': 1.5}}, 'options: tfs_z: '),

@@ -5,6 +5,7 @@ One table, held to docs/server-api.md and to the server's own tables by request_
 """
 import collections
 import copy
+import json
 
 # good: with one of these alone beside the route's least body the answer is 200. bad: 400, the member named. needs: what must stand beside it.
 Field = collections.namedtuple('Field', 'good bad needs', defaults=((), {}))
@@ -88,6 +89,26 @@ VLLM = {
                        ([''], ['w' * 257], [5], 5, 'x', {}, True, ['w'] * 129)),
     'include_stop_str_in_output': SWITCH, 'skip_special_tokens': SWITCH, 'spaces_between_special_tokens': SWITCH,
 }
+SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['sky', 'sea']}, 'n': {'type': 'integer', 'minimum': 0, 'maximum': 99}}, 'required': ['at', 'n'],
+          'additionalProperties': False}
+BAD_SCHEMAS = ({'type': 'objec'}, {'pattern': '('}, {'type': 'array', 'uniqueItems': True}, {'$ref': 'http://a/b'}, False)
+CHOICE = Field((['red', 'green'], ['a'], [EMOJI], [f'c{i}' for i in range(10000)]), ([], 'a', 5, {}, True, [5], ['a'] * 10001))
+REGEX = Field(('[a-c]{3}', '(yes|no)!?', '\\d+'), ('(', '[', 'a{2,1}', '(?<=a)b', 5, [], {}, True))
+FORM = {
+    'json_schema': Field((SCHEMA, {}, True, {'type': 'array', 'items': {'type': 'boolean'}, 'maxItems': 3}), (5, 'x', [], *BAD_SCHEMAS)),
+    'json_mode': SWITCH, 'regex': REGEX, 'choices': CHOICE, 'json_space': word('dumps', 'compact', 'free'),
+    'guided_json': Field((SCHEMA, json.dumps(SCHEMA), True), (5, 'x', [], '{"type":', *BAD_SCHEMAS)), 'guided_regex': REGEX, 'guided_choice': CHOICE,
+    'guided_json_object': SWITCH,
+    'structured_outputs': Field(({}, {'json': SCHEMA, 'regex': None}, {'json': json.dumps(SCHEMA), 'disable_any_whitespace': True}, {'regex': 'a+'}, {'choice': ['a', 'b']},
+                                 {'json_object': True, 'disable_fallback': True}),
+                                (5, 'x', [], {'x': 1}, {'json': 5}, {'regex': '('}, {'choice': []}, {'json_object': 5}, {'grammar': 'a'}, {'structural_tag': {}},
+                                 {'regex': 'a', 'choice': ['a']}, {'disable_additional_properties': True}, {'whitespace_pattern': ' '})),
+    'response_format': Field(({'type': 'text'}, {'type': 'json_object'}, {'type': 'json_object', 'schema': SCHEMA},
+                              {'type': 'json_schema', 'json_schema': {'name': 'x', 'strict': False, 'schema': SCHEMA}}, {'type': 'json_schema', 'schema': SCHEMA}),
+                             (5, 'x', [], {}, {'type': 'xml'}, {'type': 'json_schema'}, {'type': 'json_schema', 'json_schema': {'name': 'x'}},
+                              *({'type': 'json_schema', 'json_schema': {'schema': bad}} for bad in (5, [], *BAD_SCHEMAS)))),
+}
+FORMAT = Field(({'type': 'text'}, {'type': 'json_object'}, {'type': 'json_schema', 'name': 'x', 'schema': SCHEMA}), (5, 'x', [], {}, {'type': 'xml'}, {'type': 'json_schema'}))
 TOKEN_IDS = {'return_token_ids': SWITCH, 'return_tokens_as_token_ids': SWITCH}
 KEPT = {'truncate_prompt_tokens': Field((-1, 1, 2, 200), (-2, 0, 257, 1.5, 'x', [], {}, True))}
 DELIVERY = {
@@ -128,7 +149,8 @@ ANTHROPIC = {
                          (5, 'auto', [], {}, {'type': 'any'}, {'type': 'tool', 'name': 'look'}, {'type': 'auto', 'disable_parallel_tool_use': 5})),
     'thinking': Field(({'type': 'disabled'}, {'type': 'enabled', 'budget_tokens': 1024}, {'type': 'adaptive', 'display': 'omitted'}),
                       (5, 'x', [], {}, {'type': 'x'}, {'type': 'enabled', 'budget_tokens': 0}, {'type': 'enabled', 'budget_tokens': 'x'})),
-    'output_config': Field(({}, {'effort': 'low'}, {'x': 1}), (5, 'x', [], {'effort': 5}, {'format': {'type': 'json_schema'}})),
+    'output_config': Field(({}, {'effort': 'low'}, {'x': 1}, {'format': FORMAT.good[2]}), (5, 'x', [], {'effort': 5}, *({'format': f} for f in FORMAT.bad))),
+    'output_format': FORMAT,
     'cache_control': Field(({'type': 'ephemeral'},)), 'chat_template_kwargs': CONVERSATION['chat_template_kwargs'], 'truncate': CONVERSATION['truncate'],
     'stop_sequences': LIMITS['stop']}
 
@@ -139,7 +161,7 @@ OLLAMA = {
     'name': Field(('m',), (5, [], {}, True, 'a\0b')), 'stream': SWITCH, 'keep_alive': Field(('5m', -1, 0, 300, ''), ([], {}, True)),
     'options': Field(({}, {'num_predict': 4, 'temperature': 0.5, 'seed': 7}, {'num_predict': -2, 'stop': ['.'], 'num_thread': 4}, {'num_ctx': 64, 'mirostat': 2, 'typical_p': 0.5}, {'top_k': 5, 'session': 's9'}),
                      (5, 'x', [], True, {'temperature': 9}, {'num_predict': -3}, {'num_ctx': 10**6}, {'mirostat': 3}, {'typical_p': 1.5}))}
-OLLAMA_TEXT = {**OLLAMA, 'think': Field((True, False, 'low', 'high'), ('', 'x', 5, [], {})), 'logprobs': SWITCH, 'top_logprobs': whole((0, 1, 20), 0, 20),
+OLLAMA_TEXT = {**OLLAMA, 'format': Field(('', 'json', SCHEMA), ('xml', 5, [], True, *BAD_SCHEMAS[:-1])), 'think': Field((True, False, 'low', 'high'), ('', 'x', 5, [], {})), 'logprobs': SWITCH, 'top_logprobs': whole((0, 1, 20), 0, 20),
                'tools': CONVERSATION['tools'], 'chat_template_kwargs': CONVERSATION['chat_template_kwargs'], 'truncate': CONVERSATION['truncate']}
 NUMBER_OF_TOP = whole((0, 1, 20), 0, 20)
 TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo': SWITCH}
@@ -149,18 +171,18 @@ TOKEN_DATA = {'logprobs': NUMBER_OF_TOP, 'prompt_logprobs': NUMBER_OF_TOP, 'echo
 Route = collections.namedtuple('Route', 'least fields')
 ROUTES = {
     CHAT: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **DELIVERY, **CONVERSATION, 'logprobs': SWITCH,
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **DELIVERY, **CONVERSATION, 'logprobs': SWITCH,
         'top_logprobs': NUMBER_OF_TOP._replace(needs={'logprobs': True}), 'max_completion_tokens': LIMITS['max_tokens']}),
     COMPLETIONS: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, 'prompt': PROMPTS._replace(good=(*PROMPTS.good, ['a', LONG], [[5], [6, 7]], ['a'] * 32))}),
     GENERATE: Route({'prompt': 'The cat', 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **LIMITS, **VLLM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH, 'sampled_logprobs': NUMBER_OF_TOP}),
+        **COMMON, **SAMPLING, **LIMITS, **VLLM, **FORM, **TOKEN_IDS, **KEPT, **DELIVERY, **TOKEN_DATA, **CONVERSATION, 'prompt': PROMPTS, 'ids': Field(([427, 438],), ([-1], [4096], {}, 5), {'prompt': None}), 'token_times': SWITCH, 'with_pieces': SWITCH, 'sampled_logprobs': NUMBER_OF_TOP}),
     LLAMA: Route({'prompt': 'The cat', 'n_predict': 8}, {
-        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k != 'n'}, **VLLM, **KEPT, **DELIVERY, 'prompt': PROMPTS,
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k != 'n'}, **VLLM, **FORM, **KEPT, **DELIVERY, 'prompt': PROMPTS,
         'n_probs': whole((0, 1, 20), 0, 20), 'return_tokens': SWITCH, 'id_slot': whole((-1, 0, 5), -1, 2**31 - 1),
         't_max_predict_ms': whole((0, 1, 5000), 0, 86400000), 'post_sampling_probs': SWITCH}),
     RESPONSES: Route({'input': 'The cat', 'max_output_tokens': 8}, {
-        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens', 'n_predict')}, **VLLM,
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'max_tokens', 'n_predict')}, **VLLM, **FORM,
         **{k: v for k, v in DELIVERY.items() if k not in ('stream_options', 'resumable')},
         'input': Field(('a', LONG, EMOJI, [{'role': 'user', 'content': 'a'}], [
             {'type': 'message', 'role': 'user', 'content': [{'type': 'input_text', 'text': 'a'}]}, {'type': 'reasoning', 'summary': []},
@@ -170,13 +192,13 @@ ROUTES = {
         'instructions': Field(('', 'Tell.', EMOJI), (5, [], {}, True)), 'max_output_tokens': LIMITS['max_tokens'],
         'tools': Field(([], [{'type': 'function', **FUNCTION}], [{'type': 'web_search'}]), (5, 'x', {}, [5], [{'type': 5}], [{}])),
         'include': Field(([], ['reasoning.encrypted_content']), ([5], 5, 'x', {})),
-        'text': Field(({}, {'format': {'type': 'text'}}, {'verbosity': 'low'}), (5, 'x', [], {'verbosity': 'x'}, {'format': 5}, {'x': 1})),
+        'text': Field(({}, *({'format': f} for f in FORMAT.good), {'verbosity': 'low'}), (5, 'x', [], {'verbosity': 'x'}, *({'format': f} for f in FORMAT.bad), {'x': 1})),
         'tool_choice': CONVERSATION['tool_choice'], 'parallel_tool_calls': SWITCH,
         'reasoning': Field(({}, {'effort': 'low'}, {'effort': 'low', 'summary': 'auto'}), (5, 'x', [], {'effort': 5}, {'x': 1})),
         'truncation': Field(('auto', 'disabled'), ('', 'x', 5, [], {}, True)), 'store': SWITCH,
         'previous_response_id': Field((None,), (5, [], {}, True))}),
     MESSAGES_OF_ANTHROPIC: Route({'messages': MESSAGES.good[0], 'max_tokens': 8}, {
-        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'stop')}, **VLLM, **{k: v for k, v in DELIVERY.items() if k != 'stream_options'}, **ANTHROPIC}),
+        **COMMON, **SAMPLING, **{k: v for k, v in LIMITS.items() if k not in ('n', 'stop')}, **VLLM, **FORM, **{k: v for k, v in DELIVERY.items() if k != 'stream_options'}, **ANTHROPIC}),
     COUNT: Route({'messages': MESSAGES.good[0]}, {**COMMON, **ANTHROPIC}),
     OLLAMA_CHAT: Route({'messages': MESSAGES.good[0], 'stream': False, 'options': {'num_predict': 8, 'seed': 1}}, {
         **COMMON, **OLLAMA_TEXT, 'messages': Field((MESSAGES.good[0], CALLED, []), (5, 'a', {}, [5], [[]], [{'role': 'x'}], [{'role': 'user', 'content': 'a', 'images': ['x']}]))}),
@@ -222,17 +244,16 @@ CONTROLS = {'credit': {'tokens': whole((1, 1000, 2**31 - 1), 1, 2**31 - 1)}, 'ra
             'pause': {}, 'resume': {}, 'cancel': {}}
 
 # Known and not honoured: 400 `unsupported_parameter`, but for values that ask for nothing.
-GUIDED = {'grammar': 'root ::= "a"', 'json_schema': {}, 'structured_outputs': {'regex': 'a'}, 'guided_json': {}, 'guided_regex': 'a',
-          'guided_choice': ['a'], 'guided_grammar': 'a'}
+GUIDED = {'grammar': 'root ::= "a"', 'guided_grammar': 'a', 'guided_whitespace_pattern': ' '}
 REFUSED = {
     COMPLETIONS: {**GUIDED, 'best_of': 2, 'use_beam_search': True, 'length_penalty': 0.5, 'early_stopping': True, 'logits_processors': ['a.b'], 'detokenize': False,
-                  'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'store': True, 'suffix': 'a', 'response_format': {'type': 'json_object'}},
-    CHAT: {**GUIDED, 'response_format': {'type': 'json_object'}, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
-    LLAMA: {'n': 2, 'json_schema': {}},
-    RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'text': {'format': {'type': 'json_object'}}, 'prompt': {'id': 'a'}},
-    MESSAGES_OF_ANTHROPIC: {**GUIDED, 'output_format': {'type': 'json_schema'}, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
+                  'prompt_embeds': 'a', 'n_probs': 5, 'n_keep': 4, 'n_discard': 4, 'id_slot': 1, 'store': True, 'suffix': 'a'},
+    CHAT: {**GUIDED, 'store': True, 'prompt_logprobs': 1, 'truncate_prompt_tokens': 5, 'modalities': ['audio'], 'audio': {}},
+    LLAMA: {'n': 2, 'grammar': 'root ::= "a"'},
+    RESPONSES: {'conversation': 'c', 'truncate_prompt_tokens': 5, 'return_token_ids': True, 'background': True, 'prompt': {'id': 'a'}},
+    MESSAGES_OF_ANTHROPIC: {**GUIDED, 'container': 'c', 'mcp_servers': [{}], 'service_tier': 'flex', 'speed': 'fast',
                             'prompt_logprobs': 1, 'logprobs': True, 'truncate_prompt_tokens': 5, 'return_token_ids': True},
-    OLLAMA_CHAT: {'format': 'json'}, OLLAMA_GENERATE: {'format': {}, 'images': ['x'], 'suffix': 'a', 'template': 'a'},
+    OLLAMA_GENERATE: {'images': ['x'], 'suffix': 'a', 'template': 'a'},
     GENERATE: {'want_logits': True, 'raw_bytes': True, **GUIDED},
 }
 JUNK = (None, True, -1, 0, 1.5, 1e308, '', 'x', EMOJI, [], {}, [None], [[]], {'a': {}}, 2**64, 'y' * 5000, [1] * 500)

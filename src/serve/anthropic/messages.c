@@ -5,6 +5,7 @@
 #include "serve/anthropic/message_answer.h"
 #include "serve/api/api_budget.h"
 #include "serve/api/chat_form.h"
+#include "serve/api/form_members.h"
 #include "serve/jobs/session_store.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,12 +67,20 @@ static bool each_choice(void *target, size_t i, const char *key, const json_item
     return false;
 }
 
+// The same as output_config.format; its older place.
+static bool each_format(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const format_names names = {"output_format", "output_format.schema", NULL};
+    (void)i, (void)key;
+    return form_read_format(&((message_request *)target)->g.g.form, &names, value, why);
+}
+
 static bool each_output(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    static const format_names names = {"output_config.format", "output_config.format.schema", NULL};
     message_request *const q = target;
     json_span text;
     (void)i;
     if (json_item_is_null(value)) return true;
-    if (strcmp(key, "format") == 0) return refuse(q, why, "guided output is not supported yet");
+    if (strcmp(key, "format") == 0) return form_read_format(&q->g.g.form, &names, value, why);
     if (strcmp(key, "effort") != 0) return api_request_leave_out(&q->r, "output_config", why);
     if (!json_item_text(value, &text, why)) return false;
     chat_form_set_variable(&q->chat, "reasoning_effort", value);
@@ -106,10 +115,10 @@ static const member rows[] = {
     {"thinking", MEMBER_EACH, .each = each_thinking, .schema = THINKING_SCHEMA},
     {"tool_choice", MEMBER_EACH, .each = each_choice, .schema = CHOICE_SCHEMA},
     {"output_config", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_output, .schema = SCHEMA_OBJECT},
+    {"output_format", MEMBER_EACH, .each = each_format, .schema = FORMAT_SCHEMA},
     {"cache_control", MEMBER_EACH, .each = each_cache, .schema = SCHEMA_ANY},
 };
 static const api_refusal refused[] = {
-    {"output_format", "", "guided output is not supported yet"},
     {"container", "", "the server runs no code"},
     {"mcp_servers", "[]", "the server does not run tools"},
     {"service_tier", "\"auto\" \"standard_only\"", "only the standard tier is available"},

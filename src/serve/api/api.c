@@ -23,6 +23,7 @@ struct api {
     struct session_store *sessions;
     struct response_store *responses;
     struct key_rates *rates;
+    grammar_cache *grammars;
     uint64_t secret; // fixed
     pthread_t reaper;
     pthread_mutex_t lock; // guards the fields below
@@ -70,6 +71,7 @@ static void destroy(struct api *a, job *j) {
     for (size_t i = 0; i < j->n_parts; i++) free_part(&j->parts[i]);
     if (j->more && j->format->free_more) j->format->free_more(j->more);
     token_rules_free(j->rules);
+    grammar_cache_give_back(a->grammars, j->grammar);
     rn_prompt_close(j->prompt);
     bytes_free(&j->body);
     pthread_mutex_destroy(&j->lock);
@@ -124,8 +126,10 @@ struct api *api_open(struct server *s) {
     a->sessions = session_store_open(s);
     a->responses = response_store_open((size_t)s->responses_mib << 20);
     a->rates = key_rates_open(s->key_tokens_per_minute);
+    a->grammars = grammar_cache_open();
     if (pthread_create(&a->reaper, NULL, reap_jobs, a) == 0) return a;
     say("serve: a thread could not be created");
+    grammar_cache_close(a->grammars);
     key_rates_close(a->rates);
     response_store_close(a->responses);
     session_store_close(a->sessions);
@@ -146,6 +150,7 @@ void api_close(struct api *a) {
     response_store_close(a->responses);
     session_store_close(a->sessions);
     key_rates_close(a->rates);
+    grammar_cache_close(a->grammars);
     pthread_cond_destroy(&a->changed);
     pthread_mutex_destroy(&a->lock);
     free(a);
@@ -222,3 +227,4 @@ struct stream_store *api_streams(struct api *a) { return a->streams; }
 struct session_store *api_sessions(struct api *a) { return a->sessions; }
 struct response_store *api_responses(struct api *a) { return a->responses; }
 struct key_rates *api_rates(struct api *a) { return a->rates; }
+grammar_cache *api_grammars(struct api *a) { return a->grammars; }

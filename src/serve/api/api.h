@@ -6,6 +6,7 @@
 #ifndef RN_SERVE_API_API_H
 #define RN_SERVE_API_API_H
 
+#include "app/grammar_cache.h"
 #include "serve/jobs/job.h"
 #include "serve/server.h"
 
@@ -30,5 +31,6 @@ struct stream_store *api_streams(struct api *a);     // serve/jobs/stream_store.
 struct session_store *api_sessions(struct api *a);   // serve/jobs/session_store.h
 struct response_store *api_responses(struct api *a); // serve/jobs/response_store.h
 struct key_rates *api_rates(struct api *a);          // serve/access/key_rates.h
+grammar_cache *api_grammars(struct api *a);
 
 #endif

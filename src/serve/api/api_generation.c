@@ -5,6 +5,7 @@
 #include "serve/access/client_address.h"
 #include "serve/api/api.h"
 #include "serve/api/api_budget.h"
+#include "serve/api/form_members.h"
 #include "serve/jobs/session_store.h"
 #include <stdio.h>
 #include <string.h>
@@ -204,9 +205,9 @@ void api_generation_make_rows(api_generation_rows *rows, const char *const *left
     }
     for (size_t i = 0; i < N_DELIVERY_ROWS; i++)
         if (!is_in(left_out, delivery_rows[i].name)) add_row(rows, &delivery_rows[i], delivery_rows[i].name);
+    for (size_t i = 0; i < FORM_MEMBER_ROWS; i++) add_row(rows, &form_member_rows[i], form_member_rows[i].name);
 }
 
-#define GUIDED "guided output is not supported yet"
 static const api_refusal foreign[] = {
     {"best_of", "1", "only as many answers are generated as are returned: use n"},
     {"use_beam_search", "false", "beam search is not supported yet"},
@@ -217,13 +218,9 @@ static const api_refusal foreign[] = {
     // Texts of tokens are joined as they are. true is what vLLM's clients send who did not choose.
     {"spaces_between_special_tokens", "true false", "no spaces are added"},
     {"prompt_embeds", "", "embeddings as a prompt are not supported"},
-    {"grammar", "\"\"", GUIDED},
-    {"json_schema", "", GUIDED},
-    {"structured_outputs", "", GUIDED},
-    {"guided_json", "", GUIDED},
-    {"guided_regex", "", GUIDED},
-    {"guided_choice", "", GUIDED},
-    {"guided_grammar", "", GUIDED},
+    {"grammar", "\"\"", "grammars are not supported yet: use json_schema, regex or choices"},
+    {"guided_grammar", "", "grammars are not supported yet: use json_schema, regex or choices"},
+    {"guided_whitespace_pattern", "", "use json_space"},
     {"n_probs", "0", "use logprobs"},
     {"n_keep", "0", "context shifting is not supported"},
     {"n_discard", "0", "context shifting is not supported"},
@@ -336,11 +333,32 @@ static bool make_rules(const api_generation *g, job *j, api_error *e) {
     return token_rules_new(&from, j->server->models[j->model].model, &j->rules, e);
 }
 
+// The grammar of the answer's form. Keys share none where they share no prefixes: how long it takes would tell that another one has
+// asked for this form.
+static bool make_grammar(const api_generation *g, job *j, api_error *e) {
+    const grammar_form *const f = &g->g.form;
+    form_source from;
+    rn_error err = {.code = RN_E_NOMEM};
+    rn_status st = RN_E_NOMEM;
+    if (!f->member) return true;
+    if (form_source_make(f, &from) && !memory_failed())
+        st = grammar_cache_get(api_grammars(j->server->api), j->server->models[j->model].model,
+                               j->server->shares_prefixes ? 0 : j->key, &from.source, &j->grammar, &err);
+    form_source_free(&from);
+    if (st == RN_OK) return true;
+    if (st == RN_E_NOMEM) return api_fail(e, API_OUT_OF_MEMORY, NULL, "%s", api_no_memory.message);
+    const api_code code = st == RN_E_UNSUPPORTED               ? API_UNSUPPORTED_PARAMETER
+                          : st == RN_E_ARG || st == RN_E_LIMIT ? API_INVALID_VALUE
+                                                               : API_INTERNAL_ERROR;
+    return api_fail(e, code, f->member, "%s: %s", f->member, err.text);
+}
+
 bool api_generation_is_long(const api_generation *g, size_t n_answers) {
     enum { FEW_ANSWERS = 4 };
     const bool has_dry =
         generation_field(&g->g, "dry_multiplier") > 0; // looks for its breakers in the whole vocabulary
-    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words || g->g.n_banned || has_dry;
+    return g->session || n_answers > FEW_ANSWERS || g->allowed_ids || g->bad_words || g->g.n_banned ||
+           g->g.form.member || has_dry;
 }
 
 // The adapters that the request names, in its list or as its model. Else the engine's.
@@ -369,7 +387,7 @@ bool api_generation_admit(const api_generation *g, api_request *r, job *j) {
     if (!api_keys_is_valid(j->server->keys, j->key)) // since the request's head was read
         return api_fail(e, API_INVALID_KEY, NULL, "key: is not valid any more");
     if (atomic_load(&j->server->is_draining)) return api_fail(e, API_SHUTTING_DOWN, NULL, "server: shutting down");
-    if (!take_adapters(g, r, j, e) || !make_rules(g, j, e)) return false;
+    if (!take_adapters(g, r, j, e) || !make_rules(g, j, e) || !make_grammar(g, j, e)) return false;
     if (!api_budget_take(r, most_tokens(g, r, j), &j->n_reserved)) return false;
     if (g->session && !session_borrow(api_sessions(a), j->key, j->model, g->session, &j->session, e)) return false;
     return true;

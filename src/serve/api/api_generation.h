@@ -35,7 +35,7 @@ typedef struct api_generation {
 } api_generation;
 
 typedef struct api_generation_rows {
-    member rows[GENERATION_FIELDS + 64]; // the library's, aliases, and those of delivery
+    member rows[GENERATION_FIELDS + 96]; // the library's, aliases, and those of delivery
     size_t n;
 } api_generation_rows;
 
@@ -55,7 +55,8 @@ bool api_generation_apply(const api_generation *g, rn_request *req, rn_sampling 
                           api_error *e);
 // Tokenizes the prompts where the request wants their ids or the last of them. After api_request_find_model().
 bool api_generation_prompts(const api_generation *g, api_request *r, prompt_form *prompts);
-// Must a worker begin it (http_defer())? A session may wait for the engine's step; many answers, and rules about tokens, take long.
+// Must a worker begin it (http_defer())? A session may wait for the engine's step; many answers, rules about tokens, and a grammar
+// take long.
 bool api_generation_is_long(const api_generation *g, size_t n_answers);
 // Takes what the key may spend and the session. False: r->error says why, and the job is to be closed.
 bool api_generation_admit(const api_generation *g, api_request *r, job *j);

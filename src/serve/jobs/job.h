@@ -11,6 +11,7 @@
 #define RN_SERVE_JOBS_JOB_H
 
 #include "app/chat_message.h"
+#include "app/grammar_cache.h"
 #include "serve/api/adapter_list.h"
 #include "serve/api/api_error.h"
 #include "serve/api/api_request.h"
@@ -79,6 +80,7 @@ struct job {
     bool one_call;             // parallel_tool_calls is false
     bool includes_stop;        // the text ends with the stop string that ended it
     token_rules *rules;        // NULL: none
+    kept_grammar *grammar;     // of the answers' form; NULL: any
     bool has_progress;         // queue and prefill progress is reported, in pings or to sockets
     bool wakes_for_progress;   // each prefill step wakes the job
     size_t n_parts, n_answers; // answers to each prompt

@@ -19,6 +19,21 @@ typedef struct chat_request {
     bool is_chat;
 } chat_request;
 
+// "json", or a JSON Schema; "": any text.
+static bool each_format(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    grammar_form *const f = &((chat_request *)target)->o.g.g.form;
+    static const char *const words[] = {"", "json"};
+    int32_t word;
+    (void)i, (void)key;
+    if (json_item_is_object(value)) return grammar_form_set(f, RN_GRAMMAR_JSON_SCHEMA, "format", value, why);
+    if (json_item_is_text(value) && json_item_word(value, words, 2, &word, why))
+        return word == 0 || grammar_form_set(f, RN_GRAMMAR_JSON_OBJECT, "format", NULL, why);
+    snprintf(why, JSON_WHY / 2, "must be \"json\" or a JSON Schema");
+    return false;
+}
+static const member format_rows[] = {
+    {"format", MEMBER_EACH, .each = each_format, .schema = "{'anyOf':[{'enum':['','json']},{'type':'object'}]}"}};
+
 #define MESSAGES_SCHEMA                                                                                              \
     SCHEMA_ARRAY_OF(                                                                                                 \
         "{'type':'object','properties':{'role':{'enum':['system','user','assistant','tool']}},'required':['role']}")
@@ -30,10 +45,8 @@ static const member prompt_rows[] = {
     {"raw", MEMBER_BOOL, offsetof(chat_request, is_raw)},
     {"context", MEMBER_IDS, offsetof(chat_request, context)},
 };
-#define GUIDED "guided output is not supported yet"
-#define MEDIA  "only text is supported"
+#define MEDIA "only text is supported"
 static const api_refusal refused[] = {
-    {"format", "\"\"", GUIDED},
     {"images", "[]", MEDIA},
     {"suffix", "\"\"", "use /infill for prompts with a hole"},
     {"template", "\"\"", "set the template at the server: --chat-template"},
@@ -44,10 +57,11 @@ static bool read_request(chat_request *c) {
     static const char *const chat_members[] = {"tools", "chat_template_kwargs", "truncate", NULL};
     member chat[3];
     const member_group groups[] = {{chat, chat_form_pick_rows(chat_members, chat), &c->o.chat},
+                                   {format_rows, 1, c},
                                    c->is_chat
                                        ? (member_group){message_rows, 1, &c->messages}
                                        : (member_group){prompt_rows, sizeof prompt_rows / sizeof *prompt_rows, c}};
-    if (ollama_request_read(&c->o, groups, 2, &refusals)) return true;
+    if (ollama_request_read(&c->o, groups, 3, &refusals)) return true;
     if (c->messages.is_unsupported) c->o.r.error.code = API_UNSUPPORTED_PARAMETER;
     return false;
 }

@@ -246,10 +246,8 @@ static const member limit_rows[] = {
     {"max_completion_tokens", MEMBER_INT, offsetof(api_generation, max_completion_tokens), -1, INT32_MAX},
 };
 
-#define GUIDED "guided output is not supported yet"
-#define MEDIA  "only text output is supported"
+#define MEDIA "only text output is supported"
 static const api_refusal refused[] = {
-    {"response_format", "{\"type\":\"text\"}", GUIDED},
     {"truncate_prompt_tokens", "", "a conversation is shortened by whole turns: use truncate"},
     {"functions", "[]", "deprecated: use tools"},
     {"prompt_logprobs", "", "available at /v1/completions"},

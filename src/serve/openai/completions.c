@@ -199,7 +199,6 @@ typedef struct completion_request {
 static const member prompt_rows[] = {{"prompt", MEMBER_EACH, .each = prompt_form_each, .schema = PROMPT_FORM_SCHEMA}};
 static const api_refusal refused[] = {
     {"suffix", "\"\"", "use /infill for prompts with a hole"},
-    {"response_format", "{\"type\":\"text\"}", "guided output is not supported yet"},
 };
 static const api_refusals refusals = {refused, sizeof refused / sizeof *refused, &api_foreign_members};
 

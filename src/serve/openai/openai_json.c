@@ -167,7 +167,7 @@ void openai_put_prompt_scores(json_writer *w, const rn_model *m, const rn_token 
 
 size_t openai_n_text_tokens(const job_part *p, const rn_chunk *c) {
     const bool has_end = p->is_done && p->finish == RN_FINISH_STOP && !p->is_cut && c->n_tokens > 0 &&
-                         strncmp(p->detail, "stop string", 11) != 0;
+                         strncmp(p->detail, "stop string", 11) != 0 && strcmp(p->detail, "grammar") != 0;
     return c->n_tokens - has_end;
 }
 

@@ -4,6 +4,7 @@
 #include "app/say.h"
 #include "serve/api/api.h"
 #include "serve/api/api_budget.h"
+#include "serve/api/form_members.h"
 #include "serve/jobs/response_store.h"
 #include "serve/jobs/session_store.h"
 #include <math.h>
@@ -250,21 +251,24 @@ static bool read_verbosity(response_request *q, const json_item *value, char *wh
     return true;
 }
 
+static bool read_format(response_request *q, const json_item *value, char *why) {
+    static const format_names names = {"text.format", "text.format.schema", NULL};
+    bytes json = {0};
+    if (!form_read_format(&q->g.g.form, &names, value, why)) return false;
+    json_item_add(value, &json);
+    free(q->echo.format);
+    q->echo.format = app_copy_text(json.data);
+    bytes_free(&json);
+    return true;
+}
+
 static bool each_text(void *target, size_t i, const char *key, const json_item *value, char *why) {
     response_request *const q = target;
-    json_span type = {"", 0};
     (void)i;
     if (json_item_is_null(value)) return true;
     if (strcmp(key, "verbosity") == 0) return read_verbosity(q, value, why);
-    const json_item *const named = json_item_member(value, "type");
-    if (strcmp(key, "format") != 0) {
-        snprintf(why, JSON_WHY / 2, "only format and verbosity are supported");
-        return false;
-    }
-    if (named && json_item_is_text(named)) (void)json_item_text(named, &type, why);
-    if (strcmp(type.data, "text") == 0) return true;
-    q->chat.is_unsupported = json_item_is_object(value);
-    snprintf(why, JSON_WHY / 2, "guided output is not supported yet: the type must be text");
+    if (strcmp(key, "format") == 0) return read_format(q, value, why);
+    snprintf(why, JSON_WHY / 2, "only format and verbosity are supported");
     return false;
 }
 

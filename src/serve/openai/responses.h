@@ -17,6 +17,7 @@ void route_response_delete(struct server *s, http_exchange *x, const http_reques
 typedef struct response_echo {
     char *instructions, *tools; // JSON; NULL: none. Owned
     char *effort, *verbosity;   // JSON
+    char *format;               // JSON; NULL: text
     int32_t max_output_tokens;  // -1: no limit
     double temperature, top_p;  // NaN: not given
     bool one_call, no_tools, truncates, is_stored;

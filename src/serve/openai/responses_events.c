@@ -32,6 +32,7 @@ void response_echo_free(response_echo *e) {
     free(e->tools);
     free(e->effort);
     free(e->verbosity);
+    free(e->format);
     free(e->previous);
     *e = (response_echo){0};
 }
@@ -84,7 +85,7 @@ static void put_echo(json_writer *w, const response_echo *e) {
     json_member_bool(w, "store", e->is_stored);
     put_number(w, "temperature", e->temperature, (double)defaults.temp);
     json_member_begin(w, "text", '{');
-    put_raw(w, "format", "{\"type\":\"text\"}");
+    put_raw(w, "format", e->format ? e->format : "{\"type\":\"text\"}");
     if (e->verbosity) put_raw(w, "verbosity", e->verbosity);
     json_put_end(w, '}');
     json_member_string(w, "tool_choice", e->no_tools ? "none" : "auto");

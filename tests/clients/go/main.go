@@ -134,8 +134,16 @@ var features = map[string]func(context.Context, job) (any, error){
 	"schema": func(ctx context.Context, at job) (any, error) {
 		p := params(at)
 		p.ResponseFormat = openai.ChatCompletionNewParamsResponseFormatUnion{OfJSONSchema: &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "x", Schema: map[string]any{"type": "object"}}}}
-		return create(ctx, at, p)
+			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "x", Schema: map[string]any{
+				"type": "object", "required": []string{"at", "is_blue"}, "additionalProperties": false,
+				"properties": map[string]any{"at": map[string]any{"enum": []string{"the sky", "the sea"}},
+					"is_blue": map[string]any{"type": "boolean"}}}}}}
+		c, err := create(ctx, at, p)
+		if err != nil {
+			return nil, err
+		}
+		var answer map[string]any
+		return answer, json.Unmarshal([]byte(c.Choices[0].Message.Content), &answer)
 	},
 	"embeddings": func(ctx context.Context, at job) (any, error) {
 		client := connect(at.URL, at.Key)

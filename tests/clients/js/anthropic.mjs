@@ -2,6 +2,10 @@
 const look = {name: 'look', description: 'Looks at something.', input_schema: {
   type: 'object', properties: {at: {type: 'string'}}, required: ['at']}};
 
+// What an answer by a schema has to be.
+const answer = {type: 'object', properties: {at: {enum: ['the sky', 'the sea']}, is_blue: {type: 'boolean'}},
+  required: ['at', 'is_blue'], additionalProperties: false};
+
 export function features(inFolder) {
   const Anthropic = inFolder('@anthropic-ai/sdk');
   const connect = (URL, KEY) => {
@@ -36,7 +40,7 @@ export function features(inFolder) {
     },
     usage: async (at) => counts(await create(at)),
     usage_stream: async (at) => counts(await streamed(at).finalMessage()),
-    schema: (at) => create(at, {output_config: {format: {type: 'json_schema', schema: {type: 'object'}}}}),
+    schema: async (at) => JSON.parse(text(await create(at, {output_config: {format: {type: 'json_schema', schema: answer}}}))),
     async cancel(at) {
       const stream = await create(at, {max_tokens: 200000, stream: true});
       for await (const event of stream) if (event.type === 'content_block_delta') break;

@@ -2,6 +2,10 @@
 const look = {type: 'function', function: {name: 'look', description: 'Looks at something.', parameters: {
   type: 'object', properties: {at: {type: 'string'}}, required: ['at']}}};
 
+// What an answer by a schema has to be.
+const answer = {type: 'object', properties: {at: {enum: ['the sky', 'the sea']}, is_blue: {type: 'boolean'}},
+  required: ['at', 'is_blue'], additionalProperties: false};
+
 export function features(inFolder) {
   const {Ollama} = inFolder('ollama');
   const connect = (URL, KEY, more) => {
@@ -34,7 +38,7 @@ export function features(inFolder) {
     },
     usage: async (at) => counts(await create(at)),
     usage_stream: async (at) => counts((await all(create(at, {stream: true}))).at(-1)),
-    schema: (at) => create(at, {format: {type: 'object'}}),
+    schema: async (at) => JSON.parse((await create(at, {format: answer})).message.content),
     embeddings: async (at) => (await connect(at.url, at.key).embed({model: at.model, input: at.texts})).embeddings,
     async cancel(at) {
       const stream = await create(at, {stream: true});

@@ -2,6 +2,10 @@
 const look = {type: 'function', function: {name: 'look', description: 'Looks at something.', parameters: {
   type: 'object', properties: {at: {type: 'string'}}, required: ['at']}}};
 
+// What an answer by a schema has to be.
+const answer = {type: 'object', properties: {at: {enum: ['the sky', 'the sea']}, is_blue: {type: 'boolean'}},
+  required: ['at', 'is_blue'], additionalProperties: false};
+
 export function features(inFolder) {
   const OpenAI = inFolder('openai');
   const connect = (URL, KEY) => {
@@ -42,7 +46,10 @@ export function features(inFolder) {
       const {usage} = (await all(create(at, {stream: true, stream_options: {include_usage: true}}))).at(-1);
       return [usage.prompt_tokens, usage.completion_tokens];
     },
-    schema: (at) => create(at, {response_format: {type: 'json_schema', json_schema: {name: 'x', schema: {type: 'object'}}}}),
+    async schema(at) {
+      const told = await create(at, {response_format: {type: 'json_schema', json_schema: {name: 'x', schema: answer}}});
+      return JSON.parse(told.choices[0].message.content);
+    },
     embeddings: async (at) => (await connect(at.url, at.key).embeddings.create({model: at.model, input: at.texts})).data.map((d) => [...d.embedding]),
     async cancel(at) {
       for await (const chunk of await create(at, {stream: true})) if (chunk.choices[0]?.delta.content) break;

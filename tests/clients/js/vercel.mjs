@@ -1,4 +1,8 @@
 // The Vercel AI SDK.
+// What an answer by a schema has to be.
+const answer = {type: 'object', properties: {at: {enum: ['the sky', 'the sea']}, is_blue: {type: 'boolean'}},
+  required: ['at', 'is_blue'], additionalProperties: false};
+
 export function features(inFolder) {
   const {embedMany, generateObject, generateText, jsonSchema, stepCountIs, streamText, tool} = inFolder('ai');
   const {createOpenAICompatible} = inFolder('@ai-sdk/openai-compatible');
@@ -49,9 +53,9 @@ export function features(inFolder) {
       const usage = await result.usage;
       return [usage.inputTokens, usage.outputTokens];
     },
-    schema: (at) => generateObject(basis(at, {schema: jsonSchema({type: 'object'}), model:
+    schema: async (at) => (await generateObject(basis(at, {schema: jsonSchema(answer), model:
       inFolder('@ai-sdk/openai-compatible').createOpenAICompatible({name: 'runnel', baseURL: at.url + '/v1', apiKey: at.key,
-                                                                    supportsStructuredOutputs: true})(at.model)})),
+                                                                    supportsStructuredOutputs: true})(at.model)}))).object,
     embeddings: async (at) => (await embedMany({model: connect(at.url, at.key).textEmbeddingModel(at.model), values: at.texts})).embeddings,
     async cancel(at) {
       const controller = new AbortController();

@@ -1,8 +1,12 @@
 """anthropic for Python."""
+import json
+
 from anthropic import Anthropic
 
 LOOK = {'name': 'look', 'description': 'Looks at something.', 'input_schema': {
     'type': 'object', 'properties': {'at': {'type': 'string'}}, 'required': ['at']}}
+SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['the sky', 'the sea']}, 'is_blue': {'type': 'boolean'}},
+          'required': ['at', 'is_blue'], 'additionalProperties': False}
 
 
 def connect(URL, KEY, **more):
@@ -63,7 +67,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    return text(create(at, extra_body={'output_config': {'format': {'type': 'json_schema', 'schema': {'type': 'object'}}}}))
+    return json.loads(text(create(at, extra_body={'output_config': {'format': {'type': 'json_schema', 'schema': SCHEMA}}})))
 
 
 def cancel(at):

@@ -1,4 +1,5 @@
 """Haystack."""
+import json
 import os
 
 os.environ['HAYSTACK_TELEMETRY_ENABLED'] = 'False'
@@ -10,6 +11,8 @@ from haystack.utils import Secret    # noqa: E402
 
 LOOK = Tool(name='look', description='Looks at something.', function=lambda at: 'blue',
             parameters={'type': 'object', 'properties': {'at': {'type': 'string'}}, 'required': ['at']})
+SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['the sky', 'the sea']}, 'is_blue': {'type': 'boolean'}},
+          'required': ['at', 'is_blue'], 'additionalProperties': False}
 
 
 def connect(URL, KEY, MODEL, **more):
@@ -64,7 +67,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    return run(at, kwargs={'response_format': {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'object'}}}}).text
+    return json.loads(run(at, kwargs={'response_format': {'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': SCHEMA}}}).text)
 
 
 def embeddings(at):

@@ -1,8 +1,15 @@
 """LangChain."""
+from typing import Literal
+
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from pydantic import BaseModel
+
+
+class Answer(BaseModel):
+    at: Literal['the sky', 'the sea']
+    is_blue: bool
 
 
 @tool
@@ -65,9 +72,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    class Answer(BaseModel):
-        text: str
-    return repr(llm(at).with_structured_output(Answer).invoke(at.say))
+    return llm(at).with_structured_output(Answer).invoke(at.say).model_dump()
 
 
 def embeddings(at):

@@ -7,6 +7,8 @@ import litellm    # noqa: E402
 
 LOOK = {'type': 'function', 'function': {'name': 'look', 'description': 'Looks at something.', 'parameters': {
     'type': 'object', 'properties': {'at': {'type': 'string'}}, 'required': ['at']}}}
+SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['the sky', 'the sea']}, 'is_blue': {'type': 'boolean'}},
+          'required': ['at', 'is_blue'], 'additionalProperties': False}
 
 
 def complete(URL, KEY, MODEL, messages, **more):
@@ -54,7 +56,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    return create(at, response_format={'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'object'}}}).choices[0].message.content
+    return json.loads(create(at, response_format={'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': SCHEMA}}).choices[0].message.content)
 
 
 def embeddings(at):

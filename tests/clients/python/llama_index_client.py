@@ -1,9 +1,16 @@
 """LlamaIndex."""
+from typing import Literal
+
 from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
 from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 from llama_index.llms.openai_like import OpenAILike
 from pydantic import BaseModel
+
+
+class Answer(BaseModel):
+    at: Literal['the sky', 'the sea']
+    is_blue: bool
 
 
 def look(at: str) -> str:
@@ -71,9 +78,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    class Answer(BaseModel):
-        text: str
-    return repr(llm(at, should_use_structured_outputs=True).as_structured_llm(Answer).chat(asked(at)).message.content)
+    return llm(at, should_use_structured_outputs=True).as_structured_llm(Answer).chat(asked(at)).raw.model_dump()
 
 
 def embeddings(at):

@@ -18,6 +18,8 @@ SETTINGS = '''
   api_key_name: runnel
 # end
 '''
+SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['the sky', 'the sea']}, 'is_blue': {'type': 'boolean'}},
+          'required': ['at', 'is_blue'], 'additionalProperties': False}
 
 
 def connect(at):
@@ -72,7 +74,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    return ask(at, stream=False, schema={'type': 'object'}).text()
+    return json.loads(ask(at, stream=False, schema=SCHEMA).text())
 
 
 def cancel(at):

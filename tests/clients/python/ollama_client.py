@@ -1,5 +1,10 @@
 """ollama for Python."""
+import json
+
 from ollama import Client
+
+SCHEMA = {'type': 'object', 'properties': {'at': {'enum': ['the sky', 'the sea']}, 'is_blue': {'type': 'boolean'}},
+          'required': ['at', 'is_blue'], 'additionalProperties': False}
 
 
 def look(at: str) -> str:
@@ -50,7 +55,7 @@ def usage_stream(at):
 
 
 def schema(at):
-    return create(at, format={'type': 'object'}).message.content
+    return json.loads(create(at, format=SCHEMA).message.content)
 
 
 def embeddings(at):

@@ -1,7 +1,14 @@
 """openai-agents."""
+from typing import Literal
+
 import agents
 from openai import AsyncOpenAI
 from pydantic import BaseModel
+
+
+class Answer(BaseModel):
+    at: Literal['the sky', 'the sea']
+    is_blue: bool
 
 
 @agents.function_tool
@@ -65,9 +72,7 @@ async def usage_stream(at):
 
 
 async def schema(at):
-    class Answer(BaseModel):
-        text: str
-    return repr((await agents.Runner.run(agent(at, output_type=Answer), at.say)).final_output)
+    return (await agents.Runner.run(agent(at, output_type=Answer), at.say)).final_output.model_dump()
 
 
 async def cancel(at):

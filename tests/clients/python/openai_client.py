@@ -1,10 +1,17 @@
 """openai for Python."""
 import json
+from typing import Literal
 
 from openai import OpenAI
+from pydantic import BaseModel
 
 LOOK = {'type': 'function', 'function': {'name': 'look', 'description': 'Looks at something.', 'parameters': {
     'type': 'object', 'properties': {'at': {'type': 'string'}}, 'required': ['at']}}}
+
+
+class Answer(BaseModel):
+    at: Literal['the sky', 'the sea']
+    is_blue: bool
 
 
 def connect(URL, KEY, **more):
@@ -51,7 +58,8 @@ def usage_stream(at):
 
 
 def schema(at):
-    return create(at, response_format={'type': 'json_schema', 'json_schema': {'name': 'x', 'schema': {'type': 'object'}}}).choices[0].message.content
+    told = connect(at.url, at.key).chat.completions.parse(model=at.model, temperature=0, messages=[{'role': 'user', 'content': at.say}], response_format=Answer)
+    return told.choices[0].message.parsed.model_dump()
 
 
 def embeddings(at):

@@ -1,8 +1,15 @@
 """pydantic-ai."""
+from typing import Literal
+
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
+
+
+class Answer(BaseModel):
+    at: Literal['the sky', 'the sea']
+    is_blue: bool
 
 
 def look(at: str) -> str:
@@ -63,9 +70,7 @@ async def usage_stream(at):
 
 
 async def schema(at):
-    class Answer(BaseModel):
-        text: str
-    return repr((await agent(at, output_type=NativeOutput(Answer)).run(at.say)).output)
+    return (await agent(at, output_type=NativeOutput(Answer)).run(at.say)).output.model_dump()
 
 
 async def embeddings(at):

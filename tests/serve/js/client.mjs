@@ -77,10 +77,10 @@ const tests = {
   },
 
   async parse() {
-    const format = {type: 'json_schema', json_schema: {name: 'x', schema: {type: 'object'}, strict: true}};
+    const format = {type: 'json_schema', json_schema: {name: 'x', schema: {type: 'objec'}, strict: true}};
     await assert.rejects(client.chat.completions.parse(script('N', {response_format: format})), (e) => {
       assert.ok(e instanceof OpenAI.BadRequestError);
-      assert.deepEqual([e.param, e.code], ['response_format', 'unsupported_parameter']);
+      assert.deepEqual([e.param, e.code], ['response_format.json_schema.schema', 'invalid_value']);
       return true;
     });
     const plain = await client.chat.completions.parse(script('N', {response_format: {type: 'text'}}));

@@ -1,0 +1,24 @@
+// serve/api/form_members.h - the form of an answer (app/grammar_form.h) as other interfaces name it.
+//
+// Threads: one at a time.
+#ifndef RN_SERVE_API_FORM_MEMBERS_H
+#define RN_SERVE_API_FORM_MEMBERS_H
+
+#include "app/grammar_form.h"
+
+// response_format, structured_outputs, guided_*: their target is a struct api_generation.
+enum { FORM_MEMBER_ROWS = 6 };
+extern const member form_member_rows[FORM_MEMBER_ROWS];
+
+// Where an object {"type": "text" | "json_object" | "json_schema", ...} stands, and its schema, as errors name them.
+typedef struct format_names {
+    const char *whole, *schema;
+    const char *nested; // of the schema inside a member json_schema; NULL: there is none
+} format_names;
+// Reads such an object. Names, descriptions and `strict` change nothing: what the schema says is always enforced.
+bool form_read_format(grammar_form *f, const format_names *names, const json_item *value, char *why);
+#define FORMAT_PARTS                                                                                                 \
+    "'type':{'enum':['text','json_object','json_schema']},'schema':{'type':['object','boolean','null']}"
+#define FORMAT_SCHEMA "{'type':'object','properties':{" FORMAT_PARTS "},'required':['type']}"
+
+#endif
