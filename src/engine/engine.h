@@ -16,6 +16,7 @@
 #include "decoding/strategy.h"
 #include "engine/chat/chat.h"
 #include "engine/outbox.h"
+#include "engine/thinking.h"
 #include "formats/package.h"
 #include "grammar/grammar.h"
 #include "kernels/kernels.h"
@@ -208,7 +209,7 @@ struct stream_play {
     bool seqs_changed;
     int32_t n_helper_rounds; // since its last step of the main model
     struct token_gate gate;  // given to the strategy where it rules tokens out
-    uint64_t *gate_mask;     // [n_gate_words] NULL: the stream has no gate
+    uint64_t *gate_mask;     // [2][n_gate_words] NULL: the stream has no gate
     size_t n_gate_words;
     struct rewound rewound; // what the last emission took back
     int64_t n_taken_back;   // tokens, of all emissions
@@ -274,7 +275,9 @@ struct rn_stream {
     struct stream_play play;
     struct stream_text text;
     struct grammar_cursor grammar; // of choice 0; g NULL: none
-    uint32_t n_grammar_given;      // tokens of the reply, which it has read, too
+    int32_t n_grammar_given;       // tokens of the reply, which it has read, too
+    struct thinking thinking;      // of a conversation's answer, before the grammar begins
+    int32_t n_thought;             // tokens that were not the grammar's
     bool grammar_is_over;          // before anything is generated
     struct stream_scores scores;
     struct stream_ending end;

@@ -90,6 +90,14 @@ rn_status output_format_with_calls(const output_format *f, const output_format *
 void output_format_free(output_format *f) { mem_free(f); }
 
 const char *output_format_name(const output_format *f) { return f->name; }
+
+bool output_format_reasoning(const output_format *f, const char **open, const char **close) {
+    *open = f->reasoning[0].open;
+    *close = f->reasoning[0].close;
+    return *open != NULL;
+}
+
+bool output_format_frames(const output_format *f) { return f->framing[0] != NULL; }
 size_t output_n_formats(void) { return n_output_formats; }
 
 const output_format *output_format_at(size_t i, const char **help) {

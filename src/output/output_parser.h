@@ -55,6 +55,10 @@ rn_status output_format_with_calls(const output_format *f, const output_format *
 void output_format_free(output_format *f); // made by the function above; NULL is fine
 size_t output_n_formats(void);
 const output_format *output_format_at(size_t i, const char **help);
+// The tags around reasoning; false: the format has none.
+bool output_format_reasoning(const output_format *f, const char **open, const char **close);
+// Does it write tags of its own around what is neither reasoning nor a call?
+bool output_format_frames(const output_format *f);
 // Is this control token's spelling part of one of the format's tags? If so, it must be included in the pushed text; the spellings of
 // other control tokens must not be.
 bool output_format_reads(const output_format *f, const char *spelling, size_t n);

@@ -1,0 +1,190 @@
+// tests/engine/grammar_chat_test.c - answers of conversations with a grammar: it is about what comes behind the reasoning.
+#include "heard.h"
+
+static const struct chat_model plain = {.kind = CHAT_PLAIN};
+
+struct rig {
+    struct fixture f;
+    rn_grammar *digits; // {"a": 0} to {"a": 99}
+    struct talk talk;
+    rn_chat chat;
+    struct script script;
+};
+
+static bool open_rig(struct rig *g) {
+    static const char source[] = "\\{\"a\": [0-9]{1,2}\\}";
+    const rn_engine_options o = chat_engine_options();
+    rn_grammar_source s;
+    rn_error err = {0};
+    *g = (struct rig){0};
+    if (!chat_open(&g->f, &plain, &o)) return false;
+    rn_grammar_source_init(&s);
+    s.kind = RN_GRAMMAR_REGEX;
+    s.text = source, s.n_text = sizeof source - 1;
+    talk_say(&g->talk, "user", "Which?");
+    return CHECK_OK(rn_grammar_compile(g->f.model, &s, &g->digits, &err), &err);
+}
+static void close_rig(struct rig *g) {
+    rn_grammar_close(g->digits);
+    talk_free(&g->talk);
+    fixture_close(&g->f);
+}
+
+static rn_request ask(struct rig *g, const char *format) {
+    rn_request r = chat_request(&g->talk, &g->chat, &g->script);
+    g->chat.output_format = format;
+    r.grammar = g->digits;
+    return r;
+}
+
+TEST(reasoning_comes_before_the_grammar_or_not_at_all) {
+    static const struct {
+        bool thinks, cuts; // its tags are not control tokens but bytes
+        const char *thought, *between, *says, *reasoning, *content;
+    } cases[] = {
+        {false, false, "", "", "{\"a\": 7}", "", "{\"a\": 7}"},
+        {true, false, "a {b\n", "\n\n", "{\"a\": 42}", "a {b", "{\"a\": 42}"},
+        {true, false, "", "", "{\"a\": 1}", "", "{\"a\": 1}"},
+        {true, false, "{\"a\": 1}", "\n", "{\"a\": 2}", "{\"a\": 1}", "{\"a\": 2}"},
+    };
+    struct rig g;
+    static struct heard h;
+    if (!open_rig(&g)) return;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        check_note("case %zu", i);
+        g.script.n = 0;
+        if (cases[i].thinks) {
+            script_id(&g.script, CHAT_THINK);
+            script_bytes(&g.script, cases[i].thought);
+            script_id(&g.script, CHAT_THINK_END);
+        }
+        script_bytes(&g.script, cases[i].between);
+        script_bytes(&g.script, cases[i].says);
+        const rn_request r = ask(&g, "hermes");
+        if (!listen(g.f.engine, &r, &h)) break;
+        CHECK_STR(h.reasoning, cases[i].reasoning);
+        CHECK_STR(h.content, cases[i].content);
+        CHECK_INT(h.o.finish, RN_FINISH_STOP);
+        CHECK_STR(h.o.detail, "grammar");
+    }
+    close_rig(&g);
+}
+
+// What the model would say without the grammar is not drawn.
+TEST(an_answer_cannot_leave_the_grammar_or_end_in_its_reasoning) {
+    struct rig g;
+    static struct heard h;
+    int a = -1;
+    if (!open_rig(&g)) return;
+    script_bytes(&g.script, "\n\nHello, I will not!");
+    rn_request r = ask(&g, "hermes");
+    if (listen(g.f.engine, &r, &h)) {
+        CHECK_INT(sscanf(h.content, "{\"a\": %d}", &a), 1);
+        CHECK_STR(h.o.detail, "grammar");
+    }
+    g.script.n = 0;
+    script_id(&g.script, CHAT_THINK);
+    script_bytes(&g.script, "so");
+    script_id(&g.script, CHAT_END); // not here
+    r = ask(&g, "hermes");
+    r.max_tokens = 30;
+    if (listen(g.f.engine, &r, &h)) {
+        CHECK_INT(h.o.finish, RN_FINISH_LENGTH);
+        CHECK_STR(h.content, "");
+        CHECK(strncmp(h.reasoning, "so", 2) == 0);
+    }
+    // More than two line breaks are no answer.
+    g.script.n = 0;
+    script_id(&g.script, CHAT_THINK);
+    script_id(&g.script, CHAT_THINK_END);
+    script_bytes(&g.script, "\n\n\n\n{\"a\": 5}");
+    r = ask(&g, "hermes");
+    if (listen(g.f.engine, &r, &h)) CHECK_INT(sscanf(h.content, "{\"a\": %d}", &a), 1);
+    close_rig(&g);
+}
+
+// Tags that are text: any tokens may spell them.
+TEST(tags_of_text_are_found_in_any_tokens) {
+    struct rig g;
+    static struct heard h;
+    if (!open_rig(&g)) return;
+    script_bytes(&g.script, "<seed:think>one </seed:think</seed:think>\n{\"a\": 3}");
+    rn_request r = ask(&g, "seed-oss");
+    if (listen(g.f.engine, &r, &h)) {
+        CHECK_STR(h.reasoning, "one </seed:think");
+        CHECK_STR(h.content, "{\"a\": 3}");
+    }
+    // Once the tag has begun it is finished.
+    g.script.n = 0;
+    script_bytes(&g.script, "<seed of an idea");
+    r = ask(&g, "seed-oss");
+    r.max_tokens = 40;
+    if (listen(g.f.engine, &r, &h)) CHECK(strncmp(h.o.text, "<seed:think>", 12) == 0);
+    close_rig(&g);
+}
+
+TEST(a_prompt_may_have_opened_the_reasoning) {
+    static const char source[] = "{{ messages[0]['content'] }}\n<seed:think>\n";
+    struct rig g;
+    static struct heard h;
+    rn_template *tmpl = NULL;
+    rn_error err = {0};
+    if (!open_rig(&g)) return;
+    CHECK_OK(rn_template_compile(source, sizeof source - 1, "test", &tmpl, &err), &err);
+    script_bytes(&g.script, "well</seed:think>\n\n{\"a\": 9}");
+    rn_request r = ask(&g, "seed-oss");
+    g.chat.tmpl = tmpl;
+    if (listen(g.f.engine, &r, &h)) {
+        CHECK_STR(h.reasoning, "well");
+        CHECK_STR(h.content, "{\"a\": 9}");
+    }
+    // As a reply that was interrupted in its reasoning, and behind it.
+    for (size_t n = 1; n <= g.script.n; n++) {
+        static struct script rest;
+        static struct heard again;
+        rest = (struct script){0};
+        for (size_t i = n; i < g.script.n; i++) rest.ids[rest.n++] = g.script.ids[i];
+        r = chat_request(&g.talk, &g.chat, &rest);
+        g.chat.output_format = "seed-oss", g.chat.tmpl = tmpl;
+        r.grammar = g.digits;
+        r.reply = g.script.ids, r.n_reply = n;
+        check_note("reply of %zu tokens", n);
+        if (!listen(g.f.engine, &r, &again)) break;
+        CHECK_STR(again.o.detail, "grammar");
+        CHECK_INT(again.o.n_tokens, g.script.n - n);
+    }
+    rn_template_close(tmpl);
+    close_rig(&g);
+}
+
+// Banned strings take back tokens of the reasoning, its end, and of the answer.
+TEST(tokens_that_are_taken_back_bring_the_reasoning_back) {
+    static const char *const banned[] = {"no", "> {", "a\": 8", "\n{"};
+    struct rig g;
+    static struct heard h;
+    if (!open_rig(&g)) return;
+    for (size_t i = 0; i < sizeof banned / sizeof *banned; i++) {
+        int a = -1;
+        g.script.n = 0;
+        script_bytes(&g.script, "<seed:think>on no</seed:think>\n{\"a\": 8}");
+        rn_request r = ask(&g, "seed-oss");
+        r.banned_strings = &banned[i], r.n_banned_strings = 1;
+        r.max_tokens = 200;
+        check_note("banned '%s'", banned[i]);
+        if (!listen(g.f.engine, &r, &h)) break;
+        CHECK(!strstr(h.o.text, banned[i]));
+        if (h.o.finish == RN_FINISH_STOP) CHECK_INT(sscanf(h.content, "{\"a\": %d}", &a), 1);
+    }
+    close_rig(&g);
+}
+
+TEST(formats_that_frame_answers_are_refused_by_name) {
+    struct rig g;
+    rn_stream *s = NULL;
+    rn_error err = {0};
+    if (!open_rig(&g)) return;
+    const rn_request r = ask(&g, "harmony");
+    CHECK_FAILS(rn_stream_begin(g.f.engine, &r, &s, &err), RN_E_UNSUPPORTED, &err);
+    CHECK_HAS(err.text, "grammar: output format harmony frames answers");
+    close_rig(&g);
+}
