@@ -42,6 +42,10 @@ void generation_say_preset(const generation *g) {
 
 bool generation_add_samplers(generation *g, const char *names, char *why) {
     const size_t n = strlen(g->samplers);
+    if (!*names) {
+        snprintf(why, NUMBER_WHY, "names no stage");
+        return false;
+    }
     const int more = snprintf(g->samplers + n, sizeof g->samplers - n, "%s%s", n ? ";" : "", names);
     if ((size_t)more < sizeof g->samplers - n) return true;
     snprintf(why, NUMBER_WHY, "must have less than %d bytes", GENERATION_SAMPLERS);

@@ -53,7 +53,7 @@ double generation_field(const generation *g, const char *name);
 void generation_preset_values(const char *preset, char *out, size_t n_out);
 // Says so, if a preset was named.
 void generation_say_preset(const generation *g);
-// Adds names to `samplers`, separated by ';'. False: they are longer than it has room for, and why says so.
+// Adds names to `samplers`, separated by ';'. False: there are none, or they are longer than it has room for, and why says so.
 bool generation_add_samplers(generation *g, const char *names, char *why);
 // Fills the request's fields except prompt and delivery; pointers point into g and to the caller's
 // sampling. A preset is applied first, then single fields,

@@ -67,24 +67,43 @@ static bool each_bias(void *target, size_t i, const char *key, const json_item *
     return true;
 }
 
-// Names of stages, or texts that have several, separated by ';'.
-static bool each_sampler(void *target, size_t i, const char *key, const json_item *value, char *why) {
-    (void)i, (void)key;
-    json_span text;
-    return json_item_text(value, &text, why) && generation_add_samplers(target, text.data, why);
-}
-
-static bool each_breaker(void *target, size_t i, const char *key, const json_item *value, char *why) {
+// Names of stages, or texts that have several, separated by ';'. An array that is empty would leave no order.
+static bool each_samplers(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     generation *const g = target;
-    json_span text;
-    if (!json_item_text(value, &text, why)) return false;
-    if (g->n_breakers == GENERATION_BREAKERS) return too_many(GENERATION_BREAKERS, why);
-    if (text.n == 0 || text.n > GENERATION_BREAKER_BYTES || strlen(text.data) < text.n) {
-        snprintf(why, NUMBER_WHY, "%zu bytes, must have 1..%d and none that is 0", text.n, GENERATION_BREAKER_BYTES);
+    const size_t n = json_item_is_array(value) ? json_item_count(value) : 1;
+    g->samplers[0] = 0;
+    for (size_t k = 0; k < n; k++) {
+        json_span text;
+        const json_item *const item = json_item_is_array(value) ? json_item_at(value, k) : value;
+        if (!json_item_text(item, &text, why) || !generation_add_samplers(g, text.data, why)) return false;
+    }
+    if (n > 0) return true;
+    snprintf(why, NUMBER_WHY, "names no stage");
+    return false;
+}
+
+// An empty array: no text ends a repeat.
+static bool each_breakers(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    g->has_breakers = true;
+    g->n_breakers = 0;
+    if (!json_item_is_array(value)) {
+        snprintf(why, NUMBER_WHY, "must be an array of texts");
         return false;
     }
-    g->breakers[g->n_breakers++] = text.data;
+    for (size_t k = 0; k < json_item_count(value); k++) {
+        json_span text;
+        if (!json_item_text(json_item_at(value, k), &text, why)) return false;
+        if (g->n_breakers == GENERATION_BREAKERS) return too_many(GENERATION_BREAKERS, why);
+        if (text.n == 0 || text.n > GENERATION_BREAKER_BYTES || strlen(text.data) < text.n) {
+            snprintf(why, NUMBER_WHY, "[%zu]: %zu bytes, must have 1..%d and none that is 0", k, text.n,
+                     GENERATION_BREAKER_BYTES);
+            return false;
+        }
+        g->breakers[g->n_breakers++] = text.data;
+    }
     return true;
 }
 
@@ -154,7 +173,8 @@ static bool each_space(void *target, size_t i, const char *key, const json_item 
 #define BIAS_SCHEMA                                                                                                  \
     "{'type':'object','maxProperties':1024,'additionalProperties':{'anyOf':[{'const':'-inf'},"                       \
     "{'type':'number','minimum':-100,'maximum':100}]}}"
-#define SAMPLERS_SCHEMA "{'anyOf':[{'type':'string'},{'type':'array','items':{'type':'string'}}]}"
+#define SAMPLERS_SCHEMA                                                                                              \
+    "{'anyOf':[{'type':'string','minLength':1},{'type':'array','minItems':1,'items':{'type':'string','minLength':1}}]}"
 #define BREAKERS_SCHEMA "{'type':'array','maxItems':32,'items':{'type':'string','minLength':1,'maxLength':40}}"
 #define BAN_IDS_SCHEMA  "{'type':'array','maxItems':1024,'items':{'type':'integer','minimum':0}}"
 static const member fixed_rows[] = {
@@ -162,8 +182,8 @@ static const member fixed_rows[] = {
     {"preset", MEMBER_NAME, .offset = offsetof(generation, preset)},
     {"penalty_prompt", MEMBER_EACH, .each = each_prompt_penalty, .schema = SCHEMA_BOOL},
     {"sampler_order", MEMBER_EACH, .each = each_order, .schema = SCHEMA_WORDS("'llama.cpp','transformers'")},
-    {"samplers", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_sampler, .schema = SAMPLERS_SCHEMA},
-    {"dry_sequence_breakers", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_breaker, .schema = BREAKERS_SCHEMA},
+    {"samplers", MEMBER_EACH, .each = each_samplers, .schema = SAMPLERS_SCHEMA},
+    {"dry_sequence_breakers", MEMBER_EACH, .each = each_breakers, .schema = BREAKERS_SCHEMA},
     {"banned_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_ban_id, .schema = BAN_IDS_SCHEMA},
     {"logit_bias", MEMBER_EACH, .shape = SHAPE_OBJECT, .each = each_bias, .schema = BIAS_SCHEMA},
     {"seed", MEMBER_EACH, .each = each_seed, .schema = SCHEMA_SEED("0")},
@@ -206,8 +226,6 @@ bool generation_read(const generation_members *members, const json_doc *doc, con
     if (json_doc_has(doc, "stop_tokens")) g->n_stop_tokens = 0;
     if (json_doc_has(doc, "logit_bias")) g->n_bias = 0;
     if (json_doc_has(doc, "banned_strings")) g->n_banned = 0;
-    if (json_doc_has(doc, "samplers")) g->samplers[0] = 0;
     if (json_doc_has(doc, "banned_tokens")) g->n_ban_ids = 0;
-    if (json_doc_has(doc, "dry_sequence_breakers")) g->has_breakers = true, g->n_breakers = 0;
     return json_doc_read(doc, groups, 2, why);
 }

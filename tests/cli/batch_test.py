@@ -159,6 +159,10 @@ def members_mean_what_the_options_mean():
     rows = [
         ({'temp': 0, 'repeat_penalty': 1.3, 'penalty_last_n': 20, 'penalty_prompt': False},
          ['--temp', '0', '--repeat-penalty', '1.3', '--penalty-last-n', '20', '--penalty-prompt', 'off']),
+        ({'temp': 0, 'dry_multiplier': 2, 'dry_sequence_breakers': ['a', 'he']}, ['--temp', '0', '--dry-multiplier', '2', '--dry-sequence-breaker', 'a', '--dry-sequence-breaker', 'he']),
+        ({'temp': 0, 'dry_multiplier': 2, 'dry_sequence_breakers': []}, ['--temp', '0', '--dry-multiplier', '2', '--dry-sequence-breaker', 'none']),
+        ({'samplers': ['top_k', 'temp'], 'temp': 1.5, 'seed': 3, 'mirostat': 0}, ['--samplers', 'top_k;temperature', '--temp', '1.5', '--seed', '3']),
+        ({'temp': 0, 'banned_tokens': [261, 263], 'min_tokens': 5}, ['--temp', '0', '--ban-token', '261', '--ban-token', '263', '--min-tokens', '5']),
         ({'preset': 'creative', 'seed': 3, 'sampler_order': 'transformers'}, ['--preset', 'creative', '--seed', '3', '--sampler-order', 'transformers']),
         ({'temp': 0, 'logit_bias': {'402': '-inf', '500': 2.5}}, ['--temp', '0', '--logit-bias', '402=-inf', '--logit-bias', '500=2.5']),
         ({'temp': 0, 'echo': True, 'special': True, 'ignore_eos': True}, ['--temp', '0', '--echo', '--special', '--ignore-eos']),

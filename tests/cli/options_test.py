@@ -34,6 +34,7 @@ WRONG = [
     (['run', '--repeat-penalty', '0', 'x'], '--repeat-penalty: 0 is outside 0.01..10'),
     (['run', '--mirostat', '3', 'x'], '--mirostat: 3 is outside 0..2'),
     (['run', '--dry-multiplier', '1', '--dry-sequence-breaker', 'b' * 41, 'x'], '--dry-sequence-breaker: 41 bytes, must have 1..40'),
+    (['run', '--samplers', '', 'x'], '--samplers: names no stage'),
     (['run', '--samplers', 'top_k;' * 60, 'x'], '--samplers: must have less than 256 bytes'),
     (['run', '--ban-token', '-1', 'x'], '--ban-token: -1 is outside 0..'),
     (['run', '--frequency-penalty', '2.5', 'x'], 'is outside -2..2'),

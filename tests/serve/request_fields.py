@@ -66,7 +66,7 @@ SAMPLING = {
     'encoder_repetition_penalty': real((1.2,), 0.01, 10), 'exponential_decay_start': whole((0, 20, 1000000), 0, 1000000),
     'exponential_decay_factor': real((1.1,), 1, 10), 'banned_tokens': Field(([], [3], [3.0, 4], list(range(700, 1000))), ([-1], [4096], ['x'], 5, 'x', {}, True, list(range(1025)))),
     'samplers': Field(('top_k', 'penalties;dry;top_k;temperature', ['dry', 'top_k', 'typ_p', 'top_p', 'min_p', 'xtc', 'temperature']),
-                      ('top_q', 'top_k;top_k', ['top_k', 'infill'], [5], 5, {}, True)),
+                      ('', [], [''], 'top_q', 'top_k;top_k', ['top_k', 'infill'], [5], 5, {}, True)),
     'preset': Field(('greedy', 'focused', 'balanced', 'creative', 'wild', 'code', 'chat', 'story', 'summary'), ('', 'no-such', 5, [], {}, True)),
     'logit_bias': Field(({}, {'5': 1.5}, {'5': '-inf', '4095': -100}, {str(i): 100 for i in range(1024)}),
                         ([], 'x', 5, {'x': 1}, {'-1': 1}, {'4096': 1}, {'5': 101}, {'5': 'inf'}, {str(i): 0 for i in range(1025)})),
