@@ -120,8 +120,9 @@ RN_API rn_status rn_quantize(const char *in, const char *out, const rn_quantize_
  *
  * @param adapter  as for rn_model_add_adapter().
  * @param base     the model that it changes: a GGUF file or a folder. Only its shapes are used.
- * @param out      the file to write. Matrices keep their types; where an adapter scales them
- *                 differently, B becomes F32, since a GGUF adapter has one alpha.
+ * @param out      the file to write. Its matrices are F32, but for those in blocks of a GGUF
+ *                 adapter. It has one alpha: where matrices are scaled differently, B has the
+ *                 quotient.
  * @return RN_OK; the errors of rn_model_open() and rn_model_add_adapter(); RN_E_ARG (out is an
  *         input file).
  */

@@ -1,7 +1,7 @@
 // convert/adapter_out.c - rn_convert_adapter(): an adapter as a GGUF file, as llama.cpp's convert_lora_to_gguf.py writes them.
 //
 // The file has one alpha, and a pair's scale is alpha / rank. Where an adapter gives matrices other scales (patterns, rsLoRA), B has the
-// quotient, in F32.
+// quotient. Matrices are F32, as that converter writes them: llama.cpp would round the rows that it multiplies with those of BF16.
 #include "base/mem.h"
 #include "base/paths.h"
 #include "formats/adapter/adapter_file.h"
@@ -31,11 +31,16 @@ static float alpha_of(const struct adapter_file *f) {
     return 1;
 }
 
-static void put_name(gguf_writer *w, const struct adapter_pair *p, const char *end, const struct tensor_view *t,
-                     enum tensor_type type) {
-    char name[GGUF_MAX_TENSOR_NAME_BYTES + 1];
-    if ((size_t)snprintf(name, sizeof name, "%s%s", p->tensor, end) < sizeof name)
-        gguf_put_record(w, name, type, t->n_dims, t->ne);
+// Blocks stay as they are, unless a factor has to be applied.
+static bool becomes_floats(const struct tensor_view *t, float factor) {
+    return t->type == TENSOR_F32 || t->type == TENSOR_F16 || t->type == TENSOR_BF16 || factor != 1;
+}
+
+static void put_matrix(gguf_writer *w, const struct adapter_pair *p, const char *end, const struct tensor_view *t,
+                       float factor) {
+    char name[2 * GGUF_MAX_TENSOR_NAME_BYTES]; // one that is too long is the writer's error
+    snprintf(name, sizeof name, "%s%s", p->tensor, end);
+    gguf_put_record(w, name, becomes_floats(t, factor) ? TENSOR_F32 : t->type, t->n_dims, t->ne);
 }
 
 static void put_head(gguf_writer *w, const struct adapter_file *f, const package *base, const char *name,
@@ -47,18 +52,19 @@ static void put_head(gguf_writer *w, const struct adapter_file *f, const package
     gguf_put_f32(w, "adapter.lora.alpha", alpha);
     for (size_t i = 0; i < adapter_file_n_pairs(f); i++) {
         const struct adapter_pair *p = adapter_file_pair(f, i);
-        put_name(w, p, ".lora_a", &p->a, p->a.type);
-        put_name(w, p, ".lora_b", &p->b, factor_of(p, alpha) == 1 ? p->b.type : TENSOR_F32);
+        put_matrix(w, p, ".lora_a", &p->a, 1);
+        put_matrix(w, p, ".lora_b", &p->b, factor_of(p, alpha));
     }
 }
 
-static rn_status write_scaled(gguf_writer *w, const struct tensor_view *t, float factor, rn_error *err) {
+static rn_status write_matrix(gguf_writer *w, const struct tensor_view *t, float factor, rn_error *err) {
+    if (!becomes_floats(t, factor)) return gguf_write_data(w, t->data, t->n_bytes, err);
     const size_t n_rows = (size_t)(t->ne[1] * t->ne[2]), k = (size_t)t->ne[0];
     float *const row = mem_alloc(k * sizeof *row);
     rn_status st = row ? RN_OK : fail(err, RN_E_NOMEM, "tensor %s: out of memory", t->name);
     for (size_t i = 0; st == RN_OK && i < n_rows; i++) {
         tensor_type_info(t->type)->dequantize_row(t->data + i * t->row_bytes, row, k);
-        for (size_t c = 0; c < k; c++) row[c] *= factor;
+        for (size_t c = 0; factor != 1 && c < k; c++) row[c] *= factor;
         st = gguf_write_data(w, row, k * sizeof *row, err);
     }
     mem_free(row);
@@ -69,10 +75,8 @@ static rn_status write_pairs(gguf_writer *w, const struct adapter_file *f, float
     rn_status st = package_check_files(adapter_file_package(f), err); // before a mapped file is accessed
     for (size_t i = 0; st == RN_OK && i < adapter_file_n_pairs(f); i++) {
         const struct adapter_pair *p = adapter_file_pair(f, i);
-        const float factor = factor_of(p, alpha);
-        st = gguf_write_data(w, p->a.data, p->a.n_bytes, err);
-        if (st != RN_OK) break;
-        st = factor == 1 ? gguf_write_data(w, p->b.data, p->b.n_bytes, err) : write_scaled(w, &p->b, factor, err);
+        st = write_matrix(w, &p->a, 1, err);
+        if (st == RN_OK) st = write_matrix(w, &p->b, factor_of(p, alpha), err);
     }
     return st;
 }
