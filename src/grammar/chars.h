@@ -1,4 +1,5 @@
-// grammar/chars.h - sets of characters, and the bytes that write them: as UTF-8, or within a JSON string.
+// grammar/chars.h - sets of characters, and the bytes that write them: as UTF-8, or within a JSON
+// string.
 //
 // Errors stick in the expressions' status. Ownership: char_set_free(). Threads: one at a time.
 #ifndef RN_GRAMMAR_CHARS_H
@@ -26,13 +27,15 @@ void char_set_settle(struct char_set *s);
 // All other characters. Settles s first.
 void char_set_invert(struct char_set *s);
 
-// How a character is written. JSON: between the quotes of a string: ", \ and control characters are escaped (short escapes, or \u00XX
-// for control characters, in either case of the digits), / may be, and all others stand as UTF-8.
+// How a character is written. JSON: between the quotes of a string: ", \ and control characters are
+// escaped (short escapes, or \u00XX for control characters, in either case of the digits), / may
+// be, and all others stand as UTF-8.
 enum coding { CODING_UTF8, CODING_JSON };
 
 expr_id chars_expr(struct exprs *e, const struct char_set *s, enum coding coding); // s: settled
-expr_id chars_any(struct exprs *e, enum coding coding);                            // any one character
-expr_id chars_text(struct exprs *e, const char *s, size_t n, enum coding coding);  // valid UTF-8
+// any one character
+expr_id chars_any(struct exprs *e, enum coding coding);
+expr_id chars_text(struct exprs *e, const char *s, size_t n, enum coding coding); // valid UTF-8
 
 struct text {
     const char *s;

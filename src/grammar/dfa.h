@@ -1,4 +1,5 @@
-// grammar/dfa.h - a deterministic automaton over bytes whose states are expressions, made as they are reached.
+// grammar/dfa.h - a deterministic automaton over bytes whose states are expressions, made as they
+// are reached.
 //
 // A state is entered only if some text leads on from it to a match, so that there are no dead ends.
 // Ownership: dfa_free() releases; the expressions are borrowed and grow. Threads: one at a time.
@@ -27,7 +28,8 @@ struct dfa {
     uint32_t *next; // [n_states][e->n_classes]; DFA_UNKNOWN: not made yet
     uint32_t n_states, max_states;
     uint32_t *state_of; // [n_state_of] of an expression, 0: none
-    uint8_t *life; // [n_state_of] of an expression: 0 unknown, 1 it matches something, 2 nothing, 3 being visited
+    // [n_state_of] of an expression: 0 unknown, 1 it matches something, 2 nothing, 3 being visited
+    uint8_t *life;
     uint32_t n_state_of;
     struct dfa_visit *visits; // of the search for a match
     uint32_t max_visits;
@@ -35,8 +37,8 @@ struct dfa {
     uint64_t work_limit; // of the search in progress, by e->work
 };
 
-// e: all sets of bytes are in it. search_limit: the most expressions that are looked at to find out whether one of them
-// matches anything.
+// e: all sets of bytes are in it. search_limit: the most expressions that are looked at to find out
+// whether one of them matches anything.
 rn_status dfa_init(struct dfa *d, struct exprs *e, uint32_t search_limit, rn_error *err);
 void dfa_free(struct dfa *d);
 uint64_t dfa_bytes(const struct dfa *d); // that are allocated
@@ -49,7 +51,8 @@ static inline uint32_t dfa_next(struct dfa *d, uint32_t state, uint32_t byte_cla
     const uint32_t to = d->next[(size_t)state * d->e->n_classes + byte_class];
     return to != DFA_UNKNOWN ? to : dfa_make_next(d, state, byte_class);
 }
-// Finds out whether the expression matches any text, which `life` remembers: true in dfa_known_alive() from then on.
+// Finds out whether the expression matches any text, which `life` remembers: true in
+// dfa_known_alive() from then on.
 void dfa_settle(struct dfa *d, expr_id x);
 static inline bool dfa_known_alive(const struct dfa *d, expr_id x) { return d->life[x] == 1; }
 

@@ -1,10 +1,13 @@
-// grammar/expr.h - regular expressions over bytes: built bottom-up, equal ones are one, and derived by a byte.
+// grammar/expr.h - regular expressions over bytes: built bottom-up, equal ones are one, and derived
+// by a byte.
 //
-// The derivative of an expression by a byte b describes what may follow b (Brzozowski, "Derivatives of regular
-// expressions", 1964; Owens, Reppy and Turon, "Regular-expression derivatives re-examined", 2009). Intersection and
-// complement cost nothing extra, so that a string may have to match several patterns and none of a list of names.
+// The derivative of an expression by a byte b describes what may follow b (Brzozowski, "Derivatives
+// of regular expressions", 1964; Owens, Reppy and Turon, "Regular-expression derivatives
+// re-examined", 2009). Intersection and complement cost nothing extra, so that a string may have to
+// match several patterns and none of a list of names.
 //
-// Errors stick: after an allocation failed or a limit was reached, `status` says so and every result is EXPR_NEVER.
+// Errors stick: after an allocation failed or a limit was reached, `status` says so and every
+// result is EXPR_NEVER.
 // Ownership: exprs_free() releases all. Threads: one at a time.
 #ifndef RN_GRAMMAR_EXPR_H
 #define RN_GRAMMAR_EXPR_H
@@ -35,12 +38,14 @@ struct expr {
     bool is_nullable; // matches the empty text
     bool is_finite;   // matches a limited number of texts
     bool is_large;    // has a repetition of more than EXPR_LARGE
-    bool is_exact;    // neither intersection nor complement inside: not empty, and `first` has no byte too many
-    uint16_t depth;   // how deep expr_derive() goes
-    uint32_t a,
-        b; // CAT: first and rest. NOT, REPEAT: a. BYTES: a is the set. OR, AND: a is the first kid, b their number
-    uint32_t min,
-        max; // REPEAT. MULTIPLE: of a, the remainder is b so far; min digits may follow the point; max 1: it was read
+    // neither intersection nor complement inside: not empty, and `first` has no byte too many
+    bool is_exact;
+    uint16_t depth; // how deep expr_derive() goes
+    // CAT: first and rest. NOT, REPEAT: a. BYTES: a is the set. OR, AND: b kids from a.
+    // MULTIPLE: of a; the remainder is b so far.
+    uint32_t a, b;
+    // REPEAT. MULTIPLE: min digits may follow the point; max 1: it was read.
+    uint32_t min, max;
     struct byte_set first; // no text of the expression begins with any other byte
 };
 
@@ -58,14 +63,17 @@ struct exprs {
     uint32_t n_sets, max_sets;
     uint32_t *table; // [table_size] node + 1; 0: free
     uint32_t table_size;
-    uint32_t limit;             // nodes at most
-    uint64_t work;              // kids of alternatives and intersections that were looked at; limited, too
+    uint32_t limit; // nodes at most
+    // kids of alternatives and intersections that were looked at; limited, too
+    uint64_t work;
     struct derivative *derived; // a cache: parts that expressions share are derived once
     uint32_t derived_size;
     // Bytes that no set tells apart are one class; exprs_classes() makes them.
     uint8_t class_of[256], class_byte[256]; // class of a byte; one byte of a class
     uint32_t n_classes, n_classed_sets;
-    expr_id unit; // no text of it begins another, so that its repetitions intersect by their bounds; EXPR_NEVER: none
+    // no text of it begins another, so that its repetitions intersect by their bounds; EXPR_NEVER:
+    // none
+    expr_id unit;
     rn_status status;     // RN_OK, RN_E_NOMEM or RN_E_LIMIT
     bool is_searched_out; // the limit is that of a search for a match (dfa.h)
 };
@@ -88,11 +96,12 @@ expr_id expr_and2(struct exprs *e, expr_id a, expr_id b);
 expr_id expr_not(struct exprs *e, expr_id a);
 expr_id expr_repeat(struct exprs *e, expr_id a, uint32_t min, uint32_t max);
 expr_id expr_optional(struct exprs *e, expr_id a);
-// Decimal numbers that are multiples of of * 10^-n_digits, of > 0. Signs are passed over; what is no number is not told apart.
+// Decimal numbers that are multiples of of * 10^-n_digits, of > 0. Signs are passed over; what is
+// no number is not told apart.
 expr_id expr_multiple(struct exprs *e, uint32_t of, uint32_t n_digits);
 
-// An expression that treats texts of at most n_bytes as x does: what they lead to is nullable, and matches something, where x's does. So
-// "at most 5,000 characters" is the same as "at most 4,999".
+// An expression that treats texts of at most n_bytes as x does: what they lead to is nullable, and
+// matches something, where x's does. So "at most 5,000 characters" is the same as "at most 4,999".
 expr_id expr_within(struct exprs *e, expr_id x, uint32_t n_bytes);
 expr_id expr_derive(struct exprs *e, expr_id a, uint8_t b);
 static inline bool expr_nullable(const struct exprs *e, expr_id a) { return e->nodes[a].is_nullable; }
@@ -100,7 +109,8 @@ static inline bool expr_starts(const struct exprs *e, expr_id a, uint8_t b) {
     return byte_set_has(&e->nodes[a].first, b);
 }
 
-// Does the expression match no text at all? Looks at up to `most` derivatives; false: it may match one.
+// Does the expression match no text at all? Looks at up to `most` derivatives; false: it may match
+// one.
 bool expr_surely_never(struct exprs *e, expr_id a, uint32_t most);
 
 // Groups the bytes into classes, anew if sets were added since the last call.

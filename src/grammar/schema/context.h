@@ -1,11 +1,14 @@
 // grammar/schema/context.h - what the parts of the schema compiler share.
 //
-// A value has to satisfy a set of literals: schemas, keywords and smaller conditions, or their opposites. Each set
-// that occurs becomes one rule of the grammar.
-// - meaning.c says what a literal means: conditions of its own, literals that must hold too, and choices.
-// - Strings and numbers: the literals become one regular expression, with and, or and not (scalars.c).
-// - Arrays and objects: the set is expanded into forms, conditions without any choice left (expand.c). A value has
-//   one of the forms. Each is written as a graph (write_*.c), whose parts are rules of other sets.
+// A value has to satisfy a set of literals: schemas, keywords and smaller conditions, or their
+// opposites. Each set that occurs becomes one rule of the grammar.
+// - meaning.c says what a literal means: conditions of its own, literals that must hold too, and
+//   choices.
+// - Strings and numbers: the literals become one regular expression, with and, or and not
+//   (scalars.c).
+// - Arrays and objects: the set is expanded into forms, conditions without any choice left
+//   (expand.c). A value has one of the forms. Each is written as a graph (write_*.c), whose parts
+//   are rules of other sets.
 #ifndef RN_GRAMMAR_SCHEMA_CONTEXT_H
 #define RN_GRAMMAR_SCHEMA_CONTEXT_H
 
@@ -13,11 +16,13 @@
 #include "grammar/chars.h"
 #include "grammar/schema/schema.h"
 
-enum schema_limits {            // docs/structured-output.md
-    SCHEMA_MAX_FORMS = 1024,    // of one set
-    SCHEMA_MAX_STEPS = 2000000, // of the search for forms, in the whole schema, and for each of its values:
+enum schema_limits {         // docs/structured-output.md
+    SCHEMA_MAX_FORMS = 1024, // of one set
+    // of the search for forms: in the whole schema, and for each of its values
+    SCHEMA_MAX_STEPS = 2000000,
     SCHEMA_NODE_STEPS = 500,
-    SCHEMA_MAX_WITHIN = 600,    // schemas and keywords that apply to one value, one through the other
+    // schemas and keywords that apply to one value, one through the other
+    SCHEMA_MAX_WITHIN = 600,
     SCHEMA_MAX_FIRST = 4096,    // items with schemas of their own
     SCHEMA_MAX_UNIQUE = 10,     // values of unique items
     SCHEMA_MAX_PLACES = 20000,  // of one object's or array's graph
@@ -51,15 +56,20 @@ enum lit_kind {
     LIT_SCALARS, // node: a list; the value is one of it that is neither array nor object
     LIT_HAS,     // an object with the member `node` (a string or a member's name)
     LIT_MEMBER,  // and its value satisfies `sub`
-    LIT_SOME,    // an object with a member whose name is one of `group` (enum names_of), whose value satisfies `sub`
-    LIT_ITEM,    // an array with an item at `number`, which satisfies `sub`
+    // an object with a member whose name is one of `group` (enum names_of), whose value satisfies
+    // `sub`
+    LIT_SOME,
+    LIT_ITEM,      // an array with an item at `number`, which satisfies `sub`
     LIT_SOME_ITEM, // an array with an item at `number` or later, which satisfies `sub`
     LIT_ALL_ITEMS, // every item of an array satisfies `sub`
     LIT_MIN_ITEMS, // number, of an array
     LIT_MAX_ITEMS,
-    LIT_BEYOND, // node: minItems, maxItems, minProperties or maxProperties (`number` says which): the opposite of it
-    LIT_COUNT,  // `number`..`most` items of an array satisfy `sub`
-    LIT_REST,   // members or items that the layers of rest `number` do not describe satisfy the schema `node`
+    // node: minItems, maxItems, minProperties or maxProperties (`number` says which): the opposite
+    // of it
+    LIT_BEYOND,
+    LIT_COUNT, // `number`..`most` items of an array satisfy `sub`
+    // members or items that the layers of rest `number` do not describe satisfy the schema `node`
+    LIT_REST,
 };
 
 // Which names of members are meant, by `node`.
@@ -83,7 +93,8 @@ struct list { // in an arena; shared tails
     lit_id lit;
     const struct json_node *node;
     uint32_t number, most, from;
-    uint32_t owner; // of a form's objects and of literals to be taken: the choice that they come from, 0: none
+    // of a form's objects and of literals to be taken: the choice that they come from, 0: none
+    uint32_t owner;
 };
 
 enum layer_kind {
@@ -98,11 +109,12 @@ struct form { // by value: lists are shared
     expr_id string, number; // the contents of strings, the texts of numbers; EXPR_ANY: no condition
     bool is_plain;          // the condition on numbers is not exact for numbers with an exponent
     uint64_t min_items, max_items, min_members, max_members;
-    const struct list *arrays;           // node: a layer of items; number: enum layer_kind
-    const struct list *items;            // number: an index, lit
-    const struct list *all_items;        // lit
-    const struct list *counts;           // number..most items from index `from` satisfy lit
-    const struct list *objects;          // node: a layer of members, the last one first; number: enum layer_kind
+    const struct list *arrays;    // node: a layer of items; number: enum layer_kind
+    const struct list *items;     // number: an index, lit
+    const struct list *all_items; // lit
+    const struct list *counts;    // number..most items from index `from` satisfy lit
+    // node: a layer of members, the last one first; number: enum layer_kind
+    const struct list *objects;
     const struct list *required, *lacks; // node: a name
     const struct list *members;          // node: a name, lit
     const struct list *some;             // node, number: enum names_of, lit
@@ -132,8 +144,9 @@ struct work { // what is left of literals: all of `todo`, and one way of each ch
 
 struct meaning {
     bool is_known, is_plain, has_string, has_number;
-    unsigned may, must; // types of which it accepts values at most; types of which it accepts every value
-    lit_id alias;       // it means just what this literal means; NO_LIT: it does not
+    // types of which it accepts values at most; types of which it accepts every value
+    unsigned may, must;
+    lit_id alias; // it means just what this literal means; NO_LIT: it does not
     expr_id string, number;
     struct form own;
     struct work rest;
@@ -169,7 +182,8 @@ struct context {
     struct arena arena;
     struct lit *lits;
     struct meaning **meanings; // by literal; NULL: not asked for yet
-    uint8_t *taken;            // by literal: the search for forms has taken it on the way to where it is
+    // by literal: the search for forms has taken it on the way to where it is
+    uint8_t *taken;
     uint32_t n_lits, max_lits;
     uint32_t *lit_table, lit_table_size;
     struct lit_set *sets;
@@ -209,17 +223,20 @@ static inline bool schema_ok(struct context *c) {
 // ---- literals ----
 
 lit_id schema_lit(struct context *c, struct lit x);
-static inline lit_id schema_not(lit_id x) { return x ^ 1; } // a literal and its opposite stand beside each other
+// a literal and its opposite stand beside each other
+static inline lit_id schema_not(lit_id x) { return x ^ 1; }
 static inline lit_id schema_of(struct context *c, const struct json_node *n) {
     return schema_lit(c, (struct lit){.kind = LIT_SCHEMA, .node = n});
 }
 const struct meaning *schema_meaning(struct context *c, lit_id x); // NULL after stopping
-// The texts within quotes, and of numbers; not only those that JSON writes (any_text, numerals_any()).
+// The texts within quotes, and of numbers; not only those that JSON writes (any_text,
+// numerals_any()).
 expr_id schema_strings(struct context *c, lit_id x);
 expr_id schema_numbers(struct context *c, lit_id x);
 expr_id schema_all_strings(struct context *c, const lit_id *lits, uint32_t n); // of a set
 expr_id schema_all_numbers(struct context *c, const lit_id *lits, uint32_t n);
-// Can no value satisfy them, as far as is easily found out? Looks only at what applies to the same value.
+// Can no value satisfy them, as far as is easily found out? Looks only at what applies to the same
+// value.
 bool schema_never(struct context *c, const lit_id *lits, uint32_t n);
 
 // ---- the document ----
@@ -247,15 +264,16 @@ const struct json_node *schema_resolve(struct context *c, const struct json_node
 
 // The forms of the arrays or objects (type) of a set; free with mem_free(out->of).
 bool schema_expand(struct context *c, unsigned type, const lit_id *lits, uint32_t n, struct forms *out);
-// The ways in which a schema without its unevaluated* describes arrays or objects: their literals and layers.
+// The ways in which a schema without its unevaluated* describes arrays or objects: their literals
+// and layers.
 bool schema_expand_evaluated(struct context *c, unsigned type, const lit_id *lits, uint32_t n, struct forms *out);
 // The literals of the member's value, by all layers of the form. false: it may not occur.
 bool schema_member_lits(struct context *c, const struct form *f, const struct json_node *name, lit_id *lits,
                         uint32_t *n);
 // The literals of the item at this index, or with UINT32_MAX of those after all first ones.
 uint32_t schema_item_lits(struct context *c, const struct form *f, uint32_t index, lit_id *lits);
-// The literals of a member's value whose name is nobody's own, and matches just those of `patterns` that are in the set
-// `cell`. false: there may be none.
+// The literals of a member's value whose name is nobody's own, and matches just those of `patterns`
+// that are in the set `cell`. false: there may be none.
 bool schema_cell_lits(struct context *c, const struct form *f, const struct json_node *const *patterns,
                       uint32_t n_patterns, uint32_t cell, lit_id *lits, uint32_t *n);
 
@@ -270,8 +288,10 @@ void schema_write_unique(struct context *c, const struct form *f, uint32_t rule,
 
 expr_id schema_quoted(struct context *c, expr_id content);
 expr_id schema_name_expr(struct context *c, const struct json_node *name); // without quotes
-expr_id schema_free_text(struct context *c);                               // any string, with every escape
-expr_id schema_names(struct context *c, enum names_of which, const struct json_node *node); // names that are meant
+// any string, with every escape
+expr_id schema_free_text(struct context *c);
+// names that are meant
+expr_id schema_names(struct context *c, enum names_of which, const struct json_node *node);
 bool schema_matches(struct context *c, expr_id x, const struct json_node *name);
 expr_id schema_pattern(struct context *c, const struct json_node *pattern); // LIT_PATTERN's strings
 

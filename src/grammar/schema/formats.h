@@ -1,4 +1,5 @@
-// grammar/schema/formats.h - the formats of JSON Schema's `format` that are enforced, as regular expressions.
+// grammar/schema/formats.h - the formats of JSON Schema's `format` that are enforced, as regular
+// expressions.
 #ifndef RN_GRAMMAR_SCHEMA_FORMATS_H
 #define RN_GRAMMAR_SCHEMA_FORMATS_H
 

@@ -1,7 +1,8 @@
 // grammar/schema/meaning.h - what a keyword means, and what its opposite: shared by meaning*.c.
 //
-// A keyword's function looks at one literal (x) and adds what it means to the conditions of its own (f), to the literals
-// that must hold too, or as a choice (w). It looks only at what applies to the same value, never into members or items.
+// A keyword's function looks at one literal (x) and adds what it means to the conditions of its own
+// (f), to the literals that must hold too, or as a choice (w). It looks only at what applies to the
+// same value, never into members or items.
 #ifndef RN_GRAMMAR_SCHEMA_MEANING_H
 #define RN_GRAMMAR_SCHEMA_MEANING_H
 
@@ -51,8 +52,10 @@ struct ways {
 
 void also(struct making *m, lit_id x);
 struct ways new_ways(struct context *c, uint32_t max);
-void add_way(struct context *c, struct ways *x, const lit_id *lits, uint32_t n); // all of n literals
-struct choice *one_of(struct making *m, struct ways x);                          // NULL after stopping
+// all of n literals
+void add_way(struct context *c, struct ways *x, const lit_id *lits, uint32_t n);
+// NULL after stopping
+struct choice *one_of(struct making *m, struct ways x);
 
 lit_id types_lit(struct context *c, unsigned types);
 lit_id number_lit(struct context *c, enum lit_kind kind, uint64_t n);

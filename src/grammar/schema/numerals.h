@@ -1,6 +1,8 @@
-// grammar/schema/numerals.h - the texts of JSON numbers that are whole, in a range or multiples of a number.
+// grammar/schema/numerals.h - the texts of JSON numbers that are whole, in a range or multiples of
+// a number.
 //
-// Comparing texts with a bound is done for numbers without an exponent, and bounds other than 0 allow no other.
+// Comparing texts with a bound is done for numbers without an exponent, and bounds other than 0
+// allow no other.
 #ifndef RN_GRAMMAR_SCHEMA_NUMERALS_H
 #define RN_GRAMMAR_SCHEMA_NUMERALS_H
 
