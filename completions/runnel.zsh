@@ -101,6 +101,8 @@ _runnel() {
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
       '--seed=[seed of the random numbers]:N: ' \
@@ -192,6 +194,8 @@ _runnel() {
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
       '--seed=[seed of the random numbers]:N: ' \
@@ -334,6 +338,8 @@ _runnel() {
       '--penalty-prompt=[whether penalties count the prompt'\''s tokens too]:on|off:(on off)' \
       '--sampler-order=[truncate first and take temperature last, or temperature first]:llama.cpp|transformers:(llama.cpp transformers)' \
       '*--logit-bias=[add BIAS]:ID=BIAS: ' \
+      '--guidance-scale=[classifier-free guidance]:X: ' \
+      '--negative-prompt=[with --guidance-scale]:TEXT: ' \
       '*--banned-string=[never generate this text, in whatever case]:TEXT: ' \
       '--banned-match-case[banned strings are those in this case only]' \
       '--seed=[seed of the random numbers]:N: ' \

@@ -264,6 +264,15 @@ typedef struct rn_request {
     // with the K best candidates (rn_token.sampled_logprob, ...), and entropies. The chain of
     // stages runs once more for each token, also rn_sampling.stage.
     int32_t sampled_logprobs;
+    // Classifier-free guidance: 0..100, default 1: off. A second sequence, the negative prompt and
+    // the same answer, is evaluated beside the first, and tokens are drawn from the log-softmax of
+    // both rows, negative + scale * (own - negative), before all sampling stages. Log-probabilities
+    // stay those of the own row. Takes a second sequence's keys and values
+    // (rn_engine_options.n_kv), on recurrent models also n_seqs 1.
+    float guidance_scale;
+    // The negative prompt, as `parts`; n_negative_prompt 0: the prompt's last token alone.
+    const rn_part *negative_prompt;
+    size_t n_negative_prompt;
 } rn_request;
 RN_API void rn_request_init_sized(rn_request *r, size_t struct_size);
 static inline void rn_request_init(rn_request *r) {

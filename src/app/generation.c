@@ -7,8 +7,13 @@
 #include <string.h>
 
 void generation_init(generation *g) {
-    *g = (generation){
-        .n = -1, .order = -1, .prompt_penalty = -1, .logprobs = -1, .sampled_logprobs = -1, .stream_interval = 1};
+    *g = (generation){.guidance_scale = NAN,
+                      .n = -1,
+                      .order = -1,
+                      .prompt_penalty = -1,
+                      .logprobs = -1,
+                      .sampled_logprobs = -1,
+                      .stream_interval = 1};
     for (size_t i = 0; i < GENERATION_FIELDS; i++) g->fields[i] = NAN;
 }
 
@@ -52,6 +57,8 @@ bool generation_add_samplers(generation *g, const char *names, char *why) {
     return false;
 }
 
+bool generation_is_guided(const generation *g) { return !isnan(g->guidance_scale) && g->guidance_scale != 1; }
+
 static bool apply_sampling(const generation *g, rn_sampling *s, rn_error *err) {
     rn_field field;
     rn_sampling_init(s);
@@ -86,6 +93,9 @@ bool generation_apply(const generation *g, rn_request *req, rn_sampling *samplin
     req->n_banned_strings = g->n_banned;
     req->banned_match_case = g->banned_match_case;
     req->token_healing = g->token_healing;
+    if (!isnan(g->guidance_scale)) req->guidance_scale = (float)g->guidance_scale;
+    req->negative_prompt = &g->negative[g->parse_special];
+    req->n_negative_prompt = g->negative[0].n_text > 0;
     req->special = g->special;
     req->echo = g->echo;
     req->logprobs = g->logprobs < 0 && g->sampled_logprobs >= 0 ? 0 : g->logprobs;

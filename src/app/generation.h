@@ -36,6 +36,8 @@ typedef struct generation {
     const char *banned[GENERATION_BANNED];
     size_t banned_bytes[GENERATION_BANNED];
     bool banned_match_case, token_healing;
+    double guidance_scale;              // NaN: not given
+    rn_part negative[2];                // the negative prompt, without and with parse_special; n_text 0: none
     char samplers[GENERATION_SAMPLERS]; // names separated by ';'; empty: not given
     size_t n_ban_ids, n_breakers;
     int32_t ban_ids[GENERATION_BAN_IDS];
@@ -59,6 +61,7 @@ bool generation_add_samplers(generation *g, const char *names, char *why);
 // sampling. A preset is applied first, then single fields,
 // in whatever order they were given.
 bool generation_apply(const generation *g, rn_request *req, rn_sampling *sampling, rn_error *err);
+bool generation_is_guided(const generation *g); // has a guidance scale: streams take a second sequence
 // Sets a prompt of one text, or of token ids that are used unchanged. `part` is the caller's.
 void generation_prompt(const generation *g, rn_request *req, rn_part *part, const char *text, size_t n_text);
 void generation_prompt_ids(rn_request *req, rn_part *part, const int32_t *ids, size_t n_ids);

@@ -41,6 +41,17 @@ static bool each_banned(void *target, size_t i, const char *key, const json_item
     return true;
 }
 
+static bool each_negative(void *target, size_t i, const char *key, const json_item *value, char *why) {
+    (void)i, (void)key;
+    generation *const g = target;
+    json_span text;
+    if (!json_item_text(value, &text, why)) return false;
+    for (int k = 0; k < 2; k++)
+        g->negative[k] =
+            (rn_part){.kind = RN_PART_TEXT, .text = text.data, .n_text = text.n, .parse_special = k == 1};
+    return true;
+}
+
 static bool each_stop_token(void *target, size_t i, const char *key, const json_item *value, char *why) {
     (void)i, (void)key;
     generation *const g = target;
@@ -191,6 +202,8 @@ static const member fixed_rows[] = {
     {"stop_tokens", MEMBER_EACH, .shape = SHAPE_ARRAY, .each = each_stop_token, .schema = SCHEMA_IDS},
     {"banned_strings", MEMBER_EACH, .shape = SHAPE_VALUE_OR_ARRAY, .each = each_banned, .schema = BANNED_SCHEMA},
     {"banned_match_case", MEMBER_BOOL, .offset = offsetof(generation, banned_match_case)},
+    {"guidance_scale", MEMBER_REAL, .offset = offsetof(generation, guidance_scale), .min = 0, .max = 100},
+    {"negative_prompt", MEMBER_EACH, .each = each_negative, .schema = "{'type':'string'}"},
     {"token_healing", MEMBER_BOOL, .offset = offsetof(generation, token_healing)},
     {"json_schema", MEMBER_EACH, .each = each_schema, .schema = SCHEMA_FORM},
     {"json_mode", MEMBER_EACH, .each = each_json_mode, .schema = SCHEMA_BOOL},

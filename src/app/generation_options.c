@@ -38,6 +38,15 @@ static bool take_banned(void *target, const char *value, char *why) {
     return true;
 }
 
+static bool take_negative(void *target, const char *value, char *why) {
+    generation *const g = target;
+    (void)why;
+    for (int k = 0; k < 2; k++)
+        g->negative[k] =
+            (rn_part){.kind = RN_PART_TEXT, .text = value, .n_text = strlen(value), .parse_special = k == 1};
+    return true;
+}
+
 static bool take_stop_token(void *target, const char *value, char *why) {
     generation *const g = target;
     int64_t id;
@@ -132,6 +141,10 @@ static const option more_sampling_rows[] = {
      .help = "truncate first and take temperature last, or temperature first (default llama.cpp)"},
     {0, "logit-bias", "ID=BIAS", OPTION_EACH, .each = take_bias,
      .help = "add BIAS (-100..100, or -inf: never) to a token's logit; repeatable"},
+    {0, "guidance-scale", "X", OPTION_REAL, offsetof(generation, guidance_scale), 0, 100,
+     .help = "classifier-free guidance: away from the negative prompt, 0..100 (default 1: off)"},
+    {0, "negative-prompt", "TEXT", OPTION_EACH, .each = take_negative,
+     .help = "with --guidance-scale: the prompt to go away from (default: the prompt's last token)"},
     {0, "banned-string", "TEXT", OPTION_EACH, .each = take_banned,
      .help = "never generate this text, in whatever case; repeatable, up to 512"},
     {0, "banned-match-case", NULL, OPTION_FLAG, offsetof(generation, banned_match_case),
@@ -237,6 +250,8 @@ bool generation_check(const generation *g, const options *parsed) {
         say("--%s", err.text); // an unknown preset is the only error left at this point
         return false;
     }
+    if (!generation_is_guided(g) && options_refuse(parsed, "negative-prompt", "without --guidance-scale"))
+        return false;
     if (g->n_banned == 0 && options_refuse(parsed, "banned-match-case", "without --banned-string")) return false;
     return check_penalties(parsed, &sampling) && check_parents(parsed, &sampling);
 }

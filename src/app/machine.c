@@ -162,6 +162,7 @@ void machine_engine_options(machine *m, rn_engine_options *opt) {
     opt->n_threads = m->n_threads;
     opt->kv_type = (rn_kv_type)m->kv_type;
     opt->n_streams = m->n_streams;
+    opt->n_seqs = m->n_seqs;
     opt->no_repack = m->no_repack;
     opt->log = print_log;
     opt->progress = machine_progress;

@@ -23,6 +23,7 @@ typedef struct machine {
     int32_t n_ctx, n_threads; // 0: the engine's choice
     int32_t kv_type, load;    // of rn_kv_type, rn_load
     bool no_repack, is_verbose;
+    int32_t n_seqs;                                 // sequences beside each stream's own; set by the command
     int32_t n_streams;                              // set by the command
     machine_adapter adapters[MACHINE_MAX_ADAPTERS]; // of model 0
     size_t n_adapters;

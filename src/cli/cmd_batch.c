@@ -60,9 +60,9 @@ static const char *const notes =
     "logit_bias {\"ID\": BIAS}, samplers [\"dry\", ..], banned_tokens [ID, ..],\n"
     "dry_sequence_breakers [\"TEXT\", ..], seed, n, stop, stop_tokens,\n"
     "banned_strings [\"TEXT\", ..], banned_match_case, token_healing, ignore_eos,\n"
-    "special, parse_special, echo, logprobs, sampled_logprobs, and for\n"
-    "answers of a given form json_schema {..}, json_mode, regex,\n"
-    "choices [\"TEXT\", ..], json_space.\n"
+    "guidance_scale, negative_prompt, special, parse_special, echo, logprobs,\n"
+    "sampled_logprobs, and for answers of a given form json_schema {..},\n"
+    "json_mode, regex, choices [\"TEXT\", ..], json_space.\n"
     "What a line leaves out is taken from the command line. Answers are lines too:\n"
     "\n"
     "  {\"id\", \"text\", \"tokens\", \"finish_reason\", ..., \"usage\", \"timing\"}\n"
@@ -219,6 +219,7 @@ static int run_batch(batch *b, const options *parsed) {
     if (code != EXIT_CODE_OK) return code;
     interrupt_catch();
     b->on.n_streams = b->n_parallel;
+    b->on.n_seqs = generation_is_guided(&b->plan.defaults);
     if ((code = chat_options_open(&b->plan.chat)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_model(&b->on)) != EXIT_CODE_OK) return code;
     if ((code = machine_open_engine(&b->on)) != EXIT_CODE_OK) return code;

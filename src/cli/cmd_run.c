@@ -322,6 +322,7 @@ static int run_prompt(run *r, const options *parsed) {
     int code = prompt_read(&r->prompt, parsed);
     if (code != EXIT_CODE_OK) return code;
     if ((code = chat_options_open(&r->chat)) != EXIT_CODE_OK) return code;
+    r->on.n_seqs = generation_is_guided(&r->g);
     interrupt_catch();
     if ((code = machine_open_model(&r->on)) != EXIT_CODE_OK) return code;
     if ((code = check_model(r)) != EXIT_CODE_OK) return code;

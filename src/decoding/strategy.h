@@ -74,6 +74,16 @@ struct emitter {
     void *user;
 };
 
+// Classifier-free guidance (sampling/guidance.h): a second sequence, the negative prompt and the same
+// answer.
+struct guidance {
+    const int32_t
+        *tokens; // [n_tokens], at least 1: the negative prompt, and the answer's tokens that the prompt ends with
+    int32_t n_tokens;
+    int32_t last; // the prompt's last token
+    float scale;
+};
+
 // Which tokens may be drawn next (sampling/token_mask.h). Asked for each draw, from read or absorb.
 struct token_gate {
     // *mask is NULL: all of them; else it is valid until the next call. *n_tried: as for
@@ -145,8 +155,8 @@ struct row_list {
     size_t n;
     // What the strategy may ask for now; each at least 1. Others of the batch have a share of the
     // same size.
-    size_t cap;        // rows
-    size_t n_logits;   // rows with LM_WANT_LOGITS
+    size_t cap;        // rows; at least needs.n_results
+    size_t n_logits;   // rows with LM_WANT_LOGITS; at least needs.n_results
     int32_t n_scratch; // scratch nodes that a sequence may have
     int32_t n_tokens;  // tokens that absorb may emit, of all choices together
 };
@@ -209,6 +219,7 @@ struct strategy {
     struct strategy_needs needs;
     int32_t n_choices;              // answers that it emits, at most STRATEGY_MAX_CHOICES; 0 counts as 1
     bool can_rewind;                // it follows the spec's gate, and EMIT_REWIND
+    bool can_guide;                 // it follows the spec's guidance
     const struct strategy_env *env; // set by the engine before begin
 };
 
@@ -223,6 +234,7 @@ struct strategy_spec {
     // The sampler calls a function of the user, which is promised to run on the step thread: draw
     // in absorb, not in read.
     bool draws_on_step_thread;
+    const struct guidance *guidance; // NULL: none
     // Emissions say what their tokens were drawn from, if the strategy can.
     bool tells_drawn_from;
     // NULL: all tokens may be drawn. Else the sampler takes masks.

@@ -212,7 +212,10 @@ struct stream_play {
     uint64_t *gate_mask;     // [2][n_gate_words] NULL: the stream has no gate
     size_t n_gate_words;
     struct rewound rewound; // what the last emission took back
-    int64_t n_taken_back;   // tokens, of all emissions
+    int32_t *negative;      // the negative prompt's tokens; NULL: no guidance
+    struct guidance guidance;
+    int32_t n_seq_limit;  // most tokens of sequences other than the main one
+    int64_t n_taken_back; // tokens, of all emissions
 };
 
 // From tokens to text.
@@ -268,6 +271,8 @@ struct rn_stream {
     int32_t n_prompt, n_tokens;
     int32_t n_limit;    // number of tokens at which the stream ends with `length`
     bool context_binds; // n_limit is the context, not max_tokens
+    // n_limit is what a negative prompt leaves of the context, or of keys and values
+    bool guidance_binds;
 
     struct stream_turn turn;
     struct stream_times time;
@@ -461,6 +466,9 @@ void stream_note_rows(const struct model_slot *l, const struct stream_rows *part
 // reply does not begin with these; RN_E_UNSUPPORTED; RN_E_NOMEM.
 rn_status stream_heal_prompt(rn_stream *s, const rn_request *r, struct id_list *ids, rn_error *err);
 
+// negative_prompt.c: s->play.guidance, if the request has a guidance scale, and the stream's limits with it; once it has its tokens.
+rn_status stream_guidance_create(rn_stream *s, const rn_request *r, rn_error *err);
+
 // token_gate.c: s->play.gate, if the request rules tokens out as it goes; before the sampler is made.
 rn_status stream_gate_create(rn_stream *s, const rn_request *r, rn_error *err);
 
@@ -499,6 +507,10 @@ rn_status stream_create(rn_engine *e, const rn_request *req, const struct strate
 rn_status stream_create_reader(rn_engine *e, size_t model, const int32_t *ids, size_t n, const char *strategy_name,
                                const void *params, rn_stream **out, rn_error *err);
 void stream_destroy(rn_stream *s);
+// The begin token if the model requires one and the text has none, then the parts, behind the
+// tokens that *ids has. what: the parts' name. RN_E_ARG, RN_E_LIMIT, RN_E_UNSUPPORTED, RN_E_NOMEM.
+rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
+                               const rn_part *parts, size_t n_parts, struct id_list *ids, rn_error *err);
 // stream.c
 // The pause between two tokens. RN_E_ARG: the rate is out of range.
 rn_status stream_rate_gap(double tokens_per_second, int64_t *gap_ns, rn_error *err);

@@ -22,6 +22,7 @@ FILLED_BY_CALLER(request, chat,
                                      .logprobs = -1,
                                      .prompt_logprobs = -1,
                                      .sampled_logprobs = -1,
+                                     .guidance_scale = 1.0F,
                                      .overflow = RN_OVERFLOW_PARK,
                                      .buffer_tokens = 1024})
 // The same as in sampling_fields; a test compares them.
@@ -81,7 +82,8 @@ ELEMENTS(deltas, rn_delta, broken, "delta_stride", "chunk");
 
 rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn_error *err) {
     rn_status st = sized_read(&public_request, theirs, &own->r, err);
-    if (st == RN_OK && own->r.n_parts) st = sized_check_stride(&public_parts, own->r.part_stride, err);
+    if (st == RN_OK && (own->r.n_parts || own->r.n_negative_prompt))
+        st = sized_check_stride(&public_parts, own->r.part_stride, err);
     if (st == RN_OK) st = sized_read(&public_sampling, own->r.sampling, &own->sampling, err);
     if (st == RN_OK && own->r.chat) st = sized_read(&public_chat, own->r.chat, &own->chat, err);
     if (st != RN_OK) return st;
@@ -90,9 +92,9 @@ rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn
     return RN_OK;
 }
 
-rn_part request_part(const rn_request *r, size_t i) {
+rn_part request_part(const rn_request *r, const rn_part *parts, size_t i) {
     rn_part p;
-    sized_get_element(&public_parts, r->parts, r->part_stride, i, &p);
+    sized_get_element(&public_parts, parts, r->part_stride, i, &p);
     return p;
 }
 

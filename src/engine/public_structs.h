@@ -23,7 +23,7 @@ struct own_request {
 };
 // RN_E_ARG: a struct_size is wrong. *own must not be moved, as it points into itself.
 rn_status own_request_read(const rn_request *theirs, struct own_request *own, rn_error *err);
-rn_part request_part(const rn_request *r, size_t i); // of r.n_parts
+rn_part request_part(const rn_request *r, const rn_part *parts, size_t i); // of r.n_parts
 
 // Converts a chunk from the current layout to the caller's; arrays are moved to the caller's strides in place.
 rn_status chunk_check(const rn_chunk *theirs, rn_error *err); // RN_E_ARG: its sizes

@@ -35,6 +35,12 @@ static rn_status check_numbers(const rn_engine *e, const rn_request *r, rn_error
     if ((st = check_range("timeout_ms", r->timeout_ms, 0, INT32_MAX, err)) != RN_OK) return st;
     int64_t gap_ns;
     if ((st = stream_rate_gap(r->max_tokens_per_second, &gap_ns, err)) != RN_OK) return st;
+    if (!(r->guidance_scale >= 0 && r->guidance_scale <= 100))
+        return fail(err, RN_E_ARG, "guidance_scale: %g is outside 0..100", (double)r->guidance_scale);
+    if (r->n_negative_prompt && !r->negative_prompt)
+        return fail(err, RN_E_ARG, "negative_prompt: NULL with n_negative_prompt %zu", r->n_negative_prompt);
+    if (r->n_negative_prompt && r->guidance_scale == 1)
+        return fail(err, RN_E_ARG, "negative_prompt: has no effect with guidance_scale 1");
     if (r->n_parts && !r->parts) return fail(err, RN_E_ARG, "parts: NULL with n_parts %zu", r->n_parts);
     if (r->n_parts && r->chat) return fail(err, RN_E_ARG, "parts: exclude chat, which is the whole prompt");
     if (r->n_reply && (r->session || (r->chat && r->chat->continue_final)))
@@ -78,20 +84,16 @@ static rn_status append_text(const struct model_slot *l, const rn_part *p, struc
     return st;
 }
 
-// The session's tokens, the begin token if the model requires one and the text has none, then the parts.
-static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
-    const struct model_slot *const l = s->model_slot;
+rn_status request_append_parts(const struct model_slot *l, const rn_request *r, const char *what,
+                               const rn_part *parts, size_t n_parts, struct id_list *v, rn_error *err) {
     const struct vocab *vocab = package_vocab(l->m->pkg);
     rn_status st = RN_OK;
-    if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
-    const size_t n_held = v->n;
-    s->prefix.n_matched = (int32_t)n_held;
-    const bool wants_bos = r->add_special && n_held == 0 && vocab->add_bos && vocab->bos >= 0 && r->n_parts &&
-                           request_part(r, 0).kind == RN_PART_TEXT;
-    for (size_t i = 0; i < r->n_parts && st == RN_OK; i++) {
-        const rn_part part = request_part(r, i), *const p = &part;
+    const bool wants_bos = r->add_special && v->n == 0 && vocab->add_bos && vocab->bos >= 0 && n_parts &&
+                           request_part(r, parts, 0).kind == RN_PART_TEXT;
+    for (size_t i = 0; i < n_parts && st == RN_OK; i++) {
+        const rn_part part = request_part(r, parts, i), *const p = &part;
         if (p->kind == RN_PART_TEXT && p->n_text && !p->text)
-            st = fail(err, RN_E_ARG, "parts[%zu].text: NULL with n_text %zu", i, p->n_text);
+            st = fail(err, RN_E_ARG, "%s[%zu].text: NULL with n_text %zu", what, i, p->n_text);
         else if (p->kind == RN_PART_TEXT)
             st = append_text(l, p, v, err);
         else if ((st = check_ids("ids", p->ids, p->n_ids, l->lm->n_vocab, err)) == RN_OK)
@@ -103,6 +105,13 @@ static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v
         v->ids[0] = vocab->bos;
     }
     return st;
+}
+
+static rn_status join_parts(rn_stream *s, const rn_request *r, struct id_list *v, rn_error *err) {
+    rn_status st = RN_OK;
+    if (r->session) st = ids_append(v, r->session->tokens, (size_t)r->session->n_tokens, err);
+    s->prefix.n_matched = (int32_t)v->n;
+    return st == RN_OK ? request_append_parts(s->model_slot, r, "parts", r->parts, r->n_parts, v, err) : st;
 }
 
 static rn_status check_prompt(const struct model_slot *l, const struct id_list *v, rn_error *err) {
@@ -142,6 +151,7 @@ static rn_status set_limits(rn_stream *s, int32_t max_tokens, rn_error *err) {
         return fail(err, RN_E_LIMIT, "prompt: %d tokens leave no room in the context of %d", s->n_prompt, n_ctx);
     s->context_binds = max_tokens < 0 || max_tokens > n_ctx - s->n_prompt;
     s->n_limit = s->context_binds ? n_ctx : s->n_prompt + max_tokens;
+    s->play.n_seq_limit = s->n_limit;
     return RN_OK;
 }
 
@@ -202,6 +212,7 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                                const void *params, rn_error *err) {
     struct strategy_spec spec = strategy_spec(s, params);
     spec.n_given = (int32_t)r->n_reply;
+    spec.guidance = s->play.negative ? &s->play.guidance : NULL;
     spec.tells_drawn_from = r->sampled_logprobs >= 0;
     spec.gate = s->play.gate_mask ? &s->play.gate : NULL;
     spec.draws_on_step_thread = s->play.sampling.stage != NULL;
@@ -212,6 +223,8 @@ static rn_status make_strategy(rn_stream *s, const rn_request *r, const struct s
                   : r->n_banned_strings ? "banned_strings"
                                         : "token_healing",
                   kind->name);
+    if (st == RN_OK && spec.guidance && !s->play.strategy->can_guide)
+        st = fail(err, RN_E_UNSUPPORTED, "guidance_scale: the strategy \"%s\" has no negative prompt", kind->name);
     if (st != RN_OK || !s->scores.prompt) return st;
     spec.inner = s->play.strategy;
     strategy *outer;
@@ -419,6 +432,7 @@ rn_status stream_create(rn_engine *e, const rn_request *r, const struct strategy
         st = model_slot_read_adapters(s->model_slot, r->adapters, r->n_adapters, &s->prefix.adapters, err);
     if (st == RN_OK) st = make_healed_prompt(s, r, &v, err);
     if (st == RN_OK) st = take_tokens(s, &v, r->max_tokens, err);
+    if (st == RN_OK) st = stream_guidance_create(s, r, err);
     if (st == RN_OK) st = copy_stops(s, r, err);
     if (st == RN_OK) st = stream_grammar_create(s, r, err);
     if (st == RN_OK) st = stream_gate_create(s, r, err);
@@ -486,6 +500,7 @@ void stream_destroy(rn_stream *s) {
     banned_destroy(s->text.banned);
     stream_grammar_destroy(s);
     mem_free(s->play.gate_mask);
+    mem_free(s->play.negative);
     outbox_free(&s->out);
     mem_free(s->tokens);
     mem_free(s->text.echo);

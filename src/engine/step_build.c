@@ -97,10 +97,10 @@ static struct model_slot *next_model_slot(const rn_stream *s) {
     return n_rounds == 0 && slot != 0 ? NULL : stream_slot(s, slot);
 }
 
-// The share of this stream if n_after further streams get as much.
-static size_t fair(size_t left, size_t n_after) {
+// The share of this stream if n_after further streams get as much; at least what it needs.
+static size_t fair(size_t left, size_t n_after, size_t least) {
     const size_t share = left / (n_after + 1);
-    return share ? share : 1;
+    return share > least ? share : least;
 }
 
 static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_after, rn_error *err) {
@@ -108,15 +108,16 @@ static rn_status add_decode_rows(struct model_slot *l, rn_stream *s, size_t n_af
     if (!next_model_slot(s))
         return fail(err, RN_E_INTERNAL, "strategy: asks for an unknown model slot, or for more than %d helper steps",
                     STRATEGY_HELPER_ROUNDS);
-    if (left == 0 || left_logits == 0) {
+    const size_t least = s->play.strategy->needs.n_results > 1 ? (size_t)s->play.strategy->needs.n_results : 1;
+    if (left < least || left_logits < least) {
         l->crowded = true;
         leave_out(s);
         return RN_OK;
     }
     s->turn.n_left_out = 0;
     struct row_list list = {.rows = l->rows + l->n_rows,
-                            .cap = fair(left, n_after),
-                            .n_logits = fair(left_logits, n_after),
+                            .cap = fair(left, n_after, least),
+                            .n_logits = fair(left_logits, n_after, least),
                             .n_scratch = l->n_scratch,
                             .n_tokens = outbox_room(&s->out, stream_tokens_left(s))};
     rn_status st = s->play.strategy->ops->propose(s->play.strategy, &list, err);

@@ -139,8 +139,11 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
         if (is_over) finish(s, c, RN_FINISH_STOP, "grammar");
     }
     if (c->n >= most_tokens(s))
-        finish(s, c, RN_FINISH_LENGTH, s->context_binds ? "context %d" : "max_tokens %d",
-               s->context_binds ? s->model_slot->n_ctx : most_tokens(s));
+        finish(s, c, RN_FINISH_LENGTH,
+               s->guidance_binds  ? "room beside the negative prompt %d"
+               : s->context_binds ? "context %d"
+                                  : "max_tokens %d",
+               s->context_binds && !s->guidance_binds ? s->model_slot->n_ctx : most_tokens(s));
 }
 
 // ---- tokens ---------------------------------------------------------------------------------------------------------

@@ -74,8 +74,9 @@ static int32_t most_cached(const rn_stream *s, const struct stream_seq *q) {
 }
 
 // Adapters are those of the stream's own model; helper models have none.
-static struct lm_seq_spec seq_spec(const rn_stream *s, const struct model_slot *l) {
-    return (struct lm_seq_spec){.n_most = s->n_limit,
+static struct lm_seq_spec seq_spec(const rn_stream *s, const struct stream_seq *q) {
+    const struct model_slot *const l = q->model_slot;
+    return (struct lm_seq_spec){.n_most = q == main_seq(s) ? s->n_limit : s->play.n_seq_limit,
                                 .salt = s->prefix.salt,
                                 .adapters = l == s->model_slot ? s->prefix.adapters : (struct lm_adapters){0},
                                 .whole_pages = s->prefix.whole_pages};
@@ -84,7 +85,7 @@ static struct lm_seq_spec seq_spec(const rn_stream *s, const struct model_slot *
 // Creates the lm's sequence with the longest prefix in the index.
 static rn_status make_seq(rn_stream *s, struct stream_seq *q, struct lm_prefix *found, rn_error *err) {
     lm *m = q->model_slot->lm;
-    const struct lm_seq_spec spec = seq_spec(s, q->model_slot);
+    const struct lm_seq_spec spec = seq_spec(s, q);
     rn_status st;
     do st = lm_match_tokens(m, &spec, q->tokens, most_cached(s, q), found, err);
     while (st == RN_E_LIMIT && session_make_room(s->engine, q->model_slot, NULL));
@@ -134,7 +135,7 @@ static int32_t go_back(rn_stream *s) {
 // Takes over the session's sequence if it is usable.
 static void take_from_session(rn_stream *s) {
     rn_session *const session = s->session;
-    const struct lm_seq_spec spec = seq_spec(s, s->model_slot);
+    const struct lm_seq_spec spec = seq_spec(s, main_seq(s));
     if (!session || session->seq < 0) return;
     if (stream_reads_prompt(s) || !lm_seq_fits(s->model_slot->lm, session->seq, &spec)) {
         lm_seq_free(s->model_slot->lm, session->seq);
@@ -186,14 +187,14 @@ static bool in_use(const rn_stream *s, int32_t seq) {
 
 // Finds an unused entry and allocates memory for its tokens.
 static rn_status take_place(rn_stream *s, const struct model_slot *l, int32_t n, int32_t *seq, rn_error *err) {
-    const int32_t most = s->n_limit < l->n_ctx ? s->n_limit : l->n_ctx;
+    const int32_t most = s->play.n_seq_limit < l->n_ctx ? s->play.n_seq_limit : l->n_ctx;
     *seq = -1;
     if (n > most) return fail(err, RN_E_LIMIT, "strategy: a sequence of %d tokens, limit %d", n, most);
     for (*seq = 0; *seq < s->play.n_seqs && s->play.seqs[*seq].model_slot;) ++*seq;
     if (*seq == s->play.n_seqs) return fail(err, RN_E_LIMIT, "strategy: more than %d sequences", s->play.n_seqs);
     struct stream_seq *q = &s->play.seqs[*seq];
-    if (!q->tokens && !(q->tokens = mem_alloc(((size_t)s->n_limit + 1) * sizeof *q->tokens)))
-        return fail(err, RN_E_NOMEM, "strategy: out of memory for a sequence of %d tokens", s->n_limit);
+    if (!q->tokens && !(q->tokens = mem_alloc(((size_t)s->play.n_seq_limit + 1) * sizeof *q->tokens)))
+        return fail(err, RN_E_NOMEM, "strategy: out of memory for a sequence of %d tokens", s->play.n_seq_limit);
     return RN_OK;
 }
 
@@ -247,8 +248,8 @@ static int32_t seq_len(void *user, int32_t seq) {
 
 // True if this token may be declared at index `at`. In the main sequence only emitted tokens may.
 static bool may_declare(const rn_stream *s, const struct stream_seq *q, int32_t at, int32_t token) {
-    if (at >= s->n_limit) return false;
-    return q != main_seq(s) || (at < s->n_tokens && s->tokens[at] == token);
+    if (q != main_seq(s)) return at < s->play.n_seq_limit;
+    return at < s->n_limit && at < s->n_tokens && s->tokens[at] == token;
 }
 
 static rn_status seq_keep(void *user, int32_t seq, const int32_t *path, int32_t n, rn_error *err) {

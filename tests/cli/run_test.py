@@ -201,6 +201,19 @@ def an_answer_has_the_form_that_is_asked_for():
 
 
 @test
+def guidance_goes_away_from_the_negative_prompt():
+    asked = ['run', PROMPT, *GREEDY, '-n', '30']
+    plain, towards = runnel(*asked).ok().text, 'There was a little girl who had a dog.'
+    guided = [runnel(*asked, '--guidance-scale', s, '--negative-prompt', towards).ok().text for s in ('0', '4')]
+    equal(runnel(*asked, '--guidance-scale', '1').ok().text, plain)
+    # At 0 the answer is that to the negative prompt; the prompt itself as the negative one changes nothing.
+    equal(guided[0], runnel('run', towards, *GREEDY, '-n', '30').ok().text)
+    check(guided[1] != plain, guided)
+    equal(runnel(*asked, '--guidance-scale', '4', '--negative-prompt', PROMPT).ok().text, plain)
+    check(runnel(*asked, '--guidance-scale', '4').ok().text != plain, 'without a negative prompt: against the last token')
+
+
+@test
 def a_banned_token_does_not_come():
     first = runnel('run', PROMPT, *GREEDY, '-n', '1', '--json').ok().lines[-1]['tokens'][0]
     for bias in ('-inf', '-100'):

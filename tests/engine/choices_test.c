@@ -226,12 +226,14 @@ TEST(what_a_strategy_cannot_do_is_refused_by_name) {
         const struct script *script;
         const char *error;
         bool bans, heals;
+        float scale;
     } rows[] = {
         {true, true, false, &one, "overflow: drop-oldest excludes accept_revisions"},
         {false, true, false, &two, "overflow: drop-oldest excludes several choices"},
         {true, false, true, &one, "accept_revisions: excludes chat"},
         {.script = &one, .error = "banned_strings: the strategy \"scripted\" cannot rule tokens out", .bans = true},
         {.script = &one, .error = "token_healing: the strategy \"scripted\" cannot rule tokens out", .heals = true},
+        {.script = &one, .error = "guidance_scale: the strategy \"scripted\" has no negative prompt", .scale = 2},
     };
     if (!fixture_open(&f, &o)) return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -242,9 +244,10 @@ TEST(what_a_strategy_cannot_do_is_refused_by_name) {
         if (rows[i].drops) r.overflow = RN_OVERFLOW_DROP_OLDEST;
         if (rows[i].bans) r.banned_strings = banned, r.n_banned_strings = 1;
         r.token_healing = rows[i].heals;
+        if (rows[i].scale > 0) r.guidance_scale = rows[i].scale;
         if (rows[i].chats) r.chat = &chat, r.n_parts = 0;
         CHECK_FAILS(begin(f.engine, &r, rows[i].script, &s, &err),
-                    rows[i].bans || rows[i].heals ? RN_E_UNSUPPORTED : RN_E_ARG, &err);
+                    rows[i].bans || rows[i].heals || rows[i].scale > 0 ? RN_E_UNSUPPORTED : RN_E_ARG, &err);
         CHECK_HAS(err.text, rows[i].error);
     }
     fixture_close(&f);

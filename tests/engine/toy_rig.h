@@ -19,7 +19,8 @@ struct toy_rig {
     rn_engine *engine;
 };
 
-static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams, int n_threads) {
+static inline bool toy_rig_open_rows(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams,
+                                     int n_threads, int32_t n_rows) {
     char path[64];
     struct tiny_model tiny = tiny_model_default();
     struct given_lm given;
@@ -29,8 +30,8 @@ static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_st
     tiny.n_ctx = TOY_CTX, tiny.n_vocab = TOY_VOCAB;
     *g = (struct toy_rig){.config = {.n_vocab = TOY_VOCAB,
                                      .n_ctx = TOY_CTX,
-                                     .n_batch = 64,
-                                     .n_want = 64,
+                                     .n_batch = n_rows,
+                                     .n_want = n_rows,
                                      .max_seqs = 2 * n_streams + 2,
                                      .max_scratch = 4,
                                      .n_pages = n_pages,
@@ -43,8 +44,13 @@ static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_st
     if (!CHECK_OK(toy_lm_create(&g->config, &given.lm, &err), &err)) return false;
     given.kv = toy_lm_kv(given.lm), given.n_scratch = g->config.max_scratch;
     o.n_streams = n_streams;
+    o.n_seqs = 1; // slots of recurrent state for a second sequence
     o.n_threads = n_threads;
     return CHECK_OK(engine_open_lms(&g->model, &given, 1, &o, &g->engine, &err), &err);
+}
+
+static inline bool toy_rig_open(struct toy_rig *g, int32_t n_pages, int32_t n_states, int n_streams, int n_threads) {
+    return toy_rig_open_rows(g, n_pages, n_states, n_streams, n_threads, 64);
 }
 
 static inline void toy_rig_close(struct toy_rig *g) {

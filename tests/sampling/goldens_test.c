@@ -3,6 +3,7 @@
 // Bias and penalties are read off by a caller's stage, which sees the row after them; cuts by the list that is left, in both
 // orders; temperature and log-softmax by their functions. Kinds and tolerances: goldens/README.md of the shared material.
 #include "kernels/kernels.h"
+#include "sampling/guidance.h"
 #include "sampling/stages.h"
 #include "tests/check.h"
 #include <jansson.h>
@@ -17,7 +18,7 @@ struct golden {
     json_t *params;
     bool ambiguous;
     int32_t n;
-    float row[MAX_N], expect[MAX_N];
+    float row[MAX_N], expect[MAX_N], negative[MAX_N];
     int32_t ids[MAX_IDS];
     size_t n_ids;
 };
@@ -319,6 +320,15 @@ static bool run_chain(const struct golden *g) {
     return true;
 }
 
+static bool run_guidance(const struct golden *g) {
+    float mixed[MAX_N];
+    rn_error err = {0};
+    const float scale = (float)number(g, "guidance_scale", 1);
+    return CHECK_OK(guidance_mix(&kernel_set_get(CPU_REF)->row, g->row, g->negative, g->n, scale, mixed, &err),
+                    &err) &&
+           CHECK(close_rows(mixed, g->expect, g->n, 1e-5));
+}
+
 // n_shared: cases of the shared file.
 static const struct {
     const char *processor;
@@ -343,6 +353,7 @@ static const struct {
     {"suppress_tokens", run_bias, 4},
     {"bad_words", run_bias, 40},
     {"renormalize", run_renormalize, 12},
+    {"cfg_logprobs", run_guidance, 6},
     {"chain", run_chain, 60},
 };
 enum { N_RUNS = sizeof runs / sizeof *runs };
@@ -357,6 +368,11 @@ static bool read_golden(json_t *file, json_t *c, struct golden *g) {
                          .params = json_object_get(c, "params"),
                          .ambiguous = json_is_true(json_object_get(c, "ambiguous"))};
     g->n = read_row(row, g->row);
+    const char *negative = json_string_value(json_object_get(g->params, "unconditional_row"));
+    if (negative) {
+        const json_t *other = json_object_get(json_object_get(file, "rows"), negative);
+        if (!CHECK(other && read_row(json_string_value(other), g->negative) == g->n)) return false;
+    }
     g->n_ids = json_array_size(json_object_get(c, "ids"));
     if (!CHECK(g->n <= MAX_N && read_row(expect, g->expect) == g->n && g->n_ids <= MAX_IDS)) return false;
     for (size_t i = 0; i < g->n_ids; i++)

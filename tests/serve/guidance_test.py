@@ -70,5 +70,25 @@ def a_healed_prompt_may_end_inside_a_word():
             post(s, GENERATE, **body, reply_tokens=[5]).refuses(400, 'invalid_value', 'token_healing')
 
 
+@test
+def guidance_is_the_same_in_every_interface_and_with_other_requests():
+    with Folder() as folder, serving(chat_model(folder), '--streams', '4') as s:
+        more = {'guidance_scale': 3, 'negative_prompt': 'There was a cat', 'temperature': 1, 'seed': 5, 'max_tokens': 30}
+        whole = [c['text'] for c in post(s, '/v1/completions', prompt=TIME, n=4, **more).json['choices']]
+        for i, text in enumerate(whole):
+            equal(post(s, GENERATE, prompt=TIME, **{**more, 'seed': 5 + i}).json['choices'][0]['text'], text)
+        equal(post(s, '/completion', prompt=TIME, cfg_scale=3, **{k: v for k, v in more.items() if k != 'guidance_scale'}).json['content'], whole[0])
+        chat = [{'role': 'user', 'content': TIME}]      # whose template adds nothing
+        equal(post(s, '/v1/chat/completions', messages=chat, **more).json['choices'][0]['message']['content'], whole[0])
+        check(whole[0] != post(s, GENERATE, prompt=TIME, **{**more, 'negative_prompt': ''}).json['choices'][0]['text'], whole[0])
+        # With a session it is what it is without one.
+        first = post(s, GENERATE, prompt=TIME, session='a', **more).json['choices'][0]
+        equal(first['text'], whole[0])
+        next_one = post(s, GENERATE, ids=[427, 438], session='a', **more).json['choices'][0]
+        ids = [*post(s, '/tokenize', content=TIME, add_special=True).json['tokens'], *first['tokens'], 427, 438]
+        equal(next_one['tokens'], post(s, GENERATE, ids=ids, **more).json['choices'][0]['tokens'])
+        post(s, GENERATE, prompt=TIME, negative_prompt='a').refuses(400, 'invalid_value', 'negative_prompt')
+
+
 if __name__ == '__main__':
     main()

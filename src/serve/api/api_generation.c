@@ -167,6 +167,7 @@ static const struct {
     {"repeat_last_n", "penalty_last_n"},
     {"stop_token_ids", "stop_tokens"},
     {"skip_eos", "ignore_eos"},
+    {"cfg_scale", "guidance_scale"},
     {"typ_p", "typical_p"},
 };
 

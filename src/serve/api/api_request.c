@@ -204,6 +204,8 @@ static const struct {
     {"stop_tokens", "stop_tokens", API_INVALID_TOKEN},
     {"banned_strings", "banned_strings", API_INVALID_VALUE},
     {"token_healing", "token_healing", API_INVALID_VALUE},
+    {"guidance_scale", "guidance_scale", API_INVALID_VALUE},
+    {"negative_prompt", "negative_prompt", API_INVALID_VALUE},
     {"ids", NULL, API_INVALID_TOKEN},
     {"prompt", NULL, API_INVALID_VALUE},
     {"logit_bias", "logit_bias", API_INVALID_VALUE},
