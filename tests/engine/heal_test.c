@@ -152,6 +152,23 @@ TEST(a_healed_answer_goes_on_from_its_reply) {
     toy_rig_close(&g);
 }
 
+TEST(a_reply_of_a_chat_is_not_healed) {
+    struct toy_rig g;
+    rn_chat chat;
+    rn_stream *s = NULL;
+    rn_error err = {0};
+    if (!toy_rig_open(&g, 64, 0, 1, 1)) return;
+    rn_request r = text_request("");
+    rn_chat_init(&chat);
+    chat.messages = "[{\"role\":\"user\",\"content\":\"x\"}]";
+    r.chat = &chat, r.n_parts = 0;
+    r.reply = &(const int32_t){5}, r.n_reply = 1;
+    r.token_healing = true;
+    CHECK_FAILS(rn_stream_begin(g.engine, &r, &s, &err), RN_E_ARG, &err);
+    CHECK_STR(err.text, "token_healing: excludes reply in a chat, whose prefilled answer it would follow");
+    toy_rig_close(&g);
+}
+
 TEST(the_echo_is_the_whole_prompt_and_the_answer_follows_it) {
     static struct outcome o;
     struct fixture f;
