@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -39,7 +40,8 @@ size_t outbox_bytes(const struct outbox_sizes *z) {
     const struct outbox *o = NULL; // for the sizes of what its arrays hold
     const struct caps c = caps_of(z);
     const size_t candidates = (size_t)z->n_top * sizeof *o->top, logits = (size_t)z->n_logits * sizeof *o->logits,
-                 waiting = c.tokens * (sizeof *o->tokens + candidates + logits + 2) + c.text +
+                 sampled = z->has_sampled ? sizeof *o->sampled : 0,
+                 waiting = c.tokens * (sizeof *o->tokens + candidates + logits + sampled + 3) + c.text +
                            c.chunks * sizeof *o->chunks + (z->n_choices + 1) * sizeof *o->details,
                  copy = z->chunk_tokens * (sizeof *o->r_ids + sizeof *o->r_data + candidates + logits + 2);
     return waiting + copy + z->n_echo + longest_chunk(z);
@@ -67,6 +69,7 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
     o->tokens = mem_calloc(cap, sizeof *o->tokens);
     o->top = mem_calloc(cap, n_top * sizeof *o->top + 1);
     o->logits = mem_calloc(cap, n_logits * sizeof *o->logits + 1);
+    o->sampled = mem_calloc(cap, (z->has_sampled ? sizeof *o->sampled : 0) + 1);
     o->text = mem_alloc(o->cap_text);
     o->chunks = mem_calloc(o->cap_chunks, sizeof *o->chunks);
     o->details = mem_calloc(z->n_choices + 1, sizeof *o->details);
@@ -75,8 +78,8 @@ rn_status outbox_init(struct outbox *o, const struct outbox_sizes *z, rn_error *
     o->r_top = mem_calloc(z->chunk_tokens, n_top * sizeof *o->r_top + 1);
     o->r_logits = mem_calloc(z->chunk_tokens, n_logits * sizeof *o->r_logits + 1);
     o->r_text = mem_alloc(z->n_echo + longest_chunk(z));
-    if (!o->tokens || !o->top || !o->logits || !o->text || !o->chunks || !o->details || !o->r_ids || !o->r_data ||
-        !o->r_top || !o->r_logits || !o->r_text)
+    if (!o->tokens || !o->top || !o->logits || !o->sampled || !o->text || !o->chunks || !o->details || !o->r_ids ||
+        !o->r_data || !o->r_top || !o->r_logits || !o->r_text)
         return fail(err, RN_E_NOMEM, "stream: out of memory for a buffer of %zu tokens", cap);
     return RN_OK;
 }
@@ -88,6 +91,7 @@ void outbox_free(struct outbox *o) {
     mem_free(o->tokens);
     mem_free(o->top);
     mem_free(o->logits);
+    mem_free(o->sampled);
     mem_free(o->text);
     mem_free(o->chunks);
     mem_free(o->details);
@@ -147,19 +151,24 @@ bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_
                  n_logits = (size_t)o->size.n_logits;
     uint32_t *const count = o->holds ? &o->held.n_tokens : &o->open.n_tokens;
     const uint32_t most = o->holds ? o->size.n_held : o->size.chunk_tokens;
-    const bool fits = !o->ended && n_waiting(o) < o->cap_tokens && *count < most && t->n_top >= 0 &&
-                      t->n_sampled_top >= 0 && t->n_top + t->n_sampled_top <= o->size.n_top;
+    const bool fits =
+        !o->ended && n_waiting(o) < o->cap_tokens && *count < most && t->n_top >= 0 && t->n_top <= o->size.n_top;
     if (fits) {
         o->tokens[at] = *t;
         o->tokens[at].has_logits = n_logits && logits;
-        if (t->n_top + t->n_sampled_top)
-            memcpy(o->top + at * n_top, top, (size_t)(t->n_top + t->n_sampled_top) * sizeof *top);
+        if (t->n_top) memcpy(o->top + at * n_top, top, (size_t)t->n_top * sizeof *top);
         if (n_logits && logits) memcpy(o->logits + at * n_logits, logits, n_logits * sizeof *logits);
         o->token_head++;
         ++*count;
     }
     mutex_unlock(&o->lock);
     return fits;
+}
+
+void outbox_push_sampled(struct outbox *o, const struct outbox_sampled *x) {
+    mutex_lock(&o->lock);
+    o->sampled[(o->token_head - 1) % o->cap_tokens] = *x;
+    mutex_unlock(&o->lock);
 }
 
 bool outbox_push_text(struct outbox *o, const char *text, size_t n) {
@@ -288,21 +297,24 @@ static void copy_token(struct outbox *o, size_t i) {
     float *const logits = t->has_logits ? o->r_logits + i * n_logits : NULL;
     if (n_top) memcpy(top, o->top + at * n_top, n_top * sizeof *top);
     if (logits) memcpy(logits, o->logits + at * n_logits, n_logits * sizeof *logits);
+    static const struct outbox_sampled none = {NAN, NAN, NAN, 0, 0, 0};
+    const struct outbox_sampled *const x = o->size.has_sampled ? &o->sampled[at] : &none;
+    const int32_t n_own = t->n_top - x->n_sampled_top;
     o->r_ids[i] = t->id;
     o->r_data[i] = (rn_token){.id = t->id,
                               .logprob = t->logprob,
-                              .top = t->n_top ? top : NULL,
-                              .n_top = t->n_top,
+                              .top = n_own ? top : NULL,
+                              .n_top = n_own,
                               .logits = logits,
                               .drafted = t->drafted,
                               .rank = t->rank,
-                              .entropy = t->entropy,
-                              .sampled_entropy = t->sampled_entropy,
-                              .sampled_logprob = t->sampled_logprob,
-                              .sampled_rank = t->sampled_rank,
-                              .n_candidates = t->n_candidates,
-                              .sampled_top = t->n_sampled_top ? top + t->n_top : NULL,
-                              .n_sampled_top = t->n_sampled_top};
+                              .entropy = x->entropy,
+                              .sampled_entropy = x->sampled_entropy,
+                              .sampled_logprob = x->sampled_logprob,
+                              .sampled_rank = x->sampled_rank,
+                              .n_candidates = x->n_candidates,
+                              .sampled_top = x->n_sampled_top ? top + n_own : NULL,
+                              .n_sampled_top = x->n_sampled_top};
 }
 
 // Copies the oldest chunk into the reader's own arrays and releases its place; with the lock held.

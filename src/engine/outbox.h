@@ -17,10 +17,14 @@
 struct outbox_token {
     int32_t id;
     float logprob;
-    int32_t n_top, rank;                             // n_top: at most the outbox's, with n_sampled_top
-    float entropy, sampled_entropy, sampled_logprob; // and the next three: as of rn_token
-    int32_t sampled_rank, n_candidates, n_sampled_top;
+    int32_t n_top, rank; // n_top: at most the outbox's, before and after the sampling stages together
     bool drafted, has_logits;
+};
+// What a token was drawn from, as of rn_token.
+struct outbox_sampled {
+    float entropy, sampled_entropy, sampled_logprob;
+    int32_t sampled_rank, n_candidates;
+    int32_t n_sampled_top; // of the token's n_top candidates, the last ones
 };
 struct outbox_chunk {
     uint32_t n_tokens, n_text;
@@ -44,6 +48,7 @@ struct outbox_sizes {
     int32_t n_top;          // candidates of each token, before and after the sampling stages together
     int32_t n_logits;       // logits of each token
     bool has_data;          // chunks carry token_data
+    bool has_sampled;       // with what each token was drawn from
 };
 
 struct outbox {
@@ -54,8 +59,9 @@ struct outbox {
     size_t cap_tokens, cap_text, cap_chunks; // of the rings
     // Rings: position modulo capacity; head and tail only count up.
     struct outbox_token *tokens;
-    rn_top *top;   // [cap_tokens][n_top]
-    float *logits; // [cap_tokens][n_logits]
+    rn_top *top;                    // [cap_tokens][n_top]
+    struct outbox_sampled *sampled; // [cap_tokens] with has_sampled, else empty
+    float *logits;                  // [cap_tokens][n_logits]
     char *text;
     struct outbox_chunk *chunks;
     uint64_t token_head, token_tail, text_head, text_tail, chunk_head, chunk_tail;
@@ -102,8 +108,10 @@ int32_t outbox_room(struct outbox *o, int32_t most);
 // Drops the oldest closed chunks until there is room, and counts their tokens. The prompt's data in a dropped chunk (echo,
 // log-probabilities) moves to the next chunk; its text is lost.
 void outbox_drop_oldest(struct outbox *o);
-// Returns false and changes nothing if it does not fit. top: [t->n_top + t->n_sampled_top]. logits: [n_logits]; NULL: this token has none.
+// Returns false and changes nothing if it does not fit. top: [t->n_top]. logits: [n_logits]; NULL: this token has none.
 bool outbox_push_token(struct outbox *o, const struct outbox_token *t, const rn_top *top, const float *logits);
+void outbox_push_sampled(struct outbox *o,
+                         const struct outbox_sampled *x); // of the token pushed last; with has_sampled
 bool outbox_push_text(struct outbox *o, const char *text, size_t n);
 // Starts the open chunk with the prompt's text, n_echo bytes. Once, before any token.
 void outbox_push_echo(struct outbox *o, const char *text);

@@ -149,13 +149,14 @@ static void look_for_end(rn_stream *s, struct choice *c, int32_t token) {
 // ---- tokens ---------------------------------------------------------------------------------------------------------
 
 // What the token was drawn from: its place among the candidates, their entropy, and the best of them.
-static void tell_drawn_from(const rn_stream *s, const struct drawn_from *from, struct outbox_token *t, rn_top *top) {
+static void tell_drawn_from(const rn_stream *s, const struct drawn_from *from, int32_t token,
+                            struct outbox_sampled *t, rn_top *top) {
     double entropy = 0;
     // Behind them are some with weight 0, which are never drawn.
     for (size_t i = 0; i < from->n && from->probs[i] > 0; i++, t->n_candidates++) {
         const double p = (double)from->probs[i];
         entropy -= p * log_f64(p);
-        if (from->ids[i] != t->id) continue;
+        if (from->ids[i] != token) continue;
         t->sampled_logprob = (float)log_f64(p);
         t->sampled_rank = (int32_t)i + 1;
     }
@@ -166,12 +167,8 @@ static void tell_drawn_from(const rn_stream *s, const struct drawn_from *from, s
 }
 
 static void push_token(rn_stream *s, const struct choice *c, const struct emission *e) {
-    struct outbox_token t = {.id = e->token,
-                             .logprob = NAN,
-                             .entropy = NAN,
-                             .sampled_entropy = NAN,
-                             .sampled_logprob = NAN,
-                             .drafted = e->drafted};
+    struct outbox_token t = {.id = e->token, .logprob = NAN, .drafted = e->drafted};
+    struct outbox_sampled x = {.entropy = NAN, .sampled_entropy = NAN, .sampled_logprob = NAN};
     rn_top top[2 * LOGPROBS_MAX_TOP];
     if (s->scores.n_logprobs >= 0 && e->logits) {
         const int32_t n_vocab = s->model_slot->lm->n_vocab;
@@ -182,10 +179,14 @@ static void push_token(rn_stream *s, const struct choice *c, const struct emissi
         t.rank = token_rank(e->logits, n_vocab, e->token);
     }
     if (s->scores.n_sampled >= 0 && e->logits)
-        t.entropy = (float)token_entropy(&s->engine->kernels->row, e->logits, s->model_slot->lm->n_vocab,
+        x.entropy = (float)token_entropy(&s->engine->kernels->row, e->logits, s->model_slot->lm->n_vocab,
                                          (float *)s->scores.scratch);
-    if (s->scores.n_sampled >= 0 && e->from) tell_drawn_from(s, e->from, &t, top + t.n_top);
-    if (!outbox_push_token(&s->out, &t, top, e->logits)) end_out_of_room(s, c);
+    if (s->scores.n_sampled >= 0 && e->from) tell_drawn_from(s, e->from, e->token, &x, top + t.n_top);
+    t.n_top += x.n_sampled_top;
+    if (!outbox_push_token(&s->out, &t, top, e->logits))
+        end_out_of_room(s, c);
+    else if (s->scores.n_sampled >= 0)
+        outbox_push_sampled(&s->out, &x);
 }
 
 // Choice 0 is held by the main sequence and the session.

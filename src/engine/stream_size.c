@@ -28,6 +28,7 @@ struct outbox_sizes stream_outbox_sizes(const struct model_slot *l, const rn_req
         .n_echo = n_echo,
         .n_top = (r->logprobs > 0 ? r->logprobs : 0) + (r->sampled_logprobs > 0 ? r->sampled_logprobs : 0),
         .n_logits = r->want_logits ? model_slot_n_vocab(l) : 0,
+        .has_sampled = r->sampled_logprobs >= 0,
         .has_data = r->logprobs >= 0 || r->sampled_logprobs >= 0 || r->want_logits,
     };
 }
