@@ -2,10 +2,12 @@
 """tests/cli/run_test.py - `runnel run` without a terminal: prompts, streams, JSON lines, ends."""
 import json
 import math
+import os
+import pathlib
 import re
 import subprocess
 
-from harness import MODEL, PROGRAM, TIMEOUT_S, Folder, check, end, environment, equal, interrupt, main, runnel, start, test
+from harness import MODEL, PROGRAM, TIMEOUT_S, Folder, Skip, check, end, environment, equal, interrupt, main, runnel, start, test
 
 GREEDY = ('--temp', '0')
 PROMPT = 'Once upon a time'
@@ -211,6 +213,19 @@ def guidance_goes_away_from_the_negative_prompt():
     check(guided[1] != plain, guided)
     equal(runnel(*asked, '--guidance-scale', '4', '--negative-prompt', PROMPT).ok().text, plain)
     check(runnel(*asked, '--guidance-scale', '4').ok().text != plain, 'without a negative prompt: against the last token')
+
+
+@test
+def guidance_reserves_the_state_that_a_recurrent_model_needs_for_it():
+    golden = pathlib.Path(os.environ.get('RUNNEL_SHARED') or pathlib.Path(__file__).parents[3] / 'shared') / 'goldens/mamba2'
+    if not golden.is_dir():
+        raise Skip('no shared material: set RUNNEL_SHARED')
+    asked = ['run', '-m', golden, '--ids', '5,6,7', *GREEDY, '-n', '8', '--json', '--ignore-eos']
+    plain, same, guided = ([t for line in runnel(*asked, *more).ok().lines for t in line['tokens']] for more in (
+        [], ['--guidance-scale', '1'], ['--guidance-scale', '9']))
+    equal(same, plain)
+    equal(len(guided), 8)
+    check(guided != plain, guided)
 
 
 @test
