@@ -63,11 +63,22 @@ static bool visit_next(struct dfa *d, uint32_t at, uint32_t *n) {
     return false;
 }
 
-// Over derivatives, until one matches the empty text: some from the breadth, which finds short matches among long ones,
-// then the rest from the depth, which finds long ones. All on the way there is alive; if there is none, all that was
-// visited is not.
+// The visit that goes on into the depth: the last one with derivatives left. UINT32_MAX: there is none.
+static uint32_t deepest(struct dfa *d, uint32_t front, uint32_t n, uint32_t *n_stack) {
+    const uint32_t n_classes = d->e->n_classes;
+    while (*n_stack > 0 && d->visits[d->visits[*n_stack - 1].stack].next_class == n_classes) --*n_stack;
+    if (*n_stack > 0) return d->visits[*n_stack - 1].stack;
+    while (n > front && d->visits[n - 1].next_class == n_classes) n--;
+    if (n == front) return UINT32_MAX;
+    d->visits[(*n_stack)++].stack = n - 1;
+    return n - 1;
+}
+
+// Over derivatives, until one matches the empty text: by turns from the breadth, which finds short matches among many
+// states, and into the depth, which finds long ones. All on the way there is alive; if there is none, all that was visited
+// is not.
 static bool dfa_is_alive(struct dfa *d, expr_id x) {
-    enum { BREADTH = 128, WORK_PER_VISIT = 64 };
+    enum { WORK_PER_VISIT = 64 };
     struct exprs *const e = d->e;
     uint32_t n = 0, at = 0, n_stack = 0;
     bool is_alive = false;
@@ -77,19 +88,18 @@ static bool dfa_is_alive(struct dfa *d, expr_id x) {
     if (!push(d, &n, x, UINT32_MAX)) return false;
     d->life[x] = VISITED;
     d->work_limit = e->work + (uint64_t)d->search_limit * WORK_PER_VISIT;
-    for (; at < n && at < BREADTH && !is_alive && e->status == RN_OK; at += !is_alive)
-        while (d->visits[at].next_class < e->n_classes && !is_alive && e->status == RN_OK)
-            is_alive = visit_next(d, at, &n);
-    for (uint32_t i = n; i-- > at;) d->visits[n_stack++].stack = i;
-    while (n_stack > 0 && !is_alive && e->status == RN_OK) {
-        const uint32_t before = n;
-        at = d->visits[n_stack - 1].stack;
-        if (d->visits[at].next_class == e->n_classes) {
-            n_stack--;
-            continue;
+    for (uint32_t front = 0; front < n && !is_alive && e->status == RN_OK; front += !is_alive) {
+        at = front;
+        while (d->visits[front].next_class < e->n_classes && !is_alive && e->status == RN_OK)
+            is_alive = visit_next(d, front, &n);
+        for (uint32_t i = 0; i < e->n_classes && !is_alive && e->status == RN_OK; i++) {
+            const uint32_t before = n;
+            const uint32_t deep = deepest(d, front, n, &n_stack);
+            if (deep == UINT32_MAX) break;
+            at = deep;
+            is_alive = visit_next(d, deep, &n);
+            if (n > before) d->visits[n_stack++].stack = before;
         }
-        is_alive = visit_next(d, at, &n);
-        if (n > before) d->visits[n_stack++].stack = before;
     }
     for (uint32_t i = 0; i < n; i++)
         d->life[d->visits[i].expr] = is_alive || e->status != RN_OK ? LIFE_UNKNOWN : NOTHING;
