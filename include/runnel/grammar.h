@@ -18,7 +18,11 @@ typedef enum rn_grammar_kind {
     // text: a regular expression (ECMA 262) that the whole answer matches.
     RN_GRAMMAR_REGEX = 2,
     // The answer is one of `choices`.
-    RN_GRAMMAR_CHOICE = 3
+    RN_GRAMMAR_CHOICE = 3,
+    // text: a context-free grammar, in GBNF as llama.cpp reads it or in Lark as llguidance reads
+    // it;
+    // the text tells which. Special tokens may be named, <like> so or by their ids, <[7]>.
+    RN_GRAMMAR_CFG = 4
 } rn_grammar_kind;
 
 // White space between the tokens of JSON.

@@ -12,6 +12,13 @@ enum { NAME_BYTES = 16 }; // of a control token: a byte that no text has, and it
 // A control token is no text: it stands for bytes that only a grammar that names it allows.
 static bool is_named(const struct vocab_token *t) { return t->kind == TOKEN_CONTROL; }
 
+static int64_t find_token(const void *user, const char *text, size_t n) {
+    const struct vocab *const v = user;
+    for (int32_t i = 0; i < v->n_tokens; i++)
+        if (v->tokens[i].text.n == n && memcmp(v->tokens[i].text.s, text, n) == 0) return i;
+    return -1;
+}
+
 static rn_status make_vocab(const rn_model *m, struct model_grammars *g, rn_error *err) {
     const struct vocab *const v = package_vocab(m->pkg);
     size_t n_named = 0;
@@ -33,7 +40,9 @@ static rn_status make_vocab(const rn_model *m, struct model_grammars *g, rn_erro
             tokens[i] = (struct token_bytes){piece, (uint32_t)n};
         }
     }
-    return grammar_vocab_init(&g->vocab, tokens, v->n_tokens, err);
+    const rn_status st = grammar_vocab_init(&g->vocab, tokens, v->n_tokens, err);
+    g->vocab.find_token = find_token, g->vocab.user = v;
+    return st;
 }
 
 // Made when the first grammar is compiled.
@@ -81,8 +90,8 @@ struct rn_matcher {
 
 _Static_assert((int)RN_GRAMMAR_JSON_SCHEMA == GRAMMAR_SCHEMA && (int)RN_GRAMMAR_JSON_OBJECT == GRAMMAR_OBJECT &&
                    (int)RN_GRAMMAR_REGEX == GRAMMAR_REGEX && (int)RN_GRAMMAR_CHOICE == GRAMMAR_CHOICE &&
-                   (int)RN_JSON_DUMPS == JSON_SPACE_DUMPS && (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT &&
-                   (int)RN_JSON_FREE == JSON_SPACE_FREE,
+                   (int)RN_GRAMMAR_CFG == GRAMMAR_CFG && (int)RN_JSON_DUMPS == JSON_SPACE_DUMPS &&
+                   (int)RN_JSON_COMPACT == JSON_SPACE_COMPACT && (int)RN_JSON_FREE == JSON_SPACE_FREE,
                "the same numbers");
 
 static rn_status compile(const rn_model *model, const rn_grammar_source *source, struct grammar_text *choices,

@@ -73,53 +73,85 @@ void char_set_invert(struct char_set *s) {
     char_set_settle(s);
 }
 
-static uint32_t encode(uint32_t cp, uint8_t out[4]) {
-    if (cp < 0x80) return out[0] = (uint8_t)cp, 1;
-    const uint32_t n = cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
-    for (uint32_t i = n; i-- > 1; cp >>= 6) out[i] = (uint8_t)(0x80 | (cp & 0x3f));
-    out[0] = (uint8_t)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | cp);
-    return n;
-}
+// ---- as UTF-8: a tree of bytes, in which equal parts are one ----
 
-static expr_id byte_range(struct exprs *e, uint8_t from, uint8_t to) {
-    struct byte_set s = {{0}};
-    byte_set_add_range(&s, from, to);
-    return expr_bytes(e, &s);
-}
+// 64^n code points share all but their last n bytes.
+static uint32_t span_of(uint32_t n_tail) { return 1u << 6 * n_tail; }
 
-static expr_id any_tail(struct exprs *e, uint32_t n) {
-    expr_id x = EXPR_EMPTY;
-    while (n-- > 0) x = expr_cat(e, byte_range(e, 0x80, 0xbf), x);
-    return x;
-}
-
-// Sequences of n bytes from a to b in order, both of which are valid.
-static expr_id sequences(struct exprs *e, const uint8_t *a, const uint8_t *b, uint32_t n) {
-    if (n == 1) return byte_range(e, a[0], b[0]);
-    if (a[0] == b[0]) return expr_cat(e, byte_range(e, a[0], a[0]), sequences(e, a + 1, b + 1, n - 1));
-    const uint8_t least[3] = {0x80, 0x80, 0x80}, most[3] = {0xbf, 0xbf, 0xbf};
-    const bool from_least = memcmp(a + 1, least, n - 1) == 0, to_most = memcmp(b + 1, most, n - 1) == 0;
-    const uint8_t first = from_least ? a[0] : (uint8_t)(a[0] + 1), last = to_most ? b[0] : (uint8_t)(b[0] - 1);
-    expr_id parts[3];
-    size_t k = 0;
-    if (!from_least) parts[k++] = expr_cat(e, byte_range(e, a[0], a[0]), sequences(e, a + 1, most, n - 1));
-    if (first <= last) parts[k++] = expr_cat(e, byte_range(e, first, last), any_tail(e, n - 1));
-    if (!to_most) parts[k++] = expr_cat(e, byte_range(e, b[0], b[0]), sequences(e, least, b + 1, n - 1));
-    return expr_or(e, parts, k);
-}
-
-static expr_id utf8_range(struct exprs *e, uint32_t from, uint32_t to) {
-    static const uint32_t last_of[4] = {0x7f, 0x7ff, 0xffff, CHAR_MAX_CP};
-    expr_id x = EXPR_NEVER;
-    for (int i = 0; i < 4 && from <= to; i++) {
-        if (from > last_of[i]) continue;
-        const uint32_t end = to < last_of[i] ? to : last_of[i];
-        uint8_t a[4], b[4];
-        encode(from, a);
-        x = expr_or2(e, x, sequences(e, a, b, encode(end, b)));
-        from = end + 1;
+static const struct char_range *first_from(const struct char_set *s, uint32_t cp) {
+    uint32_t low = 0, high = s->n;
+    while (low < high) {
+        const uint32_t mid = low + (high - low) / 2;
+        if (s->ranges[mid].to < cp)
+            low = mid + 1;
+        else
+            high = mid;
     }
-    return x;
+    return s->ranges + low;
+}
+
+static expr_id bytes_then(struct exprs *e, const struct byte_set *set, expr_id rest) {
+    return expr_cat(e, expr_bytes(e, set), rest);
+}
+
+struct clip { // the characters of a set from..to
+    const struct char_set *s;
+    uint32_t from, to;
+};
+
+static expr_id tails(struct exprs *e, const struct clip *s, uint32_t base, uint32_t n_tail);
+
+// The characters from `base` on, by their next byte, which is one of n from `byte` on.
+static expr_id by_byte(struct exprs *e, const struct clip *s, uint32_t base, uint32_t byte, uint32_t n,
+                       uint32_t n_tail) {
+    expr_id rests[64], kids[64];
+    struct byte_set sets[64];
+    uint32_t n_kids = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const expr_id rest = tails(e, s, base + i * span_of(n_tail), n_tail);
+        uint32_t k = 0;
+        if (rest == EXPR_NEVER) continue;
+        while (k < n_kids && rests[k] != rest) k++;
+        if (k == n_kids) rests[n_kids] = rest, sets[n_kids++] = (struct byte_set){{0}};
+        byte_set_add(&sets[k], (uint8_t)(byte + i));
+    }
+    for (uint32_t k = 0; k < n_kids; k++) kids[k] = bytes_then(e, &sets[k], rests[k]);
+    return expr_or(e, kids, n_kids);
+}
+
+// The last n_tail bytes of the characters from `base` on that begin alike.
+static expr_id tails(struct exprs *e, const struct clip *s, uint32_t base, uint32_t n_tail) {
+    const uint32_t begin = base > s->from ? base : s->from, end = base + span_of(n_tail) - 1,
+                   last = end < s->to ? end : s->to;
+    const struct char_range *r = first_from(s->s, begin), *const r_end = s->s->ranges + s->s->n;
+    if (begin > last || r == r_end || r->from > last) return EXPR_NEVER;
+    if (n_tail == 0) return EXPR_EMPTY;
+    if (begin == base && last == end && r->from <= base && r->to >= last) {
+        struct byte_set any = {{0}};
+        expr_id x = EXPR_EMPTY;
+        byte_set_add_range(&any, 0x80, 0xbf);
+        for (uint32_t i = 0; i < n_tail; i++) x = bytes_then(e, &any, x);
+        return x;
+    }
+    if (n_tail > 1) return by_byte(e, s, base, 0x80, 64, n_tail - 1);
+    struct byte_set set = {{0}};
+    for (; r < r_end && r->from <= last; r++) {
+        const uint32_t from = r->from < begin ? begin : r->from, to = r->to > last ? last : r->to;
+        byte_set_add_range(&set, (uint8_t)(0x80 + from - base), (uint8_t)(0x80 + to - base));
+    }
+    return expr_bytes(e, &set);
+}
+
+// s: sorted, without surrogates and overlaps
+static expr_id utf8_expr(struct exprs *e, const struct char_set *s) {
+    struct byte_set ascii = {{0}};
+    for (uint32_t i = 0; i < s->n && s->ranges[i].from < 0x80; i++)
+        byte_set_add_range(&ascii, (uint8_t)s->ranges[i].from,
+                           (uint8_t)(s->ranges[i].to < 0x80 ? s->ranges[i].to : 0x7f));
+    const struct clip two = {s, 0x80, 0x7ff}, three = {s, 0x800, 0xffff}, four = {s, 0x10000, CHAR_MAX_CP};
+    const expr_id kids[4] = {expr_bytes(e, &ascii), by_byte(e, &two, 0x80, 0xc2, 30, 1),
+                             by_byte(e, &three, 0, 0xe0, 16, 2), by_byte(e, &four, 0, 0xf0, 5, 3)};
+    return expr_or(e, kids, 4);
 }
 
 static expr_id hex_digit(struct exprs *e, uint32_t v) {
@@ -157,9 +189,9 @@ expr_id chars_expr(struct exprs *e, const struct char_set *s, enum coding coding
         for (uint32_t cp = 0; cp < 0x80; cp++)
             if ((cp < 0x20 || cp == '"' || cp == '\\' || cp == '/') && has(s, cp)) x = expr_or2(e, x, escapes(e, cp));
         cut(&plain, 0, 0x1f), cut(&plain, '"', '"'), cut(&plain, '\\', '\\');
+        char_set_settle(&plain);
     }
-    for (uint32_t i = 0; i < plain.n; i++)
-        x = expr_or2(e, x, utf8_range(e, plain.ranges[i].from, plain.ranges[i].to));
+    if (!plain.failed) x = expr_or2(e, x, utf8_expr(e, &plain));
     if (plain.failed) e->status = RN_E_NOMEM;
     char_set_free(&plain);
     return e->status == RN_OK ? x : (expr_id)EXPR_NEVER;

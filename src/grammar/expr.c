@@ -193,12 +193,11 @@ expr_id expr_cat(struct exprs *e, expr_id a, expr_id b) {
     if (a == EXPR_NEVER || b == EXPR_NEVER) return EXPR_NEVER;
     if (a == EXPR_EMPTY) return b;
     if (b == EXPR_EMPTY) return a;
-    expr_id parts[64];
-    size_t n = 0;
-    for (; e->nodes[a].kind == EXPR_KIND_CAT && n < 64; a = e->nodes[a].b) parts[n++] = e->nodes[a].a;
-    b = e->nodes[a].kind == EXPR_KIND_CAT ? expr_cat(e, a, b)
-                                          : add(e, (struct expr){.kind = EXPR_KIND_CAT, .a = a, .b = b});
-    while (n-- > 0) b = add(e, (struct expr){.kind = EXPR_KIND_CAT, .a = parts[n], .b = b});
+    const uint32_t begin = e->n_kids; // the parts of a stand at the end of `kids` meanwhile
+    for (; e->nodes[a].kind == EXPR_KIND_CAT && e->status == RN_OK; a = e->nodes[a].b)
+        if (grow(e, &e->kids, e->n_kids, &e->max_kids, sizeof *e->kids)) e->kids[e->n_kids++] = e->nodes[a].a;
+    b = add(e, (struct expr){.kind = EXPR_KIND_CAT, .a = a, .b = b});
+    while (e->n_kids > begin) b = add(e, (struct expr){.kind = EXPR_KIND_CAT, .a = e->kids[--e->n_kids], .b = b});
     return b;
 }
 

@@ -4,6 +4,7 @@
 #include "base/thread.h"
 #include "grammar/mask.h"
 #include "grammar/regex.h"
+#include "grammar/text/grammar_text.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -83,11 +84,28 @@ static rn_status compile_choice(grammar *g, uint32_t *start, rn_error *err) {
     return start_rule(g, x, start);
 }
 
+static bool is_control(void *user, uint32_t id) {
+    const struct token_bytes *const t = &((const struct grammar_vocab *)user)->tokens[id];
+    return t->n > 0 && (uint8_t)t->bytes[0] == GRAMMAR_TOKEN_MARK;
+}
+
+static int64_t find_control(void *user, const char *text, size_t n) {
+    const struct grammar_vocab *const v = user;
+    return v->find_token ? v->find_token(v->user, text, n) : -1;
+}
+
+static rn_status compile_cfg(grammar *g, uint32_t *start, rn_error *err) {
+    const struct grammar_text text = g->source.text;
+    const struct grammar_tokens tokens = {(uint32_t)g->vocab->n_tokens, is_control, find_control,
+                                          (void *)(uintptr_t)g->vocab};
+    const struct grammar_text_options o = {.tokens = &tokens, .space = g->source.space};
+    const bool is_lark = grammar_text_kind(text.s, text.n) == GRAMMAR_TEXT_LARK;
+    return (is_lark ? lark_compile : gbnf_compile)(&g->rules, text.s, text.n, &o, start, err);
+}
+
 static rn_status (*const compilers[GRAMMAR_N_KINDS])(grammar *g, uint32_t *start, rn_error *err) = {
-    [GRAMMAR_SCHEMA] = compile_schema,
-    [GRAMMAR_OBJECT] = compile_object,
-    [GRAMMAR_REGEX] = compile_regex,
-    [GRAMMAR_CHOICE] = compile_choice,
+    [GRAMMAR_SCHEMA] = compile_schema, [GRAMMAR_OBJECT] = compile_object, [GRAMMAR_REGEX] = compile_regex,
+    [GRAMMAR_CHOICE] = compile_choice, [GRAMMAR_CFG] = compile_cfg,
 };
 
 static void free_automata(grammar *g) {

@@ -17,6 +17,7 @@ enum grammar_kind {
     GRAMMAR_OBJECT, // any JSON object
     GRAMMAR_REGEX,  // text: a regular expression that the whole answer matches
     GRAMMAR_CHOICE, // one of the choices
+    GRAMMAR_CFG,    // text: a context-free grammar, GBNF or Lark, which its text tells
     GRAMMAR_N_KINDS
 };
 
@@ -49,6 +50,10 @@ struct grammar_vocab {
     struct token_bytes *tokens; // [n_tokens]; n 0: no grammar allows it
     int32_t n_tokens;
     struct vocab_trie trie;
+    // The token whose text this is, for grammars that name it; -1: there is none. A control token
+    // has the bytes of grammar_token_bytes(). NULL: none is known by its text.
+    int64_t (*find_token)(const void *user, const char *text, size_t n);
+    const void *user;
 };
 
 typedef struct grammar grammar;

@@ -53,6 +53,8 @@ sym_id sym_term(struct rules *r, expr_id x) {
 sym_id sym_text(struct rules *r, const char *s, size_t n) { return sym_term(r, expr_text(r->e, s, n)); }
 sym_id sym_rule(struct rules *r, uint32_t rule) { return add(r, (struct sym){.kind = SYM_KIND_RULE, .a = rule}); }
 
+bool sym_is_regular(const struct rules *r, sym_id a) { return r->syms[a].kind == SYM_KIND_TERM; }
+
 // Terminals that stay cheap to derive when they are joined to others: not what has to be searched for a match.
 static bool merges(const struct rules *r, sym_id a) {
     if (r->syms[a].kind != SYM_KIND_TERM) return false;
@@ -73,16 +75,20 @@ sym_id sym_seq(struct rules *r, const sym_id *kids, size_t n) {
         if (kids[i] == SYM_NEVER) return r->n_kids = begin, SYM_NEVER;
         if (kids[i] == SYM_EMPTY) continue;
         const uint32_t n_parts = s.kind == SYM_KIND_SEQ ? s.b : 1;
-        for (uint32_t k = 0; k < n_parts; k++) {
-            const sym_id part = s.kind == SYM_KIND_SEQ ? r->kids[s.a + k] : kids[i];
-            const sym_id last = r->n_kids > begin ? r->kids[r->n_kids - 1] : SYM_EMPTY;
-            if (last != SYM_EMPTY && merges(r, last) && merges(r, part))
-                r->kids[r->n_kids - 1] = sym_term(r, expr_cat(r->e, r->syms[last].a, r->syms[part].a));
-            else if (!append(r, part))
-                return SYM_NEVER;
-        }
+        for (uint32_t k = 0; k < n_parts; k++)
+            if (!append(r, s.kind == SYM_KIND_SEQ ? r->kids[s.a + k] : kids[i])) return SYM_NEVER;
     }
-    const uint32_t count = r->n_kids - begin;
+    uint32_t at = r->n_kids; // from the end, so that joining copies no part twice
+    for (uint32_t i = r->n_kids; i-- > begin;) {
+        const sym_id part = r->kids[i];
+        if (at < r->n_kids && merges(r, part) && merges(r, r->kids[at]))
+            r->kids[at] = sym_term(r, expr_cat(r->e, r->syms[part].a, r->syms[r->kids[at]].a));
+        else
+            r->kids[--at] = part;
+    }
+    const uint32_t count = r->n_kids - at;
+    if (count) memmove(r->kids + begin, r->kids + at, count * sizeof *r->kids);
+    r->n_kids = begin + count;
     if (count > 1) return add(r, (struct sym){.kind = SYM_KIND_SEQ, .a = begin, .b = count});
     r->n_kids = begin;
     return count ? r->kids[begin] : SYM_EMPTY;
@@ -90,14 +96,12 @@ sym_id sym_seq(struct rules *r, const sym_id *kids, size_t n) {
 
 sym_id sym_alt(struct rules *r, const sym_id *kids, size_t n) {
     const uint32_t begin = r->n_kids;
-    expr_id merged = EXPR_NEVER;
-    for (size_t i = 0; i < n; i++) {
-        if (kids[i] == SYM_NEVER) continue;
-        if (merges(r, kids[i]))
-            merged = expr_or2(r->e, merged, r->syms[kids[i]].a);
-        else if (!append(r, kids[i]))
-            return SYM_NEVER;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (kids[i] != SYM_NEVER && merges(r, kids[i]) && !append(r, r->syms[kids[i]].a)) return SYM_NEVER;
+    const expr_id merged = expr_or(r->e, r->kids + begin, r->n_kids - begin);
+    r->n_kids = begin;
+    for (size_t i = 0; i < n; i++)
+        if (kids[i] != SYM_NEVER && !merges(r, kids[i]) && !append(r, kids[i])) return SYM_NEVER;
     if (merged != EXPR_NEVER && !append(r, sym_term(r, merged))) return SYM_NEVER;
     const uint32_t count = r->n_kids - begin;
     if (count > 1) return add(r, (struct sym){.kind = SYM_KIND_ALT, .a = begin, .b = count});

@@ -77,6 +77,7 @@ sym_id sym_seq(struct rules *r, const sym_id *kids, size_t n);
 sym_id sym_alt(struct rules *r, const sym_id *kids, size_t n);
 sym_id sym_repeat(struct rules *r, sym_id a, uint32_t min, uint32_t max); // max EXPR_NO_MAX: without end
 sym_id sym_rule(struct rules *r, uint32_t rule);
+bool sym_is_regular(const struct rules *r, sym_id a); // is it one terminal?
 
 uint32_t rule_new(struct rules *r); // to be defined later
 void rule_define(struct rules *r, uint32_t rule, sym_id body);
